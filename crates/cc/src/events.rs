@@ -1,0 +1,202 @@
+//! Events and the read-only view that come with them. All counts in packets (MSS units) unless the name says bytes.
+
+use playpath_units::{Duration, Rate, Time};
+
+/// Read-only state of the connection at an event.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// Time of the event.
+    pub now: Time,
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+    /// Smoothed RTT (RFC 6298); zero before the first sample.
+    pub srtt: Duration,
+    /// RTT variation (RFC 6298).
+    pub rttvar: Duration,
+    /// Smallest RTT of the connection; [`Duration::MAX`] before the first sample.
+    pub min_rtt: Duration,
+    /// Packets in the network by the transport's estimate (RFC 6675 pipe), after the event.
+    pub in_flight: u32,
+    /// Packets sent and not cumulatively acknowledged (RFC 5681 FlightSize).
+    pub flight_size: u32,
+    /// Packets delivered since the start (cumulatively acknowledged or SACKed).
+    pub delivered: u64,
+    /// Packets marked lost since the start.
+    pub lost: u64,
+    /// Packets sent since the start, retransmissions included. Rounds: a round ends when a packet sent after the round's
+    /// start is delivered; [`Ack::round_start`] tells.
+    pub sent: u64,
+    /// A loss recovery (fast recovery or after an RTO) is under way.
+    pub in_recovery: bool,
+    /// This subflow's index in `siblings`.
+    pub own_index: usize,
+    /// All subflows of the MPTCP connection, this one included; empty for plain TCP.
+    pub siblings: &'a [Sibling],
+}
+
+/// What a coupled controller may know of each subflow of its connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Sibling {
+    /// Congestion window; in recovery the value of `ssthresh`, as Linux OLIA does.
+    pub cwnd: f64,
+    /// Slow start threshold.
+    pub ssthresh: f64,
+    /// Smoothed RTT; zero before the first sample.
+    pub srtt: Duration,
+    /// Smallest RTT.
+    pub min_rtt: Duration,
+    /// Established and able to send.
+    pub established: bool,
+    /// Bytes acknowledged between the last two losses (OLIA's l1).
+    pub bytes_between_losses: u64,
+    /// Bytes acknowledged since the last loss (OLIA's l2).
+    pub bytes_since_loss: u64,
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+}
+
+/// A data packet was sent.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketSent {
+    /// Payload bytes.
+    pub payload_bytes: u32,
+    /// A retransmission.
+    pub is_retransmission: bool,
+    /// Packets in flight before this one.
+    pub prior_in_flight: u32,
+}
+
+/// A delivery rate sample (draft-cheng-iccrg-delivery-rate-estimation).
+#[derive(Clone, Copy, Debug)]
+pub struct RateSample {
+    /// Packets delivered over `interval`.
+    pub delivered: u32,
+    /// Longer of the send and the ACK interval.
+    pub interval: Duration,
+    /// `delivered * mss / interval`.
+    pub delivery_rate: Rate,
+    /// The sender was limited by the application when the sampled packet left.
+    pub is_app_limited: bool,
+    /// Packets newly marked lost during the sample (BBR v3).
+    pub lost: u32,
+    /// `View::delivered` when the sampled packet was sent (prior_delivered).
+    pub prior_delivered: u64,
+    /// Packets in flight when the sampled packet was sent (tx_in_flight, BBR v3).
+    pub tx_in_flight: u32,
+}
+
+/// An acknowledgement that delivered data.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// Packets newly acknowledged cumulatively (SND.UNA advance); 0 on a duplicate ACK with new SACK.
+    pub acked: u32,
+    /// Packets newly delivered: cumulatively acknowledged and not SACKed before, plus newly SACKed.
+    pub delivered: u32,
+    /// Bytes newly acknowledged cumulatively.
+    pub acked_bytes: u32,
+    /// Packets newly marked lost by this ACK.
+    pub newly_lost: u32,
+    /// RTT sample of the newest packet delivered; none from retransmitted data without timestamps (Karn).
+    pub rtt: Option<Duration>,
+    /// Delivery rate sample.
+    pub rate: Option<RateSample>,
+    /// Packets in flight before this ACK was processed.
+    pub prior_in_flight: u32,
+    /// The window may grow: the sender used it fully (RFC 5681 §3.1, RFC 7661 §4.3) and no recovery forbids it.
+    pub may_grow: bool,
+    /// First ACK of a new round trip (a packet sent after the last round start is delivered).
+    pub round_start: bool,
+    /// The ACK carried ECN-Echo.
+    pub ecn_echo: bool,
+}
+
+/// A duplicate ACK outside recovery.
+#[derive(Clone, Copy, Debug)]
+pub struct DupAck {
+    /// Consecutive duplicates so far, this one included; 0 for the new ACKs that Vegas checks after a retransmission.
+    pub count: u32,
+    /// When the first unacknowledged segment was sent last.
+    pub head_sent_at: Time,
+    /// It has been retransmitted before.
+    pub head_is_retransmitted: bool,
+}
+
+/// What told of congestion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CongestionSignal {
+    /// Packets were marked lost (duplicate ACKs, SACK, RACK, TLP).
+    Loss,
+    /// ECN-Echo (RFC 3168).
+    Ecn,
+    /// [`CongestionControl::on_dup_ack`](crate::CongestionControl::on_dup_ack) asked for the retransmission.
+    EarlyRetransmit,
+}
+
+/// Start of a congestion episode.
+#[derive(Clone, Copy, Debug)]
+pub struct CongestionEvent {
+    /// What told of it.
+    pub signal: CongestionSignal,
+    /// RFC 5681 FlightSize before the episode: packets sent and not cumulatively acknowledged.
+    pub flight_size: u32,
+    /// Packets marked lost when the episode began.
+    pub newly_lost: u32,
+    /// When the first lost segment was sent last (before its retransmission).
+    pub lost_sent_at: Time,
+    /// The first lost segment had been retransmitted before.
+    pub lost_was_retransmitted: bool,
+}
+
+/// End of a loss recovery: the recovery point was acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub struct RecoveryExit {
+    /// Packets retransmitted during the episode.
+    pub retransmitted: u32,
+    /// The episode began with an RTO.
+    pub after_rto: bool,
+}
+
+/// The retransmission timer expired.
+#[derive(Clone, Copy, Debug)]
+pub struct Rto {
+    /// FlightSize at expiry.
+    pub flight_size: u32,
+    /// Consecutive expiries without progress: 1 is the first. RFC 5681 §3.1: ssthresh is not cut again on repeats.
+    pub consecutive: u32,
+}
+
+/// The last episode proved spurious.
+#[derive(Clone, Copy, Debug)]
+pub struct Undo {
+    /// It was an RTO.
+    pub was_rto: bool,
+}
+
+/// The application sends again after a pause.
+#[derive(Clone, Copy, Debug)]
+pub struct IdleRestart {
+    /// Time without anything in flight.
+    pub idle: Duration,
+}
+
+/// Windows set from outside the controller.
+#[derive(Clone, Copy, Debug)]
+pub struct WindowChange {
+    /// New congestion window.
+    pub cwnd: f64,
+    /// New slow start threshold.
+    pub ssthresh: f64,
+}
+
+/// What the application knows of the video. From the scenario, or from CMCD (clamped by the server side).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AppParameters {
+    /// Size of the playout buffer, or its free space in the controller's mode `free`, in payload bytes.
+    pub playout_buffer_bytes: u64,
+    /// Free space of the playout buffer, if reported.
+    pub playout_buffer_free_bytes: Option<u64>,
+    /// Average bit rate of the video.
+    pub video_rate: Rate,
+    /// The player is starting up or starved (CMCD `su`, `bs`).
+    pub is_urgent: bool,
+}

@@ -1,0 +1,94 @@
+//! Congestion control: the trait, its events, the registry, and one file per algorithm.
+//!
+//! A controller gets events as records with time and is asked for its windows. It owns `cwnd` and `ssthresh`; the transport
+//! owns loss recovery (PRR, pipe, inflation), window validation and pacing. Windows are in packets (MSS units), as in Linux
+//! and in the papers; fractions are kept, the transport sends while `pipe < floor(cwnd)`.
+
+mod events;
+mod params;
+mod registry;
+
+pub use events::{
+    Ack, AppParameters, CongestionEvent, CongestionSignal, DupAck, IdleRestart, PacketSent, RateSample, RecoveryExit, Rto,
+    Sibling, Undo, View, WindowChange,
+};
+pub use params::{ParamSpec, ParamValue, Params};
+pub use registry::{Entry, build, entries, find};
+
+use playpath_units::Rate;
+
+/// What the transport does with the window between the start and the end of a loss recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryWindow {
+    /// The transport's recovery (PRR, RFC 6675 pipe or NewReno inflation) leads from the old to the new `ssthresh`.
+    Transport,
+    /// The controller's own `cwnd` holds throughout (CCP, BBR).
+    Controller,
+}
+
+/// A congestion control. `view` is the read-only state of the connection at the event, and of its siblings under MPTCP.
+///
+/// Contract, checked over the whole registry by `tests/contract.rs`: `cwnd()` is finite and at least 1; one reduction per
+/// recovery episode; no growth when `Ack::may_grow` is false; the same events give the same answers; no allocation per ACK.
+pub trait CongestionControl: Send {
+    /// Registry name; the kernel's where one exists.
+    fn name(&self) -> &'static str;
+
+    /// Congestion window in packets, at least 1.
+    fn cwnd(&self) -> f64;
+
+    /// Slow start threshold in packets; infinite until the first congestion event.
+    fn ssthresh(&self) -> f64;
+
+    /// The rate that the controller wants packets paced at, if it has a say (BBR). Wire rate of the payload, without headers.
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+
+    /// What the algorithm is doing, in its own words ("slow_start", "congestion_avoidance", "probe_bw"); for traces.
+    fn phase(&self) -> &'static str {
+        if self.cwnd() < self.ssthresh() { "slow_start" } else { "congestion_avoidance" }
+    }
+
+    /// Who rules the window during loss recovery.
+    fn recovery_window(&self) -> RecoveryWindow {
+        RecoveryWindow::Transport
+    }
+
+    /// The handshake is complete; `view.srtt` has its first sample if one was taken.
+    fn on_connection_start(&mut self, _view: &View) {}
+
+    /// A data packet (new or retransmitted) was sent.
+    fn on_packet_sent(&mut self, _view: &View, _event: &PacketSent) {}
+
+    /// An acknowledgement delivered data (cumulatively or by SACK).
+    fn on_ack(&mut self, view: &View, event: &Ack);
+
+    /// A duplicate acknowledgement arrived and no recovery is under way. `true` asks the transport to retransmit the first
+    /// unacknowledged segment now (Vegas's early retransmission); the transport then reports a [`CongestionEvent`].
+    fn on_dup_ack(&mut self, _view: &View, _event: &DupAck) -> bool {
+        false
+    }
+
+    /// Congestion was detected: a loss episode begins, or ECN-Echo (RFC 3168). Called once per episode. Sets `ssthresh`
+    /// and `cwnd` to the values that hold at the end of the recovery.
+    fn on_congestion(&mut self, view: &View, event: &CongestionEvent);
+
+    /// The recovery point was acknowledged.
+    fn on_recovery_exit(&mut self, _view: &View, _event: &RecoveryExit) {}
+
+    /// The retransmission timer expired.
+    fn on_rto(&mut self, view: &View, event: &Rto);
+
+    /// The last congestion event or RTO proved spurious (DSACK, Eifel): restore what it took.
+    fn on_undo(&mut self, view: &View, event: &Undo);
+
+    /// First packet after an idle period; the window itself is changed by [`on_window_change`](Self::on_window_change).
+    fn on_idle_restart(&mut self, _view: &View, _event: &IdleRestart) {}
+
+    /// Window validation (RFC 2861, RFC 7661) or an MPTCP scheduler (penalisation) sets the windows.
+    fn on_window_change(&mut self, view: &View, change: &WindowChange);
+
+    /// The application tells what it knows of the video (playout buffer, rate).
+    fn on_app_parameters(&mut self, _view: &View, _parameters: &AppParameters) {}
+}

@@ -1,0 +1,11 @@
+//! Quantities as types: time in integer nanoseconds, rates in bit/s, sizes in bytes, ratios, and their parsing
+//! ("10 Mbit/s", "50 ms", "30 kB", "0.5 %"). Also the named random streams of a run.
+
+mod parse;
+mod quantity;
+pub mod random;
+mod time;
+
+pub use parse::ParseError;
+pub use quantity::{Bytes, QueueLimit, Rate, Ratio};
+pub use time::{Duration, Time};
