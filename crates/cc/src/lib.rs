@@ -9,8 +9,8 @@ mod params;
 mod registry;
 
 pub use events::{
-    Ack, AppParameters, CongestionEvent, CongestionSignal, DupAck, IdleRestart, PacketSent, RateSample, RecoveryExit, Rto,
-    Sibling, Undo, View, WindowChange,
+    Ack, AppParameters, CongestionEvent, CongestionSignal, DupAck, IdleRestart, PacketSent, RateSample, RecoveryExit,
+    Rto, Sibling, Undo, View, WindowChange,
 };
 pub use params::{ParamSpec, ParamValue, Params};
 pub use registry::{Entry, build, entries, find};

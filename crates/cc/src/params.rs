@@ -158,7 +158,9 @@ impl Params {
 
 fn allowed(spec: &ParamSpec) -> String {
     match spec.default {
-        ParamValue::Number(_) => format!("allowed: {} to {} {}", spec.range.0, spec.range.1, spec.unit).trim_end().into(),
+        ParamValue::Number(_) => {
+            format!("allowed: {} to {} {}", spec.range.0, spec.range.1, spec.unit).trim_end().into()
+        }
         ParamValue::Flag(_) => "allowed: true, false".into(),
         ParamValue::Word(_) => format!("allowed: {}", spec.words.join(", ")),
     }

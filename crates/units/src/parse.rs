@@ -18,14 +18,8 @@ impl std::error::Error for ParseError {}
 /// (names of the unit, value in base units)
 type Unit = (&'static [&'static str], f64);
 
-const TIME: &[Unit] = &[
-    (&["ns"], 1.0),
-    (&["us", "µs"], 1e3),
-    (&["ms"], 1e6),
-    (&["s", "sec"], 1e9),
-    (&["min"], 60e9),
-    (&["h"], 3600e9),
-];
+const TIME: &[Unit] =
+    &[(&["ns"], 1.0), (&["us", "µs"], 1e3), (&["ms"], 1e6), (&["s", "sec"], 1e9), (&["min"], 60e9), (&["h"], 3600e9)];
 const RATE: &[Unit] = &[
     (&["bit/s", "bps"], 1.0),
     (&["kbit/s", "kbps", "Kbit/s"], 1e3),

@@ -29,7 +29,7 @@ impl Rate {
         if self.0 == 0 {
             return Duration::MAX;
         }
-        
+
         // 2.3 GB per call fit into u64; larger ones take the wide path.
         if bytes < (1 << 31) {
             Duration::from_nanos((bytes * 8_000_000_000).div_ceil(self.0))
