@@ -1,1 +1,18 @@
-//! Placeholder.
+//! Sans-IO transport endpoints: TCP, and MPTCP over it.
+//!
+//! Drive an endpoint so: call one mutating verb (`handle_segment`, `handle_timeout`, `write`, `read`, `close`), then
+//! `poll_transmit` until `None`, then `poll_event` until `None`, then set a timer for `poll_timeout`.
+
+pub mod config;
+mod connection;
+mod mptcp_option;
+mod profile;
+mod segment;
+mod stats;
+
+pub use config::Config;
+pub use connection::{Connection, Event};
+pub use mptcp_option::MptcpOption;
+pub use playpath_cc::Sibling;
+pub use segment::{Ecn, Flags, SackBlocks, Segment, SynOptions, Timestamps};
+pub use stats::{Stats, TcpInfo};

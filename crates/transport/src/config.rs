@@ -1,0 +1,218 @@
+//! Settings of an endpoint. The three bundles are in [`profile`](crate::profile).
+
+use playpath_units::Duration;
+
+/// All settings of a [`Connection`](crate::Connection). Start from a profile, change fields, then use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// Payload bytes of a full segment, options not counted.
+    pub mss: u32,
+    /// Size of the headers.
+    pub header: HeaderSize,
+    /// Initial window; ask [`Config::initial_window`] for it in packets.
+    pub iw: InitialWindow,
+    /// Connection establishment.
+    pub handshake: Handshake,
+    /// Selective acknowledgements with DSACK (RFC 2018, 2883).
+    pub sack: bool,
+    /// Timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// ECN (RFC 3168).
+    pub ecn: bool,
+    /// When the receiver acknowledges.
+    pub delayed_ack: DelayedAck,
+    /// How the sender finds losses. Without SACK from the peer every choice becomes `NewReno`.
+    pub loss_detection: LossDetection,
+    /// How the window moves during fast recovery. Without SACK from the peer `Rfc6675` becomes `NewReno`.
+    pub recovery: Recovery,
+    /// One new segment on each of the first two duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// Retransmission timer.
+    pub rto: RtoConfig,
+    /// Tests for spurious retransmissions.
+    pub undo: UndoConfig,
+    /// Congestion window validation.
+    pub validation: Validation,
+    /// When the window may grow.
+    pub growth: Growth,
+    /// Pacing.
+    pub pacing: Pacing,
+    /// Packets sent back to back when pacing allows sending.
+    pub pacing_quantum: u32,
+    /// Bytes that `write` accepts beyond the acknowledged ones.
+    pub send_buffer: u64,
+    /// Bytes that the receiver holds for the reader.
+    pub receive_buffer: u64,
+    /// When a read opens the window by an own segment.
+    pub window_update: WindowUpdate,
+    /// Nagle's algorithm (RFC 9293 §3.7.4).
+    pub nagle: bool,
+    /// Most packets sent in answer to one event.
+    pub max_burst: Option<u32>,
+    /// Initial sequence number.
+    pub isn: u32,
+    /// Retransmission timeouts in a row after which the connection is given up.
+    pub max_retries: u32,
+    /// How long the side that closed first lingers in TIME-WAIT.
+    pub time_wait: Duration,
+}
+
+/// Size of the headers of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeaderSize {
+    /// IPv4 20, TCP 20, options padded to four.
+    Computed,
+    /// The same for every segment.
+    Fixed(u8),
+}
+
+/// Initial window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// min(10 MSS, max(2 MSS, 14600 bytes)), RFC 6928.
+    Rfc6928,
+    /// Packets.
+    Packets(u32),
+}
+
+/// Connection establishment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handshake {
+    /// SYN, SYN-ACK, ACK.
+    Full,
+    /// Both ends start established, with the features of their own configuration (as ns-2's agents).
+    Skip,
+}
+
+/// When the receiver acknowledges in-order data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DelayedAck {
+    /// Every packet at once.
+    Off,
+    /// Every second full segment, or after the delay (RFC 5681 §4.2; at most 500 ms, commonly 200 ms).
+    Rfc(Duration),
+    /// Linux: up to 16 quick ACKs at the start and after idle, then every second segment or after 40 ms.
+    Linux,
+}
+
+/// How the sender finds losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossDetection {
+    /// RACK and tail loss probes (RFC 8985).
+    RackTlp,
+    /// SACK scoreboard with DupThresh 3 (RFC 6675).
+    Rfc6675,
+    /// Three duplicate ACKs and partial ACKs (RFC 6582).
+    NewReno(PartialAckTimer),
+}
+
+/// What a partial ACK does to the retransmission timer (RFC 6582 §4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartialAckTimer {
+    /// Only the first partial ACK restarts it.
+    Impatient,
+    /// Every one restarts it.
+    SlowButSteady,
+}
+
+/// How the window moves during fast recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Proportional rate reduction (RFC 9937).
+    Prr,
+    /// At once to the new value; pipe rules (RFC 6675).
+    Rfc6675,
+    /// Inflation by duplicate ACKs, deflation by partial ACKs (RFC 6582).
+    NewReno,
+}
+
+/// Retransmission timer (RFC 6298).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RtoConfig {
+    /// Smallest timeout.
+    pub min: Duration,
+    /// Largest timeout, backed off ones included.
+    pub max: Duration,
+    /// Timeout before the first sample.
+    pub initial: Duration,
+    /// How the deviation enters.
+    pub variance: RtoVariance,
+    /// Clock tick that samples and timeouts are rounded to; zero: none.
+    pub tick: Duration,
+}
+
+/// How the RTT deviation enters the timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtoVariance {
+    /// SRTT + max(G, 4 RTTVAR), then not below `min` (RFC 6298).
+    Rfc6298,
+    /// Linux: the term 4 RTTVAR itself is not below `min`, decays at most once per RTT, and falling RTTs count an eighth.
+    Linux,
+}
+
+/// Tests that detect spurious retransmissions and undo their reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UndoConfig {
+    /// All retransmissions of the episode were reported as duplicates (RFC 3708).
+    pub dsack: bool,
+    /// The timestamp echoed is older than the first retransmission (RFC 3522).
+    pub eifel: bool,
+    /// Data not retransmitted after the timeout is acknowledged (RFC 5682).
+    pub frto: bool,
+}
+
+/// Congestion window validation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Validation {
+    /// The window stays.
+    None,
+    /// RFC 2861 as Linux does it, with the restart after idle.
+    Rfc2861,
+    /// RFC 7661.
+    NewCwv,
+}
+
+/// When the window may grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// On every ACK (ns-2).
+    Always,
+    /// Only if the sender used the window; in slow start if it used half of it (Linux).
+    CwndLimited,
+}
+
+/// Pacing of data packets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pacing {
+    /// Packets leave as the window allows, unless the controller gives a rate.
+    Off,
+    /// gain × cwnd × MSS / SRTT.
+    Gain(f64),
+    /// 200 % of max(cwnd, packets out) × MSS / SRTT while cwnd < ssthresh / 2, else 120 %.
+    Linux,
+    /// The controller's rate only; without one, none. A controller that gives a rate is obeyed in every mode.
+    Controller,
+}
+
+/// When a read opens the receive window by an own segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowUpdate {
+    /// The right edge can move by min(buffer / 2, MSS) (RFC 9293 §3.8.6.2.2) and two segments have been read.
+    Rfc,
+    /// The window has at least doubled since it was told last.
+    Linux,
+}
+
+impl Config {
+    /// Initial window in packets.
+    pub fn initial_window(&self) -> f64 {
+        match self.iw {
+            InitialWindow::Packets(n) => f64::from(n),
+            InitialWindow::Rfc6928 => {
+                // RFC 6928 §2, in whole segments.
+                let bytes = (10 * self.mss).min((2 * self.mss).max(14_600));
+                f64::from((bytes / self.mss).max(1))
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A TCP segment as the simulator carries it: header fields and payload length, no payload. Small and `Copy`.
+//!
+//! Reference: RFC 9293 §3.1 (header), RFC 7323 (timestamps, window scale), RFC 2018/2883 (SACK, DSACK), RFC 8684 (MPTCP).
+//! Differences from the reference:
+//! 1. `window` is in bytes, already unscaled; the encoder divides by the scale again.
+//! 2. Payload bytes are not carried. The owner of real bytes maps stream offsets
+//!    ([`Connection::transmit_offset`](crate::Connection::transmit_offset)).
+//! 3. The IP header is reduced to its ECN codepoint.
+//!
+//! Units: bytes. Tested by `tests/encode.rs` (sizes against the encoder) and the packet scripts.
+
+use crate::mptcp_option::MptcpOption;
+
+/// Header flags (RFC 9293 §3.1, RFC 3168).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Flags(pub u8);
+
+impl Flags {
+    /// No more data from the sender.
+    pub const FIN: Flags = Flags(0x01);
+    /// Synchronise sequence numbers.
+    pub const SYN: Flags = Flags(0x02);
+    /// Reset the connection.
+    pub const RST: Flags = Flags(0x04);
+    /// Push.
+    pub const PSH: Flags = Flags(0x08);
+    /// The acknowledgement field is significant.
+    pub const ACK: Flags = Flags(0x10);
+    /// Urgent (never sent).
+    pub const URG: Flags = Flags(0x20);
+    /// ECN-Echo.
+    pub const ECE: Flags = Flags(0x40);
+    /// Congestion Window Reduced.
+    pub const CWR: Flags = Flags(0x80);
+
+    /// All flags of `other` are set.
+    pub const fn contains(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+    /// Any flag of `other` is set.
+    pub const fn intersects(self, other: Flags) -> bool {
+        self.0 & other.0 != 0
+    }
+    /// `self` and `other` together.
+    pub const fn with(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+}
+
+/// ECN codepoint of the IP header (RFC 3168 §5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Ecn {
+    /// Not ECN-capable: congestion is told by dropping.
+    #[default]
+    NotEct,
+    /// ECN-capable, ECT(1).
+    Ect1,
+    /// ECN-capable, ECT(0): what a sender of RFC 3168 sets on data.
+    Ect0,
+    /// Congestion experienced: set by a queue instead of dropping.
+    Ce,
+}
+
+/// Timestamps option (RFC 7323 §3). Clock: microseconds, modulo 2^32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Timestamps {
+    /// TSval.
+    pub value: u32,
+    /// TSecr.
+    pub echo: u32,
+}
+
+/// Up to four SACK blocks (three with timestamps); a DSACK block comes first (RFC 2883).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SackBlocks {
+    count: u8,
+    blocks: [(u32, u32); 4],
+}
+
+impl SackBlocks {
+    /// No block.
+    pub const EMPTY: SackBlocks = SackBlocks { count: 0, blocks: [(0, 0); 4] };
+
+    /// Append the block from `left` up to, not including, `right`. Returns `false`, unchanged, when four are held.
+    pub fn push(&mut self, left: u32, right: u32) -> bool {
+        let Some(slot) = self.blocks.get_mut(self.count as usize) else { return false };
+        *slot = (left, right);
+        self.count += 1;
+        true
+    }
+    /// The blocks: (first sequence number, the one after the last).
+    pub fn as_slice(&self) -> &[(u32, u32)] {
+        &self.blocks[..usize::from(self.count.min(4))]
+    }
+    /// Number of blocks.
+    pub const fn len(&self) -> usize {
+        self.count as usize
+    }
+    /// No block is held.
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// Options that only SYN segments carry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SynOptions {
+    /// Maximum segment size; zero if absent.
+    pub mss: u16,
+    /// Window scale shift (RFC 7323 §2).
+    pub window_scale: Option<u8>,
+    /// SACK permitted (RFC 2018 §2).
+    pub sack_permitted: bool,
+}
+
+/// One TCP segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Segment {
+    /// Sequence number of the first payload byte (or of SYN or FIN).
+    pub seq: u32,
+    /// Acknowledgement number.
+    pub ack: u32,
+    /// Payload bytes.
+    pub payload_len: u32,
+    /// Receive window in bytes, unscaled.
+    pub window: u32,
+    /// Header flags.
+    pub flags: Flags,
+    /// IP codepoint.
+    pub ecn: Ecn,
+    /// Header bytes by the sender's profile; zero: computed from the options.
+    pub fixed_header_bytes: u8,
+    /// Options of a SYN.
+    pub syn_options: SynOptions,
+    /// Timestamps option.
+    pub timestamps: Option<Timestamps>,
+    /// SACK blocks.
+    pub sack: SackBlocks,
+    /// MPTCP option.
+    pub mptcp: MptcpOption,
+}
+
+/// IPv4 header without options plus TCP header without options.
+const BASE_HEADER_BYTES: u32 = 40;
+
+impl Segment {
+    /// IPv4 and TCP header with options padded to four bytes, or the profile's fixed size.
+    pub fn header_bytes(&self) -> u32 {
+        if self.fixed_header_bytes != 0 {
+            return u32::from(self.fixed_header_bytes);
+        }
+        BASE_HEADER_BYTES + self.option_bytes().next_multiple_of(4)
+    }
+
+    /// Bytes of the TCP options before padding; each as Linux lays it out (timestamps and SACK with two NOPs).
+    pub fn option_bytes(&self) -> u32 {
+        let mut bytes = if self.timestamps.is_some() { 12 } else { 0 };
+        if !self.sack.is_empty() {
+            bytes += 4 + 8 * self.sack.len() as u32;
+        }
+        if self.flags.contains(Flags::SYN) {
+            bytes += if self.syn_options.mss != 0 { 4 } else { 0 };
+            bytes += if self.syn_options.window_scale.is_some() { 4 } else { 0 };
+            // Beside timestamps the two bytes of SACK-permitted take the place of two NOPs.
+            bytes += if self.syn_options.sack_permitted && self.timestamps.is_none() { 4 } else { 0 };
+        }
+        bytes + self.mptcp.encoded_bytes()
+    }
+
+    /// Bytes on the wire: headers and payload.
+    pub fn wire_bytes(&self) -> u32 {
+        self.header_bytes() + self.payload_len
+    }
+
+    /// Sequence numbers used: payload, SYN and FIN.
+    pub fn sequence_len(&self) -> u32 {
+        let extra = u32::from(self.flags.contains(Flags::SYN)) + u32::from(self.flags.contains(Flags::FIN));
+        self.payload_len + extra
+    }
+}

@@ -1,0 +1,106 @@
+//! What an endpoint counts, and the snapshot that traces sample.
+
+use playpath_units::{Duration, Rate};
+
+/// Counters since the start of the connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Stats {
+    /// Segments sent, pure ACKs included.
+    pub segments_sent: u64,
+    /// Wire bytes sent.
+    pub wire_bytes_sent: u64,
+    /// Segments with payload sent, retransmissions included.
+    pub data_segments_sent: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub data_bytes_sent: u64,
+    /// Data segments sent again.
+    pub retransmitted_packets: u64,
+    /// Payload bytes sent again.
+    pub retransmitted_bytes: u64,
+    /// Retransmission timeouts.
+    pub rto_count: u64,
+    /// Fast recoveries begun.
+    pub fast_recoveries: u64,
+    /// Reductions for ECN-Echo.
+    pub ecn_reductions: u64,
+    /// Tail loss probes sent.
+    pub tlp_probes: u64,
+    /// Zero-window probes sent.
+    pub window_probes: u64,
+    /// Reductions undone.
+    pub spurious_undos: u64,
+    /// Duplicate ACKs received.
+    pub dup_acks_received: u64,
+    /// DSACK blocks received.
+    pub dsacks_received: u64,
+    /// Segments received.
+    pub segments_received: u64,
+    /// Segments with payload received.
+    pub data_segments_received: u64,
+    /// Payload bytes received more than once.
+    pub duplicate_bytes_received: u64,
+    /// RTT samples.
+    pub rtt_samples: u64,
+    /// Their sum.
+    pub rtt_sum: Duration,
+    /// Payload bytes acknowledged.
+    pub bytes_acked: u64,
+    /// Payload bytes handed to the reader.
+    pub bytes_delivered: u64,
+    /// Packets marked lost.
+    pub packets_lost: u64,
+}
+
+impl Stats {
+    /// Mean of all RTT samples.
+    pub fn mean_rtt(&self) -> Option<Duration> {
+        (self.rtt_samples > 0).then(|| self.rtt_sum / self.rtt_samples)
+    }
+}
+
+/// State of an endpoint at one moment, with the kernel's `tcp_info` names.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TcpInfo {
+    /// Congestion window in packets, as the transport obeys it now.
+    pub snd_cwnd: f64,
+    /// Slow start threshold in packets; infinite before the first congestion event.
+    pub snd_ssthresh: f64,
+    /// Smoothed RTT; zero before the first sample.
+    pub rtt: Duration,
+    /// RTT deviation.
+    pub rttvar: Duration,
+    /// Smallest RTT.
+    pub min_rtt: Option<Duration>,
+    /// Current retransmission timeout, backoff included.
+    pub rto: Duration,
+    /// Latest delivery rate sample that was not limited by the application, or larger than such.
+    pub delivery_rate: Rate,
+    /// Pacing rate in force, payload without headers.
+    pub pacing_rate: Option<Rate>,
+    /// Packets sent and not cumulatively acknowledged.
+    pub unacked: u32,
+    /// Packets selectively acknowledged.
+    pub sacked: u32,
+    /// Packets marked lost.
+    pub lost: u32,
+    /// Retransmissions in flight.
+    pub retrans: u32,
+    /// Retransmissions since the start.
+    pub total_retrans: u64,
+    /// Packets in the network by estimate.
+    pub in_flight: u32,
+    /// Bytes written and never sent.
+    pub notsent_bytes: u64,
+    /// Peer's receive window in bytes.
+    pub snd_wnd: u64,
+    /// Own advertised window in bytes.
+    pub rcv_wnd: u64,
+    /// Bytes held out of order.
+    pub rcv_ooo_bytes: u64,
+    /// The transport's state: open, cwr, recovery, loss.
+    pub ca_state: &'static str,
+    /// The controller's phase.
+    pub phase: &'static str,
+    /// Latest packet was sent while limited by the application.
+    pub app_limited: bool,
+}
