@@ -5,15 +5,20 @@
 //! and in the papers; fractions are kept, the transport sends while `pipe < floor(cwnd)`.
 
 mod events;
+mod hystart;
+mod hystart_pp;
+mod newreno;
 mod params;
 mod registry;
+mod slow_start;
+mod windows;
 
 pub use events::{
     Ack, AppParameters, CongestionEvent, CongestionSignal, DupAck, IdleRestart, PacketSent, RateSample, RecoveryExit,
     Rto, Sibling, Undo, View, WindowChange,
 };
 pub use params::{ParamSpec, ParamValue, Params};
-pub use registry::{Entry, build, entries, find};
+pub use registry::{Behaviour, Entry, build, entries, find};
 
 use playpath_units::Rate;
 

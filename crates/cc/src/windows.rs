@@ -1,0 +1,144 @@
+//! The two windows of a loss-based control, and what an undo needs.
+//!
+//! Reference: RFC 5681 §3.1 (slow start threshold, equation 4; loss window), RFC 6582 §3.2.
+//!
+//! Differences from the reference:
+//! 1. A reduction starts from `min(FlightSize, cwnd)`. RFC 5681 §3.2 step 2 wants FlightSize without the segments of limited
+//!    transmit, and these are the ones beyond `cwnd`. A reduction therefore never raises the window.
+//! 2. A timeout's reduction starts from `min(FlightSize, max(cwnd, ssthresh))`: after an earlier timeout FlightSize still
+//!    counts the old flight, and the threshold must not rise again from it. RFC 5681 allows less than equation 4.
+//! 3. Undo restores the larger of the old and the present values, as Linux does: what was acknowledged since stays.
+//!
+//! Units: packets. Invariants: `1 <= cwnd < infinity`, `ssthresh >= 2` after any reduction.
+//! Tested here and, through every control, by `tests/contract.rs`.
+
+use crate::{ParamSpec, Params, Rto, WindowChange};
+
+/// Parameter `reduce_from`: which window a reduction starts from.
+pub const REDUCE_FROM: ParamSpec = ParamSpec::word(
+    "reduce_from",
+    "flight_size",
+    &["flight_size", "cwnd"],
+    "window that a congestion event reduces: data in flight (RFC 5681 equation 4) or cwnd (Linux)",
+);
+
+/// Which window a reduction starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReduceFrom {
+    /// RFC 5681 equation 4.
+    FlightSize,
+    /// Linux and others; right as long as window validation keeps `cwnd` honest.
+    Cwnd,
+}
+
+impl ReduceFrom {
+    /// Read [`REDUCE_FROM`].
+    pub fn from_params(params: &Params) -> ReduceFrom {
+        match params.word("reduce_from") {
+            "cwnd" => ReduceFrom::Cwnd,
+            _ => ReduceFrom::FlightSize,
+        }
+    }
+}
+
+/// `cwnd` and `ssthresh` in packets.
+#[derive(Clone, Copy, Debug)]
+pub struct Windows {
+    /// Congestion window.
+    pub cwnd: f64,
+    /// Slow start threshold; infinite until the first reduction or the end of slow start.
+    pub ssthresh: f64,
+    before: Option<(f64, f64)>,
+}
+
+impl Windows {
+    /// Smallest `ssthresh` (RFC 5681 equation 4: 2 SMSS).
+    pub const MIN_SSTHRESH: f64 = 2.0;
+
+    /// Windows of a new connection.
+    pub fn new(initial_window: f64) -> Windows {
+        Windows { cwnd: initial_window.max(1.0), ssthresh: f64::INFINITY, before: None }
+    }
+
+    /// RFC 5681 §3.1: slow start below the threshold.
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// The window that a congestion event reduces (difference 1).
+    pub fn reducible(&self, from: ReduceFrom, flight_size: u32) -> f64 {
+        match from {
+            ReduceFrom::FlightSize => self.cwnd.min(f64::from(flight_size)),
+            ReduceFrom::Cwnd => self.cwnd,
+        }
+    }
+
+    /// The window that a timeout reduces (difference 2).
+    pub fn reducible_at_rto(&self, from: ReduceFrom, flight_size: u32) -> f64 {
+        match from {
+            ReduceFrom::FlightSize => self.cwnd.max(self.ssthresh).min(f64::from(flight_size)),
+            ReduceFrom::Cwnd => self.cwnd,
+        }
+    }
+
+    /// A congestion event: the window falls to `ssthresh` (at least 2, never above the present window).
+    pub fn reduce_to(&mut self, ssthresh: f64) {
+        self.before = Some((self.cwnd, self.ssthresh));
+        self.ssthresh = ssthresh.max(Self::MIN_SSTHRESH);
+        self.cwnd = self.cwnd.min(self.ssthresh);
+    }
+
+    /// A timeout: loss window of one packet (RFC 5681 §3.1); the threshold falls at the first expiry only.
+    pub fn collapse(&mut self, ssthresh: f64, event: &Rto) {
+        if event.consecutive <= 1 {
+            self.before = Some((self.cwnd, self.ssthresh));
+            self.ssthresh = ssthresh.max(Self::MIN_SSTHRESH);
+        }
+        self.cwnd = 1.0;
+    }
+
+    /// The last reduction was spurious (difference 3). `true` if there was one to take back.
+    pub fn undo(&mut self) -> bool {
+        let Some((cwnd, ssthresh)) = self.before.take() else { return false };
+        self.cwnd = self.cwnd.max(cwnd);
+        self.ssthresh = self.ssthresh.max(ssthresh);
+        true
+    }
+
+    /// Windows set from outside.
+    pub fn set(&mut self, change: &WindowChange) {
+        self.cwnd = change.cwnd.max(1.0);
+        self.ssthresh = change.ssthresh;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reductions_and_undo() {
+        let mut windows = Windows::new(40.0);
+        // Two segments of limited transmit: 42 in flight, 40 allowed.
+        assert_eq!(windows.reducible(ReduceFrom::FlightSize, 42), 40.0);
+        assert_eq!(windows.reducible(ReduceFrom::FlightSize, 30), 30.0);
+        assert_eq!(windows.reducible(ReduceFrom::Cwnd, 30), 40.0);
+        windows.reduce_to(20.0);
+        assert_eq!((windows.cwnd, windows.ssthresh), (20.0, 20.0));
+        assert!(windows.undo());
+        assert_eq!((windows.cwnd, windows.ssthresh), (40.0, f64::INFINITY));
+        assert!(!windows.undo(), "nothing left to take back");
+    }
+
+    #[test]
+    fn a_repeated_timeout_keeps_the_threshold_and_the_memory() {
+        let mut windows = Windows::new(40.0);
+        windows.collapse(20.0, &Rto { flight_size: 40, consecutive: 1 });
+        windows.collapse(1.0, &Rto { flight_size: 40, consecutive: 2 });
+        assert_eq!((windows.cwnd, windows.ssthresh), (1.0, 20.0));
+        // A further first expiry after some progress: 38 of the old flight are still out, but no more than 20 was believed.
+        assert_eq!(windows.reducible_at_rto(ReduceFrom::FlightSize, 38), 20.0);
+        windows.undo();
+        assert_eq!((windows.cwnd, windows.ssthresh), (40.0, f64::INFINITY));
+    }
+}

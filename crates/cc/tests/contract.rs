@@ -1,0 +1,396 @@
+//! The contract of [`CongestionControl`], over the whole registry. What an algorithm legitimately does otherwise it declares in
+//! [`Behaviour`](playpath_cc::Behaviour); no test here knows a name.
+
+mod support;
+
+use playpath_cc::{
+    Ack, AppParameters, CongestionControl, CongestionEvent, CongestionSignal, DupAck, Entry, IdleRestart, PacketSent,
+    RateSample, RecoveryExit, Rto, Undo, View, WindowChange, entries, find,
+};
+use playpath_units::{Duration, Rate, Time};
+use proptest::prelude::*;
+use support::{Link, MSS, Sender, build};
+
+/// Windows and rates that a transport can use.
+fn assert_sane(entry: &Entry, cc: &dyn CongestionControl) {
+    let (name, cwnd, ssthresh) = (entry.name, cc.cwnd(), cc.ssthresh());
+    assert!(cwnd.is_finite() && cwnd >= 1.0, "{name}: cwnd {cwnd}");
+    assert!(ssthresh >= 1.0, "{name}: ssthresh {ssthresh}");
+    if let Some(rate) = cc.pacing_rate() {
+        assert!(rate.as_bits_per_sec() > 0 && rate.as_bits_per_sec() < u64::MAX, "{name}: pacing rate {rate:?}");
+    }
+    assert!(!cc.phase().is_empty(), "{name}: nameless phase");
+}
+
+/// Links that every control must survive.
+fn links() -> Vec<Link> {
+    let fast = Link { packets_per_sec: 1e6, base_rtt: Duration::from_micros(1), ..Link::PLAIN };
+    let slow = Link { packets_per_sec: 50.0, base_rtt: Duration::from_secs(10), ..Link::PLAIN };
+    vec![
+        Link::PLAIN,
+        Link { loss: 0.02, ..Link::PLAIN },
+        Link { loss: 0.6, ..Link::PLAIN },
+        Link { ecn_threshold: Some(20), ..Link::PLAIN },
+        Link { queue_limit: 3, ..Link::PLAIN },
+        Link { queue_limit: 3000, ..Link::PLAIN },
+        Link { loss: 0.01, ..fast },
+        slow,
+    ]
+}
+
+#[test]
+fn names_are_unique_and_found() {
+    for entry in entries() {
+        for name in entry.aliases.iter().chain([&entry.name]) {
+            assert!(std::ptr::eq(find(name).expect("every name is found"), *entry), "{name} names two entries");
+        }
+        assert_eq!(build(entry, 10.0).name(), entry.name, "a controller says the name of its entry");
+    }
+    assert!(find("no-such-control").is_none());
+}
+
+#[test]
+fn parameters_have_valid_defaults_and_documents() {
+    for entry in entries() {
+        for (spec, value) in playpath_cc::Params::defaults(entry.params).iter() {
+            let mut params = playpath_cc::Params::defaults(entry.params);
+            let checked = match value {
+                playpath_cc::ParamValue::Number(x) => params.set_number(spec.name, x),
+                playpath_cc::ParamValue::Flag(x) => params.set_flag(spec.name, x),
+                playpath_cc::ParamValue::Word(x) => params.set_word(spec.name, x),
+            };
+            assert_eq!(checked, Ok(()), "{}.{}: the default is allowed", entry.name, spec.name);
+            assert!(!spec.doc.is_empty(), "{}.{} has no line for users", entry.name, spec.name);
+        }
+        assert!(!entry.summary.is_empty() && !entry.reference.is_empty(), "{} is not documented", entry.name);
+    }
+}
+
+#[test]
+fn starts_with_the_initial_window() {
+    for entry in entries() {
+        for initial_window in [1.0, 2.0, 10.0, 32.0] {
+            let cc = build(entry, initial_window);
+            assert_eq!(cc.cwnd(), initial_window, "{}", entry.name);
+            assert_sane(entry, &*cc);
+        }
+    }
+}
+
+#[test]
+fn windows_stay_sane_on_every_link() {
+    for entry in entries() {
+        for link in links() {
+            let mut sender = Sender::new(build(entry, 10.0), link);
+            for _ in 0..8_000 {
+                sender.step();
+                assert_sane(entry, &*sender.cc);
+            }
+            assert!(sender.delivered > 1_000, "{} gets nothing through {link:?}", entry.name);
+        }
+    }
+}
+
+#[test]
+fn one_reduction_per_episode() {
+    for entry in entries().iter().filter(|e| e.behaviour.responds_to_loss && !e.behaviour.shrinks_without_loss) {
+        let mut sender = Sender::new(build(entry, 10.0), Link { loss: 0.03, queue_limit: 40, ..Link::PLAIN });
+        let mut reductions = 0;
+        for _ in 0..20_000 {
+            let before = sender.cc.cwnd();
+            let step = sender.step();
+            let after = sender.cc.cwnd();
+            assert!(step.congestion || after >= before, "{}: fell from {before} to {after} in mid-episode", entry.name);
+            reductions += u32::from(after < before);
+        }
+        assert!(reductions <= sender.episodes + sender.rtos, "{}", entry.name);
+        assert!(reductions > 50, "{}: the link must have made it reduce, {reductions}", entry.name);
+    }
+}
+
+#[test]
+fn answers_congestion_as_declared() {
+    for entry in entries() {
+        for (link, responds) in [
+            (Link { queue_limit: 50, ..Link::PLAIN }, entry.behaviour.responds_to_loss),
+            (Link { ecn_threshold: Some(30), queue_limit: 5000, ..Link::PLAIN }, entry.behaviour.responds_to_ecn),
+        ] {
+            let mut sender = Sender::new(build(entry, 200.0), link);
+            let before = sender.cc.cwnd();
+            while sender.episodes == 0 && sender.delivered < 2_000 {
+                sender.step();
+            }
+            if responds {
+                assert_eq!(sender.episodes, 1, "{}: 200 packets overload {link:?}", entry.name);
+                assert!(sender.cc.cwnd() < before, "{}: {before} to {}", entry.name, sender.cc.cwnd());
+            }
+        }
+    }
+}
+
+#[test]
+fn does_not_grow_while_the_application_limits() {
+    for entry in entries().iter().filter(|e| e.behaviour.grows_only_if_allowed) {
+        let mut sender = Sender::new(build(entry, 10.0), Link::PLAIN);
+        sender.app_limit = Some(5);
+        for _ in 0..3_000 {
+            let before = sender.cc.cwnd();
+            let step = sender.step();
+            assert!(step.may_grow || sender.cc.cwnd() <= before, "{}: grew unused", entry.name);
+        }
+        assert!(sender.cc.cwnd() <= 10.0, "{}: {}", entry.name, sender.cc.cwnd());
+    }
+}
+
+#[test]
+fn a_timeout_collapses_the_window() {
+    for entry in entries().iter().filter(|e| e.behaviour.collapses_on_rto) {
+        let mut sender = Sender::new(build(entry, 10.0), Link::PLAIN);
+        sender.run_until(Time::from_secs(2));
+        let view = sender.view();
+        let flight_size = sender.in_flight();
+        sender.cc.on_rto(&view, &Rto { flight_size, consecutive: 1 });
+        let ssthresh = sender.cc.ssthresh();
+        assert!(sender.cc.cwnd() <= 4.0, "{}: {} after a timeout", entry.name, sender.cc.cwnd());
+        // RFC 5681 §3.1: a repeated timeout does not cut ssthresh again.
+        sender.cc.on_rto(&view, &Rto { flight_size, consecutive: 2 });
+        assert_eq!(sender.cc.ssthresh(), ssthresh, "{}", entry.name);
+    }
+}
+
+#[test]
+fn undo_restores() {
+    for entry in entries().iter().filter(|e| e.behaviour.undo_restores) {
+        for was_rto in [false, true] {
+            let mut sender = Sender::new(build(entry, 10.0), Link::PLAIN);
+            sender.run_until(Time::from_millis(700));
+            let (before, ssthresh) = (sender.cc.cwnd(), sender.cc.ssthresh());
+            let view = sender.view();
+            let flight_size = sender.in_flight();
+            if was_rto {
+                sender.cc.on_rto(&view, &Rto { flight_size, consecutive: 1 });
+            } else {
+                sender.cc.on_congestion(&view, &loss(flight_size, sender.now));
+            }
+            sender.cc.on_undo(&view, &Undo { was_rto });
+            assert!(sender.cc.cwnd() >= before, "{}: {before}, now {}", entry.name, sender.cc.cwnd());
+            assert!(sender.cc.ssthresh() >= ssthresh, "{}: ssthresh {ssthresh}", entry.name);
+        }
+    }
+}
+
+#[test]
+fn windows_can_be_set_from_outside() {
+    for entry in entries() {
+        let mut sender = Sender::new(build(entry, 10.0), Link::PLAIN);
+        sender.run_until(Time::from_secs(1));
+        let view = sender.view();
+        sender.cc.on_window_change(&view, &WindowChange { cwnd: 7.0, ssthresh: 20.0 });
+        assert_eq!(sender.cc.cwnd(), 7.0, "{}", entry.name);
+        assert_eq!(sender.cc.ssthresh(), 20.0, "{}", entry.name);
+    }
+}
+
+#[test]
+fn same_events_same_answers() {
+    for entry in entries() {
+        let trace = || {
+            let mut sender = Sender::new(build(entry, 10.0), Link { loss: 0.01, ..Link::PLAIN });
+            (0..5_000).map(|_| (sender.step(), sender.cc.cwnd().to_bits(), sender.cc.pacing_rate())).collect::<Vec<_>>()
+        };
+        assert!(trace() == trace(), "{} is not deterministic", entry.name);
+    }
+}
+
+fn loss(flight_size: u32, now: Time) -> CongestionEvent {
+    CongestionEvent {
+        signal: CongestionSignal::Loss,
+        flight_size,
+        newly_lost: 1,
+        lost_sent_at: now,
+        lost_was_retransmitted: false,
+    }
+}
+
+/// An event of a random sequence. The transport's state machine is kept: no episode inside an episode.
+#[derive(Clone, Debug)]
+enum Op {
+    Ack { acked: u32, rtt_nanos: u64, may_grow: bool, round_start: bool },
+    DupAck,
+    Congestion { flight_size: u32, ecn: bool },
+    RecoveryExit,
+    Rto { flight_size: u32 },
+    Undo,
+    Idle { millis: u64 },
+    WindowChange { cwnd: f64, ssthresh: f64 },
+    Application { playout_buffer_bytes: u64, free: Option<u64>, bits_per_sec: u64 },
+    Wait { nanos: u64 },
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    // From 1 us to 10 s, evenly on a logarithmic scale.
+    let rtt = (3.0..10.0_f64).prop_map(|exponent| libm::pow(10.0, exponent) as u64);
+    prop_oneof![
+        12 => (0..20_u32, rtt, any::<bool>(), any::<bool>())
+            .prop_map(|(acked, rtt_nanos, may_grow, round_start)| Op::Ack { acked, rtt_nanos, may_grow, round_start }),
+        1 => Just(Op::DupAck),
+        1 => (0..100_000_u32, any::<bool>()).prop_map(|(flight_size, ecn)| Op::Congestion { flight_size, ecn }),
+        1 => Just(Op::RecoveryExit),
+        1 => (0..100_000_u32).prop_map(|flight_size| Op::Rto { flight_size }),
+        1 => Just(Op::Undo),
+        1 => (0..1_000_000_u64).prop_map(|millis| Op::Idle { millis }),
+        1 => (1.0..1e5_f64, prop_oneof![Just(f64::INFINITY), 2.0..1e5_f64])
+            .prop_map(|(cwnd, ssthresh)| Op::WindowChange { cwnd, ssthresh }),
+        1 => (any::<u64>(), any::<Option<u64>>(), any::<u64>()).prop_map(|(playout_buffer_bytes, free, bits_per_sec)| {
+            Op::Application { playout_buffer_bytes, free, bits_per_sec }
+        }),
+        3 => (0..20_000_000_000_u64).prop_map(|nanos| Op::Wait { nanos }),
+    ]
+}
+
+/// A connection in which anything may happen.
+struct Chaos<'a> {
+    entry: &'a Entry,
+    cc: Box<dyn CongestionControl>,
+    view: View<'static>,
+    consecutive_rtos: u32,
+}
+
+impl<'a> Chaos<'a> {
+    fn new(entry: &'a Entry) -> Chaos<'a> {
+        let view = View {
+            now: Time::from_millis(1),
+            mss: MSS,
+            srtt: Duration::ZERO,
+            rttvar: Duration::ZERO,
+            min_rtt: Duration::MAX,
+            in_flight: 0,
+            flight_size: 0,
+            delivered: 0,
+            lost: 0,
+            sent: 0,
+            in_recovery: false,
+            own_index: 0,
+            siblings: &[],
+        };
+        Chaos { entry, cc: build(entry, 10.0), view, consecutive_rtos: 0 }
+    }
+
+    fn apply(&mut self, op: &Op) {
+        let before = self.cc.cwnd();
+        let behaviour = self.entry.behaviour;
+        match *op {
+            Op::Ack { acked, rtt_nanos, may_grow, round_start } => {
+                self.ack(acked, Duration::from_nanos(rtt_nanos), may_grow, round_start);
+                let after = self.cc.cwnd();
+                assert!(may_grow || !behaviour.grows_only_if_allowed || after <= before, "{before} grew to {after}");
+                assert!(behaviour.shrinks_without_loss || after >= before, "{before} shrank to {after} on an ACK");
+            }
+            Op::Congestion { flight_size, ecn } if !self.view.in_recovery => {
+                let mut event = loss(flight_size, self.view.now);
+                if ecn {
+                    event.signal = CongestionSignal::Ecn;
+                }
+                self.view.in_recovery = true;
+                self.view.lost += 1;
+                self.cc.on_congestion(&self.view, &event);
+                assert!(
+                    !behaviour.responds_to_loss || self.cc.cwnd() <= before,
+                    "a congestion event raised the window"
+                );
+            }
+            Op::RecoveryExit if self.view.in_recovery => {
+                self.view.in_recovery = false;
+                self.cc.on_recovery_exit(&self.view, &RecoveryExit { retransmitted: 1, after_rto: false });
+            }
+            Op::Rto { flight_size } => {
+                self.consecutive_rtos += 1;
+                self.view.in_recovery = true;
+                self.view.in_flight = 0;
+                self.cc.on_rto(&self.view, &Rto { flight_size, consecutive: self.consecutive_rtos });
+            }
+            Op::WindowChange { cwnd, ssthresh } => {
+                self.cc.on_window_change(&self.view, &WindowChange { cwnd, ssthresh });
+            }
+            ref other => self.apply_quiet(other),
+        }
+        assert_sane(self.entry, &*self.cc);
+    }
+
+    /// Events after which the window only has to be sane.
+    fn apply_quiet(&mut self, op: &Op) {
+        match *op {
+            Op::DupAck if !self.view.in_recovery => {
+                let event = DupAck { count: 1, head_sent_at: self.view.now, head_is_retransmitted: false };
+                self.cc.on_dup_ack(&self.view, &event);
+            }
+            Op::Undo => self.cc.on_undo(&self.view, &Undo { was_rto: self.consecutive_rtos > 0 }),
+            Op::Idle { millis } => {
+                let idle = Duration::from_millis(millis);
+                self.view.now += idle;
+                self.cc.on_idle_restart(&self.view, &IdleRestart { idle });
+            }
+            Op::Application { playout_buffer_bytes, free, bits_per_sec } => self.cc.on_app_parameters(
+                &self.view,
+                &AppParameters {
+                    playout_buffer_bytes,
+                    playout_buffer_free_bytes: free,
+                    video_rate: Rate::from_bits_per_sec(bits_per_sec),
+                    is_urgent: false,
+                },
+            ),
+            Op::Wait { nanos } => self.view.now += Duration::from_nanos(nanos),
+            _ => {}
+        }
+    }
+
+    fn ack(&mut self, acked: u32, rtt: Duration, may_grow: bool, round_start: bool) {
+        let prior_in_flight = (self.cc.cwnd() as u32).max(acked);
+        self.view.in_flight = prior_in_flight - acked;
+        self.view.sent += u64::from(acked);
+        let payload_bytes = MSS;
+        let sent = PacketSent { payload_bytes, is_retransmission: false, prior_in_flight };
+        self.cc.on_packet_sent(&self.view, &sent);
+        self.view.now += Duration::from_nanos(1);
+        self.view.delivered += u64::from(acked);
+        self.view.min_rtt = self.view.min_rtt.min(rtt);
+        self.view.srtt = if self.view.srtt.is_zero() { rtt } else { (self.view.srtt * 7 + rtt) / 8 };
+        self.consecutive_rtos = 0;
+        let rate = RateSample {
+            delivered: acked,
+            interval: rtt,
+            delivery_rate: Rate::from_bits_per_sec_f64(f64::from(acked * MSS * 8) / rtt.as_secs_f64()),
+            is_app_limited: !may_grow,
+            lost: 0,
+            prior_delivered: self.view.delivered.saturating_sub(u64::from(acked)),
+            tx_in_flight: prior_in_flight,
+        };
+        let event = Ack {
+            acked,
+            delivered: acked,
+            acked_bytes: acked * MSS,
+            newly_lost: 0,
+            rtt: (acked > 0).then_some(rtt),
+            rate: (acked > 0).then_some(rate),
+            prior_in_flight,
+            may_grow: may_grow && acked > 0,
+            round_start,
+            ecn_echo: false,
+        };
+        self.cc.on_ack(&self.view, &event);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_events_leave_the_windows_sane(ops in prop::collection::vec(op(), 1..400)) {
+        for entry in entries() {
+            let mut connection = Chaos::new(entry);
+            for op in &ops {
+                connection.apply(op);
+            }
+        }
+    }
+}
