@@ -1,1 +1,13 @@
-//! Placeholder.
+//! Media, players, adaptation rules, playback events, and the figures computed from them.
+//!
+//! A player is sans-IO: it is fed with read body bytes and time, and answers with actions and a log of events. The simulator
+//! drives it in virtual time; the same code driven by the wall clock is a real HTTP client. Quality figures are computed from
+//! the events afterwards, never inside a player.
+
+pub mod cmcd;
+pub mod events;
+pub mod player;
+
+pub use cmcd::Cmcd;
+pub use events::{DiscardCause, EventKind, EventLog, FinishReason, PlaybackEvent, Totals};
+pub use player::{Action, AppReport, ConnectionId, Delivery, ObjectKind, ObjectRef, Player, Request, RequestId};

@@ -1,0 +1,195 @@
+//! Playback events: the log that all quality figures are computed from.
+//!
+//! One entry per change of state, never one per picture: pictures are counted in runs. Times are those of the run;
+//! positions are on the media's own time line (first picture at 0).
+
+use crate::{ConnectionId, ObjectRef, RequestId};
+use playpath_units::{Duration, Rate, Time};
+
+/// An entry of the log.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlaybackEvent {
+    /// When it happened or was noticed.
+    pub at: Time,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+/// Why pictures were not shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiscardCause {
+    /// Complete later than due + threshold.
+    Late,
+    /// Depends on a discarded reference.
+    Dependency,
+    /// Skipped on purpose (a live player jumps ahead).
+    Skipped,
+}
+
+/// Why the session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FinishReason {
+    /// The last picture's time is over.
+    Played,
+    /// The player or its viewer gave up.
+    GaveUp,
+}
+
+/// Final counts of a session. Whatever the player, `startup + media_played + media_discarded + clock_stopped` is the
+/// time from start to end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// From the start to the first picture.
+    pub startup: Duration,
+    /// Presentation time of the shown pictures (for a player without pictures: of the data that came in time).
+    pub media_played: Duration,
+    /// Presentation time of the discarded pictures (without pictures: of the late data).
+    pub media_discarded: Duration,
+    /// Time for which the media clock stood still after the first picture.
+    pub clock_stopped: Duration,
+    /// Pictures shown.
+    pub pictures_shown: u64,
+    /// Pictures discarded.
+    pub pictures_discarded: u64,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum EventKind {
+    /// The viewer pressed play.
+    SessionStarted {
+        /// Duration of the media; [`Duration::MAX`] for an endless live stream.
+        media_duration: Duration,
+        /// Mean rate, if there is one representation only.
+        media_rate: Option<Rate>,
+    },
+    /// A connection was established.
+    Connected(ConnectionId),
+    /// A request was handed to the transport.
+    RequestSent {
+        /// Its number.
+        request: RequestId,
+        /// What is asked for.
+        object: ObjectRef,
+        /// Size of the response body.
+        body_bytes: u64,
+    },
+    /// The first body byte of a response was read.
+    FirstByte(RequestId),
+    /// The playout buffer became full for the first time (or reached the share at which playout starts).
+    BufferFilled,
+    /// The first picture is shown.
+    PlaybackStarted,
+    /// The picture (or data) due is not there: an underflow event begins.
+    UnderflowStart {
+        /// Media position.
+        position: Duration,
+    },
+    /// A picture was there when due: the underflow event is over.
+    UnderflowEnd,
+    /// The picture stands still for lack of data.
+    StallStart {
+        /// When the missing picture was due; earlier than `at` where a player tolerates some lateness first.
+        since: Time,
+        /// Media position of the missing picture.
+        position: Duration,
+    },
+    /// Pictures move again. A player that catches up shows single pictures in between: `frozen` leaves those times out.
+    StallEnd {
+        /// Time that the picture stood still between `since` and `at`.
+        frozen: Duration,
+    },
+    /// The media clock was set back to wait for the data.
+    ClockShifted {
+        /// By how much.
+        by: Duration,
+    },
+    /// A run of consecutive pictures was not shown; logged when the run ends.
+    PicturesDiscarded {
+        /// Presentation number of the first one, from 0.
+        first: u32,
+        /// How many.
+        count: u32,
+        /// Cause of the first one.
+        cause: DiscardCause,
+    },
+    /// An adaptation rule chose.
+    SegmentDecision {
+        /// What it chose.
+        object: ObjectRef,
+        /// Its nominal rate.
+        rate: Rate,
+        /// Buffer level at the decision.
+        buffer_level: Duration,
+        /// Throughput estimate, if the rule has one.
+        estimate: Option<Rate>,
+        /// Why, in the rule's words.
+        reason: &'static str,
+    },
+    /// A segment is complete.
+    SegmentDownloaded {
+        /// The request that completed it.
+        request: RequestId,
+        /// Which one.
+        object: ObjectRef,
+        /// Nominal rate of its representation.
+        rate: Rate,
+        /// Body bytes.
+        body_bytes: u64,
+        /// Media time of the segment.
+        media_duration: Duration,
+        /// From request to last byte.
+        download_time: Duration,
+    },
+    /// A request was given up.
+    RequestAbandoned(RequestId),
+    /// Shown video changes its representation from the segment before to this one.
+    Switch {
+        /// First segment of the new representation.
+        segment: u32,
+        /// Representation before.
+        from: u32,
+        /// Representation now.
+        to: u32,
+    },
+    /// How far a live player is behind the live edge; a sample.
+    LiveLatency(Duration),
+    /// Packets judged against their playout deadline since the last such entry (streaming agent).
+    PacketsJudged {
+        /// Packets whose fate is known.
+        packets: u64,
+        /// Those later than their deadline.
+        late: u64,
+        /// Those lost because a finite buffer was full.
+        overflowed: u64,
+    },
+    /// The session is over; the last entry.
+    Finished {
+        /// Why.
+        reason: FinishReason,
+        /// Final counts.
+        totals: Totals,
+    },
+}
+
+/// A log under construction: keeps its order.
+#[derive(Clone, Debug, Default)]
+pub struct EventLog {
+    events: Vec<PlaybackEvent>,
+}
+
+impl EventLog {
+    /// Append. Panics in debug builds if time goes back: a broken invariant of the player.
+    pub fn push(&mut self, at: Time, kind: EventKind) {
+        debug_assert!(
+            self.events.last().is_none_or(|last| last.at <= at),
+            "event log goes back in time: {kind:?} at {at}"
+        );
+        self.events.push(PlaybackEvent { at, kind });
+    }
+
+    /// All entries so far.
+    pub fn as_slice(&self) -> &[PlaybackEvent] {
+        &self.events
+    }
+}

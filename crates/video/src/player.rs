@@ -1,0 +1,151 @@
+//! The player interface: what a client asks of the network and what it is told.
+//!
+//! Driving contract. Call one `handle_*`, then drain [`Player::poll_action`] until `None`, then ask [`Player::poll_timeout`]
+//! and, for each open connection, [`Player::read_limit`]. Both may change with every `handle_*` call and with nothing else,
+//! except that `read_limit` also takes `now`. Call [`Player::handle_timeout`] at (or, in real time, shortly after) the
+//! time that `poll_timeout` gave. `now` never goes back.
+
+use crate::{Cmcd, PlaybackEvent};
+use playpath_units::{Duration, Rate, Time};
+
+/// A request of this session; numbered from 0 in the order of sending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId(pub u32);
+
+/// A connection of this session; numbered from 0 in the order of opening.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId(pub u32);
+
+/// How the server writes the response into its socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// As fast as the socket takes it.
+    AsFastAsPossible,
+    /// `bytes` every `every`, the first at once: the server agent of the Vegas paper.
+    Chunks {
+        /// Bytes written at each heartbeat.
+        bytes: u64,
+        /// The heartbeat.
+        every: Duration,
+    },
+}
+
+/// What kind of object is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ObjectKind {
+    /// A whole multiplexed file.
+    File,
+    /// A manifest or playlist.
+    Manifest,
+    /// An initialisation segment.
+    Init,
+    /// A video segment.
+    Video,
+    /// An audio segment.
+    Audio,
+}
+
+/// Names the object of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ObjectRef {
+    /// Kind of object.
+    pub kind: ObjectKind,
+    /// Segment number from 0; 0 where there are no segments.
+    pub segment: u32,
+    /// Rung of the ladder from 0 (lowest rate); 0 where there is no ladder.
+    pub representation: u32,
+}
+
+impl ObjectRef {
+    /// The one file of a progressive session.
+    pub const FILE: ObjectRef = ObjectRef { kind: ObjectKind::File, segment: 0, representation: 0 };
+}
+
+/// An HTTP request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// Connection it is sent on.
+    pub connection: ConnectionId,
+    /// Its number.
+    pub id: RequestId,
+    /// Bytes of the request line and headers.
+    pub request_header_bytes: u32,
+    /// Bytes of the response's status line and headers, before the body.
+    pub response_header_bytes: u32,
+    /// Bytes of the response's body.
+    pub body_bytes: u64,
+    /// How the server writes the response.
+    pub delivery: Delivery,
+    /// What is asked for.
+    pub object: ObjectRef,
+    /// Client data sent along (CTA-5004).
+    pub cmcd: Option<Cmcd>,
+}
+
+/// What the player wants done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Open a connection; answered by [`Player::handle_connected`].
+    Open(ConnectionId),
+    /// Send a request on an open connection. Several on one connection are pipelined: responses come in the same order.
+    Request(Request),
+    /// The rest of this response is not wanted: the connection is reset, or the response read and ignored.
+    /// No [`Player::handle_body`] follows for it.
+    Abandon(RequestId),
+    /// Close a connection.
+    Close(ConnectionId),
+}
+
+/// What the scenario tells the sender of the player at the start (the CCP papers' server knows the playout buffer and rate).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AppReport {
+    /// Size of the playout buffer in payload bytes.
+    pub playout_buffer_bytes: u64,
+    /// Free space of the playout buffer now.
+    pub playout_buffer_free_bytes: u64,
+    /// Mean rate of the video.
+    pub video_rate: Rate,
+    /// Starting up or starved.
+    pub is_urgent: bool,
+}
+
+/// A client that plays a video. See the module's driving contract.
+pub trait Player: Send {
+    /// The viewer presses play.
+    fn handle_start(&mut self, now: Time);
+
+    /// A connection asked for with [`Action::Open`] is established.
+    fn handle_connected(&mut self, now: Time, connection: ConnectionId);
+
+    /// `bytes` more in-order body bytes of the response to `request` were read.
+    fn handle_body(&mut self, now: Time, request: RequestId, bytes: u64);
+
+    /// The time of [`poll_timeout`](Self::poll_timeout) has come. Harmless if called early.
+    fn handle_timeout(&mut self, now: Time);
+
+    /// Next thing to do.
+    fn poll_action(&mut self) -> Option<Action>;
+
+    /// When [`handle_timeout`](Self::handle_timeout) must be called; [`Time::MAX`] if never. A player whose reading is
+    /// limited asks for a wake-up whenever room appears.
+    fn poll_timeout(&self) -> Time;
+
+    /// Body bytes that the client is willing to read from this connection now; `u64::MAX` for everything. What it does not
+    /// read fills the receive buffer, closes the receive window and so holds the sender back.
+    fn read_limit(&self, now: Time, connection: ConnectionId) -> u64;
+
+    /// Media time that can be played without a further byte.
+    fn buffer_level(&self, now: Time) -> Duration;
+
+    /// Bytes read and not yet played or discarded.
+    fn buffer_bytes(&self, now: Time) -> u64;
+
+    /// Everything has been played, or the player gave up.
+    fn is_finished(&self) -> bool;
+
+    /// The log so far, in the order of `PlaybackEvent::at`.
+    fn events(&self) -> &[PlaybackEvent];
+
+    /// What the scenario hands to the sender.
+    fn app_parameters(&self, now: Time) -> AppReport;
+}
