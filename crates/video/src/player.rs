@@ -79,7 +79,7 @@ pub struct Request {
     /// What is asked for.
     pub object: ObjectRef,
     /// Client data sent along (CTA-5004).
-    pub cmcd: Option<Cmcd>,
+    pub cmcd: Option<Box<Cmcd>>,
 }
 
 /// What the player wants done.
