@@ -15,7 +15,7 @@ pub struct View<'a> {
     pub rttvar: Duration,
     /// Smallest RTT of the connection; [`Duration::MAX`] before the first sample.
     pub min_rtt: Duration,
-    /// Packets in the network by the transport's estimate (RFC 6675 pipe), after the event.
+    /// Packets in the network by the transport's estimate (RFC 6675 pipe), after the event; 0 after an RTO that marks all lost.
     pub in_flight: u32,
     /// Packets sent and not cumulatively acknowledged (RFC 5681 FlightSize).
     pub flight_size: u32,
@@ -66,7 +66,23 @@ pub struct PacketSent {
     pub prior_in_flight: u32,
 }
 
-/// A delivery rate sample (draft-cheng-iccrg-delivery-rate-estimation).
+/// A packet was marked lost. Reported before the [`CongestionEvent`], [`Rto`] or [`Ack`] of the same moment, once per packet
+/// and marking; `View::lost` and `View::in_flight` already tell of it.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketLost {
+    /// Stream offset of its first payload byte. Losses are discontiguous where it is not the end of the loss before.
+    pub offset: u64,
+    /// Payload bytes.
+    pub payload_bytes: u32,
+    /// Packets in flight when it was sent last, itself included.
+    pub tx_in_flight: u32,
+    /// Packets marked lost since it was sent last, itself included.
+    pub lost_since_sent: u32,
+    /// The sender was limited by the application when it was sent last.
+    pub is_app_limited: bool,
+}
+
+/// A delivery rate sample (draft-cheng-iccrg-delivery-rate-estimation; draft-ietf-ccwg-bbr §4.1).
 #[derive(Clone, Copy, Debug)]
 pub struct RateSample {
     /// Packets delivered over `interval`.
@@ -77,11 +93,11 @@ pub struct RateSample {
     pub delivery_rate: Rate,
     /// The sender was limited by the application when the sampled packet left.
     pub is_app_limited: bool,
-    /// Packets newly marked lost during the sample (BBR v3).
+    /// Packets marked lost between the sending of the sampled packet and now (BBR v3).
     pub lost: u32,
     /// `View::delivered` when the sampled packet was sent (prior_delivered).
     pub prior_delivered: u64,
-    /// Packets in flight when the sampled packet was sent (tx_in_flight, BBR v3).
+    /// Packets in flight when the sampled packet was sent, itself included (tx_in_flight, BBR v3).
     pub tx_in_flight: u32,
 }
 
@@ -102,7 +118,8 @@ pub struct Ack {
     pub rate: Option<RateSample>,
     /// Packets in flight before this ACK was processed.
     pub prior_in_flight: u32,
-    /// The window may grow: the sender used it fully (RFC 5681 §3.1, RFC 7661 §4.3) and no recovery forbids it.
+    /// The window may grow: the sender used it fully (RFC 5681 §3.1, RFC 7661 §4.3) and no recovery forbids it. Under
+    /// [`RecoveryWindow::Controller`](crate::RecoveryWindow::Controller) no recovery does.
     pub may_grow: bool,
     /// First ACK of a new round trip (a packet sent after the last round start is delivered).
     pub round_start: bool,

@@ -14,8 +14,8 @@ mod slow_start;
 mod windows;
 
 pub use events::{
-    Ack, AppParameters, CongestionEvent, CongestionSignal, DupAck, IdleRestart, PacketSent, RateSample, RecoveryExit,
-    Rto, Sibling, Undo, View, WindowChange,
+    Ack, AppParameters, CongestionEvent, CongestionSignal, DupAck, IdleRestart, PacketLost, PacketSent, RateSample,
+    RecoveryExit, Rto, Sibling, Undo, View, WindowChange,
 };
 pub use params::{ParamSpec, ParamValue, Params};
 pub use registry::{Behaviour, Entry, build, entries, find};
@@ -65,6 +65,9 @@ pub trait CongestionControl: Send {
 
     /// A data packet (new or retransmitted) was sent.
     fn on_packet_sent(&mut self, _view: &View, _event: &PacketSent) {}
+
+    /// A packet was marked lost (BBR v3 looks at each).
+    fn on_packet_lost(&mut self, _view: &View, _event: &PacketLost) {}
 
     /// An acknowledgement delivered data (cumulatively or by SACK).
     fn on_ack(&mut self, view: &View, event: &Ack);

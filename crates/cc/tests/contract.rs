@@ -147,7 +147,7 @@ fn a_timeout_collapses_the_window() {
     for entry in entries().iter().filter(|e| e.behaviour.collapses_on_rto) {
         let mut sender = Sender::new(build(entry, 10.0), Link::PLAIN);
         sender.run_until(Time::from_secs(2));
-        let view = sender.view();
+        let view = View { in_flight: 0, ..sender.view() };
         let flight_size = sender.in_flight();
         sender.cc.on_rto(&view, &Rto { flight_size, consecutive: 1 });
         let ssthresh = sender.cc.ssthresh();

@@ -5,8 +5,8 @@
 use std::collections::VecDeque;
 
 use playpath_cc::{
-    Ack, CongestionControl, CongestionEvent, CongestionSignal, DupAck, Entry, PacketSent, Params, RateSample,
-    RecoveryExit, Rto, View,
+    Ack, CongestionControl, CongestionEvent, CongestionSignal, DupAck, Entry, PacketLost, PacketSent, Params,
+    RateSample, RecoveryExit, RecoveryWindow, Rto, View,
 };
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, Rate, Time};
@@ -54,6 +54,7 @@ struct Packet {
     delivered_at_send: u64,
     delivered_time_at_send: Time,
     in_flight_at_send: u32,
+    lost_at_send: u64,
     is_app_limited: bool,
 }
 
@@ -194,6 +195,7 @@ impl Sender {
             delivered_at_send: self.delivered,
             delivered_time_at_send: self.last_delivery_at,
             in_flight_at_send: self.in_flight() + 1,
+            lost_at_send: self.lost,
             is_app_limited,
         }
     }
@@ -212,15 +214,30 @@ impl Sender {
         let first_lost = self.flight.front().filter(|p| p.number < lost_before).copied();
         let mut newly_lost = 0;
         while self.flight.front().is_some_and(|p| p.number < lost_before) {
-            self.flight.pop_front();
+            self.lose_head();
             newly_lost += 1;
         }
-        self.lost += u64::from(newly_lost);
         self.leave_recovery(packet.number);
         let step = self.enter_recovery(&packet, first_lost, newly_lost, prior_flight);
-        let may_grow = was_limited && (self.recovery_point.is_none() || self.after_rto) && !step.congestion;
+        let forbidden = self.cc.recovery_window() == RecoveryWindow::Transport
+            && (step.congestion || self.recovery_point.is_some() && !self.after_rto);
+        let may_grow = was_limited && !forbidden;
         self.acknowledge(&packet, may_grow, newly_lost, prior_in_flight);
         Step { may_grow, ..step }
+    }
+
+    fn lose_head(&mut self) {
+        let Some(packet) = self.flight.pop_front() else { return };
+        self.lost += 1;
+        let event = PacketLost {
+            offset: packet.number * u64::from(MSS),
+            payload_bytes: MSS,
+            tx_in_flight: packet.in_flight_at_send,
+            lost_since_sent: (self.lost - packet.lost_at_send) as u32,
+            is_app_limited: packet.is_app_limited,
+        };
+        let view = self.view();
+        self.cc.on_packet_lost(&view, &event);
     }
 
     fn leave_recovery(&mut self, number: u64) {
@@ -287,7 +304,7 @@ impl Sender {
                 f64::from(delivered * MSS * 8) / interval.as_secs_f64().max(1e-9),
             ),
             is_app_limited: packet.is_app_limited,
-            lost: newly_lost,
+            lost: (self.lost - packet.lost_at_send) as u32,
             prior_delivered: packet.delivered_at_send,
             tx_in_flight: packet.in_flight_at_send,
         };
@@ -312,8 +329,9 @@ impl Sender {
         self.consecutive_rtos += 1;
         self.rtos += 1;
         let event = Rto { flight_size: self.in_flight(), consecutive: self.consecutive_rtos };
-        self.lost += self.flight.len() as u64;
-        self.flight.clear();
+        while !self.flight.is_empty() {
+            self.lose_head();
+        }
         self.recovery_point = Some(self.next_number + 1);
         self.after_rto = true;
         self.dup_acks = 0;
