@@ -31,12 +31,14 @@ pub enum DiscardCause {
 pub enum FinishReason {
     /// The last picture's time is over.
     Played,
-    /// The player or its viewer gave up.
+    /// The player gave up.
     GaveUp,
+    /// Stopped from outside before the end.
+    Stopped,
 }
 
-/// Final counts of a session. Whatever the player, `startup + media_played + media_discarded + clock_stopped` is the
-/// time from start to end.
+/// Final counts of a session. After a full playback `startup + media_played + media_discarded + clock_stopped` is the time
+/// from start to end, whatever the player.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// From the start to the first picture.
@@ -45,7 +47,8 @@ pub struct Totals {
     pub media_played: Duration,
     /// Presentation time of the discarded pictures (without pictures: of the late data).
     pub media_discarded: Duration,
-    /// Time for which the media clock stood still after the first picture.
+    /// Time for which the media clock stood still (or was set back) after the first picture, waiting for late data after the
+    /// media's end included.
     pub clock_stopped: Duration,
     /// Pictures shown.
     pub pictures_shown: u64,

@@ -123,6 +123,10 @@ pub trait Player: Send {
     /// The time of [`poll_timeout`](Self::poll_timeout) has come. Harmless if called early.
     fn handle_timeout(&mut self, now: Time);
 
+    /// The session is cut here: the viewer leaves or the run ends. The player logs what is still open (stall, run of discards)
+    /// and [`EventKind::Finished`](crate::EventKind::Finished). Nothing if it has finished already.
+    fn handle_stop(&mut self, now: Time);
+
     /// Next thing to do.
     fn poll_action(&mut self) -> Option<Action>;
 
@@ -140,7 +144,7 @@ pub trait Player: Send {
     /// Bytes read and not yet played or discarded.
     fn buffer_bytes(&self, now: Time) -> u64;
 
-    /// Everything has been played, or the player gave up.
+    /// Everything has been played, the player gave up, or it was stopped.
     fn is_finished(&self) -> bool;
 
     /// The log so far, in the order of `PlaybackEvent::at`.
