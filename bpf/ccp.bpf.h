@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only)
+ *
+ * Kernel half of the CCP family; each of ccp, ccpd, ccplca and ccplb sets CCP_VARIANT and includes this file.
+ *
+ * cong_control replaces the kernel's window growth, its proportional rate reduction and its pacing rule, as the law demands:
+ * it does not react to loss. Retransmission itself (SACK, RACK, TLP) stays the kernel's.
+ */
+#include "glue.bpf.h"
+#include "law_ccp.h"
+
+struct ccp_socket {
+	struct ccp_state law;
+	u32 next_round_delivered;
+	u32 lost_seen;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct ccp_socket);
+} pp_state SEC(".maps");
+
+SEC("struct_ops")
+void BPF_PROG(pp_init, struct sock *sk)
+{
+	struct ccp_socket *s = bpf_sk_storage_get(&pp_state, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+
+	if (!s)
+		return;
+	ccp_init(&s->law, pp_tcp(sk)->snd_cwnd);
+	s->next_round_delivered = pp_tcp(sk)->delivered;
+	s->lost_seen = pp_tcp(sk)->lost;
+	pp_tcp(sk)->snd_ssthresh = LAW_SSTHRESH_INFINITE;
+}
+
+SEC("struct_ops")
+void BPF_PROG(pp_release, struct sock *sk)
+{
+	pp_forget(sk);
+}
+
+LAW_INLINE void ccp_ack_of(struct sock *sk, struct ccp_socket *s, const struct rate_sample *rs, struct law_ack *ack)
+{
+	const struct tcp_sock *tp = pp_tcp(sk);
+	u8 state = pp_ca_state(sk);
+
+	ack->delivered = rs->acked_sacked;
+	ack->acked = rs->acked_sacked;
+	ack->newly_lost = tp->lost - s->lost_seen;
+	s->lost_seen = tp->lost;
+	ack->rtt_us = rs->rtt_us > 0 ? rs->rtt_us : 0;
+	if (rs->delivered > 0 && rs->interval_us > 0) {
+		ack->rate_delivered = rs->delivered;
+		ack->rate_interval_us = rs->interval_us;
+	}
+	ack->rate_app_limited = rs->is_app_limited;
+	ack->in_recovery = state == TCP_CA_Recovery || state == TCP_CA_CWR;
+	/* RFC 5681 section 2: grow only if the window was used; Linux's slow start rule, twice the largest flight. */
+	ack->may_grow = tp->snd_cwnd < 2 * tp->max_packets_out;
+	ack->round_start = false;
+	if (rs->delivered > 0 && (s32)(rs->prior_delivered - s->next_round_delivered) >= 0) {
+		s->next_round_delivered = tp->delivered;
+		ack->round_start = true;
+	}
+}
+
+LAW_INLINE void ccp_show(struct sock *sk, const struct ccp_socket *s, const struct pp_params *params)
+{
+	const struct ccp_state *law = &s->law;
+	s64 detail[PP_DETAILS] = {
+		law->rate.best.value * 1000000 >> 32, /* packets/s */
+		law->rtt_min.best.value,
+		law->rtt_max.best.value,
+		law->b_q16 >> 16,
+		law->x_q16 >> 16,
+		law->pob_q16 >> 16,
+		law->guard_q16,
+		law->round,
+	};
+
+	pp_publish(sk, law->phase, detail, params);
+}
+
+SEC("struct_ops")
+void BPF_PROG(pp_cong_control, struct sock *sk, u32 seq, int flag, const struct rate_sample *rs)
+{
+	struct ccp_socket *s = bpf_sk_storage_get(&pp_state, sk, 0, 0);
+	const struct pp_params *params = pp_params_of(sk);
+	struct law_view view;
+	struct law_ack ack = {};
+	bool slow_start;
+
+	if (!s || !params)
+		return;
+	pp_view_of(sk, &view);
+	ccp_ack_of(sk, s, rs, &ack);
+	ccp_on_ack(&s->law, params->value, &view, &ack, CCP_VARIANT);
+	slow_start = s->law.phase == CCP_SLOW_START;
+	pp_set_cwnd(sk, s->law.cwnd_q16 >> 16);
+	/* What `ss` and tcp_info show as slow start must be slow start. */
+	pp_tcp(sk)->snd_ssthresh = slow_start ? s->law.ssthresh : law_min(pp_tcp(sk)->snd_cwnd, s->law.ssthresh);
+	pp_set_pacing(sk, params->value[CCP_PACING_GAIN_Q8], slow_start);
+	if (ack.round_start)
+		ccp_show(sk, s, params);
+}
+
+/* Called when the kernel enters recovery or, with the flight size still standing, after a retransmission timeout. */
+SEC("struct_ops")
+u32 BPF_PROG(pp_ssthresh, struct sock *sk)
+{
+	struct ccp_socket *s = bpf_sk_storage_get(&pp_state, sk, 0, 0);
+
+	return s ? law_max(pp_tcp(sk)->packets_out / 2, 2) : 2;
+}
+
+SEC("struct_ops")
+void BPF_PROG(pp_set_state, struct sock *sk, u8 new_state)
+{
+	struct ccp_socket *s = bpf_sk_storage_get(&pp_state, sk, 0, 0);
+
+	if (s && new_state == TCP_CA_Loss && pp_ca_state(sk) != TCP_CA_Loss)
+		ccp_on_rto(&s->law, pp_tcp(sk)->packets_out);
+}
+
+/* The law does not cut its window on loss, so there is nothing to undo. */
+SEC("struct_ops")
+u32 BPF_PROG(pp_undo_cwnd, struct sock *sk)
+{
+	return pp_tcp(sk)->snd_cwnd;
+}
+
+#define CCP_OPS(control)                                                                                                      \
+	SEC(".struct_ops.link")                                                                                               \
+	struct tcp_congestion_ops control = {                                                                                 \
+		.name = #control,                                                                                             \
+		.flags = TCP_CONG_NON_RESTRICTED,                                                                             \
+		.init = (void *)pp_init,                                                                                      \
+		.release = (void *)pp_release,                                                                                \
+		.ssthresh = (void *)pp_ssthresh,                                                                              \
+		.set_state = (void *)pp_set_state,                                                                            \
+		.cong_control = (void *)pp_cong_control,                                                                      \
+		.undo_cwnd = (void *)pp_undo_cwnd,                                                                            \
+	}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only)
+ *
+ * What every kernel control shares: parameter and status maps, reading the socket into a law's view, rounds, pacing.
+ *
+ * Parameters: `pp_defaults` holds one block for the whole control; `pp_params` holds blocks of single connections, keyed by
+ * the peer's address and port. A connection looks its block up when it starts and again every round trip, so a change
+ * reaches a live socket within one RTT. Blocks are written by the loader or by an agent; the laws clamp every value.
+ *
+ * Status: each connection publishes a record per round trip into `pp_status` (least recently used goes first when full).
+ */
+#ifndef PLAYPATH_GLUE_H
+#define PLAYPATH_GLUE_H
+
+#include "kernel.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "law.h"
+
+#define PP_MAX_CONNECTIONS 16384
+#define PP_DETAILS 8
+
+struct pp_params {
+	u32 value[LAW_PARAM_SLOTS];
+};
+
+struct pp_default_block {
+	char control[16]; /* registered name, written by the loader: tells whose map this is */
+	struct pp_params params;
+};
+
+/* Peer of a connection; `addr` is IPv4 in its first four bytes (rest 0) or IPv6, network order; ports in host order. */
+struct pp_key {
+	u8 addr[16];
+	u16 port;
+	u16 local_port; /* 0 in pp_params */
+	u32 netns; /* inode number of the network namespace; 0 in pp_params */
+};
+
+struct pp_status_record {
+	u64 time_ns; /* CLOCK_MONOTONIC */
+	u64 pacing_rate; /* bytes/s; ~0: unlimited */
+	u32 snd_cwnd;
+	u32 snd_ssthresh;
+	u32 in_flight;
+	u32 srtt_us;
+	u32 phase;
+	u32 mptcp_token; /* 0 for plain TCP */
+	s64 detail[PP_DETAILS]; /* named by the loader's table */
+	struct pp_params params; /* as in force */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct pp_default_block);
+} pp_defaults SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, PP_MAX_CONNECTIONS);
+	__type(key, struct pp_key);
+	__type(value, struct pp_params);
+} pp_params SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, PP_MAX_CONNECTIONS);
+	__type(key, struct pp_key);
+	__type(value, struct pp_status_record);
+} pp_status SEC(".maps");
+
+LAW_INLINE struct tcp_sock *pp_tcp(struct sock *sk)
+{
+	return (struct tcp_sock *)sk;
+}
+
+LAW_INLINE struct inet_connection_sock *pp_icsk(struct sock *sk)
+{
+	return (struct inet_connection_sock *)sk;
+}
+
+LAW_INLINE u8 pp_ca_state(struct sock *sk)
+{
+	return BPF_CORE_READ_BITFIELD(pp_icsk(sk), icsk_ca_state);
+}
+
+LAW_INLINE void pp_key_of(struct sock *sk, struct pp_key *key, bool is_status)
+{
+	__builtin_memset(key, 0, sizeof(*key));
+	if (sk->__sk_common.skc_family == AF_INET6) {
+		__builtin_memcpy(key->addr, &sk->__sk_common.skc_v6_daddr.in6_u.u6_addr8, 16);
+		/* An IPv4 peer of a dual-stack socket (::ffff:a.b.c.d) has the key of the IPv4 address. */
+		if (((u64 *)key->addr)[0] == 0 && ((u32 *)key->addr)[2] == __builtin_bswap32(0x0000ffff)) {
+			((u32 *)key->addr)[0] = ((u32 *)key->addr)[3];
+			((u32 *)key->addr)[2] = 0;
+			((u32 *)key->addr)[3] = 0;
+		}
+	} else {
+		*(u32 *)key->addr = sk->__sk_common.skc_daddr;
+	}
+	key->port = __builtin_bswap16(sk->__sk_common.skc_dport);
+	if (is_status) {
+		key->local_port = sk->__sk_common.skc_num;
+		key->netns = sk->__sk_common.skc_net.net->ns.inum;
+	}
+}
+
+/* The connection's parameters: its own block, else the control's. NULL only if the array map is broken. */
+LAW_INLINE const struct pp_params *pp_params_of(struct sock *sk)
+{
+	struct pp_key key;
+	const struct pp_params *own;
+	const struct pp_default_block *block;
+	u32 zero = 0;
+
+	pp_key_of(sk, &key, false);
+	own = bpf_map_lookup_elem(&pp_params, &key);
+	if (own)
+		return own;
+	block = bpf_map_lookup_elem(&pp_defaults, &zero);
+	return block ? &block->params : 0;
+}
+
+LAW_INLINE u32 pp_in_flight(const struct tcp_sock *tp)
+{
+	return tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
+}
+
+LAW_INLINE void pp_view_of(struct sock *sk, struct law_view *view)
+{
+	const struct tcp_sock *tp = pp_tcp(sk);
+
+	view->now_us = tp->tcp_mstamp;
+	view->mss = tp->mss_cache;
+	view->srtt_us = tp->srtt_us >> 3;
+	view->min_rtt_us = tp->rtt_min.s[0].v;
+	view->in_flight = pp_in_flight(tp);
+	view->flight_size = tp->packets_out;
+}
+
+/* Linux sends while in flight < snd_cwnd; a window under 1 would stall the connection. */
+LAW_INLINE void pp_set_cwnd(struct sock *sk, u64 cwnd)
+{
+	struct tcp_sock *tp = pp_tcp(sk);
+
+	tp->snd_cwnd = law_clamp(cwnd, 1, tp->snd_cwnd_clamp);
+}
+
+/* For controls that own the rate (cong_control). gain 0: pacing stays as it is and the rate is the kernel's rule (200 % of
+ * cwnd/srtt in slow start, 120 % after: tcp(7) sysctls tcp_pacing_ss_ratio, tcp_pacing_ca_ratio), which segmentation
+ * offload and MPTCP's scheduler read. */
+LAW_INLINE void pp_set_pacing(struct sock *sk, u32 gain_q8, bool slow_start)
+{
+	struct tcp_sock *tp = pp_tcp(sk);
+	u64 bytes = (u64)law_max(tp->snd_cwnd, tp->packets_out) * tp->mss_cache;
+	u32 srtt_us = tp->srtt_us >> 3;
+	u32 gain = gain_q8 ? gain_q8 : slow_start ? 512 : 307;
+
+	if (!srtt_us)
+		return;
+	sk->sk_pacing_rate = ((bytes * gain) >> 8) * 1000000 / srtt_us;
+	if (gain_q8)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
+}
+
+/* Token of the MPTCP connection that this subflow belongs to; 0 for plain TCP. */
+LAW_INLINE u32 pp_mptcp_token(struct sock *sk, u32 *subflow_id);
+
+LAW_INLINE void pp_publish(struct sock *sk, u32 phase, const s64 *detail, const struct pp_params *params)
+{
+	const struct tcp_sock *tp = pp_tcp(sk);
+	struct pp_status_record record = {};
+	struct pp_key key;
+	u32 id;
+
+	pp_key_of(sk, &key, true);
+	record.time_ns = bpf_ktime_get_ns();
+	record.pacing_rate = sk->sk_pacing_rate;
+	record.snd_cwnd = tp->snd_cwnd;
+	record.snd_ssthresh = tp->snd_ssthresh;
+	record.in_flight = pp_in_flight(tp);
+	record.srtt_us = tp->srtt_us >> 3;
+	record.phase = phase;
+	record.mptcp_token = pp_mptcp_token(sk, &id);
+	for (int i = 0; i < PP_DETAILS; i++)
+		record.detail[i] = detail[i];
+	if (params)
+		record.params = *params;
+	bpf_map_update_elem(&pp_status, &key, &record, BPF_ANY);
+}
+
+LAW_INLINE void pp_forget(struct sock *sk)
+{
+	struct pp_key key;
+
+	pp_key_of(sk, &key, true);
+	bpf_map_delete_elem(&pp_status, &key);
+}
+
+extern void *bpf_rdonly_cast(const void *obj, u32 btf_id) __ksym;
+
+LAW_INLINE u32 pp_mptcp_token(struct sock *sk, u32 *subflow_id)
+{
+	struct mptcp_subflow_context *subflow;
+	void *data = pp_icsk(sk)->icsk_ulp_data;
+
+	*subflow_id = 0;
+	if (!pp_tcp(sk)->is_mptcp || !data)
+		return 0;
+	subflow = bpf_rdonly_cast(data, bpf_core_type_id_kernel(struct mptcp_subflow_context));
+	*subflow_id = subflow->subflow_id;
+	return subflow->token;
+}
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+#endif

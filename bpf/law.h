@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only)
+ *
+ * Ground of the control laws: integer types, fixed point, and the event records that a law is fed with.
+ *
+ * A law (`law_*.h`) is the arithmetic of one congestion control: static inline functions over its own state, without
+ * kernel types, helpers or floating point. The kernel half (`*.bpf.c`) turns kernel callbacks into these events; the twin
+ * test (crates/twin) compiles the same functions for the host and feeds them what the Rust controller of crates/cc is fed.
+ *
+ * Units: windows in 1/65536 packet (suffix _q16), gains in 1/256 (suffix _q8), times in microseconds, rates in packets per
+ * microsecond scaled by 2^32 (suffix _q32).
+ */
+#ifndef PLAYPATH_LAW_H
+#define PLAYPATH_LAW_H
+
+#ifndef __bpf__
+#include <stdbool.h>
+#include <stdint.h>
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int32_t s32;
+typedef int64_t s64;
+#endif
+
+#define LAW_INLINE static inline __attribute__((always_inline))
+
+#define Q16 65536ULL
+#define LAW_SSTHRESH_INFINITE 0x7fffffffU
+/* 2^20 packets is 1.5 GB at 1500 bytes: above any window, and it keeps products of two windows inside 64 bits. */
+#define LAW_MAX_WINDOW (1U << 20)
+
+/* Slots of a parameter block: same layout for every control, meaning by each law's enum. */
+#define LAW_PARAM_SLOTS 16
+
+/* What every law may know at an event. Counts in packets. */
+struct law_view {
+	u64 now_us;
+	u32 mss; /* payload bytes of a full segment */
+	u32 srtt_us; /* 0 before the first sample */
+	u32 min_rtt_us; /* smallest RTT the transport knows; ~0 before the first sample */
+	u32 in_flight; /* the transport's estimate (pipe) */
+	u32 flight_size; /* sent and not cumulatively acknowledged */
+};
+
+/* An acknowledgement that delivered data. */
+struct law_ack {
+	u32 acked; /* cumulatively acknowledged by this ACK */
+	u32 delivered; /* newly delivered, selectively or cumulatively */
+	u32 newly_lost;
+	u32 rtt_us; /* 0: no sample (Karn) */
+	u32 rate_delivered; /* delivery rate sample; 0: none */
+	u32 rate_interval_us;
+	bool rate_app_limited;
+	bool may_grow; /* the sender used its window and no recovery forbids growth */
+	bool round_start; /* first ACK of a new round trip */
+	bool in_recovery;
+};
+
+LAW_INLINE u64 law_max(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+LAW_INLINE u64 law_min(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+LAW_INLINE s64 law_positive(s64 a)
+{
+	return a > 0 ? a : 0;
+}
+
+LAW_INLINE u64 law_clamp(u64 x, u64 low, u64 high)
+{
+	return x < low ? low : x > high ? high : x;
+}
+
+/* floor(sqrt(x)), bit by bit: 32 rounds, no division. */
+LAW_INLINE u64 law_sqrt(u64 x)
+{
+	u64 root = 0, bit = 1ULL << 62;
+
+	for (int i = 0; i < 32; i++) {
+		if (x >= root + bit) {
+			x -= root + bit;
+			root = (root >> 1) + bit;
+		} else {
+			root >>= 1;
+		}
+		bit >>= 2;
+	}
+	return root;
+}
+
+#endif

@@ -1,0 +1,256 @@
+//! Finding what is registered on this machine, whoever loaded it, and reading and setting its maps.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use libbpf_rs::btf::Btf;
+use libbpf_rs::btf::types::{MemberAttr, Struct};
+use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, ProgInfoIter, ProgInfoQueryOptions};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, ProgramType};
+
+use crate::controls::{self, Control, SLOTS};
+use crate::load::NAME_SIZE;
+
+/// One registered congestion control of ours.
+pub struct Registered {
+    /// Name as sockets show it.
+    pub name: String,
+    /// Its entry in the table.
+    pub control: &'static Control,
+    /// Id of the BPF link that holds the registration, if one does (a deleted link may linger while sockets use it).
+    pub link_id: Option<u32>,
+    defaults: MapHandle,
+    params: Option<MapHandle>,
+    status: Option<MapHandle>,
+}
+
+/// State of one connection, as it last published it.
+pub struct Connection {
+    /// Peer.
+    pub peer: SocketAddr,
+    /// Local port.
+    pub local_port: u16,
+    /// Network namespace, inode number.
+    pub netns: u32,
+    /// CLOCK_MONOTONIC of the record.
+    pub time_ns: u64,
+    /// Bytes per second; `None`: unlimited.
+    pub pacing_rate: Option<u64>,
+    /// Windows, packets in flight, smoothed RTT in microseconds.
+    pub snd_cwnd: u32,
+    /// Slow start threshold in packets.
+    pub snd_ssthresh: u32,
+    /// Packets in flight.
+    pub in_flight: u32,
+    /// Smoothed RTT in microseconds.
+    pub srtt_us: u32,
+    /// Phase, by the control's table.
+    pub phase: &'static str,
+    /// MPTCP token; 0 for plain TCP.
+    pub mptcp_token: u32,
+    /// Details, by the control's table.
+    pub details: Vec<(&'static str, i64)>,
+    /// Parameters in force.
+    pub params: Vec<(&'static str, f64)>,
+}
+
+/// All registered controls of ours, by name.
+pub fn registered() -> Result<Vec<Registered>, String> {
+    let links = links_by_name()?;
+    let mut found: BTreeMap<u32, Registered> = BTreeMap::new();
+    for ids in map_ids_of_struct_ops_programs() {
+        let mut defaults = None;
+        let mut params = None;
+        let mut status = None;
+        for id in ids {
+            // A map can go away between the listing and the look; then it is not registered any more.
+            let Ok(map) = MapHandle::from_map_id(id) else { continue };
+            let name = map.name().to_owned();
+            if name == OsStr::new("pp_defaults") {
+                defaults = Some((id, map));
+            } else if name == OsStr::new("pp_params") {
+                params = Some(map);
+            } else if name == OsStr::new("pp_status") {
+                status = Some(map);
+            }
+        }
+        let Some((id, defaults)) = defaults else { continue };
+        let Some(name) = owner_of(&defaults) else { continue };
+        let Some(control) = controls::of_registered(&name) else { continue };
+        let link_id = links.get(&name).copied();
+        let entry =
+            found.entry(id).or_insert(Registered { name, control, link_id, defaults, params: None, status: None });
+        entry.params = params.or(entry.params.take());
+        entry.status = status.or(entry.status.take());
+    }
+    let mut all: Vec<_> = found.into_values().collect();
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(all)
+}
+
+/// The registered control called `name`.
+pub fn find(name: &str) -> Result<Registered, String> {
+    let mut all = registered()?;
+    match all.iter().position(|r| r.name == name) {
+        Some(i) => Ok(all.swap_remove(i)),
+        None => {
+            let names: Vec<_> = all.iter().map(|r| r.name.as_str()).collect();
+            let there = if names.is_empty() { "none is".into() } else { format!("registered: {}", names.join(", ")) };
+            Err(format!("no control `{name}` is registered; {there}"))
+        }
+    }
+}
+
+impl Registered {
+    /// Parameters of connections that have none of their own.
+    pub fn defaults(&self) -> Result<[u32; SLOTS], String> {
+        let value = self.defaults.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).map_err(|e| e.to_string())?;
+        Ok(block(&value.ok_or("the defaults map is empty")?[NAME_SIZE..]))
+    }
+
+    /// Set the defaults. Live connections take them within a round trip.
+    pub fn set_defaults(&self, params: &[u32; SLOTS]) -> Result<(), String> {
+        let key = 0u32.to_ne_bytes();
+        let mut value =
+            self.defaults.lookup(&key, MapFlags::ANY).map_err(|e| e.to_string())?.ok_or("the defaults map is empty")?;
+        value.truncate(NAME_SIZE);
+        value.extend(params.iter().flat_map(|v| v.to_ne_bytes()));
+        self.defaults.update(&key, &value, MapFlags::ANY).map_err(|e| e.to_string())
+    }
+
+    /// Parameters of the connection to `peer`; the defaults if it has none of its own.
+    pub fn params_of(&self, peer: SocketAddr) -> Result<[u32; SLOTS], String> {
+        let map = self.params.as_ref().ok_or("this control takes no parameters")?;
+        match map.lookup(&key_of(peer), MapFlags::ANY).map_err(|e| e.to_string())? {
+            Some(value) => Ok(block(&value)),
+            None => self.defaults(),
+        }
+    }
+
+    /// Give the connection to `peer` parameters of its own.
+    pub fn set_params_of(&self, peer: SocketAddr, params: &[u32; SLOTS]) -> Result<(), String> {
+        let map = self.params.as_ref().ok_or("this control takes no parameters")?;
+        let value: Vec<u8> = params.iter().flat_map(|v| v.to_ne_bytes()).collect();
+        map.update(&key_of(peer), &value, MapFlags::ANY).map_err(|e| e.to_string())
+    }
+
+    /// What the connections published last.
+    pub fn connections(&self) -> Vec<Connection> {
+        let Some(map) = &self.status else { return Vec::new() };
+        map.keys()
+            .filter_map(|key| {
+                let value = map.lookup(&key, MapFlags::ANY).ok()??;
+                connection(self.control, &key, &value)
+            })
+            .collect()
+    }
+}
+
+fn map_ids_of_struct_ops_programs() -> impl Iterator<Item = Vec<u32>> {
+    ProgInfoIter::with_query_opts(ProgInfoQueryOptions::default().include_map_ids(true))
+        .filter(|p| p.ty == ProgramType::StructOps)
+        .map(|p| p.map_ids)
+}
+
+/// Registered name to link id, for links whose struct_ops is a TCP congestion control.
+fn links_by_name() -> Result<BTreeMap<String, u32>, String> {
+    let Some(offset) = kernel_name_offset()? else { return Ok(BTreeMap::new()) };
+    let mut links = BTreeMap::new();
+    for link in LinkInfoIter::default() {
+        let LinkTypeInfo::StructOps(info) = &link.info else { continue };
+        let Ok(map) = MapHandle::from_map_id(info.map_id) else { continue };
+        let Ok(Some(value)) = map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY) else { continue };
+        if map.map_type() == MapType::StructOps && value.len() >= offset + NAME_SIZE {
+            links.insert(text(&value[offset..offset + NAME_SIZE]), link.id);
+        }
+    }
+    Ok(links)
+}
+
+/// Where the name stands in the value of a struct_ops map of this kernel.
+fn kernel_name_offset() -> Result<Option<usize>, String> {
+    let btf = Btf::from_vmlinux().map_err(|e| format!("cannot read the kernel's BTF: {e}"))?;
+    let offset_in = |outer: &str, member: &str| -> Option<usize> {
+        let ty: Struct<'_> = btf.type_by_name(outer)?;
+        let member = ty.iter().find(|m| m.name == Some(OsStr::new(member)))?;
+        match member.attr {
+            MemberAttr::Normal { offset } => Some(offset as usize / 8),
+            MemberAttr::BitField { .. } => None,
+        }
+    };
+    let data = offset_in("bpf_struct_ops_tcp_congestion_ops", "data");
+    let name = offset_in("tcp_congestion_ops", "name");
+    Ok(data.zip(name).map(|(d, n)| d + n))
+}
+
+fn owner_of(defaults: &MapHandle) -> Option<String> {
+    let value = defaults.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).ok()??;
+    Some(text(value.get(..NAME_SIZE)?)).filter(|name| !name.is_empty())
+}
+
+fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
+fn block(bytes: &[u8]) -> [u32; SLOTS] {
+    std::array::from_fn(|i| u32_at(bytes, i * 4))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+/// `struct pp_key` of a peer: address, port, and zeros for local port and namespace.
+fn key_of(peer: SocketAddr) -> Vec<u8> {
+    let mut key = vec![0; 24];
+    match peer.ip().to_canonical() {
+        IpAddr::V4(a) => key[..4].copy_from_slice(&a.octets()),
+        IpAddr::V6(a) => key[..16].copy_from_slice(&a.octets()),
+    }
+    key[16..18].copy_from_slice(&peer.port().to_ne_bytes());
+    key
+}
+
+/// Decode a `pp_key` and a `pp_status_record` (bpf/glue.bpf.h).
+fn connection(control: &'static Control, key: &[u8], value: &[u8]) -> Option<Connection> {
+    const DETAILS: usize = 40;
+    const PARAMS: usize = DETAILS + 8 * 8;
+    if key.len() != 24 || value.len() != PARAMS + SLOTS * 4 {
+        return None;
+    }
+    let v6: [u8; 16] = key[..16].try_into().ok()?;
+    let ip = if v6[4..].iter().all(|b| *b == 0) {
+        IpAddr::V4(Ipv4Addr::new(v6[0], v6[1], v6[2], v6[3]))
+    } else {
+        IpAddr::V6(Ipv6Addr::from(v6))
+    };
+    let port_at = |at: usize| u16::from_ne_bytes([key[at], key[at + 1]]);
+    let rate = u64_at(value, 8);
+    let params = block(&value[PARAMS..]);
+    Some(Connection {
+        peer: SocketAddr::new(ip, port_at(16)),
+        local_port: port_at(18),
+        netns: u32_at(key, 20),
+        time_ns: u64_at(value, 0),
+        pacing_rate: (rate != u64::MAX).then_some(rate),
+        snd_cwnd: u32_at(value, 16),
+        snd_ssthresh: u32_at(value, 20),
+        in_flight: u32_at(value, 24),
+        srtt_us: u32_at(value, 28),
+        phase: control.phases.get(u32_at(value, 32) as usize).copied().unwrap_or("unknown"),
+        mptcp_token: u32_at(value, 36),
+        details: control
+            .details
+            .iter()
+            .enumerate()
+            .map(|(i, name)| (*name, u64_at(value, DETAILS + i * 8) as i64))
+            .collect(),
+        params: control.params.iter().map(|p| (p.name, p.decode(&params))).collect(),
+    })
+}

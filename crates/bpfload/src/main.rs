@@ -1,0 +1,184 @@
+//! `playpath-bpf`: loads playpath's kernel congestion controls, lists them, shows live sockets, sets parameters.
+
+mod controls;
+mod live;
+mod load;
+mod objects;
+mod process;
+
+use std::process::ExitCode;
+
+use serde_json::{Map, Value, json};
+
+const USAGE: &str = "\
+playpath-bpf list                                   controls, their parameters, and what is registered
+playpath-bpf load NAME [--as NAME.SUFFIX] [--param K=V ...] [--hold [--until-eof]]
+                                                    register until `unload`; --hold: until this process ends, and with
+                                                    --until-eof when its standard input ends too
+playpath-bpf unload NAME                            unregister (running connections keep it until they close)
+playpath-bpf show [NAME]                            live connections: windows, pacing rate, phase, parameters
+playpath-bpf set NAME [--peer ADDR:PORT] K=V ...    change parameters: of all connections, or of those to one peer
+Output is JSON on stdout, messages go to stderr. Exit status: 0 done, 1 failed, 2 the input is wrong.";
+
+/// Why a command failed, and so its exit status.
+enum Failure {
+    Input(String),
+    Run(String),
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Run(message)) => {
+            eprintln!("playpath-bpf: {message}");
+            ExitCode::from(1)
+        }
+        Err(Failure::Input(message)) => {
+            eprintln!("playpath-bpf: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> Result<(), Failure> {
+    let (verb, rest) = arguments.split_first().ok_or_else(|| Failure::Input(USAGE.into()))?;
+    match (verb.as_str(), rest) {
+        ("list", []) => list(),
+        ("load", [name, options @ ..]) => load_command(name, options),
+        ("unload", [name]) => unload(name),
+        ("show", []) => show(None),
+        ("show", [name]) => show(Some(name)),
+        ("set", [name, options @ ..]) => set(name, options),
+        ("--help" | "-h" | "help", _) => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        _ => Err(Failure::Input(format!("`{}` is not understood\n{USAGE}", arguments.join(" ")))),
+    }
+}
+
+fn list() -> Result<(), Failure> {
+    // Without rights the table still prints; what is registered is then unknown.
+    let registered = live::registered().unwrap_or_default();
+    let all: Vec<Value> = controls::CONTROLS
+        .iter()
+        .map(|c| {
+            let params: Vec<Value> = c
+                .params
+                .iter()
+                .map(|p| {
+                    json!({"name": p.name, "default": p.default, "min": p.min, "max": p.max, "unit": p.unit, "doc": p.doc})
+                })
+                .collect();
+            let names: Vec<Value> = registered
+                .iter()
+                .filter(|r| std::ptr::eq(r.control, c))
+                .map(|r| json!({"name": r.name, "link": r.link_id}))
+                .collect();
+            json!({"name": c.name, "summary": c.summary, "params": params, "registered": names})
+        })
+        .collect();
+    println!("{}", Value::from(all));
+    Ok(())
+}
+
+fn load_command(name: &str, options: &[String]) -> Result<(), Failure> {
+    let control = controls::find(name).map_err(Failure::Input)?;
+    let mut params = control.defaults();
+    let mut registered = control.name;
+    let mut hold = false;
+    let mut until_eof = false;
+    let mut words = options.iter();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(|| Failure::Input(format!("{word} needs a value")));
+        match word.as_str() {
+            "--hold" => hold = true,
+            "--until-eof" => until_eof = true,
+            "--as" => registered = value()?,
+            "--param" => control.set(&mut params, value()?).map_err(Failure::Input)?,
+            other => return Err(Failure::Input(format!("`{other}` is not an option of load"))),
+        }
+    }
+    process::block_signals();
+    let mut loaded = load::load(control, registered, &params).map_err(Failure::Run)?;
+    if hold {
+        println!("{}", json!({"registered": registered, "held_by": std::process::id()}));
+        if until_eof {
+            process::end_with_stdin();
+        }
+        process::wait_for_signal();
+    } else {
+        let path = loaded.pin(registered).map_err(Failure::Run)?;
+        println!("{}", json!({"registered": registered, "pinned": path.display().to_string()}));
+    }
+    Ok(())
+}
+
+fn unload(name: &str) -> Result<(), Failure> {
+    let path = std::path::Path::new(load::PIN_FOLDER).join(name);
+    if path.parent() != Some(std::path::Path::new(load::PIN_FOLDER)) || !path.exists() {
+        let why = match live::find(name) {
+            Ok(r) if r.link_id.is_some() => "another process holds it (load --hold): end that process".to_string(),
+            Ok(_) => "only running connections still use it".into(),
+            Err(e) => e,
+        };
+        return Err(Failure::Run(format!("cannot unload `{name}`: {why}")));
+    }
+    std::fs::remove_file(&path).map_err(|e| Failure::Run(format!("cannot remove {}: {e}", path.display())))?;
+    // The folder goes with its last pin; it is not ours to complain about if another remains.
+    let _ = std::fs::remove_dir(load::PIN_FOLDER);
+    println!("{}", json!({"unloaded": name}));
+    Ok(())
+}
+
+fn show(name: Option<&str>) -> Result<(), Failure> {
+    let all = match name {
+        Some(name) => vec![live::find(name).map_err(Failure::Run)?],
+        None => live::registered().map_err(Failure::Run)?,
+    };
+    let mut rows = Vec::new();
+    for r in &all {
+        for c in r.connections() {
+            let details: Map<String, Value> = c.details.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
+            let params: Map<String, Value> = c.params.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
+            rows.push(json!({
+                "cc": r.name, "peer": c.peer.to_string(), "local_port": c.local_port, "netns": c.netns,
+                "time_ns": c.time_ns, "snd_cwnd": c.snd_cwnd, "snd_ssthresh": c.snd_ssthresh, "in_flight": c.in_flight,
+                "rtt_us": c.srtt_us, "pacing_rate": c.pacing_rate, "phase": c.phase, "mptcp_token": c.mptcp_token,
+                "details": details, "params": params,
+            }));
+        }
+    }
+    println!("{}", Value::from(rows));
+    Ok(())
+}
+
+fn set(name: &str, options: &[String]) -> Result<(), Failure> {
+    let registered = live::find(name).map_err(Failure::Run)?;
+    let (peer, assignments) = match options {
+        [flag, peer, rest @ ..] if flag == "--peer" => {
+            let peer = peer.parse().map_err(|_| Failure::Input(format!("`{peer}` is not ADDR:PORT")))?;
+            (Some(peer), rest)
+        }
+        rest => (None, rest),
+    };
+    if assignments.is_empty() {
+        return Err(Failure::Input("set needs at least one NAME=VALUE".into()));
+    }
+    let old = match peer {
+        Some(peer) => registered.params_of(peer),
+        None => registered.defaults(),
+    };
+    let mut params = old.map_err(Failure::Run)?;
+    for assignment in assignments {
+        registered.control.set(&mut params, assignment).map_err(Failure::Input)?;
+    }
+    match peer {
+        Some(peer) => registered.set_params_of(peer, &params),
+        None => registered.set_defaults(&params),
+    }
+    .map_err(Failure::Run)?;
+    println!("{}", json!({"set": name, "peer": peer.map(|p| p.to_string())}));
+    Ok(())
+}
