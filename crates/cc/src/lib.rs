@@ -4,14 +4,24 @@
 //! owns loss recovery (PRR, pipe, inflation), window validation and pacing. Windows are in packets (MSS units), as in Linux
 //! and in the papers; fractions are kept, the transport sends while `pipe < floor(cwnd)`.
 
+mod balia;
+mod compound;
+mod coupled;
+mod cubic;
 mod events;
 mod hystart;
 mod hystart_pp;
+mod lia;
 mod newreno;
+mod olia;
 mod params;
 mod registry;
 mod slow_start;
+mod vegas;
+mod vegas_linux;
+mod westwood;
 mod windows;
+mod wvegas;
 
 pub use events::{
     Ack, AppParameters, CongestionEvent, CongestionSignal, DupAck, IdleRestart, PacketLost, PacketSent, RateSample,

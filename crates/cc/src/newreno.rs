@@ -69,7 +69,7 @@ impl CongestionControl for NewReno {
     }
 
     fn on_congestion(&mut self, _view: &View, event: &CongestionEvent) {
-        self.windows.reduce_to(BETA * self.windows.reducible(self.reduce_from, event.flight_size));
+        self.windows.reduce_to(BETA * self.windows.reducible(self.reduce_from, event.flight_size), event.signal);
     }
 
     fn on_rto(&mut self, _view: &View, event: &Rto) {

@@ -1,6 +1,9 @@
 //! The registry: one line per algorithm.
 
-use crate::{CongestionControl, ParamSpec, Params, newreno};
+use crate::{
+    CongestionControl, ParamSpec, Params, balia, compound, cubic, lia, newreno, olia, vegas, vegas_linux, westwood,
+    wvegas,
+};
 
 /// What the registry knows of an algorithm.
 pub struct Entry {
@@ -57,7 +60,16 @@ impl Behaviour {
 
 /// All algorithms, in the order of `playpath list cc`.
 static ENTRIES: &[&Entry] = &[
-    &newreno::ENTRY, //
+    &newreno::ENTRY,
+    &cubic::ENTRY,
+    &compound::ENTRY,
+    &westwood::ENTRY,
+    &vegas::ENTRY,
+    &vegas_linux::ENTRY,
+    &lia::ENTRY,
+    &olia::ENTRY,
+    &balia::ENTRY,
+    &wvegas::ENTRY,
 ];
 
 /// All algorithms, in the order of `playpath list cc`.

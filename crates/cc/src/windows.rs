@@ -7,12 +7,12 @@
 //!    transmit, and these are the ones beyond `cwnd`. A reduction therefore never raises the window.
 //! 2. A timeout's reduction starts from `min(FlightSize, max(cwnd, ssthresh))`: after an earlier timeout FlightSize still
 //!    counts the old flight, and the threshold must not rise again from it. RFC 5681 allows less than equation 4.
-//! 3. Undo restores the larger of the old and the present values, as Linux does: what was acknowledged since stays.
+//! 3. Undo does nothing once the window has outgrown what it was (RFC 9438 §4.9.2, here for every control).
 //!
 //! Units: packets. Invariants: `1 <= cwnd < infinity`, `ssthresh >= 2` after any reduction.
 //! Tested here and, through every control, by `tests/contract.rs`.
 
-use crate::{ParamSpec, Params, Rto, WindowChange};
+use crate::{CongestionSignal, ParamSpec, Params, Rto, WindowChange};
 
 /// Parameter `reduce_from`: which window a reduction starts from.
 pub const REDUCE_FROM: ParamSpec = ParamSpec::word(
@@ -81,11 +81,13 @@ impl Windows {
         }
     }
 
-    /// A congestion event: the window falls to `ssthresh` (at least 2, never above the present window).
-    pub fn reduce_to(&mut self, ssthresh: f64) {
+    /// A congestion event: the window falls to `window`, at least 2 packets, after ECN-Echo at least 1 (RFC 9438 §4.6, RFC
+    /// 3168 §6.1.2). Never above the present window.
+    pub fn reduce_to(&mut self, window: f64, signal: CongestionSignal) {
         self.before = Some((self.cwnd, self.ssthresh));
-        self.ssthresh = ssthresh.max(Self::MIN_SSTHRESH);
-        self.cwnd = self.cwnd.min(self.ssthresh);
+        self.ssthresh = window.max(Self::MIN_SSTHRESH);
+        let floor = if signal == CongestionSignal::Ecn { 1.0 } else { Self::MIN_SSTHRESH };
+        self.cwnd = self.cwnd.min(window.max(floor));
     }
 
     /// A timeout: loss window of one packet (RFC 5681 §3.1); the threshold falls at the first expiry only.
@@ -97,10 +99,10 @@ impl Windows {
         self.cwnd = 1.0;
     }
 
-    /// The last reduction was spurious (difference 3). `true` if there was one to take back.
+    /// The last reduction was spurious: take it back (difference 3). `true` if that was done.
     pub fn undo(&mut self) -> bool {
-        let Some((cwnd, ssthresh)) = self.before.take() else { return false };
-        self.cwnd = self.cwnd.max(cwnd);
+        let Some((cwnd, ssthresh)) = self.before.take().filter(|(cwnd, _)| self.cwnd <= *cwnd) else { return false };
+        self.cwnd = cwnd;
         self.ssthresh = self.ssthresh.max(ssthresh);
         true
     }
@@ -123,11 +125,20 @@ mod tests {
         assert_eq!(windows.reducible(ReduceFrom::FlightSize, 42), 40.0);
         assert_eq!(windows.reducible(ReduceFrom::FlightSize, 30), 30.0);
         assert_eq!(windows.reducible(ReduceFrom::Cwnd, 30), 40.0);
-        windows.reduce_to(20.0);
+        windows.reduce_to(20.0, CongestionSignal::Loss);
         assert_eq!((windows.cwnd, windows.ssthresh), (20.0, 20.0));
         assert!(windows.undo());
         assert_eq!((windows.cwnd, windows.ssthresh), (40.0, f64::INFINITY));
         assert!(!windows.undo(), "nothing left to take back");
+    }
+
+    #[test]
+    fn ecn_goes_down_to_one_packet() {
+        let mut windows = Windows::new(2.0);
+        windows.reduce_to(1.0, CongestionSignal::Loss);
+        assert_eq!((windows.cwnd, windows.ssthresh), (2.0, 2.0));
+        windows.reduce_to(1.0, CongestionSignal::Ecn);
+        assert_eq!((windows.cwnd, windows.ssthresh), (1.0, 2.0));
     }
 
     #[test]

@@ -1,0 +1,201 @@
+//! Compound TCP: Reno's window plus a delay window that grows fast while the queue is short.
+//!
+//! Reference: Tan, Song, Zhang and Sridharan, "A Compound TCP Approach for High-Speed and Long Distance Networks", INFOCOM
+//! 2006; draft-sridharan-tcpm-ctcp-02; constants also as in Linux's `tcp_compound.c` of 2006.
+//!
+//! Differences from the reference:
+//! 1. k is 3/4, as in the implementations (the theory has 0.8).
+//! 2. The RTT of a round is the smallest of its samples, and a round needs more than 2, as Linux's module did it.
+//! 3. Below `low_window` (38 packets) the delay window does not grow: alpha win^k is below 2 there anyway.
+//! 4. Gamma tuning (TUBE) is left out: no public specification fixes its constants.
+//! 5. The delay window grows only if the round ends with an ACK that may grow the window; it may shrink any time.
+//! 6. A window set from outside clears the delay window.
+//! 7. `mode = "seed-literal"` prints the published misprint, where the increment is computed from the delay window alone: from
+//!    0 it is alpha 0^k - 1 < 0, so the window never leaves Reno. For demonstration only.
+//!
+//! Units: packets. Invariants: delay window 0 or more; window = loss window + delay window. Tested here by worked examples; its
+//! growth against the fluid formula in `tests/comparisons.rs`.
+
+use playpath_units::Duration;
+
+use crate::registry::{Behaviour, Entry};
+use crate::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
+use crate::vegas_linux::RttRound;
+use crate::windows::{REDUCE_FROM, ReduceFrom, Windows};
+use crate::{Ack, CongestionControl, CongestionEvent, ParamSpec, Params, Rto, Undo, View, WindowChange};
+
+/// Registry entry.
+pub static ENTRY: Entry = Entry {
+    name: "compound",
+    aliases: &["ctcp"],
+    summary: "Reno plus a delay window: fast while the queue is short, Reno when it is not",
+    reference: "Tan et al. 2006; draft-sridharan-tcpm-ctcp-02",
+    params: &[
+        ParamSpec::number("alpha", 0.125, (0.0, 10.0), "", "growth per round is alpha win^k packets (draft: 1/8)"),
+        ParamSpec::number("beta", 0.5, (0.1, 0.9), "", "share of the window that a loss takes (draft: 1/2)"),
+        ParamSpec::number("k", 0.75, (0.1, 1.0), "", "exponent of the growth (draft: 3/4)"),
+        ParamSpec::number("gamma", 30.0, (1.0, 10_000.0), "packets", "backlog that makes it retreat (draft: 30)"),
+        ParamSpec::number("zeta", 1.0, (0.0, 10.0), "", "packets of retreat per packet of backlog (draft: 1)"),
+        ParamSpec::number("low_window", 38.0, (0.0, 1000.0), "packets", "Reno below this window (38 to 41 published)"),
+        ParamSpec::word(
+            "mode",
+            "draft",
+            &["draft", "seed-literal"],
+            "the draft's growth, or a published misprint of it",
+        ),
+        slow_start_spec("classic"),
+        ABC_LIMIT,
+        PACED,
+        REDUCE_FROM,
+    ],
+    kernel_twin: None,
+    is_coupled: false,
+    behaviour: Behaviour::DELAY_BASED,
+    build: |params, initial_window| Box::new(Compound::new(params, initial_window)),
+};
+
+/// Fewer RTT samples in a round are not trusted.
+const MIN_SAMPLES: u32 = 3;
+
+/// State of Compound TCP.
+pub struct Compound {
+    law: Law,
+    slow_start: SlowStart,
+    reduce_from: ReduceFrom,
+    /// The whole window; `delay_window` of it is Compound's own.
+    windows: Windows,
+    delay_window: f64,
+    delay_window_before: f64,
+    base_rtt: Duration,
+    round: RttRound,
+}
+
+/// The constants.
+#[derive(Clone, Copy, Debug)]
+struct Law {
+    alpha: f64,
+    beta: f64,
+    k: f64,
+    gamma: f64,
+    zeta: f64,
+    low_window: f64,
+    is_literal: bool,
+}
+
+impl Law {
+    /// The delay window after a round.
+    fn after_round(&self, window: f64, delay_window: f64, backlog: f64, may_grow: bool) -> f64 {
+        if backlog >= self.gamma {
+            return (delay_window - self.zeta * backlog).max(0.0);
+        }
+        if !may_grow || window < self.low_window {
+            return delay_window;
+        }
+        if self.is_literal {
+            return (delay_window + self.alpha * libm::pow(delay_window, self.k) - 1.0).max(0.0);
+        }
+        delay_window + (self.alpha * libm::pow(window, self.k) - 1.0).max(0.0)
+    }
+
+    /// The delay window after a loss that halves the loss window.
+    fn after_loss(&self, window: f64, delay_window: f64) -> f64 {
+        let half_loss_window = (window - delay_window) / 2.0;
+        let from = if self.is_literal { delay_window } else { window };
+        (from * (1.0 - self.beta) - half_loss_window).max(0.0)
+    }
+}
+
+impl Compound {
+    fn new(params: &Params, initial_window: f64) -> Compound {
+        Compound {
+            law: Law {
+                alpha: params.number("alpha"),
+                beta: params.number("beta"),
+                k: params.number("k"),
+                gamma: params.number("gamma"),
+                zeta: params.number("zeta"),
+                low_window: params.number("low_window"),
+                is_literal: params.word("mode") == "seed-literal",
+            },
+            slow_start: SlowStart::from_params(params),
+            reduce_from: ReduceFrom::from_params(params),
+            windows: Windows::new(initial_window),
+            delay_window: 0.0,
+            delay_window_before: 0.0,
+            base_rtt: Duration::MAX,
+            round: RttRound::NEW,
+        }
+    }
+
+    fn end_round(&mut self, event: &Ack) {
+        let round = std::mem::replace(&mut self.round, RttRound::NEW);
+        if round.count < MIN_SAMPLES || self.windows.in_slow_start() {
+            return;
+        }
+        let window = self.windows.cwnd;
+        // Vegas's backlog: (expected - actual) base_rtt.
+        let backlog = window * (1.0 - self.base_rtt.ratio(round.min));
+        let delay_window = self.law.after_round(window, self.delay_window, backlog, event.may_grow);
+        self.windows.cwnd = (window + delay_window - self.delay_window).max(1.0);
+        self.delay_window = delay_window;
+    }
+}
+
+impl CongestionControl for Compound {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+    fn cwnd(&self) -> f64 {
+        self.windows.cwnd
+    }
+    fn ssthresh(&self) -> f64 {
+        self.windows.ssthresh
+    }
+    fn phase(&self) -> &'static str {
+        self.slow_start.phase(&self.windows)
+    }
+
+    fn on_ack(&mut self, view: &View, event: &Ack) {
+        if event.round_start && !view.in_recovery {
+            self.end_round(event);
+        }
+        if let Some(rtt) = event.rtt.filter(|rtt| !rtt.is_zero()) {
+            self.base_rtt = self.base_rtt.min(rtt);
+            self.round.take(rtt);
+        }
+        let acked = self.slow_start.on_ack(&mut self.windows, view, event);
+        self.windows.cwnd += acked / self.windows.cwnd;
+    }
+
+    fn on_congestion(&mut self, _view: &View, event: &CongestionEvent) {
+        self.delay_window_before = self.delay_window;
+        // What was in flight shrinks; its parts in proportion.
+        let from = self.windows.reducible(self.reduce_from, event.flight_size);
+        let share = from / self.windows.cwnd;
+        let delay_window = self.law.after_loss(from, share * self.delay_window);
+        let loss_window = (from - share * self.delay_window) / 2.0;
+        self.windows.reduce_to(loss_window + delay_window, event.signal);
+        self.delay_window = delay_window.min(self.windows.cwnd - 1.0);
+    }
+
+    fn on_rto(&mut self, _view: &View, event: &Rto) {
+        if event.consecutive <= 1 {
+            self.delay_window_before = self.delay_window;
+        }
+        let window = (1.0 - self.law.beta) * self.windows.reducible_at_rto(self.reduce_from, event.flight_size);
+        self.windows.collapse(window, event);
+        self.delay_window = 0.0;
+        self.slow_start.on_rto();
+    }
+
+    fn on_undo(&mut self, _view: &View, _event: &Undo) {
+        if self.windows.undo() {
+            self.delay_window = self.delay_window_before;
+        }
+    }
+
+    fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
+        self.windows.set(change);
+        self.delay_window = 0.0;
+    }
+}

@@ -1,0 +1,267 @@
+//! Vegas as its authors ran it: keeps between alpha and beta packets in the queue.
+//!
+//! Reference: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13 (1995); the
+//! arithmetic is that of ns-2.35 `tcp/tcp-vegas.cc`, which later studies ran. Linux's variant is `vegas_linux.rs`.
+//!
+//! Differences from ns-2:
+//! 1. `cwnd` may grow when the transport says so ([`Ack::may_grow`]); ns-2 asks whether `cwnd` is at most 2 packets ahead of
+//!    the flight.
+//! 2. The flight in `expected` is FlightSize plus what this ACK acknowledged. ns-2 adds 1; with an ACK per packet, its
+//!    receiver's default, that is the same.
+//! 3. During recovery the transport leads the window from the old value to the new one; ns-2 inflates it by duplicate ACKs.
+//!    `ssthresh` is the new window until the recovery ends and 2 afterwards, when ns-2 deflates.
+//! 4. A repeated timeout leaves `ssthresh` (RFC 5681 §3.1); ns-2 cuts it again, though from a window of 2 that is 2 anyway.
+//! 5. `base_rtt` starts from the first RTT sample; ns-2 starts from the absolute time of the first ACK.
+//! 6. ECN-Echo counts as a loss; ns-2 halves.
+//! 7. ns-2's receiver window of 20 packets bounds no one here.
+//!
+//! Units: packets; Diff in packets, rounded to the nearest whole one as in ns-2, equality with alpha or beta holds the window.
+//! Tested here by worked examples, and by the fluid queue in `tests/comparisons.rs`.
+
+use playpath_units::{Duration, Time};
+
+use crate::registry::{Behaviour, Entry};
+use crate::windows::Windows;
+use crate::{
+    Ack, CongestionControl, CongestionEvent, CongestionSignal, DupAck, ParamSpec, Params, RecoveryExit, Rto, Undo,
+    View, WindowChange,
+};
+
+/// Registry entry.
+pub static ENTRY: Entry = Entry {
+    name: "vegas",
+    aliases: &["vegas-brakmo"],
+    summary: "delay-based: holds alpha to beta packets in the queue (the authors' rules, as in ns-2)",
+    reference: "Brakmo and Peterson 1995; ns-2.35 tcp-vegas.cc",
+    params: &[
+        ParamSpec::number("alpha", 1.0, (0.0, 1000.0), "packets", "backlog below which the window grows (ns-2: 1)"),
+        ParamSpec::number("beta", 3.0, (0.0, 1000.0), "packets", "backlog above which the window shrinks (ns-2: 3)"),
+        ParamSpec::number("gamma", 1.0, (0.0, 1000.0), "packets", "backlog that ends slow start (ns-2: 1)"),
+    ],
+    kernel_twin: None,
+    is_coupled: false,
+    behaviour: Behaviour::DELAY_BASED,
+    build: |params, initial_window| Box::new(Vegas::new(params, initial_window)),
+};
+
+/// Smallest window, and the window after a timeout (ns-2).
+const MIN_WINDOW: f64 = 2.0;
+
+/// State of Vegas.
+pub struct Vegas {
+    alpha: f64,
+    beta: f64,
+    gamma: f64,
+    windows: Windows,
+    base_rtt: Duration,
+    round: Round,
+    /// In slow start the window grows in every other round.
+    grows_this_round: bool,
+    /// Added per ACK until the round ends.
+    increment: f64,
+    fine_timeout: FineTimeout,
+    /// When a loss changed the window last.
+    cut_at: Option<Time>,
+    /// New ACKs after a retransmission whose next segment is still to be checked.
+    worried: u32,
+    /// The early retransmission asked for last is part of the present episode: no further cut.
+    asked_while_worried: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    started_at: Time,
+    sent_at_start: u64,
+    rtt_sum: Duration,
+    rtt_count: u64,
+}
+
+/// Vegas's own retransmission timeout: finer than the RTO and checked on duplicate ACKs only.
+#[derive(Clone, Copy, Debug)]
+struct FineTimeout {
+    srtt: f64,
+    deviation: f64,
+    /// Seconds; infinite before the first sample.
+    timeout: f64,
+}
+
+impl FineTimeout {
+    const NEW: FineTimeout = FineTimeout { srtt: 0.0, deviation: 0.0, timeout: f64::INFINITY };
+
+    /// `(srtt + 2 dev) 17/16` with gains 1/8 and 1/4; the first sample sets `dev = rtt / 4`.
+    fn take(&mut self, rtt: f64) {
+        if self.timeout.is_infinite() {
+            (self.srtt, self.deviation) = (rtt, rtt / 4.0);
+        }
+        let error = rtt - self.srtt;
+        self.srtt += error / 8.0;
+        self.deviation += (error.abs() - self.deviation) / 4.0;
+        self.timeout = (self.srtt + 2.0 * self.deviation) * 17.0 / 16.0;
+    }
+
+    /// Grows by an eighth, or doubles for a segment that was retransmitted before; until the next sample.
+    fn back_off(&mut self, was_retransmitted: bool) {
+        self.timeout *= if was_retransmitted { 2.0 } else { 1.125 };
+    }
+
+    fn has_expired(&self, age: Duration) -> bool {
+        age.as_secs_f64() >= self.timeout
+    }
+}
+
+impl Vegas {
+    fn new(params: &Params, initial_window: f64) -> Vegas {
+        Vegas {
+            alpha: params.number("alpha"),
+            beta: params.number("beta"),
+            gamma: params.number("gamma"),
+            windows: Windows::new(initial_window),
+            base_rtt: Duration::MAX,
+            round: Round { started_at: Time::ZERO, sent_at_start: 0, rtt_sum: Duration::ZERO, rtt_count: 0 },
+            grows_this_round: true,
+            increment: 0.0,
+            fine_timeout: FineTimeout::NEW,
+            cut_at: None,
+            worried: 0,
+            asked_while_worried: false,
+        }
+    }
+
+    /// The end of a round: compare expected and actual rate, and decide on the next round.
+    fn end_round(&mut self, view: &View, event: &Ack) {
+        let round = self.round;
+        let sent = view.sent.saturating_sub(round.sent_at_start) as f64;
+        self.round = Round { started_at: view.now, sent_at_start: view.sent, rtt_sum: Duration::ZERO, rtt_count: 0 };
+        // The mean of the clean samples; without any, the length of the round.
+        let rtt = match round.rtt_count {
+            0 => view.now.saturating_since(round.started_at),
+            count => round.rtt_sum / count,
+        };
+        if rtt.is_zero() {
+            return;
+        }
+        // A round of one packet measures the path without the sender's own queue.
+        if rtt < self.base_rtt || sent <= 1.0 {
+            self.base_rtt = rtt;
+        }
+        let flight = f64::from(view.flight_size) + f64::from(event.acked);
+        let diff = libm::floor(flight - sent * self.base_rtt.ratio(rtt) + 0.5);
+        if self.windows.in_slow_start() { self.judge_slow_start(diff) } else { self.judge_avoidance(diff) }
+    }
+
+    fn judge_slow_start(&mut self, diff: f64) {
+        self.grows_this_round = !self.grows_this_round;
+        self.increment = f64::from(u8::from(self.grows_this_round));
+        if self.grows_this_round && diff > self.gamma {
+            // Slow start has filled the pipe: 7/8 of the window, and congestion avoidance.
+            self.windows.cwnd = (self.windows.cwnd * 0.875).max(MIN_WINDOW);
+            self.windows.ssthresh = MIN_WINDOW;
+            self.increment = 0.0;
+        }
+    }
+
+    fn judge_avoidance(&mut self, diff: f64) {
+        self.increment = 0.0;
+        if diff > self.beta {
+            self.windows.cwnd = (self.windows.cwnd - 1.0).max(MIN_WINDOW.min(self.windows.cwnd));
+            self.windows.ssthresh = self.windows.ssthresh.min(self.windows.cwnd).max(MIN_WINDOW);
+        } else if diff < self.alpha {
+            self.increment = 1.0 / self.windows.cwnd;
+        }
+    }
+
+    /// 3/4 of the window, 1/2 if the segment had been retransmitted, in whole packets as ns-2 computes; at most 3 become 2.
+    fn cut(&mut self, was_retransmitted: bool) -> f64 {
+        let window = libm::floor(self.windows.cwnd);
+        match window {
+            _ if window <= 3.0 => MIN_WINDOW,
+            _ if was_retransmitted => libm::floor(window / 2.0),
+            _ => window - libm::floor(window / 4.0),
+        }
+    }
+}
+
+impl CongestionControl for Vegas {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+    fn cwnd(&self) -> f64 {
+        self.windows.cwnd
+    }
+    fn ssthresh(&self) -> f64 {
+        self.windows.ssthresh
+    }
+
+    fn on_ack(&mut self, view: &View, event: &Ack) {
+        if event.round_start {
+            self.end_round(view, event);
+        }
+        // Slow start may pass the threshold before the round is over.
+        if self.increment == 1.0 && !self.windows.in_slow_start() {
+            self.increment = 0.0;
+        }
+        if event.may_grow {
+            self.windows.cwnd += self.increment;
+        }
+        if let Some(rtt) = event.rtt {
+            self.base_rtt = self.base_rtt.min(rtt);
+            self.round.rtt_sum += rtt;
+            self.round.rtt_count += 1;
+            self.fine_timeout.take(rtt.as_secs_f64());
+        }
+    }
+
+    fn on_dup_ack(&mut self, view: &View, event: &DupAck) -> bool {
+        let has_expired = self.fine_timeout.has_expired(view.now.saturating_since(event.head_sent_at));
+        if event.count > 0 {
+            return has_expired;
+        }
+        // A new ACK after a retransmission: the next segment may have been lost with the first.
+        self.asked_while_worried = self.worried > 0 && has_expired;
+        self.worried = if self.asked_while_worried { self.worried - 1 } else { 0 };
+        self.asked_while_worried
+    }
+
+    fn on_congestion(&mut self, view: &View, event: &CongestionEvent) {
+        let is_same_episode =
+            std::mem::take(&mut self.asked_while_worried) && event.signal == CongestionSignal::EarlyRetransmit;
+        if is_same_episode {
+            return;
+        }
+        self.worried = event.flight_size.min(2);
+        self.fine_timeout.back_off(event.lost_was_retransmitted);
+        // Only if the segment was sent with the present window: one cut per window of losses.
+        let is_newer = self.cut_at.is_none_or(|cut_at| cut_at < event.lost_sent_at);
+        let window = if is_newer { self.cut(event.lost_was_retransmitted) } else { self.windows.cwnd };
+        if is_newer {
+            self.cut_at = Some(view.now);
+        }
+        self.windows.reduce_to(window, event.signal);
+        self.increment = 0.0;
+    }
+
+    fn on_recovery_exit(&mut self, _view: &View, event: &RecoveryExit) {
+        if !event.after_rto {
+            self.windows.ssthresh = MIN_WINDOW;
+        }
+    }
+
+    fn on_rto(&mut self, view: &View, event: &Rto) {
+        self.windows.collapse(libm::floor(self.windows.cwnd / 2.0), event);
+        self.windows.cwnd = MIN_WINDOW;
+        self.cut_at = Some(view.now);
+        self.increment = 0.0;
+        self.worried = 0;
+    }
+
+    fn on_undo(&mut self, _view: &View, _event: &Undo) {
+        if self.windows.undo() {
+            self.cut_at = None;
+        }
+    }
+
+    fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
+        self.windows.set(change);
+        self.increment = 0.0;
+    }
+}

@@ -1,0 +1,145 @@
+//! Westwood+: after a loss the window becomes what the measured bandwidth fills, not half.
+//!
+//! Reference: Grieco and Mascolo, "Performance evaluation and comparison of Westwood+, New Reno, and Vegas TCP congestion
+//! control", ACM CCR 34 (2004); filter and constants as in Linux's `net/ipv4/tcp_westwood.c`.
+//!
+//! Differences from Linux:
+//! 1. `ssthresh = bandwidth * rtt_min` is set when a loss is detected, as in the paper. Linux recovers with Reno's half and sets
+//!    the window at the end of the recovery.
+//! 2. The bandwidth counts packets delivered by ACK or SACK. Linux infers them from duplicate ACKs, one each.
+//! 3. Before the first bandwidth sample a loss halves the window; Linux sets it to 2.
+//! 4. A loss never raises the window; Linux's can, if the estimate has risen.
+//!
+//! Units: packets, seconds; bandwidth in packets/s. Tested here by worked examples, and by `tests/contract.rs`.
+
+use playpath_units::{Duration, Time};
+
+use crate::registry::{Behaviour, Entry};
+use crate::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
+use crate::windows::{REDUCE_FROM, ReduceFrom, Windows};
+use crate::{Ack, CongestionControl, CongestionEvent, Params, Rto, Undo, View, WindowChange};
+
+/// Registry entry.
+pub static ENTRY: Entry = Entry {
+    name: "westwood",
+    aliases: &["westwood+"],
+    summary: "the classic wireless control: after a loss, the window is measured bandwidth times smallest RTT",
+    reference: "Grieco and Mascolo 2004; Linux tcp_westwood.c",
+    params: &[slow_start_spec("classic"), ABC_LIMIT, PACED, REDUCE_FROM],
+    kernel_twin: Some("westwood"),
+    is_coupled: false,
+    behaviour: Behaviour::LOSS_BASED,
+    build: |params, initial_window| Box::new(Westwood::new(params, initial_window)),
+};
+
+/// Shortest interval of a bandwidth sample.
+const MIN_INTERVAL: Duration = Duration::from_millis(50);
+
+/// State of Westwood+.
+pub struct Westwood {
+    slow_start: SlowStart,
+    reduce_from: ReduceFrom,
+    windows: Windows,
+    bandwidth: Bandwidth,
+    /// None before the first sample and after a timeout.
+    rtt_min: Option<Duration>,
+}
+
+/// Bandwidth filter: two stages of `7/8 old + 1/8 new`, one sample per RTT and at least 50 ms.
+#[derive(Clone, Copy, Debug)]
+struct Bandwidth {
+    /// Both stages, packets/s; none before the first sample.
+    stages: Option<(f64, f64)>,
+    sample_started_at: Option<Time>,
+    delivered: u32,
+}
+
+impl Bandwidth {
+    fn take(&mut self, now: Time, rtt: Duration, delivered: u32) {
+        let started_at = *self.sample_started_at.get_or_insert(now);
+        let interval = now.saturating_since(started_at);
+        // As in Linux the ACK that closes an interval counts in the next one.
+        if interval > rtt.max(MIN_INTERVAL) {
+            self.filter(f64::from(self.delivered) / interval.as_secs_f64());
+            self.sample_started_at = Some(now);
+            self.delivered = 0;
+        }
+        self.delivered += delivered;
+    }
+
+    fn filter(&mut self, sample: f64) {
+        self.stages = Some(self.stages.map_or((sample, sample), |(first, second)| {
+            let first = (7.0 * first + sample) / 8.0;
+            (first, (7.0 * second + first) / 8.0)
+        }));
+    }
+}
+
+impl Westwood {
+    fn new(params: &Params, initial_window: f64) -> Westwood {
+        Westwood {
+            slow_start: SlowStart::from_params(params),
+            reduce_from: ReduceFrom::from_params(params),
+            windows: Windows::new(initial_window),
+            bandwidth: Bandwidth { stages: None, sample_started_at: None, delivered: 0 },
+            rtt_min: None,
+        }
+    }
+
+    /// Packets that fill the pipe, if it was measured.
+    fn pipe(&self) -> Option<f64> {
+        let (_, bandwidth) = self.bandwidth.stages?;
+        Some(bandwidth * self.rtt_min?.as_secs_f64())
+    }
+}
+
+impl CongestionControl for Westwood {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+    fn cwnd(&self) -> f64 {
+        self.windows.cwnd
+    }
+    fn ssthresh(&self) -> f64 {
+        self.windows.ssthresh
+    }
+    fn phase(&self) -> &'static str {
+        self.slow_start.phase(&self.windows)
+    }
+
+    fn on_connection_start(&mut self, view: &View) {
+        self.bandwidth.sample_started_at = Some(view.now);
+    }
+
+    fn on_ack(&mut self, view: &View, event: &Ack) {
+        if let Some(rtt) = event.rtt {
+            self.rtt_min = Some(self.rtt_min.map_or(rtt, |min| min.min(rtt)));
+        }
+        self.bandwidth.take(view.now, event.rtt.unwrap_or(view.srtt), event.delivered);
+        let acked = self.slow_start.on_ack(&mut self.windows, view, event);
+        self.windows.cwnd += acked / self.windows.cwnd;
+    }
+
+    fn on_congestion(&mut self, _view: &View, event: &CongestionEvent) {
+        let half = 0.5 * self.windows.reducible(self.reduce_from, event.flight_size);
+        let window = self.pipe().unwrap_or(half).min(self.windows.cwnd);
+        self.windows.reduce_to(window, event.signal);
+    }
+
+    /// Linux measures the smallest RTT anew after a timeout: the path may have changed.
+    fn on_rto(&mut self, _view: &View, event: &Rto) {
+        let half = 0.5 * self.windows.reducible_at_rto(self.reduce_from, event.flight_size);
+        let window = self.pipe().unwrap_or(half);
+        self.windows.collapse(window, event);
+        self.slow_start.on_rto();
+        self.rtt_min = None;
+    }
+
+    fn on_undo(&mut self, _view: &View, _event: &Undo) {
+        self.windows.undo();
+    }
+
+    fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
+        self.windows.set(change);
+    }
+}

@@ -1,0 +1,218 @@
+//! wVegas, weighted Vegas: the subflows of a connection share one backlog, in proportion to their rates.
+//!
+//! Reference: Cao, Xu and Fu, "Delay-based congestion control for multipath TCP", ICNP 2012; behaviour of `mptcp_wvegas.c` of
+//! the out-of-tree MPTCP kernel.
+//!
+//! Differences from that implementation:
+//! 1. A sibling's rate is its `cwnd / srtt`; there each subflow keeps the rate of its last overload, and one that never was
+//!    overloaded does not count.
+//! 2. The queue is drained only if a queueing delay above zero was seen before. There, two rounds without any queue halve the
+//!    window: a real clock's noise hides that. `drain = false` leaves draining out.
+//! 3. With one usable subflow its weight is 1: Vegas with alpha = beta = `total_alpha`. A subflow without an RTT sample: Reno.
+//! 4. Rounds are the transport's, and reductions those of `windows.rs`.
+//! 5. Slow start is below `ssthresh`, not at it: at equality there congestion avoidance decides, as everywhere here.
+//!
+//! Units: packets; Diff in whole packets, rounded down. Tested here by worked examples, and by the fluid queue in
+//! `tests/comparisons.rs`.
+
+use playpath_units::Duration;
+
+use crate::coupled::Paths;
+use crate::registry::{Behaviour, Entry};
+use crate::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
+use crate::vegas_linux::RttRound;
+use crate::windows::{REDUCE_FROM, ReduceFrom, Windows};
+use crate::{
+    Ack, CongestionControl, CongestionEvent, IdleRestart, ParamSpec, Params, RecoveryExit, Rto, Undo, View,
+    WindowChange,
+};
+
+/// Registry entry.
+pub static ENTRY: Entry = Entry {
+    name: "wvegas",
+    aliases: &[],
+    summary: "MPTCP weighted Vegas: one backlog of total_alpha packets shared by all subflows",
+    reference: "Cao, Xu and Fu 2012",
+    params: &[
+        ParamSpec::number(
+            "total_alpha",
+            10.0,
+            (2.0, 1000.0),
+            "packets",
+            "backlog of the whole connection (kernel: 10)",
+        ),
+        ParamSpec::number("initial_alpha", 2.0, (1.0, 1000.0), "packets", "backlog before rates are known (kernel: 2)"),
+        ParamSpec::number("gamma", 1.0, (0.0, 1000.0), "packets", "backlog that ends slow start (kernel: 1)"),
+        ParamSpec::flag("drain", true, "shrink by base/(2 rtt) when the queueing delay has doubled (kernel: yes)"),
+        slow_start_spec("classic"),
+        ABC_LIMIT,
+        PACED,
+        REDUCE_FROM,
+    ],
+    kernel_twin: None,
+    is_coupled: true,
+    behaviour: Behaviour::DELAY_BASED,
+    build: |params, initial_window| Box::new(WeightedVegas::new(params, initial_window)),
+};
+
+const BETA_LOSS: f64 = 0.5;
+const MIN_WINDOW: f64 = 2.0;
+/// Smallest backlog of a subflow.
+const MIN_ALPHA: f64 = 2.0;
+const MIN_SAMPLES: u32 = 3;
+
+/// State of wVegas.
+pub struct WeightedVegas {
+    total_alpha: f64,
+    initial_alpha: f64,
+    gamma: f64,
+    drains: bool,
+    slow_start: SlowStart,
+    reduce_from: ReduceFrom,
+    windows: Windows,
+    /// This subflow's share of the backlog.
+    alpha: f64,
+    base_rtt: Duration,
+    /// Smallest queueing delay since the queue was drained last.
+    queue_delay: Option<Duration>,
+    round: RttRound,
+}
+
+impl WeightedVegas {
+    fn new(params: &Params, initial_window: f64) -> WeightedVegas {
+        WeightedVegas {
+            total_alpha: params.number("total_alpha"),
+            initial_alpha: params.number("initial_alpha"),
+            gamma: params.number("gamma"),
+            drains: params.flag("drain"),
+            slow_start: SlowStart::from_params(params),
+            reduce_from: ReduceFrom::from_params(params),
+            windows: Windows::new(initial_window),
+            alpha: params.number("initial_alpha"),
+            base_rtt: Duration::MAX,
+            queue_delay: None,
+            round: RttRound::NEW,
+        }
+    }
+
+    /// Measure anew: after a recovery and after idle.
+    fn restart(&mut self) {
+        self.round = RttRound::NEW;
+        self.alpha = self.initial_alpha;
+        self.queue_delay = None;
+    }
+
+    fn reno(&mut self, view: &View, event: &Ack) {
+        let acked = self.slow_start.on_ack(&mut self.windows, view, event);
+        self.windows.cwnd += acked / self.windows.cwnd;
+    }
+
+    fn end_round(&mut self, view: &View, event: &Ack) {
+        let round = std::mem::replace(&mut self.round, RttRound::NEW);
+        if round.count < MIN_SAMPLES {
+            return self.reno(view, event);
+        }
+        let before = self.windows.cwnd;
+        let rtt = round.sum / u64::from(round.count);
+        let base_share = self.base_rtt.ratio(rtt);
+        let diff = libm::floor(before * (1.0 - base_share));
+        if !self.windows.in_slow_start() {
+            self.avoid_congestion(view, event, rtt, diff);
+        } else if diff > self.gamma {
+            self.windows.cwnd = before.min(libm::floor(before * base_share) + 1.0);
+            self.windows.ssthresh = self.windows.ssthresh.min(self.windows.cwnd - 1.0);
+        } else {
+            self.slow_start.on_ack(&mut self.windows, view, event);
+        }
+        self.windows.cwnd = self.windows.cwnd.max(MIN_WINDOW.min(before));
+        self.windows.ssthresh = self.windows.ssthresh.max(0.75 * self.windows.cwnd).max(Windows::MIN_SSTHRESH);
+    }
+
+    fn avoid_congestion(&mut self, view: &View, event: &Ack, rtt: Duration, diff: f64) {
+        if diff >= self.alpha {
+            self.alpha = (self.weight(view) * self.total_alpha).max(MIN_ALPHA);
+        }
+        if diff > self.alpha {
+            self.windows.cwnd -= 1.0;
+            self.windows.ssthresh = self.windows.ssthresh.min(self.windows.cwnd - 1.0);
+        } else if diff < self.alpha && event.may_grow {
+            self.windows.cwnd += 1.0;
+        }
+        if self.drains {
+            self.drain(rtt);
+        }
+    }
+
+    /// The own rate over that of all subflows.
+    fn weight(&self, view: &View) -> f64 {
+        Paths::new(view, self.windows.cwnd).map_or(1.0, |paths| paths.own().rate() / paths.total_rate())
+    }
+
+    /// The queueing delay has doubled since its minimum: let the queue run empty to see the base RTT again.
+    fn drain(&mut self, rtt: Duration) {
+        let delay = rtt.saturating_sub(self.base_rtt);
+        let least = self.queue_delay.map_or(delay, |least| least.min(delay));
+        self.queue_delay = Some(least).filter(|least| !least.is_zero());
+        if self.queue_delay.is_some_and(|least| delay >= least * 2) {
+            self.windows.cwnd *= self.base_rtt.ratio(rtt) / 2.0;
+            self.queue_delay = None;
+        }
+    }
+}
+
+impl CongestionControl for WeightedVegas {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+    fn cwnd(&self) -> f64 {
+        self.windows.cwnd
+    }
+    fn ssthresh(&self) -> f64 {
+        self.windows.ssthresh
+    }
+    fn phase(&self) -> &'static str {
+        self.slow_start.phase(&self.windows)
+    }
+
+    fn on_ack(&mut self, view: &View, event: &Ack) {
+        if let Some(rtt) = event.rtt.filter(|rtt| !rtt.is_zero()) {
+            self.base_rtt = self.base_rtt.min(rtt);
+            self.round.take(rtt);
+        }
+        if view.in_recovery {
+            self.reno(view, event);
+        } else if event.round_start {
+            self.end_round(view, event);
+        } else if self.windows.in_slow_start() {
+            self.slow_start.on_ack(&mut self.windows, view, event);
+        }
+    }
+
+    fn on_congestion(&mut self, _view: &View, event: &CongestionEvent) {
+        let window = BETA_LOSS * self.windows.reducible(self.reduce_from, event.flight_size);
+        self.windows.reduce_to(window, event.signal);
+    }
+
+    fn on_recovery_exit(&mut self, _view: &View, _event: &RecoveryExit) {
+        self.restart();
+    }
+
+    fn on_rto(&mut self, _view: &View, event: &Rto) {
+        let window = BETA_LOSS * self.windows.reducible_at_rto(self.reduce_from, event.flight_size);
+        self.windows.collapse(window, event);
+        self.slow_start.on_rto();
+    }
+
+    fn on_undo(&mut self, _view: &View, _event: &Undo) {
+        self.windows.undo();
+    }
+
+    fn on_idle_restart(&mut self, _view: &View, _event: &IdleRestart) {
+        self.base_rtt = Duration::MAX;
+        self.restart();
+    }
+
+    fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
+        self.windows.set(change);
+    }
+}
