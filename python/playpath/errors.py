@@ -1,0 +1,34 @@
+"""Errors with an exit status: 2 for wrong input, 1 for a run that failed."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class PlaypathError(Exception):
+    """An error that is told to the user in one line, without a traceback."""
+
+    exit_status = 1
+
+
+class RunError(PlaypathError):
+    """The input was right, the run failed."""
+
+
+class InputError(PlaypathError, ValueError):
+    """The input is wrong. The message says what, where, what is allowed, and the nearest name."""
+
+    exit_status = 2
+
+
+def unknown_name(what: str, name: str, allowed: Iterable[str]) -> InputError:
+    """The error for a name that is not in `allowed`, with the nearest one.
+
+    >>> str(unknown_name("sender", "cubik", ["cubic", "vegas"]))
+    "unknown sender 'cubik'; did you mean 'cubic'? allowed: cubic, vegas"
+    """
+    names = list(allowed)
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f" did you mean '{near[0]}'?" if near else ""
+    return InputError(f"unknown {what} '{name}';{hint} allowed: {', '.join(names) or 'none'}")

@@ -1,0 +1,135 @@
+"""What each metric means: its unit, which way is better, and the difference that a viewer would not notice.
+
+The engine computes metrics; this table only says how to read them. A metric that is not in the table is shown with the
+unit its name ends in and never decides a ranking.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+Better = Literal["lower", "higher", "neither"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How to read and judge a metric.
+
+    Attributes
+    ----------
+    name : str
+        As in records and JSON.
+    label, unit : str
+        For tables and axes.
+    better : {"lower", "higher", "neither"}
+        Which way a viewer or the network prefers.
+    least : float
+        Differences up to this, in the metric's unit, count as alike.
+    least_share : float
+        Differences up to this share of the larger mean count as alike, too.
+    """
+
+    name: str
+    label: str
+    unit: str
+    better: Better
+    least: float = 0.0
+    least_share: float = 0.05
+
+    def margin(self, *means: float) -> float:
+        """The largest difference between these means that counts as alike."""
+        return max(self.least, self.least_share * max(abs(m) for m in means))
+
+    @property
+    def axis(self) -> str:
+        """Label with unit, for an axis."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+
+_TABLE = [
+    Metric("stall_time_s", "stall time", "s", "lower", 0.1),
+    Metric("stall_count", "stalls", "", "lower", 0.5),
+    Metric("stall_ratio", "stalled share of the time", "", "lower", 0.001),
+    Metric("stalls_per_minute", "stalls per minute", "1/min", "lower", 0.05),
+    Metric("startup_delay_s", "start-up delay", "s", "lower", 0.1),
+    Metric("discarded_pictures", "discarded pictures", "", "lower", 1.0),
+    Metric("underflow_events", "buffer underflows", "", "lower", 0.5),
+    Metric("late_packet_ratio", "late packets, share", "", "lower", 0.005),
+    Metric("buffer_fill_time_s", "buffer fill time", "s", "lower", 0.1),
+    Metric("mean_bitrate_mbps", "mean video rate", "Mbit/s", "higher", 0.0),
+    Metric("quality_switches", "quality switches", "", "lower", 0.5),
+    Metric("live_latency_s", "live latency", "s", "lower", 0.1),
+    Metric("qoe_linear", "QoE, linear", "", "higher", 0.0),
+    Metric("goodput_mbps", "goodput", "Mbit/s", "higher", 0.0, 0.01),
+    Metric("throughput_mbps", "throughput", "Mbit/s", "neither", 0.0, 0.01),
+    Metric("retransmitted_packets", "retransmitted", "packets", "lower", 10.0),
+    Metric("rto_count", "timeouts", "", "lower", 0.5),
+    Metric("loss_ratio", "lost packets, share", "", "lower", 0.0005),
+    Metric("mean_rtt_ms", "mean RTT", "ms", "lower", 1.0),
+    Metric("mean_queue_packets", "mean queue", "packets", "lower", 1.0),
+    Metric("sd_queue_packets", "queue deviation", "packets", "lower", 1.0),
+]
+_BY_NAME = {metric.name: metric for metric in _TABLE}
+
+VIDEO_CRITERIA = (
+    "stall_time_s",
+    "discarded_pictures",
+    "underflow_events",
+    "late_packet_ratio",
+    "mean_bitrate_mbps",
+    "startup_delay_s",
+    "retransmitted_packets",
+    "mean_queue_packets",
+)
+"""What decides a ranking with a video, most important first: what the viewer sees, then what the network pays."""
+
+BULK_CRITERIA = ("goodput_mbps", "mean_rtt_ms", "retransmitted_packets", "mean_queue_packets")
+"""What decides a ranking without a video."""
+
+_UNIT_ENDINGS = {"_ms": "ms", "_s": "s", "_mbps": "Mbit/s", "_packets": "packets", "_bytes": "bytes"}
+
+
+def metric(name: str) -> Metric:
+    """The entry for a metric; for an unknown one, an entry that judges nothing."""
+    known = _BY_NAME.get(name)
+    if known is not None:
+        return known
+    for ending, unit in _UNIT_ENDINGS.items():
+        if name.endswith(ending):
+            return Metric(name, name.removesuffix(ending).replace("_", " "), unit, "neither")
+    return Metric(name, name.replace("_", " "), "", "neither")
+
+
+def format_value(value: float | None, digits: int = 3) -> str:
+    """A number for people: about three significant digits, no exponent for everyday sizes.
+
+    >>> format_value(1234.56), format_value(0.01234), format_value(0.0), format_value(None)
+    ('1235', '0.0123', '0', '–')
+    """
+    if value is None:
+        return "–"
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if size >= 10 ** (digits - 1):
+        return f"{value:.0f}"
+    if size < 1e-4:
+        return f"{value:.1e}"
+    text = f"{value:.{digits}g}"
+    return text if "e" not in text else f"{value:.6f}".rstrip("0")
+
+
+def format_interval(mean: float | None, half_width: float | None) -> str:
+    """`mean ± half`, both to the place that the half width's second digit has.
+
+    >>> format_interval(0.35712, 0.0035), format_interval(306.8, 59.2), format_interval(3.0, 0.0)
+    ('0.357 ± 0.004', '307 ± 59', '3')
+    """
+    if mean is None or not half_width:
+        return format_value(mean)
+    places = min(3, max(0, 1 - math.floor(math.log10(half_width))))
+    if half_width < 0.5 * 10**-places:
+        return format_value(mean)
+    return f"{mean:.{places}f} ± {half_width:.{places}f}"
