@@ -1,0 +1,410 @@
+"""Compare senders: the same seeds for each, paired statistics, a ranking and a verdict."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from playpath import stats, worlds
+from playpath.errors import InputError, RunError, unknown_name
+from playpath.files import replaced, write_text
+from playpath.manifest import manifest
+from playpath.metrics import BULK_CRITERIA, VIDEO_CRITERIA, format_interval, metric
+from playpath.parallel import check_jobs, run_all
+from playpath.ranking import Decision, Difference, Ranker
+from playpath.record import Session, slug
+from playpath.scenario import Scenario, load
+from playpath.verdict import verdict
+from playpath.worlds import World, cc_name
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The result of `compare`.
+
+    Attributes
+    ----------
+    scenario : Scenario
+    world : str
+    seeds : list of int
+        The seeds that every sender finished.
+    table : polars.DataFrame
+        A row for each session: `sender`, `cc`, `seed`, `digest`, then a column for each metric, unit in its name.
+    flows, links : polars.DataFrame
+        A row for each flow or link of each session.
+    notes : list of str
+        Warnings, those of all sessions gathered.
+    timelines : dict of str to Session
+        One traced session for each sender, all of one seed; empty unless asked for.
+    interrupted : bool
+        Ctrl-C came before all seeds were done.
+    """
+
+    scenario: Scenario
+    world: str
+    seeds: list[int]
+    table: pl.DataFrame
+    flows: pl.DataFrame
+    links: pl.DataFrame
+    notes: list[str]
+    timelines: Mapping[str, Session] = field(default_factory=dict, repr=False)
+    interrupted: bool = False
+
+    @property
+    def senders(self) -> list[str]:
+        """Labels, in the order of the scenario."""
+        return self.table["sender"].unique(maintain_order=True).to_list()
+
+    @property
+    def metric_names(self) -> list[str]:
+        """Metrics that at least one sender has."""
+        return [name for name in self.table.columns if name not in _KEYS]
+
+    def values(self, sender: str, name: str) -> list[float | None]:
+        """A metric of a sender, one value a seed, in the order of `seeds`."""
+        return self._columns[sender][name]
+
+    @cached_property
+    def _columns(self) -> dict[str, dict[str, list[float | None]]]:
+        groups = self.table.sort("seed").partition_by("sender", as_dict=True, maintain_order=True)
+        return {str(key[0]): group.select(self.metric_names).to_dict(as_series=False) for key, group in groups.items()}
+
+    def summary(self, sender: str, name: str) -> stats.Summary | None:
+        """Mean, interval and range of a metric; None when no seed has a value."""
+        return stats.summarise([v for v in self.values(sender, name) if v is not None])
+
+    @cached_property
+    def ranker(self) -> Ranker:
+        """All pairwise comparisons."""
+        return Ranker(self._columns, VIDEO_CRITERIA if self.scenario.has_video else BULK_CRITERIA)
+
+    @cached_property
+    def decision(self) -> Decision:
+        """Who is best and how sure that is."""
+        return self.ranker.decide()
+
+    @property
+    def ranking(self) -> list[str]:
+        """Labels, best first."""
+        return self.decision.ranking
+
+    @cached_property
+    def differences(self) -> list[Difference]:
+        """Every other sender against the best, in every metric."""
+        best, *others = self.ranking
+        found = [self.ranker.difference(other, best, name) for other in others for name in self.metric_names]
+        return [d for d in found if d is not None]
+
+    @cached_property
+    def verdict(self) -> str:
+        """The answer in a sentence or two."""
+        return verdict(self.ranker, self.decision)
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """What a careful reader should know before trusting the figures."""
+        extra = []
+        if len(self.seeds) > 1 and all(self._is_constant(sender) for sender in self.senders):
+            extra.append(
+                "every seed gave the same result: nothing in this scenario is random, so more seeds tell nothing more"
+            )
+        if self.interrupted:
+            extra.append(f"interrupted: only {len(self.seeds)} of {len(self.scenario.seeds)} seeds were finished")
+        return [*extra, *self.notes]
+
+    @property
+    def digest(self) -> str:
+        """Of all records; equal digests mean equal results."""
+        lines = "\n".join(self.table["digest"].to_list())
+        return hashlib.sha256(lines.encode()).hexdigest()
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """What the result depends on."""
+        return manifest(self.scenario, self.world, self.seeds)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form of `playpath compare --json`."""
+        return {
+            "scenario": self.scenario.name,
+            "world": self.world,
+            "seeds": len(self.seeds),
+            "senders": [self._sender_dict(name) for name in self.senders],
+            "ranking": self.ranking,
+            "differences": [d.to_dict() for d in self.differences],
+            "decision": self.decision.to_dict(),
+            "verdict": self.verdict,
+            "warnings": self.warnings,
+            "manifest": self.manifest,
+            "digest": self.digest,
+        }
+
+    def to_json(self) -> str:
+        """The JSON form as text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def to_polars(self) -> pl.DataFrame:
+        """A row for each session, a column for each metric."""
+        return self.table
+
+    def to_pandas(self) -> Any:
+        """As `to_polars`, for pandas; needs the extra `pandas`."""
+        return self.table.to_pandas()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The sessions for anything that reads the Arrow capsule protocol."""
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def _repr_html_(self) -> str:
+        names = self.ranker.criteria
+        head = "".join(f"<th>{escape(metric(n).axis)}</th>" for n in names)
+        rows = "".join(f"<tr><th>{escape(s)}</th>{self._html_cells(s, names)}</tr>" for s in self.ranking)
+        return f"<p>{escape(self.verdict)}</p><table><tr><th>sender</th>{head}</tr>{rows}</table>"
+
+    def _html_cells(self, sender: str, names: Sequence[str]) -> str:
+        return "".join(f"<td>{escape(format_summary(self.summary(sender, name)))}</td>" for name in names)
+
+    def _sender_dict(self, sender: str) -> dict[str, Any]:
+        summaries = {name: self.summary(sender, name) for name in self.metric_names}
+        metrics = {name: summary.to_dict() for name, summary in summaries.items() if summary is not None}
+        return {"name": sender, "cc": cc_name(self.scenario, sender), "metrics": metrics}
+
+    def _is_constant(self, sender: str) -> bool:
+        return all(len(set(self.values(sender, name))) == 1 for name in self.metric_names)
+
+    def save(self, folder: str | Path) -> None:
+        """Write `comparison.json`, `sessions.parquet`, `flows.parquet`, `links.parquet` and the timelines."""
+        target = Path(folder)
+        for name, frame in (("sessions", self.table), ("flows", self.flows), ("links", self.links)):
+            with replaced(target / f"{name}.parquet") as temporary:
+                frame.write_parquet(temporary)
+        for sender, session in self.timelines.items():
+            session.save(target / "timelines" / slug(sender))
+        stored = {**self.to_dict(), "notes": self.notes, "interrupted": self.interrupted}
+        write_text(target / "comparison.json", json.dumps(stored, ensure_ascii=False, indent=1) + "\n")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Comparison:
+        """Read what `save` wrote."""
+        source = Path(folder)
+        stored = json.loads((source / "comparison.json").read_text(encoding="utf-8"))
+        resolved = stored["manifest"]["scenario"]
+        found = [Session.load(path.parent) for path in sorted(source.glob("timelines/*/record.json"))]
+        return cls(
+            scenario=Scenario(resolved, json.dumps(resolved, ensure_ascii=False)),
+            world=stored["world"],
+            seeds=stored["manifest"]["seeds"],
+            table=pl.read_parquet(source / "sessions.parquet"),
+            flows=pl.read_parquet(source / "flows.parquet"),
+            links=pl.read_parquet(source / "links.parquet"),
+            notes=stored["notes"],
+            timelines={session.sender: session for session in found},
+            interrupted=stored["interrupted"],
+        )
+
+
+_KEYS = ("sender", "cc", "seed", "digest")
+
+
+def format_summary(summary: stats.Summary | None) -> str:
+    """`mean ± half width` for people."""
+    return "–" if summary is None else format_interval(summary.mean, summary.half_width)
+
+
+def compare(
+    scenario: Any,
+    *,
+    cc: Sequence[str | Mapping[str, Any]] | None = None,
+    scheduler: Sequence[str | Mapping[str, Any]] | None = None,
+    seeds: int | None = None,
+    set: Mapping[str, Any] | None = None,
+    jobs: int | None = None,
+    world: str = "sim",
+    timelines: bool = False,
+    progress: Progress = lambda done, total: None,
+    on_interrupt: Callable[[int], None] = lambda running: None,
+) -> Comparison:
+    """Play the scenario's video once for each sender and seed, and rank the senders.
+
+    Parameters
+    ----------
+    scenario : Scenario, mapping, str or path
+        See `playpath.load`, which also explains `cc`, `scheduler`, `seeds` and `set`.
+    jobs : int, optional
+        Threads; all cores by default. Results do not depend on it.
+    world : str
+        `"sim"`, or another world that is installed.
+    timelines : bool
+        Also trace one session for each sender: that of the seed whose total stall time is the median.
+    progress : callable
+        Called with sessions done and sessions in all.
+    on_interrupt : callable
+        Called at Ctrl-C with the number of sessions under way; they are finished first.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    InputError
+        The scenario is wrong, or has no sender.
+    RunError
+        A session failed; or Ctrl-C came before the first seed was finished.
+    """
+    loaded = load(scenario, cc=cc, scheduler=scheduler, seeds=seeds, set=set)
+    place = worlds.world(world)
+    if not loaded.senders:
+        raise InputError(f"scenario '{loaded.name}': no [[sender]] to compare; add one or give --cc")
+    tasks = [(seed, sender) for seed in loaded.seeds for sender in loaded.senders]
+    done = 0
+
+    def count(task: tuple[int, str]) -> None:
+        nonlocal done
+        done += 1
+        progress(done, len(tasks))
+
+    threads = check_jobs(jobs) if place.is_parallel else 1
+    outcome = run_all(
+        lambda task: place.session(loaded, task[1], task[0], trace=False),
+        tasks,
+        threads,
+        on_done=count,
+        on_interrupt=on_interrupt,
+    )
+    sessions = _whole_seeds([s for s in outcome.results if s is not None], len(loaded.senders))
+    if not sessions:
+        raise RunError("stopped before the first seed was finished for every sender; nothing to show")
+    result = _gather(loaded, place.name, sessions, interrupted=outcome.interrupted)
+    if not timelines or outcome.interrupted:
+        return result
+    return _with_timelines(result, place, threads)
+
+
+def run(
+    scenario: Any,
+    *,
+    sender: str | None = None,
+    seed: int = 1,
+    trace: bool = False,
+    cc: Sequence[str | Mapping[str, Any]] | None = None,
+    scheduler: Sequence[str | Mapping[str, Any]] | None = None,
+    set: Mapping[str, Any] | None = None,
+    world: str = "sim",
+) -> Session:
+    """Run one session.
+
+    Parameters
+    ----------
+    scenario
+        See `playpath.load`, which also explains `cc`, `scheduler` and `set`.
+    sender : str, optional
+        Its label; may be left out when the scenario has only one, or none (traffic alone).
+    seed : int
+        At least 0.
+    trace : bool
+        Keep the time series.
+    """
+    loaded = load(scenario, cc=cc, scheduler=scheduler, set=set)
+    if seed < 0:
+        raise InputError(f"--seed {seed}: must be at least 0")
+    return worlds.world(world).session(loaded, _pick_sender(loaded, sender), seed, trace=trace)
+
+
+def _pick_sender(scenario: Scenario, sender: str | None) -> str:
+    names = scenario.senders
+    if sender is None and len(names) <= 1:
+        return names[0] if names else ""
+    if sender is None:
+        raise InputError(f"scenario '{scenario.name}' has several senders; give --sender, one of: {', '.join(names)}")
+    if sender not in names:
+        raise unknown_name("sender", sender, names)
+    return sender
+
+
+def _whole_seeds(sessions: list[Session], senders: int) -> list[Session]:
+    """Sessions of the seeds that every sender finished."""
+    counts: dict[int, int] = {}
+    for session in sessions:
+        counts[session.seed] = counts.get(session.seed, 0) + 1
+    return [s for s in sessions if counts[s.seed] == senders]
+
+
+def _gather(scenario: Scenario, world: str, sessions: list[Session], *, interrupted: bool) -> Comparison:
+    names = list(dict.fromkeys(name for session in sessions for name in session.metrics))
+    rows = [
+        {"sender": s.sender, "cc": s.cc, "seed": s.seed, "digest": s.digest}
+        | {name: s.metrics.get(name) for name in names}
+        for s in sessions
+    ]
+    schema = {"sender": pl.String, "cc": pl.String, "seed": pl.Int64, "digest": pl.String}
+    return Comparison(
+        scenario=scenario,
+        world=world,
+        seeds=sorted({s.seed for s in sessions}),
+        table=pl.DataFrame(rows, schema=schema | dict.fromkeys(names, pl.Float64)),
+        flows=_long(sessions, "flows"),
+        links=_long(sessions, "links"),
+        notes=_notes(sessions),
+        interrupted=interrupted,
+    )
+
+
+def _long(sessions: list[Session], part: str) -> pl.DataFrame:
+    """A row for each flow or link of each session; nested values become columns `dropped_packets.queue`."""
+    rows = [{"sender": s.sender, "seed": s.seed} | _flat(entry) for s in sessions for entry in getattr(s, part)]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _flat(entry: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in entry.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{key}.")
+        elif not isinstance(value, list):
+            flat[prefix + key] = value
+    return flat
+
+
+def _notes(sessions: list[Session]) -> list[str]:
+    """Warnings of all sessions: each once, with who said it and in how many runs."""
+    runs: dict[str, int] = {}
+    found: dict[tuple[str, str], int] = {}
+    for session in sessions:
+        runs[session.sender] = runs.get(session.sender, 0) + 1
+        for text in dict.fromkeys(session.warnings):
+            found[(session.sender, text)] = found.get((session.sender, text), 0) + 1
+    return [f"{sender}: {text} ({count} of {runs[sender]} runs)" for (sender, text), count in found.items()]
+
+
+def _with_timelines(result: Comparison, place: World, threads: int) -> Comparison:
+    seed = _typical_seed(result)
+    outcome = run_all(lambda s: place.session(result.scenario, s, seed, trace=True), result.senders, threads)
+    found = {session.sender: session for session in outcome.results if session is not None}
+    return Comparison(**{**_fields(result), "timelines": found})
+
+
+def _fields(result: Comparison) -> dict[str, Any]:
+    return {name: getattr(result, name) for name in Comparison.__dataclass_fields__}
+
+
+def _typical_seed(result: Comparison) -> int:
+    """The seed whose first criterion, summed over the senders, is the (lower) median; the lowest seed of equals."""
+    name = result.ranker.criteria[0] if result.ranker.criteria else None
+    if name is None:
+        return result.seeds[0]
+    totals = []
+    for i, seed in enumerate(result.seeds):
+        values = [result.values(sender, name)[i] for sender in result.senders]
+        totals.append((sum(v for v in values if v is not None), seed))
+    return sorted(totals)[(len(totals) - 1) // 2][1]

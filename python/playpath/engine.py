@@ -1,0 +1,73 @@
+"""The Rust engine behind typed functions: text in, plain Python data out.
+
+The extension module `playpath._engine` speaks JSON, so that nothing per packet crosses the border. Its errors become
+`InputError` (the scenario is wrong) or `RunError` (the run failed).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from playpath.errors import InputError, RunError
+
+try:
+    from playpath import _engine
+except ImportError as error:  # pragma: no cover - a broken installation
+    raise ImportError(
+        f"the engine playpath._engine is not built for this Python ({error}); run `make setup` or `pip install .`"
+    ) from error
+
+Columns = dict[str, np.ndarray]
+"""A time series: column name → values, all of one length."""
+
+
+def version() -> str:
+    """Version of the engine; part of what a result depends on."""
+    return _engine.version()
+
+
+def resolve(text: str, base_dir: str, overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Parse, override and validate a scenario; every default written out.
+
+    Parameters
+    ----------
+    text : str
+        TOML, or JSON if it starts with `{`.
+    base_dir : str
+        Folder that relative file names in the scenario start from.
+    overrides : mapping
+        `cc`, `scheduler` (lists), `seeds` (int), `set` (dotted key → value).
+
+    Raises
+    ------
+    InputError
+        One line: what, where, what is allowed, the nearest name.
+    """
+    resolved: dict[str, Any] = json.loads(_call(_engine.resolve, text, base_dir, json.dumps(overrides)))
+    return resolved
+
+
+def run(resolved_json: str, sender: str, seed: int, *, trace: bool) -> tuple[dict[str, Any], dict[str, Columns]]:
+    """One session: its record and, with `trace`, its time series by name. Releases the interpreter lock."""
+    answer = _call(_engine.run, resolved_json, sender, seed, trace)
+    text, series = answer if isinstance(answer, tuple) else (answer, {})
+    return json.loads(text), series
+
+
+def registry(kind: str) -> list[dict[str, Any]]:
+    """Everything of a kind (cc, scheduler, queue, ...) with parameters and defaults."""
+    entries: list[dict[str, Any]] = json.loads(_call(_engine.registry, kind))
+    return entries
+
+
+def _call(function: Any, *arguments: Any) -> Any:
+    try:
+        return function(*arguments)
+    except _engine.ScenarioError as error:
+        raise InputError(str(error)) from None
+    except RuntimeError as error:
+        raise RunError(str(error)) from None

@@ -1,0 +1,62 @@
+"""Output folders and files: checked before a run, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playpath.errors import InputError
+
+
+def check_writable(folder: Path, option: str = "--out") -> None:
+    """Make sure that `folder`, given by `option`, can be made and written to, without making it.
+
+    Raises
+    ------
+    InputError
+        One line that says which folder and why not.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{option} {folder}: exists and is not a folder")
+    parent = folder
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir():
+        raise InputError(f"{option} {folder}: {parent} is not a folder")
+    try:
+        # Only a try tells: root passes os.access on read-only file systems.
+        with tempfile.TemporaryFile(dir=parent):
+            pass
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"{option} {folder}: cannot write in {parent} ({reason}); give another folder") from None
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[Path]:
+    """A temporary path beside `path` that takes its place when the block ends well, and vanishes when it does not."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o666 & ~_umask())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file, whole or not at all."""
+    with replaced(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

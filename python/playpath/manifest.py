@@ -1,0 +1,31 @@
+"""What a result depends on, stored with it."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from importlib import metadata
+from typing import Any
+
+from playpath import engine
+from playpath.scenario import Scenario
+
+
+def package_version() -> str:
+    """Version of the installed package."""
+    return metadata.version("playpath")
+
+
+def manifest(scenario: Scenario, world: str, seeds: Sequence[int]) -> dict[str, Any]:
+    """Everything needed to get the same result again. Holds no time of day: equal inputs give equal bytes."""
+    return {
+        "scenario": dict(scenario.resolved),
+        "scenario_sha256": scenario.digest,
+        "world": world,
+        "seeds": list(seeds),
+        "playpath_version": package_version(),
+        "engine_version": engine.version(),
+        "python_version": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "kernel": platform.release(),
+    }

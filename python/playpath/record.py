@@ -1,0 +1,120 @@
+"""What one session leaves: metrics, flows, links, events, warnings, manifest, and its time series on request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from playpath.files import replaced, write_text
+from playpath.metrics import format_value, metric
+
+Columns = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Session:
+    """One sender, one seed, one world.
+
+    Attributes
+    ----------
+    scenario, world, sender, cc : str
+    seed : int
+    metrics : dict of str to float or None
+        In the unit that ends the name; None where there is no value (no start-up delay without a start).
+    flows, links : list of dict
+        Every flow, cross traffic too; every link.
+    events : list of dict
+        Playback events in the order of time.
+    warnings : list of str
+        What a careful reader should know before trusting the figures.
+    manifest : dict
+        What the result depends on.
+    digest : str
+        Of the whole record; equal digests mean equal results.
+    series : dict of str to dict of str to array
+        Time series by name (`flow.<name>`, `link.<name>`, `player`); empty unless traced.
+    """
+
+    scenario: str
+    world: str
+    sender: str
+    cc: str
+    seed: int
+    metrics: dict[str, float | None]
+    flows: list[dict[str, Any]]
+    links: list[dict[str, Any]]
+    events: list[dict[str, Any]]
+    warnings: list[str]
+    manifest: dict[str, Any]
+    digest: str
+    series: Mapping[str, Columns] = field(default_factory=dict, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form, without the time series."""
+        return {key: value for key, value in self.__dict__.items() if key != "series"}
+
+    def to_json(self) -> str:
+        """The JSON form as text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def to_polars(self) -> pl.DataFrame:
+        """The metrics, a row each: `metric`, `value`, `unit`."""
+        rows = [{"metric": k, "value": v, "unit": metric(k).unit} for k, v in self.metrics.items()]
+        return pl.DataFrame(rows, schema={"metric": pl.String, "value": pl.Float64, "unit": pl.String})
+
+    def to_pandas(self) -> Any:
+        """The metrics as a pandas frame; needs the extra `pandas`."""
+        return self.to_polars().to_pandas()
+
+    def frame(self, name: str) -> pl.DataFrame:
+        """A time series as a frame, for example `session.frame("player")`."""
+        return pl.DataFrame(dict(self.series[name]))
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The metrics for anything that reads the Arrow capsule protocol."""
+        return self.to_polars().__arrow_c_stream__(requested_schema)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{escape(metric(k).label)}</th>"
+            f"<td>{format_value(v)} {escape(metric(k).unit)}</td></tr>"
+            for k, v in self.metrics.items()
+        )
+        return f"<table><caption>{escape(self.sender)}, seed {self.seed}</caption>{rows}</table>"
+
+    def save(self, folder: str | Path) -> None:
+        """Write `record.json` and one Parquet file for each time series."""
+        target = Path(folder)
+        for name in self.series:
+            with replaced(target / f"{slug(name)}.parquet") as temporary:
+                self.frame(name).write_parquet(temporary)
+        write_text(target / "record.json", self.to_json() + "\n")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Session:
+        """Read what `save` wrote; the time series too, if they are there."""
+        source = Path(folder)
+        stored = json.loads((source / "record.json").read_text(encoding="utf-8"))
+        series = {file.stem: columns(pl.read_parquet(file)) for file in sorted(source.glob("*.parquet"))}
+        return cls(**stored, series=series)
+
+
+def columns(frame: pl.DataFrame) -> Columns:
+    """A frame as arrays."""
+    return {name: frame[name].to_numpy() for name in frame.columns}
+
+
+def slug(name: str) -> str:
+    """A file name for a sender or a series.
+
+    >>> slug("ccplb(pob_rate=2)"), slug("flow.cubic")
+    ('ccplb_pob_rate=2_', 'flow.cubic')
+    """
+    return "".join(c if c.isalnum() or c in "-_.=+" else "_" for c in name)

@@ -1,0 +1,182 @@
+"""Scenarios: read from a file, a TOML text or a dict; overridden; resolved by the engine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from playpath import engine
+from playpath.errors import InputError
+
+_UNNAMED = "scenario"
+"""What the engine calls a scenario that gives no name."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A resolved scenario: every default is written out.
+
+    Attributes
+    ----------
+    resolved : dict
+        What the engine runs. Do not change it; load it again with overrides.
+    text : str
+        The same as JSON, as it is handed to the engine.
+    """
+
+    resolved: Mapping[str, Any]
+    text: str = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """The scenario's name; the file's stem if it gives none."""
+        return str(self.resolved["name"])
+
+    @property
+    def description(self) -> str:
+        """One sentence, possibly empty."""
+        return str(self.resolved.get("description") or "")
+
+    @property
+    def senders(self) -> list[str]:
+        """Unique labels of the senders, in the order declared."""
+        return [str(sender["name"]) for sender in self.resolved.get("sender") or []]
+
+    def sender(self, name: str) -> Mapping[str, Any]:
+        """The resolved entry of a sender."""
+        return next(s for s in self.resolved["sender"] if s["name"] == name)
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds asked for, one a replication."""
+        run = self.resolved["run"]
+        first = int(run.get("first_seed", 1))
+        return list(range(first, first + int(run["seeds"])))
+
+    @property
+    def has_video(self) -> bool:
+        """Whether a viewer watches; otherwise the senders are judged by goodput."""
+        return bool(self.resolved.get("video"))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the resolved scenario, in hexadecimal."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def load(
+    source: Any,
+    *,
+    cc: Sequence[str | Mapping[str, Any]] | None = None,
+    scheduler: Sequence[str | Mapping[str, Any]] | None = None,
+    seeds: int | None = None,
+    set: Mapping[str, Any] | None = None,
+) -> Scenario:
+    """Load, override and validate a scenario.
+
+    Parameters
+    ----------
+    source : Scenario, mapping, str or path
+        A mapping is the scenario itself, built in Python. A string with a line break is TOML text. Any other string or
+        path names a file (TOML, or JSON).
+    cc, scheduler : sequence, optional
+        Compare these instead of the senders of the file. An element is a name, `"ccplb(pob_rate=2)"`, or a mapping with
+        `name` and parameters.
+    seeds : int, optional
+        Number of replications.
+    set : mapping, optional
+        Dotted key → value, for example `{"player.buffer": "2 s"}`.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or the scenario is wrong; one line.
+    """
+    overrides: dict[str, Any] = {}
+    if cc is not None:
+        overrides["cc"] = [parse_choice(c) for c in cc]
+    if scheduler is not None:
+        overrides["scheduler"] = [parse_choice(s) for s in scheduler]
+    if seeds is not None:
+        overrides["seeds"] = seeds
+    if set:
+        overrides["set"] = dict(set)
+    if isinstance(source, Scenario) and not overrides:
+        return source
+    text, base, stem = _read(source)
+    resolved = engine.resolve(text, base, overrides)
+    if resolved["name"] == _UNNAMED:
+        resolved["name"] = stem
+    return Scenario(resolved, json.dumps(resolved, ensure_ascii=False))
+
+
+def _read(source: Any) -> tuple[str, str, str]:
+    """Text, base folder and fallback name."""
+    if isinstance(source, Scenario):
+        return source.text, ".", source.name
+    if isinstance(source, Mapping):
+        return json.dumps(source), ".", "scenario"
+    if isinstance(source, str) and "\n" in source:
+        return source, ".", "scenario"
+    path = Path(source)
+    try:
+        return path.read_text(encoding="utf-8"), str(path.parent), path.stem
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not a text file; a scenario is TOML or JSON in UTF-8") from None
+    except OSError as error:
+        raise InputError(
+            f"{path}: {(error.strerror or str(error)).lower()}; give the path of a scenario file"
+        ) from None
+
+
+def parse_choice(choice: str | Mapping[str, Any]) -> str:
+    """A name with parameters as the engine reads it: `ccplb:pob_rate=2,mode=free`.
+
+    >>> parse_choice("ccplb(pob_rate=0.5)")
+    'ccplb:pob_rate=0.5'
+    >>> parse_choice({"name": "ccplb", "pob_rate": 2})
+    'ccplb:pob_rate=2'
+    """
+    if isinstance(choice, Mapping):
+        given = {key: _typed(value) for key, value in choice.items() if key != "name"}
+        name = str(choice.get("name", ""))
+        return name + (":" + ",".join(f"{key}={value}" for key, value in given.items()) if given else "")
+    text = choice.strip()
+    if text.endswith(")") and "(" in text:
+        name, _, inside = text[:-1].partition("(")
+        return f"{name.strip()}:{inside}"
+    return text
+
+
+def _typed(value: Any) -> str:
+    """A parameter's value as typed."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def parse_value(text: str) -> Any:
+    """A TOML-like value: number, true/false, otherwise the text itself (quotes optional)."""
+    stripped = text.strip()
+    try:
+        return json.loads(stripped)
+    except ValueError:
+        return stripped.strip("'\"")
+
+
+def split_outside(text: str) -> list[str]:
+    """Split at commas that are not inside brackets.
+
+    >>> split_outside("cubic, ccplb(a=1,b=2)")
+    ['cubic', 'ccplb(a=1,b=2)']
+    """
+    parts, depth, start = [], 0, 0
+    for i, character in enumerate(text):
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0:
+            parts.append(text[start:i].strip())
+            start = i + 1
+    parts.append(text[start:].strip())
+    return [part for part in parts if part]

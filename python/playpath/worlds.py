@@ -1,0 +1,66 @@
+"""Worlds that can run a session. A new world is one class and one line in `WORLDS`."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from playpath import engine
+from playpath.errors import unknown_name
+from playpath.record import Session
+from playpath.scenario import Scenario
+
+
+class World(Protocol):
+    """Runs sessions; both worlds give the same record."""
+
+    name: str
+    is_parallel: bool
+    """Whether sessions may run beside each other without changing each other's result."""
+
+    def session(self, scenario: Scenario, sender: str, seed: int, *, trace: bool) -> Session:
+        """Run one session."""
+        ...
+
+
+class SimWorld:
+    """Virtual time: deterministic, needs nothing but the package."""
+
+    name = "sim"
+    is_parallel = True
+
+    def session(self, scenario: Scenario, sender: str, seed: int, *, trace: bool) -> Session:
+        """Run one session in the engine; the interpreter lock is released meanwhile."""
+        record, series = engine.run(scenario.text, sender, seed, trace=trace)
+        return Session(
+            scenario=scenario.name,
+            world=self.name,
+            sender=sender,
+            cc=cc_name(scenario, sender),
+            seed=seed,
+            metrics=record["metrics"],
+            flows=record["flows"],
+            links=record["links"],
+            events=record["events"],
+            warnings=record["warnings"],
+            manifest=record["manifest"],
+            digest=record["digest"],
+            series=series,
+        )
+
+
+def cc_name(scenario: Scenario, sender: str) -> str:
+    """Name of a sender's congestion control."""
+    if sender not in scenario.senders:
+        return ""
+    cc = scenario.sender(sender)["cc"]
+    return str(cc["name"] if isinstance(cc, dict) else cc)
+
+
+WORLDS: dict[str, type[World]] = {"sim": SimWorld}
+
+
+def world(name: str) -> World:
+    """The world called `name`."""
+    if name not in WORLDS:
+        raise unknown_name("world", name, WORLDS)
+    return WORLDS[name]()
