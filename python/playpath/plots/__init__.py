@@ -1,0 +1,21 @@
+"""Figures. Every function takes an optional `ax` (or `axes`), draws on it and returns it.
+
+Colours are safe for colour-blind readers, and nothing is told by colour alone: senders also differ in marker and hatch.
+Axes carry units; means carry their 95 % intervals.
+"""
+
+from playpath.plots.bars import metric_bars, metric_dots
+from playpath.plots.differences import paired_differences
+from playpath.plots.style import INK, SenderStyle, figure, sender_styles
+from playpath.plots.timeline import timeline
+
+__all__ = [
+    "INK",
+    "SenderStyle",
+    "figure",
+    "metric_bars",
+    "metric_dots",
+    "paired_differences",
+    "sender_styles",
+    "timeline",
+]

@@ -1,0 +1,77 @@
+"""A metric of every sender with its 95 % interval: as bars (from zero) or as dots (where zero means nothing)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from matplotlib.axes import Axes
+
+from playpath.metrics import metric
+from playpath.plots.style import INK, SenderStyle, dress, own_axes, sender_styles
+from playpath.stats import Summary
+
+if TYPE_CHECKING:
+    from playpath.compare import Comparison
+
+ROW = 0.34
+"""Inches for each sender."""
+
+
+def metric_bars(result: Comparison, name: str, ax: Axes | None = None, *, order: Sequence[str] | None = None) -> Axes:
+    """Horizontal bars from zero: mean, 95 % interval as a whisker, each seed as a small ring.
+
+    Parameters
+    ----------
+    result : Comparison
+    name : str
+        A metric.
+    ax : matplotlib.axes.Axes, optional
+    order : sequence of str, optional
+        Senders from top to bottom; by default the ranking.
+    """
+    return _rows(result, name, ax, order or result.ranking, _bar)
+
+
+def metric_dots(result: Comparison, name: str, ax: Axes | None = None, *, order: Sequence[str] | None = None) -> Axes:
+    """As `metric_bars`, with a marker instead of a bar and an axis that need not begin at zero."""
+    return _rows(result, name, ax, order or result.ranking, _dot)
+
+
+def _rows(result: Comparison, name: str, ax: Axes | None, order: Sequence[str], draw: object) -> Axes:
+    ax = own_axes(ax, 0.9 + ROW * len(order))
+    styles = sender_styles(result.senders)
+    for y, sender in enumerate(order):
+        summary = result.summary(sender, name)
+        if summary is None:
+            ax.annotate("no value", (0, y), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=INK)
+            continue
+        values = [v for v in result.values(sender, name) if v is not None]
+        draw(ax, y, summary, styles[sender])  # type: ignore[operator]
+        ax.plot(values, [y + 0.27] * len(values), "o", ms=2.4, mfc="none", mec=INK, mew=0.5, alpha=0.7)
+    ax.set_yticks(range(len(order)), order)
+    ax.set_ylim(len(order) - 0.45, -0.55)
+    ax.set_xlabel(metric(name).axis)
+    dress(ax)
+    ax.tick_params(axis="y", length=0)
+    ax.locator_params(axis="x", nbins=6)
+    if draw is _bar:
+        low, high = ax.get_xlim()
+        ax.set_xlim(min(low, 0), high if high > 0 else 1)
+        ax.set_xlim(left=0 if low >= -0.2 * high else low)
+    return ax
+
+
+def _bar(ax: Axes, y: int, summary: Summary, style: SenderStyle) -> None:
+    ax.barh(y, summary.mean, height=0.42, color=style.colour, hatch=style.hatch, edgecolor=INK, linewidth=0.6)
+    _whisker(ax, y, summary)
+
+
+def _dot(ax: Axes, y: int, summary: Summary, style: SenderStyle) -> None:
+    _whisker(ax, y, summary)
+    ax.plot(summary.mean, y, style.marker, ms=7, mfc=style.colour, mec=INK, mew=0.7, zorder=4)
+
+
+def _whisker(ax: Axes, y: int, summary: Summary) -> None:
+    if summary.ci95 is not None:
+        ax.plot(summary.ci95, (y, y), "|-", color=INK, lw=1.3, ms=7, zorder=3)

@@ -1,0 +1,72 @@
+"""The look of all figures: colours, markers, hatches, fonts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+INK = "#24292f"
+MUTED = "#6e7781"
+GRID = "#d0d7de"
+STALL = "#d1242f"
+
+# Paul Tol's "bright" scheme, safe for the common colour-vision deficiencies, without its grey.
+_COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h")
+_HATCHES = ("", "///", "...", "xxx", "---", "\\\\\\", "+++", "ooo")
+_LINES = ("-", "--", "-.", ":")
+
+
+@dataclass(frozen=True)
+class SenderStyle:
+    """How a sender looks in every figure of a comparison."""
+
+    colour: str
+    marker: str
+    hatch: str
+    line: str
+
+
+def sender_styles(senders: Sequence[str]) -> dict[str, SenderStyle]:
+    """A style for each sender; colour, marker and hatch repeat with different periods, so pairs stay distinct."""
+    return {
+        name: SenderStyle(
+            _COLOURS[i % len(_COLOURS)],
+            _MARKERS[i % len(_MARKERS)],
+            _HATCHES[(i + i // len(_COLOURS)) % len(_HATCHES)],
+            _LINES[(i // len(_COLOURS)) % len(_LINES)],
+        )
+        for i, name in enumerate(senders)
+    }
+
+
+def figure(width: float = 4.6, height: float = 3.0, **grid: Any) -> tuple[Figure, Any]:
+    """A figure with its axes, off any global state; sizes in inches; `grid` goes to `Figure.subplots`."""
+    new = Figure(figsize=(width, height), layout="constrained")
+    return new, new.subplots(**grid)
+
+
+def own_axes(ax: Axes | None, height: float = 3.0) -> Axes:
+    """The axes given, or new ones."""
+    if ax is not None:
+        return ax
+    made: Axes = figure(height=height)[1]
+    return made
+
+
+def dress(ax: Axes, *, grid: str = "x") -> None:
+    """Quiet spines, a light grid along one direction, ink in the text."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color(MUTED)
+    ax.grid(axis=grid, color=GRID, linewidth=0.6)  # type: ignore[arg-type]
+    ax.set_axisbelow(True)
+    ax.tick_params(colors=INK, labelsize=9, length=3, color=MUTED)
+    for text in (ax.title, ax.xaxis.label, ax.yaxis.label):
+        text.set_color(INK)
+        text.set_fontsize(9)

@@ -1,0 +1,37 @@
+"""The page of one traced session."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+
+from playpath.metrics import format_value, metric
+from playpath.record import Session
+from playpath.report import html
+from playpath.report.timeline_data import timeline_section
+
+
+def session_page(session: Session) -> str:
+    """The whole page as text."""
+    rows = [
+        [f"{escape(metric(name).label)}<br><small>{escape(name)}</small>", f"{format_value(value)} {metric(name).unit}"]
+        for name, value in session.metrics.items()
+    ]
+    warnings = "".join(f"<li>{escape(text)}</li>" for text in session.warnings)
+    header = (
+        f"<header><p class='kicker'>playpath run</p><h1>{escape(session.scenario)}: {escape(session.sender)}</h1>"
+        f"<p class='note'>seed {session.seed}, world {escape(session.world)}</p></header>"
+        + (
+            f"<details class='warnings' open><summary>Warnings</summary><ul>{warnings}</ul></details>"
+            if warnings
+            else ""
+        )
+    )
+    manifest = html.details("Manifest", html.pre(json.dumps(session.manifest, indent=1, ensure_ascii=False)))
+    sections = [
+        header,
+        timeline_section({session.sender: session}, [session.sender]),
+        html.section("Figures", html.table(["metric", "value"], rows, classes="cards")),
+        html.section("How to get this again", manifest),
+    ]
+    return html.page(f"{session.scenario}: {session.sender}", sections, interactive=bool(session.series))
