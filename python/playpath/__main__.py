@@ -1,0 +1,5 @@
+"""`python -m playpath`."""
+
+from playpath.cli import main
+
+main()

@@ -1,0 +1,79 @@
+"""`playpath compare`: rank senders on a scenario."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from playpath import console
+from playpath.commands import options
+from playpath.compare import Comparison, compare
+from playpath.files import check_writable
+from playpath.scenario import load
+
+INTERRUPTED = 130
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("compare")(command)
+
+
+def command(
+    scenario: options.ScenarioFile,
+    cc: options.Cc = None,
+    scheduler: options.Scheduler = None,
+    seeds: options.Seeds = None,
+    jobs: options.Jobs = None,
+    setting: options.Set = None,
+    world: options.WorldName = "sim",
+    out: options.Out = None,
+    json: options.Json = False,
+) -> None:
+    """Rank the senders of a scenario: table, paired intervals, verdict, and a one-file HTML report.
+
+    Results go to --out, by default out/NAME; with --json only if --out is given. Ctrl-C keeps the finished seeds.
+    """
+    loaded = load(
+        scenario,
+        cc=options.choices(cc, "--cc"),
+        scheduler=options.choices(scheduler, "--scheduler"),
+        seeds=seeds,
+        set=options.settings(setting),
+    )
+    folder = out if out is not None or json else Path("out") / loaded.name
+    if folder is not None:
+        check_writable(folder)
+    with console.progress("sessions") as progress:
+        result = compare(
+            loaded,
+            jobs=jobs,
+            world=world,
+            timelines=folder is not None,
+            progress=progress,
+            on_interrupt=_tell_interrupt,
+        )
+    if folder is not None:
+        _write(result, folder)
+    if json:
+        console.print_json(result.to_dict())
+    else:
+        console.print_comparison(result)
+    if result.interrupted:
+        console.message(
+            f"interrupted: the result holds the {len(result.seeds)} of {len(loaded.seeds)} seeds that were finished"
+        )
+        raise typer.Exit(INTERRUPTED)
+
+
+def _tell_interrupt(running: int) -> None:
+    console.message(f"stopping: finishing {running} sessions under way; Ctrl-C again drops them")
+
+
+def _write(result: Comparison, folder: Path) -> None:
+    from playpath.report import write_report
+
+    result.save(folder)
+    report = write_report(result, folder / "report.html")
+    console.message(f"report: {report}")

@@ -1,0 +1,88 @@
+"""`playpath list`: what there is, from the registries."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from playpath import console, engine
+from playpath.commands import options
+from playpath.errors import unknown_name
+
+KINDS = {
+    "cc": "congestion controls",
+    "scheduler": "MPTCP schedulers",
+    "queue": "queues and their management",
+    "loss": "loss models",
+    "player": "players",
+    "abr": "adaptive bitrate rules",
+    "validation": "congestion window validation",
+    "pacing": "pacing of a sender",
+    "profile": "bundles of TCP settings",
+    "traffic": "cross traffic",
+    "trace": "bandwidth-trace formats and generators",
+}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("list")(command)
+
+
+def command(
+    kind: Annotated[str | None, typer.Argument(metavar="[KIND]", help=f"One of: {', '.join(KINDS)}.")] = None,
+    json: options.Json = False,
+) -> None:
+    """List congestion controls, schedulers, queues, players … with parameters and defaults."""
+    if kind is None:
+        _print_kinds(json)
+        return
+    if kind not in KINDS:
+        raise unknown_name("kind", kind, KINDS)
+    entries = engine.registry(kind)
+    if json:
+        console.print_json(entries)
+        return
+    for entry in entries:
+        _print_entry(entry)
+
+
+def _print_kinds(json: bool) -> None:
+    if json:
+        console.print_json([{"kind": kind, "summary": text} for kind, text in KINDS.items()])
+        return
+    table = Table(box=None, show_header=False)
+    for kind, text in KINDS.items():
+        table.add_row(f"[bold]{kind}[/bold]", text)
+    console.out.print(table)
+    console.out.print("[dim]playpath list KIND shows names, parameters and references[/dim]")
+
+
+def _print_entry(entry: dict[str, Any]) -> None:
+    twin = f" [green]kernel: {escape(entry['kernel_twin'])}[/green]" if entry.get("kernel_twin") else ""
+    console.out.print(f"[bold]{escape(entry['name'])}[/bold]  {escape(entry['summary'])}{twin}")
+    if entry.get("reference"):
+        console.out.print(f"    [dim]{escape(entry['reference'])}[/dim]")
+    if entry.get("params"):
+        table = Table(box=None, show_header=False, padding=(0, 1, 0, 4))
+        for param in entry["params"]:
+            table.add_row(param["name"], escape(_default(param)), escape(_allowed(param)), escape(param["doc"]))
+        console.out.print(table)
+
+
+def _default(param: dict[str, Any]) -> str:
+    value = param["default"]
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return f"= {text} {param.get('unit') or ''}".rstrip()
+
+
+def _allowed(param: dict[str, Any]) -> str:
+    if param.get("words"):
+        return " | ".join(param["words"])
+    if isinstance(param["default"], bool):
+        return "true | false"
+    low, high = param.get("range") or (None, None)
+    return "" if low is None else f"{low:g} … {high:g}"

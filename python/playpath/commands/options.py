@@ -1,0 +1,48 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from playpath.errors import InputError
+from playpath.scenario import parse_value, split_outside
+
+ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML or JSON).")]
+Cc = Annotated[
+    str | None,
+    typer.Option("--cc", metavar="LIST", help='Use these congestion controls: "cubic,ccplb(pob_rate=2)".'),
+]
+Scheduler = Annotated[str | None, typer.Option("--scheduler", metavar="LIST", help="Use these MPTCP schedulers.")]
+Seeds = Annotated[int | None, typer.Option("--seeds", metavar="N", min=1, help="Replications; seeds are 1 to N.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="Threads; results do not depend on it.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help='Change a setting: --set player.buffer="2 s". Repeatable.'),
+]
+WorldName = Annotated[str, typer.Option("--world", metavar="NAME", help="sim, or another world that is installed.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for results.")]
+
+
+def choices(text: str | None, option: str) -> list[str] | None:
+    """`"cubic, ccplb(a=1)"` as a list; None stays None."""
+    if text is None:
+        return None
+    found = split_outside(text)
+    if not found:
+        raise InputError(f"{option} '{text}': give at least one name; see `playpath list`")
+    return found
+
+
+def settings(items: list[str] | None) -> dict[str, Any]:
+    """`["player.buffer=2 s"]` as a mapping of dotted keys."""
+    found = {}
+    for item in items or []:
+        key, equals, value = item.partition("=")
+        if not equals or not key.strip():
+            raise InputError(f"--set '{item}': expected KEY=VALUE, for example player.buffer=\"2 s\"")
+        found[key.strip()] = parse_value(value)
+    return found

@@ -1,0 +1,46 @@
+"""`playpath report`: one HTML file from a folder of results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from playpath import console
+from playpath.compare import Comparison
+from playpath.errors import InputError
+from playpath.files import check_writable
+from playpath.record import Session
+from playpath.report import write_report
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("report")(command)
+
+
+def command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What compare --out or run --trace wrote.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="The HTML file; by default DIR/report.html.")
+    ] = None,
+) -> None:
+    """Draw one self-contained HTML file from stored results."""
+    target = out or folder / "report.html"
+    if target.is_dir():
+        raise InputError(f"--out {target}: is a folder; give a file name")
+    result = load_results(folder)
+    check_writable(target.parent)
+    console.out.print(str(write_report(result, target)), soft_wrap=True)
+
+
+def load_results(folder: Path) -> Comparison | Session:
+    """A comparison or a session, by what the folder holds."""
+    for name, kind in (("comparison.json", Comparison), ("record.json", Session)):
+        if (folder / name).is_file():
+            try:
+                return kind.load(folder)
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                raise InputError(f"{folder / name}: damaged or of another version ({error}); run it again") from None
+    raise InputError(f"{folder}: no results here; give a folder written by compare --out or run --trace")

@@ -1,0 +1,87 @@
+"""`playpath run`: one session, its flows and links, and its time series on request."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from playpath import console
+from playpath.commands import options
+from playpath.compare import run
+from playpath.files import check_writable
+from playpath.metrics import format_value, metric
+from playpath.record import Session
+from playpath.scenario import load
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("run")(command)
+
+
+def command(
+    scenario: options.ScenarioFile,
+    sender: Annotated[str | None, typer.Option("--sender", metavar="NAME", help="Which sender.")] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Which replication.")] = 1,
+    trace: Annotated[
+        Path | None, typer.Option("--trace", metavar="DIR", help="Write record.json and time series (Parquet) here.")
+    ] = None,
+    cc: options.Cc = None,
+    scheduler: options.Scheduler = None,
+    setting: options.Set = None,
+    world: options.WorldName = "sim",
+    json: options.Json = False,
+) -> None:
+    """Run one session and print its metrics, flows and links."""
+    loaded = load(
+        scenario,
+        cc=options.choices(cc, "--cc"),
+        scheduler=options.choices(scheduler, "--scheduler"),
+        set=options.settings(setting),
+    )
+    if trace is not None:
+        check_writable(trace, "--trace")
+    session = run(loaded, sender=sender, seed=seed, trace=trace is not None, world=world)
+    if trace is not None:
+        session.save(trace)
+        console.message(f"time series: {trace}")
+    if json:
+        console.print_json(session.to_dict())
+    else:
+        print_session(session)
+
+
+def print_session(session: Session) -> None:
+    """Metrics, flows and links as tables."""
+    if session.metrics:
+        table = Table(title=f"{session.sender or session.scenario}, seed {session.seed}", box=None, show_header=False)
+        for name, value in session.metrics.items():
+            table.add_row(metric(name).label, format_value(value), metric(name).unit, f"[dim]{name}[/dim]")
+        console.out.print(table)
+    for title, rows in (("flows", session.flows), ("links", session.links)):
+        if rows:
+            console.out.print(_rows(title, rows))
+    for text in session.warnings:
+        console.err.print(f"[yellow]warning:[/yellow] {escape(text)}", soft_wrap=True)
+
+
+def _rows(title: str, rows: list[dict[str, object]]) -> Table:
+    names = [name for name, value in rows[0].items() if not isinstance(value, list)]
+    table = Table(title=title, title_justify="left", box=None, header_style="bold")
+    for name in names:
+        table.add_column(name.replace("_", " "), overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(_cell(row.get(name))) for name in names))
+    return table
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_cell(inner)}" for key, inner in value.items() if inner) or "0"
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return "" if value is None else str(value)
+    return format_value(float(value)) if isinstance(value, float) else str(value)

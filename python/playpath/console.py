@@ -1,0 +1,122 @@
+"""What the commands print: results on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.measure import Measurement
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from playpath.compare import Comparison, format_summary
+from playpath.metrics import format_value, metric
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+_NETWORK = ("goodput_mbps", "retransmitted_packets", "rto_count", "mean_rtt_ms", "mean_queue_packets")
+_MOST_COLUMNS = 6
+
+
+def print_json(value: Any) -> None:
+    """One JSON value and a line break on stdout."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+def message(text: str) -> None:
+    """A line for people, on stderr."""
+    err.print(escape(text), soft_wrap=True)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Any]:
+    """A progress bar on stderr, shown only on a terminal; gives a function of (done, total)."""
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def print_comparison(result: Comparison) -> None:
+    """The ranked tables, the paired differences, the verdict and the warnings."""
+    viewer = [name for name in result.ranker.criteria if name not in _NETWORK][:_MOST_COLUMNS]
+    network = [name for name in _NETWORK if name in result.metric_names]
+    seeds = len(result.seeds)
+    out.print(
+        f"[dim]mean ± half the 95 % interval; {seeds} seed{'s' if seeds > 1 else ''}, the same for everybody[/dim]"
+    )
+    if viewer:
+        _print_table(_means("what the viewer sees", result, viewer))
+    _print_table(_means("what it costs the network", result, network))
+    if len(result.ranking) > 1 and seeds > 1:
+        _print_table(_differences(result))
+    out.print()
+    out.print(f"[bold]{escape(result.verdict)}[/bold]", soft_wrap=not out.is_terminal)
+    for text in result.warnings:
+        err.print(f"[yellow]warning:[/yellow] {escape(text)}", soft_wrap=True)
+
+
+def _print_table(table: Table) -> None:
+    """A table as wide as it needs, unless a terminal is narrower."""
+    out.print()
+    needed = Measurement.get(out, out.options.update(max_width=1000), table).maximum
+    out.print(table, width=None if out.is_terminal else needed, crop=False)
+
+
+def _new_table(title: str) -> Table:
+    made = Table(title=title, title_justify="left", title_style="dim", box=None, pad_edge=False, header_style="bold")
+    made.add_column("#", justify="right")
+    made.add_column("sender", overflow="fold")
+    return made
+
+
+def _means(title: str, result: Comparison, names: list[str]) -> Table:
+    table = _new_table(title)
+    for name in names:
+        entry = metric(name)
+        table.add_column(escape(f"{_column_title(entry.label)}\n{entry.unit}"), justify="right")
+    for sender in result.ranking:
+        cells = [format_summary(result.summary(sender, name)).replace(" ± ", " ±") for name in names]
+        table.add_row(str(result.decision.ranks[sender]), escape(sender), *cells)
+    return table
+
+
+def _column_title(label: str) -> str:
+    """A label of two or more words on two lines."""
+    first, _, rest = label.partition(" ")
+    return f"{first}\n{rest}"
+
+
+def _differences(result: Comparison) -> Table:
+    """One row for each other sender: where it first differs from the best."""
+    best = result.ranking[0]
+    table = _new_table(f"against {best}, paired by seed, at the first criterion that tells them apart")
+    for title in ("criterion", "difference", "95 % interval", "p (Holm)"):
+        table.add_column(title, justify="left" if title == "criterion" else "right")
+    table.add_column("")
+    for sender in result.ranking[1:]:
+        table.add_row(str(result.decision.ranks[sender]), escape(sender), *_difference_cells(result, sender, best))
+    return table
+
+
+def _difference_cells(result: Comparison, sender: str, best: str) -> list[str]:
+    decision = result.decision
+    if sender in decision.tied:
+        return ["all", "", "", "", "alike"]
+    name = decision.deciding[sender]
+    word = "[yellow]undecided[/yellow]" if sender in decision.open else "worse"
+    found = result.ranker.difference(sender, best, name)
+    if found is None or found.ci95 is None or found.p_holm is None:
+        return [metric(name).label, "–", "–", "–", word]
+    more = f" ~{found.more_runs} more runs" if sender in decision.open and found.more_runs else ""
+    unit = metric(name).unit
+    interval = f"{format_value(found.ci95[0])} to {format_value(found.ci95[1])}"
+    p_value = "<0.001" if found.p_holm < 0.001 else f"{found.p_holm:.3f}"
+    return [metric(name).label, f"{found.mean:+.3g} {unit}".strip(), interval, p_value, word + more]
