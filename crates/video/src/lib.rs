@@ -6,6 +6,7 @@
 
 pub mod cmcd;
 pub mod events;
+pub mod media;
 pub mod player;
 
 pub use cmcd::Cmcd;
