@@ -1,1 +1,23 @@
-//! Placeholder.
+//! What a packet meets on its way: loss, a queue with its management, a server, propagation. One [`Link`] is one
+//! direction of a path. Pure: no IO, no clock; time is an argument, randomness a named stream.
+
+mod config;
+mod delay;
+mod error;
+mod ledger;
+mod link;
+pub mod loss;
+mod packet;
+mod queue;
+mod server;
+mod stats;
+pub mod trace;
+
+pub use config::{JitterConfig, JitterDistribution, LinkConfig, LossPlace, ReorderConfig, ServerConfig};
+pub use error::LinkError;
+pub use ledger::{Count, DropCause, Drops, Ledger, LedgerError};
+pub use link::Link;
+pub use loss::{GilbertElliottConfig, LossConfig, LossPattern};
+pub use packet::Packet;
+pub use queue::QueueConfig;
+pub use stats::LinkStats;

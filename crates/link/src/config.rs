@@ -1,0 +1,159 @@
+//! Configuration of a link: plain values that a scenario parser fills in. [`Link::new`](crate::Link::new) checks them.
+
+use crate::error::LinkError;
+use crate::loss::LossConfig;
+use crate::queue::QueueConfig;
+use crate::trace::{OpportunityTrace, RateTrace};
+use playpath_units::{Duration, Rate, Ratio};
+use std::sync::Arc;
+
+/// One direction of a path: loss, queue, server, delay.
+#[derive(Clone, Debug)]
+pub struct LinkConfig {
+    /// Name within the run, such as "wifi/down". The link's random streams are named after it.
+    pub name: String,
+    /// What sets the pace.
+    pub server: ServerConfig,
+    /// Propagation delay, in this direction.
+    pub one_way_delay: Duration,
+    /// Variation of the delay that keeps packets in order.
+    pub jitter: Option<JitterConfig>,
+    /// Packets that are overtaken.
+    pub reordering: Option<ReorderConfig>,
+    /// Noise on the channel.
+    pub loss: LossConfig,
+    /// Where the noise strikes.
+    pub loss_place: LossPlace,
+    /// What waits in front of the server.
+    pub queue: QueueConfig,
+    /// Round-trip time of the path without queueing: the "rtt" in limits of "1 bdp".
+    pub base_rtt: Duration,
+}
+
+impl LinkConfig {
+    /// A link with a constant rate, a delay, and a drop-tail queue of one bandwidth-delay product; no loss.
+    pub fn new(name: &str, rate: Rate, one_way_delay: Duration) -> LinkConfig {
+        LinkConfig {
+            name: name.to_owned(),
+            server: ServerConfig::Constant { rate },
+            one_way_delay,
+            jitter: None,
+            reordering: None,
+            loss: LossConfig::None,
+            loss_place: LossPlace::BeforeQueue,
+            queue: QueueConfig::default(),
+            base_rtt: one_way_delay * 2,
+        }
+    }
+
+    /// Check everything without building. Errors: the first setting that is not allowed.
+    pub fn validate(&self) -> Result<(), LinkError> {
+        if let ServerConfig::Constant { rate } = self.server
+            && rate.as_bits_per_sec() == 0
+        {
+            return Err(LinkError::new("rate", rate, "above 0"));
+        }
+        if let Some(reordering) = &self.reordering {
+            reordering.validate()?;
+        }
+        self.queue.validate(self.link_facts())
+    }
+
+    /// What a queue may know of the link it feeds.
+    pub(crate) fn link_facts(&self) -> LinkFacts {
+        LinkFacts { rate: self.server.mean_rate(), one_way_delay: self.one_way_delay, base_rtt: self.base_rtt }
+    }
+}
+
+/// What a queue may know of the link it feeds, for limits in time and automatic thresholds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinkFacts {
+    /// Constant rate, or the mean of a trace; `None` for an unlimited server.
+    pub rate: Option<Rate>,
+    pub one_way_delay: Duration,
+    pub base_rtt: Duration,
+}
+
+/// What sets the pace of a link.
+#[derive(Clone, Debug)]
+pub enum ServerConfig {
+    /// A constant rate, paid by [`Packet::wire_bytes`](crate::Packet::wire_bytes).
+    Constant {
+        /// Above zero.
+        rate: Rate,
+    },
+    /// Delivery opportunities as in Mahimahi.
+    Opportunities {
+        /// Shared, never copied.
+        trace: Arc<OpportunityTrace>,
+    },
+    /// A rate that is constant piece by piece.
+    RateTrace {
+        /// Shared, never copied.
+        trace: Arc<RateTrace>,
+    },
+    /// No rate limit: packets never queue.
+    Unlimited,
+}
+
+impl ServerConfig {
+    /// The constant rate, the mean rate of a trace, or `None` if there is no limit.
+    pub fn mean_rate(&self) -> Option<Rate> {
+        match self {
+            ServerConfig::Constant { rate } => Some(*rate),
+            ServerConfig::Opportunities { trace } => Some(trace.mean_rate()),
+            ServerConfig::RateTrace { trace } => Some(trace.mean_rate()),
+            ServerConfig::Unlimited => None,
+        }
+    }
+}
+
+/// Where the loss model strikes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossPlace {
+    /// On arrival, before the queue sees the packet (netem's order).
+    BeforeQueue,
+    /// After the server: a lost packet has used up its time on the link (ns-2's link error model).
+    AfterQueue,
+}
+
+/// Shape of the jitter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JitterDistribution {
+    /// Uniform within ± amplitude.
+    Uniform,
+    /// Normal with the amplitude as standard deviation.
+    Normal,
+}
+
+/// Delay variation that keeps the order: a packet never arrives before the one ahead of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JitterConfig {
+    /// Half width (uniform) or standard deviation (normal). The delay is never below zero.
+    pub amplitude: Duration,
+    /// Shape.
+    pub distribution: JitterDistribution,
+}
+
+/// Explicit reordering: some packets are held back, so that later ones overtake them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReorderConfig {
+    /// Chance that a candidate is held back.
+    pub probability: Ratio,
+    /// How much longer it is under way.
+    pub extra_delay: Duration,
+    /// Only every `gap`-th packet is a candidate; 1 = every packet.
+    pub gap: u32,
+}
+
+impl ReorderConfig {
+    fn validate(&self) -> Result<(), LinkError> {
+        if self.gap == 0 {
+            return Err(LinkError::new("reordering.gap", self.gap, "1 or more"));
+        }
+        if self.extra_delay.is_zero() {
+            return Err(LinkError::new("reordering.extra_delay", self.extra_delay, "above 0"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,27 @@
+//! Errors of configuration.
+
+use std::fmt;
+
+/// A setting of a link that is not allowed: which, what was given, what is allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkError {
+    /// Name of the setting, such as "red.max_p".
+    pub setting: &'static str,
+    /// The value that was given.
+    pub value: String,
+    /// The allowed range, in words.
+    pub allowed: String,
+}
+
+impl LinkError {
+    pub(crate) fn new(setting: &'static str, value: impl fmt::Display, allowed: impl fmt::Display) -> LinkError {
+        LinkError { setting, value: value.to_string(), allowed: allowed.to_string() }
+    }
+}
+
+impl fmt::Display for LinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {} is not allowed; allowed: {}", self.setting, self.value, self.allowed)
+    }
+}
+impl std::error::Error for LinkError {}

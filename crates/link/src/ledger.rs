@@ -1,0 +1,122 @@
+//! Where every packet went, in packets and bytes.
+
+use std::fmt;
+use std::ops::{Add, AddAssign};
+
+/// A number of packets and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes on the wire.
+    pub bytes: u64,
+}
+
+impl Count {
+    pub(crate) fn add_packet(&mut self, wire_bytes: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(wire_bytes);
+    }
+}
+
+impl Add for Count {
+    type Output = Count;
+    fn add(self, other: Count) -> Count {
+        Count { packets: self.packets + other.packets, bytes: self.bytes + other.bytes }
+    }
+}
+impl AddAssign for Count {
+    fn add_assign(&mut self, other: Count) {
+        *self = *self + other;
+    }
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} packets ({} B)", self.packets, self.bytes)
+    }
+}
+
+/// Why a link dropped a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropCause {
+    /// The loss model: noise on the channel, not congestion.
+    Loss,
+    /// The queue was at its limit.
+    QueueFull,
+    /// Active queue management decided so.
+    Aqm,
+}
+
+/// Drops by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Drops {
+    /// See [`DropCause::Loss`].
+    pub loss: Count,
+    /// See [`DropCause::QueueFull`].
+    pub queue_full: Count,
+    /// See [`DropCause::Aqm`].
+    pub aqm: Count,
+}
+
+impl Drops {
+    /// All causes together.
+    pub fn total(&self) -> Count {
+        self.loss + self.queue_full + self.aqm
+    }
+
+    /// Every cause with its name, as records and tables show them.
+    pub fn by_cause(&self) -> [(&'static str, Count); 3] {
+        [("loss", self.loss), ("queue_full", self.queue_full), ("aqm", self.aqm)]
+    }
+
+    pub(crate) fn count(&mut self, cause: DropCause, wire_bytes: u32) {
+        let slot = match cause {
+            DropCause::Loss => &mut self.loss,
+            DropCause::QueueFull => &mut self.queue_full,
+            DropCause::Aqm => &mut self.aqm,
+        };
+        slot.add_packet(wire_bytes);
+    }
+}
+
+/// The balance of a link at one moment: what went in equals what came out, was dropped, or is still inside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// Handed to the link.
+    pub offered: Count,
+    /// Handed out by `poll_output`.
+    pub delivered: Count,
+    /// Dropped, by cause.
+    pub dropped: Drops,
+    /// Waiting in the queue.
+    pub queued: Count,
+    /// On the transmitter: at most one packet.
+    pub in_service: Count,
+    /// Sent, not yet handed out.
+    pub propagating: Count,
+}
+
+impl Ledger {
+    /// Both sides of the balance are equal.
+    pub fn check(&self) -> Result<(), LedgerError> {
+        let accounted = self.delivered + self.dropped.total() + self.queued + self.in_service + self.propagating;
+        if accounted == self.offered { Ok(()) } else { Err(LedgerError { offered: self.offered, accounted }) }
+    }
+}
+
+/// A link lost count of packets or bytes: a fault of the link itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LedgerError {
+    /// Handed to the link.
+    pub offered: Count,
+    /// Delivered, dropped and inside together.
+    pub accounted: Count,
+}
+
+impl fmt::Display for LedgerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "link ledger: offered {}, accounted for {}", self.offered, self.accounted)
+    }
+}
+impl std::error::Error for LedgerError {}

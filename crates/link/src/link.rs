@@ -1,0 +1,239 @@
+//! One direction of a path: ingress loss → queue → server → egress loss → propagation.
+//!
+//! Driven by logical time. Every entry point first catches up on all that happened until `now`, each event with its own
+//! time: the server takes the next packet at the moment it became free, AQMs see true sojourn times, deliveries keep their
+//! due times. So a late call never lowers the rate (the emulator needs that), and the simulator needs one timer per delivery.
+//!
+//! Order of events at the same time: departures before arrivals. Calls must not go back in time; a `now` that does is taken
+//! as the latest one seen.
+//!
+//! Invariants: the ledger balances after every call; extra calls of `handle_timeout` change no result; the queue never
+//! includes the packet on the wire.
+//! Tested: both invariants as properties over all queues and servers; each element in its own file.
+
+use crate::Packet;
+use crate::config::{LinkConfig, LossPlace};
+use crate::delay::DelayLine;
+use crate::error::LinkError;
+use crate::ledger::{Count, DropCause, Ledger};
+use crate::loss::LossModel;
+use crate::queue::{Queue, QueueLog};
+use crate::server::Server;
+use crate::stats::{LinkStats, QueueMeter};
+use playpath_units::random::RootSeed;
+use playpath_units::{Duration, Time};
+
+/// One direction of a path. See the module's notes for the order of elements and the meaning of time.
+pub struct Link<P> {
+    /// Latest time seen.
+    now: Time,
+    /// When the server ends its present packet; `Time::MAX` if it is idle.
+    free_at: Time,
+    /// See [`Link::poll_timeout`].
+    timeout: Time,
+    in_service: InService,
+    server: Server,
+    queue: Queue<P>,
+    line: DelayLine<P>,
+    loss: LossModel,
+    loss_place: LossPlace,
+    offered: Count,
+    sent: Count,
+    delivered: Count,
+    log: QueueLog,
+    meter: QueueMeter,
+    busy_time: Duration,
+    name: String,
+}
+
+/// The packet on the transmitter. Its fate is decided when its service starts: unless it will be lost at the far end, it
+/// already lies in the delay line under its delivery time.
+#[derive(Clone, Copy)]
+struct InService {
+    wire_bytes: u32,
+    is_lost: bool,
+}
+
+impl<P: Packet> Link<P> {
+    /// A link at time zero. Its random streams are "link.NAME/loss", "/queue", "/jitter", "/reordering" of `seed`.
+    /// Errors: the first setting that is not allowed.
+    pub fn new(config: LinkConfig, seed: RootSeed) -> Result<Link<P>, LinkError> {
+        config.validate()?;
+        let stream = |element: &str| seed.stream(&format!("link.{}/{element}", config.name));
+        Ok(Link {
+            now: Time::ZERO,
+            free_at: Time::MAX,
+            timeout: Time::MAX,
+            in_service: InService { wire_bytes: 0, is_lost: false },
+            server: Server::new(&config.server),
+            queue: Queue::new(&config.queue, config.link_facts(), stream("queue"))?,
+            line: DelayLine::new(&config, seed),
+            loss: LossModel::new(&config.loss, stream("loss")),
+            loss_place: config.loss_place,
+            offered: Count::default(),
+            sent: Count::default(),
+            delivered: Count::default(),
+            log: QueueLog::default(),
+            meter: QueueMeter::default(),
+            busy_time: Duration::ZERO,
+            name: config.name,
+        })
+    }
+
+    /// A packet arrives.
+    pub fn handle_packet(&mut self, now: Time, packet: P) {
+        let now = self.catch_up(now);
+        self.offered.add_packet(packet.wire_bytes());
+        if self.loss_place == LossPlace::BeforeQueue && self.loss.loses_next() {
+            self.log.drop_packet(DropCause::Loss, packet);
+        } else if self.free_at == Time::MAX {
+            if let Some(packet) = self.queue.pass(now, packet, &mut self.log) {
+                self.start_service(now, packet);
+                self.catch_up(now);
+            }
+        } else {
+            self.queue.enqueue(now, packet, &mut self.log);
+            self.meter.set(now, self.queue.packets());
+        }
+        self.update_timeout();
+    }
+
+    /// The next packet delivered until `now`, with its delivery time; in order of delivery. Call until `None`.
+    pub fn poll_output(&mut self, now: Time) -> Option<(Time, P)> {
+        let now = self.catch_up(now);
+        let output = self.line.pop(now);
+        if let Some((_, packet)) = &output {
+            self.delivered.add_packet(packet.wire_bytes());
+        }
+        self.update_timeout();
+        output
+    }
+
+    /// When to call [`poll_output`](Self::poll_output) next: the earliest time at which it may have something.
+    /// `Time::MAX`: nothing inside.
+    #[inline]
+    pub fn poll_timeout(&self) -> Time {
+        self.timeout
+    }
+
+    /// Catch up without taking output.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.catch_up(now);
+        self.update_timeout();
+    }
+
+    /// Name from the configuration.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Packets in the queue as of the last call, without the one on the wire.
+    pub fn queue_packets(&self) -> u32 {
+        self.queue.packets()
+    }
+
+    /// Bytes in the queue as of the last call, without the packet on the wire.
+    pub fn queue_bytes(&self) -> u64 {
+        self.queue.bytes()
+    }
+
+    /// Counters and means until `now`.
+    pub fn stats(&mut self, now: Time) -> LinkStats {
+        let now = self.catch_up(now);
+        self.update_timeout();
+        let ahead = if self.free_at == Time::MAX { Duration::ZERO } else { self.free_at - now };
+        let busy_time = self.busy_time.saturating_sub(ahead);
+        let utilisation = match self.server.capacity_bytes(now) {
+            _ if now == Time::ZERO => 0.0,
+            Some(0.0) => 0.0,
+            Some(capacity) => self.sent.bytes as f64 / capacity,
+            None => busy_time.ratio(now - Time::ZERO),
+        };
+        let (mean_queue_packets, sd_queue_packets, max_queue_packets) = self.meter.summary(now);
+        LinkStats {
+            offered: self.offered,
+            delivered: self.delivered,
+            dropped: self.log.drops,
+            ce_marked_packets: self.log.ce_marked_packets,
+            busy_time,
+            utilisation,
+            mean_queue_packets,
+            sd_queue_packets,
+            max_queue_packets,
+        }
+    }
+
+    /// The balance as of the last call. Counts what is under way packet by packet: for tests and checks, not for hot paths.
+    pub fn ledger(&self) -> Ledger {
+        let mut in_service = Count::default();
+        let mut propagating = Count::default();
+        self.line.packets().for_each(|packet| propagating.add_packet(packet.wire_bytes()));
+        if self.free_at != Time::MAX {
+            in_service.add_packet(self.in_service.wire_bytes);
+            if !self.in_service.is_lost {
+                propagating.packets -= 1;
+                propagating.bytes -= in_service.bytes;
+            }
+        }
+        let queued = Count { packets: u64::from(self.queue.packets()), bytes: self.queue.bytes() };
+        Ledger {
+            offered: self.offered,
+            delivered: self.delivered,
+            dropped: self.log.drops,
+            queued,
+            in_service,
+            propagating,
+        }
+    }
+
+    /// All that happened until `now`; returns the latest time seen.
+    #[inline]
+    fn catch_up(&mut self, now: Time) -> Time {
+        self.now = self.now.max(now);
+        while self.free_at <= self.now {
+            self.finish_service();
+        }
+        self.now
+    }
+
+    /// The server has sent its packet and takes the next one.
+    fn finish_service(&mut self) {
+        let at = self.free_at;
+        self.sent.add_packet(self.in_service.wire_bytes);
+        if self.in_service.is_lost {
+            self.log.drops.count(DropCause::Loss, self.in_service.wire_bytes);
+        }
+        let next = self.queue.dequeue(at, &mut self.log);
+        self.meter.set(at, self.queue.packets());
+        match next {
+            Some(packet) => self.start_service(at, packet),
+            None => {
+                self.free_at = Time::MAX;
+                self.server.go_idle();
+            }
+        }
+    }
+
+    #[inline]
+    fn start_service(&mut self, at: Time, packet: P) {
+        let wire_bytes = packet.wire_bytes();
+        let is_lost = self.loss_place == LossPlace::AfterQueue && self.loss.loses_next();
+        self.in_service = InService { wire_bytes, is_lost };
+        self.free_at = self.server.departure(at, wire_bytes);
+        self.busy_time += self.free_at - at;
+        if !is_lost {
+            self.line.push(self.free_at, packet);
+        }
+    }
+
+    #[inline]
+    fn update_timeout(&mut self) {
+        let mut timeout = self.line.head_delivery().unwrap_or(self.free_at);
+        if self.queue.packets() > 0
+            && let Some(least) = self.line.least_delay_if_overtaking()
+        {
+            timeout = timeout.min(self.free_at + least);
+        }
+        self.timeout = timeout;
+    }
+}

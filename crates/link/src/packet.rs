@@ -1,0 +1,13 @@
+//! What a link needs to know of the things it carries.
+
+/// Anything that can cross a [`Link`](crate::Link). Packets are moved, never cloned.
+pub trait Packet {
+    /// Size on the wire in bytes, with all headers that the link's rate pays for.
+    fn wire_bytes(&self) -> u32;
+    /// Equal for all packets of a flow; FQ-CoDel sorts by it, after mixing in a seeded salt.
+    fn flow_hash(&self) -> u64;
+    /// The sender declared that it understands congestion marks (ECT(0) or ECT(1), RFC 3168).
+    fn is_ecn_capable(&self) -> bool;
+    /// Set Congestion Experienced. Called only if [`is_ecn_capable`](Self::is_ecn_capable).
+    fn mark_ce(&mut self);
+}

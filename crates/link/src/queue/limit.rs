@@ -1,0 +1,56 @@
+//! Limits of queues, resolved to packets and bytes.
+
+use crate::config::LinkFacts;
+use crate::error::LinkError;
+use playpath_units::QueueLimit;
+
+/// The smallest limit that follows from a time or a bandwidth-delay product: one full-sized packet.
+const MIN_DERIVED_BYTES: u64 = 1500;
+
+/// How much a queue may hold. The bound that was not given is `u64::MAX`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limit {
+    pub packets: u64,
+    pub bytes: u64,
+}
+
+impl Limit {
+    pub(crate) const NONE: Limit = Limit { packets: u64::MAX, bytes: u64::MAX };
+
+    /// Times and bandwidth-delay products become bytes at the link's rate (the mean rate of a trace), at least
+    /// [`MIN_DERIVED_BYTES`]. An unlimited server never queues, so such limits do not bind there.
+    pub(crate) fn resolve(limit: QueueLimit, link: LinkFacts) -> Result<Limit, LinkError> {
+        let bytes = |bytes| Limit { bytes, ..Limit::NONE };
+        let derived = |length| match link.rate {
+            Some(rate) => bytes(rate.bytes_in(length).max(MIN_DERIVED_BYTES)),
+            None => Limit::NONE,
+        };
+        match limit {
+            QueueLimit::Packets(packets) => Ok(Limit { packets, ..Limit::NONE }),
+            QueueLimit::Bytes(n) => Ok(bytes(n)),
+            QueueLimit::Time(length) => Ok(derived(length)),
+            QueueLimit::Bdp(factor) if !(factor.is_finite() && factor >= 0.0) => {
+                Err(LinkError::new("queue.limit", limit, "a finite number of bdp, 0 or more"))
+            }
+            QueueLimit::Bdp(_) if link.base_rtt.is_zero() && link.rate.is_some() => {
+                Err(LinkError::new("queue.limit", limit, "packets, bytes or time, as the path has no delay"))
+            }
+            QueueLimit::Bdp(factor) => Ok(derived(link.base_rtt.mul_f64(factor))),
+        }
+    }
+
+    /// As [`resolve`](Self::resolve), for disciplines whose queue every packet passes: it must hold a full-sized packet.
+    pub(crate) fn resolve_for_aqm(limit: QueueLimit, link: LinkFacts) -> Result<Limit, LinkError> {
+        let resolved = Limit::resolve(limit, link)?;
+        if resolved.packets < 1 || resolved.bytes < MIN_DERIVED_BYTES {
+            return Err(LinkError::new("queue.limit", limit, "at least 1 packet or 1500 B"));
+        }
+        Ok(resolved)
+    }
+
+    /// One more packet of `wire_bytes` fits.
+    #[inline]
+    pub(crate) fn admits(&self, packets: u32, bytes: u64, wire_bytes: u32) -> bool {
+        u64::from(packets) < self.packets && bytes + u64::from(wire_bytes) <= self.bytes
+    }
+}

@@ -1,0 +1,73 @@
+//! What a link has measured about itself.
+
+use crate::ledger::{Count, Drops};
+use playpath_units::{Duration, Time};
+
+/// Counters and means from the start of the run until the time of the question.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LinkStats {
+    /// Handed to the link.
+    pub offered: Count,
+    /// Handed out at its far end.
+    pub delivered: Count,
+    /// Dropped, by cause.
+    pub dropped: Drops,
+    /// Packets that got a congestion mark.
+    pub ce_marked_packets: u64,
+    /// Time with a packet on the transmitter.
+    pub busy_time: Duration,
+    /// Share of the capacity used: busy time over elapsed time at a constant rate, bytes sent over bytes possible on a
+    /// trace; 0 for an unlimited link.
+    pub utilisation: f64,
+    /// Mean over time of the number of packets in the queue.
+    pub mean_queue_packets: f64,
+    /// Standard deviation over time of the number of packets in the queue.
+    pub sd_queue_packets: f64,
+    /// Most packets in the queue.
+    pub max_queue_packets: u32,
+}
+
+/// Integrates the queue length over time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct QueueMeter {
+    packets: u32,
+    since: Time,
+    max: u32,
+    /// Packets × ns.
+    area: u128,
+    /// Packets² × ns.
+    area_of_squares: u128,
+}
+
+impl QueueMeter {
+    /// The queue holds `packets` from `now` on.
+    #[inline]
+    pub(crate) fn set(&mut self, now: Time, packets: u32) {
+        if packets != self.packets {
+            self.integrate(now);
+            self.packets = packets;
+            self.max = self.max.max(packets);
+        }
+    }
+
+    #[inline]
+    fn integrate(&mut self, now: Time) {
+        let packets = u64::from(self.packets);
+        let area = u128::from(packets) * u128::from((now - self.since).as_nanos());
+        self.area += area;
+        self.area_of_squares += area * u128::from(packets);
+        self.since = now;
+    }
+
+    /// Mean and standard deviation over time, from the start of the run until `now`; and the maximum.
+    pub(crate) fn summary(&mut self, now: Time) -> (f64, f64, u32) {
+        self.integrate(now);
+        if now == Time::ZERO {
+            return (0.0, 0.0, self.max);
+        }
+        let elapsed = now.as_nanos() as f64;
+        let mean = self.area as f64 / elapsed;
+        let variance = self.area_of_squares as f64 / elapsed - mean * mean;
+        (mean, libm::sqrt(variance.max(0.0)), self.max)
+    }
+}

@@ -1,0 +1,83 @@
+//! A trace as delivery opportunities: at this time, this many bytes may leave.
+
+use super::TraceError;
+use playpath_units::{Duration, Rate, Time};
+
+/// What one line of a Mahimahi trace carries: a full-sized packet.
+pub const BYTES_PER_OPPORTUNITY: u32 = 1500;
+
+/// Opportunities in order of time, those of the same time joined. Repeats with its period.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpportunityTrace {
+    /// (time since the start of a lap, bytes), times strictly rising, bytes above zero.
+    opportunities: Vec<(Duration, u64)>,
+    /// Time and sum of bytes: bytes of one lap until and with each opportunity.
+    cumulative: Vec<u64>,
+    period: Duration,
+}
+
+impl OpportunityTrace {
+    /// From (time, bytes) in order of time; `period` is the length of a lap. Errors: no bytes at all, times that go back,
+    /// times beyond the period, a period of zero.
+    pub fn new(opportunities: &[(Duration, u64)], period: Duration) -> Result<OpportunityTrace, TraceError> {
+        if period.is_zero() {
+            return Err(TraceError::whole("it lasts 0 ms; it must last longer"));
+        }
+        let mut joined: Vec<(Duration, u64)> = Vec::new();
+        for (&(at, bytes), number) in opportunities.iter().zip(1..) {
+            match joined.last_mut() {
+                Some(last) if at < last.0 => {
+                    return Err(TraceError::at(number, format!("time {at} is before the one above, {}", last.0)));
+                }
+                _ if at > period => {
+                    return Err(TraceError::at(number, format!("time {at} is after the end of the trace, {period}")));
+                }
+                Some(last) if at == last.0 => last.1 += bytes,
+                _ => joined.push((at, bytes)),
+            }
+        }
+        joined.retain(|&(_, bytes)| bytes > 0);
+        let cumulative: Vec<u64> = joined
+            .iter()
+            .scan(0, |sum, &(_, bytes)| {
+                *sum += bytes;
+                Some(*sum)
+            })
+            .collect();
+        if joined.is_empty() {
+            return Err(TraceError::whole("it is empty; at least one delivery opportunity is needed"));
+        }
+        Ok(OpportunityTrace { opportunities: joined, cumulative, period })
+    }
+
+    /// (time since the start of a lap, bytes), times strictly rising.
+    pub fn opportunities(&self) -> &[(Duration, u64)] {
+        &self.opportunities
+    }
+    /// Length of a lap.
+    pub fn period(&self) -> Duration {
+        self.period
+    }
+    /// Bytes of one lap.
+    pub fn bytes_per_period(&self) -> u64 {
+        *self.cumulative.last().expect("never empty")
+    }
+    /// Bytes of one lap over its length.
+    pub fn mean_rate(&self) -> Rate {
+        Rate::from_bits_per_sec_f64(self.bytes_per_period() as f64 * 8.0 / self.period.as_secs_f64())
+    }
+
+    /// Bytes of all opportunities until and with `now`.
+    pub fn bytes_until(&self, now: Time) -> u64 {
+        let (lap, index) = self.first_after(now);
+        let within_lap = if index == 0 { 0 } else { self.cumulative[index - 1] };
+        lap.saturating_mul(self.bytes_per_period()).saturating_add(within_lap)
+    }
+
+    /// Lap and index of the first opportunity after `now`.
+    pub(crate) fn first_after(&self, now: Time) -> (u64, usize) {
+        let (lap, offset) = (now.as_nanos() / self.period.as_nanos(), now.as_nanos() % self.period.as_nanos());
+        let index = self.opportunities.partition_point(|(at, _)| at.as_nanos() <= offset);
+        if index == self.opportunities.len() { (lap + 1, 0) } else { (lap, index) }
+    }
+}

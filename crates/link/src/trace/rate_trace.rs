@@ -1,0 +1,70 @@
+//! A trace as a rate that is constant piece by piece.
+
+use super::TraceError;
+use playpath_units::{Duration, Rate, Time};
+
+/// Steps of the rate. Repeats with its period.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RateTrace {
+    /// (start since the start of a lap, rate), starts strictly rising, the first at zero.
+    steps: Vec<(Duration, Rate)>,
+    period: Duration,
+}
+
+impl RateTrace {
+    /// From (length, rate) of each step. Steps of length zero vanish, equal neighbours are joined. Errors: nothing left, or
+    /// never a rate above zero.
+    pub fn new(steps: &[(Duration, Rate)]) -> Result<RateTrace, TraceError> {
+        let mut joined: Vec<(Duration, Rate)> = Vec::new();
+        let mut end = Duration::ZERO;
+        for &(length, rate) in steps {
+            if !length.is_zero() && joined.last().is_none_or(|last| last.1 != rate) {
+                joined.push((end, rate));
+            }
+            end += length;
+        }
+        if joined.is_empty() {
+            return Err(TraceError::whole("it is empty; at least one step that lasts is needed"));
+        }
+        if joined.iter().all(|(_, rate)| rate.as_bits_per_sec() == 0) {
+            return Err(TraceError::whole("its rate is 0 all the time; it must be above 0 at some time"));
+        }
+        Ok(RateTrace { steps: joined, period: end })
+    }
+
+    /// (start since the start of a lap, rate), starts strictly rising, the first at zero.
+    pub fn steps(&self) -> &[(Duration, Rate)] {
+        &self.steps
+    }
+    /// Length of a lap.
+    pub fn period(&self) -> Duration {
+        self.period
+    }
+    /// (start, length, rate) of each step.
+    pub fn pieces(&self) -> impl Iterator<Item = (Duration, Duration, Rate)> + '_ {
+        let ends = self.steps.iter().skip(1).map(|next| next.0).chain([self.period]);
+        self.steps.iter().zip(ends).map(|(&(start, rate), end)| (start, end - start, rate))
+    }
+    /// Mean over time.
+    pub fn mean_rate(&self) -> Rate {
+        Rate::from_bits_per_sec_f64(self.bits_until(Time::ZERO + self.period) / self.period.as_secs_f64())
+    }
+
+    /// Bits that the link could have carried until `now`.
+    pub fn bits_until(&self, now: Time) -> f64 {
+        let bits = |within: Duration| -> f64 {
+            self.pieces()
+                .take_while(|&(start, ..)| start < within)
+                .map(|(start, length, rate)| rate.as_bits_per_sec() as f64 * length.min(within - start).as_secs_f64())
+                .sum()
+        };
+        let (laps, rest) = (now.as_nanos() / self.period.as_nanos(), now.as_nanos() % self.period.as_nanos());
+        laps as f64 * bits(self.period) + bits(Duration::from_nanos(rest))
+    }
+
+    /// Lap and index of the step that holds at `now`.
+    pub(crate) fn step_at(&self, now: Time) -> (u64, usize) {
+        let (lap, offset) = (now.as_nanos() / self.period.as_nanos(), now.as_nanos() % self.period.as_nanos());
+        (lap, self.steps.partition_point(|(start, _)| start.as_nanos() <= offset) - 1)
+    }
+}

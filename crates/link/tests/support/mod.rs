@@ -1,0 +1,70 @@
+//! A packet for tests, and a link driven to its end.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use playpath_link::{Link, LinkConfig, Packet, QueueConfig};
+use playpath_units::random::RootSeed;
+use playpath_units::{Duration, QueueLimit, Rate, Time};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TestPacket {
+    pub number: u64,
+    pub bytes: u32,
+    pub flow: u64,
+    pub is_ecn_capable: bool,
+    pub is_ce: bool,
+}
+
+impl TestPacket {
+    pub fn new(number: u64, bytes: u32) -> TestPacket {
+        TestPacket { number, bytes, flow: 0, is_ecn_capable: false, is_ce: false }
+    }
+    pub fn of_flow(number: u64, bytes: u32, flow: u64) -> TestPacket {
+        TestPacket { flow, ..TestPacket::new(number, bytes) }
+    }
+}
+
+impl Packet for TestPacket {
+    fn wire_bytes(&self) -> u32 {
+        self.bytes
+    }
+    fn flow_hash(&self) -> u64 {
+        self.flow
+    }
+    fn is_ecn_capable(&self) -> bool {
+        self.is_ecn_capable
+    }
+    fn mark_ce(&mut self) {
+        assert!(self.is_ecn_capable, "only ECN-capable packets may be marked");
+        self.is_ce = true;
+    }
+}
+
+pub fn link(config: LinkConfig) -> Link<TestPacket> {
+    Link::new(config, RootSeed(1)).expect("valid configuration")
+}
+
+/// A constant-rate link of `mbps` with `delay_ms` of delay and a queue of 1000 packets.
+pub fn config(mbps: u64, delay_ms: u64) -> LinkConfig {
+    let rate = Rate::from_bits_per_sec(mbps * 1_000_000);
+    let queue = QueueConfig::DropTail { limit: QueueLimit::Packets(1000) };
+    LinkConfig { queue, ..LinkConfig::new("test/down", rate, Duration::from_millis(delay_ms)) }
+}
+
+/// Everything delivered until `now`.
+pub fn drain(link: &mut Link<TestPacket>, now: Time) -> Vec<(Time, TestPacket)> {
+    std::iter::from_fn(|| link.poll_output(now)).collect()
+}
+
+/// Follow the link's own timeouts until it is empty; everything delivered, with the times of the calls checked.
+pub fn run_out(link: &mut Link<TestPacket>) -> Vec<(Time, TestPacket)> {
+    let mut delivered = Vec::new();
+    while link.poll_timeout() != Time::MAX {
+        let now = link.poll_timeout();
+        let output = drain(link, now);
+        assert!(output.iter().all(|(at, _)| *at == now), "a timer at each delivery time is enough");
+        delivered.extend(output);
+        link.ledger().check().expect("balance");
+        assert!(link.poll_timeout() > now, "the timeout moves on");
+    }
+    delivered
+}
