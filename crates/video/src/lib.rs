@@ -4,11 +4,14 @@
 //! drives it in virtual time; the same code driven by the wall clock is a real HTTP client. Quality figures are computed from
 //! the events afterwards, never inside a player.
 
+pub mod abr;
 pub mod cmcd;
 pub mod events;
+pub mod ladder;
 pub mod media;
 pub mod player;
 
 pub use cmcd::Cmcd;
 pub use events::{DiscardCause, EventKind, EventLog, FinishReason, PlaybackEvent, Totals};
+pub use ladder::{Ladder, Presentation, Representation, SizeModel};
 pub use player::{Action, AppReport, ConnectionId, Delivery, ObjectKind, ObjectRef, Player, Request, RequestId};

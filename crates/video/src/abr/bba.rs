@@ -1,0 +1,103 @@
+//! BBA-0: the rate is a function of the buffer level.
+//!
+//! Reference: Huang et al., "A Buffer-Based Approach to Rate Adaptation" (SIGCOMM 2014), Algorithm 1: reservoir 90 s,
+//! cushion 126 s (to 90 % of the 240 s buffer); f rises linearly from the lowest to the highest rate over the cushion. The
+//! rate changes only when f reaches the next rung. Variant `pensieve` (hongzimao/pensieve): reservoir 5 s, cushion 10 s,
+//! the index itself is linear in the buffer, no hysteresis.
+//! Differences from the reference:
+//! 1. Reservoir and cushion are shares of the buffer in use (0.375 and 0.525: 90 s and 126 s of 240 s), since few players
+//!    hold 240 s. The paper's numbers come out with a capacity of 240 s.
+//! 2. BBA-1 (chunk map) and BBA-2 (start-up by capacity) are not included.
+//!
+//! Tested here: f(153 s), every branch of Algorithm 1, Pensieve's steps.
+
+use super::{Abr, AbrEntry, Context, Decision};
+use playpath_units::{ParamSpec, Params};
+
+pub(super) const ENTRY: AbrEntry = AbrEntry {
+    name: "bba",
+    summary: "BBA-0: rate linear in the buffer level between reservoir and cushion",
+    reference: "Huang et al., SIGCOMM 2014, Algorithm 1",
+    params: PARAMS,
+    build: |params| Box::new(Bba::new(params)),
+};
+
+const PARAMS: &[ParamSpec] = &[
+    ParamSpec::word("variant", "bba-0", &["bba-0", "pensieve"], "bba-0, or the step map of Pensieve's comparison"),
+    ParamSpec::number(
+        "reservoir",
+        0.375,
+        (0.0, 0.9),
+        "",
+        "share of the buffer that gives the lowest rate (90 s of 240 s)",
+    ),
+    ParamSpec::number("cushion", 0.525, (0.01, 1.0), "", "share over which the rate rises (126 s of 240 s)"),
+];
+
+/// Pensieve's constants, seconds.
+const PENSIEVE_RESERVOIR: f64 = 5.0;
+const PENSIEVE_CUSHION: f64 = 10.0;
+
+struct Bba {
+    pensieve: bool,
+    reservoir: f64,
+    cushion: f64,
+}
+
+impl Bba {
+    fn new(params: &Params) -> Bba {
+        Bba {
+            pensieve: params.word("variant") == "pensieve",
+            reservoir: params.number("reservoir"),
+            cushion: params.number("cushion"),
+        }
+    }
+
+    fn choose_bba0(&self, context: &Context) -> Decision {
+        let capacity = context.buffer_capacity.as_secs_f64();
+        let level = context.buffer_level.as_secs_f64();
+        let (reservoir, cushion) = (self.reservoir * capacity, self.cushion * capacity);
+        let ladder = context.ladder;
+        let top = ladder.count() - 1;
+        let previous = context.previous.unwrap_or(0).min(top);
+        if level <= reservoir {
+            return Decision::fetch(0, "reservoir");
+        }
+        if level >= reservoir + cushion {
+            return Decision::fetch(top, "beyond cushion");
+        }
+        let (low, high) = (ladder.bits_per_sec(0), ladder.bits_per_sec(top));
+        let mapped = low + (high - low) * (level - reservoir) / cushion;
+        if mapped >= ladder.bits_per_sec((previous + 1).min(top)) {
+            Decision::fetch(ladder.highest_below(mapped), "map reached the next rate up")
+        } else if mapped <= ladder.bits_per_sec(previous.saturating_sub(1)) {
+            let above = (0..=top).find(|&i| ladder.bits_per_sec(i) > mapped).unwrap_or(top);
+            Decision::fetch(above, "map reached the next rate down")
+        } else {
+            Decision::fetch(previous, "map between the neighbours")
+        }
+    }
+
+    fn choose_pensieve(&self, context: &Context) -> Decision {
+        let level = context.buffer_level.as_secs_f64();
+        let top = context.ladder.count() - 1;
+        if level < PENSIEVE_RESERVOIR {
+            Decision::fetch(0, "reservoir")
+        } else if level >= PENSIEVE_RESERVOIR + PENSIEVE_CUSHION {
+            Decision::fetch(top, "beyond cushion")
+        } else {
+            let index = (top as f64 * (level - PENSIEVE_RESERVOIR) / PENSIEVE_CUSHION) as usize;
+            Decision::fetch(index.min(top), "index linear in the buffer")
+        }
+    }
+}
+
+impl Abr for Bba {
+    fn name(&self) -> &'static str {
+        "bba"
+    }
+
+    fn choose(&mut self, context: &Context) -> Decision {
+        if self.pensieve { self.choose_pensieve(context) } else { self.choose_bba0(context) }
+    }
+}

@@ -1,0 +1,168 @@
+//! Adaptation rules: which representation the next segment is asked for in, and why.
+//!
+//! A rule is told of every download and is asked once per segment. It keeps its own state; the context carries everything
+//! that a rule without state needs. One file per rule, one line each in the [registry](entries).
+//!
+//! Contract, checked over the whole registry by `tests/abr_contract.rs`: a choice is an index of the ladder; a wait ends
+//! later than `now` and is only asked for while playing; the same calls give the same answers; nothing is allocated.
+
+mod bba;
+mod bola;
+mod dash_js;
+mod dynamic;
+mod estimate;
+mod fixed;
+mod mpc;
+mod registry;
+mod safety;
+mod throughput;
+mod vlc;
+
+pub use estimate::{DualEwma, harmonic_mean};
+pub use registry::{AbrEntry, build, entries, find};
+
+use crate::ladder::Ladder;
+use playpath_units::{Duration, Rate, Time};
+
+/// Downloads that the player remembers for [`Context::downloads`].
+pub const HISTORY: usize = 20;
+
+/// What the viewer sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlayState {
+    /// Before the first picture.
+    StartingUp,
+    /// Pictures move.
+    Playing,
+    /// The buffer ran empty.
+    Stalled,
+}
+
+/// What a rule may know when it is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// Time of the question.
+    pub now: Time,
+    /// Segment that is asked for next; `ladder.segments()` when there is none left.
+    pub segment: usize,
+    /// Media time that can be played without a further byte.
+    pub buffer_level: Duration,
+    /// Level at which the player stops asking.
+    pub buffer_capacity: Duration,
+    /// Rates, durations and sizes, of this and of all other segments.
+    pub ladder: &'a Ladder,
+    /// What the viewer sees.
+    pub state: PlayState,
+    /// Representation of the segment before; `None` for the first.
+    pub previous: Option<usize>,
+    /// The last downloads, oldest first, at most [`HISTORY`].
+    pub downloads: &'a [Download],
+    /// Time up to now for which nothing was under way: the buffer was full, or a rule had said to wait.
+    pub idle: Duration,
+}
+
+/// A finished or abandoned download of a segment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Download {
+    /// Which segment.
+    pub segment: usize,
+    /// In which representation.
+    pub representation: usize,
+    /// When it was asked for.
+    pub requested_at: Time,
+    /// When it had the connection to itself: `requested_at`, or the end of the response before it (pipelining).
+    pub started_at: Time,
+    /// When the first body byte was read.
+    pub first_byte_at: Time,
+    /// When the last byte was read, or when it was abandoned.
+    pub completed_at: Time,
+    /// Body bytes read.
+    pub bytes: u64,
+    /// Buffer level when it was asked for.
+    pub level_at_request: Duration,
+    /// It was given up before its end.
+    pub is_abandoned: bool,
+}
+
+impl Download {
+    /// Seconds from the start to the last byte, at least one nanosecond.
+    pub fn seconds(&self) -> f64 {
+        self.completed_at.saturating_since(self.started_at).as_secs_f64().max(1e-9)
+    }
+    /// Seconds from the start to the first byte.
+    pub fn latency_seconds(&self) -> f64 {
+        self.first_byte_at.saturating_since(self.started_at).as_secs_f64()
+    }
+    /// Bits per second from the start to the last byte.
+    pub fn bits_per_sec(&self) -> f64 {
+        self.bytes as f64 * 8.0 / self.seconds()
+    }
+}
+
+/// State of a download under way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// The download so far; `completed_at` is the time of this report.
+    pub so_far: Download,
+    /// Bytes of the whole segment.
+    pub total_bytes: u64,
+    /// Reports of this download so far, this one included.
+    pub reports: u32,
+}
+
+/// What a rule wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Ask for the segment in this representation now.
+    Fetch(usize),
+    /// Do not ask before this time; then ask the rule again.
+    WaitUntil(Time),
+}
+
+/// An answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// What is wanted.
+    pub choice: Choice,
+    /// Throughput that the rule counts on, if it has an estimate.
+    pub estimate: Option<Rate>,
+    /// Why, in the rule's words.
+    pub reason: &'static str,
+}
+
+impl Decision {
+    /// Fetch, without an estimate.
+    pub fn fetch(representation: usize, reason: &'static str) -> Decision {
+        Decision { choice: Choice::Fetch(representation), estimate: None, reason }
+    }
+    /// The same with the estimate it rests on.
+    pub fn with_estimate(self, bits_per_sec: f64) -> Decision {
+        Decision { estimate: Some(Rate::from_bits_per_sec_f64(bits_per_sec)), ..self }
+    }
+}
+
+/// A download is to be given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abandonment {
+    /// Representation in which the segment is asked for instead.
+    pub representation: usize,
+    /// Why, in the rule's words.
+    pub reason: &'static str,
+}
+
+/// An adaptation rule. See the module's contract.
+pub trait Abr: Send {
+    /// Registry name.
+    fn name(&self) -> &'static str;
+
+    /// The next segment is due to be asked for.
+    fn choose(&mut self, context: &Context) -> Decision;
+
+    /// A download ended. `context` is the state after it: `segment` is the next one, `downloads` ends with this one.
+    fn on_download(&mut self, _context: &Context, _download: &Download) {}
+
+    /// Bytes of a download arrived (the player asks every few tens of milliseconds).
+    fn abandon(&mut self, _context: &Context, _progress: &Progress) -> Option<Abandonment> {
+        None
+    }
+}

@@ -1,0 +1,104 @@
+//! Two guards that dash.js and Sabre put beside every rule: against an empty buffer, and against a download that has become
+//! too slow. They exist in two flavours.
+//!
+//! References: dash.js InsufficientBufferRule and AbandonRequestsRule; Sabre's `ThroughputRule`; Spiteri et al., "From
+//! Theory to Practice" (MMSys 2018). Differences from the references:
+//! 1. dash.js averages the cumulative throughputs seen at each progress report of a download; we take the last of them,
+//!    which is the throughput since the first byte. The number of reports is still a condition.
+//! 2. dash.js rounds estimates to kbit/s and 10 ms; we do not.
+//!
+//! Tested by the worked examples below and by the traces in `tests/abr_traces.rs`.
+
+use super::{Abandonment, Context, Progress};
+
+/// Whose constants and formulas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flavour {
+    /// dash.js 5.
+    DashJs,
+    /// Sabre.
+    Sabre,
+}
+
+impl Flavour {
+    pub(super) const WORDS: &'static [&'static str] = &["dash.js", "sabre"];
+
+    pub(super) fn of_word(word: &str) -> Flavour {
+        if word == "sabre" { Flavour::Sabre } else { Flavour::DashJs }
+    }
+}
+
+/// Share of the estimate that is used (dash.js `bandwidthSafetyFactor`, Sabre `safety_factor`).
+pub(super) const SAFETY: f64 = 0.9;
+
+/// dash.js: share of throughput × buffer that a segment may cost, and segments before the rule works.
+const DASH_JS_BUFFER_SHARE: f64 = 0.7;
+const DASH_JS_IGNORED_SEGMENTS: usize = 2;
+/// Sabre: the share starts at 0.9 and decays by that factor per decision to 0.5.
+const SABRE_SHARE_START: f64 = 0.9;
+const SABRE_SHARE_END: f64 = 0.5;
+
+/// Both: a projected download of more than this many segment durations is given up, after half a second.
+const ABANDON_MULTIPLIER: f64 = 1.8;
+const ABANDON_GRACE_SECONDS: f64 = 0.5;
+/// dash.js 5: `minThroughputSamplesThreshold`.
+const ABANDON_MIN_REPORTS: u32 = 6;
+
+/// Limits the rate so that a segment arrives before the buffer is empty.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InsufficientBuffer {
+    flavour: Flavour,
+    share: f64,
+}
+
+impl InsufficientBuffer {
+    pub(super) fn new(flavour: Flavour) -> InsufficientBuffer {
+        InsufficientBuffer { flavour, share: SABRE_SHARE_START }
+    }
+
+    /// Highest representation allowed. `bits_per_sec` is the estimate before any safety factor.
+    pub(super) fn limit(&mut self, context: &Context, bits_per_sec: f64, latency: f64) -> usize {
+        let top = context.ladder.count() - 1;
+        let level = context.buffer_level.as_secs_f64();
+        let duration = context.ladder.segment_duration().as_secs_f64();
+        match self.flavour {
+            Flavour::DashJs if context.segment < DASH_JS_IGNORED_SEGMENTS => top,
+            Flavour::DashJs => context.ladder.highest_at_most(DASH_JS_BUFFER_SHARE * bits_per_sec * level / duration),
+            Flavour::Sabre => {
+                let safe_bits = self.share * (level - latency) * bits_per_sec;
+                self.share = (self.share * SABRE_SHARE_START).max(SABRE_SHARE_END);
+                context.ladder.highest_at_most(safe_bits / duration)
+            }
+        }
+    }
+}
+
+/// A lower representation for a download that would take too long, if it is worth it.
+pub(super) fn abandon(flavour: Flavour, context: &Context, progress: &Progress) -> Option<Abandonment> {
+    let so_far = &progress.so_far;
+    let since_first_byte = so_far.completed_at.saturating_since(so_far.first_byte_at).as_secs_f64();
+    if so_far.bytes == 0 || since_first_byte <= 0.0 {
+        return None;
+    }
+    let bits_per_sec = so_far.bytes as f64 * 8.0 / since_first_byte;
+    let duration = context.ladder.duration_of(so_far.segment).as_secs_f64();
+    let (elapsed, projected, samples_ok) = match flavour {
+        Flavour::DashJs => (
+            since_first_byte,
+            progress.total_bytes as f64 * 8.0 / bits_per_sec,
+            progress.reports >= ABANDON_MIN_REPORTS && context.buffer_level <= context.buffer_capacity,
+        ),
+        Flavour::Sabre => {
+            let left = (progress.total_bytes - so_far.bytes) as f64 * 8.0;
+            (so_far.seconds(), so_far.seconds() + left / bits_per_sec, true)
+        }
+    };
+    if !samples_ok || elapsed <= ABANDON_GRACE_SECONDS || projected < ABANDON_MULTIPLIER * duration {
+        return None;
+    }
+    let lower = context.ladder.highest_at_most(SAFETY * bits_per_sec);
+    // What is left must be more than the whole segment in the lower representation.
+    let left = progress.total_bytes - so_far.bytes;
+    let worth_it = lower < so_far.representation && context.ladder.bytes(so_far.segment, lower) < left;
+    worth_it.then_some(Abandonment { representation: lower, reason: "download too slow" })
+}
