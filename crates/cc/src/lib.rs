@@ -5,9 +5,14 @@
 //! and in the papers; fractions are kept, the transport sends while `pipe < floor(cwnd)`.
 
 mod balia;
+mod ccp;
+mod ccpd;
+mod ccplb;
+mod ccplca;
 mod compound;
 mod coupled;
 mod cubic;
+mod estimators;
 mod events;
 mod hystart;
 mod hystart_pp;
@@ -17,6 +22,8 @@ mod olia;
 mod params;
 mod registry;
 mod slow_start;
+#[cfg(test)]
+mod testbed;
 mod vegas;
 mod vegas_linux;
 mod westwood;

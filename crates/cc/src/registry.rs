@@ -1,8 +1,8 @@
 //! The registry: one line per algorithm.
 
 use crate::{
-    CongestionControl, ParamSpec, Params, balia, compound, cubic, lia, newreno, olia, vegas, vegas_linux, westwood,
-    wvegas,
+    CongestionControl, ParamSpec, Params, balia, ccp, ccpd, ccplb, ccplca, compound, cubic, lia, newreno, olia, vegas,
+    vegas_linux, westwood, wvegas,
 };
 
 /// What the registry knows of an algorithm.
@@ -70,6 +70,10 @@ static ENTRIES: &[&Entry] = &[
     &olia::ENTRY,
     &balia::ENTRY,
     &wvegas::ENTRY,
+    &ccp::ENTRY,
+    &ccpd::ENTRY,
+    &ccplca::ENTRY,
+    &ccplb::ENTRY,
 ];
 
 /// All algorithms, in the order of `playpath list cc`.

@@ -1,0 +1,303 @@
+//! Estimators that model-based and delay-based controls share: windowed extremes, capacity.
+//!
+//! Reference: windowed extremes by K. Nichols' three-sample algorithm (as in Linux `lib/win_minmax.c` and
+//! draft-ietf-ccwg-bbr-06 §5.5.5); delivery rate, draft-ietf-ccwg-bbr-06 §4.1; CapProbe (Kapoor, Chen, Lao, Gerla, Sanadidi,
+//! SIGCOMM 2004).
+//!
+//! Differences from the references:
+//! 1. The windows are in any unit that counts upwards (rounds, cycles, nanoseconds), chosen at each update.
+//! 2. CapProbe here is passive: it uses the data packets that happened to leave back to back, and ACKs of one packet each. It
+//!    has no probing phase and no convergence test; a pair older than the window gives way to the next one. A paced sender
+//!    sends no pairs: the largest delivery rate stands in.
+//!
+//! Units: packets, seconds, packets per second. Invariants: nothing here allocates; a filter's answer is a value that was put
+//! in, at most one window old at the last update. Tested here, the filter also against a brute-force window.
+
+use crate::{Ack, RateSample, View};
+use playpath_units::{Duration, Time};
+
+/// Largest recent value.
+pub type WindowedMax<T> = Windowed<T, true>;
+/// Smallest recent value.
+pub type WindowedMin<T> = Windowed<T, false>;
+
+/// Extreme of the values of a sliding window, in three samples: the best, the best after it, the best after that.
+#[derive(Clone, Copy, Debug)]
+pub struct Windowed<T, const IS_MAX: bool> {
+    best: [Option<(u64, T)>; 3],
+}
+
+impl<T: Copy + PartialOrd, const IS_MAX: bool> Windowed<T, IS_MAX> {
+    /// Nothing seen.
+    pub const fn new() -> Self {
+        Windowed { best: [None; 3] }
+    }
+
+    /// The extreme as of the last update.
+    pub fn get(&self) -> Option<T> {
+        self.best[0].map(|(_, value)| value)
+    }
+
+    /// Take `value` at `time` (never decreasing); returns the extreme of the last `window`.
+    pub fn update(&mut self, time: u64, value: T, window: u64) -> T {
+        let sample = Some((time, value));
+        let [Some(first), Some(second), Some(third)] = self.best else {
+            return self.reset(time, value);
+        };
+        let beats = |other: (u64, T)| if IS_MAX { value >= other.1 } else { value <= other.1 };
+        if beats(first) || time - third.0 > window {
+            return self.reset(time, value);
+        }
+        if beats(second) {
+            self.best = [Some(first), sample, sample];
+        } else if beats(third) {
+            self.best[2] = sample;
+        }
+        self.age(time, value, window)
+    }
+
+    /// Forget all but `value`.
+    pub fn reset(&mut self, time: u64, value: T) -> T {
+        self.best = [Some((time, value)); 3];
+        value
+    }
+
+    /// Let samples leave the window, and keep the second and third ones spread over it: without a new one for a quarter of
+    /// the window, or a half, the present value is the best candidate.
+    fn age(&mut self, time: u64, value: T, window: u64) -> T {
+        let sample = Some((time, value));
+        let at = |slot: Option<(u64, T)>| slot.map_or(time, |(stamp, _)| stamp);
+        let [first, second, third] = self.best;
+        let age = time - at(first);
+        if age > window {
+            self.best = if time - at(second) > window { [third, sample, sample] } else { [second, third, sample] };
+        } else if at(second) == at(first) && age > window / 4 {
+            self.best = [first, sample, sample];
+        } else if at(third) == at(second) && age > window / 2 {
+            self.best[2] = sample;
+        }
+        self.get().unwrap_or(value)
+    }
+}
+
+/// Packets per second of a delivery rate sample; none from an empty or instantaneous one.
+pub fn packets_per_sec(sample: &RateSample) -> Option<f64> {
+    (sample.delivered > 0 && !sample.interval.is_zero())
+        .then(|| f64::from(sample.delivered) / sample.interval.as_secs_f64())
+}
+
+/// Estimator of the bottleneck's capacity.
+#[derive(Clone, Debug)]
+pub enum Capacity {
+    /// Largest delivery rate of the last rounds.
+    MaxRate(MaxRate),
+    /// Dispersion of the pair of packets that was delayed least; until there is a pair, the largest delivery rate.
+    CapProbe(CapProbe, MaxRate),
+    /// Told, in packets/s.
+    Given(f64),
+}
+
+impl Capacity {
+    /// Take an ACK.
+    pub fn on_ack(&mut self, view: &View, ack: &Ack, window: Duration) {
+        match self {
+            Capacity::MaxRate(estimator) => estimator.on_ack(ack),
+            Capacity::CapProbe(estimator, fallback) => {
+                estimator.on_ack(view, ack, window);
+                fallback.on_ack(ack);
+            }
+            Capacity::Given(_) => {}
+        }
+    }
+
+    /// Packets/s.
+    pub fn get(&self) -> Option<f64> {
+        match self {
+            Capacity::MaxRate(estimator) => estimator.max.get(),
+            Capacity::CapProbe(estimator, fallback) => {
+                estimator.best.map(|pair| pair.packets_per_sec).or(fallback.max.get())
+            }
+            Capacity::Given(packets_per_sec) => Some(*packets_per_sec),
+        }
+    }
+}
+
+/// Largest delivery rate of the last ten rounds. A sample limited by the application counts only if it is larger than that.
+#[derive(Clone, Debug)]
+pub struct MaxRate {
+    max: WindowedMax<f64>,
+    round: u64,
+}
+
+impl MaxRate {
+    /// Round trips that a sample stays.
+    const ROUNDS: u64 = 10;
+
+    /// Nothing seen.
+    pub const fn new() -> MaxRate {
+        MaxRate { max: WindowedMax::new(), round: 0 }
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        self.round += u64::from(ack.round_start);
+        let Some(sample) = &ack.rate else { return };
+        let Some(rate) = packets_per_sec(sample) else { return };
+        if !sample.is_app_limited || self.max.get().is_none_or(|max| rate >= max) {
+            self.max.update(self.round, rate, Self::ROUNDS);
+        }
+    }
+}
+
+/// Passive CapProbe: `1 / dispersion` of the pair with the smallest sum of delays. Two packets are a pair if they left back to
+/// back and were acknowledged by two ACKs; a pair that met no queue shows the bottleneck's time to serve one packet.
+#[derive(Clone, Debug)]
+pub struct CapProbe {
+    best: Option<Pair>,
+    /// Time and RTT of the ACK before, if it was of one packet.
+    previous: Option<(Time, Duration)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    at: Time,
+    delay_sum: Duration,
+    packets_per_sec: f64,
+}
+
+impl CapProbe {
+    /// Back to back: the second packet left within this part of the dispersion after the first. Larger gaps shape the
+    /// dispersion themselves.
+    const MAX_GAP: f64 = 0.25;
+
+    /// Nothing seen.
+    pub const fn new() -> CapProbe {
+        CapProbe { best: None, previous: None }
+    }
+
+    fn on_ack(&mut self, view: &View, ack: &Ack, window: Duration) {
+        let single = ack.rtt.filter(|_| ack.delivered == 1 && ack.newly_lost == 0).map(|rtt| (view.now, rtt));
+        if let (Some(first), Some(second)) = (self.previous, single) {
+            self.take_pair(first, second, window);
+        }
+        self.previous = single;
+    }
+
+    fn take_pair(&mut self, first: (Time, Duration), second: (Time, Duration), window: Duration) {
+        let dispersion = second.0.saturating_since(first.0);
+        let (first_sent, second_sent) = (first.0 - first.1, second.0 - second.1);
+        if second_sent < first_sent || dispersion.is_zero() {
+            return;
+        }
+        if second_sent - first_sent > dispersion.mul_f64(Self::MAX_GAP) {
+            return;
+        }
+        let pair =
+            Pair { at: second.0, delay_sum: first.1 + second.1, packets_per_sec: 1.0 / dispersion.as_secs_f64() };
+        let is_better = |best: Pair| pair.delay_sum <= best.delay_sum || pair.at.saturating_since(best.at) > window;
+        if self.best.is_none_or(is_better) {
+            self.best = Some(pair);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testbed::{ack, view};
+    use playpath_units::Rate;
+    use playpath_units::random::RootSeed;
+
+    #[test]
+    fn windowed_max_by_hand() {
+        let mut max = WindowedMax::new();
+        assert_eq!(max.get(), None);
+        assert_eq!(max.update(0, 5, 10), 5);
+        assert_eq!(max.update(1, 3, 10), 5);
+        assert_eq!(max.update(4, 4, 10), 5, "4 replaces 3 as second best");
+        assert_eq!(max.update(10, 1, 10), 5, "still within the window: 10 - 0 = 10");
+        assert_eq!(max.update(11, 1, 10), 4, "5 left the window, 4 of time 4 is next");
+        assert_eq!(max.update(12, 9, 10), 9);
+        assert_eq!(max.update(23, 2, 10), 2, "everything is older than the window");
+    }
+
+    #[test]
+    fn windowed_min_by_hand() {
+        let mut min = WindowedMin::new();
+        assert_eq!(min.update(0, 5.0, 10), 5.0);
+        assert_eq!(min.update(6, 7.0, 10), 5.0);
+        assert_eq!(min.update(11, 8.0, 10), 7.0);
+        assert_eq!(min.reset(12, 9.0), 9.0);
+    }
+
+    /// Against the exact window: the filter never answers with something older than the window, never exceeds the exact
+    /// maximum, and misses it by no more than three samples can: it holds the best of the last quarter window.
+    #[test]
+    fn windowed_max_against_brute_force() {
+        let mut noise = RootSeed(1).stream("filter");
+        let mut max = WindowedMax::new();
+        let mut history: Vec<(u64, f64)> = Vec::new();
+        let window = 40;
+        for time in 0..5_000 {
+            let value = noise.uniform();
+            history.push((time, value));
+            let answer = max.update(time, value, window);
+            let best_since = |start: u64| {
+                let recent = history.iter().filter(|(t, _)| *t >= start).map(|(_, v)| *v);
+                recent.fold(0.0, f64::max)
+            };
+            assert!(answer <= best_since(time.saturating_sub(window)), "{time}");
+            assert!(answer >= best_since(time.saturating_sub(window / 4)), "{time}");
+        }
+    }
+
+    fn sample(delivered: u32, millis: u64, is_app_limited: bool) -> RateSample {
+        RateSample {
+            delivered,
+            interval: Duration::from_millis(millis),
+            delivery_rate: Rate::from_bits_per_sec(0),
+            is_app_limited,
+            lost: 0,
+            prior_delivered: 0,
+            tx_in_flight: 1,
+        }
+    }
+
+    #[test]
+    fn max_rate_keeps_ten_rounds_and_ignores_low_limited_samples() {
+        let mut capacity = Capacity::MaxRate(MaxRate::new());
+        let mut take = |delivered, is_app_limited| {
+            let rate = Some(sample(delivered, 100, is_app_limited));
+            capacity.on_ack(&view(0), &Ack { rate, round_start: true, ..ack() }, Duration::MAX);
+            capacity.get()
+        };
+        // 100 packets in 100 ms: 1000/s.
+        assert_eq!(take(100, false), Some(1000.0));
+        assert_eq!(take(50, true), Some(1000.0), "a low limited sample is ignored");
+        assert_eq!(take(120, true), Some(1200.0), "a high one shows that the estimate was too low");
+        for _ in 0..10 {
+            assert_eq!(take(50, false), Some(1200.0), "ten more rounds");
+        }
+        assert_eq!(take(50, false), Some(500.0), "the eleventh");
+    }
+
+    /// The link serves a packet per ms after 50 ms. Packets 1 and 2 leave at 0 and meet no queue: ACKs at 51 and 52 ms, sum of
+    /// delays 103 ms, dispersion 1 ms. A pair with cross traffic between has dispersion 3 ms but a sum of 51 + 54 = 105.
+    #[test]
+    fn capprobe_takes_the_pair_that_was_delayed_least() {
+        let mut capacity = Capacity::CapProbe(CapProbe::new(), MaxRate::new());
+        let mut take = |at_ms: u64, rtt_ms: u64, delivered: u32| {
+            let ack = Ack { delivered, rtt: Some(Duration::from_millis(rtt_ms)), ..ack() };
+            capacity.on_ack(&view(at_ms), &ack, Duration::from_secs(10));
+            capacity.get()
+        };
+        assert_eq!(take(151, 51, 1), None);
+        assert_eq!(take(154, 54, 1), Some(1.0 / 0.003), "the only pair so far");
+        assert_eq!(take(251, 51, 1), Some(1.0 / 0.003), "sent 100 ms later: no pair");
+        assert_eq!(take(252, 52, 1), Some(1000.0), "sum 103 ms beats 105 ms");
+        assert_eq!(take(351, 51, 1), Some(1000.0));
+        assert_eq!(take(353, 53, 1), Some(1000.0), "sum 104 ms does not");
+        assert_eq!(take(360, 59, 2), Some(1000.0), "one ACK of two packets shows no dispersion");
+        assert_eq!(take(11_051, 51, 1), Some(1000.0));
+        assert_eq!(take(11_053, 53, 1), Some(500.0), "the best pair is older than 10 s");
+    }
+}
