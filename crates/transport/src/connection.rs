@@ -1,19 +1,39 @@
-//! One TCP endpoint.
+//! One TCP endpoint: its parts, the verbs that drive it, and what it tells.
+//!
+//! Reference: RFC 9293. The parts have a file each; this one only routes. The model card `docs/models/tcp.md` lists the
+//! differences from Linux and from the RFCs.
+//!
+//! Units: stream offsets count payload bytes from 0; the FIN counts one more. Offset 0 has sequence number ISN + 1.
+//! Invariants: una ≤ nxt ≤ written + FIN; the scoreboard spans [una, nxt).
+//! Tested by packet scripts (`tests/packets`), the stream property test, pair tests in virtual time.
 
-use crate::config::Config;
-use crate::segment::Segment;
+use crate::config::{Config, Handshake, Recovery};
+use crate::handshake::{Features, State};
+use crate::pacing::Pacer;
+use crate::rack::Rack;
+use crate::rate_sample::RateEstimator;
+use crate::receiver::{Receiver, unwrap_near};
+use crate::recovery::{Phase, RecoveryState};
+use crate::rtt::RttEstimator;
+use crate::scoreboard::Scoreboard;
+use crate::segment::{Flags, Segment};
 use crate::stats::{Stats, TcpInfo};
-use playpath_cc::{AppParameters, CongestionControl, Sibling};
-use playpath_units::Time;
+use crate::timers::Timers;
+use crate::transmit::Transmit;
+use crate::undo::UndoState;
+use crate::validation::Validator;
+use playpath_cc::{AppParameters, CongestionControl, RecoveryWindow, Sibling, View};
+use playpath_units::{Duration, Rate, Time};
 
 /// What the owner should know of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Event {
     /// The handshake is complete.
     Connected,
     /// New bytes can be read.
     Readable,
-    /// The send buffer has room again.
+    /// The send buffer has room again after a write that it cut short.
     Writable,
     /// The peer will send no more; what was received can still be read.
     PeerClosed,
@@ -23,89 +43,346 @@ pub enum Event {
     Reset,
 }
 
-/// One TCP endpoint, full duplex.
-pub struct Connection {}
+const EVENTS: [Event; 6] =
+    [Event::Connected, Event::Readable, Event::Writable, Event::PeerClosed, Event::Closed, Event::Reset];
 
-#[expect(unused_variables)]
+/// One TCP endpoint, full duplex. Payload is virtual: lengths and stream offsets.
+pub struct Connection {
+    pub(crate) config: Config,
+    pub(crate) cc: Box<dyn CongestionControl>,
+    pub(crate) state: State,
+    pub(crate) features: Features,
+    /// First offset not acknowledged.
+    pub(crate) una: u64,
+    /// Next offset to send.
+    pub(crate) nxt: u64,
+    /// End of what the application wrote.
+    pub(crate) written: u64,
+    /// Right edge of the peer's window, and its largest width so far.
+    pub(crate) peer_edge: u64,
+    pub(crate) peer_window_max: u32,
+    pub(crate) scoreboard: Scoreboard,
+    pub(crate) rtt: RttEstimator,
+    pub(crate) rack: Rack,
+    pub(crate) rate: RateEstimator,
+    pub(crate) recovery: RecoveryState,
+    pub(crate) undo: UndoState,
+    pub(crate) pacer: Pacer,
+    pub(crate) validator: Validator,
+    pub(crate) transmit: Transmit,
+    pub(crate) timers: Timers,
+    pub(crate) receiver: Receiver,
+    pub(crate) stats: Stats,
+    pub(crate) own_index: usize,
+    events: u8,
+    is_write_cut: bool,
+}
+
 impl Connection {
     /// Active open.
     pub fn connect(now: Time, config: Config, cc: Box<dyn CongestionControl>) -> Connection {
-        todo!()
+        let mut connection = Connection::new(config, cc, State::SynSent);
+        if config.handshake == Handshake::Skip {
+            connection.skip_handshake(now);
+        } else {
+            connection.transmit.control = Some(Flags::SYN);
+            connection.transmit.opened_at = now;
+        }
+        connection
     }
+
     /// Passive open.
     pub fn listen(config: Config, cc: Box<dyn CongestionControl>) -> Connection {
-        todo!()
+        let mut connection = Connection::new(config, cc, State::Listen);
+        if config.handshake == Handshake::Skip {
+            connection.skip_handshake(Time::ZERO);
+        }
+        connection
     }
+
     /// A segment arrived.
     pub fn handle_segment(&mut self, now: Time, segment: &Segment, siblings: &[Sibling]) {
-        todo!()
+        self.stats.segments_received += 1;
+        self.transmit.burst = 0;
+        match self.state {
+            State::Established => self.handle_established(now, segment, siblings),
+            State::Closed => {}
+            _ => self.handle_handshake(now, segment, siblings),
+        }
     }
+
     /// The time of [`poll_timeout`](Self::poll_timeout) has come. Too early is harmless.
     pub fn handle_timeout(&mut self, now: Time, siblings: &[Sibling]) {
-        todo!()
+        self.transmit.burst = 0;
+        self.receiver.handle_timeout(now);
+        self.expire_timers(now, siblings);
     }
-    /// Next segment to send. Call until `None` after every event.
-    pub fn poll_transmit(&mut self, now: Time, siblings: &[Sibling]) -> Option<Segment> {
-        todo!()
-    }
+
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called; [`Time::MAX`]: never.
     pub fn poll_timeout(&self) -> Time {
-        todo!()
+        self.timers.earliest().min(self.receiver.ack_deadline())
     }
-    /// Next event for the owner.
+
+    /// Next event for the owner, in the order of [`Event`].
     pub fn poll_event(&mut self) -> Option<Event> {
-        todo!()
+        if self.events == 0 {
+            return None;
+        }
+        let bit = self.events.trailing_zeros();
+        self.events &= self.events - 1;
+        Some(EVENTS[bit as usize])
     }
-    /// Append up to `bytes` to the stream; returns how many the send buffer took.
+
+    /// Append up to `bytes` to the stream; returns how many the send buffer took. Takes nothing after `close`.
     pub fn write(&mut self, bytes: u64) -> u64 {
-        todo!()
+        let taken = bytes.min(self.send_space());
+        self.written += taken;
+        self.is_write_cut |= taken < bytes;
+        taken
     }
+
     /// Bytes that [`write`](Self::write) would take.
     pub fn send_space(&self) -> u64 {
-        todo!()
+        if self.transmit.is_closing || self.state == State::Closed {
+            return 0;
+        }
+        self.config.send_buffer.saturating_sub(self.written - self.una)
     }
+
     /// Bytes written and never sent.
     pub fn unsent_bytes(&self) -> u64 {
-        todo!()
+        self.written.saturating_sub(self.nxt)
     }
+
     /// Bytes in order and not read.
     pub fn readable(&self) -> u64 {
-        todo!()
+        self.receiver.readable()
     }
-    /// Take up to `max` bytes in order; returns how many.
+
+    /// Take up to `max` bytes in order; returns how many. Poll for a segment after it: the window may have opened.
     pub fn read(&mut self, max: u64) -> u64 {
-        todo!()
+        let taken = self.receiver.read(max);
+        self.stats.bytes_delivered += taken;
+        taken
     }
+
     /// No more data will be written; what was written is still delivered.
     pub fn close(&mut self, now: Time) {
-        todo!()
+        match self.state {
+            State::Listen | State::SynSent => self.finish(now, Event::Closed),
+            _ => self.transmit.is_closing = true,
+        }
     }
-    /// Reset the connection.
+
+    /// Reset the connection: the peer gets an RST, nothing more is delivered.
     pub fn abort(&mut self, now: Time) {
-        todo!()
+        if matches!(self.state, State::SynReceived | State::Established) {
+            self.finish(now, Event::Reset);
+            self.transmit.control = Some(Flags::RST.with(Flags::ACK));
+        } else {
+            self.finish(now, Event::Reset);
+        }
     }
+
     /// The application tells what it knows of the video.
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
-        todo!()
+        let view = self.view(now, &[]);
+        self.cc.on_app_parameters(&view, &parameters);
     }
+
     /// State at this moment.
     pub fn info(&self) -> TcpInfo {
-        todo!()
+        let sampled = self.rtt.min_rtt < Duration::MAX;
+        TcpInfo {
+            snd_cwnd: self.send_window(),
+            snd_ssthresh: self.cc.ssthresh(),
+            rtt: self.rtt.srtt,
+            rttvar: self.rtt.rttvar,
+            min_rtt: sampled.then_some(self.rtt.min_rtt),
+            rto: self.rtt.rto(&self.config.rto),
+            delivery_rate: self.rate.latest,
+            pacing_rate: self.pacing_rate(),
+            unacked: self.scoreboard.packets_out(),
+            sacked: self.sacked_out(),
+            lost: self.scoreboard.lost_out(),
+            retrans: self.scoreboard.retrans_out(),
+            total_retrans: self.stats.retransmitted_packets,
+            in_flight: self.in_flight(),
+            notsent_bytes: self.unsent_bytes(),
+            snd_wnd: self.peer_edge.saturating_sub(self.una),
+            rcv_wnd: self.receiver.window(),
+            rcv_ooo_bytes: self.receiver.out_of_order_bytes(),
+            ca_state: self.recovery.phase.name(),
+            phase: self.cc.phase(),
+            app_limited: self.rate.is_app_limited(),
+        }
     }
+
     /// Counters since the start.
     pub fn stats(&self) -> &Stats {
-        todo!()
+        &self.stats
     }
+
+    /// The settings that the endpoint was made with.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The congestion control.
+    pub fn congestion_control(&self) -> &dyn CongestionControl {
+        &*self.cc
+    }
+
+    /// The handshake is complete and the connection is not closed.
+    pub fn is_established(&self) -> bool {
+        self.state == State::Established
+    }
+
+    /// Nothing more will be sent or received.
+    pub fn is_closed(&self) -> bool {
+        matches!(self.state, State::Closed | State::TimeWait)
+    }
+
+    /// RFC 9293 §3.3.2 name of the state.
+    pub fn state_name(&self) -> &'static str {
+        self.rfc_state_name()
+    }
+
     /// What a coupled controller of a sibling subflow may know of this one.
     pub fn sibling(&self) -> Sibling {
-        todo!()
+        let in_recovery = matches!(self.recovery.phase, Phase::Recovery | Phase::Loss);
+        let ssthresh = self.cc.ssthresh();
+        Sibling {
+            // Linux OLIA takes ssthresh as the window during recovery.
+            cwnd: if in_recovery && ssthresh.is_finite() { ssthresh } else { self.cc.cwnd() },
+            ssthresh,
+            srtt: self.rtt.srtt,
+            min_rtt: self.rtt.min_rtt,
+            established: self.state == State::Established,
+            bytes_between_losses: self.recovery.bytes_between_losses,
+            bytes_since_loss: self.stats.bytes_acked - self.recovery.acked_at_loss,
+            mss: self.config.mss,
+        }
     }
+
     /// Stream offset of the first payload byte of a segment that this endpoint sent.
     pub fn transmit_offset(&self, segment: &Segment) -> u64 {
-        todo!()
+        unwrap_near(segment.seq, self.config.isn.wrapping_add(1), self.nxt)
     }
-    /// Stream offset of the first payload byte of a segment that arrived here.
+
+    /// Stream offset of the first payload byte of a segment that arrived here; ask before or after handling it.
     pub fn receive_offset(&self, segment: &Segment) -> u64 {
-        todo!()
+        self.receiver.offset(segment.seq)
+    }
+
+    /// Offset up to which everything written has been acknowledged.
+    pub fn acknowledged_offset(&self) -> u64 {
+        self.una.min(self.written)
+    }
+}
+
+impl Connection {
+    fn new(config: Config, cc: Box<dyn CongestionControl>, state: State) -> Connection {
+        Connection {
+            cc,
+            state,
+            features: Features::offered(&config),
+            una: 0,
+            nxt: 0,
+            written: 0,
+            peer_edge: 0,
+            peer_window_max: 0,
+            scoreboard: Scoreboard::default(),
+            rtt: RttEstimator::new(&config.rto),
+            rack: Rack::default(),
+            rate: RateEstimator::default(),
+            recovery: RecoveryState::default(),
+            undo: UndoState::default(),
+            pacer: Pacer::new(&config),
+            validator: Validator::new(&config),
+            transmit: Transmit::default(),
+            timers: Timers::default(),
+            receiver: Receiver::new(&config),
+            stats: Stats::default(),
+            own_index: 0,
+            events: 0,
+            is_write_cut: false,
+            config,
+        }
+    }
+
+    pub(crate) fn raise(&mut self, event: Event) {
+        self.events |= 1 << event as u8;
+    }
+
+    /// The send buffer may have room again.
+    pub(crate) fn raise_writable(&mut self) {
+        if self.is_write_cut && self.send_space() > 0 {
+            self.is_write_cut = false;
+            self.raise(Event::Writable);
+        }
+    }
+
+    /// Read-only state for the controller.
+    pub(crate) fn view<'a>(&self, now: Time, siblings: &'a [Sibling]) -> View<'a> {
+        View {
+            now,
+            mss: self.config.mss,
+            srtt: self.rtt.srtt,
+            rttvar: self.rtt.rttvar,
+            min_rtt: self.rtt.min_rtt,
+            in_flight: self.in_flight(),
+            flight_size: self.scoreboard.packets_out(),
+            delivered: self.rate.delivered,
+            lost: self.rate.lost,
+            sent: self.stats.data_segments_sent,
+            in_recovery: matches!(self.recovery.phase, Phase::Recovery | Phase::Loss),
+            own_index: self.own_index,
+            siblings,
+        }
+    }
+
+    /// Packets that left the network: SACKed, or counted by duplicate ACKs where the peer has no SACK.
+    pub(crate) fn sacked_out(&self) -> u32 {
+        self.scoreboard.sacked_out() + self.recovery.reno_sacked
+    }
+
+    /// Packets in the network by estimate.
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.scoreboard.in_flight().saturating_sub(self.recovery.reno_sacked)
+    }
+
+    /// Congestion window in force, in packets.
+    pub(crate) fn send_window(&self) -> f64 {
+        if matches!(self.recovery.phase, Phase::Open | Phase::Loss)
+            || self.cc.recovery_window() == RecoveryWindow::Controller
+        {
+            return self.cc.cwnd();
+        }
+        match self.features.recovery {
+            Recovery::Prr => f64::from(self.recovery.prr.cwnd()),
+            Recovery::Rfc6675 => self.cc.cwnd(),
+            Recovery::NewReno => self.recovery.inflated,
+        }
+    }
+
+    /// Pacing rate in force: the controller's, or the transport's rule.
+    pub(crate) fn pacing_rate(&self) -> Option<Rate> {
+        self.cc.pacing_rate().or_else(|| {
+            if self.pacer.is_off() {
+                return None;
+            }
+            let (cwnd, ssthresh) = (self.send_window(), self.cc.ssthresh());
+            self.pacer.rate(cwnd, ssthresh, self.scoreboard.packets_out(), self.config.mss, self.rtt.srtt)
+        })
+    }
+
+    /// The end, by whatever way.
+    pub(crate) fn finish(&mut self, _now: Time, event: Event) {
+        self.state = State::Closed;
+        self.timers = Timers::default();
+        self.transmit.control = None;
+        self.scoreboard = Scoreboard::default();
+        self.raise(event);
     }
 }

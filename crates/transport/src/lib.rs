@@ -3,12 +3,26 @@
 //! Drive an endpoint so: call one mutating verb (`handle_segment`, `handle_timeout`, `write`, `read`, `close`), then
 //! `poll_transmit` until `None`, then `poll_event` until `None`, then set a timer for `poll_timeout`.
 
+mod ack;
 pub mod config;
 mod connection;
+mod handshake;
 mod mptcp_option;
+mod pacing;
 mod profile;
+mod prr;
+mod rack;
+mod rate_sample;
+mod receiver;
+mod recovery;
+mod rtt;
+mod scoreboard;
 mod segment;
 mod stats;
+mod timers;
+mod transmit;
+mod undo;
+mod validation;
 
 pub use config::Config;
 pub use connection::{Connection, Event};

@@ -1,0 +1,76 @@
+//! Cost per data packet of a pair of endpoints in memory: both ends together (send, receive and acknowledge, process the ACK).
+//!
+//! `cargo run --release -p playpath-transport --example cost`
+
+#![allow(clippy::disallowed_methods)]
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use playpath_transport::{Config, Connection, Segment};
+use playpath_units::random::{RootSeed, Stream};
+use playpath_units::{Duration, Time};
+use std::collections::VecDeque;
+use std::time::Instant;
+use support::Reno;
+
+fn main() {
+    println!("{:>10} {:>7} {:>7} {:>14} {:>10}", "profile", "window", "loss", "ns/data packet", "rexmit %");
+    for profile in ["linux", "ns2", "rfc"] {
+        for window in [10.0, 100.0, 1000.0] {
+            for loss in [0.0, 0.01] {
+                let config =
+                    Config { send_buffer: 1 << 40, receive_buffer: 64 << 20, ..Config::profile(profile).unwrap() };
+                let (packets, nanos, rexmit) = run(config, window, loss);
+                println!(
+                    "{profile:>10} {window:>7} {loss:>7} {:>14.1} {:>10.2}",
+                    nanos as f64 / packets as f64,
+                    100.0 * rexmit as f64 / packets as f64
+                );
+            }
+        }
+    }
+    println!("idle connection: {} bytes", std::mem::size_of::<Connection>());
+    println!("segment: {} bytes", std::mem::size_of::<Segment>());
+}
+
+/// A fixed window over a path of 50 ms each way, packets a fiftieth of the window's RTT apart.
+fn run(config: Config, window: f64, loss: f64) -> (u64, u128, u64) {
+    let mut client = Connection::connect(Time::ZERO, config, Reno::fixed(window));
+    let mut server = Connection::listen(config, Reno::fixed(10.0));
+    let mut random: Stream = RootSeed(1).stream("loss");
+    let (mut up, mut down) = (VecDeque::<(Time, Segment)>::new(), VecDeque::<(Time, Segment)>::new());
+    client.write(1 << 39);
+    let delay = Duration::from_millis(50);
+    let gap = Duration::from_nanos((100e6 / window) as u64);
+    let (mut free, mut now) = (Time::ZERO, Time::ZERO);
+    let target = 300_000;
+    let start = Instant::now();
+    while client.stats().data_segments_sent < target {
+        while let Some(segment) = client.poll_transmit(now, &[]) {
+            if loss == 0.0 || segment.payload_len == 0 || !random.chance(loss) {
+                free = free.max(now) + gap;
+                up.push_back((free + delay, segment));
+            }
+        }
+        while let Some(segment) = server.poll_transmit(now, &[]) {
+            down.push_back((now + delay, segment));
+        }
+        let (a, b) = (up.front().map_or(Time::MAX, |x| x.0), down.front().map_or(Time::MAX, |x| x.0));
+        let timer = client.poll_timeout().min(server.poll_timeout());
+        now = a.min(b).min(timer);
+        if a == now {
+            let (_, segment) = up.pop_front().unwrap();
+            server.handle_segment(now, &segment, &[]);
+            server.read(u64::MAX);
+            while server.poll_event().is_some() {}
+        } else if b == now {
+            let (_, segment) = down.pop_front().unwrap();
+            client.handle_segment(now, &segment, &[]);
+        } else {
+            client.handle_timeout(now, &[]);
+            server.handle_timeout(now, &[]);
+        }
+    }
+    (client.stats().data_segments_sent, start.elapsed().as_nanos(), client.stats().retransmitted_packets)
+}

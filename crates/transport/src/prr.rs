@@ -1,0 +1,106 @@
+//! Proportional rate reduction: how many packets each ACK of a fast recovery may send.
+//!
+//! Reference: RFC 9937 (obsoletes RFC 6937).
+//! Differences from the reference:
+//! 1. Counts are packets, as in Linux, where the RFC counts bytes.
+//! 2. Also used after ECN-Echo, as in Linux.
+//!
+//! Tested here with the worked numbers.
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Prr {
+    /// RecoverFS.
+    recover_fs: u32,
+    /// Window at the end of the recovery.
+    ssthresh: f64,
+    /// prr_delivered.
+    delivered: u32,
+    /// prr_out.
+    out: u32,
+    /// Window in force.
+    cwnd: u32,
+}
+
+impl Prr {
+    /// Enter recovery. `recover_fs` = packets out − packets SACKed + packets newly delivered by the ACK that enters.
+    pub fn enter(recover_fs: u32, ssthresh: f64, in_flight: u32) -> Prr {
+        Prr { recover_fs: recover_fs.max(1), ssthresh, delivered: 0, out: 0, cwnd: in_flight }
+    }
+
+    /// Window in force, in packets.
+    pub fn cwnd(&self) -> u32 {
+        self.cwnd
+    }
+
+    /// A packet was sent.
+    pub fn on_packet_sent(&mut self) {
+        self.out += 1;
+    }
+
+    /// An ACK delivered `delivered` packets and left `in_flight`. `is_safe`: it advanced SND.UNA and told of no new loss.
+    pub fn on_ack(&mut self, delivered: u32, in_flight: u32, is_safe: bool) {
+        self.delivered += delivered;
+        let inflight = f64::from(in_flight);
+        let send = if inflight > self.ssthresh {
+            let target = libm::ceil(f64::from(self.delivered) * self.ssthresh / f64::from(self.recover_fs));
+            target - f64::from(self.out)
+        } else {
+            let earned = self.delivered.saturating_sub(self.out).max(delivered) + u32::from(is_safe);
+            (libm::floor(self.ssthresh) - inflight).min(f64::from(earned))
+        };
+        // The fast retransmit itself always leaves.
+        let least = u32::from(self.out == 0);
+        self.cwnd = in_flight + (send.max(0.0) as u32).max(least);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RecoverFS 10, ssthresh 5: every second delivery sends one packet (RFC 9937: 500 bytes per 1000 delivered).
+    #[test]
+    fn halves_the_rate_while_above_ssthresh() {
+        let mut prr = Prr::enter(10, 5.0, 9);
+        let mut in_flight = 9u32;
+        let mut sent = vec![];
+        for _ in 0..8 {
+            in_flight -= 1;
+            prr.on_ack(1, in_flight, false);
+            let n = prr.cwnd().saturating_sub(in_flight);
+            for _ in 0..n {
+                prr.on_packet_sent();
+            }
+            in_flight += n;
+            sent.push(n);
+        }
+        // ceil(k*5/10) - out: 1, 0, 1, 0, ... and the pipe settles at ssthresh = 5.
+        assert_eq!(sent[..6], [1, 0, 1, 0, 1, 0]);
+        assert_eq!(in_flight, 5);
+    }
+
+    /// With CUBIC's 0.7 ten deliveries send seven.
+    #[test]
+    fn follows_the_ratio_of_cubic() {
+        let mut prr = Prr::enter(10, 7.0, 100);
+        let mut total = 0;
+        for _ in 0..10 {
+            prr.on_ack(1, 100, false);
+            let n = prr.cwnd() - 100;
+            (0..n).for_each(|_| prr.on_packet_sent());
+            total += n;
+        }
+        assert_eq!(total, 7);
+    }
+
+    /// Below ssthresh: conservation, plus one per safe ACK.
+    #[test]
+    fn grows_back_by_slow_start_when_safe() {
+        let mut prr = Prr::enter(20, 10.0, 3);
+        prr.on_ack(1, 2, false);
+        assert_eq!(prr.cwnd(), 3); // delivered 1, out 0: one
+        prr.on_packet_sent();
+        prr.on_ack(1, 2, true);
+        assert_eq!(prr.cwnd(), 4); // max(2 - 1, 1) + 1 = 2
+    }
+}

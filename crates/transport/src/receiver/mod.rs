@@ -1,0 +1,266 @@
+//! The receiving half: reassembly, SACK and DSACK blocks, delayed ACKs, the receive window, ECN feedback.
+//!
+//! Reference: RFC 9293 §3.8.6 (window), RFC 5681 §4.2 (ACK rules), RFC 2018/2883 (blocks), RFC 3168 §6.1.3 (ECN-Echo),
+//! RFC 7323 §4.3 (which timestamp to echo).
+//! Differences from Linux:
+//! 1. The buffer is counted in payload bytes, not in memory of socket buffers, and does not grow by itself.
+//! 2. No "ping-pong" mode: answering does not end quick ACKs. SACKs are never compressed.
+//!
+//! Units: stream offsets; a FIN counts one. Tested by `tests/receiver.rs`, the packet scripts and the stream property test.
+
+mod ack_policy;
+mod reassembly;
+
+use crate::config::{Config, WindowUpdate};
+use crate::segment::{Ecn, Flags, SackBlocks, Segment, Timestamps};
+use ack_policy::AckPolicy;
+use playpath_units::{Duration, Time};
+use reassembly::{Placed, Reassembly};
+
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    /// Peer's initial sequence number; offset 0 has sequence number `irs + 1`.
+    irs: u32,
+    reassembly: Reassembly,
+    /// Offset up to which the reader took bytes.
+    read: u64,
+    /// Offset of the peer's FIN.
+    fin: Option<u64>,
+    /// Right edge of the window as told to the peer.
+    advertised: u64,
+    buffer: u64,
+    ack: AckPolicy,
+    window_update: WindowUpdate,
+    mss: u32,
+    /// Newest TSval to echo, and when it came (RFC 7323 §4.3).
+    ts_recent: u32,
+    ts_recent_at: Time,
+    /// Offset acknowledged by the last ACK sent.
+    last_ack_sent: u64,
+    /// Send ECN-Echo until CWR arrives.
+    pub ecn_echo: bool,
+    pub duplicate_bytes: u64,
+}
+
+/// What a segment brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Received {
+    /// New bytes can be read.
+    pub is_readable: bool,
+    /// The peer's FIN is in order now.
+    pub is_fin: bool,
+}
+
+impl Receiver {
+    pub fn new(config: &Config) -> Receiver {
+        Receiver {
+            irs: 0,
+            reassembly: Reassembly::default(),
+            read: 0,
+            fin: None,
+            advertised: 0,
+            buffer: config.receive_buffer,
+            ack: AckPolicy::new(config),
+            window_update: config.window_update,
+            mss: config.mss,
+            ts_recent: 0,
+            ts_recent_at: Time::ZERO,
+            last_ack_sent: 0,
+            ecn_echo: false,
+            duplicate_bytes: 0,
+        }
+    }
+
+    /// The peer's SYN.
+    pub fn start(&mut self, irs: u32) {
+        self.irs = irs;
+        self.advertised = self.buffer;
+    }
+
+    /// Next offset expected.
+    pub fn next(&self) -> u64 {
+        self.reassembly.next()
+    }
+    /// Bytes in order and not read.
+    pub fn readable(&self) -> u64 {
+        self.next().min(self.fin.unwrap_or(u64::MAX)) - self.read
+    }
+    /// The FIN and everything before it arrived.
+    pub fn is_finished(&self) -> bool {
+        self.fin.is_some_and(|fin| self.next() > fin)
+    }
+    /// Bytes held out of order.
+    pub fn out_of_order_bytes(&self) -> u64 {
+        self.reassembly.out_of_order_bytes()
+    }
+    /// Free space told to the peer.
+    pub fn window(&self) -> u64 {
+        self.advertised - self.next().min(self.advertised)
+    }
+    /// An ACK must leave now.
+    pub fn must_ack(&self) -> bool {
+        self.ack.is_due
+    }
+    /// When a delayed ACK must leave.
+    pub fn ack_deadline(&self) -> Time {
+        self.ack.deadline
+    }
+    /// The delayed-ACK timer may have expired.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.ack.handle_timeout(now);
+    }
+    /// Send an ACK with the next poll.
+    pub fn request_ack(&mut self) {
+        self.ack.is_due = true;
+    }
+
+    /// Stream offset of a wire sequence number, taken as near the next expected one.
+    pub fn offset(&self, seq: u32) -> u64 {
+        unwrap_near(seq, self.irs.wrapping_add(1), self.next())
+    }
+
+    /// Offset range of a segment within the window? RFC 9293 §3.10.7.4, with old duplicates told apart by the caller.
+    pub fn is_acceptable(&self, segment: &Segment) -> bool {
+        let (next, len) = (self.next(), u64::from(segment.sequence_len()));
+        let distance = segment.seq.wrapping_sub(self.sequence(next)) as i32;
+        let (left, window) = (i64::from(distance), self.window() as i64);
+        if len == 0 { left >= 0 && left <= window } else { left + (len as i64) > 0 && left < window.max(1) }
+    }
+
+    /// PAWS (RFC 7323 §5.3): the timestamp is older than one seen before.
+    pub fn is_old_timestamp(&self, now: Time, timestamps: Timestamps) -> bool {
+        let age = timestamps.value.wrapping_sub(self.ts_recent) as i32;
+        // After half the clock's range of silence the comparison means nothing.
+        age < 0 && now.saturating_since(self.ts_recent_at) < Duration::from_micros(1 << 31)
+    }
+
+    /// Take a segment's payload and FIN.
+    pub fn handle_data(&mut self, now: Time, segment: &Segment) -> Received {
+        self.note_timestamp(now, segment);
+        self.note_ecn(segment);
+        if segment.payload_len == 0 && !segment.flags.contains(Flags::FIN) {
+            return Received::default();
+        }
+        let start = self.offset(segment.seq);
+        let mut end = start + u64::from(segment.payload_len);
+        if segment.flags.contains(Flags::FIN) {
+            self.fin = self.fin.or(Some(end));
+            end += 1;
+        }
+        // Never beyond what was offered: the reader may be slow. (The FIN needs no buffer.)
+        let end = end.min(self.advertised + u64::from(self.fin.is_some()));
+        let before = self.next();
+        match self.reassembly.insert(start, end) {
+            Placed::InOrder => self.ack.on_in_order(now, segment.payload_len),
+            Placed::FilledGap | Placed::OutOfOrder => self.ack.on_gap(now),
+            Placed::Duplicate(bytes) => {
+                self.duplicate_bytes += bytes;
+                self.ack.on_duplicate(now);
+            }
+        }
+        if self.next() > before {
+            self.reassembly.forget_reported_below_next();
+        }
+        let is_fin = self.is_finished();
+        if is_fin {
+            self.ack.is_due = true;
+        }
+        Received { is_readable: self.next() > before && self.readable() > 0, is_fin: is_fin && self.next() > before }
+    }
+
+    /// The reader takes up to `max` bytes. May make an ACK due that opens the window.
+    pub fn read(&mut self, max: u64) -> u64 {
+        let taken = self.readable().min(max);
+        self.read += taken;
+        if taken > 0 && self.should_update_window() {
+            self.ack.is_due = true;
+        }
+        taken
+    }
+
+    /// Fill in the receiver's fields of an outgoing segment. Ends the wait of a delayed ACK.
+    pub fn stamp(&mut self, segment: &mut Segment, may_sack: bool) {
+        let edge = self.right_edge();
+        self.advertised = edge;
+        let next = self.next();
+        segment.ack = self.sequence(next);
+        segment.window = (edge - next.min(edge)).min(u64::from(u32::MAX)) as u32;
+        if let Some(timestamps) = &mut segment.timestamps {
+            timestamps.echo = self.ts_recent;
+        }
+        if self.ecn_echo {
+            segment.flags = segment.flags.with(Flags::ECE);
+        }
+        if may_sack && self.reassembly.has_blocks() {
+            let most = if segment.timestamps.is_some() { 3 } else { 4 };
+            let mut blocks = SackBlocks::EMPTY;
+            for (left, right) in self.reassembly.take_blocks().take(most) {
+                blocks.push(self.sequence(left), self.sequence(right));
+            }
+            segment.sack = blocks;
+        }
+        self.last_ack_sent = next;
+        self.ack.on_ack_sent();
+    }
+
+    /// A segment arrived after the sender's idle time (Linux re-enters quick ACKs).
+    pub fn note_arrival(&mut self, now: Time, rto: Duration) {
+        self.ack.note_arrival(now, rto);
+    }
+
+    fn sequence(&self, offset: u64) -> u32 {
+        self.irs.wrapping_add(1).wrapping_add(offset as u32)
+    }
+
+    /// Right edge to tell: never back; forward only in useful steps (RFC 9293 §3.8.6.2.2).
+    fn right_edge(&self) -> u64 {
+        let edge = self.read + self.buffer;
+        let step = (self.buffer / 2).min(u64::from(self.mss));
+        if edge >= self.advertised + step { edge } else { self.advertised }
+    }
+
+    fn should_update_window(&self) -> bool {
+        let (told, could) = (self.window(), self.right_edge() - self.next().min(self.right_edge()));
+        let step = (self.buffer / 2).min(u64::from(self.mss));
+        if could < told + step {
+            return false;
+        }
+        match self.window_update {
+            WindowUpdate::Linux => 2 * told <= self.buffer && could >= 2 * told,
+            WindowUpdate::Rfc => could >= told + 2 * step,
+        }
+    }
+
+    fn note_timestamp(&mut self, now: Time, segment: &Segment) {
+        if let Some(timestamps) = segment.timestamps {
+            let from_last_ack = segment.seq.wrapping_sub(self.sequence(self.last_ack_sent)) as i32;
+            let is_newer = timestamps.value.wrapping_sub(self.ts_recent) as i32 >= 0;
+            if from_last_ack <= 0 && is_newer {
+                self.ts_recent = timestamps.value;
+                self.ts_recent_at = now;
+            }
+        }
+    }
+
+    /// The SYN's timestamp is echoed whatever came before.
+    pub fn start_timestamps(&mut self, now: Time, value: u32) {
+        self.ts_recent = value;
+        self.ts_recent_at = now;
+    }
+
+    /// RFC 3168 §6.1.3: echo congestion until the sender says that its window is reduced.
+    fn note_ecn(&mut self, segment: &Segment) {
+        if segment.flags.contains(Flags::CWR) {
+            self.ecn_echo = false;
+        }
+        if segment.ecn == Ecn::Ce {
+            self.ecn_echo = true;
+        }
+    }
+}
+
+/// The offset whose sequence number is `seq` and that is nearest to `near`; `zero` is the sequence number of offset 0.
+pub(crate) fn unwrap_near(seq: u32, zero: u32, near: u64) -> u64 {
+    let distance = seq.wrapping_sub(zero.wrapping_add(near as u32)) as i32;
+    near.saturating_add_signed(i64::from(distance))
+}

@@ -1,0 +1,187 @@
+//! Which offsets have arrived, and the blocks that a SACK option reports.
+//!
+//! Reference: RFC 2018 §4 (first block holds the segment that caused the ACK, then the most recently reported ones),
+//! RFC 2883 (a duplicate is reported first, once).
+//! Invariants: ranges are sorted, disjoint, not adjacent, all above `next`. Nothing is allocated while data comes in order.
+
+/// Blocks remembered for reports.
+const REMEMBERED: usize = 4;
+
+#[derive(Debug, Default)]
+pub(crate) struct Reassembly {
+    next: u64,
+    /// Ranges above `next`, ascending.
+    ranges: Vec<(u64, u64)>,
+    /// Recently reported blocks, newest first; a prefix of length `recent_len`.
+    recent: [(u64, u64); REMEMBERED],
+    recent_len: usize,
+    /// A duplicate to report with the next ACK.
+    dsack: Option<(u64, u64)>,
+}
+
+/// What a range was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Placed {
+    /// The next bytes, nothing was missing.
+    InOrder,
+    /// The next bytes while later ones were there already.
+    FilledGap,
+    /// Above the next byte.
+    OutOfOrder,
+    /// Nothing new; so many bytes.
+    Duplicate(u64),
+}
+
+impl Reassembly {
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    pub fn out_of_order_bytes(&self) -> u64 {
+        self.ranges.iter().map(|(left, right)| right - left).sum()
+    }
+
+    pub fn has_blocks(&self) -> bool {
+        self.recent_len > 0 || self.dsack.is_some()
+    }
+
+    /// Blocks for a SACK option: the duplicate first, then the recent ones. Forgets the duplicate.
+    pub fn take_blocks(&mut self) -> impl Iterator<Item = (u64, u64)> + use<> {
+        self.dsack.take().into_iter().chain(self.recent.into_iter().take(self.recent_len))
+    }
+
+    /// The range `[start, end)` arrived.
+    pub fn insert(&mut self, start: u64, end: u64) -> Placed {
+        if start == self.next && self.ranges.is_empty() {
+            self.next = end.max(start);
+            return Placed::InOrder;
+        }
+        if end <= self.next {
+            self.dsack = Some((start, end)).filter(|_| start < end);
+            return Placed::Duplicate(end.saturating_sub(start));
+        }
+        if start <= self.next {
+            return self.advance(start, end);
+        }
+        self.hold(start, end)
+    }
+
+    /// In-order data moved past reported blocks.
+    pub fn forget_reported_below_next(&mut self) {
+        if self.recent_len > 0 {
+            let next = self.next;
+            self.retain_recent(|block| block.0 > next);
+        }
+    }
+
+    fn advance(&mut self, start: u64, end: u64) -> Placed {
+        if start < self.next {
+            self.dsack = Some((start, self.next));
+        }
+        self.next = end;
+        let merged = self.ranges.iter().take_while(|range| range.0 <= self.next).count();
+        if let Some(last) = self.ranges[..merged].last() {
+            self.next = self.next.max(last.1);
+        }
+        // A range that `end` reached may bring the next one into reach only if they touched: ranges are not adjacent.
+        let had_ranges = !self.ranges.is_empty();
+        self.ranges.drain(..merged);
+        if had_ranges { Placed::FilledGap } else { Placed::InOrder }
+    }
+
+    fn hold(&mut self, start: u64, end: u64) -> Placed {
+        // First range that ends at or after `start`: it may touch or overlap.
+        let from = match self.ranges.last() {
+            Some(last) if last.1 < start => self.ranges.len(),
+            _ => self.ranges.partition_point(|range| range.1 < start),
+        };
+        let to = from + self.ranges[from..].iter().take_while(|range| range.0 <= end).count();
+        if from == to {
+            self.ranges.insert(from, (start, end));
+            self.report((start, end));
+            return Placed::OutOfOrder;
+        }
+        let (left, right) = (self.ranges[from].0.min(start), self.ranges[to - 1].1.max(end));
+        let (first_left, first_right) = self.ranges[from];
+        if to == from + 1 && first_left <= start && end <= first_right {
+            self.dsack = Some((start, end));
+            self.report((left, right));
+            return Placed::Duplicate(end - start);
+        }
+        if first_right > start && first_left <= start {
+            self.dsack = Some((start, first_right.min(end)));
+        }
+        self.ranges[from] = (left, right);
+        self.ranges.drain(from + 1..to);
+        self.report((left, right));
+        Placed::OutOfOrder
+    }
+
+    /// Put `block` first and drop what it contains.
+    fn report(&mut self, block: (u64, u64)) {
+        if self.recent_len > 0 && self.recent[0].0 == block.0 {
+            self.recent[0].1 = block.1;
+            return;
+        }
+        self.retain_recent(|old| old.0 < block.0 || old.1 > block.1);
+        let kept = self.recent_len.min(REMEMBERED - 1);
+        self.recent.copy_within(..kept, 1);
+        self.recent[0] = block;
+        self.recent_len = kept + 1;
+    }
+
+    fn retain_recent(&mut self, keep: impl Fn(&(u64, u64)) -> bool) {
+        let mut kept = 0;
+        for i in 0..self.recent_len {
+            if keep(&self.recent[i]) {
+                self.recent[kept] = self.recent[i];
+                kept += 1;
+            }
+        }
+        self.recent_len = kept;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocks(r: &mut Reassembly) -> Vec<(u64, u64)> {
+        r.take_blocks().collect()
+    }
+
+    /// RFC 2018 §7, case 2 (first of eight segments lost), then case 3 (second, fourth, sixth, eighth lost); offsets from 0.
+    #[test]
+    fn blocks_of_rfc2018() {
+        let mut r = Reassembly::default();
+        for i in 1..8 {
+            r.insert(i * 500, (i + 1) * 500);
+            assert_eq!(blocks(&mut r), [(500, (i + 1) * 500)]);
+        }
+        let mut r = Reassembly::default();
+        assert_eq!(r.insert(0, 500), Placed::InOrder);
+        r.insert(1000, 1500);
+        r.insert(2000, 2500);
+        r.insert(3000, 3500);
+        assert_eq!(blocks(&mut r), [(3000, 3500), (2000, 2500), (1000, 1500)]);
+        // The fourth segment arrives late: it joins two blocks, which move to the front.
+        r.insert(1500, 2000);
+        assert_eq!(blocks(&mut r), [(1000, 2500), (3000, 3500)]);
+        assert_eq!(r.insert(500, 1000), Placed::FilledGap);
+        r.forget_reported_below_next();
+        assert_eq!((r.next(), blocks(&mut r)), (2500, vec![(3000, 3500)]));
+    }
+
+    /// RFC 2883 §4.1: a duplicate is reported once, first.
+    #[test]
+    fn duplicates_are_reported_once() {
+        let mut r = Reassembly::default();
+        r.insert(0, 1000);
+        assert_eq!(r.insert(500, 1000), Placed::Duplicate(500));
+        assert_eq!(blocks(&mut r), [(500, 1000)]);
+        assert_eq!(blocks(&mut r), []);
+        r.insert(2000, 2500);
+        assert_eq!(r.insert(2000, 2500), Placed::Duplicate(500));
+        assert_eq!(blocks(&mut r), [(2000, 2500), (2000, 2500)]);
+    }
+}

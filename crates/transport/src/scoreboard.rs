@@ -1,0 +1,394 @@
+//! Packets sent and not cumulatively acknowledged, with what the sender knows of each.
+//!
+//! Reference: RFC 6675 §3 (scoreboard); counters named as in Linux: in_flight = packets_out − sacked_out − lost_out +
+//! retrans_out.
+//! Differences from the reference:
+//! 1. Counts are in packets, as in Linux, not bytes.
+//! 2. Packets lie in one ring in sequence order. Time order, which RACK needs, is sequence order for originals plus a
+//!    queue of retransmissions, so that every step is amortised constant.
+//!
+//! Units: stream offsets (the FIN counts one). Invariants: offsets are contiguous; the four counters equal a recount
+//! (`check`, run by the property tests after every step).
+
+use playpath_units::Time;
+use std::collections::VecDeque;
+
+/// A packet in the ring. 64 bytes or less: one cache line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SentPacket {
+    /// Stream offset of the first byte.
+    pub start: u64,
+    /// When it was sent last.
+    pub sent_at: Time,
+    /// Packets delivered when it was sent last (draft-cheng P.delivered).
+    pub delivered: u64,
+    /// When that count was reached (P.delivered_time).
+    pub delivered_at: Time,
+    /// Send time of the packet that began the sampling interval (P.first_sent_time).
+    pub first_sent_at: Time,
+    /// Packets marked lost when it was sent last, modulo 2^32 (BBR v3 P.lost).
+    pub lost: u32,
+    /// Packets in flight when it was sent last, itself included (P.tx_in_flight).
+    pub tx_in_flight: u32,
+    /// Sequence numbers used.
+    pub len: u32,
+    /// See the constants.
+    pub flags: u8,
+}
+
+/// The receiver holds it.
+pub(crate) const SACKED: u8 = 1;
+/// Judged lost.
+pub(crate) const LOST: u8 = 2;
+/// A retransmission of it is in flight.
+pub(crate) const RETRANS: u8 = 4;
+/// It was retransmitted at some time.
+pub(crate) const EVER_RETRANS: u8 = 8;
+/// Sent while limited by the application.
+pub(crate) const APP_LIMITED: u8 = 16;
+/// Carries the FIN.
+pub(crate) const FIN: u8 = 32;
+
+impl SentPacket {
+    /// Offset after the last byte.
+    pub fn end(&self) -> u64 {
+        self.start + u64::from(self.len)
+    }
+    /// All flags in `mask` are set.
+    pub fn is(&self, mask: u8) -> bool {
+        self.flags & mask == mask
+    }
+    /// Any flag in `mask` is set.
+    pub fn any(&self, mask: u8) -> bool {
+        self.flags & mask != 0
+    }
+}
+
+/// The ring, its counters and its cursors. Cursors are absolute indices: the n-th packet pushed since the start.
+#[derive(Debug, Default)]
+pub(crate) struct Scoreboard {
+    packets: VecDeque<SentPacket>,
+    /// Absolute index of the front packet.
+    first: u64,
+    sacked_out: u32,
+    lost_out: u32,
+    retrans_out: u32,
+    /// Lost and not yet retransmitted.
+    awaiting: u32,
+    /// No packet below waits for its retransmission.
+    retransmit_cursor: u64,
+    /// Every original below has been judged: delivered, lost or retransmitted.
+    judged: u64,
+    /// One past the highest SACKed packet.
+    sacked_end: u64,
+    /// Retransmissions in the order of sending; entries of packets that moved on are dropped lazily.
+    retransmissions: VecDeque<(u64, Time)>,
+    /// SACK blocks of the last ACK, as stream offsets.
+    cache: [(u64, u64); 4],
+}
+
+impl Scoreboard {
+    /// Packets sent and not cumulatively acknowledged.
+    pub fn packets_out(&self) -> u32 {
+        self.packets.len() as u32
+    }
+    /// Nothing is outstanding.
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+    /// Packets held by the receiver above the cumulative ACK.
+    pub fn sacked_out(&self) -> u32 {
+        self.sacked_out
+    }
+    /// Packets marked lost and not delivered since.
+    pub fn lost_out(&self) -> u32 {
+        self.lost_out
+    }
+    /// Retransmissions in flight.
+    pub fn retrans_out(&self) -> u32 {
+        self.retrans_out
+    }
+    /// Packets that wait for their retransmission.
+    pub fn awaiting(&self) -> u32 {
+        self.awaiting
+    }
+    /// RFC 6675 pipe in packets.
+    pub fn in_flight(&self) -> u32 {
+        self.packets_out() + self.retrans_out - self.sacked_out - self.lost_out
+    }
+    /// Absolute index of the front packet.
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+    /// Absolute index after the last packet.
+    pub fn end(&self) -> u64 {
+        self.first + self.packets.len() as u64
+    }
+    /// One past the highest SACKed packet; at least `first`.
+    pub fn sacked_end(&self) -> u64 {
+        self.sacked_end.max(self.first)
+    }
+    /// The first packet.
+    pub fn front(&self) -> Option<&SentPacket> {
+        self.packets.front()
+    }
+    /// The packet with absolute index `index`.
+    pub fn get(&self, index: u64) -> Option<&SentPacket> {
+        self.packets.get(index.checked_sub(self.first)? as usize)
+    }
+
+    /// Append a packet sent for the first time.
+    pub fn push(&mut self, packet: SentPacket) {
+        debug_assert!(self.packets.back().is_none_or(|last| last.end() == packet.start));
+        self.packets.push_back(packet);
+    }
+
+    /// Drop what lies below `una`; `deliver` sees every packet that leaves, before its marks are forgotten. Returns the
+    /// number of packets that left.
+    pub fn acknowledge(&mut self, una: u64, mut deliver: impl FnMut(&SentPacket)) -> u32 {
+        let before = self.first;
+        while let Some(packet) = self.packets.front() {
+            if packet.end() > una {
+                break;
+            }
+            deliver(packet);
+            let flags = packet.flags;
+            if flags & (SACKED | LOST | RETRANS) != 0 {
+                self.forget(flags);
+            }
+            self.packets.pop_front();
+            self.first += 1;
+        }
+        if let Some(packet) = self.packets.front_mut()
+            && packet.start < una
+        {
+            packet.len = (packet.end() - una) as u32;
+            packet.start = una;
+        }
+        (self.first - before) as u32
+    }
+
+    /// Mark the packets within `[left, right)` as held by the receiver; `deliver` sees each that was not marked before.
+    pub fn sack(&mut self, left: u64, right: u64, deliver: &mut impl FnMut(&SentPacket)) {
+        // The part that the last ACK reported too needs no second look.
+        let seen = self.cache.iter().copied().find(|&(l, r)| l >= left && r <= right && l < r);
+        match seen {
+            Some((l, r)) => {
+                self.sack_range(left, l, deliver);
+                self.sack_range(r, right, deliver);
+            }
+            None if self.cache.iter().any(|&(l, r)| l <= left && right <= r) => {}
+            None => self.sack_range(left, right, deliver),
+        }
+    }
+
+    /// Remember the blocks of this ACK for the next one.
+    pub fn remember_blocks(&mut self, blocks: [(u64, u64); 4]) {
+        self.cache = blocks;
+    }
+
+    /// Mark a packet lost. Returns `true` if that is news (or news of its retransmission).
+    pub fn mark_lost(&mut self, index: u64) -> bool {
+        let packet = &mut self.packets[(index - self.first) as usize];
+        if packet.is(SACKED) || (packet.is(LOST) && !packet.is(RETRANS)) {
+            return false;
+        }
+        if !packet.is(LOST) {
+            self.lost_out += 1;
+        }
+        if packet.is(RETRANS) {
+            self.retrans_out -= 1;
+        }
+        packet.flags = (packet.flags | LOST) & !RETRANS;
+        self.awaiting += 1;
+        self.retransmit_cursor = self.retransmit_cursor.min(index);
+        true
+    }
+
+    /// After a retransmission timeout everything not SACKed is lost. Returns how many packets that is news of.
+    pub fn mark_all_lost(&mut self) -> u32 {
+        let mut newly = 0;
+        for index in self.first..self.end() {
+            newly += u32::from(self.mark_lost(index));
+        }
+        self.judged = self.end();
+        self.retransmissions.clear();
+        newly
+    }
+
+    /// The receiver may discard what it only SACKed (RFC 2018 §8): forget all marks.
+    pub fn forget_sacks(&mut self) {
+        for packet in &mut self.packets {
+            packet.flags &= !SACKED;
+        }
+        self.sacked_out = 0;
+        self.sacked_end = self.first;
+        self.cache = Default::default();
+    }
+
+    /// The reduction was spurious: nothing is lost any more (RFC 4015 §3.2). Retransmissions in flight stay counted.
+    pub fn forget_losses(&mut self) {
+        for packet in &mut self.packets {
+            packet.flags &= !LOST;
+        }
+        self.lost_out = 0;
+        self.awaiting = 0;
+        self.judged = self.first;
+    }
+
+    /// First packet that waits for its retransmission.
+    pub fn next_awaiting(&mut self) -> Option<u64> {
+        if self.awaiting == 0 {
+            return None;
+        }
+        let mut index = self.retransmit_cursor.max(self.first);
+        while let Some(packet) = self.get(index) {
+            if packet.flags & (LOST | RETRANS | SACKED) == LOST {
+                self.retransmit_cursor = index;
+                return Some(index);
+            }
+            index += 1;
+        }
+        None
+    }
+
+    /// First packet below the highest SACKed one that was neither SACKed nor ever retransmitted (RFC 6675 NextSeg rule 3).
+    pub fn next_hole(&self) -> Option<u64> {
+        (self.judged.max(self.first)..self.sacked_end())
+            .find(|&i| !self.get(i).is_some_and(|p| p.any(SACKED | EVER_RETRANS)))
+    }
+
+    /// A packet is sent again. `stamp` fills the fields of the rate sample.
+    pub fn retransmit(&mut self, index: u64, stamp: impl FnOnce(&mut SentPacket)) -> &SentPacket {
+        let packet = &mut self.packets[(index - self.first) as usize];
+        debug_assert!(!packet.is(SACKED));
+        if packet.is(LOST) && !packet.is(RETRANS) {
+            self.awaiting -= 1;
+        }
+        if !packet.is(RETRANS) {
+            self.retrans_out += 1;
+        }
+        packet.flags = (packet.flags | RETRANS | EVER_RETRANS) & !APP_LIMITED;
+        stamp(packet);
+        self.retransmissions.push_back((index, packet.sent_at));
+        packet
+    }
+
+    /// Judge packets in the order of their sending. `verdict` says whether a packet is lost now ([`Verdict::Lost`]), not yet,
+    /// or was sent too late to say. Returns (packets newly lost, the earliest time at which the answer may change).
+    pub fn judge(&mut self, mut verdict: impl FnMut(&SentPacket) -> Verdict) -> (u32, Time) {
+        let (mut lost, mut wake) = (0, Time::MAX);
+        self.judged = self.judged.max(self.first);
+        while let Some(packet) = self.get(self.judged) {
+            if !packet.any(SACKED | LOST | EVER_RETRANS) {
+                match verdict(packet) {
+                    Verdict::Lost => lost += u32::from(self.mark_lost(self.judged)),
+                    Verdict::Open(at) => {
+                        wake = wake.min(at);
+                        break;
+                    }
+                }
+            }
+            self.judged += 1;
+        }
+        while let Some(&(index, sent_at)) = self.retransmissions.front() {
+            if let Some(packet) = self.get(index)
+                && packet.is(RETRANS)
+                && packet.sent_at == sent_at
+            {
+                match verdict(packet) {
+                    Verdict::Lost => lost += u32::from(self.mark_lost(index)),
+                    Verdict::Open(at) => {
+                        wake = wake.min(at);
+                        break;
+                    }
+                }
+            }
+            self.retransmissions.pop_front();
+        }
+        (lost, wake)
+    }
+
+    /// Mark the originals below absolute index `end` lost, unless SACKed. Returns how many are new.
+    pub fn mark_originals_lost_below(&mut self, end: u64) -> u32 {
+        let mut lost = 0;
+        self.judged = self.judged.max(self.first);
+        while self.judged < end {
+            if !self.packets[(self.judged - self.first) as usize].any(SACKED | LOST | EVER_RETRANS) {
+                lost += u32::from(self.mark_lost(self.judged));
+            }
+            self.judged += 1;
+        }
+        lost
+    }
+
+    fn sack_range(&mut self, left: u64, right: u64, deliver: &mut impl FnMut(&SentPacket)) {
+        if left >= right {
+            return;
+        }
+        let mut position = self.position(left);
+        while let Some(packet) = self.packets.get_mut(position) {
+            if packet.end() > right {
+                break;
+            }
+            if !packet.is(SACKED) {
+                deliver(packet);
+                let flags = packet.flags;
+                packet.flags = (flags | SACKED) & !(LOST | RETRANS);
+                self.forget(flags);
+                self.sacked_out += 1;
+                self.sacked_end = self.sacked_end.max(self.first + position as u64 + 1);
+            }
+            position += 1;
+        }
+    }
+
+    /// Position in the ring of the first packet that starts at or after `offset`.
+    fn position(&self, offset: u64) -> usize {
+        let Some(front) = self.packets.front() else { return 0 };
+        if offset <= front.start {
+            return 0;
+        }
+        // Packets are mostly of equal length: guess, then look.
+        let guess = ((offset - front.start) / u64::from(front.len.max(1))) as usize;
+        if self.packets.get(guess).is_some_and(|p| p.start == offset) {
+            return guess;
+        }
+        self.packets.partition_point(|p| p.start < offset)
+    }
+
+    /// Take a packet with these flags out of the counters.
+    fn forget(&mut self, flags: u8) {
+        self.sacked_out -= u32::from(flags & SACKED != 0);
+        self.lost_out -= u32::from(flags & LOST != 0);
+        self.retrans_out -= u32::from(flags & RETRANS != 0);
+        self.awaiting -= u32::from(flags & (LOST | RETRANS) == LOST);
+    }
+
+    /// Recount everything. Panics if an invariant is broken; for tests.
+    #[cfg(test)]
+    pub fn check(&self) {
+        let count = |f: fn(&SentPacket) -> bool| self.packets.iter().filter(|p| f(p)).count() as u32;
+        assert_eq!(self.sacked_out, count(|p| p.is(SACKED)), "sacked_out");
+        assert_eq!(self.lost_out, count(|p| p.is(LOST)), "lost_out");
+        assert_eq!(self.retrans_out, count(|p| p.is(RETRANS)), "retrans_out");
+        assert_eq!(self.awaiting, count(|p| p.is(LOST) && !p.is(RETRANS)), "awaiting");
+        assert_eq!(
+            count(|p| p.is(SACKED) && p.any(LOST | RETRANS)),
+            0,
+            "SACKed packets are neither lost nor in flight"
+        );
+        for (a, b) in self.packets.iter().zip(self.packets.iter().skip(1)) {
+            assert_eq!(a.end(), b.start, "offsets are contiguous");
+        }
+    }
+}
+
+/// Answer of the loss detection about one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It is lost.
+    Lost,
+    /// Not known before this time ([`Time::MAX`]: only an ACK can tell).
+    Open(Time),
+}

@@ -1,0 +1,464 @@
+//! What leaves next: control segments, retransmissions, new data, probes, ACKs.
+//!
+//! Reference: RFC 9293 §3.7.4 (Nagle), §3.8.6.2.1 (silly window), RFC 6675 §4 NextSeg, RFC 3042 (limited transmit), RFC 8985 §7.3
+//! (tail loss probe), RFC 3168 §6.1.5 (no ECT on retransmissions), RFC 2861/5681 §4.1 (restart after idle).
+//! Differences from the references:
+//! 1. Packets keep their boundaries when retransmitted.
+//! 2. Without limits of the profile, duplicate ACKs let one new packet out each (Linux), not only the first two.
+//! 3. A zero-window probe is an empty segment below SND.UNA, as in Linux; a window too small for a full segment is used when
+//!    the persist timer expires.
+//!
+//! Tested by packet scripts.
+
+use crate::config::{HeaderSize, LossDetection, Recovery};
+use crate::connection::Connection;
+use crate::handshake::{State, timestamp, timestamps};
+use crate::recovery::Phase;
+use crate::scoreboard::{FIN, SACKED, SentPacket};
+use crate::segment::{Ecn, Flags, Segment};
+use crate::timers::Timer;
+use crate::validation::Validator;
+use playpath_cc::{IdleRestart, PacketSent, RecoveryWindow, Sibling};
+use playpath_units::{Duration, Time};
+
+/// A segment that a timer wants out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Probe {
+    /// Tail loss probe: new data, else the last packet again.
+    TailLoss,
+    /// Zero-window probe.
+    Window,
+}
+
+/// How fully the window was used lately (Linux `tcp_cwnd_validate`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Usage {
+    /// The window was full in this round.
+    pub is_limited: bool,
+    /// Most packets out in this round.
+    pub max_packets_out: u32,
+    /// The round ends when this offset is acknowledged.
+    end: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Transmit {
+    /// A SYN, SYN-ACK or RST to send.
+    pub control: Option<Flags>,
+    pub control_retries: u32,
+    pub opened_at: Time,
+    pub is_closing: bool,
+    pub is_fin_sent: bool,
+    pub is_fin_acked: bool,
+    /// Our FIN left before the peer's arrived.
+    pub closed_first: bool,
+    /// Data packets sent since the last event.
+    pub burst: u32,
+    pub usage: Usage,
+    has_sent: bool,
+    last_sent_at: Option<Time>,
+    /// Nothing is in flight since.
+    pub emptied_at: Time,
+    /// Set CWR on the next new data (RFC 3168 §6.1.2).
+    pub send_cwr: bool,
+    pub probe: Option<Probe>,
+    pub is_window_blocked: bool,
+    pub persist_backoff: u32,
+    /// New data stops here (MPTCP: the mapping ends).
+    pub boundary: u64,
+    /// `delivered` when the round began.
+    round_end: u64,
+}
+
+impl Default for Transmit {
+    fn default() -> Transmit {
+        Transmit {
+            control: None,
+            control_retries: 0,
+            opened_at: Time::ZERO,
+            is_closing: false,
+            is_fin_sent: false,
+            is_fin_acked: false,
+            closed_first: false,
+            burst: 0,
+            usage: Usage::default(),
+            has_sent: false,
+            last_sent_at: None,
+            emptied_at: Time::ZERO,
+            send_cwr: false,
+            probe: None,
+            is_window_blocked: false,
+            persist_backoff: 0,
+            boundary: u64::MAX,
+            round_end: 0,
+        }
+    }
+}
+
+impl Transmit {
+    /// A packet was delivered that left when `prior_delivered` were. First of a new round trip?
+    pub fn note_round(&mut self, prior_delivered: u64, delivered: u64) -> bool {
+        let is_start = prior_delivered >= self.round_end;
+        if is_start {
+            self.round_end = delivered;
+        }
+        is_start
+    }
+}
+
+/// What the sender would send next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    Retransmit(u64),
+    New { len: u32, is_fin: bool },
+}
+
+impl Connection {
+    /// Next segment to send. Call until `None` after every event.
+    pub fn poll_transmit(&mut self, now: Time, siblings: &[Sibling]) -> Option<Segment> {
+        if let Some(flags) = self.transmit.control.take() {
+            return Some(self.control_segment(now, flags));
+        }
+        match self.state {
+            State::Established => {
+                if let Some(segment) = self.poll_data(now, siblings) {
+                    return Some(segment);
+                }
+            }
+            State::TimeWait => {}
+            _ => return None,
+        }
+        self.receiver.must_ack().then(|| self.pure_ack(now))
+    }
+
+    fn poll_data(&mut self, now: Time, siblings: &[Sibling]) -> Option<Segment> {
+        if let Some(probe) = self.transmit.probe.take()
+            && let Some(segment) = self.send_probe(now, probe, siblings)
+        {
+            return Some(segment);
+        }
+        let Some(choice) = self.choose() else {
+            self.note_pause(now, siblings);
+            return None;
+        };
+        if self.is_paced_until_later(now) {
+            return None;
+        }
+        self.recovery.force = false;
+        Some(match choice {
+            Choice::Retransmit(index) => self.send_again(now, index, siblings),
+            Choice::New { len, is_fin } => self.send_new(now, len, is_fin, siblings),
+        })
+    }
+
+    /// Retransmissions first, then new data, then the last rules of RFC 6675.
+    fn choose(&mut self) -> Option<Choice> {
+        if self.config.max_burst.is_some_and(|most| self.transmit.burst >= most) {
+            return None;
+        }
+        let is_retransmitting = self.scoreboard.awaiting() > 0 && !self.recovery.new_data_only;
+        if !is_retransmitting && self.nxt >= self.written && self.scoreboard.is_empty() && !self.is_fin_due() {
+            return None;
+        }
+        let has_room = f64::from(self.counted_in_flight()) + 1.0 <= self.send_window();
+        if is_retransmitting {
+            let index = self.scoreboard.next_awaiting().filter(|_| has_room || self.recovery.force)?;
+            return Some(Choice::Retransmit(index));
+        }
+        if !has_room {
+            return None;
+        }
+        if let Some((len, is_fin)) = self.next_new_data() {
+            return Some(Choice::New { len, is_fin });
+        }
+        self.last_resort()
+    }
+
+    /// RFC 6675 NextSeg rules 3 and 4: holes not judged lost, then one rescue retransmission.
+    fn last_resort(&mut self) -> Option<Choice> {
+        if self.recovery.phase != Phase::Recovery || self.features.detection != LossDetection::Rfc6675 {
+            return None;
+        }
+        if let Some(hole) = self.scoreboard.next_hole() {
+            return Some(Choice::Retransmit(hole));
+        }
+        if self.recovery.rescue_end.is_some_and(|end| self.una <= end) {
+            return None;
+        }
+        let last = (self.scoreboard.first()..self.scoreboard.end()).rev();
+        let unsacked = last.take(64).find(|&i| self.scoreboard.get(i).is_some_and(|p| !p.is(SACKED)))?;
+        self.recovery.rescue_end = Some(self.nxt);
+        Some(Choice::Retransmit(unsacked))
+    }
+
+    /// Packets counted against the window.
+    fn counted_in_flight(&self) -> u32 {
+        let is_transport = self.cc.recovery_window() == RecoveryWindow::Transport;
+        match self.recovery.phase {
+            // Inflation counts what duplicates took out as if it were still there.
+            Phase::Recovery | Phase::Cwr if is_transport && self.features.recovery == Recovery::NewReno => {
+                self.scoreboard.packets_out()
+            }
+            Phase::Open if !self.config.limited_transmit => self.scoreboard.packets_out(),
+            Phase::Open if self.is_newreno() => self.scoreboard.packets_out() - self.recovery.reno_sacked.min(2), // RFC 3042
+            _ => self.in_flight(),
+        }
+    }
+
+    fn is_fin_due(&self) -> bool {
+        self.transmit.is_closing && !self.transmit.is_fin_sent
+    }
+
+    /// Length of the next new segment, and whether it carries the FIN.
+    fn next_new_data(&mut self) -> Option<(u32, bool)> {
+        let unsent = self.written.min(self.transmit.boundary).saturating_sub(self.nxt);
+        if unsent == 0 {
+            return self.is_fin_due().then_some((0, true));
+        }
+        let mss = u64::from(self.features.mss);
+        let window = self.peer_edge.saturating_sub(self.nxt);
+        let len = unsent.min(mss).min(window);
+        if len < mss {
+            if len < unsent && (len == 0 || len < u64::from(self.peer_window_max) / 2) {
+                self.transmit.is_window_blocked = true; // silly window avoidance
+                return None;
+            }
+            if self.config.nagle && !self.scoreboard.is_empty() && !self.transmit.is_closing {
+                return None;
+            }
+        }
+        Some((len as u32, self.is_fin_due() && self.nxt + len == self.written))
+    }
+
+    /// Pacing holds the next packet back; sets the timer.
+    fn is_paced_until_later(&mut self, now: Time) -> bool {
+        if self.pacer.next() <= now {
+            return false;
+        }
+        self.timers.set(Timer::Pace, self.pacer.next());
+        true
+    }
+
+    fn send_new(&mut self, now: Time, len: u32, is_fin: bool, siblings: &[Sibling]) -> Segment {
+        let was_empty = self.scoreboard.is_empty();
+        if was_empty {
+            self.restart_after_idle(now, siblings);
+        }
+        let prior_in_flight = self.in_flight();
+        let mut packet = SentPacket {
+            start: self.nxt,
+            sent_at: now,
+            delivered: 0,
+            delivered_at: now,
+            first_sent_at: now,
+            lost: 0,
+            tx_in_flight: 0,
+            len: len + u32::from(is_fin),
+            flags: if is_fin { FIN } else { 0 },
+        };
+        self.rate.stamp(now, &mut packet, prior_in_flight == 0, prior_in_flight + 1);
+        self.scoreboard.push(packet);
+        if is_fin {
+            self.transmit.is_fin_sent = true;
+            self.transmit.closed_first = !self.receiver.is_finished();
+        }
+        let mut segment = self.data_segment(now, packet.start, len, is_fin);
+        if self.features.ecn && len > 0 {
+            segment.ecn = Ecn::Ect0;
+            if std::mem::take(&mut self.transmit.send_cwr) {
+                segment.flags = segment.flags.with(Flags::CWR);
+            }
+        }
+        self.nxt = packet.end();
+        if was_empty {
+            self.timers.rto_base = now; // RFC 6298 §5.1
+        }
+        self.timers.probe_base = now;
+        self.note_sent(now, len, false, prior_in_flight, siblings);
+        segment
+    }
+
+    fn send_again(&mut self, now: Time, index: u64, siblings: &[Sibling]) -> Segment {
+        let prior_in_flight = self.in_flight();
+        let is_first = self.scoreboard.first() == index;
+        let rate = &mut self.rate;
+        let packet = *self
+            .scoreboard
+            .retransmit(index, |packet| rate.stamp(now, packet, prior_in_flight == 0, prior_in_flight + 1));
+        let is_fin = packet.is(FIN);
+        let len = packet.len - u32::from(is_fin);
+        self.undo.on_retransmit(timestamp(now));
+        self.recovery.retransmitted += 1;
+        self.recovery.checks_left = 2; // Brakmo: the next two new ACKs check the head again
+        self.stats.retransmitted_packets += 1;
+        self.stats.retransmitted_bytes += u64::from(len);
+        if is_first && self.recovery.phase == Phase::Recovery && self.recovery.retransmitted == 1 {
+            self.timers.rto_base = now; // the fast retransmit restarts the timer
+        }
+        let segment = self.data_segment(now, packet.start, len, is_fin);
+        self.note_sent(now, len, true, prior_in_flight, siblings);
+        segment
+    }
+
+    /// Books that every data packet changes.
+    fn note_sent(&mut self, now: Time, len: u32, is_retransmission: bool, prior_in_flight: u32, siblings: &[Sibling]) {
+        let sent_before = self.stats.data_segments_sent;
+        self.stats.data_segments_sent += u64::from(len > 0);
+        self.stats.data_bytes_sent += u64::from(len);
+        self.transmit.burst += 1;
+        self.transmit.has_sent = true;
+        self.transmit.last_sent_at = Some(now);
+        if matches!(self.recovery.phase, Phase::Recovery | Phase::Cwr) {
+            self.recovery.prr.on_packet_sent();
+        }
+        if let Some(rate) = self.pacing_rate() {
+            self.pacer.on_packet_sent(now, len, rate, sent_before);
+        }
+        let view = self.view(now, siblings);
+        self.cc.on_packet_sent(&view, &PacketSent { payload_bytes: len, is_retransmission, prior_in_flight });
+        self.rearm();
+    }
+
+    /// The first packet after a pause (RFC 5681 §4.1, RFC 2861 §3).
+    fn restart_after_idle(&mut self, now: Time, siblings: &[Sibling]) {
+        let Some(last) = self.transmit.last_sent_at else { return };
+        let idle = now.saturating_since(self.transmit.emptied_at.max(last));
+        if idle > Duration::ZERO {
+            let view = self.view(now, siblings);
+            self.cc.on_idle_restart(&view, &IdleRestart { idle });
+        }
+        if self.is_validation_on() {
+            let (windows, rto, iw) = (self.windows(), self.rtt.rto(&self.config.rto), self.config.initial_window());
+            if let Validator::Rfc2861(validator) = &mut self.validator
+                && let Some(change) = validator.after_idle(now, now.saturating_since(last), rto, iw, windows)
+            {
+                self.change_windows(now, change, siblings);
+            }
+        }
+    }
+
+    /// Nothing more leaves now: note whether the window or the application is the reason.
+    fn note_pause(&mut self, now: Time, siblings: &[Sibling]) {
+        let (in_flight, packets_out) = (self.in_flight(), self.scoreboard.packets_out());
+        let is_full = f64::from(in_flight) + 1.0 > self.send_window();
+        if !is_full && self.nxt >= self.written && self.scoreboard.awaiting() == 0 {
+            self.rate.mark_app_limited(in_flight);
+        }
+        if self.transmit.is_window_blocked && self.scoreboard.is_empty() {
+            self.rearm();
+        }
+        if !std::mem::take(&mut self.transmit.has_sent) {
+            return;
+        }
+        let usage = &mut self.transmit.usage;
+        if self.una >= usage.end || is_full || (!usage.is_limited && packets_out > usage.max_packets_out) {
+            *usage = Usage { is_limited: is_full, max_packets_out: packets_out, end: self.nxt };
+        }
+        self.validate_after_sending(now, packets_out, siblings);
+    }
+
+    fn validate_after_sending(&mut self, now: Time, packets_out: u32, siblings: &[Sibling]) {
+        let usage = self.transmit.usage;
+        if let Validator::Rfc2861(validator) = &mut self.validator {
+            let (cwnd, ssthresh) = (self.cc.cwnd(), self.cc.ssthresh());
+            let is_limited = usage.is_limited || (cwnd < ssthresh && cwnd < 2.0 * f64::from(usage.max_packets_out));
+            validator.on_send_pause(now, is_limited, packets_out);
+            if is_limited
+                || self.recovery.phase != Phase::Open
+                || self.cc.recovery_window() != RecoveryWindow::Transport
+            {
+                return;
+            }
+            let windows = playpath_cc::WindowChange { cwnd, ssthresh };
+            let rto = self.rtt.rto(&self.config.rto);
+            if let Some(change) = validator.limited(now, rto, self.config.initial_window(), windows) {
+                self.change_windows(now, change, siblings);
+            }
+        }
+    }
+
+    fn send_probe(&mut self, now: Time, probe: Probe, siblings: &[Sibling]) -> Option<Segment> {
+        match probe {
+            Probe::Window => {
+                self.stats.window_probes += 1;
+                let unsent = self.unsent_bytes().min(self.peer_edge.saturating_sub(self.nxt));
+                if unsent > 0 {
+                    return Some(self.send_new(now, unsent.min(u64::from(self.features.mss)) as u32, false, siblings));
+                }
+                self.rearm();
+                Some(self.empty_segment(now, self.una.wrapping_sub(1)))
+            }
+            Probe::TailLoss => {
+                if self.scoreboard.is_empty() {
+                    return None;
+                }
+                self.stats.tlp_probes += 1;
+                let new_data = self.next_new_data();
+                self.recovery.probe_is_retransmission = new_data.is_none();
+                let segment = match new_data {
+                    Some((len, is_fin)) => self.send_new(now, len, is_fin, siblings),
+                    None => self.send_again(now, self.scoreboard.end() - 1, siblings),
+                };
+                self.recovery.probe_end = Some(self.nxt);
+                self.rearm();
+                Some(segment)
+            }
+        }
+    }
+
+    fn data_segment(&mut self, now: Time, start: u64, len: u32, is_fin: bool) -> Segment {
+        let mut segment = self.empty_segment(now, start);
+        segment.payload_len = len;
+        if is_fin {
+            segment.flags = segment.flags.with(Flags::FIN);
+        }
+        self.stats.wire_bytes_sent += u64::from(len);
+        segment
+    }
+
+    fn pure_ack(&mut self, now: Time) -> Segment {
+        self.empty_segment(now, self.nxt)
+    }
+
+    /// A segment at stream offset `offset` with the acknowledgement and options of this moment.
+    fn empty_segment(&mut self, now: Time, offset: u64) -> Segment {
+        let mut segment = Segment {
+            seq: self.config.isn.wrapping_add(1).wrapping_add(offset as u32),
+            flags: Flags::ACK,
+            timestamps: self.features.timestamps.then(|| timestamps(now)),
+            ..Segment::default()
+        };
+        self.receiver.stamp(&mut segment, self.features.sack);
+        self.finish_segment(&mut segment);
+        segment
+    }
+
+    fn control_segment(&mut self, now: Time, flags: Flags) -> Segment {
+        let is_syn = flags.contains(Flags::SYN);
+        let mut segment = Segment {
+            seq: if is_syn { self.config.isn } else { self.config.isn.wrapping_add(1).wrapping_add(self.nxt as u32) },
+            flags,
+            timestamps: self.features.timestamps.then(|| timestamps(now)),
+            window: self.config.receive_buffer.min(u64::from(u32::MAX)) as u32,
+            ..Segment::default()
+        };
+        if is_syn {
+            segment.syn_options = self.syn_options();
+            self.arm_handshake(now);
+        }
+        if flags.contains(Flags::ACK) {
+            self.receiver.stamp(&mut segment, false);
+            segment.flags = flags;
+        }
+        self.finish_segment(&mut segment);
+        segment
+    }
+
+    fn finish_segment(&mut self, segment: &mut Segment) {
+        if let HeaderSize::Fixed(bytes) = self.config.header {
+            segment.fixed_header_bytes = bytes;
+        }
+        self.stats.segments_sent += 1;
+        self.stats.wire_bytes_sent += u64::from(segment.header_bytes());
+    }
+}

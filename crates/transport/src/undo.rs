@@ -1,0 +1,62 @@
+//! Was the last reduction spurious?
+//!
+//! Reference: RFC 3708 (DSACK for every retransmission of the episode), RFC 3522 (Eifel: the echoed timestamp is older than
+//! the first retransmission), RFC 4015 (response: restore the windows). The F-RTO test (RFC 5682) is in `recovery.rs`.
+//! Differences from the references:
+//! 1. As in Linux the DSACK count is kept until the next episode, so that a late DSACK still undoes it.
+//!
+//! Tested by `undo_*.pkt`.
+
+#[derive(Debug, Default)]
+pub(crate) struct UndoState {
+    /// SND.UNA when the episode began; `None`: nothing to undo.
+    marker: Option<u64>,
+    /// Retransmissions of the episode that no DSACK has named.
+    unconfirmed: u32,
+    /// Retransmissions of the episode.
+    retransmitted: u32,
+    /// TSval of the first one.
+    first_timestamp: u32,
+}
+
+impl UndoState {
+    /// An episode begins.
+    pub fn start(&mut self, una: u64) {
+        *self = UndoState { marker: Some(una), ..UndoState::default() };
+    }
+
+    /// The episode was undone, or cannot be any more.
+    pub fn clear(&mut self) {
+        self.marker = None;
+    }
+
+    pub fn is_armed(&self) -> bool {
+        self.marker.is_some()
+    }
+
+    /// A packet of the episode was retransmitted.
+    pub fn on_retransmit(&mut self, timestamp: u32) {
+        if self.retransmitted == 0 {
+            self.first_timestamp = timestamp;
+        }
+        self.retransmitted += 1;
+        self.unconfirmed += 1;
+    }
+
+    /// A DSACK reports data from `left` up as received twice.
+    pub fn on_dsack(&mut self, right: u64) {
+        if self.marker.is_some_and(|marker| right > marker) {
+            self.unconfirmed = self.unconfirmed.saturating_sub(1);
+        }
+    }
+
+    /// Every retransmission was reported as a duplicate.
+    pub fn all_confirmed(&self) -> bool {
+        self.marker.is_some() && self.retransmitted > 0 && self.unconfirmed == 0
+    }
+
+    /// An ACK of new data echoes a timestamp from before the first retransmission.
+    pub fn is_eifel(&self, echo: u32) -> bool {
+        self.marker.is_some() && self.retransmitted > 0 && (echo.wrapping_sub(self.first_timestamp) as i32) < 0
+    }
+}

@@ -1,0 +1,211 @@
+//! newCWV: the window of a rate-limited sender is kept, but trusted only as far as it was used.
+//!
+//! Reference: RFC 7661. pipeACK is the largest volume acknowledged per RTT over the last max(3·RTT, 1 s); the phase is
+//! validated while pipeACK ≥ cwnd/2 or pipeACK is undefined (at the start and after a recovery), else non-validated.
+//!
+//! Differences from the reference:
+//! 1. The window after a loss is at least 1 packet, and R counts retransmitted packets (all ours are full segments).
+//!
+//! Differences from the kernel modules that implement drafts of it, on purpose:
+//! 2. The window of packets is compared as packets, with no division before the maximum.
+//! 3. Samples that have expired while the sender was silent leave pipeACK at zero (non-validated), not undefined.
+//!
+//! Units: packets and ns. Tested here with the worked numbers of the RFC's rules.
+
+use playpath_cc::WindowChange;
+use playpath_units::{Duration, Time};
+
+/// Non-validated for so long: the window is reduced (RFC 7661 §4.4.3).
+const NON_VALIDATED_PERIOD: Duration = Duration::from_secs(300);
+/// Buckets of the sampling period (§4.2 leaves the number open; its example has five).
+const BUCKETS: usize = 5;
+
+#[derive(Debug, Default)]
+pub(crate) struct NewCwv {
+    /// Largest sample of each fifth of the period: (when the fifth began, packets); a ring.
+    buckets: [(Time, u32); BUCKETS],
+    /// Newest bucket.
+    newest: usize,
+    /// A sample was taken since the start or the last recovery; without one pipeACK is undefined.
+    is_defined: bool,
+    /// The current RTT's sample ends when this offset is acknowledged.
+    mark: u64,
+    /// Packets acknowledged in the current sample.
+    acked: u32,
+    /// No recovery is under way.
+    is_sampling: bool,
+    /// When the window was last validated.
+    validated_at: Time,
+    /// Set from a loss in the non-validated phase to the end of its recovery: max(pipeACK, LossFlightSize).
+    loss_base: Option<f64>,
+}
+
+impl NewCwv {
+    /// Sampling period (§4.2): max(3·RTT, 1 s).
+    fn period(srtt: Duration) -> Duration {
+        (srtt * 3).max(Duration::from_secs(1))
+    }
+
+    /// pipeACK in packets; `None`: undefined.
+    pub fn pipe_ack(&self, now: Time, srtt: Duration) -> Option<u32> {
+        let period = NewCwv::period(srtt);
+        let recent = self.buckets.iter().filter(|bucket| now.saturating_since(bucket.0) < period);
+        self.is_defined.then(|| recent.map(|bucket| bucket.1).max().unwrap_or(0))
+    }
+
+    /// Validated phase (§4.3)?
+    pub fn is_validated(&self, now: Time, srtt: Duration, cwnd: f64) -> bool {
+        self.pipe_ack(now, srtt).is_none_or(|pipe_ack| 2.0 * f64::from(pipe_ack) >= cwnd)
+    }
+
+    /// An ACK advanced SND.UNA by `acked` packets to offset `una`.
+    pub fn on_ack(&mut self, now: Time, srtt: Duration, acked: u32, una: u64, nxt: u64) {
+        if !self.is_sampling {
+            self.is_sampling = true;
+            (self.mark, self.acked) = (nxt, 0);
+            return;
+        }
+        self.acked += acked;
+        if una >= self.mark {
+            self.store(now, NewCwv::period(srtt) / BUCKETS as u64);
+            (self.mark, self.acked) = (nxt, 0);
+        }
+    }
+
+    /// Keep the time of the last validation. Returns the new windows when the non-validated period is over (§4.4.3).
+    pub fn check(
+        &mut self,
+        now: Time,
+        srtt: Duration,
+        initial_window: f64,
+        windows: WindowChange,
+    ) -> Option<WindowChange> {
+        if self.is_validated(now, srtt, windows.cwnd) {
+            self.validated_at = now;
+            return None;
+        }
+        if now < self.deadline() {
+            return None;
+        }
+        self.validated_at = now; // the period may start again
+        Some(WindowChange {
+            cwnd: (windows.cwnd / 2.0).max(initial_window.min(windows.cwnd)),
+            ssthresh: windows.ssthresh.max(windows.cwnd * 0.75),
+        })
+    }
+
+    /// End of the non-validated period.
+    pub fn deadline(&self) -> Time {
+        self.validated_at + NON_VALIDATED_PERIOD
+    }
+
+    /// A loss episode begins with `flight_size` packets out and the window `cwnd` from before. Returns the window for the
+    /// recovery if the phase was non-validated (§4.4.1).
+    pub fn on_congestion(&mut self, now: Time, srtt: Duration, flight_size: u32, cwnd: f64) -> Option<WindowChange> {
+        let pipe_ack = self.pipe_ack(now, srtt);
+        let was_validated = self.is_validated(now, srtt, cwnd);
+        self.reset_samples();
+        self.loss_base = None;
+        if was_validated {
+            return None;
+        }
+        let base = f64::from(flight_size.max(pipe_ack.unwrap_or(0)));
+        self.loss_base = Some(base);
+        let window = (base / 2.0).max(1.0);
+        Some(WindowChange { cwnd: window, ssthresh: window })
+    }
+
+    /// The recovery ended after `retransmitted` packets. Returns the window that replaces the ordinary one (§4.4.1).
+    pub fn on_recovery_exit(&mut self, now: Time, retransmitted: u32) -> Option<WindowChange> {
+        self.reset_samples();
+        self.validated_at = now;
+        let base = self.loss_base.take()?;
+        let window = ((base - f64::from(retransmitted)) / 2.0).max(1.0);
+        Some(WindowChange { cwnd: window, ssthresh: window })
+    }
+
+    /// The retransmission timer expired: the ordinary response; pipeACK is undefined.
+    pub fn on_rto(&mut self) {
+        self.reset_samples();
+        self.loss_base = None;
+    }
+
+    fn store(&mut self, now: Time, bucket_length: Duration) {
+        if !self.is_defined || now.saturating_since(self.buckets[self.newest].0) >= bucket_length {
+            self.newest = (self.newest + 1) % BUCKETS;
+            self.buckets[self.newest] = (now, 0);
+        }
+        let packets = &mut self.buckets[self.newest].1;
+        *packets = self.acked.max(*packets);
+        self.is_defined = true;
+    }
+
+    /// pipeACK is undefined until the first sample after recovery (§4.2).
+    fn reset_samples(&mut self) {
+        self.buckets = Default::default();
+        self.is_defined = false;
+        self.is_sampling = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Duration = Duration::from_millis(100);
+
+    /// A validator whose pipeACK is `packets` at `now`.
+    fn with_pipe_ack(packets: u32, now: Time) -> NewCwv {
+        let mut v = NewCwv::default();
+        v.on_ack(now, RTT, 1, 0, 10);
+        v.on_ack(now, RTT, packets, 10, 20);
+        assert_eq!(v.pipe_ack(now, RTT), Some(packets));
+        v
+    }
+
+    #[test]
+    fn sampling_period() {
+        assert_eq!(NewCwv::period(RTT), Duration::from_secs(1)); // 3*100 ms < 1 s
+        assert_eq!(NewCwv::period(RTT * 5), Duration::from_millis(1500)); // 3*500 ms
+    }
+
+    /// cwnd 60: valid iff pipeACK ≥ 30; undefined is valid.
+    #[test]
+    fn phases() {
+        let now = Time::from_secs(10);
+        assert!(NewCwv::default().is_validated(now, RTT, 60.0));
+        assert!(with_pipe_ack(30, now).is_validated(now, RTT, 60.0));
+        assert!(!with_pipe_ack(29, now).is_validated(now, RTT, 60.0));
+        // A silent sender's sample expires to zero, not to "undefined".
+        let later = Time::from_secs(20);
+        let v = with_pipe_ack(60, now);
+        assert_eq!(v.pipe_ack(later, RTT), Some(0));
+        assert!(!v.is_validated(later, RTT, 60.0));
+    }
+
+    /// cwnd 60, pipeACK 20, flight 24, R 2: max(20,24)/2 = 12 in recovery, (24 − 2)/2 = 11 after it.
+    #[test]
+    fn loss_in_the_non_validated_phase() {
+        let now = Time::from_secs(10);
+        let mut v = with_pipe_ack(20, now);
+        assert_eq!(v.on_congestion(now, RTT, 24, 60.0).unwrap().cwnd, 12.0);
+        let exit = v.on_recovery_exit(now, 2).unwrap();
+        assert_eq!((exit.cwnd, exit.ssthresh), (11.0, 11.0));
+        assert_eq!(v.pipe_ack(now, RTT), None);
+        // In the validated phase the ordinary response stands.
+        assert!(with_pipe_ack(40, now).on_congestion(now, RTT, 50, 60.0).is_none());
+    }
+
+    /// cwnd 60, ssthresh 30, IW 10, five minutes non-validated: ssthresh 45, cwnd 30.
+    #[test]
+    fn end_of_the_non_validated_period() {
+        let start = Time::from_secs(10);
+        let mut v = with_pipe_ack(20, start);
+        v.validated_at = start;
+        let windows = WindowChange { cwnd: 60.0, ssthresh: 30.0 };
+        assert!(v.check(start + Duration::from_secs(299), RTT, 10.0, windows).is_none());
+        let change = v.check(start + Duration::from_secs(300), RTT, 10.0, windows).unwrap();
+        assert_eq!((change.cwnd, change.ssthresh), (30.0, 45.0));
+        assert!(v.check(start + Duration::from_secs(301), RTT, 10.0, windows).is_none());
+    }
+}

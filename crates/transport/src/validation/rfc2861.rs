@@ -1,0 +1,112 @@
+//! Window validation as Linux does it under `tcp_slow_start_after_idle` (on by default), after RFC 2861.
+//!
+//! Idle for longer than an RTO: ssthresh keeps 3/4 of the window, the window halves for each further RTO, not below
+//! min(IW, cwnd). Limited by the application for an RTO: the window goes halfway to what was used, at least IW.
+//!
+//! Differences from RFC 2861:
+//! 1. The first RTO of idle does not halve yet; the floor is min(IW, cwnd), and what is "used" counts at least IW (Linux).
+//!
+//! Tested here with the worked numbers and by `idle_restart.pkt`.
+
+use playpath_cc::WindowChange;
+use playpath_units::{Duration, Time};
+
+#[derive(Debug, Default)]
+pub(crate) struct Rfc2861 {
+    /// Most packets out since the window was full last (Linux snd_cwnd_used).
+    used: u32,
+    /// When the window was full last, or judged last (Linux snd_cwnd_stamp).
+    stamp: Time,
+}
+
+impl Rfc2861 {
+    /// Sending stopped for now. `is_limited`: because of the window.
+    pub fn on_send_pause(&mut self, now: Time, is_limited: bool, packets_out: u32) {
+        if is_limited {
+            self.used = 0;
+            self.stamp = now;
+        } else {
+            self.used = self.used.max(packets_out);
+        }
+    }
+
+    /// Limited by the application for an RTO: the new windows. Only in the open state.
+    pub fn limited(
+        &mut self,
+        now: Time,
+        rto: Duration,
+        initial_window: f64,
+        windows: WindowChange,
+    ) -> Option<WindowChange> {
+        if now.saturating_since(self.stamp) < rto {
+            return None;
+        }
+        let used = f64::from(self.used).max(initial_window);
+        self.used = 0;
+        self.stamp = now;
+        (used < windows.cwnd)
+            .then(|| WindowChange { cwnd: libm::floor((windows.cwnd + used) / 2.0), ssthresh: remembered(windows) })
+    }
+
+    /// First packet after `idle` without anything in flight: the new windows.
+    pub fn after_idle(
+        &mut self,
+        now: Time,
+        idle: Duration,
+        rto: Duration,
+        initial_window: f64,
+        windows: WindowChange,
+    ) -> Option<WindowChange> {
+        if idle <= rto {
+            return None;
+        }
+        self.used = 0;
+        self.stamp = now;
+        let floor = initial_window.min(windows.cwnd);
+        let (mut cwnd, mut left) = (windows.cwnd, idle);
+        while left > rto && cwnd > floor {
+            left = left.saturating_sub(rto);
+            cwnd = libm::floor(cwnd / 2.0);
+        }
+        Some(WindowChange { cwnd: cwnd.max(floor), ssthresh: remembered(windows) })
+    }
+}
+
+/// ssthresh = max(ssthresh, 3/4 cwnd); an infinite one stays.
+fn remembered(windows: WindowChange) -> f64 {
+    windows.ssthresh.max(windows.cwnd * 0.75)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTO: Duration = Duration::from_millis(300);
+
+    /// cwnd 80, IW 10, idle 3.5 RTO: 80 → 40 → 20 → 10; ssthresh ≥ 3/4·80 = 60.
+    #[test]
+    fn idle_halves_per_rto() {
+        let windows = WindowChange { cwnd: 80.0, ssthresh: 20.0 };
+        let after = |idle_ms| {
+            Rfc2861::default().after_idle(Time::from_secs(9), Duration::from_millis(idle_ms), RTO, 10.0, windows)
+        };
+        let change = after(1050).unwrap();
+        assert_eq!((change.cwnd, change.ssthresh), (10.0, 60.0));
+        assert_eq!(after(650).unwrap().cwnd, 20.0); // 2.17 RTO: two halvings
+        assert_eq!(after(60_000).unwrap().cwnd, 10.0);
+        assert!(after(300).is_none());
+    }
+
+    /// cwnd 80, 20 used for an RTO: (80 + 20)/2 = 50. With 4 used and IW 10: (80 + 10)/2 = 45.
+    #[test]
+    fn application_limited_goes_halfway() {
+        for (used, expected) in [(20, 50.0), (4, 45.0)] {
+            let mut v = Rfc2861::default();
+            v.on_send_pause(Time::from_secs(1), true, 80);
+            v.on_send_pause(Time::from_millis(1100), false, used);
+            let windows = WindowChange { cwnd: 80.0, ssthresh: 20.0 };
+            assert!(v.limited(Time::from_millis(1299), RTO, 10.0, windows).is_none());
+            assert_eq!(v.limited(Time::from_millis(1300), RTO, 10.0, windows).unwrap().cwnd, expected);
+        }
+    }
+}
