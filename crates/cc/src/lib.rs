@@ -21,9 +21,12 @@ mod newreno;
 mod olia;
 mod params;
 mod registry;
+mod round;
 mod slow_start;
 #[cfg(test)]
 mod testbed;
+#[cfg(test)]
+mod testing;
 mod vegas;
 mod vegas_linux;
 mod westwood;

@@ -21,6 +21,7 @@
 use playpath_units::{Duration, Time};
 
 use crate::registry::{Behaviour, Entry};
+use crate::round::scale;
 use crate::windows::Windows;
 use crate::{
     Ack, CongestionControl, CongestionEvent, CongestionSignal, DupAck, ParamSpec, Params, RecoveryExit, Rto, Undo,
@@ -145,7 +146,7 @@ impl Vegas {
             self.base_rtt = rtt;
         }
         let flight = f64::from(view.flight_size) + f64::from(event.acked);
-        let diff = libm::floor(flight - sent * self.base_rtt.ratio(rtt) + 0.5);
+        let diff = libm::floor(flight - scale(sent, self.base_rtt, rtt) + 0.5);
         if self.windows.in_slow_start() { self.judge_slow_start(diff) } else { self.judge_avoidance(diff) }
     }
 
@@ -263,5 +264,222 @@ impl CongestionControl for Vegas {
     fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
         self.windows.set(change);
         self.increment = 0.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Script, assert_close};
+
+    /// Vegas with alpha = beta = 8, as in the streaming study, at `cwnd` packets in congestion avoidance, in a round that began
+    /// with packet 1000 and a base RTT of 100 ms.
+    fn streaming(cwnd: f64) -> Vegas {
+        let mut params = Params::defaults(ENTRY.params);
+        params.set_number("alpha", 8.0).expect("in range");
+        params.set_number("beta", 8.0).expect("in range");
+        let mut vegas = Vegas::new(&params, cwnd);
+        vegas.windows.ssthresh = MIN_WINDOW;
+        vegas.base_rtt = Duration::from_millis(100);
+        vegas.round.sent_at_start = 1000;
+        vegas
+    }
+
+    /// The first ACK of a new round, after a round in which `sent` packets left and the mean RTT was `rtt_millis`.
+    fn end_round(vegas: &mut Vegas, flight: u32, sent: u64, rtt_millis: u64) {
+        let mut view = Script::new("vegas", 2.0).view;
+        view.now = Time::from_secs(10);
+        view.sent = vegas.round.sent_at_start + sent;
+        view.flight_size = flight - 1;
+        vegas.round.rtt_sum = Duration::from_millis(rtt_millis) * sent;
+        vegas.round.rtt_count = sent;
+        let ack = Ack {
+            acked: 1,
+            delivered: 1,
+            acked_bytes: 1460,
+            newly_lost: 0,
+            rtt: None,
+            rate: None,
+            prior_in_flight: flight,
+            may_grow: true,
+            round_start: true,
+            ecn_echo: false,
+        };
+        vegas.on_ack(&view, &ack);
+    }
+
+    #[test]
+    fn diff_of_eight_holds_seven_grows_nine_shrinks() {
+        // Diff = flight - sent base/rtt. 20 packets at 125 ms: 20 - 16 = 4, below alpha: 1/20 per ACK.
+        // 40 packets at 125 ms: 40 - 32 = 8, held. 35: 7, grows. 45: 9, shrinks by 1.
+        for (window, increment, after) in
+            [(20, 0.05, 20.05), (40, 0.0, 40.0), (35, 1.0 / 35.0, 35.0 + 1.0 / 35.0), (45, 0.0, 44.0)]
+        {
+            let mut vegas = streaming(f64::from(window));
+            end_round(&mut vegas, window, u64::from(window), 125);
+            assert_close(vegas.increment + 1.0, increment + 1.0);
+            assert_close(vegas.windows.cwnd, after);
+        }
+    }
+
+    #[test]
+    fn diff_is_rounded_to_the_nearest_packet() {
+        // 42 packets at 125 ms: 42 - 33.6 = 8.4, which is 8: held. 43: 8.6, which is 9: shrinks.
+        let (mut held, mut shrunk) = (streaming(42.0), streaming(43.0));
+        end_round(&mut held, 42, 42, 125);
+        end_round(&mut shrunk, 43, 43, 125);
+        assert_eq!((held.windows.cwnd, shrunk.windows.cwnd), (42.0, 42.0));
+    }
+
+    #[test]
+    fn expected_rate_is_that_of_the_flight() {
+        // 20 in flight, but only 12 left in the round at the base RTT: 20 - 12 = 8, held; the window is not looked at.
+        let mut vegas = streaming(100.0);
+        end_round(&mut vegas, 20, 12, 100);
+        assert_eq!((vegas.windows.cwnd, vegas.increment), (100.0, 0.0));
+    }
+
+    #[test]
+    fn a_round_of_one_packet_renews_the_base_rtt() {
+        let mut vegas = streaming(20.0);
+        end_round(&mut vegas, 1, 1, 150);
+        assert_eq!(vegas.base_rtt, Duration::from_millis(150));
+    }
+
+    #[test]
+    fn slow_start_grows_in_every_other_round() {
+        let mut script = Script::new("vegas", 2.0);
+        let windows: Vec<f64> = (0..8)
+            .map(|_| {
+                script.round();
+                script.cwnd()
+            })
+            .collect();
+        assert_eq!(windows, [2.0, 4.0, 4.0, 8.0, 8.0, 16.0, 16.0, 32.0]);
+    }
+
+    #[test]
+    fn slow_start_ends_with_an_eighth_less() {
+        let mut vegas = streaming(32.0);
+        vegas.windows.ssthresh = f64::INFINITY;
+        // Diff = 32 - 32 * 100/110 = 2.9, above gamma; but this round holds, and the next one judges.
+        end_round(&mut vegas, 32, 32, 110);
+        assert_eq!(vegas.windows.cwnd, 32.0);
+        end_round(&mut vegas, 32, 32, 110);
+        assert_eq!((vegas.windows.cwnd, vegas.windows.ssthresh), (28.0, 2.0));
+        // Diff of gamma itself: 32 - 32 * 100/103 = 0.93, which is 1. Slow start goes on.
+        let mut vegas = streaming(32.0);
+        vegas.windows.ssthresh = f64::INFINITY;
+        end_round(&mut vegas, 32, 32, 103);
+        end_round(&mut vegas, 32, 32, 103);
+        assert_eq!((vegas.windows.cwnd, vegas.windows.ssthresh), (33.0, f64::INFINITY));
+    }
+
+    #[test]
+    fn cuts_of_a_quarter_and_of_a_half() {
+        // 20 - 20/4 = 15; 20/2 = 10 if it had been retransmitted; at most 3 become 2. Whole packets: 21 - 5 = 16.
+        assert_eq!(streaming(20.0).cut(false), 15.0);
+        assert_eq!(streaming(20.0).cut(true), 10.0);
+        assert_eq!(streaming(3.9).cut(false), 2.0);
+        assert_eq!(streaming(21.7).cut(false), 16.0);
+    }
+
+    #[test]
+    fn one_cut_per_window_of_losses() {
+        let mut script = Script::new("vegas", 20.0);
+        script.avoid_congestion_at(20.0);
+        let lost = |script: &mut Script, sent_millis_ago: u64| {
+            let lost_sent_at = script.view.now - Duration::from_millis(sent_millis_ago);
+            let signal = CongestionSignal::Loss;
+            let event =
+                CongestionEvent { signal, flight_size: 20, newly_lost: 1, lost_sent_at, lost_was_retransmitted: false };
+            script.congest(event);
+            script.exit_recovery();
+        };
+        lost(&mut script, 100);
+        assert_eq!(script.cwnd(), 15.0);
+        script.view.now += Duration::from_millis(50);
+        lost(&mut script, 60); // sent before the cut
+        assert_eq!(script.cwnd(), 15.0);
+        lost(&mut script, 40); // sent after it
+        assert_eq!(script.cwnd(), 12.0); // 15 - 3
+        assert_eq!(script.cc.ssthresh(), 2.0, "congestion avoidance goes on after the recovery");
+    }
+
+    #[test]
+    fn fine_timeout() {
+        let mut timeout = FineTimeout::NEW;
+        // First sample 100 ms: srtt 100, dev 25, then the same sample filters in: error 0, dev 25 * 3/4 = 18.75.
+        // (100 + 37.5) 17/16 = 146.09 ms.
+        timeout.take(0.1);
+        assert_close(timeout.timeout, 0.14609375);
+        // 180 ms: error 80, srtt 110, dev 18.75 + (80 - 18.75)/4 = 34.0625: (110 + 68.125) 17/16 = 189.258 ms.
+        timeout.take(0.18);
+        assert_close(timeout.timeout, 0.1892578125);
+        timeout.back_off(false); // an eighth more
+        assert_close(timeout.timeout, 0.1892578125 * 1.125);
+        timeout.back_off(true);
+        assert_close(timeout.timeout, 0.1892578125 * 2.25);
+        assert!(!timeout.has_expired(Duration::from_millis(425)) && timeout.has_expired(Duration::from_millis(426)));
+    }
+
+    #[test]
+    fn early_retransmission_on_the_first_duplicate_ack() {
+        let mut script = Script::new("vegas", 20.0);
+        script.round(); // 100 ms throughout: dev decays from 25 ms by 3/4 per ACK
+        let now = script.view.now;
+        let mut duplicate = |age_millis: u64, count: u32| {
+            let head_sent_at = now - Duration::from_millis(age_millis);
+            script.cc.on_dup_ack(&script.view, &DupAck { count, head_sent_at, head_is_retransmitted: false })
+        };
+        // 20 samples: dev 25 * 0.75^20 = 0.079 ms; timeout (100 + 0.159) 17/16 = 106.4 ms.
+        assert!(!duplicate(106, 1));
+        assert!(duplicate(107, 1));
+        assert!(!duplicate(107, 0), "new ACKs are checked after a retransmission only");
+    }
+
+    #[test]
+    fn worried_about_two_new_acks() {
+        let mut script = Script::new("vegas", 20.0);
+        script.round();
+        script.avoid_congestion_at(20.0);
+        script.lose(); // worried about 2; 15 packets
+        let check = |script: &mut Script, age_millis: u64| {
+            let head_sent_at = script.view.now - Duration::from_millis(age_millis);
+            let event = DupAck { count: 0, head_sent_at, head_is_retransmitted: false };
+            script.cc.on_dup_ack(&script.view, &event)
+        };
+        // The timeout has grown by an eighth: 106.4 * 1.125 = 119.7 ms.
+        assert!(check(&mut script, 120));
+        // Its retransmission is no new cut, though the transport reports it.
+        let lost_sent_at = script.view.now;
+        let signal = CongestionSignal::EarlyRetransmit;
+        let event =
+            CongestionEvent { signal, flight_size: 15, newly_lost: 1, lost_sent_at, lost_was_retransmitted: false };
+        script.congest(event);
+        assert_eq!(script.cwnd(), 15.0);
+        assert!(check(&mut script, 120), "the second");
+        assert!(!check(&mut script, 120), "and no third");
+    }
+
+    #[test]
+    fn not_expired_ends_the_worry() {
+        let mut script = Script::new("vegas", 20.0);
+        script.round();
+        script.lose();
+        let now = script.view.now;
+        let mut check = |age_millis: u64| {
+            let head_sent_at = now - Duration::from_millis(age_millis);
+            script.cc.on_dup_ack(&script.view, &DupAck { count: 0, head_sent_at, head_is_retransmitted: false })
+        };
+        assert!(!check(50));
+        assert!(!check(500));
+    }
+
+    #[test]
+    fn a_timeout_leaves_two_packets() {
+        let mut script = Script::new("vegas", 20.0);
+        script.time_out(20);
+        assert_eq!((script.cwnd(), script.cc.ssthresh()), (2.0, 10.0));
     }
 }

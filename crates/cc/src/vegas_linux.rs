@@ -15,6 +15,7 @@
 use playpath_units::Duration;
 
 use crate::registry::{Behaviour, Entry};
+use crate::round::{RttRound, scale};
 use crate::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
 use crate::windows::{REDUCE_FROM, ReduceFrom, Windows};
 use crate::{
@@ -61,24 +62,6 @@ pub struct VegasLinux {
     round: RttRound,
 }
 
-/// RTT samples of a round.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RttRound {
-    pub(crate) min: Duration,
-    pub(crate) sum: Duration,
-    pub(crate) count: u32,
-}
-
-impl RttRound {
-    pub(crate) const NEW: RttRound = RttRound { min: Duration::MAX, sum: Duration::ZERO, count: 0 };
-
-    pub(crate) fn take(&mut self, rtt: Duration) {
-        self.min = self.min.min(rtt);
-        self.sum += rtt;
-        self.count += 1;
-    }
-}
-
 impl VegasLinux {
     fn new(params: &Params, initial_window: f64) -> VegasLinux {
         VegasLinux {
@@ -104,8 +87,8 @@ impl VegasLinux {
             return self.reno(view, event);
         }
         let cwnd = self.windows.cwnd;
-        let target = libm::floor(cwnd * self.base_rtt.ratio(round.min));
-        let diff = libm::floor(cwnd * (round.min.ratio(self.base_rtt) - 1.0));
+        let target = libm::floor(scale(cwnd, self.base_rtt, round.min));
+        let diff = libm::floor(scale(cwnd, round.min.saturating_sub(self.base_rtt), self.base_rtt));
         if self.windows.in_slow_start() {
             if diff > self.gamma {
                 // Match the rate at which ACKs come back, plus one against the truncation.
@@ -183,5 +166,75 @@ impl CongestionControl for VegasLinux {
 
     fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
         self.windows.set(change);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Script;
+
+    /// Congestion avoidance at `cwnd` packets; the round under way has seen RTTs of `rtt_millis`, the base RTT is 100 ms.
+    fn in_round(cwnd: f64, rtt_millis: u64) -> Script {
+        let mut script = Script::new("vegas-linux", cwnd);
+        script.ack_after(Duration::ZERO, 1, true);
+        script.avoid_congestion_at(cwnd);
+        script.rtt = Duration::from_millis(rtt_millis);
+        // Ends the round that saw the base RTT; the window it leaves is set back.
+        script.ack_after(Duration::ZERO, 1, true);
+        script.avoid_congestion_at(cwnd);
+        (0..5).for_each(|_| script.ack(1));
+        script
+    }
+
+    #[test]
+    fn diff_divides_by_the_base_rtt() {
+        // 20 packets, 125 ms: 20 (125 - 100) / 100 = 5 (Brakmo's is 4), above beta 4: -1. 16 packets: 4, held. 8: 2, held.
+        // 7: 1.75, which is 1 in whole packets, below alpha 2: +1.
+        for (cwnd, after) in [(20.0, 19.0), (16.0, 16.0), (8.0, 8.0), (7.0, 8.0)] {
+            let mut script = in_round(cwnd, 125);
+            script.ack_after(Duration::ZERO, 1, true);
+            assert_eq!(script.cwnd(), after, "{cwnd} packets");
+        }
+    }
+
+    #[test]
+    fn needs_three_samples() {
+        let mut script = Script::new("vegas-linux", 20.0);
+        script.ack_after(Duration::ZERO, 1, true);
+        script.avoid_congestion_at(20.0);
+        script.rtt = Duration::from_millis(200);
+        script.ack_after(Duration::ZERO, 1, true);
+        let before = script.cwnd();
+        script.ack_after(Duration::ZERO, 1, true); // one sample of its own and no other: Reno
+        assert_eq!(script.cwnd(), before + 1.0 / before);
+    }
+
+    #[test]
+    fn slow_start_ends_at_the_rate_of_the_acks() {
+        let mut script = Script::new("vegas-linux", 10.0);
+        script.round();
+        script.rtt = Duration::from_millis(125);
+        script.ack_after(Duration::ZERO, 1, true); // 20 packets and its own: 21
+        (0..4).for_each(|_| script.ack(1)); // 25
+        // Diff 25 * 25/100 = 6 > 1. Target 25 * 100/125 = 20, plus 1.
+        script.ack_after(Duration::ZERO, 1, true);
+        assert_eq!((script.cwnd(), script.cc.ssthresh()), (21.0, 21.0));
+    }
+
+    #[test]
+    fn idle_forgets_the_base_rtt() {
+        let mut script = in_round(20.0, 125);
+        script.cc.on_idle_restart(&script.view, &IdleRestart { idle: Duration::from_secs(5) });
+        (0..5).for_each(|_| script.ack(1));
+        script.ack_after(Duration::ZERO, 1, true);
+        assert_eq!(script.cwnd(), 21.0, "125 ms is the base RTT now: no queue");
+    }
+
+    #[test]
+    fn losses_are_renos() {
+        let mut script = in_round(20.0, 100);
+        script.lose();
+        assert_eq!(script.cwnd(), 10.0);
     }
 }

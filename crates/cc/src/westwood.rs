@@ -143,3 +143,81 @@ impl CongestionControl for Westwood {
         self.windows.set(change);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Script, assert_close};
+
+    #[test]
+    fn the_filter_has_two_stages_of_an_eighth() {
+        let mut bandwidth = Bandwidth { stages: None, sample_started_at: None, delivered: 0 };
+        bandwidth.filter(1000.0);
+        assert_eq!(bandwidth.stages, Some((1000.0, 1000.0)));
+        // Then 1800: first 7000/8 + 225 = 1100, second 7000/8 + 137.5 = 1012.5. Again: 1187.5 and 1034.375.
+        bandwidth.filter(1800.0);
+        assert_eq!(bandwidth.stages, Some((1100.0, 1012.5)));
+        bandwidth.filter(1800.0);
+        assert_eq!(bandwidth.stages, Some((1187.5, 1034.375)));
+    }
+
+    #[test]
+    fn one_sample_per_rtt_and_at_least_50_ms() {
+        let samples = |rtt_millis: u64| {
+            let mut bandwidth = Bandwidth { stages: None, sample_started_at: Some(Time::ZERO), delivered: 0 };
+            let mut last = None;
+            // A packet every millisecond for a second.
+            (1..=1000)
+                .filter(|millis| {
+                    bandwidth.take(Time::from_millis(*millis), Duration::from_millis(rtt_millis), 1);
+                    std::mem::replace(&mut last, bandwidth.sample_started_at) != bandwidth.sample_started_at
+                })
+                .count()
+        };
+        // Longer than 100 ms: every 101 ms, 9 in a second. 10 ms: every 51 ms, 19. The first ACK shows the start: one more.
+        assert_eq!((samples(100), samples(10)), (10, 20));
+    }
+
+    #[test]
+    fn a_loss_leaves_what_the_measured_bandwidth_fills() {
+        // 40 packets per 120 ms while the smallest RTT was 100 ms: 333 packets/s * 0.1 s = 33.3 packets. Reno would have 20.
+        let mut script = Script::new("westwood", 40.0);
+        script.ack(0);
+        script.avoid_congestion_at(40.0);
+        script.may_grow = false;
+        script.rtt = Duration::from_millis(120);
+        (0..30).for_each(|_| script.round());
+        script.lose();
+        assert!((script.cwnd() - 33.33).abs() < 0.5, "{}", script.cwnd());
+        assert_close(script.cc.ssthresh(), script.cwnd());
+    }
+
+    #[test]
+    fn random_loss_costs_little() {
+        // No queue: bandwidth times smallest RTT is the window itself.
+        let mut script = Script::new("westwood", 40.0);
+        script.avoid_congestion_at(40.0);
+        script.may_grow = false;
+        (0..30).for_each(|_| script.round());
+        script.lose();
+        assert!(script.cwnd() > 39.0, "{}", script.cwnd());
+    }
+
+    #[test]
+    fn unmeasured_it_halves() {
+        let mut script = Script::new("westwood", 40.0);
+        script.lose();
+        assert_eq!(script.cwnd(), 20.0);
+    }
+
+    #[test]
+    fn a_timeout_keeps_the_pipe_as_threshold() {
+        let mut script = Script::new("westwood", 40.0);
+        script.avoid_congestion_at(40.0);
+        script.may_grow = false;
+        (0..30).for_each(|_| script.round());
+        script.time_out(40);
+        assert_eq!(script.cwnd(), 1.0);
+        assert!(script.cc.ssthresh() > 39.0, "{}", script.cc.ssthresh());
+    }
+}

@@ -19,8 +19,8 @@ use playpath_units::Duration;
 
 use crate::coupled::Paths;
 use crate::registry::{Behaviour, Entry};
+use crate::round::{RttRound, scale};
 use crate::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
-use crate::vegas_linux::RttRound;
 use crate::windows::{REDUCE_FROM, ReduceFrom, Windows};
 use crate::{
     Ack, CongestionControl, CongestionEvent, IdleRestart, ParamSpec, Params, RecoveryExit, Rto, Undo, View,
@@ -114,12 +114,11 @@ impl WeightedVegas {
         }
         let before = self.windows.cwnd;
         let rtt = round.sum / u64::from(round.count);
-        let base_share = self.base_rtt.ratio(rtt);
-        let diff = libm::floor(before * (1.0 - base_share));
+        let diff = libm::floor(scale(before, rtt.saturating_sub(self.base_rtt), rtt));
         if !self.windows.in_slow_start() {
             self.avoid_congestion(view, event, rtt, diff);
         } else if diff > self.gamma {
-            self.windows.cwnd = before.min(libm::floor(before * base_share) + 1.0);
+            self.windows.cwnd = before.min(libm::floor(scale(before, self.base_rtt, rtt)) + 1.0);
             self.windows.ssthresh = self.windows.ssthresh.min(self.windows.cwnd - 1.0);
         } else {
             self.slow_start.on_ack(&mut self.windows, view, event);
@@ -214,5 +213,98 @@ impl CongestionControl for WeightedVegas {
 
     fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
         self.windows.set(change);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coupled::testing::{subflow, view};
+    use crate::testing::assert_close;
+
+    /// A subflow at `cwnd` packets in congestion avoidance with a base RTT of 100 ms and the round's mean RTT.
+    fn subflow_in_round(cwnd: f64, rtt_millis: u64, drains: bool) -> WeightedVegas {
+        let mut params = Params::defaults(ENTRY.params);
+        params.set_flag("drain", drains).expect("a switch");
+        let mut subflow = WeightedVegas::new(&params, cwnd);
+        subflow.windows.ssthresh = 2.0;
+        subflow.base_rtt = Duration::from_millis(100);
+        subflow.round = RttRound { min: Duration::ZERO, sum: Duration::from_millis(rtt_millis) * 10, count: 10 };
+        subflow
+    }
+
+    fn ack() -> Ack {
+        Ack {
+            acked: 1,
+            delivered: 1,
+            acked_bytes: 1460,
+            newly_lost: 0,
+            rtt: None,
+            rate: None,
+            prior_in_flight: 20,
+            may_grow: true,
+            round_start: true,
+            ecn_echo: false,
+        }
+    }
+
+    #[test]
+    fn the_backlog_is_shared_by_rate() {
+        // Rates 30/0.125 = 240 and 10/0.125 = 80 packets/s: weight 0.75, alpha 7.5. Diff = 30 (1 - 100/125) = 6: grows.
+        let siblings = [subflow(30.0, 125), subflow(10.0, 125)];
+        let mut big = subflow_in_round(30.0, 125, false);
+        big.end_round(&view(&siblings, 0), &ack());
+        assert_close(big.alpha, 7.5);
+        assert_close(big.windows.cwnd, 31.0);
+        // The small one: weight 0.25, alpha 2.5; diff = 10 * 0.2 = 2, at least initial_alpha: 2 < 2.5 grows.
+        let mut small = subflow_in_round(10.0, 125, false);
+        small.end_round(&view(&siblings, 1), &ack());
+        assert_close(small.alpha, 2.5);
+        assert_close(small.windows.cwnd, 11.0);
+    }
+
+    #[test]
+    fn alone_it_is_vegas_with_the_whole_backlog() {
+        // Weight 1, alpha 10. 50 packets at 125 ms: diff 10, held. 55: 11, shrinks. 45: 9, grows.
+        for (cwnd, after) in [(50.0, 50.0), (55.0, 54.0), (45.0, 46.0)] {
+            let mut alone = subflow_in_round(cwnd, 125, false);
+            alone.end_round(&view(&[subflow(cwnd, 125)], 0), &ack());
+            assert_close(alone.windows.cwnd, after);
+        }
+    }
+
+    #[test]
+    fn drains_when_the_queueing_delay_has_doubled() {
+        let siblings = [subflow(50.0, 125)];
+        let mut subflow = subflow_in_round(50.0, 125, true);
+        subflow.queue_delay = Some(Duration::from_millis(13));
+        subflow.end_round(&view(&siblings, 0), &ack());
+        assert_close(subflow.windows.cwnd, 50.0); // 25 ms are less than 2 * 13
+        subflow = subflow_in_round(50.0, 125, true);
+        subflow.queue_delay = Some(Duration::from_micros(12_500));
+        subflow.end_round(&view(&siblings, 0), &ack());
+        // 50 * 100/(2 * 125) = 20.
+        assert_close(subflow.windows.cwnd, 20.0);
+        assert_eq!(subflow.queue_delay, None);
+    }
+
+    #[test]
+    fn an_empty_queue_is_not_drained() {
+        let mut subflow = subflow_in_round(50.0, 100, true);
+        subflow.end_round(&view(&[subflow_of_50()], 0), &ack());
+        assert_close(subflow.windows.cwnd, 51.0);
+    }
+
+    fn subflow_of_50() -> crate::Sibling {
+        subflow(50.0, 100)
+    }
+
+    #[test]
+    fn slow_start_ends_at_the_rate_of_the_acks() {
+        let mut subflow = subflow_in_round(25.0, 125, true);
+        subflow.windows.ssthresh = f64::INFINITY;
+        // Diff 25 * 0.2 = 5 > 1: 25 * 100/125 + 1 = 21, ssthresh 20.
+        subflow.end_round(&view(&[subflow_of_50()], 0), &ack());
+        assert_eq!((subflow.windows.cwnd, subflow.windows.ssthresh), (21.0, 20.0));
     }
 }

@@ -1,0 +1,148 @@
+//! A scripted connection for worked examples: the test says what the ACKs report, nothing is lost or delayed by itself.
+
+use playpath_units::{Duration, Time};
+
+use crate::{
+    Ack, CongestionControl, CongestionEvent, CongestionSignal, Params, RecoveryExit, Rto, Undo, View, WindowChange,
+    find,
+};
+
+/// A connection with a full window.
+pub struct Script {
+    pub cc: Box<dyn CongestionControl>,
+    pub view: View<'static>,
+    /// RTT of the next ACKs.
+    pub rtt: Duration,
+    pub may_grow: bool,
+}
+
+impl Script {
+    /// Controller `name` with defaults.
+    pub fn new(name: &str, initial_window: f64) -> Script {
+        Script::with(name, initial_window, |_| Ok(()))
+    }
+
+    /// Controller `name` with some parameters set. RTT 100 ms.
+    pub fn with(name: &str, initial_window: f64, set: impl Fn(&mut Params) -> Result<(), String>) -> Script {
+        let entry = find(name).expect("registered");
+        let mut params = Params::defaults(entry.params);
+        set(&mut params).expect("valid parameters");
+        let rtt = Duration::from_millis(100);
+        let view = View {
+            now: Time::from_millis(100),
+            mss: 1460,
+            srtt: rtt,
+            rttvar: Duration::ZERO,
+            min_rtt: rtt,
+            in_flight: 0,
+            flight_size: 0,
+            delivered: 0,
+            lost: 0,
+            sent: initial_window as u64,
+            in_recovery: false,
+            own_index: 0,
+            siblings: &[],
+        };
+        let mut cc = (entry.build)(&params, initial_window);
+        cc.on_connection_start(&view);
+        Script { cc, view, rtt, may_grow: true }
+    }
+
+    pub fn cwnd(&self) -> f64 {
+        self.cc.cwnd()
+    }
+
+    /// An ACK for `acked` packets, `spacing` after the last one.
+    pub fn ack_after(&mut self, spacing: Duration, acked: u32, round_start: bool) {
+        let window = self.cc.cwnd() as u32;
+        self.view.now += spacing;
+        self.view.delivered += u64::from(acked);
+        self.view.min_rtt = self.view.min_rtt.min(self.rtt);
+        self.view.srtt = self.rtt;
+        self.view.flight_size = window.saturating_sub(acked);
+        self.view.in_flight = self.view.flight_size;
+        let event = Ack {
+            acked,
+            delivered: acked,
+            acked_bytes: acked * self.view.mss,
+            newly_lost: 0,
+            rtt: Some(self.rtt),
+            rate: None,
+            prior_in_flight: window,
+            may_grow: self.may_grow,
+            round_start,
+            ecn_echo: false,
+        };
+        self.cc.on_ack(&self.view, &event);
+        self.view.sent += u64::from((self.cc.cwnd() as u32).saturating_sub(self.view.flight_size));
+    }
+
+    /// An ACK for `acked` packets, at once.
+    pub fn ack(&mut self, acked: u32) {
+        self.ack_after(Duration::ZERO, acked, false);
+    }
+
+    /// A round trip: one ACK for each packet of the window, evenly spaced; the first begins a round.
+    pub fn round(&mut self) {
+        let packets = self.cc.cwnd() as u32;
+        for i in 0..packets {
+            self.ack_after(self.rtt / u64::from(packets), 1, i == 0);
+        }
+    }
+
+    /// A loss episode begins with the whole window in flight.
+    pub fn lose(&mut self) {
+        let flight = self.cc.cwnd() as u32;
+        self.lose_of(flight);
+    }
+
+    /// A loss episode begins with `flight_size` packets in flight.
+    pub fn lose_of(&mut self, flight_size: u32) {
+        let lost_sent_at = self.view.now - self.rtt;
+        self.congest(CongestionEvent {
+            signal: CongestionSignal::Loss,
+            flight_size,
+            newly_lost: 1,
+            lost_sent_at,
+            lost_was_retransmitted: false,
+        });
+    }
+
+    /// A congestion episode.
+    pub fn congest(&mut self, event: CongestionEvent) {
+        self.view.in_recovery = true;
+        self.cc.on_congestion(&self.view, &event);
+    }
+
+    pub fn exit_recovery(&mut self) {
+        self.view.in_recovery = false;
+        self.cc.on_recovery_exit(&self.view, &RecoveryExit { retransmitted: 1, after_rto: false });
+    }
+
+    /// The RTO expires with `flight_size` packets in flight.
+    pub fn time_out(&mut self, flight_size: u32) {
+        self.cc.on_rto(&self.view, &Rto { flight_size, consecutive: 1 });
+    }
+
+    pub fn undo(&mut self) {
+        self.view.in_recovery = false;
+        self.cc.on_undo(&self.view, &Undo { was_rto: false });
+    }
+
+    /// Congestion avoidance with a window of `cwnd`.
+    pub fn avoid_congestion_at(&mut self, cwnd: f64) {
+        self.cc.on_window_change(&self.view, &WindowChange { cwnd, ssthresh: cwnd.min(2.0) });
+    }
+}
+
+/// `left` equals `right` to a relative error of 1e-9.
+#[track_caller]
+pub fn assert_close(left: f64, right: f64) {
+    assert_near(left, right, 1e-9);
+}
+
+/// `left` equals `right` to a relative error of `tolerance`.
+#[track_caller]
+pub fn assert_near(left: f64, right: f64, tolerance: f64) {
+    assert!((left - right).abs() <= tolerance * right.abs(), "{left} is not {right} (to {tolerance})");
+}
