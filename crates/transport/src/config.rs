@@ -53,6 +53,8 @@ pub struct Config {
     pub isn: u32,
     /// Retransmission timeouts in a row after which the connection is given up.
     pub max_retries: u32,
+    /// Repetitions of a SYN or SYN-ACK after which opening is given up.
+    pub max_syn_retries: u32,
     /// How long the side that closed first lingers in TIME-WAIT.
     pub time_wait: Duration,
 }

@@ -106,7 +106,6 @@ impl Connection {
         self.transmit.burst = 0;
         match self.state {
             State::Established => self.handle_established(now, segment, siblings),
-            State::Closed => {}
             _ => self.handle_handshake(now, segment, siblings),
         }
     }
@@ -382,6 +381,7 @@ impl Connection {
         self.state = State::Closed;
         self.timers = Timers::default();
         self.transmit.control = None;
+        self.receiver.drop_ack();
         self.scoreboard = Scoreboard::default();
         self.raise(event);
     }

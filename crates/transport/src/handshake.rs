@@ -5,7 +5,9 @@
 //! 1. States after ESTABLISHED are told apart by "own FIN sent, acknowledged" and "peer's FIN received";
 //!    [`rfc_state_name`](Connection::rfc_state_name) gives the RFC's names.
 //! 2. `Handshake::Skip`: both ends start established with the features of their own configuration, like ns-2's agents.
-//! 3. No SYN cookies, no data on SYN, no TCP Fast Open.
+//! 3. After an orderly close a retransmitted FIN is acknowledged without end, not answered by RST once TIME-WAIT is over:
+//!    the owner may keep the endpoint for its figures.
+//! 4. No SYN cookies, no data on SYN, no TCP Fast Open.
 //!
 //! Tested by `handshake_*.pkt`, `close_*.pkt` and the stream property test.
 
@@ -88,8 +90,8 @@ impl Connection {
             State::Listen => self.handle_listen(now, segment),
             State::SynSent => self.handle_syn_sent(now, segment, siblings),
             State::SynReceived => self.handle_syn_received(now, segment, siblings),
-            State::TimeWait => self.handle_time_wait(now, segment),
-            State::Established | State::Closed => {}
+            State::TimeWait | State::Closed => self.handle_time_wait(now, segment),
+            State::Established => {}
         }
     }
 
@@ -106,8 +108,8 @@ impl Connection {
     pub(crate) fn expire_handshake(&mut self, now: Time) {
         self.transmit.control_retries += 1;
         self.stats.rto_count += 1;
-        if self.transmit.control_retries > self.config.max_retries.min(6) {
-            return self.finish(now, Event::Reset); // tcp_syn_retries = 6
+        if self.transmit.control_retries > self.config.max_syn_retries {
+            return self.finish(now, Event::Reset);
         }
         self.rtt.back_off();
         self.transmit.control = Some(self.syn_flags());
@@ -224,10 +226,12 @@ impl Connection {
         if segment.flags.contains(Flags::RST) {
             self.state = State::Closed;
             self.timers = Default::default();
-        } else if segment.sequence_len() > 0 {
+        } else if segment.sequence_len() > 0 && self.receiver.is_finished() {
             // The last ACK was lost (RFC 9293 §3.10.7.4).
             self.receiver.request_ack();
-            self.timers.set(Timer::TimeWait, now + self.config.time_wait);
+            if self.state == State::TimeWait {
+                self.timers.set(Timer::TimeWait, now + self.config.time_wait);
+            }
         }
     }
 

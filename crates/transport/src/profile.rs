@@ -59,7 +59,8 @@ impl Config {
             nagle: false,
             max_burst: None,
             isn: 0,
-            max_retries: 15, // tcp_retries2
+            max_retries: 15,    // tcp_retries2
+            max_syn_retries: 6, // tcp_syn_retries
             time_wait: Duration::from_secs(60),
         }
     }

@@ -125,7 +125,7 @@ impl Connection {
                     return Some(segment);
                 }
             }
-            State::TimeWait => {}
+            State::TimeWait | State::Closed => {}
             _ => return None,
         }
         self.receiver.must_ack().then(|| self.pure_ack(now))

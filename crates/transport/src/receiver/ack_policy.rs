@@ -86,6 +86,12 @@ impl AckPolicy {
         self.waiting_bytes = 0;
     }
 
+    /// The connection is gone.
+    pub fn drop(&mut self) {
+        self.is_due = false;
+        self.deadline = Time::MAX;
+    }
+
     pub fn handle_timeout(&mut self, now: Time) {
         if self.deadline <= now {
             self.is_due = true;

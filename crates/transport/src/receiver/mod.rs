@@ -114,6 +114,11 @@ impl Receiver {
         self.ack.is_due = true;
     }
 
+    /// Send no ACK any more.
+    pub fn drop_ack(&mut self) {
+        self.ack.drop();
+    }
+
     /// Stream offset of a wire sequence number, taken as near the next expected one.
     pub fn offset(&self, seq: u32) -> u64 {
         unwrap_near(seq, self.irs.wrapping_add(1), self.next())
