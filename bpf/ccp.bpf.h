@@ -56,8 +56,7 @@ LAW_INLINE void ccp_ack_of(struct sock *sk, struct ccp_socket *s, const struct r
 	}
 	ack->rate_app_limited = rs->is_app_limited;
 	ack->in_recovery = state == TCP_CA_Recovery || state == TCP_CA_CWR;
-	/* RFC 5681 section 2: grow only if the window was used; Linux's slow start rule, twice the largest flight. */
-	ack->may_grow = tp->snd_cwnd < 2 * tp->max_packets_out;
+	ack->may_grow = pp_may_grow(tp);
 	ack->round_start = false;
 	if (rs->delivered > 0 && (s32)(rs->prior_delivered - s->next_round_delivered) >= 0) {
 		s->next_round_delivered = tp->delivered;
@@ -75,11 +74,11 @@ LAW_INLINE void ccp_show(struct sock *sk, const struct ccp_socket *s, const stru
 		law->b_q16 >> 16,
 		law->x_q16 >> 16,
 		law->pob_q16 >> 16,
-		law->guard_q16,
+		law->guard_q32 >> 16,
 		law->round,
 	};
 
-	pp_publish(sk, law->phase, detail, params);
+	pp_publish(sk, law->in_slow_start ? 0 : 1, detail, params);
 }
 
 SEC("struct_ops")
@@ -96,7 +95,7 @@ void BPF_PROG(pp_cong_control, struct sock *sk, u32 seq, int flag, const struct 
 	pp_view_of(sk, &view);
 	ccp_ack_of(sk, s, rs, &ack);
 	ccp_on_ack(&s->law, params->value, &view, &ack, CCP_VARIANT);
-	slow_start = s->law.phase == CCP_SLOW_START;
+	slow_start = s->law.in_slow_start;
 	pp_set_cwnd(sk, s->law.cwnd_q16 >> 16);
 	/* What `ss` and tcp_info show as slow start must be slow start. */
 	pp_tcp(sk)->snd_ssthresh = slow_start ? s->law.ssthresh : law_min(pp_tcp(sk)->snd_cwnd, s->law.ssthresh);
@@ -105,13 +104,11 @@ void BPF_PROG(pp_cong_control, struct sock *sk, u32 seq, int flag, const struct 
 		ccp_show(sk, s, params);
 }
 
-/* Called when the kernel enters recovery or, with the flight size still standing, after a retransmission timeout. */
+/* Compulsory. What Linux does with the answer is overwritten by set_state and cong_control. */
 SEC("struct_ops")
 u32 BPF_PROG(pp_ssthresh, struct sock *sk)
 {
-	struct ccp_socket *s = bpf_sk_storage_get(&pp_state, sk, 0, 0);
-
-	return s ? law_max(pp_tcp(sk)->packets_out / 2, 2) : 2;
+	return law_max(pp_tcp(sk)->packets_out / 2, 2);
 }
 
 SEC("struct_ops")
@@ -119,8 +116,16 @@ void BPF_PROG(pp_set_state, struct sock *sk, u8 new_state)
 {
 	struct ccp_socket *s = bpf_sk_storage_get(&pp_state, sk, 0, 0);
 
-	if (s && new_state == TCP_CA_Loss && pp_ca_state(sk) != TCP_CA_Loss)
-		ccp_on_rto(&s->law, pp_tcp(sk)->packets_out);
+	if (!s)
+		return;
+	if (new_state == TCP_CA_Loss) {
+		ccp_on_rto(&s->law, pp_tcp(sk)->packets_out, pp_ca_state(sk) != TCP_CA_Loss);
+		pp_tcp(sk)->snd_ssthresh = s->law.ssthresh;
+	} else if (new_state == TCP_CA_Recovery || new_state == TCP_CA_CWR) {
+		ccp_on_congestion(&s->law);
+	} else if (new_state == TCP_CA_Open) {
+		ccp_on_recovery_exit(&s->law);
+	}
 }
 
 /* The law does not cut its window on loss, so there is nothing to undo. */

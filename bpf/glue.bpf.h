@@ -139,6 +139,8 @@ LAW_INLINE void pp_view_of(struct sock *sk, struct law_view *view)
 	view->min_rtt_us = tp->rtt_min.s[0].v;
 	view->in_flight = pp_in_flight(tp);
 	view->flight_size = tp->packets_out;
+	view->sent = tp->data_segs_out;
+	view->snd_cwnd = tp->snd_cwnd;
 }
 
 /* Linux sends while in flight < snd_cwnd; a window under 1 would stall the connection. */
@@ -147,6 +149,13 @@ LAW_INLINE void pp_set_cwnd(struct sock *sk, u64 cwnd)
 	struct tcp_sock *tp = pp_tcp(sk);
 
 	tp->snd_cwnd = law_clamp(cwnd, 1, tp->snd_cwnd_clamp);
+}
+
+/* Linux's rule (tcp_is_cwnd_limited): in slow start at most twice the largest flight, after that only if the window was full. */
+LAW_INLINE bool pp_may_grow(const struct tcp_sock *tp)
+{
+	return BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited) ||
+	       (tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out);
 }
 
 /* For controls that own the rate (cong_control). gain 0: pacing stays as it is and the rate is the kernel's rule (200 % of

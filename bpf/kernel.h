@@ -134,6 +134,7 @@ struct tcp_sock {
 	u32 delivered;
 	u32 lost;
 	u32 total_retrans;
+	u32 data_segs_out;
 	u64 tcp_mstamp;
 	u64 bytes_acked;
 	struct minmax rtt_min;

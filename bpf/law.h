@@ -12,7 +12,9 @@
 #ifndef PLAYPATH_LAW_H
 #define PLAYPATH_LAW_H
 
-#ifndef __bpf__
+#ifdef __bpf__
+#include "kernel.h"
+#else
 #include <stdbool.h>
 #include <stdint.h>
 typedef uint8_t u8;
@@ -24,6 +26,15 @@ typedef int64_t s64;
 #endif
 
 #define LAW_INLINE static inline __attribute__((always_inline))
+
+/* A function that the verifier checks once and by itself, not at every call and for every path that leads there. Loops that
+ * branch must be in one, and their accumulators must start from the argument `zero`: a constant that differs from path to path
+ * would make the verifier walk each path. Pointer arguments may be NULL for all that it knows. */
+#ifdef __bpf__
+#define LAW_CHECKED_ALONE __attribute__((noinline))
+#else
+#define LAW_CHECKED_ALONE static inline
+#endif
 
 #define Q16 65536ULL
 #define LAW_SSTHRESH_INFINITE 0x7fffffffU
@@ -41,6 +52,8 @@ struct law_view {
 	u32 min_rtt_us; /* smallest RTT the transport knows; ~0 before the first sample */
 	u32 in_flight; /* the transport's estimate (pipe) */
 	u32 flight_size; /* sent and not cumulatively acknowledged */
+	u32 sent; /* packets sent since the start, retransmissions included; wraps */
+	u32 snd_cwnd; /* the transport's window, if another than the law's may rule (validation over a foreign control) */
 };
 
 /* An acknowledgement that delivered data. */
@@ -75,23 +88,6 @@ LAW_INLINE s64 law_positive(s64 a)
 LAW_INLINE u64 law_clamp(u64 x, u64 low, u64 high)
 {
 	return x < low ? low : x > high ? high : x;
-}
-
-/* floor(sqrt(x)), bit by bit: 32 rounds, no division. */
-LAW_INLINE u64 law_sqrt(u64 x)
-{
-	u64 root = 0, bit = 1ULL << 62;
-
-	for (int i = 0; i < 32; i++) {
-		if (x >= root + bit) {
-			x -= root + bit;
-			root = (root >> 1) + bit;
-		} else {
-			root >>= 1;
-		}
-		bit >>= 2;
-	}
-	return root;
 }
 
 #endif

@@ -52,18 +52,20 @@ const fn int(
     Param { name, slot, scale: 1.0, default, min: range.0, max: range.1, unit, doc }
 }
 
-const KP: Param = q8("kp", 0, 2.0, (1.0, 4.0), "proportional gain on B - x; stable below 3");
+const KP: Param = q8("kp", 0, 2.0, (0.1, 8.0), "gain on B - x; useful from 1.5 to 2.5, unstable from 3 on");
 const KD: Param = q8("kd", 1, 0.25, (0.0, 4.0), "gain on the backlog's change over one rtt_min");
-const FLOOR_GAIN: Param =
-    q8("floor_gain", 2, 1.25, (0.0, 4.0), "growth per round trip until a queue is seen; 0: no floor");
-const RECOVERY: Param = int("freeze", 3, 0.0, (0.0, 1.0), "", "1: hold the window during loss recovery");
-const LOSS_GUARD: Param = int("loss_guard", 4, 0.0, (0.0, 1.0), "", "1: shrink B after 3 round trips with 10 % loss");
+const FLOOR_GAIN: Param = q8("floor_gain", 2, 1.25, (1.0, 3.0), "growth per round trip while no queue is seen");
+const FREEZE: Param = int("freeze", 3, 0.0, (0.0, 1.0), "", "1: hold the window during loss recovery");
+const LOSS_GUARD: Param = int("loss_guard", 4, 1.0, (0.0, 1.0), "", "1: shrink B once 3 round trips lost a tenth each");
 const CCP_PACING: Param = q8("pacing_gain", 5, 0.0, (0.0, 4.0), "pace at gain x cwnd/srtt; 0: off");
-const POB: Param = int("pob_bytes", 6, 0.0, (0.0, 4e9), "bytes", "playout buffer of the player (or its free space)");
-const POB_RATE: Param = q8("pob_rate", 7, 1.0, (0.01, 256.0), "divisor of the playout buffer");
-const VIDEO: Param = int("video_kbps", 8, 0.0, (0.0, 1e8), "kbit/s", "bit rate of the video");
+const MAX_CWND: Param = int("max_cwnd", 6, 1e5, (10.0, 1e6), "packets", "upper clamp of the law");
+const POB: Param = int("pob_bytes", 7, 0.0, (0.0, 1e9), "bytes", "playout buffer of the player, or its free part");
+const POB_RATE: Param = q8("pob_rate", 8, 1.0, (0.1, 100.0), "divisor of the playout buffer");
+const URGENT: Param = int("urgent", 9, 0.0, (0.0, 1.0), "", "1: the player starts or has run dry: pob_rate at most 1");
+const VIDEO: Param = int("video_kbps", 10, 0.0, (0.0, 1e6), "kbit/s", "bit rate of the video");
 
-const CCP_PHASES: &[&str] = &["slow_start", "law"];
+const CCP_PHASES: &[&str] = &["slow_start", "congestion_avoidance"];
+const PHASES: &[&str] = &["slow_start", "congestion_avoidance", "recovery"];
 const CCP_DETAILS: &[&str] = &[
     "capacity_packets_per_s",
     "rtt_min_us",
@@ -75,35 +77,94 @@ const CCP_DETAILS: &[&str] = &[
     "rounds",
 ];
 
+const GROUP: Param =
+    int("group", 0, 0.0, (0.0, 4294967295.0), "", "couple connections of equal non-zero group; 0: by MPTCP token");
+const COUPLED_DETAILS: &[&str] = &["group", "members", "alpha_q32"];
+
+const PACING: Param =
+    int("pacing", 0, 1.0, (0.0, 1.0), "", "1: pace, at tcp_pacing_ss_ratio and tcp_pacing_ca_ratio percent");
+const NEWCWV_DETAILS: &[&str] = &["pipe_ack_packets", "is_validated"];
+
 /// All controls, in the order of `list`.
 pub static CONTROLS: &[Control] = &[
     Control {
         name: "ccp",
         summary: "Capacity and Congestion Probing: window from estimated path buffer, loss-blind",
-        params: &[KP, FLOOR_GAIN, RECOVERY, LOSS_GUARD, CCP_PACING],
+        params: &[KP, FLOOR_GAIN, FREEZE, LOSS_GUARD, CCP_PACING, MAX_CWND],
         phases: CCP_PHASES,
         details: CCP_DETAILS,
     },
     Control {
         name: "ccpd",
         summary: "CCP with a derivative term on the backlog",
-        params: &[KP, KD, FLOOR_GAIN, RECOVERY, LOSS_GUARD, CCP_PACING],
+        params: &[KP, KD, FLOOR_GAIN, FREEZE, LOSS_GUARD, CCP_PACING, MAX_CWND],
         phases: CCP_PHASES,
         details: CCP_DETAILS,
     },
     Control {
         name: "ccplca",
         summary: "CCP, never below the window that the video rate needs",
-        params: &[KP, FLOOR_GAIN, RECOVERY, LOSS_GUARD, CCP_PACING, VIDEO],
+        params: &[KP, FLOOR_GAIN, FREEZE, LOSS_GUARD, CCP_PACING, MAX_CWND, VIDEO],
         phases: CCP_PHASES,
         details: CCP_DETAILS,
     },
     Control {
         name: "ccplb",
         summary: "CCP plus a share of the player's playout buffer",
-        params: &[KP, FLOOR_GAIN, RECOVERY, LOSS_GUARD, CCP_PACING, POB, POB_RATE],
+        params: &[KP, FLOOR_GAIN, FREEZE, LOSS_GUARD, CCP_PACING, MAX_CWND, POB, POB_RATE, URGENT],
         phases: CCP_PHASES,
         details: CCP_DETAILS,
+    },
+    Control {
+        name: "vegas",
+        summary: "delay-based, the authors' rules without early retransmission: alpha to beta packets in the queue",
+        params: &[
+            int("alpha", 0, 1.0, (0.0, 1000.0), "packets", "backlog below which the window grows"),
+            int("beta", 1, 3.0, (0.0, 1000.0), "packets", "backlog above which the window shrinks"),
+            int("gamma", 2, 1.0, (0.0, 1000.0), "packets", "backlog that ends slow start"),
+        ],
+        phases: PHASES,
+        details: &["base_rtt_us", "diff_packets"],
+    },
+    Control {
+        name: "compound",
+        summary: "Reno plus a delay window: fast while the queue is short, Reno when it is not",
+        params: &[
+            int("gamma", 0, 30.0, (1.0, 10_000.0), "packets", "backlog that makes it retreat"),
+            q8("alpha", 1, 0.125, (0.0, 10.0), "growth per round is alpha win^(3/4) packets"),
+            int("low_window", 2, 38.0, (0.0, 1000.0), "packets", "Reno below this window"),
+            q8("zeta", 3, 1.0, (0.0, 10.0), "packets of retreat per packet of backlog"),
+        ],
+        phases: PHASES,
+        details: &["base_rtt_us", "delay_window_packets", "backlog_packets"],
+    },
+    Control {
+        name: "lia",
+        summary: "MPTCP linked increases (RFC 6356): as much as the best path alone, shared over all",
+        params: &[GROUP],
+        phases: PHASES,
+        details: COUPLED_DETAILS,
+    },
+    Control {
+        name: "olia",
+        summary: "MPTCP opportunistic linked increases: shifts window to the best paths",
+        params: &[GROUP],
+        phases: PHASES,
+        details: COUPLED_DETAILS,
+    },
+    Control {
+        name: "newcwv",
+        summary: "Reno with RFC 7661 window validation, for rate-limited senders; wants tcp_slow_start_after_idle=0",
+        params: &[PACING],
+        phases: PHASES,
+        details: NEWCWV_DETAILS,
+    },
+    Control {
+        name: "newcwvcubic",
+        summary: "CUBIC with RFC 7661 window validation; wants tcp_slow_start_after_idle=0",
+        params: &[PACING],
+        phases: PHASES,
+        details: NEWCWV_DETAILS,
     },
 ];
 
@@ -182,7 +243,7 @@ mod tests {
         ccplb.set(&mut block, "kp=2.5").unwrap();
         assert_eq!(block[0], 640);
         assert_eq!(ccplb.params[0].decode(&block), 2.5);
-        assert_eq!(ccplb.set(&mut block, "kp=9").unwrap_err(), "`kp=9` is out of range; allowed: 1 to 4");
+        assert_eq!(ccplb.set(&mut block, "kp=9").unwrap_err(), "`kp=9` is out of range; allowed: 0.1 to 8");
         assert!(ccplb.set(&mut block, "kq=2").unwrap_err().contains("has no parameter `kq`; it has: kp"));
         assert!(ccplb.set(&mut block, "kp=two").unwrap_err().contains("`two` is not a number"));
     }

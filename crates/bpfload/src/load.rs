@@ -82,7 +82,6 @@ fn register(control: &Control, registered: &str, params: &[u32; SLOTS]) -> Resul
         .find(|m| m.map_type() == MapType::StructOps)
         .expect("every control's object holds one struct_ops map");
     let link = struct_ops.attach_struct_ops()?;
-    drop(struct_ops);
     Ok(Loaded { link, _object: object })
 }
 
@@ -121,5 +120,5 @@ fn remedy(error: &libbpf_rs::Error) -> &'static str {
 fn tail(words: &str) -> String {
     let lines: Vec<&str> = words.lines().collect();
     let from = lines.len().saturating_sub(25);
-    lines[from..].iter().map(|l| format!("\n  {l}")).collect()
+    lines[from..].iter().map(|l| format!("\n  {}", l.chars().take(160).collect::<String>())).collect()
 }

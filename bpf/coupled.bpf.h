@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only)
+ *
+ * Kernel half of LIA and OLIA: window.bpf.h plus the group; a control sets COUPLED_IS_OLIA and includes this.
+ *
+ * Members find each other by the MPTCP token of their connection or, for plain TCP connections that carry one stream (playpath
+ * relay), by the parameter `group`. A group is one map value with a slot per member. A member writes its own slot only and reads
+ * the others without a lock: what it reads can be one ACK old, as any sum over sockets is. A ninth member finds no slot and
+ * behaves as Reno.
+ */
+#define LAW(x) coupled_##x
+#define LAW_ON_ACK(sk, law, param, view, ack) coupled_in_group(sk, law, param, view, ack)
+#define LAW_ON_CHANGE(sk, law, param, view) coupled_in_group(sk, law, param, view, 0)
+#define LAW_ON_RELEASE(sk) coupled_leave(sk)
+#include "law_coupled.h"
+#include "glue.bpf.h"
+
+enum coupled_param { COUPLED_GROUP };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, u64);
+	__type(value, struct law_group);
+} pp_groups SEC(".maps");
+
+/* Too large for the stack; never written. */
+static struct law_group coupled_empty;
+
+static void coupled_in_group(struct sock *sk, struct coupled_state *s, const u32 *param, const struct law_view *view,
+			     const struct law_ack *ack);
+static void coupled_leave(struct sock *sk);
+
+#include "window.bpf.h"
+
+/* 0: the connection is alone. */
+LAW_INLINE u64 coupled_key(struct sock *sk, u32 group)
+{
+	u32 id;
+	u64 token = pp_mptcp_token(sk, &id);
+
+	return token ? token : group ? 1ULL << 32 | group : 0;
+}
+
+/* Tells the members of a group apart. */
+LAW_INLINE u32 coupled_owner(struct sock *sk)
+{
+	const struct sock_common *c = &sk->__sk_common;
+	u32 owner = (u32)c->skc_dport << 16 ^ c->skc_num ^ c->skc_daddr * 0x9e3779b1U;
+
+	return owner ? owner : 1;
+}
+
+/* The member's slot, its own or a free one; LAW_MEMBERS if there is none. */
+LAW_INLINE u32 coupled_slot(const struct law_group *group, u32 owner)
+{
+	u32 slot = LAW_MEMBERS;
+
+	for (u32 i = 0; i < LAW_MEMBERS; i++) {
+		if (group->member[i].owner == owner)
+			return i;
+		if (!group->member[i].owner && slot == LAW_MEMBERS)
+			slot = i;
+	}
+	return slot;
+}
+
+/* Tell the group of a change and, on an ACK, grow by what the group allows. */
+static __attribute__((noinline)) void coupled_in_group(struct sock *sk, struct coupled_state *s, const u32 *param,
+						       const struct law_view *view, const struct law_ack *ack)
+{
+	u64 key = coupled_key(sk, param[COUPLED_GROUP]);
+	struct law_group *group;
+	u32 slot;
+
+	group = bpf_map_lookup_elem(&pp_groups, &key);
+	if (key && !group) {
+		bpf_map_update_elem(&pp_groups, &key, &coupled_empty, BPF_NOEXIST);
+		group = bpf_map_lookup_elem(&pp_groups, &key);
+	}
+	slot = key && group ? coupled_slot(group, coupled_owner(sk)) : LAW_MEMBERS;
+	if (slot >= LAW_MEMBERS || !group) {
+		if (ack)
+			coupled_on_ack(s, view, ack, &coupled_empty, 0, COUPLED_IS_OLIA);
+		return;
+	}
+	group->member[slot].owner = coupled_owner(sk);
+	coupled_tell(s, view->srtt_us, &group->member[slot]);
+	if (!ack)
+		return;
+	coupled_on_ack(s, view, ack, group, slot, COUPLED_IS_OLIA);
+	coupled_tell(s, view->srtt_us, &group->member[slot]);
+}
+
+static void coupled_leave(struct sock *sk)
+{
+	const struct pp_params *params = pp_params_of(sk);
+	u64 key = params ? coupled_key(sk, params->value[COUPLED_GROUP]) : 0;
+	struct law_group *group = bpf_map_lookup_elem(&pp_groups, &key);
+	u32 slot;
+
+	if (!group)
+		return;
+	slot = coupled_slot(group, coupled_owner(sk));
+	if (slot >= LAW_MEMBERS || group->member[slot].owner != coupled_owner(sk))
+		return;
+	group->member[slot].srtt_us = 0;
+	group->member[slot].owner = 0;
+}
+
+static void coupled_show(struct sock *sk, const struct coupled_state *law, s64 *detail)
+{
+	detail[0] = coupled_key(sk, 0);
+	detail[1] = law->members;
+	detail[2] = law->alpha_q32;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only)
+ *
+ * Vegas by its authors' rules: the window part.
+ *
+ * Reference: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13 (1995), with
+ * the arithmetic of ns-2.35 as the Rust control `vegas` of crates/cc has it. Per round trip, with the mean of its RTT samples:
+ * Diff = flight - sent base_rtt / rtt, in packets, rounded to the nearest whole one. Slow start grows every other round and
+ * ends at Diff > gamma with 7/8 of the window; afterwards Diff < alpha: +1, Diff > beta: -1, else hold.
+ *
+ * Differences from the reference:
+ *  1. **Early retransmission is missing** (the fine timeout checked on duplicate ACKs): Linux does not let a congestion
+ *     control retransmit. So is the half cut of a segment lost twice, which Linux does not report.
+ *  2. Linux leads the window from the old value to the new one (PRR) where ns-2 inflates it.
+ *  3. Linux's own tcp_vegas differs in most rules (minimum RTT, slow start in every round, Reno's cut): see `vegas-linux`.
+ *
+ * Fixed point: windows in 1/65536 packet, times in microseconds. Tested against the Rust controller (crates/twin).
+ */
+#ifndef PLAYPATH_LAW_VEGAS_H
+#define PLAYPATH_LAW_VEGAS_H
+
+#include "law.h"
+
+enum vegas_param { VEGAS_ALPHA, VEGAS_BETA, VEGAS_GAMMA };
+
+#define VEGAS_MIN_WINDOW 2
+
+struct vegas_state {
+	u64 cwnd_q16;
+	u32 ssthresh;
+	u32 base_rtt_us; /* 0: none yet */
+	u64 increment_q16; /* per ACK until the round ends */
+	u64 round_start_us;
+	u64 round_rtt_sum_us;
+	u32 round_rtt_count;
+	u32 round_sent; /* value of the sent counter at the round's start */
+	s32 diff; /* of the last round */
+	bool grows_this_round;
+};
+
+LAW_INLINE void vegas_init(struct vegas_state *s, u32 initial_window)
+{
+	__builtin_memset(s, 0, sizeof(*s));
+	s->cwnd_q16 = initial_window * Q16;
+	s->ssthresh = LAW_SSTHRESH_INFINITE;
+	s->grows_this_round = true;
+}
+
+LAW_INLINE u32 vegas_cwnd(const struct vegas_state *s)
+{
+	return s->cwnd_q16 >> 16;
+}
+
+LAW_INLINE void vegas_adopt(struct vegas_state *s, u32 cwnd, u32 ssthresh)
+{
+	s->cwnd_q16 = cwnd * Q16;
+	s->ssthresh = ssthresh;
+	s->increment_q16 = 0;
+}
+
+LAW_INLINE bool vegas_in_slow_start(const struct vegas_state *s)
+{
+	return s->cwnd_q16 < s->ssthresh * Q16;
+}
+
+LAW_INLINE void vegas_judge(struct vegas_state *s, const u32 *param)
+{
+	s->increment_q16 = 0;
+	if (vegas_in_slow_start(s)) {
+		s->grows_this_round = !s->grows_this_round;
+		if (!s->grows_this_round)
+			return;
+		if (s->diff > (s32)law_min(param[VEGAS_GAMMA], 1000)) {
+			/* Slow start has filled the pipe: 7/8 of the window, and congestion avoidance. */
+			s->cwnd_q16 = law_max(s->cwnd_q16 - s->cwnd_q16 / 8, VEGAS_MIN_WINDOW * Q16);
+			s->ssthresh = VEGAS_MIN_WINDOW;
+		} else {
+			s->increment_q16 = Q16;
+		}
+	} else if (s->diff > (s32)law_min(param[VEGAS_BETA], 1000)) {
+		u64 low = law_min(VEGAS_MIN_WINDOW * Q16, s->cwnd_q16);
+
+		s->cwnd_q16 = s->cwnd_q16 > low + Q16 ? s->cwnd_q16 - Q16 : low;
+		s->ssthresh = law_max(law_min(s->ssthresh, vegas_cwnd(s)), VEGAS_MIN_WINDOW);
+	} else if (s->diff < (s32)law_min(param[VEGAS_ALPHA], 1000)) {
+		s->increment_q16 = (Q16 << 16) / law_max(s->cwnd_q16, Q16);
+	}
+}
+
+/* floor(flight - expected + 1/2): an arithmetic shift rounds down, also below zero. */
+LAW_INLINE s32 vegas_diff(u64 flight, u64 expected_q16)
+{
+	return ((s64)(flight << 16) - (s64)expected_q16 + (s64)(Q16 / 2)) >> 16;
+}
+
+LAW_INLINE void vegas_end_round(struct vegas_state *s, const u32 *param, const struct law_view *view, u32 acked)
+{
+	u32 sent = view->sent - s->round_sent;
+	u64 flight = view->flight_size + acked;
+	/* The mean of the clean samples; without any, the length of the round. */
+	u64 rtt = s->round_rtt_count ? s->round_rtt_sum_us / s->round_rtt_count : view->now_us - s->round_start_us;
+
+	s->round_start_us = view->now_us;
+	s->round_sent = view->sent;
+	s->round_rtt_sum_us = 0;
+	s->round_rtt_count = 0;
+	if (!rtt)
+		return;
+	/* A round of one packet measures the path without the sender's own queue. */
+	if (!s->base_rtt_us || rtt < s->base_rtt_us || sent <= 1)
+		s->base_rtt_us = rtt;
+	s->diff = vegas_diff(flight, ((u64)sent << 16) * s->base_rtt_us / rtt);
+	vegas_judge(s, param);
+}
+
+LAW_INLINE void vegas_on_rtt(struct vegas_state *s, u32 rtt_us)
+{
+	if (!rtt_us)
+		return;
+	if (!s->base_rtt_us || rtt_us < s->base_rtt_us)
+		s->base_rtt_us = rtt_us;
+	s->round_rtt_sum_us += rtt_us;
+	s->round_rtt_count++;
+}
+
+LAW_INLINE void vegas_on_ack(struct vegas_state *s, const u32 *param, const struct law_view *view, const struct law_ack *ack)
+{
+	if (ack->round_start)
+		vegas_end_round(s, param, view, ack->acked);
+	/* Slow start may pass the threshold before the round is over. */
+	if (s->increment_q16 == Q16 && !vegas_in_slow_start(s))
+		s->increment_q16 = 0;
+	if (ack->may_grow)
+		s->cwnd_q16 = law_min(s->cwnd_q16 + s->increment_q16, LAW_MAX_WINDOW * Q16);
+	vegas_on_rtt(s, ack->rtt_us);
+}
+
+/* 3/4 of the window in whole packets as ns-2 computes; at most 3 become 2. Returns the new ssthresh. */
+LAW_INLINE u32 vegas_on_congestion(struct vegas_state *s, const u32 *param, const struct law_view *view)
+{
+	u32 window = vegas_cwnd(s);
+
+	(void)param;
+	(void)view;
+	window = window <= 3 ? VEGAS_MIN_WINDOW : window - window / 4;
+	s->ssthresh = window;
+	s->cwnd_q16 = law_min(s->cwnd_q16, window * Q16);
+	s->increment_q16 = 0;
+	return s->ssthresh;
+}
+
+LAW_INLINE void vegas_on_recovery_exit(struct vegas_state *s, u32 retransmitted)
+{
+	(void)retransmitted;
+	s->ssthresh = VEGAS_MIN_WINDOW;
+}
+
+LAW_INLINE void vegas_on_rto(struct vegas_state *s, const u32 *param, const struct law_view *view, bool is_first)
+{
+	(void)param;
+	(void)view;
+	if (is_first)
+		s->ssthresh = law_max(vegas_cwnd(s) / 2, VEGAS_MIN_WINDOW);
+	s->cwnd_q16 = VEGAS_MIN_WINDOW * Q16;
+	s->increment_q16 = 0;
+}
+
+#endif
