@@ -5,11 +5,13 @@
 //! the events afterwards, never inside a player.
 
 pub mod abr;
+pub mod buffer;
 pub mod cmcd;
 pub mod events;
 pub mod ladder;
 pub mod media;
 pub mod player;
+pub mod progressive;
 
 pub use cmcd::Cmcd;
 pub use events::{DiscardCause, EventKind, EventLog, FinishReason, PlaybackEvent, Totals};

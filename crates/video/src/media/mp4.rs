@@ -281,7 +281,7 @@ impl Track {
             let flags = entry.flags.or(header.default_sample_flags).unwrap_or(self.defaults.default_sample_flags);
             let duration_ticks =
                 entry.duration.or(header.default_sample_duration).unwrap_or(self.defaults.default_sample_duration);
-            let ticks = self.next_ticks.saturating_add(entry.cts.unwrap_or(0).into());
+            let ticks = self.next_ticks.saturating_add(entry.cts.unwrap_or(0));
             self.samples.push(TimedSample { offset, size, ticks, duration_ticks, is_key: flags & NON_SYNC == 0 });
             offset = offset.saturating_add(size.into());
             self.next_ticks = self.next_ticks.saturating_add(duration_ticks.into());

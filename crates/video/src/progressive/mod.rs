@@ -1,0 +1,494 @@
+//! The progressive player: one HTTP response for the whole file, a cache, and a clock.
+//!
+//! Reference: the client of the CCP papers (VLC over HTTP, `vlc --network-caching`), and HTML5 `<video src>` for `rebuffer`.
+//! Rules, with position p the media clock and d(k) the due time of picture k:
+//! - **Reading.** The client reads what its cache can hold and no more: for a cache in seconds everything that is presented up
+//!   to p + cache; in bytes (or packets) the cache less what is read and not yet played. It always may read the next picture
+//!   due to its end, so that a cache smaller than a picture cannot block.
+//! - **Start.** The clock starts when the cache is full (or the file is read), or `first-frame`: when the first picture is
+//!   complete plus the cache's length.
+//! - **catch-up** (VLC). The clock runs on. A picture complete at its due time is shown. One that is not begins an *underflow
+//!   event*, which lasts until a picture is on time, however long. A late picture is shown if it is at most
+//!   `late_threshold` (20 ms) late and discarded else. If it is later than `shift_after` (default: the cache), the clock is
+//!   set back by the lateness, at most `max_shift` (5 s), and waits until the cache is full again.
+//! - **rebuffer** (browsers). At a picture that is not complete when due the clock stops, and goes on when `resume`
+//!   (default: the whole cache) is buffered. Nothing is discarded.
+//!
+//! Events: a *stall* is the time for which the picture stands still for lack of data. In `catch-up` it is counted from the
+//! moment at which a picture misses its threshold, once per underflow event; pictures shown in between interrupt its
+//! `frozen` time, not the event.
+//!
+//! Differences from the references:
+//! 1. VLC raises its delay at *every* clock reference that comes too late; references are sparse, so single late pictures are
+//!    discarded without it. We have no references: the shift happens from `shift_after` on. `shift_after = "0 s"` is the other
+//!    extreme.
+//! 2. When VLC shifts, its cache grows by the shift for the rest of the session; ours keeps its size, as the papers report
+//!    one buffer size per run.
+//! 3. The decoder takes no time and never skips pictures on its own; `drop_dependents` approximates decoders that do.
+//! 4. Audio takes its share of the bytes; it is not played, and never late on its own.
+//!
+//! Units: bytes, nanoseconds. Invariants: every picture is shown or discarded once; start-up + played + discarded + clock
+//! stopped = elapsed; the work per picture and per call is constant and allocates nothing but log entries.
+//! Tested: a dozen hand-computed timelines per policy, property tests over random media and arrivals.
+
+mod reading;
+mod screen;
+
+use crate::buffer::{BufferSize, Cache};
+use crate::media::{Media, Picture};
+use crate::{
+    Action, AppReport, ConnectionId, Delivery, DiscardCause, EventKind, FinishReason, ObjectRef, PlaybackEvent, Player,
+    Request, RequestId,
+};
+use playpath_units::{Duration, Time};
+use reading::Reading;
+use screen::Screen;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+const CONNECTION: ConnectionId = ConnectionId(0);
+const REQUEST: RequestId = RequestId(0);
+/// A picture is missing if it is not there one tick after it was due: arrival at the due time itself is in time.
+const TICK: Duration = Duration::from_nanos(1);
+
+/// What happens when a picture is not there in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// The clock runs on, late pictures are discarded (VLC).
+    CatchUp,
+    /// The clock stops and waits (browsers, DASH clients).
+    Rebuffer,
+}
+
+/// When the clock starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartRule {
+    /// As soon as the cache is full.
+    CacheFull,
+    /// The cache's length after the first picture is complete.
+    FirstFrame,
+}
+
+/// Settings of a [`ProgressivePlayer`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProgressiveConfig {
+    /// Size of the cache.
+    pub buffer: BufferSize,
+    /// What happens when a picture is late.
+    pub policy: Policy,
+    /// When the clock starts.
+    pub start: StartRule,
+    /// Lateness up to which a picture is shown (catch-up). VLC: 20 ms.
+    pub late_threshold: Duration,
+    /// Lateness beyond which the clock is set back (catch-up); `None`: the cache's length.
+    pub shift_after: Option<Duration>,
+    /// Most that the clock is set back at once (catch-up). VLC's clock-jitter limit: 5 s.
+    pub max_shift: Duration,
+    /// What must be buffered for the clock to go on (rebuffer); `None`: the whole cache.
+    pub resume: Option<BufferSize>,
+    /// Also discard what depends on a discarded reference picture (catch-up).
+    pub drop_dependents: bool,
+    /// Packet size for buffers in packets: the sender's payload.
+    pub packet_bytes: u32,
+    /// Bytes of the request.
+    pub request_header_bytes: u32,
+    /// Bytes of the response before the body.
+    pub response_header_bytes: u32,
+}
+
+impl Default for ProgressiveConfig {
+    fn default() -> ProgressiveConfig {
+        ProgressiveConfig {
+            buffer: BufferSize::Time(Duration::from_secs(1)),
+            policy: Policy::CatchUp,
+            start: StartRule::CacheFull,
+            late_threshold: Duration::from_millis(20),
+            shift_after: None,
+            max_shift: Duration::from_secs(5),
+            resume: None,
+            drop_dependents: false,
+            packet_bytes: 1460,
+            request_header_bytes: 200,
+            response_header_bytes: 250,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Idle,
+    /// Before the first picture; with rule `first-frame` the start may be set already.
+    Filling {
+        start_at: Time,
+    },
+    /// The clock runs; position 0 was due at `zero_at`.
+    Playing {
+        zero_at: Time,
+    },
+    /// The clock stands at `position`.
+    Waiting {
+        position: Duration,
+        since: Time,
+    },
+    Ended,
+}
+
+/// Progressive playback of one file.
+pub struct ProgressivePlayer {
+    config: ProgressiveConfig,
+    media: Arc<Media>,
+    cache: Cache,
+    resume: Cache,
+    shift_after: Duration,
+    phase: Phase,
+    started_at: Time,
+    reading: Reading,
+    screen: Screen,
+    /// Next picture in presentation order.
+    next: usize,
+    /// The next picture was not there when due.
+    is_missing: bool,
+    /// When the pictures so far came out, in presentation order: a picture is as late as the one before it at least.
+    available_from: Time,
+    /// Latest discarded reference picture, by decode index.
+    broken_reference: Option<u32>,
+    is_filled_once: bool,
+    actions: VecDeque<Action>,
+}
+
+impl ProgressivePlayer {
+    /// A player of `media`.
+    pub fn new(media: Arc<Media>, config: ProgressiveConfig) -> ProgressivePlayer {
+        let cache = config.buffer.resolve(config.packet_bytes);
+        ProgressivePlayer {
+            cache,
+            resume: match (config.policy, config.resume) {
+                (Policy::Rebuffer, Some(resume)) => resume.resolve(config.packet_bytes),
+                _ => cache,
+            },
+            shift_after: config.shift_after.unwrap_or(cache.time(media.mean_rate())),
+            config,
+            media,
+            phase: Phase::Idle,
+            started_at: Time::ZERO,
+            reading: Reading::default(),
+            screen: Screen::default(),
+            next: 0,
+            is_missing: false,
+            available_from: Time::ZERO,
+            broken_reference: None,
+            is_filled_once: false,
+            actions: VecDeque::new(),
+        }
+    }
+
+    fn position(&self, now: Time) -> Duration {
+        match self.phase {
+            Phase::Idle | Phase::Filling { .. } => Duration::ZERO,
+            Phase::Playing { zero_at } => now.saturating_since(zero_at),
+            Phase::Waiting { position, .. } => position,
+            Phase::Ended => self.media.duration(),
+        }
+    }
+
+    fn next_picture(&self) -> Option<Picture> {
+        self.media.pictures().get(self.next).copied()
+    }
+
+    /// Bring everything up to `now`, then see how much may be read.
+    fn advance(&mut self, now: Time) {
+        while self.step(now) {}
+        if self.phase == Phase::Ended {
+            return;
+        }
+        let next_end = self.next_picture().map_or(self.media.total_bytes(), |p| p.end_offset);
+        let position = self.position(now);
+        self.reading.update_target(&self.media, self.cache, position, next_end);
+        self.note_full(now, position);
+        if self.is_waiting_for_data() && self.is_filled(now) {
+            self.start_clock(now);
+            self.advance(now);
+        }
+    }
+
+    /// One change of state at or before `now`, if there is one.
+    fn step(&mut self, now: Time) -> bool {
+        match self.phase {
+            Phase::Idle | Phase::Ended => false,
+            Phase::Filling { start_at } => {
+                let starts = start_at <= now;
+                if starts {
+                    self.start_clock(start_at);
+                }
+                starts
+            }
+            Phase::Playing { zero_at } => match self.next_picture() {
+                Some(picture) => self.play(now, zero_at + picture.presentation, &picture),
+                None => self.end_if_over(now, zero_at + self.media.duration()),
+            },
+            Phase::Waiting { position, .. } => self.drop_overdue(now, position),
+        }
+    }
+
+    /// The clock runs, and `picture` is next.
+    fn play(&mut self, now: Time, due: Time, picture: &Picture) -> bool {
+        if due > now {
+            return false;
+        }
+        if self.reading.read < picture.end_offset {
+            return self.miss(now, due, picture);
+        }
+        if self.is_missing {
+            self.is_missing = false;
+            self.available_from = now;
+        }
+        let lateness = self.available_from.saturating_since(due);
+        let catches_up = self.config.policy == Policy::CatchUp;
+        if catches_up && lateness > self.shift_after {
+            self.set_clock_back(now, picture, lateness);
+        } else if catches_up && lateness > self.config.late_threshold {
+            self.discard(picture, DiscardCause::Late, due, self.available_from);
+        } else if self.broken_reference.is_some_and(|r| picture.depends_from <= r && r < picture.decode_index) {
+            self.discard(picture, DiscardCause::Dependency, due, due.max(self.available_from));
+        } else {
+            self.screen.show(picture, due, lateness);
+            self.consume(picture);
+        }
+        true
+    }
+
+    /// `picture` was due at `due` and is not there.
+    fn miss(&mut self, now: Time, due: Time, picture: &Picture) -> bool {
+        if now <= due {
+            return false;
+        }
+        if !self.is_missing {
+            self.is_missing = true;
+            // The picture before may have been shown only just now.
+            self.screen.miss(due, due.max(self.available_from), picture.presentation);
+            if self.config.policy == Policy::Rebuffer {
+                self.screen.stall(due, due, picture.presentation);
+                self.phase = Phase::Waiting { position: picture.presentation, since: due };
+                return true;
+            }
+        }
+        let deadline = due + self.config.late_threshold;
+        if now > deadline {
+            self.screen.stall(deadline, due, picture.presentation);
+        }
+        false
+    }
+
+    fn discard(&mut self, picture: &Picture, cause: DiscardCause, due: Time, at: Time) {
+        self.screen.discard(self.next as u32, picture, cause, due, at);
+        if self.config.drop_dependents && picture.is_reference {
+            self.broken_reference = self.broken_reference.max(Some(picture.decode_index));
+        }
+        self.consume(picture);
+    }
+
+    fn consume(&mut self, picture: &Picture) {
+        self.reading.consume(picture.held_bytes);
+        self.next += 1;
+        self.is_missing = false;
+    }
+
+    /// The picture came later than the cache covers: the clock goes back and waits for a full cache.
+    fn set_clock_back(&mut self, now: Time, picture: &Picture, lateness: Duration) {
+        let shift = lateness.min(self.config.max_shift);
+        self.screen.stall(now, now, picture.presentation);
+        self.screen.shift_clock(now, shift);
+        self.phase = Phase::Waiting { position: picture.presentation + (lateness - shift), since: now };
+        self.reading.set_back();
+    }
+
+    /// The clock stands: pictures that are too late even so are discarded as they come.
+    fn drop_overdue(&mut self, now: Time, position: Duration) -> bool {
+        let Some(picture) = self.next_picture() else { return false };
+        let is_overdue = position.saturating_sub(picture.presentation) > self.config.late_threshold;
+        if is_overdue && self.reading.read >= picture.end_offset {
+            self.discard(&picture, DiscardCause::Late, now, now);
+            return true;
+        }
+        false
+    }
+
+    fn is_waiting_for_data(&self) -> bool {
+        matches!(self.phase, Phase::Filling { .. } | Phase::Waiting { .. })
+    }
+
+    /// Enough is there for the clock to run.
+    fn is_filled(&mut self, now: Time) -> bool {
+        let (level, position) = match self.phase {
+            Phase::Waiting { position, .. } => (self.resume, position),
+            _ => (self.cache, Duration::ZERO),
+        };
+        let next_end = self.next_picture().map_or(0, |p| p.end_offset);
+        if self.config.start == StartRule::FirstFrame && matches!(self.phase, Phase::Filling { .. }) {
+            self.schedule_start(now, next_end);
+            return false;
+        }
+        self.reading.read >= next_end && self.has_reached(level, position)
+    }
+
+    fn has_reached(&self, level: Cache, position: Duration) -> bool {
+        self.reading.read >= self.reading.target || self.reading.holds(&self.media, level, position)
+    }
+
+    fn note_full(&mut self, now: Time, position: Duration) {
+        if !self.is_filled_once && self.reading.read > 0 && self.has_reached(self.cache, position) {
+            self.is_filled_once = true;
+            self.screen.log.push(now, EventKind::BufferFilled);
+        }
+    }
+
+    fn schedule_start(&mut self, now: Time, first_end: u64) {
+        if let Phase::Filling { start_at: Time::MAX } = self.phase
+            && self.reading.read >= first_end
+        {
+            self.phase = Phase::Filling { start_at: now + self.cache.time(self.media.mean_rate()) };
+        }
+    }
+
+    fn start_clock(&mut self, now: Time) {
+        match self.phase {
+            Phase::Waiting { position, since } => {
+                self.screen.shift_clock(now, now - since);
+                self.phase = Phase::Playing { zero_at: now - position };
+                self.is_missing = false;
+                self.available_from = now;
+            }
+            _ => {
+                self.screen.log.push(now, EventKind::PlaybackStarted);
+                self.screen.totals.startup = now - self.started_at;
+                self.phase = Phase::Playing { zero_at: now };
+            }
+        }
+    }
+
+    /// The last picture has been handled; its time may still run.
+    fn end_if_over(&mut self, now: Time, end: Time) -> bool {
+        if end > now {
+            return false;
+        }
+        let at = end.max(self.available_from);
+        self.screen.totals.clock_stopped += at - end;
+        self.finish(at, FinishReason::Played);
+        true
+    }
+
+    fn finish(&mut self, at: Time, reason: FinishReason) {
+        self.phase = Phase::Ended;
+        self.screen.finish(at, reason);
+        self.actions.push_back(Action::Close(CONNECTION));
+    }
+}
+
+impl Player for ProgressivePlayer {
+    fn handle_start(&mut self, now: Time) {
+        self.started_at = now;
+        self.phase = Phase::Filling { start_at: Time::MAX };
+        let (media_duration, media_rate) = (self.media.duration(), Some(self.media.mean_rate()));
+        self.screen.log.push(now, EventKind::SessionStarted { media_duration, media_rate });
+        self.actions.push_back(Action::Open(CONNECTION));
+        self.advance(now);
+    }
+
+    fn handle_connected(&mut self, now: Time, connection: ConnectionId) {
+        let body_bytes = self.media.total_bytes();
+        self.screen.log.push(now, EventKind::Connected(connection));
+        let request = EventKind::RequestSent { request: REQUEST, object: ObjectRef::FILE, body_bytes };
+        self.screen.log.push(now, request);
+        self.actions.push_back(Action::Request(Request {
+            connection,
+            id: REQUEST,
+            request_header_bytes: self.config.request_header_bytes,
+            response_header_bytes: self.config.response_header_bytes,
+            body_bytes,
+            delivery: Delivery::AsFastAsPossible,
+            object: ObjectRef::FILE,
+            cmcd: None,
+        }));
+    }
+
+    fn handle_body(&mut self, now: Time, _request: RequestId, bytes: u64) {
+        // What was due before these bytes came is judged without them.
+        self.advance(now);
+        if self.phase == Phase::Ended {
+            return;
+        }
+        if self.reading.read == 0 && bytes > 0 {
+            self.screen.log.push(now, EventKind::FirstByte(REQUEST));
+        }
+        self.reading.add(&self.media, bytes);
+        self.advance(now);
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.advance(now);
+    }
+
+    fn handle_stop(&mut self, now: Time) {
+        self.advance(now);
+        if self.phase == Phase::Ended {
+            return;
+        }
+        match self.phase {
+            Phase::Waiting { since, .. } => self.screen.shift_clock(now, now - since),
+            Phase::Filling { .. } => self.screen.totals.startup = now - self.started_at,
+            _ => {}
+        }
+        self.finish(now, FinishReason::Stopped);
+    }
+
+    fn poll_action(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Time {
+        match self.phase {
+            Phase::Filling { start_at } => start_at,
+            Phase::Playing { zero_at } => match self.next_picture() {
+                None => zero_at + self.media.duration(),
+                Some(p) if self.reading.read >= p.end_offset => zero_at + p.presentation,
+                Some(p) if !self.is_missing => zero_at + p.presentation + TICK,
+                Some(p) if !self.screen.is_stalled() => zero_at + p.presentation + self.config.late_threshold + TICK,
+                Some(_) => Time::MAX,
+            },
+            _ => Time::MAX,
+        }
+    }
+
+    fn read_limit(&self, _now: Time, _connection: ConnectionId) -> u64 {
+        match self.phase {
+            Phase::Idle | Phase::Ended => 0,
+            _ => self.reading.target.saturating_sub(self.reading.read),
+        }
+    }
+
+    fn buffer_level(&self, now: Time) -> Duration {
+        self.reading.playable_until(&self.media).saturating_sub(self.position(now))
+    }
+
+    fn buffer_bytes(&self, _now: Time) -> u64 {
+        self.reading.held()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.phase == Phase::Ended
+    }
+
+    fn events(&self) -> &[PlaybackEvent] {
+        self.screen.log.as_slice()
+    }
+
+    fn app_parameters(&self, _now: Time) -> AppReport {
+        let playout_buffer_bytes = self.cache.bytes(self.media.mean_rate());
+        AppReport {
+            playout_buffer_bytes,
+            playout_buffer_free_bytes: playout_buffer_bytes.saturating_sub(self.reading.held()),
+            video_rate: self.media.mean_rate(),
+            is_urgent: self.is_waiting_for_data() || self.is_missing,
+        }
+    }
+}

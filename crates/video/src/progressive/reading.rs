@@ -1,0 +1,79 @@
+//! How far the file has been read, how much of that is still held, and how far it may be read.
+
+use crate::buffer::Cache;
+use crate::media::Media;
+use playpath_units::Duration;
+
+/// Progress in the file, in bytes from its start.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reading {
+    /// Bytes read.
+    pub read: u64,
+    /// May be read up to here.
+    pub target: u64,
+    consumed: u64,
+    /// Pictures in decode order that are complete.
+    complete: usize,
+    /// Pictures in decode order that the cache has room for, in media time.
+    wanted: usize,
+}
+
+impl Reading {
+    /// `bytes` more came; what exceeds the file is ignored.
+    pub fn add(&mut self, media: &Media, bytes: u64) {
+        self.read = self.read.saturating_add(bytes).min(media.total_bytes());
+        let marks = media.marks();
+        while self.complete < marks.len() && marks[self.complete].end_offset <= self.read {
+            self.complete += 1;
+        }
+    }
+
+    /// The picture that held so many bytes has been shown or discarded.
+    pub fn consume(&mut self, bytes: u64) {
+        self.consumed += bytes;
+    }
+
+    /// Read and not yet played or discarded.
+    pub fn held(&self) -> u64 {
+        self.read - self.consumed
+    }
+
+    /// Everything presented before this is complete.
+    pub fn playable_until(&self, media: &Media) -> Duration {
+        match self.complete {
+            0 => Duration::ZERO,
+            n => media.marks()[n - 1].playable_until,
+        }
+    }
+
+    /// At least `level` is buffered ahead of `position`, or all there is.
+    pub fn holds(&self, media: &Media, level: Cache, position: Duration) -> bool {
+        self.read == media.total_bytes()
+            || match level {
+                Cache::Time(length) => self.playable_until(media) >= (position + length).min(media.duration()),
+                Cache::Bytes(bytes) => self.held() >= bytes,
+            }
+    }
+
+    /// The clock goes back: what is wanted is found anew. What has been read stays.
+    pub fn set_back(&mut self) {
+        self.wanted = self.complete;
+    }
+
+    /// How far the cache has room: the clock is at `position`, and the next picture due ends at `next_end`.
+    pub fn update_target(&mut self, media: &Media, cache: Cache, position: Duration, next_end: u64) {
+        let room = match cache {
+            Cache::Bytes(bytes) => self.consumed.saturating_add(bytes),
+            Cache::Time(length) => {
+                let until = (position + length).min(media.duration());
+                let marks = media.marks();
+                while self.wanted < marks.len() && marks[self.wanted].playable_until < until {
+                    self.wanted += 1;
+                }
+                // The last picture brings the rest of the file along.
+                if self.wanted + 1 < marks.len() { marks[self.wanted].end_offset } else { media.total_bytes() }
+            }
+        };
+        self.target = room.max(next_end).max(self.read).min(media.total_bytes());
+    }
+}
