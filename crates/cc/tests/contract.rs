@@ -5,7 +5,7 @@ mod support;
 
 use playpath_cc::{
     Ack, AppParameters, CongestionControl, CongestionEvent, CongestionSignal, DupAck, Entry, IdleRestart, PacketSent,
-    RateSample, RecoveryExit, Rto, Undo, View, WindowChange, entries, find,
+    RateSample, RecoveryExit, Rto, Sibling, Undo, View, WindowChange, entries, find,
 };
 use playpath_units::{Duration, Rate, Time};
 use proptest::prelude::*;
@@ -248,6 +248,28 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
+/// What a coupled control sees of its siblings: as unequal as it gets, one not established, one without an RTT sample.
+static SIBLINGS: [Sibling; 5] = [
+    sibling(1.0, Duration::from_micros(1), true),
+    sibling(10.0, Duration::from_millis(100), true),
+    sibling(1e5, Duration::from_secs(10), true),
+    sibling(20.0, Duration::from_millis(50), false),
+    sibling(10.0, Duration::ZERO, true),
+];
+
+const fn sibling(cwnd: f64, srtt: Duration, established: bool) -> Sibling {
+    Sibling {
+        cwnd,
+        ssthresh: f64::INFINITY,
+        srtt,
+        min_rtt: srtt,
+        established,
+        bytes_between_losses: 1000,
+        bytes_since_loss: 0,
+        mss: MSS,
+    }
+}
+
 /// A connection in which anything may happen.
 struct Chaos<'a> {
     entry: &'a Entry,
@@ -270,8 +292,8 @@ impl<'a> Chaos<'a> {
             lost: 0,
             sent: 0,
             in_recovery: false,
-            own_index: 0,
-            siblings: &[],
+            own_index: 1,
+            siblings: if entry.is_coupled { &SIBLINGS } else { &[] },
         };
         Chaos { entry, cc: build(entry, 10.0), view, consecutive_rtos: 0 }
     }
