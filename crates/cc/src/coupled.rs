@@ -220,6 +220,32 @@ mod tests {
         assert!(Paths::new(&view(&siblings, 1), 10.0).is_none(), "nor has the new one itself anything to couple");
     }
 
+    /// Takes a packet per acknowledged packet.
+    struct Shrinking;
+
+    impl Coupling for Shrinking {
+        const NAME: &'static str = "shrinking";
+
+        fn increase(&self, _paths: &Paths) -> f64 {
+            -1.0
+        }
+    }
+
+    #[test]
+    fn a_negative_increase_leaves_one_packet() {
+        let params = Params::defaults(crate::lia::ENTRY.params);
+        let mut coupled = Coupled::new(Shrinking, &params, 3.0);
+        let siblings = [subflow(3.0, 100), subflow(3.0, 100)];
+        coupled.on_window_change(&view(&siblings, 0), &WindowChange { cwnd: 3.0, ssthresh: 2.0 });
+        let mut ack = crate::testbed::ack();
+        coupled.on_ack(&view(&siblings, 0), &ack);
+        assert_eq!(coupled.cwnd(), 2.0);
+        coupled.on_window_change(&view(&siblings, 0), &WindowChange { cwnd: 3.0, ssthresh: 2.0 });
+        ack.acked = 5;
+        coupled.on_ack(&view(&siblings, 0), &ack);
+        assert_eq!(coupled.cwnd(), 1.0);
+    }
+
     #[test]
     fn the_own_window_is_the_controllers() {
         let siblings = [subflow(10.0, 100), subflow(10.0, 50)];

@@ -261,6 +261,12 @@ mod tests {
         small.end_round(&view(&siblings, 1), &ack());
         assert_close(small.alpha, 2.5);
         assert_close(small.windows.cwnd, 11.0);
+        // Weight 10/160 of 10 packets would be less than 1: alpha is 2 at least. Diff 2: held.
+        let siblings = [subflow(150.0, 125), subflow(10.0, 125)];
+        let mut tiny = subflow_in_round(10.0, 125, false);
+        tiny.end_round(&view(&siblings, 1), &ack());
+        assert_close(tiny.alpha, 2.0);
+        assert_close(tiny.windows.cwnd, 10.0);
     }
 
     #[test]
