@@ -1,0 +1,193 @@
+//! Writing client data: keys in alphabetical order, as a query argument or as headers.
+
+use super::Cmcd;
+use std::fmt::Write;
+
+/// The four headers of CTA-5004.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Header {
+    /// Varies with the request.
+    Request,
+    /// Varies with the object.
+    Object,
+    /// Does not vary with every request or object.
+    Status,
+    /// Constant over the session.
+    Session,
+}
+
+impl Header {
+    /// All, in the order of `CMCD-Object`, `CMCD-Request`, `CMCD-Session`, `CMCD-Status`.
+    pub const ALL: [Header; 4] = [Header::Object, Header::Request, Header::Session, Header::Status];
+
+    /// Name of the header.
+    pub fn name(self) -> &'static str {
+        match self {
+            Header::Request => "CMCD-Request",
+            Header::Object => "CMCD-Object",
+            Header::Status => "CMCD-Status",
+            Header::Session => "CMCD-Session",
+        }
+    }
+}
+
+impl Cmcd {
+    /// The dictionary, `br=3200,bs,…`; empty if no key is set.
+    pub fn dictionary(&self) -> String {
+        self.write(|_| true)
+    }
+
+    /// `CMCD=…`, URL-encoded; `None` if no key is set.
+    pub fn query(&self) -> Option<String> {
+        let dictionary = self.dictionary();
+        (!dictionary.is_empty()).then(|| format!("CMCD={}", percent_encode(&dictionary)))
+    }
+
+    /// Value of a header; `None` if no key of it is set.
+    pub fn header(&self, header: Header) -> Option<String> {
+        let is_v2 = self.version.is_some_and(|version| version >= 2);
+        let value = self.write(|key| header_of(key, is_v2) == header);
+        (!value.is_empty()).then_some(value)
+    }
+
+    fn write(&self, wanted: impl Fn(&str) -> bool) -> String {
+        let is_v2 = self.version.is_some_and(|version| version >= 2);
+        let mut out = Writer { text: String::new(), wanted };
+        // Inner lists since version 2 (CTA-5004-B): bl br mtp tb tbl, and nor.
+        let list = |value: Option<u64>| value.map(|v| if is_v2 { format!("({v})") } else { v.to_string() });
+        let hundreds = |value: Option<u64>| list(value.map(to_hundred));
+        let plain = |value: Option<u64>| value.map(|v| v.to_string());
+        out.put("bl", hundreds(self.bl_ms));
+        out.put("br", list(self.br_kbps));
+        out.flag("bs", self.bs);
+        out.put("cid", self.cid.as_deref().map(quoted));
+        out.put("d", plain(self.d_ms));
+        out.put("dl", plain(self.dl_ms.map(to_hundred)));
+        out.put("ltc", plain(self.ltc_ms));
+        out.put("msd", plain(self.msd_ms));
+        out.put("mtp", hundreds(self.mtp_kbps));
+        let nor = self.nor.as_deref().map(|path| quoted(&percent_encode(path)));
+        out.put("nor", nor.map(|path| if is_v2 { format!("({path})") } else { path }));
+        out.put("nrr", self.nrr.as_deref().map(quoted));
+        out.put("ot", self.ot.map(|value| value.token().to_string()));
+        out.put("pr", self.pr.filter(|&rate| rate != 1.0).map(decimal));
+        out.put("rtp", plain(self.rtp_kbps.map(up_to_hundred)));
+        out.put("sf", self.sf.map(|value| value.token().to_string()));
+        out.put("sid", self.sid.as_deref().map(quoted));
+        out.put("st", self.st.map(|value| value.token().to_string()));
+        out.put("sta", self.sta.map(|value| value.token().to_string()));
+        out.flag("su", self.su);
+        out.put("tb", list(self.tb_kbps));
+        out.put("tbl", hundreds(self.tbl_ms));
+        // The first version need not be named.
+        out.put("v", plain(self.version.filter(|&version| version != 1)));
+        out.text
+    }
+}
+
+struct Writer<F> {
+    text: String,
+    wanted: F,
+}
+
+impl<F: Fn(&str) -> bool> Writer<F> {
+    fn put(&mut self, key: &str, value: Option<String>) {
+        if let Some(value) = value
+            && self.begin(key)
+        {
+            self.text.push('=');
+            self.text.push_str(&value);
+        }
+    }
+
+    /// RFC 9651 §3.2: true is the key alone.
+    fn flag(&mut self, key: &str, is_set: bool) {
+        if is_set {
+            self.begin(key);
+        }
+    }
+
+    fn begin(&mut self, key: &str) -> bool {
+        let is_wanted = (self.wanted)(key);
+        if is_wanted {
+            self.text.push_str(if self.text.is_empty() { "" } else { "," });
+            self.text.push_str(key);
+        }
+        is_wanted
+    }
+}
+
+/// CTA-5004 and CTA-5004-B; `pr` moved from session to status in version 2.
+fn header_of(key: &str, is_v2: bool) -> Header {
+    match key {
+        "br" | "d" | "ot" | "tb" => Header::Object,
+        "bs" | "rtp" => Header::Status,
+        "pr" if is_v2 => Header::Status,
+        "cid" | "msd" | "pr" | "sf" | "sid" | "st" | "v" => Header::Session,
+        _ => Header::Request,
+    }
+}
+
+fn to_hundred(value: u64) -> u64 {
+    value.saturating_add(50) / 100 * 100
+}
+
+/// dash.js rounds the requested throughput up.
+fn up_to_hundred(value: u64) -> u64 {
+    value.div_ceil(100).saturating_mul(100)
+}
+
+/// RFC 9651 §4.1.6: printable ASCII; quotes and backslashes escaped. Other characters cannot be sent.
+fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars().filter(|c| matches!(c, ' '..='~')) {
+        if matches!(c, '"' | '\\') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out.push('"');
+    out
+}
+
+/// RFC 9651 §4.1.5: at most three places.
+fn decimal(value: f64) -> String {
+    let text = format!("{:.3}", value.clamp(0.0, 1e9));
+    let shorter = text.trim_end_matches('0');
+    if shorter.ends_with('.') { format!("{shorter}0") } else { shorter.to_string() }
+}
+
+/// Percent-encoding of everything but RFC 3986's unreserved characters.
+pub fn percent_encode(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() * 2);
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}
+
+/// The reverse. A `%` without two hexadecimal digits stays as it is; bytes that are not UTF-8 become U+FFFD.
+pub fn percent_decode(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let digit = |i: usize| bytes.get(i).and_then(|&b| char::from(b).to_digit(16));
+        match (bytes[at], digit(at + 1), digit(at + 2)) {
+            (b'%', Some(high), Some(low)) => {
+                out.push((high * 16 + low) as u8);
+                at += 3;
+            }
+            (byte, ..) => {
+                out.push(byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}

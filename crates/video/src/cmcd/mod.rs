@@ -1,0 +1,169 @@
+//! Common media client data: what a player tells the server with each request, and what the server may believe of it.
+//!
+//! Reference: CTA-5004 (version 1) and CTA-5004-B (version 2; of its keys those that a sender can use: `tbl`, `sta`, `ltc`,
+//! `msd`). Form: RFC 9651 structured fields, in a query argument or in four headers.
+//! Differences from the reference:
+//! 1. Request mode only; event and response modes carry what the record already holds.
+//! 2. Inner lists of version 2 are written with one value, and read as the value for the request's object type, else as
+//!    their first value.
+//! 3. Reading forgives: a malformed member costs that member and a warning, not the whole dictionary; a number out of range
+//!    is clamped, with a warning ([`parse`]).
+//!
+//! Units are in the names. Tested by `tests/cmcd.rs`: real player strings, worked numbers, property tests; fuzz target `cmcd`.
+
+mod encode;
+mod parse;
+mod server;
+
+pub use encode::{Header, percent_decode, percent_encode};
+pub use parse::{Parsed, Warning, parse, parse_headers, parse_query};
+pub use server::{Limits, SenderHints, ServerView};
+
+/// Keys of one request. Key names are the standard's.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cmcd {
+    /// `br`: encoded rate of the object, kbit/s.
+    pub br_kbps: Option<u64>,
+    /// `bl`: buffer level, ms, rounded to 100.
+    pub bl_ms: Option<u64>,
+    /// `tbl` (version 2): target buffer level, ms.
+    pub tbl_ms: Option<u64>,
+    /// `bs`: the buffer was starved since the last request.
+    pub bs: bool,
+    /// `su`: the object is needed urgently (start, seek, recovery from starvation).
+    pub su: bool,
+    /// `d`: duration of the object, ms.
+    pub d_ms: Option<u64>,
+    /// `dl`: deadline of the object's first sample, ms, rounded to 100.
+    pub dl_ms: Option<u64>,
+    /// `mtp`: measured throughput, kbit/s, rounded to 100.
+    pub mtp_kbps: Option<u64>,
+    /// `rtp`: requested maximum throughput, kbit/s, rounded to 100.
+    pub rtp_kbps: Option<u64>,
+    /// `tb`: rate of the highest representation, kbit/s.
+    pub tb_kbps: Option<u64>,
+    /// `pr`: playback rate; absent is 1.
+    pub pr: Option<f64>,
+    /// `sid`: session.
+    pub sid: Option<String>,
+    /// `cid`: content.
+    pub cid: Option<String>,
+    /// `nor`: next object, a relative path.
+    pub nor: Option<String>,
+    /// `nrr`: byte range of the next object.
+    pub nrr: Option<String>,
+    /// `ot`: type of the object.
+    pub ot: Option<ObjectType>,
+    /// `sf`: format of the stream.
+    pub sf: Option<StreamingFormat>,
+    /// `st`: type of the stream.
+    pub st: Option<StreamType>,
+    /// `sta` (version 2): state of the player.
+    pub sta: Option<PlayerState>,
+    /// `ltc` (version 2): latency of a live stream, ms.
+    pub ltc_ms: Option<u64>,
+    /// `msd` (version 2): start-up delay, ms; sent once.
+    pub msd_ms: Option<u64>,
+    /// `v`: version; absent is 1.
+    pub version: Option<u64>,
+}
+
+/// Defines a token enum with the standard's letters.
+macro_rules! tokens {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $token:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $($(#[$variant_doc])* $variant,)+
+        }
+
+        impl $name {
+            /// Every value.
+            pub const ALL: &'static [$name] = &[$($name::$variant),+];
+
+            /// The standard's token.
+            pub fn token(self) -> &'static str {
+                match self { $($name::$variant => $token),+ }
+            }
+
+            /// The value of a token.
+            pub fn of_token(token: &str) -> Option<$name> {
+                Self::ALL.iter().copied().find(|value| value.token() == token)
+            }
+        }
+    };
+}
+
+tokens! {
+    /// `ot`.
+    ObjectType {
+        /// Manifest or playlist.
+        Manifest = "m",
+        /// Audio only.
+        Audio = "a",
+        /// Video only.
+        Video = "v",
+        /// Multiplexed audio and video.
+        Muxed = "av",
+        /// Initialisation segment.
+        Init = "i",
+        /// Caption or subtitle.
+        Caption = "c",
+        /// Timed text track.
+        TimedText = "tt",
+        /// Key, licence or certificate.
+        Key = "k",
+        /// Anything else.
+        Other = "o",
+    }
+}
+
+tokens! {
+    /// `sf`.
+    StreamingFormat {
+        /// MPEG-DASH.
+        Dash = "d",
+        /// HLS.
+        Hls = "h",
+        /// Smooth Streaming.
+        Smooth = "s",
+        /// Anything else.
+        Other = "o",
+    }
+}
+
+tokens! {
+    /// `st`.
+    StreamType {
+        /// All segments exist.
+        OnDemand = "v",
+        /// Segments come into being as time passes.
+        Live = "l",
+    }
+}
+
+tokens! {
+    /// `sta`.
+    PlayerState {
+        /// Before the first picture.
+        Starting = "s",
+        /// Rendering.
+        Playing = "p",
+        /// Going to another position.
+        Seeking = "k",
+        /// Waiting for data.
+        Rebuffering = "r",
+        /// Paused by the viewer.
+        Paused = "a",
+        /// Waiting for something else.
+        Waiting = "w",
+        /// Played to the end.
+        Ended = "e",
+        /// Broken down.
+        FatalError = "f",
+        /// Left by the viewer.
+        Quit = "q",
+        /// Loading ahead of a later start.
+        Preloading = "d",
+    }
+}

@@ -1,0 +1,128 @@
+//! The server's side: from what a client claims to what a sender is told.
+//!
+//! Reference: none; CTA-5004 leaves the use of the data to the server. Per session:
+//! - video rate = br · pr, audio and video added (by `ot`);
+//! - playout buffer = `tbl` if sent, else the largest `bl` seen, else a configured cache of 1000 ms (VLC's default);
+//!   in bytes: ms · kbit/s / 8, so that 1000 ms of 5240 kbit/s are 655 000 B = 448 packets of 1460 B;
+//! - free space = what is left of it above `bl`; the sender subtracts what it has written since;
+//! - urgent = `su` or `bs`; `rtp` is passed on as a rate that need not be exceeded.
+//!
+//! Everything is the client's claim. It is clamped to [`Limits`], and `br` to what the served object's size and duration
+//! allow, with a warning each time.
+
+use super::{Cmcd, ObjectType, Warning};
+use playpath_units::Rate;
+
+/// What a server believes at most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Playout buffer of a client that tells nothing of it.
+    pub default_buffer_ms: u64,
+    /// Largest playout buffer.
+    pub max_buffer_ms: u64,
+    /// Highest rate of an object.
+    pub max_kbps: u64,
+    /// Largest ratio between `br` and the rate that the object's size and duration imply, either way.
+    pub max_rate_ratio: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        // A segment of uncapped VBR may have three times its mean rate.
+        Limits { default_buffer_ms: 1000, max_buffer_ms: 60_000, max_kbps: 200_000, max_rate_ratio: 4.0 }
+    }
+}
+
+/// What a sender is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderHints {
+    /// Size of the playout buffer in payload bytes.
+    pub playout_buffer_bytes: u64,
+    /// Its free space, if the client reports its level.
+    pub playout_buffer_free_bytes: Option<u64>,
+    /// Rate of the video, with audio and playback rate.
+    pub video_rate: Rate,
+    /// Starting up or starved.
+    pub is_urgent: bool,
+    /// Rate that the client does not need more than.
+    pub requested_rate: Option<Rate>,
+}
+
+/// What the server has learnt of one session.
+#[derive(Clone, Debug, Default)]
+pub struct ServerView {
+    limits: Limits,
+    video_kbps: f64,
+    audio_kbps: f64,
+    target_ms: Option<u64>,
+    largest_level_ms: Option<u64>,
+}
+
+impl ServerView {
+    /// Nothing learnt yet.
+    pub fn new(limits: Limits) -> ServerView {
+        ServerView { limits, ..ServerView::default() }
+    }
+
+    /// A request came. `object_bytes` is the size of the response's body, if known. `None` until a rate was told.
+    pub fn handle_request(
+        &mut self,
+        cmcd: &Cmcd,
+        object_bytes: Option<u64>,
+        warnings: &mut Vec<Warning>,
+    ) -> Option<SenderHints> {
+        let playback_rate = cmcd.pr.unwrap_or(1.0);
+        if let Some(br) = self.believed_rate(cmcd, object_bytes, warnings) {
+            match cmcd.ot {
+                Some(ObjectType::Audio) => self.audio_kbps = br * playback_rate,
+                Some(ObjectType::Muxed) => (self.video_kbps, self.audio_kbps) = (br * playback_rate, 0.0),
+                // A manifest or an initialisation segment says nothing of the media's rate.
+                Some(ObjectType::Video) | None => self.video_kbps = br * playback_rate,
+                Some(_) => {}
+            }
+        }
+        let level = cmcd.bl_ms.map(|ms| self.clamp_ms("bl", ms, warnings));
+        if let Some(target) = cmcd.tbl_ms {
+            self.target_ms = Some(self.clamp_ms("tbl", target, warnings)).filter(|&ms| ms > 0);
+        }
+        if level.is_some_and(|ms| ms > 0) {
+            self.largest_level_ms = self.largest_level_ms.max(level);
+        }
+        let kbps = self.video_kbps + self.audio_kbps;
+        (kbps > 0.0).then(|| self.hints(cmcd, kbps, level))
+    }
+
+    fn hints(&self, cmcd: &Cmcd, kbps: f64, level: Option<u64>) -> SenderHints {
+        let buffer_ms = self.target_ms.or(self.largest_level_ms).unwrap_or(self.limits.default_buffer_ms);
+        // ms · kbit/s = bit.
+        let bytes = |ms: u64| (ms as f64 * kbps / 8.0) as u64;
+        SenderHints {
+            playout_buffer_bytes: bytes(buffer_ms),
+            playout_buffer_free_bytes: level.map(|level| bytes(buffer_ms.saturating_sub(level))),
+            video_rate: Rate::from_bits_per_sec_f64(kbps * 1e3),
+            is_urgent: cmcd.su || cmcd.bs,
+            requested_rate: cmcd.rtp_kbps.filter(|&rtp| rtp > 0).map(|rtp| Rate::from_bits_per_sec(rtp * 1000)),
+        }
+    }
+
+    fn believed_rate(&self, cmcd: &Cmcd, object_bytes: Option<u64>, warnings: &mut Vec<Warning>) -> Option<f64> {
+        let got = cmcd.br_kbps? as f64;
+        let mut used = got.min(self.limits.max_kbps as f64);
+        if let (Some(bytes), Some(ms)) = (object_bytes, cmcd.d_ms.filter(|&ms| ms > 0)) {
+            let implied = bytes as f64 * 8.0 / ms as f64;
+            used = used.clamp(implied / self.limits.max_rate_ratio, (implied * self.limits.max_rate_ratio).max(1.0));
+        }
+        if used != got {
+            warnings.push(Warning::Implausible { key: "br", got, used });
+        }
+        Some(used)
+    }
+
+    fn clamp_ms(&self, key: &'static str, got: u64, warnings: &mut Vec<Warning>) -> u64 {
+        let used = got.min(self.limits.max_buffer_ms);
+        if used != got {
+            warnings.push(Warning::Clamped { key, got: got as f64, used: used as f64 });
+        }
+        used
+    }
+}
