@@ -1,4 +1,4 @@
-//! Estimators that model-based and delay-based controls share: windowed extremes, capacity.
+//! Estimators that model-based and delay-based controls share: windowed extremes, capacity, application-limited marks.
 //!
 //! Reference: windowed extremes by K. Nichols' three-sample algorithm (as in Linux `lib/win_minmax.c` and
 //! draft-ietf-ccwg-bbr-06 §5.5.5); delivery rate, draft-ietf-ccwg-bbr-06 §4.1; CapProbe (Kapoor, Chen, Lao, Gerla, Sanadidi,
@@ -200,6 +200,31 @@ impl CapProbe {
     }
 }
 
+/// Rate samples that the controller itself held down (draft-ietf-ccwg-bbr-06 §4.1.2.4, `MarkConnectionAppLimited`): those of
+/// packets sent from the mark until what was then in flight is delivered.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AppLimitedMark {
+    /// `View::delivered` at the first mark and when the last one ends.
+    span: Option<(u64, u64)>,
+}
+
+impl AppLimitedMark {
+    /// Mark now.
+    pub fn set(&mut self, view: &View) {
+        let end = view.delivered + u64::from(view.in_flight);
+        let start = match self.span {
+            Some((start, old_end)) if view.delivered <= old_end => start,
+            _ => view.delivered,
+        };
+        self.span = Some((start, end));
+    }
+
+    /// Whether a sample underestimates the path: marked here or by the transport.
+    pub fn covers(&self, sample: &RateSample) -> bool {
+        sample.is_app_limited || self.span.is_some_and(|(start, end)| (start..=end).contains(&sample.prior_delivered))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -299,5 +324,17 @@ mod tests {
         assert_eq!(take(360, 59, 2), Some(1000.0), "one ACK of two packets shows no dispersion");
         assert_eq!(take(11_051, 51, 1), Some(1000.0));
         assert_eq!(take(11_053, 53, 1), Some(500.0), "the best pair is older than 10 s");
+    }
+
+    #[test]
+    fn own_mark_covers_what_was_sent_under_it() {
+        let mut mark = AppLimitedMark::default();
+        let of = |prior_delivered| RateSample { prior_delivered, ..sample(1, 1, false) };
+        assert!(!mark.covers(&of(100)));
+        mark.set(&View { delivered: 100, in_flight: 4, ..view(0) });
+        mark.set(&View { delivered: 102, in_flight: 4, ..view(0) });
+        // Marked from 100 to 102 + 4 = 106.
+        assert_eq!([99, 100, 106, 107].map(|at| mark.covers(&of(at))), [false, true, true, false]);
+        assert!(mark.covers(&RateSample { is_app_limited: true, ..of(99) }));
     }
 }

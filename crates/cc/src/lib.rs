@@ -5,6 +5,7 @@
 //! and in the papers; fractions are kept, the transport sends while `pipe < floor(cwnd)`.
 
 mod balia;
+mod bbr;
 mod ccp;
 mod ccpd;
 mod ccplb;
@@ -12,6 +13,7 @@ mod ccplca;
 mod compound;
 mod coupled;
 mod cubic;
+mod draws;
 mod estimators;
 mod events;
 mod hystart;

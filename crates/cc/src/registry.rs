@@ -1,8 +1,8 @@
 //! The registry: one line per algorithm.
 
 use crate::{
-    CongestionControl, ParamSpec, Params, balia, ccp, ccpd, ccplb, ccplca, compound, cubic, lia, newreno, olia, vegas,
-    vegas_linux, westwood, wvegas,
+    CongestionControl, ParamSpec, Params, balia, bbr, ccp, ccpd, ccplb, ccplca, compound, cubic, lia, newreno, olia,
+    vegas, vegas_linux, westwood, wvegas,
 };
 
 /// What the registry knows of an algorithm.
@@ -74,6 +74,7 @@ static ENTRIES: &[&Entry] = &[
     &ccpd::ENTRY,
     &ccplca::ENTRY,
     &ccplb::ENTRY,
+    &bbr::ENTRY,
 ];
 
 /// All algorithms, in the order of `playpath list cc`.

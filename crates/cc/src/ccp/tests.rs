@@ -215,14 +215,15 @@ fn steady_windows_follow_the_closed_forms() {
 
 #[test]
 fn gains_above_the_limit_oscillate() {
-    // Raw RTT: 2 is the last good one of the table. Heavy loss at 2.5.
-    let (stats, utilisation) = table(2.5, "raw");
-    assert!(stats.loss_rate() > 0.2 && utilisation < 0.5, "{stats:?}");
-    // Smoothed: at the limit of 3 (slope -Kp/3 = -1) it swings without end; beyond, it overflows the queue.
+    // Raw RTT: 2 is the last good one of the table. At 2.5 it swings over the whole queue; whether it then overflows and
+    // collapses hangs on where it began.
+    let (stats, _) = table(2.5, "raw");
+    assert!(stats.cwnd.1 - stats.cwnd.0 > 80.0, "{stats:?}");
+    // Smoothed: at the limit of 3 (slope -Kp/3 = -1) it swings without end; beyond, over the whole queue.
     let (stats, _) = table(3.0, "ewma");
     assert!(stats.cwnd.1 - stats.cwnd.0 > 20.0, "{stats:?}");
     let (stats, _) = table(4.0, "ewma");
-    assert!(stats.loss_rate() > 0.1, "{stats:?}");
+    assert!(stats.cwnd.1 - stats.cwnd.0 > 80.0, "{stats:?}");
     let (stats, _) = table(2.0, "ewma");
     assert!(stats.cwnd.1 - stats.cwnd.0 < 2.0, "{stats:?}");
 }
