@@ -1,6 +1,6 @@
 //! Cost per data packet of a pair of endpoints in memory: both ends together (send, receive and acknowledge, process the ACK).
 //!
-//! `cargo run --release -p playpath-transport --example cost`
+//! `cargo run --release -p playpath-transport --example cost [PROFILE [WINDOW]]`
 
 #![allow(clippy::disallowed_methods)]
 
@@ -15,9 +15,13 @@ use std::time::Instant;
 use support::Reno;
 
 fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
     println!("{:>10} {:>7} {:>7} {:>14} {:>10}", "profile", "window", "loss", "ns/data packet", "rexmit %");
     for profile in ["linux", "ns2", "rfc"] {
         for window in [10.0, 100.0, 1000.0] {
+            if wanted.first().is_some_and(|w| w != profile) || wanted.get(1).is_some_and(|w| *w != window.to_string()) {
+                continue;
+            }
             for loss in [0.0, 0.01] {
                 let config =
                     Config { send_buffer: 1 << 40, receive_buffer: 64 << 20, ..Config::profile(profile).unwrap() };
@@ -46,19 +50,22 @@ fn run(config: Config, window: f64, loss: f64) -> (u64, u128, u64) {
     let (mut free, mut now) = (Time::ZERO, Time::ZERO);
     let target = 300_000;
     let start = Instant::now();
+    let (mut client_turn, mut server_turn) = (true, false);
     while client.stats().data_segments_sent < target {
-        while let Some(segment) = client.poll_transmit(now, &[]) {
+        // Only the endpoint that an event touched is polled, as an engine does.
+        while client_turn && let Some(segment) = client.poll_transmit(now, &[]) {
             if loss == 0.0 || segment.payload_len == 0 || !random.chance(loss) {
                 free = free.max(now) + gap;
                 up.push_back((free + delay, segment));
             }
         }
-        while let Some(segment) = server.poll_transmit(now, &[]) {
+        while server_turn && let Some(segment) = server.poll_transmit(now, &[]) {
             down.push_back((now + delay, segment));
         }
         let (a, b) = (up.front().map_or(Time::MAX, |x| x.0), down.front().map_or(Time::MAX, |x| x.0));
         let timer = client.poll_timeout().min(server.poll_timeout());
         now = a.min(b).min(timer);
+        (client_turn, server_turn) = (a != now, b != now || a == now);
         if a == now {
             let (_, segment) = up.pop_front().unwrap();
             server.handle_segment(now, &segment, &[]);

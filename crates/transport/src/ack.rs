@@ -222,7 +222,7 @@ impl Connection {
         self.recovery.new_data_only = false;
         self.check_probe(&ctx, siblings);
         if summary.ecn_echo {
-            self.react_to_ecn(now, ctx.delivered, siblings);
+            self.react_to_ecn(&ctx, siblings);
         }
         if self.is_dubious(&ctx) {
             self.react_to_ack(&ctx, siblings);

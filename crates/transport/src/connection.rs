@@ -85,7 +85,7 @@ impl Connection {
         if config.handshake == Handshake::Skip {
             connection.skip_handshake(now);
         } else {
-            connection.transmit.control = Some(Flags::SYN);
+            connection.transmit.control = Some(connection.syn_flags());
             connection.transmit.opened_at = now;
         }
         connection

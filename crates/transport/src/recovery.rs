@@ -124,12 +124,12 @@ impl Connection {
     }
 
     /// ECN-Echo arrived: one reduction per round (RFC 3168 §6.1.2).
-    pub(crate) fn react_to_ecn(&mut self, now: Time, delivered: u32, siblings: &[Sibling]) {
+    pub(crate) fn react_to_ecn(&mut self, ctx: &AckContext, siblings: &[Sibling]) {
         if self.recovery.phase != Phase::Open {
             return;
         }
         self.stats.ecn_reductions += 1;
-        self.begin_episode(now, CongestionSignal::Ecn, delivered, siblings);
+        self.begin_episode(ctx, CongestionSignal::Ecn, siblings);
         self.recovery.phase = Phase::Cwr;
         self.undo.clear();
     }
@@ -146,7 +146,7 @@ impl Connection {
             // The original was lost and the probe repaired it: congestion all the same.
             self.recovery.probe_end = None;
             if self.recovery.phase == Phase::Open {
-                self.begin_episode(ctx.now, CongestionSignal::Loss, ctx.delivered, siblings);
+                self.begin_episode(ctx, CongestionSignal::Loss, siblings);
                 self.undo.clear();
             }
         } else if ctx.is_duplicate {
@@ -326,7 +326,7 @@ impl Connection {
         self.undo.start(self.una);
         // The window was already reduced in this round for ECN: no second cut (RFC 3168 §6.1.2).
         if self.recovery.phase != Phase::Cwr {
-            self.begin_episode(ctx.now, signal, ctx.delivered, siblings);
+            self.begin_episode(ctx, signal, siblings);
         }
         let state = &mut self.recovery;
         state.phase = Phase::Recovery;
@@ -341,13 +341,14 @@ impl Connection {
     }
 
     /// Tell the controller, and prepare the way to its new window.
-    fn begin_episode(&mut self, now: Time, signal: CongestionSignal, delivered: u32, siblings: &[Sibling]) {
+    fn begin_episode(&mut self, ctx: &AckContext, signal: CongestionSignal, siblings: &[Sibling]) {
         self.note_loss_distance();
-        let (packets_out, cwnd) = (self.scoreboard.packets_out(), self.cc.cwnd());
+        let (now, packets_out, cwnd) = (ctx.now, self.scoreboard.packets_out(), self.cc.cwnd());
+        let flight_size = packets_out + ctx.acked; // before this ACK
         let lost = self.first_lost();
         let event = CongestionEvent {
             signal,
-            flight_size: packets_out,
+            flight_size,
             newly_lost: self.scoreboard.lost_out(),
             lost_sent_at: lost.map_or(now, |packet| packet.sent_at),
             lost_was_retransmitted: lost.is_some_and(|packet| packet.is(EVER_RETRANS)),
@@ -356,12 +357,12 @@ impl Connection {
         self.cc.on_congestion(&view, &event);
         if self.is_validation_on()
             && let Validator::NewCwv(validator) = &mut self.validator
-            && let Some(change) = validator.on_congestion(now, self.rtt.srtt, packets_out, cwnd)
+            && let Some(change) = validator.on_congestion(now, self.rtt.srtt, flight_size, cwnd)
         {
             self.change_windows(now, change, siblings);
         }
         // RFC 9937: what was outstanding before the SACKs, plus what this ACK delivered.
-        let recover_fs = packets_out - self.sacked_out().min(packets_out) + delivered;
+        let recover_fs = packets_out - self.sacked_out().min(packets_out) + ctx.delivered;
         self.recovery.prr = Prr::enter(recover_fs, self.cc.cwnd(), self.in_flight());
         self.recovery.point = self.nxt;
         self.transmit.send_cwr = self.features.ecn;
