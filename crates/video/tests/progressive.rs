@@ -566,7 +566,7 @@ proptest! {
         }
     }
 
-    /// Splitting deliveries into single bytes, or waking the player up more often, changes nothing.
+    /// Splitting deliveries into small pieces, or waking the player up more often, changes nothing.
     #[test]
     fn chopping_arrivals_changes_nothing(arrivals in proptest::collection::vec((1u64..150, 1u64..2500), 1..25), config in any_config()) {
         let run = |chunk: u64, extra_wake_ups: bool| {
@@ -586,7 +586,10 @@ proptest! {
                 }
             }
             driver.finish();
-            driver.log()
+            // The order within one instant is free: a resume can come before the cache is noted as full.
+            let mut log = driver.log();
+            log.sort();
+            log
         };
         let whole = run(u64::MAX, false);
         prop_assert_eq!(&run(333, false), &whole);
