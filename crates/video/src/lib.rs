@@ -5,6 +5,7 @@
 //! the events afterwards, never inside a player.
 
 pub mod abr;
+pub mod agent;
 pub mod buffer;
 pub mod cmcd;
 pub mod events;
