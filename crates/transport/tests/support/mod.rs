@@ -145,6 +145,20 @@ impl<F: FnMut(bool, u64, &Segment) -> bool> Pair<F> {
         }
     }
 
+    /// Header bytes of the client's data segments.
+    pub fn up_header(&self) -> u32 {
+        match self.client.config().header {
+            playpath_transport::config::HeaderSize::Fixed(bytes) => u32::from(bytes),
+            playpath_transport::config::HeaderSize::Computed => {
+                if self.client.config().timestamps {
+                    52
+                } else {
+                    40
+                }
+            }
+        }
+    }
+
     /// Send what both want to send.
     pub fn drain(&mut self) {
         while let Some(segment) = self.client.poll_transmit(self.now, &[]) {
