@@ -48,7 +48,7 @@ pub static ENTRY: Entry = Entry {
         PACED,
         REDUCE_FROM,
     ],
-    kernel_twin: None,
+    kernel_twin: Some("bpf:compound"),
     is_coupled: false,
     behaviour: Behaviour::DELAY_BASED,
     build: |params, initial_window| Box::new(Compound::new(params, initial_window)),

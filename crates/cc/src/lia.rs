@@ -22,7 +22,7 @@ pub static ENTRY: Entry = Entry {
     summary: "MPTCP linked increases: as much as the best path alone, shared over all",
     reference: "RFC 6356",
     params: &[slow_start_spec("classic"), ABC_LIMIT, PACED, REDUCE_FROM],
-    kernel_twin: None,
+    kernel_twin: Some("bpf:lia"),
     is_coupled: true,
     behaviour: Behaviour::LOSS_BASED,
     build: |params, initial_window| Box::new(Coupled::new(Lia, params, initial_window)),

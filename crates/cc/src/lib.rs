@@ -4,6 +4,9 @@
 //! owns loss recovery (PRR, pipe, inflation), window validation and pacing. Windows are in packets (MSS units), as in Linux
 //! and in the papers; fractions are kept, the transport sends while `pipe < floor(cwnd)`.
 
+#[cfg(test)]
+#[path = "../../../docs/recipes/aimd.rs"]
+mod aimd; // the example of docs/recipes/add-a-congestion-control.md
 mod balia;
 mod bbr;
 mod ccp;

@@ -35,7 +35,7 @@ pub static ENTRY: Entry = Entry {
         PACED,
         REDUCE_FROM,
     ],
-    kernel_twin: None,
+    kernel_twin: Some("bpf:olia"),
     is_coupled: true,
     behaviour: Behaviour::DELAY_BASED,
     build: |params, initial_window| Box::new(Coupled::new(Olia::new(params), params, initial_window)),

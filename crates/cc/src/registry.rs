@@ -17,7 +17,7 @@ pub struct Entry {
     pub reference: &'static str,
     /// Declared parameters.
     pub params: &'static [ParamSpec],
-    /// Name of the kernel's own implementation or of our eBPF twin, if there is one.
+    /// Name of the kernel's own implementation, or `bpf:` and the name of ours (folder `bpf`), if there is one.
     pub kernel_twin: Option<&'static str>,
     /// Couples the windows of an MPTCP connection's subflows.
     pub is_coupled: bool,

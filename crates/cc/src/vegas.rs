@@ -39,7 +39,7 @@ pub static ENTRY: Entry = Entry {
         ParamSpec::number("beta", 3.0, (0.0, 1000.0), "packets", "backlog above which the window shrinks (ns-2: 3)"),
         ParamSpec::number("gamma", 1.0, (0.0, 1000.0), "packets", "backlog that ends slow start (ns-2: 1)"),
     ],
-    kernel_twin: None,
+    kernel_twin: Some("bpf:vegas"),
     is_coupled: false,
     behaviour: Behaviour::DELAY_BASED,
     build: |params, initial_window| Box::new(Vegas::new(params, initial_window)),
