@@ -80,7 +80,7 @@ LAW_INLINE void newcwv_show(struct sock *sk, const struct newcwv_socket *s, cons
 	const struct tcp_sock *tp = pp_tcp(sk);
 	u32 srtt = tp->srtt_us >> 3;
 	s64 detail[PP_DETAILS] = {
-		s->law.is_defined ? newcwv_pipe_ack(&s->law, tp->tcp_mstamp, srtt) : -1,
+		s->law.is_defined ? (s64)newcwv_pipe_ack(&s->law, tp->tcp_mstamp, srtt) : -1,
 		newcwv_is_validated(&s->law, tp->tcp_mstamp, srtt, tp->snd_cwnd),
 	};
 

@@ -1,0 +1,200 @@
+"""A test bed: two namespaces joined by emulated paths, a web server, and everything torn down on every way out."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from types import FrameType, TracebackType
+from typing import Any
+
+from playpath.testbed import controls, emulator, namespaces, state
+from playpath.testbed.controls import Control
+from playpath.testbed.emulator import Emulator, PathEnds
+from playpath.testbed.errors import TestbedError
+from playpath.testbed.processes import Child
+from playpath.testbed.server import WebServer
+from playpath.testbed.sockdiag import Diag
+
+# What both ends start from, so that a run does not depend on the machine's settings. Buffers large enough for 1 Gbit/s at
+# 100 ms; no metrics carried from one connection to the next; no restart after idle unless the sender asks for it.
+DEFAULT_SYSCTLS = {
+    "net.ipv4.tcp_rmem": "4096 131072 67108864",
+    "net.ipv4.tcp_wmem": "4096 65536 67108864",
+    "net.ipv4.tcp_no_metrics_save": "1",
+    "net.ipv4.tcp_slow_start_after_idle": "1",
+    "net.ipv4.tcp_pacing_ss_ratio": "200",
+    "net.ipv4.tcp_pacing_ca_ratio": "120",
+    "net.ipv4.tcp_sack": "1",
+    "net.ipv4.tcp_ecn": "0",
+    "net.ipv4.tcp_mtu_probing": "0",
+}
+IP_AND_TCP_HEADER = 52
+"""IPv4 (20) and TCP with timestamps (32 bytes)."""
+
+
+class Testbed:
+    """Use it as a context manager.
+
+    Parameters
+    ----------
+    paths : sequence of mapping
+        Emulator configuration of each path: `name`, and what the emulator takes for it.
+    seed : int
+        Of the emulator's random loss and jitter.
+    mss : int
+        Payload bytes of a full segment.
+
+    Attributes
+    ----------
+    name : str
+        Of the run; `pp-PID-N`.
+    server, client : str
+        Namespaces.
+    ends : list of PathEnds
+        Devices and addresses of each path.
+    """
+
+    __test__ = False  # not a test class, whatever its name says
+
+    def __init__(self, paths: Sequence[Mapping[str, Any]], *, seed: int = 1, mss: int = 1448) -> None:
+        self._paths = [dict(path) for path in paths]
+        self._seed = seed
+        self.mss = mss
+        self.ends: list[PathEnds] = emulator.ends_of([str(path["name"]) for path in self._paths])
+        self.report: dict[str, Any] = {}
+        self._controls: list[Control] = []
+        self._stack = contextlib.ExitStack()
+        self._is_open = False
+
+    def __enter__(self) -> Testbed:
+        state.clean()
+        self._state = state.RunState.new()
+        self.name, self.folder = self._state.name, self._state.folder
+        self.server, self.client = self._state.namespace("server"), self._state.namespace("client")
+        self._is_open = True
+        atexit.register(self.close)
+        # Last first: programs, namespaces, controls (a namespace that names a control keeps it alive), files.
+        self._stack.callback(self._state.remove)
+        self._stack.callback(self._end_controls)
+        self._stack.callback(self._delete_namespaces)
+        try:
+            with _interruptible():
+                self._build()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Tear everything down. Safe to call again, and from a signal's or the interpreter's way out."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        atexit.unregister(self.close)
+        self._stack.close()
+
+    def _build(self) -> None:
+        for namespace in (self.server, self.client):
+            namespaces.create(namespace)
+            namespaces.write_sysctls(namespace, DEFAULT_SYSCTLS)
+        self.emulator = Emulator(self._emulator_config(), self.folder)
+        self._adopt(self.emulator.child)
+        self._stack.callback(self._end_emulator)
+        self.emulator.wait_until_ready()
+        emulator.connect(self.server, self.client, self.ends, self.mss + IP_AND_TCP_HEADER)
+
+    def _emulator_config(self) -> dict[str, Any]:
+        return {
+            "seed": self._seed,
+            "paths": [
+                {
+                    **path,
+                    "server": {"namespace": self.server, "device": end.server_device},
+                    "client": {"namespace": self.client, "device": end.client_device},
+                }
+                for path, end in zip(self._paths, self.ends, strict=True)
+            ],
+        }
+
+    def _end_emulator(self) -> None:
+        self.report = self.emulator.end()
+
+    def _adopt(self, child: Child) -> None:
+        self._state.note(child.identity)
+
+    def start_server(self) -> WebServer:
+        """Start the web server."""
+        server = WebServer(self.server, self.folder)
+        self._adopt(server.child)
+        self._stack.callback(server.child.end)
+        server.wait_until_ready()
+        return server
+
+    def use_control(self, cc: str, parameters: Mapping[str, float] | None = None) -> Control:
+        """Load `cc` if it is ours, and make the server's connections to the client use it."""
+        control = controls.provide(cc, parameters or {}, self.folder)
+        if control.child is not None:
+            self._adopt(control.child)
+        self._controls.append(control)
+        for end in self.ends:
+            # By route: works for the kernel's own controls too, which a namespace's sysctl refuses, and changes nothing global.
+            namespaces.run_ip(
+                "-n", self.server, "route", "replace", end.client_address, "dev", end.server_device,
+                "src", end.server_address, "congctl", control.name,
+            )  # fmt: skip
+        return control
+
+    def _delete_namespaces(self) -> None:
+        for namespace in (self.client, self.server):
+            if (namespaces.NETNS_FOLDER / namespace).exists():
+                diag = Diag(namespace)
+                diag.destroy_all()
+                diag.close()
+            namespaces.delete(namespace)
+
+    def _end_controls(self) -> None:
+        for control in self._controls:
+            control.end()
+
+    def start(self, name: str, side: str, command: Sequence[str]) -> Child:
+        """Start a program in the namespace of `side` ("server" or "client"); ended with the test bed."""
+        child = Child(name, namespaces.inside(self._state.namespace(side), command), self.folder)
+        self._adopt(child)
+        self._stack.callback(child.end)
+        return child
+
+    def check(self) -> None:
+        """Raise TestbedError if the emulator has ended."""
+        self.emulator.child.check()
+
+    def hidden_drops(self) -> int:
+        """Packets that the TUN devices dropped in front of the emulator; any make a run invalid."""
+        total = 0
+        for namespace in (self.server, self.client):
+            for link in json.loads(namespaces.run_ip("-n", namespace, "-j", "-s", "link", "show", "type", "tun")):
+                total += link["stats64"]["tx"]["dropped"]
+        return total
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """SIGTERM and SIGHUP raise while a test bed is built, as Ctrl-C does; only the main thread can set that up."""
+
+    def raise_exit(number: int, _: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    previous = {}
+    with contextlib.suppress(ValueError):
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            previous[number] = signal.signal(number, raise_exit)
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

@@ -1,0 +1,83 @@
+"""The link emulator of a run: one process, a pair of TUN devices per path, one end in each namespace."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from playpath.testbed import namespaces
+from playpath.testbed.errors import MissingTool, TestbedError
+from playpath.testbed.processes import Child
+
+
+@dataclass(frozen=True)
+class PathEnds:
+    """Where a path begins and ends."""
+
+    name: str
+    server_device: str
+    client_device: str
+    server_address: str
+    client_address: str
+
+
+def ends_of(paths: Sequence[str]) -> list[PathEnds]:
+    """Devices and addresses by position; point-to-point, so every path is a network of its own."""
+    return [
+        PathEnds(name, f"down{i}", f"up{i}", f"10.77.{i}.1", f"10.77.{i}.2") for i, name in enumerate(paths)
+    ]
+
+
+def program() -> str:
+    """Path of `playpath-emulator`."""
+    own = os.environ.get("PLAYPATH_EMULATOR")
+    here = Path(__file__).resolve()
+    built = [parent / "target/release/playpath-emulator" for parent in here.parents[2:5]]
+    for candidate in [own] if own else [*map(str, built), shutil.which("playpath-emulator")]:
+        if candidate and os.access(candidate, os.X_OK):
+            return candidate
+    raise MissingTool("playpath-emulator is not built: `make kernel`")
+
+
+class Emulator:
+    """The running emulator."""
+
+    def __init__(self, config: dict[str, Any], folder: Path) -> None:
+        self.report_path = folder / "emulator-report.json"
+        config_path = folder / "emulator.json"
+        config_path.write_text(json.dumps(config))
+        self.child = Child("emulator", [program(), str(config_path)], folder)
+
+    def wait_until_ready(self, patience: float = 5.0) -> None:
+        """Wait until its devices are there."""
+        deadline = time.monotonic() + patience
+        while b"\n" not in self.child.output.read_bytes():
+            self.child.check()
+            if time.monotonic() > deadline:
+                raise TestbedError(f"the emulator is not ready after {patience} s: {self.child.words()}")
+            time.sleep(0.01)
+
+    def end(self) -> dict[str, Any]:
+        """End it and return its report, empty if it left none."""
+        self.child.end()
+        try:
+            return json.loads(self.child.output.read_text().strip().splitlines()[-1])
+        except (OSError, ValueError, IndexError):
+            return {}
+
+
+def connect(server: str, client: str, ends: Sequence[PathEnds], mtu: int) -> None:
+    """Give the devices addresses and bring them up. The long queue keeps the device from dropping before the emulator does."""
+    for end in ends:
+        for namespace, device, own, peer in (
+            (server, end.server_device, end.server_address, end.client_address),
+            (client, end.client_device, end.client_address, end.server_address),
+        ):
+            namespaces.run_ip("-n", namespace, "addr", "add", own, "peer", peer, "dev", device)
+            namespaces.run_ip("-n", namespace, "link", "set", device, "mtu", str(mtu), "txqueuelen", "20000", "up")

@@ -1,0 +1,121 @@
+"""Network namespaces of one run, and code and commands inside them.
+
+A run is called `pp-PID-N`; everything it creates carries that name, so that what a killed run left can be found and told from
+everything else. Nothing here touches a namespace, device or process of another name.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from playpath.testbed.errors import MissingTool, TestbedError
+
+PREFIX = "pp"
+NETNS_FOLDER = Path("/run/netns")
+
+_CLONE_NEWNET = 0x40000000
+_libc = ctypes.CDLL(None, use_errno=True)
+
+T = TypeVar("T")
+
+
+def run_ip(*arguments: str) -> str:
+    """Run `ip` and return what it prints. Raises TestbedError with its words."""
+    try:
+        done = subprocess.run(["ip", *arguments], capture_output=True, text=True, timeout=20)
+    except FileNotFoundError:
+        raise MissingTool("`ip` is missing; install iproute2 (bpf/setup.sh)") from None
+    if done.returncode != 0:
+        raise TestbedError(f"ip {' '.join(arguments)}: {done.stderr.strip() or f'exit status {done.returncode}'}")
+    return done.stdout
+
+
+def create(name: str) -> None:
+    """Create a namespace with loopback up and IPv6 off (router solicitations would count as packets)."""
+    if (NETNS_FOLDER / name).exists():
+        raise TestbedError(f"network namespace {name} exists already; `playpath testbed clean` removes what a killed run left")
+    run_ip("netns", "add", name)
+    run_ip("-n", name, "link", "set", "lo", "up")
+    write_sysctls(name, {"net.ipv6.conf.all.disable_ipv6": "1", "net.ipv6.conf.default.disable_ipv6": "1"})
+
+
+def delete(name: str) -> None:
+    """Delete a namespace if it is there; its devices go with it."""
+    if (NETNS_FOLDER / name).exists():
+        run_ip("netns", "del", name)
+
+
+def write_sysctls(name: str, settings: dict[str, str]) -> None:
+    """Write sysctls of a namespace, `net.ipv4.tcp_rmem` style names."""
+
+    def write() -> None:
+        for key, value in settings.items():
+            path = Path("/proc/sys") / key.replace(".", "/")
+            try:
+                path.write_text(value)
+            except OSError as error:
+                raise TestbedError(f"cannot set {key}={value} in {name}: {error.strerror}") from None
+
+    call_inside(name, write)
+
+
+def read_sysctls(name: str, keys: Sequence[str]) -> dict[str, str]:
+    """Read sysctls of a namespace; those that this kernel lacks are left out."""
+
+    def read() -> dict[str, str]:
+        found = {}
+        for key in keys:
+            path = Path("/proc/sys") / key.replace(".", "/")
+            if path.exists():
+                found[key] = " ".join(path.read_text().split())
+        return found
+
+    return call_inside(name, read)
+
+
+def call_inside(name: str, function: Callable[[], T]) -> T:
+    """Call a function in a thread of its own inside the namespace. Sockets that it creates belong there for good."""
+    result: list[T] = []
+    failure: list[BaseException] = []
+
+    def enter_and_call() -> None:
+        try:
+            descriptor = os.open(NETNS_FOLDER / name, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                if _libc.setns(descriptor, _CLONE_NEWNET) != 0:
+                    raise TestbedError(f"cannot enter namespace {name}: {os.strerror(ctypes.get_errno())}")
+            finally:
+                os.close(descriptor)
+            result.append(function())
+        except BaseException as error:  # handed to the caller's thread
+            failure.append(error)
+
+    thread = threading.Thread(target=enter_and_call, name=f"in-{name}")
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+    return result[0]
+
+
+def inside(name: str, command: Sequence[str]) -> list[str]:
+    """The command line that runs `command` in the namespace. (`ip netns exec` would hide cgroup and bpf mounts.)"""
+    return ["nsenter", f"--net={NETNS_FOLDER / name}", "--", *command]
+
+
+def identifier(name: str) -> int:
+    """Inode number of the namespace: how the kernel and the controls' status records call it."""
+    return (NETNS_FOLDER / name).stat().st_ino
+
+
+def processes_in(name: str) -> list[int]:
+    """Processes inside the namespace."""
+    if not (NETNS_FOLDER / name).exists():
+        return []
+    return [int(word) for word in run_ip("netns", "pids", name).split()]

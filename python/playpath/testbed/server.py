@@ -1,0 +1,85 @@
+"""The HTTP server of a run: nginx with a configuration of its own, in the server's namespace, serving files from the run's folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import time
+from pathlib import Path
+
+from playpath.testbed import namespaces
+from playpath.testbed.errors import MissingTool, TestbedError
+from playpath.testbed.processes import Child
+
+PORT = 8080
+
+# One worker in the foreground: it is the process that is started, so it is the process that is ended. sendfile, as an origin
+# has it. `keepalive_timeout` outlives a player's pauses.
+_CONFIG = """
+daemon off;
+master_process off;
+worker_processes 1;
+pid {folder}/nginx.pid;
+error_log {folder}/nginx-error.log warn;
+events {{ worker_connections 256; }}
+http {{
+    log_format timed escape=json '{{"time":$msec,"peer":"$remote_addr","port":$remote_port,"request":"$request",'
+        '"status":$status,"bytes":$body_bytes_sent,"took":$request_time,"rtt":"$tcpinfo_rtt","cwnd":"$tcpinfo_snd_cwnd"}}';
+    access_log {folder}/access.log timed;
+    client_body_temp_path {folder}/tmp-body;
+    proxy_temp_path {folder}/tmp-proxy;
+    fastcgi_temp_path {folder}/tmp-fastcgi;
+    uwsgi_temp_path {folder}/tmp-uwsgi;
+    scgi_temp_path {folder}/tmp-scgi;
+    default_type application/octet-stream;
+    sendfile on;
+    sendfile_max_chunk 0;
+    tcp_nopush off;
+    tcp_nodelay on;
+    keepalive_timeout 600s;
+    keepalive_requests 100000;
+    send_timeout 600s;
+    server {{
+        listen {address}:{port};
+        root {folder}/www;
+    }}
+}}
+"""
+
+
+class WebServer:
+    """nginx, started and answering."""
+
+    def __init__(self, namespace: str, folder: Path, address: str = "0.0.0.0", port: int = PORT) -> None:
+        program = shutil.which("nginx") or "/usr/sbin/nginx"
+        if not os.access(program, os.X_OK):
+            raise MissingTool("nginx is missing; install nginx-light (bpf/setup.sh)")
+        self.www = folder / "www"
+        self.www.mkdir(exist_ok=True)
+        self.namespace = namespace
+        self.port = port
+        config = folder / "nginx.conf"
+        config.write_text("user root;\n" + _CONFIG.format(folder=folder, address=address, port=port))
+        self.child = Child("nginx", namespaces.inside(namespace, [program, "-c", str(config), "-p", str(folder)]), folder)
+
+    def wait_until_ready(self, patience: float = 5.0) -> None:
+        """Wait until it accepts connections."""
+        deadline = time.monotonic() + patience
+        while not namespaces.call_inside(self.namespace, self._accepts):
+            self.child.check()
+            if time.monotonic() > deadline:
+                raise TestbedError(f"nginx does not accept connections after {patience} s: {self.child.words()}")
+            time.sleep(0.02)
+
+    def _accepts(self) -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", self.port), timeout=0.2).close()
+        except OSError:
+            return False
+        return True
+
+    def serve_zeros(self, name: str, size: int) -> None:
+        """A file of `size` zero bytes that takes no disk space."""
+        with (self.www / name).open("wb") as file:
+            file.truncate(size)

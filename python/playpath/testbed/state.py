@@ -1,0 +1,118 @@
+"""What a run has created, written down before it is created, so that `clean` can remove what a killed run left.
+
+`/run/playpath/NAME/` holds `owner.json` (the process that runs it), a line in `processes` per child, and the run's temporary
+files. Whatever else belongs to the run is found by its name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from playpath.testbed import namespaces
+from playpath.testbed.errors import MissingTool, TestbedError
+from playpath.testbed.processes import Identity, end, identify
+
+FOLDER = Path("/run/playpath")
+_counter = itertools.count()
+
+
+@dataclass(frozen=True)
+class RunState:
+    """A run's name and folder."""
+
+    name: str
+    folder: Path
+
+    @classmethod
+    def new(cls) -> RunState:
+        """Claim a name that no run has."""
+        me = identify(os.getpid())
+        assert me is not None
+        while True:
+            name = f"{namespaces.PREFIX}-{me.pid}-{next(_counter)}"
+            folder, draft = FOLDER / name, FOLDER / f".{name}"
+            try:
+                FOLDER.mkdir(exist_ok=True)
+                draft.mkdir()
+                (draft / "owner.json").write_text(json.dumps({"pid": me.pid, "started": me.started}))
+                draft.rename(folder)  # at once: a folder without an owner would look left behind
+            except FileNotFoundError:  # another run that ended has just removed the empty FOLDER
+                continue
+            except PermissionError:
+                raise MissingTool("the kernel world needs root: it creates network namespaces and TUN devices") from None
+            except OSError as error:
+                raise TestbedError(f"cannot write to {FOLDER}: {error.strerror}") from None
+            return cls(name, folder)
+
+    def namespace(self, side: str) -> str:
+        """Name of the namespace of a side."""
+        return f"{self.name}-{side}"
+
+    def note(self, child: Identity) -> None:
+        """Write down a child."""
+        with (self.folder / "processes").open("a") as file:
+            file.write(f"{child.pid} {child.started}\n")
+
+    @property
+    def owner(self) -> Identity | None:
+        """The process that runs it; None if that was never written."""
+        try:
+            stored = json.loads((self.folder / "owner.json").read_text())
+            return Identity(int(stored["pid"]), int(stored["started"]))
+        except (OSError, ValueError, KeyError):
+            return None
+
+    def children(self) -> list[Identity]:
+        """The children written down."""
+        try:
+            lines = (self.folder / "processes").read_text().splitlines()
+        except OSError:
+            return []
+        pairs = (line.split() for line in lines)
+        return [Identity(int(pair[0]), int(pair[1])) for pair in pairs if len(pair) == 2]
+
+    def namespaces(self) -> list[str]:
+        """Its namespaces that exist."""
+        if not namespaces.NETNS_FOLDER.exists():
+            return []
+        return sorted(p.name for p in namespaces.NETNS_FOLDER.iterdir() if p.name.startswith(f"{self.name}-"))
+
+    def remove(self) -> list[str]:
+        """End its processes, delete its namespaces and files. Returns what was removed, a line each."""
+        removed = []
+        for child in self.children():
+            if child.is_alive:
+                end(child)
+                removed.append(f"process {child.pid}")
+        for name in self.namespaces():
+            for pid in namespaces.processes_in(name):
+                stray = identify(pid)
+                if stray is not None:
+                    end(stray)
+                    removed.append(f"process {pid}")
+            namespaces.delete(name)
+            removed.append(f"namespace {name}")
+        shutil.rmtree(self.folder, ignore_errors=True)
+        removed.append(f"folder {self.folder}")
+        with contextlib.suppress(OSError):  # other runs have their folders there
+            FOLDER.rmdir()
+        return removed
+
+
+def left_behind() -> list[RunState]:
+    """Runs whose owner is gone."""
+    if not FOLDER.exists():
+        return []
+    runs = [RunState(path.name, path) for path in sorted(FOLDER.iterdir()) if path.name.startswith(f"{namespaces.PREFIX}-")]
+    return [run for run in runs if run.owner is None or not run.owner.is_alive]
+
+
+def clean() -> list[str]:
+    """Remove what killed runs left. Runs that are alive are not touched."""
+    return [line for run in left_behind() for line in run.remove()]
