@@ -11,8 +11,11 @@ pub mod cmcd;
 pub mod events;
 pub mod ladder;
 pub mod media;
+pub mod metrics;
+pub mod p1203;
 pub mod player;
 pub mod progressive;
+pub mod registry;
 
 pub use cmcd::Cmcd;
 pub use events::{DiscardCause, EventKind, EventLog, FinishReason, PlaybackEvent, Totals};
