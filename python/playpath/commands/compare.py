@@ -72,7 +72,7 @@ def _tell_interrupt(running: int) -> None:
 
 
 def _write(result: Comparison, folder: Path) -> None:
-    from playpath.report import write_report
+    from playpath.report import write_report  # matplotlib takes its time
 
     result.save(folder)
     report = write_report(result, folder / "report.html")

@@ -12,7 +12,6 @@ from playpath.compare import Comparison
 from playpath.errors import InputError
 from playpath.files import check_writable
 from playpath.record import Session
-from playpath.report import write_report
 
 
 def register(app: typer.Typer) -> None:
@@ -27,6 +26,8 @@ def command(
     ] = None,
 ) -> None:
     """Draw one self-contained HTML file from stored results."""
+    from playpath.report import write_report  # matplotlib takes its time
+
     target = out or folder / "report.html"
     if target.is_dir():
         raise InputError(f"--out {target}: is a folder; give a file name")

@@ -1,0 +1,34 @@
+"""`playpath doctor`: what this machine can run."""
+
+from __future__ import annotations
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from playpath import console
+from playpath.commands import options
+from playpath.doctor import can_run, examine
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("doctor")(command)
+
+
+def command(json: options.Json = False) -> None:
+    """Say what this machine can run, what is missing, and how to get it. Always exits 0."""
+    checks = examine()
+    able = can_run(checks)
+    if json:
+        console.print_json({"can_run": able, "checks": [check.to_dict() for check in checks]})
+        return
+    for area, complete in able.items():
+        mark = "[green]ready[/green]" if complete else "[yellow]incomplete[/yellow]"
+        console.out.print(f"[bold]{area}[/bold]  {mark}")
+        table = Table(box=None, show_header=False, padding=(0, 1, 0, 2))
+        for check in (c for c in checks if c.area == area):
+            sign = "[green]✓[/green]" if check.is_there else "[yellow]✗[/yellow]"
+            remedy = f"[yellow]→ {escape(check.remedy)}[/yellow]" if check.remedy else ""
+            table.add_row(sign, check.name, f"{escape(check.detail)} {remedy}".strip())
+        console.out.print(table)

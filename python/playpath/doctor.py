@@ -1,0 +1,155 @@
+"""What this machine can run, and what is missing and how to get it. Quick, and never fails."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from playpath.parallel import default_jobs
+
+_BTF = Path("/sys/kernel/btf/vmlinux")
+_TUN = Path("/dev/net/tun")
+_MPTCP = Path("/proc/sys/net/mptcp/enabled")
+_CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at.
+
+    Attributes
+    ----------
+    area : str
+        What it is needed for.
+    name : str
+    is_there : bool
+    detail : str
+        What was found.
+    remedy : str
+        One line, empty when it is there.
+    """
+
+    area: str
+    name: str
+    is_there: bool
+    detail: str
+    remedy: str
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON form."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class _Probe:
+    area: str
+    name: str
+    look: Callable[[], str | None]
+    """What was found, or None."""
+    remedy: str
+
+    def check(self) -> Check:
+        try:
+            found = self.look()
+        except Exception as error:  # a doctor that falls ill helps nobody
+            found, reason = None, f"could not be looked at: {error}"
+        else:
+            reason = "not found"
+        there = found is not None
+        return Check(self.area, self.name, there, found if found is not None else reason, "" if there else self.remedy)
+
+
+SIM, EMULATION, EBPF, MPTCP, APPS = "sim", "kernel: link emulation", "kernel: eBPF", "kernel: MPTCP", "kernel: programs"
+
+
+def examine() -> list[Check]:
+    """All checks, in the order they are shown."""
+    return [probe.check() for probe in _probes()]
+
+
+def can_run(checks: list[Check]) -> dict[str, bool]:
+    """For each area, whether everything it needs is there."""
+    areas = dict.fromkeys(check.area for check in checks)
+    return {area: all(c.is_there for c in checks if c.area == area) for area in areas}
+
+
+def _probes() -> list[_Probe]:
+    return [
+        _Probe(SIM, "engine", _engine_version, "run `make setup` or `pip install .`"),
+        _Probe(SIM, "cores", lambda: f"{default_jobs()} usable", ""),
+        _Probe(EMULATION, "Linux", _linux, "the kernel world needs Linux 5.6 or newer; `sim` runs anywhere"),
+        _Probe(EMULATION, "root", _root, "run the kernel world as root, for example with sudo"),
+        _Probe(EMULATION, "network namespaces", _namespaces, "use a kernel with CONFIG_NET_NS"),
+        _Probe(EMULATION, "ip", _program("ip"), "apt install iproute2"),
+        _Probe(EMULATION, "/dev/net/tun", _tun, "modprobe tun; in a container: start it with --device /dev/net/tun"),
+        _Probe(EBPF, "BTF", _btf, "use a kernel with CONFIG_DEBUG_INFO_BTF (Debian's and Ubuntu's have it)"),
+        _Probe(EBPF, "struct_ops for TCP", _struct_ops, "use Linux 5.6 or newer with CONFIG_BPF_JIT and BTF"),
+        _Probe(EBPF, "clang", _program("clang"), "apt install clang"),
+        _Probe(EBPF, "libbpf headers", _file("/usr/include/bpf/bpf_helpers.h"), "apt install libbpf-dev"),
+        _Probe(EBPF, "kernel's own controls", _controls, "mount /proc"),
+        _Probe(MPTCP, "MPTCP", _mptcp, "sysctl net.mptcp.enabled=1; needs a kernel with CONFIG_MPTCP"),
+        _Probe(APPS, "nginx", _program("nginx"), "apt install nginx-light"),
+        _Probe(APPS, "ffmpeg", _program("ffmpeg"), "apt install ffmpeg"),
+        _Probe(APPS, "ffprobe", _program("ffprobe"), "apt install ffmpeg"),
+        _Probe(APPS, "vlc", _program("cvlc", "vlc"), "apt install vlc-bin vlc-plugin-base"),
+        _Probe(APPS, "chromium", _program("chromium", "chromium-browser", "google-chrome"), "apt install chromium"),
+    ]
+
+
+def _engine_version() -> str | None:
+    from playpath import engine
+
+    return engine.version()
+
+
+def _linux() -> str | None:
+    if platform.system() != "Linux":
+        return None
+    major, minor = (int(part) for part in platform.release().split(".")[:2])
+    return platform.release() if (major, minor) >= (5, 6) else None
+
+
+def _root() -> str | None:
+    return "yes" if os.geteuid() == 0 else None
+
+
+def _namespaces() -> str | None:
+    return "yes" if Path("/proc/self/ns/net").exists() else None
+
+
+def _program(*names: str) -> Callable[[], str | None]:
+    return lambda: next((found for name in names if (found := shutil.which(name))), None)
+
+
+def _file(path: str) -> Callable[[], str | None]:
+    return lambda: path if Path(path).exists() else None
+
+
+def _tun() -> str | None:
+    if not _TUN.exists():
+        return None
+    os.close(os.open(_TUN, os.O_RDWR))
+    return "can be opened"
+
+
+def _btf() -> str | None:
+    return str(_BTF) if _BTF.exists() else None
+
+
+def _struct_ops() -> str | None:
+    # The kernel describes the wrapper type only when a program may register a congestion control.
+    if _BTF.exists() and b"bpf_struct_ops_tcp_congestion_ops" in _BTF.read_bytes():
+        return "tcp_congestion_ops can be registered"
+    return None
+
+
+def _controls() -> str | None:
+    return _CONTROLS.read_text().strip() if _CONTROLS.exists() else None
+
+
+def _mptcp() -> str | None:
+    return "enabled" if _MPTCP.exists() and _MPTCP.read_text().strip() == "1" else None
