@@ -56,9 +56,9 @@ def stalls(session: Session) -> list[tuple[float, float]]:
     found, begin = [], None
     last = _end(session)
     for event in session.events:
-        if event.get("kind") == "stall_start":
-            begin = float(event["time_s"])
-        elif event.get("kind") == "stall_end" and begin is not None:
+        if event["event"] == "stall_start":
+            begin = float(event["since_s"])
+        elif event["event"] == "stall_end" and begin is not None:
             found.append((begin, float(event["time_s"])))
             begin = None
     return found if begin is None else [*found, (begin, last)]
