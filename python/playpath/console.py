@@ -10,7 +10,6 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -18,6 +17,8 @@ from playpath.compare import Comparison, format_summary
 from playpath.metrics import format_value, metric
 
 out = Console(highlight=False)
+if not out.is_terminal:
+    out.width = 200  # nothing wraps in a file or a pipe
 err = Console(stderr=True, highlight=False)
 
 _NETWORK = ("goodput_mbps", "retransmitted_packets", "rto_count", "mean_rtt_ms", "mean_queue_packets")
@@ -53,21 +54,20 @@ def print_comparison(result: Comparison) -> None:
         f"[dim]mean ± half the 95 % interval; {seeds} seed{'s' if seeds > 1 else ''}, the same for everybody[/dim]"
     )
     if viewer:
-        _print_table(_means("what the viewer sees", result, viewer))
-    _print_table(_means("what it costs the network", result, network))
+        print_table(_means("what the viewer sees", result, viewer))
+    print_table(_means("what it costs the network", result, network))
     if len(result.ranking) > 1 and seeds > 1:
-        _print_table(_differences(result))
+        print_table(_differences(result))
     out.print()
     out.print(f"[bold]{escape(result.verdict)}[/bold]", soft_wrap=not out.is_terminal)
     for text in result.warnings:
         err.print(f"[yellow]warning:[/yellow] {escape(text)}", soft_wrap=True)
 
 
-def _print_table(table: Table) -> None:
-    """A table as wide as it needs, unless a terminal is narrower."""
+def print_table(table: Table) -> None:
+    """A table below an empty line."""
     out.print()
-    needed = Measurement.get(out, out.options.update(max_width=1000), table).maximum
-    out.print(table, width=None if out.is_terminal else needed, crop=False)
+    out.print(table)
 
 
 def _new_table(title: str) -> Table:

@@ -117,10 +117,13 @@ class Ranker:
         Every sender has the same seeds in the same order.
     criteria : sequence of str
         Metric names, most important first; those that no sender has are left out.
+    significance : float
+        Level of a corrected test; smaller where the same data are judged several times.
     """
 
-    def __init__(self, values: Values, criteria: Sequence[str]) -> None:
+    def __init__(self, values: Values, criteria: Sequence[str], significance: float = stats.SIGNIFICANCE) -> None:
         self.values = values
+        self.significance = significance
         self.senders = list(values)
         self.names = _metric_names(values)
         self.criteria = [name for name in criteria if name in self.names]
@@ -147,7 +150,7 @@ class Ranker:
         if paired is None:
             return None
         p_holm = self._corrected[name].get(frozenset((sender, other)))
-        significant = p_holm is not None and p_holm < stats.SIGNIFICANCE
+        significant = p_holm is not None and p_holm < self.significance
         margin = self.margin(sender, other, name)
         relation = _relation(paired, significant, margin)
         more = None

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import typer
 
-MODULES = ("compare", "run", "report", "list", "doctor")
+MODULES = ("compare", "run", "report", "list", "doctor", "sweep")
 
 
 def register_all(app: typer.Typer) -> None:

@@ -12,6 +12,7 @@ from playpath.compare import Comparison
 from playpath.errors import InputError
 from playpath.files import check_writable
 from playpath.record import Session
+from playpath.sweep import SweepResult
 
 
 def register(app: typer.Typer) -> None:
@@ -20,7 +21,7 @@ def register(app: typer.Typer) -> None:
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What compare --out or run --trace wrote.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What compare, run --trace or sweep wrote.")],
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The HTML file; by default DIR/report.html.")
     ] = None,
@@ -36,12 +37,13 @@ def command(
     console.out.print(str(write_report(result, target)), soft_wrap=True)
 
 
-def load_results(folder: Path) -> Comparison | Session:
-    """A comparison or a session, by what the folder holds."""
-    for name, kind in (("comparison.json", Comparison), ("record.json", Session)):
+def load_results(folder: Path) -> Comparison | Session | SweepResult:
+    """A comparison, a session or a sweep, by what the folder holds."""
+    kinds = (("comparison.json", Comparison), ("record.json", Session), ("sweep.json", SweepResult))
+    for name, kind in kinds:
         if (folder / name).is_file():
             try:
                 return kind.load(folder)
             except (OSError, ValueError, KeyError, TypeError) as error:
                 raise InputError(f"{folder / name}: damaged or of another version ({error}); run it again") from None
-    raise InputError(f"{folder}: no results here; give a folder written by compare --out or run --trace")
+    raise InputError(f"{folder}: no results here; give a folder written by compare, run --trace or sweep")

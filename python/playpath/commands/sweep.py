@@ -1,0 +1,120 @@
+"""`playpath sweep`: many cells, on one machine or a cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from playpath import console
+from playpath.commands import options
+from playpath.commands.compare import INTERRUPTED
+from playpath.errors import unknown_name
+from playpath.files import check_writable
+from playpath.metrics import format_value, metric
+from playpath.sweep import SweepResult, load_design, sweep
+from playpath.sweep.executors import NAMES
+from playpath.sweep.runner import estimate
+
+_MOST_ROWS = 60
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("sweep")(command)
+
+
+def command(
+    design: Annotated[Path, typer.Argument(metavar="DESIGN", help="Design file (TOML): scenario, axes, seeds.")],
+    executor: Annotated[str, typer.Option("--executor", metavar="NAME", help=f"One of: {', '.join(NAMES)}.")] = "local",
+    cc: options.Cc = None,
+    seeds: options.Seeds = None,
+    jobs: options.Jobs = None,
+    until_decided: Annotated[
+        int | None,
+        typer.Option("--until-decided", metavar="N", min=2, help="Add seeds, up to N, where the best is undecided."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume/--no-resume", help="Skip cells that the store holds.")] = True,
+    store: Annotated[
+        Path | None, typer.Option("--store", metavar="DIR", help="Where cells are kept; sweeps may share one.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how many cells there are and estimate.")] = False,
+    out: options.Out = None,
+    json: options.Json = False,
+) -> None:
+    """Run a design of many points, senders and seeds; resumable at any moment; writes tables and a report.
+
+    Results go to --out, by default out/NAME; cells to --store, by default the folder store in it.
+    """
+    if executor not in NAMES:
+        raise unknown_name("executor", executor, NAMES)
+    loaded = load_design(design, seeds=seeds, cc=options.choices(cc, "--cc"))
+    if dry_run:
+        _print_estimate(estimate(loaded, jobs), json)
+        return
+    folder = out or Path("out") / loaded.name
+    check_writable(folder)
+    cells = store or folder / "store"
+    check_writable(cells, "--store")
+    with console.progress("cells") as progress:
+        result = sweep(
+            loaded,
+            store=cells,
+            executor=executor,
+            jobs=jobs,
+            until_decided=until_decided,
+            resume=resume,
+            progress=progress,
+            on_interrupt=lambda: console.message("stopping: finishing the chunks under way; Ctrl-C again drops them"),
+        )
+    _finish(result, folder, json)
+
+
+def _finish(result: SweepResult, folder: Path, json: bool) -> None:
+    from playpath.report import write_report  # matplotlib takes its time
+
+    result.save(folder)
+    console.message(f"report: {write_report(result, folder / 'report.html')}")
+    if json:
+        console.print_json(result.to_dict())
+    else:
+        print_sweep(result)
+    if result.interrupted:
+        console.message("interrupted: finished cells are stored; run the same command again to go on")
+        raise typer.Exit(INTERRUPTED)
+
+
+def _print_estimate(found: dict[str, float], json: bool) -> None:
+    if json:
+        console.print_json(found)
+        return
+    console.out.print(
+        f"{found['cells']:.0f} cells at {found['points']:.0f} points; about {found['cell_s'] * 1e3:.3g} ms a cell, "
+        f"{found['total_s']:.3g} s on {found['jobs']:.0f} workers"
+    )
+
+
+def print_sweep(result: SweepResult) -> None:
+    """The decision table."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for key in [*result.keys, "best", "decided", "second", "criterion", "second minus best"]:
+        table.add_column(escape(key))
+    for row in result.decisions.head(_MOST_ROWS).iter_rows(named=True):
+        gap = "–" if row["difference"] is None else f"{row['difference']:+.3g} {metric(row['criterion']).unit}".strip()
+        more = f" (~{format_value(row['more_runs'])} more runs)" if row["more_runs"] else ""
+        decided = "yes" if row["is_decided"] else f"[yellow]no[/yellow]{more}"
+        names = [escape(str(row[key])) for key in result.keys]
+        best, second = escape(row["tied"] or row["best"]), escape(row["second"] or "–")
+        table.add_row(*names, best, decided, second, row["criterion"] or "–", gap)
+    console.print_table(table)
+    left = result.decisions.height - _MOST_ROWS
+    if left > 0:
+        console.out.print(f"[dim]… and {left} more points in the report[/dim]")
+    if result.errors.height:
+        first = result.errors["error"][0]
+        console.err.print(
+            f"[yellow]warning:[/yellow] {result.errors.height} cells failed, the first with: {escape(first)}"
+        )

@@ -1,0 +1,110 @@
+"""Cells: one sender, one seed, one point of a design. Their ids depend on nothing but what decides the result."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from playpath import engine
+from playpath.errors import InputError
+from playpath.scenario import Scenario, load
+from playpath.sweep.design import Design, Point
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One sender at one point: what all its seeds share.
+
+    Attributes
+    ----------
+    sender, cc : str
+    text : str
+        The resolved scenario with this sender alone, as canonical JSON; empty if the point is wrong.
+    sha256 : str
+        Of `text`.
+    error : str
+        Why the point cannot be run; empty if it can.
+    """
+
+    sender: str
+    cc: str
+    text: str
+    sha256: str
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A variant with a seed.
+
+    Attributes
+    ----------
+    id : str
+        32 hexadecimal digits of scenario, sender, seed and engine version.
+    point : int
+        Index in the design.
+    """
+
+    id: str
+    point: int
+    variant: Variant
+    seed: int
+
+
+def cells(design: Design, seeds: Sequence[int] | None = None, points: frozenset[int] | None = None) -> Iterator[Cell]:
+    """The cells of a design in their order: points, then seeds, then senders.
+
+    Parameters
+    ----------
+    design : Design
+    seeds : sequence of int, optional
+        Instead of the design's own.
+    points : frozenset of int, optional
+        Only these.
+    """
+    wanted = design.base.seeds if seeds is None else seeds
+    version = engine.version()
+    base = json.loads(design.base.text)
+    for index, point in enumerate(design.points()):
+        if points is not None and index not in points:
+            continue
+        found = variants(base, design, point)
+        for seed in wanted:
+            for variant in found:
+                yield Cell(cell_id(variant, seed, version), index, variant, seed)
+
+
+def variants(base: dict[str, Any], design: Design, point: Point) -> list[Variant]:
+    """The senders at a point. A wrong point gives variants with an error, not an exception."""
+    try:
+        scenario = load(base, set=point)
+    except InputError as error:
+        return [_wrong(design.base, sender, point, str(error)) for sender in design.base.senders]
+    return [_variant(scenario, sender) for sender in scenario.senders]
+
+
+def _variant(scenario: Scenario, sender: str) -> Variant:
+    entry = scenario.sender(sender)
+    alone = {key: value for key, value in scenario.resolved.items() if key not in ("name", "description")}
+    alone["sender"] = [entry]
+    alone["run"] = {key: value for key, value in alone["run"].items() if key not in ("seeds", "first_seed")}
+    text = json.dumps(alone, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    cc = entry["cc"]
+    return Variant(sender, cc["name"] if isinstance(cc, dict) else cc, text, _sha256(text))
+
+
+def _wrong(base: Scenario, sender: str, point: Point, error: str) -> Variant:
+    text = base.text + json.dumps(point, sort_keys=True, ensure_ascii=False)
+    return Variant(sender, "", "", _sha256(text), error)
+
+
+def cell_id(variant: Variant, seed: int, version: str) -> str:
+    """The stable id of a cell."""
+    return _sha256(f"{version}\n{variant.sha256}\n{variant.sender}\n{seed}")[:32]
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,287 @@
+"""A design: the scenario that is varied, the axes, how points are drawn from them, the seeds.
+
+A design is a TOML file:
+
+    scenario = "wireless.toml"            # beside the design file
+    cc = ["cubic", "ccplb(pob_rate=2)"]   # optional: instead of the scenario's senders
+    seeds = 5
+    [[axis]]
+    key = "path.loss"
+    values = ["0 %", "0.5 %", "2 %"]      # a list
+    [[axis]]
+    key = "path.rtt"
+    from = "10 ms"                        # a range
+    to = "200 ms"
+    steps = 5
+    scale = "log"
+    [[axis]]
+    keys = ["path.rate", "path.queue"]    # several settings that change together
+    values = [["5 Mbit/s", "50 kB"], ["20 Mbit/s", "200 kB"]]
+    [sample]                              # optional: without it, the full grid
+    kind = "latin_hypercube"              # or "random"
+    points = 100
+    seed = 1
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from scipy.stats import qmc
+
+from playpath.errors import InputError, unknown_name
+from playpath.scenario import Scenario, load
+
+Point = dict[str, Any]
+"""Dotted setting → value, as `--set` takes it."""
+
+_QUANTITY = re.compile(r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(.*?)\s*")
+_DESIGN_KEYS = ("name", "scenario", "cc", "scheduler", "seeds", "axis", "sample")
+_AXIS_KEYS = ("key", "keys", "values", "from", "to", "steps", "scale")
+_SAMPLE_KEYS = ("kind", "points", "seed")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One or several settings that change together.
+
+    Attributes
+    ----------
+    keys : tuple of str
+        Dotted settings of the scenario.
+    values : tuple of tuple
+        The levels: for each, a value for every key.
+    low, high : float
+        Ends of a range; equal for a list.
+    unit : str
+        Unit of a range.
+    is_log : bool
+        A range is divided and drawn from on a logarithmic scale.
+    is_range : bool
+    """
+
+    keys: tuple[str, ...]
+    values: tuple[tuple[Any, ...], ...]
+    low: float = 0.0
+    high: float = 0.0
+    unit: str = ""
+    is_log: bool = False
+    is_range: bool = False
+
+    def at(self, share: float) -> tuple[Any, ...]:
+        """The level at a share in [0, 1) of the axis: anywhere in a range, one of a list."""
+        if not self.is_range:
+            return self.values[min(int(share * len(self.values)), len(self.values) - 1)]
+        return (_quantity(self._number(share), self.unit),)
+
+    def _number(self, share: float) -> float:
+        if self.is_log:
+            return math.exp(math.log(self.low) + share * (math.log(self.high) - math.log(self.low)))
+        return self.low + share * (self.high - self.low)
+
+
+@dataclass(frozen=True)
+class Design:
+    """What a sweep varies.
+
+    Attributes
+    ----------
+    name : str
+    base : Scenario
+        The resolved scenario that is varied.
+    axes : tuple of Axis
+    sample : {"grid", "latin_hypercube", "random"}
+    sample_points : int
+        Number of points drawn; unused for a grid.
+    sample_seed : int
+    source : dict
+        The design as read, for the manifest.
+    """
+
+    name: str
+    base: Scenario
+    axes: tuple[Axis, ...]
+    sample: Literal["grid", "latin_hypercube", "random"] = "grid"
+    sample_points: int = 0
+    sample_seed: int = 1
+    source: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def keys(self) -> list[str]:
+        """All settings that vary, in order."""
+        return [key for axis in self.axes for key in axis.keys]
+
+    @property
+    def size(self) -> int:
+        """Number of points."""
+        return math.prod(len(axis.values) for axis in self.axes) if self.sample == "grid" else self.sample_points
+
+    def points(self) -> Iterator[Point]:
+        """The points, always in the same order."""
+        for levels in self._levels():
+            yield {
+                key: value
+                for axis, level in zip(self.axes, levels, strict=True)
+                for key, value in zip(axis.keys, level, strict=True)
+            }
+
+    def _levels(self) -> Iterator[Sequence[tuple[Any, ...]]]:
+        if self.sample == "grid":
+            yield from itertools.product(*(axis.values for axis in self.axes))
+            return
+        for row in self._shares():
+            yield [axis.at(float(share)) for axis, share in zip(self.axes, row, strict=True)]
+
+    def _shares(self) -> np.ndarray:
+        random = np.random.default_rng(self.sample_seed)
+        if self.sample == "random":
+            return random.random((self.sample_points, len(self.axes)))
+        drawn: np.ndarray = qmc.LatinHypercube(len(self.axes), rng=random).random(self.sample_points)
+        return drawn
+
+
+def load_design(source: Any, *, seeds: int | None = None, cc: Sequence[str] | None = None) -> Design:
+    """Read and check a design: a path, or a mapping whose `scenario` is anything `playpath.load` takes.
+
+    Raises
+    ------
+    InputError
+        One line: what, where, what is allowed.
+    """
+    raw, folder, name = _read(source)
+    _only_known(raw, _DESIGN_KEYS, "the design")
+    if "scenario" not in raw:
+        raise InputError("the design has no `scenario`; give the file that it varies")
+    axes = tuple(_axis(entry, i) for i, entry in enumerate(_list(raw, "axis")))
+    if not axes:
+        raise InputError("the design has no [[axis]]; give at least one, with `key` and `values`")
+    base = _base(raw, folder, seeds, cc)
+    sample, points, seed = _sample(raw.get("sample"))
+    design = Design(str(raw.get("name", name)), base, axes, sample, points, seed, _plain(raw))
+    _check_first_point(design)
+    return design
+
+
+def _read(source: Any) -> tuple[Mapping[str, Any], Path, str]:
+    if isinstance(source, Mapping):
+        return source, Path(), "sweep"
+    path = Path(source)
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8")), path.parent, path.stem
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not valid TOML: {error}") from None
+    except OSError as error:
+        raise InputError(f"{path}: {(error.strerror or str(error)).lower()}; give the path of a design") from None
+
+
+def _base(raw: Mapping[str, Any], folder: Path, seeds: int | None, cc: Sequence[str] | None) -> Scenario:
+    scenario = raw["scenario"]
+    if isinstance(scenario, str) and "\n" not in scenario:
+        scenario = folder / scenario
+    wanted = seeds if seeds is not None else raw.get("seeds")
+    if wanted is not None and (not isinstance(wanted, int) or wanted < 1):
+        raise InputError(f"`seeds` = {wanted}: must be a whole number of at least 1")
+    return load(scenario, cc=cc or raw.get("cc"), scheduler=raw.get("scheduler"), seeds=wanted)
+
+
+def _plain(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The design for the manifest; a scenario given as an object stands by its resolved form elsewhere."""
+    return {key: value if key != "scenario" else str(value) for key, value in raw.items()}
+
+
+def _check_first_point(design: Design) -> None:
+    """A misspelt key is wrong in every point: say so at once, not in every row."""
+    point = next(iter(design.points()), None)
+    if point is None:
+        raise InputError("the design has no points")
+    load(json.loads(design.base.text), set=point)
+
+
+def _axis(entry: Any, index: int) -> Axis:
+    where = f"axis {index + 1}"
+    if not isinstance(entry, Mapping):
+        raise InputError(f"{where}: write [[axis]] with `key` and `values`")
+    _only_known(entry, _AXIS_KEYS, where)
+    if ("key" in entry) == ("keys" in entry):
+        raise InputError(f"{where}: give either `key` or `keys`")
+    if "values" in entry:
+        return _list_axis(entry, where)
+    return _range_axis(entry, where)
+
+
+def _list_axis(entry: Mapping[str, Any], where: str) -> Axis:
+    keys = tuple(entry["keys"]) if "keys" in entry else (entry["key"],)
+    values = entry["values"]
+    if not isinstance(values, Sequence) or isinstance(values, str) or not values:
+        raise InputError(f"{where}: `values` must be a list with at least one value")
+    levels = tuple(tuple(v) if "keys" in entry and isinstance(v, Sequence) else (v,) for v in values)
+    for level in levels:
+        if len(level) != len(keys):
+            raise InputError(f"{where}: {list(level)} has {len(level)} values for {len(keys)} keys")
+    return Axis(keys, levels)
+
+
+def _range_axis(entry: Mapping[str, Any], where: str) -> Axis:
+    if "keys" in entry or "from" not in entry or "to" not in entry:
+        raise InputError(f"{where}: give `values`, or `key` with `from` and `to`")
+    (low, unit), (high, other) = (_parse_quantity(entry[end], where) for end in ("from", "to"))
+    if unit != other:
+        raise InputError(f"{where}: `from` is in '{unit}', `to` in '{other}'; use one unit")
+    scale, steps = entry.get("scale", "linear"), entry.get("steps", 2)
+    if scale not in ("linear", "log"):
+        raise unknown_name(f"scale of {where}", str(scale), ("linear", "log"))
+    if scale == "log" and min(low, high) <= 0:
+        raise InputError(f"{where}: a log scale needs `from` and `to` above zero")
+    if not isinstance(steps, int) or steps < 2:
+        raise InputError(f"{where}: `steps` = {steps}: must be a whole number of at least 2")
+    axis = Axis((entry["key"],), (), low, high, unit, scale == "log", is_range=True)
+    levels = tuple(axis.at(i / (steps - 1)) for i in range(steps))
+    return Axis(axis.keys, levels, low, high, unit, axis.is_log, is_range=True)
+
+
+def _sample(entry: Any) -> tuple[Literal["grid", "latin_hypercube", "random"], int, int]:
+    if entry is None:
+        return "grid", 0, 1
+    _only_known(entry, _SAMPLE_KEYS, "[sample]")
+    kind, points, seed = entry.get("kind"), entry.get("points"), entry.get("seed", 1)
+    if kind not in ("latin_hypercube", "random"):
+        raise unknown_name("kind of [sample]", str(kind), ("latin_hypercube", "random"))
+    if not isinstance(points, int) or points < 1:
+        raise InputError(f"[sample]: `points` = {points}: must be a whole number of at least 1")
+    return kind, points, int(seed)
+
+
+def _only_known(entry: Mapping[str, Any], known: Sequence[str], where: str) -> None:
+    for key in entry:
+        if key not in known:
+            raise unknown_name(f"key in {where}", key, known)
+
+
+def _list(raw: Mapping[str, Any], key: str) -> Sequence[Any]:
+    value = raw.get(key, [])
+    return value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+
+
+def _parse_quantity(value: Any, where: str) -> tuple[float, str]:
+    if isinstance(value, int | float):
+        return float(value), ""
+    found = _QUANTITY.fullmatch(str(value))
+    if found is None:
+        raise InputError(f"{where}: '{value}' is not a number with a unit")
+    return float(found[1]), found[2]
+
+
+def _quantity(number: float, unit: str) -> Any:
+    """Four significant digits: a level that a person can type again."""
+    short = float(f"{number:.4g}")
+    text = f"{short:.10f}".rstrip("0").rstrip(".")
+    return f"{text} {unit}" if unit else (int(short) if short.is_integer() else short)

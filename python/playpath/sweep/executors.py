@@ -1,0 +1,164 @@
+"""Where chunks run: this machine, a Ray cluster, Slurm, or anything with the `concurrent.futures` interface."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from playpath.errors import InputError, unknown_name
+from playpath.parallel import check_jobs
+from playpath.sweep.worker import ignore_interrupts
+
+NAMES = ("local", "ray", "slurm")
+_POLL_S = 0.5
+
+
+@dataclass
+class Place:
+    """An executor with what the runner needs to know of it.
+
+    Attributes
+    ----------
+    make : callable
+        Gives a fresh executor; called again if the old one broke.
+    workers : int
+        Chunks that run at the same time.
+    chunk_s : float
+        How long a chunk should take, so that handing it over costs little.
+    owns : bool
+        The runner shuts the executor down at the end.
+    """
+
+    make: Callable[[], Executor]
+    workers: int
+    chunk_s: float
+    owns: bool = True
+
+
+def place(executor: str | Executor, jobs: int | None, folder: Path) -> Place:
+    """The place of that name; an executor object is used as it is.
+
+    Parameters
+    ----------
+    executor : str or concurrent.futures.Executor
+        `"local"`, `"ray"`, `"slurm"`.
+    jobs : int, optional
+        Workers; by default all cores, or all of the cluster's.
+    folder : Path
+        Where Slurm jobs keep their logs; must be visible to its nodes.
+    """
+    if not isinstance(executor, str):
+        return Place(lambda: executor, jobs or getattr(executor, "_max_workers", None) or 8, 2.0, owns=False)
+    if executor == "local":
+        return _local(check_jobs(jobs))
+    if executor == "ray":
+        return _ray(jobs)
+    if executor == "slurm":
+        return _slurm(jobs, folder)
+    raise unknown_name("executor", executor, NAMES)
+
+
+def _local(jobs: int) -> Place:
+    # Processes, not threads: with cells of a millisecond the interpreter lock would be the bottleneck. Spawned, not
+    # forked: the libraries have threads.
+    context = multiprocessing.get_context("spawn")
+    return Place(lambda: ProcessPoolExecutor(jobs, mp_context=context, initializer=ignore_interrupts), jobs, 1.0)
+
+
+def _ray(jobs: int | None) -> Place:
+    try:
+        import ray
+    except ImportError:
+        raise InputError("--executor ray: Ray is not installed; pip install 'playpath[ray]'") from None
+    if not ray.is_initialized():
+        ray.init(log_to_driver=False, include_dashboard=False)
+    workers = jobs or int(_cluster(ray).get("CPU", 1))
+    return Place(RayExecutor, workers, 5.0)
+
+
+def _cluster(ray: Any) -> dict[str, float]:
+    found: dict[str, float] = ray.cluster_resources()
+    return found
+
+
+class RayExecutor(Executor):
+    """Tasks of a Ray cluster as futures. Ray itself runs a task again when its worker or node dies."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Hand a call to the cluster."""
+        import ray
+
+        future: Future[Any] = ray.remote(fn).options(max_retries=-1).remote(*args, **kwargs).future()
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Leave the cluster as it is: it may be somebody else's."""
+
+
+def _slurm(jobs: int | None, folder: Path) -> Place:
+    try:
+        import submitit  # noqa: F401
+    except ImportError:
+        raise InputError("--executor slurm: submitit is not installed; pip install 'playpath[slurm]'") from None
+    return Place(lambda: SlurmExecutor(folder / "slurm"), jobs or 64, 120.0)
+
+
+class SlurmExecutor(Executor):
+    """Jobs of a Slurm cluster as futures, through submitit.
+
+    Parameters
+    ----------
+    folder : Path
+        Logs and pickles; on a file system that all nodes see.
+    cluster : str, optional
+        submitit's cluster name; `"local"` runs jobs as processes, for tests.
+    """
+
+    def __init__(self, folder: Path, cluster: str | None = None) -> None:
+        import submitit
+
+        self._executor = submitit.AutoExecutor(folder=str(folder), cluster=cluster)
+        self._executor.update_parameters(name="playpath", timeout_min=60, cpus_per_task=1)
+        self._jobs: list[tuple[Any, Future[Any]]] = []
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+        self._watcher.start()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Queue a job."""
+        future: Future[Any] = Future()
+        future.set_running_or_notify_cancel()
+        job = self._executor.submit(fn, *args, **kwargs)
+        with self._lock:
+            self._jobs.append((job, future))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Stop watching; with `cancel_futures`, cancel the jobs too."""
+        with self._lock:
+            jobs = list(self._jobs)
+        if cancel_futures:
+            for job, _ in jobs:
+                job.cancel()
+        self._stopped.set()
+
+    def _watch(self) -> None:
+        while not self._stopped.wait(_POLL_S):
+            with self._lock:
+                finished = [(job, future) for job, future in self._jobs if job.done()]
+                self._jobs = [pair for pair in self._jobs if pair not in finished]
+            for job, future in finished:
+                _settle(job, future)
+
+
+def _settle(job: Any, future: Future[Any]) -> None:
+    try:
+        future.set_result(job.result())
+    except Exception as error:
+        future.set_exception(error)

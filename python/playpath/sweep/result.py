@@ -1,0 +1,215 @@
+"""The answer of a sweep: a table of all cells, and who wins at each point."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from playpath import engine, stats
+from playpath.files import replaced, write_text
+from playpath.manifest import package_version
+from playpath.metrics import BULK_CRITERIA, VIDEO_CRITERIA
+from playpath.ranking import Ranker
+from playpath.scenario import Scenario
+from playpath.sweep.design import Design
+from playpath.sweep.store import Store
+from playpath.sweep.worker import KEYS
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """The result of a sweep.
+
+    Attributes
+    ----------
+    name : str
+    base : Scenario
+        What was varied.
+    keys : list of str
+        The settings that vary.
+    table : polars.DataFrame
+        A row for each cell in the design's order: `point`, the settings, `sender`, `seed`, …, the metrics, `error`.
+    looks : int
+        How often a point may have been judged; each judgement's level is divided by it.
+    interrupted : bool
+        Cells are missing; the same sweep again goes on from there.
+    source : dict
+        The design as read.
+    """
+
+    name: str
+    base: Scenario
+    keys: list[str]
+    table: pl.DataFrame
+    looks: int = 1
+    interrupted: bool = False
+    source: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def metric_names(self) -> list[str]:
+        """Metrics of the table."""
+        return [name for name in self.table.columns if name not in KEYS and name not in ("point", *self.keys)]
+
+    @property
+    def errors(self) -> pl.DataFrame:
+        """The cells that failed, with their errors."""
+        return self.table.filter(pl.col("error").is_not_null())
+
+    @property
+    def digest(self) -> str:
+        """Of all cells in the design's order; independent of executor, chunks and interruptions."""
+        rows = self.table.select("cell", "digest", "error").iter_rows()
+        text = "\n".join(f"{cell} {digest or error}" for cell, digest, error in rows)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @cached_property
+    def decisions(self) -> pl.DataFrame:
+        """A row for each point: its settings, `best`, `is_decided`, the runner-up and how far it is behind."""
+        groups = self.table.filter(pl.col("error").is_null()).partition_by("point", maintain_order=True)
+        rows = [row for row in (self._decide(group) for group in groups) if row is not None]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def open_points(self) -> frozenset[int]:
+        """Points where the best sender is not decided."""
+        if self.decisions.is_empty():
+            return frozenset()
+        return frozenset(self.decisions.filter(~pl.col("is_decided"))["point"].to_list())
+
+    def ranker(self, point: int) -> Ranker:
+        """All comparisons at a point."""
+        return self._ranker(self.table.filter((pl.col("point") == point) & pl.col("error").is_null()))
+
+    def _ranker(self, group: pl.DataFrame) -> Ranker:
+        parts = group.sort("seed").partition_by("sender", as_dict=True, maintain_order=True)
+        shared = set.intersection(*(set(part["seed"].to_list()) for part in parts.values()))
+        names = [name for name in self.metric_names if group[name].null_count() < group.height]
+        values = {
+            str(key[0]): part.filter(pl.col("seed").is_in(list(shared))).select(names).to_dict(as_series=False)
+            for key, part in parts.items()
+        }
+        criteria = VIDEO_CRITERIA if self.base.has_video else BULK_CRITERIA
+        return Ranker(values, criteria, significance=stats.SIGNIFICANCE / self.looks)
+
+    def _decide(self, group: pl.DataFrame) -> dict[str, Any] | None:
+        ranker = self._ranker(group)
+        if ranker.seeds == 0:
+            return None
+        decision = ranker.decide()
+        best = decision.ranking[0]
+        second = decision.ranking[1] if len(decision.ranking) > 1 else None
+        name = decision.deciding.get(second) if second is not None else None
+        found = ranker.difference(second, best, name) if second is not None and name is not None else None
+        together = [best, *decision.tied]
+        return {
+            "point": group["point"][0],
+            **{key: group[key][0] for key in self.keys},
+            "seeds": ranker.seeds,
+            "best": best,
+            "is_decided": decision.is_decided,
+            "tied": "+".join(sorted(together)) if len(together) > 1 else None,
+            "second": second,
+            "criterion": name,
+            "difference": None if found is None else found.mean,
+            "ci95_low": None if found is None or found.ci95 is None else found.ci95[0],
+            "ci95_high": None if found is None or found.ci95 is None else found.ci95[1],
+            "more_runs": decision.more_runs,
+        }
+
+    def to_polars(self) -> pl.DataFrame:
+        """A row for each cell."""
+        return self.table
+
+    def to_pandas(self) -> Any:
+        """As `to_polars`, for pandas; needs the extra `pandas`."""
+        return self.table.to_pandas()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The cells for anything that reads the Arrow capsule protocol."""
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form: counts, decisions, manifest."""
+        return {
+            "sweep": self.name,
+            "points": self.table["point"].n_unique(),
+            "cells": self.table.height,
+            "failed_cells": self.errors.height,
+            "interrupted": self.interrupted,
+            "decisions": self.decisions.to_dicts(),
+            "errors": [{"point": r["point"], "sender": r["sender"], "seed": r["seed"], "error": r["error"]}
+                       for r in self.errors.head(20).iter_rows(named=True)],
+            "manifest": {
+                "design": dict(self.source),
+                "scenario": dict(self.base.resolved),
+                "engine_version": engine.version(),
+                "playpath_version": package_version(),
+                "looks": self.looks,
+            },
+            "digest": self.digest,
+        }  # fmt: skip
+
+    def save(self, folder: str | Path) -> None:
+        """Write `sweep.parquet` (all cells), `decisions.parquet` and `sweep.json`."""
+        target = Path(folder)
+        for name, frame in (("sweep", self.table), ("decisions", self.decisions)):
+            with replaced(target / f"{name}.parquet") as temporary:
+                frame.write_parquet(temporary)
+        stored = {**self.to_dict(), "keys": self.keys}
+        write_text(target / "sweep.json", json.dumps(stored, ensure_ascii=False, indent=1) + "\n")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> SweepResult:
+        """Read what `save` wrote."""
+        source = Path(folder)
+        stored = json.loads((source / "sweep.json").read_text(encoding="utf-8"))
+        resolved = stored["manifest"]["scenario"]
+        return cls(
+            name=stored["sweep"],
+            base=Scenario(resolved, json.dumps(resolved, ensure_ascii=False)),
+            keys=stored["keys"],
+            table=pl.read_parquet(source / "sweep.parquet"),
+            looks=stored["manifest"]["looks"],
+            interrupted=stored["interrupted"],
+            source=stored["manifest"]["design"],
+        )
+
+
+def gather(
+    design: Design, store: Store, seen: Sequence[tuple[int, str]], *, looks: int, interrupted: bool
+) -> SweepResult:
+    """The rows of a design from the store, in the design's order.
+
+    Parameters
+    ----------
+    seen : sequence of (point, cell id)
+        In the order of `cells`.
+    """
+    index = _index(design, sorted(seen, key=lambda pair: pair[0]))
+    table = index.join(store.rows(index["cell"]), on="cell", how="inner", maintain_order="left")
+    names = ["point", *design.keys, *(name for name in KEYS if name in table.columns)]
+    rest = sorted(name for name in table.columns if name not in names)
+    return SweepResult(
+        name=design.name,
+        base=design.base,
+        keys=design.keys,
+        table=table.select(names + rest),
+        looks=looks,
+        interrupted=interrupted,
+        source=design.source,
+    )
+
+
+def _index(design: Design, seen: Sequence[tuple[int, str]]) -> pl.DataFrame:
+    """Cell ids with their points and settings."""
+    points = list(design.points())
+    columns: dict[str, list[Any]] = {"point": [p for p, _ in seen], "cell": [c for _, c in seen]}
+    for key in design.keys:
+        columns[key] = [points[p][key] for p, _ in seen]
+    return pl.DataFrame(columns, strict=False)

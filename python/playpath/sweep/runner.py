@@ -1,0 +1,267 @@
+"""The loop of a sweep: cells that the store lacks go out in chunks, shards come back and are stored at once."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from playpath.errors import PlaypathError
+from playpath.parallel import check_jobs
+from playpath.sweep.cells import Cell, cells
+from playpath.sweep.design import Design, load_design
+from playpath.sweep.executors import Place, place
+from playpath.sweep.result import SweepResult, gather
+from playpath.sweep.store import Store
+from playpath.sweep.worker import Done, failed_row, run_chunk, to_shard
+
+_MOST_CELLS = 2000
+"""A chunk's most cells: bounds what a crash repeats and what a worker holds."""
+_AHEAD = 2
+"""Chunks handed out for each worker, so that none waits for the driver."""
+_PAUSE_S = 0.5
+"""Before work is given to an executor that broke."""
+_GROWTH = 4
+"""Chunks grow at most by this factor, since the first cells may be unusually quick."""
+
+Progress = Callable[[int, int], None]
+
+
+def sweep(
+    design: Any,
+    *,
+    store: str | Path,
+    executor: str | Executor = "local",
+    jobs: int | None = None,
+    seeds: int | None = None,
+    cc: Sequence[str] | None = None,
+    until_decided: int | None = None,
+    resume: bool = True,
+    progress: Progress = lambda done, total: None,
+    on_interrupt: Callable[[], None] = lambda: None,
+) -> SweepResult:
+    """Run every cell of a design that the store does not hold, and gather the table.
+
+    Parameters
+    ----------
+    design : Design, mapping or path
+        See `playpath.sweep.design`.
+    store : path
+        Folder of results; several sweeps may share it.
+    executor : str or concurrent.futures.Executor
+        `"local"`, `"ray"`, `"slurm"`, or any executor whose workers can import playpath.
+    jobs : int, optional
+        Workers.
+    seeds : int, optional
+        Instead of the design's.
+    until_decided : int, optional
+        Add seeds, up to this many, at points where the best sender is not decided.
+    resume : bool
+        Skip cells that are stored; otherwise run them again.
+    progress : callable
+        Called with cells done (stored ones included) and cells in all.
+    on_interrupt : callable
+        Called at Ctrl-C; chunks under way are still finished and stored.
+
+    Returns
+    -------
+    SweepResult
+        With `interrupted` set if Ctrl-C came; the same call again goes on from there.
+    """
+    loaded = design if isinstance(design, Design) else load_design(design, seeds=seeds, cc=cc)
+    where = Store(store)
+    known = where.cells() if resume else set()
+    run = _Run(where, place(executor, jobs, where.folder), known, on_interrupt)
+    with run:
+        plan = _Plan(loaded, until_decided)
+        while (batch := plan.next_batch()) is not None:
+            run.finish(batch, partial(_report, progress, plan))
+            result = gather(loaded, where, run.seen, looks=plan.looks, interrupted=run.interrupted)
+            if run.interrupted:
+                break
+            plan.learn(result)
+    return result
+
+
+def _report(progress: Progress, plan: _Plan, done: int) -> None:
+    progress(plan.finished + done, plan.total)
+
+
+def estimate(design: Design, jobs: int | None = None) -> dict[str, float]:
+    """How many cells a design has, and roughly how long they take; runs one cell of each sender at the first point."""
+    workers = check_jobs(jobs)
+    sample = list(islice(cells(design), len(design.base.senders)))
+    seconds = run_chunk(sample).seconds / len(sample)
+    total = design.size * len(design.base.senders) * len(design.base.seeds)
+    return {
+        "points": design.size,
+        "cells": total,
+        "cell_s": seconds,
+        "jobs": workers,
+        "total_s": total * seconds / workers,
+    }
+
+
+class _Plan:
+    """Which cells to run next: the design's seeds first, then more seeds at open points."""
+
+    def __init__(self, design: Design, most_seeds: int | None) -> None:
+        self.design = design
+        base = design.base.seeds
+        self._first = base[0]
+        self._steps = _steps(len(base), most_seeds)
+        self._next_points: frozenset[int] | None = frozenset(range(design.size))
+        self._step = 0
+        self.finished = 0
+        self.total = 0
+
+    @property
+    def looks(self) -> int:
+        """How often an open point may be judged; the level of each judgement is divided by it."""
+        return len(self._steps)
+
+    def next_batch(self) -> Iterator[Cell] | None:
+        if not self._next_points or self._step >= len(self._steps):
+            return None
+        done = self._steps[self._step - 1] if self._step else 0
+        new = range(self._first + done, self._first + self._steps[self._step])
+        self.finished = self.total
+        self.total += len(self._next_points) * len(new) * len(self.design.base.senders)
+        everywhere = len(self._next_points) == self.design.size
+        self._step += 1
+        return cells(self.design, new, None if everywhere else self._next_points)
+
+    def learn(self, result: SweepResult) -> None:
+        """Go on where it is open."""
+        self._next_points = result.open_points() if self._step < len(self._steps) else frozenset()
+
+
+def _steps(first: int, most: int | None) -> list[int]:
+    """Numbers of seeds at which a point is judged: half as many again each time, up to the bound.
+
+    >>> _steps(4, 20)
+    [4, 6, 9, 14, 20]
+    """
+    steps = [first]
+    while most is not None and steps[-1] < most:
+        steps.append(min(most, max(steps[-1] + 1, round(steps[-1] * 1.5 + 1e-9))))
+    return steps
+
+
+class _Run:
+    """Chunks under way, retries, and Ctrl-C."""
+
+    def __init__(self, store: Store, where: Place, known: set[str], on_interrupt: Callable[[], None]) -> None:
+        self._store, self._place, self._known = store, where, known
+        self._on_interrupt = on_interrupt
+        self._executor = where.make()
+        self._pending: dict[Future[Done], list[Cell]] = {}
+        self._alone: deque[list[Cell]] = deque()
+        self._size = 1.0
+        self.interrupted = False
+        self.seen: list[tuple[int, str]] = []
+        self._done = 0
+
+    def __enter__(self) -> _Run:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._place.owns:
+            self._executor.shutdown(wait=not self._pending, cancel_futures=True)
+
+    def finish(self, batch: Iterator[Cell], progress: Callable[[int], None]) -> None:
+        """Run all cells of a batch that are not known."""
+        self._done = 0
+        source = self._unknown(batch)
+        more = True
+        while True:
+            try:
+                while more and not self.interrupted and not self._alone and self._has_room():
+                    more = self._hand_out(source)
+                self._retry_alone()
+                if not self._pending:
+                    progress(self._done)
+                    return
+                self._take_in()
+                progress(self._done)
+            except KeyboardInterrupt:
+                if self.interrupted:
+                    self._pending.clear()
+                    return
+                self.interrupted = True
+                self._on_interrupt()
+
+    def _unknown(self, batch: Iterable[Cell]) -> Iterator[Cell]:
+        for cell in batch:
+            self.seen.append((cell.point, cell.id))
+            if cell.id in self._known:
+                self._done += 1
+            else:
+                self._known.add(cell.id)
+                yield cell
+
+    def _has_room(self) -> bool:
+        return len(self._pending) < self._place.workers * _AHEAD
+
+    def _hand_out(self, source: Iterator[Cell]) -> bool:
+        chunk = list(islice(source, int(self._size)))
+        if chunk:
+            self._submit(chunk)
+        return len(chunk) == int(self._size)
+
+    def _submit(self, chunk: list[Cell]) -> None:
+        try:
+            self._pending[self._executor.submit(run_chunk, chunk)] = chunk
+        except RuntimeError:  # the pool broke since the last look
+            self._alone.append(chunk)
+
+    def _take_in(self) -> None:
+        finished, _ = wait(self._pending, timeout=1.0, return_when=FIRST_COMPLETED)
+        for future in finished:
+            chunk = self._pending.pop(future)
+            error = future.exception()
+            if error is None:
+                self._keep(future.result())
+            elif isinstance(error, PlaypathError):
+                raise error
+            else:
+                self._alone.append(chunk)
+
+    def _keep(self, done: Done) -> None:
+        self._store.add(done.shard)
+        self._done += done.cells
+        wanted = self._place.chunk_s * done.cells / max(done.seconds, 1e-6)
+        self._size = max(1.0, min(wanted, self._size * _GROWTH, _MOST_CELLS))
+
+    def _retry_alone(self) -> None:
+        """Chunks whose worker died run again one at a time, halved, until the cell that kills its worker is known.
+
+        When a worker dies a pool gives up all its chunks, so the guilty one shows only when it runs alone.
+        """
+        if not self._alone or self._pending:
+            return
+        if self._place.owns:
+            self._executor.shutdown(wait=False)
+            self._executor = self._place.make()
+        time.sleep(_PAUSE_S)
+        while self._alone:
+            self._run_alone(self._alone.popleft())
+
+    def _run_alone(self, chunk: list[Cell]) -> None:
+        try:
+            self._keep(self._executor.submit(run_chunk, chunk).result())
+        except PlaypathError:
+            raise
+        except Exception as error:
+            if self._place.owns:
+                self._executor = self._place.make()
+            if len(chunk) > 1:
+                middle = len(chunk) // 2
+                self._alone.extendleft([chunk[middle:], chunk[:middle]])
+            else:
+                self._keep(Done(to_shard([failed_row(chunk[0], f"worker died: {type(error).__name__}")]), 1, 1.0))

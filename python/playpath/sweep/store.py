@@ -1,0 +1,78 @@
+"""The store: Parquet shards named by the SHA-256 of their content.
+
+A shard is written beside its place and moved there, so it is whole or absent; its name tells whether its content is
+what was written. So a store survives SIGKILL at any moment, several sweeps may share one, and copying stores together
+merges them. Cells found twice are equal, because equal ids mean equal results.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from playpath.files import replaced
+
+_CORRUPT = ".corrupt"
+
+
+class Store:
+    """A folder of shards.
+
+    Parameters
+    ----------
+    folder : path
+        Made when the first shard is written.
+
+    Attributes
+    ----------
+    set_aside : list of Path
+        Shards whose content was not what their name says; renamed, their cells are run again.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.set_aside: list[Path] = []
+
+    @property
+    def shards(self) -> Path:
+        """Where the shards are; `shards/*.parquet` is what SQL engines read."""
+        return self.folder / "shards"
+
+    def add(self, shard: bytes) -> Path:
+        """Store a shard; returns its place. Storing the same content again changes nothing."""
+        path = self.shards / f"{hashlib.sha256(shard).hexdigest()}.parquet"
+        if not path.exists():
+            with replaced(path) as temporary:
+                temporary.write_bytes(shard)
+        return path
+
+    def cells(self) -> set[str]:
+        """Ids of all cells that are stored whole."""
+        found: set[str] = set()
+        for content in self._whole():
+            found.update(pl.read_parquet(io.BytesIO(content), columns=["cell"])["cell"].to_list())
+        return found
+
+    def rows(self, ids: pl.Series) -> pl.DataFrame:
+        """The stored rows of these cells, each once; columns that a shard lacks are null."""
+        wanted = pl.DataFrame({"cell": ids})
+        parts = [pl.read_parquet(io.BytesIO(c)).join(wanted, on="cell", how="semi") for c in self._whole()]
+        parts = [part for part in parts if part.height]
+        if not parts:
+            return pl.DataFrame(schema={"cell": pl.String})
+        return pl.concat(parts, how="diagonal_relaxed").unique("cell", keep="any")
+
+    def _whole(self) -> Iterator[bytes]:
+        """Contents of the shards whose name is right; the others are set aside."""
+        for path in sorted(self.shards.glob("*.parquet")):
+            content = path.read_bytes()
+            if hashlib.sha256(content).hexdigest() == path.stem:
+                yield content
+            else:
+                aside = path.with_suffix(_CORRUPT)
+                path.rename(aside)
+                self.set_aside.append(aside)

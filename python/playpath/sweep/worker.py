@@ -1,0 +1,88 @@
+"""What runs on a worker: a chunk of cells in, one Parquet shard out. Needs only the engine."""
+
+from __future__ import annotations
+
+import io
+import signal
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from playpath import engine
+from playpath.sweep.cells import Cell
+
+KEYS = {
+    "cell": pl.String,
+    "scenario_sha256": pl.String,
+    "sender": pl.String,
+    "cc": pl.String,
+    "seed": pl.Int64,
+    "engine_version": pl.String,
+    "digest": pl.String,
+    "error": pl.String,
+}
+"""Columns of every shard; the metrics follow, their units in their names."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """A finished chunk: its shard, its cells, and the seconds it took."""
+
+    shard: bytes
+    cells: int
+    seconds: float
+
+
+def run_chunk(chunk: Sequence[Cell]) -> Done:
+    """Run cells one after the other. A cell that fails becomes a row with its error."""
+    begin = time.perf_counter()
+    shard = to_shard([run_cell(cell) for cell in chunk])
+    return Done(shard, len(chunk), time.perf_counter() - begin)
+
+
+def run_cell(cell: Cell) -> dict[str, Any]:
+    """One cell as a row."""
+    if cell.variant.error:
+        return failed_row(cell, cell.variant.error)
+    try:
+        record, _ = engine.run(cell.variant.text, cell.variant.sender, cell.seed, trace=False)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a panic of the engine is no Exception; it must not end the sweep
+        return failed_row(cell, f"{type(error).__name__}: {error}".splitlines()[0])
+    metrics: dict[str, Any] = record["metrics"]
+    return _row(cell) | {"digest": record["digest"], "error": None} | metrics
+
+
+def failed_row(cell: Cell, error: str) -> dict[str, Any]:
+    """The row of a cell that could not be run."""
+    return _row(cell) | {"digest": None, "error": error}
+
+
+def to_shard(rows: Sequence[dict[str, Any]]) -> bytes:
+    """Rows as a Parquet file."""
+    names = list(dict.fromkeys(name for row in rows for name in row if name not in KEYS))
+    columns: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in (*KEYS, *names)}
+    frame = pl.DataFrame(columns, schema=KEYS | dict.fromkeys(names, pl.Float64), strict=False)
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, statistics=False)
+    return buffer.getvalue()
+
+
+def _row(cell: Cell) -> dict[str, Any]:
+    return {
+        "cell": cell.id,
+        "scenario_sha256": cell.variant.sha256,
+        "sender": cell.variant.sender,
+        "cc": cell.variant.cc,
+        "seed": cell.seed,
+        "engine_version": engine.version(),
+    }
+
+
+def ignore_interrupts() -> None:
+    """For worker processes: Ctrl-C belongs to the driver, which lets them finish."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

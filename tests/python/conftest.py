@@ -1,0 +1,101 @@
+"""Scenarios that the tests share, small enough for a second, and the command line as a function."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import playpath
+
+ROOT = Path(__file__).parents[2]
+SCENARIOS = sorted((ROOT / "scenarios").glob("*.toml"))
+
+SMALL = """
+name = "small"
+description = "Ten seconds of video over a lossy path."
+[video]
+rate = "4 Mbit/s"
+duration = "10 s"
+fps = 25
+[player]
+kind = "progressive"
+buffer = "1 s"
+[[path]]
+rate = "6 Mbit/s"
+rtt = "60 ms"
+loss = "1 %"
+[[sender]]
+cc = "newreno"
+[[sender]]
+cc = "cubic"
+[run]
+seeds = 3
+"""
+
+BULK = """
+name = "bulk"
+[[path]]
+rate = "10 Mbit/s"
+rtt = "20 ms"
+[[traffic]]
+kind = "bulk"
+cc = "newreno"
+count = 2
+[run]
+duration = "5 s"
+seeds = 2
+"""
+
+
+@dataclass
+class Finished:
+    """A finished command."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def playpath_command(*arguments: object, cwd: Path | None = None, **variables: str) -> Finished:
+    """Run `playpath` in its own process."""
+    environment = {**os.environ, "COLUMNS": "200", **variables}
+    command = [sys.executable, "-m", "playpath", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment, timeout=300, check=False)
+    return Finished(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def cli(tmp_path):
+    """The command line, in a folder of its own."""
+    return lambda *arguments, **variables: playpath_command(*arguments, cwd=tmp_path, **variables)
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A small scenario as a file."""
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL)
+    return file
+
+
+@pytest.fixture
+def bulk(tmp_path):
+    """A scenario with traffic and no video, as a file."""
+    file = tmp_path / "bulk.toml"
+    file.write_text(BULK)
+    return file
+
+
+@pytest.fixture(scope="session")
+def comparison():
+    """The small scenario compared, with timelines."""
+    return playpath.compare(SMALL, timelines=True)

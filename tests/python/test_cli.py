@@ -1,0 +1,223 @@
+"""The command line: what it prints, where, and with which exit status."""
+
+import json
+
+import polars as pl
+import pytest
+
+METRICS = {
+    "stall_count", "stall_time_s", "stall_ratio", "startup_delay_s", "discarded_pictures", "underflow_events",
+    "late_packet_ratio", "buffer_fill_time_s", "goodput_mbps", "throughput_mbps", "retransmitted_packets", "rto_count",
+    "loss_ratio", "mean_rtt_ms", "mean_queue_packets", "sd_queue_packets",
+}  # fmt: skip
+
+
+def test_compare_json_holds_the_interface(cli, small):
+    done = cli("compare", small, "--json")
+    assert done.status == 0, done.err
+    result = done.json
+    assert result["scenario"] == "small"
+    assert result["world"] == "sim"
+    assert result["seeds"] == 3
+    assert {s["name"] for s in result["senders"]} == {"newreno", "cubic"} == set(result["ranking"])
+    for sender in result["senders"]:
+        assert set(sender["metrics"]) <= METRICS | set(sender["metrics"])
+        assert {"stall_count", "stall_time_s", "goodput_mbps", "mean_rtt_ms"} <= set(sender["metrics"])
+        for summary in sender["metrics"].values():
+            assert set(summary) == {"mean", "ci95", "min", "max", "n"}
+            assert summary["min"] <= summary["mean"] <= summary["max"]
+            low, high = summary["ci95"]
+            assert low <= summary["mean"] <= high
+    for difference in result["differences"]:
+        assert {"metric", "mean", "ci95", "significant"} <= set(difference)
+    assert isinstance(result["verdict"], str)
+    assert result["manifest"]["scenario"]["name"] == "small"
+    assert result["manifest"]["seeds"] == [1, 2, 3]
+    assert isinstance(result["warnings"], list)
+    assert done.out.count("\n") == 1
+
+
+def test_json_without_out_writes_no_file(cli, small, tmp_path):
+    cli("compare", small, "--json")
+    assert [p.name for p in tmp_path.iterdir()] == ["small.toml"]
+
+
+def test_compare_writes_report_and_data(cli, small, tmp_path):
+    done = cli("compare", small, "--seeds", 2)
+    assert done.status == 0, done.err
+    folder = tmp_path / "out" / "small"
+    assert {p.name for p in folder.iterdir()} == {
+        "report.html", "comparison.json", "sessions.parquet", "flows.parquet", "links.parquet", "timelines",
+    }  # fmt: skip
+    assert pl.read_parquet(folder / "sessions.parquet").height == 4
+    assert "what the viewer sees" in done.out
+    assert "what it costs the network" in done.out
+    assert str(folder.relative_to(tmp_path) / "report.html") in done.err
+
+
+def test_run_json_holds_the_interface(cli, small):
+    done = cli("run", small, "--sender", "cubic", "--seed", 2, "--json")
+    assert done.status == 0, done.err
+    session = done.json
+    assert session["seed"] == 2
+    assert all(value is None or isinstance(value, int | float) for value in session["metrics"].values())
+    flow = session["flows"][0]
+    assert {"name", "cc", "goodput_mbps", "sent_packets", "retransmitted_packets", "mean_rtt_ms", "min_rtt_ms"} <= set(
+        flow
+    )
+    link = session["links"][0]
+    assert {"name", "utilisation", "offered_packets", "mean_queue_packets", "sd_queue_packets"} <= set(link)
+    assert isinstance(link["dropped_packets"], dict)
+
+
+def test_run_agrees_with_compare(cli, small):
+    session = cli("run", small, "--sender", "cubic", "--seed", 1, "--json").json
+    compared = cli("compare", small, "--seeds", 1, "--json").json
+    cubic = next(s for s in compared["senders"] if s["name"] == "cubic")
+    assert cubic["metrics"]["goodput_mbps"]["mean"] == session["metrics"]["goodput_mbps"]
+    assert cubic["metrics"]["goodput_mbps"]["ci95"] is None
+
+
+def test_run_trace_writes_series(cli, small, tmp_path):
+    done = cli("run", small, "--sender", "cubic", "--trace", "t", "--json")
+    assert done.status == 0, done.err
+    record = json.loads((tmp_path / "t" / "record.json").read_text())
+    assert record["digest"] == done.json["digest"]
+    player = pl.read_parquet(tmp_path / "t" / "player.parquet")
+    assert {"time_s", "buffer_level_s"} <= set(player.columns)
+    flow = pl.read_parquet(next((tmp_path / "t").glob("flow.*.parquet")))
+    assert {"time_s", "snd_cwnd", "snd_ssthresh", "rtt_ms"} <= set(flow.columns)
+    assert flow["time_s"].is_sorted()
+    report = cli("report", "t")
+    assert report.status == 0, report.err
+    assert (tmp_path / "t" / "report.html").exists()
+
+
+def test_report_can_be_drawn_again(cli, small, tmp_path):
+    cli("compare", small, "--out", "o")
+    first = (tmp_path / "o" / "report.html").read_text()
+    (tmp_path / "o" / "report.html").unlink()
+    assert cli("report", "o").status == 0
+    assert (tmp_path / "o" / "report.html").read_text() == first
+
+
+def test_traffic_without_video(cli, bulk):
+    session = cli("run", bulk, "--json")
+    assert session.status == 0, session.err
+    assert len(session.json["flows"]) == 2
+    assert "stall_time_s" not in session.json["metrics"]
+    compared = cli("compare", bulk, "--cc", "newreno,cubic", "--json")
+    assert compared.status == 0, compared.err
+
+
+def test_parameters_on_the_command_line(cli, small):
+    done = cli(
+        "compare", small, "--cc", "newreno,cubic(beta=0.5)", "--seeds", 2, "--set", "player.buffer=2 s", "--json"
+    )
+    assert done.status == 0, done.err
+    assert [s["name"] for s in done.json["senders"]] == ["newreno", "cubic(beta=0.5)"]
+    assert done.json["manifest"]["scenario"]["player"]["buffer"] == "2 s"
+
+
+WRONG = [
+    ("unknown key", ('rtt = "60 ms"', 'rtt = "60 ms"\nrat = "1 Mbit/s"'), "rat"),
+    ("missing unit", ('rate = "6 Mbit/s"', "rate = 6"), "rate"),
+    ("missing unit in text", ('rtt = "60 ms"', 'rtt = "60"'), "rtt"),
+    ("negative rate", ('rate = "6 Mbit/s"', 'rate = "-6 Mbit/s"'), "rate"),
+    ("unknown control", ('cc = "cubic"', 'cc = "cubik"'), "cubic"),
+    ("missing trace", ('rate = "6 Mbit/s"', 'trace = "nothing.mahi"'), "nothing.mahi"),
+    ("empty trace", ('rate = "6 Mbit/s"', 'trace = "empty.mahi"'), "trace"),
+    ("truncated video", ('rate = "4 Mbit/s"\nduration = "10 s"\nfps = 25', 'source = "cut.mp4"'), "cut.mp4"),
+    ("not TOML", ("[video]", "[video"), "line"),
+]
+
+
+@pytest.mark.parametrize(("what", "change", "named"), WRONG, ids=[w[0] for w in WRONG])
+def test_wrong_scenario_is_one_line_and_exit_2(cli, small, tmp_path, what, change, named):
+    (tmp_path / "empty.mahi").write_text("")
+    (tmp_path / "cut.mp4").write_bytes(b"\x00\x00\x00\x20ftypisom\x00\x00\x02\x00isom")
+    text = small.read_text()
+    assert change[0] in text
+    small.write_text(text.replace(*change))
+    before = sorted(tmp_path.iterdir())
+    done = cli("compare", small, "--out", "o")
+    assert_one_line(done, named)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def assert_one_line(done, named):
+    assert done.status == 2, (done.out, done.err)
+    assert done.out == ""
+    lines = done.err.strip().splitlines()
+    assert len(lines) == 1, done.err
+    assert lines[0].startswith("error: ")
+    assert named in lines[0]
+    assert "Traceback" not in done.err
+
+
+def test_unknown_sender_names_the_nearest(cli, small):
+    assert_one_line(cli("run", small, "--sender", "cubik"), "did you mean 'cubic'")
+
+
+def test_several_senders_need_a_choice(cli, small):
+    assert_one_line(cli("run", small), "newreno, cubic")
+
+
+def test_missing_scenario(cli):
+    assert_one_line(cli("compare", "nowhere.toml"), "nowhere.toml")
+
+
+def test_unknown_world(cli, small):
+    assert_one_line(cli("compare", small, "--world", "moon"), "sim")
+
+
+def test_wrong_options(cli, small):
+    assert_one_line(cli("compare", small, "--seeds", 0), "--seeds")
+    assert_one_line(cli("compare", small, "--jobs", 0), "--jobs")
+    assert_one_line(cli("compare", small, "--sed", 1), "--sed")
+    assert_one_line(cli("compare", small, "--set", "buffer"), "KEY=VALUE")
+    assert_one_line(cli("compare", small, "--cc", ""), "--cc")
+    assert_one_line(cli("compare", small, "--set", "player.bufer=1 s"), "buffer")
+    assert_one_line(cli("compar", small), "compare")
+
+
+def test_unwritable_folder_is_found_before_the_run(cli, small, tmp_path):
+    (tmp_path / "file").write_text("")
+    for target in ("file", "file/below", "/proc/nowhere"):
+        assert_one_line(cli("compare", small, "--out", target), target)
+    assert_one_line(cli("run", small, "--sender", "cubic", "--trace", "/proc/nowhere"), "/proc/nowhere")
+    assert not (tmp_path / "out").exists()
+
+
+def test_report_without_results(cli, tmp_path):
+    assert_one_line(cli("report", tmp_path), "no results")
+    (tmp_path / "comparison.json").write_text("{")
+    assert_one_line(cli("report", tmp_path), "damaged")
+
+
+def test_list(cli):
+    kinds = cli("list", "--json").json
+    for kind in (entry["kind"] for entry in kinds):
+        entries = cli("list", kind, "--json")
+        assert entries.status == 0, entries.err
+        assert all({"name", "summary"} <= set(entry) for entry in entries.json)
+    assert "newreno" in cli("list", "cc").out
+    assert_one_line(cli("list", "queues"), "did you mean 'queue'")
+
+
+def test_doctor_never_fails(cli):
+    done = cli("doctor")
+    assert done.status == 0
+    assert "sim" in done.out
+    found = cli("doctor", "--json").json
+    assert found["can_run"]["sim"] is True
+    assert all(check["remedy"] for check in found["checks"] if not check["is_there"])
+    assert cli("doctor", PATH="/nowhere").status == 0
+
+
+def test_version_help_and_colour(cli, small):
+    assert cli("--version").out.startswith("playpath ")
+    assert cli("--help").status == 0
+    assert cli().status == 2
+    done = cli("compare", small, "--seeds", 2, NO_COLOR="1", FORCE_COLOR="", TERM="xterm")
+    assert "\x1b[" not in done.out

@@ -1,0 +1,39 @@
+"""Equal scenario and seeds give equal bytes, on any number of threads; results hold together."""
+
+import json
+
+import pytest
+from conftest import SCENARIOS, SMALL
+
+import playpath
+
+
+@pytest.mark.parametrize("file", SCENARIOS, ids=lambda file: file.stem)
+def test_shipped_scenarios_do_not_depend_on_jobs(file):
+    one = playpath.compare(file, seeds=2, jobs=1)
+    two = playpath.compare(file, seeds=2, jobs=2)
+    assert one.to_json() == two.to_json()
+    assert one.digest == two.digest
+
+
+def test_seeds_differ_and_repeat():
+    first, again, other = (playpath.run(SMALL, sender="cubic", seed=seed) for seed in (1, 1, 2))
+    assert first.digest == again.digest != other.digest
+
+
+def test_more_seeds_do_not_change_the_first():
+    few, many = playpath.compare(SMALL, seeds=2), playpath.compare(SMALL, seeds=4)
+    assert few.values("cubic", "goodput_mbps") == many.values("cubic", "goodput_mbps")[:2]
+
+
+def test_tracing_changes_nothing():
+    plain = playpath.run(SMALL, sender="cubic")
+    traced = playpath.run(SMALL, sender="cubic", trace=True)
+    assert plain.metrics == traced.metrics
+    assert plain.digest == traced.digest
+
+
+def test_resolved_scenario_is_a_fixed_point():
+    scenario = playpath.load(SMALL)
+    again = playpath.load(json.loads(scenario.text))
+    assert again.text == scenario.text

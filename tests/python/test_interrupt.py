@@ -1,0 +1,91 @@
+"""Ctrl-C keeps what is finished."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from playpath.parallel import run_all
+
+LONG = """
+name = "long"
+[video]
+rate = "4 Mbit/s"
+duration = "60 s"
+fps = 25
+[[path]]
+rate = "6 Mbit/s"
+rtt = "60 ms"
+loss = "1 %"
+[[sender]]
+cc = "newreno"
+[[sender]]
+cc = "cubic"
+[run]
+seeds = 1000000
+"""
+
+
+def test_compare_keeps_finished_seeds(tmp_path):
+    (tmp_path / "long.toml").write_text(LONG)
+    command = [sys.executable, "-m", "playpath", "compare", "long.toml", "--out", "o"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
+    )
+    time.sleep(5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "what the viewer sees" in out
+    assert "of 1000000 seeds that were finished" in err
+    assert "Traceback" not in err
+    assert (tmp_path / "o" / "comparison.json").exists()
+    assert "interrupted" in (tmp_path / "o" / "report.html").read_text()
+
+
+def test_interrupt_finishes_what_is_under_way_and_takes_no_more():
+    started = []
+
+    def work(task):
+        started.append(task)
+        time.sleep(0.3)
+        return task
+
+    def interrupt(task):
+        if task == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    told = []
+    outcome = run_all(work, range(100), 2, on_done=interrupt, on_interrupt=told.append)
+    assert outcome.interrupted
+    assert told == [2]
+    finished = [r for r in outcome.results if r is not None]
+    assert finished == sorted(started)
+    assert len(finished) < 10
+
+
+def test_results_are_in_the_order_of_the_tasks():
+    def work(task):
+        time.sleep((7 * task % 5) / 1000)
+        return task * task
+
+    for jobs in (1, 3, 8):
+        assert run_all(work, range(30), jobs).results == [i * i for i in range(30)]
+
+
+def test_an_error_is_raised_and_stops_the_rest():
+    started = []
+
+    def work(task):
+        started.append(task)
+        if task == 2:
+            raise ValueError("two")
+        time.sleep(0.01)
+        return task
+
+    with pytest.raises(ValueError, match="two"):
+        run_all(work, range(1000), 2)
+    assert len(started) < 20

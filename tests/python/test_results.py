@@ -1,0 +1,151 @@
+"""The Python interface: results objects, figures, report."""
+
+import re
+
+import matplotlib
+import numpy as np
+import polars as pl
+import pytest
+from conftest import SMALL
+from matplotlib.figure import Figure
+
+import playpath
+from playpath import plots
+from playpath.metrics import format_interval, format_value
+from playpath.plots.timeline import thin
+from playpath.record import slug
+from playpath.report import write_report
+from playpath.scenario import parse_choice, parse_value, split_outside
+
+matplotlib.use("Agg")
+
+
+def test_comparison_as_tables(comparison):
+    table = comparison.to_polars()
+    assert table.height == 6
+    assert table["seed"].to_list() == [1, 1, 2, 2, 3, 3]
+    assert comparison.to_pandas().shape == table.shape
+    assert pl.DataFrame(comparison).equals(table)
+    assert set(comparison.flows["sender"]) == {"newreno", "cubic"}
+    assert not comparison.links.is_empty()
+
+
+def test_session_as_tables(comparison):
+    session = comparison.timelines["cubic"]
+    assert set(session.to_polars().columns) == {"metric", "value", "unit"}
+    assert session.frame("player").columns[0] == "time_s"
+    assert "cubic" in session._repr_html_()
+    assert pl.DataFrame(session).height == len(session.metrics)
+
+
+def test_notebook_view_is_escaped(comparison):
+    assert "<table>" in comparison._repr_html_()
+    assert comparison.verdict.split(" ")[0] in comparison._repr_html_()
+
+
+def test_comparison_survives_the_disk(comparison, tmp_path):
+    comparison.save(tmp_path)
+    again = playpath.Comparison.load(tmp_path)
+    assert again.to_json() == comparison.to_json()
+    assert set(again.timelines) == set(comparison.timelines)
+    for name, columns in comparison.timelines["cubic"].series.items():
+        stored = again.timelines["cubic"].series[slug(name)]
+        assert all(np.array_equal(columns[c], stored[c], equal_nan=True) for c in columns)
+
+
+def test_scenario_from_dict_text_and_file(tmp_path):
+    file = tmp_path / "s.toml"
+    file.write_text(SMALL)
+    from_file, from_text = playpath.load(file), playpath.load(SMALL)
+    from_dict = playpath.load(dict(from_text.resolved))
+    assert from_file.text == from_text.text == from_dict.text
+    assert playpath.load(from_text, seeds=7).seeds == list(range(1, 8))
+
+
+def test_scenario_without_a_name_is_called_as_its_file(tmp_path):
+    file = tmp_path / "nameless.toml"
+    file.write_text(SMALL.replace('name = "small"', ""))
+    assert playpath.load(file).name == "nameless"
+
+
+def test_wrong_python_input():
+    with pytest.raises(playpath.InputError, match="unknown sender 'nobody'"):
+        playpath.run(SMALL, sender="nobody")
+    with pytest.raises(playpath.InputError, match="jobs 0"):
+        playpath.compare(SMALL, jobs=0)
+    with pytest.raises(playpath.InputError, match="seed"):
+        playpath.run(SMALL, sender="cubic", seed=-1)
+    with pytest.raises(ValueError, match="bufer"):
+        playpath.load(SMALL, set={"player.bufer": "1 s"})
+
+
+def test_plots_draw_on_the_axes_given(comparison):
+    figure = Figure()
+    axes = figure.subplots(2, 2).ravel()
+    assert plots.metric_bars(comparison, "stall_time_s", axes[0]) is axes[0]
+    assert plots.metric_dots(comparison, "goodput_mbps", axes[1]) is axes[1]
+    assert plots.paired_differences(comparison, "stall_time_s", axes[2]) is axes[2]
+    assert "(s)" in axes[0].get_xlabel()
+    assert "(Mbit/s)" in axes[1].get_xlabel()
+    assert [t.get_text() for t in axes[0].get_yticklabels()] == comparison.ranking
+    shown = plots.timeline(comparison.timelines["cubic"])
+    assert [ax.get_ylabel() for ax in shown] == ["window (packets)", "RTT (ms)", "queue (packets)", "buffer (s)"]
+
+
+def test_senders_differ_without_colour():
+    styles = plots.sender_styles([f"s{i}" for i in range(24)]).values()
+    assert len({(s.marker, s.line) for s in styles}) == 24
+    assert len({(s.colour, s.hatch) for s in styles}) == 24
+
+
+def test_thinning_keeps_peaks():
+    time = np.linspace(0, 600, 60_000)
+    values = np.sin(time)
+    values[12_345] = 50
+    values[40_000] = np.nan
+    kept_time, kept = thin(time, values, 1000)
+    assert kept.size <= 1000
+    assert np.nanmax(kept) == 50
+    assert kept_time[np.nanargmax(kept)] == time[12_345]
+    assert np.all(np.diff(kept_time) > 0)
+
+
+def test_report_is_one_file_without_references(comparison, tmp_path):
+    page = write_report(comparison, tmp_path / "r.html").read_text()
+    # Nothing is fetched: links are to places in the page, or namespaces.
+    fetched = re.findall(r"(?:src|href)\s*=\s*[\"'](?!#|data:)([^\"']+)", page)
+    assert fetched == []
+    assert "@import" not in page
+    assert playpath.__version__ in page
+    assert comparison.digest in page
+    assert comparison.scenario.description in page
+    identifiers = re.findall(r'\sid="([^"]+)"', page)
+    assert len(identifiers) == len(set(identifiers))
+
+
+def test_report_of_wild_names_is_escaped(tmp_path):
+    text = SMALL.replace('cc = "cubic"', 'cc = "cubic"\nname = "<script>alert(1)</script>&"')
+    result = playpath.compare(text, seeds=2, timelines=True)
+    page = write_report(result, tmp_path / "r.html").read_text()
+    assert "<script>alert" not in page
+    result.save(tmp_path)
+    assert playpath.Comparison.load(tmp_path).to_json() == result.to_json()
+
+
+def test_choices_and_values_as_typed():
+    assert split_outside("cubic, ccplb(a=1,b=2) ,") == ["cubic", "ccplb(a=1,b=2)"]
+    assert parse_choice(" ccplb(pob_rate=0.5) ") == "ccplb:pob_rate=0.5"
+    assert parse_choice({"name": "ccplb", "kp": 2, "on": True}) == "ccplb:kp=2,on=true"
+    assert parse_value(" 2 s") == "2 s"
+    assert parse_value("2") == 2
+    assert parse_value('"2"') == "2"
+    assert parse_value("true") is True
+
+
+def test_numbers_for_people():
+    assert [format_value(x) for x in (0, None, 1234.56, 0.01234, -3.14159, 1e-7)] == [
+        "0", "–", "1235", "0.0123", "-3.14", "1.0e-07",
+    ]  # fmt: skip
+    assert format_interval(306.8, 59.2) == "307 ± 59"
+    assert format_interval(5.2148, 0.0031) == "5.215 ± 0.003"
+    assert format_interval(5.0, None) == "5"

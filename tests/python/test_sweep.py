@@ -1,0 +1,308 @@
+"""Sweeps: designs, stable ids, the store, resuming, executors, and the answer."""
+
+import itertools
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import polars as pl
+import pytest
+from conftest import SMALL, playpath_command
+
+import playpath
+from playpath.plots import figure
+from playpath.plots.sweep import levels, number, response, winner_map, winner_points
+from playpath.report import write_report
+from playpath.sweep import Store, SweepResult, load_design, sweep
+from playpath.sweep.cells import cells
+from playpath.sweep.runner import _steps
+from playpath.sweep.worker import run_chunk
+
+TINY = SMALL.replace('duration = "10 s"', 'duration = "2 s"')
+DESIGN = {
+    "scenario": TINY,
+    "seeds": 2,
+    "axis": [
+        {"key": "path.loss", "values": ["0.5 %", "2 %"]},
+        {"key": "path.rtt", "from": "20 ms", "to": "80 ms", "steps": 2},
+    ],
+}
+DESIGN_FILE = """
+scenario = "tiny.toml"
+seeds = 3
+[[axis]]
+key = "path.loss"
+values = ["0.5 %", "1 %", "2 %"]
+[[axis]]
+key = "path.rtt"
+values = ["20 ms", "40 ms", "60 ms", "80 ms"]
+"""
+
+
+@pytest.fixture
+def design_file(tmp_path):
+    (tmp_path / "tiny.toml").write_text(TINY)
+    file = tmp_path / "grid.toml"
+    file.write_text(DESIGN_FILE)
+    return file
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
+    with ThreadPoolExecutor(2) as pool:
+        return sweep(DESIGN, store=tmp_path_factory.mktemp("store"), executor=pool)
+
+
+def test_a_grid_has_every_combination():
+    design = load_design(DESIGN)
+    assert design.size == 4
+    assert list(design.points())[1] == {"path.loss": "0.5 %", "path.rtt": "80 ms"}
+    assert design.keys == ["path.loss", "path.rtt"]
+
+
+def test_ranges_are_divided_as_asked():
+    axis = {"key": "path.rtt", "from": "1 ms", "to": "100 ms", "steps": 3}
+    linear = load_design({**DESIGN, "axis": [axis]})
+    assert [p["path.rtt"] for p in linear.points()] == ["1 ms", "50.5 ms", "100 ms"]
+    log = load_design({**DESIGN, "axis": [{**axis, "scale": "log"}]})
+    assert [p["path.rtt"] for p in log.points()] == ["1 ms", "10 ms", "100 ms"]
+
+
+def test_settings_may_change_together():
+    axis = {"keys": ["path.rtt", "path.loss"], "values": [["20 ms", "1 %"], ["40 ms", "2 %"]]}
+    assert list(load_design({**DESIGN, "axis": [axis]}).points())[1] == {"path.rtt": "40 ms", "path.loss": "2 %"}
+
+
+@pytest.mark.parametrize("kind", ["latin_hypercube", "random"])
+def test_drawn_points_repeat_and_fill_the_range(kind):
+    drawn = {**DESIGN, "sample": {"kind": kind, "points": 20}}
+    points = list(load_design(drawn).points())
+    assert points == list(load_design(drawn).points())
+    rtts = [number(p["path.rtt"]) for p in points]
+    assert 20 <= min(rtts) < 35
+    assert 65 < max(rtts) <= 80
+    if kind == "latin_hypercube":
+        # One point in each twentieth of the range of 60 ms.
+        assert sorted(int((rtt - 20) / 3) for rtt in rtts) == list(range(20))
+
+
+WRONG_DESIGNS = [
+    ({"axis": []}, "no \\[\\[axis\\]\\]"),
+    ({"axes": []}, "did you mean 'axis'"),
+    ({"axis": [{"key": "path.rtt"}]}, "give `values`"),
+    ({"axis": [{"key": "path.rtt", "values": []}]}, "at least one"),
+    ({"axis": [{"key": "path.rtt", "from": "1 ms", "to": "1 s"}]}, "use one unit"),
+    ({"axis": [{"key": "path.rtt", "from": "0 ms", "to": "1 ms", "scale": "log"}]}, "above zero"),
+    ({"axis": [{"key": "path.rt", "values": ["1 ms"]}]}, "rtt"),
+    ({"axis": [{"keys": ["a", "b"], "values": [[1]]}]}, "1 values for 2 keys"),
+    ({"seeds": 0}, "at least 1"),
+    ({"sample": {"kind": "grit", "points": 3}}, "latin_hypercube"),
+    ({"sample": {"kind": "random", "points": 0}}, "at least 1"),
+    ({"scenario": "nowhere.toml"}, "nowhere.toml"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), WRONG_DESIGNS, ids=[w[1] for w in WRONG_DESIGNS])
+def test_wrong_designs(change, message):
+    with pytest.raises(playpath.InputError, match=message) as error:
+        load_design({**DESIGN, **change})
+    assert "\n" not in str(error.value)
+
+
+def test_ids_depend_on_what_decides_the_result_and_nothing_else():
+    ids = [cell.id for cell in cells(load_design(DESIGN))]
+    assert len(set(ids)) == len(ids) == 16
+    renamed = {**DESIGN, "scenario": TINY.replace('name = "small"', 'name = "other"')}
+    assert [cell.id for cell in cells(load_design(renamed))] == ids
+    more_seeds = [cell.id for cell in cells(load_design({**DESIGN, "seeds": 3}))]
+    assert set(ids) < set(more_seeds)
+    other_path = {**DESIGN, "scenario": TINY.replace("6 Mbit/s", "7 Mbit/s")}
+    assert not set(ids) & {cell.id for cell in cells(load_design(other_path))}
+
+
+def test_sweep_agrees_with_compare(result):
+    table = result.table
+    assert table.height == 16
+    assert result.errors.is_empty()
+    assert table["point"].to_list() == sorted(table["point"].to_list())
+    changed = {"path.loss": "2 %", "path.rtt": "80 ms"}
+    compared = playpath.compare(TINY, seeds=2, set=changed)
+    for sender in ("newreno", "cubic"):
+        rows = table.filter((pl.col("point") == 3) & (pl.col("sender") == sender))
+        assert rows["goodput_mbps"].to_list() == compared.values(sender, "goodput_mbps")
+
+
+def test_sweep_survives_the_disk_and_has_a_report(result, tmp_path):
+    result.save(tmp_path)
+    again = SweepResult.load(tmp_path)
+    assert again.digest == result.digest
+    assert again.decisions.equals(result.decisions)
+    page = write_report(again, tmp_path / "report.html").read_text()
+    assert "Who wins where" in page
+    assert result.digest in page
+
+
+def test_figures_of_a_sweep(result):
+    ax = figure()[1]
+    assert winner_map(result, "path.loss", "path.rtt", ax) is ax
+    assert len(ax.texts) == 4
+    assert winner_points(result, "path.loss", "path.rtt").get_xlabel() == "path.loss (%)"
+    assert response(result, "goodput_mbps", "path.rtt").get_xlabel() == "path.rtt (ms)"
+    assert levels(result.table, "path.loss") == ["0.5 %", "2 %"]
+
+
+def test_what_is_stored_is_not_run_again(tmp_path, monkeypatch):
+    with ThreadPoolExecutor(2) as pool:
+        first = sweep(DESIGN, store=tmp_path, executor=pool)
+        shards = sorted(tmp_path.glob("shards/*"))
+        again = sweep(DESIGN, store=tmp_path, executor=pool)
+        assert sorted(tmp_path.glob("shards/*")) == shards
+        longer = sweep({**DESIGN, "seeds": 3}, store=tmp_path, executor=pool)
+    assert again.digest == first.digest
+    assert longer.table.height == 24
+    stored = pl.concat([pl.read_parquet(p, columns=["cell"]) for p in tmp_path.glob("shards/*.parquet")])
+    assert stored["cell"].n_unique() == stored.height == 24
+
+
+def test_damaged_shards_are_set_aside_and_run_again(tmp_path):
+    with ThreadPoolExecutor(2) as pool:
+        first = sweep(DESIGN, store=tmp_path, executor=pool)
+        shards = sorted(tmp_path.glob("shards/*.parquet"))
+        content = bytearray(shards[0].read_bytes())
+        content[len(content) // 2] ^= 1
+        shards[0].write_bytes(content)
+        shards[1].write_bytes(shards[1].read_bytes()[:50])
+        (tmp_path / "shards" / ".x.parquet.abc.part").write_bytes(b"half")
+        again = sweep(DESIGN, store=tmp_path, executor=pool)
+    assert again.digest == first.digest
+    assert len(list(tmp_path.glob("shards/*.corrupt"))) == 2
+
+
+def test_a_failed_cell_is_a_row_with_its_error(tmp_path):
+    wrong = {**DESIGN, "axis": [{"key": "path.rtt", "values": ["20 ms", "-5 ms"]}]}
+    with ThreadPoolExecutor(2) as pool:
+        result = sweep(wrong, store=tmp_path, executor=pool)
+    assert result.table.height == 8
+    assert result.errors.height == 4
+    assert "rtt" in result.errors["error"][0]
+    assert result.decisions["point"].to_list() == [0]
+
+
+def test_seeds_are_added_only_where_it_is_open(tmp_path):
+    with ThreadPoolExecutor(2) as pool:
+        result = sweep(DESIGN, store=tmp_path, executor=pool, until_decided=6)
+    assert _steps(2, 6) == [2, 3, 5, 6]
+    assert _steps(4, 20) == [4, 6, 9, 14, 20]
+    assert _steps(5, None) == [5]
+    assert result.looks == 4
+    for row in result.decisions.iter_rows(named=True):
+        assert row["seeds"] == 6 or (row["is_decided"] and row["seeds"] in (2, 3, 5))
+
+
+def dying_chunk(chunk):
+    """A chunk whose second seed kills its worker."""
+    if any(cell.seed == 2 and cell.variant.sender == "cubic" and cell.point == 1 for cell in chunk):
+        os._exit(1)
+    return run_chunk(chunk)
+
+
+@pytest.fixture
+def importable(monkeypatch):
+    """Workers can import this file."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")]))
+
+
+def test_a_cell_that_kills_its_worker_costs_only_itself(tmp_path, monkeypatch, importable):
+    monkeypatch.setattr("playpath.sweep.runner.run_chunk", dying_chunk)
+    result = sweep(DESIGN, store=tmp_path, jobs=2)
+    assert result.table.height == 16
+    assert result.errors.select("point", "sender", "seed").rows() == [(1, "cubic", 2)]
+    assert "worker died" in result.errors["error"][0]
+
+
+def test_command_line(design_file, tmp_path):
+    done = playpath_command("sweep", design_file, "--seeds", 2, "--json", cwd=tmp_path)
+    assert done.status == 0, done.err
+    assert done.json["cells"] == 48
+    assert done.json["failed_cells"] == 0
+    assert {p.name for p in (tmp_path / "out" / "grid").iterdir()} == {
+        "sweep.json", "sweep.parquet", "decisions.parquet", "report.html", "store",
+    }  # fmt: skip
+    estimate = playpath_command("sweep", design_file, "--dry-run", "--json", cwd=tmp_path).json
+    assert estimate["cells"] == 72
+    assert playpath_command("report", "out/grid", cwd=tmp_path).status == 0
+    wrong = playpath_command("sweep", design_file, "--executor", "rye", cwd=tmp_path)
+    assert (wrong.status, wrong.err.count("\n")) == (2, 1)
+
+
+def test_killed_twenty_times_finishes_with_the_same_digest(design_file, tmp_path):
+    undisturbed = playpath_command("sweep", design_file, "--store", "other", "--json", cwd=tmp_path).json["digest"]
+    chance = random.Random(11)
+    command = [sys.executable, "-m", "playpath", "sweep", str(design_file), "--store", "killed", "--json"]
+    for _ in range(20):
+        process = subprocess.Popen(
+            command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+        time.sleep(chance.uniform(0.3, 1.5))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    finished = playpath_command("sweep", design_file, "--store", "killed", "--json", cwd=tmp_path).json
+    assert finished["digest"] == undisturbed
+    assert finished["cells"] == 72
+
+
+def test_ctrl_c_keeps_cells_and_resumes(tmp_path, design_file):
+    design_file.write_text(DESIGN_FILE.replace("seeds = 3", "seeds = 5000"))
+    command = [sys.executable, "-m", "playpath", "sweep", str(design_file)]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not list((tmp_path / "out" / "grid" / "store").glob("shards/*.parquet")):
+        time.sleep(0.1)
+        assert process.poll() is None, process.communicate()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "run the same command again" in err
+    assert len(Store(tmp_path / "out" / "grid" / "store").cells()) > 0
+
+
+def chunk_that_dies_once(chunk):
+    """The first worker to come here is killed in the middle of its chunk."""
+    try:
+        open(os.environ["PLAYPATH_TEST_FLAG"], "x").close()
+    except FileExistsError:
+        return run_chunk(chunk)
+    run_chunk(chunk[:1])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_ray_gives_the_same_bytes_though_a_worker_dies(tmp_path, result, monkeypatch, importable):
+    ray = pytest.importorskip("ray")
+    monkeypatch.setenv("PLAYPATH_TEST_FLAG", str(tmp_path / "died"))
+    ray.init(num_cpus=2, log_to_driver=False, include_dashboard=False)
+    try:
+        monkeypatch.setattr("playpath.sweep.runner.run_chunk", chunk_that_dies_once)
+        found = sweep(DESIGN, store=tmp_path, executor="ray", jobs=2)
+        assert found.digest == result.digest
+        assert found.table.equals(result.table)
+        assert (tmp_path / "died").exists()
+    finally:
+        ray.shutdown()
+
+
+def test_submitit_gives_the_same_bytes(tmp_path, result):
+    pytest.importorskip("submitit")
+    from playpath.sweep.executors import SlurmExecutor
+
+    executor = SlurmExecutor(tmp_path / "jobs", cluster="local")
+    found = sweep({**DESIGN, "seeds": 1}, store=tmp_path / "store", executor=executor, jobs=2)
+    executor.shutdown()
+    assert found.table.equals(result.table.filter(pl.col("seed") == 1))
+
+
+def test_shards_do_not_depend_on_the_order_of_design_points():
+    design = load_design(DESIGN)
+    assert [c.point for c in itertools.islice(cells(design), 5)] == [0, 0, 0, 0, 1]
