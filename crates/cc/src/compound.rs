@@ -22,7 +22,7 @@ use crate::registry::{Behaviour, Entry};
 use crate::round::RttRound;
 use crate::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
 use crate::windows::{REDUCE_FROM, ReduceFrom, Windows};
-use crate::{Ack, CongestionControl, CongestionEvent, ParamSpec, Params, Rto, Undo, View, WindowChange};
+use crate::{Ack, CongestionControl, CongestionEvent, ParamSpec, Params, RecoveryExit, Rto, Undo, View, WindowChange};
 
 /// Registry entry.
 pub static ENTRY: Entry = Entry {
@@ -176,6 +176,11 @@ impl CongestionControl for Compound {
         let loss_window = (from - share * self.delay_window) / 2.0;
         self.windows.reduce_to(loss_window + delay_window, event.signal);
         self.delay_window = delay_window.min(self.windows.cwnd - 1.0);
+    }
+
+    /// What was measured in the recovery says nothing of the queue of the next round.
+    fn on_recovery_exit(&mut self, _view: &View, _event: &RecoveryExit) {
+        self.round = RttRound::NEW;
     }
 
     fn on_rto(&mut self, _view: &View, event: &Rto) {

@@ -1,6 +1,6 @@
 //! CUBIC: the window follows a cubic function of the time since the last reduction.
 //!
-//! Reference: RFC 9438; equation and section numbers are the RFC's.
+//! Reference: RFC 9438; section numbers are the RFC's.
 //!
 //! Differences from the reference:
 //! 1. Each acknowledged packet adds `(target - cwnd) / cwnd` (§4.4, §4.5 say each new ACK). With one ACK per packet the two
@@ -138,7 +138,7 @@ impl Growth {
             elapsed: Duration::ZERO,
             updated_at: now,
             origin: w_max.max(cwnd),
-            // Equation 2; 0 when the window is above W_max already.
+            // §4.2; 0 when the window is above W_max already.
             k: libm::cbrt((w_max - cwnd).max(0.0) / c),
             w_est: cwnd,
             cwnd_prior,
@@ -147,7 +147,7 @@ impl Growth {
 }
 
 impl Epoch {
-    /// Equation 1.
+    /// §4.2: W_cubic(t).
     fn w_cubic(&self, c: f64, t: f64) -> f64 {
         let from_plateau = t - self.k;
         c * from_plateau * from_plateau * from_plateau + self.origin

@@ -3,7 +3,7 @@
 //! Reference: RFC 6356 §3 and §4.
 //!
 //! Differences from the reference:
-//! 1. alpha is computed at every increase. RFC 6356 §4.1 allows once per window or on change; Linux recomputes when a window
+//! 1. alpha is computed at every increase. RFC 6356 §4.1 suggests less often; Linux recomputes when a window
 //!    changes by a packet.
 //! 2. RTTs are smoothed ones (§3: "an estimate").
 //!

@@ -43,7 +43,7 @@ pub use events::{
     RecoveryExit, Rto, Sibling, Undo, View, WindowChange,
 };
 pub use params::{ParamSpec, ParamValue, Params};
-pub use registry::{Behaviour, Entry, build, entries, find};
+pub use registry::{Behaviour, Entry, Stack, build, entries, find};
 
 use playpath_units::Rate;
 

@@ -1,10 +1,10 @@
 //! NewReno: the window of standard TCP.
 //!
-//! Reference: RFC 5681 §3.1 (slow start, congestion avoidance) and §4.3; RFC 6582 and RFC 6675 for when a reduction happens,
+//! Reference: RFC 5681 §3.1 (slow start, congestion avoidance); RFC 6582 and RFC 6675 for when a reduction happens,
 //! which is the transport's part; RFC 3168 §6.1.2 for ECN.
 //!
 //! Differences from the reference:
-//! 1. Congestion avoidance counts acknowledged packets, `cwnd += acked / cwnd` (RFC 5681 §3.1, second and recommended form;
+//! 1. Congestion avoidance counts acknowledged packets, `cwnd += acked / cwnd` (the recommended form of RFC 5681 §3.1;
 //!    RFC 3465): one packet per round trip with delayed ACKs, too.
 //! 2. The window may be fractional; the transport sends whole packets.
 //! 3. Reductions start from `min(FlightSize, cwnd)`; `reduce_from = "cwnd"` is Linux's `reno`. See `windows.rs`.

@@ -1,8 +1,8 @@
 //! The registry: one line per algorithm.
 
 use crate::{
-    CongestionControl, ParamSpec, Params, balia, bbr, ccp, ccpd, ccplb, ccplca, compound, cubic, lia, newreno, olia,
-    vegas, vegas_linux, westwood, wvegas,
+    CongestionControl, ParamSpec, ParamValue, Params, balia, bbr, ccp, ccpd, ccplb, ccplca, compound, cubic, lia,
+    newreno, olia, vegas, vegas_linux, westwood, wvegas,
 };
 
 /// What the registry knows of an algorithm.
@@ -42,6 +42,39 @@ pub struct Behaviour {
     pub grows_only_if_allowed: bool,
     /// An undo brings back at least the window before the reduction.
     pub undo_restores: bool,
+}
+
+/// A stack whose habits a control's defaults may follow. Papers and RFCs leave them open, and results depend on them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stack {
+    /// The defaults as declared.
+    Rfc,
+    /// Slow start without limit per ACK, HyStart where the RFC wants HyStart++, reductions of `cwnd`.
+    Linux,
+    /// Slow start by a packet per ACK until a loss, reductions of `cwnd`.
+    Ns2,
+}
+
+impl Entry {
+    /// The defaults as `stack` has them; only parameters that the control declares.
+    pub fn params_of(&self, stack: Stack) -> Params {
+        let mut params = Params::defaults(self.params);
+        let (abc_limit, advanced_slow_start) = match stack {
+            Stack::Rfc => return params,
+            Stack::Linux => (65535.0, "hystart"),
+            Stack::Ns2 => (1.0, "classic"),
+        };
+        for spec in self.params {
+            let set = match (spec.name, spec.default) {
+                ("abc_limit", _) => params.set_number(spec.name, abc_limit),
+                ("reduce_from", _) => params.set_word(spec.name, "cwnd"),
+                ("slow_start", ParamValue::Word("hystart++")) => params.set_word(spec.name, advanced_slow_start),
+                _ => Ok(()),
+            };
+            debug_assert_eq!(set, Ok(()), "shared parameters are declared with shared ranges");
+        }
+        params
+    }
 }
 
 impl Behaviour {
@@ -90,4 +123,28 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 /// A controller by name with all defaults; for tests and examples.
 pub fn build(name: &str, initial_window: f64) -> Option<Box<dyn CongestionControl>> {
     find(name).map(|e| (e.build)(&Params::defaults(e.params), initial_window))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stacks_differ_in_what_they_declare() {
+        let words = |name: &str, stack| {
+            let params = find(name).expect("registered").params_of(stack);
+            (params.word("slow_start"), params.number("abc_limit"), params.word("reduce_from"))
+        };
+        assert_eq!(words("cubic", Stack::Rfc), ("hystart++", 8.0, "flight_size"));
+        assert_eq!(words("cubic", Stack::Linux), ("hystart", 65535.0, "cwnd"));
+        assert_eq!(words("newreno", Stack::Linux), ("classic", 65535.0, "cwnd"));
+        assert_eq!(words("newreno", Stack::Ns2), ("classic", 1.0, "cwnd"));
+        assert_eq!(words("cubic", Stack::Ns2), ("classic", 1.0, "cwnd"));
+        // Every control has defaults under every stack.
+        for entry in entries() {
+            for stack in [Stack::Rfc, Stack::Linux, Stack::Ns2] {
+                assert_eq!(entry.params_of(stack).iter().count(), entry.params.len());
+            }
+        }
+    }
 }

@@ -300,13 +300,19 @@ impl<'a> Chaos<'a> {
 
     fn apply(&mut self, op: &Op) {
         let before = self.cc.cwnd();
-        let behaviour = self.entry.behaviour;
+        let (name, behaviour) = (self.entry.name, self.entry.behaviour);
         match *op {
             Op::Ack { acked, rtt_nanos, may_grow, round_start } => {
                 self.ack(acked, Duration::from_nanos(rtt_nanos), may_grow, round_start);
                 let after = self.cc.cwnd();
-                assert!(may_grow || !behaviour.grows_only_if_allowed || after <= before, "{before} grew to {after}");
-                assert!(behaviour.shrinks_without_loss || after >= before, "{before} shrank to {after} on an ACK");
+                assert!(
+                    may_grow || !behaviour.grows_only_if_allowed || after <= before,
+                    "{name}: {before} grew to {after}"
+                );
+                assert!(
+                    behaviour.shrinks_without_loss || after >= before,
+                    "{name}: {before} shrank to {after} on an ACK"
+                );
             }
             Op::Congestion { flight_size, ecn } if !self.view.in_recovery => {
                 let mut event = loss(flight_size, self.view.now);
@@ -319,7 +325,10 @@ impl<'a> Chaos<'a> {
                 if behaviour.responds_to_loss {
                     // The transport leads the window to `ssthresh`: at least 2, otherwise not above the window before.
                     let (cwnd, ssthresh) = (self.cc.cwnd(), self.cc.ssthresh());
-                    assert!(cwnd <= before && ssthresh <= before.max(2.0), "{before} to {cwnd}, ssthresh {ssthresh}");
+                    assert!(
+                        cwnd <= before && ssthresh <= before.max(2.0),
+                        "{name}: {before} to {cwnd}, ssthresh {ssthresh}"
+                    );
                 }
             }
             Op::RecoveryExit if self.view.in_recovery => {
