@@ -8,7 +8,9 @@ pub mod abr;
 pub mod agent;
 pub mod buffer;
 pub mod cmcd;
+pub mod dash;
 pub mod events;
+pub mod ideal;
 pub mod ladder;
 pub mod media;
 pub mod metrics;
@@ -18,6 +20,7 @@ pub mod progressive;
 pub mod registry;
 
 pub use cmcd::Cmcd;
+pub use dash::{DashConfig, DashPlayer};
 pub use events::{DiscardCause, EventKind, EventLog, FinishReason, PlaybackEvent, Totals};
 pub use ladder::{Ladder, Presentation, Representation, SizeModel};
 pub use player::{Action, AppReport, ConnectionId, Delivery, ObjectKind, ObjectRef, Player, Request, RequestId};

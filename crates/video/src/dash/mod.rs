@@ -1,0 +1,331 @@
+//! The DASH client: a buffer filled segment by segment, in representations that an adaptation rule chooses.
+//!
+//! References: ISO/IEC 23009-1 for what is fetched; DASH-JS, VLC 2.1 and dash.js for the cycle of filling and pausing; the
+//! newCWV study (NOSSDAV 2014) for its two clients ([`DashConfig::preset`]).
+//! Life: (manifest) → segments until `full_level` → pause until `resume_level` → … A segment counts as buffered when its last
+//! byte is read and all before it are there. Playback starts at `start_level`, stands still when the buffer is empty and
+//! goes on at `stall_resume_level` (mode "rebuffer": no picture is discarded).
+//! Differences from the references:
+//! 1. Video and audio have connections of their own, as browsers give them in practice.
+//! 2. An abandoned download costs its connection (HTTP/1.1); the segment is asked for again at once.
+//! 3. A live stream has no playback-rate catch-up; time lost in stalls can be made up by skipping ([`Live`]).
+//! 4. No seeking, no replacement of segments already buffered ("fast switching").
+//!
+//! Units: nanoseconds, bytes. Invariants: the buffer level is never negative and never above full level plus one segment;
+//! each segment is asked for once, unless its download was abandoned; after the end
+//! start-up + played + discarded + stopped is the time from start to end.
+//! Tested by `tests/dash_timelines.rs` (hand-computed sessions), `tests/dash_properties.rs`, `tests/abr_traces.rs`.
+
+mod client_data;
+mod config;
+mod connections;
+mod playback;
+mod track;
+
+pub use config::{CmcdMode, ConfigError, Connections, DashConfig, HttpSizes, Live, PRESETS};
+
+use crate::abr::{Abr, PlayState};
+use crate::ladder::Presentation;
+use crate::{Action, AppReport, ConnectionId, EventKind, PlaybackEvent, Player, RequestId};
+use connections::Io;
+use playback::Playback;
+use playpath_units::{Duration, Rate, Time};
+use track::{Arrival, Moment, Track, What};
+
+/// A DASH client. See the module's documentation.
+pub struct DashPlayer {
+    config: DashConfig,
+    /// Video first.
+    tracks: Vec<Track>,
+    playback: Playback,
+    io: Io,
+    timeout: Time,
+    is_started: bool,
+    has_manifest: bool,
+    was_full: bool,
+    produced: Duration,
+    /// Video segments of which the first picture was shown, and the representation of the last one.
+    shown: usize,
+    last_shown: Option<usize>,
+}
+
+impl DashPlayer {
+    /// A client for `presentation`. `audio_rule` is used if there is an audio ladder; without it the lowest rate is played.
+    pub fn new(
+        config: DashConfig,
+        presentation: Presentation,
+        video_rule: Box<dyn Abr>,
+        audio_rule: Option<Box<dyn Abr>>,
+    ) -> Result<DashPlayer, ConfigError> {
+        config.check()?;
+        let media_end = presentation
+            .audio
+            .as_ref()
+            .map_or(Duration::ZERO, |audio| audio.media_duration())
+            .max(presentation.video.media_duration());
+        let produced = config.live.map_or(media_end, |live| whole_segments(&presentation, live.latency_target));
+        let playback = Playback::new(media_end, config.pictures_per_second);
+        let mut tracks = vec![Track::new(presentation.video, video_rule, &config)];
+        if let Some(audio) = presentation.audio {
+            let rule = audio_rule.or_else(|| crate::abr::build("fixed"));
+            tracks.extend(rule.map(|rule| Track::new(audio, rule, &config)));
+        }
+        let has_manifest = config.http.manifest_bytes == 0;
+        Ok(DashPlayer {
+            config,
+            tracks,
+            playback,
+            io: Io::default(),
+            timeout: Time::MAX,
+            is_started: false,
+            has_manifest,
+            was_full: false,
+            produced,
+            shown: 0,
+            last_shown: None,
+        })
+    }
+
+    /// Bring the clock up to `now` and log what lies before.
+    fn advance(&mut self, now: Time) {
+        self.show_segments(now);
+        let was_playing = self.playback.state() == PlayState::Playing;
+        self.playback.advance(now, &mut self.io.log);
+        if self.playback.is_ended() {
+            self.close();
+        } else if was_playing && self.playback.state() == PlayState::Stalled {
+            for track in &mut self.tracks {
+                (track.starved, track.urgent) = (true, true);
+            }
+        }
+    }
+
+    /// Log changes of representation that the viewer has seen up to `now`.
+    fn show_segments(&mut self, now: Time) {
+        let video = &self.tracks[0];
+        if self.playback.state() != PlayState::Playing || self.playback.is_ended() {
+            return;
+        }
+        let position = self.playback.position(now);
+        while self.shown < video.appended() && video.ladder().start_of(self.shown) <= position {
+            let to = video.chosen(self.shown);
+            if let (Some(from), Some(to)) = (self.last_shown, to)
+                && from != to
+            {
+                let at = self.playback.time_of(video.ladder().start_of(self.shown));
+                let segment = self.shown as u32;
+                self.io.log.push(at, EventKind::Switch { segment, from: from as u32, to: to as u32 });
+            }
+            // A skipped segment was never asked for: the one shown before stays.
+            self.last_shown = to.or(self.last_shown);
+            self.shown += 1;
+        }
+    }
+
+    /// Something changed: send what can be sent, and find the next wake-up.
+    fn drive(&mut self, now: Time) {
+        if self.playback.is_ended() {
+            self.timeout = Time::MAX;
+            return;
+        }
+        let at = Moment { now, playback: &self.playback, config: &self.config, produced: self.produced };
+        self.timeout = self.playback.timeout();
+        if !self.has_manifest {
+            return;
+        }
+        for track in &mut self.tracks {
+            track.drive(&at, &mut self.io);
+            self.timeout = self.timeout.min(track.timeout(&at));
+        }
+    }
+
+    fn finish_request(&mut self, now: Time, index: usize, request: RequestId) {
+        let Some(finished) = self.tracks[index].finish(now, request, &self.config, &mut self.io) else { return };
+        self.has_manifest |= finished.what == What::Manifest;
+        let Some(download) = finished.download else { return };
+        self.playback.set_buffered_end(self.common_end());
+        let at = Moment { now, playback: &self.playback, config: &self.config, produced: self.produced };
+        self.tracks[index].remember(download, &at);
+        if !self.was_full && self.buffer_level(now) >= self.config.full_level {
+            self.was_full = true;
+            self.io.log.push(now, EventKind::BufferFilled);
+        }
+        self.catch_up(now);
+        self.run_if_possible(now);
+        self.sample_latency(now);
+    }
+
+    fn run_if_possible(&mut self, now: Time) {
+        let needed = match self.playback.state() {
+            PlayState::StartingUp => self.config.start_level,
+            PlayState::Stalled => self.config.stall_resume_level,
+            PlayState::Playing => return,
+        };
+        if self.playback.can_run(needed) {
+            self.playback.run(now, &mut self.io.log);
+            self.show_segments(now);
+        }
+    }
+
+    /// A live player that lost too much time in stalls jumps ahead by whole video segments.
+    fn catch_up(&mut self, now: Time) {
+        let Some(limit) = self.config.live.and_then(|live| live.skip_behind) else { return };
+        let behind = self.playback.behind(now);
+        if self.playback.state() != PlayState::Stalled || behind <= limit {
+            return;
+        }
+        let position = self.playback.position(now);
+        let ladder = self.tracks[0].ladder();
+        let target = (self.tracks[0].appended()..ladder.segments())
+            .map(|segment| ladder.start_of(segment))
+            .take_while(|&start| start <= position + behind)
+            .last();
+        if let Some(target) = target.filter(|&target| target > position) {
+            self.playback.skip(now, target - position, &mut self.io.log);
+            for track in &mut self.tracks {
+                track.skip_to(target);
+            }
+            self.playback.set_buffered_end(self.common_end().max(target));
+        }
+    }
+
+    fn sample_latency(&mut self, now: Time) {
+        if self.config.live.is_some() && self.playback.state() == PlayState::Playing {
+            let edge = self.produced + now.saturating_since(self.playback.session_started_at());
+            let latency = edge.saturating_sub(self.playback.position(now));
+            self.io.log.push(now, EventKind::LiveLatency(latency));
+        }
+    }
+
+    /// End of what all kinds of media have; a kind that is complete holds nobody back.
+    fn common_end(&self) -> Duration {
+        let unfinished = self.tracks.iter().filter(|track| !track.is_all_appended()).map(Track::appended_end).min();
+        unfinished.unwrap_or_else(|| self.tracks.iter().map(Track::appended_end).max().unwrap_or_default())
+    }
+
+    fn close(&mut self) {
+        for track in &mut self.tracks {
+            track.close_all(&mut self.io);
+        }
+        self.timeout = Time::MAX;
+    }
+
+    fn current_rate(&self) -> Rate {
+        let of_track = |track: &Track| track.ladder().bitrates()[track.last_chosen().unwrap_or(0)].as_bits_per_sec();
+        Rate::from_bits_per_sec(self.tracks.iter().map(of_track).sum())
+    }
+}
+
+impl Player for DashPlayer {
+    fn handle_start(&mut self, now: Time) {
+        if std::mem::replace(&mut self.is_started, true) {
+            return;
+        }
+        self.playback.start_session(now);
+        let ladder = self.tracks[0].ladder();
+        let media_rate = (ladder.count() == 1).then(|| ladder.bitrates()[0]);
+        let media_duration = ladder.media_duration();
+        self.io.log.push(now, EventKind::SessionStarted { media_duration, media_rate });
+        if !self.has_manifest {
+            let at = Moment { now, playback: &self.playback, config: &self.config, produced: self.produced };
+            self.tracks[0].fetch_manifest(&at, &mut self.io);
+        }
+        self.drive(now);
+    }
+
+    fn handle_connected(&mut self, now: Time, connection: ConnectionId) {
+        self.advance(now);
+        for track in &mut self.tracks {
+            if track.handle_connected(now, connection, &mut self.io) {
+                break;
+            }
+        }
+        self.drive(now);
+    }
+
+    fn handle_body(&mut self, now: Time, request: RequestId, bytes: u64) {
+        for index in 0..self.tracks.len() {
+            match self.tracks[index].receive(now, request, bytes) {
+                Arrival::Unknown => continue,
+                Arrival::Quiet => return,
+                Arrival::Progress => {
+                    self.advance(now);
+                    let at = Moment { now, playback: &self.playback, config: &self.config, produced: self.produced };
+                    self.tracks[index].progress(now, request, &at, &mut self.io);
+                }
+                Arrival::Complete => {
+                    self.advance(now);
+                    self.finish_request(now, index, request);
+                }
+            }
+            return self.drive(now);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        if now >= self.timeout {
+            self.advance(now);
+            self.drive(now);
+        }
+    }
+
+    fn handle_stop(&mut self, now: Time) {
+        if self.is_started && !self.playback.is_ended() {
+            self.advance(now);
+        }
+        if self.is_started && !self.playback.is_ended() {
+            self.playback.stop(now, &mut self.io.log);
+            self.close();
+        }
+    }
+
+    fn poll_action(&mut self) -> Option<Action> {
+        self.io.actions.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Time {
+        self.timeout
+    }
+
+    fn read_limit(&self, _now: Time, _connection: ConnectionId) -> u64 {
+        u64::MAX
+    }
+
+    fn buffer_level(&self, now: Time) -> Duration {
+        self.playback.buffered_end().saturating_sub(self.playback.position(now))
+    }
+
+    fn buffer_bytes(&self, now: Time) -> u64 {
+        let position = self.playback.position(now);
+        self.tracks.iter().map(|track| track.buffered_bytes(position)).sum()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.playback.is_ended()
+    }
+
+    fn events(&self) -> &[PlaybackEvent] {
+        self.io.log.as_slice()
+    }
+
+    fn app_parameters(&self, now: Time) -> AppReport {
+        let video_rate = self.current_rate();
+        let free = self.config.full_level.saturating_sub(self.buffer_level(now));
+        AppReport {
+            playout_buffer_bytes: video_rate.bytes_in(self.config.full_level),
+            playout_buffer_free_bytes: video_rate.bytes_in(free),
+            video_rate,
+            is_urgent: self.playback.state() != PlayState::Playing,
+        }
+    }
+}
+
+/// The whole segments that fit into `length`; at least one.
+fn whole_segments(presentation: &Presentation, length: Duration) -> Duration {
+    let video = &presentation.video;
+    (1..=video.segments())
+        .map(|n| video.start_of(n))
+        .take_while(|&end| end <= length)
+        .last()
+        .unwrap_or(video.start_of(1))
+}

@@ -1,0 +1,196 @@
+//! The media clock of the DASH client: starts, runs, stands still when the buffer is empty, ends.
+//!
+//! A stall begins when the clock reaches the end of what is buffered and that is not the end of the media; data that comes
+//! at that very nanosecond is in time. The wake-up for it is one nanosecond later for that reason.
+
+use crate::abr::PlayState;
+use crate::events::{EventLog, Totals};
+use crate::{DiscardCause, EventKind, FinishReason};
+use playpath_units::{Duration, Time};
+
+const TICK: Duration = Duration::from_nanos(1);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    StartingUp,
+    Playing,
+    /// Since when.
+    Stalled(Time),
+    Ended,
+}
+
+#[derive(Debug)]
+pub(super) struct Playback {
+    state: State,
+    started_at: Time,
+    /// Media position at `anchor`; it moves only while playing.
+    position: Duration,
+    anchor: Time,
+    /// Media that can be shown without a further byte ends here.
+    buffered_end: Duration,
+    media_end: Duration,
+    startup: Duration,
+    /// Stalls that are over.
+    stalled: Duration,
+    skipped: Duration,
+    pictures_per_second: u32,
+}
+
+impl Playback {
+    pub fn new(media_end: Duration, pictures_per_second: u32) -> Playback {
+        Playback {
+            state: State::StartingUp,
+            started_at: Time::ZERO,
+            position: Duration::ZERO,
+            anchor: Time::ZERO,
+            buffered_end: Duration::ZERO,
+            media_end,
+            startup: Duration::ZERO,
+            stalled: Duration::ZERO,
+            skipped: Duration::ZERO,
+            pictures_per_second,
+        }
+    }
+
+    pub fn start_session(&mut self, now: Time) {
+        (self.started_at, self.anchor) = (now, now);
+    }
+
+    pub fn state(&self) -> PlayState {
+        match self.state {
+            State::StartingUp => PlayState::StartingUp,
+            State::Stalled(_) => PlayState::Stalled,
+            State::Playing | State::Ended => PlayState::Playing,
+        }
+    }
+
+    pub fn is_ended(&self) -> bool {
+        self.state == State::Ended
+    }
+
+    pub fn position(&self, now: Time) -> Duration {
+        match self.state {
+            State::Playing => (self.position + now.saturating_since(self.anchor)).min(self.buffered_end),
+            _ => self.position,
+        }
+    }
+
+    /// When `position` is reached at the present speed; never while the clock stands still.
+    pub fn time_of(&self, position: Duration) -> Time {
+        match self.state {
+            State::Playing => self.anchor + position.saturating_sub(self.position),
+            _ => Time::MAX,
+        }
+    }
+
+    pub fn session_started_at(&self) -> Time {
+        self.started_at
+    }
+
+    pub fn buffered_end(&self) -> Duration {
+        self.buffered_end
+    }
+
+    pub fn set_buffered_end(&mut self, end: Duration) {
+        self.buffered_end = end;
+    }
+
+    /// Enough is buffered to start or go on: `level`, or all that is left.
+    pub fn can_run(&self, level: Duration) -> bool {
+        self.buffered_end == self.media_end || self.buffered_end.saturating_sub(self.position) >= level
+    }
+
+    /// Start or go on. Call only when [`can_run`](Self::can_run) allows it.
+    pub fn run(&mut self, now: Time, log: &mut EventLog) {
+        match self.state {
+            State::StartingUp => {
+                self.startup = now - self.started_at;
+                log.push(now, EventKind::PlaybackStarted);
+            }
+            State::Stalled(since) => self.end_stall(now, since, log),
+            State::Playing | State::Ended => return,
+        }
+        (self.state, self.anchor) = (State::Playing, now);
+    }
+
+    /// Bring the clock up to `now`: a stall or the end may lie before it.
+    pub fn advance(&mut self, now: Time, log: &mut EventLog) {
+        if self.state != State::Playing {
+            return;
+        }
+        let runs_out = self.time_of(self.buffered_end);
+        if self.buffered_end == self.media_end {
+            if now >= runs_out {
+                (self.position, self.anchor) = (self.media_end, runs_out);
+                self.finish(runs_out, FinishReason::Played, log);
+            }
+        } else if now > runs_out {
+            (self.position, self.anchor) = (self.buffered_end, runs_out);
+            self.state = State::Stalled(runs_out);
+            log.push(runs_out, EventKind::UnderflowStart { position: self.position });
+            log.push(now, EventKind::StallStart { since: runs_out, position: self.position });
+        }
+    }
+
+    pub fn stop(&mut self, now: Time, log: &mut EventLog) {
+        self.position = self.position(now);
+        if let State::Stalled(since) = self.state {
+            self.end_stall(now, since, log);
+        }
+        if self.state == State::StartingUp {
+            self.startup = now - self.started_at;
+        }
+        self.finish(now, FinishReason::Stopped, log);
+    }
+
+    /// When the clock next does something by itself.
+    pub fn timeout(&self) -> Time {
+        let runs_out = self.time_of(self.buffered_end);
+        if self.buffered_end == self.media_end { runs_out } else { runs_out + TICK }
+    }
+
+    /// Time lost in stalls and not made up by skipping.
+    pub fn behind(&self, now: Time) -> Duration {
+        let open = if let State::Stalled(since) = self.state { now.saturating_since(since) } else { Duration::ZERO };
+        (self.stalled + open).saturating_sub(self.skipped)
+    }
+
+    /// Jump ahead, at most by [`behind`](Self::behind). Only while stalled.
+    pub fn skip(&mut self, now: Time, by: Duration, log: &mut EventLog) {
+        debug_assert!(by <= self.behind(now));
+        let (first, end) = (self.pictures(self.position), self.pictures(self.position + by));
+        self.position += by;
+        self.skipped += by;
+        self.buffered_end = self.buffered_end.max(self.position);
+        let count = end - first;
+        log.push(now, EventKind::PicturesDiscarded { first, count, cause: DiscardCause::Skipped });
+    }
+
+    fn end_stall(&mut self, now: Time, since: Time, log: &mut EventLog) {
+        let frozen = now - since;
+        self.stalled += frozen;
+        log.push(now, EventKind::ClockShifted { by: frozen });
+        log.push(now, EventKind::UnderflowEnd);
+        log.push(now, EventKind::StallEnd { frozen });
+    }
+
+    fn finish(&mut self, at: Time, reason: FinishReason, log: &mut EventLog) {
+        self.state = State::Ended;
+        let pictures_discarded = u64::from(self.pictures(self.skipped));
+        let totals = Totals {
+            startup: self.startup,
+            media_played: self.position - self.skipped,
+            media_discarded: self.skipped,
+            // A skip makes up for time that the clock stood still.
+            clock_stopped: self.stalled - self.skipped,
+            pictures_shown: u64::from(self.pictures(self.position)) - pictures_discarded,
+            pictures_discarded,
+        };
+        log.push(at, EventKind::Finished { reason, totals });
+    }
+
+    fn pictures(&self, media: Duration) -> u32 {
+        let count = u128::from(media.as_nanos()) * u128::from(self.pictures_per_second) / 1_000_000_000;
+        u32::try_from(count).unwrap_or(u32::MAX)
+    }
+}

@@ -1,0 +1,481 @@
+//! Sessions of the DASH client with scripted arrivals; every time is computed by hand in the comment.
+//!
+//! Unless said otherwise: one representation of 1 Mbit/s, segments of 2 s (250 000 B), five of them.
+
+use playpath_units::{Duration, Rate, Time};
+use playpath_video::abr::{self, Abandonment, Abr, Choice, Context, Decision, Progress};
+use playpath_video::dash::{Connections, DashConfig, Live};
+use playpath_video::{
+    Action, ConnectionId, DashPlayer, EventKind, Ladder, ObjectKind, Player, Presentation, Representation, RequestId,
+    Totals,
+};
+
+const SEGMENT: u64 = 250_000;
+
+fn secs(s: f64) -> Duration {
+    Duration::from_secs_f64(s)
+}
+
+fn ladder(kind: ObjectKind, kbps: &[u64], segments: u64) -> Ladder {
+    let rates: Vec<_> = kbps.iter().map(|r| Rate::from_bits_per_sec(r * 1000)).collect();
+    Ladder::of_rates(kind, &rates, secs(2.0), secs(2.0) * segments).unwrap()
+}
+
+fn video(kbps: &[u64], segments: u64) -> Presentation {
+    Presentation { video: ladder(ObjectKind::Video, kbps, segments), audio: None, is_live: false }
+}
+
+struct Script {
+    player: DashPlayer,
+}
+
+impl Script {
+    fn of(config: DashConfig, presentation: Presentation, rule: Box<dyn Abr>) -> Script {
+        let mut player = DashPlayer::new(config, presentation, rule, None).unwrap();
+        player.handle_start(Time::ZERO);
+        Script { player }
+    }
+
+    fn new(config: DashConfig) -> Script {
+        Script::of(config, video(&[1000], 5), abr::build("fixed").unwrap())
+    }
+
+    /// Timers up to `at` (not those at `at` itself: arrivals come first).
+    fn until(&mut self, at: f64) -> Time {
+        let at = Time::from_secs_f64(at);
+        while self.player.poll_timeout() < at {
+            let timeout = self.player.poll_timeout();
+            self.player.handle_timeout(timeout);
+        }
+        at
+    }
+
+    fn connect(&mut self, at: f64, connection: u32) -> &mut Script {
+        let at = self.until(at);
+        self.player.handle_connected(at, ConnectionId(connection));
+        self
+    }
+
+    fn body(&mut self, at: f64, request: u32, bytes: u64) -> &mut Script {
+        let at = self.until(at);
+        self.player.handle_body(at, RequestId(request), bytes);
+        self
+    }
+
+    fn run_to(&mut self, at: f64) -> &mut Script {
+        let at = self.until(at);
+        if self.player.poll_timeout() == at {
+            self.player.handle_timeout(at);
+        }
+        self
+    }
+
+    fn actions(&mut self) -> Vec<String> {
+        std::iter::from_fn(|| self.player.poll_action())
+            .map(|action| match action {
+                Action::Open(c) => format!("open {}", c.0),
+                Action::Close(c) => format!("close {}", c.0),
+                Action::Abandon(r) => format!("abandon {}", r.0),
+                Action::Request(r) => {
+                    let object = format!("{:?} {}/{}", r.object.kind, r.object.segment, r.object.representation);
+                    format!("request {} on {}: {object} {} B", r.id.0, r.connection.0, r.body_bytes)
+                }
+            })
+            .collect()
+    }
+
+    /// The log without requests, connections and decisions.
+    fn log(&self) -> Vec<String> {
+        self.player
+            .events()
+            .iter()
+            .filter(|event| {
+                !matches!(
+                    event.kind,
+                    EventKind::SessionStarted { .. }
+                        | EventKind::Connected(_)
+                        | EventKind::RequestSent { .. }
+                        | EventKind::FirstByte(_)
+                        | EventKind::SegmentDecision { .. }
+                        | EventKind::SegmentDownloaded { .. }
+                        | EventKind::Finished { .. }
+                )
+            })
+            .map(|event| format!("{:.3} {:?}", event.at.as_secs_f64(), event.kind))
+            .map(|line| line.replace("Duration(", "").replace("000000)", " ms"))
+            .collect()
+    }
+
+    fn requested_at(&self) -> Vec<f64> {
+        let sent = |event: &&playpath_video::PlaybackEvent| matches!(event.kind, EventKind::RequestSent { .. });
+        self.player.events().iter().filter(sent).map(|event| event.at.as_secs_f64()).collect()
+    }
+
+    fn finished(&self) -> (f64, Totals) {
+        match self.player.events().last().map(|event| (event.at, event.kind)) {
+            Some((at, EventKind::Finished { totals, .. })) => (at.as_secs_f64(), totals),
+            other => panic!("not finished: {other:?}"),
+        }
+    }
+}
+
+fn totals(startup: f64, played: f64, discarded: f64, stopped: f64) -> Totals {
+    Totals {
+        startup: secs(startup),
+        media_played: secs(played),
+        media_discarded: secs(discarded),
+        clock_stopped: secs(stopped),
+        pictures_shown: (played * 25.0) as u64,
+        pictures_discarded: (discarded * 25.0) as u64,
+    }
+}
+
+/// Segments end at 1, 2, 3, 4, 5 s; the first starts playback at 1 s; 10 s of media end at 11 s.
+#[test]
+fn no_stall() {
+    let mut script = Script::new(DashConfig::default());
+    script.connect(0.1, 0);
+    for n in 0..5 {
+        script.body(f64::from(n) + 1.0, n, SEGMENT);
+    }
+    script.run_to(11.0);
+    assert_eq!(script.log(), ["1.000 PlaybackStarted"]);
+    // Each request follows the response before it at once.
+    assert_eq!(script.requested_at(), [0.1, 1.0, 2.0, 3.0, 4.0]);
+    assert_eq!(script.finished(), (11.0, totals(1.0, 10.0, 0.0, 0.0)));
+}
+
+/// The first segment plays from 1 to 3 s. The second comes at 4 s: a stall of 1 s. It plays to 6 s; the third comes at 5 s and
+/// lasts to 8 s; the fourth at 8.5 s: 0.5 s more. It and the fifth (9 s) end at 12.5 s: 1 + 10 + 1.5.
+#[test]
+fn two_stalls() {
+    let mut script = Script::new(DashConfig::default());
+    script.connect(0.0, 0);
+    for (n, at) in [1.0, 4.0, 5.0, 8.5, 9.0].into_iter().enumerate() {
+        script.body(at, n as u32, SEGMENT);
+    }
+    script.run_to(12.5);
+    assert_eq!(
+        script.log(),
+        [
+            "1.000 PlaybackStarted",
+            "3.000 UnderflowStart { position: 2000 ms }",
+            "3.000 StallStart { since: Time(3000 ms, position: 2000 ms }",
+            "4.000 ClockShifted { by: 1000 ms }",
+            "4.000 UnderflowEnd",
+            "4.000 StallEnd { frozen: 1000 ms }",
+            "8.000 UnderflowStart { position: 6000 ms }",
+            "8.000 StallStart { since: Time(8000 ms, position: 6000 ms }",
+            "8.500 ClockShifted { by: 500 ms }",
+            "8.500 UnderflowEnd",
+            "8.500 StallEnd { frozen: 500 ms }",
+        ]
+    );
+    assert_eq!(script.finished(), (12.5, totals(1.0, 10.0, 0.0, 1.5)));
+}
+
+/// The second segment comes at 3 s, the very moment at which the first has been played: in time.
+#[test]
+fn data_at_the_deadline_is_in_time() {
+    let mut script = Script::new(DashConfig::default());
+    script.connect(0.0, 0).body(1.0, 0, SEGMENT).body(3.0, 1, SEGMENT).run_to(3.5);
+    assert_eq!(script.log(), ["1.000 PlaybackStarted"]);
+    // One nanosecond of level is left of the 4 s at 5 s − 1 ns.
+    assert_eq!(script.player.buffer_level(Time::from_nanos(4_999_999_999)), Duration::from_nanos(1));
+}
+
+/// Start at 4 s of media: with the second segment, at 2 s. After the stall at 6 s, 4 s again: segments at 7 and 8 s, so on at
+/// 8 s. With the last segment everything is there, whatever the threshold. End: 2 + 10 + 2 = 14 s.
+#[test]
+fn start_and_resume_levels() {
+    let config = DashConfig { start_level: secs(4.0), stall_resume_level: secs(4.0), ..DashConfig::default() };
+    let mut script = Script::new(config);
+    script.connect(0.0, 0);
+    for (n, at) in [1.0, 2.0, 7.0, 8.0, 9.0].into_iter().enumerate() {
+        script.body(at, n as u32, SEGMENT);
+    }
+    script.run_to(14.0);
+    let log = script.log();
+    assert_eq!(log[0], "2.000 PlaybackStarted");
+    assert_eq!(log[1], "6.000 UnderflowStart { position: 4000 ms }");
+    assert_eq!(log[5], "8.000 StallEnd { frozen: 2000 ms }");
+    assert_eq!(script.finished(), (14.0, totals(2.0, 10.0, 0.0, 2.0)));
+}
+
+/// Full 6 s, resume 4 s, half a second per segment. Levels after the segments: 2 (0.5 s), 3.5 (1 s), 5 (1.5 s), 6.5 (2 s):
+/// full. 4 s are left when 4 s have been played, at 4.5 s: one request; with it 4 + 1.5 = 5.5 s at 5 s: below 6, but the
+/// medium is over.
+#[test]
+fn on_off_cycle() {
+    let mut script =
+        Script::new(DashConfig { full_level: secs(6.0), resume_level: secs(4.0), ..DashConfig::default() });
+    script.connect(0.0, 0);
+    for (n, at) in [0.5, 1.0, 1.5, 2.0].into_iter().enumerate() {
+        script.body(at, n as u32, SEGMENT);
+        assert!(script.player.buffer_level(Time::from_secs_f64(at)) <= secs(8.0));
+    }
+    script.run_to(4.5).body(5.0, 4, SEGMENT).run_to(10.5);
+    assert_eq!(script.requested_at(), [0.0, 0.5, 1.0, 1.5, 4.5]);
+    assert_eq!(script.log(), ["0.500 PlaybackStarted", "2.000 BufferFilled"]);
+    assert_eq!(script.finished().0, 10.5);
+}
+
+/// With equal levels the next request goes out as soon as less than 6 s are left: 6.5 s at 2 s, so at 2.5 s.
+#[test]
+fn a_blocking_client_pauses_for_room_only() {
+    let mut script =
+        Script::new(DashConfig { full_level: secs(6.0), resume_level: secs(6.0), ..DashConfig::default() });
+    script.connect(0.0, 0);
+    for (n, at) in [0.5, 1.0, 1.5, 2.0].into_iter().enumerate() {
+        script.body(at, n as u32, SEGMENT);
+    }
+    script.run_to(3.0);
+    let requests = script.requested_at();
+    assert_eq!(requests.len(), 5);
+    assert!((requests[4] - 2.5).abs() < 2e-9);
+}
+
+#[test]
+fn a_connection_per_segment() {
+    let mut script = Script::new(DashConfig { connections: Connections::per_segment(), ..DashConfig::default() });
+    assert_eq!(script.actions(), ["open 0"]);
+    script.connect(0.1, 0);
+    assert_eq!(script.actions(), ["request 0 on 0: Video 0/0 250000 B"]);
+    script.body(1.0, 0, SEGMENT);
+    assert_eq!(script.actions(), ["close 0", "open 1"]);
+    // The request waits for the handshake.
+    script.connect(1.2, 1);
+    assert_eq!(script.actions(), ["request 1 on 1: Video 1/0 250000 B"]);
+    assert_eq!(script.requested_at(), [0.1, 1.2]);
+}
+
+#[test]
+fn connections_in_series_of_two_requests() {
+    let mut script = Script::new(DashConfig { connections: Connections::in_series(2), ..DashConfig::default() });
+    script.connect(0.0, 0).body(0.5, 0, SEGMENT);
+    assert_eq!(script.actions().last().unwrap(), "request 1 on 0: Video 1/0 250000 B");
+    script.body(1.0, 1, SEGMENT);
+    assert_eq!(script.actions(), ["close 0", "open 1"]);
+}
+
+/// Full 4 s, resume 1 s: segments at 0.5, 1, 1.5 s give 2, 3.5, 5 s: full. 1 s is left at 5.5 s: idle for 4 s. A server that
+/// closes after 5 s keeps the connection; for one that closes after 3 s a new one is opened.
+#[test]
+fn idle_connections_are_closed_by_the_server() {
+    for (limit, expected) in [(5.0, "request 3 on 0: Video 3/0 250000 B"), (3.0, "open 1")] {
+        let connections = Connections { idle_timeout: Some(secs(limit)), ..Connections::persistent() };
+        let config =
+            DashConfig { full_level: secs(4.0), resume_level: secs(1.0), connections, ..DashConfig::default() };
+        let mut script = Script::new(config);
+        script.connect(0.0, 0).body(0.5, 0, SEGMENT).body(1.0, 1, SEGMENT).body(1.5, 2, SEGMENT);
+        script.actions();
+        script.run_to(5.5);
+        assert_eq!(script.actions().last().unwrap(), expected);
+    }
+}
+
+/// Two connections: the second segment comes first and is of no use before the other: start at 3 s with 4 s.
+#[test]
+fn parallel_connections_and_a_gap() {
+    let mut script = Script::new(DashConfig { connections: Connections::in_parallel(2), ..DashConfig::default() });
+    assert_eq!(script.actions(), ["open 0", "open 1"]);
+    script.connect(0.1, 1).connect(0.2, 0).body(1.0, 1, SEGMENT);
+    assert_eq!(script.player.buffer_level(Time::from_secs(1)), Duration::ZERO);
+    assert_eq!(script.player.buffer_bytes(Time::from_secs(1)), SEGMENT);
+    script.body(3.0, 0, SEGMENT);
+    assert_eq!(script.player.buffer_level(Time::from_secs(3)), secs(4.0));
+    assert_eq!(script.log(), ["3.000 PlaybackStarted"]);
+    // Each connection was used again when it became free.
+    let actions = script.actions();
+    assert_eq!(actions[2..], ["request 2 on 1: Video 2/0 250000 B", "request 3 on 0: Video 3/0 250000 B"]);
+}
+
+/// 80 % of 250 000 B are 200 000 B: with that byte, at 0.8 s, the next request follows on the same connection.
+/// It has the connection to itself from 1 s on.
+#[test]
+fn pipelining_at_80_percent() {
+    let mut script = Script::new(DashConfig { pipeline_at: Some(0.8), ..DashConfig::default() });
+    script.connect(0.0, 0).body(0.5, 0, 199_999);
+    assert_eq!(script.requested_at(), [0.0]);
+    script.body(0.8, 0, 1);
+    assert_eq!(script.requested_at(), [0.0, 0.8]);
+    script.body(1.0, 0, 50_000).body(1.1, 1, 1000).body(1.9, 1, 200_000);
+    // Two in the pipeline at most: the third was asked for when 80 % of the second were in.
+    assert_eq!(script.requested_at(), [0.0, 0.8, 1.9]);
+}
+
+#[test]
+fn manifest_then_initialisation_then_media() {
+    let rungs: Vec<_> = [500, 1000]
+        .map(|k| Representation { init_bytes: 800, ..Representation::of_rate(Rate::from_bits_per_sec(k * 1000)) })
+        .to_vec();
+    let ladder = Ladder::nominal(ObjectKind::Video, rungs, &[secs(2.0); 4]).unwrap();
+    let mut config = DashConfig::default();
+    config.http.manifest_bytes = 3000;
+    let presentation = Presentation { video: ladder, audio: None, is_live: false };
+    let mut script = Script::of(config, presentation, Box::new(Scripted::choices(&[0, 1, 1, 0])));
+    script
+        .connect(0.0, 0)
+        .body(0.1, 0, 3000)
+        .body(0.2, 1, 800)
+        .body(1.0, 2, 125_000)
+        .body(1.1, 3, 800)
+        .body(1.5, 4, SEGMENT);
+    script.body(2.0, 5, SEGMENT);
+    assert_eq!(
+        script.actions(),
+        [
+            "open 0",
+            "request 0 on 0: Manifest 0/0 3000 B",
+            "request 1 on 0: Init 0/0 800 B",
+            "request 2 on 0: Video 0/0 125000 B",
+            "request 3 on 0: Init 0/1 800 B",
+            "request 4 on 0: Video 1/1 250000 B",
+            "request 5 on 0: Video 2/1 250000 B",
+            // Both initialisation segments are there.
+            "request 6 on 0: Video 3/0 125000 B",
+        ]
+    );
+}
+
+/// Video at 1 s, audio at 1.5 s: start at 1.5 s. Video is complete; audio's second segment is due at 3.5 s and comes at 4 s.
+#[test]
+fn audio_and_video_play_together() {
+    let presentation = Presentation { audio: Some(ladder(ObjectKind::Audio, &[64, 128], 2)), ..video(&[1000], 2) };
+    let mut script = Script::of(DashConfig::default(), presentation, abr::build("fixed").unwrap());
+    assert_eq!(script.actions(), ["open 0", "open 1"]);
+    script.connect(0.0, 0).connect(0.0, 1).body(1.0, 0, SEGMENT).body(1.5, 1, 16_000).body(2.0, 2, SEGMENT);
+    script.body(4.0, 3, 16_000).run_to(6.0);
+    assert_eq!(script.log()[..2], ["1.500 PlaybackStarted", "3.500 UnderflowStart { position: 2000 ms }"]);
+    assert_eq!(script.finished(), (6.0, totals(1.5, 4.0, 0.0, 0.5)));
+}
+
+/// Segments in representations 0, 1, 1, 0, shown from 1, 3, 5 and 7 s: switches at 3 and at 7 s.
+#[test]
+fn switches_are_logged_when_shown() {
+    let mut script =
+        Script::of(DashConfig::default(), video(&[500, 1000], 4), Box::new(Scripted::choices(&[0, 1, 1, 0])));
+    script.connect(0.0, 0).body(1.0, 0, 125_000).body(1.5, 1, SEGMENT).body(2.0, 2, SEGMENT).body(2.5, 3, 125_000);
+    script.run_to(9.0);
+    assert_eq!(
+        script.log(),
+        [
+            "1.000 PlaybackStarted",
+            "3.000 Switch { segment: 1, from: 0, to: 1 }",
+            "7.000 Switch { segment: 3, from: 1, to: 0 }",
+        ]
+    );
+}
+
+/// The rule lets the client wait from 1 s to 1.75 s.
+#[test]
+fn a_rule_may_wait() {
+    let mut rule = Scripted::choices(&[0, 0, 0, 0, 0]);
+    rule.wait_before = Some((1, Time::from_secs_f64(1.75)));
+    let mut script = Script::of(DashConfig::default(), video(&[1000], 5), Box::new(rule));
+    script.connect(0.0, 0).body(1.0, 0, SEGMENT).run_to(3.0);
+    assert_eq!(script.requested_at(), [0.0, 1.75]);
+}
+
+/// The rule gives up whatever is reported at 20 000 B or less. First byte at 0.2 s, so the first report is due from 0.25 s on.
+#[test]
+fn an_abandoned_download_is_asked_for_again() {
+    let mut rule = Scripted::choices(&[1, 1]);
+    rule.abandons_below = 20_001;
+    let mut script = Script::of(DashConfig::default(), video(&[500, 1000], 2), Box::new(rule));
+    script.connect(0.0, 0).body(0.2, 0, 10_000).body(0.24, 0, 5_000).body(0.25, 0, 5_000);
+    assert_eq!(script.actions(), ["open 0", "request 0 on 0: Video 0/1 250000 B", "abandon 0", "close 0", "open 1",]);
+    script.connect(0.3, 1).body(1.0, 1, 125_000);
+    assert_eq!(script.actions(), ["request 1 on 1: Video 0/0 125000 B", "request 2 on 1: Video 1/1 250000 B"]);
+    assert_eq!(script.log(), ["0.250 RequestAbandoned(RequestId(0))", "1.000 PlaybackStarted"]);
+}
+
+/// Live, 4 s of media exist at the join: segments 0 and 1. Segment n is complete at 2 (n + 1) − 4 s: number 2 at 2 s, 3 at 4 s.
+/// Playback starts at 0.5 s, 4.5 s behind the edge, and stays there.
+#[test]
+fn live_segments_are_asked_for_when_they_exist() {
+    let live = Live { latency_target: secs(4.9), skip_behind: None };
+    let mut script = Script::new(DashConfig { live: Some(live), ..DashConfig::default() });
+    script.connect(0.0, 0).body(0.5, 0, SEGMENT).body(1.0, 1, SEGMENT).run_to(2.0);
+    script.body(2.5, 2, SEGMENT).run_to(4.0).body(4.5, 3, SEGMENT);
+    assert_eq!(script.requested_at(), [0.0, 0.5, 2.0, 4.0]);
+    let latencies: Vec<_> = script.log().into_iter().filter(|line| line.contains("LiveLatency")).collect();
+    assert_eq!(latencies, ["0.500", "1.000", "2.500", "4.500"].map(|at| format!("{at} LiveLatency(4500 ms)")));
+}
+
+/// As above; segment 2 is due at 4.5 s (2 segments from 0.5 s) and comes at 8 s: 3.5 s lost, more than 3 s. The clock jumps
+/// ahead by whole segments, at most 3.5 s: from 4 to 6 s. Segment 2 is thrown away, number 3 asked for, comes at 8.5 s.
+/// The stall lasts from 4.5 to 8.5 s: 4 s, of which 2 s are made up: end at 0.5 + 10 − 2 + 4 = 12.5 s.
+#[test]
+fn live_skip_makes_up_for_stalls() {
+    let live = Live { latency_target: secs(4.0), skip_behind: Some(secs(3.0)) };
+    let mut script = Script::new(DashConfig { live: Some(live), ..DashConfig::default() });
+    script.connect(0.0, 0).body(0.5, 0, SEGMENT).body(1.0, 1, SEGMENT).body(8.0, 2, SEGMENT);
+    assert_eq!(script.player.buffer_level(Time::from_secs(8)), Duration::ZERO);
+    script.body(8.5, 3, SEGMENT).body(9.0, 4, SEGMENT).run_to(12.5);
+    assert!(script.log().contains(&"8.000 PicturesDiscarded { first: 100, count: 50, cause: Skipped }".to_string()));
+    assert_eq!(script.finished(), (12.5, totals(0.5, 8.0, 2.0, 2.0)));
+}
+
+/// Cut at 3.5 s, half a second into a stall; nothing is wanted afterwards.
+#[test]
+fn a_stopped_session_closes_its_stall() {
+    let mut script = Script::new(DashConfig::default());
+    script.connect(0.0, 0).body(1.0, 0, SEGMENT);
+    let at = script.until(3.5);
+    script.player.handle_stop(at);
+    assert_eq!(script.log().last().unwrap(), "3.500 StallEnd { frozen: 500 ms }");
+    assert_eq!(script.finished(), (3.5, totals(1.0, 2.0, 0.0, 0.5)));
+    assert_eq!(script.player.poll_timeout(), Time::MAX);
+    assert_eq!(script.actions().last().unwrap(), "close 0");
+    let count = script.player.events().len();
+    script.player.handle_stop(Time::from_secs(4));
+    script.player.handle_body(Time::from_secs(4), RequestId(1), SEGMENT);
+    assert_eq!(script.player.events().len(), count);
+}
+
+#[test]
+fn settings_that_could_never_start_are_refused() {
+    let refused = |config: DashConfig| config.check().unwrap_err().to_string();
+    let base = DashConfig::default;
+    assert_eq!(
+        refused(DashConfig { start_level: secs(31.0), ..base() }),
+        "`start_level` = \"31 s\"; allowed: more than 0 s, at most \"30 s\""
+    );
+    assert!(refused(DashConfig { resume_level: secs(40.0), ..base() }).contains("resume_level"));
+    assert!(refused(DashConfig { pipeline_at: Some(1.0), ..base() }).contains("below 1"));
+    assert!(refused(DashConfig { connections: Connections::in_parallel(0), ..base() }).contains("1 to 16"));
+    assert!(playpath_video::dash::PRESETS.iter().all(|name| DashConfig::preset(name, 300).unwrap().check().is_ok()));
+}
+
+/// A rule that does what the test says.
+struct Scripted {
+    choices: Vec<usize>,
+    wait_before: Option<(usize, Time)>,
+    abandons_below: u64,
+}
+
+impl Scripted {
+    fn choices(choices: &[usize]) -> Scripted {
+        Scripted { choices: choices.to_vec(), wait_before: None, abandons_below: 0 }
+    }
+}
+
+impl Abr for Scripted {
+    fn name(&self) -> &'static str {
+        "scripted"
+    }
+
+    fn choose(&mut self, context: &Context) -> Decision {
+        match self.wait_before {
+            Some((segment, until)) if segment == context.segment && context.now < until => {
+                Decision { choice: Choice::WaitUntil(until), estimate: None, reason: "scripted" }
+            }
+            _ => Decision::fetch(self.choices[context.segment], "scripted"),
+        }
+    }
+
+    fn abandon(&mut self, _context: &Context, progress: &Progress) -> Option<Abandonment> {
+        (progress.so_far.bytes < self.abandons_below).then_some(Abandonment { representation: 0, reason: "scripted" })
+    }
+}
