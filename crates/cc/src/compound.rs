@@ -266,6 +266,23 @@ mod tests {
     }
 
     #[test]
+    fn slow_start_is_renos() {
+        let mut script = Script::new("compound", 64.0);
+        script.round();
+        script.round();
+        assert_eq!(script.cwnd(), 256.0);
+    }
+
+    #[test]
+    fn a_window_from_outside_has_no_delay_part() {
+        let mut compound = Compound::new(&Params::defaults(ENTRY.params), 100.0);
+        compound.delay_window = 40.0;
+        let view = Script::new("newreno", 10.0).view;
+        compound.on_window_change(&view, &WindowChange { cwnd: 30.0, ssthresh: 20.0 });
+        assert_eq!((compound.windows.cwnd, compound.delay_window), (30.0, 0.0));
+    }
+
+    #[test]
     fn the_literal_form_never_starts() {
         // From 0 the increment is alpha 0^k - 1 = -1: the delay window stays at its floor and the window is Reno's.
         let literal = |name| {

@@ -370,6 +370,16 @@ mod tests {
     }
 
     #[test]
+    fn a_window_from_outside_starts_an_epoch() {
+        let mut script = after_loss(100.0);
+        (0..30).for_each(|_| script.round());
+        script.avoid_congestion_at(60.0);
+        // t = 0 again: the Reno-friendly step of 0.5294/60, not one towards the old epoch's target near 100.
+        script.ack(1);
+        assert_near(script.cwnd(), 60.0 + 9.0 / 17.0 / 60.0, 1e-9);
+    }
+
+    #[test]
     fn ecn_may_go_down_to_one_packet() {
         let mut script = after_loss(100.0);
         script.avoid_congestion_at(1.2);

@@ -376,6 +376,14 @@ mod tests {
     }
 
     #[test]
+    fn shrinking_does_not_lead_back_to_slow_start() {
+        let mut vegas = streaming(45.0);
+        vegas.windows.ssthresh = 45.0; // as after a window set from outside
+        end_round(&mut vegas, 45, 45, 125);
+        assert_eq!((vegas.windows.cwnd, vegas.phase()), (44.0, "congestion_avoidance"));
+    }
+
+    #[test]
     fn cuts_of_a_quarter_and_of_a_half() {
         // 20 - 20/4 = 15; 20/2 = 10 if it had been retransmitted; at most 3 become 2. Whole packets: 21 - 5 = 16.
         assert_eq!(streaming(20.0).cut(false), 15.0);

@@ -223,6 +223,21 @@ mod tests {
     }
 
     #[test]
+    fn the_threshold_follows_at_three_quarters() {
+        let mut script = in_round(40.0, 100);
+        script.ack_after(Duration::ZERO, 1, true); // no queue: 41; 0.75 * 41
+        assert_eq!((script.cwnd(), script.cc.ssthresh()), (41.0, 30.75));
+    }
+
+    #[test]
+    fn is_reno_in_recovery() {
+        let mut script = in_round(20.0, 125);
+        script.view.in_recovery = true;
+        script.ack_after(Duration::ZERO, 1, true); // Diff 5 would shrink
+        assert_eq!(script.cwnd(), 20.05);
+    }
+
+    #[test]
     fn idle_forgets_the_base_rtt() {
         let mut script = in_round(20.0, 125);
         script.cc.on_idle_restart(&script.view, &IdleRestart { idle: Duration::from_secs(5) });

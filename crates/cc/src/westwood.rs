@@ -204,10 +204,35 @@ mod tests {
     }
 
     #[test]
+    fn a_loss_never_raises_the_window() {
+        let mut westwood = Westwood::new(&Params::defaults(ENTRY.params), 40.0);
+        westwood.bandwidth.stages = Some((1000.0, 1000.0)); // 1000 packets/s * 0.1 s are 100 packets
+        westwood.rtt_min = Some(Duration::from_millis(100));
+        let mut script = Script::new("newreno", 40.0);
+        script.cc = Box::new(westwood);
+        script.lose();
+        assert_eq!((script.cwnd(), script.cc.ssthresh()), (40.0, 40.0));
+    }
+
+    #[test]
     fn unmeasured_it_halves() {
         let mut script = Script::new("westwood", 40.0);
         script.lose();
         assert_eq!(script.cwnd(), 20.0);
+    }
+
+    #[test]
+    fn a_timeout_forgets_the_smallest_rtt() {
+        // 40 packets per 100 ms; then the path takes 200 ms: 200 packets/s * 0.2 s are 40 packets, not 20.
+        let mut script = Script::new("westwood", 40.0);
+        script.may_grow = false;
+        (0..30).for_each(|_| script.round());
+        script.time_out(40);
+        script.avoid_congestion_at(40.0);
+        script.rtt = Duration::from_millis(200);
+        (0..60).for_each(|_| script.round());
+        script.lose();
+        assert!(script.cwnd() > 38.0, "{}", script.cwnd());
     }
 
     #[test]
