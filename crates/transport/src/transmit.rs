@@ -116,39 +116,52 @@ enum Choice {
 impl Connection {
     /// Next segment to send. Call until `None` after every event.
     pub fn poll_transmit(&mut self, now: Time, siblings: &[Sibling]) -> Option<Segment> {
+        let mut segment = Segment::default();
+        self.poll_transmit_into(now, siblings, &mut segment).then_some(segment)
+    }
+
+    /// As [`poll_transmit`](Self::poll_transmit), written to a place of the caller's; `false`: nothing to send, `out` holds
+    /// no segment.
+    pub fn poll_transmit_into(&mut self, now: Time, siblings: &[Sibling], out: &mut Segment) -> bool {
         if let Some(flags) = self.transmit.control.take() {
-            return Some(self.control_segment(now, flags));
+            self.control_segment(now, flags, out);
+            return true;
         }
         match self.state {
             State::Established => {
-                if let Some(segment) = self.poll_data(now, siblings) {
-                    return Some(segment);
+                if self.poll_data(now, siblings, out) {
+                    return true;
                 }
             }
             State::TimeWait | State::Closed => {}
-            _ => return None,
+            _ => return false,
         }
-        self.receiver.must_ack().then(|| self.pure_ack(now))
+        let must_ack = self.receiver.must_ack();
+        if must_ack {
+            self.empty_segment(now, self.nxt, out);
+        }
+        must_ack
     }
 
-    fn poll_data(&mut self, now: Time, siblings: &[Sibling]) -> Option<Segment> {
+    fn poll_data(&mut self, now: Time, siblings: &[Sibling], out: &mut Segment) -> bool {
         if let Some(probe) = self.transmit.probe.take()
-            && let Some(segment) = self.send_probe(now, probe, siblings)
+            && self.send_probe(now, probe, siblings, out)
         {
-            return Some(segment);
+            return true;
         }
         let Some(choice) = self.choose() else {
             self.note_pause(now, siblings);
-            return None;
+            return false;
         };
         if self.is_paced_until_later(now) {
-            return None;
+            return false;
         }
         self.recovery.force = false;
-        Some(match choice {
-            Choice::Retransmit(index) => self.send_again(now, index, siblings),
-            Choice::New { len, is_fin } => self.send_new(now, len, is_fin, siblings),
-        })
+        match choice {
+            Choice::Retransmit(index) => self.send_again(now, index, siblings, out),
+            Choice::New { len, is_fin } => self.send_new(now, len, is_fin, siblings, out),
+        }
+        true
     }
 
     /// Retransmissions first, then new data, then the last rules of RFC 6675.
@@ -239,7 +252,7 @@ impl Connection {
         true
     }
 
-    fn send_new(&mut self, now: Time, len: u32, is_fin: bool, siblings: &[Sibling]) -> Segment {
+    fn send_new(&mut self, now: Time, len: u32, is_fin: bool, siblings: &[Sibling], out: &mut Segment) {
         let was_empty = self.scoreboard.is_empty();
         if was_empty {
             self.restart_after_idle(now, siblings);
@@ -262,11 +275,11 @@ impl Connection {
             self.transmit.is_fin_sent = true;
             self.transmit.closed_first = !self.receiver.is_finished();
         }
-        let mut segment = self.data_segment(now, packet.start, len, is_fin);
+        self.data_segment(now, packet.start, len, is_fin, out);
         if self.features.ecn && len > 0 {
-            segment.ecn = Ecn::Ect0;
+            out.ecn = Ecn::Ect0;
             if std::mem::take(&mut self.transmit.send_cwr) {
-                segment.flags = segment.flags.with(Flags::CWR);
+                out.flags = out.flags.with(Flags::CWR);
             }
         }
         self.nxt = packet.end();
@@ -275,10 +288,9 @@ impl Connection {
         }
         self.timers.probe_base = now;
         self.note_sent(now, len, false, prior_in_flight, siblings);
-        segment
     }
 
-    fn send_again(&mut self, now: Time, index: u64, siblings: &[Sibling]) -> Segment {
+    fn send_again(&mut self, now: Time, index: u64, siblings: &[Sibling], out: &mut Segment) {
         let prior_in_flight = self.in_flight();
         let is_first = self.scoreboard.first() == index;
         let rate = &mut self.rate;
@@ -295,9 +307,8 @@ impl Connection {
         if is_first && self.recovery.phase == Phase::Recovery && self.recovery.retransmitted == 1 {
             self.timers.rto_base = now; // the fast retransmit restarts the timer
         }
-        let segment = self.data_segment(now, packet.start, len, is_fin);
+        self.data_segment(now, packet.start, len, is_fin, out);
         self.note_sent(now, len, true, prior_in_flight, siblings);
-        segment
     }
 
     /// Books that every data packet changes.
@@ -377,65 +388,60 @@ impl Connection {
         }
     }
 
-    fn send_probe(&mut self, now: Time, probe: Probe, siblings: &[Sibling]) -> Option<Segment> {
+    fn send_probe(&mut self, now: Time, probe: Probe, siblings: &[Sibling], out: &mut Segment) -> bool {
         match probe {
             Probe::Window => {
                 self.stats.window_probes += 1;
                 let unsent = self.unsent_bytes().min(self.peer_edge.saturating_sub(self.nxt));
                 if unsent > 0 {
-                    return Some(self.send_new(now, unsent.min(u64::from(self.features.mss)) as u32, false, siblings));
+                    self.send_new(now, unsent.min(u64::from(self.features.mss)) as u32, false, siblings, out);
+                } else {
+                    self.rearm();
+                    self.empty_segment(now, self.una.wrapping_sub(1), out);
                 }
-                self.rearm();
-                Some(self.empty_segment(now, self.una.wrapping_sub(1)))
             }
             Probe::TailLoss => {
                 if self.scoreboard.is_empty() {
-                    return None;
+                    return false;
                 }
                 self.stats.tlp_probes += 1;
                 let new_data = self.next_new_data();
                 self.recovery.probe_is_retransmission = new_data.is_none();
-                let segment = match new_data {
-                    Some((len, is_fin)) => self.send_new(now, len, is_fin, siblings),
-                    None => self.send_again(now, self.scoreboard.end() - 1, siblings),
-                };
+                match new_data {
+                    Some((len, is_fin)) => self.send_new(now, len, is_fin, siblings, out),
+                    None => self.send_again(now, self.scoreboard.end() - 1, siblings, out),
+                }
                 self.recovery.probe_end = Some(self.nxt);
                 self.rearm();
-                Some(segment)
             }
         }
+        true
     }
 
-    fn data_segment(&mut self, now: Time, start: u64, len: u32, is_fin: bool) -> Segment {
-        let mut segment = self.empty_segment(now, start);
-        segment.payload_len = len;
+    fn data_segment(&mut self, now: Time, start: u64, len: u32, is_fin: bool, out: &mut Segment) {
+        self.empty_segment(now, start, out);
+        out.payload_len = len;
         if is_fin {
-            segment.flags = segment.flags.with(Flags::FIN);
+            out.flags = out.flags.with(Flags::FIN);
         }
         self.stats.wire_bytes_sent += u64::from(len);
-        segment
-    }
-
-    fn pure_ack(&mut self, now: Time) -> Segment {
-        self.empty_segment(now, self.nxt)
     }
 
     /// A segment at stream offset `offset` with the acknowledgement and options of this moment.
-    fn empty_segment(&mut self, now: Time, offset: u64) -> Segment {
-        let mut segment = Segment {
+    fn empty_segment(&mut self, now: Time, offset: u64, out: &mut Segment) {
+        *out = Segment {
             seq: self.config.isn.wrapping_add(1).wrapping_add(offset as u32),
             flags: Flags::ACK,
             timestamps: self.features.timestamps.then(|| timestamps(now)),
             ..Segment::default()
         };
-        self.receiver.stamp(&mut segment, self.features.sack);
-        self.finish_segment(&mut segment);
-        segment
+        self.receiver.stamp(out, self.features.sack);
+        self.finish_segment(out);
     }
 
-    fn control_segment(&mut self, now: Time, flags: Flags) -> Segment {
+    fn control_segment(&mut self, now: Time, flags: Flags, out: &mut Segment) {
         let is_syn = flags.contains(Flags::SYN);
-        let mut segment = Segment {
+        *out = Segment {
             seq: if is_syn { self.config.isn } else { self.config.isn.wrapping_add(1).wrapping_add(self.nxt as u32) },
             flags,
             timestamps: self.features.timestamps.then(|| timestamps(now)),
@@ -443,22 +449,21 @@ impl Connection {
             ..Segment::default()
         };
         if is_syn {
-            segment.syn_options = self.syn_options();
+            out.syn_options = self.syn_options();
             self.arm_handshake(now);
         }
         if flags.contains(Flags::ACK) {
-            self.receiver.stamp(&mut segment, false);
-            segment.flags = flags;
+            self.receiver.stamp(out, false);
+            out.flags = flags;
         }
-        self.finish_segment(&mut segment);
-        segment
+        self.finish_segment(out);
     }
 
-    fn finish_segment(&mut self, segment: &mut Segment) {
+    fn finish_segment(&mut self, out: &mut Segment) {
         if let HeaderSize::Fixed(bytes) = self.config.header {
-            segment.fixed_header_bytes = bytes;
+            out.fixed_header_bytes = bytes;
         }
         self.stats.segments_sent += 1;
-        self.stats.wire_bytes_sent += u64::from(segment.header_bytes());
+        self.stats.wire_bytes_sent += u64::from(out.header_bytes());
     }
 }
