@@ -6,8 +6,9 @@
 mod ack;
 pub mod config;
 mod connection;
+pub mod encode;
 mod handshake;
-mod mptcp_option;
+pub mod mptcp;
 mod pacing;
 mod profile;
 mod prr;
@@ -26,7 +27,7 @@ mod validation;
 
 pub use config::Config;
 pub use connection::{Connection, Event};
-pub use mptcp_option::MptcpOption;
+pub use mptcp::option::MptcpOption;
 pub use playpath_cc::Sibling;
 pub use segment::{Ecn, Flags, SackBlocks, Segment, SynOptions, Timestamps};
 pub use stats::{Stats, TcpInfo};

@@ -9,7 +9,7 @@
 //!
 //! Units: bytes. Tested by `tests/encode.rs` (sizes against the encoder) and the packet scripts.
 
-use crate::mptcp_option::MptcpOption;
+use crate::mptcp::option::MptcpOption;
 
 /// Header flags (RFC 9293 §3.1, RFC 3168).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
