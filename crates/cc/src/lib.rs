@@ -9,6 +9,7 @@
 mod aimd; // the example of docs/recipes/add-a-congestion-control.md
 mod balia;
 mod bbr;
+mod bbr3;
 mod ccp;
 mod ccpd;
 mod ccplb;

@@ -1,7 +1,7 @@
 //! The registry: one line per algorithm.
 
 use crate::{
-    CongestionControl, ParamSpec, ParamValue, Params, balia, bbr, ccp, ccpd, ccplb, ccplca, compound, cubic, lia,
+    CongestionControl, ParamSpec, ParamValue, Params, balia, bbr, bbr3, ccp, ccpd, ccplb, ccplca, compound, cubic, lia,
     newreno, olia, vegas, vegas_linux, westwood, wvegas,
 };
 
@@ -108,6 +108,7 @@ static ENTRIES: &[&Entry] = &[
     &ccplca::ENTRY,
     &ccplb::ENTRY,
     &bbr::ENTRY,
+    &bbr3::ENTRY,
 ];
 
 /// All algorithms, in the order of `playpath list cc`.
