@@ -51,7 +51,8 @@ impl Metrics {
     pub fn of(events: &[PlaybackEvent]) -> Metrics {
         let session = Session::read(events);
         let has_pictures = session.packets == 0;
-        let stalled: f64 = session.stalls.iter().map(|s| s.length.as_secs_f64()).sum();
+        // Adding to zero: an empty sum of floats is -0.
+        let stalled: f64 = session.stalls.iter().fold(0.0, |sum, s| sum + s.length.as_secs_f64());
         let played = session.totals.media_played.as_secs_f64();
         let watched = stalled + played;
         let per_packet = |count: u64| (session.packets > 0).then(|| count as f64 / session.packets as f64);
