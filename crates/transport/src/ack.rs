@@ -17,7 +17,7 @@ use crate::recovery::Phase;
 use crate::scoreboard::{EVER_RETRANS, RETRANS, SACKED, SentPacket};
 use crate::segment::{Flags, Segment};
 use crate::validation::Validator;
-use playpath_cc::{Ack, Sibling};
+use playpath_cc::{Ack, RecoveryWindow, Sibling};
 use playpath_units::{Duration, Time};
 
 /// What an ACK told, for the recovery.
@@ -230,7 +230,10 @@ impl Connection {
         let newly_lost = (self.rate.lost - lost_before) as u32;
         if ctx.delivered > 0 || ctx.acked > 0 {
             self.feed_validation(&ctx, siblings);
-            let is_fast = was_fast || matches!(self.recovery.phase, Phase::Recovery | Phase::Cwr);
+            self.report_losses(now, siblings);
+            // A controller that rules its window in recovery may grow it there.
+            let is_fast = (was_fast || matches!(self.recovery.phase, Phase::Recovery | Phase::Cwr))
+                && self.cc.recovery_window() == RecoveryWindow::Transport;
             let event = Ack {
                 acked: ctx.acked,
                 delivered: ctx.delivered,

@@ -16,10 +16,11 @@ use crate::config::{LossDetection, PartialAckTimer};
 use crate::connection::{Connection, Event};
 use crate::prr::Prr;
 use crate::rack::RackContext;
-use crate::scoreboard::{EVER_RETRANS, SACKED};
+use crate::scoreboard::{APP_LIMITED, EVER_RETRANS, SACKED};
 use crate::validation::Validator;
 use playpath_cc::{
-    CongestionEvent, CongestionSignal, DupAck, RecoveryExit, RecoveryWindow, Rto, Sibling, Undo, WindowChange,
+    CongestionEvent, CongestionSignal, DupAck, PacketLost, RecoveryExit, RecoveryWindow, Rto, Sibling, Undo,
+    WindowChange,
 };
 use playpath_units::Time;
 
@@ -204,6 +205,7 @@ impl Connection {
         if let Validator::NewCwv(validator) = &mut self.validator {
             validator.on_rto();
         }
+        self.report_losses(now, siblings);
         let view = self.view(now, siblings);
         self.cc.on_rto(&view, &event);
         self.timers.rto_base = now;
@@ -353,6 +355,7 @@ impl Connection {
             lost_sent_at: lost.map_or(now, |packet| packet.sent_at),
             lost_was_retransmitted: lost.is_some_and(|packet| packet.is(EVER_RETRANS)),
         };
+        self.report_losses(now, siblings);
         let view = self.view(now, siblings);
         self.cc.on_congestion(&view, &event);
         if self.is_validation_on()
@@ -475,6 +478,22 @@ impl Connection {
     fn count_lost(&mut self, packets: u32) {
         self.rate.lost += u64::from(packets);
         self.stats.packets_lost += u64::from(packets);
+    }
+
+    /// Tell the controller of the packets marked lost, before the episode, timeout or ACK that found them.
+    pub(crate) fn report_losses(&mut self, now: Time, siblings: &[Sibling]) {
+        while let Some((packet, remaining)) = self.scoreboard.next_unreported() {
+            let lost = (self.rate.lost as u32).wrapping_sub(remaining);
+            let event = PacketLost {
+                offset: packet.start,
+                payload_bytes: packet.len,
+                tx_in_flight: packet.tx_in_flight,
+                lost_since_sent: lost.wrapping_sub(packet.lost),
+                is_app_limited: packet.is(APP_LIMITED),
+            };
+            let view = self.view(now, siblings);
+            self.cc.on_packet_lost(&view, &event);
+        }
     }
 
     /// OLIA's distances: bytes acknowledged between losses. A second loss with nothing acknowledged between keeps them.

@@ -83,6 +83,8 @@ pub(crate) struct Scoreboard {
     sacked_end: u64,
     /// Retransmissions in the order of sending; entries of packets that moved on are dropped lazily.
     retransmissions: VecDeque<(u64, Time)>,
+    /// Marked lost and not yet reported to the controller.
+    unreported: VecDeque<SentPacket>,
     /// SACK blocks of the last ACK, as stream offsets.
     cache: [(u64, u64); 4],
 }
@@ -200,9 +202,16 @@ impl Scoreboard {
             self.retrans_out -= 1;
         }
         packet.flags = (packet.flags | LOST) & !RETRANS;
+        self.unreported.push_back(*packet);
         self.awaiting += 1;
         self.retransmit_cursor = self.retransmit_cursor.min(index);
         true
+    }
+
+    /// The next packet marked lost, and how many more follow.
+    pub fn next_unreported(&mut self) -> Option<(SentPacket, u32)> {
+        let packet = self.unreported.pop_front()?;
+        Some((packet, self.unreported.len() as u32))
     }
 
     /// After a retransmission timeout everything not SACKed is lost. Returns how many packets that is news of.
