@@ -13,7 +13,8 @@
 //! 6. Everything in `ccp.rs`.
 //!
 //! The term raises the steady window by `2 POB / (POBRate (3 + Kp))` when the link is full, by `2 POB / (3 POBRate)` when it is
-//! not. Where the queue has no room for that, packets are lost for nothing: the paper's "overbooking hurts".
+//! not. Where the queue has no room for that, packets are lost for nothing: the paper's "overbooking hurts". With POB at its cap
+//! of B the window feeds its own storage: W = (4 B + 2 BDP) / 5 with B = W settles at 2 BDP, by 4/5 per memory of rtt_max.
 //!
 //! Units: packets. Tested by `ccp/tests.rs`.
 
