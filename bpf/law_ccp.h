@@ -30,7 +30,7 @@ enum ccp_param {
 	CCP_KP_Q8,
 	CCP_KD_Q8,
 	CCP_FLOOR_GAIN_Q8,
-	CCP_FREEZE, /* 1: hold the window in recovery */
+	CCP_FREEZE, /* 1: the window may fall but not rise in recovery */
 	CCP_LOSS_GUARD,
 	CCP_PACING_GAIN_Q8, /* 0: off; for the kernel half */
 	CCP_MAX_CWND,
@@ -38,11 +38,12 @@ enum ccp_param {
 	CCP_POB_RATE_Q8, /* divisor of the playout buffer */
 	CCP_URGENT, /* 1: the player starts or has run dry: POBRate counts as at most 1 */
 	CCP_VIDEO_KBPS,
+	CCP_RTT_MIN_WINDOW_MS,
+	CCP_RTT_MAX_WINDOW_MS,
 };
 
 enum ccp_variant { CCP_PLAIN, CCP_DERIVATIVE, CCP_LCA, CCP_LB };
 
-#define CCP_RTT_WINDOW_US 10000000ULL
 #define CCP_RATE_WINDOW_ROUNDS 10
 /* The backlog of the last two rtt_min, sixteen samples each. */
 #define CCP_HISTORY 32
@@ -96,7 +97,7 @@ LAW_INLINE u64 ccp_packets_q16(u64 rate_q32, u64 us)
 	return law_min(rate_q32 * law_min(us, CCP_MAX_RTT_US) >> 16, LAW_MAX_WINDOW * Q16);
 }
 
-LAW_INLINE void ccp_estimate(struct ccp_state *s, const struct law_view *view, const struct law_ack *ack)
+LAW_INLINE void ccp_estimate(struct ccp_state *s, const u32 *param, const struct law_view *view, const struct law_ack *ack)
 {
 	u64 rtt = law_min(ack->rtt_us, CCP_MAX_RTT_US);
 
@@ -110,8 +111,8 @@ LAW_INLINE void ccp_estimate(struct ccp_state *s, const struct law_view *view, c
 	if (!rtt || s->in_backoff)
 		return;
 	s->smoothed_ns = s->smoothed_ns ? (s->smoothed_ns * 7 + rtt * 1000) / 8 : rtt * 1000;
-	law_filter_add(&s->rtt_min, CCP_RTT_WINDOW_US, view->now_us, rtt, false);
-	law_filter_add(&s->rtt_max, CCP_RTT_WINDOW_US, view->now_us, rtt, true);
+	law_filter_add(&s->rtt_min, param[CCP_RTT_MIN_WINDOW_MS] * 1000ULL, view->now_us, rtt, false);
+	law_filter_add(&s->rtt_max, param[CCP_RTT_MAX_WINDOW_MS] * 1000ULL, view->now_us, rtt, true);
 }
 
 /* More than a tenth of the window lost in three round trips in a row: 0.7 of the storage, again every further such round trip.
@@ -142,7 +143,9 @@ LAW_INLINE void ccp_storage(struct ccp_state *s, const u32 *param)
 	u64 b = ccp_packets_q16(s->rate.best.value, law_max(rtt_max, floor));
 	u64 smoothed = s->smoothed_ns / 1000;
 
-	s->b_q16 = param[CCP_LOSS_GUARD] ? b * (s->guard_q32 >> 12) >> 20 : b;
+	if (param[CCP_LOSS_GUARD])
+		b = ((b >> 16) * s->guard_q32 >> 16) + ((b & 0xffff) * s->guard_q32 >> 32);
+	s->b_q16 = b;
 	s->x_q16 = smoothed > rtt_min ? ccp_packets_q16(s->rate.best.value, smoothed - rtt_min) : 0;
 }
 
@@ -214,7 +217,7 @@ LAW_INLINE void ccp_on_ack(struct ccp_state *s, const u32 *param, const struct l
 {
 	u64 window;
 
-	ccp_estimate(s, view, ack);
+	ccp_estimate(s, param, view, ack);
 	ccp_guard(s, ack);
 	if (s->in_slow_start) {
 		if (ack->may_grow)
@@ -222,13 +225,13 @@ LAW_INLINE void ccp_on_ack(struct ccp_state *s, const u32 *param, const struct l
 		s->in_slow_start = s->cwnd_q16 < s->ssthresh * Q16;
 		return;
 	}
-	if (!s->rate.best.value || !s->rtt_min.best.value || !view->mss || (ack->in_recovery && param[CCP_FREEZE]))
+	if (!s->rate.best.value || !s->rtt_min.best.value || !view->mss)
 		return;
 	ccp_storage(s, param);
 	window = law_positive(ccp_window_q16(s, param, view, variant));
 	window = law_clamp(window, 2 * Q16, law_clamp(param[CCP_MAX_CWND], 10, LAW_MAX_WINDOW) * Q16);
 	/* An idle sender's empty pipe would raise the window to Kp B / 2. */
-	if (ack->may_grow || window < s->cwnd_q16)
+	if ((ack->may_grow && !(ack->in_recovery && param[CCP_FREEZE])) || window < s->cwnd_q16)
 		s->cwnd_q16 = window;
 }
 

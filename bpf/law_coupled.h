@@ -254,8 +254,8 @@ LAW_INLINE u32 coupled_on_congestion(struct coupled_state *s, const u32 *param, 
 {
 	(void)param;
 	(void)view;
-	s->ssthresh = law_max(coupled_cwnd(s) / 2, 2);
-	s->cwnd_q32 = law_min(s->cwnd_q32, s->ssthresh * Q32);
+	s->cwnd_q32 = law_max(s->cwnd_q32 / 2, law_min(s->cwnd_q32, 2 * Q32));
+	s->ssthresh = law_max(coupled_cwnd(s), 2);
 	if (s->since_loss_bytes) {
 		s->between_losses_bytes = s->since_loss_bytes;
 		s->since_loss_bytes = 0;

@@ -82,7 +82,10 @@ LAW_INLINE void vegas_judge(struct vegas_state *s, const u32 *param)
 		s->cwnd_q16 = s->cwnd_q16 > low + Q16 ? s->cwnd_q16 - Q16 : low;
 		s->ssthresh = law_max(law_min(s->ssthresh, vegas_cwnd(s)), VEGAS_MIN_WINDOW);
 	} else if (s->diff < (s32)law_min(param[VEGAS_ALPHA], 1000)) {
-		s->increment_q16 = (Q16 << 16) / law_max(s->cwnd_q16, Q16);
+		u64 window = law_max(s->cwnd_q16, Q16);
+
+		/* Rounded up: a round's increments must make a whole packet, for a cut counts whole packets. */
+		s->increment_q16 = ((Q16 << 16) + window - 1) / window;
 	}
 }
 

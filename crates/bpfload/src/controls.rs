@@ -64,6 +64,11 @@ const POB_RATE: Param = q8("pob_rate", 8, 1.0, (0.1, 100.0), "divisor of the pla
 const URGENT: Param = int("urgent", 9, 0.0, (0.0, 1.0), "", "1: the player starts or has run dry: pob_rate at most 1");
 const VIDEO: Param = int("video_kbps", 10, 0.0, (0.0, 1e6), "kbit/s", "bit rate of the video");
 
+const RTT_MIN_WINDOW: Param =
+    Param { scale: 1000.0, ..int("rtt_min_window", 11, 300.0, (0.1, 3600.0), "s", "memory of the smallest RTT") };
+const RTT_MAX_WINDOW: Param =
+    Param { scale: 1000.0, ..int("rtt_max_window", 12, 10.0, (0.1, 3600.0), "s", "memory of the largest RTT") };
+
 const CCP_PHASES: &[&str] = &["slow_start", "congestion_avoidance"];
 const PHASES: &[&str] = &["slow_start", "congestion_avoidance", "recovery"];
 const CCP_DETAILS: &[&str] = &[
@@ -90,28 +95,40 @@ pub static CONTROLS: &[Control] = &[
     Control {
         name: "ccp",
         summary: "Capacity and Congestion Probing: window from estimated path buffer, loss-blind",
-        params: &[KP, FLOOR_GAIN, FREEZE, LOSS_GUARD, CCP_PACING, MAX_CWND],
+        params: &[KP, FLOOR_GAIN, FREEZE, LOSS_GUARD, RTT_MIN_WINDOW, RTT_MAX_WINDOW, CCP_PACING, MAX_CWND],
         phases: CCP_PHASES,
         details: CCP_DETAILS,
     },
     Control {
         name: "ccpd",
         summary: "CCP with a derivative term on the backlog",
-        params: &[KP, KD, FLOOR_GAIN, FREEZE, LOSS_GUARD, CCP_PACING, MAX_CWND],
+        params: &[KP, KD, FLOOR_GAIN, FREEZE, LOSS_GUARD, RTT_MIN_WINDOW, RTT_MAX_WINDOW, CCP_PACING, MAX_CWND],
         phases: CCP_PHASES,
         details: CCP_DETAILS,
     },
     Control {
         name: "ccplca",
         summary: "CCP, never below the window that the video rate needs",
-        params: &[KP, FLOOR_GAIN, FREEZE, LOSS_GUARD, CCP_PACING, MAX_CWND, VIDEO],
+        params: &[KP, FLOOR_GAIN, FREEZE, LOSS_GUARD, RTT_MIN_WINDOW, RTT_MAX_WINDOW, CCP_PACING, MAX_CWND, VIDEO],
         phases: CCP_PHASES,
         details: CCP_DETAILS,
     },
     Control {
         name: "ccplb",
         summary: "CCP plus a share of the player's playout buffer",
-        params: &[KP, FLOOR_GAIN, FREEZE, LOSS_GUARD, CCP_PACING, MAX_CWND, POB, POB_RATE, URGENT],
+        params: &[
+            KP,
+            FLOOR_GAIN,
+            FREEZE,
+            LOSS_GUARD,
+            RTT_MIN_WINDOW,
+            RTT_MAX_WINDOW,
+            CCP_PACING,
+            MAX_CWND,
+            POB,
+            POB_RATE,
+            URGENT,
+        ],
         phases: CCP_PHASES,
         details: CCP_DETAILS,
     },

@@ -1,0 +1,206 @@
+//! The kernel controls' arithmetic against the Rust controllers, event by event. Test only.
+//!
+//! A congestion control is written twice: in Rust for the simulator (crates/cc), in C with fixed point for the kernel
+//! (bpf/law_*.h). [`Twin`] feeds a Rust controller and writes down what it was fed and what it answered; then `driver.c`, which
+//! holds the C law compiled for this machine, gets the same events, and the answers are compared. It needs a C compiler, no
+//! root and no BPF.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use playpath_cc::{
+    Ack, AppParameters, CongestionControl, CongestionEvent, ParamValue, Params, RecoveryExit, Rto, View, find,
+};
+
+/// Slots of a law's parameter block (`LAW_PARAM_SLOTS`).
+pub const SLOTS: usize = 16;
+
+/// Compiles `source` of this crate into `folder`. Error: why it cannot be, for a test that is skipped without a compiler.
+pub fn compile(source: &str, folder: &Path) -> Result<PathBuf, String> {
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+    let program = folder.join(source.trim_end_matches(".c"));
+    let output = Command::new(&compiler)
+        .args(["-O2", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-fsanitize=undefined"])
+        .args(["-fno-sanitize-recover=all", "-fsanitize-undefined-trap-on-error"])
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(source))
+        .arg("-o")
+        .arg(&program)
+        .output()
+        .map_err(|e| format!("no C compiler: {compiler}: {e}"))?;
+    assert!(output.status.success(), "{source} does not compile:\n{}", String::from_utf8_lossy(&output.stderr));
+    Ok(program)
+}
+
+/// A Rust controller that is being recorded.
+pub struct Twin {
+    /// The controller.
+    pub cc: Box<dyn CongestionControl>,
+    script: String,
+    answers: Vec<Answer>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    cwnd: f64,
+    ssthresh: f64,
+    after_rto: bool,
+}
+
+impl Twin {
+    /// `set` are parameters of the Rust controller, `block` the same for the law, slot by slot.
+    pub fn new(name: &str, set: &[(&str, ParamValue)], block: [u32; SLOTS], initial_window: u32) -> Twin {
+        let entry = find(name).unwrap_or_else(|| panic!("no controller {name}"));
+        let mut params = Params::defaults(entry.params);
+        for (key, value) in set {
+            match value {
+                ParamValue::Number(x) => params.set_number(key, *x),
+                ParamValue::Flag(x) => params.set_flag(key, *x),
+                ParamValue::Word(x) => params.set_word(key, x),
+            }
+            .unwrap_or_else(|e| panic!("{name}: {e}"));
+        }
+        let mut twin = Twin {
+            cc: (entry.build)(&params, f64::from(initial_window)),
+            script: format!("{name} {initial_window}\n"),
+            answers: Vec::new(),
+        };
+        twin.set_block(block);
+        twin
+    }
+
+    /// New parameters of the law.
+    pub fn set_block(&mut self, block: [u32; SLOTS]) {
+        let words: Vec<String> = block.iter().map(u32::to_string).collect();
+        self.write(format_args!("p {}", words.join(" ")));
+    }
+
+    /// Tell the Rust controller of the video; the law learns it by [`set_block`](Self::set_block).
+    pub fn tell(&mut self, view: &View, parameters: &AppParameters) {
+        self.cc.on_app_parameters(view, parameters);
+    }
+
+    /// An acknowledgement.
+    pub fn ack(&mut self, view: &View, ack: &Ack) {
+        self.view(view);
+        let (delivered, interval, limited) = ack.rate.map_or((0, 0, 0), |rate| {
+            (rate.delivered, rate.interval.as_nanos() / 1000, u32::from(rate.is_app_limited))
+        });
+        self.write(format_args!(
+            "a {} {} {} {} {delivered} {interval} {limited} {} {} {}",
+            ack.acked,
+            ack.delivered,
+            ack.newly_lost,
+            ack.rtt.map_or(0, |rtt| rtt.as_nanos() / 1000),
+            u32::from(ack.may_grow),
+            u32::from(ack.round_start),
+            u32::from(view.in_recovery),
+        ));
+        self.cc.on_ack(view, ack);
+        self.note(false);
+    }
+
+    /// A congestion episode begins.
+    pub fn congestion(&mut self, view: &View, event: &CongestionEvent) {
+        self.view(view);
+        self.write(format_args!("c"));
+        self.cc.on_congestion(view, event);
+        self.note(false);
+    }
+
+    /// A recovery ends.
+    pub fn recovery_exit(&mut self, view: &View, event: &RecoveryExit) {
+        self.view(view);
+        self.write(format_args!("e {}", event.retransmitted));
+        self.cc.on_recovery_exit(view, event);
+        self.note(false);
+    }
+
+    /// The retransmission timer expires.
+    pub fn rto(&mut self, view: &View, event: &Rto) {
+        self.view(view);
+        self.write(format_args!("t {} {}", event.flight_size, u32::from(event.consecutive <= 1)));
+        self.cc.on_rto(view, event);
+        self.note(true);
+    }
+
+    /// Feed the law in `program` the same events. `tolerance` is in packets, `tolerance_after_rto` from the first timeout on:
+    /// Linux's ssthresh is whole, so the slow start after a timeout ends up to a packet apart. Returns the largest difference
+    /// of windows before and after the first timeout.
+    pub fn compare(&self, program: &Path, tolerance: f64, tolerance_after_rto: f64) -> (f64, f64) {
+        let lines = run(program, &self.script);
+        assert_eq!(lines.len(), self.answers.len(), "one answer per event");
+        let (mut largest, mut largest_after) = (0.0_f64, 0.0_f64);
+        let mut after_rto = false;
+        for (i, (line, rust)) in lines.iter().zip(&self.answers).enumerate() {
+            after_rto |= rust.after_rto;
+            let (cwnd, ssthresh) = parse(line);
+            let difference = (cwnd - rust.cwnd).abs();
+            let (allowed, so_far) = match after_rto {
+                false => (tolerance, &mut largest),
+                true => (tolerance_after_rto, &mut largest_after),
+            };
+            *so_far = so_far.max(difference);
+            assert!(difference <= allowed, "event {i}: cwnd {cwnd} in C, {} in Rust", rust.cwnd);
+            let rust_ssthresh = rust.ssthresh.min(f64::from(0x7fff_ffff));
+            assert!(
+                (ssthresh - rust_ssthresh).abs() <= 1.0 + allowed,
+                "event {i}: ssthresh {ssthresh}, {rust_ssthresh}"
+            );
+        }
+        (largest, largest_after)
+    }
+
+    fn view(&mut self, view: &View) {
+        self.write(format_args!(
+            "v {} {} {} {} {} {}",
+            view.now.as_nanos() / 1000,
+            view.mss,
+            view.srtt.as_nanos() / 1000,
+            view.in_flight,
+            view.flight_size,
+            view.sent
+        ));
+        // The own subflow is member 0.
+        for (i, sibling) in view.siblings.iter().enumerate() {
+            self.write(format_args!(
+                "s {i} {} {} {}",
+                sibling.srtt.as_nanos() / 1000,
+                (sibling.cwnd * 1024.0) as u32,
+                sibling.bytes_between_losses.max(sibling.bytes_since_loss)
+            ));
+        }
+    }
+
+    fn note(&mut self, after_rto: bool) {
+        self.answers.push(Answer { cwnd: self.cc.cwnd(), ssthresh: self.cc.ssthresh(), after_rto });
+    }
+
+    fn write(&mut self, line: std::fmt::Arguments) {
+        writeln!(self.script, "{line}").expect("a String takes everything");
+    }
+}
+
+/// Runs a program of this crate on `input` and returns its lines. Panics with its words if it fails.
+pub fn run(program: &Path, input: &str) -> Vec<String> {
+    let mut child = Command::new(program)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|e| panic!("{}: {e}", program.display()));
+    let mut stdin = child.stdin.take().expect("piped");
+    let input = input.to_owned();
+    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+    let output = child.wait_with_output().expect("the program can be waited for");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    writer.join().expect("the writer does not panic").expect("the program reads its input");
+    assert!(output.status.success(), "{}: {}\n{text}", program.display(), output.status);
+    text.lines().map(String::from).collect()
+}
+
+fn parse(line: &str) -> (f64, f64) {
+    let (cwnd, ssthresh) = line.split_once(' ').expect("two numbers");
+    let number = |word: &str| word.parse::<f64>().expect("a number");
+    (number(cwnd) / 65536.0, number(ssthresh))
+}
