@@ -366,6 +366,82 @@ fn rebuffer_at_the_end_of_the_file() {
     assert_eq!(driver.log(), expected);
 }
 
+/// One nanosecond late stops the clock for one nanosecond where nothing has to be refilled (resume at 0).
+#[test]
+fn rebuffer_has_no_tolerance() {
+    let config = ProgressiveConfig { resume: Some(BufferSize::Time(Duration::ZERO)), ..rebuffer() };
+    let mut driver = Driver::start(ProgressivePlayer::new(plain_media(5), config));
+    driver.deliver(at(30), 3000);
+    driver.deliver(Time::from_nanos(330_000_001), 2000);
+    driver.finish();
+    let expected = [
+        "330: underflow at 300",
+        "330: stall since 330 at 300",
+        "330.000001: shift 0.000001",
+        "330.000001: underflow-end",
+        "330.000001: stall-end 0.000001",
+        "530.000001: Played: start 30 played 500 discarded 0 stopped 0.000001 pictures 5/0",
+    ];
+    assert_eq!(driver.log()[3..], expected);
+}
+
+/// The last picture (due 430) comes at 700: 270 ms of stall, then its 100 ms. 30 + 500 + 270 = 800. Catch-up throws it away
+/// instead (`waits_for_the_last_picture`).
+#[test]
+fn rebuffer_waits_for_the_last_picture() {
+    let driver = play(rebuffer(), 5, &[(30, 4000), (700, 1000)]);
+    let expected = [
+        "430: underflow at 400",
+        "430: stall since 430 at 400",
+        "700: shift 270",
+        "700: underflow-end",
+        "700: stall-end 270",
+        "800: Played: start 30 played 500 discarded 0 stopped 270 pictures 5/0",
+    ];
+    assert_eq!(driver.log()[3..], expected);
+}
+
+/// Nothing at first: the first picture at 40 starts the clock at 340 although only picture 0 is there. It is shown; picture 1
+/// (due 440) comes with the rest at 700: 260 ms of stall. End 700 + 400 = 1100 = 340 + 500 + 260. The cache was never full before.
+#[test]
+fn rebuffer_started_too_early() {
+    let config = ProgressiveConfig { start: StartRule::FirstFrame, ..rebuffer() };
+    let driver = play(config, 5, &[(40, 1000), (700, 4000)]);
+    let expected = [
+        "40: first-byte",
+        "340: play",
+        "440: underflow at 100",
+        "440: stall since 440 at 100",
+        "700: filled",
+        "700: shift 260",
+        "700: underflow-end",
+        "700: stall-end 260",
+        "1100: Played: start 340 played 500 discarded 0 stopped 260 pictures 5/0",
+    ];
+    assert_eq!(driver.log(), expected);
+}
+
+/// Cache in bytes: 2500 B. Start at 30 with 2500 B (2.5 pictures). Picture 2 (due 230) is whole at 210. Picture 3 (due 330): 400 B
+/// of it at 210, the clock stops. It takes 2500 B held to go on: pictures 0 to 2 (3000 B) are played, so at 5500 B: 400 at
+/// 3400, + 2100 at 500. Then pictures 3, 4 are there, 5 to 9 come at 550. 170 ms of stall. End 500 + 700 = 1200.
+#[test]
+fn rebuffer_with_a_cache_in_bytes() {
+    let config = ProgressiveConfig { buffer: BufferSize::Bytes(2500), ..rebuffer() };
+    let driver = play(config, 10, &[(30, 2500), (210, 900), (500, 2100), (550, 4500)]);
+    let expected = [
+        "30: first-byte",
+        "30: filled",
+        "30: play",
+        "330: underflow at 300",
+        "330: stall since 330 at 300",
+        "500: shift 170",
+        "500: underflow-end",
+        "500: stall-end 170",
+        "1200: Played: start 30 played 1000 discarded 0 stopped 170 pictures 10/0",
+    ];
+    assert_eq!(driver.log(), expected);
+}
+
 /// A file shorter than the cache is played as soon as it is there.
 #[test]
 fn short_file() {
