@@ -31,10 +31,13 @@
 //! stopped = elapsed; the work per picture and per call is constant and allocates nothing but log entries.
 //! Tested: a dozen hand-computed timelines per policy, property tests over random media and arrivals.
 
+mod config;
 mod reading;
 mod screen;
 
-use crate::buffer::{BufferSize, Cache};
+pub use config::{Policy, ProgressiveConfig, StartRule};
+
+use crate::buffer::Cache;
 use crate::media::{Media, Picture};
 use crate::{
     Action, AppReport, ConnectionId, Delivery, DiscardCause, EventKind, FinishReason, ObjectRef, PlaybackEvent, Player,
@@ -50,69 +53,6 @@ const CONNECTION: ConnectionId = ConnectionId(0);
 const REQUEST: RequestId = RequestId(0);
 /// A picture is missing if it is not there one tick after it was due: arrival at the due time itself is in time.
 const TICK: Duration = Duration::from_nanos(1);
-
-/// What happens when a picture is not there in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Policy {
-    /// The clock runs on, late pictures are discarded (VLC).
-    CatchUp,
-    /// The clock stops and waits (browsers, DASH clients).
-    Rebuffer,
-}
-
-/// When the clock starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StartRule {
-    /// As soon as the cache is full.
-    CacheFull,
-    /// The cache's length after the first picture is complete.
-    FirstFrame,
-}
-
-/// Settings of a [`ProgressivePlayer`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ProgressiveConfig {
-    /// Size of the cache.
-    pub buffer: BufferSize,
-    /// What happens when a picture is late.
-    pub policy: Policy,
-    /// When the clock starts.
-    pub start: StartRule,
-    /// Lateness up to which a picture is shown (catch-up). VLC: 20 ms.
-    pub late_threshold: Duration,
-    /// Lateness beyond which the clock is set back (catch-up); `None`: the cache's length.
-    pub shift_after: Option<Duration>,
-    /// Most that the clock is set back at once (catch-up). VLC's clock-jitter limit: 5 s.
-    pub max_shift: Duration,
-    /// What must be buffered for the clock to go on (rebuffer); `None`: the whole cache.
-    pub resume: Option<BufferSize>,
-    /// Also discard what depends on a discarded reference picture (catch-up).
-    pub drop_dependents: bool,
-    /// Packet size for buffers in packets: the sender's payload.
-    pub packet_bytes: u32,
-    /// Bytes of the request.
-    pub request_header_bytes: u32,
-    /// Bytes of the response before the body.
-    pub response_header_bytes: u32,
-}
-
-impl Default for ProgressiveConfig {
-    fn default() -> ProgressiveConfig {
-        ProgressiveConfig {
-            buffer: BufferSize::Time(Duration::from_secs(1)),
-            policy: Policy::CatchUp,
-            start: StartRule::CacheFull,
-            late_threshold: Duration::from_millis(20),
-            shift_after: None,
-            max_shift: Duration::from_secs(5),
-            resume: None,
-            drop_dependents: false,
-            packet_bytes: 1460,
-            request_header_bytes: 200,
-            response_header_bytes: 250,
-        }
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
