@@ -116,8 +116,7 @@ impl DashPlayer {
                 let segment = self.shown as u32;
                 self.io.log.push(at, EventKind::Switch { segment, from: from as u32, to: to as u32 });
             }
-            // A skipped segment was never asked for: the one shown before stays.
-            self.last_shown = to.or(self.last_shown);
+            self.last_shown = to;
             self.shown += 1;
         }
     }
@@ -177,15 +176,18 @@ impl DashPlayer {
         let position = self.playback.position(now);
         let ladder = self.tracks[0].ladder();
         let target = (self.tracks[0].appended()..ladder.segments())
-            .map(|segment| ladder.start_of(segment))
-            .take_while(|&start| start <= position + behind)
-            .last();
-        if let Some(target) = target.filter(|&target| target > position) {
-            self.playback.skip(now, target - position, &mut self.io.log);
+            .take_while(|&segment| ladder.start_of(segment) <= position + behind)
+            .last()
+            .filter(|&segment| ladder.start_of(segment) > position);
+        if let Some(segment) = target {
+            let start = ladder.start_of(segment);
+            self.playback.skip(now, start - position, &mut self.io.log);
+            // What lies between is never shown, even if it was on its way.
+            self.shown = segment;
             for track in &mut self.tracks {
-                track.skip_to(target);
+                track.skip_to(start);
             }
-            self.playback.set_buffered_end(self.common_end().max(target));
+            self.playback.set_buffered_end(self.common_end().max(start));
         }
     }
 
