@@ -19,5 +19,5 @@ pub use ledger::{Count, DropCause, Drops, Ledger, LedgerError};
 pub use link::Link;
 pub use loss::{GilbertElliottConfig, LossConfig, LossPattern};
 pub use packet::Packet;
-pub use queue::QueueConfig;
+pub use queue::{CoDelConfig, FqCoDelConfig, PieConfig, PieDelay, QueueConfig, RedConfig, RedUnit};
 pub use stats::LinkStats;

@@ -1,18 +1,30 @@
 //! Queues and active queue management. One file per discipline; [`QueueDiscipline`] is what a new one implements.
 
+mod codel;
 mod drop_tail;
 mod fifo;
+mod fq_codel;
 mod limit;
+mod pie;
+mod red;
 
 use crate::Packet;
 use crate::config::LinkFacts;
 use crate::error::LinkError;
 use crate::ledger::{DropCause, Drops};
+pub(crate) use codel::CoDel;
+pub use codel::CoDelConfig;
 pub(crate) use drop_tail::DropTail;
 pub(crate) use fifo::Fifo;
+pub(crate) use fq_codel::FqCoDel;
+pub use fq_codel::FqCoDelConfig;
 pub(crate) use limit::Limit;
+pub(crate) use pie::Pie;
+pub use pie::{PieConfig, PieDelay};
 use playpath_units::random::Stream;
 use playpath_units::{QueueLimit, Time};
+pub(crate) use red::Red;
+pub use red::{RedConfig, RedUnit};
 
 /// Which queue, with its parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +34,14 @@ pub enum QueueConfig {
         /// How much may wait. Never includes the packet on the wire.
         limit: QueueLimit,
     },
+    /// Random early detection.
+    Red(RedConfig),
+    /// Controlled delay.
+    CoDel(CoDelConfig),
+    /// Fair queueing with controlled delay.
+    FqCoDel(FqCoDelConfig),
+    /// Proportional integral controller, enhanced.
+    Pie(PieConfig),
 }
 
 impl Default for QueueConfig {
@@ -35,6 +55,10 @@ impl QueueConfig {
     pub(crate) fn validate(&self, link: LinkFacts) -> Result<(), LinkError> {
         match self {
             QueueConfig::DropTail { limit } => Limit::resolve(*limit, link).map(|_| ()),
+            QueueConfig::Red(config) => config.resolve(link).map(|_| ()),
+            QueueConfig::CoDel(config) => config.resolve(link).map(|_| ()),
+            QueueConfig::FqCoDel(config) => config.resolve(link).map(|_| ()),
+            QueueConfig::Pie(config) => config.resolve(link).map(|_| ()),
         }
     }
 }
@@ -68,25 +92,41 @@ impl QueueLog {
     pub(crate) fn drop_packet<P: Packet>(&mut self, cause: DropCause, packet: P) {
         self.drops.count(cause, packet.wire_bytes());
     }
+    pub(crate) fn mark_packet<P: Packet>(&mut self, packet: &mut P) {
+        self.ce_marked_packets += 1;
+        packet.mark_ce();
+    }
 }
 
 /// A queue at work: the disciplines behind one static dispatch.
 pub(crate) enum Queue<P> {
     DropTail(DropTail<P>),
+    Red(Red<P>),
+    CoDel(CoDel<P>),
+    FqCoDel(FqCoDel<P>),
+    Pie(Pie<P>),
 }
 
 macro_rules! each {
     ($queue:expr, $q:ident => $body:expr) => {
         match $queue {
             Queue::DropTail($q) => $body,
+            Queue::Red($q) => $body,
+            Queue::CoDel($q) => $body,
+            Queue::FqCoDel($q) => $body,
+            Queue::Pie($q) => $body,
         }
     };
 }
 
 impl<P: Packet> Queue<P> {
-    pub(crate) fn new(config: &QueueConfig, link: LinkFacts, _stream: Stream) -> Result<Queue<P>, LinkError> {
+    pub(crate) fn new(config: &QueueConfig, link: LinkFacts, stream: Stream) -> Result<Queue<P>, LinkError> {
         Ok(match config {
             QueueConfig::DropTail { limit } => Queue::DropTail(DropTail::new(Limit::resolve(*limit, link)?)),
+            QueueConfig::Red(config) => Queue::Red(Red::new(config, link, stream)?),
+            QueueConfig::CoDel(config) => Queue::CoDel(CoDel::new(config, link)?),
+            QueueConfig::FqCoDel(config) => Queue::FqCoDel(FqCoDel::new(config, link, stream)?),
+            QueueConfig::Pie(config) => Queue::Pie(Pie::new(config, link, stream)?),
         })
     }
     #[inline]

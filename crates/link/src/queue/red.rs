@@ -1,0 +1,400 @@
+//! RED: drop early with a probability that follows the average queue.
+//!
+//! Reference: S. Floyd, V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM ToN 1 (1993);
+//! ns-2.35 `queue/red.cc` and `ns-default.tcl` for the modes and the automatic parameters; S. Floyd, R. Gummadi,
+//! S. Shenker, "Adaptive RED" (2001) for adaptive mode; RFC 7567 and RFC 7141 for the choice of units today.
+//!
+//! avg ← (1 − w) avg + w q on each arrival; after an idle time as if ptc × idle small packets had met an empty queue.
+//! p_b = max_p (avg − min) / (max − min) between the thresholds; gentle: from max_p at max to 1 at 2 max.
+//! With c packets (or bytes / mean size) since the last drop: wait mode p_a = 0 while c p_b < 1, p_b / (2 − c p_b) while
+//! < 2, then 1; otherwise (Floyd 1993) p_a = p_b / (1 − c p_b).
+//!
+//! Differences from ns-2
+//! 1. `mean_packet_bytes` is 1000 by default, not 500: with 500, ns-2's limit of 50 packets means 25 kB.
+//! 2. In adaptive mode the gentle slope follows the present max_p; ns-2 keeps the slope of the first one.
+//! 3. On a trace the packet time constant ptc uses the mean rate; ns-2 has constant rates only.
+//! 4. ECN: a packet is marked wherever it would be dropped at random; at averages that force a drop it is dropped
+//!    (RFC 3168, 7). ns-2's `mark_p_` is not modelled. Nor are `cautious_`, Feng's adaptive mode, drop-front and drop-random.
+//!
+//! Units: the queue in bytes or packets, by `queue_unit`; thresholds in packets of the mean size. Invariant: one draw per packet
+//! that may be dropped at random. Tested: worked numbers of the equations and of ns-2's automatic values, uniform spacing
+//! of drops, long-run drop rate.
+
+use super::{Fifo, Limit, QueueDiscipline, QueueLog};
+use crate::Packet;
+use crate::config::LinkFacts;
+use crate::error::LinkError;
+use crate::ledger::DropCause;
+use playpath_units::random::Stream;
+use playpath_units::{Duration, QueueLimit, Rate, Time};
+
+/// What RED counts in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RedUnit {
+    /// Bytes: large packets weigh more.
+    Bytes,
+    /// Packets, whatever their size.
+    Packets,
+}
+
+/// Parameters of RED.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RedConfig {
+    /// Hard limit. Counted in `queue_unit`: packets become bytes by the mean size and the other way round.
+    pub limit: QueueLimit,
+    /// How the queue is measured (ns-2 `queue_in_bytes_`).
+    pub queue_unit: RedUnit,
+    /// Whether a large packet is dropped more often than a small one (ns-2 `bytes_`).
+    pub drop_unit: RedUnit,
+    /// Mean packet size (ns-2 `mean_pktsize_`).
+    pub mean_packet_bytes: u32,
+    /// Lower threshold; `None`: half of what `target_delay` holds, at least 5.
+    pub min_threshold_packets: Option<f64>,
+    /// Upper threshold; `None`: three times the lower one.
+    pub max_threshold_packets: Option<f64>,
+    /// Weight w of the newest sample; `None`: 1 − exp(−1 / (10 × rtt × ptc)) with rtt = max(0.1 s, 3 (delay + 1 / ptc)).
+    pub queue_weight: Option<f64>,
+    /// Drop probability at the upper threshold (ns-2 `1 / linterm_`).
+    pub max_p: f64,
+    /// Queueing delay that the automatic threshold aims at.
+    pub target_delay: Duration,
+    /// Above the upper threshold the probability rises to 1 instead of jumping.
+    pub gentle: bool,
+    /// Space drops out: never two close together.
+    pub wait: bool,
+    /// Let `max_p` follow the average queue.
+    pub adaptive: bool,
+    /// Mark ECN-capable packets instead of dropping them.
+    pub ecn: bool,
+}
+
+impl Default for RedConfig {
+    /// ns-2's defaults with a mean size of 1000 bytes.
+    fn default() -> RedConfig {
+        RedConfig {
+            limit: QueueLimit::Packets(50),
+            queue_unit: RedUnit::Bytes,
+            drop_unit: RedUnit::Bytes,
+            mean_packet_bytes: 1000,
+            min_threshold_packets: None,
+            max_threshold_packets: None,
+            queue_weight: None,
+            max_p: 0.1,
+            target_delay: Duration::from_millis(5),
+            gentle: true,
+            wait: true,
+            adaptive: false,
+            ecn: false,
+        }
+    }
+}
+
+impl RedConfig {
+    /// As in the paper of 1993: counted in packets, thresholds 5 and 15, w 0.002, max_p 0.02, neither gentle nor wait.
+    pub fn floyd_1993(limit: QueueLimit) -> RedConfig {
+        RedConfig {
+            limit,
+            queue_unit: RedUnit::Packets,
+            drop_unit: RedUnit::Packets,
+            min_threshold_packets: Some(5.0),
+            max_threshold_packets: Some(15.0),
+            queue_weight: Some(0.002),
+            max_p: 0.02,
+            gentle: false,
+            wait: false,
+            ..RedConfig::default()
+        }
+    }
+
+    pub(super) fn resolve(&self, link: LinkFacts) -> Result<RedRule, LinkError> {
+        if self.mean_packet_bytes == 0 {
+            return Err(LinkError::new("red.mean_packet_bytes", 0, "1 or more"));
+        }
+        if !(self.max_p > 0.0 && self.max_p <= 1.0) {
+            return Err(LinkError::new("red.max_p", self.max_p, "above 0 to 1"));
+        }
+        let mean = f64::from(self.mean_packet_bytes);
+        // An unlimited server never queues: there any rate does.
+        let rate = link.rate.unwrap_or(Rate::from_bits_per_sec(1_000_000_000)).as_bits_per_sec() as f64;
+        let ptc = rate / (8.0 * mean);
+        let min = self.min_threshold_packets.unwrap_or((self.target_delay.as_secs_f64() * ptc / 2.0).max(5.0));
+        let max = self.max_threshold_packets.unwrap_or(3.0 * min);
+        let rtt = (3.0 * (link.one_way_delay.as_secs_f64() + 1.0 / ptc)).max(0.1);
+        let weight = self.queue_weight.unwrap_or(1.0 - libm::exp(-1.0 / (10.0 * rtt * ptc)));
+        if !(min > 0.0 && min.is_finite()) {
+            return Err(LinkError::new("red.min_threshold_packets", min, "above 0"));
+        }
+        if !(max > min && max.is_finite()) {
+            return Err(LinkError::new("red.max_threshold_packets", max, format!("above the lower threshold, {min}")));
+        }
+        if !(weight > 0.0 && weight <= 1.0) {
+            return Err(LinkError::new("red.queue_weight", weight, "above 0 to 1"));
+        }
+        let scale = if self.queue_unit == RedUnit::Bytes { mean } else { 1.0 };
+        Ok(RedRule {
+            min: min * scale,
+            max: max * scale,
+            weight,
+            ptc,
+            limit: self.limit_in_queue_unit(link)?,
+            // 1/W for a W of 100 ms of 1000-byte packets, at most 0.01 (ns-2 `initialize_params`).
+            least_max_p: (80_000.0 / rate).min(0.01),
+        })
+    }
+
+    fn limit_in_queue_unit(&self, link: LinkFacts) -> Result<u64, LinkError> {
+        let Limit { packets, bytes } = Limit::resolve_for_aqm(self.limit, link)?;
+        let mean = u64::from(self.mean_packet_bytes);
+        Ok(match self.queue_unit {
+            RedUnit::Bytes => bytes.min(packets.saturating_mul(mean)),
+            RedUnit::Packets => packets.min((bytes / mean).max(1)),
+        })
+    }
+}
+
+/// What a configuration means on a given link, in the queue's own unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct RedRule {
+    min: f64,
+    max: f64,
+    weight: f64,
+    /// Mean-sized packets per second at the link's rate.
+    ptc: f64,
+    limit: u64,
+    least_max_p: f64,
+}
+
+pub(crate) struct Red<P> {
+    fifo: Fifo<P>,
+    config: RedConfig,
+    rule: RedRule,
+    average: f64,
+    max_p: f64,
+    max_p_set_at: Time,
+    /// Packets and bytes since the last drop or mark.
+    count_packets: u64,
+    count_bytes: u64,
+    /// The average was above the lower threshold at the last arrival.
+    was_above_min: bool,
+    idle_since: Option<Time>,
+    stream: Stream,
+}
+
+enum Verdict {
+    Accept,
+    Mark,
+    Drop(DropCause),
+}
+
+impl<P: Packet> Red<P> {
+    pub(crate) fn new(config: &RedConfig, link: LinkFacts, stream: Stream) -> Result<Red<P>, LinkError> {
+        Ok(Red {
+            fifo: Fifo::new(),
+            config: config.clone(),
+            rule: config.resolve(link)?,
+            average: 0.0,
+            max_p: config.max_p,
+            max_p_set_at: Time::ZERO,
+            count_packets: 0,
+            count_bytes: 0,
+            was_above_min: false,
+            idle_since: Some(Time::ZERO),
+            stream,
+        })
+    }
+
+    fn queue_length(&self) -> u64 {
+        match self.config.queue_unit {
+            RedUnit::Bytes => self.fifo.bytes(),
+            RedUnit::Packets => u64::from(self.fifo.packets()),
+        }
+    }
+
+    fn judge(&mut self, now: Time, packet: &P) -> Verdict {
+        let length = self.queue_length();
+        self.update_average(now, length);
+        self.count_packets += 1;
+        self.count_bytes += u64::from(packet.wire_bytes());
+
+        let mut verdict = Verdict::Accept;
+        // "With one packet or less": compared in the queue's own unit, as ns-2 does.
+        if self.average >= self.rule.min && length > 1 {
+            let forced_at = if self.config.gentle { 2.0 * self.rule.max } else { self.rule.max };
+            if self.average >= forced_at {
+                verdict = Verdict::Drop(DropCause::Aqm);
+            } else if !self.was_above_min {
+                // The first packet above the threshold only starts the count.
+                self.was_above_min = true;
+                self.restart_count(1, packet);
+            } else if self.drops_at_random(packet) {
+                self.restart_count(0, packet);
+                let may_mark = self.config.ecn && packet.is_ecn_capable();
+                verdict = if may_mark { Verdict::Mark } else { Verdict::Drop(DropCause::Aqm) };
+            }
+        } else {
+            self.was_above_min = false;
+        }
+        if length >= self.rule.limit {
+            verdict = Verdict::Drop(DropCause::QueueFull);
+        }
+        if matches!(verdict, Verdict::Drop(_)) {
+            self.restart_count(0, packet);
+        }
+        verdict
+    }
+
+    /// The count so far: nothing, or this packet.
+    fn restart_count(&mut self, packets: u64, packet: &P) {
+        self.count_packets = packets;
+        self.count_bytes = packets * u64::from(packet.wire_bytes());
+    }
+
+    fn update_average(&mut self, now: Time, length: u64) {
+        let mut keep = 1.0 - self.rule.weight;
+        if let Some(since) = self.idle_since.take() {
+            let missed = (self.rule.ptc * (now - since).as_secs_f64()) as u64;
+            keep = libm::pow(keep, (missed + 1) as f64);
+        }
+        self.average = keep * self.average + self.rule.weight * length as f64;
+        if self.config.adaptive {
+            self.adapt_max_p(now);
+        }
+    }
+
+    /// Adaptive RED (2001), section 4: every half second, at most one step towards the middle of the thresholds.
+    fn adapt_max_p(&mut self, now: Time) {
+        const INTERVAL: Duration = Duration::from_millis(500);
+        const STEP_UP: f64 = 0.01;
+        const FACTOR_DOWN: f64 = 0.9;
+        const MOST: f64 = 0.5;
+        if now <= self.max_p_set_at + INTERVAL {
+            return;
+        }
+        let margin = 0.4 * (self.rule.max - self.rule.min);
+        if self.average < self.rule.min + margin && self.max_p > self.rule.least_max_p {
+            self.max_p *= FACTOR_DOWN;
+        } else if self.average > self.rule.max - margin && self.max_p < MOST {
+            self.max_p += STEP_UP.min(0.25 * self.max_p);
+        } else {
+            return;
+        }
+        self.max_p_set_at = now;
+    }
+
+    fn drops_at_random(&mut self, packet: &P) -> bool {
+        let base = base_probability(self.average, &self.rule, self.max_p);
+        let mean = u64::from(self.config.mean_packet_bytes);
+        let (count, size_ratio) = match self.config.drop_unit {
+            RedUnit::Packets => (self.count_packets, 1.0),
+            RedUnit::Bytes => (self.count_bytes / mean, f64::from(packet.wire_bytes()) / mean as f64),
+        };
+        let mut probability = spaced_probability(base, count as f64, self.config.wait);
+        if probability < 1.0 {
+            probability *= size_ratio;
+        }
+        self.stream.chance(probability)
+    }
+}
+
+/// p_b: the probability that follows from the average alone. Only asked where drops are not forced.
+fn base_probability(average: f64, rule: &RedRule, max_p: f64) -> f64 {
+    if average >= rule.max {
+        (max_p + (1.0 - max_p) * (average - rule.max) / rule.max).min(1.0)
+    } else {
+        max_p * (average - rule.min) / (rule.max - rule.min)
+    }
+}
+
+/// p_a: p_b stretched so that the gaps between drops are uniform instead of geometric.
+fn spaced_probability(base: f64, count: f64, wait: bool) -> f64 {
+    let product = count * base;
+    match wait {
+        true if product < 1.0 => 0.0,
+        true if product < 2.0 => base / (2.0 - product),
+        false if product < 1.0 => base / (1.0 - product),
+        _ => 1.0,
+    }
+}
+
+impl<P: Packet> QueueDiscipline<P> for Red<P> {
+    fn enqueue(&mut self, now: Time, mut packet: P, log: &mut QueueLog) {
+        match self.judge(now, &packet) {
+            Verdict::Drop(cause) => return log.drop_packet(cause, packet),
+            Verdict::Mark => log.mark_packet(&mut packet),
+            Verdict::Accept => {}
+        }
+        self.fifo.push(now, packet);
+    }
+
+    fn dequeue(&mut self, now: Time, _log: &mut QueueLog) -> Option<P> {
+        let next = self.fifo.pop();
+        if next.is_none() {
+            self.idle_since = Some(now);
+        }
+        next.map(|(_, packet)| packet)
+    }
+
+    fn packets(&self) -> u32 {
+        self.fifo.packets()
+    }
+    fn bytes(&self) -> u64 {
+        self.fifo.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link() -> LinkFacts {
+        LinkFacts {
+            rate: Some(Rate::from_bits_per_sec(10_000_000)),
+            one_way_delay: Duration::from_millis(25),
+            base_rtt: Duration::from_millis(50),
+        }
+    }
+
+    fn rule(mean_packet_bytes: u32) -> RedRule {
+        RedConfig { mean_packet_bytes, ..RedConfig::default() }.resolve(link()).unwrap()
+    }
+
+    /// ns-2 at 10 Mbit/s and 25 ms. Mean size 500: ptc = 2500/s, target queue 5 ms × 2500 = 12.5 packets, half of it 6.25, so
+    /// min = 6.25 × 500 = 3125 B, max = 9375 B; rtt = max(0.1, 3 × 25.4 ms) = 0.1 s; w = 1 − exp(−1 / 2500) = 0.00039992;
+    /// limit 50 × 500 B. Mean size 1000: ptc = 1250/s, 6.25 packets, half 3.125 → 5; w = 1 − exp(−1 / 1250) = 0.00079968.
+    #[test]
+    fn automatic_values_are_those_of_ns2() {
+        for (mean, min, max, weight, limit) in
+            [(500, 3_125.0, 9_375.0, 0.000_399_92, 25_000), (1000, 5_000.0, 15_000.0, 0.000_799_68, 50_000)]
+        {
+            let rule = rule(mean);
+            assert_eq!((rule.min, rule.max, rule.limit), (min, max, limit));
+            assert!((rule.weight - weight).abs() < 5e-9, "{}", rule.weight);
+        }
+    }
+
+    /// min 5000, max 15 000, max_p 0.1: half-way 0.05, at max 0.1, at 1.5 max 0.1 + 0.9 / 2 = 0.55, at 2 max 1.
+    #[test]
+    fn base_probability_by_hand() {
+        let rule = rule(1000);
+        for (average, expected) in
+            [(5_000.0, 0.0), (10_000.0, 0.05), (15_000.0, 0.1), (22_500.0, 0.55), (30_000.0, 1.0)]
+        {
+            assert!((base_probability(average, &rule, 0.1) - expected).abs() < 1e-12, "{average}");
+        }
+    }
+
+    /// p_b = 0.05. Floyd: c = 10 → 0.05 / 0.5 = 0.1; c = 20 → 1. Wait: c = 19 → 0; c = 30 → 0.05 / 0.5 = 0.1; c = 40 → 1.
+    #[test]
+    fn spaced_probability_by_hand() {
+        for (count, wait, expected) in [
+            (0.0, false, 0.05),
+            (10.0, false, 0.1),
+            (20.0, false, 1.0),
+            (19.0, true, 0.0),
+            (30.0, true, 0.1),
+            (40.0, true, 1.0),
+        ] {
+            assert!((spaced_probability(0.05, count, wait) - expected).abs() < 1e-12, "{count} {wait}");
+        }
+    }
+}
