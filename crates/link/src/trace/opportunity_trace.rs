@@ -1,6 +1,6 @@
 //! A trace as delivery opportunities: at this time, this many bytes may leave.
 
-use super::TraceError;
+use super::{MAX_ENTRIES, RateTrace, TraceError};
 use playpath_units::{Duration, Rate, Time};
 
 /// What one line of a Mahimahi trace carries: a full-sized packet.
@@ -72,6 +72,25 @@ impl OpportunityTrace {
         let (lap, index) = self.first_after(now);
         let within_lap = if index == 0 { 0 } else { self.cumulative[index - 1] };
         lap.saturating_mul(self.bytes_per_period()).saturating_add(within_lap)
+    }
+
+    /// Averaged over steps of `bin`; the last step may be shorter. An opportunity belongs to the step that ends with it.
+    /// Errors: a bin of zero, or more steps than anyone can use.
+    pub(super) fn to_rate(&self, bin: Duration) -> Result<RateTrace, TraceError> {
+        if bin.is_zero() || self.period.as_nanos() / bin.as_nanos() > MAX_ENTRIES {
+            return Err(TraceError::whole(format!("{} cannot be cut into steps of {bin}", self.period)));
+        }
+        let mut steps = Vec::new();
+        let (mut from, mut bytes_before) = (Duration::ZERO, 0);
+        while from < self.period {
+            let to = (from + bin).min(self.period);
+            let until = self.opportunities.partition_point(|(at, _)| *at <= to);
+            let bytes = if until == 0 { 0 } else { self.cumulative[until - 1] };
+            let bits = (bytes - bytes_before) as f64 * 8.0;
+            steps.push((to - from, Rate::from_bits_per_sec_f64(bits / (to - from).as_secs_f64())));
+            (from, bytes_before) = (to, bytes);
+        }
+        RateTrace::new(&steps)
     }
 
     /// Lap and index of the first opportunity after `now`.

@@ -1,6 +1,6 @@
 //! A trace as a rate that is constant piece by piece.
 
-use super::TraceError;
+use super::{BYTES_PER_OPPORTUNITY, MAX_ENTRIES, OpportunityTrace, TraceError};
 use playpath_units::{Duration, Rate, Time};
 
 /// Steps of the rate. Repeats with its period.
@@ -60,6 +60,31 @@ impl RateTrace {
         };
         let (laps, rest) = (now.as_nanos() / self.period.as_nanos(), now.as_nanos() % self.period.as_nanos());
         laps as f64 * bits(self.period) + bits(Duration::from_nanos(rest))
+    }
+
+    /// Opportunities of [`BYTES_PER_OPPORTUNITY`], each at the millisecond in which its last bit could have been sent. What is left
+    /// at the end of the lap is less than one opportunity and is lost. Errors: more opportunities than anyone can use.
+    pub(super) fn to_opportunities(&self) -> Result<OpportunityTrace, TraceError> {
+        const BITS: f64 = BYTES_PER_OPPORTUNITY as f64 * 8.0;
+        if self.bits_until(Time::ZERO + self.period) / BITS > MAX_ENTRIES as f64 {
+            return Err(TraceError::whole(format!("more than {MAX_ENTRIES} delivery opportunities")));
+        }
+        let mut opportunities: Vec<(Duration, u64)> = Vec::new();
+        let mut bits = 0.0;
+        for (start, length, rate) in self.pieces() {
+            let rate = rate.as_bits_per_sec() as f64;
+            let bits_at_end = bits + rate * length.as_secs_f64();
+            let mut next = opportunities.len() as f64 * BITS + BITS;
+            while next <= bits_at_end {
+                let at = (start + Duration::from_secs_f64((next - bits) / rate)).min(start + length);
+                let at = Duration::from_millis(at.as_nanos().div_ceil(1_000_000));
+                opportunities.push((at, u64::from(BYTES_PER_OPPORTUNITY)));
+                next += BITS;
+            }
+            bits = bits_at_end;
+        }
+        let period = Duration::from_millis(self.period.as_nanos().div_ceil(1_000_000));
+        OpportunityTrace::new(&opportunities, period)
     }
 
     /// Lap and index of the step that holds at `now`.
