@@ -1,0 +1,64 @@
+//! Prints the cost of a packet through a link, in nanoseconds: `cargo run --release -p playpath-link --example link_speed`.
+//!
+//! The packet has 96 bytes. 64 of them are kept inside, as a window of TCP would: one in for one out.
+
+use playpath_link::{
+    CoDelConfig, FqCoDelConfig, Link, LinkConfig, Packet, PieConfig, QueueConfig, RedConfig, ServerConfig,
+};
+use playpath_units::random::RootSeed;
+use playpath_units::{Duration, Rate, Time};
+use std::hint::black_box;
+
+struct Segment {
+    number: u64,
+    _fields: [u64; 11],
+}
+
+impl Packet for Segment {
+    fn wire_bytes(&self) -> u32 {
+        1500
+    }
+    fn flow_hash(&self) -> u64 {
+        self.number % 10
+    }
+    fn is_ecn_capable(&self) -> bool {
+        false
+    }
+    fn mark_ce(&mut self) {}
+}
+
+const PACKETS: u64 = 20_000_000;
+
+fn nanos_per_packet(config: LinkConfig) -> f64 {
+    let mut link: Link<Segment> = Link::new(config, RootSeed(1)).expect("valid configuration");
+    for number in 0..64 {
+        link.handle_packet(Time::ZERO, Segment { number, _fields: [number; 11] });
+    }
+    #[expect(clippy::disallowed_methods, reason = "a benchmark measures wall-clock time")]
+    let start = std::time::Instant::now();
+    let mut moved = 0;
+    while moved < PACKETS && link.poll_timeout() != Time::MAX {
+        let now = link.poll_timeout();
+        while let Some((_, packet)) = link.poll_output(now) {
+            moved += 1;
+            link.handle_packet(now, black_box(packet));
+        }
+    }
+    start.elapsed().as_nanos() as f64 / moved as f64
+}
+
+fn main() {
+    let constant = LinkConfig::new("speed", Rate::from_bits_per_sec(10_000_000), Duration::from_millis(10));
+    let with_queue = |queue| LinkConfig { queue, ..constant.clone() };
+    let cases = [
+        ("droptail", with_queue(QueueConfig::DropTail { limit: playpath_units::QueueLimit::Packets(100) })),
+        ("red", with_queue(QueueConfig::Red(RedConfig::default()))),
+        ("codel", with_queue(QueueConfig::CoDel(CoDelConfig::default()))),
+        ("fq_codel", with_queue(QueueConfig::FqCoDel(FqCoDelConfig::default()))),
+        ("pie", with_queue(QueueConfig::Pie(PieConfig::default()))),
+        ("unlimited", LinkConfig { server: ServerConfig::Unlimited, ..constant.clone() }),
+    ];
+    for (name, config) in cases {
+        println!("{name:10} {:6.1} ns per packet", nanos_per_packet(config));
+    }
+}

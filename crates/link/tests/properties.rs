@@ -1,0 +1,224 @@
+//! What must hold for every chain: the balance, and independence from when the link is called.
+
+mod support;
+
+use playpath_link::loss::LossPattern;
+use playpath_link::trace::Trace;
+use playpath_link::{
+    CoDelConfig, FqCoDelConfig, GilbertElliottConfig, JitterConfig, JitterDistribution, Link, LinkConfig, LossConfig,
+    LossPlace, PieConfig, PieDelay, QueueConfig, RedConfig, ReorderConfig, ServerConfig,
+};
+use playpath_units::{Duration, QueueLimit, Rate, Ratio, Time};
+use proptest::prelude::*;
+use std::sync::Arc;
+use support::{TestPacket, config, drain, link};
+
+fn ratio(x: f64) -> Ratio {
+    Ratio::new(x).unwrap()
+}
+
+fn queues() -> impl Strategy<Value = QueueConfig> {
+    let small = QueueLimit::Packets(20);
+    let red = RedConfig { limit: small, ecn: true, adaptive: true, ..RedConfig::default() };
+    // Short times, so that a few hundred packets reach every state.
+    let [target, interval] = [1, 10].map(Duration::from_millis);
+    let pie = PieConfig {
+        limit: small,
+        target,
+        update_interval: target,
+        max_burst: interval,
+        alpha: 100.0,
+        beta: 1000.0,
+        ecn: true,
+        derandomize: true,
+        ..PieConfig::default()
+    };
+    prop::sample::select(vec![
+        QueueConfig::DropTail { limit: QueueLimit::Bytes(20_000) },
+        QueueConfig::DropTail { limit: QueueLimit::Packets(0) },
+        QueueConfig::DropTail { limit: QueueLimit::Time(Duration::from_millis(15)) },
+        QueueConfig::Red(RedConfig { queue_weight: Some(0.2), ..red }),
+        QueueConfig::Red(RedConfig { queue_weight: Some(0.1), ..RedConfig::floyd_1993(QueueLimit::Packets(30)) }),
+        QueueConfig::CoDel(CoDelConfig { limit: small, target, interval, ..CoDelConfig::default() }),
+        QueueConfig::CoDel(CoDelConfig { target, interval, ecn: true, ..CoDelConfig::default() }),
+        QueueConfig::FqCoDel(FqCoDelConfig { limit: small, target, interval, flows: 4, ..FqCoDelConfig::default() }),
+        QueueConfig::Pie(PieConfig { delay: PieDelay::DepartureRate, ..pie.clone() }),
+        QueueConfig::Pie(pie),
+    ])
+}
+
+fn servers() -> impl Strategy<Value = ServerConfig> {
+    let trace = |text| Trace::parse(text, None).unwrap().into_server();
+    prop::sample::select(vec![
+        ServerConfig::Constant { rate: Rate::from_bits_per_sec(10_000_000) },
+        ServerConfig::Constant { rate: Rate::from_bits_per_sec(7_777_777) },
+        ServerConfig::Unlimited,
+        trace("1\n2\n2\n7\n"),
+        trace("0 0\n0.004 20\n0.009 0\n0.013 5\n"),
+    ])
+}
+
+fn losses() -> impl Strategy<Value = LossConfig> {
+    let gilbert_elliott = GilbertElliottConfig {
+        good_to_bad: ratio(0.1),
+        bad_to_good: ratio(0.3),
+        loss_in_good: ratio(0.01),
+        loss_in_bad: ratio(0.7),
+    };
+    let pattern = Arc::new(LossPattern::parse("0001011").unwrap());
+    prop::sample::select(vec![
+        LossConfig::None,
+        LossConfig::Bernoulli { loss: ratio(0.1) },
+        LossConfig::GilbertElliott(gilbert_elliott),
+        LossConfig::Pattern { pattern },
+    ])
+}
+
+fn delays() -> impl Strategy<Value = (Option<JitterConfig>, Option<ReorderConfig>)> {
+    let jitter = |distribution| Some(JitterConfig { amplitude: Duration::from_millis(4), distribution });
+    let reordering = Some(ReorderConfig { probability: ratio(0.2), extra_delay: Duration::from_millis(9), gap: 2 });
+    prop::sample::select(vec![
+        (None, None),
+        (jitter(JitterDistribution::Uniform), None),
+        (jitter(JitterDistribution::Normal), None),
+        (None, reordering),
+        (jitter(JitterDistribution::Uniform), reordering),
+        (jitter(JitterDistribution::Normal), reordering),
+    ])
+}
+
+fn configs() -> impl Strategy<Value = LinkConfig> {
+    let places = prop::sample::select(vec![LossPlace::BeforeQueue, LossPlace::AfterQueue]);
+    (queues(), servers(), losses(), places, delays()).prop_map(
+        |(queue, server, loss, loss_place, (jitter, reordering))| LinkConfig {
+            server,
+            jitter,
+            reordering,
+            loss,
+            loss_place,
+            queue,
+            ..config(10, 3)
+        },
+    )
+}
+
+/// (gap in µs to the one before, size, flow, ECN-capable)
+type Arrival = (u64, u32, u64, bool);
+
+fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
+    let gap = prop_oneof![3 => Just(0u64), 6 => 0u64..2_000, 1 => 10_000u64..60_000];
+    prop::collection::vec((gap, 40u32..1500, 0u64..5, any::<bool>()), 1..250)
+}
+
+fn packets(arrivals: &[Arrival]) -> Vec<(Time, TestPacket)> {
+    let mut now = Time::ZERO;
+    let mut packets = Vec::new();
+    for (number, &(gap, bytes, flow, is_ecn_capable)) in (0..).zip(arrivals) {
+        now += Duration::from_micros(gap);
+        packets.push((now, TestPacket { is_ecn_capable, ..TestPacket::of_flow(number, bytes, flow) }));
+    }
+    packets
+}
+
+const END: Time = Time::from_secs(30);
+
+/// The plainest use: hand in everything, take everything at the end.
+fn deliveries_without_extra_calls(
+    config: &LinkConfig,
+    arrivals: &[Arrival],
+) -> (Vec<(Time, TestPacket)>, Link<TestPacket>) {
+    let mut link = link(config.clone());
+    for (at, packet) in packets(arrivals) {
+        link.handle_packet(at, packet);
+        link.ledger().check().unwrap();
+    }
+    let delivered = drain(&mut link, END);
+    link.ledger().check().unwrap();
+    (delivered, link)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Calls at any times, timers followed or not: the same packets at the same times, the same statistics.
+    #[test]
+    fn extra_calls_change_nothing(config in configs(), arrivals in arrivals(), extra in prop::collection::vec(0u64..300_000, 0..60)) {
+        let (expected, mut plain) = deliveries_without_extra_calls(&config, &arrivals);
+
+        let mut link = link(config);
+        let mut extra: Vec<Time> = extra.into_iter().map(Time::from_micros).collect();
+        extra.sort();
+        let mut extra = extra.into_iter().peekable();
+        let mut delivered = Vec::new();
+        for (at, packet) in packets(&arrivals) {
+            while let Some(now) = extra.next_if(|now| *now <= at) {
+                if now.as_nanos() % 2 == 0 {
+                    link.handle_timeout(now);
+                } else {
+                    delivered.extend(drain(&mut link, now));
+                    link.stats(now);
+                }
+                link.ledger().check().unwrap();
+            }
+            // Half of the time, be exactly on time.
+            while link.poll_timeout() <= at && at.as_nanos() % 4_000 < 2_000 {
+                let due = link.poll_timeout();
+                delivered.extend(drain(&mut link, due));
+            }
+            link.handle_packet(at, packet);
+        }
+        delivered.extend(drain(&mut link, END));
+        prop_assert_eq!(&delivered, &expected);
+        prop_assert_eq!(link.stats(END), plain.stats(END));
+    }
+
+    /// Following the link's own timers delivers everything exactly when it is due.
+    #[test]
+    fn timers_are_never_late(config in configs(), arrivals in arrivals()) {
+        let (expected, _) = deliveries_without_extra_calls(&config, &arrivals);
+        let mut link = link(config);
+        let mut delivered = Vec::new();
+        let follow_timers = |link: &mut Link<TestPacket>, until: Time, delivered: &mut Vec<_>| {
+            while link.poll_timeout() <= until {
+                let now = link.poll_timeout();
+                for (at, packet) in drain(link, now) {
+                    assert_eq!(at, now, "delivered when due");
+                    delivered.push((at, packet));
+                }
+                assert!(link.poll_timeout() > now, "the timer moves on");
+            }
+        };
+        for (at, packet) in packets(&arrivals) {
+            follow_timers(&mut link, at, &mut delivered);
+            link.handle_packet(at, packet);
+        }
+        follow_timers(&mut link, END, &mut delivered);
+        prop_assert_eq!(delivered, expected);
+        prop_assert_eq!(link.poll_timeout(), Time::MAX);
+        let ledger = link.ledger();
+        ledger.check().unwrap();
+        prop_assert_eq!(ledger.queued.packets + ledger.in_service.packets + ledger.propagating.packets, 0);
+    }
+
+    /// Nothing arrives earlier than the delay allows, in order of time; a flow's packets in order unless reordering is on.
+    #[test]
+    fn deliveries_respect_the_delay_and_the_order(config in configs(), arrivals in arrivals()) {
+        let (delivered, mut link) = deliveries_without_extra_calls(&config, &arrivals);
+        let sent = packets(&arrivals);
+        prop_assert!(delivered.is_sorted_by_key(|(at, _)| *at));
+        for (at, packet) in &delivered {
+            let least = if config.jitter.is_none() { config.one_way_delay } else { Duration::ZERO };
+            prop_assert!(*at >= sent[packet.number as usize].0 + least);
+        }
+        if config.reordering.is_none() {
+            for flow in 0..5 {
+                prop_assert!(delivered.iter().map(|(_, p)| p).filter(|p| p.flow == flow).is_sorted_by_key(|p| p.number));
+            }
+        }
+        let marked = delivered.iter().filter(|(_, packet)| packet.is_ce).count() as u64;
+        let stats = link.stats(END);
+        prop_assert!(marked <= stats.ce_marked_packets);
+        prop_assert!(config.loss_place == LossPlace::AfterQueue || marked == stats.ce_marked_packets);
+        prop_assert!((0.0..=1.0).contains(&stats.utilisation));
+    }
+}
