@@ -58,7 +58,9 @@ fn main() {
         ("pie", with_queue(QueueConfig::Pie(PieConfig::default()))),
         ("unlimited", LinkConfig { server: ServerConfig::Unlimited, ..constant.clone() }),
     ];
-    for (name, config) in cases {
+    // With an argument, only the queue of that name.
+    let wanted = std::env::args().nth(1);
+    for (name, config) in cases.into_iter().filter(|case| wanted.as_deref().is_none_or(|name| name == case.0)) {
         println!("{name:10} {:6.1} ns per packet", nanos_per_packet(config));
     }
 }

@@ -14,16 +14,25 @@
 //! Tested: exact delays, order, mean and spread of the jitter, share and extent of reordering.
 
 use crate::config::{JitterConfig, JitterDistribution, LinkConfig, ReorderConfig};
+use crate::store::Queued;
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, Time};
 use std::collections::VecDeque;
 
-pub(crate) struct DelayLine<P> {
+pub(crate) struct DelayLine {
     /// By delivery time.
-    line: VecDeque<(Time, P)>,
+    line: VecDeque<UnderWay>,
     one_way_delay: Duration,
     jitter: Option<Jitter>,
     reordering: Option<Reordering>,
+}
+
+/// A packet that has been sent and not yet handed out.
+#[derive(Clone, Copy)]
+pub(crate) struct UnderWay {
+    pub delivery: Time,
+    pub slot: u32,
+    pub wire_bytes: u32,
 }
 
 struct Jitter {
@@ -39,8 +48,8 @@ struct Reordering {
     count: u32,
 }
 
-impl<P> DelayLine<P> {
-    pub(crate) fn new(config: &LinkConfig, seed: RootSeed) -> DelayLine<P> {
+impl DelayLine {
+    pub(crate) fn new(config: &LinkConfig, seed: RootSeed) -> DelayLine {
         let stream = |element: &str| seed.stream(&format!("link.{}/{element}", config.name));
         DelayLine {
             line: VecDeque::new(),
@@ -52,22 +61,22 @@ impl<P> DelayLine<P> {
 
     /// A packet leaves the server at `departure`.
     #[inline]
-    pub(crate) fn push(&mut self, departure: Time, packet: P) {
+    pub(crate) fn push(&mut self, departure: Time, packet: Queued) {
         let mut delivery = departure + self.one_way_delay;
         if let Some(jitter) = &mut self.jitter {
             delivery = jitter.apply(departure, self.one_way_delay);
         }
         if let Some(reordering) = &mut self.reordering {
             delivery += reordering.extra_delay();
-            self.insert(delivery, packet);
+            self.insert(UnderWay { delivery, slot: packet.slot, wire_bytes: packet.wire_bytes });
         } else {
-            self.line.push_back((delivery, packet));
+            self.line.push_back(UnderWay { delivery, slot: packet.slot, wire_bytes: packet.wire_bytes });
         }
     }
 
     /// Next packet delivered until `now`.
     #[inline]
-    pub(crate) fn pop(&mut self, now: Time) -> Option<(Time, P)> {
+    pub(crate) fn pop(&mut self, now: Time) -> Option<UnderWay> {
         if self.head_delivery()? > now {
             return None;
         }
@@ -77,7 +86,7 @@ impl<P> DelayLine<P> {
     /// Delivery time of the first packet.
     #[inline]
     pub(crate) fn head_delivery(&self) -> Option<Time> {
-        self.line.front().map(|entry| entry.0)
+        self.line.front().map(|packet| packet.delivery)
     }
 
     /// The least delay that a packet not yet sent can have, if it may overtake those under way.
@@ -86,17 +95,17 @@ impl<P> DelayLine<P> {
         Some(self.jitter.as_ref().map_or(self.one_way_delay, |jitter| jitter.least_delay(self.one_way_delay)))
     }
 
-    pub(crate) fn packets(&self) -> impl Iterator<Item = &P> {
-        self.line.iter().map(|entry| &entry.1)
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &UnderWay> {
+        self.line.iter()
     }
 
     /// From the back: only packets that are held back have to be passed.
-    fn insert(&mut self, delivery: Time, packet: P) {
+    fn insert(&mut self, packet: UnderWay) {
         let mut position = self.line.len();
-        while position > 0 && self.line[position - 1].0 > delivery {
+        while position > 0 && self.line[position - 1].delivery > packet.delivery {
             position -= 1;
         }
-        self.line.insert(position, (delivery, packet));
+        self.line.insert(position, packet);
     }
 }
 

@@ -95,28 +95,35 @@ pub struct Ledger {
     pub in_service: Count,
     /// Sent, not yet handed out.
     pub propagating: Count,
+    /// All packets that the link holds in memory, counted one by one: queued, in service and propagating together.
+    pub held: Count,
 }
 
 impl Ledger {
-    /// Both sides of the balance are equal.
+    /// Both sides of the balance are equal, and the packets inside are where they are said to be.
     pub fn check(&self) -> Result<(), LedgerError> {
-        let accounted = self.delivered + self.dropped.total() + self.queued + self.in_service + self.propagating;
-        if accounted == self.offered { Ok(()) } else { Err(LedgerError { offered: self.offered, accounted }) }
+        let inside = self.queued + self.in_service + self.propagating;
+        let accounted = self.delivered + self.dropped.total() + inside;
+        if accounted == self.offered && inside == self.held {
+            Ok(())
+        } else {
+            Err(LedgerError { ledger: Box::new(*self) })
+        }
     }
 }
 
 /// A link lost count of packets or bytes: a fault of the link itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerError {
-    /// Handed to the link.
-    pub offered: Count,
-    /// Delivered, dropped and inside together.
-    pub accounted: Count,
+    /// The balance that does not balance.
+    pub ledger: Box<Ledger>,
 }
 
 impl fmt::Display for LedgerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "link ledger: offered {}, accounted for {}", self.offered, self.accounted)
+        let Ledger { offered, delivered, dropped, queued, in_service, propagating, held } = &*self.ledger;
+        write!(f, "link ledger: offered {offered} is not delivered {delivered}, dropped {}, ", dropped.total())?;
+        write!(f, "queued {queued}, in service {in_service} and propagating {propagating}; held {held}")
     }
 }
 impl std::error::Error for LedgerError {}

@@ -11,6 +11,7 @@ mod packet;
 mod queue;
 mod server;
 mod stats;
+mod store;
 pub mod trace;
 
 pub use config::{JitterConfig, JitterDistribution, LinkConfig, LossPlace, ReorderConfig, ServerConfig};

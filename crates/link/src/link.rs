@@ -17,9 +17,10 @@ use crate::delay::DelayLine;
 use crate::error::LinkError;
 use crate::ledger::{Count, DropCause, Ledger};
 use crate::loss::LossModel;
-use crate::queue::{Queue, QueueLog};
+use crate::queue::Queue;
 use crate::server::Server;
 use crate::stats::{LinkStats, QueueMeter};
+use crate::store::{Queued, Store};
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Time};
 
@@ -33,14 +34,14 @@ pub struct Link<P> {
     timeout: Time,
     in_service: InService,
     server: Server,
-    queue: Queue<P>,
-    line: DelayLine<P>,
+    queue: Queue,
+    line: DelayLine,
+    store: Store<P>,
     loss: LossModel,
     loss_place: LossPlace,
     offered: Count,
     sent: Count,
     delivered: Count,
-    log: QueueLog,
     meter: QueueMeter,
     busy_time: Duration,
     name: String,
@@ -50,7 +51,7 @@ pub struct Link<P> {
 /// already lies in the delay line under its delivery time.
 #[derive(Clone, Copy)]
 struct InService {
-    wire_bytes: u32,
+    packet: Queued,
     is_lost: bool,
 }
 
@@ -64,7 +65,7 @@ impl<P: Packet> Link<P> {
             now: Time::ZERO,
             free_at: Time::MAX,
             timeout: Time::MAX,
-            in_service: InService { wire_bytes: 0, is_lost: false },
+            in_service: InService { packet: Queued { arrival: Time::ZERO, slot: 0, wire_bytes: 0 }, is_lost: false },
             server: Server::new(&config.server),
             queue: Queue::new(&config.queue, config.link_facts(), stream("queue"))?,
             line: DelayLine::new(&config, seed),
@@ -73,7 +74,7 @@ impl<P: Packet> Link<P> {
             offered: Count::default(),
             sent: Count::default(),
             delivered: Count::default(),
-            log: QueueLog::default(),
+            store: Store::new(),
             meter: QueueMeter::default(),
             busy_time: Duration::ZERO,
             name: config.name,
@@ -83,16 +84,17 @@ impl<P: Packet> Link<P> {
     /// A packet arrives.
     pub fn handle_packet(&mut self, now: Time, packet: P) {
         let now = self.catch_up(now);
-        self.offered.add_packet(packet.wire_bytes());
+        let packet = self.store.put(now, packet);
+        self.offered.add_packet(packet.wire_bytes);
         if self.loss_place == LossPlace::BeforeQueue && self.loss.loses_next() {
-            self.log.drop_packet(DropCause::Loss, packet);
+            self.store.drop_packet(DropCause::Loss, packet);
         } else if self.free_at == Time::MAX {
-            if let Some(packet) = self.queue.pass(now, packet, &mut self.log) {
+            if let Some(packet) = self.queue.pass(now, packet, &mut self.store) {
                 self.start_service(now, packet);
                 self.catch_up(now);
             }
         } else {
-            self.queue.enqueue(now, packet, &mut self.log);
+            self.queue.enqueue(now, packet, &mut self.store);
             self.meter.set(now, self.queue.packets());
         }
         self.update_timeout();
@@ -102,11 +104,10 @@ impl<P: Packet> Link<P> {
     pub fn poll_output(&mut self, now: Time) -> Option<(Time, P)> {
         let now = self.catch_up(now);
         let output = self.line.pop(now);
-        if let Some((_, packet)) = &output {
-            self.delivered.add_packet(packet.wire_bytes());
-        }
         self.update_timeout();
-        output
+        let packet = output?;
+        self.delivered.add_packet(packet.wire_bytes);
+        Some((packet.delivery, self.store.take(packet.slot)))
     }
 
     /// When to call [`poll_output`](Self::poll_output) next: the earliest time at which it may have something.
@@ -153,8 +154,8 @@ impl<P: Packet> Link<P> {
         LinkStats {
             offered: self.offered,
             delivered: self.delivered,
-            dropped: self.log.drops,
-            ce_marked_packets: self.log.ce_marked_packets,
+            dropped: self.store.drops,
+            ce_marked_packets: self.store.ce_marked_packets,
             busy_time,
             utilisation,
             mean_queue_packets,
@@ -167,9 +168,9 @@ impl<P: Packet> Link<P> {
     pub fn ledger(&self) -> Ledger {
         let mut in_service = Count::default();
         let mut propagating = Count::default();
-        self.line.packets().for_each(|packet| propagating.add_packet(packet.wire_bytes()));
+        self.line.iter().for_each(|packet| propagating.add_packet(packet.wire_bytes));
         if self.free_at != Time::MAX {
-            in_service.add_packet(self.in_service.wire_bytes);
+            in_service.add_packet(self.in_service.packet.wire_bytes);
             if !self.in_service.is_lost {
                 propagating.packets -= 1;
                 propagating.bytes -= in_service.bytes;
@@ -179,10 +180,11 @@ impl<P: Packet> Link<P> {
         Ledger {
             offered: self.offered,
             delivered: self.delivered,
-            dropped: self.log.drops,
+            dropped: self.store.drops,
             queued,
             in_service,
             propagating,
+            held: self.store.held(),
         }
     }
 
@@ -199,11 +201,11 @@ impl<P: Packet> Link<P> {
     /// The server has sent its packet and takes the next one.
     fn finish_service(&mut self) {
         let at = self.free_at;
-        self.sent.add_packet(self.in_service.wire_bytes);
+        self.sent.add_packet(self.in_service.packet.wire_bytes);
         if self.in_service.is_lost {
-            self.log.drops.count(DropCause::Loss, self.in_service.wire_bytes);
+            self.store.drop_packet(DropCause::Loss, self.in_service.packet);
         }
-        let next = self.queue.dequeue(at, &mut self.log);
+        let next = self.queue.dequeue(at, &mut self.store);
         self.meter.set(at, self.queue.packets());
         match next {
             Some(packet) => self.start_service(at, packet),
@@ -215,11 +217,10 @@ impl<P: Packet> Link<P> {
     }
 
     #[inline]
-    fn start_service(&mut self, at: Time, packet: P) {
-        let wire_bytes = packet.wire_bytes();
+    fn start_service(&mut self, at: Time, packet: Queued) {
         let is_lost = self.loss_place == LossPlace::AfterQueue && self.loss.loses_next();
-        self.in_service = InService { wire_bytes, is_lost };
-        self.free_at = self.server.departure(at, wire_bytes);
+        self.in_service = InService { packet, is_lost };
+        self.free_at = self.server.departure(at, packet.wire_bytes);
         self.busy_time += self.free_at - at;
         if !is_lost {
             self.line.push(self.free_at, packet);

@@ -53,9 +53,10 @@ impl QueueMeter {
     #[inline]
     fn integrate(&mut self, now: Time) {
         let packets = u64::from(self.packets);
-        let area = u128::from(packets) * u128::from((now - self.since).as_nanos());
-        self.area += area;
-        self.area_of_squares += area * u128::from(packets);
+        // Fits: 10 000 packets for 500 hours between two changes.
+        let area = packets * (now - self.since).as_nanos();
+        self.area += u128::from(area);
+        self.area_of_squares += u128::from(area) * u128::from(packets);
         self.since = now;
     }
 

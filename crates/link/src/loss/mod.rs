@@ -56,6 +56,7 @@ impl LossModel {
     }
 
     /// Whether the next packet is lost.
+    #[inline]
     pub fn loses_next(&mut self) -> bool {
         match self {
             LossModel::None => false,

@@ -13,11 +13,12 @@
 //! Units: ns. Invariants: a packet never waits in vain when the queue holds at most one full-sized packet; the order is kept.
 //! Tested: hand-worked drop times, the square-root spacing, sojourn envelope under overload.
 
-use super::{Fifo, Limit, QueueDiscipline, QueueLog};
+use super::{Fifo, Limit, QueueDiscipline};
 use crate::Packet;
 use crate::config::LinkFacts;
 use crate::error::LinkError;
 use crate::ledger::DropCause;
+use crate::store::{Queued, Store};
 use playpath_units::{Duration, QueueLimit, Time};
 
 /// Parameters of CoDel.
@@ -90,15 +91,15 @@ impl CoDelRule {
 }
 
 /// Where the control law takes packets from: a whole queue, or one flow of FQ-CoDel.
-pub(super) trait PacketSource<P> {
-    /// The oldest packet and the time it came.
-    fn pop(&mut self) -> Option<(Time, P)>;
+pub(super) trait PacketSource {
+    /// The oldest packet.
+    fn pop(&mut self) -> Option<Queued>;
     /// Bytes waiting.
     fn bytes(&self) -> u64;
 }
 
-impl<P: Packet> PacketSource<P> for Fifo<P> {
-    fn pop(&mut self) -> Option<(Time, P)> {
+impl PacketSource for Fifo {
+    fn pop(&mut self) -> Option<Queued> {
         Fifo::pop(self)
     }
     fn bytes(&self) -> u64 {
@@ -117,8 +118,8 @@ pub(super) struct CoDelState {
     dropping: bool,
 }
 
-struct Candidate<P> {
-    packet: Option<P>,
+struct Candidate {
+    packet: Option<Queued>,
     ok_to_drop: bool,
 }
 
@@ -128,15 +129,15 @@ impl CoDelState {
         &mut self,
         rule: &CoDelRule,
         now: Time,
-        source: &mut impl PacketSource<P>,
-        log: &mut QueueLog,
-    ) -> Option<P> {
+        source: &mut impl PacketSource,
+        store: &mut Store<P>,
+    ) -> Option<Queued> {
         let mut candidate = self.take(rule, now, source);
         if self.dropping {
             self.dropping = candidate.ok_to_drop;
             while self.dropping && now >= self.drop_next {
                 self.count = self.count.saturating_add(1);
-                let sent = self.drop_or_mark(rule, candidate.packet, log);
+                let sent = self.drop_or_mark(rule, candidate.packet, store);
                 if sent.is_some() {
                     self.drop_next = rule.control_law(self.drop_next, self.count);
                     return sent;
@@ -148,7 +149,7 @@ impl CoDelState {
                 }
             }
         } else if candidate.ok_to_drop {
-            let sent = self.drop_or_mark(rule, candidate.packet, log);
+            let sent = self.drop_or_mark(rule, candidate.packet, store);
             self.enter_dropping(rule, now);
             if sent.is_some() {
                 return sent;
@@ -159,13 +160,13 @@ impl CoDelState {
     }
 
     /// The oldest packet, and whether the queue has been too slow for an interval (RFC 8289, 5.6).
-    fn take<P: Packet>(&mut self, rule: &CoDelRule, now: Time, source: &mut impl PacketSource<P>) -> Candidate<P> {
-        let Some((arrival, packet)) = source.pop() else {
+    fn take(&mut self, rule: &CoDelRule, now: Time, source: &mut impl PacketSource) -> Candidate {
+        let Some(packet) = source.pop() else {
             self.first_above_time = None;
             return Candidate { packet: None, ok_to_drop: false };
         };
         let mut ok_to_drop = false;
-        if now - arrival < rule.target || source.bytes() <= rule.max_packet_bytes {
+        if now - packet.arrival < rule.target || source.bytes() <= rule.max_packet_bytes {
             self.first_above_time = None;
         } else if let Some(first_above_time) = self.first_above_time {
             ok_to_drop = now >= first_above_time;
@@ -176,13 +177,18 @@ impl CoDelState {
     }
 
     /// The packet itself if it was marked; nothing if it was dropped.
-    fn drop_or_mark<P: Packet>(&self, rule: &CoDelRule, packet: Option<P>, log: &mut QueueLog) -> Option<P> {
-        let mut packet = packet.expect("only a packet can be ok to drop");
-        if rule.ecn && packet.is_ecn_capable() {
-            log.mark_packet(&mut packet);
+    fn drop_or_mark<P: Packet>(
+        &self,
+        rule: &CoDelRule,
+        packet: Option<Queued>,
+        store: &mut Store<P>,
+    ) -> Option<Queued> {
+        let packet = packet.expect("only a packet can be ok to drop");
+        if rule.ecn && store.is_ecn_capable(packet) {
+            store.mark_packet(packet);
             return Some(packet);
         }
-        log.drop_packet(DropCause::Aqm, packet);
+        store.drop_packet(DropCause::Aqm, packet);
         None
     }
 
@@ -197,30 +203,30 @@ impl CoDelState {
     }
 }
 
-pub(crate) struct CoDel<P> {
-    fifo: Fifo<P>,
+pub(crate) struct CoDel {
+    fifo: Fifo,
     limit: Limit,
     rule: CoDelRule,
     state: CoDelState,
 }
 
-impl<P: Packet> CoDel<P> {
-    pub(crate) fn new(config: &CoDelConfig, link: LinkFacts) -> Result<CoDel<P>, LinkError> {
+impl CoDel {
+    pub(crate) fn new(config: &CoDelConfig, link: LinkFacts) -> Result<CoDel, LinkError> {
         let (limit, rule) = config.resolve(link)?;
         Ok(CoDel { fifo: Fifo::new(), limit, rule, state: CoDelState::default() })
     }
 }
 
-impl<P: Packet> QueueDiscipline<P> for CoDel<P> {
-    fn enqueue(&mut self, now: Time, packet: P, log: &mut QueueLog) {
-        if self.limit.admits(self.fifo.packets(), self.fifo.bytes(), packet.wire_bytes()) {
-            self.fifo.push(now, packet);
+impl QueueDiscipline for CoDel {
+    fn enqueue<P: Packet>(&mut self, _now: Time, packet: Queued, store: &mut Store<P>) {
+        if self.limit.admits(self.fifo.packets(), self.fifo.bytes(), packet.wire_bytes) {
+            self.fifo.push(packet);
         } else {
-            log.drop_packet(DropCause::QueueFull, packet);
+            store.drop_packet(DropCause::QueueFull, packet);
         }
     }
-    fn dequeue(&mut self, now: Time, log: &mut QueueLog) -> Option<P> {
-        self.state.dequeue(&self.rule, now, &mut self.fifo, log)
+    fn dequeue<P: Packet>(&mut self, now: Time, store: &mut Store<P>) -> Option<Queued> {
+        self.state.dequeue(&self.rule, now, &mut self.fifo, store)
     }
     fn packets(&self) -> u32 {
         self.fifo.packets()

@@ -12,37 +12,38 @@
 //! Units: packets and bytes. Invariant: never above the limit.
 //! Tested: exact fill for each kind of limit, order, conservation, M/D/1/K loss.
 
-use super::{Fifo, Limit, QueueDiscipline, QueueLog};
+use super::{Fifo, Limit, QueueDiscipline};
 use crate::Packet;
 use crate::ledger::DropCause;
+use crate::store::{Queued, Store};
 use playpath_units::Time;
 
-pub(crate) struct DropTail<P> {
-    fifo: Fifo<P>,
+pub(crate) struct DropTail {
+    fifo: Fifo,
     limit: Limit,
 }
 
-impl<P: Packet> DropTail<P> {
-    pub(crate) fn new(limit: Limit) -> DropTail<P> {
+impl DropTail {
+    pub(crate) fn new(limit: Limit) -> DropTail {
         DropTail { fifo: Fifo::new(), limit }
     }
 }
 
-impl<P: Packet> QueueDiscipline<P> for DropTail<P> {
+impl QueueDiscipline for DropTail {
     #[inline]
-    fn enqueue(&mut self, now: Time, packet: P, log: &mut QueueLog) {
-        if self.limit.admits(self.fifo.packets(), self.fifo.bytes(), packet.wire_bytes()) {
-            self.fifo.push(now, packet);
+    fn enqueue<P: Packet>(&mut self, _now: Time, packet: Queued, store: &mut Store<P>) {
+        if self.limit.admits(self.fifo.packets(), self.fifo.bytes(), packet.wire_bytes) {
+            self.fifo.push(packet);
         } else {
-            log.drop_packet(DropCause::QueueFull, packet);
+            store.drop_packet(DropCause::QueueFull, packet);
         }
     }
     #[inline]
-    fn dequeue(&mut self, _now: Time, _log: &mut QueueLog) -> Option<P> {
-        self.fifo.pop().map(|(_, packet)| packet)
+    fn dequeue<P: Packet>(&mut self, _now: Time, _store: &mut Store<P>) -> Option<Queued> {
+        self.fifo.pop()
     }
     #[inline]
-    fn pass(&mut self, _now: Time, packet: P, _log: &mut QueueLog) -> Option<P> {
+    fn pass<P: Packet>(&mut self, _now: Time, packet: Queued, _store: &mut Store<P>) -> Option<Queued> {
         Some(packet)
     }
     fn packets(&self) -> u32 {

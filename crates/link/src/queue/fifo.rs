@@ -1,29 +1,28 @@
-//! A first-in-first-out buffer that knows its bytes and when each packet came. A ring: no allocation once it has grown.
+//! A first-in-first-out buffer that knows its bytes. A ring: no allocation once it has grown.
 
-use crate::Packet;
-use playpath_units::Time;
+use crate::store::Queued;
 use std::collections::VecDeque;
 
-pub(crate) struct Fifo<P> {
-    entries: VecDeque<(Time, P)>,
+pub(crate) struct Fifo {
+    entries: VecDeque<Queued>,
     bytes: u64,
 }
 
-impl<P: Packet> Fifo<P> {
-    pub(crate) fn new() -> Fifo<P> {
+impl Fifo {
+    pub(crate) fn new() -> Fifo {
         Fifo { entries: VecDeque::new(), bytes: 0 }
     }
     #[inline]
-    pub(crate) fn push(&mut self, now: Time, packet: P) {
-        self.bytes += u64::from(packet.wire_bytes());
-        self.entries.push_back((now, packet));
+    pub(crate) fn push(&mut self, packet: Queued) {
+        self.bytes += u64::from(packet.wire_bytes);
+        self.entries.push_back(packet);
     }
-    /// The oldest packet and the time it came.
+    /// The oldest packet.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<(Time, P)> {
-        let entry = self.entries.pop_front()?;
-        self.bytes -= u64::from(entry.1.wire_bytes());
-        Some(entry)
+    pub(crate) fn pop(&mut self) -> Option<Queued> {
+        let packet = self.entries.pop_front()?;
+        self.bytes -= u64::from(packet.wire_bytes);
+        Some(packet)
     }
     #[inline]
     pub(crate) fn packets(&self) -> u32 {

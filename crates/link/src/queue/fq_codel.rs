@@ -13,11 +13,12 @@
 //! Tested: byte-fair shares with unequal packet sizes, priority of a sparse flow, drop from the fattest, conservation.
 
 use super::codel::{CoDelRule, CoDelState, PacketSource};
-use super::{Limit, QueueDiscipline, QueueLog};
+use super::{Limit, QueueDiscipline};
 use crate::Packet;
 use crate::config::LinkFacts;
 use crate::error::LinkError;
 use crate::ledger::DropCause;
+use crate::store::{Queued, Store};
 use playpath_units::random::Stream;
 use playpath_units::{Duration, QueueLimit, Time};
 use std::collections::VecDeque;
@@ -73,11 +74,11 @@ impl FqCoDelConfig {
     }
 }
 
-pub(crate) struct FqCoDel<P> {
+pub(crate) struct FqCoDel {
     flows: Vec<Flow>,
     new_flows: VecDeque<u32>,
     old_flows: VecDeque<u32>,
-    pool: Pool<P>,
+    pool: Pool,
     packets: u32,
     bytes: u64,
     limit: Limit,
@@ -96,11 +97,11 @@ struct Flow {
     codel: CoDelState,
 }
 
-/// No slot: the end of a chain.
+/// The end of a chain.
 const NONE: u32 = u32::MAX;
 
-impl<P: Packet> FqCoDel<P> {
-    pub(crate) fn new(config: &FqCoDelConfig, link: LinkFacts, mut stream: Stream) -> Result<FqCoDel<P>, LinkError> {
+impl FqCoDel {
+    pub(crate) fn new(config: &FqCoDelConfig, link: LinkFacts, mut stream: Stream) -> Result<FqCoDel, LinkError> {
         let (limit, rule) = config.resolve(link)?;
         let flow =
             || Flow { head: NONE, tail: NONE, bytes: 0, deficit: 0, is_listed: false, codel: CoDelState::default() };
@@ -108,7 +109,7 @@ impl<P: Packet> FqCoDel<P> {
             flows: std::iter::repeat_with(flow).take(config.flows as usize).collect(),
             new_flows: VecDeque::new(),
             old_flows: VecDeque::new(),
-            pool: Pool { slots: Vec::new(), free: NONE },
+            pool: Pool { links: Vec::new(), free: NONE },
             packets: 0,
             bytes: 0,
             limit,
@@ -120,28 +121,28 @@ impl<P: Packet> FqCoDel<P> {
     }
 
     /// RFC 8290, 4.1.1: classification.
-    fn flow_of(&self, packet: &P) -> usize {
-        let mut mixed = (packet.flow_hash() ^ self.salt).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    fn flow_of(&self, flow_hash: u64) -> usize {
+        let mut mixed = (flow_hash ^ self.salt).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         mixed = (mixed ^ (mixed >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         // The high half, scaled: every queue is equally likely.
         (((mixed >> 32) * self.flows.len() as u64) >> 32) as usize
     }
 
     /// RFC 8290, 4.1: make room at the expense of the fattest flow.
-    fn drop_from_fattest(&mut self, log: &mut QueueLog) {
+    fn drop_from_fattest<P: Packet>(&mut self, store: &mut Store<P>) {
         let fattest = (0..self.flows.len()).max_by_key(|&i| (self.flows[i].bytes, usize::MAX - i));
         let fattest = fattest.expect("there is at least one flow");
         let half = self.flows[fattest].bytes / 2;
         for _ in 0..self.drop_batch {
-            let Some((_, packet)) = self.source(fattest).pop() else { break };
-            log.drop_packet(DropCause::QueueFull, packet);
+            let Some(packet) = self.source(fattest).pop() else { break };
+            store.drop_packet(DropCause::QueueFull, packet);
             if self.flows[fattest].bytes <= half {
                 break;
             }
         }
     }
 
-    fn source(&mut self, flow: usize) -> FlowSource<'_, P> {
+    fn source(&mut self, flow: usize) -> FlowSource<'_> {
         FlowSource {
             flow: &mut self.flows[flow],
             pool: &mut self.pool,
@@ -161,35 +162,35 @@ impl<P: Packet> FqCoDel<P> {
         if is_new { self.new_flows.pop_front() } else { self.old_flows.pop_front() }
     }
 
-    fn dequeue_from(&mut self, flow: usize, now: Time, log: &mut QueueLog) -> Option<P> {
+    fn dequeue_from<P: Packet>(&mut self, flow: usize, now: Time, store: &mut Store<P>) -> Option<Queued> {
         let mut codel = self.flows[flow].codel;
         let rule = self.rule;
-        let packet = codel.dequeue(&rule, now, &mut self.source(flow), log);
+        let packet = codel.dequeue(&rule, now, &mut self.source(flow), store);
         self.flows[flow].codel = codel;
         packet
     }
 }
 
-impl<P: Packet> QueueDiscipline<P> for FqCoDel<P> {
-    fn enqueue(&mut self, now: Time, packet: P, log: &mut QueueLog) {
-        let index = self.flow_of(&packet);
+impl QueueDiscipline for FqCoDel {
+    fn enqueue<P: Packet>(&mut self, _now: Time, packet: Queued, store: &mut Store<P>) {
+        let index = self.flow_of(store.flow_hash(packet));
         self.packets += 1;
-        self.bytes += u64::from(packet.wire_bytes());
+        self.bytes += u64::from(packet.wire_bytes);
         let flow = &mut self.flows[index];
-        flow.bytes += u64::from(packet.wire_bytes());
-        self.pool.append(&mut flow.head, &mut flow.tail, (now, packet));
+        flow.bytes += u64::from(packet.wire_bytes);
+        self.pool.append(&mut flow.head, &mut flow.tail, packet);
         if !flow.is_listed {
             flow.is_listed = true;
             flow.deficit = self.quantum;
             self.new_flows.push_back(index as u32);
         }
         while u64::from(self.packets) > self.limit.packets || self.bytes > self.limit.bytes {
-            self.drop_from_fattest(log);
+            self.drop_from_fattest(store);
         }
     }
 
     /// RFC 8290, 4.2.
-    fn dequeue(&mut self, now: Time, log: &mut QueueLog) -> Option<P> {
+    fn dequeue<P: Packet>(&mut self, now: Time, store: &mut Store<P>) -> Option<Queued> {
         loop {
             let (flow, is_new) = self.next_flow()?;
             if self.flows[flow].deficit <= 0 {
@@ -198,9 +199,9 @@ impl<P: Packet> QueueDiscipline<P> for FqCoDel<P> {
                 self.old_flows.extend(listed);
                 continue;
             }
-            match self.dequeue_from(flow, now, log) {
+            match self.dequeue_from(flow, now, store) {
                 Some(packet) => {
-                    self.flows[flow].deficit -= i64::from(packet.wire_bytes());
+                    self.flows[flow].deficit -= i64::from(packet.wire_bytes);
                     return Some(packet);
                 }
                 // An empty new flow waits a turn among the old ones, or it could jump the queue for ever.
@@ -225,68 +226,69 @@ impl<P: Packet> QueueDiscipline<P> for FqCoDel<P> {
 }
 
 /// One flow's packets, with the totals kept in step.
-struct FlowSource<'a, P> {
+struct FlowSource<'a> {
     flow: &'a mut Flow,
-    pool: &'a mut Pool<P>,
+    pool: &'a mut Pool,
     packets: &'a mut u32,
     total_bytes: &'a mut u64,
 }
 
-impl<P: Packet> PacketSource<P> for FlowSource<'_, P> {
-    fn pop(&mut self) -> Option<(Time, P)> {
-        let (arrival, packet) = self.pool.take_first(&mut self.flow.head, &mut self.flow.tail)?;
-        let bytes = u64::from(packet.wire_bytes());
+impl PacketSource for FlowSource<'_> {
+    fn pop(&mut self) -> Option<Queued> {
+        let packet = self.pool.take_first(&mut self.flow.head, &mut self.flow.tail)?;
+        let bytes = u64::from(packet.wire_bytes);
         self.flow.bytes -= bytes;
         *self.total_bytes -= bytes;
         *self.packets -= 1;
-        Some((arrival, packet))
+        Some(packet)
     }
     fn bytes(&self) -> u64 {
         self.flow.bytes
     }
 }
 
-/// Storage shared by all flows: chains of slots. Grows to the most packets ever held, then allocates no more.
-struct Pool<P> {
-    slots: Vec<Slot<P>>,
+/// Storage shared by all flows: chains. Grows to the most packets ever held, then allocates no more.
+struct Pool {
+    links: Vec<ChainLink>,
     free: u32,
 }
 
-struct Slot<P> {
-    entry: Option<(Time, P)>,
+#[derive(Clone, Copy)]
+struct ChainLink {
+    packet: Queued,
     next: u32,
 }
 
-impl<P> Pool<P> {
-    fn append(&mut self, head: &mut u32, tail: &mut u32, entry: (Time, P)) {
-        let slot = Slot { entry: Some(entry), next: NONE };
+impl Pool {
+    fn append(&mut self, head: &mut u32, tail: &mut u32, packet: Queued) {
+        let link = ChainLink { packet, next: NONE };
         let index = self.free;
         let index = if index == NONE {
-            self.slots.push(slot);
-            (self.slots.len() - 1) as u32
+            self.links.push(link);
+            (self.links.len() - 1) as u32
         } else {
-            self.free = self.slots[index as usize].next;
-            self.slots[index as usize] = slot;
+            self.free = self.links[index as usize].next;
+            self.links[index as usize] = link;
             index
         };
         if *head == NONE {
             *head = index;
         } else {
-            self.slots[*tail as usize].next = index;
+            self.links[*tail as usize].next = index;
         }
         *tail = index;
     }
 
-    fn take_first(&mut self, head: &mut u32, tail: &mut u32) -> Option<(Time, P)> {
+    fn take_first(&mut self, head: &mut u32, tail: &mut u32) -> Option<Queued> {
         let index = *head;
-        let slot = self.slots.get_mut(index as usize)?;
-        let entry = slot.entry.take();
-        *head = slot.next;
-        slot.next = self.free;
+        let link = self.links.get_mut(index as usize)?;
+        let packet = link.packet;
+        *head = link.next;
+        link.next = self.free;
         self.free = index;
         if *head == NONE {
             *tail = NONE;
         }
-        entry
+        Some(packet)
     }
 }

@@ -11,7 +11,7 @@ mod red;
 use crate::Packet;
 use crate::config::LinkFacts;
 use crate::error::LinkError;
-use crate::ledger::{DropCause, Drops};
+use crate::store::{Queued, Store};
 pub(crate) use codel::CoDel;
 pub use codel::CoDelConfig;
 pub(crate) use drop_tail::DropTail;
@@ -64,16 +64,16 @@ impl QueueConfig {
 }
 
 /// What a queueing discipline does. Times are logical: `now` of a dequeue is the moment the server became free, however
-/// late the link was called. A discipline counts every packet that it drops in the log, and no other.
-pub(crate) trait QueueDiscipline<P: Packet> {
+/// late the link was called. A packet handed in is either kept or dropped through the store, which counts it.
+pub(crate) trait QueueDiscipline {
     /// A packet arrives while the server is busy.
-    fn enqueue(&mut self, now: Time, packet: P, log: &mut QueueLog);
+    fn enqueue<P: Packet>(&mut self, now: Time, packet: Queued, store: &mut Store<P>);
     /// The server is free: the next packet, or `None` if the queue is (or becomes) empty.
-    fn dequeue(&mut self, now: Time, log: &mut QueueLog) -> Option<P>;
+    fn dequeue<P: Packet>(&mut self, now: Time, store: &mut Store<P>) -> Option<Queued>;
     /// A packet arrives at an idle server and an empty queue.
-    fn pass(&mut self, now: Time, packet: P, log: &mut QueueLog) -> Option<P> {
-        self.enqueue(now, packet, log);
-        self.dequeue(now, log)
+    fn pass<P: Packet>(&mut self, now: Time, packet: Queued, store: &mut Store<P>) -> Option<Queued> {
+        self.enqueue(now, packet, store);
+        self.dequeue(now, store)
     }
     /// Packets waiting.
     fn packets(&self) -> u32;
@@ -81,30 +81,13 @@ pub(crate) trait QueueDiscipline<P: Packet> {
     fn bytes(&self) -> u64;
 }
 
-/// What a queue reports: drops by cause and congestion marks.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct QueueLog {
-    pub drops: Drops,
-    pub ce_marked_packets: u64,
-}
-
-impl QueueLog {
-    pub(crate) fn drop_packet<P: Packet>(&mut self, cause: DropCause, packet: P) {
-        self.drops.count(cause, packet.wire_bytes());
-    }
-    pub(crate) fn mark_packet<P: Packet>(&mut self, packet: &mut P) {
-        self.ce_marked_packets += 1;
-        packet.mark_ce();
-    }
-}
-
 /// A queue at work: the disciplines behind one static dispatch.
-pub(crate) enum Queue<P> {
-    DropTail(DropTail<P>),
-    Red(Red<P>),
-    CoDel(CoDel<P>),
-    FqCoDel(FqCoDel<P>),
-    Pie(Pie<P>),
+pub(crate) enum Queue {
+    DropTail(DropTail),
+    Red(Red),
+    CoDel(CoDel),
+    FqCoDel(FqCoDel),
+    Pie(Pie),
 }
 
 macro_rules! each {
@@ -119,8 +102,8 @@ macro_rules! each {
     };
 }
 
-impl<P: Packet> Queue<P> {
-    pub(crate) fn new(config: &QueueConfig, link: LinkFacts, stream: Stream) -> Result<Queue<P>, LinkError> {
+impl Queue {
+    pub(crate) fn new(config: &QueueConfig, link: LinkFacts, stream: Stream) -> Result<Queue, LinkError> {
         Ok(match config {
             QueueConfig::DropTail { limit } => Queue::DropTail(DropTail::new(Limit::resolve(*limit, link)?)),
             QueueConfig::Red(config) => Queue::Red(Red::new(config, link, stream)?),
@@ -130,16 +113,16 @@ impl<P: Packet> Queue<P> {
         })
     }
     #[inline]
-    pub(crate) fn enqueue(&mut self, now: Time, packet: P, log: &mut QueueLog) {
-        each!(self, q => q.enqueue(now, packet, log))
+    pub(crate) fn enqueue<P: Packet>(&mut self, now: Time, packet: Queued, store: &mut Store<P>) {
+        each!(self, q => q.enqueue(now, packet, store))
     }
     #[inline]
-    pub(crate) fn dequeue(&mut self, now: Time, log: &mut QueueLog) -> Option<P> {
-        each!(self, q => q.dequeue(now, log))
+    pub(crate) fn dequeue<P: Packet>(&mut self, now: Time, store: &mut Store<P>) -> Option<Queued> {
+        each!(self, q => q.dequeue(now, store))
     }
     #[inline]
-    pub(crate) fn pass(&mut self, now: Time, packet: P, log: &mut QueueLog) -> Option<P> {
-        each!(self, q => q.pass(now, packet, log))
+    pub(crate) fn pass<P: Packet>(&mut self, now: Time, packet: Queued, store: &mut Store<P>) -> Option<Queued> {
+        each!(self, q => q.pass(now, packet, store))
     }
     #[inline]
     pub(crate) fn packets(&self) -> u32 {

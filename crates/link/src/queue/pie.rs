@@ -13,11 +13,12 @@
 //! Units: delays in s, alpha and beta in 1/s. Invariants: 0 ≤ drop probability ≤ 1; one draw per packet that may be dropped.
 //! Tested: hand-worked updates, burst allowance, standing delay near the target under overload.
 
-use super::{Fifo, Limit, QueueDiscipline, QueueLog};
+use super::{Fifo, Limit, QueueDiscipline};
 use crate::Packet;
 use crate::config::LinkFacts;
 use crate::error::LinkError;
 use crate::ledger::DropCause;
+use crate::store::{Queued, Store};
 use playpath_units::random::Stream;
 use playpath_units::{Duration, QueueLimit, Ratio, Time};
 
@@ -86,8 +87,8 @@ impl PieConfig {
     }
 }
 
-pub(crate) struct Pie<P> {
-    fifo: Fifo<P>,
+pub(crate) struct Pie {
+    fifo: Fifo,
     limit: Limit,
     config: PieConfig,
     controller: Controller,
@@ -114,8 +115,8 @@ enum Verdict {
     Drop,
 }
 
-impl<P: Packet> Pie<P> {
-    pub(crate) fn new(config: &PieConfig, link: LinkFacts, stream: Stream) -> Result<Pie<P>, LinkError> {
+impl Pie {
+    pub(crate) fn new(config: &PieConfig, link: LinkFacts, stream: Stream) -> Result<Pie, LinkError> {
         let controller =
             Controller { drop_probability: 0.0, old_delay: 0.0, burst_allowance: config.max_burst, accumulated: 0.0 };
         Ok(Pie {
@@ -152,7 +153,7 @@ impl<P: Packet> Pie<P> {
     }
 
     /// RFC 8033, 4.1.
-    fn judge(&mut self, packet: &P) -> Verdict {
+    fn judge<P: Packet>(&mut self, packet: Queued, store: &Store<P>) -> Verdict {
         const MEAN_PACKET_BYTES: u64 = 1024;
         let controller = &self.controller;
         let probability = controller.drop_probability;
@@ -164,7 +165,8 @@ impl<P: Packet> Pie<P> {
         if !self.draw(probability) {
             return Verdict::Accept;
         }
-        let may_mark = self.config.ecn && packet.is_ecn_capable() && probability <= self.config.ecn_threshold.get();
+        let may_mark =
+            self.config.ecn && store.is_ecn_capable(packet) && probability <= self.config.ecn_threshold.get();
         if may_mark { Verdict::Mark } else { Verdict::Drop }
     }
 
@@ -259,26 +261,26 @@ impl DepartureRate {
     }
 }
 
-impl<P: Packet> QueueDiscipline<P> for Pie<P> {
-    fn enqueue(&mut self, now: Time, mut packet: P, log: &mut QueueLog) {
+impl QueueDiscipline for Pie {
+    fn enqueue<P: Packet>(&mut self, now: Time, packet: Queued, store: &mut Store<P>) {
         self.update_until(now);
-        if !self.limit.admits(self.fifo.packets(), self.fifo.bytes(), packet.wire_bytes()) {
-            return log.drop_packet(DropCause::QueueFull, packet);
+        if !self.limit.admits(self.fifo.packets(), self.fifo.bytes(), packet.wire_bytes) {
+            return store.drop_packet(DropCause::QueueFull, packet);
         }
-        match self.judge(&packet) {
-            Verdict::Drop => return log.drop_packet(DropCause::Aqm, packet),
-            Verdict::Mark => log.mark_packet(&mut packet),
+        match self.judge(packet, store) {
+            Verdict::Drop => return store.drop_packet(DropCause::Aqm, packet),
+            Verdict::Mark => store.mark_packet(packet),
             Verdict::Accept => {}
         }
-        self.fifo.push(now, packet);
+        self.fifo.push(packet);
     }
 
-    fn dequeue(&mut self, now: Time, _log: &mut QueueLog) -> Option<P> {
+    fn dequeue<P: Packet>(&mut self, now: Time, _store: &mut Store<P>) -> Option<Queued> {
         self.update_until(now);
         let queue_bytes = self.fifo.bytes();
-        let (arrival, packet) = self.fifo.pop()?;
-        self.sojourn = if self.fifo.packets() == 0 { Duration::ZERO } else { now - arrival };
-        self.departures.note_departure(now, packet.wire_bytes(), queue_bytes);
+        let packet = self.fifo.pop()?;
+        self.sojourn = if self.fifo.packets() == 0 { Duration::ZERO } else { now - packet.arrival };
+        self.departures.note_departure(now, packet.wire_bytes, queue_bytes);
         Some(packet)
     }
 

@@ -20,11 +20,12 @@
 //! that may be dropped at random. Tested: worked numbers of the equations and of ns-2's automatic values, uniform spacing
 //! of drops, long-run drop rate.
 
-use super::{Fifo, Limit, QueueDiscipline, QueueLog};
+use super::{Fifo, Limit, QueueDiscipline};
 use crate::Packet;
 use crate::config::LinkFacts;
 use crate::error::LinkError;
 use crate::ledger::DropCause;
+use crate::store::{Queued, Store};
 use playpath_units::random::Stream;
 use playpath_units::{Duration, QueueLimit, Rate, Time};
 
@@ -164,8 +165,8 @@ pub(super) struct RedRule {
     least_max_p: f64,
 }
 
-pub(crate) struct Red<P> {
-    fifo: Fifo<P>,
+pub(crate) struct Red {
+    fifo: Fifo,
     config: RedConfig,
     rule: RedRule,
     average: f64,
@@ -186,8 +187,8 @@ enum Verdict {
     Drop(DropCause),
 }
 
-impl<P: Packet> Red<P> {
-    pub(crate) fn new(config: &RedConfig, link: LinkFacts, stream: Stream) -> Result<Red<P>, LinkError> {
+impl Red {
+    pub(crate) fn new(config: &RedConfig, link: LinkFacts, stream: Stream) -> Result<Red, LinkError> {
         Ok(Red {
             fifo: Fifo::new(),
             config: config.clone(),
@@ -210,11 +211,11 @@ impl<P: Packet> Red<P> {
         }
     }
 
-    fn judge(&mut self, now: Time, packet: &P) -> Verdict {
+    fn judge<P: Packet>(&mut self, now: Time, packet: Queued, store: &Store<P>) -> Verdict {
         let length = self.queue_length();
         self.update_average(now, length);
         self.count_packets += 1;
-        self.count_bytes += u64::from(packet.wire_bytes());
+        self.count_bytes += u64::from(packet.wire_bytes);
 
         let mut verdict = Verdict::Accept;
         // "With one packet or less": compared in the queue's own unit, as ns-2 does.
@@ -228,7 +229,7 @@ impl<P: Packet> Red<P> {
                 self.restart_count(1, packet);
             } else if self.drops_at_random(packet) {
                 self.restart_count(0, packet);
-                let may_mark = self.config.ecn && packet.is_ecn_capable();
+                let may_mark = self.config.ecn && store.is_ecn_capable(packet);
                 verdict = if may_mark { Verdict::Mark } else { Verdict::Drop(DropCause::Aqm) };
             }
         } else {
@@ -244,9 +245,9 @@ impl<P: Packet> Red<P> {
     }
 
     /// The count so far: nothing, or this packet.
-    fn restart_count(&mut self, packets: u64, packet: &P) {
+    fn restart_count(&mut self, packets: u64, packet: Queued) {
         self.count_packets = packets;
-        self.count_bytes = packets * u64::from(packet.wire_bytes());
+        self.count_bytes = packets * u64::from(packet.wire_bytes);
     }
 
     fn update_average(&mut self, now: Time, length: u64) {
@@ -281,12 +282,12 @@ impl<P: Packet> Red<P> {
         self.max_p_set_at = now;
     }
 
-    fn drops_at_random(&mut self, packet: &P) -> bool {
+    fn drops_at_random(&mut self, packet: Queued) -> bool {
         let base = base_probability(self.average, &self.rule, self.max_p);
         let mean = u64::from(self.config.mean_packet_bytes);
         let (count, size_ratio) = match self.config.drop_unit {
             RedUnit::Packets => (self.count_packets, 1.0),
-            RedUnit::Bytes => (self.count_bytes / mean, f64::from(packet.wire_bytes()) / mean as f64),
+            RedUnit::Bytes => (self.count_bytes / mean, f64::from(packet.wire_bytes) / mean as f64),
         };
         let mut probability = spaced_probability(base, count as f64, self.config.wait);
         if probability < 1.0 {
@@ -316,22 +317,22 @@ fn spaced_probability(base: f64, count: f64, wait: bool) -> f64 {
     }
 }
 
-impl<P: Packet> QueueDiscipline<P> for Red<P> {
-    fn enqueue(&mut self, now: Time, mut packet: P, log: &mut QueueLog) {
-        match self.judge(now, &packet) {
-            Verdict::Drop(cause) => return log.drop_packet(cause, packet),
-            Verdict::Mark => log.mark_packet(&mut packet),
+impl QueueDiscipline for Red {
+    fn enqueue<P: Packet>(&mut self, now: Time, packet: Queued, store: &mut Store<P>) {
+        match self.judge(now, packet, store) {
+            Verdict::Drop(cause) => return store.drop_packet(cause, packet),
+            Verdict::Mark => store.mark_packet(packet),
             Verdict::Accept => {}
         }
-        self.fifo.push(now, packet);
+        self.fifo.push(packet);
     }
 
-    fn dequeue(&mut self, now: Time, _log: &mut QueueLog) -> Option<P> {
+    fn dequeue<P: Packet>(&mut self, now: Time, _store: &mut Store<P>) -> Option<Queued> {
         let next = self.fifo.pop();
         if next.is_none() {
             self.idle_since = Some(now);
         }
-        next.map(|(_, packet)| packet)
+        next
     }
 
     fn packets(&self) -> u32 {

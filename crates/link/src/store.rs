@@ -1,0 +1,84 @@
+//! The packets inside a link, each in a slot that it keeps until it leaves. Queue and delay line hold slots of 16 bytes, so a
+//! packet is written once and read once, whatever its size. No allocation once the link has held its most packets.
+
+use crate::Packet;
+use crate::ledger::{Count, DropCause, Drops};
+use playpath_units::Time;
+
+/// A packet as queues see it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Queued {
+    /// When it came.
+    pub arrival: Time,
+    pub slot: u32,
+    pub wire_bytes: u32,
+}
+
+/// All packets inside, and the count of those that were dropped or marked.
+pub(crate) struct Store<P> {
+    slots: Vec<Option<P>>,
+    free: Vec<u32>,
+    pub drops: Drops,
+    pub ce_marked_packets: u64,
+}
+
+impl<P: Packet> Store<P> {
+    pub(crate) fn new() -> Store<P> {
+        Store { slots: Vec::new(), free: Vec::new(), drops: Drops::default(), ce_marked_packets: 0 }
+    }
+
+    /// Take a packet in.
+    #[inline]
+    pub(crate) fn put(&mut self, now: Time, packet: P) -> Queued {
+        let wire_bytes = packet.wire_bytes();
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = Some(packet);
+                slot
+            }
+            None => {
+                self.slots.push(Some(packet));
+                (self.slots.len() - 1) as u32
+            }
+        };
+        Queued { arrival: now, slot, wire_bytes }
+    }
+
+    /// Hand a packet out.
+    #[inline]
+    pub(crate) fn take(&mut self, slot: u32) -> P {
+        self.free.push(slot);
+        self.slots[slot as usize].take().expect("a slot in use holds a packet")
+    }
+
+    /// Drop a packet that was taken in.
+    pub(crate) fn drop_packet(&mut self, cause: DropCause, packet: Queued) {
+        self.drops.count(cause, packet.wire_bytes);
+        self.take(packet.slot);
+    }
+
+    pub(crate) fn flow_hash(&self, packet: Queued) -> u64 {
+        self.get(packet).flow_hash()
+    }
+
+    pub(crate) fn is_ecn_capable(&self, packet: Queued) -> bool {
+        self.get(packet).is_ecn_capable()
+    }
+
+    /// Mark an ECN-capable packet.
+    pub(crate) fn mark_packet(&mut self, packet: Queued) {
+        self.ce_marked_packets += 1;
+        self.slots[packet.slot as usize].as_mut().expect("a slot in use holds a packet").mark_ce();
+    }
+
+    /// Packets and bytes inside, counted one by one.
+    pub(crate) fn held(&self) -> Count {
+        let mut held = Count::default();
+        self.slots.iter().flatten().for_each(|packet| held.add_packet(packet.wire_bytes()));
+        held
+    }
+
+    fn get(&self, packet: Queued) -> &P {
+        self.slots[packet.slot as usize].as_ref().expect("a slot in use holds a packet")
+    }
+}
