@@ -2,3 +2,4 @@
 
 pub(crate) mod keys;
 pub mod option;
+pub mod scheduler;

@@ -1,0 +1,144 @@
+//! BLEST: do not use the slow path if the fast one could fill the connection-level window meanwhile.
+//!
+//! Reference: Ferlin et al., "BLEST: Blocking estimation-based MPTCP scheduler" (Networking 2016); multipath-tcp/mptcp
+//! `mptcp_blest.c`.
+//!
+//! Differences from the reference:
+//! 1. Rounds and windows are real numbers, not integers.
+//!
+//! Tested here with the worked example.
+
+use super::dft::{OPPORTUNISTIC, PENALISE, WindowRelief, select_lowest_rtt};
+use super::{Context, Decision, Entry, Relief, Scheduler, SubflowView};
+use playpath_cc::{ParamSpec, Params};
+use playpath_units::{Duration, Time};
+
+pub(super) static ENTRY: Entry = Entry {
+    name: "blest",
+    summary: "leaves the slow path alone where it would block the window for the fast one",
+    reference: "Ferlin et al. 2016; multipath-tcp/mptcp mptcp_blest.c",
+    params: &[
+        ParamSpec::number("lambda", 1.2, (1.0, 1.3), "", "initial scaling of the estimate (mptcp_blest.c: 12/10)"),
+        OPPORTUNISTIC,
+        PENALISE,
+    ],
+    build: |params| Box::new(Blest::new(params)),
+};
+
+const LAMBDA: (f64, f64) = (1.0, 1.3);
+/// Change of lambda per smallest SRTT of the slow path, with and without a retransmission that the window forced.
+const STEP: (f64, f64) = (0.04, -0.01);
+/// Initial slow start: the window doubles at most so often.
+const MOST_ROUNDS: f64 = 16.0;
+
+#[derive(Debug)]
+struct Blest {
+    lambda: f64,
+    relief: WindowRelief,
+    was_blocked: bool,
+    adjusted_at: Time,
+}
+
+impl Blest {
+    fn new(params: &Params) -> Blest {
+        let relief = WindowRelief::new(params);
+        Blest { lambda: params.number("lambda"), relief, was_blocked: false, adjusted_at: Time::ZERO }
+    }
+
+    fn adjust_lambda(&mut self, now: Time, slow: &SubflowView) {
+        if now.saturating_since(self.adjusted_at) < slow.srtt_range.0 {
+            return;
+        }
+        let step = if std::mem::take(&mut self.was_blocked) { STEP.0 } else { STEP.1 };
+        self.lambda = (self.lambda + step).clamp(LAMBDA.0, LAMBDA.1);
+        self.adjusted_at = now;
+    }
+}
+
+/// Packets that the fast path could send until the slow one has delivered.
+fn fast_packets(fast: &SubflowView, slow: &SubflowView) -> f64 {
+    let (low, high) = fast.srtt_range;
+    let rounds = linger(slow).ratio((low + high) / 2) + 1.0;
+    if fast.ssthresh.is_infinite() {
+        return fast.cwnd * (libm::exp2(rounds.min(MOST_ROUNDS)) - 1.0);
+    }
+    let window = fast.cwnd.max(fast.ssthresh + 1.0);
+    (window + (rounds - 1.0) / 2.0) * rounds
+}
+
+/// Time that a packet given to the slow path takes: its SRTT, at least what its range says of a window filled like now.
+fn linger(slow: &SubflowView) -> Duration {
+    let (low, high) = slow.srtt_range;
+    let filled = (f64::from(slow.in_flight) / slow.cwnd).min(1.0);
+    slow.srtt.max(low + (high.saturating_sub(low)).mul_f64(filled))
+}
+
+impl Scheduler for Blest {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn select(&mut self, context: &Context) -> Decision {
+        let decision = select_lowest_rtt(context, false);
+        let Some(path) = decision.path.filter(|_| !context.is_reinjection) else { return decision };
+        let usable = context.subflows.iter().filter(|s| s.is_usable && !s.is_backup && !s.is_loss);
+        let fast = usable.min_by(|a, b| a.srtt.cmp(&b.srtt).then(a.path.cmp(&b.path)));
+        let (Some(fast), Some(slow)) = (fast, context.subflows.iter().find(|s| s.path == path)) else {
+            return decision;
+        };
+        if fast.path == slow.path {
+            return decision;
+        }
+        self.adjust_lambda(context.now, slow);
+        let wanted = fast_packets(fast, slow) * f64::from(fast.mss) * self.lambda;
+        let held = u64::from(slow.in_flight + slow.queued + 1) * u64::from(slow.mss);
+        if wanted > context.send_window.saturating_sub(held) as f64 {
+            return Decision::wait("the slow path would block the window");
+        }
+        Decision::send(path, "fast path full, window wide enough")
+    }
+
+    fn relieve(&mut self, context: &Context) -> Option<Relief> {
+        let relief = self.relief.relieve(context);
+        self.was_blocked |= relief.is_some_and(|r| r.retransmit_on.is_some());
+        relief
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{context, view};
+    use super::*;
+
+    /// srtt_f 50 ms, linger 100 ms, cwnd_f 20, ssthresh 10: rounds 3, (20 + 1)·3 = 63 packets; 63·1400·1.2 = 105 840 bytes.
+    #[test]
+    fn worked_example() {
+        let mut views = [view(0, 50, 20.0), view(1, 100, 10.0)];
+        views[0].ssthresh = 10.0;
+        views[0].in_flight = 20;
+        assert_eq!(fast_packets(&views[0], &views[1]), 63.0);
+        let ask = |send_window| {
+            let mut scheduler =
+                Blest { adjusted_at: Time::from_secs(1), ..Blest::new(&Params::defaults(ENTRY.params)) };
+            scheduler.select(&Context { send_window, ..context(&views) }).path
+        };
+        // Beside the estimate the segment itself must fit.
+        assert_eq!(ask(105_840 + 1400), Some(1));
+        assert_eq!(ask(105_840 + 1399), None);
+    }
+
+    #[test]
+    fn lambda_moves_within_its_range() {
+        let slow = view(1, 100, 10.0);
+        let mut scheduler = Blest::new(&Params::defaults(ENTRY.params));
+        for i in 1..100 {
+            scheduler.was_blocked = true;
+            scheduler.adjust_lambda(Time::from_millis(100 * i), &slow);
+        }
+        assert_eq!(scheduler.lambda, 1.3);
+        scheduler.adjust_lambda(Time::from_secs(11), &slow);
+        assert!((scheduler.lambda - 1.29).abs() < 1e-9);
+        scheduler.adjust_lambda(Time::from_millis(11_050), &slow); // within an SRTT: nothing
+        assert!((scheduler.lambda - 1.29).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,104 @@
+//! ECF, earliest completion first: wait for the fast path if that ends the transfer sooner.
+//!
+//! Reference: Lim et al., "ECF: An MPTCP path scheduler to manage heterogeneous paths" (CoNEXT 2017); multipath-tcp/mptcp
+//! `mptcp_ecf.c`.
+//!
+//! Differences from the reference:
+//! 1. The backlog is in packets of the MSS, real-valued.
+//!
+//! Tested here with the worked examples.
+
+use super::dft::{OPPORTUNISTIC, PENALISE, WindowRelief, select_lowest_rtt};
+use super::{Context, Decision, Entry, Relief, Scheduler, SubflowView};
+use playpath_cc::{ParamSpec, Params};
+
+pub(super) static ENTRY: Entry = Entry {
+    name: "ecf",
+    summary: "earliest completion first: waits for the fast path if that is sooner",
+    reference: "Lim et al. 2017; multipath-tcp/mptcp mptcp_ecf.c",
+    params: &[
+        ParamSpec::number("beta", 0.25, (0.0, 1.0), "", "hysteresis once it waits (mptcp_ecf.c: 1/4)"),
+        OPPORTUNISTIC,
+        PENALISE,
+    ],
+    build: |params| Box::new(Ecf::new(params)),
+};
+
+#[derive(Debug)]
+struct Ecf {
+    beta: f64,
+    relief: WindowRelief,
+    is_waiting: bool,
+}
+
+impl Ecf {
+    fn new(params: &Params) -> Ecf {
+        Ecf { beta: params.number("beta"), relief: WindowRelief::new(params), is_waiting: false }
+    }
+
+    /// Wait for `fast` rather than use `slow`, with `backlog` packets to send?
+    fn waits(&mut self, fast: &SubflowView, slow: &SubflowView, backlog: f64) -> bool {
+        let (srtt_f, srtt_s) = (fast.srtt.as_secs_f64(), slow.srtt.as_secs_f64());
+        let delta = fast.rttvar.max(slow.rttvar).as_secs_f64();
+        let hysteresis = if self.is_waiting { 1.0 + self.beta } else { 1.0 };
+        let on_fast = srtt_f * (backlog.max(fast.cwnd) + fast.cwnd);
+        if on_fast >= hysteresis * fast.cwnd * (srtt_s + delta) {
+            self.is_waiting = false;
+            return false;
+        }
+        let is_slow_worse = srtt_s * backlog.max(slow.cwnd) >= slow.cwnd * (2.0 * srtt_f + delta);
+        self.is_waiting |= is_slow_worse;
+        is_slow_worse
+    }
+}
+
+impl Scheduler for Ecf {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn select(&mut self, context: &Context) -> Decision {
+        let decision = select_lowest_rtt(context, false);
+        let Some(path) = decision.path.filter(|_| !context.is_reinjection) else { return decision };
+        let usable = context.subflows.iter().filter(|s| s.is_usable && !s.is_backup && !s.is_loss);
+        let fast = usable.min_by(|a, b| a.srtt.cmp(&b.srtt).then(a.path.cmp(&b.path)));
+        let (Some(fast), Some(slow)) = (fast, context.subflows.iter().find(|s| s.path == path)) else {
+            return decision;
+        };
+        if fast.path == slow.path {
+            return decision;
+        }
+        if self.waits(fast, slow, context.unscheduled_bytes as f64 / f64::from(slow.mss)) {
+            return Decision::wait("the fast path completes earlier");
+        }
+        Decision::send(path, "fast path full, slow path still earlier")
+    }
+
+    fn relieve(&mut self, context: &Context) -> Option<Relief> {
+        self.relief.relieve(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::view;
+    use super::*;
+    use playpath_units::Duration;
+
+    /// Windows of 10, backlog 10, delta 10 ms. 50/100 ms: 50·20 = 1000 < 10·110 = 1100, then 100·10 = 1000 < 10·110: use slow.
+    /// 50/200 ms: 1000 < 2100, then 200·10 = 2000 ≥ 1100: wait.
+    #[test]
+    fn worked_examples() {
+        let mut ecf = Ecf::new(&Params::defaults(ENTRY.params));
+        let with = |path, ms| SubflowView { rttvar: Duration::from_millis(10), ..view(path, ms, 10.0) };
+        assert!(!ecf.waits(&with(0, 50), &with(1, 100), 10.0));
+        assert!(!ecf.is_waiting);
+        assert!(ecf.waits(&with(0, 50), &with(1, 200), 10.0));
+        assert!(ecf.is_waiting);
+        // Backlog 35: 50·45 = 2250 ≥ 2100, but with hysteresis 2250 < 2625: it goes on waiting.
+        assert!(ecf.waits(&with(0, 50), &with(1, 200), 35.0));
+        // Backlog 50: 3000 ≥ 2625: the slow path helps.
+        assert!(!ecf.waits(&with(0, 50), &with(1, 200), 50.0));
+        assert!(!ecf.is_waiting);
+    }
+}

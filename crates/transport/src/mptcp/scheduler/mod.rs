@@ -1,0 +1,277 @@
+//! Packet schedulers: which subflow takes the next segment. One file per scheduler and one line in [`entries`].
+//!
+//! Contract, checked over the registry by `tests/schedulers.rs`: never a subflow without room; some subflow is chosen when one
+//! path works and nothing else holds; the same views give the same answers.
+
+mod blest;
+mod dft;
+mod ecf;
+mod largest;
+mod linux;
+mod redundant;
+mod roundrobin;
+mod sticky;
+
+use playpath_cc::{ParamSpec, Params};
+use playpath_units::{Duration, Rate, Time};
+
+/// What a scheduler may know of a subflow, at the moment of the decision.
+#[derive(Clone, Copy, Debug)]
+pub struct SubflowView {
+    /// Index of the path; views come in the order of paths.
+    pub path: usize,
+    /// Established, joined, and not potentially failed.
+    pub is_usable: bool,
+    /// To be used only if no other works (MP_PRIO).
+    pub is_backup: bool,
+    /// In fast recovery.
+    pub is_recovering: bool,
+    /// After a timeout, until what was outstanding then is acknowledged (CA_Loss).
+    pub is_loss: bool,
+    /// Smoothed RTT.
+    pub srtt: Duration,
+    /// Deviation of the RTT.
+    pub rttvar: Duration,
+    /// Smallest and largest smoothed RTT so far.
+    pub srtt_range: (Duration, Duration),
+    /// Congestion window in packets.
+    pub cwnd: f64,
+    /// Slow start threshold in packets.
+    pub ssthresh: f64,
+    /// Packets in the network.
+    pub in_flight: u32,
+    /// Packets handed to the subflow and never sent.
+    pub queued: u32,
+    /// Bytes handed to the subflow and not acknowledged.
+    pub buffered_bytes: u64,
+    /// Pacing rate, or 120 % (200 % in slow start) of the window per RTT as Linux reckons it without pacing.
+    pub pacing_rate: Rate,
+    /// Latest delivery rate sample.
+    pub delivery_rate: Rate,
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+    /// The segment at hand was sent on this subflow before (reinjection, head of the window).
+    pub has_segment: bool,
+}
+
+impl SubflowView {
+    /// The window takes one more packet (algorithms of the old out-of-tree kernel, `mptcp_is_available`).
+    pub fn is_eligible(&self) -> bool {
+        self.is_usable && !self.is_loss && f64::from(self.in_flight + self.queued) + 1.0 <= self.cwnd
+    }
+    /// Room by Linux's measure: the send buffer, which follows twice the window, is not full.
+    pub fn has_buffer(&self) -> bool {
+        self.is_usable
+            && self.buffered_bytes as f64 + f64::from(self.mss) <= (2.0 * self.cwnd).max(4.0) * f64::from(self.mss)
+    }
+    /// Free places in the window.
+    pub fn credits(&self) -> f64 {
+        self.cwnd - f64::from(self.in_flight + self.queued)
+    }
+    /// Window per smoothed RTT, in packets per second.
+    pub fn window_rate(&self) -> f64 {
+        self.cwnd / self.srtt.as_secs_f64().max(1e-9)
+    }
+}
+
+/// The moment of a decision.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// Now.
+    pub now: Time,
+    /// All subflows, in the order of paths.
+    pub subflows: &'a [SubflowView],
+    /// Payload bytes of the segment at hand.
+    pub segment_bytes: u32,
+    /// It was sent on another subflow before.
+    pub is_reinjection: bool,
+    /// Bytes written and not given to any subflow, the segment at hand included.
+    pub unscheduled_bytes: u64,
+    /// Bytes that the peer's connection-level window still takes.
+    pub window_left: u64,
+    /// The whole of that window, from the first unacknowledged byte.
+    pub send_window: u64,
+}
+
+/// A scheduler's answer: a path, or wait; and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// Path that takes the segment.
+    pub path: Option<usize>,
+    /// Why, in few words; traces show it at each switch.
+    pub reason: &'static str,
+}
+
+impl Decision {
+    /// Send on `path`.
+    pub const fn send(path: usize, reason: &'static str) -> Decision {
+        Decision { path: Some(path), reason }
+    }
+    /// Send nothing now.
+    pub const fn wait(reason: &'static str) -> Decision {
+        Decision { path: None, reason }
+    }
+}
+
+/// What to do while the connection-level window is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Relief {
+    /// Send the oldest unacknowledged segment on this path, too.
+    pub retransmit_on: Option<usize>,
+    /// Paths whose windows are halved, a bit each.
+    pub penalised: u32,
+}
+
+/// What counts as room on a subflow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// [`SubflowView::is_eligible`].
+    Window,
+    /// [`SubflowView::has_buffer`].
+    Buffer,
+}
+
+/// A packet scheduler.
+pub trait Scheduler: Send {
+    /// Registry name.
+    fn name(&self) -> &'static str;
+
+    /// Choose a subflow for the segment at hand.
+    fn select(&mut self, context: &Context) -> Decision;
+
+    /// The connection-level window is full; `has_segment` of the views tells who holds the oldest unacknowledged segment.
+    fn relieve(&mut self, _context: &Context) -> Option<Relief> {
+        None
+    }
+
+    /// Every segment goes to every subflow.
+    fn is_redundant(&self) -> bool {
+        false
+    }
+
+    /// What counts as room.
+    fn room(&self) -> Room {
+        Room::Window
+    }
+}
+
+/// What the registry knows of a scheduler.
+pub struct Entry {
+    /// Name.
+    pub name: &'static str,
+    /// One line for `playpath list scheduler`.
+    pub summary: &'static str,
+    /// Paper, RFC or file.
+    pub reference: &'static str,
+    /// Declared parameters.
+    pub params: &'static [ParamSpec],
+    /// A new scheduler.
+    pub build: fn(&Params) -> Box<dyn Scheduler>,
+}
+
+/// All schedulers, in the order of `playpath list scheduler`.
+pub fn entries() -> &'static [&'static Entry] {
+    static ENTRIES: [&Entry; 11] = [
+        &dft::ENTRY,
+        &sticky::GR_STY,
+        &sticky::TP_STY,
+        &sticky::TR_STY,
+        &largest::LPC,
+        &largest::LET,
+        &linux::ENTRY,
+        &roundrobin::ENTRY,
+        &redundant::ENTRY,
+        &blest::ENTRY,
+        &ecf::ENTRY,
+    ];
+    &ENTRIES
+}
+
+/// The entry called `name`.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    entries().iter().copied().find(|entry| entry.name == name)
+}
+
+/// A scheduler by name with all defaults.
+pub fn build(name: &str) -> Option<Box<dyn Scheduler>> {
+    find(name).map(|entry| (entry.build)(&Params::defaults(entry.params)))
+}
+
+/// The best eligible subflow by `cost` (smallest wins; ties: lower SRTT, lower index) of the first of these groups that has a
+/// usable member: active and without the segment, backup and without it, active, backup. A group whose windows are all
+/// full makes the caller wait, as the old kernel does: a backup is not used because the others are busy.
+fn pick<'a>(
+    subflows: &'a [SubflowView],
+    is_open: impl Fn(&SubflowView) -> bool,
+    cost: impl Fn(&SubflowView) -> f64,
+) -> Option<&'a SubflowView> {
+    for (is_backup, may_hold) in [(false, false), (true, false), (false, true), (true, true)] {
+        let group =
+            || subflows.iter().filter(move |s| s.is_usable && s.is_backup == is_backup && (may_hold || !s.has_segment));
+        if group().next().is_some() {
+            let order = |a: &&SubflowView, b: &&SubflowView| {
+                cost(a).total_cmp(&cost(b)).then(a.srtt.cmp(&b.srtt)).then(a.path.cmp(&b.path))
+            };
+            return group().filter(|s| is_open(s)).min_by(order);
+        }
+    }
+    None
+}
+
+/// Eligible, and under `state_driven` not in fast recovery while another one is eligible outside it.
+fn is_open(subflows: &[SubflowView], state_driven: bool) -> impl Fn(&SubflowView) -> bool + use<> {
+    let avoid = state_driven && subflows.iter().any(|s| s.is_eligible() && !s.is_recovering);
+    move |s| s.is_eligible() && !(avoid && s.is_recovering)
+}
+
+const STATE_DRIVEN: ParamSpec = ParamSpec::flag(
+    "state_driven",
+    false,
+    "skip subflows in fast recovery while another is eligible (the authors' TCP-state-driven forms)",
+);
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+
+    /// A usable subflow with room: `cwnd` packets, nothing in flight.
+    pub fn view(path: usize, srtt_ms: u64, cwnd: f64) -> SubflowView {
+        let srtt = Duration::from_millis(srtt_ms);
+        SubflowView {
+            path,
+            is_usable: true,
+            is_backup: false,
+            is_recovering: false,
+            is_loss: false,
+            srtt,
+            rttvar: Duration::ZERO,
+            srtt_range: (srtt, srtt),
+            cwnd,
+            ssthresh: f64::INFINITY,
+            in_flight: 0,
+            queued: 0,
+            buffered_bytes: 0,
+            pacing_rate: Rate::from_bits_per_sec(1_000_000),
+            delivery_rate: Rate::default(),
+            mss: 1400,
+            has_segment: false,
+        }
+    }
+
+    pub fn context(subflows: &[SubflowView]) -> Context<'_> {
+        Context {
+            now: Time::from_secs(1),
+            subflows,
+            segment_bytes: 1400,
+            is_reinjection: false,
+            unscheduled_bytes: 1 << 20,
+            window_left: 1 << 20,
+            send_window: 1 << 20,
+        }
+    }
+
+    /// The path that the scheduler chooses.
+    pub fn choice(scheduler: &mut dyn Scheduler, subflows: &[SubflowView]) -> Option<usize> {
+        scheduler.select(&context(subflows)).path
+    }
+}

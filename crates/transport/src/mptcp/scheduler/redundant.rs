@@ -1,0 +1,46 @@
+//! Redundant: every segment goes to every subflow that has room; new data before copies.
+//!
+//! Reference: multipath-tcp/mptcp `mptcp_redundant.c`.
+//! Differences from the reference:
+//! 1. A copy is not sent any more once its data is acknowledged at the connection level.
+//!
+//! New data is given to the lowest RTT; the connection then sends the copies, oldest first, on each other subflow with room.
+//! Tested here and by `tests/mptcp.rs`.
+
+use super::dft::select_lowest_rtt;
+use super::{Context, Decision, Entry, Scheduler};
+
+pub(super) static ENTRY: Entry = Entry {
+    name: "redundant",
+    summary: "every segment on every subflow",
+    reference: "multipath-tcp/mptcp mptcp_redundant.c",
+    params: &[],
+    build: |_| Box::new(Redundant),
+};
+
+#[derive(Debug)]
+struct Redundant;
+
+impl Scheduler for Redundant {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+    fn select(&mut self, context: &Context) -> Decision {
+        select_lowest_rtt(context, false)
+    }
+    fn is_redundant(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{choice, view};
+    use super::*;
+
+    #[test]
+    fn new_data_takes_the_lowest_rtt() {
+        assert_eq!(choice(&mut Redundant, &[view(0, 50, 10.0), view(1, 20, 10.0)]), Some(1));
+        assert!(Redundant.is_redundant());
+    }
+}
