@@ -18,6 +18,7 @@ pub mod p1203;
 pub mod player;
 pub mod progressive;
 pub mod registry;
+pub mod traffic;
 
 pub use cmcd::Cmcd;
 pub use dash::{DashConfig, DashPlayer};
