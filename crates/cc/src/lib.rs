@@ -15,6 +15,7 @@ mod ccpd;
 mod ccplb;
 mod ccplca;
 mod compound;
+mod copa;
 mod coupled;
 mod cubic;
 mod draws;

@@ -1,8 +1,8 @@
 //! The registry: one line per algorithm.
 
 use crate::{
-    CongestionControl, ParamSpec, ParamValue, Params, balia, bbr, bbr3, ccp, ccpd, ccplb, ccplca, compound, cubic, lia,
-    newreno, olia, vegas, vegas_linux, westwood, wvegas,
+    CongestionControl, ParamSpec, ParamValue, Params, balia, bbr, bbr3, ccp, ccpd, ccplb, ccplca, compound, copa,
+    cubic, lia, newreno, olia, vegas, vegas_linux, westwood, wvegas,
 };
 
 /// What the registry knows of an algorithm.
@@ -109,6 +109,7 @@ static ENTRIES: &[&Entry] = &[
     &ccplb::ENTRY,
     &bbr::ENTRY,
     &bbr3::ENTRY,
+    &copa::ENTRY,
 ];
 
 /// All algorithms, in the order of `playpath list cc`.

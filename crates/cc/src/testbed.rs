@@ -6,8 +6,10 @@
 //! below the recovery point is delivered, and the next episode begins at once if losses are then outstanding. RTO only when
 //! no ACK will come. Delivery rate samples by draft-ietf-ccwg-bbr-06 §4.1.2.
 
+mod any;
 mod flow;
 
+pub use any::Any;
 pub use flow::{Flow, Stats};
 
 use crate::{Ack, CongestionControl, CongestionEvent, CongestionSignal, View};

@@ -5,7 +5,7 @@ use super::*;
 use crate::ccpd::Derivative;
 use crate::ccplb::PlayoutBuffer;
 use crate::ccplca::VideoRate;
-use crate::testbed::{Link, Network, Stats, ack, loss, view};
+use crate::testbed::{Any, Link, Network, Stats, ack, loss, view};
 use crate::{RateSample, RecoveryExit, ccpd, ccplb, ccplca};
 use playpath_units::{Duration, Rate, Time};
 
@@ -449,4 +449,22 @@ fn the_guard_bounds_persistent_loss() {
     let (without, with) = (run(false), run(true));
     assert!(without.loss_rate() > 0.3, "{without:?}");
     assert!(with.loss_rate() < 0.6 * without.loss_rate(), "{} and {}", with.loss_rate(), without.loss_rate());
+}
+
+/// With `maxrate` everything in the law scales with the rate that the flow has: no share is better than another, and one that
+/// fills the queue takes all. With CapProbe B is the path's, whoever uses it.
+#[test]
+fn sharing_depends_on_the_estimator() {
+    let share = |estimator: &str| {
+        let params = params(&ENTRY, &[("estimator", estimator)], &[]);
+        let mut network = Network::new(Link::PLAIN, Any::new("newreno"));
+        network.run_for(secs(10));
+        network.add_flow(Any((ENTRY.build)(&params, 10.0)));
+        network.run_for(secs(30));
+        network.reset_stats();
+        network.run_for(secs(90));
+        network.flows[1].stats.rate(network.now) / 1000.0
+    };
+    assert!(share("maxrate") < 0.1, "{}", share("maxrate"));
+    assert!((0.3..0.7).contains(&share("capprobe")), "{}", share("capprobe"));
 }
