@@ -1,7 +1,7 @@
 //! BBR version 1, as Linux ships it.
 //!
 //! Reference: Cardwell, Cheng, Gunn, Hassas Yeganeh, Jacobson, "BBR: Congestion-Based Congestion Control", ACM Queue 14(5),
-//! 2016; the behaviour of `net/ipv4/tcp_bbr.c` (Linux 4.20 and later) where the two differ.
+//! 2016; the behaviour of `net/ipv4/tcp_bbr.c` (Linux 5.19 and later) where the two differ.
 //!
 //! Differences from the reference (Linux):
 //! 1. Floating point instead of fixed point: gains are 2/ln 2, 5/4, 3/4 exactly, not multiples of 1/256.

@@ -52,7 +52,9 @@ fn run(name: &str, queue: usize, loss: f64, parameters: Option<AppParameters>) -
 /// 10 Mbit/s less headers are 9.65. CUBIC gets there with the queue full; these with little of it.
 #[test]
 fn full_link_and_short_queue() {
-    for (name, least, most_rtt_ms) in [("ccp", 9.5, 75), ("ccpd", 9.5, 75), ("bbr", 9.3, 65), ("bbr3", 9.2, 62)] {
+    for (name, least, most_rtt_ms) in
+        [("ccp", 9.5, 75), ("ccpd", 9.5, 75), ("bbr", 9.3, 65), ("bbr3", 9.2, 62), ("copa", 9.5, 62)]
+    {
         let outcome = run(name, 200, 0.0, None);
         assert!(outcome.goodput_mbps > least, "{name}: {}", outcome.goodput_mbps);
         assert!(outcome.mean_rtt < Duration::from_millis(most_rtt_ms), "{name}: {}", outcome.mean_rtt);
@@ -63,7 +65,7 @@ fn full_link_and_short_queue() {
 
 #[test]
 fn random_loss_does_not_slow_them() {
-    for (name, least) in [("ccp", 9.3), ("ccpd", 9.3), ("ccplca", 9.3), ("ccplb", 9.3), ("bbr", 9.0)] {
+    for (name, least) in [("ccp", 9.3), ("ccpd", 9.3), ("ccplca", 9.3), ("ccplb", 9.3), ("bbr", 9.0), ("copa", 9.0)] {
         let outcome = run(name, 45, 0.02, None);
         assert!(outcome.goodput_mbps > least, "{name}: {}", outcome.goodput_mbps);
         assert!((outcome.retransmitted() - 0.02).abs() < 0.01, "{name}: {}", outcome.retransmitted());
