@@ -11,7 +11,7 @@
 //! 4. `quantum = "packet"` drops the three TSO bursts from the window's budget, for senders that have none. Default: Linux's.
 //! 5. An RTT sample that ends in a delayed ACK is taken as any other when min_rtt has expired. Linux skips it; the transport does
 //!    not tell which ACK was delayed.
-//! 6. Windows set from outside are taken over. Linux's BBR is exempt from the restart after idle; choose no validation for that.
+//! 6. Windows set from outside are taken over (an MPTCP scheduler's). Window validation leaves it alone, as in Linux.
 //!
 //! Units: packets, packets/s; the pacing rate in bit/s of payload. Invariants: `cwnd >= 4` except in the round trips after a loss
 //! or timeout; outside PROBE_RTT and start-up `cwnd` is at most the budget for 2 BDP plus aggregation. The loss of packets

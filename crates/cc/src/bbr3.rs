@@ -14,7 +14,7 @@
 //! 6. Random waits (§5.3.3.8) are drawn as `draws.rs` tells.
 //! 7. The window before PROBE_RTT is saved before the state changes; the draft's order would keep an older, larger one.
 //! 8. `ssthresh` is set to one bandwidth-delay product on leaving start-up, as in Linux; the draft has none.
-//! 9. Windows set from outside are taken over; the draft restarts from idle at full window (§5.4).
+//! 9. Windows set from outside are taken over (an MPTCP scheduler's). Window validation leaves it alone (§5.4).
 //!
 //! Units: packets, packets/s, bit/s for pacing; unset bounds are infinite. Invariants: `bw <= max_bw`; `cwnd >= 4` except after a
 //! timeout; a model bound once set is lowered at most by `beta` per round trip. Tested by `bbr3/tests.rs`: the draft's appendix
