@@ -51,6 +51,13 @@ impl LossPattern {
     }
 }
 
+impl fmt::Display for LossPattern {
+    /// The form with one digit per packet; reads back as the same pattern.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|lost| f.write_str(if *lost { "1" } else { "0" }))
+    }
+}
+
 fn parse_flags<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<LossPattern, LossPatternError> {
     let mut lost = Vec::new();
     for (line, text) in lines {
