@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml -o -name '*.json' -path 'crates/*' 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: help setup demo test lint bench docs clean check-tools
+.PHONY: help setup demo test lint bench docs kernel clean check-tools
 
 help: ## show the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,8 +33,12 @@ bench: check-tools ## speed of the engine: packets per second, cost per event
 docs: setup ## figures and pages that are made by commands
 	$(BIN)/python docs/build.py
 
+kernel: ## what the kernel world needs besides: controls with loader, player (bpf/setup.sh installs the packages)
+	cargo build --release --quiet -p playpath-client
+	cargo build --release --quiet --manifest-path crates/bpfload/Cargo.toml
+
 clean: ## remove what was built here
-	rm -rf $(VENV) target out .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) target crates/bpfload/target out .pytest_cache .mypy_cache .ruff_cache
 
 check-tools:
 	@PYTHON=$(PYTHON) tools/check-tools

@@ -136,13 +136,15 @@ class Testbed:
         server.wait_until_ready()
         return server
 
-    def use_control(self, cc: str, parameters: Mapping[str, float] | None = None) -> Control:
-        """Load `cc` if it is ours, and make the server's connections to the client use it."""
+    def use_control(
+        self, cc: str, parameters: Mapping[str, float] | None = None, *, by_route: bool = True
+    ) -> Control:
+        """Load `cc` if it is ours; `by_route`: make the server's connections to the client use it."""
         control = controls.provide(cc, parameters or {}, self.folder)
         if control.child is not None:
             self._adopt(control.child)
         self._controls.append(control)
-        for end in self.ends:
+        for end in self.ends if by_route else []:
             # By route: works for the kernel's own controls too, which a namespace's sysctl refuses, and changes nothing global.
             namespaces.run_ip(
                 "-n", self.server, "route", "replace", end.client_address, "dev", end.server_device,
@@ -172,6 +174,11 @@ class Testbed:
     def check(self) -> None:
         """Raise TestbedError if the emulator has ended."""
         self.emulator.child.check()
+
+    def received_bytes(self) -> int:
+        """Bytes of IP packets that have arrived at the client."""
+        links = json.loads(namespaces.run_ip("-n", self.client, "-j", "-s", "link", "show", "type", "tun"))
+        return sum(link["stats64"]["rx"]["bytes"] for link in links)
 
     def hidden_drops(self) -> int:
         """Packets that the TUN devices dropped in front of the emulator; any make a run invalid."""

@@ -1,0 +1,165 @@
+//! One HTTP/1.1 connection: requests out, responses in, in order (RFC 9112 section 9.3.2).
+//!
+//! The server holds one large file. An object of n bytes is asked for as the first n bytes of it (RFC 9110 section 14.2), so
+//! any sizes can be played from any server without a file per object.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use playpath_video::{Request, RequestId};
+
+/// A response that is awaited.
+struct Awaited {
+    id: RequestId,
+    body_left: u64,
+    is_abandoned: bool,
+}
+
+/// What a read brought.
+pub enum Progress {
+    /// Body bytes of a response that is wanted.
+    Body(RequestId, u64),
+    /// Bytes that the player does not see: headers, abandoned bodies.
+    Other,
+    /// Nothing there now.
+    Nothing,
+}
+
+/// A connection to the server.
+pub struct Connection {
+    /// The socket; not blocking.
+    pub stream: TcpStream,
+    host: String,
+    path: String,
+    awaited: VecDeque<Awaited>,
+    /// Header of the response being read, up to its empty line.
+    header: Vec<u8>,
+    is_in_body: bool,
+}
+
+impl Connection {
+    /// Connect; blocks for the handshake.
+    pub fn open(server: SocketAddr, path: &str) -> io::Result<Connection> {
+        let stream = TcpStream::connect(server)?;
+        stream.set_nodelay(true)?;
+        stream.set_nonblocking(true)?;
+        Ok(Connection {
+            stream,
+            host: server.to_string(),
+            path: path.into(),
+            awaited: VecDeque::new(),
+            header: Vec::new(),
+            is_in_body: false,
+        })
+    }
+
+    /// Send a request. Requests are short; a socket that does not take one at once is an error.
+    pub fn send(&mut self, request: &Request) -> io::Result<()> {
+        let query = request.cmcd.as_ref().and_then(|cmcd| cmcd.query()).map_or(String::new(), |q| format!("?{q}"));
+        let last = request.body_bytes.max(1) - 1;
+        let text = format!("GET {}{query} HTTP/1.1\r\nHost: {}\r\nRange: bytes=0-{last}\r\n\r\n", self.path, self.host);
+        self.stream.write_all(text.as_bytes())?;
+        self.awaited.push_back(Awaited { id: request.id, body_left: request.body_bytes, is_abandoned: false });
+        Ok(())
+    }
+
+    /// The rest of a response is not wanted: it is read and ignored.
+    pub fn abandon(&mut self, id: RequestId) {
+        for awaited in &mut self.awaited {
+            awaited.is_abandoned |= awaited.id == id;
+        }
+    }
+
+    /// Something is to be read, whatever the player's limit (headers, ignored bodies), or within it.
+    pub fn wants_to_read(&self, limit: u64) -> bool {
+        self.awaited.front().is_some_and(|next| limit > 0 || !self.is_in_body || next.is_abandoned)
+    }
+
+    /// Read once, at most `limit` wanted body bytes, through `buffer`.
+    pub fn read(&mut self, limit: u64, buffer: &mut [u8]) -> io::Result<Progress> {
+        if self.awaited.is_empty() {
+            return Ok(Progress::Nothing);
+        }
+        if self.is_in_body { self.read_body(limit, buffer) } else { self.read_header() }
+    }
+
+    /// Byte by byte: what follows the header belongs to the player, who may not want it yet.
+    fn read_header(&mut self) -> io::Result<Progress> {
+        let mut byte = [0];
+        loop {
+            match self.stream.read(&mut byte) {
+                Ok(0) => return Err(closed()),
+                Ok(_) => self.header.push(byte[0]),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(Progress::Nothing),
+                Err(e) => return Err(e),
+            }
+            if self.header.ends_with(b"\r\n\r\n") {
+                break;
+            }
+        }
+        let expected = self.awaited.front().map_or(0, |next| next.body_left.max(1));
+        check_header(&String::from_utf8_lossy(&self.header), expected)?;
+        self.header.clear();
+        self.is_in_body = true;
+        Ok(Progress::Other)
+    }
+
+    fn read_body(&mut self, limit: u64, buffer: &mut [u8]) -> io::Result<Progress> {
+        let next = self.awaited.front_mut().expect("a body belongs to a request");
+        let wanted = if next.is_abandoned { next.body_left } else { next.body_left.min(limit) };
+        let size = wanted.min(buffer.len() as u64) as usize;
+        if size == 0 && next.body_left > 0 {
+            return Ok(Progress::Nothing);
+        }
+        let count = match self.stream.read(&mut buffer[..size.max(1)]) {
+            Ok(0) => return Err(closed()),
+            Ok(count) => count as u64,
+            Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(Progress::Nothing),
+            Err(e) => return Err(e),
+        };
+        // An object without bytes is asked for as one byte.
+        let counted = count.min(next.body_left);
+        next.body_left -= counted;
+        let (id, is_abandoned) = (next.id, next.is_abandoned);
+        if next.body_left == 0 {
+            self.awaited.pop_front();
+            self.is_in_body = false;
+        }
+        Ok(if is_abandoned { Progress::Other } else { Progress::Body(id, counted) })
+    }
+}
+
+fn closed() -> io::Error {
+    io::Error::new(ErrorKind::UnexpectedEof, "the server closed the connection")
+}
+
+/// 206 with the length that was asked for.
+fn check_header(text: &str, expected: u64) -> io::Result<()> {
+    let status = text.lines().next().unwrap_or_default();
+    let length = text.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<u64>().ok())?
+    });
+    if status.split(' ').nth(1) == Some("206") && length == Some(expected) {
+        return Ok(());
+    }
+    let length = length.map_or("no length".into(), |n| format!("{n} bytes"));
+    Err(io::Error::other(format!("the server answered `{status}` with {length}, not 206 with {expected} bytes")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_range_that_was_asked_for_is_taken() {
+        assert!(check_header("HTTP/1.1 206 Partial Content\r\nContent-Length: 10\r\n\r\n", 10).is_ok());
+        let short = check_header("HTTP/1.1 206 Partial Content\r\ncontent-length: 9\r\n\r\n", 10).unwrap_err();
+        assert_eq!(
+            short.to_string(),
+            "the server answered `HTTP/1.1 206 Partial Content` with 9 bytes, not 206 with 10 bytes"
+        );
+        assert!(check_header("HTTP/1.1 404 Not Found\r\nContent-Length: 10\r\n\r\n", 10).is_err());
+    }
+}
