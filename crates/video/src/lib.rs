@@ -12,6 +12,7 @@ pub mod dash;
 pub mod events;
 pub mod ideal;
 pub mod ladder;
+pub mod manifest;
 pub mod media;
 pub mod metrics;
 pub mod p1203;

@@ -1,0 +1,211 @@
+//! Manifests as inputs: MPEG-DASH ([`mpd`]), HLS ([`hls`]), Sabre's movie files ([`sabre`]). Texts in, [`Manifest`] out; the
+//! caller reads the files.
+//!
+//! Every error is one line with its place in the text, the offending value and what is allowed. What is understood but not
+//! used is a warning. Nothing panics whatever the text (property tests in `tests/manifests.rs`, fuzz targets `mpd`, `hls`,
+//! `sabre`).
+//!
+//! Written by hand over `roxmltree`, text lines and `serde_json`, and not over the crates `dash-mpd` and `m3u8-rs`: those give no
+//! places for errors of content, and `m3u8-rs` reads `#EXTINF:abc` as a segment of no duration and drops a variant without
+//! `BANDWIDTH`, both silently.
+
+pub mod hls;
+pub mod mpd;
+pub mod sabre;
+
+use crate::ladder::{Ladder, LadderError, Presentation};
+use crate::{ObjectKind, Representation};
+use playpath_units::{Duration, Rate};
+use std::fmt;
+
+/// What could be read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Manifest {
+    /// Ladders; sizes are nominal where the manifest does not tell them.
+    pub presentation: Presentation,
+    /// Every size of a video segment was in the manifest.
+    pub has_sizes: bool,
+    /// Where the segments are, relative to the manifest: `[representation][segment]` of the video; empty if unknown.
+    pub video_urls: Vec<Vec<String>>,
+    /// The same of the audio.
+    pub audio_urls: Vec<Vec<String>>,
+    /// What was understood and not used.
+    pub warnings: Vec<String>,
+}
+
+/// Choices where a manifest leaves them open.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ManifestOptions {
+    /// Duration of segments that the manifest does not cut (one file per representation with an index inside).
+    pub segment_duration: Duration,
+    /// Length of what is played of a live stream.
+    pub live_duration: Duration,
+    /// Size of an initialisation segment that is named without its size.
+    pub init_bytes: u64,
+    /// Rate of an audio set of unknown rate (HLS does not tell it).
+    pub audio_rate: Rate,
+}
+
+impl Default for ManifestOptions {
+    fn default() -> ManifestOptions {
+        ManifestOptions {
+            segment_duration: Duration::from_secs(4),
+            live_duration: Duration::from_secs(600),
+            // What ffmpeg writes for H.264 and AAC is 700 to 900 B.
+            init_bytes: 800,
+            audio_rate: Rate::from_bits_per_sec(128_000),
+        }
+    }
+}
+
+/// What is wrong, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ManifestError {
+    /// Line, from 1; 0 if the error has no place.
+    pub line: u32,
+    /// Column, from 1; 0 for the whole line.
+    pub column: u32,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+/// What is wrong with a manifest.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Problem {
+    /// Not the format at all; the parser's words.
+    Syntax(String),
+    /// Something compulsory is not there.
+    Missing(&'static str),
+    /// A value that cannot be used.
+    Bad {
+        /// What it is.
+        what: &'static str,
+        /// As written, cut to 40 characters.
+        got: String,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// A whole number outside its range, or none.
+    Range {
+        /// What it is.
+        what: &'static str,
+        /// As written, cut to 40 characters.
+        got: String,
+        /// Smallest value allowed.
+        low: u64,
+        /// Largest value allowed.
+        high: u64,
+    },
+    /// Representations of one set are cut differently.
+    Uneven {
+        /// Segments of this one.
+        got: usize,
+        /// Segments of the first one.
+        expected: usize,
+    },
+    /// A playlist that another names could not be read.
+    Unreadable(String),
+    /// The parts do not make a ladder.
+    Ladder(LadderError),
+}
+
+impl ManifestError {
+    fn at(line: u32, column: u32, problem: Problem) -> ManifestError {
+        ManifestError { line, column, problem }
+    }
+
+    fn nowhere(problem: Problem) -> ManifestError {
+        ManifestError::at(0, 0, problem)
+    }
+}
+
+impl From<LadderError> for ManifestError {
+    fn from(error: LadderError) -> ManifestError {
+        ManifestError::nowhere(Problem::Ladder(error))
+    }
+}
+
+impl fmt::Display for ManifestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.line, self.column) {
+            (0, _) => {}
+            (line, 0) => write!(f, "line {line}: ")?,
+            (line, column) => write!(f, "line {line}, column {column}: ")?,
+        }
+        match &self.problem {
+            Problem::Syntax(words) => f.write_str(words),
+            Problem::Missing(what) => write!(f, "{what} is missing"),
+            Problem::Bad { what, got, allowed } => write!(f, "{what} \"{got}\" is not allowed; allowed: {allowed}"),
+            Problem::Range { what, got, low, high } => {
+                write!(f, "{what} \"{got}\" is not allowed; allowed: a whole number from {low} to {high}")
+            }
+            Problem::Uneven { got, expected } => {
+                write!(f, "{got} segments, but {expected} in the set's first representation; all must be cut alike")
+            }
+            Problem::Unreadable(name) => write!(f, "playlist \"{name}\" cannot be read"),
+            Problem::Ladder(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ManifestError {}
+
+/// One line, short.
+fn short(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(40).collect()
+}
+
+/// A representation as read, before it is part of a ladder.
+#[derive(Clone, Debug)]
+struct Rung {
+    id: String,
+    bitrate: Rate,
+    init_bytes: u64,
+    /// Sizes where known.
+    sizes: Vec<Option<u64>>,
+    urls: Vec<String>,
+}
+
+/// A ladder with what a manifest knows besides.
+struct ReadLadder {
+    ladder: Ladder,
+    has_sizes: bool,
+    urls: Vec<Vec<String>>,
+}
+
+impl Manifest {
+    fn of(video: ReadLadder, audio: Option<ReadLadder>, is_live: bool, warnings: Vec<String>) -> Manifest {
+        let (audio, audio_urls) = audio.map_or((None, Vec::new()), |audio| (Some(audio.ladder), audio.urls));
+        Manifest {
+            presentation: Presentation { video: video.ladder, audio, is_live },
+            has_sizes: video.has_sizes,
+            video_urls: video.urls,
+            audio_urls,
+            warnings,
+        }
+    }
+}
+
+/// A ladder of `rungs`, lowest first; equal rates are one.
+fn ladder_of(
+    kind: ObjectKind,
+    mut rungs: Vec<Rung>,
+    durations: &[Duration],
+    warnings: &mut Vec<String>,
+) -> Result<ReadLadder, LadderError> {
+    rungs.sort_by_key(|rung| rung.bitrate);
+    let before = rungs.len();
+    rungs.dedup_by_key(|rung| rung.bitrate);
+    if rungs.len() < before {
+        warnings.push(format!("{} representations of equal rate: the first of each is used", before - rungs.len()));
+    }
+    let representations = rungs
+        .iter()
+        .map(|rung| Representation { id: rung.id.clone(), bitrate: rung.bitrate, init_bytes: rung.init_bytes })
+        .collect();
+    let sizes = |segment: usize, rung: usize| rungs[rung].sizes.get(segment).copied().flatten();
+    let ladder = Ladder::nominal(kind, representations, durations)?.with_sizes(sizes)?;
+    let has_sizes =
+        rungs.iter().all(|rung| rung.sizes.len() == durations.len() && rung.sizes.iter().all(Option::is_some));
+    Ok(ReadLadder { ladder, has_sizes, urls: rungs.into_iter().map(|rung| rung.urls).collect() })
+}

@@ -1,0 +1,374 @@
+//! MPEG-DASH manifests (MPD).
+//!
+//! Reference: ISO/IEC 23009-1: MPD, Period, AdaptationSet, Representation; SegmentTemplate (number or time, with duration or
+//! timeline), SegmentList with byte ranges, SegmentBase.
+//! Differences from the reference:
+//! 1. The first period, and of each kind of media the first adaptation set, are used; others are warnings. Periods of
+//!    advertisements, trick-play sets and protection are not understood.
+//! 2. A SegmentBase has its index in the media file, which is not at hand: the period is cut into
+//!    [`ManifestOptions::segment_duration`].
+//! 3. Of a dynamic MPD [`ManifestOptions::live_duration`] is played, with segments like the last one described.
+//! 4. Base URLs and remote elements (xlink) are not followed; URLs are relative to the manifest.
+
+use super::{Manifest, ManifestError, ManifestOptions, Problem, ReadLadder, Rung, ladder_of, short};
+use crate::ObjectKind;
+use crate::ladder::{LadderError, MAX_REPRESENTATIONS, MAX_SEGMENTS, cut};
+use playpath_units::{Duration, Rate};
+use roxmltree::{Document, Node, ParsingOptions};
+
+/// Elements of the largest document that is read.
+const MAX_NODES: u32 = 1_000_000;
+/// Longest time that is believed: a hundred years.
+const MAX_SECONDS: f64 = 3.2e9;
+
+/// An MPD.
+pub fn parse(text: &str, options: &ManifestOptions) -> Result<Manifest, ManifestError> {
+    let parsing = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(text, parsing).map_err(|error| {
+        let (position, words) = (error.pos(), error.to_string());
+        // The parser ends its sentence with the position.
+        let words = words.rsplit_once(" at ").map_or(words.as_str(), |(words, _)| words).to_string();
+        ManifestError::at(position.row, position.col, Problem::Syntax(words))
+    })?;
+    let mpd = document.root_element();
+    if mpd.tag_name().name() != "MPD" {
+        return Err(bad(mpd, "root element", mpd.tag_name().name(), "MPD"));
+    }
+    let mut warnings = Vec::new();
+    let is_live = mpd.attribute("type") == Some("dynamic");
+    let periods: Vec<_> = children(mpd, "Period").collect();
+    let period = *periods.first().ok_or_else(|| missing(mpd, "a Period"))?;
+    if periods.len() > 1 {
+        warnings.push(format!("{} periods: the first is used", periods.len()));
+    }
+    let length = period_length(mpd, period, is_live, options)?;
+    let reader = Reader { period, length, is_live, options };
+    let video = reader.set_of("video", ObjectKind::Video, &mut warnings)?;
+    let video = video.ok_or_else(|| missing(period, "an AdaptationSet of video"))?;
+    let audio = reader.set_of("audio", ObjectKind::Audio, &mut warnings)?;
+    Ok(Manifest::of(video, audio, is_live, warnings))
+}
+
+/// Length of what is played of the period.
+fn period_length(
+    mpd: Node,
+    period: Node,
+    is_live: bool,
+    options: &ManifestOptions,
+) -> Result<Option<Duration>, ManifestError> {
+    for (node, name) in [(period, "duration"), (mpd, "mediaPresentationDuration")] {
+        if let Some(text) = node.attribute(name) {
+            let length = iso_duration(text).filter(|length| !length.is_zero());
+            return length
+                .map(Some)
+                .ok_or_else(|| bad(node, "duration", text, "an ISO 8601 duration such as PT634.5S"));
+        }
+    }
+    Ok(is_live.then_some(options.live_duration))
+}
+
+struct Reader<'a, 'input> {
+    period: Node<'a, 'input>,
+    length: Option<Duration>,
+    is_live: bool,
+    options: &'a ManifestOptions,
+}
+
+/// How a representation is cut, before its own name is put into the URLs.
+struct Cut {
+    durations: Vec<Duration>,
+    /// Start of each segment in units of the timescale, for `$Time$`.
+    times: Vec<u64>,
+}
+
+impl<'a, 'input> Reader<'a, 'input> {
+    fn set_of(
+        &self,
+        media: &str,
+        kind: ObjectKind,
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<ReadLadder>, ManifestError> {
+        let mut sets = children(self.period, "AdaptationSet").filter(|set| is_of_media(*set, media));
+        let Some(set) = sets.next() else { return Ok(None) };
+        let others = sets.count();
+        if others > 0 {
+            warnings.push(format!("{others} more adaptation sets of {media}: the first is used"));
+        }
+        let (mut rungs, mut durations) = (Vec::new(), Vec::new());
+        for representation in children(set, "Representation") {
+            let (rung, own_durations) = self.rung(set, representation)?;
+            if rungs.is_empty() {
+                durations = own_durations;
+            } else if own_durations.len() != durations.len() {
+                let problem = Problem::Uneven { got: own_durations.len(), expected: durations.len() };
+                return Err(at(representation, problem));
+            }
+            rungs.push(rung);
+            if rungs.len() > MAX_REPRESENTATIONS {
+                return Err(at(set, Problem::Ladder(LadderError::Representations(rungs.len()))));
+            }
+        }
+        if rungs.is_empty() {
+            return Err(missing(set, "a Representation"));
+        }
+        let ladder = ladder_of(kind, rungs, &durations, warnings);
+        ladder.map(Some).map_err(|error| at(set, Problem::Ladder(error)))
+    }
+
+    fn rung(&self, set: Node<'a, 'input>, node: Node<'a, 'input>) -> Result<(Rung, Vec<Duration>), ManifestError> {
+        let bandwidth = required(node, "bandwidth")?;
+        let rate = bandwidth.parse::<u64>().ok().filter(|rate| (1..=1_000_000_000_000).contains(rate));
+        let rate = rate.ok_or_else(|| bad(node, "bandwidth", bandwidth, "1 to 10^12 bit/s"))?;
+        let id = node.attribute("id").unwrap_or(bandwidth);
+        // The innermost element counts; attributes are inherited from the outer ones of the same name.
+        let levels = [node, set, self.period];
+        let find = |name: &str| levels.iter().filter_map(|level| children(*level, name).next()).collect::<Vec<_>>();
+        let (templates, lists, bases) = (find("SegmentTemplate"), find("SegmentList"), find("SegmentBase"));
+        let mut rung = Rung {
+            id: id.to_string(),
+            bitrate: Rate::from_bits_per_sec(rate),
+            init_bytes: 0,
+            sizes: Vec::new(),
+            urls: Vec::new(),
+        };
+        let cut = if !templates.is_empty() {
+            self.template(&templates, &mut rung)?
+        } else if !lists.is_empty() {
+            self.list(&lists, &mut rung)?
+        } else {
+            self.base(node, &bases, &mut rung)?
+        };
+        Ok((rung, cut.durations))
+    }
+
+    fn template(&self, nodes: &[Node<'a, 'input>], rung: &mut Rung) -> Result<Cut, ManifestError> {
+        let cut = self.cut(nodes)?;
+        let start_number = inherited_number(nodes, "startNumber", 0, u64::MAX / 2)?.unwrap_or(1);
+        if inherited(nodes, "initialization").is_some()
+            || nodes.iter().any(|n| children(*n, "Initialization").next().is_some())
+        {
+            rung.init_bytes = self.options.init_bytes;
+        }
+        if let Some((pattern, _)) = inherited(nodes, "media") {
+            let url =
+                |index: usize| expand(pattern, &rung.id, rung.bitrate, start_number + index as u64, cut.times[index]);
+            rung.urls = (0..cut.durations.len()).map(url).collect();
+        }
+        Ok(cut)
+    }
+
+    fn list(&self, nodes: &[Node<'a, 'input>], rung: &mut Rung) -> Result<Cut, ManifestError> {
+        let urls: Vec<_> = nodes.iter().flat_map(|list| children(*list, "SegmentURL")).collect();
+        let mut cut = self.cut(nodes)?;
+        if urls.is_empty() {
+            return Err(missing(nodes[0], "a SegmentURL"));
+        }
+        if !self.is_live {
+            cut.durations.truncate(urls.len());
+        }
+        if let Some(init) = nodes.iter().find_map(|list| children(*list, "Initialization").next()) {
+            rung.init_bytes = range(init, "range")?.unwrap_or(self.options.init_bytes);
+        }
+        for url in urls.iter().take(cut.durations.len()) {
+            rung.sizes.push(range(*url, "mediaRange")?);
+            rung.urls.push(url.attribute("media").unwrap_or_default().to_string());
+        }
+        Ok(cut)
+    }
+
+    fn base(&self, representation: Node, bases: &[Node<'a, 'input>], rung: &mut Rung) -> Result<Cut, ManifestError> {
+        let length = self.length.ok_or_else(|| missing(representation, "mediaPresentationDuration"))?;
+        if let Some(init) = bases.iter().find_map(|base| children(*base, "Initialization").next()) {
+            rung.init_bytes = range(init, "range")?.unwrap_or(self.options.init_bytes);
+        }
+        let durations =
+            cut(self.options.segment_duration, length).map_err(|error| at(representation, Problem::Ladder(error)))?;
+        Ok(Cut { times: vec![0; durations.len()], durations })
+    }
+
+    /// Durations from a timeline, or from a constant duration.
+    fn cut(&self, nodes: &[Node<'a, 'input>]) -> Result<Cut, ManifestError> {
+        let timescale = inherited_number(nodes, "timescale", 1, u64::from(u32::MAX))?.unwrap_or(1);
+        if let Some(timeline) = nodes.iter().find_map(|node| children(*node, "SegmentTimeline").next()) {
+            return self.timeline(timeline, timescale);
+        }
+        let units = inherited_number(nodes, "duration", 1, u64::MAX)?
+            .ok_or_else(|| missing(nodes[0], "duration or a SegmentTimeline"))?;
+        let seconds = units as f64 / timescale as f64;
+        if seconds > MAX_SECONDS {
+            return Err(bad(nodes[0], "duration", &units.to_string(), "at most a hundred years"));
+        }
+        let length = self.length.ok_or_else(|| missing(nodes[0], "mediaPresentationDuration"))?;
+        let durations =
+            cut(Duration::from_secs_f64(seconds), length).map_err(|error| at(nodes[0], Problem::Ladder(error)))?;
+        let times = (0..durations.len() as u64).map(|index| index.saturating_mul(units)).collect();
+        Ok(Cut { durations, times })
+    }
+
+    fn timeline(&self, timeline: Node, timescale: u64) -> Result<Cut, ManifestError> {
+        let seconds = |units: u64| units as f64 / timescale as f64;
+        let mut cut = Cut { durations: Vec::new(), times: Vec::new() };
+        let entries: Vec<_> = children(timeline, "S").collect();
+        let mut time = 0u64;
+        for (index, entry) in entries.iter().enumerate() {
+            let units = number(*entry, "d", 1, u64::MAX / 4)?.ok_or_else(|| missing(*entry, "attribute d"))?;
+            time = number(*entry, "t", 0, u64::MAX / 4)?.unwrap_or(time);
+            let repeat = match entry.attribute("r") {
+                Some("-1") => self.repeat_to(
+                    entries.get(index + 1),
+                    cut.times.first().copied().unwrap_or(time),
+                    time,
+                    units,
+                    timescale,
+                ),
+                _ => number(*entry, "r", 0, MAX_SEGMENTS as u64)?.unwrap_or(0),
+            };
+            if seconds(units) > MAX_SECONDS || cut.durations.len() as u64 + repeat >= MAX_SEGMENTS as u64 {
+                return Err(bad(
+                    *entry,
+                    "S",
+                    &format!("d={units}, r={repeat}"),
+                    "at most 100000 segments of a hundred years",
+                ));
+            }
+            for _ in 0..=repeat {
+                // Rounded to the nanosecond; a tiny duration must not become none.
+                cut.durations.push(Duration::from_secs_f64(seconds(units)).max(Duration::from_nanos(1)));
+                cut.times.push(time);
+                time = time.saturating_add(units);
+            }
+        }
+        if cut.durations.is_empty() {
+            return Err(missing(timeline, "an S element"));
+        }
+        self.extend_live(&mut cut, time);
+        Ok(cut)
+    }
+
+    /// `r="-1"`: until the next entry's time, or the end of the period.
+    fn repeat_to(&self, next: Option<&Node>, first: u64, time: u64, units: u64, timescale: u64) -> u64 {
+        let next_time = next.and_then(|next| next.attribute("t")).and_then(|t| t.parse::<u64>().ok());
+        let period_end =
+            self.length.map(|length| first.saturating_add((length.as_secs_f64() * timescale as f64 + 0.5) as u64));
+        let end = next_time.or(period_end).unwrap_or(time);
+        end.saturating_sub(time).div_ceil(units).saturating_sub(1).min(MAX_SEGMENTS as u64)
+    }
+
+    /// A dynamic timeline is a window; the segments to come are like its last one.
+    fn extend_live(&self, cut: &mut Cut, mut time: u64) {
+        let (Some(length), true) = (self.length, self.is_live) else { return };
+        let last = cut.durations[cut.durations.len() - 1];
+        let units = time.saturating_sub(cut.times[cut.times.len() - 1]);
+        let mut sum = cut.durations.iter().fold(Duration::ZERO, |sum, &duration| sum + duration);
+        while sum < length && cut.durations.len() < MAX_SEGMENTS {
+            cut.durations.push(last);
+            cut.times.push(time);
+            (sum, time) = (sum + last, time.saturating_add(units));
+        }
+    }
+}
+
+/// Kind of an adaptation set: by `contentType`, `mimeType`, or those of its first representation.
+fn is_of_media(set: Node, media: &str) -> bool {
+    let component = children(set, "ContentComponent").next();
+    let representation = children(set, "Representation").next();
+    let nodes = [Some(set), component, representation];
+    let named = |name: &str| nodes.iter().flatten().find_map(|node| node.attribute(name));
+    match (named("contentType"), named("mimeType")) {
+        (Some(content), _) => content == media,
+        (None, Some(mime)) => mime.split('/').next() == Some(media),
+        (None, None) => media == "video",
+    }
+}
+
+/// §5.3.9.4.4: `$RepresentationID$`, `$Number$`, `$Time$`, `$Bandwidth$`, with `%0Nd`; `$$` is a dollar sign.
+fn expand(pattern: &str, id: &str, rate: Rate, number: u64, time: u64) -> String {
+    let mut out = String::new();
+    for (index, part) in pattern.split('$').enumerate() {
+        if index % 2 == 0 {
+            out.push_str(part);
+            continue;
+        }
+        let (name, format) = part.split_once('%').unwrap_or((part, ""));
+        let width = format.trim_end_matches('d').parse::<usize>().unwrap_or(1).min(32);
+        match name {
+            "" => out.push('$'),
+            "RepresentationID" => out.push_str(id),
+            "Number" => out.push_str(&format!("{number:0width$}")),
+            "Time" => out.push_str(&format!("{time:0width$}")),
+            "Bandwidth" => out.push_str(&format!("{:0width$}", rate.as_bits_per_sec())),
+            _ => out.push_str(part),
+        }
+    }
+    out
+}
+
+/// ISO 8601 `PnYnMnDTnHnMnS`; a year has 365.25 days, a month a twelfth of it.
+fn iso_duration(text: &str) -> Option<Duration> {
+    let (date, time) = text.trim().strip_prefix('P')?.split_once('T').unwrap_or((text.trim().strip_prefix('P')?, ""));
+    let year = 365.25 * 86_400.0;
+    let seconds = designators(date, &[('Y', year), ('M', year / 12.0), ('W', 604_800.0), ('D', 86_400.0)])?
+        + designators(time, &[('H', 3600.0), ('M', 60.0), ('S', 1.0)])?;
+    let is_empty = date.is_empty() && time.is_empty();
+    (!is_empty && (0.0..=MAX_SECONDS).contains(&seconds)).then(|| Duration::from_secs_f64(seconds))
+}
+
+fn designators(mut text: &str, units: &[(char, f64)]) -> Option<f64> {
+    let mut sum = 0.0;
+    for (letter, seconds) in units {
+        if let Some((number, rest)) = text.split_once(*letter) {
+            sum += number.parse::<f64>().ok().filter(|x| *x >= 0.0)? * seconds;
+            text = rest;
+        }
+    }
+    text.is_empty().then_some(sum)
+}
+
+fn children<'a, 'input>(node: Node<'a, 'input>, name: &str) -> impl Iterator<Item = Node<'a, 'input>> {
+    node.children().filter(move |child| child.is_element() && child.tag_name().name() == name)
+}
+
+fn required<'a>(node: Node<'a, '_>, name: &'static str) -> Result<&'a str, ManifestError> {
+    node.attribute(name).ok_or_else(|| missing(node, name))
+}
+
+/// An attribute of the innermost element that has it.
+fn inherited<'a, 'input>(nodes: &[Node<'a, 'input>], name: &str) -> Option<(&'a str, Node<'a, 'input>)> {
+    nodes.iter().find_map(|node| Some((node.attribute(name)?, *node)))
+}
+
+fn inherited_number(nodes: &[Node], name: &'static str, low: u64, high: u64) -> Result<Option<u64>, ManifestError> {
+    match nodes.iter().find(|node| node.attribute(name).is_some()) {
+        Some(node) => number(*node, name, low, high),
+        None => Ok(None),
+    }
+}
+
+fn number(node: Node, name: &'static str, low: u64, high: u64) -> Result<Option<u64>, ManifestError> {
+    let Some(text) = node.attribute(name) else { return Ok(None) };
+    let value = text.trim().parse::<u64>().ok().filter(|value| (low..=high).contains(value));
+    value.map(Some).ok_or_else(|| at(node, Problem::Range { what: name, got: short(text), low, high }))
+}
+
+/// `first-last`, both included: the length.
+fn range(node: Node, name: &'static str) -> Result<Option<u64>, ManifestError> {
+    let Some(text) = node.attribute(name) else { return Ok(None) };
+    let parsed =
+        text.split_once('-').and_then(|(first, last)| Some((first.parse::<u64>().ok()?, last.parse::<u64>().ok()?)));
+    let bytes =
+        parsed.and_then(|(first, last)| last.checked_sub(first)?.checked_add(1)).filter(|bytes| *bytes <= 1 << 40);
+    bytes.map(Some).ok_or_else(|| bad(node, name, text, "first-last, at most 2^40 bytes"))
+}
+
+fn at(node: Node, problem: Problem) -> ManifestError {
+    let position = node.document().text_pos_at(node.range().start);
+    ManifestError::at(position.row, position.col, problem)
+}
+
+fn missing(node: Node, what: &'static str) -> ManifestError {
+    at(node, Problem::Missing(what))
+}
+
+fn bad(node: Node, what: &'static str, got: &str, allowed: &'static str) -> ManifestError {
+    at(node, Problem::Bad { what, got: short(got), allowed })
+}

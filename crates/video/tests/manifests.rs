@@ -1,0 +1,315 @@
+//! Manifests: what common tools write, one-line errors with their place, and no panic whatever the text.
+
+use playpath_units::{Duration, Rate};
+use playpath_video::manifest::{Manifest, ManifestOptions, hls, mpd, sabre};
+use playpath_video::{Ladder, ObjectKind};
+use proptest::prelude::*;
+
+fn secs(s: f64) -> Duration {
+    Duration::from_secs_f64(s)
+}
+
+fn kbps(ladder: &Ladder) -> Vec<u64> {
+    ladder.bitrates().iter().map(|rate| rate.as_bits_per_sec() / 1000).collect()
+}
+
+fn read_mpd(text: &str) -> Manifest {
+    mpd::parse(text, &ManifestOptions::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// As `ffmpeg -f dash` writes it: a timeline per representation, numbers with five digits, 17.5 s in segments of 2 s.
+const FFMPEG: &str = r#"<?xml version="1.0" encoding="utf-8"?>
+<MPD xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns="urn:mpeg:dash:schema:mpd:2011"
+	profiles="urn:mpeg:dash:profile:isoff-live:2011" type="static" mediaPresentationDuration="PT17.5S" minBufferTime="PT4.0S">
+	<Period id="0" start="PT0.0S">
+		<AdaptationSet id="0" contentType="video" startWithSAP="1" segmentAlignment="true" frameRate="25/1">
+			<Representation id="0" mimeType="video/mp4" codecs="avc1.64001e" bandwidth="700000" width="480" height="360">
+				<SegmentTemplate timescale="12800" initialization="init-stream$RepresentationID$.m4s"
+					media="chunk-stream$RepresentationID$-$Number%05d$.m4s" startNumber="1">
+					<SegmentTimeline><S t="0" d="25600" r="7" /><S d="19200" /></SegmentTimeline>
+				</SegmentTemplate>
+			</Representation>
+			<Representation id="1" mimeType="video/mp4" codecs="avc1.64001e" bandwidth="200000" width="480" height="360">
+				<SegmentTemplate timescale="12800" initialization="init-stream$RepresentationID$.m4s"
+					media="chunk-stream$RepresentationID$-$Number%05d$.m4s" startNumber="1">
+					<SegmentTimeline><S t="0" d="25600" r="7" /><S d="19200" /></SegmentTimeline>
+				</SegmentTemplate>
+			</Representation>
+		</AdaptationSet>
+		<AdaptationSet id="1" contentType="audio">
+			<Representation id="2" mimeType="audio/mp4" codecs="mp4a.40.2" bandwidth="128000" audioSamplingRate="48000">
+				<SegmentTemplate timescale="48000" initialization="i.m4s" media="a-$Time$.m4s" startNumber="1">
+					<SegmentTimeline><S t="0" d="95232" /><S d="96256" r="7" /><S d="0" /></SegmentTimeline>
+				</SegmentTemplate>
+			</Representation>
+		</AdaptationSet>
+	</Period>
+</MPD>"#;
+
+#[test]
+fn an_mpd_as_ffmpeg_writes_it() {
+    // ffmpeg does not write empty segments.
+    let manifest = read_mpd(&FFMPEG.replace("<S d=\"0\" />", ""));
+    let video = &manifest.presentation.video;
+    assert_eq!(kbps(video), [200, 700]);
+    assert_eq!(video.segments(), 9);
+    assert_eq!((video.duration_of(0), video.duration_of(8)), (secs(2.0), secs(1.5)));
+    assert_eq!(video.media_duration(), secs(17.5));
+    // Nominal: 700 kbit/s · 1.5 s / 8 = 131 250 B; the size of the initialisation segment is assumed.
+    assert_eq!(video.bytes(8, 1), 131_250);
+    assert_eq!(video.representations()[1].init_bytes, 800);
+    assert!(!manifest.has_sizes && !manifest.presentation.is_live && manifest.warnings.is_empty());
+    // Sorted by rate: representation 1 of the file is the lower one.
+    assert_eq!(manifest.video_urls[0][8], "chunk-stream1-00009.m4s");
+    let audio = manifest.presentation.audio.as_ref().unwrap();
+    assert_eq!(audio.duration_of(0), secs(1.984));
+    assert_eq!(manifest.audio_urls[0][2], "a-191488.m4s");
+}
+
+/// DASH-IF style: template on the adaptation set, number and constant duration; 30 s in segments of 4 s: the last has 2 s.
+#[test]
+fn a_template_with_constant_duration() {
+    let manifest = read_mpd(
+        r#"<MPD mediaPresentationDuration="PT0H0M30S"><Period><AdaptationSet mimeType="video/mp4">
+        <SegmentTemplate timescale="1000" duration="4000" media="v$Bandwidth$/$Number$.m4s" startNumber="0"/>
+        <Representation id="a" bandwidth="500000"/><Representation id="b" bandwidth="1000000"/>
+        <Representation id="c" bandwidth="1000000"/></AdaptationSet>
+        <AdaptationSet mimeType="video/mp4"><Representation bandwidth="1"/></AdaptationSet></Period><Period/></MPD>"#,
+    );
+    let video = &manifest.presentation.video;
+    assert_eq!((video.segments(), video.duration_of(7)), (8, secs(2.0)));
+    assert_eq!(manifest.video_urls[1][3], "v1000000/3.m4s");
+    assert_eq!(
+        manifest.warnings,
+        [
+            "2 periods: the first is used",
+            "1 more adaptation sets of video: the first is used",
+            "1 representations of equal rate: the first of each is used"
+        ]
+    );
+}
+
+/// A list with byte ranges has real sizes: 0-999 is 1000 B.
+#[test]
+fn a_segment_list_with_ranges() {
+    let manifest = read_mpd(
+        r#"<MPD mediaPresentationDuration="PT6S"><Period><AdaptationSet contentType="video"><Representation id="v" bandwidth="8000">
+        <SegmentList timescale="1" duration="2"><Initialization range="0-599"/><SegmentURL mediaRange="600-1599"/>
+        <SegmentURL mediaRange="1600-4599"/><SegmentURL mediaRange="4600-4600"/></SegmentList>
+        </Representation></AdaptationSet></Period></MPD>"#,
+    );
+    let video = &manifest.presentation.video;
+    assert_eq!([0, 1, 2].map(|segment| video.bytes(segment, 0)), [1000, 3000, 1]);
+    assert_eq!(video.representations()[0].init_bytes, 600);
+    assert!(manifest.has_sizes);
+}
+
+/// On-demand profile: one file per representation; cut into the 4 s of the options.
+#[test]
+fn a_segment_base_is_cut() {
+    let manifest = read_mpd(
+        r#"<MPD mediaPresentationDuration="PT10S"><Period><AdaptationSet mimeType="video/mp4">
+        <Representation bandwidth="1000000"><BaseURL>v.mp4</BaseURL><SegmentBase indexRange="900-1500">
+        <Initialization range="0-899"/></SegmentBase></Representation></AdaptationSet></Period></MPD>"#,
+    );
+    let video = &manifest.presentation.video;
+    assert_eq!((video.segments(), video.duration_of(2), video.representations()[0].init_bytes), (3, secs(2.0), 900));
+}
+
+#[test]
+fn live_mpds_and_repeats_to_the_end() {
+    let live = read_mpd(
+        r#"<MPD type="dynamic"><Period><AdaptationSet contentType="video"><SegmentTemplate timescale="10" media="$Time$">
+        <SegmentTimeline><S t="100" d="20" r="1"/></SegmentTimeline></SegmentTemplate><Representation bandwidth="1000"/>
+        </AdaptationSet></Period></MPD>"#,
+    );
+    assert!(live.presentation.is_live);
+    assert_eq!(live.presentation.video.media_duration(), secs(600.0));
+    assert_eq!(live.video_urls[0][299], "6080");
+    let repeated = read_mpd(
+        r#"<MPD mediaPresentationDuration="PT9S"><Period><AdaptationSet contentType="video"><SegmentTemplate timescale="10">
+        <SegmentTimeline><S t="0" d="10" r="-1"/><S t="40" d="20" r="-1"/></SegmentTimeline></SegmentTemplate>
+        <Representation bandwidth="1000"/></AdaptationSet></Period></MPD>"#,
+    );
+    // Four of 1 s up to 4 s; then 2 s each up to 9 s: three.
+    assert_eq!(repeated.presentation.video.segments(), 7);
+}
+
+#[test]
+fn mpd_errors_are_one_line_with_their_place() {
+    let error = |text: &str| {
+        let line = mpd::parse(text, &ManifestOptions::default()).unwrap_err().to_string();
+        assert!(!line.contains('\n') && line.len() < 200, "{line}");
+        line
+    };
+    let fragment =
+        |inside: &str| format!("<MPD mediaPresentationDuration=\"PT8S\">\n<Period>\n  {inside}</Period></MPD>");
+    let set = |inside: &str| fragment(&format!("<AdaptationSet contentType=\"video\">{inside}</AdaptationSet>"));
+    assert_eq!(error("<MPD><Period></MPD>"), "line 1, column 14: expected 'Period' tag, not 'MPD'");
+    assert_eq!(error("<html/>"), "line 1, column 1: root element \"html\" is not allowed; allowed: MPD");
+    assert_eq!(error("<MPD/>"), "line 1, column 1: a Period is missing");
+    assert_eq!(error(&fragment("")), "line 2, column 1: an AdaptationSet of video is missing");
+    assert_eq!(error(&set("")), "line 3, column 3: a Representation is missing");
+    assert_eq!(error(&set("<Representation/>")), "line 3, column 38: bandwidth is missing");
+    assert_eq!(
+        error(&set("<Representation bandwidth=\"-5\"/>")),
+        "line 3, column 38: bandwidth \"-5\" is not allowed; allowed: 1 to 10^12 bit/s"
+    );
+    assert_eq!(
+        error(&set("<SegmentTemplate duration=\"0\"/><Representation bandwidth=\"5\"/>")),
+        "line 3, column 38: duration \"0\" is not allowed; allowed: a whole number from 1 to 18446744073709551615"
+    );
+    assert_eq!(
+        error(FFMPEG),
+        "line 22, column 65: d \"0\" is not allowed; allowed: a whole number from 1 to 4611686018427387903"
+    );
+    assert_eq!(
+        error(&set("<SegmentTemplate duration=\"1\" timescale=\"4000000000\"/><Representation bandwidth=\"5\"/>")),
+        "line 3, column 38: segment 0 has no duration, or the presentation is longer than 500 years"
+    );
+    assert!(
+        error("<MPD mediaPresentationDuration=\"ten\"><Period/></MPD>").contains("duration \"ten\" is not allowed")
+    );
+    // No entity expansion: no billion laughs.
+    assert!(error("<!DOCTYPE x [<!ENTITY a \"b\">]><MPD/>").starts_with("line 1, column "));
+}
+
+const MASTER: &str = "#EXTM3U\n#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",NAME=\"en, us\",DEFAULT=YES,URI=\"audio.m3u8\"\n\
+    #EXT-X-STREAM-INF:BANDWIDTH=2000000,AVERAGE-BANDWIDTH=1628000,RESOLUTION=1280x720,CODECS=\"avc1.1,mp4a.2\",AUDIO=\"a\"\n\
+    high.m3u8\n\n#EXT-X-STREAM-INF:BANDWIDTH=628000,AUDIO=\"a\"\r\nlow.m3u8\r\n";
+const MEDIA: &str = "#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXT-X-MAP:URI=\"i.mp4\",BYTERANGE=\"700@0\"\n#EXTINF:6.000,\n#EXT-X-BYTERANGE:90000@700\n\
+    s.mp4\n#EXT-X-BITRATE:800\n#EXTINF:4.5,title\ns2.mp4\n#EXT-X-ENDLIST\n";
+
+fn load(uri: &str) -> Option<String> {
+    let audio = "#EXTM3U\n#EXTINF:10.5,\na.aac\n#EXT-X-ENDLIST";
+    match uri {
+        "audio.m3u8" => Some(audio.into()),
+        "low.m3u8" | "high.m3u8" => Some(MEDIA.into()),
+        _ => None,
+    }
+}
+
+/// Audio of unknown rate counts 128 kbit/s and is taken off: 1628 − 128 = 1500, 628 − 128 = 500.
+/// The second segment: 800 kbit/s · 4.5 s / 8 = 450 000 B.
+#[test]
+fn an_hls_master_playlist() {
+    let manifest = hls::parse(MASTER, load, &ManifestOptions::default()).unwrap();
+    let video = &manifest.presentation.video;
+    assert_eq!(kbps(video), [500, 1500]);
+    assert_eq!(video.sizes_of(0), [90_000, 90_000]);
+    assert_eq!(video.sizes_of(1), [450_000, 450_000]);
+    assert_eq!(video.representations()[0].init_bytes, 700);
+    assert_eq!(video.media_duration(), secs(10.5));
+    let audio = manifest.presentation.audio.as_ref().unwrap();
+    assert_eq!((audio.kind(), audio.bytes(0, 0)), (ObjectKind::Audio, 168_000));
+    assert!(manifest.has_sizes && !manifest.presentation.is_live);
+    assert_eq!(manifest.video_urls[1], ["s.mp4", "s2.mp4"]);
+}
+
+/// By itself: (90 000 + 450 000) · 8 / 10.5 = 411 429 bit/s. Without an end it is live and goes on like its last segment.
+#[test]
+fn a_media_playlist_alone() {
+    let manifest = hls::parse(MEDIA, |_| None, &ManifestOptions::default()).unwrap();
+    assert_eq!(manifest.presentation.video.bitrates(), [Rate::from_bits_per_sec(411_429)]);
+    let endless = MEDIA.replace("#EXT-X-ENDLIST\n", "");
+    let live = hls::parse(&endless, |_| None, &ManifestOptions::default()).unwrap().presentation;
+    assert!(live.is_live && live.video.media_duration() >= secs(600.0));
+}
+
+#[test]
+fn hls_errors_are_one_line_with_their_place() {
+    let error = |text: &str| hls::parse(text, load, &ManifestOptions::default()).unwrap_err().to_string();
+    assert_eq!(error(""), "line 1: first line \"\" is not allowed; allowed: #EXTM3U");
+    assert_eq!(
+        error(&MEDIA.replace("6.000", "abc")),
+        "line 4: EXTINF \"abc\" is not allowed; allowed: seconds, more than 0, at most 86400"
+    );
+    assert_eq!(error(&MASTER.replace("BANDWIDTH=628000,", "")), "line 6: BANDWIDTH is missing");
+    assert_eq!(error(&MASTER.replace("low.m3u8\r\n", "")), "line 6: the variant's URI is missing");
+    assert_eq!(error(&MASTER.replace("low.m3u8", "gone.m3u8")), "playlist \"gone.m3u8\" cannot be read");
+    assert_eq!(error("#EXTM3U\nx.ts"), "line 2: #EXTINF before this URI is missing");
+    assert_eq!(
+        error(&MEDIA.replace("90000@700", "9e4")),
+        "line 5: byte range \"9e4\" is not allowed; allowed: length[@offset], 1 to 2^40 bytes"
+    );
+    assert!(error("#EXTM3U\n#EXTINF:4,\na.ts").starts_with("the rate: a media playlist alone needs"));
+}
+
+/// 1 875 001 bits are 234 376 B.
+#[test]
+fn a_sabre_movie() {
+    let text = r#"{"segment_duration_ms": 3000, "bitrates_kbps": [230, 331], "segment_sizes_bits": [[886360, 1180512], [1875001, 1]]}"#;
+    let manifest = sabre::parse(text).unwrap();
+    let video = &manifest.presentation.video;
+    assert_eq!(kbps(video), [230, 331]);
+    assert_eq!((video.sizes_of(0), video.bytes(1, 0)), (&[110_795, 147_564][..], 234_376));
+    assert_eq!(video.segment_duration(), secs(3.0));
+    let error = |text: &str| sabre::parse(text).unwrap_err().to_string();
+    assert_eq!(
+        error("{\"segment_duration_ms\": 3000,\n\"bitrates_kbps\": 7}"),
+        "line 2, column 18: invalid type: integer `7`, expected a sequence"
+    );
+    assert_eq!(
+        error(&text.replace("[1875001, 1]", "[1]")),
+        "1 segments, but 2 in the set's first representation; all must be cut alike"
+    );
+    assert_eq!(error(&text.replace("331", "-331")), "bitrates_kbps \"-331\" is not allowed; allowed: 0 to 1e9 kbit/s");
+    // Rates in any order: sizes go with them.
+    let reversed = sabre::parse(&text.replace("[230, 331]", "[331, 230]")).unwrap();
+    assert_eq!(reversed.presentation.video.sizes_of(0), [147_564, 110_795]);
+}
+
+/// A valid text with some of it cut, doubled or replaced: reaches deeper than random text.
+fn mutated(base: &'static str) -> impl Strategy<Value = String> {
+    let pieces = prop_oneof![
+        Just("0".to_string()),
+        Just("-1".to_string()),
+        Just("99999999999999999999".to_string()),
+        Just("\"".to_string()),
+        Just("<".to_string()),
+        Just("\n".to_string()),
+        "\\PC{0,6}",
+    ];
+    let length = base.chars().count();
+    proptest::collection::vec((0..length, 0usize..12, pieces), 1..5).prop_map(move |edits| {
+        let mut text: Vec<char> = base.chars().collect();
+        for (at, cut, piece) in edits {
+            let at = at.min(text.len());
+            let end = (at + cut).min(text.len());
+            text.splice(at..end, piece.chars());
+        }
+        text.into_iter().collect()
+    })
+}
+
+fn check(result: Result<Manifest, playpath_video::manifest::ManifestError>) -> Result<(), TestCaseError> {
+    match result {
+        Ok(manifest) => {
+            let video = &manifest.presentation.video;
+            prop_assert!(video.segments() > 0 && video.sizes_of(0).iter().all(|&bytes| bytes > 0));
+        }
+        Err(error) => prop_assert!(!error.to_string().contains('\n')),
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn no_mpd_makes_it_panic(text in prop_oneof![mutated(FFMPEG), "\\PC{0,60}"]) {
+        check(mpd::parse(&text, &ManifestOptions::default()))?;
+    }
+
+    #[test]
+    fn no_playlist_makes_it_panic(master in prop_oneof![mutated(MASTER), mutated(MEDIA)], media in mutated(MEDIA)) {
+        check(hls::parse(&master, |_| Some(media.clone()), &ManifestOptions::default()))?;
+    }
+
+    #[test]
+    fn no_movie_makes_it_panic(
+        text in mutated(r#"{"segment_duration_ms": 3000, "bitrates_kbps": [230, 331], "segment_sizes_bits": [[886360, 1180512]]}"#)
+    ) {
+        check(sabre::parse(&text))?;
+    }
+}
