@@ -77,7 +77,9 @@ impl<'a> Session<'a> {
                 Action::Open(id) => self.open(id)?,
                 Action::Request(request) => {
                     if request.delivery != Delivery::AsFastAsPossible {
-                        return Err(io::Error::other("a web server cannot write in chunks at a heartbeat (player kind agent)"));
+                        return Err(io::Error::other(
+                            "a web server cannot write in chunks at a heartbeat (player kind agent)",
+                        ));
                     }
                     self.connection(request.connection)?.send(&request)?;
                 }

@@ -1,4 +1,4 @@
-"""The kernel world: real Linux TCP between two network namespaces, over the link emulator, with a real server and real players.
+"""The kernel world: real Linux TCP between two network namespaces, over the link emulator, with real programs.
 
 Needs root, and the programs that bpf/setup.sh names. Everything a run creates carries its name (`pp-PID-N`).
 """

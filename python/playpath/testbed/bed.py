@@ -6,7 +6,8 @@ import atexit
 import contextlib
 import json
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -18,8 +19,8 @@ from playpath.testbed.processes import Child
 from playpath.testbed.server import WebServer
 from playpath.testbed.sockdiag import Diag
 
-# What both ends start from, so that a run does not depend on the machine's settings. Buffers large enough for 1 Gbit/s at
-# 100 ms; no metrics carried from one connection to the next; no restart after idle unless the sender asks for it.
+# What both ends start from, so that a run does not depend on the machine's settings. Buffers large enough for 1 Gbit/s
+# at 100 ms; no metrics carried from one connection to the next; no restart after idle unless the sender asks for it.
 DEFAULT_SYSCTLS = {
     "net.ipv4.tcp_rmem": "4096 131072 67108864",
     "net.ipv4.tcp_wmem": "4096 65536 67108864",
@@ -66,6 +67,7 @@ class Testbed:
         self.ends: list[PathEnds] = emulator.ends_of([str(path["name"]) for path in self._paths])
         self.report: dict[str, Any] = {}
         self._controls: list[Control] = []
+        self._pillars: list[Child] = []
         self._stack = contextlib.ExitStack()
         self._is_open = False
 
@@ -80,15 +82,20 @@ class Testbed:
         self._stack.callback(self._state.remove)
         self._stack.callback(self._end_controls)
         self._stack.callback(self._delete_namespaces)
+        self._stack.callback(_exit_on_signals())
         try:
-            with _interruptible():
-                self._build()
+            self._build()
+        except OSError as error:
+            self.close()
+            raise TestbedError(f"cannot build the test bed: {error}") from None
         except BaseException:
             self.close()
             raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -105,6 +112,7 @@ class Testbed:
             namespaces.write_sysctls(namespace, DEFAULT_SYSCTLS)
         self.emulator = Emulator(self._emulator_config(), self.folder)
         self._adopt(self.emulator.child)
+        self._pillars.append(self.emulator.child)
         self._stack.callback(self._end_emulator)
         self.emulator.wait_until_ready()
         emulator.connect(self.server, self.client, self.ends, self.mss + IP_AND_TCP_HEADER)
@@ -132,20 +140,21 @@ class Testbed:
         """Start the web server."""
         server = WebServer(self.server, self.folder)
         self._adopt(server.child)
+        self._pillars.append(server.child)
         self._stack.callback(server.child.end)
         server.wait_until_ready()
         return server
 
-    def use_control(
-        self, cc: str, parameters: Mapping[str, float] | None = None, *, by_route: bool = True
-    ) -> Control:
+    def use_control(self, cc: str, parameters: Mapping[str, float] | None = None, *, by_route: bool = True) -> Control:
         """Load `cc` if it is ours; `by_route`: make the server's connections to the client use it."""
         control = controls.provide(cc, parameters or {}, self.folder)
         if control.child is not None:
             self._adopt(control.child)
+            self._pillars.append(control.child)
         self._controls.append(control)
         for end in self.ends if by_route else []:
-            # By route: works for the kernel's own controls too, which a namespace's sysctl refuses, and changes nothing global.
+            # By route: works for the kernel's own controls too, which a namespace's sysctl refuses, and changes
+            # nothing global.
             namespaces.run_ip(
                 "-n", self.server, "route", "replace", end.client_address, "dev", end.server_device,
                 "src", end.server_address, "congctl", control.name,
@@ -172,8 +181,9 @@ class Testbed:
         return child
 
     def check(self) -> None:
-        """Raise TestbedError if the emulator has ended."""
-        self.emulator.child.check()
+        """Raise TestbedError if a program that the run stands on has ended: emulator, server, loader."""
+        for child in self._pillars:
+            child.check()
 
     def received_bytes(self) -> int:
         """Bytes of IP packets that have arrived at the client."""
@@ -189,19 +199,21 @@ class Testbed:
         return total
 
 
-@contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """SIGTERM and SIGHUP raise while a test bed is built, as Ctrl-C does; only the main thread can set that up."""
+def _exit_on_signals() -> Callable[[], None]:
+    """Let SIGTERM and SIGHUP unwind the stack, as Ctrl-C does, where nobody handles them. Returns how to undo it."""
 
     def raise_exit(number: int, _: FrameType | None) -> None:
         raise SystemExit(128 + number)
 
-    previous = {}
-    with contextlib.suppress(ValueError):
+    changed = []
+    if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGTERM, signal.SIGHUP):
-            previous[number] = signal.signal(number, raise_exit)
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, raise_exit)
+                changed.append(number)
+
+    def undo() -> None:
+        for number in changed:
+            signal.signal(number, signal.SIG_DFL)
+
+    return undo

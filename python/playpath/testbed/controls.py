@@ -1,4 +1,4 @@
-"""Congestion controls for a run: the kernel's own, or ours loaded through `playpath-bpf` for as long as the run lasts."""
+"""Congestion controls for a run: the kernel's own, or ours, loaded by `playpath-bpf` as long as the run lasts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from playpath.testbed.errors import MissingTool, TestbedError
+from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.testbed.processes import Child
 
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -30,7 +30,7 @@ def loader() -> str:
     for candidate in candidates:
         if candidate and os.access(candidate, os.X_OK):
             return candidate
-    raise MissingTool("playpath-bpf is not built: `make kernel` (bpf/setup.sh installs what it needs)")
+    raise MissingToolError("playpath-bpf is not built: `make kernel` (bpf/setup.sh installs what it needs)")
 
 
 @cache
@@ -41,7 +41,7 @@ def loadable() -> dict[str, dict[str, Any]]:
 
 def call(*arguments: str) -> str:
     """Run `playpath-bpf`; TestbedError with its words if it fails."""
-    done = subprocess.run([loader(), *arguments], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([loader(), *arguments], check=False, capture_output=True, text=True, timeout=60)
     if done.returncode != 0:
         raise TestbedError(done.stderr.strip().removeprefix("playpath-bpf: "))
     return done.stdout
@@ -71,7 +71,7 @@ class Control:
 
 
 def provide(cc: str, parameters: Mapping[str, float], folder: Path) -> Control:
-    """The control `cc` with `parameters`; ours under a name of its own (`cc.x7f`), so that two runs can hold the same one.
+    """The control `cc` with `parameters`; ours under a name of its own (`cc.x7f`), so that two runs can hold one.
 
     Raises
     ------
@@ -93,12 +93,12 @@ def provide(cc: str, parameters: Mapping[str, float], folder: Path) -> Control:
     for _ in range(_TRIES - 1):
         try:
             return _load(cc, options, warnings, folder)
-        except _NameTaken:
+        except _NameTakenError:
             continue
     return _load(cc, options, warnings, folder)
 
 
-class _NameTaken(TestbedError):
+class _NameTakenError(TestbedError):
     pass
 
 
@@ -124,7 +124,7 @@ def _wait_until_registered(child: Child, patience: float = 30.0) -> None:
     while not child.output.read_bytes().endswith(b"\n"):
         if child.process.poll() is not None:
             words = child.log.read_text(errors="replace").strip() or "playpath-bpf ended without a word"
-            raise (_NameTaken if "is registered" in words else TestbedError)(words.removeprefix("playpath-bpf: "))
+            raise (_NameTakenError if "is registered" in words else TestbedError)(words.removeprefix("playpath-bpf: "))
         if time.monotonic() > deadline:
             raise TestbedError(f"playpath-bpf did not register a control within {patience} s")
         time.sleep(0.01)

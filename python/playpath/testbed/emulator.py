@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from playpath.testbed import namespaces
-from playpath.testbed.errors import MissingTool, TestbedError
+from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.testbed.processes import Child
 
 
@@ -29,9 +29,7 @@ class PathEnds:
 
 def ends_of(paths: Sequence[str]) -> list[PathEnds]:
     """Devices and addresses by position; point-to-point, so every path is a network of its own."""
-    return [
-        PathEnds(name, f"down{i}", f"up{i}", f"10.77.{i}.1", f"10.77.{i}.2") for i, name in enumerate(paths)
-    ]
+    return [PathEnds(name, f"down{i}", f"up{i}", f"10.77.{i}.1", f"10.77.{i}.2") for i, name in enumerate(paths)]
 
 
 def program() -> str:
@@ -42,7 +40,7 @@ def program() -> str:
     for candidate in [own] if own else [*map(str, built), shutil.which("playpath-emulator")]:
         if candidate and os.access(candidate, os.X_OK):
             return candidate
-    raise MissingTool("playpath-emulator is not built: `make kernel`")
+    raise MissingToolError("playpath-emulator is not built: `make kernel`")
 
 
 class Emulator:
@@ -67,13 +65,14 @@ class Emulator:
         """End it and return its report, empty if it left none."""
         self.child.end()
         try:
-            return json.loads(self.child.output.read_text().strip().splitlines()[-1])
+            report: dict[str, Any] = json.loads(self.child.output.read_text().strip().splitlines()[-1])
         except (OSError, ValueError, IndexError):
             return {}
+        return report
 
 
 def connect(server: str, client: str, ends: Sequence[PathEnds], mtu: int) -> None:
-    """Give the devices addresses and bring them up. The long queue keeps the device from dropping before the emulator does."""
+    """Give the devices addresses and bring them up. The long queue keeps them from dropping by themselves."""
     for end in ends:
         for namespace, device, own, peer in (
             (server, end.server_device, end.server_address, end.client_address),

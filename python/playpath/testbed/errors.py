@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from playpath.errors import RunError
 
-class TestbedError(Exception):
+
+class TestbedError(RunError):
     """A run on the real kernel failed, or cannot be started here."""
 
     __test__ = False  # not a test class, whatever its name says
-    exit_status = 1
 
 
-class MissingTool(TestbedError):
-    """This machine lacks a right or a program; tests that meet it are skipped with its message."""
+class MissingToolError(TestbedError):
+    """The machine lacks a right or a program; tests that meet it are skipped with its message."""

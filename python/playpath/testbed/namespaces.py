@@ -1,7 +1,7 @@
 """Network namespaces of one run, and code and commands inside them.
 
-A run is called `pp-PID-N`; everything it creates carries that name, so that what a killed run left can be found and told from
-everything else. Nothing here touches a namespace, device or process of another name.
+A run is called `pp-PID-N`; everything it creates carries that name, so that what a killed run left can be found and
+told from everything else. Nothing here touches a namespace, device or process of another name.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from playpath.testbed.errors import MissingTool, TestbedError
+from playpath.testbed.errors import MissingToolError, TestbedError
 
 PREFIX = "pp"
 NETNS_FOLDER = Path("/run/netns")
@@ -28,9 +28,9 @@ T = TypeVar("T")
 def run_ip(*arguments: str) -> str:
     """Run `ip` and return what it prints. Raises TestbedError with its words."""
     try:
-        done = subprocess.run(["ip", *arguments], capture_output=True, text=True, timeout=20)
+        done = subprocess.run(["ip", *arguments], check=False, capture_output=True, text=True, timeout=20)
     except FileNotFoundError:
-        raise MissingTool("`ip` is missing; install iproute2 (bpf/setup.sh)") from None
+        raise MissingToolError("`ip` is missing; install iproute2 (bpf/setup.sh)") from None
     if done.returncode != 0:
         raise TestbedError(f"ip {' '.join(arguments)}: {done.stderr.strip() or f'exit status {done.returncode}'}")
     return done.stdout
@@ -39,7 +39,9 @@ def run_ip(*arguments: str) -> str:
 def create(name: str) -> None:
     """Create a namespace with loopback up and IPv6 off (router solicitations would count as packets)."""
     if (NETNS_FOLDER / name).exists():
-        raise TestbedError(f"network namespace {name} exists already; `playpath testbed clean` removes what a killed run left")
+        raise TestbedError(
+            f"network namespace {name} exists already; `playpath testbed clean` removes what a killed run left"
+        )
     run_ip("netns", "add", name)
     run_ip("-n", name, "link", "set", "lo", "up")
     write_sysctls(name, {"net.ipv6.conf.all.disable_ipv6": "1", "net.ipv6.conf.default.disable_ipv6": "1"})

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from playpath.testbed.errors import MissingTool, TestbedError
+from playpath.testbed.errors import MissingToolError, TestbedError
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,9 @@ def end(identity: Identity, patience: float = 2.0) -> None:
 class Child:
     """A child process whose output goes to a log file."""
 
-    def __init__(self, name: str, command: Sequence[str], folder: Path, *, stdin: int | None = subprocess.DEVNULL) -> None:
+    def __init__(
+        self, name: str, command: Sequence[str], folder: Path, *, stdin: int | None = subprocess.DEVNULL
+    ) -> None:
         self.name = name
         self.log = folder / f"{name}.log"
         self.output = folder / f"{name}.out"
@@ -73,7 +75,7 @@ class Child:
             )
         except FileNotFoundError as error:
             self._close()
-            raise MissingTool(f"{error.filename} is missing (bpf/setup.sh names the packages)") from None
+            raise MissingToolError(f"{error.filename} is missing (bpf/setup.sh names the packages)") from None
         except OSError as error:
             self._close()
             raise TestbedError(f"cannot start {name}: {error}") from None

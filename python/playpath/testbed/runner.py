@@ -8,6 +8,7 @@ import os
 import platform
 import shutil
 import statistics
+import subprocess
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from typing import Any
 from playpath.testbed import controls, namespaces
 from playpath.testbed.bed import IP_AND_TCP_HEADER, Testbed
 from playpath.testbed.controls import Control
-from playpath.testbed.errors import MissingTool, TestbedError
+from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.testbed.quantities import number
 from playpath.testbed.sampling import Flow, Sampler
 from playpath.testbed.server import PORT
@@ -51,7 +52,9 @@ class Sending:
     warnings: list[str]
 
 
-def run_kernel(scenario: Mapping[str, Any], sender: Mapping[str, Any], seed: int, *, trace: bool = False) -> dict[str, Any]:
+def run_kernel(
+    scenario: Mapping[str, Any], sender: Mapping[str, Any], seed: int, *, trace: bool = False
+) -> dict[str, Any]:
     """Run one session.
 
     Parameters
@@ -73,7 +76,7 @@ def run_kernel(scenario: Mapping[str, Any], sender: Mapping[str, Any], seed: int
     Raises
     ------
     TestbedError
-        The run failed, or this scenario cannot run here; MissingTool if a right or program is missing.
+        The run failed, or this scenario cannot run here; MissingToolError if a right or program is missing.
     """
     _check(scenario)
     sending = translate(sender)
@@ -121,7 +124,9 @@ def _check(scenario: Mapping[str, Any]) -> None:
 def translate(sender: Mapping[str, Any]) -> Sending:
     """The kernel control, its parameters and the namespace's sysctls for a resolved sender."""
     entry = sender["cc"]
-    name, given = (entry, {}) if isinstance(entry, str) else (entry["name"], {k: v for k, v in entry.items() if k != "name"})
+    name, given = (
+        (entry, {}) if isinstance(entry, str) else (entry["name"], {k: v for k, v in entry.items() if k != "name"})
+    )
     warnings: list[str] = []
     sysctls = {"net.ipv4.tcp_slow_start_after_idle": "0"}
     validation = sender.get("validation", "rfc2861")
@@ -147,7 +152,7 @@ def translate(sender: Mapping[str, Any]) -> Sending:
 
 
 def _parameters(name: str, given: Mapping[str, Any]) -> dict[str, float]:
-    """The scenario's parameters in the words of the kernel twin. What it does not take is warned of when it is loaded."""
+    """The scenario's parameters in the words of the kernel twin: those that it takes."""
     if name in controls.KERNEL_NAMES or controls.KERNEL_NAMES.get(name) in controls.built_in():
         return {}
     numbers = {key: float(value) for key, value in given.items() if isinstance(value, int | float)}
@@ -209,12 +214,13 @@ class _Session:
         return json.dumps(settings)
 
     def _describe(self) -> dict[str, float]:
-        import subprocess
-
-        done = subprocess.run([client(), "describe", self._settings(None, None)], capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [client(), "describe", self._settings(None, None)], check=False, capture_output=True, text=True, timeout=60
+        )
         if done.returncode != 0:
             raise TestbedError(done.stderr.strip())
-        return json.loads(done.stdout)
+        described: dict[str, float] = json.loads(done.stdout)
+        return described
 
     def _play(self, bed: Testbed, described: Mapping[str, float]) -> dict[str, Any]:
         until = self.limit or described["duration_s"] + _MARGIN_S
@@ -225,9 +231,11 @@ class _Session:
             if time.monotonic() > deadline:
                 raise TestbedError(f"the player hangs: it did not end {until + 10:.0f} s after its start")
             time.sleep(0.05)
+        bed.check()  # a player that lost its server says less than the server's end does
         if player.process.returncode != 0:
             raise TestbedError(player.words() or f"the player ended with status {player.process.returncode}")
-        return json.loads(player.output.read_text())
+        played: dict[str, Any] = json.loads(player.output.read_text())
+        return played
 
     def _wait(self, bed: Testbed) -> dict[str, Any]:
         if self.limit is None:
@@ -239,7 +247,7 @@ class _Session:
         return {"metrics": {}, "body_bytes": None}
 
     def _bulk_flows(self, bed: Testbed, control: Control) -> list[BulkFlow]:
-        flows = []
+        flows: list[BulkFlow] = []
         for traffic in self.scenario.get("traffic") or []:
             cc = translate(traffic).cc
             if cc not in controls.KERNEL_NAMES.values() and cc not in controls.KERNEL_NAMES:
@@ -284,7 +292,9 @@ class _Session:
         }
         return {
             "metrics": metrics,
-            "flows": [_flow_record(flow, received.get(flow.name, body if flow in own else None), seconds) for flow in sampled],
+            "flows": [
+                _flow_record(flow, received.get(flow.name, body if flow in own else None), seconds) for flow in sampled
+            ],
             "links": [],
             "events": [],
             "warnings": sending.warnings + control.warnings,
@@ -292,7 +302,7 @@ class _Session:
         }
 
     def add_links(self, record: dict[str, Any], report: Mapping[str, Any]) -> None:
-        """Add what the emulator measured: links, the queue of the first path's `down` link, the share of packets lost."""
+        """Add what the emulator measured: links, the queue of the first path's `down` link, the share of losses."""
         record["links"] = list(report.get("links", []))
         record["warnings"] += list(report.get("warnings", []))
         if not record["links"]:
@@ -342,4 +352,4 @@ def client() -> str:
     for candidate in [own] if own else [*map(str, built), shutil.which("playpath-client")]:
         if candidate and os.access(candidate, os.X_OK):
             return candidate
-    raise MissingTool("playpath-client is not built: `make kernel`")
+    raise MissingToolError("playpath-client is not built: `make kernel`")

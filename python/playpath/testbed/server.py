@@ -1,4 +1,4 @@
-"""The HTTP server of a run: nginx with a configuration of its own, in the server's namespace, serving files from the run's folder."""
+"""The HTTP server of a run: nginx in the server's namespace, with its own configuration and the run's folder."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import time
 from pathlib import Path
 
 from playpath.testbed import namespaces
-from playpath.testbed.errors import MissingTool, TestbedError
+from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.testbed.processes import Child
 
 PORT = 8080
 
-# One worker in the foreground: it is the process that is started, so it is the process that is ended. sendfile, as an origin
-# has it. `keepalive_timeout` outlives a player's pauses.
+# One worker in the foreground: it is the process that is started, so it is the process that is ended. sendfile, as an
+# origin has it. `keepalive_timeout` outlives a player's pauses.
 _CONFIG = """
 daemon off;
 master_process off;
@@ -54,14 +54,16 @@ class WebServer:
     def __init__(self, namespace: str, folder: Path, address: str = "0.0.0.0", port: int = PORT) -> None:
         program = shutil.which("nginx") or "/usr/sbin/nginx"
         if not os.access(program, os.X_OK):
-            raise MissingTool("nginx is missing; install nginx-light (bpf/setup.sh)")
+            raise MissingToolError("nginx is missing; install nginx-light (bpf/setup.sh)")
         self.www = folder / "www"
         self.www.mkdir(exist_ok=True)
         self.namespace = namespace
         self.port = port
         config = folder / "nginx.conf"
         config.write_text("user root;\n" + _CONFIG.format(folder=folder, address=address, port=port))
-        self.child = Child("nginx", namespaces.inside(namespace, [program, "-c", str(config), "-p", str(folder)]), folder)
+        self.child = Child(
+            "nginx", namespaces.inside(namespace, [program, "-c", str(config), "-p", str(folder)]), folder
+        )
 
     def wait_until_ready(self, patience: float = 5.0) -> None:
         """Wait until it accepts connections."""

@@ -1,8 +1,8 @@
-"""TCP sockets of a namespace, from the kernel by netlink (sock_diag), with `struct tcp_info` in the kernel's own names.
+"""TCP sockets of a namespace, by netlink (sock_diag), with `struct tcp_info` in the kernel's names.
 
-References: linux/inet_diag.h, linux/tcp.h (`struct tcp_info`), linux/sock_diag.h. Fields that a kernel does not send are left
-out of the record. Units are the kernel's: windows in packets, times in microseconds (`rto`, `rtt`, `rttvar`, `min_rtt`), rates
-in bytes per second.
+References: linux/inet_diag.h, linux/tcp.h (`struct tcp_info`), linux/sock_diag.h. Fields that a kernel does not send
+are left out of the record. Units are the kernel's: windows in packets, times in microseconds (`rto`, `rtt`, `rttvar`,
+`min_rtt`), rates in bytes per second.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ class Diag:
 
     def __init__(self, namespace: str) -> None:
         self._socket = namespaces.call_inside(
-            namespace, lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETLINK_SOCK_DIAG)
+            namespace,
+            lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETLINK_SOCK_DIAG),
         )
         self._sequence = 0
 

@@ -1,7 +1,7 @@
 """What a run has created, written down before it is created, so that `clean` can remove what a killed run left.
 
-`/run/playpath/NAME/` holds `owner.json` (the process that runs it), a line in `processes` per child, and the run's temporary
-files. Whatever else belongs to the run is found by its name.
+`/run/playpath/NAME/` holds `owner.json` (the process that runs it), a line in `processes` per child, and the run's
+temporary files. Whatever else belongs to the run is found by its name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from playpath.testbed import namespaces
-from playpath.testbed.errors import MissingTool, TestbedError
+from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.testbed.processes import Identity, end, identify
 
 FOLDER = Path("/run/playpath")
@@ -45,7 +45,9 @@ class RunState:
             except FileNotFoundError:  # another run that ended has just removed the empty FOLDER
                 continue
             except PermissionError:
-                raise MissingTool("the kernel world needs root: it creates network namespaces and TUN devices") from None
+                raise MissingToolError(
+                    "the kernel world needs root: it creates network namespaces and TUN devices"
+                ) from None
             except OSError as error:
                 raise TestbedError(f"cannot write to {FOLDER}: {error.strerror}") from None
             return cls(name, folder)
@@ -109,7 +111,9 @@ def left_behind() -> list[RunState]:
     """Runs whose owner is gone."""
     if not FOLDER.exists():
         return []
-    runs = [RunState(path.name, path) for path in sorted(FOLDER.iterdir()) if path.name.startswith(f"{namespaces.PREFIX}-")]
+    runs = [
+        RunState(path.name, path) for path in sorted(FOLDER.iterdir()) if path.name.startswith(f"{namespaces.PREFIX}-")
+    ]
     return [run for run in runs if run.owner is None or not run.owner.is_alive]
 
 

@@ -1,0 +1,91 @@
+"""Every kernel control carries a video through nginx to the player; parameters reach live sockets."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from support import FAST, scenario, sender
+
+from playpath.testbed import controls
+from playpath.testbed.bed import Testbed
+from playpath.testbed.errors import TestbedError
+from playpath.testbed.runner import run_kernel, translate
+from playpath.testbed.sockdiag import Diag
+
+pytestmark = pytest.mark.usefixtures("nothing_left")
+
+OURS = ["ccp", "ccpd", "ccplca", "ccplb", "vegas", "compound", "newcwv", "newcwvcubic", "lia", "olia"]
+
+
+@pytest.mark.parametrize("cc", [*OURS, "newreno", "cubic", "bbr"])
+def test_a_video_plays_over_every_control(cc: str) -> None:
+    if controls.KERNEL_NAMES.get(cc, cc) not in controls.built_in() and cc not in OURS:
+        pytest.skip(f"this kernel has no {cc}")
+    record = run_kernel(scenario(), sender(cc), 1)
+    # The socket itself says which control it used.
+    assert record["flows"][0]["cc"].split(".")[0] == controls.KERNEL_NAMES.get(cc, cc)
+    # 20 Mbit/s carry 4 Mbit/s without a stall; 0.5 s of media are there after at least 0.1 s.
+    assert record["metrics"]["stall_count"] == 0
+    assert record["metrics"]["discarded_pictures"] == 0
+    assert 0.1 <= record["metrics"]["startup_delay_s"] < 1.0
+    # The base RTT is 20 ms, the queue holds 50 kB: 20 ms more.
+    assert 20 <= record["metrics"]["mean_rtt_ms"] < 60
+    assert record["manifest"]["world"] == "kernel"
+
+
+def test_ccplb_widens_its_window_when_told_of_a_larger_buffer() -> None:
+    with Testbed([FAST | {"queue": {"kind": "droptail", "limit": "500 kB"}}]) as bed:
+        server = bed.start_server()
+        server.serve_zeros("large", 1 << 30)
+        control = bed.use_control("ccplb")
+        address = bed.ends[0].server_address
+        bed.start("curl", "client", ["curl", "-s", "-o", "/dev/null", f"http://{address}:8080/large"])
+        diag = Diag(bed.server)
+
+        def settled() -> tuple[float, str]:
+            """Mean window over half a second, and the peer."""
+            time.sleep(1.5)
+            windows = []
+            for _ in range(25):
+                found = [s for s in diag.sockets() if s.local[1] == server.port]
+                windows.append(found[0].info["snd_cwnd"])
+                time.sleep(0.02)
+            peer = found[0].peer
+            return sum(windows) / len(windows), f"{peer[0]}:{peer[1]}"
+
+        before, peer = settled()
+        # 200 packets at POBRate 1, to this connection alone: the window rises by 2 POB / (3 + Kp) = 80 packets, less
+        # where POB is capped at B (about one bandwidth-delay product and a half here, 52 packets: then 21).
+        controls.call("set", control.name, "--peer", peer, f"pob_bytes={200 * 1448}")
+        after, _ = settled()
+        shown = control.connections()
+        diag.close()
+    assert after > before + 10
+    assert shown[0]["params"]["pob_bytes"] == 200 * 1448
+    assert shown[0]["details"]["pob_packets"] > 0
+    assert shown[0]["phase"] == "congestion_avoidance"
+
+
+def test_what_the_kernel_world_does_not_do_is_refused_before_anything_is_made() -> None:
+    with pytest.raises(TestbedError, match="no kernel twin of 'copa'"):
+        run_kernel(scenario(), sender("copa"), 1)
+    with pytest.raises(TestbedError, match="plays `progressive` so far, not `dash`"):
+        run_kernel(scenario(player={"kind": "dash"}), sender("cubic"), 1)
+    with pytest.raises(TestbedError, match="goes over newreno and cubic, not over ccp"):
+        translate(sender("ccp", validation="newcwv"))
+
+
+def test_newcwv_and_pacing_choose_twin_and_sysctls() -> None:
+    sending = translate(sender("newreno", validation="newcwv", pacing={"gain": 1.0}))
+    assert sending.cc == "newcwv"
+    assert sending.parameters == {"pacing": 1.0}
+    assert sending.sysctls["net.ipv4.tcp_pacing_ss_ratio"] == "100"
+    assert sending.sysctls["net.ipv4.tcp_slow_start_after_idle"] == "0"
+
+
+def test_the_verifier_and_the_loader_say_what_is_wrong() -> None:
+    with pytest.raises(TestbedError, match=r"`kp=77` is out of range; allowed: 0.1 to 8"):
+        controls.call("load", "ccp", "--param", "kp=77")
+    with pytest.raises(TestbedError, match="unknown control `ccpx`"):
+        controls.call("load", "ccpx")

@@ -1,0 +1,153 @@
+"""What goes wrong is said in a line, and nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support import FAST, scenario, sender, traces
+
+from playpath.testbed import namespaces, processes, state
+from playpath.testbed.bed import Testbed
+from playpath.testbed.errors import TestbedError
+
+pytestmark = pytest.mark.usefixtures("nothing_left")
+
+
+def run_while(disturb: Callable[[Testbed], None]) -> str:
+    """Run a session, disturb it after half a second, and return what was said."""
+    from playpath.testbed import runner
+
+    beds: list[Testbed] = []
+    build = Testbed.__enter__
+
+    def entered(bed: Testbed) -> Testbed:
+        beds.append(build(bed))
+        threading.Timer(0.7, lambda: disturb(bed)).start()
+        return bed
+
+    Testbed.__enter__ = entered  # type: ignore[method-assign]
+    try:
+        long = scenario(video={"rate": "4 Mbit/s", "duration": "20 s", "fps": 30, "seed": 1})
+        with pytest.raises(TestbedError) as caught:
+            runner.run_kernel(long, sender("ccp"), 1)
+    finally:
+        Testbed.__enter__ = build  # type: ignore[method-assign]
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("victim", ["emulator", "nginx", "loader"])
+def test_a_program_that_dies_in_mid_run_is_named(victim: str) -> None:
+    def kill(bed: Testbed) -> None:
+        child = next(child for child in bed._pillars if child.name == victim)
+        os.kill(child.process.pid, signal.SIGKILL)
+
+    assert run_while(kill).startswith(f"{victim} was killed by signal 9")
+
+
+def test_a_namespace_name_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = state.RunState.new()
+    taken = run.namespace("server")
+    namespaces.create(taken)
+    try:
+        monkeypatch.setattr(state.RunState, "new", classmethod(lambda cls: run))
+        with pytest.raises(TestbedError, match=f"network namespace {taken} exists already"), Testbed([FAST]):
+            pass
+    finally:
+        run.remove()
+
+
+def test_a_folder_that_takes_no_more(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32k", "full", str(tmp_path)], check=True)
+    try:
+        monkeypatch.setattr(state, "FOLDER", tmp_path / "runs")
+        # Room for the owner's note (a page) and not for the emulator's configuration.
+        (tmp_path / "filling").write_bytes(bytes(28 * 1024))
+        with pytest.raises(TestbedError, match="No space left on device"), Testbed([FAST]):
+            pass
+        assert not state.FOLDER.exists()
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+PROGRAM = """
+import sys, time
+from playpath.testbed.bed import Testbed
+with Testbed([{path!r}]) as bed:
+    bed.start_server()
+    bed.use_control("vegas")
+    print(bed.name, flush=True)
+    time.sleep(60)
+"""
+
+
+def start_program() -> tuple[subprocess.Popen[str], str]:
+    """A test bed in a process of its own, and its name."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM.format(path=FAST)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    name = child.stdout.readline().strip()
+    if not name:
+        raise AssertionError(child.communicate()[1])
+    return child, name
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_cleans_up(number: signal.Signals) -> None:
+    before = traces()
+    child, name = start_program()
+    assert name in "".join(traces()["namespaces"])
+    child.send_signal(number)
+    child.communicate(timeout=20)
+    assert child.returncode != 0
+    assert traces() == before
+
+
+def test_clean_removes_what_sigkill_left_and_nothing_else() -> None:
+    before = traces()
+    killed, name = start_program()
+    alive, other = start_program()
+    killed.kill()
+    killed.communicate()
+    # The loader ends by itself: its standard input did.
+    deadline = time.monotonic() + 5
+    while len(traces()["controls"]) > len(before["controls"]) + 1 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert len(traces()["controls"]) == len(before["controls"]) + 1
+    removed = state.clean()
+    assert any(name in line for line in removed)
+    assert not any(other in line for line in removed)
+    assert other in "".join(traces()["namespaces"])
+    assert name not in "".join(traces()["namespaces"])
+    alive.terminate()
+    alive.communicate(timeout=20)
+    assert traces() == before
+
+
+def test_two_at_once_do_not_meet() -> None:
+    with Testbed([FAST]) as one, Testbed([FAST]) as two:
+        controls = []
+        for bed in (one, two):
+            bed.start_server().serve_zeros("file", 200_000)
+            controls.append(bed.use_control("ccplb", {"kp": 1.5 if bed is one else 2.5}))
+        assert controls[0].name != controls[1].name
+        for bed in (one, two):
+            url = f"http://{bed.ends[0].server_address}:8080/file"
+            child = bed.start("curl", "client", ["curl", "-s", "-o", "/dev/null", "-w", "%{size_download}", url])
+            assert child.process.wait(timeout=10) == 0
+            assert child.output.read_text() == "200000"
+
+
+def test_a_reused_process_id_is_another_process() -> None:
+    me = processes.identify(os.getpid())
+    assert me is not None
+    assert me.is_alive
+    assert not processes.Identity(me.pid, me.started + 1).is_alive
