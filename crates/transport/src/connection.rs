@@ -124,12 +124,9 @@ impl Connection {
 
     /// Next event for the owner, in the order of [`Event`].
     pub fn poll_event(&mut self) -> Option<Event> {
-        if self.events == 0 {
-            return None;
-        }
-        let bit = self.events.trailing_zeros();
+        let event = Event::from_bits(self.events)?;
         self.events &= self.events - 1;
-        Some(EVENTS[bit as usize])
+        Some(event)
     }
 
     /// Append up to `bytes` to the stream; returns how many the send buffer took. Takes nothing after `close`.
@@ -274,13 +271,47 @@ impl Connection {
         self.receiver.offset(segment.seq)
     }
 
+    /// Offset after everything written.
+    pub fn written_offset(&self) -> u64 {
+        self.written
+    }
+
+    /// Next offset to be sent for the first time.
+    pub(crate) fn next_offset(&self) -> u64 {
+        self.nxt
+    }
+
     /// Offset up to which everything written has been acknowledged.
     pub fn acknowledged_offset(&self) -> u64 {
         self.una.min(self.written)
     }
 }
 
+impl Event {
+    /// The first event of a set of bits.
+    pub(crate) fn from_bits(events: u8) -> Option<Event> {
+        EVENTS.get(events.trailing_zeros() as usize).copied()
+    }
+}
+
 impl Connection {
+    /// This subflow's place among its siblings.
+    pub(crate) fn set_own_index(&mut self, index: usize) {
+        self.own_index = index;
+    }
+    /// New data stops here.
+    pub(crate) fn set_boundary(&mut self, offset: u64) {
+        self.transmit.boundary = offset;
+    }
+    /// Send an ACK with the next poll.
+    pub(crate) fn request_ack(&mut self) {
+        self.receiver.request_ack();
+    }
+    /// Send a segment that the peer must acknowledge.
+    pub(crate) fn probe_window(&mut self) {
+        self.transmit.probe = Some(crate::transmit::Probe::Window);
+    }
+
     fn new(config: Config, cc: Box<dyn CongestionControl>, state: State) -> Connection {
         Connection {
             cc,

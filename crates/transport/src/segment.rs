@@ -88,6 +88,11 @@ impl SackBlocks {
         self.count += 1;
         true
     }
+    /// Drop the last block.
+    pub fn pop(&mut self) {
+        self.count = self.count.saturating_sub(1);
+        self.blocks[usize::from(self.count)] = (0, 0);
+    }
     /// The blocks: (first sequence number, the one after the last).
     pub fn as_slice(&self) -> &[(u32, u32)] {
         &self.blocks[..usize::from(self.count.min(4))]

@@ -1,5 +1,515 @@
-//! MPTCP over the TCP endpoints (RFC 8684).
+//! MPTCP over the TCP endpoints (RFC 8684): sans-IO, with the same verbs as [`Connection`](crate::Connection), each segment with
+//! the path that it takes.
+//!
+//! The data level is in `data.rs`, subflows in `subflow.rs`, handshakes and signals in `signalling.rs`, the choice of the next
+//! segment in `sending.rs`, packet schedulers in `scheduler/`.
+//!
+//! Differences from RFC 8684 and from Linux:
+//! 1. A path is a pair of addresses, known by the same index on both sides; address identifier and path index are equal.
+//! 2. The client joins a path when the server has announced it by ADD_ADDR; the server announces every path that it has.
+//! 3. No checksums, no MP_TCPRST, no MP_FASTCLOSE on `abort` (every subflow is reset).
+//! 4. A subflow whose timer expires is taken for potentially failed (as the out-of-tree kernel does): what it holds is given to
+//!    others, and it gets no data until it makes progress again.
+//! 5. The DATA_FIN travels in a segment of its own.
+//! 6. Congestion windows of subflows are moved by window validation and penalisation through `on_window_change` only.
+//!
+//! Tested by `tests/mptcp.rs` and `tests/schedulers.rs`.
 
+mod data;
 pub(crate) mod keys;
 pub mod option;
 pub mod scheduler;
+mod sending;
+mod signalling;
+mod subflow;
+
+pub use subflow::{PathConfig, SubflowStats};
+
+use crate::config::{Config, HeaderSize};
+use crate::connection::{Connection, Event};
+use crate::segment::{Flags, Segment};
+use data::{DataReceiver, DataSender};
+use option::MptcpOption;
+use playpath_cc::{AppParameters, Sibling};
+use playpath_units::{Duration, Time};
+use scheduler::{Scheduler, SubflowView};
+use subflow::{Stage, Subflow};
+
+/// Bytes that a DSS option with DATA_ACK and mapping takes from a segment.
+const DSS_RESERVE: u32 = 24;
+/// Subflow streams have no window of their own: the connection's counts.
+const UNLIMITED: u32 = 1 << 30;
+
+/// Settings of a connection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MptcpConfig {
+    /// Own key (random).
+    pub key: u64,
+    /// Where the nonces of joins come from (random).
+    pub nonce: u32,
+    /// Bytes that `write` accepts beyond those acknowledged at the data level.
+    pub send_buffer: u64,
+    /// Bytes held for the reader, in order or not.
+    pub receive_buffer: u64,
+    /// The controls read their siblings.
+    pub is_coupled: bool,
+}
+
+/// Counters of the connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MptcpStats {
+    /// Two segments of new data in a row on different paths.
+    pub path_switches: u64,
+    /// Segments given to a further subflow, for whatever reason.
+    pub reinjections: u64,
+    /// Of these, because the connection-level window was full.
+    pub opportunistic_retransmissions: u64,
+    /// Windows halved because they held up the connection.
+    pub penalisations: u64,
+    /// Connection-level retransmission timeouts.
+    pub data_timeouts: u64,
+    /// Payload bytes acknowledged at the data level.
+    pub bytes_acked: u64,
+    /// Payload bytes handed to the reader.
+    pub bytes_delivered: u64,
+    /// Most bytes held behind a gap.
+    pub most_out_of_order_bytes: u64,
+}
+
+/// A change of path for new data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Switch {
+    /// When.
+    pub at: Time,
+    /// Path left.
+    pub from: usize,
+    /// Path entered.
+    pub to: usize,
+    /// The scheduler's reason.
+    pub reason: &'static str,
+}
+
+/// One end of an MPTCP connection.
+pub struct MptcpConnection {
+    config: MptcpConfig,
+    is_client: bool,
+    peer_key: Option<u64>,
+    /// Data sequence numbers of offset 0, own and peer's (RFC 8684 §3.1: the key counts one).
+    own_zero: u64,
+    peer_zero: u64,
+    /// The peer speaks plain TCP: path 0 alone carries the stream.
+    is_fallback: bool,
+    /// The peer has shown that it knows both keys (RFC 8684 §3.1).
+    is_confirmed: bool,
+    scheduler: Box<dyn Scheduler>,
+    subflows: Vec<Subflow>,
+    siblings: Vec<Sibling>,
+    views: Vec<SubflowView>,
+    sender: DataSender,
+    receiver: DataReceiver,
+    /// Subflows that may have something to send, a bit each.
+    dirty: u32,
+    /// Peer's addresses not yet confirmed by an echo; when to repeat.
+    unechoed: u32,
+    announce_at: Time,
+    /// Connection-level retransmission, or repetition of the DATA_FIN.
+    data_timer: Time,
+    data_backoff: u32,
+    is_fin_due: bool,
+    last_path: Option<usize>,
+    last_switch: Option<Switch>,
+    is_window_blocked: bool,
+    is_write_cut: bool,
+    events: u8,
+    stats: MptcpStats,
+}
+
+impl MptcpConnection {
+    /// Active open on path 0. At most 32 paths.
+    pub fn connect(
+        now: Time,
+        config: MptcpConfig,
+        scheduler: Box<dyn Scheduler>,
+        paths: Vec<PathConfig>,
+    ) -> MptcpConnection {
+        let mut connection = MptcpConnection::new(config, scheduler, paths, true);
+        connection.open_active(now, 0);
+        connection
+    }
+
+    /// Passive open: answers on every path that a join comes in on.
+    pub fn listen(config: MptcpConfig, scheduler: Box<dyn Scheduler>, paths: Vec<PathConfig>) -> MptcpConnection {
+        let mut connection = MptcpConnection::new(config, scheduler, paths, false);
+        connection.open_passive(0);
+        connection
+    }
+
+    /// A segment arrived on `path`. Panics if there is no such path.
+    pub fn handle_segment(&mut self, now: Time, path: usize, segment: &Segment) {
+        if !self.take_options(now, path, segment) {
+            return;
+        }
+        self.dirty |= 1 << path;
+        let inner = Segment { window: UNLIMITED, ..*segment };
+        let Some(tcp) = &mut self.subflows[path].tcp else { return };
+        tcp.handle_segment(now, &inner, &self.siblings);
+        self.take_data(now, path);
+        self.after_subflow_event(now, path);
+        if self.is_fallback && segment.flags.contains(Flags::ACK) && path == 0 {
+            self.take_plain_ack(now, segment);
+        }
+    }
+
+    /// The time of [`poll_timeout`](Self::poll_timeout) has come. Too early is harmless.
+    pub fn handle_timeout(&mut self, now: Time) {
+        for path in 0..self.subflows.len() {
+            if let Some(tcp) = &mut self.subflows[path].tcp
+                && tcp.poll_timeout() <= now
+            {
+                tcp.handle_timeout(now, &self.siblings);
+                self.dirty |= 1 << path;
+                self.after_subflow_event(now, path);
+            }
+        }
+        self.expire_signals(now);
+        if self.data_timer <= now {
+            self.expire_data_timer(now);
+        }
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) wants to be called; [`Time::MAX`]: never.
+    pub fn poll_timeout(&self) -> Time {
+        let joins = |subflow: &Subflow| match subflow.stage {
+            Stage::Joining(at) => at,
+            _ => Time::MAX,
+        };
+        let of =
+            |subflow: &Subflow| joins(subflow).min(subflow.tcp.as_ref().map_or(Time::MAX, Connection::poll_timeout));
+        self.subflows.iter().map(of).min().unwrap_or(Time::MAX).min(self.announce_at).min(self.data_timer)
+    }
+
+    /// Next event for the owner.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        let event = Event::from_bits(self.events)?;
+        self.events &= self.events - 1;
+        Some(event)
+    }
+
+    /// Append up to `bytes` to the stream; returns how many the send buffer took.
+    pub fn write(&mut self, bytes: u64) -> u64 {
+        let taken = bytes.min(self.send_space());
+        self.sender.written += taken;
+        self.is_write_cut |= taken < bytes;
+        taken
+    }
+
+    /// Bytes that [`write`](Self::write) would take.
+    pub fn send_space(&self) -> u64 {
+        if self.sender.is_closing || self.is_closed() {
+            return 0;
+        }
+        self.config.send_buffer.saturating_sub(self.sender.written - self.sender.una.min(self.sender.written))
+    }
+
+    /// Bytes written and never sent.
+    pub fn unsent_bytes(&self) -> u64 {
+        self.sender.unscheduled()
+            + self.subflows.iter().filter_map(|s| s.tcp.as_ref()).map(Connection::unsent_bytes).sum::<u64>()
+    }
+
+    /// Bytes in order and not read.
+    pub fn readable(&self) -> u64 {
+        self.receiver.readable()
+    }
+
+    /// Take up to `max` bytes in order. Poll for a segment after it: the window may have opened.
+    pub fn read(&mut self, max: u64) -> u64 {
+        let (taken, tell) = self.receiver.read(max);
+        self.stats.bytes_delivered += taken;
+        if tell {
+            self.request_acks();
+        }
+        taken
+    }
+
+    /// No more data will be written; what was written is still delivered.
+    pub fn close(&mut self, now: Time) {
+        if !self.sender.is_closing {
+            self.sender.is_closing = true;
+            self.is_fin_due = true;
+            self.rearm_data_timer(now);
+        }
+    }
+
+    /// Reset every subflow.
+    pub fn abort(&mut self, now: Time) {
+        for (path, subflow) in self.subflows.iter_mut().enumerate() {
+            if let Some(tcp) = &mut subflow.tcp {
+                tcp.abort(now);
+                self.dirty |= 1 << path;
+            }
+            subflow.stage = Stage::Dead;
+        }
+        self.data_timer = Time::MAX;
+        self.announce_at = Time::MAX;
+        self.raise(Event::Reset);
+    }
+
+    /// The application tells what it knows of the video; every subflow's control hears it.
+    pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
+        for tcp in self.subflows.iter_mut().filter_map(|s| s.tcp.as_mut()) {
+            tcp.set_app_parameters(now, parameters);
+        }
+    }
+
+    /// Ask both sides to use `path` only if no other works, or to use it again (MP_PRIO).
+    pub fn set_backup(&mut self, path: usize, is_backup: bool) {
+        self.subflows[path].is_backup = is_backup;
+        self.signal(path, MptcpOption::Priority { is_backup });
+    }
+
+    /// Take `path` out of use on both sides (REMOVE_ADDR); what it held is sent elsewhere.
+    pub fn remove_path(&mut self, now: Time, path: usize) {
+        self.drop_path(now, path);
+        if let Some(other) = self.subflows.iter().position(Subflow::is_ready) {
+            self.signal(other, MptcpOption::RemoveAddress { address_id: path as u8 });
+        }
+    }
+
+    /// The TCP endpoint of a path, once it is opened.
+    pub fn subflow(&self, path: usize) -> Option<&Connection> {
+        self.subflows[path].tcp.as_ref()
+    }
+    /// Counters of a path.
+    pub fn subflow_stats(&self, path: usize) -> &SubflowStats {
+        &self.subflows[path].stats
+    }
+    /// Data may flow on the path, and it is not taken for failed.
+    pub fn is_path_usable(&self, path: usize) -> bool {
+        self.subflows[path].is_usable()
+    }
+    /// Number of paths.
+    pub fn path_count(&self) -> usize {
+        self.subflows.len()
+    }
+    /// Counters of the connection.
+    pub fn stats(&self) -> &MptcpStats {
+        &self.stats
+    }
+    /// The last change of path for new data; [`MptcpStats::path_switches`] counts them.
+    pub fn last_switch(&self) -> Option<&Switch> {
+        self.last_switch.as_ref()
+    }
+    /// Time that data has waited behind a gap at the data level, up to `now`.
+    pub fn hol_blocking_time(&self, now: Time) -> Duration {
+        self.receiver.blocked_time(now)
+    }
+    /// Bytes held behind a gap at the data level.
+    pub fn out_of_order_bytes(&self) -> u64 {
+        self.receiver.out_of_order_bytes()
+    }
+    /// The peer speaks plain TCP.
+    pub fn is_fallback(&self) -> bool {
+        self.is_fallback
+    }
+    /// The first subflow is established.
+    pub fn is_established(&self) -> bool {
+        self.subflows.iter().any(Subflow::is_ready)
+    }
+    /// Both sides have sent everything and know it, or the connection is gone.
+    pub fn is_closed(&self) -> bool {
+        (self.sender.is_fin_acked && self.receiver.is_finished())
+            || self.subflows.iter().all(|s| s.stage == Stage::Dead)
+    }
+    /// The packet scheduler.
+    pub fn scheduler(&self) -> &dyn Scheduler {
+        &*self.scheduler
+    }
+    /// Data offset of the first payload byte of a segment that this end sends on `path`; for owners of real bytes.
+    pub fn transmit_offset(&self, path: usize, segment: &Segment) -> Option<u64> {
+        let subflow = &self.subflows[path];
+        let offset = subflow.tcp.as_ref()?.transmit_offset(segment);
+        if self.is_fallback {
+            return Some(offset);
+        }
+        let mapping = subflow.mapping_at(offset)?;
+        Some(mapping.data + (offset - mapping.offset))
+    }
+    /// Data offset of the first payload byte of a segment that arrived on `path`; ask before handling it.
+    pub fn receive_offset(&self, path: usize, segment: &Segment) -> Option<u64> {
+        match segment.mptcp {
+            MptcpOption::Capable { data_len: 1.., .. } => Some(0),
+            MptcpOption::Dss { flags, data_seq, .. } if flags & option::DSS_MAP != 0 => self.peer_data_offset(data_seq),
+            _ => self.subflows[path].tcp.as_ref().filter(|_| self.is_fallback).map(|tcp| tcp.receive_offset(segment)),
+        }
+    }
+}
+
+impl MptcpConnection {
+    fn new(
+        config: MptcpConfig,
+        scheduler: Box<dyn Scheduler>,
+        paths: Vec<PathConfig>,
+        is_client: bool,
+    ) -> MptcpConnection {
+        assert!((1..=32).contains(&paths.len()), "{} paths; 1 to 32 are possible", paths.len());
+        let mss = paths.iter().map(|p| p.tcp.mss).max().unwrap_or(0);
+        let subflows: Vec<_> = paths.into_iter().map(Subflow::new).collect();
+        let idle = Sibling {
+            cwnd: 1.0,
+            ssthresh: f64::INFINITY,
+            srtt: Duration::ZERO,
+            min_rtt: Duration::MAX,
+            established: false,
+            bytes_between_losses: 0,
+            bytes_since_loss: 0,
+            mss,
+        };
+        MptcpConnection {
+            is_client,
+            peer_key: None,
+            own_zero: 0,
+            peer_zero: 0,
+            is_fallback: false,
+            is_confirmed: false,
+            scheduler,
+            siblings: if config.is_coupled { vec![idle; subflows.len()] } else { vec![] },
+            views: Vec::with_capacity(subflows.len()),
+            subflows,
+            sender: DataSender::default(),
+            receiver: DataReceiver::new(config.receive_buffer, mss),
+            dirty: 0,
+            unechoed: 0,
+            announce_at: Time::MAX,
+            data_timer: Time::MAX,
+            data_backoff: 0,
+            is_fin_due: false,
+            last_path: None,
+            last_switch: None,
+            is_window_blocked: false,
+            is_write_cut: false,
+            events: 0,
+            stats: MptcpStats::default(),
+            config,
+        }
+    }
+
+    fn raise(&mut self, event: Event) {
+        self.events |= 1 << event as u8;
+    }
+
+    /// TCP settings of a subflow.
+    fn subflow_config(&self, config: Config, path: usize) -> Config {
+        let reserve = if config.header == HeaderSize::Computed { DSS_RESERVE } else { 0 };
+        Config {
+            mss: config.mss.saturating_sub(reserve).max(1),
+            send_buffer: u64::MAX / 4,
+            receive_buffer: u64::from(UNLIMITED),
+            isn: config.isn.wrapping_add(path as u32),
+            ..config
+        }
+    }
+
+    /// In-order bytes of a subflow go to the data level.
+    fn take_data(&mut self, now: Time, path: usize) {
+        let (before, was_finished) = (self.receiver.next(), self.receiver.is_finished());
+        while let Some((start, end)) = self.subflows[path].take(self.is_fallback) {
+            self.receiver.insert(now, start, end);
+        }
+        self.stats.most_out_of_order_bytes = self.receiver.most_out_of_order;
+        if self.receiver.next() > before && self.receiver.readable() > 0 {
+            self.raise(Event::Readable);
+        }
+        if self.receiver.is_finished() && !was_finished {
+            self.on_finished(now);
+        }
+    }
+
+    /// A subflow's TCP may have changed its state, lost a timer or made progress.
+    fn after_subflow_event(&mut self, now: Time, path: usize) {
+        self.take_tcp_events(now, path);
+        let Some(tcp) = &self.subflows[path].tcp else { return };
+        let (rto_count, una, srtt) = (tcp.stats().rto_count, tcp.acknowledged_offset(), tcp.info().rtt);
+        if self.config.is_coupled {
+            self.siblings[path] = Sibling { established: self.subflows[path].is_usable(), ..tcp.sibling() };
+        }
+        let subflow = &mut self.subflows[path];
+        subflow.note_srtt(srtt);
+        if subflow.failed_at.is_some_and(|at| una > at) {
+            subflow.failed_at = None;
+        }
+        if rto_count > subflow.rto_count {
+            subflow.rto_count = rto_count;
+            if subflow.is_ready() {
+                subflow.stats.failures += 1;
+                subflow.failed_at = Some(una);
+                self.reinject_all(path);
+            }
+        }
+        self.subflows[path].forget_acknowledged();
+    }
+
+    /// Reset the subflow of `path`, if there is one.
+    fn drop_path(&mut self, now: Time, path: usize) {
+        let Some(subflow) = self.subflows.get_mut(path) else { return };
+        if let Some(tcp) = &mut subflow.tcp {
+            tcp.abort(now);
+            while tcp.poll_event().is_some() {}
+            self.dirty |= 1 << path;
+            self.bury(path);
+        }
+    }
+
+    /// Everything that the path holds unacknowledged goes to others.
+    fn reinject_all(&mut self, path: usize) {
+        for i in 0..self.subflows[path].sent.len() {
+            let mapping = self.subflows[path].sent[i];
+            if mapping.data + u64::from(mapping.len) > self.sender.una {
+                self.sender.queue_reinjection(mapping.data.max(self.sender.una));
+            }
+        }
+    }
+
+    /// The path is gone for good.
+    fn bury(&mut self, path: usize) {
+        self.subflows[path].stage = Stage::Dead;
+        self.reinject_all(path);
+        self.subflows[path].sent.clear();
+        if self.config.is_coupled {
+            self.siblings[path].established = false;
+        }
+        if self.subflows.iter().all(|s| matches!(s.stage, Stage::Dead | Stage::Idle)) && !self.is_closed_in_order() {
+            self.data_timer = Time::MAX;
+            self.raise(Event::Reset);
+        }
+    }
+
+    fn is_closed_in_order(&self) -> bool {
+        self.sender.is_fin_acked && self.receiver.is_finished()
+    }
+
+    /// Both DATA_FINs are through: close the subflows.
+    fn close_subflows(&mut self, now: Time) {
+        for (path, subflow) in self.subflows.iter_mut().enumerate() {
+            if let Some(tcp) = &mut subflow.tcp {
+                tcp.close(now);
+                self.dirty |= 1 << path;
+            }
+        }
+        self.data_timer = Time::MAX;
+        self.announce_at = Time::MAX;
+        self.raise(Event::Closed);
+    }
+
+    /// Have every ready subflow send an ACK: the window has opened.
+    fn request_acks(&mut self) {
+        for (path, subflow) in self.subflows.iter_mut().enumerate() {
+            if subflow.is_ready()
+                && let Some(tcp) = &mut subflow.tcp
+            {
+                tcp.request_ack();
+                self.dirty |= 1 << path;
+            }
+        }
+    }
+}

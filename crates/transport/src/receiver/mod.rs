@@ -9,7 +9,7 @@
 //! Units: stream offsets; a FIN counts one. Tested by `tests/receiver.rs`, the packet scripts and the stream property test.
 
 mod ack_policy;
-mod reassembly;
+pub(crate) mod reassembly;
 
 use crate::config::{Config, WindowUpdate};
 use crate::segment::{Ecn, Flags, SackBlocks, Segment, Timestamps};

@@ -37,6 +37,11 @@ impl Reassembly {
         self.next
     }
 
+    /// Nothing is held above a gap.
+    pub fn is_in_order(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
     pub fn out_of_order_bytes(&self) -> u64 {
         self.ranges.iter().map(|(left, right)| right - left).sum()
     }

@@ -200,11 +200,11 @@ pub fn build(name: &str) -> Option<Box<dyn Scheduler>> {
 /// The best eligible subflow by `cost` (smallest wins; ties: lower SRTT, lower index) of the first of these groups that has a
 /// usable member: active and without the segment, backup and without it, active, backup. A group whose windows are all
 /// full makes the caller wait, as the old kernel does: a backup is not used because the others are busy.
-fn pick<'a>(
-    subflows: &'a [SubflowView],
+fn pick(
+    subflows: &[SubflowView],
     is_open: impl Fn(&SubflowView) -> bool,
     cost: impl Fn(&SubflowView) -> f64,
-) -> Option<&'a SubflowView> {
+) -> Option<&SubflowView> {
     for (is_backup, may_hold) in [(false, false), (true, false), (false, true), (true, true)] {
         let group =
             || subflows.iter().filter(move |s| s.is_usable && s.is_backup == is_backup && (may_hold || !s.has_segment));

@@ -1,10 +1,11 @@
-//! Redundant: every segment goes to every subflow that has room; new data before copies.
+//! Redundant: every subflow carries every segment, each at its own pace.
 //!
 //! Reference: multipath-tcp/mptcp `mptcp_redundant.c`.
 //! Differences from the reference:
 //! 1. A copy is not sent any more once its data is acknowledged at the connection level.
 //!
-//! New data is given to the lowest RTT; the connection then sends the copies, oldest first, on each other subflow with room.
+//! The connection sends copies first: on each active subflow with room the oldest data that it has not carried. New data goes to
+//! the lowest RTT when a subflow has caught up. (With new data first, a backlogged sender would never send a copy.)
 //! Tested here and by `tests/mptcp.rs`.
 
 use super::dft::select_lowest_rtt;

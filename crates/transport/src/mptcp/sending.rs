@@ -1,0 +1,336 @@
+//! What leaves next, and on which path: subflows first, then the scheduler.
+//!
+//! Reference: RFC 8684 §3.3; order of the out-of-tree kernel: reinjections before new data, then relief of a full window.
+
+use super::scheduler::{Context, Relief, SubflowView};
+use super::subflow::{Stage, Subflow};
+use super::{MptcpConnection, Switch};
+use crate::connection::Connection;
+use crate::recovery::Phase;
+use crate::segment::Segment;
+use playpath_cc::WindowChange;
+use playpath_units::{Duration, Rate, Time};
+
+impl MptcpConnection {
+    /// Next segment to send, and its path. Call until `None` after every event.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<(usize, Segment)> {
+        let mut segment = Segment::default();
+        self.poll_transmit_into(now, &mut segment).map(|path| (path, segment))
+    }
+
+    /// As [`poll_transmit`](Self::poll_transmit), written to a place of the caller's; returns the path.
+    pub fn poll_transmit_into(&mut self, now: Time, out: &mut Segment) -> Option<usize> {
+        loop {
+            while self.dirty != 0 {
+                let path = self.dirty.trailing_zeros() as usize;
+                if self.poll_subflow(now, path, out) {
+                    return Some(path);
+                }
+                self.dirty &= !(1 << path);
+            }
+            let path = self.schedule(now)?;
+            self.dirty |= 1 << path;
+        }
+    }
+
+    /// The data-level timer runs from the last progress.
+    pub(super) fn rearm_data_timer(&mut self, now: Time) {
+        let is_fin_out = self.sender.is_closing && self.sender.unscheduled() == 0 && !self.sender.is_fin_acked;
+        let needs = self.sender.has_outstanding() || self.is_window_blocked || is_fin_out;
+        if !needs || self.is_fallback {
+            self.data_timer = Time::MAX;
+            return;
+        }
+        let rto = |s: &Subflow| s.tcp.as_ref().filter(|_| s.is_ready()).map(|tcp| tcp.info().rto);
+        let longest = self.subflows.iter().filter_map(rto).max().unwrap_or(Duration::from_secs(1));
+        self.data_timer = now + longest * (2 << self.data_backoff.min(6));
+    }
+
+    /// No progress at the data level: send the oldest data again elsewhere, the DATA_FIN, or ask for the window.
+    pub(super) fn expire_data_timer(&mut self, now: Time) {
+        self.data_backoff += 1;
+        self.stats.data_timeouts += 1;
+        if let Some(head) = self.sender.head() {
+            self.sender.queue_reinjection(head.start);
+        }
+        if self.is_window_blocked {
+            for (path, subflow) in self.subflows.iter_mut().enumerate() {
+                if subflow.is_ready()
+                    && let Some(tcp) = &mut subflow.tcp
+                {
+                    tcp.probe_window();
+                    self.dirty |= 1 << path;
+                }
+            }
+        }
+        self.is_fin_due = self.sender.is_closing && !self.sender.is_fin_acked;
+        self.rearm_data_timer(now);
+    }
+
+    fn poll_subflow(&mut self, now: Time, path: usize, out: &mut Segment) -> bool {
+        let subflow = &mut self.subflows[path];
+        let Some(tcp) = &mut subflow.tcp else { return false };
+        if tcp.unsent_bytes() > 0 {
+            // A segment must lie within one mapping.
+            let next = tcp.next_offset();
+            let index = subflow.sent.partition_point(|mapping| mapping.end() <= next);
+            let boundary = subflow.sent.get(index).map_or(u64::MAX, |mapping| mapping.end());
+            tcp.set_boundary(if self.is_fallback { u64::MAX } else { boundary });
+        }
+        if tcp.poll_transmit_into(now, &self.siblings, out) {
+            self.decorate(path, out);
+            return true;
+        }
+        // A signal needs an ACK of its own.
+        if matches!(subflow.stage, Stage::Ready)
+            && let Some(option) = subflow.signals.pop_front()
+        {
+            tcp.request_ack();
+            if tcp.poll_transmit_into(now, &self.siblings, out) {
+                self.decorate(path, out);
+                out.mptcp = option;
+                super::signalling::limit_sack(out);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Give the next segment to a subflow. `None`: nothing to give, or nobody to take it.
+    fn schedule(&mut self, now: Time) -> Option<usize> {
+        if self.is_fallback {
+            return self.feed_plain(now);
+        }
+        let wants = self.sender.unscheduled() > 0 || self.sender.next_reinjection().is_some();
+        if !wants {
+            return self.send_copies().or_else(|| self.send_data_fin(now));
+        }
+        if let Some(path) = self.send_copies() {
+            return Some(path);
+        }
+        self.refresh_views();
+        self.reinject(now).or_else(|| self.give_new(now))
+    }
+
+    /// Reinjections come first.
+    fn reinject(&mut self, now: Time) -> Option<usize> {
+        let chunk = self.sender.next_reinjection()?;
+        self.mark_holders(chunk.paths);
+        let path = self.ask(now, chunk.len, true)?.0;
+        self.sender.finish_reinjection(path);
+        self.give_again(path, chunk.start, chunk.len);
+        Some(path)
+    }
+
+    fn give_new(&mut self, now: Time) -> Option<usize> {
+        let mss = self.views.iter().filter(|v| v.is_usable).map(|v| v.mss).min()?;
+        let (unscheduled, left) = (self.sender.unscheduled(), self.sender.window_left());
+        if unscheduled == 0 {
+            return None;
+        }
+        let len = unscheduled.min(mss.into()) as u32;
+        // A window too small for the segment is used only when nothing else is under way (silly window avoidance).
+        let fits = left >= u64::from(len) || (left > 0 && !self.sender.has_outstanding());
+        if !fits {
+            return self.relieve(now, len);
+        }
+        self.is_window_blocked = false;
+        let len = len.min(left.min(u32::MAX.into()) as u32);
+        self.mark_holders(0);
+        let (path, reason) = self.ask(now, len, false)?;
+        let had_outstanding = self.sender.has_outstanding();
+        let chunk = self.sender.take_new(len, path);
+        let subflow = &mut self.subflows[path];
+        subflow.push(chunk.start, len);
+        subflow.stats.scheduled_packets += 1;
+        subflow.stats.scheduled_bytes += u64::from(len);
+        if !had_outstanding {
+            self.rearm_data_timer(now);
+        }
+        self.note_path(now, path, reason);
+        Some(path)
+    }
+
+    /// The connection-level window is full: the scheduler may want to unblock it.
+    fn relieve(&mut self, now: Time, len: u32) -> Option<usize> {
+        if !self.is_window_blocked {
+            self.is_window_blocked = true;
+            self.rearm_data_timer(now);
+        }
+        let head = self.sender.head()?;
+        self.mark_holders(head.paths);
+        let context = Context { now, ..context(self.views.as_slice(), &self.sender, len, true) };
+        let Relief { retransmit_on, penalised } = self.scheduler.relieve(&context)?;
+        for path in (0..self.subflows.len()).filter(|path| penalised & 1 << path != 0) {
+            self.penalise(now, path);
+        }
+        let path = retransmit_on.filter(|&path| head.paths & 1 << path == 0)?;
+        self.sender.note_sent(head.start, path);
+        self.stats.opportunistic_retransmissions += 1;
+        self.give_again(path, head.start, head.len);
+        Some(path)
+    }
+
+    /// Halve the window of a path that holds up the connection (mptcp_sched.c).
+    fn penalise(&mut self, now: Time, path: usize) {
+        let subflow = &mut self.subflows[path];
+        let Some(tcp) = &mut subflow.tcp else { return };
+        let windows = tcp.windows();
+        let is_slow_start = windows.cwnd < windows.ssthresh;
+        let change = WindowChange {
+            cwnd: (windows.cwnd / 2.0).max(1.0),
+            ssthresh: if is_slow_start { windows.ssthresh } else { (windows.ssthresh / 2.0).max(2.0) },
+        };
+        tcp.change_windows(now, change, &self.siblings);
+        subflow.stats.penalties += 1;
+        self.stats.penalisations += 1;
+    }
+
+    /// Redundant schedulers: on the fastest path with room, the oldest data that it has not carried.
+    fn send_copies(&mut self) -> Option<usize> {
+        if !self.scheduler.is_redundant() || !self.sender.has_outstanding() {
+            return None;
+        }
+        self.refresh_views();
+        self.views.sort_by_key(|view| (view.srtt, view.path));
+        for i in 0..self.views.len() {
+            let (view, from) = (self.views[i], self.subflows[self.views[i].path].copied_to);
+            if !view.is_eligible() || view.is_backup {
+                continue;
+            }
+            if let Some(chunk) = self.sender.first_not_on(view.path, from) {
+                self.sender.note_sent(chunk.start, view.path);
+                self.subflows[view.path].copied_to = chunk.end();
+                self.give_again(view.path, chunk.start, chunk.len);
+                return Some(view.path);
+            }
+        }
+        None
+    }
+
+    /// All data has been given out: the DATA_FIN, on the usable path with the lowest RTT.
+    fn send_data_fin(&mut self, now: Time) -> Option<usize> {
+        if !self.is_fin_due || !self.sender.is_closing || self.sender.unscheduled() > 0 {
+            return None;
+        }
+        let srtt = |path: &usize| self.subflows[*path].tcp.as_ref().map_or(Duration::MAX, |tcp| tcp.info().rtt);
+        let usable = (0..self.subflows.len()).filter(|&path| self.subflows[path].is_usable());
+        let ready = (0..self.subflows.len()).filter(|&path| self.subflows[path].is_ready());
+        let path = usable.min_by_key(srtt).or_else(|| ready.min_by_key(srtt))?;
+        if self.is_client && !self.is_confirmed {
+            return None; // the keys go first
+        }
+        self.is_fin_due = false;
+        let fin = self.data_fin();
+        self.signal(path, fin);
+        self.rearm_data_timer(now);
+        Some(path)
+    }
+
+    /// Plain TCP: everything goes to path 0 in order.
+    fn feed_plain(&mut self, now: Time) -> Option<usize> {
+        let len = self.sender.unscheduled().min(self.sender.window_left());
+        let tcp = self.subflows[0].tcp.as_mut()?;
+        if self.sender.unscheduled() == 0 && self.is_fin_due {
+            self.is_fin_due = false;
+            tcp.close(now);
+            return Some(0);
+        }
+        if len == 0 || tcp.unsent_bytes() > u64::from(tcp.config().mss) {
+            return None;
+        }
+        tcp.write(len);
+        self.sender.next += len;
+        Some(0)
+    }
+
+    fn give_again(&mut self, path: usize, start: u64, len: u32) {
+        self.stats.reinjections += 1;
+        let subflow = &mut self.subflows[path];
+        subflow.push(start, len);
+        subflow.stats.reinjected_packets += 1;
+        subflow.stats.reinjected_bytes += u64::from(len);
+    }
+
+    /// Ask the scheduler; it must not choose a path without room.
+    fn ask(&mut self, now: Time, len: u32, is_reinjection: bool) -> Option<(usize, &'static str)> {
+        let context = Context { now, ..context(self.views.as_slice(), &self.sender, len, is_reinjection) };
+        let decision = self.scheduler.select(&context);
+        let path = decision.path?;
+        debug_assert!(self.views.iter().any(|view| view.path == path && view.is_usable), "{path} is not usable");
+        Some((path, decision.reason))
+    }
+
+    fn note_path(&mut self, now: Time, path: usize, reason: &'static str) {
+        if let Some(last) = self.last_path
+            && last != path
+        {
+            self.stats.path_switches += 1;
+            self.last_switch = Some(Switch { at: now, from: last, to: path, reason });
+        }
+        self.last_path = Some(path);
+    }
+
+    fn mark_holders(&mut self, paths: u32) {
+        for view in &mut self.views {
+            view.has_segment = paths & 1 << view.path != 0;
+        }
+    }
+
+    fn refresh_views(&mut self) {
+        self.views.clear();
+        for (path, subflow) in self.subflows.iter().enumerate() {
+            if let Some(tcp) = &subflow.tcp {
+                self.views.push(view(path, subflow, tcp));
+            }
+        }
+    }
+}
+
+fn context<'a>(
+    subflows: &'a [SubflowView],
+    sender: &super::data::DataSender,
+    segment_bytes: u32,
+    is_reinjection: bool,
+) -> Context<'a> {
+    Context {
+        now: Time::ZERO,
+        subflows,
+        segment_bytes,
+        is_reinjection,
+        unscheduled_bytes: sender.unscheduled(),
+        window_left: sender.window_left(),
+        send_window: sender.edge.saturating_sub(sender.una),
+    }
+}
+
+fn view(path: usize, subflow: &Subflow, tcp: &Connection) -> SubflowView {
+    let (phase, mss) = (tcp.recovery.phase, tcp.features.mss);
+    let (cwnd, ssthresh) = (tcp.send_window(), tcp.cc.ssthresh());
+    let unsent = tcp.unsent_bytes();
+    SubflowView {
+        path,
+        is_usable: subflow.is_usable(),
+        is_backup: subflow.is_backup,
+        is_recovering: phase == Phase::Recovery,
+        is_loss: phase == Phase::Loss,
+        srtt: tcp.rtt.srtt,
+        rttvar: tcp.rtt.rttvar,
+        srtt_range: subflow.srtt_range,
+        cwnd,
+        ssthresh,
+        in_flight: tcp.in_flight(),
+        queued: unsent.div_ceil(u64::from(mss)) as u32,
+        buffered_bytes: tcp.written_offset() - tcp.acknowledged_offset(),
+        pacing_rate: tcp.pacing_rate().unwrap_or_else(|| estimated_pacing(cwnd, ssthresh, mss, tcp.rtt.srtt)),
+        delivery_rate: tcp.rate.latest,
+        mss,
+        has_segment: false,
+    }
+}
+
+/// Linux's rate without pacing: 200 % of the window per SRTT in slow start, else 120 %.
+fn estimated_pacing(cwnd: f64, ssthresh: f64, mss: u32, srtt: Duration) -> Rate {
+    let gain = if cwnd < ssthresh / 2.0 { 2.0 } else { 1.2 };
+    Rate::from_bits_per_sec_f64(gain * cwnd * f64::from(mss) * 8.0 / srtt.as_secs_f64().max(1e-6))
+}

@@ -1,0 +1,449 @@
+//! Handshakes and signals: MP_CAPABLE, MP_JOIN, ADD_ADDR, REMOVE_ADDR, MP_PRIO, fallback, DATA_ACK and DATA_FIN.
+//!
+//! Reference: RFC 8684 §3.1 to §3.7.
+//! Differences from the reference are listed in `mod.rs`.
+
+use super::MptcpConnection;
+use super::keys::{address_mac, first, initial_data_seq, join_mac, token};
+use super::option::{DSS_ACK, DSS_FIN, DSS_MAP, MptcpOption};
+use super::subflow::{Mapping, Stage};
+use crate::connection::{Connection, Event};
+use crate::segment::{Flags, Segment};
+use playpath_units::{Duration, Time};
+
+/// An ADD_ADDR without echo is repeated after this time.
+const ANNOUNCE_AGAIN: Duration = Duration::from_secs(1);
+/// The third ACK of MP_JOIN is repeated at least this late (it is repeated after the RTO).
+const JOIN_AGAIN: Duration = Duration::from_millis(200);
+
+impl MptcpConnection {
+    /// Open the subflow of `path` as a client.
+    pub(super) fn open_active(&mut self, now: Time, path: usize) {
+        let Some((config, cc)) = self.subflows[path].idle.take() else { return };
+        let mut tcp = Connection::connect(now, self.subflow_config(config, path), cc);
+        tcp.set_own_index(path);
+        let subflow = &mut self.subflows[path];
+        subflow.own_nonce = self.config.nonce.wrapping_add(path as u32).wrapping_mul(0x9e37_79b9);
+        (subflow.tcp, subflow.stage) = (Some(tcp), Stage::Opening);
+        self.dirty |= 1 << path;
+    }
+
+    /// Be ready for the SYN of `path`.
+    pub(super) fn open_passive(&mut self, path: usize) {
+        let Some((config, cc)) = self.subflows[path].idle.take() else { return };
+        let mut tcp = Connection::listen(self.subflow_config(config, path), cc);
+        tcp.set_own_index(path);
+        let subflow = &mut self.subflows[path];
+        subflow.own_nonce = self.config.nonce.wrapping_add(path as u32).wrapping_mul(0x85eb_ca6b);
+        (subflow.tcp, subflow.stage) = (Some(tcp), Stage::Opening);
+    }
+
+    /// Act on a segment's options. `false`: the segment is not for a subflow of this connection.
+    pub(super) fn take_options(&mut self, now: Time, path: usize, segment: &Segment) -> bool {
+        let is_syn = segment.flags.contains(Flags::SYN);
+        match segment.mptcp {
+            MptcpOption::JoinSyn { token: theirs, nonce, is_backup, .. } if is_syn => {
+                return self.take_join(path, theirs, nonce, is_backup);
+            }
+            MptcpOption::JoinSynAck { mac, nonce, .. } if is_syn => return self.take_join_answer(path, mac, nonce),
+            MptcpOption::JoinAck { mac } => self.take_join_proof(path, mac),
+            MptcpOption::Capable { keys, data_len, sender_key, .. } => {
+                self.take_capable(path, keys, sender_key, is_syn);
+                if self.sender.una == 0 {
+                    self.sender.edge = self.sender.edge.max(segment.window.into());
+                }
+                if data_len > 0 {
+                    self.subflows[path].note_mapping(Mapping { offset: 0, data: 0, len: data_len.into() });
+                }
+            }
+            // The keys have not arrived: as if lost, TCP sends it again after them.
+            MptcpOption::Dss { .. } if self.peer_key.is_none() => return false,
+            MptcpOption::Dss { .. } => self.take_dss(now, path, segment),
+            MptcpOption::AddAddress { address_id, is_echo, mac, address } => {
+                self.take_address(now, path, address_id, is_echo, (mac, address));
+            }
+            MptcpOption::RemoveAddress { address_id } => {
+                self.confirm();
+                self.drop_path(now, address_id.into());
+            }
+            MptcpOption::Priority { is_backup } => self.subflows[path].is_backup = is_backup,
+            MptcpOption::None => self.take_plain(path, segment),
+            _ => {}
+        }
+        self.subflows[path].tcp.is_some()
+    }
+
+    /// Events of a subflow's TCP.
+    pub(super) fn take_tcp_events(&mut self, now: Time, path: usize) {
+        while let Some(event) = self.subflows[path].tcp.as_mut().and_then(Connection::poll_event) {
+            match event {
+                Event::Connected => self.on_connected(now, path),
+                Event::Reset => self.bury(path),
+                Event::PeerClosed if self.is_fallback => {
+                    let end = self.receiver.next();
+                    self.receiver.insert_fin(now, end);
+                    self.raise(Event::PeerClosed);
+                }
+                Event::Closed => {
+                    self.subflows[path].stage = Stage::Dead;
+                    if self.is_fallback {
+                        self.sender.is_fin_acked = true;
+                        self.raise(Event::Closed);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The option of an outgoing segment of `path`.
+    pub(super) fn decorate(&mut self, path: usize, segment: &mut Segment) {
+        let window = self.receiver.window();
+        if segment.flags.intersects(Flags::SYN.with(Flags::RST)) {
+            segment.window = window;
+            segment.mptcp =
+                if segment.flags.contains(Flags::SYN) { self.syn_option(path, segment) } else { MptcpOption::None };
+            return;
+        }
+        segment.window = window;
+        if self.is_fallback {
+            return;
+        }
+        if let Stage::Joining(_) = self.subflows[path].stage
+            && self.is_client
+        {
+            segment.mptcp = MptcpOption::JoinAck { mac: self.subflows[path].join_mac };
+            return;
+        }
+        let mapping = self.transmit_offset(path, segment).filter(|_| segment.payload_len > 0);
+        if self.is_client && !self.is_confirmed && path == 0 && mapping.unwrap_or(0) == 0 {
+            segment.mptcp = MptcpOption::Capable {
+                keys: 2,
+                data_len: segment.payload_len as u16,
+                sender_key: self.config.key,
+                receiver_key: self.peer_key.unwrap_or(0),
+            };
+        } else {
+            segment.mptcp = self.dss(path, segment, mapping);
+        }
+        limit_sack(segment);
+    }
+
+    /// Queue an option for an ACK of its own on `path`.
+    pub(super) fn signal(&mut self, path: usize, option: MptcpOption) {
+        self.subflows[path].signals.push_back(option);
+        self.dirty |= 1 << path;
+    }
+
+    /// Repeat what was not answered.
+    pub(super) fn expire_signals(&mut self, now: Time) {
+        if self.announce_at <= now {
+            self.announce(now);
+        }
+        for path in 0..self.subflows.len() {
+            if matches!(self.subflows[path].stage, Stage::Joining(at) if at <= now) {
+                self.await_fourth_ack(now, path);
+            }
+        }
+    }
+
+    /// The DATA_FIN, in a segment without payload.
+    pub(super) fn data_fin(&self) -> MptcpOption {
+        MptcpOption::Dss {
+            flags: DSS_ACK | DSS_MAP | DSS_FIN,
+            data_ack: self.data_ack_field(),
+            data_seq: self.own_data_seq(self.sender.written),
+            subflow_seq: 0,
+            len: 1,
+        }
+    }
+
+    /// Data offset of a sequence number of the peer's.
+    pub(super) fn peer_data_offset(&self, data_seq: u64) -> Option<u64> {
+        self.peer_key?;
+        let offset = data_seq.wrapping_sub(self.peer_zero);
+        (offset < 1 << 62).then_some(offset)
+    }
+
+    /// A connection that fell back: TCP's acknowledgement is the data level's.
+    pub(super) fn take_plain_ack(&mut self, now: Time, segment: &Segment) {
+        if let Some(tcp) = &self.subflows[0].tcp {
+            let ack = tcp.acknowledged_offset();
+            self.on_data_ack(now, ack, segment.window);
+        }
+    }
+
+    fn dss(&self, path: usize, segment: &Segment, mapping: Option<u64>) -> MptcpOption {
+        let subflow_seq = match (&self.subflows[path].tcp, mapping) {
+            (Some(tcp), Some(_)) => tcp.transmit_offset(segment) as u32 + 1,
+            _ => 0,
+        };
+        MptcpOption::Dss {
+            flags: if mapping.is_some() { DSS_ACK | DSS_MAP } else { DSS_ACK },
+            data_ack: self.data_ack_field(),
+            data_seq: mapping.map_or(0, |offset| self.own_data_seq(offset)),
+            subflow_seq,
+            len: if mapping.is_some() { segment.payload_len as u16 } else { 0 },
+        }
+    }
+
+    fn own_data_seq(&self, offset: u64) -> u64 {
+        self.own_zero.wrapping_add(offset)
+    }
+
+    fn data_ack_field(&self) -> u64 {
+        self.peer_zero.wrapping_add(self.receiver.next())
+    }
+
+    fn syn_option(&self, path: usize, segment: &Segment) -> MptcpOption {
+        let subflow = &self.subflows[path];
+        let is_answer = segment.flags.contains(Flags::ACK);
+        match (path, is_answer) {
+            _ if self.is_fallback => MptcpOption::None,
+            (0, false) => MptcpOption::Capable { keys: 0, data_len: 0, sender_key: 0, receiver_key: 0 },
+            (0, true) => MptcpOption::Capable { keys: 1, data_len: 0, sender_key: self.config.key, receiver_key: 0 },
+            (_, false) => MptcpOption::JoinSyn {
+                address_id: path as u8,
+                is_backup: subflow.is_backup,
+                token: self.peer_key.map_or(0, token),
+                nonce: subflow.own_nonce,
+            },
+            (_, true) => {
+                let own = (self.config.key, subflow.own_nonce);
+                let mac = join_mac(own, (self.peer_key.unwrap_or(0), subflow.peer_nonce));
+                MptcpOption::JoinSynAck {
+                    address_id: path as u8,
+                    is_backup: subflow.is_backup,
+                    mac: u64::from_be_bytes(first(&mac)),
+                    nonce: subflow.own_nonce,
+                }
+            }
+        }
+    }
+
+    fn on_connected(&mut self, now: Time, path: usize) {
+        if path > 0 {
+            // The client shows its code and waits for the fourth ACK; the server waits for the code.
+            if self.is_client {
+                self.await_fourth_ack(now, path);
+            } else {
+                self.subflows[path].stage = Stage::Joining(Time::MAX);
+                self.admit(path);
+            }
+            return;
+        }
+        self.subflows[0].stage = Stage::Ready;
+        self.raise(Event::Connected);
+        if !self.is_client && !self.is_fallback {
+            self.announce(now);
+        }
+    }
+
+    /// The third ACK of a join leaves, now and until it is answered.
+    fn await_fourth_ack(&mut self, now: Time, path: usize) {
+        let Some(tcp) = &mut self.subflows[path].tcp else { return };
+        tcp.request_ack();
+        let again = tcp.info().rto.max(JOIN_AGAIN);
+        self.subflows[path].stage = Stage::Joining(now + again);
+        self.dirty |= 1 << path;
+    }
+
+    /// Announce every path that the client has not confirmed, or confirm the connection if there is none.
+    fn announce(&mut self, now: Time) {
+        let count = self.subflows.len();
+        if self.announce_at == Time::MAX {
+            self.unechoed =
+                (1..count).filter(|&p| self.subflows[p].stage == Stage::Idle).fold(0, |bits, p| bits | 1 << p);
+        }
+        self.announce_at = Time::MAX;
+        let unechoed = self.unechoed;
+        for path in (1..count).filter(|path| unechoed & 1 << path != 0) {
+            let (address_id, address) = (path as u8, path as u32);
+            let mac = address_mac(self.config.key, self.peer_key.unwrap_or(0), address_id, address);
+            self.signal(0, MptcpOption::AddAddress { address_id, is_echo: false, address, mac });
+            self.announce_at = now + ANNOUNCE_AGAIN;
+        }
+        // An ACK with a DATA_ACK tells the client that both keys have arrived.
+        if let Some(tcp) = &mut self.subflows[0].tcp {
+            tcp.request_ack();
+            self.dirty |= 1;
+        }
+    }
+
+    fn take_capable(&mut self, path: usize, keys: u8, sender_key: u64, is_syn: bool) {
+        if path == 0 && keys >= 1 && self.peer_key.is_none() && is_syn == self.is_client {
+            self.set_peer_key(sender_key);
+        }
+    }
+
+    fn set_peer_key(&mut self, key: u64) {
+        self.peer_key = Some(key);
+        self.peer_zero = initial_data_seq(key).wrapping_add(1);
+        self.own_zero = initial_data_seq(self.config.key).wrapping_add(1);
+    }
+
+    /// A segment without option where one must be: the peer, or something between, knows no MPTCP (RFC 8684 §3.7).
+    fn take_plain(&mut self, path: usize, segment: &Segment) {
+        let is_syn = segment.flags.contains(Flags::SYN);
+        let is_alone = path == 0 && self.subflows[1..].iter().all(|s| matches!(s.stage, Stage::Idle | Stage::Dead));
+        let is_handshake =
+            is_syn || self.peer_key.is_none() || (!self.is_confirmed && segment.flags.contains(Flags::ACK));
+        if is_alone && is_handshake && !self.is_fallback && !segment.flags.contains(Flags::RST) {
+            self.is_fallback = true;
+            self.announce_at = Time::MAX;
+            self.sender.edge = self.sender.edge.max(u64::from(segment.window));
+        }
+    }
+
+    /// A client wants to add `path`. `false`: refused.
+    fn take_join(&mut self, path: usize, theirs: u32, nonce: u32, is_backup: bool) -> bool {
+        if self.is_fallback || self.peer_key.is_none() || theirs != token(self.config.key) {
+            return false;
+        }
+        self.open_passive(path);
+        let subflow = &mut self.subflows[path];
+        if subflow.stage != Stage::Opening {
+            return subflow.tcp.is_some();
+        }
+        subflow.peer_nonce = nonce;
+        subflow.is_backup |= is_backup;
+        true
+    }
+
+    /// The server's answer to a join; a wrong code closes the subflow.
+    fn take_join_answer(&mut self, path: usize, mac: u64, nonce: u32) -> bool {
+        let Some(peer_key) = self.peer_key else { return false };
+        let (own, peer) = ((self.config.key, self.subflows[path].own_nonce), (peer_key, nonce));
+        if mac != u64::from_be_bytes(first(&join_mac(peer, own))) {
+            return false;
+        }
+        self.subflows[path].peer_nonce = nonce;
+        self.subflows[path].join_mac = first(&join_mac(own, peer));
+        true
+    }
+
+    /// The client's code in the third ACK.
+    fn take_join_proof(&mut self, path: usize, mac: [u8; 20]) {
+        if self.is_client || path == 0 {
+            return;
+        }
+        self.subflows[path].join_mac = mac;
+        self.admit(path);
+        // The fourth ACK, also when the third comes again.
+        if let Some(tcp) = &mut self.subflows[path].tcp {
+            tcp.request_ack();
+        }
+    }
+
+    /// Open the path for data once TCP is established and the code is right.
+    fn admit(&mut self, path: usize) {
+        let Some(peer_key) = self.peer_key else { return };
+        let subflow = &mut self.subflows[path];
+        let expected = join_mac((peer_key, subflow.peer_nonce), (self.config.key, subflow.own_nonce));
+        if matches!(subflow.stage, Stage::Joining(_)) && subflow.join_mac == first::<20>(&expected) {
+            subflow.stage = Stage::Ready;
+            self.dirty |= 1 << path;
+        }
+    }
+
+    fn take_dss(&mut self, now: Time, path: usize, segment: &Segment) {
+        let MptcpOption::Dss { flags, data_ack, data_seq, subflow_seq, len } = segment.mptcp else { return };
+        self.confirm();
+        if matches!(self.subflows[path].stage, Stage::Joining(_)) && self.is_client {
+            self.subflows[path].stage = Stage::Ready; // the fourth ACK
+        }
+        if flags & DSS_ACK != 0 {
+            // Four bytes travel: take the value nearest to what is expected.
+            let low = data_ack as u32;
+            let una = self.sender.una;
+            let distance = low.wrapping_sub(self.own_zero.wrapping_add(una) as u32) as i32;
+            self.on_data_ack(now, una.saturating_add_signed(distance.into()), segment.window);
+        }
+        if flags & DSS_MAP == 0 {
+            return;
+        }
+        let Some(offset) = self.peer_data_offset(data_seq) else { return };
+        let has_fin = flags & DSS_FIN != 0;
+        let payload = u32::from(len).saturating_sub(u32::from(has_fin));
+        if payload > 0 && segment.payload_len > 0 {
+            let start = u64::from(subflow_seq.wrapping_sub(1));
+            // The field has 32 bits: the segment's own place tells the rest.
+            let near = self.subflows[path].tcp.as_ref().map_or(start, |tcp| tcp.receive_offset(segment));
+            let offset_in_subflow = if start as u32 == near as u32 { near } else { start };
+            self.subflows[path].note_mapping(Mapping { offset: offset_in_subflow, data: offset, len: payload });
+        }
+        if has_fin {
+            self.take_data_fin(now, path, offset + u64::from(payload));
+        }
+    }
+
+    fn take_data_fin(&mut self, now: Time, path: usize, at: u64) {
+        let was_finished = self.receiver.is_finished();
+        self.receiver.insert_fin(now, at);
+        if let Some(tcp) = &mut self.subflows[path].tcp {
+            tcp.request_ack();
+        }
+        if self.receiver.is_finished() && !was_finished {
+            self.on_finished(now);
+        }
+    }
+
+    /// The peer's stream is complete.
+    pub(super) fn on_finished(&mut self, now: Time) {
+        self.raise(Event::PeerClosed);
+        if self.sender.is_fin_acked {
+            self.close_subflows(now);
+        }
+    }
+
+    pub(super) fn on_data_ack(&mut self, now: Time, ack: u64, window: u32) {
+        let was_acked = self.sender.is_fin_acked;
+        let before = self.sender.una;
+        if self.sender.on_data_ack(ack, window) {
+            self.stats.bytes_acked += self.sender.una.min(self.sender.written) - before.min(self.sender.written);
+            self.data_backoff = 0;
+            self.rearm_data_timer(now);
+            if self.is_write_cut && self.send_space() > 0 {
+                self.is_write_cut = false;
+                self.raise(Event::Writable);
+            }
+        }
+        if self.sender.is_fin_acked && !was_acked && self.receiver.is_finished() {
+            self.close_subflows(now);
+        }
+    }
+
+    /// The client knows that the server has both keys.
+    fn confirm(&mut self) {
+        self.is_confirmed = true;
+    }
+
+    fn take_address(&mut self, now: Time, path: usize, address_id: u8, is_echo: bool, proof: (u64, u32)) {
+        self.confirm();
+        let index = usize::from(address_id);
+        if is_echo {
+            self.unechoed &= !(1u32.checked_shl(address_id.into()).unwrap_or(0));
+            if self.unechoed == 0 {
+                self.announce_at = Time::MAX;
+            }
+            return;
+        }
+        let (mac, address) = proof;
+        let expected = address_mac(self.peer_key.unwrap_or(0), self.config.key, address_id, address);
+        if mac != expected || index >= self.subflows.len() {
+            return;
+        }
+        self.signal(path, MptcpOption::AddAddress { address_id, is_echo: true, address, mac: 0 });
+        if self.is_client && self.subflows[index].stage == Stage::Idle {
+            self.open_active(now, index);
+        }
+    }
+}
+
+/// Forty bytes of options: SACK blocks give way to MPTCP's.
+pub(super) fn limit_sack(segment: &mut Segment) {
+    while segment.option_bytes() > 40 && !segment.sack.is_empty() {
+        segment.sack.pop();
+    }
+    debug_assert!(segment.option_bytes() <= 40);
+}

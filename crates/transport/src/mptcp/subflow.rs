@@ -1,0 +1,191 @@
+//! One subflow: a TCP endpoint, its mappings in both directions, and where it stands in MPTCP's handshakes.
+
+use super::option::MptcpOption;
+use crate::config::Config;
+use crate::connection::Connection;
+use playpath_cc::CongestionControl;
+use playpath_units::{Duration, Time};
+use std::collections::VecDeque;
+
+/// What a path needs to become a subflow.
+pub struct PathConfig {
+    /// TCP settings; `mss` is reduced by what the DSS option takes, buffers are those of the connection.
+    pub tcp: Config,
+    /// Congestion control.
+    pub cc: Box<dyn CongestionControl>,
+    /// Use only if no other path works.
+    pub is_backup: bool,
+}
+
+/// Counters of a subflow, beside those of its TCP endpoint.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SubflowStats {
+    /// Segments of new data given to it.
+    pub scheduled_packets: u64,
+    /// Their bytes.
+    pub scheduled_bytes: u64,
+    /// Segments given to it that another subflow carries, too.
+    pub reinjected_packets: u64,
+    /// Their bytes.
+    pub reinjected_bytes: u64,
+    /// Times that it was taken for potentially failed.
+    pub failures: u64,
+    /// Times that its window was halved for holding up the connection.
+    pub penalties: u64,
+}
+
+/// Where the subflow stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Not opened.
+    Idle,
+    /// TCP handshake under way.
+    Opening,
+    /// MP_JOIN: the third ACK left, the fourth is awaited; send the third again at this time.
+    Joining(Time),
+    /// Data may flow.
+    Ready,
+    /// Closed or reset.
+    Dead,
+}
+
+/// A piece of the subflow's stream and where it lies in the data stream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mapping {
+    pub offset: u64,
+    pub data: u64,
+    pub len: u32,
+}
+
+impl Mapping {
+    pub fn end(&self) -> u64 {
+        self.offset + u64::from(self.len)
+    }
+}
+
+pub(crate) struct Subflow {
+    /// Settings and control of a path that is not opened yet.
+    pub idle: Option<(Config, Box<dyn CongestionControl>)>,
+    pub tcp: Option<Connection>,
+    pub stage: Stage,
+    pub is_backup: bool,
+    /// Taken for failed: its timer expired when this offset was the first not acknowledged.
+    pub failed_at: Option<u64>,
+    pub own_nonce: u32,
+    pub peer_nonce: u32,
+    /// Code to send with the third ACK of MP_JOIN, or to expect in it.
+    pub join_mac: [u8; 20],
+    /// Options that wait for an ACK of their own.
+    pub signals: VecDeque<MptcpOption>,
+    pub sent: VecDeque<Mapping>,
+    received: VecDeque<Mapping>,
+    /// Subflow offset up to which the data level took data.
+    taken: u64,
+    pub rto_count: u64,
+    /// Redundant schedulers: this subflow has carried, or skipped as acknowledged, all data before this offset.
+    pub copied_to: u64,
+    pub srtt_range: (Duration, Duration),
+    pub stats: SubflowStats,
+}
+
+impl Subflow {
+    pub fn new(path: PathConfig) -> Subflow {
+        Subflow {
+            is_backup: path.is_backup,
+            idle: Some((path.tcp, path.cc)),
+            tcp: None,
+            stage: Stage::Idle,
+            failed_at: None,
+            own_nonce: 0,
+            peer_nonce: 0,
+            join_mac: [0; 20],
+            signals: VecDeque::new(),
+            sent: VecDeque::new(),
+            received: VecDeque::new(),
+            taken: 0,
+            rto_count: 0,
+            copied_to: 0,
+            srtt_range: (Duration::MAX, Duration::ZERO),
+            stats: SubflowStats::default(),
+        }
+    }
+
+    pub fn is_ready(&self) -> bool {
+        self.stage == Stage::Ready
+    }
+
+    /// Ready, and not taken for failed.
+    pub fn is_usable(&self) -> bool {
+        self.is_ready() && self.failed_at.is_none()
+    }
+
+    /// Hand `len` bytes at data offset `data` to the TCP endpoint.
+    pub fn push(&mut self, data: u64, len: u32) {
+        let Some(tcp) = &mut self.tcp else { return };
+        let mapping = Mapping { offset: tcp.written_offset(), data, len };
+        let taken = tcp.write(u64::from(len));
+        debug_assert_eq!(taken, u64::from(len), "subflow buffers are unlimited");
+        self.sent.push_back(mapping);
+    }
+
+    /// The mapping that holds subflow offset `offset`.
+    pub fn mapping_at(&self, offset: u64) -> Option<Mapping> {
+        let index = self.sent.partition_point(|mapping| mapping.end() <= offset);
+        self.sent.get(index).copied().filter(|mapping| mapping.offset <= offset)
+    }
+
+    /// Forget mappings that the peer's TCP has acknowledged.
+    pub fn forget_acknowledged(&mut self) {
+        let Some(tcp) = &self.tcp else { return };
+        let una = tcp.acknowledged_offset();
+        while self.sent.front().is_some_and(|mapping| mapping.end() <= una) {
+            self.sent.pop_front();
+        }
+    }
+
+    /// A segment brought this mapping.
+    pub fn note_mapping(&mut self, mapping: Mapping) {
+        if mapping.end() <= self.taken {
+            return;
+        }
+        match self.received.back() {
+            Some(last) if last.offset >= mapping.offset => {
+                let index = self.received.partition_point(|m| m.offset < mapping.offset);
+                if self.received.get(index).is_none_or(|m| m.offset != mapping.offset) {
+                    self.received.insert(index, mapping);
+                }
+            }
+            _ => self.received.push_back(mapping),
+        }
+    }
+
+    /// Take in-order bytes from TCP: the next piece that one mapping covers, as a range of data offsets. `is_fallback`: the
+    /// streams are the same.
+    pub fn take(&mut self, is_fallback: bool) -> Option<(u64, u64)> {
+        let tcp = self.tcp.as_mut()?;
+        let readable = tcp.readable();
+        if readable == 0 {
+            return None;
+        }
+        if is_fallback {
+            let start = self.taken;
+            self.taken += tcp.read(readable);
+            return Some((start, self.taken));
+        }
+        while self.received.front().is_some_and(|mapping| mapping.end() <= self.taken) {
+            self.received.pop_front();
+        }
+        let mapping = self.received.front().filter(|mapping| mapping.offset <= self.taken)?;
+        let start = mapping.data + (self.taken - mapping.offset);
+        let len = tcp.read(readable.min(mapping.end() - self.taken));
+        self.taken += len;
+        Some((start, start + len))
+    }
+
+    /// Keep the range of the smoothed RTT (BLEST).
+    pub fn note_srtt(&mut self, srtt: Duration) {
+        if !srtt.is_zero() {
+            self.srtt_range = (self.srtt_range.0.min(srtt), self.srtt_range.1.max(srtt));
+        }
+    }
+}

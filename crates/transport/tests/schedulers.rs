@@ -1,0 +1,144 @@
+//! Contract of every scheduler in the registry: never a subflow without room; work is given out when one path works and
+//! nothing else holds; the same views give the same answers; declared parameters build.
+
+use playpath_cc::{ParamValue, Params};
+use playpath_transport::mptcp::scheduler::{self, Context, Room, Scheduler, SubflowView};
+use playpath_units::{Duration, Rate, Time};
+use proptest::prelude::*;
+
+fn views() -> impl Strategy<Value = Vec<SubflowView>> {
+    let times = (1u64..400, 0u64..50);
+    let windows = (1.0f64..100.0, 2.0f64..100.0, any::<bool>(), 0u32..100, 0u32..3);
+    let flags = (
+        prop::bool::weighted(0.8),
+        prop::bool::weighted(0.2),
+        prop::bool::weighted(0.2),
+        prop::bool::weighted(0.1),
+        any::<bool>(),
+    );
+    prop::collection::vec((times, windows, flags), 1..5).prop_map(|subflows| {
+        let view = |(path, (times, windows, flags)): (
+            usize,
+            ((u64, u64), (f64, f64, bool, u32, u32), (bool, bool, bool, bool, bool)),
+        )| {
+            let srtt = Duration::from_millis(times.0);
+            let (cwnd, ssthresh, is_slow_start, in_flight, queued) = windows;
+            SubflowView {
+                path,
+                is_usable: flags.0,
+                is_backup: flags.1,
+                is_recovering: flags.2,
+                is_loss: flags.3,
+                srtt,
+                rttvar: Duration::from_millis(times.1),
+                srtt_range: (srtt / 2, srtt * 2),
+                cwnd,
+                ssthresh: if is_slow_start { f64::INFINITY } else { ssthresh },
+                in_flight,
+                queued,
+                buffered_bytes: u64::from(in_flight + queued) * 1400,
+                pacing_rate: Rate::from_bits_per_sec(1_000_000 + times.0 * 1000),
+                delivery_rate: Rate::from_bits_per_sec(times.1 * 100_000),
+                mss: 1400,
+                has_segment: flags.4,
+            }
+        };
+        subflows.into_iter().enumerate().map(view).collect()
+    })
+}
+
+fn context<'a>(subflows: &'a [SubflowView], step: u64, is_reinjection: bool, backlog: u64, window: u64) -> Context<'a> {
+    Context {
+        now: Time::from_millis(step * 7),
+        subflows,
+        segment_bytes: 1400,
+        is_reinjection,
+        unscheduled_bytes: backlog.max(1400),
+        window_left: window.max(1400),
+        send_window: window.max(1400) + 50_000,
+    }
+}
+
+fn has_room(scheduler: &dyn Scheduler, view: &SubflowView) -> bool {
+    match scheduler.room() {
+        Room::Window => view.is_eligible(),
+        Room::Buffer => view.has_buffer(),
+    }
+}
+
+proptest! {
+    #[test]
+    fn room_and_determinism(
+        steps in prop::collection::vec((views(), any::<bool>(), 0u64..1_000_000, 0u64..1_000_000), 1..20)
+    ) {
+        for entry in scheduler::entries() {
+            let (mut one, mut two) = (scheduler::build(entry.name).unwrap(), scheduler::build(entry.name).unwrap());
+            for (i, (subflows, is_reinjection, backlog, window)) in steps.iter().enumerate() {
+                let context = context(subflows, i as u64, *is_reinjection, *backlog, *window);
+                let decision = one.select(&context);
+                prop_assert_eq!(decision, two.select(&context), "{} must repeat", entry.name);
+                prop_assert!(!decision.reason.is_empty());
+                if let Some(path) = decision.path {
+                    prop_assert!(has_room(&*one, &subflows[path]), "{} chose {:?}", entry.name, subflows[path]);
+                }
+                let relief = one.relieve(&context);
+                prop_assert_eq!(relief, two.relieve(&context));
+                if let Some(path) = relief.and_then(|r| r.retransmit_on) {
+                    prop_assert!(has_room(&*one, &subflows[path]) && !subflows[path].has_segment, "{}", entry.name);
+                }
+                if let Some(relief) = relief {
+                    let holders = subflows.iter().filter(|s| s.has_segment).fold(0u32, |bits, s| bits | 1 << s.path);
+                    prop_assert_eq!(relief.penalised & !holders, 0, "only who holds the segment is penalised");
+                }
+            }
+        }
+    }
+
+    /// One usable path with room, nothing in flight anywhere: it is chosen, whatever happened before.
+    #[test]
+    fn no_starvation(before in prop::collection::vec(views(), 0..10), mut subflows in views(), pick in any::<prop::sample::Index>()) {
+        let working = pick.index(subflows.len());
+        for (path, subflow) in subflows.iter_mut().enumerate() {
+            subflow.is_usable = path == working;
+        }
+        let subflow = &mut subflows[working];
+        (subflow.is_loss, subflow.is_recovering, subflow.in_flight, subflow.queued, subflow.buffered_bytes) = (false, false, 0, 0, 0);
+        for entry in scheduler::entries() {
+            let mut scheduler = scheduler::build(entry.name).unwrap();
+            for (i, views) in before.iter().enumerate() {
+                scheduler.select(&context(views, i as u64, false, 1 << 20, 1 << 20));
+            }
+            for is_reinjection in [false, true] {
+                let path = scheduler.select(&context(&subflows, 100, is_reinjection, 1 << 20, 1 << 20)).path;
+                prop_assert_eq!(path, Some(working), "{}", entry.name);
+            }
+        }
+    }
+}
+
+/// Names are unique, say who they are, and every parameter can be set to its default and to the ends of its range.
+#[test]
+fn the_registry_is_sound() {
+    let mut names: Vec<_> = scheduler::entries().iter().map(|entry| entry.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), scheduler::entries().len());
+    for entry in scheduler::entries() {
+        assert!(!entry.summary.is_empty() && !entry.reference.is_empty());
+        assert_eq!(scheduler::build(entry.name).unwrap().name(), entry.name);
+        for spec in entry.params {
+            let mut params = Params::defaults(entry.params);
+            match spec.default {
+                ParamValue::Number(default) => {
+                    for value in [default, spec.range.0, spec.range.1] {
+                        params.set_number(spec.name, value).unwrap();
+                        (entry.build)(&params);
+                    }
+                }
+                ParamValue::Flag(default) => params.set_flag(spec.name, !default).unwrap(),
+                ParamValue::Word(_) => spec.words.iter().for_each(|word| params.set_word(spec.name, word).unwrap()),
+            }
+            (entry.build)(&params);
+        }
+    }
+}
