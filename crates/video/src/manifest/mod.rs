@@ -110,6 +110,10 @@ pub enum Problem {
 }
 
 impl ManifestError {
+    fn syntax(line: u32, column: u32, words: &str) -> ManifestError {
+        ManifestError::at(line, column, Problem::Syntax(one_line(words, 120)))
+    }
+
     fn at(line: u32, column: u32, problem: Problem) -> ManifestError {
         ManifestError { line, column, problem }
     }
@@ -152,7 +156,12 @@ impl std::error::Error for ManifestError {}
 
 /// One line, short.
 fn short(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(40).collect()
+    one_line(text, 40)
+}
+
+/// The first `most` characters, on one line.
+fn one_line(text: &str, most: usize) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(most).collect()
 }
 
 /// A representation as read, before it is part of a ladder.

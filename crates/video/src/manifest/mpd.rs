@@ -27,8 +27,8 @@ pub fn parse(text: &str, options: &ManifestOptions) -> Result<Manifest, Manifest
     let document = Document::parse_with_options(text, parsing).map_err(|error| {
         let (position, words) = (error.pos(), error.to_string());
         // The parser ends its sentence with the position.
-        let words = words.rsplit_once(" at ").map_or(words.as_str(), |(words, _)| words).to_string();
-        ManifestError::at(position.row, position.col, Problem::Syntax(words))
+        let words = words.rsplit_once(" at ").map_or(words.as_str(), |(words, _)| words);
+        ManifestError::syntax(position.row, position.col, words)
     })?;
     let mpd = document.root_element();
     if mpd.tag_name().name() != "MPD" {

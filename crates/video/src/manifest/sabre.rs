@@ -26,7 +26,7 @@ pub fn parse(text: &str) -> Result<Manifest, ManifestError> {
     let movie: Movie = serde_json::from_str(text).map_err(|error| {
         let words = error.to_string();
         let words = words.split(" at line ").next().unwrap_or_default();
-        ManifestError::at(error.line() as u32, error.column() as u32, Problem::Syntax(words.to_string()))
+        ManifestError::syntax(error.line() as u32, error.column() as u32, words)
     })?;
     let duration = number("segment_duration_ms", movie.segment_duration_ms, MAX_DURATION_MS, "0 to 3600000 ms")?;
     let segments = movie.segment_sizes_bits.len();
