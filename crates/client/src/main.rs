@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Rate, Time};
 use playpath_video::media::{FrameTable, GopModel, Media, big_buck_bunny};
 use playpath_video::registry::{PlayerContext, PlayerSettings, find};
@@ -91,7 +92,8 @@ fn player(settings: &Value) -> Result<Box<dyn Player>, String> {
     }
     let media = Media::new(&frames(&settings["video"])?).map_err(|e| e.to_string())?;
     let packet_bytes = settings["mss"].as_u64().and_then(|mss| u32::try_from(mss).ok()).ok_or("`mss` is missing")?;
-    Ok((entry.build)(&PlayerContext { media: Arc::new(media), packet_bytes }, &values))
+    let seed = RootSeed(settings["seed"].as_u64().unwrap_or(0));
+    (entry.build)(&PlayerContext { media: Arc::new(media), packet_bytes, presentation: None, seed }, &values)
 }
 
 /// The video of a resolved scenario.

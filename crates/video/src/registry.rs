@@ -8,7 +8,9 @@ use crate::agent::{AgentConfig, AgentPlayer, Overflow};
 use crate::buffer::BufferSize;
 use crate::media::Media;
 use crate::progressive::{Policy, ProgressiveConfig, ProgressivePlayer, StartRule};
-use playpath_units::{Duration, Ratio};
+use crate::{Presentation, abr, dash};
+use playpath_units::random::RootSeed;
+use playpath_units::{Duration, Rate, Ratio};
 use std::fmt::Display;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -20,6 +22,10 @@ pub struct PlayerContext {
     pub media: Arc<Media>,
     /// The sender's payload per packet.
     pub packet_bytes: u32,
+    /// What a manifest offers; without one, `dash` plays the ladder of its settings for the media's duration.
+    pub presentation: Option<Presentation>,
+    /// Segment sizes are drawn from its stream "video/segment_sizes".
+    pub seed: RootSeed,
 }
 
 /// What may be typed for a parameter.
@@ -33,6 +39,16 @@ pub enum ParamKind {
     Interval,
     /// A share in per cent.
     Share,
+    /// A share below 100 %, or the given word.
+    ShareOr(&'static str),
+    /// A rate, or the given word.
+    RateOr(&'static str),
+    /// Rising rates, separated by commas.
+    Rates,
+    /// An adaptation rule with its parameters, "bola variant=u gp=5", or the given word.
+    RuleOr(&'static str),
+    /// Use of connections, or the given word.
+    ConnectionsOr(&'static str),
     /// A number from, to.
     Number(f64, f64),
     /// One of a few words.
@@ -54,6 +70,9 @@ pub struct PlayerParam {
     pub doc: &'static str,
 }
 
+/// Makes a player.
+pub type Build = fn(&PlayerContext, &PlayerSettings) -> Result<Box<dyn Player>, String>;
+
 /// What the registry knows of a player.
 pub struct PlayerEntry {
     /// `kind` in a scenario.
@@ -64,13 +83,13 @@ pub struct PlayerEntry {
     pub reference: &'static str,
     /// Declared parameters.
     pub params: &'static [PlayerParam],
-    /// A new player.
-    pub build: fn(&PlayerContext, &PlayerSettings) -> Box<dyn Player>,
+    /// A new player. Error: settings that are allowed one by one and not together; one line.
+    pub build: Build,
 }
 
 /// All players, in the order of `playpath list player`.
 pub fn entries() -> &'static [&'static PlayerEntry] {
-    static ENTRIES: [&PlayerEntry; 2] = [&PROGRESSIVE, &AGENT];
+    static ENTRIES: [&PlayerEntry; 3] = [&PROGRESSIVE, &dash::ENTRY, &AGENT];
     &ENTRIES
 }
 
@@ -108,13 +127,13 @@ impl PlayerSettings {
         self.params.iter().zip(self.values.iter().map(String::as_str))
     }
 
-    fn text(&self, name: &str) -> &str {
+    pub(crate) fn text(&self, name: &str) -> &str {
         let found = self.iter().find(|(p, _)| p.name == name);
         found.map(|(_, value)| value).unwrap_or_else(|| panic!("parameter {name} is not declared"))
     }
 
     /// A checked value. Panics if the player did not declare it so: a broken invariant.
-    fn get<T: FromStr>(&self, name: &str) -> T
+    pub(crate) fn get<T: FromStr>(&self, name: &str) -> T
     where
         T::Err: Display,
     {
@@ -122,7 +141,7 @@ impl PlayerSettings {
     }
 
     /// `None` for the word that the parameter allows besides.
-    fn optional<T: FromStr>(&self, name: &str) -> Option<T> {
+    pub(crate) fn optional<T: FromStr>(&self, name: &str) -> Option<T> {
         self.text(name).parse().ok()
     }
 }
@@ -138,6 +157,21 @@ impl ParamKind {
             ParamKind::Time(word) => format!("a time, such as \"50 ms\"{}", or(word)),
             ParamKind::Interval => "a time from \"1 ms\"".into(),
             ParamKind::Share => "a share, such as \"5 %\"".into(),
+            ParamKind::ShareOr(word) => format!("a share below 100 %, such as \"80 %\", or \"{word}\""),
+            ParamKind::RateOr(word) => format!("a rate, such as \"128 kbit/s\", or \"{word}\""),
+            ParamKind::Rates => "rising rates, such as \"300 kbit/s, 1 Mbit/s\"".into(),
+            ParamKind::RuleOr(word) => {
+                let names: Vec<_> = abr::entries().iter().map(|entry| entry.name).collect();
+                format!(
+                    "\"{word}\", or a rule with parameters, such as \"bola variant=u\"; rules: {}",
+                    names.join(", ")
+                )
+            }
+            ParamKind::ConnectionsOr(word) => {
+                format!(
+                    "\"persistent\", \"per-segment\", \"series of 30\" (requests each), \"parallel 4\", or \"{word}\""
+                )
+            }
             ParamKind::Number(low, high) => format!("a number from {low} to {high}"),
             ParamKind::Word(words) => words.join(", "),
             ParamKind::Flag => "true, false".into(),
@@ -147,6 +181,15 @@ impl ParamKind {
     fn check(&self, value: &str) -> Result<(), String> {
         let parses = match self {
             ParamKind::Buffer(word) | ParamKind::Time(word) if *word == Some(value) => true,
+            ParamKind::ShareOr(word) | ParamKind::RateOr(word) | ParamKind::ConnectionsOr(word) if *word == value => {
+                true
+            }
+            ParamKind::ShareOr(_) => value.parse::<Ratio>().is_ok_and(|share| share.get() < 1.0),
+            ParamKind::RateOr(_) => value.parse::<Rate>().is_ok_and(|rate| rate > Rate::default()),
+            ParamKind::Rates => dash::parse_rates(value).is_ok(),
+            // Its own words are better than a list of what is allowed.
+            ParamKind::RuleOr(word) => return if *word == value { Ok(()) } else { abr::parse(value).map(drop) },
+            ParamKind::ConnectionsOr(_) => value.parse::<dash::Connections>().is_ok(),
             ParamKind::Buffer(_) => value.parse::<BufferSize>().is_ok(),
             ParamKind::Time(_) => value.parse::<Duration>().is_ok(),
             ParamKind::Interval => value.parse::<Duration>().is_ok_and(|t| t >= Duration::from_millis(1)),
@@ -159,7 +202,12 @@ impl ParamKind {
     }
 }
 
-const fn param(name: &'static str, default: &'static str, kind: ParamKind, doc: &'static str) -> PlayerParam {
+pub(crate) const fn param(
+    name: &'static str,
+    default: &'static str,
+    kind: ParamKind,
+    doc: &'static str,
+) -> PlayerParam {
     PlayerParam { name, default, kind, doc }
 }
 
@@ -225,7 +273,7 @@ static PROGRESSIVE: PlayerEntry = PlayerEntry {
             packet_bytes: context.packet_bytes,
             ..ProgressiveConfig::default()
         };
-        Box::new(ProgressivePlayer::new(context.media.clone(), config))
+        Ok(Box::new(ProgressivePlayer::new(context.media.clone(), config)))
     },
 };
 
@@ -265,7 +313,7 @@ static AGENT: PlayerEntry = PlayerEntry {
             packet_bytes: context.packet_bytes,
             ..AgentConfig::new(context.media.mean_rate(), context.media.duration())
         };
-        Box::new(AgentPlayer::new(config))
+        Ok(Box::new(AgentPlayer::new(config)))
     },
 };
 
@@ -276,7 +324,8 @@ mod tests {
     use playpath_units::Time;
 
     fn context() -> PlayerContext {
-        PlayerContext { media: Arc::new(Media::new(&big_buck_bunny()).unwrap()), packet_bytes: 1000 }
+        let media = Arc::new(Media::new(&big_buck_bunny()).unwrap());
+        PlayerContext { media, packet_bytes: 1000, presentation: None, seed: RootSeed(1) }
     }
 
     #[test]
@@ -287,7 +336,7 @@ mod tests {
             for (param, value) in defaults.iter() {
                 typed.set(param.name, value).unwrap();
             }
-            let player = (entry.build)(&context(), &typed);
+            let player = (entry.build)(&context(), &typed).unwrap();
             assert!(!player.is_finished());
         }
     }
@@ -321,7 +370,7 @@ mod tests {
             for (name, value) in set {
                 settings.set(name, value).unwrap();
             }
-            (entry.build)(&context(), &settings).app_parameters(Time::ZERO).playout_buffer_bytes
+            (entry.build)(&context(), &settings).unwrap().app_parameters(Time::ZERO).playout_buffer_bytes
         };
         assert_eq!(buffer_of("progressive", &[("buffer", "2 s")]), 399_900);
         assert_eq!(buffer_of("progressive", &[("buffer", "7 packets")]), 7000);

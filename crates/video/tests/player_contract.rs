@@ -1,5 +1,6 @@
 //! What every player of the registry must do, on an idealised link; and closed forms for constant rates.
 
+use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Rate, Time};
 use playpath_video::ideal::{IdealLink, IdealStep, play};
 use playpath_video::media::{GopModel, Media};
@@ -14,7 +15,8 @@ const NEVER: Time = Time::from_secs(10_000);
 
 fn context() -> PlayerContext {
     let model = GopModel::new(kbps(MEDIA_KBPS), Duration::from_secs(60), 25.0);
-    PlayerContext { media: Arc::new(Media::new(&model.frame_table().unwrap()).unwrap()), packet_bytes: 1000 }
+    let media = Arc::new(Media::new(&model.frame_table().unwrap()).unwrap());
+    PlayerContext { media, packet_bytes: 1000, presentation: None, seed: RootSeed(1) }
 }
 
 fn kbps(rate: u64) -> Rate {
@@ -38,7 +40,7 @@ fn build(entry: &PlayerEntry, settings: &[(&str, &str)]) -> Box<dyn Player> {
     for (name, value) in settings {
         all.set(name, value).unwrap();
     }
-    (entry.build)(&context(), &all)
+    (entry.build)(&context(), &all).unwrap()
 }
 
 fn run(kind: &str, settings: &[(&str, &str)], link: &IdealLink) -> (Vec<PlaybackEvent>, Metrics) {

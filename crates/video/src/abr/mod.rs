@@ -19,7 +19,7 @@ mod throughput;
 mod vlc;
 
 pub use estimate::{DualEwma, harmonic_mean};
-pub use registry::{AbrEntry, build, entries, find};
+pub use registry::{AbrEntry, build, entries, find, parse};
 
 use crate::ladder::Ladder;
 use playpath_units::{Duration, Rate, Time};

@@ -2,6 +2,7 @@
 
 use playpath_units::Duration;
 use std::fmt;
+use std::str::FromStr;
 
 /// What a client does beside its adaptation rule. Defaults: DASH-JS's buffer over one persistent connection.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,6 +113,26 @@ impl Connections {
     /// `count` persistent connections side by side.
     pub const fn in_parallel(count: u8) -> Connections {
         Connections { parallel: count, requests_each: None, idle_timeout: None }
+    }
+}
+
+/// What may be typed: "persistent", "per-segment", "series of 30" (requests each), "parallel 4".
+impl FromStr for Connections {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Connections, String> {
+        let number = |prefix: &str| text.strip_prefix(prefix).and_then(|rest| rest.trim().parse::<u32>().ok());
+        match text {
+            "persistent" => return Ok(Connections::persistent()),
+            "per-segment" => return Ok(Connections::per_segment()),
+            _ => {}
+        }
+        match (number("series of "), number("parallel ")) {
+            (Some(requests @ 1..), _) => Ok(Connections::in_series(requests)),
+            (_, Some(count @ 1..=16)) => Ok(Connections::in_parallel(count as u8)),
+            _ => Err(format!(
+                "\"{text}\" is not allowed; allowed: persistent, per-segment, series of N, parallel 1 to 16"
+            )),
+        }
     }
 }
 

@@ -20,7 +20,10 @@ mod client_data;
 mod config;
 mod connections;
 mod playback;
+mod settings;
 mod track;
+
+pub(crate) use settings::{ENTRY, parse_rates};
 
 pub use config::{CmcdMode, ConfigError, Connections, DashConfig, HttpSizes, Live, PRESETS};
 
