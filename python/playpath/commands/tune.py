@@ -1,0 +1,52 @@
+"""`playpath tune`: find parameters of a congestion control."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from playpath import console
+from playpath.commands import options
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("tune")(command)
+
+
+def command(
+    train: Annotated[list[Path], typer.Argument(metavar="SCENARIO...", help="Scenarios to find parameters on.")],
+    param: Annotated[
+        list[str], typer.Option("--param", metavar="CC.NAME=LOW..HIGH", help="What to search, and where. Repeatable.")
+    ],
+    held_out: Annotated[
+        list[Path] | None, typer.Option("--held-out", metavar="SCENARIO", help="Scenarios to judge on. Repeatable.")
+    ] = None,
+    budget: Annotated[int, typer.Option("--budget", metavar="N", min=2, help="Most parameter sets to try.")] = 60,
+    seeds: options.Seeds = None,
+    jobs: options.Jobs = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="S", help="Of the optimiser.")] = 1,
+    json: options.Json = False,
+) -> None:
+    """Find parameters on train scenarios and judge them on held-out ones, against the defaults.
+
+    Without --held-out the train scenarios with other seeds are held out.
+    """
+    from playpath.tune import tune  # scipy.optimize takes its time
+
+    with console.progress("parameter sets") as progress:
+        found = tune(
+            train, param, held_out=held_out or (), seeds=seeds, budget=budget, jobs=jobs, seed=seed, progress=progress
+        )
+    if json:
+        console.print_json(found.to_dict())
+        return
+    console.out.print(f"[bold]{escape(found.sender)}[/bold], the best of {found.evaluations} parameter sets")
+    for title, comparisons in (("train", found.train), ("held out", found.held_out)):
+        for comparison in comparisons:
+            seeds_shown = f"seeds {comparison.seeds[0]} to {comparison.seeds[-1]}"
+            console.out.print(f"[dim]{title}: {escape(comparison.scenario.name)}, {seeds_shown}[/dim]")
+            console.out.print(f"  {escape(comparison.verdict)}")

@@ -1,0 +1,244 @@
+"""Search for parameters of a congestion control: found on train paths, judged on held-out ones.
+
+The optimiser is scipy's differential evolution. It sees only the train scenarios with the train seeds. The score of a
+parameter set is a sum over the ranking's criteria, each relative to its value with default parameters, each weighing a
+tenth of the one before; so it follows the ranking as far as a single number can. The answer is a paired comparison of
+tuned against default parameters on what the optimiser has not seen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+
+from playpath.compare import Comparison, compare
+from playpath.errors import InputError
+from playpath.metrics import metric
+from playpath.scenario import Scenario, load, parse_choice
+
+_PARAM = re.compile(r"(?P<cc>[\w-]+)\.(?P<name>\w+)=(?P<low>[-+.\de]+)\.\.(?P<high>[-+.\de]+)")
+_WEIGHT = 0.1
+_POPULATION = 6
+"""Members for each parameter; the budget decides how many generations there are."""
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Range:
+    """A parameter and where to search it.
+
+    >>> Range.parse("ccplb.kp=1..3")
+    Range(cc='ccplb', name='kp', low=1.0, high=3.0)
+    """
+
+    cc: str
+    name: str
+    low: float
+    high: float
+
+    @classmethod
+    def parse(cls, text: str) -> Range:
+        """Read `CC.PARAMETER=LOW..HIGH`."""
+        found = _PARAM.fullmatch(text.strip())
+        try:
+            low, high = (float(found[end]) for end in ("low", "high"))  # type: ignore[index]
+        except (TypeError, ValueError):
+            raise InputError(f"--param '{text}': expected CC.PARAMETER=LOW..HIGH, for example ccplb.kp=1..3") from None
+        if not low < high:
+            raise InputError(f"--param '{text}': {low:g} is not below {high:g}")
+        assert found is not None
+        return cls(found["cc"], found["name"], low, high)
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The result of `tune`.
+
+    Attributes
+    ----------
+    cc : str
+    parameters : dict of str to float
+        The best found, four significant digits.
+    evaluations : int
+        Parameter sets tried.
+    train, held_out : list of Comparison
+        Tuned against default parameters, a comparison for each scenario. Only `held_out` tells what the tuning is worth.
+    history : list of (dict, float)
+        Every parameter set tried with its score (lower is better; 1.11… is the default's).
+    """
+
+    cc: str
+    parameters: dict[str, float]
+    evaluations: int
+    train: list[Comparison]
+    held_out: list[Comparison]
+    history: list[tuple[dict[str, float], float]] = field(repr=False)
+
+    @property
+    def sender(self) -> str:
+        """The tuned control as typed in `--cc`."""
+        inside = ",".join(f"{name}={value:g}" for name, value in self.parameters.items())
+        return f"{self.cc}({inside})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "cc": self.cc,
+            "parameters": self.parameters,
+            "sender": self.sender,
+            "evaluations": self.evaluations,
+            "train": [_brief(c) for c in self.train],
+            "held_out": [_brief(c) for c in self.held_out],
+            "history": [{"parameters": p, "score": s} for p, s in self.history],
+        }
+
+
+def _brief(comparison: Comparison) -> dict[str, Any]:
+    full = comparison.to_dict()
+    keys = ("scenario", "seeds", "senders", "ranking", "verdict", "decision", "digest")
+    return {key: full[key] for key in keys} | {"seed_list": comparison.seeds}
+
+
+def tune(
+    train: Sequence[Any],
+    params: Sequence[str | Range],
+    *,
+    held_out: Sequence[Any] = (),
+    seeds: int | None = None,
+    budget: int = 60,
+    jobs: int | None = None,
+    seed: int = 1,
+    progress: Progress = lambda done, total: None,
+) -> Tuning:
+    """Find parameters on the train scenarios and judge them on the held-out ones.
+
+    Parameters
+    ----------
+    train : sequence
+        Scenarios, as `playpath.load` takes them; their senders are replaced.
+    params : sequence of str or Range
+        `"ccplb.kp=1..3"`; all of one congestion control.
+    held_out : sequence
+        Scenarios the optimiser must not see. Without them the train scenarios with other seeds are held out, which
+        tells less: only that the tuning did not follow chance.
+    seeds : int, optional
+        Seeds for each scenario.
+    budget : int
+        Most parameter sets to try.
+    seed : int
+        Of the optimiser.
+
+    Raises
+    ------
+    InputError
+        A wrong parameter or range; nothing is run then.
+    """
+    ranges = [p if isinstance(p, Range) else Range.parse(p) for p in params]
+    cc = _one_control(ranges)
+    if budget < 2:
+        raise InputError(f"--budget {budget}: must be at least 2")
+    seen = [load(source, cc=[cc], seeds=seeds) for source in train]
+    unseen = [load(source, cc=[cc], seeds=seeds) for source in held_out] or [_other_seeds(s) for s in seen]
+    for scenario in seen:
+        for end in ("low", "high"):
+            load(scenario, cc=[_choice(cc, {r.name: getattr(r, end) for r in ranges})])
+    search = _Search(seen, cc, ranges, jobs, budget, progress)
+    best = search.run(seed)
+    return Tuning(
+        cc=cc,
+        parameters=best,
+        evaluations=len(search.history),
+        train=[_judge(s, cc, best, jobs) for s in seen],
+        held_out=[_judge(s, cc, best, jobs) for s in unseen],
+        history=search.history,
+    )
+
+
+class _Search:
+    """The objective, its normalisation, and what was tried."""
+
+    def __init__(
+        self,
+        scenarios: list[Scenario],
+        cc: str,
+        ranges: list[Range],
+        jobs: int | None,
+        budget: int,
+        progress: Progress,
+    ) -> None:
+        self._scenarios, self._cc, self._ranges, self._jobs = scenarios, cc, ranges, jobs
+        self._budget, self._progress = budget, progress
+        self.history: list[tuple[dict[str, float], float]] = []
+        self._default = [compare(s, jobs=jobs) for s in scenarios]
+
+    def run(self, seed: int) -> dict[str, float]:
+        bounds = [(r.low, r.high) for r in self._ranges]
+        with suppress(_OutOfBudget):
+            optimize.differential_evolution(
+                self._score, bounds, rng=seed, popsize=_POPULATION, maxiter=1000, polish=False, init="halton", tol=1e-3
+            )
+        return min(self.history, key=lambda tried: tried[1])[0]
+
+    def _score(self, point: np.ndarray) -> float:
+        parameters = {r.name: float(f"{x:.4g}") for r, x in zip(self._ranges, point, strict=True)}
+        for tried, score in self.history:
+            if tried == parameters:
+                return score
+        if len(self.history) >= self._budget:
+            raise _OutOfBudget
+        score = self._evaluate(parameters)
+        self.history.append((parameters, score))
+        self._progress(len(self.history), self._budget)
+        return score
+
+    def _evaluate(self, parameters: Mapping[str, float]) -> float:
+        scores = []
+        for scenario, default in zip(self._scenarios, self._default, strict=True):
+            tried = compare(scenario, cc=[_choice(self._cc, parameters)], jobs=self._jobs)
+            scores.append(_relative_cost(tried, default))
+        return float(np.mean(scores))
+
+
+class _OutOfBudget(Exception):
+    pass
+
+
+def _relative_cost(tried: Comparison, default: Comparison) -> float:
+    """Sum over the criteria of value over default's value, each weighing a tenth of the one before."""
+    cost, weight = 0.0, 1.0
+    for name in default.ranker.criteria:
+        value, reference = (c.ranker.mean(c.senders[0], name) for c in (tried, default))
+        if value is None or reference is None:
+            cost += weight * (2.0 if value is None else 1.0)
+        else:
+            margin = metric(name).margin(value, reference)
+            share = (value + margin) / (reference + margin) if reference + margin > 0 else 1.0
+            cost += weight * (share if metric(name).better != "higher" else 2.0 - share)
+        weight *= _WEIGHT
+    return cost
+
+
+def _one_control(ranges: Sequence[Range]) -> str:
+    names = sorted({r.cc for r in ranges})
+    if len(names) != 1:
+        raise InputError(f"--param: give parameters of one congestion control, got {', '.join(names) or 'none'}")
+    return names[0]
+
+
+def _choice(cc: str, parameters: Mapping[str, float]) -> str:
+    return parse_choice({"name": cc, **{name: f"{value:g}" for name, value in parameters.items()}})
+
+
+def _judge(scenario: Scenario, cc: str, parameters: Mapping[str, float], jobs: int | None) -> Comparison:
+    return compare(scenario, cc=[cc, _choice(cc, parameters)], jobs=jobs)
+
+
+def _other_seeds(scenario: Scenario) -> Scenario:
+    return load(scenario, set={"run.first_seed": scenario.seeds[-1] + 1})

@@ -1,0 +1,54 @@
+"""Tuning: train and held-out paths stay apart, and the result repeats."""
+
+import pytest
+from conftest import SMALL, playpath_command
+
+import playpath
+from playpath.tune import Range, tune
+
+TINY = SMALL.replace('duration = "10 s"', 'duration = "3 s"')
+
+
+def test_ranges_as_typed():
+    assert Range.parse("ccplb.kp=1..3") == Range("ccplb", "kp", 1.0, 3.0)
+    assert Range.parse("vegas.alpha=0.5..1e1").high == 10.0
+    for wrong in ("kp=1..3", "ccplb.kp=1", "ccplb.kp=a..b", "ccplb.kp=3..1", "ccplb.kp=.1..1..2"):
+        with pytest.raises(playpath.InputError, match="--param"):
+            Range.parse(wrong)
+
+
+def test_the_best_set_tried_is_returned_and_judged_on_other_seeds():
+    found = tune([TINY], ["cubic.beta=0.4..0.9"], seeds=2, budget=6, jobs=2)
+    assert found.evaluations == len(found.history) <= 6
+    assert found.parameters == min(found.history, key=lambda tried: tried[1])[0]
+    assert 0.4 <= found.parameters["beta"] <= 0.9
+    assert found.train[0].seeds == [1, 2]
+    assert found.held_out[0].seeds == [3, 4]
+    again = tune([TINY], ["cubic.beta=0.4..0.9"], seeds=2, budget=6, jobs=1)
+    assert again.to_dict() == found.to_dict()
+
+
+def test_held_out_scenarios_are_not_trained_on():
+    other = TINY.replace('name = "small"', 'name = "other"').replace("60 ms", "20 ms")
+    found = tune([TINY], ["cubic.beta=0.4..0.9"], held_out=[other], seeds=2, budget=3)
+    assert [c.scenario.name for c in found.train] == ["small"]
+    assert [c.scenario.name for c in found.held_out] == ["other"]
+
+
+def test_wrong_parameters_run_nothing():
+    with pytest.raises(playpath.InputError, match="beta"):
+        tune([TINY], ["cubic.bet=0.4..0.9"])
+    with pytest.raises(playpath.InputError, match="one congestion control"):
+        tune([TINY], ["cubic.beta=0.4..0.9", "vegas.alpha=1..2"])
+    with pytest.raises(playpath.InputError, match="beta"):
+        tune([TINY], ["cubic.beta=0.4..900"])
+
+
+def test_command_line(tmp_path):
+    (tmp_path / "tiny.toml").write_text(TINY)
+    arguments = ("tune", "tiny.toml", "--param", "cubic.beta=0.5..0.9", "--budget", 3, "--seeds", 2)
+    done = playpath_command(*arguments, "--json", cwd=tmp_path)
+    assert done.status == 0, done.err
+    assert done.json["sender"].startswith("cubic(beta=")
+    assert "held out: small, seeds 3 to 4" in playpath_command(*arguments, cwd=tmp_path).out
+    assert playpath_command("tune", "tiny.toml", cwd=tmp_path).status == 2
