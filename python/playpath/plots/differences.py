@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from playpath.metrics import metric
 from playpath.plots.bars import ROW
-from playpath.plots.style import GRID, INK, dress, own_axes, sender_styles
+from playpath.plots.style import GRID, INK, PAPER, dress, own_axes, sender_styles
 
 if TYPE_CHECKING:
     from playpath.compare import Comparison
@@ -30,7 +30,7 @@ def paired_differences(result: Comparison, name: str, ax: Axes | None = None) ->
         ax.barh(y, 2 * margin, left=-margin, height=0.8, color=GRID, alpha=0.7, lw=0, zorder=0)
         if difference.ci95 is not None:
             ax.plot(difference.ci95, (y, y), "|-", color=INK, lw=1.3, ms=7)
-        face = style.colour if difference.significant else "white"
+        face = style.colour if difference.significant else PAPER
         ax.plot(difference.mean, y, style.marker, ms=7, mfc=face, mec=INK, mew=0.8, zorder=4)
     ax.set_yticks(range(len(others)), others)
     ax.set_ylim(len(others) - 0.45, -0.55)

@@ -9,6 +9,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+PAPER = "#ffffff"
 INK = "#24292f"
 MUTED = "#6e7781"
 GRID = "#d0d7de"

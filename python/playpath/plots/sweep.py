@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from playpath import stats
 from playpath.metrics import format_value, metric
-from playpath.plots.style import INK, MUTED, SenderStyle, dress, own_axes, sender_styles
+from playpath.plots.style import INK, MUTED, PAPER, SenderStyle, dress, own_axes, sender_styles
 
 if TYPE_CHECKING:
     from playpath.sweep import SweepResult
@@ -57,12 +57,12 @@ def winner_map(
 def _tile(ax: Axes, x: int, y: int, row: dict[str, Any], style: SenderStyle) -> None:
     strength = 0.75 if row["is_decided"] else 0.25
     ax.bar(
-        x, 0.94, 0.94, bottom=y - 0.47, color=style.colour, alpha=strength, hatch=style.hatch, edgecolor="white", lw=0
+        x, 0.94, 0.94, bottom=y - 0.47, color=style.colour, alpha=strength, hatch=style.hatch, edgecolor=PAPER, lw=0
     )
     name = (row["tied"] or row["best"]) + ("" if row["is_decided"] else " ?")
     gap = "" if row["difference"] is None else f"\n{_gap(row)}"
     ax.text(x, y, name + gap, ha="center", va="center", fontsize=7.5, color=INK,
-            bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.85})  # fmt: skip
+            bbox={"boxstyle": "round,pad=0.15", "fc": PAPER, "ec": "none", "alpha": 0.85})  # fmt: skip
 
 
 def _gap(row: dict[str, Any]) -> str:
@@ -75,7 +75,7 @@ def winner_points(result: SweepResult, x: str, y: str, ax: Axes | None = None) -
     ax = own_axes(ax, 3.4)
     styles = sender_styles(result.base.senders)
     for sender in result.base.senders:
-        for decided, face in ((True, styles[sender].colour), (False, "white")):
+        for decided, face in ((True, styles[sender].colour), (False, PAPER)):
             rows = result.decisions.filter((pl.col("best") == sender) & (pl.col("is_decided") == decided))
             if rows.height:
                 ax.plot(

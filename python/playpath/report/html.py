@@ -12,7 +12,7 @@ from typing import Any
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from playpath.plots.style import GRID, INK, MUTED
+from playpath.plots.style import GRID, INK, MUTED, PAPER
 
 _SVG_SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "playpath", "font.family": "sans-serif"}
 _FONT = "font-family: var(--font)"
@@ -55,7 +55,7 @@ def figure_svg(figure: Figure, description: str) -> str:
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
-    for colour, variable in ((INK, "--ink"), (MUTED, "--muted"), (GRID, "--grid")):
+    for colour, variable in ((INK, "--ink"), (MUTED, "--muted"), (GRID, "--grid"), (PAPER, "--paper")):
         svg = svg.replace(colour, f"var({variable})")
     svg = svg.replace("font-family: sans-serif", _FONT).replace("'sans-serif'", "var(--font)")
     svg = svg.replace("<svg ", f"<svg role='img' aria-label='{escape(description, quote=True)}' ", 1)
