@@ -1,0 +1,78 @@
+"""What the documents say works, and what they name exists."""
+
+import re
+import shlex
+import tomllib
+
+import pytest
+from conftest import ROOT, SCENARIOS, playpath_command
+
+import playpath
+from playpath.commands import MODULES
+from playpath.metrics import BULK_CRITERIA, VIDEO_CRITERIA
+from playpath.sweep import load_design
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def shell_lines(page):
+    for block in re.findall(r"```\n(.*?)```", page.read_text(), re.DOTALL):
+        yield from (line for line in block.splitlines() if line.startswith("playpath "))
+
+
+COMMANDS = [line for page in (ROOT / "README.md", ROOT / "docs" / "guide.md") for line in shell_lines(page)]
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_commands_of_the_readme_and_the_guide_run(line, tmp_path):
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    words = shlex.split(line)[1:]
+    if "compare" in words and "--seeds" not in words:
+        words += ["--seeds", "2"]
+    done = playpath_command(*words, cwd=tmp_path)
+    assert done.status == 0, done.err
+
+
+def test_python_example_of_the_guide_runs(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "guide.md").read_text(), re.DOTALL)
+    exec(compile(example, "guide.md", "exec"), {})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+def test_every_command_is_in_the_guide():
+    guide = (ROOT / "docs" / "guide.md").read_text()
+    for name in MODULES:
+        assert f"`playpath {name}" in guide, name
+
+
+def test_criteria_of_the_guide_are_those_of_the_code():
+    guide = (ROOT / "docs" / "guide.md").read_text()
+    numbered = re.findall(r"^\| (\d) \|", guide, re.MULTILINE)
+    assert len(numbered) == len(VIDEO_CRITERIA)
+    assert len(BULK_CRITERIA) == 4
+
+
+@pytest.mark.parametrize("file", SCENARIOS, ids=lambda file: file.stem)
+def test_scenarios_are_described_and_named_as_their_files(file):
+    scenario = playpath.load(file)
+    assert scenario.name == file.stem
+    assert scenario.description.endswith(".")
+    assert len(scenario.senders) > 1
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "scenarios" / "designs").glob("*.toml")), ids=lambda file: file.stem)
+def test_designs_load(file):
+    assert load_design(file).size > 1
+
+
+def test_package_data_is_declared():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert project["project"]["scripts"]["playpath"] == "playpath.cli:main"
+    assert (ROOT / "LICENSE").read_text().startswith("MIT License")
