@@ -133,6 +133,23 @@ class Comparison:
         """What the result depends on."""
         return manifest(self.scenario, self.world, self.seeds)
 
+    @cached_property
+    def typical_seed(self) -> tuple[int, str | None]:
+        """The seed to show, and the criterion that chose it.
+
+        Its total over the senders is the (lower) median of the first criterion that differs between seeds; the lowest
+        seed of equals.
+        """
+        for name in self.ranker.criteria:
+            totals = sorted((self._total(i, name), seed) for i, seed in enumerate(self.seeds))
+            if totals[0][0] != totals[-1][0]:
+                return totals[(len(totals) - 1) // 2][1], name
+        return self.seeds[0], None
+
+    def _total(self, index: int, name: str) -> float:
+        values = [self.values(sender, name)[index] for sender in self.senders]
+        return sum(v for v in values if v is not None)
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form of `playpath compare --json`."""
         return {
@@ -388,7 +405,7 @@ def _notes(sessions: list[Session]) -> list[str]:
 
 
 def _with_timelines(result: Comparison, place: World, threads: int) -> Comparison:
-    seed = _typical_seed(result)
+    seed, _ = result.typical_seed
     outcome = run_all(lambda s: place.session(result.scenario, s, seed, trace=True), result.senders, threads)
     found = {session.sender: session for session in outcome.results if session is not None}
     return Comparison(**{**_fields(result), "timelines": found})
@@ -396,15 +413,3 @@ def _with_timelines(result: Comparison, place: World, threads: int) -> Compariso
 
 def _fields(result: Comparison) -> dict[str, Any]:
     return {name: getattr(result, name) for name in Comparison.__dataclass_fields__}
-
-
-def _typical_seed(result: Comparison) -> int:
-    """The seed whose first criterion, summed over the senders, is the (lower) median; the lowest seed of equals."""
-    name = result.ranker.criteria[0] if result.ranker.criteria else None
-    if name is None:
-        return result.seeds[0]
-    totals = []
-    for i, seed in enumerate(result.seeds):
-        values = [result.values(sender, name)[i] for sender in result.senders]
-        totals.append((sum(v for v in values if v is not None), seed))
-    return sorted(totals)[(len(totals) - 1) // 2][1]

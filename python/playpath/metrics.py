@@ -58,10 +58,14 @@ _TABLE = [
     Metric("underflow_events", "buffer underflows", "", "lower", 0.5),
     Metric("late_packet_ratio", "late packets, share", "", "lower", 0.005),
     Metric("buffer_fill_time_s", "buffer fill time", "s", "lower", 0.1),
-    Metric("mean_bitrate_mbps", "mean video rate", "Mbit/s", "higher", 0.0),
-    Metric("quality_switches", "quality switches", "", "lower", 0.5),
+    Metric("overflow_packet_ratio", "overflowed packets, share", "", "lower", 0.005),
+    Metric("played_s", "video shown", "s", "higher"),
+    Metric("mean_rate_kbps", "mean video rate", "kbit/s", "higher"),
+    Metric("switches", "quality switches", "", "lower", 0.5),
     Metric("live_latency_s", "live latency", "s", "lower", 0.1),
-    Metric("qoe_linear", "QoE, linear", "", "higher", 0.0),
+    Metric("qoe_linear", "QoE, linear", "", "higher"),
+    Metric("qoe_linear_pensieve", "QoE, linear (Pensieve)", "", "higher"),
+    Metric("p1203_stalling_factor", "P.1203.3 stalling factor", "", "higher"),
     Metric("goodput_mbps", "goodput", "Mbit/s", "higher", 0.0, 0.01),
     Metric("throughput_mbps", "throughput", "Mbit/s", "neither", 0.0, 0.01),
     Metric("retransmitted_packets", "retransmitted", "packets", "lower", 10.0),
@@ -74,11 +78,12 @@ _TABLE = [
 _BY_NAME = {metric.name: metric for metric in _TABLE}
 
 VIDEO_CRITERIA = (
+    "played_s",
     "stall_time_s",
     "discarded_pictures",
     "underflow_events",
     "late_packet_ratio",
-    "mean_bitrate_mbps",
+    "mean_rate_kbps",
     "startup_delay_s",
     "retransmitted_packets",
     "mean_queue_packets",
@@ -88,7 +93,7 @@ VIDEO_CRITERIA = (
 BULK_CRITERIA = ("goodput_mbps", "mean_rtt_ms", "retransmitted_packets", "mean_queue_packets")
 """What decides a ranking without a video."""
 
-_UNIT_ENDINGS = {"_ms": "ms", "_s": "s", "_mbps": "Mbit/s", "_packets": "packets", "_bytes": "bytes"}
+_UNIT_ENDINGS = {"_ms": "ms", "_s": "s", "_mbps": "Mbit/s", "_kbps": "kbit/s", "_packets": "packets", "_bytes": "bytes"}
 
 
 def metric(name: str) -> Metric:

@@ -62,9 +62,9 @@ def _difference(found: Difference) -> str:
 
 
 def _describe(ranker: Ranker, sender: str) -> str:
-    """The sender's first two criteria, for example ' 2.1 s of stalls, 14 discarded pictures a session'."""
+    """What a viewer asks first, for example ' stall time 2.1 s, discarded pictures 14 a session on average'."""
     parts = []
-    for name in ranker.criteria[:2]:
+    for name in [name for name in ranker.criteria if name != "played_s"][:2]:
         mean = ranker.mean(sender, name)
         if mean is not None:
             entry = metric(name)

@@ -47,6 +47,7 @@ def panels(session: Session, points: int = _LINE_POINTS) -> list[Panel]:
         _panel("RTT (ms)", flows, {"rtt_ms": "RTT"}, points),
         _panel("queue (packets)", links, {"queue_packets": "queue"}, points),
         _panel("buffer (s)", player, {"buffer_level_s": "buffer level"}, points),
+        _rate_panel(session),
     ]
     return [panel for panel in wanted if panel.lines]
 
@@ -128,6 +129,14 @@ def _panel(label: str, sources: Mapping[str, Columns], wanted: Mapping[str, str]
                 values = np.asarray(columns[column], dtype=float)
                 lines.append(Line(name, *thin(np.asarray(columns["time_s"], dtype=float), values, points)))
     return Panel(label, lines)
+
+
+def _rate_panel(session: Session) -> Panel:
+    """The video's rate as its segments arrive, drawn as steps; no line without segments."""
+    arrived = [e for e in session.events if e["event"] == "segment_downloaded" and e["kind"] == "video"]
+    time_s = np.repeat([float(e["time_s"]) for e in arrived], 2)[1:]
+    rates = np.repeat([float(e["rate_mbps"]) for e in arrived], 2)[:-1]
+    return Panel("video rate (Mbit/s)", [Line("video rate", time_s, rates)] if arrived else [])
 
 
 def _draw(ax: Axes, panel: Panel, shaded: Sequence[tuple[float, float]]) -> None:

@@ -16,10 +16,11 @@ from playpath.report import html
 from playpath.report.marker import marker_svg
 from playpath.report.timeline_data import timeline_section
 
-_VIEWER = ("stall_time_s", "discarded_pictures", "underflow_events", "late_packet_ratio", "mean_bitrate_mbps",
+_VIEWER = ("stall_time_s", "discarded_pictures", "underflow_events", "late_packet_ratio", "mean_rate_kbps",
            "startup_delay_s")  # fmt: skip
 _NETWORK = ("goodput_mbps", "retransmitted_packets", "mean_rtt_ms", "mean_queue_packets")
 _MOST_VIEWER_FIGURES = 4
+_MOST_ROWS = 200
 
 
 def comparison_page(result: Comparison) -> str:
@@ -29,7 +30,7 @@ def comparison_page(result: Comparison) -> str:
         _ranking(result),
         _viewer_figures(result),
         _differences(result),
-        timeline_section(result.timelines, result.ranking),
+        _timelines(result),
         _network_figures(result),
         _flows(result),
         _all_metrics(result),
@@ -115,6 +116,12 @@ def _differences(result: Comparison) -> str:
     return html.section("Differences against the best", html.figures(parts) + numbers, note=note, anchor="differences")
 
 
+def _timelines(result: Comparison) -> str:
+    _, name = result.typical_seed
+    why = "" if name is None else f", the one whose {metric(name).label}, summed over the senders, is the median"
+    return timeline_section(result.timelines, result.ranking, why)
+
+
 def _network_figures(result: Comparison) -> str:
     parts = []
     for name in _NETWORK:
@@ -145,7 +152,7 @@ def _long_table(result: Comparison, part: str, wanted: tuple[str, ...]) -> str:
     means = frame.group_by("sender", "name", maintain_order=True).agg(pl.col(names).mean())
     rows = [
         [escape(row["sender"]), escape(row["name"]), *(format_value(row[name]) for name in names)]
-        for row in means.iter_rows(named=True)
+        for row in means.head(_MOST_ROWS).iter_rows(named=True)
     ]
     head = ["sender", part.removesuffix("s"), *(_column_head(n) for n in names)]
     return html.table(head, rows, classes="cards")

@@ -105,5 +105,5 @@ def pre(text: str) -> str:
 
 def data(name: str, value: Any) -> str:
     """Data for a script of the page."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return f"<script type='application/json' id='{name}'>{text}</script>"

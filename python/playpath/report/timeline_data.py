@@ -15,7 +15,7 @@ from playpath.report import html
 _POINTS = 900
 
 
-def timeline_section(sessions: Mapping[str, Session], order: Sequence[str]) -> str:
+def timeline_section(sessions: Mapping[str, Session], order: Sequence[str], why: str = "") -> str:
     """A chooser and the plots of one traced session for each sender; empty when nothing was traced."""
     shown = [sessions[name] for name in order if name in sessions]
     if not shown:
@@ -30,8 +30,8 @@ def timeline_section(sessions: Mapping[str, Session], order: Sequence[str]) -> s
         + html.data("timeline-data", value)
     )
     note = (
-        f"Seed {shown[0].seed}, the one whose first criterion, summed over the senders, is the median. Red bands: the "
-        "picture stands still. Drag across a plot to zoom, double-click to go back."
+        f"Seed {shown[0].seed}{why}. Red bands: the picture stands still. Drag across a plot to zoom, double-click to "
+        "go back."
     )
     return html.section("One session", body, note=note, anchor="session")
 
