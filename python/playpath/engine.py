@@ -64,6 +64,24 @@ def registry(kind: str) -> list[dict[str, Any]]:
     return entries
 
 
+def preview_trace(text: str, format: str | None, bins: int) -> dict[str, Any]:
+    """Format, length, rates of a bandwidth trace."""
+    found: dict[str, Any] = json.loads(_call(_engine.preview_trace, text, format, bins))
+    return found
+
+
+def convert_trace(text: str, source: str | None, target: str, bin_s: float) -> str:
+    """A bandwidth trace in another format."""
+    converted: str = _call(_engine.convert_trace, text, source, target, bin_s)
+    return converted
+
+
+def generate_trace(kind: str, settings_json: str, seed: int, target: str) -> str:
+    """A bandwidth trace from a seeded generator."""
+    made: str = _call(_engine.generate_trace, kind, settings_json, seed, target)
+    return made
+
+
 def _call(function: Any, *arguments: Any) -> Any:
     try:
         return function(*arguments)
