@@ -20,7 +20,7 @@ from playpath.manifest import manifest
 from playpath.metrics import BULK_CRITERIA, VIDEO_CRITERIA, format_interval, metric
 from playpath.parallel import check_jobs, run_all
 from playpath.ranking import Decision, Difference, Ranker
-from playpath.record import Session, slug
+from playpath.record import Session, file_names
 from playpath.scenario import Scenario, load
 from playpath.verdict import verdict
 from playpath.worlds import World, cc_name
@@ -205,8 +205,8 @@ class Comparison:
         for name, frame in (("sessions", self.table), ("flows", self.flows), ("links", self.links)):
             with replaced(target / f"{name}.parquet") as temporary:
                 frame.write_parquet(temporary)
-        for sender, session in self.timelines.items():
-            session.save(target / "timelines" / slug(sender))
+        for sender, file in file_names(self.timelines).items():
+            self.timelines[sender].save(target / "timelines" / file)
         stored = {**self.to_dict(), "notes": self.notes, "interrupted": self.interrupted}
         write_text(target / "comparison.json", json.dumps(stored, ensure_ascii=False, indent=1) + "\n")
 

@@ -90,6 +90,9 @@ VIDEO_CRITERIA = (
 )
 """What decides a ranking with a video, most important first: what the viewer sees, then what the network pays."""
 
+NETWORK_CRITERIA = frozenset({"retransmitted_packets", "mean_queue_packets"})
+"""The criteria of `VIDEO_CRITERIA` that no viewer sees."""
+
 BULK_CRITERIA = ("goodput_mbps", "mean_rtt_ms", "retransmitted_packets", "mean_queue_packets")
 """What decides a ranking without a video."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -92,23 +92,42 @@ class Session:
     def save(self, folder: str | Path) -> None:
         """Write `record.json` and one Parquet file for each time series."""
         target = Path(folder)
-        for name in self.series:
-            with replaced(target / f"{slug(name)}.parquet") as temporary:
+        files = file_names(self.series)
+        for name, file in files.items():
+            with replaced(target / f"{file}.parquet") as temporary:
                 self.frame(name).write_parquet(temporary)
-        write_text(target / "record.json", self.to_json() + "\n")
+        stored = {**self.to_dict(), "series": files}
+        write_text(target / "record.json", json.dumps(stored, ensure_ascii=False) + "\n")
 
     @classmethod
     def load(cls, folder: str | Path) -> Session:
         """Read what `save` wrote; the time series too, if they are there."""
         source = Path(folder)
         stored = json.loads((source / "record.json").read_text(encoding="utf-8"))
-        series = {file.stem: columns(pl.read_parquet(file)) for file in sorted(source.glob("*.parquet"))}
+        files = stored.pop("series")
+        series = {name: columns(pl.read_parquet(source / f"{file}.parquet")) for name, file in files.items()}
         return cls(**stored, series=series)
 
 
 def columns(frame: pl.DataFrame) -> Columns:
     """A frame as arrays."""
     return {name: frame[name].to_numpy() for name in frame.columns}
+
+
+def file_names(names: Iterable[str]) -> dict[str, str]:
+    """A different file name for each name.
+
+    >>> file_names(["flow.a/b", "flow.a_b"])
+    {'flow.a/b': 'flow.a_b', 'flow.a_b': 'flow.a_b.2'}
+    """
+    taken: dict[str, str] = {}
+    for name in names:
+        file, number = slug(name), 1
+        while file in taken.values():
+            number += 1
+            file = f"{slug(name)}.{number}"
+        taken[name] = file
+    return taken
 
 
 def slug(name: str) -> str:

@@ -1,84 +1,112 @@
-"""The verdict in a sentence or two."""
+"""The verdict in a few sentences: who is best for the viewer, who of these is kindest to the network, who comes next."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from playpath.metrics import format_value, metric
+from playpath.metrics import NETWORK_CRITERIA, format_value, metric
 from playpath.ranking import Decision, Difference, Ranker
+
+_DESCRIBED = 2
+"""Criteria that describe the best sender."""
 
 
 def verdict(ranker: Ranker, decision: Decision) -> str:
-    """What the comparison says, in words a viewer's engineer would use."""
+    """What the comparison says, in words that a streaming engineer would use."""
     best = decision.ranking[0]
     told = _describe(ranker, best)
     if len(decision.ranking) == 1:
         return f"{best}{told}; there is nothing to compare it with."
     if ranker.seeds < 2:
         return f"Undecided: one run has no interval. In it {best} did best{told and ':'}{told}. Run more seeds."
-    if decision.open:
-        return _undecided(ranker, decision, best, told)
-    if not decision.beaten:
-        everyone = _join(decision.ranking)
-        return f"No difference that counts: {everyone} are alike in {_criteria(ranker)}."
-    together = [best, *decision.tied]
-    does = "does best" if len(together) == 1 else "do best and are alike"
-    return f"{_join(together)} {does}{told and ':'}{told}. {_nearest(ranker, decision, best)}"
+    sentences = [_first(ranker, decision, told), _cost(ranker, decision), _next(ranker, decision), _runs(decision)]
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
-def _undecided(ranker: Ranker, decision: Decision, best: str, told: str) -> str:
-    other = decision.open[0]
-    found = ranker.difference(other, best, decision.deciding[other])
-    names = _join([best, *decision.tied, *decision.open])
-    why = f" ({_difference(found)})" if found is not None else ""
-    runs = (
-        f"About {decision.more_runs} more runs would probably decide."
-        if decision.more_runs is not None
-        else "More runs are unlikely to decide soon."
-    )
-    behind = f" {_join(decision.beaten)} {_verb(decision.beaten)} behind." if decision.beaten else ""
-    return f"Undecided after {ranker.seeds} runs between {names}{why}. {best} leads{told and ':'}{told}.{behind} {runs}"
+def _first(ranker: Ranker, decision: Decision, told: str) -> str:
+    """Who is best, or between whom it is open, before the network's costs are looked at."""
+    best = decision.ranking[0]
+    open_senders = [s for s in decision.open if not _by_cost(decision, s)]
+    together = [best, *(s for s in decision.ranking[1:] if s in decision.tied or _by_cost(decision, s))]
+    colon = told and ":"
+    if open_senders:
+        found = ranker.difference(open_senders[0], best, decision.deciding[open_senders[0]])
+        why = f" ({_difference(found)})" if found is not None else ""
+        between = _join([*together, *open_senders])
+        return f"Undecided after {ranker.seeds} runs between {between}{why}. {best} leads{colon}{told}."
+    if len(together) == 1:
+        return f"{best} does best{colon}{told}."
+    if len(decision.tied) == len(decision.ranking) - 1:
+        return f"No difference that counts between {_join(together)}{colon}{told}."
+    return f"{_join(together)} are alike{_for_viewer(ranker)}{colon}{told}."
 
 
-def _nearest(ranker: Ranker, decision: Decision, best: str) -> str:
-    other = decision.beaten[0]
-    found = ranker.difference(other, best, decision.deciding[other])
+def _cost(ranker: Ranker, decision: Decision) -> str:
+    """Who of those alike for the viewer costs the network least."""
+    best = decision.ranking[0]
+    behind = [s for s in decision.ranking[1:] if _by_cost(decision, s)]
+    if not behind:
+        return ""
+    unsure = [s for s in behind if s in decision.open]
+    shown = (unsure or behind)[0]
+    found = ranker.difference(shown, best, decision.deciding[shown])
+    detail = f": {shown} has {_difference(found)}" if found is not None else ""
+    if unsure:
+        return f"Which of them costs the network least is open{detail}."
+    least = _join([best, *decision.tied])
+    return f"Of these {least} cost{'s' if not decision.tied else ''} the network least{detail}."
+
+
+def _next(ranker: Ranker, decision: Decision) -> str:
+    """The first that is behind for certain, for the viewer."""
+    behind = [s for s in decision.ranking if s in decision.beaten and not _by_cost(decision, s)]
+    if not behind:
+        return ""
+    name = decision.deciding[behind[0]]
+    found = ranker.difference(behind[0], decision.ranking[0], name)
     if found is None:
-        return f"The next is {other}, some of whose sessions have no {metric(decision.deciding[other]).label}."
-    return f"The next is {other}: {_difference(found)}."
+        return f"The next is {behind[0]}, some of whose sessions have no {metric(name).label}."
+    return f"The next is {behind[0]}: {_difference(found)}."
+
+
+def _runs(decision: Decision) -> str:
+    if decision.is_decided:
+        return ""
+    if decision.more_runs is None:
+        return "More runs are unlikely to decide soon."
+    return f"About {decision.more_runs} more runs would probably decide."
+
+
+def _by_cost(decision: Decision, sender: str) -> bool:
+    """Alike in all that the viewer sees; told apart, or open, by what the network pays."""
+    return decision.deciding.get(sender) in NETWORK_CRITERIA
+
+
+def _for_viewer(ranker: Ranker) -> str:
+    return "" if all(name in NETWORK_CRITERIA for name in ranker.criteria) else " for the viewer"
 
 
 def _difference(found: Difference) -> str:
     entry = metric(found.metric)
     unit = f" {entry.unit}" if entry.unit else ""
     more = "more" if found.mean >= 0 else "less"
+    size = f"{format_value(abs(found.mean))}{unit} {more} {entry.label} than {found.best}"
     if found.ci95 is None:
-        return f"{format_value(abs(found.mean))}{unit} {more} {entry.label}"
-    low, high = sorted(abs(x) for x in found.ci95) if found.ci95[0] * found.ci95[1] > 0 else found.ci95
-    return (
-        f"{format_value(abs(found.mean))}{unit} {more} {entry.label} than {found.best}, "
-        f"95 % interval {format_value(low)} to {format_value(high)}"
-    )
+        return size
+    low, high = found.ci95 if found.mean >= 0 else (-found.ci95[1], -found.ci95[0])
+    return f"{size}, 95 % interval {format_value(low)} to {format_value(high)}"
 
 
 def _describe(ranker: Ranker, sender: str) -> str:
     """What a viewer asks first, for example ' stall time 2.1 s, discarded pictures 14 a session on average'."""
     parts = []
-    for name in [name for name in ranker.criteria if name != "played_s"][:2]:
+    for name in [name for name in ranker.criteria if name != "played_s"][:_DESCRIBED]:
         mean = ranker.mean(sender, name)
         if mean is not None:
             entry = metric(name)
             unit = f" {entry.unit}" if entry.unit else ""
             parts.append(f"{entry.label} {format_value(mean)}{unit}")
     return f" {', '.join(parts)} a session on average" if parts else ""
-
-
-def _criteria(ranker: Ranker) -> str:
-    return _join([metric(name).label for name in ranker.criteria])
-
-
-def _verb(names: Sequence[str]) -> str:
-    return "is" if len(names) == 1 else "are"
 
 
 def _join(names: Sequence[str]) -> str:

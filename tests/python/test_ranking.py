@@ -76,6 +76,34 @@ def test_one_run_ranks_by_value_and_decides_nothing():
     assert verdict(ranker, decision).startswith("Undecided: one run has no interval")
 
 
+def test_verdict_tells_the_viewer_from_the_network():
+    seen = {"stall_time_s": [0.0, 0.0, 0.0]}
+    values = {
+        "greedy": {**seen, "retransmitted_packets": [900, 910, 905]},
+        "kind": {**seen, "retransmitted_packets": [10, 12, 11]},
+        "slow": {"stall_time_s": [60, 61, 59], "retransmitted_packets": [0, 0, 0]},
+    }
+    ranker, decision = rank(values)
+    assert decision.ranking == ["kind", "greedy", "slow"]
+    text = verdict(ranker, decision)
+    assert text.startswith("kind and greedy are alike for the viewer: stall time 0 s")
+    assert "Of these kind costs the network least: greedy has 894 packets more retransmitted than kind" in text
+    assert "The next is slow: 60 s more stall time than kind, 95 % interval 57.5 to 62.5." in text
+
+
+def test_verdict_says_when_only_the_cost_is_open():
+    seen = {"stall_time_s": [0.0, 0.0, 0.0]}
+    values = {
+        "a": {**seen, "retransmitted_packets": [100, 300, 200]},
+        "b": {**seen, "retransmitted_packets": [300, 200, 400]},
+    }
+    ranker, decision = rank(values)
+    text = verdict(ranker, decision)
+    assert text.startswith("a and b are alike for the viewer")
+    assert "Which of them costs the network least is open: b has 100 packets more retransmitted" in text
+    assert text.endswith("more runs would probably decide.")
+
+
 def test_one_sender_has_nothing_to_be_compared_with():
     ranker, decision = rank({"a": stalls(1.0, 2.0)})
     assert decision.ranking == ["a"]

@@ -13,7 +13,7 @@ import playpath
 from playpath import plots
 from playpath.metrics import format_interval, format_value
 from playpath.plots.timeline import thin
-from playpath.record import slug
+from playpath.record import file_names
 from playpath.report import write_report
 from playpath.scenario import parse_choice, parse_value, split_outside
 
@@ -49,7 +49,7 @@ def test_comparison_survives_the_disk(comparison, tmp_path):
     assert again.to_json() == comparison.to_json()
     assert set(again.timelines) == set(comparison.timelines)
     for name, columns in comparison.timelines["cubic"].series.items():
-        stored = again.timelines["cubic"].series[slug(name)]
+        stored = again.timelines["cubic"].series[name]
         assert all(np.array_equal(columns[c], stored[c], equal_nan=True) for c in columns)
 
 
@@ -130,6 +130,10 @@ def test_report_of_wild_names_is_escaped(tmp_path):
     assert "<script>alert" not in page
     result.save(tmp_path)
     assert playpath.Comparison.load(tmp_path).to_json() == result.to_json()
+
+
+def test_file_names_differ():
+    assert file_names(["a/b", "a_b", "a b"]) == {"a/b": "a_b", "a_b": "a_b.2", "a b": "a_b.3"}
 
 
 def test_choices_and_values_as_typed():

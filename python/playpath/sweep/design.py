@@ -36,7 +36,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from scipy.stats import qmc
 
 from playpath.errors import InputError, unknown_name
 from playpath.scenario import Scenario, load
@@ -145,6 +144,8 @@ class Design:
         random = np.random.default_rng(self.sample_seed)
         if self.sample == "random":
             return random.random((self.sample_points, len(self.axes)))
+        from scipy.stats import qmc  # takes half a second to import
+
         drawn: np.ndarray = qmc.LatinHypercube(len(self.axes), rng=random).random(self.sample_points)
         return drawn
 
