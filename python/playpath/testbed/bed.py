@@ -42,7 +42,9 @@ class Testbed:
     Parameters
     ----------
     paths : sequence of mapping
-        Emulator configuration of each path: `name`, and what the emulator takes for it.
+        As `[[path]]` of a resolved scenario.
+    links : sequence of mapping
+        Links that paths share, as `[[link]]` of a resolved scenario.
     seed : int
         Of the emulator's random loss and jitter.
     mss : int
@@ -60,8 +62,16 @@ class Testbed:
 
     __test__ = False  # not a test class, whatever its name says
 
-    def __init__(self, paths: Sequence[Mapping[str, Any]], *, seed: int = 1, mss: int = 1448) -> None:
+    def __init__(
+        self,
+        paths: Sequence[Mapping[str, Any]],
+        *,
+        links: Sequence[Mapping[str, Any]] = (),
+        seed: int = 1,
+        mss: int = 1448,
+    ) -> None:
         self._paths = [dict(path) for path in paths]
+        self._links = [dict(link) for link in links]
         self._seed = seed
         self.mss = mss
         self.ends: list[PathEnds] = emulator.ends_of([str(path["name"]) for path in self._paths])
@@ -115,16 +125,17 @@ class Testbed:
         self._pillars.append(self.emulator.child)
         self._stack.callback(self._end_emulator)
         self.emulator.wait_until_ready()
-        emulator.connect(self.server, self.client, self.ends, self.mss + IP_AND_TCP_HEADER)
 
     def _emulator_config(self) -> dict[str, Any]:
         return {
             "seed": self._seed,
+            "links": self._links,
             "paths": [
                 {
                     **path,
-                    "server": {"namespace": self.server, "device": end.server_device},
-                    "client": {"namespace": self.client, "device": end.client_device},
+                    "mtu": self.mss + IP_AND_TCP_HEADER,
+                    "server": _end(self.server, end.server_device, end.server_address),
+                    "client": _end(self.client, end.client_device, end.client_address),
                 }
                 for path, end in zip(self._paths, self.ends, strict=True)
             ],
@@ -185,6 +196,13 @@ class Testbed:
         for child in self._pillars:
             child.check()
 
+    def lateness_us(self) -> dict[str, float]:
+        """After the test bed is closed: how late the emulator was on the first path's direction to the client."""
+        for path in self.report.get("paths", []):
+            lateness: dict[str, float] = path.get("down", {}).get("lateness_us", {})
+            return lateness
+        return {}
+
     def received_bytes(self) -> int:
         """Bytes of IP packets that have arrived at the client."""
         links = json.loads(namespaces.run_ip("-n", self.client, "-j", "-s", "link", "show", "type", "tun"))
@@ -197,6 +215,10 @@ class Testbed:
             for link in json.loads(namespaces.run_ip("-n", namespace, "-j", "-s", "link", "show", "type", "tun")):
                 total += link["stats64"]["tx"]["dropped"]
         return total
+
+
+def _end(namespace: str, device: str, address: str) -> dict[str, str]:
+    return {"namespace": namespace, "device": device, "address": address}
 
 
 def _exit_on_signals() -> Callable[[], None]:

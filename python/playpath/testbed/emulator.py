@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from playpath.testbed import namespaces
 from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.testbed.processes import Child
 
@@ -69,14 +68,3 @@ class Emulator:
         except (OSError, ValueError, IndexError):
             return {}
         return report
-
-
-def connect(server: str, client: str, ends: Sequence[PathEnds], mtu: int) -> None:
-    """Give the devices addresses and bring them up. The long queue keeps them from dropping by themselves."""
-    for end in ends:
-        for namespace, device, own, peer in (
-            (server, end.server_device, end.server_address, end.client_address),
-            (client, end.client_device, end.client_address, end.server_address),
-        ):
-            namespaces.run_ip("-n", namespace, "addr", "add", own, "peer", peer, "dev", device)
-            namespaces.run_ip("-n", namespace, "link", "set", device, "mtu", str(mtu), "txqueuelen", "20000", "up")

@@ -1,0 +1,127 @@
+"""What `playpath testbed` offers besides `clean`: run a program behind a scenario's path, and measure the machine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from playpath.testbed import namespaces
+from playpath.testbed.bed import IP_AND_TCP_HEADER, Testbed
+from playpath.testbed.errors import TestbedError
+from playpath.testbed.sockdiag import Diag
+from playpath.testbed.traffic import BulkFlow
+
+_MSS = 1448
+_BULK_PORT = 9000
+
+
+def execute(scenario: Mapping[str, Any], command: Sequence[str], *, cc: str = "cubic", seed: int = 1) -> int:
+    """Run a program in the client's namespace, behind the paths of a scenario, and return its exit status.
+
+    The program finds in its environment: `PLAYPATH_SERVER`, the server's address over the first path;
+    `PLAYPATH_SERVER_NAMESPACE`, for programs to be started there with `ip netns exec`; `PLAYPATH_URL`, of a web server
+    that serves a large file `zeros`. The server's connections use `cc`.
+    """
+    with Testbed(scenario["path"], links=scenario.get("link") or [], seed=seed) as bed:
+        bed.use_control(cc)
+        server = bed.start_server()
+        server.serve_zeros("zeros", 1 << 36)
+        address = bed.ends[0].server_address
+        environment = os.environ | {
+            "PLAYPATH_SERVER": address,
+            "PLAYPATH_SERVER_NAMESPACE": bed.server,
+            "PLAYPATH_URL": f"http://{address}:{server.port}/",
+        }
+        try:
+            done = subprocess.run(namespaces.inside(bed.client, command), check=False, env=environment)
+        except OSError as error:
+            raise TestbedError(f"cannot run {command[0]}: {error.strerror}") from None
+        bed.check()
+        return done.returncode
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What one link was, and what it turned out to be.
+
+    Attributes
+    ----------
+    rate_mbps, rtt_ms : float
+        Asked for.
+    goodput_share : float
+        TCP payload that arrived, as a share of what the rate leaves after headers; 1 is perfect.
+    min_rtt_ms : float
+        Smallest RTT that the sender's TCP saw; the machine's own delay is on top of `rtt_ms`.
+    lateness_us : dict
+        How much later than due the emulator handed packets over: `p50`, `p90`, `p99`, `p999`, `max`, of the direction
+        to the client.
+    hidden_drops : int
+        Packets dropped in front of the emulator.
+    cpu_share : float
+        Of one core, used by the emulator.
+    """
+
+    rate_mbps: float
+    rtt_ms: float
+    goodput_share: float
+    min_rtt_ms: float
+    lateness_us: dict[str, float]
+    hidden_drops: int
+    cpu_share: float
+
+
+def calibrate(
+    rates_mbps: Sequence[float] = (1, 10, 100), rtts_ms: Sequence[float] = (10, 50, 100), seconds: float = 3.0
+) -> Iterator[Calibration]:
+    """Measure each rate at 50 ms, and each RTT at 10 Mbit/s, with one CUBIC transfer of `seconds` after slow start."""
+    done = set()
+    for rate, rtt in [*((rate, 50.0) for rate in rates_mbps), *((10.0, rtt) for rtt in rtts_ms)]:
+        if (rate, rtt) not in done:
+            done.add((rate, rtt))
+            yield _measure(rate, rtt, seconds)
+
+
+def _measure(rate_mbps: float, rtt_ms: float, seconds: float) -> Calibration:
+    path = {
+        "name": "calibration",
+        "rate": f"{rate_mbps:g} Mbit/s",
+        "rtt": f"{rtt_ms:g} ms",
+        "queue": {"kind": "droptail", "limit": "1 bdp"},
+    }
+    with Testbed([path]) as bed:
+        flow = BulkFlow("calibration", "cubic", _BULK_PORT)
+        diag = Diag(bed.server)
+        flow.open(bed.server, bed.client, bed.ends[0].server_address)
+        try:
+            time.sleep(1.0 + 20 * rtt_ms / 1000)
+            start, received = time.monotonic(), flow.received
+            busy = _cpu_seconds(bed.emulator.child.process.pid)
+            time.sleep(seconds)
+            bed.check()
+            elapsed, got = time.monotonic() - start, flow.received - received
+            busy = _cpu_seconds(bed.emulator.child.process.pid) - busy
+            infos = [found.info for found in diag.sockets() if found.local[1] == _BULK_PORT]
+            hidden = bed.hidden_drops()
+        finally:
+            flow.close()
+            diag.close()
+    ideal = rate_mbps * 1e6 / 8 * _MSS / (_MSS + IP_AND_TCP_HEADER)
+    return Calibration(
+        rate_mbps=rate_mbps,
+        rtt_ms=rtt_ms,
+        goodput_share=got / elapsed / ideal,
+        min_rtt_ms=infos[0]["min_rtt"] / 1000 if infos else float("nan"),
+        lateness_us=bed.lateness_us(),
+        hidden_drops=hidden,
+        cpu_share=busy / elapsed,
+    )
+
+
+def _cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
