@@ -84,9 +84,9 @@ pub fn registered() -> Result<Vec<Registered>, String> {
         entry.params = params.or(entry.params.take());
         entry.status = status.or(entry.status.take());
     }
-    let mut all: Vec<_> = found.into_values().collect();
-    all.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(all)
+    // Maps of an unloaded control linger until its last socket closes. Ids only rise: the newest of a name is the one in use.
+    let newest: BTreeMap<String, Registered> = found.into_values().map(|r| (r.name.clone(), r)).collect();
+    Ok(newest.into_values().collect())
 }
 
 /// The registered control called `name`.

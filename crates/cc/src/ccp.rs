@@ -72,7 +72,7 @@ pub static ENTRY: Entry = Entry {
         ABC_LIMIT,
         PACED,
     ],
-    kernel_twin: None,
+    kernel_twin: Some("bpf:ccp"),
     is_coupled: false,
     behaviour: BEHAVIOUR,
     build: |params, initial_window| Box::new(Control::new(params, initial_window, Plain)),

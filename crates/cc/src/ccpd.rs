@@ -43,7 +43,7 @@ pub static ENTRY: Entry = Entry {
         ABC_LIMIT,
         PACED,
     ],
-    kernel_twin: None,
+    kernel_twin: Some("bpf:ccpd"),
     is_coupled: false,
     behaviour: ccp::BEHAVIOUR,
     build: |params, initial_window| Box::new(Control::new(params, initial_window, Derivative::new(params))),

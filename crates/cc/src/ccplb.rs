@@ -47,7 +47,7 @@ pub static ENTRY: Entry = Entry {
         ABC_LIMIT,
         PACED,
     ],
-    kernel_twin: None,
+    kernel_twin: Some("bpf:ccplb"),
     is_coupled: false,
     behaviour: ccp::BEHAVIOUR,
     build: |params, initial_window| Box::new(Control::new(params, initial_window, PlayoutBuffer::new(params))),

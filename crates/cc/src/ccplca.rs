@@ -40,7 +40,7 @@ pub static ENTRY: Entry = Entry {
         ABC_LIMIT,
         PACED,
     ],
-    kernel_twin: None,
+    kernel_twin: Some("bpf:ccplca"),
     is_coupled: false,
     behaviour: ccp::BEHAVIOUR,
     build: |params, initial_window| Box::new(Control::new(params, initial_window, VideoRate::new())),
