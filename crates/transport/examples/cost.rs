@@ -7,6 +7,7 @@
 #[path = "../tests/support/mod.rs"]
 mod support;
 
+use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig, scheduler};
 use playpath_transport::{Config, Connection, Segment};
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, Time};
@@ -32,6 +33,12 @@ fn main() {
                     100.0 * rexmit as f64 / packets as f64
                 );
             }
+        }
+    }
+    if wanted.is_empty() || wanted[0] == "mptcp" {
+        for (paths, scheduler) in [(1, "dft"), (3, "dft"), (3, "tr-sty"), (3, "linux"), (3, "blest")] {
+            let (packets, nanos) = run_mptcp(paths, scheduler);
+            println!("mptcp, {paths} paths, {scheduler}: {:.1} ns/data packet", nanos as f64 / packets as f64);
         }
     }
     println!("idle connection: {} bytes", std::mem::size_of::<Connection>());
@@ -80,4 +87,49 @@ fn run(config: Config, window: f64, loss: f64) -> (u64, u128, u64) {
         }
     }
     (client.stats().data_segments_sent, start.elapsed().as_nanos(), client.stats().retransmitted_packets)
+}
+
+/// Fixed windows of 100 packets on each of some paths of 50 ms each way.
+fn run_mptcp(paths: usize, scheduler: &str) -> (u64, u128) {
+    let config = |key| MptcpConfig { key, nonce: 1, send_buffer: 1 << 40, receive_buffer: 64 << 20, is_coupled: false };
+    let path = |_| PathConfig { tcp: Config::linux(), cc: Reno::fixed(100.0), is_backup: false };
+    let all = || (0..paths).map(path).collect::<Vec<_>>();
+    let build = || scheduler::build(scheduler).unwrap();
+    let mut client = MptcpConnection::connect(Time::ZERO, config(1), build(), all());
+    let mut server = MptcpConnection::listen(config(2), build(), all());
+    client.write(1 << 39);
+    let (delay, gap) = (Duration::from_millis(50), Duration::from_millis(1));
+    let mut up = vec![(Time::ZERO, VecDeque::<(Time, Segment)>::new()); paths];
+    let mut down = up.clone();
+    let (mut now, mut sent) = (Time::ZERO, 0);
+    let start = Instant::now();
+    while sent < 300_000 {
+        while let Some((path, segment)) = client.poll_transmit(now) {
+            sent += u64::from(segment.payload_len > 0);
+            let (free, queue) = &mut up[path];
+            *free = (*free).max(now) + gap;
+            queue.push_back((*free + delay, segment));
+        }
+        while let Some((path, segment)) = server.poll_transmit(now) {
+            down[path].1.push_back((now + delay, segment));
+        }
+        let next = |pipes: &[(Time, VecDeque<(Time, Segment)>)]| {
+            (0..paths).map(|p| (pipes[p].1.front().map_or(Time::MAX, |x| x.0), p)).min().unwrap()
+        };
+        let (a, b) = (next(&up), next(&down));
+        now = a.0.min(b.0).min(client.poll_timeout()).min(server.poll_timeout());
+        if a.0 == now {
+            let (_, segment) = up[a.1].1.pop_front().unwrap();
+            server.handle_segment(now, a.1, &segment);
+            server.read(u64::MAX);
+            while server.poll_event().is_some() {}
+        } else if b.0 == now {
+            let (_, segment) = down[b.1].1.pop_front().unwrap();
+            client.handle_segment(now, b.1, &segment);
+        } else {
+            client.handle_timeout(now);
+            server.handle_timeout(now);
+        }
+    }
+    (sent, start.elapsed().as_nanos())
 }

@@ -8,7 +8,7 @@
 //!
 //! Tested by packet scripts and the stream property test.
 
-use crate::config::{Growth, LossDetection, PartialAckTimer};
+use crate::config::{FlowControl, Growth, LossDetection, PartialAckTimer};
 use crate::connection::{Connection, Event};
 use crate::handshake::timestamp;
 use crate::rack::Rack;
@@ -405,6 +405,10 @@ impl Connection {
 
     /// The right edge never moves back. Returns `true` if it moved.
     fn update_peer_window(&mut self, ack: u64, window: u32) -> bool {
+        if self.config.flow_control == FlowControl::Above {
+            self.peer_edge = u64::MAX;
+            return false;
+        }
         self.peer_window_max = self.peer_window_max.max(window);
         let edge = ack + u64::from(window);
         let moved = edge > self.peer_edge;

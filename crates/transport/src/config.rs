@@ -45,6 +45,8 @@ pub struct Config {
     pub receive_buffer: u64,
     /// When a read opens the window by an own segment.
     pub window_update: WindowUpdate,
+    /// Who keeps to the peer's window.
+    pub flow_control: FlowControl,
     /// Nagle's algorithm (RFC 9293 §3.7.4).
     pub nagle: bool,
     /// Most packets sent in answer to one event.
@@ -203,6 +205,15 @@ pub enum WindowUpdate {
     Rfc,
     /// The window has at least doubled since it was told last.
     Linux,
+}
+
+/// Who keeps to the peer's window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowControl {
+    /// This endpoint (RFC 9293 §3.8.6).
+    Own,
+    /// The layer above, which gives no more than the window takes: MPTCP (RFC 8684 §3.3.1).
+    Above,
 }
 
 impl Config {

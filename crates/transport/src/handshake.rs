@@ -11,7 +11,7 @@
 //!
 //! Tested by `handshake_*.pkt`, `close_*.pkt` and the stream property test.
 
-use crate::config::{Config, LossDetection, PartialAckTimer, Recovery};
+use crate::config::{Config, FlowControl, LossDetection, PartialAckTimer, Recovery};
 use crate::connection::{Connection, Event};
 use crate::segment::{Flags, Segment, SynOptions, Timestamps};
 use crate::timers::Timer;
@@ -276,6 +276,9 @@ impl Connection {
 
     fn establish(&mut self, now: Time, siblings: &[Sibling]) {
         self.state = State::Established;
+        if self.config.flow_control == FlowControl::Above {
+            self.peer_edge = u64::MAX;
+        }
         let view = self.view(now, siblings);
         self.cc.on_connection_start(&view);
         self.raise(Event::Connected);

@@ -8,8 +8,8 @@
 //! Every field is public: a profile is a starting point. Tested by `tests/profiles.rs`.
 
 use crate::config::{
-    Config, DelayedAck, Growth, Handshake, HeaderSize, InitialWindow, LossDetection, Pacing, PartialAckTimer, Recovery,
-    RtoConfig, RtoVariance, UndoConfig, Validation, WindowUpdate,
+    Config, DelayedAck, FlowControl, Growth, Handshake, HeaderSize, InitialWindow, LossDetection, Pacing,
+    PartialAckTimer, Recovery, RtoConfig, RtoVariance, UndoConfig, Validation, WindowUpdate,
 };
 use playpath_units::Duration;
 
@@ -56,6 +56,7 @@ impl Config {
             send_buffer: 4 << 20,    // tcp_wmem[2]
             receive_buffer: 6 << 20, // tcp_rmem[2]
             window_update: WindowUpdate::Linux,
+            flow_control: FlowControl::Own,
             nagle: false,
             max_burst: None,
             isn: 0,

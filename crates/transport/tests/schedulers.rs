@@ -37,7 +37,7 @@ fn views() -> impl Strategy<Value = Vec<SubflowView>> {
                 in_flight,
                 queued,
                 buffered_bytes: u64::from(in_flight + queued) * 1400,
-                pacing_rate: Rate::from_bits_per_sec(1_000_000 + times.0 * 1000),
+                paced_at: (times.0 % 2 == 0).then(|| Rate::from_bits_per_sec(1_000_000 + times.0 * 1000)),
                 delivery_rate: Rate::from_bits_per_sec(times.1 * 100_000),
                 mss: 1400,
                 has_segment: flags.4,

@@ -25,7 +25,7 @@ mod subflow;
 
 pub use subflow::{PathConfig, SubflowStats};
 
-use crate::config::{Config, HeaderSize};
+use crate::config::{Config, FlowControl, HeaderSize};
 use crate::connection::{Connection, Event};
 use crate::segment::{Flags, Segment};
 use data::{DataReceiver, DataSender};
@@ -38,7 +38,7 @@ use subflow::{Stage, Subflow};
 /// Bytes that a DSS option with DATA_ACK and mapping takes from a segment.
 const DSS_RESERVE: u32 = 24;
 /// Subflow streams have no window of their own: the connection's counts.
-const UNLIMITED: u32 = 1 << 30;
+const UNLIMITED: u64 = 1 << 30;
 
 /// Settings of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,7 +104,10 @@ pub struct MptcpConnection {
     scheduler: Box<dyn Scheduler>,
     subflows: Vec<Subflow>,
     siblings: Vec<Sibling>,
+    /// Views of the opened subflows, in the order of paths; those with a bit in `stale` are out of date.
     views: Vec<SubflowView>,
+    stale: u32,
+    is_redundant: bool,
     sender: DataSender,
     receiver: DataReceiver,
     /// Subflows that may have something to send, a bit each.
@@ -150,9 +153,8 @@ impl MptcpConnection {
             return;
         }
         self.dirty |= 1 << path;
-        let inner = Segment { window: UNLIMITED, ..*segment };
         let Some(tcp) = &mut self.subflows[path].tcp else { return };
-        tcp.handle_segment(now, &inner, &self.siblings);
+        tcp.handle_segment(now, segment, &self.siblings);
         self.take_data(now, path);
         self.after_subflow_event(now, path);
         if self.is_fallback && segment.flags.contains(Flags::ACK) && path == 0 {
@@ -250,6 +252,7 @@ impl MptcpConnection {
             }
             subflow.stage = Stage::Dead;
         }
+        self.stale = self.dirty;
         self.data_timer = Time::MAX;
         self.announce_at = Time::MAX;
         self.raise(Event::Reset);
@@ -265,6 +268,7 @@ impl MptcpConnection {
     /// Ask both sides to use `path` only if no other works, or to use it again (MP_PRIO).
     pub fn set_backup(&mut self, path: usize, is_backup: bool) {
         self.subflows[path].is_backup = is_backup;
+        self.stale |= 1 << path;
         self.signal(path, MptcpOption::Priority { is_backup });
     }
 
@@ -372,9 +376,11 @@ impl MptcpConnection {
             peer_zero: 0,
             is_fallback: false,
             is_confirmed: false,
+            is_redundant: scheduler.is_redundant(),
             scheduler,
             siblings: if config.is_coupled { vec![idle; subflows.len()] } else { vec![] },
             views: Vec::with_capacity(subflows.len()),
+            stale: 0,
             subflows,
             sender: DataSender::default(),
             receiver: DataReceiver::new(config.receive_buffer, mss),
@@ -404,7 +410,8 @@ impl MptcpConnection {
         Config {
             mss: config.mss.saturating_sub(reserve).max(1),
             send_buffer: u64::MAX / 4,
-            receive_buffer: u64::from(UNLIMITED),
+            receive_buffer: UNLIMITED,
+            flow_control: FlowControl::Above,
             isn: config.isn.wrapping_add(path as u32),
             ..config
         }
@@ -429,7 +436,8 @@ impl MptcpConnection {
     fn after_subflow_event(&mut self, now: Time, path: usize) {
         self.take_tcp_events(now, path);
         let Some(tcp) = &self.subflows[path].tcp else { return };
-        let (rto_count, una, srtt) = (tcp.stats().rto_count, tcp.acknowledged_offset(), tcp.info().rtt);
+        let (rto_count, una, srtt) = (tcp.stats().rto_count, tcp.acknowledged_offset(), tcp.rtt.srtt);
+        self.stale |= 1 << path;
         if self.config.is_coupled {
             self.siblings[path] = Sibling { established: self.subflows[path].is_usable(), ..tcp.sibling() };
         }
@@ -473,6 +481,7 @@ impl MptcpConnection {
     /// The path is gone for good.
     fn bury(&mut self, path: usize) {
         self.subflows[path].stage = Stage::Dead;
+        self.stale |= 1 << path;
         self.reinject_all(path);
         self.subflows[path].sent.clear();
         if self.config.is_coupled {

@@ -9,7 +9,7 @@ use crate::connection::Connection;
 use crate::recovery::Phase;
 use crate::segment::Segment;
 use playpath_cc::WindowChange;
-use playpath_units::{Duration, Rate, Time};
+use playpath_units::{Duration, Time};
 
 impl MptcpConnection {
     /// Next segment to send, and its path. Call until `None` after every event.
@@ -41,7 +41,7 @@ impl MptcpConnection {
             self.data_timer = Time::MAX;
             return;
         }
-        let rto = |s: &Subflow| s.tcp.as_ref().filter(|_| s.is_ready()).map(|tcp| tcp.info().rto);
+        let rto = |s: &Subflow| s.tcp.as_ref().filter(|_| s.is_ready()).map(|tcp| tcp.rtt.rto(&tcp.config.rto));
         let longest = self.subflows.iter().filter_map(rto).max().unwrap_or(Duration::from_secs(1));
         self.data_timer = now + longest * (2 << self.data_backoff.min(6));
     }
@@ -73,10 +73,10 @@ impl MptcpConnection {
         if tcp.unsent_bytes() > 0 {
             // A segment must lie within one mapping.
             let next = tcp.next_offset();
-            let index = subflow.sent.partition_point(|mapping| mapping.end() <= next);
-            let boundary = subflow.sent.get(index).map_or(u64::MAX, |mapping| mapping.end());
-            tcp.set_boundary(if self.is_fallback { u64::MAX } else { boundary });
+            let boundary = super::subflow::find(&subflow.sent, next).map_or(u64::MAX, |mapping| mapping.end());
+            tcp.set_boundary(boundary);
         }
+        self.stale |= 1 << path;
         if tcp.poll_transmit_into(now, &self.siblings, out) {
             self.decorate(path, out);
             return true;
@@ -140,6 +140,7 @@ impl MptcpConnection {
         let (path, reason) = self.ask(now, len, false)?;
         let had_outstanding = self.sender.has_outstanding();
         let chunk = self.sender.take_new(len, path);
+        self.stale |= 1 << path;
         let subflow = &mut self.subflows[path];
         subflow.push(chunk.start, len);
         subflow.stats.scheduled_packets += 1;
@@ -182,30 +183,27 @@ impl MptcpConnection {
             ssthresh: if is_slow_start { windows.ssthresh } else { (windows.ssthresh / 2.0).max(2.0) },
         };
         tcp.change_windows(now, change, &self.siblings);
+        self.stale |= 1 << path;
         subflow.stats.penalties += 1;
         self.stats.penalisations += 1;
     }
 
     /// Redundant schedulers: on the fastest path with room, the oldest data that it has not carried.
     fn send_copies(&mut self) -> Option<usize> {
-        if !self.scheduler.is_redundant() || !self.sender.has_outstanding() {
+        if !self.is_redundant || !self.sender.has_outstanding() {
             return None;
         }
         self.refresh_views();
-        self.views.sort_by_key(|view| (view.srtt, view.path));
-        for i in 0..self.views.len() {
-            let (view, from) = (self.views[i], self.subflows[self.views[i].path].copied_to);
-            if !view.is_eligible() || view.is_backup {
-                continue;
-            }
-            if let Some(chunk) = self.sender.first_not_on(view.path, from) {
-                self.sender.note_sent(chunk.start, view.path);
-                self.subflows[view.path].copied_to = chunk.end();
-                self.give_again(view.path, chunk.start, chunk.len);
-                return Some(view.path);
-            }
-        }
-        None
+        let open = self.views.iter().filter(|view| view.is_eligible() && !view.is_backup);
+        let behind = open.filter_map(|view| {
+            let chunk = self.sender.first_not_on(view.path, self.subflows[view.path].copied_to)?;
+            Some((view.srtt, view.path, chunk))
+        });
+        let (_, path, chunk) = behind.min_by_key(|&(srtt, path, _)| (srtt, path))?;
+        self.sender.note_sent(chunk.start, path);
+        self.subflows[path].copied_to = chunk.end();
+        self.give_again(path, chunk.start, chunk.len);
+        Some(path)
     }
 
     /// All data has been given out: the DATA_FIN, on the usable path with the lowest RTT.
@@ -246,6 +244,7 @@ impl MptcpConnection {
 
     fn give_again(&mut self, path: usize, start: u64, len: u32) {
         self.stats.reinjections += 1;
+        self.stale |= 1 << path;
         let subflow = &mut self.subflows[path];
         subflow.push(start, len);
         subflow.stats.reinjected_packets += 1;
@@ -277,11 +276,18 @@ impl MptcpConnection {
         }
     }
 
+    /// Views of the subflows that have changed are made anew. They stay in the order of paths.
     fn refresh_views(&mut self) {
-        self.views.clear();
-        for (path, subflow) in self.subflows.iter().enumerate() {
+        while self.stale != 0 {
+            let path = self.stale.trailing_zeros() as usize;
+            self.stale &= self.stale - 1;
+            let subflow = &self.subflows[path];
             if let Some(tcp) = &subflow.tcp {
-                self.views.push(view(path, subflow, tcp));
+                let fresh = view(path, subflow, tcp);
+                match self.views.binary_search_by_key(&path, |view| view.path) {
+                    Ok(index) => self.views[index] = fresh,
+                    Err(index) => self.views.insert(index, fresh),
+                }
             }
         }
     }
@@ -322,15 +328,9 @@ fn view(path: usize, subflow: &Subflow, tcp: &Connection) -> SubflowView {
         in_flight: tcp.in_flight(),
         queued: unsent.div_ceil(u64::from(mss)) as u32,
         buffered_bytes: tcp.written_offset() - tcp.acknowledged_offset(),
-        pacing_rate: tcp.pacing_rate().unwrap_or_else(|| estimated_pacing(cwnd, ssthresh, mss, tcp.rtt.srtt)),
+        paced_at: tcp.pacing_rate(),
         delivery_rate: tcp.rate.latest,
         mss,
         has_segment: false,
     }
-}
-
-/// Linux's rate without pacing: 200 % of the window per SRTT in slow start, else 120 %.
-fn estimated_pacing(cwnd: f64, ssthresh: f64, mss: u32, srtt: Duration) -> Rate {
-    let gain = if cwnd < ssthresh / 2.0 { 2.0 } else { 1.2 };
-    Rate::from_bits_per_sec_f64(gain * cwnd * f64::from(mss) * 8.0 / srtt.as_secs_f64().max(1e-6))
 }

@@ -130,8 +130,7 @@ impl Subflow {
 
     /// The mapping that holds subflow offset `offset`.
     pub fn mapping_at(&self, offset: u64) -> Option<Mapping> {
-        let index = self.sent.partition_point(|mapping| mapping.end() <= offset);
-        self.sent.get(index).copied().filter(|mapping| mapping.offset <= offset)
+        find(&self.sent, offset)
     }
 
     /// Forget mappings that the peer's TCP has acknowledged.
@@ -188,4 +187,14 @@ impl Subflow {
             self.srtt_range = (self.srtt_range.0.min(srtt), self.srtt_range.1.max(srtt));
         }
     }
+}
+
+/// The mapping that holds `offset`; mostly the last one.
+pub(super) fn find(mappings: &VecDeque<Mapping>, offset: u64) -> Option<Mapping> {
+    let last = mappings.back()?;
+    if last.offset <= offset {
+        return Some(*last).filter(|mapping| offset < mapping.end());
+    }
+    let index = mappings.partition_point(|mapping| mapping.end() <= offset);
+    mappings.get(index).copied().filter(|mapping| mapping.offset <= offset)
 }

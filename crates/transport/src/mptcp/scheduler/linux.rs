@@ -32,13 +32,13 @@ struct Linux {
 
 impl Linux {
     fn average(&self, subflow: &SubflowView) -> Rate {
-        self.average.get(subflow.path).copied().flatten().unwrap_or(subflow.pacing_rate)
+        self.average.get(subflow.path).copied().flatten().unwrap_or_else(|| subflow.pacing_rate())
     }
 
     fn begin_burst(&mut self, subflow: &SubflowView, window_left: u64) {
         let burst = BURST_BYTES.min(window_left).max(1);
         let (queued, old) = (subflow.buffered_bytes as f64, self.average(subflow).as_bits_per_sec() as f64);
-        let new = subflow.pacing_rate.as_bits_per_sec() as f64;
+        let new = subflow.pacing_rate().as_bits_per_sec() as f64;
         let mixed = (old * queued + new * burst as f64) / (queued + burst as f64);
         if self.average.len() <= subflow.path {
             self.average.resize(subflow.path + 1, None);
@@ -96,8 +96,8 @@ mod tests {
     fn least_linger_time_in_bursts() {
         // 28 000 bytes at 2 Mbit/s: 112 ms; 14 000 at 500 kbit/s: 224 ms.
         let mut views = [view(0, 50, 100.0), view(1, 20, 100.0)];
-        (views[0].buffered_bytes, views[0].pacing_rate) = (28_000, Rate::from_bits_per_sec(2_000_000));
-        (views[1].buffered_bytes, views[1].pacing_rate) = (14_000, Rate::from_bits_per_sec(500_000));
+        (views[0].buffered_bytes, views[0].paced_at) = (28_000, Some(Rate::from_bits_per_sec(2_000_000)));
+        (views[1].buffered_bytes, views[1].paced_at) = (14_000, Some(Rate::from_bits_per_sec(500_000)));
         let mut scheduler = Linux::default();
         assert_eq!(choice(&mut scheduler, &views), Some(0));
         // The burst goes on although the other would be better now: 65 216 / 1400 = 46.6, so 47 segments in all.
@@ -112,7 +112,7 @@ mod tests {
     fn a_full_buffer_stops_everything() {
         let mut views = [view(0, 50, 10.0), view(1, 20, 10.0)];
         views[0].buffered_bytes = 28_000;
-        (views[1].buffered_bytes, views[1].pacing_rate) = (14_000, Rate::from_bits_per_sec(1));
+        (views[1].buffered_bytes, views[1].paced_at) = (14_000, Some(Rate::from_bits_per_sec(1)));
         // Linger of the first is smaller, but 20 segments fill its buffer of twice the window.
         assert_eq!(choice(&mut Linux::default(), &views), None);
     }
@@ -122,7 +122,7 @@ mod tests {
         let mut scheduler = Linux::default();
         let mut subflow = view(0, 50, 100.0);
         scheduler.begin_burst(&subflow, 1000);
-        (subflow.buffered_bytes, subflow.pacing_rate) = (3000, Rate::from_bits_per_sec(5_000_000));
+        (subflow.buffered_bytes, subflow.paced_at) = (3000, Some(Rate::from_bits_per_sec(5_000_000)));
         scheduler.begin_burst(&subflow, 1000);
         // (1 Mbit/s * 3000 + 5 Mbit/s * 1000) / 4000
         assert_eq!(scheduler.average(&subflow).as_bits_per_sec(), 2_000_000);

@@ -44,8 +44,8 @@ pub struct SubflowView {
     pub queued: u32,
     /// Bytes handed to the subflow and not acknowledged.
     pub buffered_bytes: u64,
-    /// Pacing rate, or 120 % (200 % in slow start) of the window per RTT as Linux reckons it without pacing.
-    pub pacing_rate: Rate,
+    /// Rate that its packets are paced at.
+    pub paced_at: Option<Rate>,
     /// Latest delivery rate sample.
     pub delivery_rate: Rate,
     /// Payload bytes of a full segment.
@@ -63,6 +63,13 @@ impl SubflowView {
     pub fn has_buffer(&self) -> bool {
         self.is_usable
             && self.buffered_bytes as f64 + f64::from(self.mss) <= (2.0 * self.cwnd).max(4.0) * f64::from(self.mss)
+    }
+    /// Pacing rate, or what Linux reckons without pacing: 120 % (200 % in slow start) of the window per RTT.
+    pub fn pacing_rate(&self) -> Rate {
+        self.paced_at.unwrap_or_else(|| {
+            let gain = if self.cwnd < self.ssthresh / 2.0 { 2.0 } else { 1.2 };
+            Rate::from_bits_per_sec_f64(gain * self.window_rate() * f64::from(self.mss) * 8.0)
+        })
     }
     /// Free places in the window.
     pub fn credits(&self) -> f64 {
@@ -251,7 +258,7 @@ pub(crate) mod testing {
             in_flight: 0,
             queued: 0,
             buffered_bytes: 0,
-            pacing_rate: Rate::from_bits_per_sec(1_000_000),
+            paced_at: Some(Rate::from_bits_per_sec(1_000_000)),
             delivery_rate: Rate::default(),
             mss: 1400,
             has_segment: false,
