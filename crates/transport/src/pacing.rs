@@ -7,7 +7,7 @@
 //! 2. Time lost by a late wake-up is not made up for. In virtual time wake-ups are never late.
 //! 3. The rate counts payload, not headers.
 //!
-//! Tested here and by `tests/pacing.rs`.
+//! Tested here and by `tests/pair.rs`.
 
 use crate::config::{Config, Pacing};
 use playpath_units::{Duration, Rate, Time};

@@ -5,7 +5,7 @@
 //! - `ns2`: ns-2.35's one-way agents (no SACK, no timestamps, an ACK per packet, coarse timer, no handshake, 40-byte header).
 //! - `rfc`: the standards track without implementation habits (RFC 5681, 6298, 6675, 6928, 3042).
 //!
-//! Every field is public: a profile is a starting point. Tested by `tests/profiles.rs`.
+//! Every field is public: a profile is a starting point. Tested by `tests/pair.rs`.
 
 use crate::config::{
     Config, DelayedAck, FlowControl, Growth, Handshake, HeaderSize, InitialWindow, LossDetection, Pacing,

@@ -8,18 +8,23 @@
 //! 3. A zero-window probe is an empty segment below SND.UNA, as in Linux; a window too small for a full segment is used when
 //!    the persist timer expires.
 //!
+//! 4. The rescue retransmission of RFC 6675 (rule 4) is not spent on a segment whose retransmission is in flight.
+//!
 //! Tested by packet scripts.
 
 use crate::config::{HeaderSize, LossDetection, Recovery};
 use crate::connection::Connection;
 use crate::handshake::{State, timestamp, timestamps};
 use crate::recovery::Phase;
-use crate::scoreboard::{FIN, SACKED, SentPacket};
+use crate::scoreboard::{FIN, RETRANS, SACKED, SentPacket};
 use crate::segment::{Ecn, Flags, Segment};
 use crate::timers::Timer;
 use crate::validation::Validator;
 use playpath_cc::{IdleRestart, PacketSent, RecoveryWindow, Sibling};
 use playpath_units::{Duration, Time};
+
+/// The rescue retransmission looks at so many packets from the end: it is for a lost tail.
+const RESCUE_SEARCH: usize = 64;
 
 /// A segment that a timer wants out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,7 +204,9 @@ impl Connection {
             return None;
         }
         let last = (self.scoreboard.first()..self.scoreboard.end()).rev();
-        let unsacked = last.take(64).find(|&i| self.scoreboard.get(i).is_some_and(|p| !p.is(SACKED)))?;
+        // A segment that was just sent again needs no rescue.
+        let unsacked =
+            last.take(RESCUE_SEARCH).find(|&i| self.scoreboard.get(i).is_some_and(|p| !p.any(SACKED | RETRANS)))?;
         self.recovery.rescue_end = Some(self.nxt);
         Some(Choice::Retransmit(unsacked))
     }

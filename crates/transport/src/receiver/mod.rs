@@ -6,7 +6,7 @@
 //! 1. The buffer is counted in payload bytes, not in memory of socket buffers, and does not grow by itself.
 //! 2. No "ping-pong" mode: answering does not end quick ACKs. SACKs are never compressed.
 //!
-//! Units: stream offsets; a FIN counts one. Tested by `tests/receiver.rs`, the packet scripts and the stream property test.
+//! Units: stream offsets; a FIN counts one. Tested by the packet scripts and the stream property test.
 
 mod ack_policy;
 pub(crate) mod reassembly;
