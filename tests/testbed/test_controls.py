@@ -89,3 +89,30 @@ def test_the_verifier_and_the_loader_say_what_is_wrong() -> None:
         controls.call("load", "ccp", "--param", "kp=77")
     with pytest.raises(TestbedError, match="unknown control `ccpx`"):
         controls.call("load", "ccpx")
+
+
+def test_what_a_player_reports_reaches_its_connection_and_a_dead_bridge_stops_no_video() -> None:
+    with Testbed([FAST]) as bed:
+        control = bed.use_control("ccplb")
+        server = bed.start_server(agent_of=control)
+        server.serve_zeros("zeros", 1 << 20)
+        url = f"http://{bed.ends[0].server_address}:{server.port}/zeros"
+
+        def get(query: str) -> str:
+            # The connection stays open for a second request, so that its status can be read.
+            command = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code} ", f"{url}?{query}", "--next"]
+            command += ["-s", "-o", "/dev/null", "-w", "%{http_code}", "--limit-rate", "500k", f"{url}?{query}"]
+            child = bed.start("curl", "client", command)
+            time.sleep(1.0)
+            shown = control.connections()
+            assert child.process.wait(timeout=20) == 0
+            told.append(shown[-1]["params"])
+            return child.output.read_text()
+
+        told: list[dict[str, float]] = []
+        # CTA-5004: 1000 ms of buffer at 5240 kbit/s, starting up: 655 000 bytes.
+        assert get("CMCD=bl%3D1000%2Cbr%3D5240%2Csu") == "200 200"
+        assert told[0]["pob_bytes"] == 655_000
+        assert told[0]["urgent"] == 1
+        bed.children["agent"].end()
+        assert get("CMCD=bl%3D1000%2Cbr%3D5240") == "200 200"

@@ -1,5 +1,6 @@
 //! `playpath-bpf`: loads playpath's kernel congestion controls, lists them, shows live sockets, sets parameters.
 
+mod agent;
 mod controls;
 mod live;
 mod load;
@@ -18,6 +19,8 @@ playpath-bpf load NAME [--as NAME.SUFFIX] [--param K=V ...] [--hold [--until-eof
 playpath-bpf unload NAME                            unregister (running connections keep it until they close)
 playpath-bpf show [NAME]                            live connections: windows, pacing rate, phase, parameters
 playpath-bpf set NAME [--peer ADDR:PORT] K=V ...    change parameters: of all connections, or of those to one peer
+playpath-bpf agent NAME --socket PATH [--buffer size|free]
+                                                    CMCD bridge for nginx: players' reports become parameters
 Output is JSON on stdout, messages go to stderr. Exit status: 0 done, 1 failed, 2 the input is wrong.";
 
 /// Why a command failed, and so its exit status.
@@ -50,6 +53,7 @@ fn run(arguments: &[String]) -> Result<(), Failure> {
         ("show", []) => show(None),
         ("show", [name]) => show(Some(name)),
         ("set", [name, options @ ..]) => set(name, options),
+        ("agent", [name, options @ ..]) => agent(name, options),
         ("--help" | "-h" | "help", _) => {
             println!("{USAGE}");
             Ok(())
@@ -181,4 +185,20 @@ fn set(name: &str, options: &[String]) -> Result<(), Failure> {
     .map_err(Failure::Run)?;
     println!("{}", json!({"set": name, "peer": peer.map(|p| p.to_string())}));
     Ok(())
+}
+
+fn agent(name: &str, options: &[String]) -> Result<(), Failure> {
+    let (mut socket, mut mode) = (None, agent::BufferMode::Size);
+    for pair in options.chunks(2) {
+        match pair {
+            [flag, path] if flag == "--socket" => socket = Some(path),
+            [flag, word] if flag == "--buffer" && word == "size" => mode = agent::BufferMode::Size,
+            [flag, word] if flag == "--buffer" && word == "free" => mode = agent::BufferMode::Free,
+            _ => return Err(Failure::Input(format!("`{}` is not an option of agent", pair.join(" ")))),
+        }
+    }
+    let socket = socket.ok_or_else(|| Failure::Input("agent needs --socket PATH".into()))?;
+    let registered = live::find(name).map_err(Failure::Run)?;
+    let served = agent::Agent::new(registered, mode).serve(std::path::Path::new(socket));
+    served.map_err(|e| Failure::Run(format!("{socket}: {e}")))
 }

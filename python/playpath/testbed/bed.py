@@ -58,6 +58,8 @@ class Testbed:
         Namespaces.
     ends : list of PathEnds
         Devices and addresses of each path.
+    children : dict of str to Child
+        Programs started by `start`, the newest of each name.
     """
 
     __test__ = False  # not a test class, whatever its name says
@@ -78,6 +80,7 @@ class Testbed:
         self.report: dict[str, Any] = {}
         self._controls: list[Control] = []
         self._pillars: list[Child] = []
+        self.children: dict[str, Child] = {}
         self._stack = contextlib.ExitStack()
         self._is_open = False
 
@@ -147,9 +150,13 @@ class Testbed:
     def _adopt(self, child: Child) -> None:
         self._state.note(child.identity)
 
-    def start_server(self) -> WebServer:
-        """Start the web server."""
-        server = WebServer(self.server, self.folder)
+    def start_server(self, *, agent_of: Control | None = None) -> WebServer:
+        """Start the web server; `agent_of`: with a CMCD bridge to this control."""
+        socket = None
+        if agent_of is not None:
+            socket = self.folder / "agent.sock"
+            self.start("agent", "server", [controls.loader(), "agent", agent_of.name, "--socket", str(socket)])
+        server = WebServer(self.server, self.folder, agent=socket)
         self._adopt(server.child)
         self._pillars.append(server.child)
         self._stack.callback(server.child.end)
@@ -189,6 +196,7 @@ class Testbed:
         child = Child(name, namespaces.inside(self._state.namespace(side), command), self.folder)
         self._adopt(child)
         self._stack.callback(child.end)
+        self.children[name] = child
         return child
 
     def check(self) -> None:

@@ -43,15 +43,40 @@ http {{
     server {{
         listen {address}:{port};
         root {folder}/www;
-    }}
+{agent}    }}
 }}
+"""
+
+# nginx asks the bridge before each response. Whatever goes wrong with it, the subrequest ends in 204 and the response goes
+# its way.
+_AGENT = """
+        auth_request /_playpath;
+        location = /_playpath {{
+            internal;
+            proxy_pass http://unix:{socket}:/;
+            proxy_pass_request_body off;
+            proxy_set_header Content-Length "";
+            proxy_set_header X-Playpath-Peer $remote_addr:$remote_port;
+            proxy_set_header X-Playpath-Uri $request_uri;
+            proxy_connect_timeout 100ms;
+            proxy_send_timeout 100ms;
+            proxy_read_timeout 100ms;
+            proxy_intercept_errors on;
+            error_page 400 401 403 404 500 502 503 504 = @without_agent;
+        }}
+        location @without_agent {{
+            internal;
+            return 204;
+        }}
 """
 
 
 class WebServer:
-    """nginx, started and answering."""
+    """nginx, started and answering. `agent`: socket of the CMCD bridge that it asks before each response."""
 
-    def __init__(self, namespace: str, folder: Path, address: str = "0.0.0.0", port: int = PORT) -> None:
+    def __init__(
+        self, namespace: str, folder: Path, address: str = "0.0.0.0", port: int = PORT, agent: Path | None = None
+    ) -> None:
         program = shutil.which("nginx") or "/usr/sbin/nginx"
         if not os.access(program, os.X_OK):
             raise MissingToolError("nginx is missing; install nginx-light (bpf/setup.sh)")
@@ -60,7 +85,15 @@ class WebServer:
         self.namespace = namespace
         self.port = port
         config = folder / "nginx.conf"
-        config.write_text("user root;\n" + _CONFIG.format(folder=folder, address=address, port=port))
+        config.write_text(
+            "user root;\n"
+            + _CONFIG.format(
+                folder=folder,
+                address=address,
+                port=port,
+                agent="" if agent is None else _AGENT.format(socket=agent),
+            )
+        )
         self.child = Child(
             "nginx", namespaces.inside(namespace, [program, "-c", str(config), "-p", str(folder)]), folder
         )

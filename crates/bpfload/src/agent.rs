@@ -1,0 +1,180 @@
+//! The CMCD bridge: nginx asks it for every request, before the response starts, and it hands what the player reports (CTA-5004)
+//! to the control of that very connection.
+//!
+//! It speaks HTTP on a Unix socket, one short request at a time, and answers 204 whatever it was told: it can inform a control,
+//! never hold up or refuse a response. If it is slow or gone, nginx goes on without it (`docs/kernel-cmcd.md`). All values are
+//! claims of a client: clamped by `playpath_video::cmcd::Limits`, by the parameter's range, and again by the law.
+
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::time::Duration;
+
+use playpath_video::cmcd::{Limits, SenderHints, ServerView, parse_headers, parse_query};
+
+use crate::controls::Control;
+use crate::live::Registered;
+
+/// Longer requests are not of nginx.
+const MAX_REQUEST: usize = 16 * 1024;
+/// Sessions remembered; beyond, all start anew.
+const MAX_SESSIONS: usize = 16 * 1024;
+/// A client that does not send or take its few bytes in this time is dropped.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// What of the playout buffer is handed to the control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BufferMode {
+    /// All of it (the CCPLB paper).
+    Size,
+    /// The part that is free, if the player tells its level.
+    Free,
+}
+
+/// The bridge.
+pub struct Agent {
+    registered: Registered,
+    mode: BufferMode,
+    sessions: HashMap<String, ServerView>,
+}
+
+impl Agent {
+    /// A bridge to a registered control.
+    pub fn new(registered: Registered, mode: BufferMode) -> Agent {
+        Agent { registered, mode, sessions: HashMap::new() }
+    }
+
+    /// Serve on a Unix socket at `path` until the process ends. Error: the socket cannot be made.
+    pub fn serve(mut self, path: &Path) -> std::io::Result<()> {
+        let listener = UnixListener::bind(path)?;
+        for stream in listener.incoming() {
+            // One bad client must not end the bridge.
+            if let Err(error) = stream.and_then(|stream| self.answer(stream)) {
+                eprintln!("playpath-bpf agent: {error}");
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, mut stream: UnixStream) -> std::io::Result<()> {
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        let text = read_request(&mut stream)?;
+        if let Some(Err(message)) = self.take(&text) {
+            eprintln!("playpath-bpf agent: {message}");
+        }
+        stream.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+    }
+
+    /// `None`: the request tells nothing.
+    fn take(&mut self, text: &str) -> Option<Result<(), String>> {
+        let request = Told::read(text)?;
+        let parsed = match request.query {
+            Some(query) => parse_query(query),
+            None => parse_headers(request.headers.iter().copied()),
+        };
+        let session = parsed.cmcd.sid.clone().unwrap_or_else(|| request.peer.to_string());
+        if self.sessions.len() >= MAX_SESSIONS && !self.sessions.contains_key(&session) {
+            self.sessions.clear();
+        }
+        let view = self.sessions.entry(session).or_insert_with(|| ServerView::new(Limits::default()));
+        let hints = view.handle_request(&parsed.cmcd, None, &mut Vec::new())?;
+        Some(self.hand_over(request.peer, &hints))
+    }
+
+    fn hand_over(&self, peer: SocketAddr, hints: &SenderHints) -> Result<(), String> {
+        let mut block = self.registered.params_of(peer)?;
+        for (name, value) in values(self.registered.control, hints, self.mode) {
+            self.registered.control.set(&mut block, &format!("{name}={value}"))?;
+        }
+        self.registered.set_params_of(peer, &block)
+    }
+}
+
+/// The parameters that this control takes of what is known, within their ranges.
+fn values(control: &Control, hints: &SenderHints, mode: BufferMode) -> Vec<(&'static str, f64)> {
+    let buffer = match mode {
+        BufferMode::Free => hints.playout_buffer_free_bytes.unwrap_or(hints.playout_buffer_bytes),
+        BufferMode::Size => hints.playout_buffer_bytes,
+    };
+    let known = [
+        ("pob_bytes", buffer as f64),
+        ("video_kbps", hints.video_rate.as_bits_per_sec() as f64 / 1000.0),
+        ("urgent", f64::from(u8::from(hints.is_urgent))),
+    ];
+    let taken = |name: &str| control.params.iter().find(|p| p.name == name);
+    known.into_iter().filter_map(|(name, value)| taken(name).map(|p| (name, value.clamp(p.min, p.max)))).collect()
+}
+
+/// What nginx passed on.
+struct Told<'a> {
+    peer: SocketAddr,
+    /// Query of the original request, if it carries client data.
+    query: Option<&'a str>,
+    headers: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Told<'a> {
+    fn read(text: &'a str) -> Option<Told<'a>> {
+        let headers: Vec<(&str, &str)> =
+            text.lines().skip(1).filter_map(|l| l.split_once(':')).map(|(k, v)| (k.trim(), v.trim())).collect();
+        let header = |name: &str| headers.iter().find(|(k, _)| k.eq_ignore_ascii_case(name)).map(|(_, v)| *v);
+        let peer = header("X-Playpath-Peer")?.parse().ok()?;
+        let query = header("X-Playpath-Uri").and_then(|uri| uri.split_once('?')).map(|(_, query)| query);
+        let query = query.filter(|q| q.split('&').any(|part| part.starts_with("CMCD=")));
+        Some(Told { peer, query, headers })
+    }
+}
+
+fn read_request(stream: &mut UnixStream) -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    let mut chunk = [0; 4096];
+    while !bytes.windows(4).any(|w| w == b"\r\n\r\n") {
+        let count = stream.read(&mut chunk)?;
+        if count == 0 || bytes.len() + count > MAX_REQUEST {
+            return Err(std::io::Error::other("a request that does not end"));
+        }
+        bytes.extend_from_slice(&chunk[..count]);
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::controls::find;
+    use playpath_units::Rate;
+
+    #[test]
+    fn the_peer_and_the_client_data_are_read_from_what_nginx_passes_on() {
+        let text = "GET / HTTP/1.0\r\nX-Playpath-Peer: 10.0.0.2:4711\r\nX-Playpath-Uri: /a.mp4?CMCD=bl%3D900\r\n\r\n";
+        let told = Told::read(text).unwrap();
+        assert_eq!(told.peer, "10.0.0.2:4711".parse().unwrap());
+        assert_eq!(told.query, Some("CMCD=bl%3D900"));
+        let plain =
+            Told::read("GET / HTTP/1.0\r\nX-Playpath-Peer: 10.0.0.2:4711\r\nCMCD-Request: bl=900\r\n\r\n").unwrap();
+        assert_eq!(plain.query, None);
+        assert!(plain.headers.contains(&("CMCD-Request", "bl=900")));
+        assert!(Told::read("GET / HTTP/1.0\r\nX-Playpath-Peer: nobody\r\n\r\n").is_none());
+    }
+
+    #[test]
+    fn a_control_gets_what_it_takes_and_no_more_than_its_range() {
+        let hints = SenderHints {
+            playout_buffer_bytes: 655_000,
+            playout_buffer_free_bytes: Some(65_500),
+            video_rate: Rate::from_bits_per_sec(5_240_000),
+            is_urgent: true,
+            requested_rate: None,
+        };
+        let ccplb = values(find("ccplb").unwrap(), &hints, BufferMode::Size);
+        assert_eq!(ccplb, [("pob_bytes", 655_000.0), ("urgent", 1.0)]);
+        assert_eq!(values(find("ccplb").unwrap(), &hints, BufferMode::Free)[0], ("pob_bytes", 65_500.0));
+        assert_eq!(values(find("ccplca").unwrap(), &hints, BufferMode::Size), [("video_kbps", 5240.0)]);
+        assert!(values(find("vegas").unwrap(), &hints, BufferMode::Size).is_empty());
+        let huge = SenderHints { playout_buffer_bytes: u64::MAX, ..hints };
+        assert_eq!(values(find("ccplb").unwrap(), &huge, BufferMode::Size)[0], ("pob_bytes", 1e9));
+    }
+}
