@@ -7,7 +7,7 @@
 //! 1. The buffer policy (30 s full, 20 s critical) is the player's ([`crate::dash::DashConfig`]), not the rule's.
 //! 2. The start value is a setting of its web page; ours is the parameter `initial`, 0 as there.
 //!
-//! Tested here: the worked step, the fixed point, the cap, the strict comparison.
+//! Tested here: the worked step, the fixed point, the cap, the strict comparison; by `tests/abr_traces.rs`.
 
 use super::{Abr, AbrEntry, Context, Decision, Download};
 use playpath_units::{ParamSpec, Params};
@@ -77,6 +77,17 @@ mod tests {
     fn constant_samples_lead_to_0_802_of_the_sample() {
         let estimate = (0..40).fold(0.0, |estimate, _| step(estimate, 1e6));
         assert!((estimate - 801_980.198).abs() < 0.1);
+    }
+
+    /// 700 kbit/s is not below 700 kbit/s.
+    #[test]
+    fn the_comparison_is_strict() {
+        use super::super::testing::{context, ladder};
+        let ladder = ladder(&[500, 700]);
+        for (kbps, choice) in [(700.0, 0), (700.001, 1), (100.0, 0)] {
+            let decision = DashJs { estimate: kbps * 1e3 }.choose(&context(&ladder, 10.0, 30.0, None));
+            assert_eq!(decision.choice, super::super::Choice::Fetch(choice));
+        }
     }
 
     #[test]

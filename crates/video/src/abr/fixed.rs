@@ -1,7 +1,7 @@
 //! Always the same representation.
 //!
 //! Reference: none; the control case of every ABR study, and the way to give a client without adaptation.
-//! Tested here and by the contract suite.
+//! Tested by `tests/abr_traces.rs` and the contract suite.
 
 use super::{Abr, AbrEntry, Context, Decision};
 use playpath_units::{ParamSpec, Params};

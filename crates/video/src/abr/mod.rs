@@ -166,3 +166,46 @@ pub trait Abr: Send {
         None
     }
 }
+
+#[cfg(test)]
+mod testing {
+    use super::*;
+    use crate::ObjectKind;
+
+    /// 5 minutes in segments of 2 s.
+    pub fn ladder(kbps: &[u64]) -> Ladder {
+        let rates: Vec<_> = kbps.iter().map(|k| Rate::from_bits_per_sec(k * 1000)).collect();
+        Ladder::of_rates(ObjectKind::Video, &rates, Duration::from_secs(2), Duration::from_secs(300)).expect("a ladder")
+    }
+
+    /// In the middle of a session, nothing downloaded so far.
+    pub fn context(ladder: &Ladder, level: f64, capacity: f64, previous: Option<usize>) -> Context<'_> {
+        Context {
+            now: Time::from_secs(100),
+            segment: 50,
+            buffer_level: Duration::from_secs_f64(level),
+            buffer_capacity: Duration::from_secs_f64(capacity),
+            ladder,
+            state: PlayState::Playing,
+            previous,
+            downloads: &[],
+            idle: Duration::ZERO,
+        }
+    }
+
+    /// A download of `kbit` in `seconds`, the first byte after `latency`.
+    pub fn download(kbit: u64, seconds: f64, latency: f64) -> Download {
+        let start = Time::from_secs(90);
+        Download {
+            segment: 49,
+            representation: 0,
+            requested_at: start,
+            started_at: start,
+            first_byte_at: start + Duration::from_secs_f64(latency),
+            completed_at: start + Duration::from_secs_f64(seconds),
+            bytes: kbit * 125,
+            level_at_request: Duration::from_secs(10),
+            is_abandoned: false,
+        }
+    }
+}

@@ -102,3 +102,50 @@ pub(super) fn abandon(flavour: Flavour, context: &Context, progress: &Progress) 
     let worth_it = lower < so_far.representation && context.ladder.bytes(so_far.segment, lower) < left;
     worth_it.then_some(Abandonment { representation: lower, reason: "download too slow" })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{context, download, ladder};
+    use super::super::{Download, Progress};
+    use super::*;
+    use crate::ladder::Ladder;
+
+    /// dash.js: 0.7 · 1 Mbit/s · 1.5 s / 2 s = 525 kbit/s: rung 500. Ignored for the first two segments.
+    /// Sabre: 0.9 · (1.5 − 0.1) s · 1 Mbit/s / 2 s = 630: rung 600; then 0.81: 567, rung 500; after many 0.5: 350, rung 200.
+    #[test]
+    fn a_low_buffer_limits_the_rate() {
+        let ladder = ladder(&[200, 500, 600, 900]);
+        let at = context(&ladder, 1.5, 30.0, Some(0));
+        let mut dash_js = InsufficientBuffer::new(Flavour::DashJs);
+        assert_eq!(dash_js.limit(&at, 1e6, 0.0), 1);
+        assert_eq!(dash_js.limit(&Context { segment: 1, ..at }, 1e6, 0.0), 3);
+        let mut sabre = InsufficientBuffer::new(Flavour::Sabre);
+        assert_eq!(sabre.limit(&at, 1e6, 0.1), 2);
+        assert_eq!(sabre.limit(&at, 1e6, 0.1), 1);
+        let last = (0..10).map(|_| sabre.limit(&at, 1e6, 0.1)).last();
+        assert_eq!(last, Some(0));
+    }
+
+    fn progress(ladder: &Ladder, kbit: u64, seconds: f64, reports: u32) -> Progress {
+        let so_far = Download { representation: 3, ..download(kbit, seconds, 0.0) };
+        Progress { so_far, total_bytes: ladder.bytes(49, 3), reports }
+    }
+
+    /// Segments of 2 s, 900 kbit/s: 1800 kbit. 400 kbit in 1 s: all would take 4.5 s, more than 1.8 · 2 = 3.6 s. 0.9 · 400 = 360
+    /// kbit/s carries 200: 400 kbit, less than the 1400 left: give up. Not after 0.5 s, not with 5 reports, and not at 600 kbit/s
+    /// (3 s). With 1500 kbit read in 4 s (4.8 s), 300 are left, less than 400: go on.
+    #[test]
+    fn a_slow_download_is_given_up_if_it_is_worth_it() {
+        let ladder = ladder(&[200, 500, 600, 900]);
+        let at = context(&ladder, 10.0, 30.0, Some(3));
+        let ask = |kbit, seconds, reports| abandon(Flavour::DashJs, &at, &progress(&ladder, kbit, seconds, reports));
+        assert_eq!(ask(400, 1.0, 6).map(|a| a.representation), Some(0));
+        assert_eq!(ask(200, 0.5, 6), None);
+        assert_eq!(ask(400, 1.0, 5), None);
+        assert_eq!(ask(600, 1.0, 6), None);
+        assert_eq!(ask(1500, 4.0, 6), None);
+        // Sabre needs no number of reports; it adds what is left to what has passed: 1 + 1400 / 400 = 4.5 s as well.
+        let sabre = abandon(Flavour::Sabre, &at, &progress(&ladder, 400, 1.0, 1));
+        assert_eq!(sabre.map(|a| a.representation), Some(0));
+    }
+}
