@@ -1,5 +1,7 @@
 //! What a link needs to know of the things it carries.
 
+use crate::DropCause;
+
 /// Anything that can cross a [`Link`](crate::Link). Packets are moved, never cloned.
 pub trait Packet {
     /// Size on the wire in bytes, with all headers that the link's rate pays for.
@@ -10,4 +12,11 @@ pub trait Packet {
     fn is_ecn_capable(&self) -> bool;
     /// Set Congestion Experienced. Called only if [`is_ecn_capable`](Self::is_ecn_capable).
     fn mark_ce(&mut self);
+    /// The link drops this packet. For those who log; does nothing but drop it by default.
+    fn handle_drop(self, cause: DropCause)
+    where
+        Self: Sized,
+    {
+        let _ = cause;
+    }
 }

@@ -54,7 +54,7 @@ impl<P: Packet> Store<P> {
     /// Drop a packet that was taken in.
     pub(crate) fn drop_packet(&mut self, cause: DropCause, packet: Queued) {
         self.drops.count(cause, packet.wire_bytes);
-        self.take(packet.slot);
+        self.take(packet.slot).handle_drop(cause);
     }
 
     pub(crate) fn flow_hash(&self, packet: Queued) -> u64 {

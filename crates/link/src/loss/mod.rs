@@ -31,6 +31,18 @@ pub enum LossConfig {
     },
 }
 
+impl LossConfig {
+    /// Share of lost packets in the long run.
+    pub fn mean_loss(&self) -> f64 {
+        match self {
+            LossConfig::None => 0.0,
+            LossConfig::Bernoulli { loss } => loss.get(),
+            LossConfig::GilbertElliott(config) => config.mean_loss(),
+            LossConfig::Pattern { pattern } => pattern.mean_loss(),
+        }
+    }
+}
+
 /// A loss model at work. It is asked once per packet.
 #[derive(Clone, Debug)]
 pub enum LossModel {

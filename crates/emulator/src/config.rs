@@ -1,0 +1,291 @@
+//! The configuration: paths as in a scenario, and where their ends are. See the README for the format.
+
+use crate::direction::{Direction, Side};
+use crate::reader::Object;
+use playpath_link::LinkConfig;
+use playpath_units::Duration;
+use serde_json::Value;
+use std::net::Ipv4Addr;
+
+/// What a run needs to know.
+#[derive(Debug)]
+pub struct Config {
+    /// Root of all random streams.
+    pub seed: u64,
+    /// Ask for SCHED_FIFO.
+    pub realtime: bool,
+    /// How long before a deadline to stop sleeping; `None`: find out.
+    pub spin: Option<Duration>,
+    /// File for one line per packet.
+    pub log: Option<String>,
+    /// Lateness (99th percentile) above which a run is invalid.
+    pub tolerance: Duration,
+    /// All links, shared ones and the paths' own.
+    pub links: Vec<LinkSpec>,
+    /// All paths.
+    pub paths: Vec<PathSpec>,
+}
+
+/// A link and what was asked of its loss model.
+#[derive(Debug)]
+pub struct LinkSpec {
+    /// What the link is built from.
+    pub config: LinkConfig,
+    /// The loss model's share in the long run.
+    pub mean_loss: f64,
+}
+
+/// A path: the links on its way, by index, and its ends.
+#[derive(Debug)]
+pub struct PathSpec {
+    /// Name.
+    pub name: String,
+    /// Links from the server to the client.
+    pub down: Vec<usize>,
+    /// Links from the client to the server.
+    pub up: Vec<usize>,
+    /// Of both devices.
+    pub mtu: Option<u32>,
+    /// The server's end.
+    pub server: EndSpec,
+    /// The client's end.
+    pub client: EndSpec,
+}
+
+/// One end of a path.
+#[derive(Debug)]
+pub struct EndSpec {
+    /// Where the device is made.
+    pub namespace: Namespace,
+    /// Name of the TUN device.
+    pub device: String,
+    /// Address of this end.
+    pub address: Option<Ipv4Addr>,
+}
+
+/// A network namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Namespace {
+    /// The emulator's.
+    Own,
+    /// Under /run/netns.
+    Named(String),
+    /// Of a process.
+    OfProcess(u64),
+}
+
+/// The longest name of a network device (IFNAMSIZ without the final zero).
+const LONGEST_DEVICE_NAME: usize = 15;
+
+impl Config {
+    /// From JSON. Errors: one line that says where and what.
+    pub fn parse(text: &str) -> Result<Config, String> {
+        let value: Value =
+            serde_json::from_str(text).map_err(|error| format!("the configuration is not JSON: {error}"))?;
+        let root = Object::new(&value, String::new())?;
+        let mut links = Vec::new();
+        let mut shared: Vec<(String, usize)> = Vec::new();
+        for table in root.objects("links")? {
+            let name = table.needed("name")?.to_string();
+            let (down, up) = directions(&table)?;
+            let base_rtt = (down.one_way_delay + up.one_way_delay).max(Duration::from_millis(1));
+            table.finish()?;
+            shared.push((name.clone(), links.len()));
+            links.push(down.link(&format!("link.{name}/down"), base_rtt).map_err(|e| table.error_here(e))?);
+            links.push(up.link(&format!("link.{name}/up"), base_rtt).map_err(|e| table.error_here(e))?);
+        }
+        let tables = root.objects("paths")?;
+        let paths = tables.iter().map(|t| read_path(t, &shared, &mut links)).collect::<Result<Vec<_>, _>>()?;
+        if paths.is_empty() {
+            return Err(root.error("paths", "is missing or empty; at least one path is needed"));
+        }
+        let spin = match root.text("spin")? {
+            None | Some("auto") => None,
+            Some(_) => root.parsed("spin")?,
+        };
+        let config = Config {
+            seed: root.integer("seed", 0..=u64::MAX)?.unwrap_or(1),
+            realtime: root.flag("realtime")?,
+            spin,
+            log: root.text("log")?.map(String::from),
+            tolerance: root.parsed("tolerance")?.unwrap_or(Duration::from_millis(1)),
+            links,
+            paths,
+        };
+        root.finish()?;
+        config.check_names()?;
+        Ok(config)
+    }
+
+    /// Two paths with one name would share their random streams; two ends cannot be one device.
+    fn check_names(&self) -> Result<(), String> {
+        for (i, path) in self.paths.iter().enumerate() {
+            let before = &self.paths[..i];
+            if before.iter().any(|other| other.name == path.name) {
+                return Err(format!("a second path is called \"{}\"", path.name));
+            }
+            let earlier_ends = before.iter().flat_map(|other| [&other.server, &other.client]);
+            for (end, others) in [(&path.server, None), (&path.client, Some(&path.server))] {
+                let mut others = earlier_ends.clone().chain(others);
+                if others.any(|other| other.device == end.device && other.namespace == end.namespace) {
+                    return Err(format!("device \"{}\" is named twice in one namespace", end.device));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn directions(table: &Object) -> Result<(Direction, Direction), String> {
+    let rtt: Duration = table.parsed("rtt")?.unwrap_or_default();
+    let down = Direction::read(table, rtt / 2, Side::Down)?;
+    let up_delay = rtt.saturating_sub(rtt / 2);
+    let up = match table.object("up")? {
+        Some(own) => {
+            let up = Direction::read(&own, up_delay, Side::Up(&down))?;
+            own.finish()?;
+            up
+        }
+        None => Direction::default_up(&down, up_delay),
+    };
+    Ok((down, up))
+}
+
+fn read_path(table: &Object, shared: &[(String, usize)], links: &mut Vec<LinkSpec>) -> Result<PathSpec, String> {
+    let name = table.needed("name")?.to_string();
+    let base_rtt = table.parsed("rtt")?.ok_or_else(|| table.error("rtt", "is missing"))?;
+    let (down, up) = directions(table)?;
+    let via = table.texts("via")?.into_iter().map(|wanted| {
+        let found = shared.iter().find(|(name, _)| name == wanted);
+        found.map(|(_, index)| *index).ok_or_else(|| table.error("via", format!("there is no link \"{wanted}\"")))
+    });
+    let via = via.collect::<Result<Vec<usize>, _>>()?;
+    let own = links.len();
+    links.push(down.link(&format!("path.{name}/down"), base_rtt).map_err(|e| table.error_here(e))?);
+    links.push(up.link(&format!("path.{name}/up"), base_rtt).map_err(|e| table.error_here(e))?);
+    let path = PathSpec {
+        name,
+        // Down: shared links in the stated order, then the path's own. Up: the reverse.
+        down: via.iter().copied().chain([own]).collect(),
+        up: [own + 1].into_iter().chain(via.iter().rev().map(|index| index + 1)).collect(),
+        mtu: table.integer("mtu", 68..=65_535)?.map(|mtu| mtu as u32),
+        server: read_end(table, "server")?,
+        client: read_end(table, "client")?,
+    };
+    table.finish()?;
+    Ok(path)
+}
+
+fn read_end(table: &Object, key: &'static str) -> Result<EndSpec, String> {
+    let own = table.object(key)?.ok_or_else(|| table.error(key, "is missing"))?;
+    let namespace = match own.value("namespace") {
+        None => Namespace::Own,
+        Some(Value::String(name)) if is_plain_name(name) => Namespace::Named(name.clone()),
+        Some(Value::Number(pid)) if pid.as_u64().is_some() => Namespace::OfProcess(pid.as_u64().unwrap_or_default()),
+        Some(other) => return Err(own.error("namespace", format!("{other} is neither a name nor a process id"))),
+    };
+    let device = own.needed("device")?.to_string();
+    if device.len() > LONGEST_DEVICE_NAME || !is_plain_name(&device) {
+        return Err(own.error("device", format!("\"{device}\" is not a device name of at most 15 letters and digits")));
+    }
+    let address = own.parsed("address")?;
+    own.finish()?;
+    Ok(EndSpec { namespace, device, address })
+}
+
+/// No slash, no white space, not empty, no name with a meaning of its own.
+fn is_plain_name(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    !name.is_empty() && name.chars().all(is_plain) && name != "." && name != ".."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use playpath_link::{LossConfig, QueueConfig, ServerConfig};
+    use playpath_units::{QueueLimit, Rate};
+
+    const ENDS: &str = r#""server": {"namespace": "s", "device": "d0", "address": "10.0.0.1"}, "client": {"namespace": 42, "device": "d0"}"#;
+
+    fn parse(paths: &str) -> Result<Config, String> {
+        Config::parse(&paths.replace("ENDS", ENDS))
+    }
+
+    #[test]
+    fn a_path_is_read_with_the_scenarios_defaults() {
+        let config =
+            parse(r#"{"paths": [{"name": "wifi", "rate": "20 Mbit/s", "rtt": "100 ms", "loss": "0.5 %", ENDS}]}"#)
+                .unwrap();
+        let (down, up) = (&config.links[0], &config.links[1]);
+        assert_eq!((down.config.name.as_str(), up.config.name.as_str()), ("path.wifi/down", "path.wifi/up"));
+        assert_eq!(down.config.one_way_delay, Duration::from_millis(50));
+        assert_eq!((down.mean_loss, up.mean_loss), (0.005, 0.0));
+        assert!(matches!(up.config.loss, LossConfig::None));
+        assert_eq!(down.config.queue, QueueConfig::DropTail { limit: QueueLimit::Bdp(1.0) });
+        assert_eq!(up.config.queue, QueueConfig::DropTail { limit: QueueLimit::Packets(1000) });
+        assert_eq!(config.paths[0].client.namespace, Namespace::OfProcess(42));
+        assert_eq!((&config.paths[0].down, &config.paths[0].up), (&vec![0], &vec![1]));
+    }
+
+    /// A resolved scenario writes everything out, also what is absent.
+    #[test]
+    fn a_resolved_path_is_read() {
+        let config = parse(
+            r#"{"seed": 7, "spin": "50 us", "links": [{"name": "dsl", "rate": "unlimited", "rtt": "10 ms", "up": null}],
+            "paths": [{"name": "a", "trace": {"content": "1\n2\n", "format": "auto"}, "rtt": "20 ms", "jitter": {"amplitude": "2 ms",
+            "distribution": "normal"}, "reordering": null, "loss": {"kind": "gilbert_elliott", "p": "1 %", "r": "25 %"},
+            "loss_place": "after_queue", "queue": {"kind": "red", "limit": "50 packets", "gentle": true, "max_p": 0.1},
+            "up": {"rate": "1 Mbit/s", "loss": "0 %", "queue": "codel"}, "via": ["dsl"], "mtu": 1500, ENDS}]}"#,
+        )
+        .unwrap();
+        assert_eq!(config.paths[0].down, [0, 2]);
+        assert_eq!(config.paths[0].up, [3, 1]);
+        let own = &config.links[2];
+        assert!(matches!(own.config.server, ServerConfig::Opportunities { .. }));
+        assert!((own.mean_loss - 0.038_461_5).abs() < 1e-6);
+        assert_eq!(own.config.queue.kind(), "red");
+        assert_eq!(config.links[3].config.queue.kind(), "codel");
+        let ServerConfig::Constant { rate } = config.links[3].config.server else { panic!("a constant rate") };
+        assert_eq!(rate, Rate::from_bits_per_sec(1_000_000));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_in_one_line() {
+        for (text, expected) in [
+            ("[", "the configuration is not JSON"),
+            ("[]", "the configuration is not a JSON object"),
+            ("{}", "`paths`: is missing or empty"),
+            (
+                r#"{"colour": 1, "paths": [{"name": "a", "rate": "1 Mbit/s", "rtt": "1 ms", ENDS}]}"#,
+                "`colour`: is not known; allowed: ",
+            ),
+            (r#"{"paths": [{"name": "a", "rate": "1 Mbit/s", ENDS}]}"#, "`paths[0].rtt`: is missing"),
+            (r#"{"paths": [{"name": "a", "rtt": "1 ms", ENDS}]}"#, "`paths[0].rate`: is missing"),
+            (r#"{"paths": [{"name": "a", "rate": "1", "rtt": "1 ms", ENDS}]}"#, "`paths[0].rate`: \"1\" has no unit"),
+            (
+                r#"{"paths": [{"name": "a", "rate": "0 bit/s", "rtt": "1 ms", ENDS}]}"#,
+                "`paths[0]`: rate = 0 bit/s is not allowed",
+            ),
+            (
+                r#"{"paths": [{"name": "a", "rate": "1 Mbit/s", "rtt": "1 ms", "queue": {"kind": "blue"}, ENDS}]}"#,
+                "`paths[0].queue`: \"blue\" is not known; allowed: droptail, red",
+            ),
+            (
+                r#"{"paths": [{"name": "a", "rate": "1 Mbit/s", "rtt": "1 ms", "via": ["b"], ENDS}]}"#,
+                "`paths[0].via`: there is no link \"b\"",
+            ),
+            (
+                r#"{"paths": [{"name": "a", "rate": "1 Mbit/s", "rtt": "1 ms", "server": {"device": "a/b"}}]}"#,
+                "`paths[0].server.device`: \"a/b\" is not",
+            ),
+            (
+                r#"{"paths": [{"name": "a", "rate": "1 Mbit/s", "rtt": "1 ms", "server": {"device": "x"}, "client": {"device": "x"}}]}"#,
+                "device \"x\" is named twice",
+            ),
+        ] {
+            let message = parse(text).unwrap_err();
+            assert!(message.starts_with(expected), "{text}: {message}");
+            assert!(!message.contains('\n'), "{message}");
+        }
+    }
+}

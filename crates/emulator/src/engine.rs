@@ -1,0 +1,210 @@
+//! The loop: deliver what is due, read what has come, sleep until the next deadline.
+//!
+//! Time is the monotonic clock since the start of the run. Due packets are taken in the order of their logical times over all
+//! links, so that a packet enters its next link at the moment it left the one before, however late the loop is.
+
+use crate::config::Config;
+use crate::histogram::Histogram;
+use crate::log::PacketLog;
+use crate::net::{self, Device};
+use crate::packet::IpPacket;
+use crate::report::{LinkMeasure, RouteMeasure, RunMeasure};
+use crate::spin::Spin;
+use crate::sys::{self, PollSet};
+use playpath_link::Link;
+use playpath_units::Time;
+use playpath_units::random::RootSeed;
+use std::os::fd::RawFd;
+
+/// Packets read from a device before the others get their turn.
+const BATCH: usize = 64;
+/// The largest IP packet.
+const MAX_PACKET: usize = 65_536;
+
+/// Everything that a run consists of.
+pub struct Engine {
+    links: Vec<Link<IpPacket>>,
+    link_measures: Vec<LinkMeasure>,
+    routes: Vec<Route>,
+    /// Server and client end of each path, alternately: device 2p is where route 2p (down) begins and route 2p + 1 (up) ends.
+    devices: Vec<Device>,
+    log: Option<PacketLog>,
+    spin: Spin,
+    start_nanos: u64,
+    next_id: u64,
+    wakeups: u64,
+    buffer: Box<[u8]>,
+}
+
+/// The way from one end of a path to the other.
+struct Route {
+    links: Vec<usize>,
+    to_device: usize,
+    measure: RouteMeasure,
+}
+
+impl Engine {
+    /// Build links and devices. Errors: what could not be built, in one line.
+    pub fn new(config: &Config) -> Result<Engine, String> {
+        let seed = RootSeed(config.seed);
+        let build = |spec: &crate::config::LinkSpec| Link::new(spec.config.clone(), seed).map_err(|e| e.to_string());
+        let links = config.links.iter().map(build).collect::<Result<Vec<_>, _>>()?;
+        let mut routes = Vec::new();
+        let mut devices = Vec::new();
+        for path in &config.paths {
+            devices.extend(net::open_path(path)?);
+            let route =
+                |links: &[usize], to_device| Route { links: links.to_vec(), to_device, measure: RouteMeasure::new() };
+            routes.push(route(&path.down, devices.len() - 1));
+            routes.push(route(&path.up, devices.len() - 2));
+        }
+        let names = config.paths.iter().flat_map(|path| ["down", "up"].map(|way| format!("{},{way}", path.name)));
+        let create = |file: &String| PacketLog::create(file, names.collect()).map_err(|e| format!("log {file}: {e}"));
+        Ok(Engine {
+            link_measures: config.links.iter().map(|spec| LinkMeasure::new(&spec.config.server)).collect(),
+            links,
+            routes,
+            devices,
+            log: config.log.as_ref().map(create).transpose()?,
+            spin: Spin::new(config.spin),
+            start_nanos: sys::now_nanos(),
+            next_id: 0,
+            wakeups: 0,
+            buffer: vec![0; MAX_PACKET].into(),
+        })
+    }
+
+    /// Run until one of `stop` becomes readable (or its other end is closed).
+    pub fn run(&mut self, stop: &[RawFd]) -> Result<(), String> {
+        let mut files: Vec<_> = self.devices.iter().map(Device::as_raw_fd).collect();
+        files.extend(stop);
+        let mut poll_set = PollSet::new(files);
+        self.start_nanos = sys::now_nanos();
+        loop {
+            self.deliver_due();
+            self.wait(&mut poll_set).map_err(|error| format!("waiting for packets: {error}"))?;
+            let devices = self.devices.len();
+            if poll_set.is_any_ready_from(devices) {
+                return Ok(());
+            }
+            // What fell due during the wait happened before what has just come.
+            self.deliver_due();
+            for device in (0..devices).filter(|device| poll_set.is_ready(*device)) {
+                self.read_device(device)?;
+            }
+        }
+    }
+
+    /// What the run has measured. Ends the log; errors: it could not be written.
+    pub fn finish(mut self) -> (RunMeasure, Result<(), String>) {
+        let now = self.now();
+        if let Some(log) = &mut self.log {
+            log.write_drops();
+        }
+        let written =
+            self.log.take().map_or(Ok(()), |log| log.finish().map_err(|error| format!("packet log: {error}")));
+        let measure = RunMeasure {
+            duration: now,
+            wakeups: self.wakeups,
+            spin: self.spin.margin(),
+            link_stats: self.links.iter_mut().map(|link| link.stats(now)).collect(),
+            links: self.link_measures,
+            routes: self.routes.into_iter().map(|route| route.measure).collect(),
+            devices: self.devices,
+        };
+        (measure, written)
+    }
+
+    fn now(&self) -> Time {
+        Time::from_nanos(sys::now_nanos() - self.start_nanos)
+    }
+
+    /// Hand on everything due, in order of logical time.
+    fn deliver_due(&mut self) {
+        let mut now = self.now();
+        while let Some(index) = self.next_link().filter(|index| self.links[*index].poll_timeout() <= now) {
+            let due = self.links[index].poll_timeout();
+            while let Some((delivered, packet)) = self.links[index].poll_output(due) {
+                now = self.now();
+                self.link_measures[index].note_output(delivered, now, packet.bytes.len());
+                self.hand_on(delivered, now, packet);
+            }
+        }
+        if let Some(log) = &mut self.log {
+            log.write_drops();
+        }
+    }
+
+    /// The link with the earliest deadline.
+    fn next_link(&self) -> Option<usize> {
+        (0..self.links.len()).min_by_key(|index| self.links[*index].poll_timeout())
+    }
+
+    fn hand_on(&mut self, due: Time, now: Time, mut packet: IpPacket) {
+        packet.hop += 1;
+        let route = &mut self.routes[usize::from(packet.route)];
+        if let Some(next) = route.links.get(usize::from(packet.hop)) {
+            return self.links[*next].handle_packet(due, packet);
+        }
+        self.devices[route.to_device].write(&packet.bytes);
+        route.measure.note_delivery(packet.arrival, due, now);
+        if let Some(log) = &mut self.log {
+            log.note_delivery(packet.id, due, now);
+        }
+    }
+
+    /// Sleep until just before the next deadline, then watch the clock; return early if something has come.
+    fn wait(&mut self, poll_set: &mut PollSet) -> std::io::Result<()> {
+        self.wakeups += 1;
+        let deadline = self.next_link().map_or(Time::MAX, |index| self.links[index].poll_timeout());
+        if deadline == Time::MAX {
+            poll_set.wait(None)?;
+            return Ok(());
+        }
+        let sleep_until = deadline - self.spin.margin();
+        let now = self.now();
+        if now < sleep_until {
+            let ready = poll_set.wait(Some((sleep_until - now).as_nanos()))?;
+            if ready > 0 {
+                return Ok(());
+            }
+            self.spin.note_wakeup(sleep_until, self.now());
+        }
+        loop {
+            if poll_set.wait(Some(0))? > 0 || self.now() >= deadline {
+                return Ok(());
+            }
+        }
+    }
+
+    fn read_device(&mut self, device: usize) -> Result<(), String> {
+        let now = self.now();
+        let route = device; // by the order of devices and routes
+        for _ in 0..BATCH {
+            let read = self.devices[device].read(&mut self.buffer);
+            let read = read.map_err(|error| format!("device {}: {error}", self.devices[device].name()))?;
+            let Some(length) = read else { break };
+            let id = self.next_id;
+            self.next_id += 1;
+            if let Some(log) = &mut self.log {
+                log.note_arrival(id, route as u16, length as u32, now);
+            }
+            let packet = IpPacket {
+                id,
+                route: route as u16,
+                hop: 0,
+                arrival: now,
+                bytes: self.buffer[..length].into(),
+                drop_log: self.log.as_ref().map(PacketLog::drop_log),
+            };
+            self.links[self.routes[route].links[0]].handle_packet(now, packet);
+        }
+        Ok(())
+    }
+}
+
+impl RouteMeasure {
+    fn new() -> RouteMeasure {
+        RouteMeasure { lateness: Histogram::new(), transit: Histogram::new(), slips: 0 }
+    }
+}

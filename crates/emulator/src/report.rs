@@ -1,0 +1,201 @@
+//! The report: what was asked for, what was achieved, and whether the run counts.
+
+use crate::config::{Config, LinkSpec};
+use crate::histogram::Histogram;
+use crate::net::Device;
+use playpath_link::{LinkStats, ServerConfig};
+use playpath_units::{Duration, Rate, Time};
+use serde_json::{Map, Value, json};
+
+/// A hand-over later than this is a slip.
+const SLIP: Duration = Duration::from_millis(1);
+
+/// What the loop measured of a direction of a path.
+pub struct RouteMeasure {
+    /// Hand-over minus due time.
+    pub lateness: Histogram,
+    /// Hand-over minus arrival.
+    pub transit: Histogram,
+    /// Hand-overs more than [`SLIP`] late.
+    pub slips: u64,
+}
+
+impl RouteMeasure {
+    /// A packet that came at `arrival` and was due at `due` was handed over at `now`.
+    pub fn note_delivery(&mut self, arrival: Time, due: Time, now: Time) {
+        let lateness = now.saturating_since(due);
+        self.lateness.add(lateness.as_nanos());
+        self.transit.add(now.saturating_since(arrival).as_nanos());
+        self.slips += u64::from(lateness > SLIP);
+    }
+}
+
+/// What the loop measured of a link: packets that left it back to back, by the wall clock.
+#[derive(Default)]
+pub struct LinkMeasure {
+    /// Of a server with a constant rate.
+    rate: Option<Rate>,
+    /// Due time and hand-over of the packet before.
+    last: Option<(Time, Time)>,
+    real_nanos: u64,
+    bytes: u64,
+}
+
+impl LinkMeasure {
+    /// Nothing yet, of a link with this server.
+    pub fn new(server: &ServerConfig) -> LinkMeasure {
+        let rate = if let ServerConfig::Constant { rate } = server { Some(*rate) } else { None };
+        LinkMeasure { rate, ..LinkMeasure::default() }
+    }
+
+    /// A packet left at logical time `due`, in fact at `now`. It counts if it left right behind the one before.
+    pub fn note_output(&mut self, due: Time, now: Time, wire_bytes: usize) {
+        let Some(rate) = self.rate else { return };
+        if let Some((last_due, last_now)) = self.last.replace((due, now)) {
+            let is_back_to_back = due.saturating_since(last_due) == rate.time_to_send(wire_bytes as u64);
+            if is_back_to_back {
+                self.real_nanos += now.saturating_since(last_now).as_nanos();
+                self.bytes += wire_bytes as u64;
+            }
+        }
+    }
+
+    fn achieved_bits_per_sec(&self) -> Option<f64> {
+        (self.real_nanos > 0).then(|| self.bytes as f64 * 8e9 / self.real_nanos as f64)
+    }
+}
+
+/// All that a run has measured.
+pub struct RunMeasure {
+    /// Length of the run.
+    pub duration: Time,
+    /// Turns of the loop.
+    pub wakeups: u64,
+    /// Margin of the last sleep.
+    pub spin: Duration,
+    /// The links' own statistics.
+    pub link_stats: Vec<LinkStats>,
+    /// Per link.
+    pub links: Vec<LinkMeasure>,
+    /// Per direction of a path: down, up.
+    pub routes: Vec<RouteMeasure>,
+    /// Per path: server, client.
+    pub devices: Vec<Device>,
+}
+
+/// The report as one JSON object.
+pub fn report(config: &Config, measure: &RunMeasure, warnings: &[String]) -> Value {
+    let link = |index: usize| link_json(&config.links[index], &measure.link_stats[index], &measure.links[index]);
+    let paths = config.paths.iter().enumerate().map(|(i, path)| {
+        let direction = |own: usize, route: usize| {
+            let mut json = link(own);
+            json.extend(route_json(&measure.routes[route]));
+            Value::Object(json)
+        };
+        let (down, up) = (*path.down.last().expect("a path has a link"), path.up[0]);
+        json!({ "name": path.name, "down": direction(down, 2 * i), "up": direction(up, 2 * i + 1) })
+    });
+    let owned = |index: &usize| config.paths.iter().any(|path| path.up[0] == *index || path.down.last() == Some(index));
+    let shared = (0..config.links.len()).filter(|index| !owned(index)).map(|index| {
+        let mut json = link(index);
+        json.insert("name".into(), json!(config.links[index].config.name));
+        Value::Object(json)
+    });
+    let problems = problems(config, measure);
+    json!({
+        "valid": problems.is_empty(),
+        "problems": problems,
+        "warnings": warnings,
+        "duration_s": measure.duration.as_secs_f64(),
+        "realtime": config.realtime && warnings.is_empty(),
+        "spin_us": micros(measure.spin.as_nanos()),
+        "wakeups": measure.wakeups,
+        "slips": measure.routes.iter().map(|route| route.slips).sum::<u64>(),
+        "paths": paths.collect::<Vec<_>>(),
+        "links": shared.collect::<Vec<_>>(),
+        "devices": measure.devices.iter().map(device_json).collect::<Vec<_>>(),
+    })
+}
+
+/// Why the run does not count.
+fn problems(config: &Config, measure: &RunMeasure) -> Vec<String> {
+    let mut problems = Vec::new();
+    for device in &measure.devices {
+        if let Some(drops @ 1..) = device.transmit_drops() {
+            problems.push(format!("device {} dropped {drops} packets before the emulator read them", device.name()));
+        }
+        if device.write_errors > 0 {
+            problems.push(format!("device {} refused {} packets", device.name(), device.write_errors));
+        }
+    }
+    for (path, routes) in config.paths.iter().zip(measure.routes.chunks(2)) {
+        for (direction, route) in ["down", "up"].iter().zip(routes) {
+            let p99 = Duration::from_nanos(route.lateness.quantile(0.99));
+            if p99 > config.tolerance {
+                let (name, tolerance) = (&path.name, config.tolerance);
+                problems.push(format!(
+                    "path {name} {direction}: 1 % of packets were more than {p99} late (tolerance {tolerance})"
+                ));
+            }
+        }
+    }
+    problems
+}
+
+fn link_json(spec: &LinkSpec, stats: &LinkStats, measure: &LinkMeasure) -> Map<String, Value> {
+    let config = &spec.config;
+    let dropped: Map<String, Value> =
+        stats.dropped.by_cause().iter().map(|(cause, count)| ((*cause).to_string(), json!(count.packets))).collect();
+    let loss = stats.dropped.loss.packets as f64 / stats.offered.packets.max(1) as f64;
+    let json = json!({
+        "requested_rate_bps": config.server.mean_rate().map(|rate| rate.as_bits_per_sec()),
+        "achieved_rate_bps": measure.achieved_bits_per_sec(),
+        "requested_delay_ms": config.one_way_delay.as_millis_f64(),
+        "requested_loss": spec.mean_loss,
+        "loss": loss,
+        "offered_packets": stats.offered.packets,
+        "offered_bytes": stats.offered.bytes,
+        "delivered_packets": stats.delivered.packets,
+        "delivered_bytes": stats.delivered.bytes,
+        "dropped_packets": dropped,
+        "ce_marked_packets": stats.ce_marked_packets,
+        "utilisation": stats.utilisation,
+        "mean_queue_packets": stats.mean_queue_packets,
+        "sd_queue_packets": stats.sd_queue_packets,
+        "max_queue_packets": stats.max_queue_packets,
+    });
+    match json {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+fn route_json(route: &RouteMeasure) -> Map<String, Value> {
+    let late = &route.lateness;
+    let mut json = Map::new();
+    let percentiles = json!({
+        "p50": micros(late.quantile(0.5)),
+        "p90": micros(late.quantile(0.9)),
+        "p99": micros(late.quantile(0.99)),
+        "p999": micros(late.quantile(0.999)),
+        "max": micros(late.max()),
+        "mean": late.mean() / 1e3,
+    });
+    json.insert("lateness_us".into(), percentiles);
+    let transit = json!({
+        "p50": route.transit.quantile(0.5) as f64 / 1e6,
+        "p99": route.transit.quantile(0.99) as f64 / 1e6,
+        "mean": route.transit.mean() / 1e6,
+    });
+    json.insert("transit_ms".into(), transit);
+    json.insert("slips".into(), json!(route.slips));
+    json
+}
+
+fn device_json(device: &Device) -> Value {
+    json!({ "device": device.name(), "tx_dropped": device.transmit_drops(), "write_errors": device.write_errors })
+}
+
+fn micros(nanos: u64) -> f64 {
+    nanos as f64 / 1e3
+}
