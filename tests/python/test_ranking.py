@@ -76,6 +76,17 @@ def test_one_run_ranks_by_value_and_decides_nothing():
     assert verdict(ranker, decision).startswith("Undecided: one run has no interval")
 
 
+def test_a_session_without_stalls_because_it_never_started_is_last():
+    values = {
+        "dead": {"played_s": [0.0, 0.0, 0.0], "stall_time_s": [0.0, 0.0, 0.0]},
+        "alive": {"played_s": [580.0, 590.0, 600.0], "stall_time_s": [40.0, 50.0, 45.0]},
+        "perfect": {"played_s": [624.0, 624.0, 624.0], "stall_time_s": [1.0, 2.0, 3.0]},
+    }
+    _, decision = rank(values)
+    assert decision.ranking == ["perfect", "alive", "dead"]
+    assert decision.deciding == {"alive": "stall_time_s", "dead": "played_s"}
+
+
 def test_verdict_tells_the_viewer_from_the_network():
     seen = {"stall_time_s": [0.0, 0.0, 0.0]}
     values = {
