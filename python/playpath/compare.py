@@ -88,6 +88,14 @@ class Comparison:
         """All pairwise comparisons."""
         return Ranker(self._columns, VIDEO_CRITERIA if self.scenario.has_video else BULK_CRITERIA)
 
+    @property
+    def shown_criteria(self) -> list[str]:
+        """The criteria worth a column: without the video's rate where no sender can change it."""
+        return [name for name in self.ranker.criteria if name != "mean_rate_kbps" or not self._is_same(name)]
+
+    def _is_same(self, name: str) -> bool:
+        return len({value for sender in self.senders for value in self.values(sender, name)}) == 1
+
     @cached_property
     def decision(self) -> Decision:
         """Who is best and how sure that is."""

@@ -47,8 +47,7 @@ def progress(what: str) -> Iterator[Any]:
 
 def print_comparison(result: Comparison) -> None:
     """The ranked tables, the paired differences, the verdict and the warnings."""
-    viewer = [name for name in result.ranker.criteria if name not in _NETWORK and not _is_idle(result, name)]
-    viewer = viewer[:_MOST_COLUMNS]
+    viewer = [name for name in result.shown_criteria if name not in _NETWORK][:_MOST_COLUMNS]
     network = [name for name in _NETWORK if name in result.metric_names]
     seeds = len(result.seeds)
     out.print(
@@ -63,12 +62,6 @@ def print_comparison(result: Comparison) -> None:
     out.print(f"[bold]{escape(result.verdict)}[/bold]", soft_wrap=not out.is_terminal)
     for text in result.warnings:
         err.print(f"[yellow]warning:[/yellow] {escape(text)}", soft_wrap=True)
-
-
-def _is_idle(result: Comparison, name: str) -> bool:
-    """The video's rate says nothing where no sender can change it."""
-    values = {v for sender in result.senders for v in result.values(sender, name)}
-    return name == "mean_rate_kbps" and len(values) == 1
 
 
 def print_table(table: Table) -> None:

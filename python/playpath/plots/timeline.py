@@ -127,6 +127,8 @@ def _panel(label: str, sources: Mapping[str, Columns], wanted: Mapping[str, str]
             if column in columns:
                 name = f"{title} {source}".strip() if len(sources) > 1 or title == "queue" else title
                 values = np.asarray(columns[column], dtype=float)
+                if column == "rtt_ms":
+                    values = np.where(values > 0, values, np.nan)  # zero stands for "no sample yet"
                 lines.append(Line(name, *thin(np.asarray(columns["time_s"], dtype=float), values, points)))
     return Panel(label, lines)
 

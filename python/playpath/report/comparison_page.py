@@ -8,7 +8,7 @@ from html import escape
 import polars as pl
 
 from playpath.compare import Comparison, format_summary
-from playpath.metrics import format_value, metric
+from playpath.metrics import BULK_CRITERIA, NETWORK_CRITERIA, format_value, metric
 from playpath.plots import figure, metric_bars, metric_dots, paired_differences, sender_styles
 from playpath.plots.bars import ROW
 from playpath.ranking import Difference
@@ -16,8 +16,6 @@ from playpath.report import html
 from playpath.report.marker import marker_svg
 from playpath.report.timeline_data import timeline_section
 
-_VIEWER = ("stall_time_s", "discarded_pictures", "underflow_events", "late_packet_ratio", "mean_rate_kbps",
-           "startup_delay_s")  # fmt: skip
 _NETWORK = ("goodput_mbps", "retransmitted_packets", "mean_rtt_ms", "mean_queue_packets")
 _MOST_VIEWER_FIGURES = 4
 _MOST_ROWS = 200
@@ -54,12 +52,12 @@ def _head(result: Comparison) -> str:
 
 
 def _ranking(result: Comparison) -> str:
-    names = [n for n in result.ranker.criteria if n not in _NETWORK] or result.ranker.criteria
-    network = [n for n in _NETWORK if n in result.metric_names and n not in names]
+    names = [n for n in result.shown_criteria if n not in _NETWORK] or result.shown_criteria
+    network = [n for n in _NETWORK[:-1] if n in result.metric_names and n not in names]
     shown = [*names, *network]
-    head = ["sender", *(_column_head(n) for n in shown), "against the best"]
+    head = ["sender", "against the best", *(_column_head(n) for n in shown)]
     rows = [
-        [_sender(result, s), *(_mean(result, s, n) for n in shown), escape(against_best(result, s))]
+        [_sender(result, s), escape(against_best(result, s)), *(_mean(result, s, n) for n in shown)]
         for s in result.ranking
     ]
     note = (
@@ -85,7 +83,7 @@ def against_best(result: Comparison, sender: str) -> str:
 
 
 def _viewer_figures(result: Comparison) -> str:
-    names = [n for n in _VIEWER if n in result.metric_names][:_MOST_VIEWER_FIGURES]
+    names = _viewer_criteria(result)[:_MOST_VIEWER_FIGURES]
     if not names:
         return ""
     note = "Bars: means; whiskers: 95 % intervals; rings: single seeds."
@@ -97,10 +95,15 @@ def _viewer_figures(result: Comparison) -> str:
     return html.section("What the viewer sees", html.figures(parts), note=note, anchor="viewer")
 
 
+def _viewer_criteria(result: Comparison) -> list[str]:
+    """What the viewer sees, for figures; that a video was shown at all is told by the table."""
+    return [n for n in result.shown_criteria if n not in NETWORK_CRITERIA and n not in (*BULK_CRITERIA, "played_s")]
+
+
 def _differences(result: Comparison) -> str:
     if len(result.ranking) < 2 or len(result.seeds) < 2:
         return ""
-    names = result.ranker.criteria[:4]
+    names = (_viewer_criteria(result) or result.shown_criteria)[:_MOST_VIEWER_FIGURES]
     parts = []
     for name in names:
         drawn, ax = figure(height=0.75 + ROW * (len(result.senders) - 1))

@@ -79,7 +79,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, classes: str = 
     """A table of ready HTML cells; on a phone each row becomes a card that repeats the heads."""
     top = "".join(f"<th scope='col'>{cell}</th>" for cell in head)
     body = "".join(f"<tr>{_cells(head, row)}</tr>\n" for row in rows)
-    return f"<table class='{classes}'>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>"
+    content = f"<thead><tr>{top}</tr></thead>\n<tbody>\n{body}</tbody>"
+    return f"<div class='wide'><table class='{classes}'>\n{content}\n</table></div>"
 
 
 def _cells(head: Sequence[str], row: Sequence[str]) -> str:
