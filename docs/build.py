@@ -50,14 +50,14 @@ def save(drawn: Figure, name: str) -> str:
 
 
 def readme_figure(result: Comparison) -> Figure:
-    """Stall time and discarded pictures of every sender, and one session of the worst and of the best."""
+    """Stall time and discarded pictures of every sender, and one session of CUBIC and of the best."""
     drawn = Figure(figsize=(9.0, 5.6), layout="constrained")
     top, bottom = drawn.subfigures(2, 1, height_ratios=[1, 1.15])
     left, right = top.subplots(1, 2)
     metric_bars(result, "stall_time_s", left)
     metric_bars(result, "discarded_pictures", right)
     right.set_yticklabels([])
-    for half, sender in zip(bottom.subfigures(1, 2), (result.ranking[-1], result.ranking[0]), strict=True):
+    for half, sender in zip(bottom.subfigures(1, 2), ("cubic", result.ranking[0]), strict=True):
         session = result.timelines[sender]
         axes = half.subplots(2, 1, sharex=True)
         draw_two_panels(session, axes)
@@ -146,7 +146,11 @@ def fairness_page() -> str:
     ]
     for neighbour in NEIGHBOURS:
         rows = [measure_pair(cc, neighbour) for cc in controls]
-        parts += [f"## Beside {neighbour}\n", fairness_table(rows, neighbour), save(fairness_figure(rows, neighbour), f"fairness-{neighbour}") + "\n"]
+        parts += [
+            f"## Beside {neighbour}\n",
+            fairness_table(rows, neighbour),
+            save(fairness_figure(rows, neighbour), f"fairness-{neighbour}") + "\n",
+        ]
     return "\n".join([*parts, LESSONS["fairness"].strip(), ""])
 
 
