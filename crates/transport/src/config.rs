@@ -1,6 +1,7 @@
 //! Settings of an endpoint. The three bundles are in [`profile`](crate::profile).
 
 use playpath_units::Duration;
+use std::fmt;
 
 /// All settings of a [`Connection`](crate::Connection). Start from a profile, change fields, then use.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -216,7 +217,50 @@ pub enum FlowControl {
     Above,
 }
 
+/// A setting that cannot work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ConfigError {
+    /// Name of the field.
+    pub field: &'static str,
+    /// Its value.
+    pub value: f64,
+    /// Smallest and largest allowed value.
+    pub allowed: (f64, f64),
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ConfigError { field, value, allowed } = self;
+        write!(f, "`{field}` = {value} is out of range; allowed: {} to {}", allowed.0, allowed.1)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
 impl Config {
+    /// Can this configuration work? An endpoint must not be made with one that cannot.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let rto = &self.rto;
+        let gain = if let Pacing::Gain(gain) = self.pacing { gain } else { 1.0 };
+        let fixed_iw = if let InitialWindow::Packets(n) = self.iw { n } else { 1 };
+        let checks = [
+            ("mss", f64::from(self.mss), (1.0, 65_000.0)),
+            ("iw", f64::from(fixed_iw), (1.0, 1e6)),
+            ("receive_buffer", self.receive_buffer as f64, (f64::from(self.mss), f64::from(1 << 30))),
+            ("send_buffer", self.send_buffer as f64, (1.0, 1e19)),
+            ("pacing gain", gain, (0.01, 1000.0)),
+            ("pacing_quantum", f64::from(self.pacing_quantum), (1.0, 1e6)),
+            ("max_burst", f64::from(self.max_burst.unwrap_or(1)), (1.0, 4e9)),
+            ("rto.max in s", rto.max.as_secs_f64(), (rto.min.as_secs_f64().max(1e-9), 1e6)),
+            ("rto.initial in s", rto.initial.as_secs_f64(), (1e-9, 1e6)),
+        ];
+        let is_wrong = |(_, value, (low, high)): &(&str, f64, (f64, f64))| !(*low..=*high).contains(value);
+        match checks.into_iter().find(is_wrong) {
+            Some((field, value, allowed)) => Err(ConfigError { field, value, allowed }),
+            None => Ok(()),
+        }
+    }
+
     /// Initial window in packets.
     pub fn initial_window(&self) -> f64 {
         match self.iw {

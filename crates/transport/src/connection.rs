@@ -313,6 +313,7 @@ impl Connection {
     }
 
     fn new(config: Config, cc: Box<dyn CongestionControl>, state: State) -> Connection {
+        debug_assert_eq!(config.validate(), Ok(()));
         Connection {
             cc,
             state,

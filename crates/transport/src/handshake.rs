@@ -4,7 +4,8 @@
 //! Differences from the reference:
 //! 1. States after ESTABLISHED are told apart by "own FIN sent, acknowledged" and "peer's FIN received";
 //!    [`rfc_state_name`](Connection::rfc_state_name) gives the RFC's names.
-//! 2. `Handshake::Skip`: both ends start established with the features of their own configuration, like ns-2's agents.
+//! 2. `Handshake::Skip`: both ends start established with the features of their own configuration, like
+//!    ns-2's agents; both must have the same ISN.
 //! 3. After an orderly close a retransmitted FIN is acknowledged without end, not answered by RST once TIME-WAIT is over:
 //!    the owner may keep the endpoint for its figures.
 //! 4. No SYN cookies, no data on SYN, no TCP Fast Open.

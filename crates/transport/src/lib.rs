@@ -25,7 +25,10 @@ mod transmit;
 mod undo;
 mod validation;
 
-pub use config::Config;
+pub use config::{
+    Config, ConfigError, DelayedAck, FlowControl, Growth, Handshake, HeaderSize, InitialWindow, LossDetection, Pacing,
+    PartialAckTimer, Recovery, RtoConfig, RtoVariance, UndoConfig, Validation, WindowUpdate,
+};
 pub use connection::{Connection, Event};
 pub use mptcp::option::MptcpOption;
 pub use playpath_cc::Sibling;

@@ -5,7 +5,8 @@
 //! - `ns2`: ns-2.35's one-way agents (no SACK, no timestamps, an ACK per packet, coarse timer, no handshake, 40-byte header).
 //! - `rfc`: the standards track without implementation habits (RFC 5681, 6298, 6675, 6928, 3042).
 //!
-//! Every field is public: a profile is a starting point. Tested by `tests/pair.rs`.
+//! Every field is public: a profile is a starting point; [`Config::validate`] checks what was made of it. Tested here and by
+//! `tests/pair.rs`.
 
 use crate::config::{
     Config, DelayedAck, FlowControl, Growth, Handshake, HeaderSize, InitialWindow, LossDetection, Pacing,
@@ -116,5 +117,37 @@ impl Config {
             time_wait: Duration::ZERO,
             ..Config::linux()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ConfigError;
+
+    #[test]
+    fn profiles_are_valid_and_found_by_name() {
+        for name in Config::PROFILES {
+            assert_eq!(Config::profile(name).unwrap().validate(), Ok(()), "{name}");
+        }
+        assert_eq!(Config::profile("bsd"), None);
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused_with_its_range() {
+        let small = Config { receive_buffer: 1000, ..Config::linux() };
+        let error = ConfigError { field: "receive_buffer", value: 1000.0, allowed: (1448.0, 1073741824.0) };
+        assert_eq!(small.validate(), Err(error));
+        assert_eq!(error.to_string(), "`receive_buffer` = 1000 is out of range; allowed: 1448 to 1073741824");
+        assert!(Config { mss: 0, ..Config::linux() }.validate().is_err());
+        assert!(Config { pacing: Pacing::Gain(f64::NAN), ..Config::linux() }.validate().is_err());
+    }
+
+    /// RFC 6928: 14 600 bytes at MSS 1460; 5360 at 536; two segments at 9000 (18 000).
+    #[test]
+    fn initial_windows() {
+        let packets = |mss| Config { iw: InitialWindow::Rfc6928, mss, ..Config::rfc() }.initial_window();
+        assert_eq!((packets(1460), packets(536), packets(9000)), (10.0, 10.0, 2.0));
+        assert_eq!(Config::ns2().initial_window(), 2.0);
     }
 }
