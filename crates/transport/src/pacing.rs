@@ -6,6 +6,7 @@
 //! 1. `quantum` packets leave back to back, then the time of all of them passes; Linux sizes bursts to a millisecond (TSO).
 //! 2. Time lost by a late wake-up is not made up for. In virtual time wake-ups are never late.
 //! 3. The rate counts payload, not headers.
+//! 4. A sender that only pacing holds back does not count as one that leaves its window unused.
 //!
 //! Tested here and by `tests/pair.rs`.
 

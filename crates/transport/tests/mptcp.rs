@@ -437,6 +437,26 @@ fn coupled_controls_see_siblings() {
     net.run_to_end(Time::from_secs(60));
 }
 
+/// Profiles without a handshake, SACK or timestamps work, too.
+#[test]
+fn every_profile_carries_mptcp() {
+    for profile in Config::PROFILES {
+        let links = three();
+        let mut net = Net::new(&links, "dft", (0, 0), 1 << 20, 1);
+        let tcp = Config::profile(profile).unwrap();
+        let build = || scheduler::build("dft").unwrap();
+        net.client = End::new(
+            MptcpConnection::connect(Time::ZERO, mptcp_config(1 << 20, 1), build(), paths(&links, tcp)),
+            10_000,
+            1,
+        );
+        net.server =
+            End::new(MptcpConnection::listen(mptcp_config(1 << 20, 2), build(), paths(&links, tcp)), 3_000_000, 2);
+        net.run_to_end(Time::from_secs(60));
+        assert!((0..3).all(|path| net.server.mptcp.subflow_stats(path).scheduled_packets > 200), "{profile}");
+    }
+}
+
 /// The first subflow uses MSS 1448 less the DSS; a SYN carries no DSS.
 #[test]
 fn segments_fit_the_mtu() {

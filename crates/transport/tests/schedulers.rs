@@ -6,44 +6,41 @@ use playpath_transport::mptcp::scheduler::{self, Context, Room, Scheduler, Subfl
 use playpath_units::{Duration, Rate, Time};
 use proptest::prelude::*;
 
-fn views() -> impl Strategy<Value = Vec<SubflowView>> {
-    let times = (1u64..400, 0u64..50);
+/// Any state that a subflow can be in; the path is filled in by `views`.
+fn any_view() -> impl Strategy<Value = SubflowView> {
+    let times = (1u64..400, 0u64..50, any::<bool>());
     let windows = (1.0f64..100.0, 2.0f64..100.0, any::<bool>(), 0u32..100, 0u32..3);
-    let flags = (
-        prop::bool::weighted(0.8),
-        prop::bool::weighted(0.2),
-        prop::bool::weighted(0.2),
-        prop::bool::weighted(0.1),
-        any::<bool>(),
-    );
-    prop::collection::vec((times, windows, flags), 1..5).prop_map(|subflows| {
-        let view = |(path, (times, windows, flags)): (
-            usize,
-            ((u64, u64), (f64, f64, bool, u32, u32), (bool, bool, bool, bool, bool)),
-        )| {
-            let srtt = Duration::from_millis(times.0);
-            let (cwnd, ssthresh, is_slow_start, in_flight, queued) = windows;
-            SubflowView {
-                path,
-                is_usable: flags.0,
-                is_backup: flags.1,
-                is_recovering: flags.2,
-                is_loss: flags.3,
-                srtt,
-                rttvar: Duration::from_millis(times.1),
-                srtt_range: (srtt / 2, srtt * 2),
-                cwnd,
-                ssthresh: if is_slow_start { f64::INFINITY } else { ssthresh },
-                in_flight,
-                queued,
-                buffered_bytes: u64::from(in_flight + queued) * 1400,
-                paced_at: (times.0 % 2 == 0).then(|| Rate::from_bits_per_sec(1_000_000 + times.0 * 1000)),
-                delivery_rate: Rate::from_bits_per_sec(times.1 * 100_000),
-                mss: 1400,
-                has_segment: flags.4,
-            }
-        };
-        subflows.into_iter().enumerate().map(view).collect()
+    let rarely = || prop::bool::weighted(0.2);
+    let flags = (prop::bool::weighted(0.8), rarely(), rarely(), rarely(), any::<bool>());
+    (times, windows, flags).prop_map(|((srtt_ms, rttvar_ms, is_paced), windows, flags)| {
+        let (srtt, rttvar) = (Duration::from_millis(srtt_ms), Duration::from_millis(rttvar_ms));
+        let (cwnd, ssthresh, is_slow_start, in_flight, queued) = windows;
+        SubflowView {
+            path: 0,
+            is_usable: flags.0,
+            is_backup: flags.1,
+            is_recovering: flags.2,
+            is_loss: flags.3,
+            srtt,
+            rttvar,
+            srtt_range: (srtt / 2, srtt * 2),
+            cwnd,
+            ssthresh: if is_slow_start { f64::INFINITY } else { ssthresh },
+            in_flight,
+            queued,
+            buffered_bytes: u64::from(in_flight + queued) * 1400,
+            paced_at: is_paced.then(|| Rate::from_bits_per_sec(1_000_000 + srtt_ms * 1000)),
+            delivery_rate: Rate::from_bits_per_sec(rttvar_ms * 100_000),
+            mss: 1400,
+            has_segment: flags.4,
+        }
+    })
+}
+
+fn views() -> impl Strategy<Value = Vec<SubflowView>> {
+    prop::collection::vec(any_view(), 1..5).prop_map(|mut views| {
+        views.iter_mut().enumerate().for_each(|(path, view)| view.path = path);
+        views
     })
 }
 

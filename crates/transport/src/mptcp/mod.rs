@@ -25,7 +25,7 @@ mod subflow;
 
 pub use subflow::{PathConfig, SubflowStats};
 
-use crate::config::{Config, FlowControl, HeaderSize};
+use crate::config::{Config, FlowControl, Handshake, HeaderSize};
 use crate::connection::{Connection, Event};
 use crate::segment::{Flags, Segment};
 use data::{DataReceiver, DataSender};
@@ -412,6 +412,8 @@ impl MptcpConnection {
             send_buffer: u64::MAX / 4,
             receive_buffer: UNLIMITED,
             flow_control: FlowControl::Above,
+            handshake: Handshake::Full, // keys travel in it
+            nagle: false,               // the scheduler decides when a segment leaves
             isn: config.isn.wrapping_add(path as u32),
             ..config
         }

@@ -16,6 +16,8 @@ const LINUX_DELAY: Duration = Duration::from_millis(40);
 pub(crate) struct AckPolicy {
     rule: DelayedAck,
     mss: u32,
+    /// Largest payload seen: the sender's full segment, as far as the receiver knows (Linux `rcv_mss`).
+    full_segment: u32,
     /// An ACK must leave now.
     pub is_due: bool,
     /// A delayed ACK must leave at this time.
@@ -31,6 +33,7 @@ impl AckPolicy {
         AckPolicy {
             rule: config.delayed_ack,
             mss: config.mss,
+            full_segment: 1,
             is_due: false,
             deadline: Time::MAX,
             waiting_bytes: 0,
@@ -42,11 +45,12 @@ impl AckPolicy {
     /// Data arrived in order.
     pub fn on_in_order(&mut self, now: Time, bytes: u32) {
         self.waiting_bytes += bytes;
+        self.full_segment = self.full_segment.max(bytes.min(self.mss));
         let delay = match self.rule {
             DelayedAck::Off => Duration::ZERO,
-            DelayedAck::Rfc(_) if self.waiting_bytes >= 2 * self.mss => Duration::ZERO,
+            DelayedAck::Rfc(_) if self.waiting_bytes >= 2 * self.full_segment => Duration::ZERO,
             DelayedAck::Rfc(delay) => delay,
-            DelayedAck::Linux if self.quick_left > 0 || self.waiting_bytes > self.mss => Duration::ZERO,
+            DelayedAck::Linux if self.quick_left > 0 || self.waiting_bytes > self.full_segment => Duration::ZERO,
             DelayedAck::Linux => LINUX_DELAY,
         };
         if delay.is_zero() {

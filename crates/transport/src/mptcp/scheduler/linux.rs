@@ -5,6 +5,8 @@
 //! Differences from the reference:
 //! 1. Memory is counted in payload bytes: the send buffer follows twice the congestion window.
 //! 2. Subflows without pacing take Linux's own estimate (120 or 200 % of window per RTT).
+//! 3. What a subflow holds is reinjected when its own timer expires, as under every scheduler here; upstream waits for the timer
+//!    of the connection.
 //!
 //! Tested here.
 
