@@ -33,8 +33,8 @@ bench: check-tools ## speed of the engine: packets per second, cost per event
 docs: setup ## figures and pages that are made by commands
 	$(BIN)/python docs/build.py
 
-kernel: ## what the kernel world needs besides: controls with loader, player (bpf/setup.sh installs the packages)
-	cargo build --release --quiet -p playpath-client
+kernel: ## what the kernel world needs besides: controls, loader, link emulator, player (bpf/setup.sh installs the packages)
+	cargo build --release --quiet -p playpath-client -p playpath-emulator
 	cargo build --release --quiet --manifest-path crates/bpfload/Cargo.toml
 
 clean: ## remove what was built here

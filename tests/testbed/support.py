@@ -19,13 +19,14 @@ FAST = {
 
 
 def traces() -> dict[str, list[str]]:
-    """What a run could leave behind on this machine."""
-    folder = namespaces.NETNS_FOLDER
+    """What runs of ours could leave behind on this machine; others may work on it at the same time."""
+    namespace_folder = namespaces.NETNS_FOLDER
+    present = os.listdir(namespace_folder) if namespace_folder.exists() else []
     return {
-        "namespaces": sorted(p.name for p in folder.iterdir()) if folder.exists() else [],
+        "namespaces": sorted(name for name in present if name.startswith(f"{namespaces.PREFIX}-")),
         "folders": sorted(p.name for p in state.FOLDER.iterdir()) if state.FOLDER.exists() else [],
         "controls": sorted(controls.built_in()),
-        "devices": sorted(os.listdir("/sys/class/net")),
+        "devices": sorted(name for name in os.listdir("/sys/class/net") if name.rstrip("0123456789") in ("down", "up")),
         "processes": sorted(_ours()),
     }
 
@@ -38,9 +39,8 @@ def _ours() -> Iterator[str]:
             is_zombie = ") Z " in (path / "stat").read_text()  # of a killed parent, if init collects nothing
         except OSError:
             continue
-        if is_zombie:
-            continue
-        if name.startswith("playpath-") or (name == "nginx" and "/run/playpath/" in command):
+        of_a_run = name in ("playpath-bpf", "playpath-client") or f"{state.FOLDER}/" in command
+        if of_a_run and not is_zombie:
             yield f"{path.name} {name}"
 
 

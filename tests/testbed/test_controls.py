@@ -22,7 +22,8 @@ OURS = ["ccp", "ccpd", "ccplca", "ccplb", "vegas", "compound", "newcwv", "newcwv
 def test_a_video_plays_over_every_control(cc: str) -> None:
     if controls.KERNEL_NAMES.get(cc, cc) not in controls.built_in() and cc not in OURS:
         pytest.skip(f"this kernel has no {cc}")
-    record = run_kernel(scenario(), sender(cc), 1)
+    # What is tested holds on a busy machine too: lateness of the link does not matter here.
+    record = run_kernel(scenario(), sender(cc), 1, tolerance="100 ms")
     # The socket itself says which control it used.
     assert record["flows"][0]["cc"].split(".")[0] == controls.KERNEL_NAMES.get(cc, cc)
     # 20 Mbit/s carry 4 Mbit/s without a stall; 0.5 s of media are there after at least 0.1 s.
@@ -32,6 +33,10 @@ def test_a_video_plays_over_every_control(cc: str) -> None:
     # The base RTT is 20 ms, the queue holds 50 kB: 20 ms more.
     assert 20 <= record["metrics"]["mean_rtt_ms"] < 60
     assert record["manifest"]["world"] == "kernel"
+    assert [link["name"] for link in record["links"]] == ["path/down", "path/up"]
+    # What the link dropped, the sender sent again (a tail loss probe may send one more).
+    dropped = sum(record["links"][0]["dropped_packets"].values())
+    assert dropped <= record["metrics"]["retransmitted_packets"] <= dropped + 3
 
 
 def test_ccplb_widens_its_window_when_told_of_a_larger_buffer() -> None:

@@ -32,6 +32,7 @@ DEFAULT_SYSCTLS = {
     "net.ipv4.tcp_ecn": "0",
     "net.ipv4.tcp_mtu_probing": "0",
 }
+TOLERANCE = "1 ms"
 IP_AND_TCP_HEADER = 52
 """IPv4 (20) and TCP with timestamps (32 bytes)."""
 
@@ -49,6 +50,10 @@ class Testbed:
         Of the emulator's random loss and jitter.
     mss : int
         Payload bytes of a full segment.
+    tolerance : str
+        The 99th percentile of the emulator's lateness above which its report calls the run invalid.
+    realtime : bool
+        Run the emulator before other processes (SCHED_FIFO). Off above 200 Mbit/s: there it would starve the receiver.
 
     Attributes
     ----------
@@ -71,10 +76,14 @@ class Testbed:
         links: Sequence[Mapping[str, Any]] = (),
         seed: int = 1,
         mss: int = 1448,
+        tolerance: str = TOLERANCE,
+        realtime: bool = True,
     ) -> None:
         self._paths = [dict(path) for path in paths]
         self._links = [dict(link) for link in links]
         self._seed = seed
+        self._tolerance = tolerance
+        self._realtime = realtime
         self.mss = mss
         self.ends: list[PathEnds] = emulator.ends_of([str(path["name"]) for path in self._paths])
         self.report: dict[str, Any] = {}
@@ -132,6 +141,8 @@ class Testbed:
     def _emulator_config(self) -> dict[str, Any]:
         return {
             "seed": self._seed,
+            "tolerance": self._tolerance,
+            "realtime": self._realtime,
             "links": self._links,
             "paths": [
                 {

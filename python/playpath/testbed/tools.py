@@ -27,7 +27,7 @@ def execute(scenario: Mapping[str, Any], command: Sequence[str], *, cc: str = "c
     `PLAYPATH_SERVER_NAMESPACE`, for programs to be started there with `ip netns exec`; `PLAYPATH_URL`, of a web server
     that serves a large file `zeros`. The server's connections use `cc`.
     """
-    with Testbed(scenario["path"], links=scenario.get("link") or [], seed=seed) as bed:
+    with Testbed(scenario["path"], links=scenario.get("link") or [], seed=seed, realtime=False) as bed:
         bed.use_control(cc)
         server = bed.start_server()
         server.serve_zeros("zeros", 1 << 36)
@@ -93,7 +93,7 @@ def _measure(rate_mbps: float, rtt_ms: float, seconds: float) -> Calibration:
         "rtt": f"{rtt_ms:g} ms",
         "queue": {"kind": "droptail", "limit": "1 bdp"},
     }
-    with Testbed([path]) as bed:
+    with Testbed([path], realtime=rate_mbps <= 200) as bed:
         flow = BulkFlow("calibration", "cubic", _BULK_PORT)
         diag = Diag(bed.server)
         flow.open(bed.server, bed.client, bed.ends[0].server_address)
