@@ -278,7 +278,6 @@ impl Connection {
         self.stats.bytes_acked += ack.min(end) - self.una.min(end);
         self.una = ack;
         self.recovery.consecutive_rtos = 0;
-        self.transmit.persist_backoff = 0;
         if self.transmit.is_fin_sent && ack > end {
             self.transmit.is_fin_acked = true;
         }

@@ -280,6 +280,46 @@ fn a_forged_join_is_refused() {
     assert!(net.server.mptcp.subflow(1).is_none());
 }
 
+/// A wrong code in the third ACK: the server never uses the path.
+#[test]
+fn a_forged_proof_is_refused() {
+    let mut net = Net::new(&three()[..2], "dft", (0, 1_000_000), 1 << 20, 1);
+    while net.now < Time::from_secs(3) {
+        net.step(Time::from_secs(3));
+        for entry in &mut net.in_transit {
+            if let MptcpOption::JoinAck { mac } = &mut entry.4.mptcp {
+                mac[7] = 0xaa; // the same each time
+            }
+        }
+    }
+    assert!(!net.server.mptcp.is_path_usable(1));
+    assert_eq!(net.server.mptcp.subflow_stats(1).scheduled_packets, 0);
+    net.run_to_end(Time::from_secs(60));
+}
+
+/// Paths of unlike MSS: segments are cut for the smallest, queued several deep by `linux`, and never span two mappings.
+#[test]
+fn a_segment_never_spans_two_mappings() {
+    let mut links = three();
+    links[1].loss = 0.02;
+    let mut net = Net::new(&links, "linux", (0, 2_000_000), 1 << 20, 1);
+    let all = || -> Vec<_> {
+        let path = |(i, mut path): (usize, PathConfig)| {
+            path.tcp.mss = [1448, 524, 1448][i];
+            path
+        };
+        paths(&links, Config::linux()).into_iter().enumerate().map(path).collect()
+    };
+    let build = || scheduler::build("linux").unwrap();
+    net.client.mptcp = MptcpConnection::connect(Time::ZERO, mptcp_config(1 << 20, 1), build(), all());
+    net.server.mptcp = MptcpConnection::listen(mptcp_config(1 << 20, 2), build(), all());
+    net.records = true;
+    net.run_to_end(Time::from_secs(60));
+    let late = net.seen.iter().filter(|(at, is_client, ..)| !is_client && *at > Time::from_secs(1));
+    assert!(late.clone().count() > 1000);
+    assert!(late.clone().all(|(.., segment)| segment.payload_len <= 500));
+}
+
 /// Three equal paths of 2 Mbit/s carry at least 95 % of what headers leave: 1424 of 1500 bytes each.
 #[test]
 fn three_paths_add_up() {

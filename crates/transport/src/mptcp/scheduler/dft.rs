@@ -148,6 +148,20 @@ mod tests {
         assert_eq!(choice(&mut Dft::new(&params), &views), Some(1));
     }
 
+    #[test]
+    fn reinjections_prefer_paths_that_have_not_carried_the_segment() {
+        let mut views = [view(0, 20, 10.0), view(1, 50, 10.0), view(2, 90, 10.0)];
+        views[0].has_segment = true;
+        assert_eq!(choice(&mut dft(), &views), Some(1));
+        views[1].in_flight = 10;
+        assert_eq!(choice(&mut dft(), &views), Some(2));
+        // All others are gone: a backup without it, then whoever works.
+        (views[1].is_usable, views[2].is_backup) = (false, true);
+        assert_eq!(choice(&mut dft(), &views), Some(2));
+        views[2].is_usable = false;
+        assert_eq!(choice(&mut dft(), &views), Some(0));
+    }
+
     /// Head on a path of 200 ms; ours has 40 ms: 4·40 < 200, so it is sent again, and the slow path is halved once per 40 ms.
     #[test]
     fn relief_of_a_full_window() {
