@@ -6,6 +6,7 @@
 mod ack;
 pub mod config;
 mod connection;
+mod detection;
 pub mod encode;
 mod handshake;
 pub mod mptcp;
@@ -23,6 +24,7 @@ mod stats;
 mod timers;
 mod transmit;
 mod undo;
+mod usage;
 mod validation;
 
 pub use config::{

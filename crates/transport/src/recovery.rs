@@ -15,17 +15,12 @@ use crate::ack::AckContext;
 use crate::config::{LossDetection, PartialAckTimer};
 use crate::connection::{Connection, Event};
 use crate::prr::Prr;
-use crate::rack::RackContext;
-use crate::scoreboard::{APP_LIMITED, EVER_RETRANS, SACKED};
+use crate::scoreboard::{EVER_RETRANS, SACKED};
 use crate::validation::Validator;
 use playpath_cc::{
-    CongestionEvent, CongestionSignal, DupAck, PacketLost, RecoveryExit, RecoveryWindow, Rto, Sibling, Undo,
-    WindowChange,
+    CongestionEvent, CongestionSignal, DupAck, RecoveryExit, RecoveryWindow, Rto, Sibling, Undo, WindowChange,
 };
 use playpath_units::Time;
-
-/// DupThresh (RFC 5681 §3.2, RFC 6675 §2).
-const DUP_THRESH: u32 = 3;
 
 /// State of the sender, with Linux's names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,7 +85,7 @@ pub(crate) struct RecoveryState {
     /// RTOs without progress.
     pub consecutive_rtos: u32,
     /// NewReno: no fast retransmit before an ACK beyond this (RFC 6582 §3.2 `recover`).
-    recover: Option<u64>,
+    pub recover: Option<u64>,
     /// A partial ACK of this episode restarted the timer.
     has_partial_ack: bool,
     pub bytes_between_losses: u64,
@@ -254,75 +249,6 @@ impl Connection {
         }
     }
 
-    /// Mark packets lost by the rules of the profile. Returns how many.
-    fn detect_losses(&mut self, ctx: &AckContext) -> u32 {
-        let lost = match self.features.detection {
-            LossDetection::RackTlp => self.detect_by_rack(ctx.now),
-            LossDetection::Rfc6675 => self.detect_by_sack(),
-            LossDetection::NewReno(_) => self.detect_by_duplicates(),
-        };
-        self.count_lost(lost);
-        lost
-    }
-
-    fn detect_by_rack(&mut self, now: Time) -> u32 {
-        self.rack.update_reordering_window(RackContext {
-            min_rtt: self.rtt.min_rtt,
-            srtt: self.rtt.srtt,
-            in_recovery: matches!(self.recovery.phase, Phase::Recovery | Phase::Loss),
-            sacked_out: self.scoreboard.sacked_out(),
-        });
-        let rack = &self.rack;
-        let (lost, wake) = self.scoreboard.judge(|packet| rack.verdict(now, packet));
-        self.timers.reorder_at = wake;
-        lost
-    }
-
-    fn detect_by_sack(&mut self) -> u32 {
-        let end = self.lost_below(self.features.mss);
-        let mut lost = self.scoreboard.mark_originals_lost_below(end);
-        // RFC 6675 §5 step 2: the third duplicate ACK marks the head even if few bytes were SACKed.
-        if self.recovery.phase == Phase::Open && self.recovery.dup_acks >= DUP_THRESH && self.scoreboard.lost_out() == 0
-        {
-            lost += u32::from(self.scoreboard.mark_lost(self.scoreboard.first()));
-        }
-        lost
-    }
-
-    /// RFC 6675 IsLost: absolute index below which DupThresh SACKed ranges, or more than (DupThresh − 1)·MSS SACKed bytes, lie
-    /// above every packet.
-    fn lost_below(&self, mss: u32) -> u64 {
-        let (mut bytes, mut ranges, mut in_range) = (0, 0, false);
-        let mut index = self.scoreboard.sacked_end();
-        while index > self.scoreboard.first() {
-            let Some(packet) = self.scoreboard.get(index - 1) else { break };
-            if packet.is(SACKED) {
-                bytes += packet.len;
-                ranges += u32::from(!in_range);
-                in_range = true;
-                if ranges >= DUP_THRESH || bytes > (DUP_THRESH - 1) * mss {
-                    return index - 1;
-                }
-            } else {
-                in_range = false;
-            }
-            index -= 1;
-        }
-        self.scoreboard.first()
-    }
-
-    fn detect_by_duplicates(&mut self) -> u32 {
-        let is_new_episode = self.recovery.recover.is_none_or(|recover| self.una > recover);
-        if matches!(self.recovery.phase, Phase::Open | Phase::Cwr)
-            && self.recovery.dup_acks >= DUP_THRESH
-            && is_new_episode
-            && !self.scoreboard.is_empty()
-        {
-            return u32::from(self.scoreboard.mark_lost(self.scoreboard.first()));
-        }
-        0
-    }
-
     fn enter_recovery(&mut self, ctx: &AckContext, signal: CongestionSignal, siblings: &[Sibling]) {
         self.stats.fast_recoveries += 1;
         self.undo.start(self.una);
@@ -473,27 +399,6 @@ impl Connection {
         }
         let view = self.view(now, siblings);
         self.cc.on_undo(&view, &Undo { was_rto });
-    }
-
-    fn count_lost(&mut self, packets: u32) {
-        self.rate.lost += u64::from(packets);
-        self.stats.packets_lost += u64::from(packets);
-    }
-
-    /// Tell the controller of the packets marked lost, before the episode, timeout or ACK that found them.
-    pub(crate) fn report_losses(&mut self, now: Time, siblings: &[Sibling]) {
-        while let Some((packet, remaining)) = self.scoreboard.next_unreported() {
-            let lost = (self.rate.lost as u32).wrapping_sub(remaining);
-            let event = PacketLost {
-                offset: packet.start,
-                payload_bytes: packet.len,
-                tx_in_flight: packet.tx_in_flight,
-                lost_since_sent: lost.wrapping_sub(packet.lost),
-                is_app_limited: packet.is(APP_LIMITED),
-            };
-            let view = self.view(now, siblings);
-            self.cc.on_packet_lost(&view, &event);
-        }
     }
 
     /// OLIA's distances: bytes acknowledged between losses. A second loss with nothing acknowledged between keeps them.

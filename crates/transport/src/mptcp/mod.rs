@@ -17,6 +17,7 @@
 
 mod data;
 pub(crate) mod keys;
+mod lifecycle;
 pub mod option;
 pub mod scheduler;
 mod sending;
@@ -25,7 +26,6 @@ mod subflow;
 
 pub use subflow::{PathConfig, SubflowStats};
 
-use crate::config::{Config, FlowControl, Handshake, HeaderSize};
 use crate::connection::{Connection, Event};
 use crate::segment::{Flags, Segment};
 use data::{DataReceiver, DataSender};
@@ -34,11 +34,6 @@ use playpath_cc::{AppParameters, Sibling};
 use playpath_units::{Duration, Time};
 use scheduler::{Scheduler, SubflowView};
 use subflow::{Stage, Subflow};
-
-/// Bytes that a DSS option with DATA_ACK and mapping takes from a segment.
-const DSS_RESERVE: u32 = 24;
-/// Subflow streams have no window of their own: the connection's counts.
-const UNLIMITED: u64 = 1 << 30;
 
 /// Settings of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -345,182 +340,6 @@ impl MptcpConnection {
             MptcpOption::Capable { data_len: 1.., .. } => Some(0),
             MptcpOption::Dss { flags, data_seq, .. } if flags & option::DSS_MAP != 0 => self.peer_data_offset(data_seq),
             _ => self.subflows[path].tcp.as_ref().filter(|_| self.is_fallback).map(|tcp| tcp.receive_offset(segment)),
-        }
-    }
-}
-
-impl MptcpConnection {
-    fn new(
-        config: MptcpConfig,
-        scheduler: Box<dyn Scheduler>,
-        paths: Vec<PathConfig>,
-        is_client: bool,
-    ) -> MptcpConnection {
-        assert!((1..=32).contains(&paths.len()), "{} paths; 1 to 32 are possible", paths.len());
-        let mss = paths.iter().map(|p| p.tcp.mss).max().unwrap_or(0);
-        let subflows: Vec<_> = paths.into_iter().map(Subflow::new).collect();
-        let idle = Sibling {
-            cwnd: 1.0,
-            ssthresh: f64::INFINITY,
-            srtt: Duration::ZERO,
-            min_rtt: Duration::MAX,
-            established: false,
-            bytes_between_losses: 0,
-            bytes_since_loss: 0,
-            mss,
-        };
-        MptcpConnection {
-            is_client,
-            peer_key: None,
-            own_zero: 0,
-            peer_zero: 0,
-            is_fallback: false,
-            is_confirmed: false,
-            is_redundant: scheduler.is_redundant(),
-            scheduler,
-            siblings: if config.is_coupled { vec![idle; subflows.len()] } else { vec![] },
-            views: Vec::with_capacity(subflows.len()),
-            stale: 0,
-            subflows,
-            sender: DataSender::default(),
-            receiver: DataReceiver::new(config.receive_buffer, mss),
-            dirty: 0,
-            unechoed: 0,
-            announce_at: Time::MAX,
-            data_timer: Time::MAX,
-            data_backoff: 0,
-            is_fin_due: false,
-            last_path: None,
-            last_switch: None,
-            is_window_blocked: false,
-            is_write_cut: false,
-            events: 0,
-            stats: MptcpStats::default(),
-            config,
-        }
-    }
-
-    fn raise(&mut self, event: Event) {
-        self.events |= 1 << event as u8;
-    }
-
-    /// TCP settings of a subflow.
-    fn subflow_config(&self, config: Config, path: usize) -> Config {
-        let reserve = if config.header == HeaderSize::Computed { DSS_RESERVE } else { 0 };
-        Config {
-            mss: config.mss.saturating_sub(reserve).max(1),
-            send_buffer: u64::MAX / 4,
-            receive_buffer: UNLIMITED,
-            flow_control: FlowControl::Above,
-            handshake: Handshake::Full, // keys travel in it
-            nagle: false,               // the scheduler decides when a segment leaves
-            isn: config.isn.wrapping_add(path as u32),
-            ..config
-        }
-    }
-
-    /// In-order bytes of a subflow go to the data level.
-    fn take_data(&mut self, now: Time, path: usize) {
-        let (before, was_finished) = (self.receiver.next(), self.receiver.is_finished());
-        while let Some((start, end)) = self.subflows[path].take(self.is_fallback) {
-            self.receiver.insert(now, start, end);
-        }
-        self.stats.most_out_of_order_bytes = self.receiver.most_out_of_order;
-        if self.receiver.next() > before && self.receiver.readable() > 0 {
-            self.raise(Event::Readable);
-        }
-        if self.receiver.is_finished() && !was_finished {
-            self.on_finished(now);
-        }
-    }
-
-    /// A subflow's TCP may have changed its state, lost a timer or made progress.
-    fn after_subflow_event(&mut self, now: Time, path: usize) {
-        self.take_tcp_events(now, path);
-        let Some(tcp) = &self.subflows[path].tcp else { return };
-        let (rto_count, una, srtt) = (tcp.stats().rto_count, tcp.acknowledged_offset(), tcp.rtt.srtt);
-        self.stale |= 1 << path;
-        if self.config.is_coupled {
-            self.siblings[path] = Sibling { established: self.subflows[path].is_usable(), ..tcp.sibling() };
-        }
-        let subflow = &mut self.subflows[path];
-        subflow.note_srtt(srtt);
-        if subflow.failed_at.is_some_and(|at| una > at) {
-            subflow.failed_at = None;
-        }
-        if rto_count > subflow.rto_count {
-            subflow.rto_count = rto_count;
-            if subflow.is_ready() {
-                subflow.stats.failures += 1;
-                subflow.failed_at = Some(una);
-                self.reinject_all(path);
-            }
-        }
-        self.subflows[path].forget_acknowledged();
-    }
-
-    /// Reset the subflow of `path`, if there is one.
-    fn drop_path(&mut self, now: Time, path: usize) {
-        let Some(subflow) = self.subflows.get_mut(path) else { return };
-        if let Some(tcp) = &mut subflow.tcp {
-            tcp.abort(now);
-            while tcp.poll_event().is_some() {}
-            self.dirty |= 1 << path;
-            self.bury(path);
-        }
-    }
-
-    /// Everything that the path holds unacknowledged goes to others.
-    fn reinject_all(&mut self, path: usize) {
-        for i in 0..self.subflows[path].sent.len() {
-            let mapping = self.subflows[path].sent[i];
-            if mapping.data + u64::from(mapping.len) > self.sender.una {
-                self.sender.queue_reinjection(mapping.data.max(self.sender.una));
-            }
-        }
-    }
-
-    /// The path is gone for good.
-    fn bury(&mut self, path: usize) {
-        self.subflows[path].stage = Stage::Dead;
-        self.stale |= 1 << path;
-        self.reinject_all(path);
-        self.subflows[path].sent.clear();
-        if self.config.is_coupled {
-            self.siblings[path].established = false;
-        }
-        if self.subflows.iter().all(|s| matches!(s.stage, Stage::Dead | Stage::Idle)) && !self.is_closed_in_order() {
-            self.data_timer = Time::MAX;
-            self.raise(Event::Reset);
-        }
-    }
-
-    fn is_closed_in_order(&self) -> bool {
-        self.sender.is_fin_acked && self.receiver.is_finished()
-    }
-
-    /// Both DATA_FINs are through: close the subflows.
-    fn close_subflows(&mut self, now: Time) {
-        for (path, subflow) in self.subflows.iter_mut().enumerate() {
-            if let Some(tcp) = &mut subflow.tcp {
-                tcp.close(now);
-                self.dirty |= 1 << path;
-            }
-        }
-        self.data_timer = Time::MAX;
-        self.announce_at = Time::MAX;
-        self.raise(Event::Closed);
-    }
-
-    /// Have every ready subflow send an ACK: the window has opened.
-    fn request_acks(&mut self) {
-        for (path, subflow) in self.subflows.iter_mut().enumerate() {
-            if subflow.is_ready()
-                && let Some(tcp) = &mut subflow.tcp
-            {
-                tcp.request_ack();
-                self.dirty |= 1 << path;
-            }
         }
     }
 }
