@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
+
 from playpath import engine
 from playpath.errors import unknown_name
 from playpath.record import Session
@@ -48,6 +50,35 @@ class SimWorld:
         )
 
 
+class KernelWorld:
+    """Real Linux TCP on this machine: one session at a time, each as long as its video. Needs root."""
+
+    name = "kernel"
+    is_parallel = False
+
+    def session(self, scenario: Scenario, sender: str, seed: int, *, trace: bool) -> Session:
+        """Run one session in namespaces of its own."""
+        from playpath.testbed.runner import run_kernel
+
+        record = run_kernel(scenario.resolved, scenario.sender(sender), seed, trace=trace)
+        series = {name: {k: np.asarray(v) for k, v in columns.items()} for name, columns in record["series"].items()}
+        return Session(
+            scenario=scenario.name,
+            world=self.name,
+            sender=sender,
+            cc=cc_name(scenario, sender),
+            seed=seed,
+            metrics=record["metrics"],
+            flows=record["flows"],
+            links=record["links"],
+            events=record["events"],
+            warnings=record["warnings"],
+            manifest=record["manifest"],
+            digest=record["digest"],
+            series=series,
+        )
+
+
 def cc_name(scenario: Scenario, sender: str) -> str:
     """Name of a sender's congestion control."""
     if sender not in scenario.senders:
@@ -56,7 +87,7 @@ def cc_name(scenario: Scenario, sender: str) -> str:
     return str(cc["name"] if isinstance(cc, dict) else cc)
 
 
-WORLDS: dict[str, type[World]] = {"sim": SimWorld}
+WORLDS: dict[str, type[World]] = {"sim": SimWorld, "kernel": KernelWorld}
 
 
 def world(name: str) -> World:

@@ -33,7 +33,7 @@ def test_a_video_plays_over_every_control(cc: str) -> None:
     # The base RTT is 20 ms, the queue holds 50 kB: 20 ms more.
     assert 20 <= record["metrics"]["mean_rtt_ms"] < 60
     assert record["manifest"]["world"] == "kernel"
-    assert [link["name"] for link in record["links"]] == ["path/down", "path/up"]
+    assert [link["name"] for link in record["links"]] == ["path.path/down", "path.path/up"]
     # What the link dropped, the sender sent again (a tail loss probe may send one more).
     dropped = sum(record["links"][0]["dropped_packets"].values())
     assert dropped <= record["metrics"]["retransmitted_packets"] <= dropped + 3

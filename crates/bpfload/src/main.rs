@@ -63,6 +63,7 @@ fn run(arguments: &[String]) -> Result<(), Failure> {
 }
 
 fn list() -> Result<(), Failure> {
+    process::end_with_reader();
     // Without rights the table still prints; what is registered is then unknown.
     let registered = live::registered().unwrap_or_default();
     let all: Vec<Value> = controls::CONTROLS
@@ -137,6 +138,7 @@ fn unload(name: &str) -> Result<(), Failure> {
 }
 
 fn show(name: Option<&str>) -> Result<(), Failure> {
+    process::end_with_reader();
     let all = match name {
         Some(name) => vec![live::find(name).map_err(Failure::Run)?],
         None => live::registered().map_err(Failure::Run)?,

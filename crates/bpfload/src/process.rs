@@ -13,6 +13,12 @@ pub fn end_with_stdin() {
     });
 }
 
+/// End quietly when nobody reads the output any more (`playpath-bpf list | head`), as other programs do.
+pub fn end_with_reader() {
+    // SAFETY: restores the default action, which Rust's start-up code replaced.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+}
+
 /// Block the ending signals, so that none arrives between registering and waiting.
 pub fn block_signals() {
     let set = ending_signals();

@@ -338,8 +338,9 @@ class _Session:
             raise _InvalidLinkError(f"the link was not what was asked for, so the run does not count: {problems}")
         record["warnings"] += list(report["warnings"])
         record["links"] = [
-            _link_record(f"{path['name']}/{direction}", path[direction])
-            for path in [*report["paths"], *report["links"]]
+            _link_record(f"{kind}.{link['name']}/{direction}", link[direction])
+            for kind, links in (("path", report["paths"]), ("link", report["links"]))
+            for link in links
             for direction in ("down", "up")
         ]
         down = record["links"][0]

@@ -70,6 +70,11 @@ class RunState:
         except (OSError, ValueError, KeyError):
             return None
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether its owner still runs."""
+        return self.owner is not None and self.owner.is_alive
+
     def children(self) -> list[Identity]:
         """The children written down."""
         try:
@@ -107,16 +112,14 @@ class RunState:
         return removed
 
 
-def left_behind() -> list[RunState]:
-    """Runs whose owner is gone."""
+def all_runs() -> list[RunState]:
+    """Runs that are going on, and runs whose owner is gone."""
     if not FOLDER.exists():
         return []
-    runs = [
-        RunState(path.name, path) for path in sorted(FOLDER.iterdir()) if path.name.startswith(f"{namespaces.PREFIX}-")
-    ]
-    return [run for run in runs if run.owner is None or not run.owner.is_alive]
+    names = sorted(path.name for path in FOLDER.iterdir() if path.name.startswith(f"{namespaces.PREFIX}-"))
+    return [RunState(name, FOLDER / name) for name in names]
 
 
 def clean() -> list[str]:
     """Remove what killed runs left. Runs that are alive are not touched."""
-    return [line for run in left_behind() for line in run.remove()]
+    return [line for run in all_runs() if not run.is_alive for line in run.remove()]

@@ -1,0 +1,77 @@
+"""The kernel world from the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("nothing_left")
+
+SCENARIO = """
+[video]
+rate = "4 Mbit/s"
+duration = "2 s"
+[player]
+kind = "progressive"
+buffer = "500 ms"
+[[path]]
+name = "wifi"
+rate = "20 Mbit/s"
+rtt = "20 ms"
+[[sender]]
+cc = "cubic"
+[[sender]]
+cc = { name = "ccplb", pob_rate = 2 }
+[run]
+seeds = 1
+"""
+
+
+def playpath(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "playpath", *arguments], check=False, capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> str:
+    path = tmp_path / "short.toml"
+    path.write_text(SCENARIO)
+    return str(path)
+
+
+def test_one_session_has_the_simulators_schema(scenario: str) -> None:
+    records = {}
+    for world in ("sim", "kernel"):
+        done = playpath("run", scenario, "--sender", "cubic", "--seed", "1", "--world", world, "--json")
+        assert done.returncode == 0, done.stderr
+        records[world] = json.loads(done.stdout)
+    assert records["kernel"].keys() == records["sim"].keys()
+    # Names of metrics, and those of links; the kernel may know more than the simulator, never less.
+    assert records["kernel"]["metrics"].keys() >= records["sim"]["metrics"].keys()
+    names = {world: [link["name"] for link in record["links"]] for world, record in records.items()}
+    assert names["kernel"] == names["sim"]
+
+
+def test_a_program_runs_behind_the_path_and_its_status_is_ours(scenario: str) -> None:
+    shell = 'curl -s -r 0-99999 -o /dev/null -w "%{http_code} %{size_download}" $PLAYPATH_URL/zeros; exit 4'
+    done = playpath("testbed", "exec", scenario, "--cc", "vegas", "--", "sh", "-c", shell)
+    assert done.stdout == "206 100000", done.stderr
+    assert done.returncode == 4
+
+
+def test_nothing_to_clean_and_nothing_to_show() -> None:
+    assert json.loads(playpath("testbed", "show", "--json").stdout) == []
+    assert "nothing was left behind" in playpath("testbed", "clean").stderr
+
+
+def test_controls_are_listed_and_wrong_names_refused() -> None:
+    listed = json.loads(playpath("cc", "list").stdout)
+    assert {"ccplb", "newcwv", "olia"} <= {entry["name"] for entry in listed}
+    wrong = playpath("cc", "load", "nope")
+    assert wrong.returncode == 2
+    assert "unknown control `nope`" in wrong.stderr
