@@ -1,7 +1,9 @@
 //! What the client tells with each request (CTA-5004; choices as dash.js makes them).
 
 use super::config::CmcdMode;
-use super::track::{Moment, Track, What};
+use super::moment::Moment;
+use super::track::Track;
+use super::transfer::What;
 use crate::ObjectKind;
 use crate::abr::PlayState;
 use crate::cmcd::{Cmcd, ObjectType, PlayerState, StreamType, StreamingFormat};

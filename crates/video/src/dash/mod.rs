@@ -19,9 +19,11 @@
 mod client_data;
 mod config;
 mod connections;
+mod moment;
 mod playback;
 mod settings;
 mod track;
+mod transfer;
 
 pub(crate) use settings::{ENTRY, parse_rates};
 
@@ -31,9 +33,11 @@ use crate::abr::{Abr, PlayState};
 use crate::ladder::Presentation;
 use crate::{Action, AppReport, ConnectionId, EventKind, PlaybackEvent, Player, RequestId};
 use connections::Io;
+use moment::Moment;
 use playback::Playback;
 use playpath_units::{Duration, Rate, Time};
-use track::{Arrival, Moment, Track, What};
+use track::Track;
+use transfer::{Arrival, What};
 
 /// A DASH client. See the module's documentation.
 pub struct DashPlayer {

@@ -2,53 +2,15 @@
 
 use super::config::{CmcdMode, DashConfig};
 use super::connections::{Io, Pool};
-use super::playback::Playback;
-use crate::abr::{Abandonment, Abr, Choice, Context, Decision, Download, HISTORY, Progress};
+use super::moment::{Moment, NOT_CHOSEN};
+use super::transfer::{Arrival, Finished, Transfer, What};
+use crate::abr::{Abandonment, Abr, Choice, Decision, Download, HISTORY, Progress};
 use crate::ladder::Ladder;
 use crate::{ConnectionId, Delivery, EventKind, ObjectKind, ObjectRef, Request, RequestId};
 use playpath_units::{Duration, Time};
 
 /// Time between two questions whether to give a download up (browsers report progress about every 50 ms).
 const REPORT_INTERVAL: Duration = Duration::from_millis(50);
-const NOT_CHOSEN: u8 = u8::MAX;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
-    Manifest,
-    Init(usize),
-    Segment { segment: usize, representation: usize },
-}
-
-/// A request under way.
-#[derive(Clone, Copy, Debug)]
-struct Transfer {
-    request: RequestId,
-    slot: usize,
-    what: What,
-    requested_at: Time,
-    started_at: Time,
-    first_byte_at: Option<Time>,
-    received: u64,
-    total: u64,
-    /// Nothing happens before so many bytes or this time: the short way through `receive`.
-    notify_at: u64,
-    next_report: Time,
-    reports: u32,
-    level_at_request: Duration,
-}
-
-/// What the arrival of bytes led to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arrival {
-    /// Not a request of this track.
-    Unknown,
-    /// Nothing that anybody must know.
-    Quiet,
-    /// First byte, progress report, or enough for the next request.
-    Progress,
-    /// The response is complete.
-    Complete,
-}
 
 pub(super) struct Track {
     ladder: Ladder,
@@ -429,73 +391,5 @@ impl Track {
             What::Segment { segment, representation } => (media, segment, representation),
         };
         ObjectRef { kind, segment: segment as u32, representation: representation as u32 }
-    }
-}
-
-/// A response that is complete.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Finished {
-    pub what: What,
-    /// Its download, if it is a segment.
-    pub download: Option<Download>,
-}
-
-impl Transfer {
-    fn download(&self, now: Time, is_abandoned: bool) -> Option<Download> {
-        let What::Segment { segment, representation } = self.what else { return None };
-        Some(Download {
-            segment,
-            representation,
-            requested_at: self.requested_at,
-            started_at: self.started_at,
-            first_byte_at: self.first_byte_at.unwrap_or(now),
-            completed_at: now,
-            bytes: self.received,
-            level_at_request: self.level_at_request,
-            is_abandoned,
-        })
-    }
-}
-
-/// The state of the session that a track may look at.
-pub(super) struct Moment<'a> {
-    pub now: Time,
-    pub playback: &'a Playback,
-    pub config: &'a DashConfig,
-    /// Media that existed when a live session began.
-    pub produced: Duration,
-}
-
-impl Moment<'_> {
-    /// When a live segment is complete at the server; the start of time on demand.
-    fn available_at(&self, ladder: &Ladder, segment: usize) -> Time {
-        if self.config.live.is_none() {
-            return Time::ZERO;
-        }
-        self.playback.session_started_at() + ladder.start_of(segment + 1).saturating_sub(self.produced)
-    }
-
-    fn context<'c>(
-        &self,
-        ladder: &'c Ladder,
-        downloads: &'c [Download],
-        segment: usize,
-        chosen: &[u8],
-        buffer_level: Duration,
-        idle: Duration,
-    ) -> Context<'c> {
-        // A skipped segment was never chosen: the last one that was counts.
-        let previous = chosen[..segment].iter().rev().find(|&&before| before != NOT_CHOSEN);
-        Context {
-            now: self.now,
-            segment,
-            buffer_level,
-            buffer_capacity: self.config.full_level,
-            ladder,
-            state: self.playback.state(),
-            previous: previous.map(|&before| usize::from(before)),
-            downloads,
-            idle,
-        }
     }
 }

@@ -1,0 +1,120 @@
+//! BOLA-E: the placeholder buffer and the guards around the law.
+
+use super::law::{Law, MINIMUM_LEVEL};
+use super::wait_for;
+use crate::abr::safety::{Flavour, InsufficientBuffer, SAFETY};
+use crate::abr::throughput::ThroughputEstimate;
+use crate::abr::{Context, Decision, Download, PlayState};
+
+/// dash.js PLACEHOLDER_BUFFER_DECAY, per decision.
+const PLACEHOLDER_DECAY: f64 = 0.99;
+
+/// What BOLA-E keeps beside the law.
+pub(super) struct Enhanced {
+    flavour: Flavour,
+    guard: InsufficientBuffer,
+    is_started: bool,
+    /// Seconds of buffer that are pretended: the player could have had them.
+    pub(super) placeholder: f64,
+    /// Idle time already credited, and the wait that this rule itself asked for.
+    idle_seen: f64,
+    own_wait: f64,
+}
+
+impl Enhanced {
+    pub(super) fn new(flavour: Flavour) -> Enhanced {
+        Enhanced {
+            flavour,
+            guard: InsufficientBuffer::new(flavour),
+            is_started: false,
+            placeholder: 0.0,
+            idle_seen: 0.0,
+            own_wait: 0.0,
+        }
+    }
+
+    pub(super) fn choose(
+        &mut self,
+        context: &Context,
+        law: &Law,
+        estimate: &ThroughputEstimate,
+        last: usize,
+    ) -> Decision {
+        let (Some(throughput), Some(sustained)) = (estimate.bits_per_sec(), estimate.choice(context, SAFETY)) else {
+            return Decision::fetch(0, "no estimate yet");
+        };
+        let level = context.buffer_level.as_secs_f64();
+        if !self.is_started {
+            self.is_started = true;
+            self.placeholder = (law.min_level(context.ladder, sustained) - level).max(0.0);
+            return Decision::fetch(sustained, "start by throughput").with_estimate(throughput);
+        }
+        self.credit_idle(context);
+        let (mut choice, mut reason) = (law.best(context.ladder, level + self.placeholder), "best score");
+        if choice > last && choice > sustained {
+            choice = last.max(sustained);
+            reason = "step up capped at throughput";
+            if self.flavour == Flavour::Sabre {
+                choice = (choice + 1).min(law.count - 1);
+                reason = "step up capped one above throughput";
+            }
+        }
+        let wait = self.shrink_to(law, choice, level);
+        let limit = self.guard.limit(context, throughput, estimate.latency());
+        if limit < choice {
+            let most = (law.min_level(context.ladder, limit) - level).max(0.0);
+            self.placeholder = self.placeholder.min(most);
+            return Decision::fetch(limit, "insufficient buffer").with_estimate(throughput);
+        }
+        match wait_for(context, wait, "buffer above the level of this rate") {
+            Some(decision) => {
+                self.own_wait = wait;
+                decision.with_estimate(throughput)
+            }
+            None => Decision::fetch(choice, reason).with_estimate(throughput),
+        }
+    }
+
+    /// Time in which nothing was under way, and not because of this rule, counts as buffer.
+    fn credit_idle(&mut self, context: &Context) {
+        if self.flavour == Flavour::DashJs {
+            self.placeholder *= PLACEHOLDER_DECAY;
+            if context.state == PlayState::Stalled {
+                self.placeholder = 0.0;
+            }
+        }
+        let idle = context.idle.as_secs_f64();
+        self.placeholder += (idle - self.idle_seen - self.own_wait).max(0.0);
+        self.idle_seen = idle;
+        self.own_wait = 0.0;
+    }
+
+    /// The buffer is not filled beyond the level of the choice: first the placeholder shrinks, then the player waits (at the
+    /// top rate it fills as far as it likes). The wait in seconds.
+    fn shrink_to(&mut self, law: &Law, choice: usize, level: f64) -> f64 {
+        let excess = level + self.placeholder - law.max_level(choice);
+        let wait = (excess - self.placeholder).max(0.0);
+        self.placeholder = (self.placeholder - excess.max(0.0)).max(0.0);
+        if choice == law.count - 1 { 0.0 } else { wait }
+    }
+
+    pub(super) fn on_download(&mut self, context: &Context, law: &Law, download: &Download) {
+        self.idle_seen = 0.0;
+        self.own_wait = 0.0;
+        if download.is_abandoned {
+            return;
+        }
+        let level_was = download.level_at_request.as_secs_f64();
+        let choice = download.representation.min(law.count - 1);
+        self.placeholder = self.placeholder.min((law.max_level(choice) - level_was).max(0.0));
+        if context.state != PlayState::Stalled {
+            // The choice may have been another rule's; this one would have needed that level.
+            self.placeholder = self.placeholder.max(law.min_level(context.ladder, choice) - level_was);
+        }
+    }
+
+    pub(super) fn on_abandonment(&mut self, context: &Context, law: &Law, representation: usize) {
+        let wanted = if representation > 0 { law.min_level(context.ladder, representation) } else { MINIMUM_LEVEL };
+        self.placeholder = self.placeholder.min((wanted - context.buffer_level.as_secs_f64()).max(0.0));
+    }
+}

@@ -1,0 +1,68 @@
+//! A request under way, and what its bytes lead to.
+
+use crate::RequestId;
+use crate::abr::Download;
+use playpath_units::{Duration, Time};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Manifest,
+    Init(usize),
+    Segment { segment: usize, representation: usize },
+}
+
+/// A request under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Transfer {
+    pub request: RequestId,
+    pub slot: usize,
+    pub what: What,
+    pub requested_at: Time,
+    pub started_at: Time,
+    pub first_byte_at: Option<Time>,
+    pub received: u64,
+    pub total: u64,
+    /// Nothing happens before so many bytes or this time: the short way through `receive`.
+    pub notify_at: u64,
+    pub next_report: Time,
+    pub reports: u32,
+    pub level_at_request: Duration,
+}
+
+/// What the arrival of bytes led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arrival {
+    /// Not a request of this track.
+    Unknown,
+    /// Nothing that anybody must know.
+    Quiet,
+    /// First byte, progress report, or enough for the next request.
+    Progress,
+    /// The response is complete.
+    Complete,
+}
+
+/// A response that is complete.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Finished {
+    pub what: What,
+    /// Its download, if it is a segment.
+    pub download: Option<Download>,
+}
+
+impl Transfer {
+    pub fn download(&self, now: Time, is_abandoned: bool) -> Option<Download> {
+        let What::Segment { segment, representation } = self.what else { return None };
+        Some(Download {
+            segment,
+            representation,
+            requested_at: self.requested_at,
+            started_at: self.started_at,
+            first_byte_at: self.first_byte_at.unwrap_or(now),
+            completed_at: now,
+            bytes: self.received,
+            level_at_request: self.level_at_request,
+            is_abandoned,
+        })
+    }
+}
