@@ -10,7 +10,7 @@
 //! 3. A request takes the latency at its start; Sabre lets it change under way.
 //!
 //! Units: bit/s, nanoseconds; bytes are delivered whole, the fraction is carried. Progress is reported at least every
-//! [`PROGRESS`]. Tested here (worked downloads) and by `tests/abr_traces.rs`.
+//! [`PROGRESS`]. Tested by `tests/ideal.rs` (worked downloads) and `tests/abr_traces.rs`.
 
 use crate::{Action, ConnectionId, Delivery, Player, Request, RequestId};
 use playpath_units::{Duration, Rate, Time};

@@ -3,12 +3,14 @@
 //! Unless said otherwise: one representation of 1 Mbit/s, segments of 2 s (250 000 B), five of them.
 
 use playpath_units::{Duration, Rate, Time};
-use playpath_video::abr::{self, Abandonment, Abr, Choice, Context, Decision, Progress};
-use playpath_video::dash::{Connections, DashConfig, Live};
+use playpath_video::abr::{self, Abandonment, Abr, Choice, Context, Decision, Download, Progress};
+use playpath_video::cmcd::{Cmcd, ObjectType, PlayerState, StreamType, StreamingFormat};
+use playpath_video::dash::{CmcdMode, Connections, DashConfig, Live};
 use playpath_video::{
     Action, ConnectionId, DashPlayer, EventKind, Ladder, ObjectKind, Player, Presentation, Representation, RequestId,
     Totals,
 };
+use std::sync::{Arc, Mutex};
 
 const SEGMENT: u64 = 250_000;
 
@@ -235,6 +237,16 @@ fn a_blocking_client_pauses_for_room_only() {
     assert!((requests[4] - 2.5).abs() < 2e-9);
 }
 
+/// Three segments at once: exactly 6 s are full, however often the client is woken.
+#[test]
+fn exactly_full_is_full() {
+    let mut script =
+        Script::new(DashConfig { full_level: secs(6.0), resume_level: secs(6.0), ..DashConfig::default() });
+    script.connect(0.0, 0).body(0.0, 0, SEGMENT).body(0.0, 1, SEGMENT).body(0.0, 2, SEGMENT);
+    script.connect(0.0, 9).run_to(0.5);
+    assert_eq!(script.requested_at(), [0.0, 0.0, 0.0, 1e-9]);
+}
+
 #[test]
 fn a_connection_per_segment() {
     let mut script = Script::new(DashConfig { connections: Connections::per_segment(), ..DashConfig::default() });
@@ -448,8 +460,74 @@ fn settings_that_could_never_start_are_refused() {
     assert!(playpath_video::dash::PRESETS.iter().all(|name| DashConfig::preset(name, 300).unwrap().check().is_ok()));
 }
 
+/// Three segments of 1 Mbit/s (top 2 Mbit/s). At 0 s: nothing is buffered; 2 Mbit / 500 ms · 5 = 20 000 kbit/s would be asked for at
+/// most. At 1 s: 2 s are buffered: 2 Mbit / 2000 ms · 5 = 5000; measured 2 Mbit in 1 s. Nothing is urgent any more. Then the buffer
+/// runs empty at 3 s; the second comes at 4 s, and with the third request that is told, once.
+#[test]
+fn client_data_of_each_request() {
+    let config = DashConfig { cmcd: CmcdMode::V2, session: "s1".into(), ..DashConfig::default() };
+    let mut script = Script::of(config, video(&[1000, 2000], 4), abr::build("fixed").unwrap());
+    script.connect(0.0, 0).body(1.0, 0, SEGMENT).body(4.0, 1, SEGMENT).body(4.5, 2, SEGMENT);
+    let requests: Vec<_> = std::iter::from_fn(|| script.player.poll_action())
+        .filter_map(|action| match action {
+            Action::Request(request) => Some(request),
+            _ => None,
+        })
+        .collect();
+    let common = Cmcd {
+        br_kbps: Some(1000),
+        tb_kbps: Some(2000),
+        d_ms: Some(2000),
+        sid: Some("s1".into()),
+        sf: Some(StreamingFormat::Dash),
+        st: Some(StreamType::OnDemand),
+        ot: Some(ObjectType::Video),
+        tbl_ms: Some(30_000),
+        version: Some(2),
+        ..Cmcd::default()
+    };
+    let level = |ms: u64| Cmcd { bl_ms: Some(ms), dl_ms: Some(ms), ..common.clone() };
+    let expected = [
+        Cmcd { rtp_kbps: Some(20_000), su: true, sta: Some(PlayerState::Starting), ..level(0) },
+        Cmcd { rtp_kbps: Some(5000), mtp_kbps: Some(2000), sta: Some(PlayerState::Playing), ..level(2000) },
+        // 2 Mbit in 3 s.
+        Cmcd {
+            rtp_kbps: Some(5000),
+            mtp_kbps: Some(666),
+            su: true,
+            bs: true,
+            sta: Some(PlayerState::Playing),
+            ..level(2000)
+        },
+        // 2 s more, 0.5 s of them played; 2 Mbit in 0.5 s; 2 Mbit / 3500 ms · 5.
+        Cmcd { rtp_kbps: Some(2857), mtp_kbps: Some(4000), sta: Some(PlayerState::Playing), ..level(3500) },
+    ];
+    for (request, expected) in requests.iter().zip(&expected) {
+        assert_eq!(request.cmcd.as_deref(), Some(expected), "request {}", request.id.0);
+        // "&" or "?", then the argument.
+        let extra = expected.query().unwrap().len() as u32 + 1;
+        assert_eq!(request.request_header_bytes, 400 + extra);
+    }
+    assert_eq!(requests.len(), 4);
+}
+
+/// 1 Mbit/s after 80 % of the first segment, at 0.8 s, the second is asked for; the first ends at 1 s, the second at 2 s. A rule is
+/// told that the second had the connection from 1 s on: 2 Mbit/s, not 1.67.
+#[test]
+fn a_pipelined_download_is_timed_from_its_turn() {
+    let rule = Scripted::choices(&[0; 5]);
+    let seen = rule.seen.clone();
+    let config = DashConfig { pipeline_at: Some(0.8), ..DashConfig::default() };
+    let mut script = Script::of(config, video(&[1000], 5), Box::new(rule));
+    script.connect(0.0, 0).body(0.1, 0, 1000).body(0.8, 0, 199_000).body(1.0, 0, 50_000).body(2.0, 1, SEGMENT);
+    let second = seen.lock().unwrap()[1];
+    assert_eq!((second.requested_at, second.started_at), (Time::from_millis(800), Time::from_secs(1)));
+    assert_eq!(second.bits_per_sec(), 2e6);
+}
+
 /// A rule that does what the test says.
 struct Scripted {
+    seen: Arc<Mutex<Vec<Download>>>,
     choices: Vec<usize>,
     wait_before: Option<(usize, Time)>,
     abandons_below: u64,
@@ -457,7 +535,7 @@ struct Scripted {
 
 impl Scripted {
     fn choices(choices: &[usize]) -> Scripted {
-        Scripted { choices: choices.to_vec(), wait_before: None, abandons_below: 0 }
+        Scripted { seen: Arc::default(), choices: choices.to_vec(), wait_before: None, abandons_below: 0 }
     }
 }
 
@@ -473,6 +551,10 @@ impl Abr for Scripted {
             }
             _ => Decision::fetch(self.choices[context.segment], "scripted"),
         }
+    }
+
+    fn on_download(&mut self, _context: &Context, download: &Download) {
+        self.seen.lock().unwrap().push(*download);
     }
 
     fn abandon(&mut self, _context: &Context, progress: &Progress) -> Option<Abandonment> {

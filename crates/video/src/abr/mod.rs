@@ -168,7 +168,7 @@ pub trait Abr: Send {
 }
 
 #[cfg(test)]
-mod testing {
+pub(crate) mod testing {
     use super::*;
     use crate::ObjectKind;
 

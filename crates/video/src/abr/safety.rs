@@ -124,6 +124,10 @@ mod tests {
         assert_eq!(sabre.limit(&at, 1e6, 0.1), 1);
         let last = (0..10).map(|_| sabre.limit(&at, 1e6, 0.1)).last();
         assert_eq!(last, Some(0));
+        // 0.5 · 1.4 s · 1 Mbit/s / 2 s = 350 kbit/s is where it ends.
+        let fine = super::super::testing::ladder(&[345, 355]);
+        assert_eq!(sabre.limit(&context(&fine, 1.5, 30.0, None), 1e6, 0.1), 0);
+        assert_eq!(sabre.limit(&context(&fine, 1.5, 30.0, None), 1.02e6, 0.1), 1);
     }
 
     fn progress(ladder: &Ladder, kbit: u64, seconds: f64, reports: u32) -> Progress {

@@ -154,3 +154,35 @@ impl Abr for Throughput {
         self.abandons.then(|| safety::abandon(self.flavour, context, progress)).flatten()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{context, download, ladder};
+    use super::*;
+
+    /// 2000 kbit in 1.5 s, the first byte after 0.5 s, segments of 2 s. dash.js: 1333 · 0.9 = 1200 kbit/s: rung 1000.
+    /// Sabre: 2000 kbit/s after the latency; 0.9 · 2000 · (1 − 0.5 / 2) = 1350: rung 1300.
+    #[test]
+    fn latency_in_both_flavours() {
+        let ladder = ladder(&[1000, 1250, 1300, 1500]);
+        let at = context(&ladder, 10.0, 30.0, None);
+        for (flavour, bits_per_sec, latency, choice) in
+            [(Flavour::DashJs, 1_333_333.3, 0.0, 0), (Flavour::Sabre, 2e6, 0.5, 2)]
+        {
+            let mut estimate = ThroughputEstimate::new(flavour, 0.0);
+            assert_eq!(estimate.choice(&at, SAFETY), None);
+            estimate.push(&at, &download(2000, 1.5, 0.5));
+            assert!((estimate.bits_per_sec().expect("a sample") - bits_per_sec).abs() < 0.1);
+            assert!((estimate.latency() - latency).abs() < 1e-9);
+            assert_eq!(estimate.choice(&at, SAFETY), Some(choice));
+        }
+    }
+
+    /// Before the first download the parameter counts: 0.9 · 1500 = 1350.
+    #[test]
+    fn an_initial_estimate_chooses_the_first_segment() {
+        let ladder = ladder(&[1000, 1250, 1300, 1500]);
+        let at = context(&ladder, 0.0, 30.0, None);
+        assert_eq!(ThroughputEstimate::new(Flavour::DashJs, 1500.0).choice(&at, SAFETY), Some(2));
+    }
+}

@@ -33,19 +33,7 @@ impl Track {
             ..Cmcd::default()
         };
         if let What::Segment { segment, representation } = what {
-            let level_ms = millis(self.appended_end().saturating_sub(position));
-            let ladder = self.ladder();
-            cmcd.br_kbps = Some(ladder.bitrates()[representation].as_bits_per_sec() / 1000);
-            cmcd.tb_kbps = Some(ladder.bitrates()[ladder.count() - 1].as_bits_per_sec() / 1000);
-            cmcd.d_ms = Some(millis(ladder.duration_of(segment)));
-            cmcd.bl_ms = Some(level_ms);
-            // The clock runs at normal speed: deadline = level / pr = level.
-            cmcd.dl_ms = Some(level_ms);
-            cmcd.mtp_kbps = self.measured_kbps();
-            // bit / ms = kbit/s.
-            cmcd.rtp_kbps = Some(RTP_SAFETY * bytes * 8 / level_ms.max(LEAST_LEVEL_MS));
-            cmcd.bs = std::mem::take(&mut self.starved);
-            self.urgent = false;
+            self.describe_segment(&mut cmcd, segment, representation, bytes, position);
         }
         if config.cmcd == CmcdMode::V2 {
             cmcd.version = Some(2);
@@ -59,6 +47,29 @@ impl Track {
             cmcd.ltc_ms = is_live.then(|| millis(edge.saturating_sub(position)));
         }
         cmcd
+    }
+
+    fn describe_segment(
+        &mut self,
+        cmcd: &mut Cmcd,
+        segment: usize,
+        representation: usize,
+        bytes: u64,
+        position: Duration,
+    ) {
+        let level_ms = millis(self.appended_end().saturating_sub(position));
+        let ladder = self.ladder();
+        cmcd.br_kbps = Some(ladder.bitrates()[representation].as_bits_per_sec() / 1000);
+        cmcd.tb_kbps = Some(ladder.bitrates()[ladder.count() - 1].as_bits_per_sec() / 1000);
+        cmcd.d_ms = Some(millis(ladder.duration_of(segment)));
+        cmcd.bl_ms = Some(level_ms);
+        // The clock runs at normal speed: deadline = level / pr = level.
+        cmcd.dl_ms = Some(level_ms);
+        cmcd.mtp_kbps = self.measured_kbps();
+        // bit / ms = kbit/s.
+        cmcd.rtp_kbps = Some(RTP_SAFETY * bytes * 8 / level_ms.max(LEAST_LEVEL_MS));
+        cmcd.bs = std::mem::take(&mut self.starved);
+        self.urgent = false;
     }
 
     fn measured_kbps(&self) -> Option<u64> {

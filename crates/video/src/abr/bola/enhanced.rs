@@ -118,3 +118,70 @@ impl Enhanced {
         self.placeholder = self.placeholder.min((wanted - context.buffer_level.as_secs_f64()).max(0.0));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abr::testing::{context, download, ladder};
+    use playpath_units::Duration;
+
+    const KBPS: [u64; 4] = [500, 1000, 2000, 4000];
+
+    fn with_placeholder(placeholder: f64) -> Enhanced {
+        Enhanced { is_started: true, placeholder, ..Enhanced::new(Flavour::DashJs) }
+    }
+
+    fn near(got: f64, expected: f64) {
+        assert!((got - expected).abs() < 1e-3, "{got}, expected {expected}");
+    }
+
+    /// 10 · 0.99 + 3 s idle = 12.9. A second later, of which the rule asked for 0.4 s: 12.9 · 0.99 + 1 − 0.4 = 13.371.
+    /// In a stall nothing is pretended but what was idle since: 0.
+    #[test]
+    fn the_placeholder_decays_and_grows_by_idle_time() {
+        let ladder = ladder(&KBPS);
+        let idle = |seconds: u64| crate::abr::Context {
+            idle: Duration::from_secs(seconds),
+            ..context(&ladder, 5.0, 30.0, None)
+        };
+        let mut enhanced = with_placeholder(10.0);
+        enhanced.credit_idle(&idle(3));
+        near(enhanced.placeholder, 12.9);
+        enhanced.own_wait = 0.4;
+        enhanced.credit_idle(&idle(4));
+        near(enhanced.placeholder, 13.371);
+        enhanced.credit_idle(&crate::abr::Context { state: PlayState::Stalled, ..idle(4) });
+        near(enhanced.placeholder, 0.0);
+    }
+
+    /// Target 18 s, four rungs: V = 3.8472, gp = 2.5993. Rung 1: needed from 7.333 s, at most 12.667 s. Asked for at 10 s of buffer
+    /// (as `download` says): the placeholder ends up between 0 (10 s are enough) and 2.667 s. Rung 3 needs 12.667 s: at least 2.667 s,
+    /// but not when stalled.
+    #[test]
+    fn after_a_download_the_placeholder_fits_its_rate() {
+        let ladder = ladder(&KBPS);
+        let law = Law::enhanced(&ladder, 18.0);
+        let after = |placeholder: f64, representation: usize, state: PlayState| {
+            let mut enhanced = with_placeholder(placeholder);
+            let at = crate::abr::Context { state, ..context(&ladder, 9.0, 30.0, None) };
+            enhanced.on_download(&at, &law, &Download { representation, ..download(2000, 1.0, 0.1) });
+            enhanced.placeholder
+        };
+        near(after(20.0, 1, PlayState::Playing), 2.667);
+        near(after(1.0, 1, PlayState::Playing), 1.0);
+        near(after(0.0, 3, PlayState::Playing), 2.667);
+        near(after(0.0, 3, PlayState::Stalled), 0.0);
+    }
+
+    /// Given up for rung 1, which needs 7.333 s, with 5 s in the buffer: at most 2.333 s; for rung 0: 10 − 5 = 5 s.
+    #[test]
+    fn after_an_abandonment_the_placeholder_is_cautious() {
+        let ladder = ladder(&KBPS);
+        let law = Law::enhanced(&ladder, 18.0);
+        for (representation, expected) in [(1, 2.333), (0, 5.0)] {
+            let mut enhanced = with_placeholder(20.0);
+            enhanced.on_abandonment(&context(&ladder, 5.0, 30.0, None), &law, representation);
+            near(enhanced.placeholder, expected);
+        }
+    }
+}
