@@ -39,6 +39,29 @@ def test_a_video_plays_over_every_control(cc: str) -> None:
     assert dropped <= record["metrics"]["retransmitted_packets"] <= dropped + 3
 
 
+def test_cross_traffic_uses_its_own_controls() -> None:
+    bulk = {
+        "kind": "bulk",
+        "count": 1,
+        "start": "0 s",
+        "stop": None,
+        "rtt": "0 s",
+        "validation": "none",
+        "pacing": "off",
+    }
+    traffic = [bulk | {"name": cc, "cc": {"name": cc}} for cc in ("newreno", "vegas", "ccp")]
+    record = run_kernel(
+        scenario(video=None, traffic=traffic, run={"duration": "1.5 s", "seeds": 1}),
+        sender("cubic"),
+        1,
+        tolerance="100 ms",
+    )
+    used = {flow["name"]: flow["cc"].split(".")[0] for flow in record["flows"]}
+    assert used == {"newreno": "reno", "vegas": "vegas", "ccp": "ccp"}
+    # The queue of 50 kB holds, and three flows fill 20 Mbit/s after their slow starts.
+    assert 8 < record["metrics"]["goodput_mbps"] < 20
+
+
 def test_ccplb_widens_its_window_when_told_of_a_larger_buffer() -> None:
     with Testbed([FAST | {"queue": {"kind": "droptail", "limit": "500 kB"}}]) as bed:
         server = bed.start_server()

@@ -52,6 +52,13 @@ def built_in() -> list[str]:
     return _AVAILABLE.read_text().split()
 
 
+def native_name(cc: str) -> str | None:
+    """What the kernel calls `cc` if it is to be the kernel's own. Ours go before a kernel's of the same name (vegas)."""
+    native = KERNEL_NAMES.get(cc, cc)
+    ours = cc not in KERNEL_NAMES and cc in loadable()
+    return native if native in built_in() and not ours else None
+
+
 class Control:
     """A control that connections of a run can use under `name`, until `end`."""
 
@@ -78,8 +85,8 @@ def provide(cc: str, parameters: Mapping[str, float], folder: Path) -> Control:
     TestbedError
         Neither the kernel nor we have it, or the kernel refuses it.
     """
-    native = KERNEL_NAMES.get(cc, cc)
-    if native in built_in():
+    native = native_name(cc)
+    if native is not None:
         ignored = [f"{key}={value:g}" for key, value in parameters.items()]
         warnings = [f"{native} is the kernel's own; ignored: {', '.join(ignored)}"] if ignored else []
         return Control(native, None, warnings)

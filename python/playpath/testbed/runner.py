@@ -173,7 +173,7 @@ def translate(sender: Mapping[str, Any]) -> Sending:
 
 def _parameters(name: str, given: Mapping[str, Any]) -> dict[str, float]:
     """The scenario's parameters in the words of the kernel twin: those that it takes."""
-    if name in controls.KERNEL_NAMES or controls.KERNEL_NAMES.get(name) in controls.built_in():
+    if controls.native_name(name) is not None:
         return {}
     numbers = {key: float(value) for key, value in given.items() if isinstance(value, int | float)}
     if given.get("recovery") == "freeze":
@@ -279,15 +279,17 @@ class _Session:
     def _bulk_flows(self, bed: Testbed, control: Control) -> list[BulkFlow]:
         flows: list[BulkFlow] = []
         for traffic in self.scenario.get("traffic") or []:
-            cc = translate(traffic).cc
-            if cc not in controls.KERNEL_NAMES.values() and cc not in controls.KERNEL_NAMES:
-                cc = control.name if cc == control.name.split(".")[0] else bed.use_control(cc, {}, by_route=False).name
+            wanted = translate(traffic)
+            if wanted.cc == control.name.split(".")[0]:
+                cc = control.name
+            else:
+                cc = bed.use_control(wanted.cc, wanted.parameters, by_route=False).name
             for i in range(int(traffic.get("count", 1))):
                 label = str(traffic["name"])
                 flows.append(
                     BulkFlow(
                         name=label if i == 0 else f"{label}.{i + 1}",
-                        cc=controls.KERNEL_NAMES.get(cc, cc),
+                        cc=cc,
                         port=_TRAFFIC_PORT + len(flows),
                         start_s=number(traffic.get("start") or "0 s"),
                         stop_s=number(traffic["stop"]) if traffic.get("stop") else None,

@@ -18,7 +18,8 @@ _CHUNK = bytes(1 << 16)
 class BulkFlow:
     """One connection.
 
-    `port` is its own, so that a sample tells it apart; `cc` is set on the socket, whatever the route says.
+    `port` is its own, so that a sample tells it apart. `cc` is set on the accepted socket: what a listener has gives way to
+    the route's control.
     """
 
     name: str
@@ -51,7 +52,6 @@ class BulkFlow:
 
     def _listen(self) -> socket.socket:
         listener = socket.create_server((self._address, self.port))
-        listener.setsockopt(socket.IPPROTO_TCP, _TCP_CONGESTION, self.cc.encode())
         listener.settimeout(0.1)
         return listener
 
@@ -64,6 +64,7 @@ class BulkFlow:
             return
         connection.settimeout(0.1)
         with connection, contextlib.suppress(OSError):
+            connection.setsockopt(socket.IPPROTO_TCP, _TCP_CONGESTION, self.cc.encode())
             while not self._stopping.is_set():
                 with contextlib.suppress(TimeoutError):
                     connection.send(_CHUNK)
