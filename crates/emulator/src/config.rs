@@ -7,6 +7,9 @@ use playpath_units::Duration;
 use serde_json::Value;
 use std::net::Ipv4Addr;
 
+/// Fetches the text of a named file.
+pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+
 /// What a run needs to know.
 #[derive(Debug)]
 pub struct Config {
@@ -78,8 +81,9 @@ pub enum Namespace {
 const LONGEST_DEVICE_NAME: usize = 15;
 
 impl Config {
-    /// From JSON. Errors: one line that says where and what.
-    pub fn parse(text: &str) -> Result<Config, String> {
+    /// From JSON; `read_file` fetches the text of traces and loss patterns that are named. Errors: one line that says where
+    /// and what.
+    pub fn parse(text: &str, read_file: ReadFile) -> Result<Config, String> {
         let value: Value =
             serde_json::from_str(text).map_err(|error| format!("the configuration is not JSON: {error}"))?;
         let root = Object::new(&value, String::new())?;
@@ -87,7 +91,7 @@ impl Config {
         let mut shared: Vec<(String, usize)> = Vec::new();
         for table in root.objects("links")? {
             let name = table.needed("name")?.to_string();
-            let (down, up) = directions(&table)?;
+            let (down, up) = directions(&table, read_file)?;
             let base_rtt = (down.one_way_delay + up.one_way_delay).max(Duration::from_millis(1));
             table.finish()?;
             shared.push((name.clone(), links.len()));
@@ -95,7 +99,8 @@ impl Config {
             links.push(up.link(&format!("link.{name}/up"), base_rtt).map_err(|e| table.error_here(e))?);
         }
         let tables = root.objects("paths")?;
-        let paths = tables.iter().map(|t| read_path(t, &shared, &mut links)).collect::<Result<Vec<_>, _>>()?;
+        let paths =
+            tables.iter().map(|t| read_path(t, &shared, &mut links, read_file)).collect::<Result<Vec<_>, _>>()?;
         if paths.is_empty() {
             return Err(root.error("paths", "is missing or empty; at least one path is needed"));
         }
@@ -136,13 +141,13 @@ impl Config {
     }
 }
 
-fn directions(table: &Object) -> Result<(Direction, Direction), String> {
+fn directions(table: &Object, read_file: ReadFile) -> Result<(Direction, Direction), String> {
     let rtt: Duration = table.parsed("rtt")?.unwrap_or_default();
-    let down = Direction::read(table, rtt / 2, Side::Down)?;
+    let down = Direction::read(table, rtt / 2, Side::Down, read_file)?;
     let up_delay = rtt.saturating_sub(rtt / 2);
     let up = match table.object("up")? {
         Some(own) => {
-            let up = Direction::read(&own, up_delay, Side::Up(&down))?;
+            let up = Direction::read(&own, up_delay, Side::Up(&down), read_file)?;
             own.finish()?;
             up
         }
@@ -151,10 +156,15 @@ fn directions(table: &Object) -> Result<(Direction, Direction), String> {
     Ok((down, up))
 }
 
-fn read_path(table: &Object, shared: &[(String, usize)], links: &mut Vec<LinkSpec>) -> Result<PathSpec, String> {
+fn read_path(
+    table: &Object,
+    shared: &[(String, usize)],
+    links: &mut Vec<LinkSpec>,
+    read_file: ReadFile,
+) -> Result<PathSpec, String> {
     let name = table.needed("name")?.to_string();
     let base_rtt = table.parsed("rtt")?.ok_or_else(|| table.error("rtt", "is missing"))?;
-    let (down, up) = directions(table)?;
+    let (down, up) = directions(table, read_file)?;
     let via = table.texts("via")?.into_iter().map(|wanted| {
         let found = shared.iter().find(|(name, _)| name == wanted);
         found.map(|(_, index)| *index).ok_or_else(|| table.error("via", format!("there is no link \"{wanted}\"")))
@@ -208,7 +218,8 @@ mod tests {
     const ENDS: &str = r#""server": {"namespace": "s", "device": "d0", "address": "10.0.0.1"}, "client": {"namespace": 42, "device": "d0"}"#;
 
     fn parse(paths: &str) -> Result<Config, String> {
-        Config::parse(&paths.replace("ENDS", ENDS))
+        let no_files = |name: &str| Err(format!("{name}: not in a test"));
+        Config::parse(&paths.replace("ENDS", ENDS), &no_files)
     }
 
     #[test]

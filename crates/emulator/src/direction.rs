@@ -1,6 +1,6 @@
 //! One direction of a path, as a scenario describes it.
 
-use crate::config::LinkSpec;
+use crate::config::{LinkSpec, ReadFile};
 use crate::reader::Object;
 use playpath_link::registry::{self, Entry};
 use playpath_link::trace::Trace;
@@ -34,8 +34,8 @@ pub enum Side<'a> {
 
 impl Direction {
     /// From the keys of a path, or of its `up`.
-    pub fn read(table: &Object, one_way_delay: Duration, side: Side) -> Result<Direction, String> {
-        let (server, default_queue) = match (read_server(table)?, &side) {
+    pub fn read(table: &Object, one_way_delay: Duration, side: Side, read_file: ReadFile) -> Result<Direction, String> {
+        let (server, default_queue) = match (read_server(table, read_file)?, &side) {
             (Some(server), Side::Down) => (server, QueueConfig::default()),
             (Some(server), Side::Up(_)) => (server, up_queue()),
             (None, Side::Up(down)) => (down.up_server(), up_queue()),
@@ -54,7 +54,7 @@ impl Direction {
             one_way_delay,
             jitter: read_jitter(table)?,
             reordering: read_reordering(table)?,
-            loss: read_loss(table)?,
+            loss: read_loss(table, read_file)?,
             loss_place,
             queue: read_queue(table)?.unwrap_or(default_queue),
         })
@@ -104,8 +104,8 @@ fn up_queue() -> QueueConfig {
     QueueConfig::DropTail { limit: QueueLimit::Packets(1000) }
 }
 
-fn read_server(table: &Object) -> Result<Option<ServerConfig>, String> {
-    let Some((content, format)) = content(table, "trace")? else {
+fn read_server(table: &Object, read_file: ReadFile) -> Result<Option<ServerConfig>, String> {
+    let Some((content, format)) = content(table, "trace", read_file)? else {
         return match table.value("rate") {
             Some(Value::String(word)) if word == "unlimited" => Ok(Some(ServerConfig::Unlimited)),
             _ => Ok(table.parsed::<Rate>("rate")?.map(|rate| ServerConfig::Constant { rate })),
@@ -121,11 +121,11 @@ fn read_server(table: &Object) -> Result<Option<ServerConfig>, String> {
 }
 
 /// The text of a file that `key` names, or that it carries as `{"content": "…"}`; and its `format`, if that is stated.
-fn content(table: &Object, key: &'static str) -> Result<Option<(String, Option<String>)>, String> {
+fn content(table: &Object, key: &'static str, read_file: ReadFile) -> Result<Option<(String, Option<String>)>, String> {
     match table.value(key) {
         None => Ok(None),
         Some(Value::String(name)) => {
-            let text = std::fs::read_to_string(name).map_err(|error| table.error(key, format!("{name}: {error}")))?;
+            let text = read_file(name).map_err(|error| table.error(key, error))?;
             Ok(Some((text, None)))
         }
         Some(_) => {
@@ -152,7 +152,7 @@ fn read_queue(table: &Object) -> Result<Option<QueueConfig>, String> {
 }
 
 /// `"0.5 %"`, or `{"kind": …}` with settings.
-fn read_loss(table: &Object) -> Result<LossConfig, String> {
+fn read_loss(table: &Object, read_file: ReadFile) -> Result<LossConfig, String> {
     let Some(Value::Object(_)) = table.value("loss") else {
         let loss: Ratio = table.parsed("loss")?.unwrap_or_default();
         return Ok(if loss.get() == 0.0 { LossConfig::None } else { LossConfig::Bernoulli { loss } });
@@ -160,7 +160,7 @@ fn read_loss(table: &Object) -> Result<LossConfig, String> {
     let own = table.object("loss")?.ok_or_else(|| table.error("loss", "is missing"))?;
     let kind = own.needed("kind")?;
     if kind == "pattern"
-        && let Some((text, _)) = content(&own, "file")?
+        && let Some((text, _)) = content(&own, "file", read_file)?
     {
         let pattern = LossPattern::parse(&text).map_err(|error| own.error("file", error))?;
         return Ok(LossConfig::Pattern { pattern: Arc::new(pattern) });

@@ -12,8 +12,8 @@ use crate::report::{LinkMeasure, RouteMeasure, RunMeasure};
 use crate::spin::Spin;
 use crate::sys::{self, PollSet};
 use playpath_link::Link;
-use playpath_units::Time;
 use playpath_units::random::RootSeed;
+use playpath_units::{Duration, Time};
 use std::os::fd::RawFd;
 
 /// Packets read from a device before the others get their turn.
@@ -161,8 +161,8 @@ impl Engine {
             poll_set.wait(None)?;
             return Ok(());
         }
-        let sleep_until = deadline - self.spin.margin();
         let now = self.now();
+        let sleep_until = deadline - self.spin.margin_at(now);
         if now < sleep_until {
             let ready = poll_set.wait(Some((sleep_until - now).as_nanos()))?;
             if ready > 0 {
@@ -170,11 +170,25 @@ impl Engine {
             }
             self.spin.note_wakeup(sleep_until, self.now());
         }
-        loop {
-            if poll_set.wait(Some(0))? > 0 || self.now() >= deadline {
-                return Ok(());
+        self.watch(poll_set, deadline)
+    }
+
+    /// Watch the clock until `deadline`, and now and then the devices.
+    fn watch(&mut self, poll_set: &mut PollSet, deadline: Time) -> std::io::Result<()> {
+        const GLANCE: Duration = Duration::from_micros(3);
+        let start = self.now();
+        let mut now = start;
+        let mut ready = poll_set.wait(Some(0))?;
+        let mut next_glance = now + GLANCE;
+        while ready == 0 && now < deadline {
+            now = self.now();
+            if now >= next_glance {
+                ready = poll_set.wait(Some(0))?;
+                next_glance = now + GLANCE;
             }
         }
+        self.spin.note_watch(now - start);
+        Ok(())
     }
 
     fn read_device(&mut self, device: usize) -> Result<(), String> {

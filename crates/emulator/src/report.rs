@@ -84,7 +84,7 @@ pub struct RunMeasure {
 }
 
 /// The report as one JSON object.
-pub fn report(config: &Config, measure: &RunMeasure, warnings: &[String]) -> Value {
+pub fn report(config: &Config, measure: &RunMeasure, is_realtime: bool, warnings: &[String]) -> Value {
     let link = |index: usize| link_json(&config.links[index], &measure.link_stats[index], &measure.links[index]);
     let paths = config.paths.iter().enumerate().map(|(i, path)| {
         let direction = |own: usize, route: usize| {
@@ -107,7 +107,7 @@ pub fn report(config: &Config, measure: &RunMeasure, warnings: &[String]) -> Val
         "problems": problems,
         "warnings": warnings,
         "duration_s": measure.duration.as_secs_f64(),
-        "realtime": config.realtime && warnings.is_empty(),
+        "realtime": is_realtime,
         "spin_us": micros(measure.spin.as_nanos()),
         "wakeups": measure.wakeups,
         "slips": measure.routes.iter().map(|route| route.slips).sum::<u64>(),

@@ -1,0 +1,59 @@
+//! The simulator's links on the wall clock, over TUN devices. See the README for the program and its configuration.
+
+pub mod config;
+mod direction;
+mod engine;
+mod histogram;
+mod log;
+mod net;
+mod packet;
+mod reader;
+mod report;
+mod spin;
+mod sys;
+
+use config::Config;
+use engine::Engine;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::os::fd::AsRawFd;
+
+/// What keeps the emulator running besides signals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lifeline {
+    /// Nothing.
+    None,
+    /// A pipe at standard input, if there is one: whoever holds its other end keeps the emulator alive.
+    Stdin,
+}
+
+/// Run until told to stop; one line on standard output when ready, one with the report. Errors: why it could not run, in one line.
+pub fn run(config: &Config, lifeline: Lifeline) -> Result<(), String> {
+    sys::die_with_parent().map_err(|error| error.to_string())?;
+    let signals = sys::termination_signals().map_err(|error| format!("signals: {error}"))?;
+    let mut engine = Engine::new(config)?;
+    let mut warnings = Vec::new();
+    let realtime = if config.realtime { sys::set_realtime() } else { Ok(()) };
+    if let Err(error) = &realtime {
+        warnings.push(format!("SCHED_FIFO was refused: {error}"));
+    }
+    if let Err(error) = sys::set_least_timer_slack() {
+        warnings.push(format!("timer slack: {error}"));
+    }
+    say(&json!({ "ready": true, "paths": config.paths.iter().map(|path| &path.name).collect::<Vec<_>>() }))?;
+    let mut stop = vec![signals.as_raw_fd()];
+    if lifeline == Lifeline::Stdin && sys::stdin_is_pipe() {
+        stop.push(std::io::stdin().as_raw_fd());
+    }
+    engine.run(&stop)?;
+    let (measure, log_written) = engine.finish();
+    let is_realtime = config.realtime && realtime.is_ok();
+    say(&report::report(config, &measure, is_realtime, &warnings))?;
+    log_written
+}
+
+/// One line on standard output.
+fn say(value: &Value) -> Result<(), String> {
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "{value}").and_then(|()| output.flush()).map_err(|error| format!("standard output: {error}"))
+}

@@ -1,0 +1,10 @@
+//! No text makes the reader of the emulator's configuration panic.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use playpath_emulator::config::Config;
+
+fuzz_target!(|text: &str| {
+    let no_files = |name: &str| Err(format!("{name}: not here"));
+    let _ = Config::parse(text, &no_files);
+});
