@@ -186,7 +186,9 @@ impl DataReceiver {
     /// The data `[start, end)` arrived, in order in its subflow.
     pub fn insert(&mut self, now: Time, start: u64, end: u64) {
         // Never beyond what was offered. (The DATA_FIN needs no buffer.)
-        let end = end.min(self.advertised + u64::from(self.fin.is_some()));
+        let stream_end = self.fin.map_or(u64::MAX, |fin| fin + 1);
+        let end =
+            end.min(self.advertised + u64::from(self.fin.is_some_and(|fin| fin <= self.advertised))).min(stream_end);
         if start < end {
             self.reassembly.insert(start, end);
         }
@@ -205,8 +207,13 @@ impl DataReceiver {
 
     /// The DATA_FIN is at offset `at`.
     pub fn insert_fin(&mut self, now: Time, at: u64) {
-        self.fin = self.fin.or(Some(at));
-        self.insert(now, at, at + 1);
+        // A DATA_FIN below what has arrived is forged or broken.
+        if self.fin.is_none() && at >= self.reassembly.highest() {
+            self.fin = Some(at);
+        }
+        if self.fin == Some(at) {
+            self.insert(now, at, at + 1);
+        }
     }
 
     /// Take up to `max` bytes. The second value: the window has opened so far that the peer should be told.

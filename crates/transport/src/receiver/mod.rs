@@ -93,6 +93,10 @@ impl Receiver {
     pub fn out_of_order_bytes(&self) -> u64 {
         self.reassembly.out_of_order_bytes()
     }
+    /// Nothing lies beyond the FIN.
+    fn stream_end(&self) -> u64 {
+        self.fin.map_or(u64::MAX, |fin| fin + 1)
+    }
     /// Free space told to the peer.
     pub fn window(&self) -> u64 {
         self.advertised - self.next().min(self.advertised)
@@ -147,13 +151,23 @@ impl Receiver {
             return Received::default();
         }
         let start = self.offset(segment.seq);
-        let mut end = start + u64::from(segment.payload_len);
+        // Unwrapped by itself: a segment may claim bytes from before the stream.
+        let mut end = self.offset(segment.seq.wrapping_add(segment.payload_len));
         if segment.flags.contains(Flags::FIN) {
-            self.fin = self.fin.or(Some(end));
-            end += 1;
+            // A FIN below what has arrived is forged or broken.
+            if self.fin.is_none() && end >= self.reassembly.highest() {
+                self.fin = Some(end);
+            }
+            end += u64::from(self.fin == Some(end));
         }
         // Never beyond what was offered: the reader may be slow. (The FIN needs no buffer.)
-        let end = end.min(self.advertised + u64::from(self.fin.is_some()));
+        let end = end
+            .min(self.advertised + u64::from(self.fin.is_some_and(|fin| fin <= self.advertised)))
+            .min(self.stream_end());
+        if end <= start {
+            self.ack.is_due = true; // nothing of it lies within the window
+            return Received::default();
+        }
         let before = self.next();
         match self.reassembly.insert(start, end) {
             Placed::InOrder => self.ack.on_in_order(now, segment.payload_len),

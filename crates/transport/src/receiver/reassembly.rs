@@ -37,6 +37,11 @@ impl Reassembly {
         self.next
     }
 
+    /// One past the highest offset that has arrived.
+    pub fn highest(&self) -> u64 {
+        self.ranges.last().map_or(self.next, |range| range.1)
+    }
+
     /// Nothing is held above a gap.
     pub fn is_in_order(&self) -> bool {
         self.ranges.is_empty()
