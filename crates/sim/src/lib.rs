@@ -1,1 +1,16 @@
-//! Placeholder.
+//! The simulator: virtual time, one event queue, topology, applications, probes; scenario in, record out.
+
+mod apps;
+mod endpoint;
+mod engine;
+mod metrics;
+mod network;
+mod playback_log;
+mod probe;
+mod record;
+mod scenario;
+mod simulation;
+
+pub use record::{FlowRecord, LinkRecord, Record, Series};
+pub use scenario::{ReadFile, Scenario, ScenarioError, TRAFFIC_KINDS};
+pub use simulation::{Tracing, run};

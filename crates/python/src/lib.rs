@@ -1,0 +1,144 @@
+//! `playpath._engine`: the only extension module. Python calls once per run, with the interpreter released, and gets a record
+//! in JSON and the time series as numpy columns. Nothing per packet crosses the border.
+
+mod registries;
+mod traces;
+
+use numpy::IntoPyArray;
+use playpath_sim::{Record, Scenario, Tracing};
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+create_exception!(
+    _engine,
+    ScenarioError,
+    PyValueError,
+    "The input is wrong: one line with what, where and what is allowed."
+);
+
+/// Version of the engine; part of every manifest.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// The scenario (TOML or JSON text) with every default written out, as JSON. Files that it names are read relative to
+/// `base_dir` and become part of the result.
+#[pyfunction]
+#[pyo3(signature = (text, base_dir, overrides_json = "{}"))]
+fn resolve(text: &str, base_dir: PathBuf, overrides_json: &str) -> PyResult<String> {
+    let overrides: Value = serde_json::from_str(overrides_json).map_err(|e| ScenarioError::new_err(e.to_string()))?;
+    let scenario = Scenario::parse(text, &overrides, &|name| read_file(&base_dir, name)).map_err(scenario_error)?;
+    Ok(scenario.to_json().to_string())
+}
+
+fn read_file(base_dir: &Path, name: &str) -> Result<Vec<u8>, String> {
+    std::fs::read(base_dir.join(name)).map_err(|e| format!("cannot read \"{name}\": {}", e.kind()))
+}
+
+fn scenario_error(error: playpath_sim::ScenarioError) -> PyErr {
+    ScenarioError::new_err(error.to_string())
+}
+
+/// Plays a resolved scenario with one sender and seed. Returns the record as JSON; with `trace` a pair of the record and
+/// `{series: {column: array}}`.
+#[pyfunction]
+#[pyo3(signature = (resolved_json, sender, seed, trace = false))]
+fn run<'py>(py: Python<'py>, resolved_json: &str, sender: &str, seed: u64, trace: bool) -> PyResult<Bound<'py, PyAny>> {
+    let tracing = if trace { Tracing::Series } else { Tracing::Off };
+    let (json, record) = py
+        .detach(|| {
+            let scenario = parsed(resolved_json)?;
+            let record = playpath_sim::run(&scenario, sender, seed, tracing)?;
+            let json = with_digest(record.to_json(manifest(&scenario, sender, seed)));
+            Ok((json, record))
+        })
+        .map_err(scenario_error)?;
+    if !trace {
+        return Ok(json.into_pyobject(py)?.into_any());
+    }
+    let series = series_dict(py, record)?;
+    Ok(PyTuple::new(py, [json.into_pyobject(py)?.into_any(), series.into_any()])?.into_any())
+}
+
+/// The last scenario parsed: a comparison plays the same one many times.
+static LAST: Mutex<Option<(String, Arc<Scenario>)>> = Mutex::new(None);
+
+fn parsed(text: &str) -> Result<Arc<Scenario>, playpath_sim::ScenarioError> {
+    let mut last = LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some((_, scenario)) = last.as_ref().filter(|(known, _)| known == text) {
+        return Ok(scenario.clone());
+    }
+    let no_files = |name: &str| Err(format!("\"{name}\" must be resolved before a run"));
+    let scenario = Arc::new(Scenario::parse(text, &Value::Null, &no_files)?);
+    *last = Some((text.to_string(), scenario.clone()));
+    Ok(scenario)
+}
+
+fn manifest(scenario: &Scenario, sender: &str, seed: u64) -> Value {
+    json!({ "world": "sim", "engine": version(), "sender": sender, "seed": seed, "scenario": scenario.to_json() })
+}
+
+/// SHA-256 over the record: equal digests mean equal results.
+fn with_digest(mut record: Value) -> String {
+    let digest = Sha256::digest(record.to_string().as_bytes());
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    record["digest"] = json!(hex);
+    record.to_string()
+}
+
+fn series_dict(py: Python<'_>, record: Record) -> PyResult<Bound<'_, PyDict>> {
+    let all = PyDict::new(py);
+    for series in record.series {
+        let columns = PyDict::new(py);
+        for (name, values) in series.columns {
+            columns.set_item(name, values.into_pyarray(py))?;
+        }
+        all.set_item(series.name, columns)?;
+    }
+    Ok(all)
+}
+
+/// What there is of a kind (`cc`, `queue`, `player`, …), as a JSON list.
+#[pyfunction]
+fn registry(kind: &str) -> PyResult<String> {
+    registries::list(kind).map(|list| list.to_string()).map_err(ScenarioError::new_err)
+}
+
+/// A first look at a bandwidth trace, as JSON.
+#[pyfunction]
+#[pyo3(signature = (text, format = None, bins = 60))]
+fn preview_trace(text: &str, format: Option<&str>, bins: u32) -> PyResult<String> {
+    traces::preview(text, format, bins).map_err(ScenarioError::new_err)
+}
+
+/// A bandwidth trace in another format.
+#[pyfunction]
+fn convert_trace(text: &str, source: Option<&str>, target: &str, bin_s: f64) -> PyResult<String> {
+    traces::convert(text, source, target, bin_s).map_err(ScenarioError::new_err)
+}
+
+/// A bandwidth trace from a seeded generator.
+#[pyfunction]
+fn generate_trace(kind: &str, settings_json: &str, seed: u64, target: &str) -> PyResult<String> {
+    traces::generate(kind, settings_json, seed, target).map_err(ScenarioError::new_err)
+}
+
+#[pymodule]
+fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(registry, module)?)?;
+    module.add_function(wrap_pyfunction!(preview_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(convert_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(generate_trace, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! The registries as JSON lists, for `playpath list`.
+
+use playpath_link::SettingInfo;
+use playpath_link::registry::{self, Entry};
+use playpath_sim::TRAFFIC_KINDS;
+use playpath_transport::mptcp::scheduler;
+use playpath_units::{ParamSpec, ParamValue};
+use playpath_video::abr;
+use playpath_video::registry::{self as players, PlayerEntry, PlayerParam};
+use serde_json::{Value, json};
+
+/// Every kind that can be listed.
+const KINDS: &[&str] =
+    &["cc", "scheduler", "queue", "loss", "trace", "player", "abr", "validation", "pacing", "profile", "traffic"];
+
+/// The list of a kind. Error: the kinds that there are.
+pub fn list(kind: &str) -> Result<Value, String> {
+    match kind {
+        "cc" => Ok(playpath_cc::entries().iter().map(|e| cc(e)).collect()),
+        "scheduler" => {
+            Ok(scheduler::entries().iter().map(|e| plain(e.name, e.summary, e.reference, params(e.params))).collect())
+        }
+        "queue" => Ok(link_entries(registry::queues())),
+        "loss" => Ok(link_entries(registry::losses())),
+        "trace" => Ok(link_entries(registry::trace_generators())),
+        "player" => Ok(players::entries().iter().map(|e| player(e)).collect()),
+        "abr" => Ok(abr::entries().iter().map(|e| plain(e.name, e.summary, e.reference, params(e.params))).collect()),
+        "profile" => Ok(named(PROFILES)),
+        "validation" => Ok(named(VALIDATIONS)),
+        "pacing" => Ok(named(PACINGS)),
+        "traffic" => Ok(named(TRAFFIC_KINDS)),
+        _ => Err(format!("unknown kind \"{kind}\"; allowed: {}", KINDS.join(", "))),
+    }
+}
+
+const PROFILES: &[(&str, &str)] = &[
+    ("linux", "a current Linux host: RACK-TLP, PRR, SACK, timestamps, undo, initial window 10, restart after idle"),
+    ("ns2", "ns-2.35's one-way agents: no SACK, an ACK per packet, coarse timer, no handshake, 40-byte headers"),
+    ("rfc", "the standards track without implementation habits: RFC 5681, 6298, 6675, 6928, 3042"),
+];
+const VALIDATIONS: &[(&str, &str)] = &[
+    ("none", "the window stays through idle periods"),
+    ("rfc2861", "as Linux: halved for every RTO of idle, down to the initial window"),
+    ("newcwv", "RFC 7661: kept for five minutes while not validated, cut to what was used on loss"),
+];
+const PACINGS: &[(&str, &str)] = &[
+    ("off", "packets leave as the window allows, unless the controller gives a rate"),
+    ("linux", "200 % of cwnd / srtt in slow start, 120 % after"),
+    ("gain", "{ gain = 1.0 }: gain x cwnd / srtt"),
+    ("controller", "only the controller's rate"),
+];
+
+fn named(items: &[(&str, &str)]) -> Value {
+    items.iter().map(|(name, summary)| plain(name, summary, "", json!([]))).collect()
+}
+
+fn plain(name: &str, summary: &str, reference: &str, params: Value) -> Value {
+    json!({ "name": name, "summary": summary, "reference": reference, "params": params, "kernel_twin": null })
+}
+
+/// Registries whose values are typed as text.
+fn link_entries<T>(entries: &[Entry<T>]) -> Value {
+    let setting =
+        |s: SettingInfo| json!({ "name": s.name, "default": s.default, "words": [], "unit": s.allowed, "doc": s.doc });
+    entries
+        .iter()
+        .map(|e| plain(e.name, e.summary, e.reference, (e.settings)().into_iter().map(setting).collect()))
+        .collect()
+}
+
+fn player(entry: &PlayerEntry) -> Value {
+    let param = |p: &PlayerParam| json!({ "name": p.name, "default": p.default, "words": [], "unit": p.kind.allowed(), "doc": p.doc });
+    plain(entry.name, entry.summary, entry.reference, entry.params.iter().map(param).collect())
+}
+
+fn cc(entry: &playpath_cc::Entry) -> Value {
+    json!({
+        "name": entry.name,
+        "summary": entry.summary,
+        "reference": entry.reference,
+        "params": params(entry.params),
+        "kernel_twin": entry.kernel_twin,
+        "is_coupled": entry.is_coupled,
+        "responds_to_loss": entry.behaviour.responds_to_loss,
+    })
+}
+
+fn params(specs: &[ParamSpec]) -> Value {
+    specs
+        .iter()
+        .map(|spec| {
+            let default = match spec.default {
+                ParamValue::Number(x) => json!(x),
+                ParamValue::Flag(x) => json!(x),
+                ParamValue::Word(x) => json!(x),
+            };
+            let is_number = matches!(spec.default, ParamValue::Number(_));
+            json!({
+                "name": spec.name,
+                "default": default,
+                "range": is_number.then_some([spec.range.0, spec.range.1]),
+                "words": spec.words,
+                "unit": spec.unit,
+                "doc": spec.doc,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,49 @@
+//! A transfer without end, as FTP: the server writes more than can be sent, the client reads everything.
+
+use crate::apps::FlowSetup;
+use crate::engine::Owner;
+use crate::network::{AppId, End, FlowId, Network, Notice, OwnerKind, What};
+use playpath_units::Time;
+
+/// More than any run transfers.
+const ENDLESS: u64 = 1 << 60;
+
+/// One flow, from `start_at` to `stop_at`.
+pub struct BulkSource {
+    owner: Owner,
+    start_at: Time,
+    stop_at: Time,
+    /// `None` once it is open.
+    setup: Option<FlowSetup>,
+    flow: FlowId,
+}
+
+impl BulkSource {
+    pub fn new(net: &mut Network, id: AppId, start_at: Time, stop_at: Option<Time>, setup: FlowSetup) -> BulkSource {
+        let owner = net.add_owner(OwnerKind::App(id));
+        BulkSource { owner, start_at, stop_at: stop_at.unwrap_or(Time::MAX), setup: Some(setup), flow: 0 }
+    }
+
+    pub fn start(&mut self, net: &mut Network) {
+        net.arm(self.owner, self.start_at);
+    }
+
+    pub fn handle_timeout(&mut self, net: &mut Network) {
+        match self.setup.take() {
+            Some(setup) => {
+                self.flow = setup.open(net, true);
+                net.arm(self.owner, self.stop_at);
+            }
+            None => {
+                net.abort(self.flow);
+                net.arm(self.owner, Time::MAX);
+            }
+        }
+    }
+
+    pub fn handle_notice(&mut self, net: &mut Network, notice: Notice) {
+        if notice.end == End::Server && matches!(notice.what, What::Connected | What::Writable) {
+            net.write(self.flow, End::Server, ENDLESS);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Applications over the network: a video session (player and HTTP server), and cross traffic. Each is told what happens at
+//! its endpoints and when its timer is due.
+
+mod bulk;
+mod on_off;
+mod session;
+mod setup;
+mod web;
+
+pub use bulk::BulkSource;
+pub use on_off::OnOffSource;
+pub use session::{SessionConfig, VideoSession};
+pub use setup::FlowSetup;
+pub use web::WebSource;
+
+use crate::network::{Network, Notice};
+
+/// An application. One enum instead of trait objects: the engine only routes to them.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a handful per run; the video session is the largest and the most common"
+)]
+pub enum App {
+    Video(VideoSession),
+    Bulk(BulkSource),
+    Web(WebSource),
+    OnOff(OnOffSource),
+}
+
+impl App {
+    /// The run begins: arm the first timer.
+    pub fn start(&mut self, net: &mut Network) {
+        match self {
+            App::Video(app) => app.start(net),
+            App::Bulk(app) => app.start(net),
+            App::Web(app) => app.start(net),
+            App::OnOff(app) => app.start(net),
+        }
+    }
+
+    /// The application's timer is due.
+    pub fn handle_timeout(&mut self, net: &mut Network) {
+        match self {
+            App::Video(app) => app.handle_timeout(net),
+            App::Bulk(app) => app.handle_timeout(net),
+            App::Web(app) => app.handle_timeout(net),
+            App::OnOff(app) => app.handle_timeout(net),
+        }
+    }
+
+    /// Something happened at one of its endpoints.
+    pub fn handle_notice(&mut self, net: &mut Network, notice: Notice) {
+        match self {
+            App::Video(app) => app.handle_notice(net, notice),
+            App::Bulk(app) => app.handle_notice(net, notice),
+            App::Web(app) => app.handle_notice(net, notice),
+            App::OnOff(_) => {}
+        }
+    }
+}

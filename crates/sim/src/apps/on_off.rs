@@ -1,0 +1,63 @@
+//! A datagram source, on and off (model: `playpath_video::traffic`). It does not react to loss.
+
+use crate::endpoint::{DatagramEnd, Endpoint};
+use crate::engine::Owner;
+use crate::network::{AppId, FlowConfig, FlowId, Network, OwnerKind, Route};
+use playpath_units::Time;
+use playpath_units::random::Stream;
+use playpath_video::traffic::{OnOffModel, OnOffSource as Model};
+
+/// One source, from `start_at` to `stop_at`.
+pub struct OnOffSource {
+    id: AppId,
+    owner: Owner,
+    name: String,
+    stop_at: Time,
+    routes: Vec<Route>,
+    source: Model,
+    flow: Option<FlowId>,
+}
+
+impl OnOffSource {
+    pub fn new(
+        net: &mut Network,
+        id: AppId,
+        name: String,
+        (start_at, stop_at): (Time, Option<Time>),
+        model: OnOffModel,
+        stream: Stream,
+        routes: Vec<Route>,
+    ) -> OnOffSource {
+        let owner = net.add_owner(OwnerKind::App(id));
+        let source = Model::new(model, start_at, stream);
+        OnOffSource { id, owner, name, stop_at: stop_at.unwrap_or(Time::MAX), routes, source, flow: None }
+    }
+
+    pub fn start(&mut self, net: &mut Network) {
+        net.arm(self.owner, self.source.poll_timeout());
+    }
+
+    pub fn handle_timeout(&mut self, net: &mut Network) {
+        if net.now >= self.stop_at {
+            if let Some(flow) = self.flow {
+                net.abort(flow);
+            }
+            return net.arm(self.owner, Time::MAX);
+        }
+        let flow = *self.flow.get_or_insert_with(|| {
+            net.open_flow(FlowConfig {
+                name: std::mem::take(&mut self.name),
+                cc_name: "none",
+                app: self.id,
+                is_sink: true,
+                client: Endpoint::Datagram(DatagramEnd::default()),
+                server: Endpoint::Datagram(DatagramEnd::default()),
+                routes: std::mem::take(&mut self.routes),
+            })
+        });
+        if let Some(bytes) = self.source.handle_timeout(net.now) {
+            net.send_datagram(flow, bytes);
+        }
+        net.arm(self.owner, self.source.poll_timeout().min(self.stop_at));
+    }
+}

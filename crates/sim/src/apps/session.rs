@@ -1,0 +1,386 @@
+//! A video session: a player as HTTP client, and the HTTP server that answers it.
+//!
+//! HTTP is modelled by its bytes: a request is `request_header_bytes` from client to server, a response is its header bytes
+//! and its body; several on a connection follow one another in order (RFC 9112 §9.3.2). The server answers at once.
+
+use crate::engine::Owner;
+use crate::network::{AppId, End, FlowConfig, FlowId, Network, Notice, OwnerKind, Route, What};
+use crate::scenario::SenderSpec;
+use playpath_cc::AppParameters;
+use playpath_units::Time;
+use playpath_units::random::Stream;
+use playpath_video::cmcd::{self, ServerView};
+use playpath_video::{Action, ConnectionId, Delivery, Player, Request, RequestId};
+use std::collections::VecDeque;
+
+/// A player, its connections, and the server's side of them.
+pub struct VideoSession {
+    id: AppId,
+    owner: Owner,
+    name: String,
+    start_at: Time,
+    stop_at: Time,
+    player: Box<dyn Player>,
+    sender: SenderSpec,
+    routes: Vec<Route>,
+    random: Stream,
+    connections: Vec<HttpConnection>,
+    /// What the server has learnt from the client's data (CTA-5004).
+    client_data: ServerView,
+    client_data_warnings: Vec<cmcd::Warning>,
+    is_over: bool,
+    is_cut: bool,
+}
+
+/// One connection: the client's view and the server's.
+struct HttpConnection {
+    flow: FlowId,
+    is_open: bool,
+    /// Requests sent, whose response is not complete at the client; oldest first.
+    awaited: VecDeque<Awaited>,
+    /// Requests that the server has not yet received completely.
+    arriving: VecDeque<Request>,
+    /// Bytes of `arriving[0]` that the server has.
+    arrived_bytes: u64,
+    /// Responses that the server has not yet written completely.
+    responding: VecDeque<Response>,
+}
+
+struct Awaited {
+    id: RequestId,
+    header_left: u64,
+    body_left: u64,
+    is_abandoned: bool,
+}
+
+struct Response {
+    /// Bytes that the server's program has produced and the socket has not taken.
+    ready: u64,
+    /// Bytes that the program will produce later (chunked delivery).
+    held_back: u64,
+    delivery: Delivery,
+    /// When the next chunk is produced.
+    next_chunk: Time,
+}
+
+/// What a session needs besides its player.
+pub struct SessionConfig {
+    pub id: AppId,
+    pub name: String,
+    pub start_at: Time,
+    pub stop_at: Option<Time>,
+    pub sender: SenderSpec,
+    pub routes: Vec<Route>,
+    /// Keys of MPTCP connections.
+    pub random: Stream,
+}
+
+impl VideoSession {
+    pub fn new(net: &mut Network, config: SessionConfig, player: Box<dyn Player>) -> VideoSession {
+        VideoSession {
+            id: config.id,
+            owner: net.add_owner(OwnerKind::App(config.id)),
+            name: config.name,
+            start_at: config.start_at,
+            stop_at: config.stop_at.unwrap_or(Time::MAX),
+            player,
+            sender: config.sender,
+            routes: config.routes,
+            random: config.random,
+            connections: Vec::new(),
+            client_data: ServerView::default(),
+            client_data_warnings: Vec::new(),
+            is_over: false,
+            is_cut: false,
+        }
+    }
+
+    pub fn player(&self) -> &dyn Player {
+        &*self.player
+    }
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+    pub fn started_at(&self) -> Time {
+        self.start_at
+    }
+    /// The player has finished, or the session was stopped.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+    /// Client data that the server did not believe.
+    pub fn client_data_warnings(&self) -> &[cmcd::Warning] {
+        &self.client_data_warnings
+    }
+    /// Flows of this session, in the order of opening.
+    pub fn flows(&self) -> impl Iterator<Item = FlowId> + '_ {
+        self.connections.iter().map(|c| c.flow)
+    }
+
+    pub fn start(&mut self, net: &mut Network) {
+        net.arm(self.owner, self.start_at);
+    }
+
+    pub fn handle_timeout(&mut self, net: &mut Network) {
+        let now = net.now;
+        if now >= self.stop_at {
+            return self.stop(net);
+        }
+        if now == self.start_at {
+            self.player.handle_start(now);
+        }
+        if now >= self.player.poll_timeout() {
+            self.player.handle_timeout(now);
+        }
+        for index in 0..self.connections.len() {
+            self.serve(net, index);
+        }
+        self.settle(net);
+    }
+
+    pub fn handle_notice(&mut self, net: &mut Network, notice: Notice) {
+        let Some(index) = self.connections.iter().position(|c| c.flow == notice.flow && c.is_open) else { return };
+        match (notice.end, notice.what) {
+            (End::Client, What::Connected) => {
+                self.tell_sender(net, index);
+                self.player.handle_connected(net.now, ConnectionId(index as u32));
+            }
+            (End::Client, What::Closed) => self.connections[index].is_open = false,
+            (End::Client, _) => {}
+            (End::Server, What::Readable) => self.receive_requests(net, index),
+            (End::Server, What::Writable | What::Connected) => self.serve(net, index),
+            (End::Server, What::Closed) => {}
+        }
+        self.settle(net);
+    }
+
+    /// The end of the run comes before the end of the video.
+    pub fn cut(&mut self, net: &mut Network) {
+        self.is_cut = true;
+        self.stop(net);
+    }
+
+    /// The run ended before the video.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    fn stop(&mut self, net: &mut Network) {
+        if !self.player.is_finished() {
+            self.player.handle_stop(net.now);
+        }
+        self.is_over = true;
+        for connection in &mut self.connections {
+            if std::mem::take(&mut connection.is_open) {
+                net.abort(connection.flow);
+            }
+        }
+        net.arm(self.owner, Time::MAX);
+    }
+
+    /// Does what the player wants, reads what it is willing to read, and arms the timer.
+    fn settle(&mut self, net: &mut Network) {
+        loop {
+            while let Some(action) = self.player.poll_action() {
+                self.act(net, action);
+            }
+            if !self.read_all(net) {
+                break;
+            }
+        }
+        if self.player.is_finished() {
+            return self.stop(net);
+        }
+        let chunk = self.connections.iter().filter_map(|c| c.responding.front()).map(|r| r.next_chunk).min();
+        let due = self.player.poll_timeout().min(chunk.unwrap_or(Time::MAX)).min(self.stop_at);
+        net.arm(self.owner, if net.now < self.start_at { self.start_at } else { due });
+    }
+
+    fn act(&mut self, net: &mut Network, action: Action) {
+        match action {
+            Action::Open(ConnectionId(index)) => {
+                debug_assert_eq!(index as usize, self.connections.len(), "connections are numbered in order");
+                self.open(net);
+            }
+            Action::Request(request) => self.send_request(net, request),
+            Action::Abandon(id) => self.abandon(id),
+            Action::Close(ConnectionId(index)) => {
+                let connection = &mut self.connections[index as usize];
+                if std::mem::take(&mut connection.is_open) {
+                    net.close(connection.flow, End::Client);
+                    net.close(connection.flow, End::Server);
+                }
+            }
+        }
+    }
+
+    fn open(&mut self, net: &mut Network) {
+        let number = self.connections.len();
+        let name = if number == 0 { self.name.clone() } else { format!("{}.{}", self.name, number + 1) };
+        let (client, server) = self.sender.endpoints(net.now, self.routes.len(), &mut self.random);
+        let flow = net.open_flow(FlowConfig {
+            name,
+            cc_name: self.sender.cc.entry.name,
+            app: self.id,
+            is_sink: false,
+            client,
+            server,
+            routes: self.routes.clone(),
+        });
+        self.connections.push(HttpConnection {
+            flow,
+            is_open: true,
+            awaited: VecDeque::new(),
+            arriving: VecDeque::new(),
+            arrived_bytes: 0,
+            responding: VecDeque::new(),
+        });
+    }
+
+    fn send_request(&mut self, net: &mut Network, request: Request) {
+        let connection = &mut self.connections[request.connection.0 as usize];
+        connection.awaited.push_back(Awaited {
+            id: request.id,
+            header_left: u64::from(request.response_header_bytes),
+            body_left: request.body_bytes,
+            is_abandoned: false,
+        });
+        let bytes = u64::from(request.request_header_bytes);
+        let flow = connection.flow;
+        connection.arriving.push_back(request);
+        net.write(flow, End::Client, bytes);
+    }
+
+    /// The response is read and ignored. What the server has not yet written of it, it still writes: the model of a client
+    /// that keeps its connection; a client that resets it asks for `Close` too.
+    fn abandon(&mut self, id: RequestId) {
+        for awaited in self.connections.iter_mut().flat_map(|c| &mut c.awaited) {
+            awaited.is_abandoned |= awaited.id == id;
+        }
+    }
+
+    /// The server reads; every complete request is answered.
+    fn receive_requests(&mut self, net: &mut Network, index: usize) {
+        let flow = self.connections[index].flow;
+        self.connections[index].arrived_bytes += net.read(flow, End::Server, u64::MAX);
+        while let Some(request) = self.next_request(index) {
+            self.take_client_data(net, index, &request);
+            let total = u64::from(request.response_header_bytes) + request.body_bytes;
+            let (ready, next_chunk) = match request.delivery {
+                Delivery::AsFastAsPossible => (total, Time::MAX),
+                Delivery::Chunks { bytes, every } => (bytes.min(total), net.now + every),
+            };
+            let response = Response { ready, held_back: total - ready, delivery: request.delivery, next_chunk };
+            self.connections[index].responding.push_back(response);
+        }
+        self.serve(net, index);
+    }
+
+    fn next_request(&mut self, index: usize) -> Option<Request> {
+        let connection = &mut self.connections[index];
+        let needed = u64::from(connection.arriving.front()?.request_header_bytes);
+        if connection.arrived_bytes < needed {
+            return None;
+        }
+        connection.arrived_bytes -= needed;
+        connection.arriving.pop_front()
+    }
+
+    /// The server's program produces due chunks and writes what the socket takes.
+    fn serve(&mut self, net: &mut Network, index: usize) {
+        let now = net.now;
+        let connection = &mut self.connections[index];
+        while let Some(response) = connection.responding.front_mut() {
+            response.produce(now);
+            if response.ready > 0 {
+                response.ready -= net.write(connection.flow, End::Server, response.ready);
+            }
+            if response.ready > 0 || response.held_back > 0 {
+                break;
+            }
+            connection.responding.pop_front();
+        }
+    }
+
+    /// Reads what the player wants from every connection; `true` if it got body bytes or a response became complete.
+    fn read_all(&mut self, net: &mut Network) -> bool {
+        let mut has_progress = false;
+        for index in 0..self.connections.len() {
+            let connection = &self.connections[index];
+            if !connection.is_open || net.flows[connection.flow as usize].end(End::Client).readable() == 0 {
+                continue;
+            }
+            let header = connection.awaited.front().map_or(0, |a| a.header_left);
+            let limit = self.player.read_limit(net.now, ConnectionId(index as u32)).saturating_add(header);
+            let limit = if connection.awaited.front().is_some_and(|a| a.is_abandoned) { u64::MAX } else { limit };
+            let bytes = net.read(self.connections[index].flow, End::Client, limit);
+            if bytes > 0 {
+                self.hand_over(net.now, index, bytes);
+                has_progress = true;
+            }
+        }
+        has_progress
+    }
+
+    /// Gives read bytes to the responses they belong to.
+    fn hand_over(&mut self, now: Time, index: usize, mut bytes: u64) {
+        while bytes > 0 {
+            let Some(awaited) = self.connections[index].awaited.front_mut() else {
+                unreachable!("{bytes} bytes without a request");
+            };
+            let header = bytes.min(awaited.header_left);
+            awaited.header_left -= header;
+            let body = (bytes - header).min(awaited.body_left);
+            awaited.body_left -= body;
+            bytes -= header + body;
+            let (id, is_wanted) = (awaited.id, !awaited.is_abandoned);
+            if awaited.header_left == 0 && awaited.body_left == 0 {
+                self.connections[index].awaited.pop_front();
+            }
+            if body > 0 && is_wanted {
+                self.player.handle_body(now, id, body);
+            }
+        }
+    }
+
+    /// What the congestion control learns of the video from the scenario, at the start.
+    fn tell_sender(&mut self, net: &mut Network, index: usize) {
+        let report = self.player.app_parameters(net.now);
+        let parameters = AppParameters {
+            playout_buffer_bytes: report.playout_buffer_bytes,
+            playout_buffer_free_bytes: None,
+            video_rate: report.video_rate,
+            is_urgent: false,
+        };
+        net.set_app_parameters(self.connections[index].flow, parameters);
+    }
+
+    /// What it learns from the client with a request (algorithms.md 11); the view clamps what it does not believe.
+    fn take_client_data(&mut self, net: &mut Network, index: usize, request: &Request) {
+        let Some(cmcd) = &request.cmcd else { return };
+        let hints = self.client_data.handle_request(cmcd, Some(request.body_bytes), &mut self.client_data_warnings);
+        let Some(hints) = hints else { return };
+        let parameters = AppParameters {
+            playout_buffer_bytes: hints.playout_buffer_bytes,
+            playout_buffer_free_bytes: hints.playout_buffer_free_bytes,
+            video_rate: hints.video_rate,
+            is_urgent: hints.is_urgent,
+        };
+        net.set_app_parameters(self.connections[index].flow, parameters);
+    }
+}
+
+impl Response {
+    fn produce(&mut self, now: Time) {
+        let Delivery::Chunks { bytes, every } = self.delivery else { return };
+        while self.held_back > 0 && self.next_chunk <= now {
+            let chunk = bytes.min(self.held_back);
+            self.ready += chunk;
+            self.held_back -= chunk;
+            self.next_chunk += every;
+        }
+        if self.held_back == 0 {
+            self.next_chunk = Time::MAX;
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! A web user behind one persistent connection: thinks, then fetches an object (model: `playpath_video::traffic`). The
+//! request itself is not modelled: the server begins to write when the user asks.
+
+use crate::apps::FlowSetup;
+use crate::engine::Owner;
+use crate::network::{AppId, End, FlowId, Network, Notice, OwnerKind, What};
+use playpath_units::Time;
+use playpath_units::random::Stream;
+use playpath_video::traffic::{WebModel, WebUser};
+
+/// One user, from `start_at` to `stop_at`.
+pub struct WebSource {
+    owner: Owner,
+    start_at: Time,
+    stop_at: Time,
+    model: WebModel,
+    stream: Option<Stream>,
+    setup: Option<FlowSetup>,
+    user: Option<WebUser>,
+    flow: FlowId,
+    /// Asked for and not yet taken by the server's socket.
+    unwritten_bytes: u64,
+    asked_bytes: u64,
+    read_bytes: u64,
+}
+
+impl WebSource {
+    pub fn new(
+        net: &mut Network,
+        id: AppId,
+        start_at: Time,
+        stop_at: Option<Time>,
+        model: WebModel,
+        stream: Stream,
+        setup: FlowSetup,
+    ) -> WebSource {
+        WebSource {
+            owner: net.add_owner(OwnerKind::App(id)),
+            start_at,
+            stop_at: stop_at.unwrap_or(Time::MAX),
+            model,
+            stream: Some(stream),
+            setup: Some(setup),
+            user: None,
+            flow: 0,
+            unwritten_bytes: 0,
+            asked_bytes: 0,
+            read_bytes: 0,
+        }
+    }
+
+    pub fn start(&mut self, net: &mut Network) {
+        net.arm(self.owner, self.start_at);
+    }
+
+    pub fn handle_timeout(&mut self, net: &mut Network) {
+        if let Some(setup) = self.setup.take() {
+            self.flow = setup.open(net, false);
+            return net.arm(self.owner, self.stop_at);
+        }
+        if net.now >= self.stop_at {
+            net.abort(self.flow);
+            self.user = None;
+            return net.arm(self.owner, Time::MAX);
+        }
+        if let Some(bytes) = self.user.as_mut().and_then(|user| user.handle_timeout(net.now)) {
+            self.asked_bytes += bytes;
+            self.unwritten_bytes += bytes;
+            self.write(net);
+        }
+        self.rearm(net);
+    }
+
+    pub fn handle_notice(&mut self, net: &mut Network, notice: Notice) {
+        match (notice.end, notice.what) {
+            (End::Server, What::Connected) => {
+                let stream = self.stream.take();
+                self.user = stream.map(|stream| WebUser::new(self.model, net.now, stream));
+            }
+            (End::Server, What::Writable) => self.write(net),
+            (End::Client, What::Readable) => {
+                self.read_bytes += net.read(self.flow, End::Client, u64::MAX);
+                if self.read_bytes == self.asked_bytes
+                    && let Some(user) = &mut self.user
+                {
+                    user.handle_transfer_done(net.now);
+                }
+            }
+            _ => return,
+        }
+        self.rearm(net);
+    }
+
+    fn write(&mut self, net: &mut Network) {
+        if self.unwritten_bytes > 0 {
+            self.unwritten_bytes -= net.write(self.flow, End::Server, self.unwritten_bytes);
+        }
+    }
+
+    fn rearm(&mut self, net: &mut Network) {
+        let next = self.user.as_ref().map_or(Time::MAX, WebUser::poll_timeout);
+        net.arm(self.owner, next.min(self.stop_at));
+    }
+}

@@ -1,0 +1,175 @@
+//! One end of a flow, whatever the transport: TCP, MPTCP over several paths, or datagrams. The verbs are those of
+//! [`Connection`]; an enum, because this is the engine's innermost call.
+
+use playpath_cc::AppParameters;
+use playpath_transport::mptcp::MptcpConnection;
+use playpath_transport::{Connection, Event, Segment};
+use playpath_units::{Duration, Time};
+
+/// One end of a flow.
+#[expect(clippy::large_enum_variant, reason = "the common case, TCP, is the large one")]
+pub enum Endpoint {
+    Tcp(Connection),
+    Mptcp(Box<MptcpConnection>),
+    Datagram(DatagramEnd),
+}
+
+/// One end of a datagram flow: it counts.
+#[derive(Default)]
+pub struct DatagramEnd {
+    pub sent_packets: u64,
+    received_bytes: u64,
+}
+
+/// What the server's transport has counted, over all subflows.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Totals {
+    pub sent_packets: u64,
+    pub retransmitted_packets: u64,
+    pub rto_count: u64,
+    pub lost_packets: u64,
+    /// Packets still on the way, by the sender's own estimate.
+    pub in_flight: u64,
+    pub rtt_samples: u64,
+    pub rtt_sum: Duration,
+    pub min_rtt: Option<Duration>,
+}
+
+impl Endpoint {
+    #[inline]
+    pub fn handle_segment(&mut self, now: Time, path: u8, segment: &Segment) {
+        match self {
+            Endpoint::Tcp(tcp) => tcp.handle_segment(now, segment, &[]),
+            Endpoint::Mptcp(mptcp) => mptcp.handle_segment(now, usize::from(path), segment),
+            Endpoint::Datagram(end) => end.received_bytes += u64::from(segment.payload_len),
+        }
+    }
+
+    #[inline]
+    pub fn handle_timeout(&mut self, now: Time) {
+        match self {
+            Endpoint::Tcp(tcp) => tcp.handle_timeout(now, &[]),
+            Endpoint::Mptcp(mptcp) => mptcp.handle_timeout(now),
+            Endpoint::Datagram(_) => {}
+        }
+    }
+
+    /// The next segment to send is in `out`; returns its path.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time, out: &mut Segment) -> Option<u8> {
+        match self {
+            Endpoint::Tcp(tcp) => tcp.poll_transmit_into(now, &[], out).then_some(0),
+            Endpoint::Mptcp(mptcp) => mptcp.poll_transmit_into(now, out).map(|path| path as u8),
+            Endpoint::Datagram(_) => None,
+        }
+    }
+
+    #[inline]
+    pub fn poll_timeout(&self) -> Time {
+        match self {
+            Endpoint::Tcp(tcp) => tcp.poll_timeout(),
+            Endpoint::Mptcp(mptcp) => mptcp.poll_timeout(),
+            Endpoint::Datagram(_) => Time::MAX,
+        }
+    }
+
+    #[inline]
+    pub fn poll_event(&mut self) -> Option<Event> {
+        match self {
+            Endpoint::Tcp(tcp) => tcp.poll_event(),
+            Endpoint::Mptcp(mptcp) => mptcp.poll_event(),
+            Endpoint::Datagram(_) => None,
+        }
+    }
+
+    pub fn write(&mut self, bytes: u64) -> u64 {
+        match self {
+            Endpoint::Tcp(tcp) => tcp.write(bytes),
+            Endpoint::Mptcp(mptcp) => mptcp.write(bytes),
+            Endpoint::Datagram(_) => 0,
+        }
+    }
+
+    #[inline]
+    pub fn readable(&self) -> u64 {
+        match self {
+            Endpoint::Tcp(tcp) => tcp.readable(),
+            Endpoint::Mptcp(mptcp) => mptcp.readable(),
+            Endpoint::Datagram(end) => end.received_bytes,
+        }
+    }
+
+    #[inline]
+    pub fn read(&mut self, max: u64) -> u64 {
+        match self {
+            Endpoint::Tcp(tcp) => tcp.read(max),
+            Endpoint::Mptcp(mptcp) => mptcp.read(max),
+            Endpoint::Datagram(end) => std::mem::take(&mut end.received_bytes),
+        }
+    }
+
+    pub fn close(&mut self, now: Time) {
+        match self {
+            Endpoint::Tcp(tcp) => tcp.close(now),
+            Endpoint::Mptcp(mptcp) => mptcp.close(now),
+            Endpoint::Datagram(_) => {}
+        }
+    }
+
+    pub fn abort(&mut self, now: Time) {
+        match self {
+            Endpoint::Tcp(tcp) => tcp.abort(now),
+            Endpoint::Mptcp(mptcp) => mptcp.abort(now),
+            Endpoint::Datagram(_) => {}
+        }
+    }
+
+    pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
+        match self {
+            Endpoint::Tcp(tcp) => tcp.set_app_parameters(now, parameters),
+            Endpoint::Mptcp(mptcp) => mptcp.set_app_parameters(now, parameters),
+            Endpoint::Datagram(_) => {}
+        }
+    }
+
+    /// The MPTCP connection, if it is one.
+    pub fn mptcp(&self) -> Option<&MptcpConnection> {
+        match self {
+            Endpoint::Mptcp(mptcp) => Some(mptcp),
+            _ => None,
+        }
+    }
+
+    /// The TCP endpoints inside: one, one per opened path, or none; each with its path.
+    pub fn connections(&self) -> impl Iterator<Item = (usize, &Connection)> {
+        let (tcp, mptcp) = match self {
+            Endpoint::Tcp(tcp) => (Some((0, tcp)), None),
+            Endpoint::Mptcp(mptcp) => (None, Some(mptcp)),
+            Endpoint::Datagram(_) => (None, None),
+        };
+        let subflows = |mptcp: &'_ MptcpConnection| mptcp.path_count();
+        let opened =
+            mptcp.into_iter().flat_map(move |m| (0..subflows(m)).filter_map(|path| Some((path, m.subflow(path)?))));
+        tcp.into_iter().chain(opened)
+    }
+
+    /// Counters over all subflows.
+    pub fn totals(&self) -> Totals {
+        if let Endpoint::Datagram(end) = self {
+            return Totals { sent_packets: end.sent_packets, ..Totals::default() };
+        }
+        self.connections().fold(Totals::default(), |sum, (_, tcp)| {
+            let (stats, info) = (tcp.stats(), tcp.info());
+            Totals {
+                sent_packets: sum.sent_packets + stats.data_segments_sent,
+                retransmitted_packets: sum.retransmitted_packets + stats.retransmitted_packets,
+                rto_count: sum.rto_count + stats.rto_count,
+                lost_packets: sum.lost_packets + stats.packets_lost,
+                in_flight: sum.in_flight + u64::from(info.in_flight),
+                rtt_samples: sum.rtt_samples + stats.rtt_samples,
+                rtt_sum: sum.rtt_sum + stats.rtt_sum,
+                min_rtt: sum.min_rtt.into_iter().chain(info.min_rtt).min(),
+            }
+        })
+    }
+}

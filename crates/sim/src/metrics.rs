@@ -1,0 +1,129 @@
+//! The figures of a finished run.
+//!
+//! Definitions (docs/guide, "What the numbers mean"):
+//! - `goodput_mbps`: payload that the client's application read, over the time in which the flow or session was active.
+//! - `throughput_mbps`: wire bytes that arrived at the client, headers and retransmissions included, over the same time.
+//! - `loss_ratio`: data packets that the network dropped ÷ data packets sent.
+//! - `mean_rtt_ms`: mean of all RTT samples of the server's TCP.
+//! - `mean_queue_packets`, `sd_queue_packets`: time-weighted, of the queue in front of the first path's `down` link; the packet
+//!   on the wire is not counted.
+
+use crate::apps::{App, VideoSession};
+use crate::network::{Flow, FlowId, SimPacket};
+use crate::record::{FlowRecord, LinkRecord, Record};
+use crate::simulation::Simulation;
+use playpath_link::Link;
+use playpath_units::{Duration, Time};
+
+/// Builds the record of a finished run.
+pub fn record(mut simulation: Simulation) -> Record {
+    let end = simulation.net.now;
+    let links: Vec<LinkRecord> = simulation.net.links.iter_mut().map(|link| link_record(link, end)).collect();
+    let flows: Vec<FlowRecord> = simulation.net.flows.iter().map(|flow| flow_record(flow, end)).collect();
+    let main = match simulation.apps.first() {
+        Some(App::Video(session)) if simulation.scenario.video.is_some() => Some(session),
+        _ => None,
+    };
+    let mut metrics = Vec::new();
+    if let Some(session) = main {
+        metrics.extend(playpath_video::metrics::summarise(session.player().events()));
+    }
+    let measured: Vec<FlowId> = match main {
+        Some(session) => session.flows().collect(),
+        None => (0..simulation.net.flows.len() as FlowId).collect(),
+    };
+    let start = main.map_or(Time::ZERO, VideoSession::started_at);
+    metrics.extend(transport_metrics(&simulation, &measured, end.saturating_since(start)));
+    let bottleneck = &links[simulation.first_down_link() as usize];
+    metrics.push(("mean_queue_packets", bottleneck.mean_queue_packets));
+    metrics.push(("sd_queue_packets", bottleneck.sd_queue_packets));
+    let warnings = warnings(&simulation, main, &links);
+    let events = main.map(|session| session.player().events().to_vec()).unwrap_or_default();
+    let series = simulation.probe.finish();
+    Record { metrics, flows, links, events, warnings, series }
+}
+
+fn transport_metrics(simulation: &Simulation, flows: &[FlowId], active: Duration) -> Vec<(&'static str, f64)> {
+    let flows = || flows.iter().map(|&id| &simulation.net.flows[id as usize]);
+    let sum = |f: fn(&Flow) -> u64| flows().map(f).sum::<u64>() as f64;
+    let seconds = active.as_secs_f64();
+    let samples = sum(|f| f.server().totals().rtt_samples);
+    let rtt_sum_ms: f64 = flows().map(|f| f.server().totals().rtt_sum.as_millis_f64()).sum();
+    vec![
+        ("goodput_mbps", ratio(sum(|f| f.read_bytes) * 8e-6, seconds)),
+        ("throughput_mbps", ratio(sum(|f| f.arrived_wire_bytes) * 8e-6, seconds)),
+        ("retransmitted_packets", sum(|f| f.server().totals().retransmitted_packets)),
+        ("rto_count", sum(|f| f.server().totals().rto_count)),
+        ("loss_ratio", ratio(sum(dropped_data_packets), sum(|f| f.server().totals().sent_packets))),
+        ("mean_rtt_ms", ratio(rtt_sum_ms, samples)),
+    ]
+}
+
+/// Zero where there is nothing to divide by.
+fn ratio(value: f64, by: f64) -> f64 {
+    if by > 0.0 { value / by } else { 0.0 }
+}
+
+/// Data packets that did not arrive. What the sender still believes to be on the way at the end is not counted.
+fn dropped_data_packets(flow: &Flow) -> u64 {
+    let totals = flow.server().totals();
+    totals.sent_packets.saturating_sub(totals.in_flight).saturating_sub(flow.arrived_data_packets)
+}
+
+fn flow_record(flow: &Flow, end: Time) -> FlowRecord {
+    let totals = flow.server().totals();
+    let ended = flow.ended.unwrap_or(end);
+    let seconds = ended.saturating_since(flow.started).as_secs_f64();
+    FlowRecord {
+        name: flow.name.clone(),
+        cc: flow.cc_name,
+        goodput_mbps: ratio(flow.read_bytes as f64 * 8e-6, seconds),
+        throughput_mbps: ratio(flow.arrived_wire_bytes as f64 * 8e-6, seconds),
+        sent_packets: totals.sent_packets,
+        retransmitted_packets: totals.retransmitted_packets,
+        rto_count: totals.rto_count,
+        loss_ratio: ratio(dropped_data_packets(flow) as f64, totals.sent_packets as f64),
+        mean_rtt_ms: ratio(totals.rtt_sum.as_millis_f64(), totals.rtt_samples as f64),
+        min_rtt_ms: totals.min_rtt.map_or(0.0, Duration::as_millis_f64),
+        start_s: flow.started.as_secs_f64(),
+        end_s: ended.as_secs_f64(),
+    }
+}
+
+fn link_record(link: &mut Link<SimPacket>, end: Time) -> LinkRecord {
+    let stats = link.stats(end);
+    debug_assert_eq!(link.ledger().check(), Ok(()), "{}", link.name());
+    LinkRecord {
+        name: link.name().to_string(),
+        utilisation: stats.utilisation,
+        offered_packets: stats.offered.packets,
+        delivered_packets: stats.delivered.packets,
+        dropped_packets: stats.dropped.by_cause().map(|(cause, count)| (cause, count.packets)).to_vec(),
+        marked_packets: stats.ce_marked_packets,
+        mean_queue_packets: stats.mean_queue_packets,
+        sd_queue_packets: stats.sd_queue_packets,
+    }
+}
+
+/// What makes a result say less than it seems to.
+fn warnings(simulation: &Simulation, main: Option<&VideoSession>, links: &[LinkRecord]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let limit = simulation.limit.as_secs_f64();
+    if let Some(session) = main {
+        if session.is_cut() {
+            warnings.push(format!("the video was not played to its end within {limit} s: the run was cut"));
+        }
+        warnings
+            .extend(session.client_data_warnings().iter().take(1).map(|w| format!("client data not believed: {w}")));
+        let is_limited = |id| simulation.net.flows[id as usize].server().totals().lost_packets == 0;
+        if session.flows().all(is_limited) && links.iter().all(|l| l.mean_queue_packets < 0.01) {
+            warnings.push("no packet was lost and no queue filled: the path does not tell the senders apart".into());
+        }
+    }
+    for flow in &simulation.net.flows {
+        if flow.arrived_data_packets == 0 && flow.ended.is_none() {
+            warnings.push(format!("flow {} delivered nothing", flow.name));
+        }
+    }
+    warnings
+}

@@ -1,0 +1,349 @@
+//! The network of a run: links, flows over routes of links, and the one queue of events.
+//!
+//! A packet goes hop by hop: a link delivers it, the next link of its route takes it, the last hands it to the endpoint. The
+//! endpoint is then drained (everything it wants to send goes into its first link) and re-armed. Applications are told
+//! afterwards, through a list of notices, so that an endpoint is never changed while it is being drained.
+
+use crate::endpoint::Endpoint;
+use crate::engine::{EventQueue, Owner};
+use playpath_cc::AppParameters;
+use playpath_link::{Link, LinkConfig, LinkError};
+use playpath_transport::{Ecn, Event, Segment};
+use playpath_units::Time;
+use playpath_units::random::RootSeed;
+
+/// Which end of a flow. Data of a download goes from the server to the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Client = 0,
+    Server = 1,
+}
+
+impl End {
+    fn other(self) -> End {
+        if self == End::Client { End::Server } else { End::Client }
+    }
+}
+
+/// A packet inside the simulator.
+#[derive(Clone, Copy, Debug)]
+pub struct SimPacket {
+    segment: Segment,
+    wire_bytes: u32,
+    flow: u32,
+    path: u8,
+    hop: u8,
+    to: End,
+}
+
+impl playpath_link::Packet for SimPacket {
+    fn wire_bytes(&self) -> u32 {
+        self.wire_bytes
+    }
+    fn flow_hash(&self) -> u64 {
+        // Both directions never share a link, so the flow number is enough; spread it (Fibonacci hashing).
+        u64::from(self.flow).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+    fn is_ecn_capable(&self) -> bool {
+        self.segment.ecn != Ecn::NotEct
+    }
+    fn mark_ce(&mut self) {
+        self.segment.ecn = Ecn::Ce;
+    }
+}
+
+/// Index of a link direction.
+pub type LinkId = u32;
+/// Index of a flow.
+pub type FlowId = u32;
+/// Index of an application.
+pub type AppId = u32;
+
+/// Who is called when its time comes.
+#[derive(Clone, Copy, Debug)]
+pub enum OwnerKind {
+    Link(LinkId),
+    Endpoint(FlowId, End),
+    App(AppId),
+    Probe,
+}
+
+/// Something an application wants to know.
+#[derive(Clone, Copy, Debug)]
+pub struct Notice {
+    pub app: AppId,
+    pub flow: FlowId,
+    pub end: End,
+    pub what: What,
+}
+
+/// What happened at the endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    Connected,
+    Readable,
+    Writable,
+    Closed,
+}
+
+/// Links from the server to the client and back.
+#[derive(Clone, Debug)]
+pub struct Route {
+    pub down: Vec<LinkId>,
+    pub up: Vec<LinkId>,
+}
+
+/// How one flow is set up.
+pub struct FlowConfig {
+    pub name: String,
+    pub cc_name: &'static str,
+    pub app: AppId,
+    /// The client reads everything at once and nobody is told of it (bulk sinks).
+    pub is_sink: bool,
+    pub client: Endpoint,
+    pub server: Endpoint,
+    /// One for each path.
+    pub routes: Vec<Route>,
+}
+
+/// Two endpoints and their routes.
+pub struct Flow {
+    pub name: String,
+    pub cc_name: &'static str,
+    app: AppId,
+    pub started: Time,
+    /// When the flow was aborted; it lasts until the end of the run otherwise.
+    pub ended: Option<Time>,
+    /// Bytes that the client's application has read.
+    pub read_bytes: u64,
+    /// Wire bytes of packets that arrived at the client.
+    pub arrived_wire_bytes: u64,
+    /// Packets with data that arrived at the client.
+    pub arrived_data_packets: u64,
+    ends: [Endpoint; 2],
+    owners: [Owner; 2],
+    routes: Vec<[Vec<LinkId>; 2]>,
+    is_sink: bool,
+}
+
+impl Flow {
+    pub fn end(&self, end: End) -> &Endpoint {
+        &self.ends[end as usize]
+    }
+    pub fn server(&self) -> &Endpoint {
+        &self.ends[End::Server as usize]
+    }
+}
+
+/// Links, flows, events.
+pub struct Network {
+    pub now: Time,
+    pub links: Vec<Link<SimPacket>>,
+    pub flows: Vec<Flow>,
+    pub notices: Vec<Notice>,
+    events: EventQueue,
+    owners: Vec<OwnerKind>,
+    link_owners: Vec<Owner>,
+    seed: RootSeed,
+}
+
+impl Network {
+    pub fn new(seed: RootSeed) -> Network {
+        Network {
+            now: Time::ZERO,
+            links: Vec::new(),
+            flows: Vec::new(),
+            notices: Vec::new(),
+            events: EventQueue::default(),
+            owners: Vec::new(),
+            link_owners: Vec::new(),
+            seed,
+        }
+    }
+
+    /// A new owner of events; ties are broken in the order of creation.
+    pub fn add_owner(&mut self, kind: OwnerKind) -> Owner {
+        self.owners.push(kind);
+        self.events.add_owner()
+    }
+
+    pub fn add_link(&mut self, config: LinkConfig) -> Result<LinkId, LinkError> {
+        let id = self.links.len() as LinkId;
+        self.links.push(Link::new(config, self.seed)?);
+        let owner = self.add_owner(OwnerKind::Link(id));
+        self.link_owners.push(owner);
+        Ok(id)
+    }
+
+    /// Opens a flow now: the client connects.
+    pub fn open_flow(&mut self, config: FlowConfig) -> FlowId {
+        let id = self.flows.len() as FlowId;
+        let owners = [
+            self.add_owner(OwnerKind::Endpoint(id, End::Client)),
+            self.add_owner(OwnerKind::Endpoint(id, End::Server)),
+        ];
+        self.flows.push(Flow {
+            name: config.name,
+            cc_name: config.cc_name,
+            app: config.app,
+            started: self.now,
+            ended: None,
+            read_bytes: 0,
+            arrived_wire_bytes: 0,
+            arrived_data_packets: 0,
+            ends: [config.client, config.server],
+            owners,
+            routes: config.routes.into_iter().map(|route| [route.down, route.up]).collect(),
+            is_sink: config.is_sink,
+        });
+        self.drain(id, End::Client);
+        self.drain(id, End::Server);
+        id
+    }
+
+    /// The next event, if it is not after `until`. Advances `now` to it.
+    #[inline]
+    pub fn advance(&mut self, until: Time) -> Option<OwnerKind> {
+        let (time, owner) = self.events.peek()?;
+        if time > until {
+            return None;
+        }
+        debug_assert!(time >= self.now, "the past was armed: {time} before {}", self.now);
+        self.now = time;
+        Some(self.owners[owner as usize])
+    }
+
+    /// Arms an application's or the probe's timer.
+    pub fn arm(&mut self, owner: Owner, time: Time) {
+        self.events.arm(owner, time);
+    }
+
+    /// Delivers what has come through a link.
+    #[inline]
+    pub fn run_link(&mut self, id: LinkId) {
+        while let Some((_, packet)) = self.links[id as usize].poll_output(self.now) {
+            self.forward(packet);
+        }
+        self.rearm_link(id);
+    }
+
+    /// An endpoint's timer is due.
+    #[inline]
+    pub fn run_endpoint(&mut self, flow: FlowId, end: End) {
+        self.flows[flow as usize].ends[end as usize].handle_timeout(self.now);
+        self.drain(flow, end);
+    }
+
+    #[inline]
+    fn rearm_link(&mut self, id: LinkId) {
+        let due = self.links[id as usize].poll_timeout();
+        self.events.arm(self.link_owners[id as usize], due);
+    }
+
+    #[inline]
+    fn forward(&mut self, mut packet: SimPacket) {
+        let flow = &mut self.flows[packet.flow as usize];
+        if let Some(&next) = flow.routes[packet.path as usize][packet.to as usize].get(packet.hop as usize) {
+            packet.hop += 1;
+            self.links[next as usize].handle_packet(self.now, packet);
+            self.rearm_link(next);
+            return;
+        }
+        if packet.to == End::Client {
+            flow.arrived_wire_bytes += u64::from(packet.wire_bytes);
+            flow.arrived_data_packets += u64::from(packet.segment.payload_len > 0);
+        }
+        flow.ends[packet.to as usize].handle_segment(self.now, packet.path, &packet.segment);
+        self.drain(packet.flow, packet.to);
+    }
+
+    /// Sends all that an endpoint wants to send, notes what its application must know, and re-arms its timer.
+    fn drain(&mut self, id: FlowId, end: End) {
+        let flow = &mut self.flows[id as usize];
+        let connection = &mut flow.ends[end as usize];
+        if flow.is_sink && end == End::Client {
+            flow.read_bytes += connection.read(u64::MAX);
+        } else if connection.readable() > 0 {
+            self.notices.push(Notice { app: flow.app, flow: id, end, what: What::Readable });
+        }
+        while let Some(event) = connection.poll_event() {
+            let what = match event {
+                Event::Connected => What::Connected,
+                Event::Writable => What::Writable,
+                Event::Readable => continue,
+                Event::PeerClosed | Event::Closed | Event::Reset => What::Closed,
+            };
+            self.notices.push(Notice { app: flow.app, flow: id, end, what });
+        }
+        self.transmit(id, end);
+    }
+
+    /// Sends all that an endpoint wants to send and re-arms its timer.
+    fn transmit(&mut self, id: FlowId, end: End) {
+        let mut segment = Segment::default();
+        while let Some(path) = self.flows[id as usize].ends[end as usize].poll_transmit(self.now, &mut segment) {
+            let wire_bytes = segment.wire_bytes();
+            self.forward(SimPacket { segment, wire_bytes, flow: id, path, hop: 0, to: end.other() });
+        }
+        let flow = &self.flows[id as usize];
+        self.events.arm(flow.owners[end as usize], flow.ends[end as usize].poll_timeout());
+    }
+
+    /// Sends a datagram from the server of a datagram flow. IPv4 and UDP headers are 28 bytes.
+    pub fn send_datagram(&mut self, id: FlowId, payload_bytes: u32) {
+        if let Endpoint::Datagram(end) = &mut self.flows[id as usize].ends[End::Server as usize] {
+            end.sent_packets += 1;
+        }
+        let segment = Segment { payload_len: payload_bytes, ..Segment::default() };
+        let wire_bytes = payload_bytes + 28;
+        self.forward(SimPacket { segment, wire_bytes, flow: id, path: 0, hop: 0, to: End::Client });
+    }
+
+    /// The application writes `bytes` at an end; returns how many the send buffer took.
+    pub fn write(&mut self, flow: FlowId, end: End, bytes: u64) -> u64 {
+        let taken = self.flows[flow as usize].ends[end as usize].write(bytes);
+        if taken > 0 {
+            self.drain(flow, end);
+        }
+        taken
+    }
+
+    /// The application reads at most `max` bytes at an end.
+    pub fn read(&mut self, flow: FlowId, end: End, max: u64) -> u64 {
+        let state = &mut self.flows[flow as usize];
+        let bytes = state.ends[end as usize].read(max);
+        if bytes > 0 {
+            if end == End::Client {
+                state.read_bytes += bytes;
+            }
+            // A read may open the window: send the update, without another notice for what is still unread.
+            self.transmit(flow, end);
+        }
+        bytes
+    }
+
+    /// What the application tells the server's congestion control.
+    pub fn set_app_parameters(&mut self, flow: FlowId, parameters: AppParameters) {
+        let now = self.now;
+        self.flows[flow as usize].ends[End::Server as usize].set_app_parameters(now, parameters);
+        self.drain(flow, End::Server);
+    }
+
+    /// Closes an end in order (FIN).
+    pub fn close(&mut self, flow: FlowId, end: End) {
+        let now = self.now;
+        self.flows[flow as usize].ends[end as usize].close(now);
+        self.drain(flow, end);
+    }
+
+    /// Ends a flow at once at both ends; packets on the way are still delivered and ignored.
+    pub fn abort(&mut self, id: FlowId) {
+        let now = self.now;
+        let flow = &mut self.flows[id as usize];
+        flow.ended.get_or_insert(now);
+        for end in [End::Client, End::Server] {
+            self.flows[id as usize].ends[end as usize].abort(now);
+            self.drain(id, end);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Time series: what is sampled at a fixed interval of virtual time. Column names are the kernel's `tcp_info` names.
+
+use crate::apps::App;
+use crate::network::Network;
+use crate::record::Series;
+use crate::simulation::Tracing;
+use playpath_transport::TcpInfo;
+use playpath_units::Duration;
+
+const FLOW_COLUMNS: &[&str] = &[
+    "time_s",
+    "snd_cwnd",
+    "snd_ssthresh",
+    "rtt_ms",
+    "min_rtt_ms",
+    "delivery_rate_mbps",
+    "pacing_rate_mbps",
+    "unacked",
+    "sacked",
+    "lost",
+    "retrans",
+    "total_retrans",
+    "goodput_mbps",
+];
+const LINK_COLUMNS: &[&str] = &["time_s", "queue_packets", "queue_bytes", "dropped_packets", "delivered_packets"];
+const PLAYER_COLUMNS: &[&str] = &["time_s", "buffer_level_s", "buffer_bytes"];
+
+/// Collects the series of a run.
+pub struct Probe {
+    tracing: Tracing,
+    interval: Duration,
+    flows: Vec<Table>,
+    links: Vec<Table>,
+    players: Vec<Table>,
+    /// Bytes acknowledged to each endpoint at the last sample.
+    acked_bytes: Vec<u64>,
+}
+
+struct Table {
+    columns: &'static [&'static str],
+    name: String,
+    values: Vec<Vec<f64>>,
+}
+
+impl Table {
+    fn new(name: String, columns: &'static [&'static str]) -> Table {
+        Table { columns, name, values: vec![Vec::new(); columns.len()] }
+    }
+    fn push(&mut self, row: &[f64]) {
+        debug_assert_eq!(row.len(), self.columns.len());
+        for (column, value) in self.values.iter_mut().zip(row) {
+            column.push(*value);
+        }
+    }
+    fn finish(self) -> Series {
+        Series { name: self.name, columns: self.columns.iter().copied().zip(self.values).collect() }
+    }
+}
+
+impl Probe {
+    pub fn new(tracing: Tracing, interval: Duration) -> Probe {
+        Probe { tracing, interval, flows: Vec::new(), links: Vec::new(), players: Vec::new(), acked_bytes: Vec::new() }
+    }
+
+    pub fn is_on(&self) -> bool {
+        self.tracing == Tracing::Series
+    }
+
+    /// One row of every table.
+    pub fn sample(&mut self, net: &mut Network, apps: &[App]) {
+        let time = net.now.as_secs_f64();
+        self.sample_flows(net, time);
+        let now = net.now;
+        for (i, link) in net.links.iter_mut().enumerate() {
+            link.handle_timeout(now);
+            if self.links.len() == i {
+                self.links.push(Table::new(format!("link.{}", link.name()), LINK_COLUMNS));
+            }
+            let stats = link.stats(now);
+            let dropped = stats.dropped.total().packets as f64;
+            let row = [
+                time,
+                f64::from(link.queue_packets()),
+                link.queue_bytes() as f64,
+                dropped,
+                stats.delivered.packets as f64,
+            ];
+            self.links[i].push(&row);
+        }
+        let sessions = apps.iter().filter_map(|app| if let App::Video(session) = app { Some(session) } else { None });
+        for (i, session) in sessions.enumerate() {
+            if self.players.len() == i {
+                let name = if i == 0 { "player".into() } else { format!("player.{}", session.name()) };
+                self.players.push(Table::new(name, PLAYER_COLUMNS));
+            }
+            let player = session.player();
+            let is_on = now >= session.started_at() && !session.is_over();
+            let level = if is_on { player.buffer_level(now).as_secs_f64() } else { 0.0 };
+            let bytes = if is_on { player.buffer_bytes(now) as f64 } else { 0.0 };
+            self.players[i].push(&[time, level, bytes]);
+        }
+    }
+
+    /// One series for each TCP endpoint: `flow.video`, under MPTCP `flow.video/wifi` and so on by path number.
+    fn sample_flows(&mut self, net: &Network, time: f64) {
+        let mut number = 0;
+        for flow in &net.flows {
+            let paths = flow.server().mptcp().map_or(1, |m| m.path_count());
+            for path in 0..paths {
+                if self.flows.len() == number {
+                    let suffix = if paths > 1 { format!("/{}", path + 1) } else { String::new() };
+                    self.flows.push(Table::new(format!("flow.{}{suffix}", flow.name), FLOW_COLUMNS));
+                    self.acked_bytes.push(0);
+                }
+                let connection = flow.server().connections().find(|(p, _)| *p == path);
+                if let Some((_, tcp)) = connection.filter(|_| flow.ended.is_none()) {
+                    let acked = tcp.stats().bytes_acked;
+                    let gained = acked - std::mem::replace(&mut self.acked_bytes[number], acked);
+                    let goodput = gained as f64 * 8e-6 / self.interval.as_secs_f64();
+                    self.flows[number].push(&flow_row(time, &tcp.info(), goodput));
+                }
+                number += 1;
+            }
+        }
+    }
+
+    /// All series of the run.
+    pub fn finish(self) -> Vec<Series> {
+        self.flows.into_iter().chain(self.links).chain(self.players).map(Table::finish).collect()
+    }
+}
+
+fn flow_row(time: f64, info: &TcpInfo, goodput_mbps: f64) -> [f64; FLOW_COLUMNS.len()] {
+    [
+        time,
+        info.snd_cwnd,
+        info.snd_ssthresh,
+        info.rtt.as_millis_f64(),
+        info.min_rtt.map_or(f64::NAN, Duration::as_millis_f64),
+        info.delivery_rate.as_mbps(),
+        info.pacing_rate.map_or(f64::NAN, |r| r.as_mbps()),
+        f64::from(info.unacked),
+        f64::from(info.sacked),
+        f64::from(info.lost),
+        f64::from(info.retrans),
+        info.total_retrans as f64,
+        goodput_mbps,
+    ]
+}

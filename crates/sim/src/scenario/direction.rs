@@ -1,0 +1,269 @@
+//! One direction of a path or shared link: rate or trace, loss, queue, jitter, reordering.
+
+use super::queue;
+use super::reader::Table;
+use super::{ReadFile, ScenarioError};
+use playpath_link::trace::Trace;
+use playpath_link::{
+    GilbertElliottConfig, JitterConfig, JitterDistribution, LinkConfig, LossConfig, LossPattern, LossPlace,
+    QueueConfig, ReorderConfig, ServerConfig,
+};
+use playpath_units::{Duration, Rate, Ratio};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// One direction.
+#[derive(Clone)]
+pub struct DirectionSpec {
+    server: ServerSpec,
+    /// Propagation delay of this direction.
+    pub one_way_delay: Duration,
+    jitter: Option<JitterConfig>,
+    reordering: Option<ReorderConfig>,
+    loss: LossConfig,
+    /// The text of a loss pattern: it travels with the scenario, so that a record is complete.
+    loss_pattern: Option<String>,
+    loss_place: LossPlace,
+    queue: QueueConfig,
+}
+
+/// What sets the pace.
+#[derive(Clone)]
+enum ServerSpec {
+    Rate(Rate),
+    Unlimited,
+    /// The trace's text travels with the scenario.
+    Trace {
+        content: String,
+        server: ServerConfig,
+    },
+}
+
+const PLACES: &[(&str, LossPlace)] =
+    &[("before_queue", LossPlace::BeforeQueue), ("after_queue", LossPlace::AfterQueue)];
+
+impl DirectionSpec {
+    /// The keys of a `[[path]]` or `[[link]]` that describe its `down` direction.
+    pub fn read(table: &Table, one_way_delay: Duration, read_file: ReadFile) -> Result<DirectionSpec, ScenarioError> {
+        let server = read_server(table, read_file)?.ok_or_else(|| {
+            table.error("rate", "is missing; give `rate`, such as \"10 Mbit/s\" or \"unlimited\", or `trace`")
+        })?;
+        DirectionSpec::read_rest(table, server, one_way_delay, queue::default_down(), read_file)
+    }
+
+    /// The sub-table `up`.
+    pub fn read_up(
+        table: &Table,
+        one_way_delay: Duration,
+        down: &DirectionSpec,
+        read_file: ReadFile,
+    ) -> Result<DirectionSpec, ScenarioError> {
+        let server = read_server(table, read_file)?.unwrap_or_else(|| down.up_server());
+        DirectionSpec::read_rest(table, server, one_way_delay, queue::default_up(), read_file)
+    }
+
+    /// `up` where nothing is said of it.
+    pub fn default_up(down: &DirectionSpec, one_way_delay: Duration) -> DirectionSpec {
+        DirectionSpec {
+            server: down.up_server(),
+            one_way_delay,
+            jitter: None,
+            reordering: None,
+            loss: LossConfig::None,
+            loss_pattern: None,
+            loss_place: LossPlace::BeforeQueue,
+            queue: queue::default_up(),
+        }
+    }
+
+    fn up_server(&self) -> ServerSpec {
+        match &self.server {
+            ServerSpec::Rate(rate) => ServerSpec::Rate(*rate),
+            _ => ServerSpec::Unlimited,
+        }
+    }
+
+    fn read_rest(
+        table: &Table,
+        server: ServerSpec,
+        one_way_delay: Duration,
+        default_queue: QueueConfig,
+        read_file: ReadFile,
+    ) -> Result<DirectionSpec, ScenarioError> {
+        let (loss, loss_pattern) = read_loss(table, read_file)?;
+        let names: Vec<&'static str> = PLACES.iter().map(|(n, _)| *n).collect();
+        let place = table.word("loss_place", &names)?.unwrap_or("before_queue");
+        Ok(DirectionSpec {
+            server,
+            one_way_delay,
+            jitter: read_jitter(table)?,
+            reordering: read_reordering(table)?,
+            loss,
+            loss_pattern,
+            loss_place: PLACES.iter().find(|(n, _)| *n == place).expect("listed").1,
+            queue: queue::read(table)?.unwrap_or(default_queue),
+        })
+    }
+
+    /// The link of this direction. `base_rtt` is that of the whole path, for limits of "1 bdp".
+    pub fn to_config(&self, name: String, base_rtt: Duration) -> LinkConfig {
+        LinkConfig {
+            name,
+            server: match &self.server {
+                ServerSpec::Rate(rate) => ServerConfig::Constant { rate: *rate },
+                ServerSpec::Unlimited => ServerConfig::Unlimited,
+                ServerSpec::Trace { server, .. } => server.clone(),
+            },
+            one_way_delay: self.one_way_delay,
+            jitter: self.jitter,
+            reordering: self.reordering,
+            loss: self.loss.clone(),
+            loss_place: self.loss_place,
+            queue: self.queue.clone(),
+            base_rtt,
+        }
+    }
+
+    pub fn to_json(&self) -> Value {
+        let mut json = json!({
+            "loss": loss_json(&self.loss, self.loss_pattern.as_deref()),
+            "loss_place": PLACES.iter().find(|(_, p)| *p == self.loss_place).map(|(n, _)| n),
+            "queue": queue::to_json(&self.queue),
+            "jitter": self.jitter.map(jitter_json),
+            "reordering": self.reordering.map(reordering_json),
+        });
+        match &self.server {
+            ServerSpec::Rate(rate) => json["rate"] = json!(rate.to_string()),
+            ServerSpec::Unlimited => json["rate"] = json!("unlimited"),
+            ServerSpec::Trace { content, .. } => json["trace"] = json!({ "content": content }),
+        }
+        json
+    }
+}
+
+/// `rate = "10 Mbit/s"`, `rate = "unlimited"`, or `trace = "file"`; a resolved scenario has `trace = { content = "…" }`.
+fn read_server(table: &Table, read_file: ReadFile) -> Result<Option<ServerSpec>, ScenarioError> {
+    if let Some(content) = embedded(table, "trace", read_file)? {
+        if table.has("rate") {
+            return Err(table.error("rate", "and `trace` exclude each other"));
+        }
+        let trace = Trace::parse(&content, None).map_err(|e| table.error("trace", e))?;
+        return Ok(Some(ServerSpec::Trace { content, server: trace.into_server() }));
+    }
+    match table.value("rate") {
+        Some(Value::String(word)) if word == "unlimited" => Ok(Some(ServerSpec::Unlimited)),
+        _ => Ok(table.positive("rate")?.map(ServerSpec::Rate)),
+    }
+}
+
+/// The text of a file that `key` names, or the content that a resolved scenario carries.
+pub fn embedded(table: &Table, key: &'static str, read_file: ReadFile) -> Result<Option<String>, ScenarioError> {
+    match table.value(key) {
+        None => Ok(None),
+        Some(Value::Object(_)) => {
+            let own = table.table(key)?.expect("an object");
+            let content = own.text("content")?.ok_or_else(|| table.error(key, "has no `content`"))?.to_string();
+            own.finish()?;
+            Ok(Some(content))
+        }
+        Some(_) => {
+            let name = table.text(key)?.expect("present");
+            let bytes = read_file(name).map_err(|e| table.error(key, e))?;
+            String::from_utf8(bytes).map(Some).map_err(|_| table.error(key, format!("\"{name}\" is not a text file")))
+        }
+    }
+}
+
+const LOSS_KINDS: &[&str] = &["none", "bernoulli", "gilbert_elliott", "pattern"];
+
+/// `loss = "0.5 %"`, or a table with `kind`.
+fn read_loss(table: &Table, read_file: ReadFile) -> Result<(LossConfig, Option<String>), ScenarioError> {
+    if !matches!(table.value("loss"), Some(Value::Object(_))) {
+        let loss = table.quantity::<Ratio>("loss")?;
+        return Ok((loss.map_or(LossConfig::None, bernoulli), None));
+    }
+    let own = table.table("loss")?.expect("an object");
+    let kind = own
+        .word("kind", LOSS_KINDS)?
+        .ok_or_else(|| own.error("kind", format!("is missing; allowed: {}", LOSS_KINDS.join(", "))))?;
+    let ratio = |key: &'static str| own.quantity::<Ratio>(key);
+    let needed =
+        |key: &'static str| ratio(key)?.ok_or_else(|| own.error(key, "is missing; give a share, such as \"1 %\""));
+    let mut text = None;
+    let loss = match kind {
+        "bernoulli" => bernoulli(needed("loss")?),
+        "gilbert_elliott" => {
+            let simple = GilbertElliottConfig::simple(needed("p")?, needed("r")?);
+            LossConfig::GilbertElliott(GilbertElliottConfig {
+                loss_in_good: ratio("loss_in_good")?.unwrap_or(simple.loss_in_good),
+                loss_in_bad: ratio("loss_in_bad")?.unwrap_or(simple.loss_in_bad),
+                ..simple
+            })
+        }
+        "pattern" => {
+            let content = embedded(&own, "file", read_file)?.ok_or_else(|| own.error("file", "is missing"))?;
+            let pattern = LossPattern::parse(&content).map_err(|e| own.error("file", e))?;
+            text = Some(content);
+            LossConfig::Pattern { pattern: Arc::new(pattern) }
+        }
+        _ => LossConfig::None,
+    };
+    own.finish()?;
+    Ok((loss, text))
+}
+
+fn bernoulli(loss: Ratio) -> LossConfig {
+    if loss.get() == 0.0 { LossConfig::None } else { LossConfig::Bernoulli { loss } }
+}
+
+fn loss_json(loss: &LossConfig, pattern: Option<&str>) -> Value {
+    match loss {
+        LossConfig::None => json!("0 %"),
+        LossConfig::Bernoulli { loss } => json!(loss.to_string()),
+        LossConfig::GilbertElliott(c) => json!({
+            "kind": "gilbert_elliott",
+            "p": c.good_to_bad.to_string(),
+            "r": c.bad_to_good.to_string(),
+            "loss_in_good": c.loss_in_good.to_string(),
+            "loss_in_bad": c.loss_in_bad.to_string(),
+        }),
+        LossConfig::Pattern { .. } => json!({ "kind": "pattern", "file": { "content": pattern } }),
+    }
+}
+
+/// `jitter = "5 ms"` (uniform ± 5 ms) or `{ amplitude = "5 ms", distribution = "normal" }`. Never reorders.
+fn read_jitter(table: &Table) -> Result<Option<JitterConfig>, ScenarioError> {
+    let uniform = |amplitude| JitterConfig { amplitude, distribution: JitterDistribution::Uniform };
+    if !matches!(table.value("jitter"), Some(Value::Object(_))) {
+        return Ok(table.positive("jitter")?.map(uniform));
+    }
+    let own = table.table("jitter")?.expect("an object");
+    let amplitude = own.positive("amplitude")?.ok_or_else(|| own.error("amplitude", "is missing"))?;
+    let distribution = match own.word("distribution", &["uniform", "normal"])? {
+        Some("normal") => JitterDistribution::Normal,
+        _ => JitterDistribution::Uniform,
+    };
+    own.finish()?;
+    Ok(Some(JitterConfig { amplitude, distribution }))
+}
+
+fn jitter_json(jitter: JitterConfig) -> Value {
+    let distribution = if jitter.distribution == JitterDistribution::Normal { "normal" } else { "uniform" };
+    json!({ "amplitude": jitter.amplitude.to_string(), "distribution": distribution })
+}
+
+/// `reordering = { probability = "1 %", extra_delay = "10 ms", gap = 1 }`.
+fn read_reordering(table: &Table) -> Result<Option<ReorderConfig>, ScenarioError> {
+    let Some(own) = table.table("reordering")? else { return Ok(None) };
+    let reordering = ReorderConfig {
+        probability: own.quantity("probability")?.ok_or_else(|| own.error("probability", "is missing"))?,
+        extra_delay: own.positive("extra_delay")?.ok_or_else(|| own.error("extra_delay", "is missing"))?,
+        gap: own.integer("gap", 1..=1_000_000)?.unwrap_or(1) as u32,
+    };
+    own.finish()?;
+    Ok(Some(reordering))
+}
+
+fn reordering_json(r: ReorderConfig) -> Value {
+    json!({ "probability": r.probability.to_string(), "extra_delay": r.extra_delay.to_string(), "gap": r.gap })
+}

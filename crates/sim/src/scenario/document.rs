@@ -1,0 +1,90 @@
+//! A scenario as a document: TOML or JSON text, one tree of values, and the line of every key.
+
+use super::ScenarioError;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use toml::de::{DeTable, DeValue};
+
+/// The tree and where its keys stand. `lines` maps a key's path (`path[0].queue.limit`) to its line in TOML text.
+pub struct Document {
+    pub root: Map<String, Value>,
+    pub lines: BTreeMap<String, usize>,
+}
+
+impl Document {
+    /// Parses JSON if the text starts with `{`, TOML otherwise. Errors: one line with the line number.
+    pub fn parse(text: &str) -> Result<Document, ScenarioError> {
+        if text.trim_start().starts_with('{') {
+            return from_json(text);
+        }
+        let table = DeTable::parse(text).map_err(|e| {
+            let line = e.span().map(|s| line_of(text, s.start)).unwrap_or(1);
+            ScenarioError::new(format!("line {line}: not valid TOML: {}", e.message().lines().next().unwrap_or("")))
+        })?;
+        let mut lines = BTreeMap::new();
+        let root = convert_table(text, table.get_ref(), "", &mut lines)?;
+        Ok(Document { root, lines })
+    }
+}
+
+fn from_json(text: &str) -> Result<Document, ScenarioError> {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(root)) => Ok(Document { root, lines: BTreeMap::new() }),
+        Ok(_) => Err(ScenarioError::new("a scenario in JSON is one object".into())),
+        Err(e) => Err(ScenarioError::new(format!("line {}: not valid JSON: {e}", e.line()))),
+    }
+}
+
+fn convert_table(
+    text: &str,
+    table: &DeTable,
+    path: &str,
+    lines: &mut BTreeMap<String, usize>,
+) -> Result<Map<String, Value>, ScenarioError> {
+    let mut map = Map::new();
+    for (key, value) in table.iter() {
+        let name = key.get_ref().to_string();
+        let at = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        let line = line_of(text, key.span().start);
+        lines.insert(at.clone(), line);
+        map.insert(name, convert(text, value.get_ref(), &at, line, lines)?);
+    }
+    Ok(map)
+}
+
+fn convert(
+    text: &str,
+    value: &DeValue,
+    at: &str,
+    line: usize,
+    lines: &mut BTreeMap<String, usize>,
+) -> Result<Value, ScenarioError> {
+    Ok(match value {
+        DeValue::String(s) => Value::String(s.to_string()),
+        DeValue::Boolean(b) => Value::Bool(*b),
+        DeValue::Integer(n) => i64::from_str_radix(n.as_str(), n.radix())
+            .map(Value::from)
+            .map_err(|_| ScenarioError::new(format!("line {line}: `{at}` = {n} is too large")))?,
+        DeValue::Float(x) => {
+            let number = x.as_str().parse::<f64>().ok().and_then(serde_json::Number::from_f64);
+            number.map(Value::Number).ok_or_else(|| {
+                ScenarioError::new(format!("line {line}: `{at}` = {} is not a finite number", x.as_str()))
+            })?
+        }
+        DeValue::Datetime(d) => Value::String(d.to_string()),
+        DeValue::Array(items) => {
+            let convert_item = |(i, item): (usize, &toml::Spanned<DeValue>)| {
+                let path = format!("{at}[{i}]");
+                let line = line_of(text, item.span().start);
+                lines.insert(path.clone(), line);
+                convert(text, item.get_ref(), &path, line, lines)
+            };
+            Value::Array(items.iter().enumerate().map(convert_item).collect::<Result<_, _>>()?)
+        }
+        DeValue::Table(table) => Value::Object(convert_table(text, table, at, lines)?),
+    })
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text.as_bytes()[..offset.min(text.len())].iter().filter(|b| **b == b'\n').count() + 1
+}

@@ -1,0 +1,93 @@
+//! A manifest as the video: `manifest = "stream.mpd"`, `"master.m3u8"`, or a Sabre movie in JSON.
+
+use super::reader::Table;
+use super::{ReadFile, ScenarioError};
+use playpath_video::Presentation;
+use playpath_video::manifest::{self, ManifestError, ManifestOptions};
+use serde_json::{Map, Value, json};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// A manifest's text and the playlists it names: they travel with the scenario, so that a record is complete.
+#[derive(Clone)]
+pub struct ManifestSpec {
+    format: &'static str,
+    content: String,
+    playlists: BTreeMap<String, String>,
+}
+
+const FORMATS: &[&str] = &["mpd", "hls", "sabre"];
+
+impl ManifestSpec {
+    /// Reads the key `manifest`; `None` if it is absent.
+    pub fn read(table: &Table, read_file: ReadFile) -> Result<Option<(ManifestSpec, Presentation)>, ScenarioError> {
+        let mut spec = match table.value("manifest") {
+            None => return Ok(None),
+            Some(Value::Object(_)) => embedded(table)?,
+            Some(_) => from_file(table, read_file)?,
+        };
+        let folder =
+            table.text("manifest").ok().flatten().and_then(|name| name.rsplit_once('/')).map(|(folder, _)| folder);
+        let loaded = RefCell::new(std::mem::take(&mut spec.playlists));
+        let load = |uri: &str| {
+            if let Some(text) = loaded.borrow().get(uri) {
+                return Some(text.clone());
+            }
+            let name = folder.map_or(uri.to_string(), |folder| format!("{folder}/{uri}"));
+            let text = String::from_utf8(read_file(&name).ok()?).ok()?;
+            loaded.borrow_mut().insert(uri.to_string(), text.clone());
+            Some(text)
+        };
+        let presentation = spec.parse(load).map_err(|e| table.error("manifest", e))?;
+        spec.playlists = loaded.into_inner();
+        Ok(Some((spec, presentation)))
+    }
+
+    fn parse(&self, load: impl Fn(&str) -> Option<String>) -> Result<Presentation, ManifestError> {
+        let options = ManifestOptions::default();
+        let manifest = match self.format {
+            "mpd" => manifest::mpd::parse(&self.content, &options),
+            "hls" => manifest::hls::parse(&self.content, load, &options),
+            _ => manifest::sabre::parse(&self.content),
+        };
+        manifest.map(|m| m.presentation)
+    }
+
+    pub fn to_json(&self) -> Value {
+        let playlists: Map<String, Value> =
+            self.playlists.iter().map(|(uri, text)| (uri.clone(), json!(text))).collect();
+        json!({ "format": self.format, "content": self.content, "playlists": playlists })
+    }
+}
+
+fn embedded(table: &Table) -> Result<ManifestSpec, ScenarioError> {
+    let own = table.table("manifest")?.expect("an object");
+    let format = own.word("format", FORMATS)?.ok_or_else(|| own.error("format", "is missing"))?;
+    let content = own.text("content")?.ok_or_else(|| own.error("content", "is missing"))?.to_string();
+    let playlists = match own.value("playlists") {
+        Some(Value::Object(map)) => {
+            map.iter().filter_map(|(uri, text)| Some((uri.clone(), text.as_str()?.to_string()))).collect()
+        }
+        _ => BTreeMap::new(),
+    };
+    own.finish()?;
+    Ok(ManifestSpec { format, content, playlists })
+}
+
+fn from_file(table: &Table, read_file: ReadFile) -> Result<ManifestSpec, ScenarioError> {
+    let name = table.text("manifest")?.expect("present");
+    let format = match name.rsplit_once('.').map(|(_, ending)| ending) {
+        Some("mpd") => "mpd",
+        Some("m3u8") => "hls",
+        Some("json") => "sabre",
+        _ => {
+            return Err(
+                table.error("manifest", format!("\"{name}\": the name must end in .mpd, .m3u8 or .json (Sabre)"))
+            );
+        }
+    };
+    let bytes = read_file(name).map_err(|e| table.error("manifest", e))?;
+    let content =
+        String::from_utf8(bytes).map_err(|_| table.error("manifest", format!("\"{name}\" is not a text file")))?;
+    Ok(ManifestSpec { format, content, playlists: BTreeMap::new() })
+}

@@ -1,0 +1,260 @@
+//! The scenario: what is played over which network by which senders. Plain data; parsed from TOML or JSON, every default
+//! written out again by [`Scenario::to_json`].
+
+mod direction;
+mod document;
+mod manifest;
+mod path;
+mod player;
+mod queue;
+mod reader;
+mod scheduler;
+mod sender;
+mod traffic;
+mod video;
+
+pub use path::{PathSpec, SharedLinkSpec};
+pub use player::PlayerSpec;
+pub use sender::{CcSpec, SenderSpec, params_json};
+pub use traffic::{ExtraRtt, KINDS as TRAFFIC_KINDS, TrafficKind, TrafficSpec};
+pub use video::VideoSpec;
+
+use document::Document;
+use playpath_transport::Config;
+use playpath_units::Duration;
+use reader::{Table, unknown};
+use serde_json::{Map, Value, json};
+use std::fmt;
+
+/// What is wrong with a scenario: one line with what, where, what is allowed, and the nearest name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScenarioError(String);
+
+impl ScenarioError {
+    /// From a message.
+    pub fn new(message: String) -> ScenarioError {
+        ScenarioError(message)
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+impl std::error::Error for ScenarioError {}
+
+/// Reads a file that a scenario names; the pure crate does no IO itself. Error: one line.
+pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
+
+/// How long, how often, with which packets.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RunSpec {
+    pub seeds: u32,
+    /// First seed; replication i uses `first_seed + i`.
+    pub first_seed: u64,
+    /// End of the run; with a video the run ends when it has been played, at the latest here.
+    pub duration: Option<Duration>,
+    /// Interval of the time series.
+    pub sample_interval: Duration,
+    pub profile: &'static str,
+    pub mss: Option<u32>,
+}
+
+/// A whole scenario.
+#[derive(Clone)]
+pub struct Scenario {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) video: Option<VideoSpec>,
+    pub(crate) player: Option<PlayerSpec>,
+    pub(crate) links: Vec<SharedLinkSpec>,
+    pub(crate) paths: Vec<PathSpec>,
+    pub(crate) senders: Vec<SenderSpec>,
+    pub(crate) traffic: Vec<TrafficSpec>,
+    pub(crate) run: RunSpec,
+}
+
+impl Scenario {
+    /// Parses and checks a scenario. `overrides` is what the command line changes, see [`apply_overrides`].
+    pub fn parse(text: &str, overrides: &Value, read_file: ReadFile) -> Result<Scenario, ScenarioError> {
+        let mut document = Document::parse(text)?;
+        apply_overrides(&mut document.root, overrides)?;
+        let root = Table::root(&document);
+        let run = read_run(&root)?;
+        let video = root.table("video")?.map(|table| VideoSpec::read(&table, read_file)).transpose()?;
+        let player = read_player(&root, video.as_ref())?;
+        let links = path::read_shared_links(&root, read_file)?;
+        let paths = path::read_paths(&root, &links, read_file)?;
+        let scenario = Scenario {
+            name: root.text("name")?.unwrap_or("scenario").to_string(),
+            description: root.text("description")?.unwrap_or_default().to_string(),
+            senders: read_senders(&root, &run, overrides)?,
+            traffic: read_traffic(&root, &run)?,
+            video,
+            player,
+            links,
+            paths,
+            run,
+        };
+        root.finish()?;
+        scenario.check_paths(&root)?;
+        scenario.require_something_to_run()?;
+        Ok(scenario)
+    }
+
+    /// The sender called `name`. Error: the nearest name.
+    pub fn sender(&self, name: &str) -> Result<&SenderSpec, ScenarioError> {
+        let found = self.senders.iter().find(|s| s.name == name);
+        found.ok_or_else(|| ScenarioError(unknown("sender", name, self.senders.iter().map(|s| s.name.as_str()))))
+    }
+
+    /// The scenario with every default written out. Parses back to the same scenario.
+    pub fn to_json(&self) -> Value {
+        let run = json!({
+            "seeds": self.run.seeds,
+            "first_seed": self.run.first_seed,
+            "duration": self.run.duration.map(|d| d.to_string()),
+            "sample_interval": self.run.sample_interval.to_string(),
+            "profile": self.run.profile,
+            "mss": self.run.mss,
+        });
+        json!({
+            "name": self.name,
+            "description": self.description,
+            "video": self.video.as_ref().map(VideoSpec::to_json),
+            "player": self.player.as_ref().map(PlayerSpec::to_json),
+            "link": self.links.iter().map(SharedLinkSpec::to_json).collect::<Vec<_>>(),
+            "path": self.paths.iter().map(PathSpec::to_json).collect::<Vec<_>>(),
+            "sender": self.senders.iter().map(SenderSpec::to_json).collect::<Vec<_>>(),
+            "traffic": self.traffic.iter().map(TrafficSpec::to_json).collect::<Vec<_>>(),
+            "run": run,
+        })
+    }
+
+    fn check_paths(&self, root: &Table) -> Result<(), ScenarioError> {
+        let used = self.senders.iter().chain(self.traffic.iter().map(|t| &t.sender)).flat_map(|s| &s.paths);
+        for name in used {
+            if !self.paths.iter().any(|p| p.name == *name) {
+                let names = self.paths.iter().map(|p| p.name.as_str());
+                return Err(root.error("path", unknown("path", name, names)));
+            }
+        }
+        Ok(())
+    }
+
+    fn require_something_to_run(&self) -> Result<(), ScenarioError> {
+        if self.video.is_none() && self.traffic.is_empty() {
+            return Err(ScenarioError("nothing to run: the scenario has neither [video] nor [[traffic]]".into()));
+        }
+        Ok(())
+    }
+}
+
+fn read_run(root: &Table) -> Result<RunSpec, ScenarioError> {
+    let mut run = RunSpec {
+        seeds: 10,
+        first_seed: 1,
+        duration: None,
+        sample_interval: Duration::from_millis(100),
+        profile: "linux",
+        mss: None,
+    };
+    if let Some(table) = root.table("run")? {
+        run.seeds = table.integer("seeds", 1..=1_000_000)?.map_or(run.seeds, |n| n as u32);
+        run.first_seed = table.integer("first_seed", 0..=u64::MAX)?.unwrap_or(run.first_seed);
+        run.duration = table.positive("duration")?;
+        run.sample_interval = table.positive("sample_interval")?.unwrap_or(run.sample_interval);
+        run.profile = table.word("profile", Config::PROFILES)?.unwrap_or(run.profile);
+        run.mss = table.integer("mss", 88..=65_000)?.map(|n| n as u32);
+        table.finish()?;
+    }
+    Ok(run)
+}
+
+fn read_player(root: &Table, video: Option<&VideoSpec>) -> Result<Option<PlayerSpec>, ScenarioError> {
+    match video {
+        Some(video) => PlayerSpec::read(root, video).map(Some),
+        None if root.has("player") => Err(root.error("player", "needs [video]")),
+        None => Ok(None),
+    }
+}
+
+fn read_senders(root: &Table, run: &RunSpec, overrides: &Value) -> Result<Vec<SenderSpec>, ScenarioError> {
+    let mut senders = Vec::new();
+    for table in root.tables("sender")? {
+        let sender = SenderSpec::read(&table, run.profile, run.mss)?;
+        table.finish()?;
+        senders.push(sender);
+    }
+    if let Some(names) = overrides.get("cc").and_then(Value::as_array) {
+        let template = match senders.first() {
+            Some(first) => first.clone(),
+            None => default_sender(run)?,
+        };
+        let by_name = |name: &Value| SenderSpec::by_cc(name.as_str().unwrap_or_default(), &template);
+        senders =
+            names.iter().map(by_name).collect::<Result<_, _>>().map_err(|e| ScenarioError(format!("--cc: {e}")))?;
+    }
+    if senders.is_empty() {
+        senders.push(default_sender(run)?);
+    }
+    if let Some(names) = overrides.get("scheduler").and_then(Value::as_array) {
+        let failed = |e| ScenarioError(format!("--scheduler: {e}"));
+        let names = || names.iter().filter_map(Value::as_str);
+        let grid = senders.iter().flat_map(|sender| names().map(|name| sender.with_scheduler(name)));
+        senders = grid.collect::<Result<_, _>>().map_err(failed)?;
+    }
+    for (i, sender) in senders.iter().enumerate() {
+        if senders[..i].iter().any(|other| other.name == sender.name) {
+            let message = format!("two senders are called \"{}\"; give them a `name` each", sender.name);
+            return Err(root.error("sender", message));
+        }
+    }
+    Ok(senders)
+}
+
+fn default_sender(run: &RunSpec) -> Result<SenderSpec, ScenarioError> {
+    let document = Document { root: Map::new(), lines: Default::default() };
+    SenderSpec::read(&Table::root(&document), run.profile, run.mss)
+}
+
+fn read_traffic(root: &Table, run: &RunSpec) -> Result<Vec<TrafficSpec>, ScenarioError> {
+    root.tables("traffic")?.iter().map(|t| TrafficSpec::read(t, run.profile, run.mss)).collect()
+}
+
+/// What the command line changes: `{"cc": ["cubic", "ccplb:pob_rate=2"], "seeds": 5, "set": {"player.buffer": "2 s", "path.0.loss": "1 %"}}`.
+/// `set` writes into the document before it is checked, so that a wrong key or value is reported like one in the file.
+fn apply_overrides(root: &mut Map<String, Value>, overrides: &Value) -> Result<(), ScenarioError> {
+    if let Some(seeds) = overrides.get("seeds").filter(|v| !v.is_null()) {
+        set(root, "run.seeds", seeds.clone())?;
+    }
+    for (key, value) in overrides.get("set").and_then(Value::as_object).into_iter().flatten() {
+        set(root, key, value.clone())?;
+    }
+    Ok(())
+}
+
+fn set(root: &mut Map<String, Value>, path: &str, value: Value) -> Result<(), ScenarioError> {
+    let wrong = |part: &str| ScenarioError(format!("--set {path}: there is no `{part}` in the scenario"));
+    let (parents, last) = match path.rsplit_once('.') {
+        Some((parents, last)) => (parents.split('.').collect(), last),
+        None => (Vec::new(), path),
+    };
+    let mut place = root;
+    for part in parents {
+        let entry = place.entry(part).or_insert_with(|| Value::Object(Map::new()));
+        place = step_into(entry).ok_or_else(|| wrong(part))?;
+    }
+    place.insert(last.to_string(), value);
+    Ok(())
+}
+
+/// A table, or the only (else the first) table of a list of tables.
+fn step_into(value: &mut Value) -> Option<&mut Map<String, Value>> {
+    match value {
+        Value::Object(map) => Some(map),
+        Value::Array(items) => items.first_mut().and_then(Value::as_object_mut),
+        _ => None,
+    }
+}

@@ -1,0 +1,110 @@
+//! Paths and shared links: `[[path]]`, `[[link]]`.
+//!
+//! A path has two directions. `down` carries the video from the server to the client; the keys of a `[[path]]` describe it.
+//! `up` carries acknowledgements and requests: by default the same rate (none under a trace), no random loss, a tail-drop
+//! queue of 1000 packets; the sub-table `up` changes that. The base RTT is split evenly between the directions.
+
+use super::direction::DirectionSpec;
+use super::reader::{Table, unknown};
+use super::{ReadFile, ScenarioError};
+use playpath_units::Duration;
+use serde_json::{Value, json};
+
+/// A link that several paths share.
+#[derive(Clone)]
+pub struct SharedLinkSpec {
+    pub name: String,
+    pub down: DirectionSpec,
+    pub up: DirectionSpec,
+}
+
+/// A path between server and client.
+#[derive(Clone)]
+pub struct PathSpec {
+    pub name: String,
+    /// Base RTT of the path's own link, without queueing and without the shared links.
+    pub rtt: Duration,
+    pub down: DirectionSpec,
+    pub up: DirectionSpec,
+    /// Shared links between the server and this path's own link, from the server on.
+    pub via: Vec<String>,
+}
+
+pub fn read_shared_links(root: &Table, read_file: ReadFile) -> Result<Vec<SharedLinkSpec>, ScenarioError> {
+    let mut links: Vec<SharedLinkSpec> = Vec::new();
+    for (i, table) in root.tables("link")?.iter().enumerate() {
+        let name = table.text("name")?.map_or_else(|| format!("link{}", i + 1), String::from);
+        if links.iter().any(|l| l.name == name) {
+            return Err(table.error("name", format!("a second link is called \"{name}\"")));
+        }
+        let rtt = table.quantity("rtt")?.unwrap_or_default();
+        let (down, up) = read_directions(table, rtt, read_file)?;
+        table.finish()?;
+        links.push(SharedLinkSpec { name, down, up });
+    }
+    Ok(links)
+}
+
+pub fn read_paths(root: &Table, links: &[SharedLinkSpec], read_file: ReadFile) -> Result<Vec<PathSpec>, ScenarioError> {
+    let mut paths: Vec<PathSpec> = Vec::new();
+    for (i, table) in root.tables("path")?.iter().enumerate() {
+        let name = table.text("name")?.map_or_else(|| format!("path{}", i + 1), String::from);
+        if paths.iter().any(|p| p.name == name) {
+            return Err(table.error("name", format!("a second path is called \"{name}\"")));
+        }
+        let via = table.texts("via")?.unwrap_or_default();
+        for link in &via {
+            if !links.iter().any(|l| l.name == *link) {
+                return Err(table.error("via", unknown("link", link, links.iter().map(|l| l.name.as_str()))));
+            }
+        }
+        let rtt = table
+            .quantity("rtt")?
+            .ok_or_else(|| table.error("rtt", "is missing; give the base round-trip time, such as \"50 ms\""))?;
+        let (down, up) = read_directions(table, rtt, read_file)?;
+        table.finish()?;
+        paths.push(PathSpec { name, rtt, down, up, via });
+    }
+    if paths.is_empty() {
+        return Err(ScenarioError::new("the scenario has no [[path]]; give at least its `rate` and `rtt`".into()));
+    }
+    Ok(paths)
+}
+
+fn read_directions(
+    table: &Table,
+    rtt: Duration,
+    read_file: ReadFile,
+) -> Result<(DirectionSpec, DirectionSpec), ScenarioError> {
+    let down = DirectionSpec::read(table, rtt / 2, read_file)?;
+    let up = match table.table("up")? {
+        Some(own) => {
+            let up = DirectionSpec::read_up(&own, rtt - rtt / 2, &down, read_file)?;
+            own.finish()?;
+            up
+        }
+        None => DirectionSpec::default_up(&down, rtt - rtt / 2),
+    };
+    Ok((down, up))
+}
+
+impl SharedLinkSpec {
+    pub fn to_json(&self) -> Value {
+        let mut json = self.down.to_json();
+        json["name"] = json!(self.name);
+        json["rtt"] = json!((self.down.one_way_delay + self.up.one_way_delay).to_string());
+        json["up"] = self.up.to_json();
+        json
+    }
+}
+
+impl PathSpec {
+    pub fn to_json(&self) -> Value {
+        let mut json = self.down.to_json();
+        json["name"] = json!(self.name);
+        json["rtt"] = json!(self.rtt.to_string());
+        json["up"] = self.up.to_json();
+        json["via"] = json!(self.via);
+        json
+    }
+}

@@ -1,0 +1,56 @@
+//! The player: `[player]`. Its settings are those of the player registry, as `playpath list player` shows them.
+
+use super::ScenarioError;
+use super::queue::as_typed;
+use super::reader::{Table, unknown};
+use super::video::VideoSpec;
+use playpath_units::random::RootSeed;
+use playpath_video::Player;
+use playpath_video::registry::{self, PlayerContext, PlayerEntry, PlayerSettings};
+use serde_json::{Map, Value, json};
+
+/// A player by kind, with its settings.
+#[derive(Clone)]
+pub struct PlayerSpec {
+    entry: &'static PlayerEntry,
+    settings: PlayerSettings,
+}
+
+impl PlayerSpec {
+    /// Reads `[player]`; without it, the default is a progressive player, or DASH where the video has a manifest.
+    pub fn read(root: &Table, video: &VideoSpec) -> Result<PlayerSpec, ScenarioError> {
+        let default = if video.presentation.is_some() { "dash" } else { "progressive" };
+        let table = root.table("player")?;
+        let kind = table.as_ref().map(|t| t.text("kind")).transpose()?.flatten().unwrap_or(default);
+        let names = registry::entries().iter().map(|e| e.name);
+        let entry = registry::find(kind)
+            .ok_or_else(|| table.as_ref().unwrap_or(root).error("kind", unknown("player", kind, names)))?;
+        let mut settings = PlayerSettings::defaults(entry);
+        if let Some(table) = &table {
+            for (name, value) in as_typed(table)?.each() {
+                if !entry.params.iter().any(|p| p.name == name) {
+                    let known = entry.params.iter().map(|p| p.name).chain(["kind"]);
+                    return Err(table.error(name, unknown("key", name, known)));
+                }
+                settings.set(name, value).map_err(|e| table.error(name, e))?;
+            }
+        }
+        let spec = PlayerSpec { entry, settings };
+        // Settings that do not fit together are found now, not in the first run.
+        spec.build(video, 1448, RootSeed(0)).map_err(|e| table.as_ref().unwrap_or(root).error("player", e))?;
+        Ok(spec)
+    }
+
+    /// A new player. Error: settings that do not fit together.
+    pub fn build(&self, video: &VideoSpec, packet_bytes: u32, seed: RootSeed) -> Result<Box<dyn Player>, String> {
+        let context =
+            PlayerContext { media: video.media.clone(), packet_bytes, presentation: video.presentation.clone(), seed };
+        (self.entry.build)(&context, &self.settings)
+    }
+
+    pub fn to_json(&self) -> Value {
+        let mut json = Map::from_iter([("kind".to_string(), json!(self.entry.name))]);
+        json.extend(self.settings.iter().map(|(param, value)| (param.name.to_string(), json!(value))));
+        Value::Object(json)
+    }
+}

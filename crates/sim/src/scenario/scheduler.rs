@@ -1,0 +1,53 @@
+//! The MPTCP scheduler of a sender: `scheduler = "dft"` or `{ name = "tr-sty", rtt_flip = true }`.
+
+use super::ScenarioError;
+use super::reader::{Named, Table, unknown};
+use super::sender::{params_json, set_params};
+use playpath_transport::mptcp::scheduler::{self, Entry, Scheduler};
+use playpath_units::Params;
+use serde_json::{Map, Value, json};
+
+/// A scheduler with its parameters.
+#[derive(Clone)]
+pub struct SchedulerSpec {
+    entry: &'static Entry,
+    params: Params,
+    /// Named in the scenario, so part of the sender's label.
+    is_stated: bool,
+}
+
+impl SchedulerSpec {
+    /// Reads `scheduler`; lowest RTT without it.
+    pub fn read(table: &Table) -> Result<SchedulerSpec, ScenarioError> {
+        let Some(Named { name, table: own }) = table.named("scheduler", "name")? else {
+            let default = SchedulerSpec::by_name("dft").expect("the default is registered");
+            return Ok(SchedulerSpec { is_stated: false, ..default });
+        };
+        let mut spec = SchedulerSpec::by_name(&name).map_err(|e| table.error("scheduler", e))?;
+        if let Some(own) = own {
+            set_params(&own, &mut spec.params)?;
+        }
+        Ok(spec)
+    }
+
+    /// By name, with default parameters. Error: the unknown name with the nearest one.
+    pub fn by_name(name: &str) -> Result<SchedulerSpec, String> {
+        let names = || scheduler::entries().iter().map(|e| e.name);
+        let entry = scheduler::find(name).ok_or_else(|| unknown("scheduler", name, names()))?;
+        Ok(SchedulerSpec { entry, params: Params::defaults(entry.params), is_stated: true })
+    }
+
+    pub fn build(&self) -> Box<dyn Scheduler> {
+        (self.entry.build)(&self.params)
+    }
+
+    pub fn label(&self) -> Option<&'static str> {
+        self.is_stated.then_some(self.entry.name)
+    }
+
+    pub fn to_json(&self) -> Value {
+        let mut map = Map::from_iter([("name".to_string(), json!(self.entry.name))]);
+        map.extend(params_json(&self.params));
+        Value::Object(map)
+    }
+}

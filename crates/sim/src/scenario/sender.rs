@@ -1,0 +1,342 @@
+//! Senders and everything that shapes a TCP endpoint: `cc`, `profile`, `validation`, `pacing`, `mss`, `initial_window`, …
+
+use super::ScenarioError;
+use super::reader::{Named, Table, unknown};
+use super::scheduler::SchedulerSpec;
+use crate::endpoint::Endpoint;
+use playpath_cc::{CongestionControl, Entry, ParamValue, Params, Stack};
+use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
+use playpath_transport::{Config, Connection, InitialWindow, LossDetection, Pacing, Recovery, Validation};
+use playpath_units::random::Stream;
+use playpath_units::{Bytes, Time};
+use serde_json::{Map, Value, json};
+
+/// A congestion control with its parameters.
+#[derive(Clone)]
+pub struct CcSpec {
+    pub entry: &'static Entry,
+    pub params: Params,
+    /// What the profile's stack would have.
+    defaults: Params,
+}
+
+impl CcSpec {
+    /// Reads `cc` of a table; `default` if it is absent.
+    fn read(table: &Table, default: &str, profile: &str) -> Result<CcSpec, ScenarioError> {
+        match table.named("cc", "name")? {
+            None => Ok(CcSpec::by_name(default, profile).expect("defaults are registered")),
+            Some(Named { name, table: own }) => {
+                let mut spec = CcSpec::by_name(&name, profile).map_err(|e| table.error("cc", e))?;
+                if let Some(own) = own {
+                    set_params(&own, &mut spec.params)?;
+                }
+                Ok(spec)
+            }
+        }
+    }
+
+    /// By name, with the defaults that the profile's stack has. Error: the unknown name with the nearest one.
+    fn by_name(name: &str, profile: &str) -> Result<CcSpec, String> {
+        let names = || playpath_cc::entries().iter().map(|e| e.name);
+        let entry = playpath_cc::find(name).ok_or_else(|| unknown("congestion control", name, names()))?;
+        let stack = match profile {
+            "linux" => Stack::Linux,
+            "ns2" => Stack::Ns2,
+            _ => Stack::Rfc,
+        };
+        let defaults = entry.params_of(stack);
+        Ok(CcSpec { entry, params: defaults.clone(), defaults })
+    }
+
+    /// Sets one parameter from text (`kp=2.5`), as the command line gives it.
+    pub fn set_from_text(&mut self, name: &str, text: &str) -> Result<(), String> {
+        let value = match text.parse::<f64>() {
+            Ok(x) => json!(x),
+            Err(_) if text == "true" || text == "false" => json!(text == "true"),
+            Err(_) => json!(text),
+        };
+        set_param(&mut self.params, name, &value)
+    }
+
+    /// A new controller.
+    pub fn build(&self, initial_window: f64) -> Box<dyn CongestionControl> {
+        (self.entry.build)(&self.params, initial_window)
+    }
+
+    pub fn to_json(&self) -> Value {
+        let mut map = Map::from_iter([("name".to_string(), json!(self.entry.name))]);
+        map.extend(params_json(&self.params));
+        Value::Object(map)
+    }
+
+    /// "ccplb(pob_rate=2)": the name and what differs from the defaults.
+    fn label(&self) -> String {
+        let pairs = self.params.iter().zip(self.defaults.iter());
+        let changed: Vec<String> = pairs
+            .filter(|((_, value), (_, default))| value != default)
+            .map(|((spec, value), _)| format!("{}={value}", spec.name))
+            .collect();
+        if changed.is_empty() { self.entry.name.into() } else { format!("{}({})", self.entry.name, changed.join(",")) }
+    }
+}
+
+/// Every parameter of a set as JSON.
+pub fn params_json(params: &Params) -> Map<String, Value> {
+    params
+        .iter()
+        .map(|(spec, value)| {
+            let value = match value {
+                ParamValue::Number(x) => json!(x),
+                ParamValue::Flag(b) => json!(b),
+                ParamValue::Word(w) => json!(w),
+            };
+            (spec.name.to_string(), value)
+        })
+        .collect()
+}
+
+/// Reads every key of `own` but its tag as a parameter.
+pub fn set_params(own: &Table, params: &mut Params) -> Result<(), ScenarioError> {
+    for (key, value) in own.rest() {
+        set_param(params, key, value).map_err(|e| own.error(key, e))?;
+    }
+    Ok(())
+}
+
+fn set_param(params: &mut Params, key: &str, value: &Value) -> Result<(), String> {
+    if !params.iter().any(|(spec, _)| spec.name == key) {
+        return Err(unknown("parameter", key, params.iter().map(|(spec, _)| spec.name)));
+    }
+    match value {
+        Value::Bool(b) => params.set_flag(key, *b),
+        Value::String(s) => params.set_word(key, s),
+        Value::Number(n) => params.set_number(key, n.as_f64().unwrap_or(f64::NAN)),
+        other => Err(format!("{other} is not a parameter's value")),
+    }
+}
+
+/// A sender: what serves the video. Also the transport of cross traffic.
+#[derive(Clone)]
+pub struct SenderSpec {
+    /// Unique label.
+    pub name: String,
+    pub cc: CcSpec,
+    /// Names of the paths it may use; all if empty.
+    pub paths: Vec<String>,
+    /// Of MPTCP connections; over one path it has no say.
+    scheduler: SchedulerSpec,
+    profile: &'static str,
+    /// The server's endpoint.
+    pub config: Config,
+}
+
+const VALIDATIONS: &[(&str, Validation)] =
+    &[("none", Validation::None), ("rfc2861", Validation::Rfc2861), ("newcwv", Validation::NewCwv)];
+const LOSS_DETECTIONS: &[&str] = &["rack_tlp", "rfc6675", "newreno"];
+const RECOVERIES: &[(&str, Recovery)] =
+    &[("prr", Recovery::Prr), ("rfc6675", Recovery::Rfc6675), ("newreno", Recovery::NewReno)];
+
+impl SenderSpec {
+    /// Reads a `[[sender]]`, or the transport keys of a `[[traffic]]`. `mss` is the scenario's packet size, if it states one.
+    pub fn read(table: &Table, run_profile: &'static str, mss: Option<u32>) -> Result<SenderSpec, ScenarioError> {
+        let profile = table.word("profile", Config::PROFILES)?.unwrap_or(run_profile);
+        let cc = CcSpec::read(table, "cubic", profile)?;
+        let mut config = Config::profile(profile).expect("listed profiles exist");
+        config.mss = mss.unwrap_or(config.mss);
+        read_endpoint(table, &mut config)?;
+        let mut spec = SenderSpec {
+            name: table.text("name")?.unwrap_or_default().to_string(),
+            cc,
+            paths: table.texts("paths")?.unwrap_or_default(),
+            scheduler: SchedulerSpec::read(table)?,
+            profile,
+            config,
+        };
+        if spec.name.is_empty() {
+            spec.name = spec.label();
+        }
+        Ok(spec)
+    }
+
+    /// The same sender under another scheduler, as the command line names it.
+    pub fn with_scheduler(&self, name: &str) -> Result<SenderSpec, String> {
+        let mut spec = SenderSpec { scheduler: SchedulerSpec::by_name(name)?, ..self.clone() };
+        spec.name = spec.label();
+        Ok(spec)
+    }
+
+    /// A sender named on the command line: a congestion control with defaults.
+    pub fn by_cc(name: &str, template: &SenderSpec) -> Result<SenderSpec, String> {
+        let mut spec = SenderSpec { cc: parse_cc(name, template.profile)?, ..template.clone() };
+        spec.name = spec.label();
+        Ok(spec)
+    }
+
+    /// Both ends of a new connection over `paths` paths: TCP over one, MPTCP over several. The client has the same stack;
+    /// it sends requests only, under NewReno.
+    pub fn endpoints(&self, now: Time, paths: usize, random: &mut Stream) -> (Endpoint, Endpoint) {
+        let client_cc = || playpath_cc::build("newreno", self.config.initial_window()).expect("newreno is registered");
+        if paths == 1 {
+            let server = Connection::listen(self.config, self.build_cc());
+            return (Endpoint::Tcp(Connection::connect(now, self.config, client_cc())), Endpoint::Tcp(server));
+        }
+        let config = |random: &mut Stream, is_coupled| MptcpConfig {
+            key: random.bits(),
+            nonce: random.bits() as u32,
+            send_buffer: self.config.send_buffer,
+            receive_buffer: self.config.receive_buffer,
+            is_coupled,
+        };
+        let of_paths = |cc: &dyn Fn() -> Box<dyn CongestionControl>| {
+            (0..paths).map(|_| PathConfig { tcp: self.config, cc: cc(), is_backup: false }).collect::<Vec<_>>()
+        };
+        let (client, server) = (config(random, false), config(random, self.cc.entry.is_coupled));
+        let server = MptcpConnection::listen(server, self.scheduler.build(), of_paths(&|| self.build_cc()));
+        let client = MptcpConnection::connect(now, client, self.scheduler.build(), of_paths(&client_cc));
+        (Endpoint::Mptcp(Box::new(client)), Endpoint::Mptcp(Box::new(server)))
+    }
+
+    fn build_cc(&self) -> Box<dyn CongestionControl> {
+        self.cc.build(self.config.initial_window())
+    }
+
+    /// The congestion control and what differs from its profile.
+    fn label(&self) -> String {
+        let base = Config::profile(self.profile).expect("listed profiles exist");
+        let mut label = self.cc.label();
+        if let Some(scheduler) = self.scheduler.label() {
+            label += &format!("/{scheduler}");
+        }
+        if self.config.validation != base.validation {
+            label += &format!("+{}", validation_name(self.config.validation));
+        }
+        if self.config.pacing != base.pacing {
+            label += &format!("+{}", pacing_label(self.config.pacing));
+        }
+        label
+    }
+
+    pub fn to_json(&self) -> Value {
+        let c = &self.config;
+        json!({
+            "name": self.name,
+            "cc": self.cc.to_json(),
+            "profile": self.profile,
+            "mss": c.mss,
+            "initial_window": c.initial_window() as u64,
+            "validation": validation_name(c.validation),
+            "pacing": pacing_json(c.pacing),
+            "sack": c.sack,
+            "timestamps": c.timestamps,
+            "ecn": c.ecn,
+            "loss_detection": match c.loss_detection {
+                LossDetection::RackTlp => "rack_tlp",
+                LossDetection::Rfc6675 => "rfc6675",
+                LossDetection::NewReno(_) => "newreno",
+            },
+            "recovery": RECOVERIES.iter().find(|(_, r)| *r == c.recovery).map(|(n, _)| n),
+            "limited_transmit": c.limited_transmit,
+            "rto_min": c.rto.min.to_string(),
+            "send_buffer": Bytes(c.send_buffer).to_string(),
+            "receive_buffer": Bytes(c.receive_buffer).to_string(),
+            "max_burst": c.max_burst,
+            "paths": self.paths,
+            "scheduler": self.scheduler.to_json(),
+        })
+    }
+}
+
+/// "ccplb", or "ccplb:kp=2.5,pob_rate=2" as typed on a command line.
+fn parse_cc(text: &str, profile: &str) -> Result<CcSpec, String> {
+    let (name, params) = text.split_once(':').unwrap_or((text, ""));
+    let mut spec = CcSpec::by_name(name, profile)?;
+    for pair in params.split(',').filter(|p| !p.is_empty()) {
+        let (key, value) = pair.split_once('=').ok_or_else(|| format!("\"{pair}\": write parameter=value"))?;
+        spec.set_from_text(key.trim(), value.trim())?;
+    }
+    Ok(spec)
+}
+
+fn read_endpoint(table: &Table, config: &mut Config) -> Result<(), ScenarioError> {
+    if let Some(mss) = table.integer("mss", 88..=65_000)? {
+        config.mss = mss as u32;
+    }
+    if let Some(iw) = table.integer("initial_window", 1..=1000)? {
+        config.iw = InitialWindow::Packets(iw as u32);
+    }
+    let names: Vec<&'static str> = VALIDATIONS.iter().map(|(n, _)| *n).collect();
+    if let Some(word) = table.word("validation", &names)? {
+        config.validation = VALIDATIONS.iter().find(|(n, _)| *n == word).expect("listed").1;
+    }
+    if let Some(pacing) = read_pacing(table)? {
+        config.pacing = pacing;
+    }
+    config.sack = table.flag("sack")?.unwrap_or(config.sack);
+    config.timestamps = table.flag("timestamps")?.unwrap_or(config.timestamps);
+    config.ecn = table.flag("ecn")?.unwrap_or(config.ecn);
+    config.limited_transmit = table.flag("limited_transmit")?.unwrap_or(config.limited_transmit);
+    match table.word("loss_detection", LOSS_DETECTIONS)? {
+        Some("rack_tlp") => config.loss_detection = LossDetection::RackTlp,
+        Some("rfc6675") => config.loss_detection = LossDetection::Rfc6675,
+        Some(_) => config.loss_detection = LossDetection::NewReno(playpath_transport::PartialAckTimer::SlowButSteady),
+        None => {}
+    }
+    let names: Vec<&'static str> = RECOVERIES.iter().map(|(n, _)| *n).collect();
+    if let Some(word) = table.word("recovery", &names)? {
+        config.recovery = RECOVERIES.iter().find(|(n, _)| *n == word).expect("listed").1;
+    }
+    if let Some(rto_min) = table.positive("rto_min")? {
+        config.rto.min = rto_min;
+    }
+    if let Some(Bytes(bytes)) = table.positive("send_buffer")? {
+        config.send_buffer = bytes;
+    }
+    if let Some(Bytes(bytes)) = table.positive("receive_buffer")? {
+        config.receive_buffer = bytes;
+    }
+    if let Some(burst) = table.integer("max_burst", 1..=1000)? {
+        config.max_burst = Some(burst as u32);
+    }
+    Ok(())
+}
+
+const PACINGS: &[&str] = &["off", "linux", "controller"];
+
+/// `pacing = "off" | "linux" | "controller" | { gain = 1.0 }`.
+fn read_pacing(table: &Table) -> Result<Option<Pacing>, ScenarioError> {
+    match table.value("pacing") {
+        Some(Value::Object(_)) => {
+            let own = table.table("pacing")?.expect("an object");
+            let gain = own.number("gain", 0.1..=100.0)?.ok_or_else(|| table.error("pacing", "has no `gain`"))?;
+            own.finish()?;
+            Ok(Some(Pacing::Gain(gain)))
+        }
+        _ => Ok(table.word("pacing", PACINGS)?.map(|word| match word {
+            "off" => Pacing::Off,
+            "linux" => Pacing::Linux,
+            _ => Pacing::Controller,
+        })),
+    }
+}
+
+fn pacing_json(pacing: Pacing) -> Value {
+    match pacing {
+        Pacing::Off => json!("off"),
+        Pacing::Linux => json!("linux"),
+        Pacing::Controller => json!("controller"),
+        Pacing::Gain(gain) => json!({ "gain": gain }),
+    }
+}
+
+fn pacing_label(pacing: Pacing) -> String {
+    match pacing {
+        Pacing::Off => "unpaced".into(),
+        Pacing::Linux => "pacing".into(),
+        Pacing::Controller => "pacing(controller)".into(),
+        Pacing::Gain(gain) => format!("pacing({gain})"),
+    }
+}
+
+fn validation_name(validation: Validation) -> &'static str {
+    VALIDATIONS.iter().find(|(_, v)| *v == validation).expect("all are listed").0
+}

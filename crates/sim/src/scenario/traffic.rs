@@ -1,0 +1,183 @@
+//! Cross traffic: `[[traffic]]`.
+
+use super::ScenarioError;
+use super::reader::Table;
+use super::sender::SenderSpec;
+use playpath_units::random::Stream;
+use playpath_units::{Bytes, Duration, Rate, Time};
+use serde_json::{Value, json};
+
+/// The kinds of cross traffic, for `playpath list traffic`.
+pub const KINDS: &[(&str, &str)] = &[
+    ("bulk", "a transfer without end, as FTP: sends whatever the window allows"),
+    ("web", "think, then fetch an object: exponential think times, Pareto sizes (Boyden et al. 2006, section 4.3)"),
+    ("udp", "packets at a constant rate, on and off; does not react to loss"),
+    ("video", "a competing video session: the same video and player"),
+];
+
+/// What a traffic source does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TrafficKind {
+    Bulk,
+    Web {
+        think_time: Duration,
+        mean_size: Bytes,
+        shape: f64,
+    },
+    Udp {
+        rate: Rate,
+        packet_bytes: u32,
+        /// Mean lengths of exponential on and off periods; always on without them.
+        on_off: Option<(Duration, Duration)>,
+    },
+    Video,
+}
+
+/// Extra round-trip delay of each flow of a group.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ExtraRtt {
+    Fixed(Duration),
+    /// Drawn once per flow.
+    Uniform(Duration, Duration),
+}
+
+impl ExtraRtt {
+    pub fn draw(self, stream: &mut Stream) -> Duration {
+        match self {
+            ExtraRtt::Fixed(rtt) => rtt,
+            ExtraRtt::Uniform(low, high) => {
+                Duration::from_secs_f64(stream.uniform_in(low.as_secs_f64(), high.as_secs_f64()))
+            }
+        }
+    }
+}
+
+/// A group of equal sources.
+#[derive(Clone)]
+pub struct TrafficSpec {
+    pub kind: TrafficKind,
+    pub count: u32,
+    pub start: Time,
+    /// Each source starts at `start` plus a random share of this.
+    pub start_spread: Duration,
+    pub stop: Option<Time>,
+    pub rtt: ExtraRtt,
+    pub sender: SenderSpec,
+}
+
+impl TrafficSpec {
+    pub fn read(table: &Table, profile: &'static str, mss: Option<u32>) -> Result<TrafficSpec, ScenarioError> {
+        let kinds: Vec<&'static str> = KINDS.iter().map(|(n, _)| *n).collect();
+        let word = table
+            .word("kind", &kinds)?
+            .ok_or_else(|| table.error("kind", "is missing; allowed: bulk, web, udp, video"))?;
+        let kind = match word {
+            "web" => read_web(table)?,
+            "udp" => read_udp(table)?,
+            "video" => TrafficKind::Video,
+            _ => TrafficKind::Bulk,
+        };
+        let start = time(table, "start")?.unwrap_or(Time::ZERO);
+        let stop = time(table, "stop")?;
+        if stop.is_some_and(|stop| stop <= start) {
+            return Err(table.error("stop", "is not after `start`"));
+        }
+        let mut sender = SenderSpec::read(table, profile, mss)?;
+        if !table.has("name") {
+            sender.name = word.to_string();
+        }
+        let spec = TrafficSpec {
+            kind,
+            count: table.integer("count", 1..=100_000)?.unwrap_or(1) as u32,
+            start,
+            start_spread: table.quantity("start_spread")?.unwrap_or_default(),
+            stop,
+            rtt: read_rtt(table)?,
+            sender,
+        };
+        table.finish()?;
+        Ok(spec)
+    }
+
+    pub fn to_json(&self) -> Value {
+        let mut json = self.sender.to_json();
+        let map = json.as_object_mut().expect("a sender is an object");
+        let mut put = |key: &str, value: Value| map.insert(key.into(), value);
+        put("count", json!(self.count));
+        put("start", json!(self.start.to_string()));
+        put("start_spread", json!(self.start_spread.to_string()));
+        put("stop", json!(self.stop.map(|t| t.to_string())));
+        put(
+            "rtt",
+            match self.rtt {
+                ExtraRtt::Fixed(rtt) => json!(rtt.to_string()),
+                ExtraRtt::Uniform(low, high) => json!({ "uniform": [low.to_string(), high.to_string()] }),
+            },
+        );
+        match &self.kind {
+            TrafficKind::Bulk => drop(put("kind", json!("bulk"))),
+            TrafficKind::Video => drop(put("kind", json!("video"))),
+            TrafficKind::Web { think_time, mean_size, shape } => {
+                put("kind", json!("web"));
+                put("think_time", json!(think_time.to_string()));
+                put("mean_size", json!(mean_size.to_string()));
+                put("shape", json!(shape));
+            }
+            TrafficKind::Udp { rate, packet_bytes, on_off } => {
+                put("kind", json!("udp"));
+                put("rate", json!(rate.to_string()));
+                put("packet_bytes", json!(packet_bytes));
+                put("on", json!(on_off.map(|(on, _)| on.to_string())));
+                put("off", json!(on_off.map(|(_, off)| off.to_string())));
+            }
+        }
+        json
+    }
+}
+
+fn read_web(table: &Table) -> Result<TrafficKind, ScenarioError> {
+    Ok(TrafficKind::Web {
+        // Boyden et al. 2006, section 4.3; the printed median is impossible (algorithms.md E14).
+        think_time: table.positive("think_time")?.unwrap_or(Duration::from_millis(500)),
+        mean_size: table.positive("mean_size")?.unwrap_or(Bytes(50_000)),
+        shape: table.number("shape", 1.01..=10.0)?.unwrap_or(1.2),
+    })
+}
+
+fn read_udp(table: &Table) -> Result<TrafficKind, ScenarioError> {
+    let on_off = match (table.positive("on")?, table.positive("off")?) {
+        (Some(on), Some(off)) => Some((on, off)),
+        (None, None) => None,
+        _ => return Err(table.error("on", "`on` and `off` belong together")),
+    };
+    Ok(TrafficKind::Udp {
+        rate: table.positive("rate")?.ok_or_else(|| table.error("rate", "is missing; a udp source needs its rate"))?,
+        packet_bytes: table.integer("packet_bytes", 29..=65_000)?.unwrap_or(1000) as u32,
+        on_off,
+    })
+}
+
+fn read_rtt(table: &Table) -> Result<ExtraRtt, ScenarioError> {
+    match table.value("rtt") {
+        Some(Value::Object(_)) => {
+            let own = table.table("rtt")?.expect("an object");
+            let bounds = own.texts("uniform")?.ok_or_else(|| table.error("rtt", "has no `uniform = [low, high]`"))?;
+            let parse = |text: &String| text.parse::<Duration>().map_err(|e| own.error("uniform", e));
+            let [low, high] = bounds.as_slice() else {
+                return Err(own.error("uniform", "takes two times, [low, high]"));
+            };
+            own.finish()?;
+            let (low, high) = (parse(low)?, parse(high)?);
+            if low > high {
+                return Err(own.error("uniform", format!("{low} is above {high}")));
+            }
+            Ok(ExtraRtt::Uniform(low, high))
+        }
+        _ => Ok(ExtraRtt::Fixed(table.quantity("rtt")?.unwrap_or_default())),
+    }
+}
+
+/// A point of time, written as the time since the start of the run.
+pub fn time(table: &Table, key: &'static str) -> Result<Option<Time>, ScenarioError> {
+    Ok(table.quantity::<Duration>(key)?.map(|d| Time::ZERO + d))
+}

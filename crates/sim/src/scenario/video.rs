@@ -1,0 +1,151 @@
+//! The video: `[video]`. A real file's frame table, or a stated rate with a picture-size model.
+
+use super::manifest::ManifestSpec;
+use super::reader::Table;
+use super::{ReadFile, ScenarioError};
+use playpath_units::{Duration, Rate};
+use playpath_video::Presentation;
+use playpath_video::media::{self, FrameTable, GopModel, Media};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The built-in clip's name.
+const BUILT_IN: &str = "bigbuckbunny";
+
+/// What is played.
+#[derive(Clone)]
+pub struct VideoSpec {
+    source: Source,
+    pub media: Arc<Media>,
+    /// What a manifest offers, for adaptive players.
+    pub presentation: Option<Presentation>,
+    manifest: Option<ManifestSpec>,
+}
+
+#[derive(Clone)]
+enum Source {
+    /// The committed clip, looped to a duration and scaled to a rate.
+    BuiltIn { rate: Option<Rate>, duration: Option<Duration> },
+    /// A user's file. Its frame table travels with the scenario, so that a record is complete.
+    File { table: String, rate: Option<Rate>, duration: Option<Duration> },
+    /// A stated rate.
+    Model { rate: Rate, duration: Duration, fps: f64, seed: u64 },
+}
+
+impl VideoSpec {
+    pub fn read(table: &Table, read_file: ReadFile) -> Result<VideoSpec, ScenarioError> {
+        if let Some((manifest, presentation)) = ManifestSpec::read(table, read_file)? {
+            table.finish()?;
+            return VideoSpec::of_manifest(manifest, presentation).map_err(|e| table.error("manifest", e));
+        }
+        let rate = table.positive::<Rate>("rate")?;
+        let duration = table.positive::<Duration>("duration")?;
+        let fps = table.number("fps", 1.0..=240.0)?;
+        let seed = table.integer("seed", 0..=u64::MAX)?;
+        let (source, frames) = match table.value("source") {
+            None => model(table, rate, duration, fps, seed)?,
+            Some(_) if fps.is_some() || seed.is_some() => {
+                return Err(table.error("fps", "and `seed` describe a modelled video; `source` has its own pictures"));
+            }
+            Some(Value::String(name)) if name == BUILT_IN => {
+                (Source::BuiltIn { rate, duration }, fitted(table, media::big_buck_bunny(), rate, duration)?)
+            }
+            Some(_) => {
+                let frames = read_source(table, read_file)?;
+                let source = Source::File { table: frames.to_text(&[]), rate, duration };
+                (source, fitted(table, frames, rate, duration)?)
+            }
+        };
+        let media = Media::new(&frames).map_err(|e| table.error("source", e))?;
+        table.finish()?;
+        Ok(VideoSpec { source, media: Arc::new(media), presentation: None, manifest: None })
+    }
+
+    /// Pictures for players that need them: modelled at the highest rate that the manifest offers.
+    fn of_manifest(manifest: ManifestSpec, presentation: Presentation) -> Result<VideoSpec, media::MediaError> {
+        let rate = *presentation.video.bitrates().last().expect("a ladder has a rung");
+        let (duration, fps) = (presentation.video.media_duration(), 30.0);
+        let source = Source::Model { rate, duration, fps, seed: 1 };
+        let media = Arc::new(Media::new(&GopModel::new(rate, duration, fps).frame_table()?)?);
+        Ok(VideoSpec { source, media, presentation: Some(presentation), manifest: Some(manifest) })
+    }
+
+    /// The playing time.
+    pub fn duration(&self) -> Duration {
+        match &self.presentation {
+            Some(presentation) => presentation.video.media_duration(),
+            None => self.media.duration(),
+        }
+    }
+
+    pub fn to_json(&self) -> Value {
+        if let Some(manifest) = &self.manifest {
+            return json!({ "manifest": manifest.to_json() });
+        }
+        let text = |value: &Option<Rate>| value.map(|r| r.to_string());
+        let length = |value: &Option<Duration>| value.map(|d| d.to_string());
+        match &self.source {
+            Source::BuiltIn { rate, duration } => {
+                json!({ "source": BUILT_IN, "rate": text(rate), "duration": length(duration) })
+            }
+            Source::File { table, rate, duration } => {
+                json!({ "source": { "content": table }, "rate": text(rate), "duration": length(duration) })
+            }
+            Source::Model { rate, duration, fps, seed } => {
+                json!({ "rate": rate.to_string(), "duration": duration.to_string(), "fps": fps, "seed": seed })
+            }
+        }
+    }
+}
+
+fn model(
+    table: &Table,
+    rate: Option<Rate>,
+    duration: Option<Duration>,
+    fps: Option<f64>,
+    seed: Option<u64>,
+) -> Result<(Source, FrameTable), ScenarioError> {
+    let rate = rate.ok_or_else(|| table.error("rate", "is missing; give `source`, or `rate` and `duration`"))?;
+    let duration =
+        duration.ok_or_else(|| table.error("duration", "is missing; give it with a unit, such as \"60 s\""))?;
+    // The same video for every replication: its seed is part of the video, not of the run.
+    let (fps, seed) = (fps.unwrap_or(30.0), seed.unwrap_or(1));
+    let model = GopModel { seed, ..GopModel::new(rate, duration, fps) };
+    let frames = model.frame_table().map_err(|e| table.error("rate", e))?;
+    Ok((Source::Model { rate, duration, fps, seed }, frames))
+}
+
+/// A file by its name's ending: a frame table (.csv), ffprobe's packets (.json), or an MP4 file.
+fn read_source(table: &Table, read_file: ReadFile) -> Result<FrameTable, ScenarioError> {
+    if let Some(own) = table.table("source").ok().flatten() {
+        let content = own.text("content")?.ok_or_else(|| table.error("source", "has no `content`"))?;
+        own.finish()?;
+        return FrameTable::parse(content).map_err(|e| table.error("source", e));
+    }
+    let name = table.text("source")?.expect("present");
+    let bytes =
+        read_file(name).map_err(|e| table.error("source", format!("{e}; the built-in clip is \"{BUILT_IN}\"")))?;
+    let failed = |e: media::MediaError| table.error("source", format!("\"{name}\": {e}"));
+    if !name.ends_with(".csv") && !name.ends_with(".json") {
+        return media::parse_mp4(&bytes).map_err(failed);
+    }
+    let text =
+        std::str::from_utf8(&bytes).map_err(|_| table.error("source", format!("\"{name}\" is not a text file")))?;
+    if name.ends_with(".json") { media::parse_ffprobe(text) } else { FrameTable::parse(text) }.map_err(failed)
+}
+
+/// Looped to the duration, scaled to the rate.
+fn fitted(
+    table: &Table,
+    mut frames: FrameTable,
+    rate: Option<Rate>,
+    duration: Option<Duration>,
+) -> Result<FrameTable, ScenarioError> {
+    if let Some(duration) = duration {
+        frames = frames.looped(duration);
+    }
+    match rate {
+        Some(rate) => frames.scaled(rate).map_err(|e| table.error("rate", e)),
+        None => Ok(frames),
+    }
+}

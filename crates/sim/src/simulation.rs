@@ -1,0 +1,275 @@
+//! One run: scenario + sender + seed → record.
+
+use crate::apps::{App, BulkSource, FlowSetup, OnOffSource, SessionConfig, VideoSession, WebSource};
+use crate::engine::Owner;
+use crate::metrics;
+use crate::network::{LinkId, Network, OwnerKind, Route};
+use crate::probe::Probe;
+use crate::record::Record;
+use crate::scenario::{PathSpec, Scenario, ScenarioError, SenderSpec, TrafficKind, TrafficSpec};
+use playpath_link::{LinkConfig, ServerConfig};
+use playpath_units::random::{RootSeed, Stream};
+use playpath_units::{Duration, Rate, Time};
+use playpath_video::traffic::{Length, OnOffModel, WebModel};
+
+/// What a run may do besides its metrics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tracing {
+    /// Metrics only.
+    #[default]
+    Off,
+    /// Time series at the scenario's sample interval.
+    Series,
+}
+
+/// Plays the scenario with one of its senders.
+///
+/// The same scenario, sender and seed give the same record, bit for bit. Replications with the same seed share the channel:
+/// every random stream is derived from the seed and the name of its consumer, never from the sender.
+pub fn run(scenario: &Scenario, sender: &str, seed: u64, tracing: Tracing) -> Result<Record, ScenarioError> {
+    let sender = scenario.sender(sender)?;
+    let mut simulation = Simulation::build(scenario, sender, seed, tracing)?;
+    simulation.run();
+    Ok(metrics::record(simulation))
+}
+
+/// A run in progress.
+pub struct Simulation<'s> {
+    pub scenario: &'s Scenario,
+    pub net: Network,
+    pub apps: Vec<App>,
+    pub probe: Probe,
+    /// End of the run at the latest.
+    pub limit: Time,
+    /// Links of each path.
+    path_routes: Vec<Route>,
+    probe_owner: Owner,
+    seed: RootSeed,
+}
+
+impl<'s> Simulation<'s> {
+    fn build(
+        scenario: &'s Scenario,
+        sender: &SenderSpec,
+        seed: u64,
+        tracing: Tracing,
+    ) -> Result<Simulation<'s>, ScenarioError> {
+        let seed = RootSeed(seed);
+        let mut net = Network::new(seed);
+        let path_routes = build_links(scenario, &mut net)?;
+        let probe_owner = net.add_owner(OwnerKind::Probe);
+        let mut simulation = Simulation {
+            scenario,
+            net,
+            apps: Vec::new(),
+            probe: Probe::new(tracing, scenario.run.sample_interval),
+            limit: run_limit(scenario),
+            path_routes,
+            probe_owner,
+            seed,
+        };
+        simulation.add_video(sender)?;
+        for (number, group) in scenario.traffic.iter().enumerate() {
+            simulation.add_traffic(number, group)?;
+        }
+        Ok(simulation)
+    }
+
+    fn add_video(&mut self, sender: &SenderSpec) -> Result<(), ScenarioError> {
+        if self.scenario.video.is_none() {
+            return Ok(());
+        }
+        self.add_session("video".into(), sender.clone(), Time::ZERO, None, Duration::ZERO)
+    }
+
+    fn add_session(
+        &mut self,
+        name: String,
+        sender: SenderSpec,
+        start_at: Time,
+        stop_at: Option<Time>,
+        extra_rtt: Duration,
+    ) -> Result<(), ScenarioError> {
+        let (Some(video), Some(player)) = (&self.scenario.video, &self.scenario.player) else {
+            return Err(ScenarioError::new("a video session needs [video]".into()));
+        };
+        let player = player.build(video, sender.config.mss, self.seed).map_err(ScenarioError::new)?;
+        let routes = self.routes(&sender, &name, extra_rtt)?;
+        let id = self.apps.len() as u32;
+        let random = self.seed.stream(&format!("flow.{name}/keys"));
+        let config = SessionConfig { id, name, start_at, stop_at, sender, routes, random };
+        let session = VideoSession::new(&mut self.net, config, player);
+        self.apps.push(App::Video(session));
+        Ok(())
+    }
+
+    fn add_traffic(&mut self, number: usize, group: &TrafficSpec) -> Result<(), ScenarioError> {
+        let mut draw = self.seed.stream(&format!("traffic.{number}/setup"));
+        for i in 0..group.count {
+            let name =
+                if group.count == 1 { group.sender.name.clone() } else { format!("{}.{}", group.sender.name, i + 1) };
+            self.add_source(group, name, &mut draw)?;
+        }
+        Ok(())
+    }
+
+    fn add_source(&mut self, group: &TrafficSpec, name: String, draw: &mut Stream) -> Result<(), ScenarioError> {
+        let start_at = group.start + group.start_spread.mul_f64(draw.uniform());
+        let extra_rtt = group.rtt.draw(draw);
+        let sender = group.sender.clone();
+        if group.kind == TrafficKind::Video {
+            return self.add_session(name, sender, start_at, group.stop, extra_rtt);
+        }
+        let id = self.apps.len() as u32;
+        let routes = self.routes(&sender, &name, extra_rtt)?;
+        let stream = self.seed.stream(&format!("traffic.{name}"));
+        if let TrafficKind::Udp { rate, packet_bytes, on_off } = group.kind {
+            let length = |pick: fn((Duration, Duration)) -> Duration, always| {
+                on_off.map_or(Length::Constant(always), |lengths| Length::Exponential(pick(lengths)))
+            };
+            let (on, off) = (length(|l| l.0, Duration::MAX), length(|l| l.1, Duration::ZERO));
+            let model = OnOffModel { on, off, rate, packet_bytes };
+            let source = OnOffSource::new(&mut self.net, id, name, (start_at, group.stop), model, stream, routes);
+            self.apps.push(App::OnOff(source));
+            return Ok(());
+        }
+        let random = self.seed.stream(&format!("flow.{name}/keys"));
+        let setup = FlowSetup { name, app: id, sender, routes, random };
+        let app = match group.kind {
+            TrafficKind::Web { think_time, mean_size, shape } => {
+                let mean_bytes = mean_size.0 as f64;
+                let model = WebModel { mean_time: think_time, mean_bytes, shape, ..WebModel::default() };
+                App::Web(WebSource::new(&mut self.net, id, start_at, group.stop, model, stream, setup))
+            }
+            _ => App::Bulk(BulkSource::new(&mut self.net, id, start_at, group.stop, setup)),
+        };
+        self.apps.push(app);
+        Ok(())
+    }
+
+    /// Routes of a flow over the paths it may use: its own extra delay, half each way at the server's side, then the path.
+    fn routes(&mut self, sender: &SenderSpec, name: &str, extra: Duration) -> Result<Vec<Route>, ScenarioError> {
+        let is_used = |path: &PathSpec| sender.paths.is_empty() || sender.paths.contains(&path.name);
+        let mut routes = Vec::new();
+        for (i, path) in self.scenario.paths.iter().enumerate().filter(|(_, path)| is_used(path)) {
+            let mut route = self.path_routes[i].clone();
+            if !extra.is_zero() {
+                let mut access = |direction: &str, delay| {
+                    let config = pure_delay(format!("flow.{name}/{}/{direction}", path.name), delay);
+                    self.net.add_link(config).map_err(|e| ScenarioError::new(e.to_string()))
+                };
+                route.down.insert(0, access("down", extra / 2)?);
+                route.up.push(access("up", extra - extra / 2)?);
+            }
+            routes.push(route);
+        }
+        Ok(routes)
+    }
+
+    /// The event loop: pop, advance, hand to the owner, then tell the applications.
+    fn run(&mut self) {
+        for app in &mut self.apps {
+            app.start(&mut self.net);
+        }
+        if self.probe.is_on() {
+            self.net.arm(self.probe_owner, Time::ZERO);
+        }
+        while let Some(owner) = self.net.advance(self.limit) {
+            match owner {
+                OwnerKind::Link(id) => self.net.run_link(id),
+                OwnerKind::Endpoint(flow, end) => self.net.run_endpoint(flow, end),
+                OwnerKind::App(app) => {
+                    self.apps[app as usize].handle_timeout(&mut self.net);
+                    if self.is_over() {
+                        break;
+                    }
+                }
+                OwnerKind::Probe => {
+                    self.probe.sample(&mut self.net, &self.apps);
+                    self.net.arm(self.probe_owner, self.net.now + self.scenario.run.sample_interval);
+                }
+            }
+            if !self.net.notices.is_empty() {
+                self.tell_apps();
+                if self.is_over() {
+                    break;
+                }
+            }
+        }
+        self.finish();
+    }
+
+    /// Cuts what is still going on at the limit.
+    fn finish(&mut self) {
+        if self.is_over() {
+            return;
+        }
+        self.net.now = self.limit;
+        for app in &mut self.apps {
+            if let App::Video(session) = app
+                && !session.is_over()
+            {
+                session.cut(&mut self.net);
+            }
+        }
+    }
+
+    /// The `down` link of the first path: what a scenario with one path calls the bottleneck.
+    pub fn first_down_link(&self) -> LinkId {
+        *self.path_routes[0].down.last().expect("a path has its own link")
+    }
+
+    fn tell_apps(&mut self) {
+        // Telling one may cause further notices; they are appended and told in turn.
+        let mut next = 0;
+        while let Some(&notice) = self.net.notices.get(next) {
+            next += 1;
+            self.apps[notice.app as usize].handle_notice(&mut self.net, notice);
+        }
+        self.net.notices.clear();
+    }
+
+    /// The main session has played (a scenario without video runs to its limit).
+    fn is_over(&self) -> bool {
+        self.scenario.video.is_some() && matches!(self.apps.first(), Some(App::Video(main)) if main.is_over())
+    }
+}
+
+/// Without a stated duration: a video gets four times its length and a minute, then the run is cut (with a warning);
+/// a scenario without video runs for a minute.
+fn run_limit(scenario: &Scenario) -> Time {
+    let default = match &scenario.video {
+        Some(video) => video.duration() * 4 + Duration::from_secs(60),
+        None => Duration::from_secs(60),
+    };
+    Time::ZERO + scenario.run.duration.unwrap_or(default)
+}
+
+/// Links that paths share first, then each path's own.
+fn build_links(scenario: &Scenario, net: &mut Network) -> Result<Vec<Route>, ScenarioError> {
+    let failed = |e: playpath_link::LinkError| ScenarioError::new(e.to_string());
+    let mut shared = Vec::new();
+    for link in &scenario.links {
+        let rtt = (link.down.one_way_delay + link.up.one_way_delay).max(Duration::from_millis(1));
+        let down = net.add_link(link.down.to_config(format!("link.{}/down", link.name), rtt)).map_err(failed)?;
+        let up = net.add_link(link.up.to_config(format!("link.{}/up", link.name), rtt)).map_err(failed)?;
+        shared.push((link.name.as_str(), down, up));
+    }
+    let mut routes = Vec::new();
+    for path in &scenario.paths {
+        let PathSpec { name, rtt, down, up, via } = path;
+        let own_down = net.add_link(down.to_config(format!("path.{name}/down"), *rtt)).map_err(failed)?;
+        let own_up = net.add_link(up.to_config(format!("path.{name}/up"), *rtt)).map_err(failed)?;
+        let by_name = |name: &String| shared.iter().find(|s| s.0 == name.as_str()).expect("checked by the parser");
+        // Down: server, shared links in the stated order, the path's own last mile, client. Up: the reverse.
+        let down = via.iter().map(|v| by_name(v).1).chain([own_down]).collect();
+        let up = [own_up].into_iter().chain(via.iter().rev().map(|v| by_name(v).2)).collect();
+        routes.push(Route { down, up });
+    }
+    Ok(routes)
+}
+
+/// A flow's own access: delay alone.
+fn pure_delay(name: String, one_way_delay: Duration) -> LinkConfig {
+    LinkConfig { server: ServerConfig::Unlimited, ..LinkConfig::new(&name, Rate::from_bits_per_sec(1), one_way_delay) }
+}
