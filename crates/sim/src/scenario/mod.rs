@@ -15,8 +15,8 @@ mod video;
 
 pub use path::{PathSpec, SharedLinkSpec};
 pub use player::PlayerSpec;
-pub use sender::{CcSpec, SenderSpec, params_json};
-pub use traffic::{ExtraRtt, KINDS as TRAFFIC_KINDS, TrafficKind, TrafficSpec};
+pub use sender::SenderSpec;
+pub use traffic::{KINDS as TRAFFIC_KINDS, TrafficKind, TrafficSpec};
 pub use video::VideoSpec;
 
 use document::Document;
