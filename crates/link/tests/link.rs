@@ -51,6 +51,16 @@ fn queue_mean_deviation_and_utilisation_by_hand() {
     assert!((stats.utilisation - 0.5).abs() < 1e-12);
 }
 
+/// Half-way through a packet the link has been busy for half of its service time, all the time so far.
+#[test]
+fn a_packet_in_service_counts_as_far_as_it_is_sent() {
+    let mut link = link(config(10, 0));
+    link.handle_packet(Time::ZERO, TestPacket::new(0, 1500));
+    let stats = link.stats(Time::from_micros(600));
+    assert_eq!((stats.busy_time, stats.utilisation), (Duration::from_micros(600), 1.0));
+    assert_eq!(link.ledger().in_service.packets, 1);
+}
+
 #[test]
 fn an_unlimited_link_only_delays() {
     let mut config = config(1, 7);

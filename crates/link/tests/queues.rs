@@ -214,7 +214,22 @@ fn codel_drops_at_the_times_of_its_control_law() {
     assert!(drops.len() >= 5, "{drops:?}");
 }
 
-/// Load 0.9 with Poisson arrivals: the sojourn time comes back below 5 ms within any 100 ms, so next to nothing is dropped,
+/// At 100 kbit/s a packet takes 120 ms, far above the target. With never more than one waiting nothing is dropped
+/// (RFC 8289, 5.6: a queue of at most one full packet is not a standing queue).
+#[test]
+fn codel_spares_a_queue_of_one_packet() {
+    let queue = QueueConfig::CoDel(CoDelConfig::default());
+    let rate = playpath_units::Rate::from_bits_per_sec(100_000);
+    let mut link = link(LinkConfig { queue, server: playpath_link::ServerConfig::Constant { rate }, ..config(10, 0) });
+    link.handle_packet(Time::ZERO, TestPacket::new(0, 1500));
+    for number in 1..100 {
+        link.handle_packet(Time::from_millis(120 * (number - 1) + 1), TestPacket::new(number, 1500));
+        assert_eq!(link.queue_packets(), 1);
+    }
+    assert_eq!(link.ledger().dropped.total().packets, 0);
+}
+
+/// Load 0.8 with Poisson arrivals: the sojourn time comes back below 5 ms within any 100 ms, so next to nothing is dropped,
 /// while a burst of 100 packets, 120 ms of queue, passes whole.
 #[test]
 fn codel_leaves_good_queues_alone() {
@@ -335,6 +350,19 @@ fn fq_codel_makes_room_at_the_expense_of_the_fattest_flow() {
     let of_flow = |flow| delivered.iter().filter(|d| d.0 == flow).map(|d| d.1).collect::<Vec<_>>();
     assert_eq!(of_flow(1), [21, 22, 23]);
     assert_eq!(of_flow(0), [&[0][..], &(11..21).collect::<Vec<_>>()].concat());
+}
+
+/// Packets of 500 B (0.4 ms), quantum 1514 B. A sends 12 at 0: A1 goes at once, leaving A 1014 B of credit. b1 comes at 0.1 ms as a new flow
+/// behind A, which has credit for A2, A3 and A4 (to -486). A becomes an old flow, b1 goes. Then B is empty: it must wait a turn
+/// among the old ones. So b2, which comes at 2.1 ms, does not overtake A6 and A7 (A had 1028 B of credit; 528 after A5).
+#[test]
+fn fq_codel_does_not_let_an_emptied_flow_jump_the_queue_again() {
+    let mut link = link_with(QueueConfig::FqCoDel(FqCoDelConfig::default()));
+    (1..=12).for_each(|number| link.handle_packet(Time::ZERO, TestPacket::of_flow(number, 500, 0)));
+    link.handle_packet(Time::from_micros(100), TestPacket::of_flow(101, 500, 1));
+    link.handle_packet(Time::from_micros(2_100), TestPacket::of_flow(102, 500, 1));
+    let order: Vec<_> = drain(&mut link, Time::from_secs(1)).iter().map(|(_, packet)| packet.number).collect();
+    assert_eq!(order[..10], [1, 2, 3, 4, 101, 5, 6, 7, 102, 8]);
 }
 
 /// With the salt of another seed the same flows fall into other queues.

@@ -373,6 +373,50 @@ mod tests {
         }
     }
 
+    struct Plain;
+    impl Packet for Plain {
+        fn wire_bytes(&self) -> u32 {
+            1000
+        }
+        fn flow_hash(&self) -> u64 {
+            0
+        }
+        fn is_ecn_capable(&self) -> bool {
+            false
+        }
+        fn mark_ce(&mut self) {}
+    }
+
+    fn red(config: RedConfig) -> Red {
+        Red::new(&config, link(), playpath_units::random::RootSeed(1).stream("red")).unwrap()
+    }
+
+    /// Idle for 1 s at ptc = 1250/s: as if 1250 packets had met an empty queue, and this one: 10 000 × (1 − w)^1251 with
+    /// w = 1 − exp(−1/1250), that is 10 000 × exp(−1251/1250) = 3675.85.
+    #[test]
+    fn the_average_decays_while_the_link_is_idle() {
+        let mut red = red(RedConfig::default());
+        red.average = 10_000.0;
+        red.update_average(Time::from_secs(1), 0);
+        assert!((red.average - 3_675.85).abs() < 0.01, "{}", red.average);
+    }
+
+    /// Although every packet would be dropped (average half-way, max_p 1, p_a ≥ 0.5 from the second packet on), the first one above
+    /// the threshold only starts the count, at one: the second one is dropped for certain (p_b / (1 − 2 p_b) with c p_b = 1).
+    #[test]
+    fn the_first_packet_above_the_threshold_only_starts_the_count() {
+        let mut store = Store::new();
+        let mut red = red(RedConfig { max_p: 1.0, ..RedConfig::floyd_1993(QueueLimit::Packets(100)) });
+        (0..10).for_each(|_| red.fifo.push(store.put(Time::ZERO, Plain)));
+        red.average = 10.0;
+        red.idle_since = None;
+        let packet = store.put(Time::ZERO, Plain);
+        assert!(matches!(red.judge(Time::ZERO, packet, &store), Verdict::Accept));
+        assert_eq!((red.count_packets, red.count_bytes), (1, 1000));
+        assert!(matches!(red.judge(Time::ZERO, packet, &store), Verdict::Drop(DropCause::Aqm)));
+        assert_eq!(red.count_packets, 0);
+    }
+
     /// min 5000, max 15 000, max_p 0.1: half-way 0.05, at max 0.1, at 1.5 max 0.1 + 0.9 / 2 = 0.55, at 2 max 1.
     #[test]
     fn base_probability_by_hand() {

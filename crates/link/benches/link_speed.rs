@@ -1,4 +1,4 @@
-//! Prints the cost of a packet through a link, in nanoseconds: `cargo run --release -p playpath-link --example link_speed`.
+//! Prints the cost of a packet through a link, in nanoseconds: `cargo bench -p playpath-link`.
 //!
 //! The packet has 96 bytes. 64 of them are kept inside, as a window of TCP would: one in for one out.
 
@@ -59,7 +59,7 @@ fn main() {
         ("unlimited", LinkConfig { server: ServerConfig::Unlimited, ..constant.clone() }),
     ];
     // With an argument, only the queue of that name.
-    let wanted = std::env::args().nth(1);
+    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     for (name, config) in cases.into_iter().filter(|case| wanted.as_deref().is_none_or(|name| name == case.0)) {
         println!("{name:10} {:6.1} ns per packet", nanos_per_packet(config));
     }
