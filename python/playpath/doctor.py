@@ -85,11 +85,16 @@ def _probes() -> list[_Probe]:
         _Probe(EMULATION, "root", _root, "run the kernel world as root, for example with sudo"),
         _Probe(EMULATION, "network namespaces", _namespaces, "use a kernel with CONFIG_NET_NS"),
         _Probe(EMULATION, "ip", _program("ip"), "apt install iproute2"),
+        _Probe(EMULATION, "playpath-emulator", _built("emulator", "program"), "make kernel"),
+        _Probe(EMULATION, "playpath-client", _built("runner", "client"), "make kernel"),
         _Probe(EMULATION, "/dev/net/tun", _tun, "modprobe tun; in a container: start it with --device /dev/net/tun"),
         _Probe(EBPF, "BTF", _btf, "use a kernel with CONFIG_DEBUG_INFO_BTF (Debian's and Ubuntu's have it)"),
-        _Probe(EBPF, "struct_ops for TCP", _struct_ops, "use Linux 5.6 or newer with CONFIG_BPF_JIT and BTF"),
-        _Probe(EBPF, "clang", _program("clang"), "apt install clang"),
-        _Probe(EBPF, "libbpf headers", _file("/usr/include/bpf/bpf_helpers.h"), "apt install libbpf-dev"),
+        _Probe(EBPF, "struct_ops for TCP", _struct_ops, "use Linux 6.10 or newer with CONFIG_BPF_JIT and BTF"),
+        _Probe(EBPF, "clang", _program("clang"), "bpf/setup.sh, or apt install clang"),
+        _Probe(
+            EBPF, "libelf headers", _file("/usr/include/libelf.h"), "bpf/setup.sh, or apt install libelf-dev zlib1g-dev"
+        ),
+        _Probe(EBPF, "playpath-bpf", _built("controls", "loader"), "make kernel"),
         _Probe(EBPF, "kernel's own controls", _controls, "mount /proc"),
         _Probe(MPTCP, "MPTCP", _mptcp, "sysctl net.mptcp.enabled=1; needs a kernel with CONFIG_MPTCP"),
         _Probe(APPS, "nginx", _program("nginx"), "apt install nginx-light"),
@@ -127,6 +132,22 @@ def _program(*names: str) -> Callable[[], str | None]:
 
 def _file(path: str) -> Callable[[], str | None]:
     return lambda: path if Path(path).exists() else None
+
+
+def _built(module: str, function: str) -> Callable[[], str | None]:
+    """Where the kernel world finds one of its own programs."""
+
+    def look() -> str | None:
+        from importlib import import_module
+
+        from playpath.testbed.errors import MissingToolError
+
+        try:
+            return str(getattr(import_module(f"playpath.testbed.{module}"), function)())
+        except MissingToolError:
+            return None
+
+    return look
 
 
 def _tun() -> str | None:
