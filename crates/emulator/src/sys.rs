@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "system calls that the standard library does not offer")]
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read, Write};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
@@ -144,13 +144,6 @@ impl DeviceSettings {
         }
     }
 
-    /// Packets that the device keeps before it drops.
-    pub fn set_transmit_queue(&self, device: &str, packets: u32) -> io::Result<()> {
-        let mut request = request_for(device);
-        request.ifr_ifru.ifru_metric = packets as libc::c_int; // ifr_qlen has the same place and type
-        self.call(libc::SIOCSIFTXQLEN, &mut request)
-    }
-
     /// Largest packet.
     pub fn set_mtu(&self, device: &str, mtu: u32) -> io::Result<()> {
         let mut request = request_for(device);
@@ -180,6 +173,47 @@ impl DeviceSettings {
         // SAFETY: the request is a valid ifreq that outlives the call; all calls above take one.
         check(unsafe { libc::ioctl(self.0.as_raw_fd(), number as _, request as *mut libc::ifreq) })
     }
+}
+
+/// Packets that a device of this thread's namespace keeps before it drops. By netlink: the ioctl for it asks for rights over the
+/// whole machine, also inside a user namespace.
+pub fn set_transmit_queue(device: &str, packets: u32) -> io::Result<()> {
+    // SAFETY: no pointers are passed; the descriptor is checked, new and ours.
+    let socket = unsafe {
+        let socket = libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_ROUTE);
+        check(socket)?;
+        File::from(OwnedFd::from_raw_fd(socket))
+    };
+    (&socket).write_all(&set_link_message(device, packets))?;
+    let mut answer = [0u8; 4096];
+    let length = (&socket).read(&mut answer)?;
+    // After the header of 16 bytes comes the error number, negative, or zero.
+    match answer[..length].get(16..20).map(|bytes| i32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])) {
+        Some(0) => Ok(()),
+        Some(error) => Err(io::Error::from_raw_os_error(-error)),
+        None => Err(io::Error::other("netlink gave no answer")),
+    }
+}
+
+/// RTM_NEWLINK with the device's name and queue length (rtnetlink(7)).
+fn set_link_message(device: &str, packets: u32) -> Vec<u8> {
+    fn attribute(message: &mut Vec<u8>, kind: u16, value: &[u8]) {
+        message.extend((4 + value.len() as u16).to_ne_bytes());
+        message.extend(kind.to_ne_bytes());
+        message.extend(value);
+        message.resize(message.len().next_multiple_of(4), 0);
+    }
+    // nlmsghdr: length (filled in below), type, flags, sequence, port; then an ifinfomsg of zeros: any family, by name.
+    let mut message = vec![0; 4];
+    message.extend(libc::RTM_NEWLINK.to_ne_bytes());
+    message.extend(((libc::NLM_F_REQUEST | libc::NLM_F_ACK) as u16).to_ne_bytes());
+    message.resize(32, 0);
+    let name: Vec<u8> = device.bytes().chain([0]).collect();
+    attribute(&mut message, libc::IFLA_IFNAME, &name);
+    attribute(&mut message, libc::IFLA_TXQLEN, &packets.to_ne_bytes());
+    let length = message.len() as u32;
+    message[..4].copy_from_slice(&length.to_ne_bytes());
+    message
 }
 
 fn request_for(device: &str) -> libc::ifreq {
