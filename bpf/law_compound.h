@@ -156,10 +156,12 @@ LAW_INLINE u32 compound_on_congestion(struct compound_state *s, const u32 *param
 	return s->ssthresh;
 }
 
+/* The samples of a recovery are not those of a round. */
 LAW_INLINE void compound_on_recovery_exit(struct compound_state *s, u32 retransmitted)
 {
-	(void)s;
 	(void)retransmitted;
+	s->round_rtt_us = 0;
+	s->round_rtt_count = 0;
 }
 
 LAW_INLINE void compound_on_rto(struct compound_state *s, const u32 *param, const struct law_view *view, bool is_first)
