@@ -15,6 +15,18 @@ use crate::simulation::Simulation;
 use playpath_link::Link;
 use playpath_units::{Duration, Time};
 
+/// The viewer's figures, whatever the player.
+const VIEWER_METRICS: &[&str] = &[
+    "stall_count",
+    "stall_time_s",
+    "stall_ratio",
+    "startup_delay_s",
+    "discarded_pictures",
+    "underflow_events",
+    "late_packet_ratio",
+    "buffer_fill_time_s",
+];
+
 /// Builds the record of a finished run.
 pub fn record(mut simulation: Simulation) -> Record {
     let end = simulation.net.now;
@@ -27,6 +39,10 @@ pub fn record(mut simulation: Simulation) -> Record {
     let mut metrics = Vec::new();
     if let Some(session) = main {
         metrics.extend(playpath_video::metrics::summarise(session.player().events()));
+        // Every figure of the viewer is there; what a kind of player does not have is null.
+        let absent = VIEWER_METRICS.iter().filter(|name| !metrics.iter().any(|(known, _)| known == *name));
+        let absent: Vec<_> = absent.map(|name| (*name, f64::NAN)).collect();
+        metrics.extend(absent);
     }
     let measured: Vec<FlowId> = match main {
         Some(session) => session.flows().collect(),
