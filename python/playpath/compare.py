@@ -201,7 +201,9 @@ class Comparison:
 
     def _sender_dict(self, sender: str) -> dict[str, Any]:
         summaries = {name: self.summary(sender, name) for name in self.metric_names}
-        metrics = {name: summary.to_dict() for name, summary in summaries.items() if summary is not None}
+        # A figure that this kind of player does not have is named all the same, with n = 0.
+        absent = {"mean": None, "ci95": None, "min": None, "max": None, "n": 0}
+        metrics = {name: absent if summary is None else summary.to_dict() for name, summary in summaries.items()}
         return {"name": sender, "cc": cc_name(self.scenario, sender), "metrics": metrics}
 
     def _is_constant(self, sender: str) -> bool:
