@@ -45,9 +45,8 @@ const PLACES: &[(&str, LossPlace)] =
 impl DirectionSpec {
     /// The keys of a `[[path]]` or `[[link]]` that describe its `down` direction.
     pub fn read(table: &Table, one_way_delay: Duration, read_file: ReadFile) -> Result<DirectionSpec, ScenarioError> {
-        let server = read_server(table, read_file)?.ok_or_else(|| {
-            table.error("rate", "is missing; give `rate`, such as \"10 Mbit/s\" or \"unlimited\", or `trace`")
-        })?;
+        let server = read_server(table, read_file)?
+            .ok_or_else(|| table.missing("rate", "give `rate`, such as \"10 Mbit/s\" or \"unlimited\", or `trace`"))?;
         DirectionSpec::read_rest(table, server, one_way_delay, queue::default_down(), read_file)
     }
 
@@ -147,7 +146,7 @@ fn read_server(table: &Table, read_file: ReadFile) -> Result<Option<ServerSpec>,
         if table.has("rate") {
             return Err(table.error("rate", "and `trace` exclude each other"));
         }
-        let trace = Trace::parse(&content, None).map_err(|e| table.error("trace", e))?;
+        let trace = Trace::parse(&content, None).map_err(|e| table.content_error("trace", e))?;
         return Ok(Some(ServerSpec::Trace { content, server: trace.into_server() }));
     }
     match table.value("rate") {
@@ -185,10 +184,9 @@ fn read_loss(table: &Table, read_file: ReadFile) -> Result<(LossConfig, Option<S
     let own = table.table("loss")?.expect("an object");
     let kind = own
         .word("kind", LOSS_KINDS)?
-        .ok_or_else(|| own.error("kind", format!("is missing; allowed: {}", LOSS_KINDS.join(", "))))?;
+        .ok_or_else(|| own.missing("kind", format!("allowed: {}", LOSS_KINDS.join(", "))))?;
     let ratio = |key: &'static str| own.quantity::<Ratio>(key);
-    let needed =
-        |key: &'static str| ratio(key)?.ok_or_else(|| own.error(key, "is missing; give a share, such as \"1 %\""));
+    let needed = |key: &'static str| ratio(key)?.ok_or_else(|| own.missing(key, "give a share, such as \"1 %\""));
     let mut text = None;
     let loss = match kind {
         "bernoulli" => bernoulli(needed("loss")?),
@@ -201,8 +199,9 @@ fn read_loss(table: &Table, read_file: ReadFile) -> Result<(LossConfig, Option<S
             })
         }
         "pattern" => {
-            let content = embedded(&own, "file", read_file)?.ok_or_else(|| own.error("file", "is missing"))?;
-            let pattern = LossPattern::parse(&content).map_err(|e| own.error("file", e))?;
+            let content =
+                embedded(&own, "file", read_file)?.ok_or_else(|| own.missing("file", "give a file's name"))?;
+            let pattern = LossPattern::parse(&content).map_err(|e| own.content_error("file", e))?;
             text = Some(content);
             LossConfig::Pattern { pattern: Arc::new(pattern) }
         }
@@ -238,7 +237,8 @@ fn read_jitter(table: &Table) -> Result<Option<JitterConfig>, ScenarioError> {
         return Ok(table.positive("jitter")?.map(uniform));
     }
     let own = table.table("jitter")?.expect("an object");
-    let amplitude = own.positive("amplitude")?.ok_or_else(|| own.error("amplitude", "is missing"))?;
+    let amplitude =
+        own.positive("amplitude")?.ok_or_else(|| own.missing("amplitude", "give a time, such as \"5 ms\""))?;
     let distribution = match own.word("distribution", &["uniform", "normal"])? {
         Some("normal") => JitterDistribution::Normal,
         _ => JitterDistribution::Uniform,
@@ -256,8 +256,12 @@ fn jitter_json(jitter: JitterConfig) -> Value {
 fn read_reordering(table: &Table) -> Result<Option<ReorderConfig>, ScenarioError> {
     let Some(own) = table.table("reordering")? else { return Ok(None) };
     let reordering = ReorderConfig {
-        probability: own.quantity("probability")?.ok_or_else(|| own.error("probability", "is missing"))?,
-        extra_delay: own.positive("extra_delay")?.ok_or_else(|| own.error("extra_delay", "is missing"))?,
+        probability: own
+            .quantity("probability")?
+            .ok_or_else(|| own.missing("probability", "give a share, such as \"1 %\""))?,
+        extra_delay: own
+            .positive("extra_delay")?
+            .ok_or_else(|| own.missing("extra_delay", "give a time, such as \"10 ms\""))?,
         gap: own.integer("gap", 1..=1_000_000)?.unwrap_or(1) as u32,
     };
     own.finish()?;

@@ -38,7 +38,7 @@ impl ManifestSpec {
             loaded.borrow_mut().insert(uri.to_string(), text.clone());
             Some(text)
         };
-        let presentation = spec.parse(load).map_err(|e| table.error("manifest", e))?;
+        let presentation = spec.parse(load).map_err(|e| table.content_error("manifest", e))?;
         spec.playlists = loaded.into_inner();
         Ok(Some((spec, presentation)))
     }
@@ -62,8 +62,10 @@ impl ManifestSpec {
 
 fn embedded(table: &Table) -> Result<ManifestSpec, ScenarioError> {
     let own = table.table("manifest")?.expect("an object");
-    let format = own.word("format", FORMATS)?.ok_or_else(|| own.error("format", "is missing"))?;
-    let content = own.text("content")?.ok_or_else(|| own.error("content", "is missing"))?.to_string();
+    let format = own
+        .word("format", FORMATS)?
+        .ok_or_else(|| own.missing("format", format!("allowed: {}", FORMATS.join(", "))))?;
+    let content = own.text("content")?.ok_or_else(|| own.missing("content", "give the manifest's text"))?.to_string();
     let playlists = match own.value("playlists") {
         Some(Value::Object(map)) => {
             map.iter().filter_map(|(uri, text)| Some((uri.clone(), text.as_str()?.to_string()))).collect()

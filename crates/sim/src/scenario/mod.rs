@@ -133,11 +133,12 @@ impl Scenario {
     }
 
     fn check_paths(&self, root: &Table) -> Result<(), ScenarioError> {
-        let used = self.senders.iter().chain(self.traffic.iter().map(|t| &t.sender)).flat_map(|s| &s.paths);
-        for name in used {
-            if !self.paths.iter().any(|p| p.name == *name) {
+        let senders = self.senders.iter().enumerate().map(|(i, sender)| (format!("sender[{i}].paths"), sender));
+        let traffic = self.traffic.iter().enumerate().map(|(i, t)| (format!("traffic[{i}].paths"), &t.sender));
+        for (key, sender) in senders.chain(traffic) {
+            if let Some(name) = sender.paths.iter().find(|name| !self.paths.iter().any(|p| p.name == **name)) {
                 let names = self.paths.iter().map(|p| p.name.as_str());
-                return Err(root.error("path", unknown("path", name, names)));
+                return Err(root.error(&key, unknown("path", name, names)));
             }
         }
         Ok(())
@@ -208,7 +209,7 @@ fn read_senders(root: &Table, run: &RunSpec, overrides: &Value) -> Result<Vec<Se
     for (i, sender) in senders.iter().enumerate() {
         if senders[..i].iter().any(|other| other.name == sender.name) {
             let message = format!("two senders are called \"{}\"; give them a `name` each", sender.name);
-            return Err(root.error("sender", message));
+            return Err(root.error(&format!("sender[{i}]"), message));
         }
     }
     Ok(senders)

@@ -60,7 +60,7 @@ pub fn read_paths(root: &Table, links: &[SharedLinkSpec], read_file: ReadFile) -
         }
         let rtt = table
             .quantity("rtt")?
-            .ok_or_else(|| table.error("rtt", "is missing; give the base round-trip time, such as \"50 ms\""))?;
+            .ok_or_else(|| table.missing("rtt", "give the base round-trip time, such as \"50 ms\""))?;
         let (down, up) = read_directions(table, rtt, read_file)?;
         table.finish()?;
         paths.push(PathSpec { name, rtt, down, up, via });

@@ -52,6 +52,24 @@ impl<'a> Table<'a> {
         })
     }
 
+    /// An error about the absent `key`: it "is missing", unless another key looks like a misspelling of it.
+    pub fn missing(&self, key: &str, remedy: impl Display) -> ScenarioError {
+        // Closer than a guess among all names: a key that is right may merely not have been read yet.
+        let is_misspelling = |other: &str| edit_distance(other, key) <= other.chars().count() / 3;
+        match self.rest().iter().find(|(other, _)| is_misspelling(other)) {
+            Some((other, _)) => self.error(other, format!("unknown key \"{other}\"; did you mean \"{key}\"?")),
+            None => self.error(key, format!("is missing; {remedy}")),
+        }
+    }
+
+    /// An error in the content of the file that `key` names.
+    pub fn content_error(&self, key: &'static str, message: impl Display) -> ScenarioError {
+        match self.map.get(key) {
+            Some(Value::String(name)) => self.error(key, format!("\"{name}\": {message}")),
+            _ => self.error(key, message),
+        }
+    }
+
     /// A quantity, such as "50 ms".
     pub fn quantity<T: FromStr>(&self, key: &'static str) -> Result<Option<T>, ScenarioError>
     where

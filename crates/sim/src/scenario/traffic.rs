@@ -68,9 +68,8 @@ pub struct TrafficSpec {
 impl TrafficSpec {
     pub fn read(table: &Table, profile: &'static str, mss: Option<u32>) -> Result<TrafficSpec, ScenarioError> {
         let kinds: Vec<&'static str> = KINDS.iter().map(|(n, _)| *n).collect();
-        let word = table
-            .word("kind", &kinds)?
-            .ok_or_else(|| table.error("kind", "is missing; allowed: bulk, web, udp, video"))?;
+        let word =
+            table.word("kind", &kinds)?.ok_or_else(|| table.missing("kind", "allowed: bulk, web, udp, video"))?;
         let kind = match word {
             "web" => read_web(table)?,
             "udp" => read_udp(table)?,
@@ -151,7 +150,7 @@ fn read_udp(table: &Table) -> Result<TrafficKind, ScenarioError> {
         _ => return Err(table.error("on", "`on` and `off` belong together")),
     };
     Ok(TrafficKind::Udp {
-        rate: table.positive("rate")?.ok_or_else(|| table.error("rate", "is missing; a udp source needs its rate"))?,
+        rate: table.positive("rate")?.ok_or_else(|| table.missing("rate", "a udp source needs its rate"))?,
         packet_bytes: table.integer("packet_bytes", 29..=65_000)?.unwrap_or(1000) as u32,
         on_off,
     })

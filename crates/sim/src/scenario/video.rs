@@ -105,9 +105,8 @@ fn model(
     fps: Option<f64>,
     seed: Option<u64>,
 ) -> Result<(Source, FrameTable), ScenarioError> {
-    let rate = rate.ok_or_else(|| table.error("rate", "is missing; give `source`, or `rate` and `duration`"))?;
-    let duration =
-        duration.ok_or_else(|| table.error("duration", "is missing; give it with a unit, such as \"60 s\""))?;
+    let rate = rate.ok_or_else(|| table.missing("rate", "give `source`, or `rate` and `duration`"))?;
+    let duration = duration.ok_or_else(|| table.missing("duration", "give it with a unit, such as \"60 s\""))?;
     // The same video for every replication: its seed is part of the video, not of the run.
     let (fps, seed) = (fps.unwrap_or(30.0), seed.unwrap_or(1));
     let model = GopModel { seed, ..GopModel::new(rate, duration, fps) };
