@@ -1,0 +1,362 @@
+//! The scenario file: what is read, what is written out again, and what a mistake is answered with.
+
+mod common;
+
+use common::{error, no_files, parse, read_shipped, shipped};
+use playpath_sim::Scenario;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// A complete scenario; each bad input below changes one of its lines.
+const GOOD: &str = r#"[video]
+rate = "2 Mbit/s"
+duration = "10 s"
+[player]
+kind = "progressive"
+buffer = "1 s"
+[[path]]
+name = "wifi"
+rate = "20 Mbit/s"
+rtt = "100 ms"
+queue = "50 kB"
+[[sender]]
+cc = "cubic"
+[[traffic]]
+kind = "bulk"
+start = "2 s"
+stop = "5 s"
+"#;
+
+/// [`GOOD`] with one text replaced.
+fn with(old: &str, new: &str) -> String {
+    assert_eq!(GOOD.matches(old).count(), 1, "{old}");
+    GOOD.replace(old, new)
+}
+
+/// One line, and each of the parts in it.
+fn expect(text: &str, parts: &[&str]) {
+    let message = error(text);
+    assert_eq!(message.lines().count(), 1, "{message}");
+    for part in parts {
+        assert!(message.contains(part), "`{part}` is missing in: {message}");
+    }
+}
+
+#[test]
+fn shipped_scenarios_parse_back_from_what_they_resolve_to() {
+    for (name, text) in shipped() {
+        let resolved = Scenario::parse(&text, &json!({}), &read_shipped).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let written = resolved.to_json();
+        // Files travel inside: no reader is needed the second time.
+        let again = Scenario::parse(&written.to_string(), &json!({}), &no_files)
+            .unwrap_or_else(|e| panic!("{name}, resolved: {e}"));
+        assert_eq!(again.to_json(), written, "{name}");
+    }
+}
+
+/// Every setting that a scenario has, once, away from its default.
+#[test]
+fn unusual_settings_survive_the_round_trip() {
+    let text = r#"
+name = "all"
+[video]
+rate = "2 Mbit/s"
+duration = "10 s"
+fps = 25
+seed = 7
+[[link]]
+name = "core"
+rate = "50 Mbit/s"
+rtt = "11 ms"
+queue = { kind = "red", limit = "100 packets" }
+[[path]]
+name = "a"
+rate = "20 Mbit/s"
+rtt = "33 ms"
+via = "core"
+loss = { kind = "gilbert_elliott", p = "1 %", r = "25 %", loss_in_good = "0.1 %", loss_in_bad = "90 %" }
+loss_place = "after_queue"
+jitter = { amplitude = "2 ms", distribution = "normal" }
+reordering = { probability = "1 %", extra_delay = "5 ms", gap = 3 }
+queue = { kind = "fq_codel", target = "7 ms" }
+up = { rate = "1 Mbit/s", loss = "0.2 %", queue = "20 packets" }
+[[path]]
+name = "b"
+rate = "unlimited"
+rtt = "7 ms"
+queue = "pie"
+[[sender]]
+cc = { name = "ccplb", pob_rate = 2 }
+profile = "rfc"
+mss = 1000
+initial_window = 4
+validation = "newcwv"
+pacing = { gain = 1.25 }
+sack = false
+timestamps = false
+ecn = true
+loss_detection = "newreno"
+recovery = "newreno"
+limited_transmit = false
+rto_min = "300 ms"
+send_buffer = "100 kB"
+receive_buffer = "200 kB"
+max_burst = 5
+paths = ["a", "b"]
+scheduler = "blest"
+[[traffic]]
+kind = "udp"
+rate = "1 Mbit/s"
+packet_bytes = 500
+on = "1 s"
+off = "2 s"
+rtt = { uniform = ["1 ms", "9 ms"] }
+[[traffic]]
+kind = "web"
+think_time = "3 s"
+mean_size = "9 kB"
+shape = 1.5
+count = 2
+start_spread = "1 s"
+[[traffic]]
+kind = "video"
+paths = "b"
+[run]
+seeds = 3
+first_seed = 9
+duration = "20 s"
+sample_interval = "50 ms"
+profile = "ns2"
+mss = 1200
+"#;
+    let written = parse(text).to_json();
+    assert_eq!(parse(&written.to_string()).to_json(), written);
+    assert_eq!(written["path"][0]["reordering"]["gap"], 3);
+    assert_eq!(written["sender"][0]["pacing"]["gain"], 1.25);
+    assert_eq!(written["run"]["first_seed"], 9);
+    assert_eq!(written["traffic"][0]["mss"], 1200, "the run's packet size holds for traffic too");
+}
+
+#[test]
+fn unknown_keys_are_named_with_the_nearest() {
+    expect(&with("buffer =", "bufer ="), &["line 6", "`player.bufer`", "unknown key", "did you mean \"buffer\"?"]);
+    expect(&with("rtt =", "rttt ="), &["line 10", "`path[0].rttt`", "did you mean \"rtt\"?"]);
+    expect(&with("[player]", "[plyer]"), &["line 4", "`plyer`", "did you mean \"player\"?"]);
+    expect(&format!("{GOOD}[run]\nseed = 3\n"), &["line 19", "`run.seed`", "did you mean \"seeds\"?"]);
+    expect(&with("stop =", "until ="), &["line 17", "`traffic[0].until`", "allowed:"]);
+}
+
+#[test]
+fn quantities_need_their_unit_and_their_range() {
+    expect(&with("\"20 Mbit/s\"", "20"), &["line 9", "`path[0].rate`", "Mbit/s"]);
+    expect(&with("\"100 ms\"", "\"100\""), &["line 10", "`path[0].rtt`", "ms"]);
+    expect(&with("\"20 Mbit/s\"", "\"-20 Mbit/s\""), &["line 9", "`path[0].rate`", "-20"]);
+    expect(&with("\"20 Mbit/s\"", "\"0 Mbit/s\""), &["line 9", "`path[0].rate`", "above zero"]);
+    expect(&with("\"50 kB\"", "\"50\""), &["line 11", "`path[0].queue`"]);
+    expect(&with("queue = \"50 kB\"", "loss = \"150 %\""), &["line 11", "`path[0].loss`", "150"]);
+    expect(&with("\"10 s\"", "\"0 s\""), &["line 3", "`video.duration`", "above zero"]);
+}
+
+#[test]
+fn wrong_types_are_named() {
+    expect(&with("\"20 Mbit/s\"", "true"), &["line 9", "`path[0].rate`", "true"]);
+    expect(&with("name = \"wifi\"", "name = 5"), &["line 8", "`path[0].name`", "5 is not a text"]);
+    expect(&with("[[path]]", "[path]"), &["line 7", "`path`", "[[path]]"]);
+    expect(&with("[player]", "[[player]]"), &["line 4", "`player`", "not a table"]);
+    expect(&format!("{GOOD}count = 1.5\n"), &["line 18", "`traffic[0].count`", "1.5", "whole numbers from 1 to"]);
+    expect(&format!("{GOOD}paths = [1]\n"), &["line 18", "`traffic[0].paths`", "list of texts"]);
+    expect(&with("\"cubic\"", "3"), &["line 13", "`sender[0].cc`", "neither a name nor a table"]);
+}
+
+#[test]
+fn unknown_names_are_answered_with_the_nearest() {
+    expect(&with("\"cubic\"", "\"cubik\""), &["line 13", "`sender[0].cc`", "\"cubik\"", "did you mean \"cubic\"?"]);
+    expect(
+        &with("\"cubic\"", "\"cubic\"\nscheduler = \"blset\""),
+        &["line 14", "`sender[0].scheduler`", "did you mean \"blest\"?", "allowed:"],
+    );
+    expect(&with("\"50 kB\"", "\"coddel\""), &["line 11", "`path[0].queue`", "did you mean \"codel\"?"]);
+    expect(&with("\"50 kB\"", "{ kind = \"coddel\" }"), &["line 11", "did you mean \"codel\"?"]);
+    expect(&with("\"progressive\"", "\"progresive\""), &["line 5", "`player.kind`", "did you mean \"progressive\"?"]);
+    expect(&with("\"bulk\"", "\"blk\""), &["line 15", "`traffic[0].kind`", "did you mean \"bulk\"?"]);
+    expect(
+        &with("\"cubic\"", "\"cubic\"\npaths = \"wify\""),
+        &["line 14", "`sender[0].paths`", "\"wify\"", "did you mean \"wifi\"?"],
+    );
+    expect(&format!("{GOOD}paths = [\"lte\"]\n"), &["line 18", "`traffic[0].paths`", "\"lte\"", "allowed: wifi"]);
+    expect(
+        &with("\"cubic\"", "{ name = \"cubic\", betta = 0.5 }"),
+        &["line 13", "unknown parameter \"betta\"", "did you mean \"beta\"?"],
+    );
+    expect(&with("queue =", "via = \"core\"\nqueue ="), &["line 11", "`path[0].via`", "core"]);
+    let message = parse(GOOD).sender("cubc").err().expect("unknown").to_string();
+    assert!(message.contains("unknown sender \"cubc\"; did you mean \"cubic\"?"), "{message}");
+}
+
+#[test]
+fn contradictions_are_refused() {
+    expect(
+        &with("[[traffic]]", "[[sender]]\ncc = \"cubic\"\n[[traffic]]"),
+        &["line 14", "two senders are called \"cubic\"", "`name`"],
+    );
+    expect(&with("\"5 s\"", "\"2 s\""), &["line 17", "`traffic[0].stop`", "not after `start`"]);
+    expect(&with("\"5 s\"", "\"1 s\""), &["line 17", "`traffic[0].stop`", "not after `start`"]);
+    let twice = "[[path]]\nname = \"wifi\"\nrate = \"1 Mbit/s\"\nrtt = \"1 ms\"\n[[sender]]";
+    expect(&with("[[sender]]", twice), &["line 13", "`path[1].name`", "second path", "wifi"]);
+    expect("[[path]]\nrate = \"1 Mbit/s\"\nrtt = \"1 ms\"\n", &["nothing to run", "[video]", "[[traffic]]"]);
+    expect("[[traffic]]\nkind = \"bulk\"\n", &["no [[path]]"]);
+    expect("", &["no [[path]]"]);
+    expect(&with("[video]\nrate = \"2 Mbit/s\"\nduration = \"10 s\"\n", ""), &["line 1", "`player`", "needs [video]"]);
+    expect(&with("rtt = \"100 ms\"\n", ""), &["line 7", "`path[0].rtt`", "missing"]);
+}
+
+#[test]
+fn files_that_are_empty_or_broken_are_named() {
+    let empty = |_: &str| Ok(Vec::new());
+    let garbage = |_: &str| Ok(vec![0xff, 0xfe, 0x00]);
+    let trace = with("rate = \"20 Mbit/s\"", "trace = \"cell.mahi\"");
+    let source = with("rate = \"2 Mbit/s\"\nduration = \"10 s\"", "source = \"clip.mp4\"");
+    let pattern = with("queue = \"50 kB\"", "loss = { kind = \"pattern\", file = \"loss.txt\" }");
+    for (text, line, name) in
+        [(&trace, "line 9", "cell.mahi"), (&source, "line 2", "clip.mp4"), (&pattern, "line 11", "loss.txt")]
+    {
+        for (read, what) in [(&empty as &dyn Fn(&str) -> _, "empty"), (&garbage, "garbage"), (&no_files, "absent")] {
+            let message = match Scenario::parse(text, &json!({}), read) {
+                Ok(_) => panic!("{what} {name} was accepted"),
+                Err(e) => e.to_string(),
+            };
+            assert_eq!(message.lines().count(), 1, "{message}");
+            assert!(message.contains(line) && message.contains(name), "{what} {name}: {message}");
+        }
+    }
+}
+
+#[test]
+fn text_that_is_neither_toml_nor_json_is_refused_with_its_line() {
+    expect("[video\nrate = 1", &["line 1", "not valid TOML"]);
+    expect(&with("kind = \"bulk\"", "kind = bulk"), &["line 15", "not valid TOML"]);
+    expect(&format!("{GOOD}start = \"1 s\"\n"), &["line 18", "not valid TOML"]);
+    expect("{\n \"video\": }", &["line 2", "not valid JSON"]);
+    expect("x = inf", &["line 1", "`x`", "not a finite number"]);
+    expect("x = 99999999999999999999", &["line 1", "`x`", "too large"]);
+}
+
+#[test]
+fn what_the_command_line_sets_is_checked_like_the_file() {
+    let set = |key: &str, value: Value| {
+        let overrides = json!({ "set": { key: value } });
+        Scenario::parse(GOOD, &overrides, &no_files).map(|s| s.to_json()).map_err(|e| e.to_string())
+    };
+    assert_eq!(set("player.buffer", json!("2 s")).expect("right")["player"]["buffer"], "2 s");
+    assert_eq!(set("path.loss", json!("1 %")).expect("right")["path"][0]["loss"], "1 %");
+    assert!(set("player.bufer", json!("2 s")).unwrap_err().contains("did you mean \"buffer\"?"));
+    assert!(set("path.rate.x", json!("2 s")).unwrap_err().contains("--set path.rate.x"));
+    assert_eq!(set("run.seeds", json!(0)).unwrap_err().lines().count(), 1);
+    let cc = json!({ "cc": ["reno", "cubik"] });
+    let message = Scenario::parse(GOOD, &cc, &no_files).err().expect("unknown").to_string();
+    assert!(message.starts_with("--cc:") && message.contains("did you mean \"cubic\"?"), "{message}");
+}
+
+/// What property tests put together: the words of a scenario in any order, with hostile values.
+fn scrap() -> impl Strategy<Value = String> {
+    let key = prop::sample::select(vec![
+        "rate",
+        "rtt",
+        "loss",
+        "queue",
+        "kind",
+        "cc",
+        "name",
+        "duration",
+        "fps",
+        "buffer",
+        "trace",
+        "source",
+        "manifest",
+        "start",
+        "stop",
+        "count",
+        "on",
+        "off",
+        "jitter",
+        "reordering",
+        "up",
+        "paths",
+        "via",
+        "mss",
+        "pacing",
+        "seeds",
+        "first_seed",
+        "sample_interval",
+        "profile",
+        "limit",
+        "scheduler",
+        "validation",
+        "rto_min",
+        "send_buffer",
+    ]);
+    let value = prop_oneof![
+        "[ -~]{0,8}".prop_map(|text| format!("{text:?}")),
+        prop::sample::select(vec![
+            "\"1 Mbit/s\"",
+            "\"10 ms\"",
+            "\"1 s\"",
+            "\"1e300 s\"",
+            "\"99999999999 h\"",
+            "\"-1 s\"",
+            "\"1 %\"",
+            "\"nan %\"",
+            "\"1 bdp\"",
+            "\"0 bdp\"",
+            "\"0 packets\"",
+            "\"1e18 packets\"",
+            "0",
+            "-1",
+            "1e308",
+            "9223372036854775807",
+            "[]",
+            "{}",
+            "[[]]",
+            "[{}]",
+            "true",
+            "\"cubic\"",
+            "\"udp\"",
+            "\"video\"",
+            "\"dash\"",
+            "\"agent\"",
+            "\"codel\"",
+            "\"wifi\"",
+            "{ kind = \"red\" }",
+            "{ gain = 0 }",
+            "{ uniform = [\"9 s\", \"1 s\"] }",
+            "{ content = \"1\\n\" }",
+        ])
+        .prop_map(String::from),
+    ];
+    let table =
+        prop::sample::select(vec!["[video]", "[player]", "[run]", "[[path]]", "[[link]]", "[[sender]]", "[[traffic]]"]);
+    prop_oneof![1 => table.prop_map(String::from), 4 => (key, value).prop_map(|(k, v)| format!("{k} = {v}"))]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn arbitrary_text_never_panics(text in "\\PC{0,200}") {
+        let _ = Scenario::parse(&text, &json!({}), &no_files);
+    }
+
+    #[test]
+    fn scraps_of_scenarios_never_panic(lines in prop::collection::vec(scrap(), 0..25)) {
+        let _ = Scenario::parse(&lines.join("\n"), &json!({}), &no_files);
+    }
+
+    #[test]
+    fn good_scenarios_with_one_hostile_line_give_one_line_or_run_through(line in scrap(), at in 0usize..18) {
+        let mut lines: Vec<&str> = GOOD.lines().collect();
+        lines.insert(at.min(lines.len()), &line);
+        if let Err(e) = Scenario::parse(&lines.join("\n"), &json!({}), &no_files) {
+            prop_assert_eq!(e.to_string().lines().count(), 1, "{}", e);
+        }
+    }
+}
