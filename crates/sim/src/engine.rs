@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn pops_by_time_then_owner() {
         let mut queue = EventQueue::default();
-        (0..4).for_each(|_| drop(queue.add_owner()));
+        (0..4).for_each(|_| _ = queue.add_owner());
         queue.arm(3, Time::from_millis(5));
         queue.arm(1, Time::from_millis(5));
         queue.arm(2, Time::from_millis(1));
@@ -138,7 +138,7 @@ mod tests {
         #[test]
         fn agrees_with_a_linear_search(steps in proptest::collection::vec((0u32..12, 0u64..40), 1..400)) {
             let mut queue = EventQueue::default();
-            (0..12).for_each(|_| drop(queue.add_owner()));
+            (0..12).for_each(|_| _ = queue.add_owner());
             let mut armed = [Time::MAX; 12];
             for (owner, at) in steps {
                 // 0 stands for "disarm".

@@ -16,10 +16,6 @@ pub use web::WebSource;
 use crate::network::{Network, Notice};
 
 /// An application. One enum instead of trait objects: the engine only routes to them.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a handful per run; the video session is the largest and the most common"
-)]
 pub enum App {
     Video(VideoSession),
     Bulk(BulkSource),
