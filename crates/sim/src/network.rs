@@ -112,7 +112,7 @@ pub struct Flow {
     pub cc_name: &'static str,
     app: AppId,
     pub started: Time,
-    /// When the flow was aborted; it lasts until the end of the run otherwise.
+    /// When the flow was given up or closed; it lasts until the end of the run otherwise.
     pub ended: Option<Time>,
     /// Bytes that the client's application has read.
     pub read_bytes: u64,
@@ -286,7 +286,8 @@ impl Network {
             self.forward(SimPacket { segment, wire_bytes, flow: id, path, hop: 0, to: end.other() });
         }
         let flow = &self.flows[id as usize];
-        self.events.arm(flow.owners[end as usize], flow.ends[end as usize].poll_timeout());
+        // An RTO that shrinks with a sample may be over already: due now, never in the past.
+        self.events.arm(flow.owners[end as usize], flow.ends[end as usize].poll_timeout().max(self.now));
     }
 
     /// Sends a datagram from the server of a datagram flow. IPv4 and UDP headers are 28 bytes.
@@ -332,8 +333,19 @@ impl Network {
     /// Closes an end in order (FIN).
     pub fn close(&mut self, flow: FlowId, end: End) {
         let now = self.now;
-        self.flows[flow as usize].ends[end as usize].close(now);
+        let state = &mut self.flows[flow as usize];
+        state.ended.get_or_insert(now);
+        state.ends[end as usize].close(now);
         self.drain(flow, end);
+    }
+
+    /// An end gives the flow up: it sends a reset, and the other end stops when that arrives.
+    pub fn reset(&mut self, id: FlowId, end: End) {
+        let now = self.now;
+        let flow = &mut self.flows[id as usize];
+        flow.ended.get_or_insert(now);
+        flow.ends[end as usize].abort(now);
+        self.drain(id, end);
     }
 
     /// Ends a flow at once at both ends; packets on the way are still delivered and ignored.

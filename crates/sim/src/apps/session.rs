@@ -28,6 +28,7 @@ pub struct VideoSession {
     /// What the server has learnt from the client's data (CTA-5004).
     client_data: ServerView,
     client_data_warnings: Vec<cmcd::Warning>,
+    is_started: bool,
     is_over: bool,
     is_cut: bool,
 }
@@ -90,6 +91,7 @@ impl VideoSession {
             connections: Vec::new(),
             client_data: ServerView::default(),
             client_data_warnings: Vec::new(),
+            is_started: false,
             is_over: false,
             is_cut: false,
         }
@@ -126,7 +128,7 @@ impl VideoSession {
         if now >= self.stop_at {
             return self.stop(net);
         }
-        if now == self.start_at {
+        if !std::mem::replace(&mut self.is_started, true) {
             self.player.handle_start(now);
         }
         if now >= self.player.poll_timeout() {
@@ -205,11 +207,7 @@ impl VideoSession {
             Action::Request(request) => self.send_request(net, request),
             Action::Abandon(id) => self.abandon(id),
             Action::Close(ConnectionId(index)) => {
-                let connection = &mut self.connections[index as usize];
-                if std::mem::take(&mut connection.is_open) {
-                    net.close(connection.flow, End::Client);
-                    net.close(connection.flow, End::Server);
-                }
+                self.close(net, index as usize);
             }
         }
     }
@@ -238,7 +236,8 @@ impl VideoSession {
     }
 
     fn send_request(&mut self, net: &mut Network, request: Request) {
-        let connection = &mut self.connections[request.connection.0 as usize];
+        let index = request.connection.0 as usize;
+        let connection = &mut self.connections[index];
         connection.awaited.push_back(Awaited {
             id: request.id,
             header_left: u64::from(request.response_header_bytes),
@@ -248,7 +247,28 @@ impl VideoSession {
         let bytes = u64::from(request.request_header_bytes);
         let flow = connection.flow;
         connection.arriving.push_back(request);
-        net.write(flow, End::Client, bytes);
+        if bytes > 0 {
+            net.write(flow, End::Client, bytes);
+        } else {
+            // Nothing to send: a server that writes of its own accord (the streaming agent's).
+            self.receive_requests(net, index);
+        }
+    }
+
+    /// A connection with a response still under way is reset, so that the server stops sending it (RFC 9293 §3.10.4);
+    /// others are closed in order.
+    fn close(&mut self, net: &mut Network, index: usize) {
+        let connection = &mut self.connections[index];
+        if !std::mem::take(&mut connection.is_open) {
+            return;
+        }
+        if connection.awaited.is_empty() {
+            net.close(connection.flow, End::Client);
+            net.close(connection.flow, End::Server);
+        } else {
+            connection.responding.clear();
+            net.reset(connection.flow, End::Client);
+        }
     }
 
     /// The response is read and ignored. What the server has not yet written of it, it still writes: the model of a client
