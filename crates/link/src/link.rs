@@ -82,6 +82,7 @@ impl<P: Packet> Link<P> {
     }
 
     /// A packet arrives.
+    #[inline]
     pub fn handle_packet(&mut self, now: Time, packet: P) {
         let now = self.catch_up(now);
         let packet = self.store.put(now, packet);
@@ -101,6 +102,7 @@ impl<P: Packet> Link<P> {
     }
 
     /// The next packet delivered until `now`, with its delivery time; in order of delivery. Call until `None`.
+    #[inline]
     pub fn poll_output(&mut self, now: Time) -> Option<(Time, P)> {
         let now = self.catch_up(now);
         let output = self.line.pop(now);

@@ -5,8 +5,7 @@
 //! afterwards, through a list of notices, so that an endpoint is never changed while it is being drained.
 
 use crate::endpoint::Endpoint;
-use crate::engine::{EventQueue, Owner};
-use crate::multipath::{PathCount, SwitchWatch};
+use crate::engine::{EventQueue, LazyTimer, Owner};
 use playpath_cc::AppParameters;
 use playpath_link::{Link, LinkConfig, LinkError};
 use playpath_transport::{Ecn, Event, Segment};
@@ -31,9 +30,10 @@ impl End {
 pub struct SimPacket {
     segment: Segment,
     wire_bytes: u32,
-    flow: u32,
+    flow: FlowId,
+    /// Where it goes next: index into [`Network::hops`].
+    hop: u32,
     path: u8,
-    hop: u8,
     to: End,
 }
 
@@ -42,9 +42,8 @@ impl playpath_link::Packet for SimPacket {
         self.wire_bytes
     }
     fn flow_hash(&self) -> u64 {
-        // Subflows are connections of their own. Both directions never share a link, so flow and path are enough; spread them
-        // (Fibonacci hashing).
-        (u64::from(self.path) << 32 | u64::from(self.flow)).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        // Both directions never share a link, so the flow number is enough; spread it (Fibonacci hashing).
+        u64::from(self.flow).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
     fn is_ecn_capable(&self) -> bool {
         self.segment.ecn != Ecn::NotEct
@@ -91,8 +90,6 @@ pub enum What {
 /// Links from the server to the client and back.
 #[derive(Clone, Debug)]
 pub struct Route {
-    /// Name of the path.
-    pub path: String,
     pub down: Vec<LinkId>,
     pub up: Vec<LinkId>,
 }
@@ -124,13 +121,10 @@ pub struct Flow {
     pub arrived_wire_bytes: u64,
     /// Packets with data that arrived at the client.
     pub arrived_data_packets: u64,
-    /// What arrived over each path.
-    pub paths: Vec<PathCount>,
-    /// Changes of path at an MPTCP server.
-    pub switches: SwitchWatch,
     ends: [Endpoint; 2],
-    owners: [Owner; 2],
-    routes: Vec<[Vec<LinkId>; 2]>,
+    timers: [LazyTimer; 2],
+    /// For each path, where the way to either end begins in [`Network::hops`].
+    routes: Vec<[u32; 2]>,
     is_sink: bool,
 }
 
@@ -141,31 +135,23 @@ impl Flow {
     pub fn server(&self) -> &Endpoint {
         &self.ends[End::Server as usize]
     }
-    pub fn client(&self) -> &Endpoint {
-        &self.ends[End::Client as usize]
-    }
 }
 
-/// From the first to the second time a link takes no packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outage {
-    pub from: Time,
-    pub until: Time,
-}
+/// In a list of hops: the packet has arrived.
+const ARRIVED: LinkId = LinkId::MAX;
 
 /// Links, flows, events.
 pub struct Network {
     pub now: Time,
     pub links: Vec<Link<SimPacket>>,
     pub flows: Vec<Flow>,
-    /// Outage of each link and the packets that it refused.
-    outages: Vec<Option<(Outage, u64)>>,
-    /// Flows keep each change of path, not only their number.
-    pub keeps_switches: bool,
     pub notices: Vec<Notice>,
+    pub events_handled: u64,
     events: EventQueue,
     owners: Vec<OwnerKind>,
     link_owners: Vec<Owner>,
+    /// The links of every route one after the other, each route closed by `ARRIVED`: on its way a packet asks here alone.
+    hops: Vec<LinkId>,
     seed: RootSeed,
 }
 
@@ -174,13 +160,13 @@ impl Network {
         Network {
             now: Time::ZERO,
             links: Vec::new(),
-            outages: Vec::new(),
-            keeps_switches: false,
             flows: Vec::new(),
             notices: Vec::new(),
+            events_handled: 0,
             events: EventQueue::default(),
             owners: Vec::new(),
             link_owners: Vec::new(),
+            hops: Vec::new(),
             seed,
         }
     }
@@ -196,34 +182,18 @@ impl Network {
         self.links.push(Link::new(config, self.seed)?);
         let owner = self.add_owner(OwnerKind::Link(id));
         self.link_owners.push(owner);
-        self.outages.push(None);
         Ok(id)
     }
 
-    /// The link takes nothing during the outage; what it has already taken still arrives.
-    pub fn set_outage(&mut self, link: LinkId, outage: Outage) {
-        self.outages[link as usize] = Some((outage, 0));
-    }
-
-    /// Packets that a link refused in its outage; `None` if it has none.
-    pub fn outage_drops(&self, link: LinkId) -> Option<u64> {
-        self.outages[link as usize].map(|(_, dropped)| dropped)
-    }
-
     /// Opens a flow now: the client connects.
-    pub fn open_flow(&mut self, mut config: FlowConfig) -> FlowId {
+    pub fn open_flow(&mut self, config: FlowConfig) -> FlowId {
         let id = self.flows.len() as FlowId;
-        let owners = [
-            self.add_owner(OwnerKind::Endpoint(id, End::Client)),
-            self.add_owner(OwnerKind::Endpoint(id, End::Server)),
+        let timers = [
+            LazyTimer::new(self.add_owner(OwnerKind::Endpoint(id, End::Client))),
+            LazyTimer::new(self.add_owner(OwnerKind::Endpoint(id, End::Server))),
         ];
-        if let Some(mptcp) = config.server.mptcp_mut() {
-            mptcp.log_switches();
-        }
-        let path = |route: &Route| PathCount { name: route.path.clone(), arrived_wire_bytes: 0 };
+        let routes = config.routes.iter().map(|route| [self.add_hops(&route.down), self.add_hops(&route.up)]).collect();
         self.flows.push(Flow {
-            paths: config.routes.iter().map(path).collect(),
-            switches: SwitchWatch::new(self.keeps_switches.then(Vec::new)),
             name: config.name,
             cc_name: config.cc_name,
             app: config.app,
@@ -233,13 +203,20 @@ impl Network {
             arrived_wire_bytes: 0,
             arrived_data_packets: 0,
             ends: [config.client, config.server],
-            owners,
-            routes: config.routes.into_iter().map(|route| [route.down, route.up]).collect(),
+            timers,
+            routes,
             is_sink: config.is_sink,
         });
         self.drain(id, End::Client);
         self.drain(id, End::Server);
         id
+    }
+
+    /// Writes down a route; returns where it begins.
+    fn add_hops(&mut self, links: &[LinkId]) -> u32 {
+        let start = self.hops.len() as u32;
+        self.hops.extend(links.iter().copied().chain([ARRIVED]));
+        start
     }
 
     /// The next event, if it is not after `until`. Advances `now` to it.
@@ -251,6 +228,7 @@ impl Network {
         }
         debug_assert!(time >= self.now, "the past was armed: {time} before {}", self.now);
         self.now = time;
+        self.events_handled += 1;
         Some(self.owners[owner as usize])
     }
 
@@ -262,17 +240,27 @@ impl Network {
     /// Delivers what has come through a link.
     #[inline]
     pub fn run_link(&mut self, id: LinkId) {
-        while let Some((_, packet)) = self.links[id as usize].poll_output(self.now) {
+        while self.links[id as usize].poll_timeout() <= self.now {
+            let Some((_, packet)) = self.links[id as usize].poll_output(self.now) else { break };
             self.forward(packet);
         }
         self.rearm_link(id);
     }
 
-    /// An endpoint's timer is due.
+    /// An endpoint's timer is due, or was when the event was armed.
     #[inline]
-    pub fn run_endpoint(&mut self, flow: FlowId, end: End) {
-        self.flows[flow as usize].ends[end as usize].handle_timeout(self.now);
-        self.drain(flow, end);
+    pub fn run_endpoint(&mut self, id: FlowId, end: End) {
+        let flow = &mut self.flows[id as usize];
+        let (connection, timer) = (&mut flow.ends[end as usize], &mut flow.timers[end as usize]);
+        let due = connection.poll_timeout();
+        if due > self.now {
+            return timer.postpone(due, &mut self.events);
+        }
+        connection.handle_timeout(self.now);
+        self.drain(id, end);
+        let flow = &mut self.flows[id as usize];
+        let due = flow.ends[end as usize].poll_timeout().max(self.now);
+        flow.timers[end as usize].postpone(due, &mut self.events);
     }
 
     #[inline]
@@ -283,32 +271,23 @@ impl Network {
 
     #[inline]
     fn forward(&mut self, mut packet: SimPacket) {
-        let flow = &mut self.flows[packet.flow as usize];
-        if let Some(&next) = flow.routes[packet.path as usize][packet.to as usize].get(packet.hop as usize) {
-            packet.hop += 1;
-            if self.refuses(next) {
-                return;
-            }
-            self.links[next as usize].handle_packet(self.now, packet);
-            self.rearm_link(next);
-            return;
+        let next = self.hops[packet.hop as usize];
+        if next == ARRIVED {
+            return self.deliver(&packet);
         }
+        packet.hop += 1;
+        self.links[next as usize].handle_packet(self.now, packet);
+        self.rearm_link(next);
+    }
+
+    fn deliver(&mut self, packet: &SimPacket) {
+        let flow = &mut self.flows[packet.flow as usize];
         if packet.to == End::Client {
             flow.arrived_wire_bytes += u64::from(packet.wire_bytes);
-            flow.paths[packet.path as usize].arrived_wire_bytes += u64::from(packet.wire_bytes);
             flow.arrived_data_packets += u64::from(packet.segment.payload_len > 0);
         }
         flow.ends[packet.to as usize].handle_segment(self.now, packet.path, &packet.segment);
         self.drain(packet.flow, packet.to);
-    }
-
-    /// The link is in its outage: the packet is lost.
-    #[inline]
-    fn refuses(&mut self, link: LinkId) -> bool {
-        let Some((outage, dropped)) = &mut self.outages[link as usize] else { return false };
-        let is_down = outage.from <= self.now && self.now < outage.until;
-        *dropped += u64::from(is_down);
-        is_down
     }
 
     /// Sends all that an endpoint wants to send, notes what its application must know, and re-arms its timer.
@@ -334,22 +313,21 @@ impl Network {
 
     /// Sends all that an endpoint wants to send and re-arms its timer.
     fn transmit(&mut self, id: FlowId, end: End) {
-        let mut segment = Segment::default();
-        while let Some(path) = self.flows[id as usize].ends[end as usize].poll_transmit(self.now, &mut segment) {
-            let wire_bytes = segment.wire_bytes();
-            self.forward(SimPacket { segment, wire_bytes, flow: id, path, hop: 0, to: end.other() });
+        let to = end.other();
+        let mut packet = SimPacket { segment: Segment::default(), wire_bytes: 0, flow: id, hop: 0, path: 0, to };
+        loop {
+            let flow = &mut self.flows[id as usize];
+            let connection = &mut flow.ends[end as usize];
+            let Some(path) = connection.poll_transmit(self.now, &mut packet.segment) else {
+                // An RTO that shrinks with a sample may be over already: due now, never in the past.
+                let due = connection.poll_timeout().max(self.now);
+                return flow.timers[end as usize].advance(due, &mut self.events);
+            };
+            packet.path = path;
+            packet.hop = flow.routes[path as usize][to as usize];
+            packet.wire_bytes = packet.segment.wire_bytes();
+            self.forward(packet);
         }
-        let flow = &mut self.flows[id as usize];
-        if end == End::Server
-            && let Some(mptcp) = flow.ends[end as usize].mptcp_mut()
-        {
-            while let Some(switch) = mptcp.poll_switch() {
-                flow.switches.observe(&switch, &flow.paths);
-            }
-        }
-        // An RTO that shrinks with a sample may be over already: due now, never in the past.
-        let due = flow.ends[end as usize].poll_timeout().max(self.now);
-        self.events.arm(flow.owners[end as usize], due);
     }
 
     /// Sends a datagram from the server of a datagram flow. IPv4 and UDP headers are 28 bytes.
@@ -359,7 +337,8 @@ impl Network {
         }
         let segment = Segment { payload_len: payload_bytes, ..Segment::default() };
         let wire_bytes = payload_bytes + 28;
-        self.forward(SimPacket { segment, wire_bytes, flow: id, path: 0, hop: 0, to: End::Client });
+        let hop = self.flows[id as usize].routes[0][End::Client as usize];
+        self.forward(SimPacket { segment, wire_bytes, flow: id, hop, path: 0, to: End::Client });
     }
 
     /// The application writes `bytes` at an end; returns how many the send buffer took.
@@ -388,9 +367,7 @@ impl Network {
     /// What the application tells the server's congestion control.
     pub fn set_app_parameters(&mut self, flow: FlowId, parameters: AppParameters) {
         let now = self.now;
-        let state = &mut self.flows[flow as usize];
-        state.switches.video_rate = parameters.video_rate;
-        state.ends[End::Server as usize].set_app_parameters(now, parameters);
+        self.flows[flow as usize].ends[End::Server as usize].set_app_parameters(now, parameters);
         self.drain(flow, End::Server);
     }
 
