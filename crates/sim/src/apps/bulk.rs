@@ -14,14 +14,14 @@ pub struct BulkSource {
     start_at: Time,
     stop_at: Time,
     /// `None` once it is open.
-    setup: Option<FlowSetup>,
+    setup: Option<Box<FlowSetup>>,
     flow: FlowId,
 }
 
 impl BulkSource {
     pub fn new(net: &mut Network, id: AppId, start_at: Time, stop_at: Option<Time>, setup: FlowSetup) -> BulkSource {
         let owner = net.add_owner(OwnerKind::App(id));
-        BulkSource { owner, start_at, stop_at: stop_at.unwrap_or(Time::MAX), setup: Some(setup), flow: 0 }
+        BulkSource { owner, start_at, stop_at: stop_at.unwrap_or(Time::MAX), setup: Some(Box::new(setup)), flow: 0 }
     }
 
     pub fn start(&mut self, net: &mut Network) {

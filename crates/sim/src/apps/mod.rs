@@ -17,7 +17,7 @@ use crate::network::{Network, Notice};
 
 /// An application. One enum instead of trait objects: the engine only routes to them.
 pub enum App {
-    Video(VideoSession),
+    Video(Box<VideoSession>),
     Bulk(BulkSource),
     Web(WebSource),
     OnOff(OnOffSource),

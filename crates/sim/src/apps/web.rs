@@ -15,7 +15,7 @@ pub struct WebSource {
     stop_at: Time,
     model: WebModel,
     stream: Option<Stream>,
-    setup: Option<FlowSetup>,
+    setup: Option<Box<FlowSetup>>,
     user: Option<WebUser>,
     flow: FlowId,
     /// Asked for and not yet taken by the server's socket.
@@ -40,7 +40,7 @@ impl WebSource {
             stop_at: stop_at.unwrap_or(Time::MAX),
             model,
             stream: Some(stream),
-            setup: Some(setup),
+            setup: Some(Box::new(setup)),
             user: None,
             flow: 0,
             unwritten_bytes: 0,
