@@ -4,7 +4,6 @@ mod apps;
 mod endpoint;
 mod engine;
 mod metrics;
-mod multipath;
 mod network;
 mod playback_log;
 mod probe;
@@ -12,6 +11,6 @@ mod record;
 mod scenario;
 mod simulation;
 
-pub use record::{FlowRecord, LinkRecord, Record, Series, SubflowRecord};
+pub use record::{FlowRecord, LinkRecord, Record, Series};
 pub use scenario::{ReadFile, Scenario, ScenarioError, TRAFFIC_KINDS};
 pub use simulation::{Tracing, run};
