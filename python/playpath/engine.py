@@ -64,6 +64,11 @@ def registry(kind: str) -> list[dict[str, Any]]:
     return entries
 
 
+def capture(resolved_json: str, sender: str, seed: int, path: str) -> None:
+    """One session's packets at the server, written to a pcapng file."""
+    _call(_engine.capture, resolved_json, sender, seed, path)
+
+
 def preview_trace(text: str, format: str | None, bins: int) -> dict[str, Any]:
     """Format, length, rates of a bandwidth trace."""
     found: dict[str, Any] = json.loads(_call(_engine.preview_trace, text, format, bins))

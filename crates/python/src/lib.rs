@@ -1,13 +1,14 @@
 //! `playpath._engine`: the only extension module. Python calls once per run, with the interpreter released, and gets a record
 //! in JSON and the time series as numpy columns. Nothing per packet crosses the border.
 
+mod pcap;
 mod registries;
 mod traces;
 
 use numpy::IntoPyArray;
 use playpath_sim::{Record, Scenario, Tracing};
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use serde_json::{Value, json};
@@ -65,6 +66,14 @@ fn run<'py>(py: Python<'py>, resolved_json: &str, sender: &str, seed: u64, trace
     }
     let series = series_dict(py, record)?;
     Ok(PyTuple::new(py, [json.into_pyobject(py)?.into_any(), series.into_any()])?.into_any())
+}
+
+/// Plays a session and writes the packets at the server's interface to a pcapng file: headers without payload.
+#[pyfunction]
+fn capture(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64, path: PathBuf) -> PyResult<()> {
+    let packets =
+        py.detach(|| playpath_sim::capture(&*parsed(resolved_json)?, sender, seed)).map_err(scenario_error)?;
+    py.detach(|| pcap::write(&path, &packets)).map_err(PyOSError::new_err)
 }
 
 /// The last scenario parsed: a comparison plays the same one many times.
@@ -136,6 +145,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(capture, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(preview_trace, module)?)?;
     module.add_function(wrap_pyfunction!(convert_trace, module)?)?;

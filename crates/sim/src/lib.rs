@@ -1,6 +1,7 @@
 //! The simulator: virtual time, one event queue, topology, applications, probes; scenario in, record out.
 
 mod apps;
+mod capture;
 mod endpoint;
 mod engine;
 mod metrics;
@@ -11,6 +12,7 @@ mod record;
 mod scenario;
 mod simulation;
 
+pub use capture::CapturedPacket;
 pub use record::{FlowRecord, LinkRecord, Record, Series};
 pub use scenario::{ReadFile, Scenario, ScenarioError, TRAFFIC_KINDS};
-pub use simulation::{Tracing, run};
+pub use simulation::{Tracing, capture, run};

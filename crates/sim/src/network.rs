@@ -4,6 +4,7 @@
 //! endpoint is then drained (everything it wants to send goes into its first link) and re-armed. Applications are told
 //! afterwards, through a list of notices, so that an endpoint is never changed while it is being drained.
 
+use crate::capture::Capture;
 use crate::endpoint::Endpoint;
 use crate::engine::{EventQueue, LazyTimer, Owner};
 use playpath_cc::AppParameters;
@@ -147,6 +148,8 @@ pub struct Network {
     pub flows: Vec<Flow>,
     pub notices: Vec<Notice>,
     pub events_handled: u64,
+    /// Packets at the servers, if they are wanted.
+    pub capture: Option<Capture>,
     events: EventQueue,
     owners: Vec<OwnerKind>,
     link_owners: Vec<Owner>,
@@ -163,6 +166,7 @@ impl Network {
             flows: Vec::new(),
             notices: Vec::new(),
             events_handled: 0,
+            capture: None,
             events: EventQueue::default(),
             owners: Vec::new(),
             link_owners: Vec::new(),
@@ -286,6 +290,11 @@ impl Network {
             flow.arrived_wire_bytes += u64::from(packet.wire_bytes);
             flow.arrived_data_packets += u64::from(packet.segment.payload_len > 0);
         }
+        if let Some(capture) = &mut self.capture
+            && packet.to == End::Server
+        {
+            capture.record(self.now, packet.flow, packet.path, packet.to, &packet.segment);
+        }
         flow.ends[packet.to as usize].handle_segment(self.now, packet.path, &packet.segment);
         self.drain(packet.flow, packet.to);
     }
@@ -326,6 +335,11 @@ impl Network {
             packet.path = path;
             packet.hop = flow.routes[path as usize][to as usize];
             packet.wire_bytes = packet.segment.wire_bytes();
+            if let Some(capture) = &mut self.capture
+                && end == End::Server
+            {
+                capture.record(self.now, id, path, to, &packet.segment);
+            }
             self.forward(packet);
         }
     }

@@ -1,6 +1,7 @@
 //! One run: scenario + sender + seed → record.
 
 use crate::apps::{App, BulkSource, FlowSetup, OnOffSource, SessionConfig, VideoSession, WebSource};
+use crate::capture::{Capture, CapturedPacket};
 use crate::engine::Owner;
 use crate::metrics;
 use crate::network::{LinkId, Network, OwnerKind, Route};
@@ -31,6 +32,15 @@ pub fn run(scenario: &Scenario, sender: &str, seed: u64, tracing: Tracing) -> Re
     let mut simulation = Simulation::build(scenario, sender, seed, tracing)?;
     simulation.run();
     Ok(metrics::record(simulation))
+}
+
+/// As [`run`], for the packets that pass the servers' interfaces instead of the record.
+pub fn capture(scenario: &Scenario, sender: &str, seed: u64) -> Result<Vec<CapturedPacket>, ScenarioError> {
+    let sender = scenario.sender(sender)?;
+    let mut simulation = Simulation::build(scenario, sender, seed, Tracing::Off)?;
+    simulation.net.capture = Some(Capture::default());
+    simulation.run();
+    Ok(simulation.net.capture.map_or_else(Vec::new, |capture| capture.packets))
 }
 
 /// A run in progress.

@@ -9,9 +9,10 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from playpath import console
+from playpath import console, engine
 from playpath.commands import options
 from playpath.compare import run
+from playpath.errors import InputError
 from playpath.files import check_writable
 from playpath.metrics import format_value, metric
 from playpath.record import Session
@@ -30,6 +31,10 @@ def command(
     trace: Annotated[
         Path | None, typer.Option("--trace", metavar="DIR", help="Write record.json and time series (Parquet) here.")
     ] = None,
+    pcap: Annotated[
+        Path | None,
+        typer.Option("--pcap", metavar="FILE", help="Write the packets at the server (pcapng, headers only) here."),
+    ] = None,
     cc: options.Cc = None,
     scheduler: options.Scheduler = None,
     setting: options.Set = None,
@@ -45,10 +50,17 @@ def command(
     )
     if trace is not None:
         check_writable(trace, "--trace")
+    if pcap is not None:
+        if world != "sim":
+            raise InputError("--pcap: only the simulator writes captures; use tcpdump inside the test bed")
+        check_writable(pcap.parent, "--pcap")
     session = run(loaded, sender=sender, seed=seed, trace=trace is not None, world=world)
     if trace is not None:
         session.save(trace)
         console.message(f"time series: {trace}")
+    if pcap is not None:
+        engine.capture(loaded.text, session.sender, seed, str(pcap))
+        console.message(f"capture: {pcap}")
     if json:
         console.print_json(session.to_dict())
     else:

@@ -1,0 +1,56 @@
+//! Packets at the server, as tcpdump there would see them: real IPv4 and TCP headers, payload left out.
+//!
+//! Addresses: path n has the server at 10.n.0.1 and the client at 10.n.1.1; the server's port is 80, the client's 40000 + the
+//! flow's number. Datagrams are not captured.
+
+use crate::network::{End, FlowId};
+use playpath_transport::Segment;
+use playpath_transport::encode::{Envelope, Payload, encode};
+use playpath_units::Time;
+
+/// One captured packet: headers, and the length of the whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CapturedPacket {
+    /// When it passed the server's interface.
+    pub at: Time,
+    /// IPv4 and TCP headers.
+    pub headers: Vec<u8>,
+    /// Length with payload, as in the IP header.
+    pub ip_bytes: u32,
+}
+
+/// A capture under way.
+#[derive(Default)]
+pub struct Capture {
+    pub packets: Vec<CapturedPacket>,
+    /// Window scales told in SYNs, by flow, path and end.
+    scales: Vec<((FlowId, u8, bool), u8)>,
+}
+
+impl Capture {
+    /// A segment passed; `to` is the end that it is for.
+    pub fn record(&mut self, at: Time, flow: FlowId, path: u8, to: End, segment: &Segment) {
+        let from_server = to == End::Client;
+        let key = (flow, path, from_server);
+        if let Some(scale) = segment.syn_options.window_scale {
+            self.scales.retain(|(known, _)| *known != key);
+            self.scales.push((key, scale));
+        }
+        let scale = self.scales.iter().find(|(known, _)| *known == key).map_or(0, |(_, scale)| *scale);
+        let net = 0x0a00_0000 | (u32::from(path) + 1) << 16 | 1;
+        let (server, client) = ((net, 80), (net | 1 << 8, 40_000 + (flow % 20_000) as u16));
+        let (source, destination) = if from_server { (server, client) } else { (client, server) };
+        let envelope = Envelope {
+            source: source.0,
+            destination: destination.0,
+            source_port: source.1,
+            destination_port: destination.1,
+            window_scale: scale,
+            identification: self.packets.len() as u16,
+        };
+        let mut headers = Vec::new();
+        encode(segment, &envelope, Payload::Omitted, &mut headers);
+        let ip_bytes = headers.len() as u32 + segment.payload_len;
+        self.packets.push(CapturedPacket { at, headers, ip_bytes });
+    }
+}
