@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import playpath
@@ -18,7 +19,6 @@ from playpath import engine
 from playpath.compare import Comparison, format_summary
 from playpath.metrics import metric
 from playpath.plots import figure, metric_bars, metric_dots
-from playpath.plots.bars import ROW
 from playpath.plots.style import INK, dress, sender_styles
 from playpath.stats import summarise
 
@@ -26,15 +26,24 @@ DOCS = Path(__file__).parent
 IMAGES = DOCS / "images"
 SCENARIOS = DOCS.parent / "scenarios"
 LESSONS = tomllib.loads((DOCS / "lessons.toml").read_text())
-SHOWN = ("stall_time_s", "discarded_pictures", "underflow_events", "startup_delay_s")
+ORDER = ("wireless", "short-buffer", "satellite", "mobile", "bufferbloat", "adaptive", "streaming-server", "dumbbell")
+SHOWN = ("stall_time_s", "discarded_pictures", "startup_delay_s")
 PAID = ("goodput_mbps", "retransmitted_packets", "mean_rtt_ms", "mean_queue_packets")
+OF_PLAYER = {
+    "progressive": ("stall_time_s", "discarded_pictures", "mean_rtt_ms"),
+    "dash": ("mean_rate_kbps", "stall_time_s", "retransmitted_packets"),
+    "agent": ("late_packet_ratio", "startup_delay_s", "retransmitted_packets"),
+}
+"""What a scenario's figure shows."""
+FROM_ZERO = frozenset({"stall_time_s", "discarded_pictures", "late_packet_ratio", "retransmitted_packets"})
+BASE_RTT_MS = 50
 
 
 def main() -> None:
     """Build everything."""
     IMAGES.mkdir(exist_ok=True)
     comparisons = []
-    for file in sorted(SCENARIOS.glob("*.toml")):
+    for file in sorted(SCENARIOS.glob("*.toml"), key=lambda file: ORDER.index(file.stem)):
         print(f"compare {file.name}", file=sys.stderr)
         comparisons.append((file, playpath.compare(file, timelines=file.stem == "wireless")))
     wireless = next(result for file, result in comparisons if file.stem == "wireless")
@@ -45,39 +54,38 @@ def main() -> None:
 
 def save(drawn: Figure, name: str) -> str:
     """Save a figure; returns how a page shows it."""
-    drawn.savefig(IMAGES / f"{name}.svg", facecolor="white", metadata={"Date": None})
-    return f"![{name}](images/{name}.svg)"
+    drawn.savefig(IMAGES / f"{name}.png", dpi=160, facecolor="white", metadata={"Software": None})
+    return f"![{name}](images/{name}.png)"
 
 
 def readme_figure(result: Comparison) -> Figure:
-    """Stall time and discarded pictures of every sender, and one session of CUBIC and of the best."""
-    drawn = Figure(figsize=(9.0, 5.6), layout="constrained")
-    top, bottom = drawn.subfigures(2, 1, height_ratios=[1, 1.15])
-    left, right = top.subplots(1, 2)
-    metric_bars(result, "stall_time_s", left)
-    metric_bars(result, "discarded_pictures", right)
-    right.set_yticklabels([])
-    for half, sender in zip(bottom.subfigures(1, 2), ("cubic", result.ranking[0]), strict=True):
-        session = result.timelines[sender]
-        axes = half.subplots(2, 1, sharex=True)
-        draw_two_panels(session, axes)
+    """Stall time of every sender, and one session of CUBIC beside one of the best."""
+    drawn = Figure(figsize=(9.0, 4.4), layout="constrained")
+    left, right = drawn.subfigures(1, 2, width_ratios=[1, 1.3])
+    clip_outlier(metric_bars(result, "stall_time_s", left.subplots()), result, "stall_time_s")
+    axes = right.subplots(2, 1, sharex=True)
+    for sender in (result.ranking[0], "cubic"):
+        draw_two_panels(result, sender, axes)
+    axes[0].legend(frameon=False, fontsize=8, loc="upper right", ncols=2, title="one session each", title_fontsize=8)
+    axes[0].set_ylabel("window (packets)")
+    axes[1].set_ylabel("buffer (s)")
+    axes[1].set_xlabel("time (s)")
+    axes[1].set_ylim(0, 1.1)
+    axes[1].set_xlim(0, 180)
+    for ax in axes:
+        dress(ax, grid="both")
     return drawn
 
 
-def draw_two_panels(session: playpath.Session, axes: list) -> None:
+def draw_two_panels(result: Comparison, sender: str, axes: list) -> None:
     """Window and buffer of a session."""
+    session = result.timelines[sender]
     flow = next(name for name in session.series if name.startswith("flow."))
-    style = sender_styles([session.sender])[session.sender]
+    colour = sender_styles(result.senders)[sender].colour
     time, window = (session.series[flow][column] for column in ("time_s", "snd_cwnd"))
-    axes[0].plot(time, window, lw=0.6, color=style.colour)
-    axes[0].set_ylabel("window (packets)")
-    axes[0].set_title(f"{session.sender}, one session", loc="left", fontsize=9, color=INK)
+    axes[0].plot(time, window, lw=0.8, color=colour, label=sender)
     player = session.series["player"]
-    axes[1].plot(player["time_s"], player["buffer_level_s"], lw=0.6, color=style.colour)
-    axes[1].set_ylabel("buffer (s)")
-    axes[1].set_xlabel("time (s)")
-    for ax in axes:
-        dress(ax, grid="both")
+    axes[1].plot(player["time_s"], player["buffer_level_s"], lw=0.8, color=colour)
 
 
 def scenarios_page(comparisons: list[tuple[Path, Comparison]]) -> str:
@@ -91,26 +99,63 @@ def scenarios_page(comparisons: list[tuple[Path, Comparison]]) -> str:
             f"## {result.scenario.name}\n",
             f"{result.scenario.description}\n",
             f"`playpath compare scenarios/{file.name}`\n",
-            markdown_table(result),
-            f"**Verdict.** {result.verdict}\n",
-            f"{LESSONS.get(file.stem, '').strip()}\n",
-            save(scenario_figure(result), f"scenario-{file.stem}") + "\n",
+            f"{LESSONS[file.stem].strip()}\n",
         ]
-    return "\n".join(parts)
+        if not result.scenario.has_video:
+            parts.append(groups_table(result))
+            continue
+        parts += [
+            save(scenario_figure(result), f"scenario-{file.stem}") + "\n",
+            markdown_table(result),
+            f"**Verdict of the command.** {result.verdict}\n",
+        ]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def groups_table(result: Comparison) -> str:
+    """Where there is no video: the flows, by control."""
+    lines = [
+        "| control | flows | goodput of a flow (Mbit/s) | Jain's index within | mean RTT (ms) | lost share |",
+        "|---|" + "---:|" * 5,
+    ]
+    for (cc,), flows in result.flows.group_by("cc", maintain_order=True):
+        by_seed = [seed["goodput_mbps"] for _, seed in flows.group_by("seed", maintain_order=True)]
+        cells = [
+            summarise([float(goodput.mean()) for goodput in by_seed]),
+            summarise([float(goodput.sum() ** 2 / (len(goodput) * (goodput**2).sum())) for goodput in by_seed]),
+            *(summarise([seed[n].mean() for _, seed in flows.group_by("seed")]) for n in ("mean_rtt_ms", "loss_ratio")),
+        ]
+        lines.append(f"| {cc} | {len(by_seed[0])} | " + " | ".join(format_summary(cell) for cell in cells) + " |")
+    return "\n".join([*lines[:2], *sorted(lines[2:])]) + "\n"
 
 
 def scenario_figure(result: Comparison) -> Figure:
     """What the viewer sees and what the network pays, side by side."""
-    names = [name for name in ("stall_time_s", "discarded_pictures", "mean_rtt_ms") if name in result.metric_names]
-    drawn, axes = figure(9.0, 0.9 + ROW * len(result.senders), ncols=len(names), sharey=True)
+    names = OF_PLAYER[result.scenario.resolved["player"]["kind"]]
+    drawn, axes = figure(9.0, 0.9 + 0.28 * len(result.senders), ncols=len(names), sharey=True)
     for ax, name in zip(axes, names, strict=True):
-        (metric_dots if name == "mean_rtt_ms" else metric_bars)(result, name, ax)
+        (metric_bars if name in FROM_ZERO else metric_dots)(result, name, ax)
+        if name in FROM_ZERO:
+            clip_outlier(ax, result, name)
     return drawn
+
+
+def clip_outlier(ax: Axes, result: Comparison, name: str) -> None:
+    """One sender far above all others would flatten them: its bar leaves the axis and says its value."""
+    means = {s: summary.mean for s in result.ranking if (summary := result.summary(s, name)) and summary.mean}
+    *_, second, (worst, most) = [(None, 0.0), (None, 0.0), *sorted(means.items(), key=lambda item: item[1])]
+    if 0 < 3 * second[1] < most:
+        ax.set_xlim(0, 1.6 * second[1])
+        ax.annotate(
+            f"{most:.0f} \u2192", (0.97, result.ranking.index(worst)), xycoords=("axes fraction", "data"),
+            ha="right", va="center", fontsize=8, color=INK, bbox={"fc": "white", "ec": "none", "pad": 1},
+        )  # fmt: skip
 
 
 def markdown_table(result: Comparison) -> str:
     """The ranking as a table."""
-    names = [name for name in (*SHOWN, *PAID) if name in result.metric_names]
+    first = OF_PLAYER[result.scenario.resolved["player"]["kind"]][0]
+    names = list(dict.fromkeys((first, *SHOWN, *PAID)))
     head = " | ".join(metric(name).axis for name in names)
     lines = [f"| # | sender | {head} |", "|---|---|" + "---:|" * len(names)]
     for sender in result.ranking:
@@ -131,51 +176,60 @@ queue = {{ kind = "droptail", limit = "1 bdp" }}
 duration = "120 s"
 seeds = 5
 """
-FLOW = '[[traffic]]\nkind = "bulk"\nname = "{name}"\ncc = "{cc}"\nstart_spread = "1 s"\n'
+FLOW = '[[traffic]]\nkind = "bulk"\nname = "{name}"\ncc = {cc}\nstart_spread = "1 s"\n'
 NEIGHBOURS = ("newreno", "cubic")
+
+
+VARIANTS = {"ccp(estimator=capprobe)": '{ name = "ccp", estimator = "capprobe" }'}
 
 
 def fairness_page() -> str:
     """What each control does to a neighbour on a shared bottleneck."""
-    controls = [e["name"] for e in engine.registry("cc") if not e.get("is_coupled")]
+    controls = {e["name"]: f'"{e["name"]}"' for e in engine.registry("cc") if not e.get("is_coupled")} | VARIANTS
     parts = [
         "# What each sender costs its neighbours\n",
         "Made by `make docs`; do not edit. Two bulk flows share 10 Mbit/s, 50 ms, a tail-drop queue of one "
-        "bandwidth-delay product, for two minutes; five seeds. The neighbour is NewReno, then CUBIC. A fair share is "
-        "50 %. The neighbour's RTT and retransmissions stand beside those that it has with a flow of its own kind.\n",
+        "bandwidth-delay product, for two minutes; five seeds, mean ± half the 95 % interval. The neighbour is NewReno, "
+        "then CUBIC. A fair share is 50 %. Compare a row with that of the neighbour's own kind: what is above it is what "
+        "the tested control imposes.\n",
+        LESSONS["fairness"].strip() + "\n",
     ]
     for neighbour in NEIGHBOURS:
-        rows = [measure_pair(cc, neighbour) for cc in controls]
+        rows = [measure_pair(name, cc, neighbour) for name, cc in controls.items()]
         parts += [
             f"## Beside {neighbour}\n",
-            fairness_table(rows, neighbour),
             save(fairness_figure(rows, neighbour), f"fairness-{neighbour}") + "\n",
+            fairness_table(rows, neighbour),
         ]
-    return "\n".join([*parts, LESSONS["fairness"].strip(), ""])
+    return "\n".join(parts)
 
 
-def measure_pair(cc: str, neighbour: str) -> dict:
+def measure_pair(name: str, cc: str, neighbour: str) -> dict:
     """Means over the seeds for one pair."""
-    flows = FLOW.format(name="tested", cc=cc) + FLOW.format(name="neighbour", cc=neighbour)
+    flows = FLOW.format(name="tested", cc=cc) + FLOW.format(name="neighbour", cc=f'"{neighbour}"')
     result = playpath.compare(FAIRNESS.format(flows=flows), cc=["cubic"])
-    found = result.flows.with_columns(pl.col("name").str.starts_with("tested").alias("is_tested"))
+    found = result.flows.with_columns(pl.col("name").str.starts_with("tested").alias("is_tested")).sort("seed")
     tested, other = found.filter("is_tested"), found.filter(~pl.col("is_tested"))
-    share = (tested["goodput_mbps"] / (tested["goodput_mbps"] + other["goodput_mbps"]) * 100).to_list()
+    total = tested["goodput_mbps"] + other["goodput_mbps"]
     return {
-        "cc": cc,
-        "share": summarise(share),
-        "rtt": summarise(other["mean_rtt_ms"].to_list()),
-        "retransmitted": summarise(other["retransmitted_packets"].cast(float).to_list()),
-        "own_retransmitted": summarise(tested["retransmitted_packets"].cast(float).to_list()),
+        "cc": name,
+        "share": summarise((tested["goodput_mbps"] / total * 100).to_list()),
+        "total": summarise(total.to_list()),
+        "rtt": summarise((other["mean_rtt_ms"] / BASE_RTT_MS).to_list()),
+        "loss": summarise((other["loss_ratio"] * 100).to_list()),
+        "own_loss": summarise((tested["loss_ratio"] * 100).to_list()),
     }
 
 
 def fairness_table(rows: list[dict], neighbour: str) -> str:
-    """A row for each control."""
-    head = ["control", "its share (%)", f"{neighbour}'s RTT (ms)", f"{neighbour} retransmits", "it retransmits"]
+    """A row for each control, the largest share first."""
+    head = [
+        "control", "its share (%)", "both together (Mbit/s)", f"{neighbour}'s RTT (times the base)",
+        f"{neighbour}'s packets lost (%)", "its own packets lost (%)",
+    ]  # fmt: skip
     lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
-    names = ("share", "rtt", "retransmitted", "own_retransmitted")
-    for row in sorted(rows, key=lambda r: abs(r["share"].mean - 50)):
+    names = ("share", "total", "rtt", "loss", "own_loss")
+    for row in sorted(rows, key=lambda r: -r["share"].mean):
         lines.append(f"| {row['cc']} | " + " | ".join(format_summary(row[name]) for name in names) + " |")
     return "\n".join(lines) + "\n"
 
@@ -184,16 +238,25 @@ def fairness_figure(rows: list[dict], neighbour: str) -> Figure:
     """The share of each control, with the fair one marked."""
     ordered = sorted(rows, key=lambda r: r["share"].mean)
     styles = sender_styles([r["cc"] for r in rows])
-    drawn, ax = figure(6.4, 0.9 + 0.28 * len(rows))
-    for y, row in enumerate(ordered):
-        share, style = row["share"], styles[row["cc"]]
-        ax.plot(share.ci95, (y, y), "|-", color=INK, lw=1.2, ms=6)
-        ax.plot(share.mean, y, style.marker, ms=6, mfc=style.colour, mec=INK, mew=0.7)
-    ax.axvline(50, color=INK, lw=0.8, ls="--")
-    ax.set_yticks(range(len(ordered)), [r["cc"] for r in ordered])
-    ax.set_xlim(0, 100)
-    ax.set_xlabel(f"share of the goodput beside one {neighbour} flow (%)")
-    dress(ax)
+    drawn, axes = figure(9.0, 0.9 + 0.28 * len(rows), ncols=3, sharey=True, width_ratios=[1.4, 1, 1])
+    panels = (
+        ("share", f"share beside one {neighbour} flow (%)"),
+        ("rtt", f"{neighbour}'s RTT (times the base)"),
+        ("loss", f"{neighbour}'s packets lost (%)"),
+    )
+    own = next(row for row in rows if row["cc"] == neighbour)
+    for ax, (name, label) in zip(axes, panels, strict=True):
+        for y, row in enumerate(ordered):
+            value, style = row[name], styles[row["cc"]]
+            ax.plot(value.ci95, (y, y), "|-", color=INK, lw=1.2, ms=6)
+            ax.plot(value.mean, y, style.marker, ms=6, mfc=style.colour, mec=INK, mew=0.7)
+        ax.axvline(50 if name == "share" else own[name].mean, color=INK, lw=0.8, ls="--")
+        ax.set_xlabel(label)
+        dress(ax)
+    axes[0].set_yticks(range(len(ordered)), [r["cc"] for r in ordered])
+    axes[0].set_xlim(0, 100)
+    axes[1].set_xlim(left=1)
+    axes[2].set_xlim(left=0)
     return drawn
 
 

@@ -57,8 +57,8 @@ def _rows(result: Comparison, name: str, ax: Axes | None, order: Sequence[str], 
     ax.locator_params(axis="x", nbins=6)
     if draw is _bar:
         low, high = ax.get_xlim()
-        ax.set_xlim(min(low, 0), high if high > 0 else 1)
-        ax.set_xlim(left=0 if low >= -0.2 * high else low)
+        is_zero = all(not value for sender in order for value in result.values(sender, name))
+        ax.set_xlim((0, 1) if is_zero else (0 if low >= -0.2 * high else low, max(high, 0)))
     return ax
 
 
