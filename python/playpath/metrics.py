@@ -62,6 +62,7 @@ _TABLE = [
     # A guard against sessions that never started or were given up: they have no stalls. Smaller shares of missing video
     # show as discarded pictures or stall time, which come next.
     Metric("played_s", "video shown", "s", "higher", least_share=0.5),
+    Metric("jain_index", "fairness between sessions (Jain)", "", "higher", 0.01),
     Metric("mean_rate_kbps", "mean video rate", "kbit/s", "higher"),
     Metric("switches", "quality switches", "", "lower", 0.5),
     Metric("live_latency_s", "live latency", "s", "lower", 0.1),

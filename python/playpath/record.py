@@ -40,6 +40,8 @@ class Session:
         Of the whole record; equal digests mean equal results.
     series : dict of str to dict of str to array
         Time series by name (`flow.<name>`, `link.<name>`, `player`); empty unless traced.
+    sessions : list of dict
+        Every video session with `name`, `start_s`, `metrics`: the main one, then those among the traffic.
     """
 
     scenario: str
@@ -55,6 +57,7 @@ class Session:
     manifest: dict[str, Any]
     digest: str
     series: Mapping[str, Columns] = field(default_factory=dict, repr=False)
+    sessions: list[dict[str, Any]] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form, without the time series."""

@@ -47,6 +47,7 @@ class SimWorld:
             manifest=record["manifest"],
             digest=record["digest"],
             series=series,
+            sessions=record["sessions"],
         )
 
 

@@ -4,6 +4,7 @@ mod apps;
 mod capture;
 mod endpoint;
 mod engine;
+mod ideal;
 mod metrics;
 mod network;
 mod playback_log;
@@ -13,6 +14,6 @@ mod scenario;
 mod simulation;
 
 pub use capture::CapturedPacket;
-pub use record::{FlowRecord, LinkRecord, Record, Series};
+pub use record::{FlowRecord, LinkRecord, Record, Series, SessionRecord};
 pub use scenario::{ReadFile, Scenario, ScenarioError, TRAFFIC_KINDS};
 pub use simulation::{Tracing, capture, run};

@@ -5,15 +5,17 @@
 //! - `throughput_mbps`: wire bytes that arrived at the client, headers and retransmissions included, over the same time.
 //! - `loss_ratio`: data packets that the network dropped ÷ data packets sent.
 //! - `mean_rtt_ms`: mean of all RTT samples of the server's TCP.
+//! - `jain_index`: fairness between the video sessions, if there are several: over their mean video rates; 1 is equal.
 //! - `mean_queue_packets`, `sd_queue_packets`: time-weighted, of the queue in front of the first path's `down` link; the packet
 //!   on the wire is not counted.
 
 use crate::apps::{App, VideoSession};
 use crate::network::{Flow, FlowId, SimPacket};
-use crate::record::{FlowRecord, LinkRecord, Record};
+use crate::record::{FlowRecord, LinkRecord, Record, SessionRecord};
 use crate::simulation::Simulation;
 use playpath_link::Link;
 use playpath_units::{Duration, Time};
+use playpath_video::Player;
 
 /// The viewer's figures, whatever the player.
 const VIEWER_METRICS: &[&str] = &[
@@ -36,14 +38,9 @@ pub fn record(mut simulation: Simulation) -> Record {
         Some(App::Video(session)) if simulation.scenario.video.is_some() => Some(&**session),
         _ => None,
     };
-    let mut metrics = Vec::new();
-    if let Some(session) = main {
-        metrics.extend(playpath_video::metrics::summarise(session.player().events()));
-        // Every figure of the viewer is there; what a kind of player does not have is null.
-        let absent = VIEWER_METRICS.iter().filter(|name| !metrics.iter().any(|(known, _)| known == *name));
-        let absent: Vec<_> = absent.map(|name| (*name, f64::NAN)).collect();
-        metrics.extend(absent);
-    }
+    let mut metrics = main.map(|session| viewer_metrics(session.player())).unwrap_or_default();
+    let sessions = session_records(&simulation);
+    metrics.extend(fairness(&sessions).map(|index| ("jain_index", index)));
     let measured: Vec<FlowId> = match main {
         Some(session) => session.flows().collect(),
         None => (0..simulation.net.flows.len() as FlowId).collect(),
@@ -57,7 +54,42 @@ pub fn record(mut simulation: Simulation) -> Record {
     let events = main.map(|session| session.player().events().to_vec()).unwrap_or_default();
     let events_handled = simulation.net.events_handled;
     let series = simulation.probe.finish();
-    Record { metrics, flows, links, events, warnings, series, events_handled }
+    Record { metrics, sessions, flows, links, events, warnings, series, events_handled }
+}
+
+/// Every figure of the viewer is there; what a kind of player does not have is not a number (null in JSON).
+pub fn viewer_metrics(player: &dyn Player) -> Vec<(&'static str, f64)> {
+    let mut metrics = playpath_video::metrics::summarise(player.events());
+    let absent = VIEWER_METRICS.iter().filter(|name| !metrics.iter().any(|(known, _)| known == *name));
+    let absent: Vec<_> = absent.map(|name| (*name, f64::NAN)).collect();
+    metrics.extend(absent);
+    metrics
+}
+
+/// Sessions that have begun.
+fn session_records(simulation: &Simulation) -> Vec<SessionRecord> {
+    let begun = simulation.apps.iter().filter_map(|app| match app {
+        App::Video(session) if session.is_started() => Some(session),
+        _ => None,
+    });
+    begun
+        .map(|session| SessionRecord {
+            name: session.name().to_string(),
+            start_s: session.started_at().as_secs_f64(),
+            metrics: viewer_metrics(session.player()),
+        })
+        .collect()
+}
+
+/// Jain's index over the mean video rates of competing sessions: (sum x)² / (n · sum x²); a session that got nothing counts as 0.
+fn fairness(sessions: &[SessionRecord]) -> Option<f64> {
+    let rate = |session: &SessionRecord| {
+        let found = session.metrics.iter().find(|(name, _)| *name == "mean_rate_kbps");
+        found.map_or(0.0, |(_, rate)| *rate)
+    };
+    let sum: f64 = sessions.iter().map(rate).sum();
+    let squares: f64 = sessions.iter().map(|s| rate(s) * rate(s)).sum();
+    (sessions.len() > 1 && squares > 0.0).then(|| sum * sum / (sessions.len() as f64 * squares))
 }
 
 fn transport_metrics(simulation: &Simulation, flows: &[FlowId], active: Duration) -> Vec<(&'static str, f64)> {

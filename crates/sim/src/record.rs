@@ -13,7 +13,9 @@ pub struct Record {
     pub flows: Vec<FlowRecord>,
     /// Every link direction.
     pub links: Vec<LinkRecord>,
-    /// Playback log of the session.
+    /// Every video session, the main one first, then those among the traffic.
+    pub sessions: Vec<SessionRecord>,
+    /// Playback log of the main session.
     pub events: Vec<PlaybackEvent>,
     /// What makes the result say less than it seems to.
     pub warnings: Vec<String>,
@@ -21,6 +23,17 @@ pub struct Record {
     pub series: Vec<Series>,
     /// Turns of the engine's loop: what the run cost. Not part of the JSON.
     pub events_handled: u64,
+}
+
+/// One video session.
+#[derive(Clone, Debug)]
+pub struct SessionRecord {
+    /// Name; "video" is the main one.
+    pub name: String,
+    /// When the viewer pressed play.
+    pub start_s: f64,
+    /// The viewer's figures, as in [`Record::metrics`]; those of a session that the end of the run cut are up to there.
+    pub metrics: Vec<(&'static str, f64)>,
 }
 
 /// One flow, cross traffic too.
@@ -85,18 +98,29 @@ pub struct Series {
 impl Record {
     /// Everything but the series, as JSON. `manifest` is the resolved scenario, seed, sender and version.
     pub fn to_json(&self, manifest: Value) -> Value {
-        let metrics: Map<String, Value> = self.metrics.iter().map(|(n, v)| (n.to_string(), number(*v))).collect();
+        let sessions: Vec<Value> = self.sessions.iter().map(SessionRecord::to_json).collect();
         let flows: Vec<Value> = self.flows.iter().map(FlowRecord::to_json).collect();
         let links: Vec<Value> = self.links.iter().map(LinkRecord::to_json).collect();
         let events: Vec<Value> = self.events.iter().map(playback_log::to_json).collect();
         json!({
-            "metrics": metrics,
+            "metrics": metrics_json(&self.metrics),
+            "sessions": sessions,
             "flows": flows,
             "links": links,
             "events": events,
             "warnings": self.warnings,
             "manifest": manifest,
         })
+    }
+}
+
+fn metrics_json(metrics: &[(&'static str, f64)]) -> Map<String, Value> {
+    metrics.iter().map(|(name, value)| (name.to_string(), number(*value))).collect()
+}
+
+impl SessionRecord {
+    fn to_json(&self) -> Value {
+        json!({ "name": self.name, "start_s": number(self.start_s), "metrics": metrics_json(&self.metrics) })
     }
 }
 

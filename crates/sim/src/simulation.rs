@@ -3,6 +3,7 @@
 use crate::apps::{App, BulkSource, FlowSetup, OnOffSource, SessionConfig, VideoSession, WebSource};
 use crate::capture::{Capture, CapturedPacket};
 use crate::engine::Owner;
+use crate::ideal;
 use crate::metrics;
 use crate::network::{LinkId, Network, OwnerKind, Route};
 use crate::probe::Probe;
@@ -29,6 +30,9 @@ pub enum Tracing {
 /// every random stream is derived from the seed and the name of its consumer, never from the sender.
 pub fn run(scenario: &Scenario, sender: &str, seed: u64, tracing: Tracing) -> Result<Record, ScenarioError> {
     let sender = scenario.sender(sender)?;
+    if let Some(link) = &scenario.ideal {
+        return ideal::run(scenario, link, seed, tracing);
+    }
     let mut simulation = Simulation::build(scenario, sender, seed, tracing)?;
     simulation.run();
     Ok(metrics::record(simulation))
@@ -37,6 +41,9 @@ pub fn run(scenario: &Scenario, sender: &str, seed: u64, tracing: Tracing) -> Re
 /// As [`run`], for the packets that pass the servers' interfaces instead of the record.
 pub fn capture(scenario: &Scenario, sender: &str, seed: u64) -> Result<Vec<CapturedPacket>, ScenarioError> {
     let sender = scenario.sender(sender)?;
+    if scenario.ideal.is_some() {
+        return Err(ScenarioError::new("`run.transport` = \"ideal\" has no packets to capture".into()));
+    }
     let mut simulation = Simulation::build(scenario, sender, seed, Tracing::Off)?;
     simulation.net.capture = Some(Capture::default());
     simulation.run();
@@ -209,12 +216,11 @@ impl<'s> Simulation<'s> {
         self.finish();
     }
 
-    /// Cuts what is still going on at the limit.
+    /// Cuts what is still going on: at the limit, or other sessions when the main one is over, so that every log is closed.
     fn finish(&mut self) {
-        if self.is_over() {
-            return;
+        if !self.is_over() {
+            self.net.now = self.limit;
         }
-        self.net.now = self.limit;
         for app in &mut self.apps {
             if let App::Video(session) = app
                 && !session.is_over()
@@ -247,7 +253,7 @@ impl<'s> Simulation<'s> {
 
 /// Without a stated duration: a video gets four times its length and a minute, then the run is cut (with a warning);
 /// a scenario without video runs for a minute.
-fn run_limit(scenario: &Scenario) -> Time {
+pub fn run_limit(scenario: &Scenario) -> Time {
     let default = match &scenario.video {
         Some(video) => video.duration() * 4 + Duration::from_secs(60),
         None => Duration::from_secs(60),

@@ -449,3 +449,49 @@ fn a_constrained_agent_is_sent_at_the_media_rate() {
     let (startup, goodput) = (metric(&record, "startup_delay_s"), metric(&record, "goodput_mbps"));
     assert!((startup - 3.0).abs() < 0.3 && (goodput - 60.0 / 63.0).abs() < 0.03, "{startup} s, {goodput} Mbit/s");
 }
+
+// ---- several sessions ----
+
+/// Three viewers of the same video over one link that has room for all: each gets the same rung, and the record says so: a
+/// summary each and an index of 1. With a fourth on a path of its own behind 600 ms and a link too small for all, less.
+#[test]
+fn competing_sessions_have_a_summary_each_and_an_index() {
+    let text = |rate: &str, traffic: &str| {
+        format!(
+            "[video]\nrate = \"700 kbit/s\"\nduration = \"60 s\"\n[player]\nkind = \"dash\"\nabr = \"throughput\"\nsize_cv = \"0 %\"\n\
+             [[path]]\nrate = \"{rate}\"\nrtt = \"40 ms\"\n[[sender]]\ncc = \"cubic\"\n{traffic}"
+        )
+    };
+    let two = "[[traffic]]\nkind = \"video\"\nname = \"other\"\ncount = 2\n";
+    let alike = play_with(&text("20 Mbit/s", two), &[]);
+    let names: Vec<&str> = alike.sessions.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(names, ["video", "other.1", "other.2"]);
+    assert!((metric(&alike, "jain_index") - 1.0).abs() < 0.01, "{}", metric(&alike, "jain_index"));
+    assert_eq!(alike.sessions[0].metrics[0], alike.metrics[0]);
+    // The index is that of the summaries: (sum x)² / (n · sum x²).
+    let late =
+        "[[traffic]]\nkind = \"video\"\nname = \"far\"\nrtt = \"600 ms\"\ncount = 3\n[traffic.cc]\nname = \"vegas\"\n";
+    let unlike = play_with(&text("1500 kbit/s", late), &[]);
+    let rate = |s: &playpath_sim::SessionRecord| s.metrics.iter().find(|(n, _)| *n == "mean_rate_kbps").unwrap().1;
+    let rates: Vec<f64> = unlike.sessions.iter().map(rate).collect();
+    let (sum, squares) = (rates.iter().sum::<f64>(), rates.iter().map(|r| r * r).sum::<f64>());
+    let index = metric(&unlike, "jain_index");
+    assert!((index - sum * sum / (4.0 * squares)).abs() < 1e-12 && index < 0.99, "{rates:?}: {index}");
+    // One viewer alone competes with nobody; a viewer who comes after the end never was.
+    let never = "[[traffic]]\nkind = \"video\"\nname = \"late\"\nstart = \"1000 s\"\n";
+    let alone = play_with(&text("20 Mbit/s", never), &[]);
+    assert!(alone.sessions.len() == 1 && alone.metrics.iter().all(|(name, _)| *name != "jain_index"));
+}
+
+/// A hundred viewers of ten minutes behind one bottleneck of 40 Mbit/s. Everybody is served once and nobody is left out.
+#[test]
+#[ignore = "a measurement of speed: cargo test --release -- --ignored --nocapture hundred"]
+fn a_hundred_sessions_of_ten_minutes() {
+    let text = "[video]\nrate = \"700 kbit/s\"\nduration = \"600 s\"\n[player]\nkind = \"dash\"\n[[path]]\nrate = \"40 Mbit/s\"\nrtt = \"50 ms\"\n\
+                [[sender]]\ncc = \"cubic\"\n[[traffic]]\nkind = \"video\"\nname = \"other\"\ncount = 99\nstart_spread = \"10 s\"\n";
+    let begun = std::time::Instant::now();
+    let record = play_with(text, &[]);
+    let packets: u64 = record.flows.iter().map(|f| f.sent_packets).sum();
+    println!("{:?}, {packets} data packets, Jain {:.3}", begun.elapsed(), metric(&record, "jain_index"));
+    assert_eq!(record.sessions.len(), 100);
+}

@@ -100,6 +100,10 @@ impl VideoSession {
     pub fn player(&self) -> &dyn Player {
         &*self.player
     }
+    /// The viewer has pressed play.
+    pub fn is_started(&self) -> bool {
+        self.is_started
+    }
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -168,7 +172,7 @@ impl VideoSession {
     }
 
     fn stop(&mut self, net: &mut Network) {
-        if !self.player.is_finished() {
+        if self.is_started && !self.player.is_finished() {
             self.player.handle_stop(net.now);
         }
         self.is_over = true;

@@ -104,6 +104,30 @@ impl DirectionSpec {
         })
     }
 
+    /// What it has besides a rate and a delay (a queue, which everything has, apart).
+    pub fn beyond_a_rate(&self) -> Option<&'static str> {
+        let found = [
+            ("loss", !matches!(self.loss, LossConfig::None)),
+            ("jitter", self.jitter.is_some()),
+            ("reordering", self.reordering.is_some()),
+        ];
+        found.into_iter().find(|(_, is_there)| *is_there).map(|(name, _)| name)
+    }
+
+    /// Length and rate, piece by piece; delivery opportunities are gathered over a tenth of a second.
+    pub fn rate_steps(&self) -> Result<Vec<(Duration, Rate)>, String> {
+        match &self.server {
+            ServerSpec::Rate(rate) => Ok(vec![(Duration::from_secs(1), *rate)]),
+            ServerSpec::Unlimited => {
+                Err("`run.transport` = \"ideal\" needs a rate or a trace, not \"unlimited\"".into())
+            }
+            ServerSpec::Trace { content, .. } => {
+                let trace = Trace::parse(content, None).and_then(|t| t.to_rate(Duration::from_millis(100)));
+                trace.map(|t| t.pieces().map(|(_, length, rate)| (length, rate)).collect()).map_err(|e| e.to_string())
+            }
+        }
+    }
+
     /// The link of this direction. `base_rtt` is that of the whole path, for limits of "1 bdp".
     pub fn to_config(&self, name: String, base_rtt: Duration) -> LinkConfig {
         LinkConfig {

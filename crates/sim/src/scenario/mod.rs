@@ -3,6 +3,7 @@
 
 mod direction;
 mod document;
+mod ideal;
 mod manifest;
 mod path;
 mod player;
@@ -22,6 +23,7 @@ pub use video::VideoSpec;
 use document::Document;
 use playpath_transport::Config;
 use playpath_units::Duration;
+use playpath_video::ideal::IdealLink;
 use reader::{Table, unknown};
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -58,6 +60,8 @@ pub(crate) struct RunSpec {
     /// Interval of the time series.
     pub sample_interval: Duration,
     pub profile: &'static str,
+    /// "packets" or "ideal".
+    pub transport: &'static str,
     pub mss: Option<u32>,
 }
 
@@ -73,6 +77,8 @@ pub struct Scenario {
     pub(crate) senders: Vec<SenderSpec>,
     pub(crate) traffic: Vec<TrafficSpec>,
     pub(crate) run: RunSpec,
+    /// `transport = "ideal"`: no packets, this instead of the network.
+    pub(crate) ideal: Option<IdealLink>,
 }
 
 impl Scenario {
@@ -86,7 +92,7 @@ impl Scenario {
         let player = read_player(&root, video.as_ref())?;
         let links = path::read_shared_links(&root, read_file)?;
         let paths = path::read_paths(&root, &links, read_file)?;
-        let scenario = Scenario {
+        let mut scenario = Scenario {
             name: root.text("name")?.unwrap_or("scenario").to_string(),
             description: root.text("description")?.unwrap_or_default().to_string(),
             senders: read_senders(&root, &run, overrides)?,
@@ -96,10 +102,14 @@ impl Scenario {
             links,
             paths,
             run,
+            ideal: None,
         };
         root.finish()?;
         scenario.check_paths(&root)?;
         scenario.require_something_to_run()?;
+        if scenario.run.transport == "ideal" {
+            scenario.ideal = Some(ideal::link(&scenario)?);
+        }
         Ok(scenario)
     }
 
@@ -117,6 +127,7 @@ impl Scenario {
             "duration": self.run.duration.map(|d| d.to_string()),
             "sample_interval": self.run.sample_interval.to_string(),
             "profile": self.run.profile,
+            "transport": self.run.transport,
             "mss": self.run.mss,
         });
         json!({
@@ -159,6 +170,7 @@ fn read_run(root: &Table) -> Result<RunSpec, ScenarioError> {
         duration: None,
         sample_interval: Duration::from_millis(100),
         profile: "linux",
+        transport: "packets",
         mss: None,
     };
     if let Some(table) = root.table("run")? {
@@ -167,6 +179,7 @@ fn read_run(root: &Table) -> Result<RunSpec, ScenarioError> {
         run.duration = table.positive("duration")?;
         run.sample_interval = table.positive("sample_interval")?.unwrap_or(run.sample_interval);
         run.profile = table.word("profile", Config::PROFILES)?.unwrap_or(run.profile);
+        run.transport = table.word("transport", &["packets", "ideal"])?.unwrap_or(run.transport);
         run.mss = table.integer("mss", 88..=65_000)?.map(|n| n as u32);
         table.finish()?;
     }

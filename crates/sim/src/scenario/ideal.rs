@@ -1,0 +1,35 @@
+//! `[run] transport = "ideal"`: the path without packets, for comparing adaptation rules with tools that know a rate and a latency
+//! only. What such a transport cannot have is an error, so that nobody believes it was simulated.
+
+use super::{Scenario, ScenarioError};
+use playpath_units::Duration;
+use playpath_video::ideal::{IdealLink, IdealStep};
+
+/// The rate or trace of the only path; a response begins one RTT after its request.
+pub fn link(scenario: &Scenario) -> Result<IdealLink, ScenarioError> {
+    let refuse =
+        |what: &str| Err(ScenarioError::new(format!("`run.transport` = \"ideal\" knows no {what}; leave it out")));
+    if scenario.video.is_none() {
+        return Err(ScenarioError::new("`run.transport` = \"ideal\" needs [video]".into()));
+    }
+    if !scenario.traffic.is_empty() {
+        return refuse("[[traffic]]");
+    }
+    if !scenario.links.is_empty() {
+        return refuse("[[link]]");
+    }
+    if scenario.senders.len() > 1 {
+        return refuse("congestion control, so no second [[sender]]");
+    }
+    let [path] = scenario.paths.as_slice() else { return refuse("second [[path]]") };
+    if let Some(what) = path.down.beyond_a_rate().or(path.up.beyond_a_rate()) {
+        return refuse(&format!("`{what}` of a path"));
+    }
+    let steps = path.down.rate_steps().map_err(ScenarioError::new)?;
+    let step = |(duration, rate): (Duration, _)| IdealStep { duration, rate, latency: path.rtt };
+    let mut link =
+        IdealLink::new(steps.into_iter().map(step).collect()).map_err(|e| ScenarioError::new(e.to_string()))?;
+    // As the simulator's links do.
+    link.repeats = true;
+    Ok(link)
+}

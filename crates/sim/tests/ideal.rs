@@ -1,0 +1,106 @@
+//! `transport = "ideal"`: scenarios without packets. The decisions are those derived by hand from each rule's definition
+//! (`crates/video/tests/abr_traces`), reached by way of the scenario's text; what does not apply is refused.
+
+use playpath_sim::{Record, Scenario, Tracing, run};
+use playpath_video::EventKind;
+use serde_json::Value;
+
+fn parse(text: &str, trace: &str) -> Result<Scenario, String> {
+    let read = |_: &str| Ok(trace.as_bytes().to_vec());
+    Scenario::parse(text, &Value::Null, &read).map_err(|e| e.to_string())
+}
+
+fn scenario(abr: &str, path: &str) -> String {
+    format!(
+        "[video]\nrate = \"4 Mbit/s\"\nduration = \"60 s\"\n[player]\nkind = \"dash\"\nabr = \"{abr}\"\nsegment = \"4 s\"\nsize_cv = \"0 %\"\n\
+         ladder = \"500 kbit/s, 1 Mbit/s, 2 Mbit/s, 4 Mbit/s\"\nfull_level = \"24 s\"\nresume_level = \"24 s\"\nabandonment = false\n\
+         [[path]]\n{path}\n[run]\ntransport = \"ideal\"\n"
+    )
+}
+
+fn play(text: &str, trace: &str) -> Record {
+    let scenario = parse(text, trace).unwrap_or_else(|e| panic!("{e}"));
+    run(&scenario, "cubic", 1, Tracing::Off).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn choices(record: &Record) -> Vec<u32> {
+    let choice = |kind: &EventKind| match kind {
+        EventKind::SegmentDecision { object, .. } => Some(object.representation),
+        _ => None,
+    };
+    record.events.iter().filter_map(|e| choice(&e.kind)).collect()
+}
+
+fn agree(derivation: &str) {
+    let rule = derivation.lines().next().unwrap().trim_start_matches("rule ");
+    let mut compared = 0;
+    for section in derivation.split("\ntrace ").skip(1) {
+        let (title, rows) = section.split_once('\n').unwrap();
+        let trace = match title.split(':').next().unwrap() {
+            "constant" => "duration_s,rate_mbps\n1,2.2\n",
+            "step down" => "duration_s,rate_mbps\n16,3\n1000,0.8\n",
+            "square wave" => "duration_s,rate_mbps\n10,3\n10,0.8\n",
+            other => panic!("unknown trace {other}"),
+        };
+        let rows = rows.lines().filter(|row| !row.trim().is_empty());
+        let expected: Vec<u32> = rows.map(|row| row.rsplit("-> ").next().unwrap().trim().parse().unwrap()).collect();
+        let record = play(&scenario(rule, "trace = \"t.csv\"\nrtt = \"0 ms\""), trace);
+        assert_eq!(choices(&record), expected, "{rule}, {title}");
+        compared += 1;
+    }
+    assert_eq!(compared, 3, "{rule}");
+}
+
+macro_rules! rules {
+    ($($name:ident),+) => {$(
+        #[test]
+        fn $name() {
+            agree(include_str!(concat!("../../video/tests/abr_traces/", stringify!($name), ".txt")));
+        }
+    )+};
+}
+
+rules!(throughput, dash_js, vlc, bba, bola_basic, bola_u, bola_o, bola_e, dynamic, mpc);
+
+/// 2 Mbit at 2 Mbit/s and an RTT of 100 ms: the first segment is there after 1.1 s. Same schema as with packets.
+#[test]
+fn rate_and_rtt_of_the_path() {
+    let record = play(&scenario("fixed", "rate = \"2 Mbit/s\"\nrtt = \"100 ms\""), "");
+    let startup = record.metrics.iter().find(|(name, _)| *name == "startup_delay_s").unwrap().1;
+    assert!((startup - 1.1).abs() < 1e-6, "{startup}");
+    assert!(record.flows.is_empty() && record.links.is_empty());
+    assert!(record.warnings[0].contains("idealised"), "{:?}", record.warnings);
+    let json = record.to_json(Value::Null);
+    for key in ["metrics", "sessions", "flows", "links", "events", "warnings", "manifest"] {
+        assert!(!json[key].is_null() || key == "manifest", "{key}");
+    }
+}
+
+/// The resolved scenario says so and runs the same.
+#[test]
+fn resolves_to_itself() {
+    let text = scenario("bba", "trace = \"t.csv\"\nrtt = \"20 ms\"");
+    let first = parse(&text, "duration_s,rate_mbps\n10,3\n10,0.8\n").unwrap();
+    let again = parse(&first.to_json().to_string(), "").unwrap();
+    let play = |s: &Scenario| choices(&run(s, "cubic", 1, Tracing::Off).unwrap());
+    assert_eq!(play(&first), play(&again));
+}
+
+/// One line each.
+#[test]
+fn what_does_not_apply_is_refused() {
+    let fine = scenario("bba", "rate = \"2 Mbit/s\"\nrtt = \"20 ms\"");
+    let wrong = [
+        ("loss = \"1 %\"\n[run]", "`loss`"),
+        ("jitter = \"1 ms\"\n[run]", "`jitter`"),
+        ("[[path]]\nrate = \"1 Mbit/s\"\nrtt = \"1 ms\"\n[run]", "second [[path]]"),
+        ("[[sender]]\ncc = \"cubic\"\n[[sender]]\ncc = \"bbr\"\n[run]", "second [[sender]]"),
+        ("[[traffic]]\nkind = \"bulk\"\n[run]", "[[traffic]]"),
+    ];
+    for (text, what) in wrong {
+        let error = parse(&fine.replace("[run]", text), "").map(drop).unwrap_err();
+        assert!(error.contains(what) && error.contains("ideal") && error.lines().count() == 1, "{error}");
+    }
+    let unlimited = parse(&scenario("bba", "rate = \"unlimited\"\nrtt = \"20 ms\""), "").map(drop).unwrap_err();
+    assert!(unlimited.contains("needs a rate or a trace"), "{unlimited}");
+}
