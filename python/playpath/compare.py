@@ -90,11 +90,11 @@ class Comparison:
 
     @property
     def shown_criteria(self) -> list[str]:
-        """The criteria worth a column: without the video's rate where no sender can change it."""
-        return [name for name in self.ranker.criteria if name != "mean_rate_kbps" or not self._is_same(name)]
-
-    def _is_same(self, name: str) -> bool:
-        return len({value for sender in self.senders for value in self.values(sender, name)}) == 1
+        """The criteria worth a column: those that this kind of player has, without the video's rate where it is fixed."""
+        seen = {name: {v for s in self.senders for v in self.values(s, name)} for name in self.ranker.criteria}
+        return [
+            name for name, found in seen.items() if found != {None} and (name != "mean_rate_kbps" or len(found) > 1)
+        ]
 
     @cached_property
     def decision(self) -> Decision:

@@ -20,6 +20,13 @@ from playpath.scenario import parse_choice, parse_value, split_outside
 matplotlib.use("Agg")
 
 
+def test_criteria_that_the_player_does_not_have_are_not_shown(comparison):
+    assert "late_packet_ratio" in comparison.metric_names
+    assert "late_packet_ratio" not in comparison.shown_criteria
+    assert "mean_rate_kbps" not in comparison.shown_criteria
+    assert {"stall_time_s", "startup_delay_s"} <= set(comparison.shown_criteria)
+
+
 def test_comparison_as_tables(comparison):
     table = comparison.to_polars()
     assert table.height == 6
