@@ -89,7 +89,8 @@ struct FineTimeout {
 impl FineTimeout {
     const NEW: FineTimeout = FineTimeout { srtt: 0.0, deviation: 0.0, timeout: f64::INFINITY };
 
-    /// `(srtt + 2 dev) 17/16` with gains 1/8 and 1/4; the first sample sets `dev = rtt / 4`.
+    /// `(srtt + 2 dev) 17/16` with gains 1/8 and 1/4. The first sample sets `dev = rtt / 4` and is then taken like any other:
+    /// ns-2 initialises at the top of `recv` and updates further down for the same ACK.
     fn take(&mut self, rtt: f64) {
         if self.timeout.is_infinite() {
             (self.srtt, self.deviation) = (rtt, rtt / 4.0);
