@@ -75,6 +75,12 @@ _TABLE = [
     Metric("rto_count", "timeouts", "", "lower", 0.5),
     Metric("loss_ratio", "lost packets, share", "", "lower", 0.0005),
     Metric("mean_rtt_ms", "mean RTT", "ms", "lower", 1.0),
+    Metric("path_switches", "path switches", "", "neither"),
+    Metric("reinjections", "reinjected", "packets", "lower", 10.0),
+    Metric("hol_blocking_time_s", "head-of-line blocking", "s", "lower", 0.1),
+    Metric("max_out_of_order_bytes", "most held out of order", "bytes", "lower", 1500.0),
+    Metric("switches_underflow_predicted", "switches that predict an underflow", "", "neither"),
+    Metric("switches_discard_predicted", "switches that predict a discard", "", "neither"),
     Metric("mean_queue_packets", "mean queue", "packets", "lower", 1.0),
     Metric("sd_queue_packets", "queue deviation", "packets", "lower", 1.0),
 ]

@@ -57,7 +57,11 @@ fn run<'py>(py: Python<'py>, resolved_json: &str, sender: &str, seed: u64, trace
         .detach(|| {
             let scenario = parsed(resolved_json)?;
             let record = playpath_sim::run(&scenario, sender, seed, tracing)?;
-            let json = with_digest(record.to_json(manifest(&scenario, sender, seed)));
+            let mut json = with_digest(record.to_json(manifest(&scenario, sender, seed)));
+            if !record.switches.is_empty() {
+                json["path_switches"] = record.switches_to_json();
+            }
+            let json = json.to_string();
             Ok((json, record))
         })
         .map_err(scenario_error)?;
@@ -95,11 +99,11 @@ fn manifest(scenario: &Scenario, sender: &str, seed: u64) -> Value {
 }
 
 /// SHA-256 over the record: equal digests mean equal results.
-fn with_digest(mut record: Value) -> String {
+fn with_digest(mut record: Value) -> Value {
     let digest = Sha256::digest(record.to_string().as_bytes());
     let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     record["digest"] = json!(hex);
-    record.to_string()
+    record
 }
 
 fn series_dict(py: Python<'_>, record: Record) -> PyResult<Bound<'_, PyDict>> {

@@ -140,6 +140,13 @@ impl Endpoint {
         }
     }
 
+    pub fn mptcp_mut(&mut self) -> Option<&mut MptcpConnection> {
+        match self {
+            Endpoint::Mptcp(mptcp) => Some(mptcp),
+            _ => None,
+        }
+    }
+
     /// The TCP endpoints inside: one, one per opened path, or none; each with its path.
     pub fn connections(&self) -> impl Iterator<Item = (usize, &Connection)> {
         let (tcp, mptcp) = match self {

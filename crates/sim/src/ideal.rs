@@ -40,6 +40,7 @@ pub fn run(scenario: &Scenario, link: &IdealLink, seed: u64, tracing: Tracing) -
         events: player.events().to_vec(),
         warnings,
         series: Vec::new(),
+        switches: Vec::new(),
         events_handled: 0,
     })
 }

@@ -6,6 +6,7 @@ mod endpoint;
 mod engine;
 mod ideal;
 mod metrics;
+mod multipath;
 mod network;
 mod playback_log;
 mod probe;
@@ -14,6 +15,6 @@ mod scenario;
 mod simulation;
 
 pub use capture::CapturedPacket;
-pub use record::{FlowRecord, LinkRecord, Record, Series, SessionRecord};
+pub use record::{FlowRecord, LinkRecord, Record, Series, SessionRecord, SubflowRecord};
 pub use scenario::{ReadFile, Scenario, ScenarioError, TRAFFIC_KINDS};
 pub use simulation::{Tracing, capture, run};

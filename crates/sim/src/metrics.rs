@@ -6,12 +6,15 @@
 //! - `loss_ratio`: data packets that the network dropped ÷ data packets sent.
 //! - `mean_rtt_ms`: mean of all RTT samples of the server's TCP.
 //! - `jain_index`: fairness between the video sessions, if there are several: over their mean video rates; 1 is equal.
+//! - `path_switches`, `reinjections`, `hol_blocking_time_s`, `max_out_of_order_bytes`, `switches_underflow_predicted`,
+//!   `switches_discard_predicted`: under MPTCP only; see `multipath.rs` and docs/models/mptcp.md.
 //! - `mean_queue_packets`, `sd_queue_packets`: time-weighted, of the queue in front of the first path's `down` link; the packet
 //!   on the wire is not counted.
 
 use crate::apps::{App, VideoSession};
+use crate::multipath::PathCount;
 use crate::network::{Flow, FlowId, SimPacket};
-use crate::record::{FlowRecord, LinkRecord, Record, SessionRecord};
+use crate::record::{FlowRecord, LinkRecord, Record, SessionRecord, SubflowRecord};
 use crate::simulation::Simulation;
 use playpath_link::Link;
 use playpath_units::{Duration, Time};
@@ -32,7 +35,10 @@ const VIEWER_METRICS: &[&str] = &[
 /// Builds the record of a finished run.
 pub fn record(mut simulation: Simulation) -> Record {
     let end = simulation.net.now;
-    let links: Vec<LinkRecord> = simulation.net.links.iter_mut().map(|link| link_record(link, end)).collect();
+    let net = &mut simulation.net;
+    let refused: Vec<_> = (0..net.links.len()).map(|id| net.outage_drops(id as u32)).collect();
+    let links: Vec<LinkRecord> =
+        net.links.iter_mut().zip(refused).map(|(link, refused)| link_record(link, refused, end)).collect();
     let flows: Vec<FlowRecord> = simulation.net.flows.iter().map(|flow| flow_record(flow, end)).collect();
     let main = match simulation.apps.first() {
         Some(App::Video(session)) if simulation.scenario.video.is_some() => Some(&**session),
@@ -47,6 +53,7 @@ pub fn record(mut simulation: Simulation) -> Record {
     };
     let start = main.map_or(Time::ZERO, VideoSession::started_at);
     metrics.extend(transport_metrics(&simulation, &measured, end.saturating_since(start)));
+    metrics.extend(multipath_metrics(&simulation, &measured, end));
     let bottleneck = &links[simulation.first_down_link() as usize];
     metrics.push(("mean_queue_packets", bottleneck.mean_queue_packets));
     metrics.push(("sd_queue_packets", bottleneck.sd_queue_packets));
@@ -54,7 +61,9 @@ pub fn record(mut simulation: Simulation) -> Record {
     let events = main.map(|session| session.player().events().to_vec()).unwrap_or_default();
     let events_handled = simulation.net.events_handled;
     let series = simulation.probe.finish();
-    Record { metrics, sessions, flows, links, events, warnings, series, events_handled }
+    let switched = simulation.net.flows.into_iter().filter_map(|flow| Some((flow.name, flow.switches.events?)));
+    let switches = switched.filter(|(_, events)| !events.is_empty()).collect();
+    Record { metrics, sessions, flows, links, events, warnings, series, switches, events_handled }
 }
 
 /// Every figure of the viewer is there; what a kind of player does not have is not a number (null in JSON).
@@ -108,6 +117,32 @@ fn transport_metrics(simulation: &Simulation, flows: &[FlowId], active: Duration
     ]
 }
 
+/// Of the measured flows that speak MPTCP; none if there is no such flow.
+fn multipath_metrics(simulation: &Simulation, flows: &[FlowId], end: Time) -> Vec<(&'static str, f64)> {
+    let flows = || flows.iter().map(|&id| &simulation.net.flows[id as usize]);
+    let servers = || flows().filter_map(|flow| flow.server().mptcp());
+    let clients = || flows().filter_map(|flow| Some((flow, flow.client().mptcp()?)));
+    if servers().next().is_none() {
+        return Vec::new();
+    }
+    let counts = |f: fn(&Flow) -> u64| flows().map(f).sum::<u64>() as f64;
+    let blocked: f64 = clients().map(|(flow, m)| m.hol_blocking_time(flow.ended.unwrap_or(end)).as_secs_f64()).sum();
+    let most_held = clients().map(|(_, m)| m.stats().most_out_of_order_bytes).max().unwrap_or(0);
+    let mut metrics = vec![
+        ("path_switches", counts(|flow| flow.switches.counts.switches)),
+        ("reinjections", servers().map(|m| m.stats().reinjections).sum::<u64>() as f64),
+        ("hol_blocking_time_s", blocked),
+        ("max_out_of_order_bytes", most_held as f64),
+    ];
+    if flows().any(|flow| flow.switches.video_rate.as_bits_per_sec() > 0) {
+        metrics.push(("switches_underflow_predicted", counts(|flow| flow.switches.counts.underflow_predicted)));
+    }
+    if flows().any(|flow| flow.switches.knows_pictures()) {
+        metrics.push(("switches_discard_predicted", counts(|flow| flow.switches.counts.discard_predicted)));
+    }
+    metrics
+}
+
 /// Zero where there is nothing to divide by.
 fn ratio(value: f64, by: f64) -> f64 {
     if by > 0.0 { value / by } else { 0.0 }
@@ -136,18 +171,53 @@ fn flow_record(flow: &Flow, end: Time) -> FlowRecord {
         min_rtt_ms: totals.min_rtt.map_or(0.0, Duration::as_millis_f64),
         start_s: flow.started.as_secs_f64(),
         end_s: ended.as_secs_f64(),
+        subflows: subflow_records(flow, seconds),
     }
 }
 
-fn link_record(link: &mut Link<SimPacket>, end: Time) -> LinkRecord {
+/// Empty under plain TCP.
+fn subflow_records(flow: &Flow, seconds: f64) -> Vec<SubflowRecord> {
+    let (Some(server), Some(client)) = (flow.server().mptcp(), flow.client().mptcp()) else { return Vec::new() };
+    let delivered = |path| client.subflow(path).map_or(0, |tcp| tcp.stats().bytes_delivered);
+    let all: u64 = (0..flow.paths.len()).map(delivered).sum();
+    let record = |(path, count): (usize, &PathCount)| {
+        let tcp = server.subflow(path);
+        let (stats, own) = (tcp.map(|tcp| *tcp.stats()).unwrap_or_default(), server.subflow_stats(path));
+        SubflowRecord {
+            path: count.name.clone(),
+            cc: flow.cc_name,
+            goodput_mbps: ratio(delivered(path) as f64 * 8e-6, seconds),
+            throughput_mbps: ratio(count.arrived_wire_bytes as f64 * 8e-6, seconds),
+            share: ratio(delivered(path) as f64, all as f64),
+            sent_packets: stats.data_segments_sent,
+            retransmitted_packets: stats.retransmitted_packets,
+            rto_count: stats.rto_count,
+            reinjections: own.reinjected_packets,
+            mean_rtt_ms: stats.mean_rtt().map_or(0.0, Duration::as_millis_f64),
+            min_rtt_ms: tcp.and_then(|tcp| tcp.info().min_rtt).map_or(0.0, Duration::as_millis_f64),
+            failures: own.failures,
+            penalties: own.penalties,
+        }
+    };
+    flow.paths.iter().enumerate().map(record).collect()
+}
+
+/// `refused`: packets that an outage kept out.
+fn link_record(link: &mut Link<SimPacket>, refused: Option<u64>, end: Time) -> LinkRecord {
     let stats = link.stats(end);
     debug_assert_eq!(link.ledger().check(), Ok(()), "{}", link.name());
     LinkRecord {
         name: link.name().to_string(),
         utilisation: stats.utilisation,
-        offered_packets: stats.offered.packets,
+        offered_packets: stats.offered.packets + refused.unwrap_or(0),
         delivered_packets: stats.delivered.packets,
-        dropped_packets: stats.dropped.by_cause().map(|(cause, count)| (cause, count.packets)).to_vec(),
+        dropped_packets: stats
+            .dropped
+            .by_cause()
+            .into_iter()
+            .map(|(cause, count)| (cause, count.packets))
+            .chain(refused.map(|packets| ("outage", packets)))
+            .collect(),
         marked_packets: stats.ce_marked_packets,
         mean_queue_packets: stats.mean_queue_packets,
         sd_queue_packets: stats.sd_queue_packets,

@@ -7,6 +7,7 @@
 use crate::capture::Capture;
 use crate::endpoint::Endpoint;
 use crate::engine::{EventQueue, LazyTimer, Owner};
+use crate::multipath::{PathCount, SwitchWatch};
 use playpath_cc::AppParameters;
 use playpath_link::{Link, LinkConfig, LinkError};
 use playpath_transport::{Ecn, Event, Segment};
@@ -43,8 +44,9 @@ impl playpath_link::Packet for SimPacket {
         self.wire_bytes
     }
     fn flow_hash(&self) -> u64 {
-        // Both directions never share a link, so the flow number is enough; spread it (Fibonacci hashing).
-        u64::from(self.flow).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        // Subflows are connections of their own. Both directions never share a link, so flow and path are enough; spread them
+        // (Fibonacci hashing).
+        (u64::from(self.path) << 32 | u64::from(self.flow)).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
     fn is_ecn_capable(&self) -> bool {
         self.segment.ecn != Ecn::NotEct
@@ -91,6 +93,8 @@ pub enum What {
 /// Links from the server to the client and back.
 #[derive(Clone, Debug)]
 pub struct Route {
+    /// Name of the path.
+    pub path: String,
     pub down: Vec<LinkId>,
     pub up: Vec<LinkId>,
 }
@@ -122,6 +126,10 @@ pub struct Flow {
     pub arrived_wire_bytes: u64,
     /// Packets with data that arrived at the client.
     pub arrived_data_packets: u64,
+    /// What arrived over each path.
+    pub paths: Vec<PathCount>,
+    /// Changes of path at an MPTCP server.
+    pub switches: SwitchWatch,
     ends: [Endpoint; 2],
     timers: [LazyTimer; 2],
     /// For each path, where the way to either end begins in [`Network::hops`].
@@ -136,6 +144,16 @@ impl Flow {
     pub fn server(&self) -> &Endpoint {
         &self.ends[End::Server as usize]
     }
+    pub fn client(&self) -> &Endpoint {
+        &self.ends[End::Client as usize]
+    }
+}
+
+/// From the first to the second time a link takes no packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    pub from: Time,
+    pub until: Time,
 }
 
 /// In a list of hops: the packet has arrived.
@@ -146,6 +164,10 @@ pub struct Network {
     pub now: Time,
     pub links: Vec<Link<SimPacket>>,
     pub flows: Vec<Flow>,
+    /// Outage of each link and the packets that it refused.
+    outages: Vec<Option<(Outage, u64)>>,
+    /// Flows keep each change of path, not only their number.
+    pub keeps_switches: bool,
     pub notices: Vec<Notice>,
     pub events_handled: u64,
     /// Packets at the servers, if they are wanted.
@@ -163,6 +185,8 @@ impl Network {
         Network {
             now: Time::ZERO,
             links: Vec::new(),
+            outages: Vec::new(),
+            keeps_switches: false,
             flows: Vec::new(),
             notices: Vec::new(),
             events_handled: 0,
@@ -186,18 +210,35 @@ impl Network {
         self.links.push(Link::new(config, self.seed)?);
         let owner = self.add_owner(OwnerKind::Link(id));
         self.link_owners.push(owner);
+        self.outages.push(None);
         Ok(id)
     }
 
+    /// The link takes nothing during the outage; what it has already taken still arrives.
+    pub fn set_outage(&mut self, link: LinkId, outage: Outage) {
+        self.outages[link as usize] = Some((outage, 0));
+    }
+
+    /// Packets that a link refused in its outage; `None` if it has none.
+    pub fn outage_drops(&self, link: LinkId) -> Option<u64> {
+        self.outages[link as usize].map(|(_, dropped)| dropped)
+    }
+
     /// Opens a flow now: the client connects.
-    pub fn open_flow(&mut self, config: FlowConfig) -> FlowId {
+    pub fn open_flow(&mut self, mut config: FlowConfig) -> FlowId {
         let id = self.flows.len() as FlowId;
         let timers = [
             LazyTimer::new(self.add_owner(OwnerKind::Endpoint(id, End::Client))),
             LazyTimer::new(self.add_owner(OwnerKind::Endpoint(id, End::Server))),
         ];
+        if let Some(mptcp) = config.server.mptcp_mut() {
+            mptcp.log_switches();
+        }
+        let path = |route: &Route| PathCount { name: route.path.clone(), arrived_wire_bytes: 0 };
         let routes = config.routes.iter().map(|route| [self.add_hops(&route.down), self.add_hops(&route.up)]).collect();
         self.flows.push(Flow {
+            paths: config.routes.iter().map(path).collect(),
+            switches: SwitchWatch::new(self.keeps_switches.then(Vec::new)),
             name: config.name,
             cc_name: config.cc_name,
             app: config.app,
@@ -279,6 +320,9 @@ impl Network {
         if next == ARRIVED {
             return self.deliver(&packet);
         }
+        if self.refuses(next) {
+            return;
+        }
         packet.hop += 1;
         self.links[next as usize].handle_packet(self.now, packet);
         self.rearm_link(next);
@@ -288,6 +332,7 @@ impl Network {
         let flow = &mut self.flows[packet.flow as usize];
         if packet.to == End::Client {
             flow.arrived_wire_bytes += u64::from(packet.wire_bytes);
+            flow.paths[packet.path as usize].arrived_wire_bytes += u64::from(packet.wire_bytes);
             flow.arrived_data_packets += u64::from(packet.segment.payload_len > 0);
         }
         if let Some(capture) = &mut self.capture
@@ -297,6 +342,15 @@ impl Network {
         }
         flow.ends[packet.to as usize].handle_segment(self.now, packet.path, &packet.segment);
         self.drain(packet.flow, packet.to);
+    }
+
+    /// The link is in its outage: the packet is lost.
+    #[inline]
+    fn refuses(&mut self, link: LinkId) -> bool {
+        let Some((outage, dropped)) = &mut self.outages[link as usize] else { return false };
+        let is_down = outage.from <= self.now && self.now < outage.until;
+        *dropped += u64::from(is_down);
+        is_down
     }
 
     /// Sends all that an endpoint wants to send, notes what its application must know, and re-arms its timer.
@@ -330,6 +384,13 @@ impl Network {
             let Some(path) = connection.poll_transmit(self.now, &mut packet.segment) else {
                 // An RTO that shrinks with a sample may be over already: due now, never in the past.
                 let due = connection.poll_timeout().max(self.now);
+                if end == End::Server
+                    && let Some(mptcp) = connection.mptcp_mut()
+                {
+                    while let Some(switch) = mptcp.poll_switch() {
+                        flow.switches.observe(&switch, &flow.paths);
+                    }
+                }
                 return flow.timers[end as usize].advance(due, &mut self.events);
             };
             packet.path = path;
@@ -381,7 +442,9 @@ impl Network {
     /// What the application tells the server's congestion control.
     pub fn set_app_parameters(&mut self, flow: FlowId, parameters: AppParameters) {
         let now = self.now;
-        self.flows[flow as usize].ends[End::Server as usize].set_app_parameters(now, parameters);
+        let state = &mut self.flows[flow as usize];
+        state.switches.video_rate = parameters.video_rate;
+        state.ends[End::Server as usize].set_app_parameters(now, parameters);
         self.drain(flow, End::Server);
     }
 

@@ -101,14 +101,14 @@ impl Probe {
         }
     }
 
-    /// One series for each TCP endpoint: `flow.video`, under MPTCP `flow.video/wifi` and so on by path number.
+    /// One series for each TCP endpoint: `flow.video`, under MPTCP `flow.video/wifi` and so on by path.
     fn sample_flows(&mut self, net: &Network, time: f64) {
         let mut number = 0;
         for flow in &net.flows {
             let paths = flow.server().mptcp().map_or(1, |m| m.path_count());
             for path in 0..paths {
                 if self.flows.len() == number {
-                    let suffix = if paths > 1 { format!("/{}", path + 1) } else { String::new() };
+                    let suffix = if paths > 1 { format!("/{}", flow.paths[path].name) } else { String::new() };
                     self.flows.push(Table::new(format!("flow.{}{suffix}", flow.name), FLOW_COLUMNS));
                     self.acked_bytes.push(0);
                 }

@@ -1,5 +1,6 @@
 //! What a run leaves: metrics, flows, links, events, warnings, manifest, and time series. The same schema in both worlds.
 
+use crate::multipath::SwitchEvent;
 use crate::playback_log;
 use playpath_video::PlaybackEvent;
 use serde_json::{Map, Value, json};
@@ -21,6 +22,9 @@ pub struct Record {
     pub warnings: Vec<String>,
     /// Empty unless a trace was asked for.
     pub series: Vec<Series>,
+    /// Changes of path of each MPTCP flow, by the flow's name. Empty unless a trace was asked for; no part of
+    /// [`to_json`](Self::to_json), so that a trace does not change the record.
+    pub switches: Vec<(String, Vec<SwitchEvent>)>,
     /// Turns of the engine's loop: what the run cost. Not part of the JSON.
     pub events_handled: u64,
 }
@@ -34,6 +38,37 @@ pub struct SessionRecord {
     pub start_s: f64,
     /// The viewer's figures, as in [`Record::metrics`]; those of a session that the end of the run cut are up to there.
     pub metrics: Vec<(&'static str, f64)>,
+}
+
+/// One path of an MPTCP flow.
+#[derive(Clone, Debug)]
+pub struct SubflowRecord {
+    /// Name of the path.
+    pub path: String,
+    /// Congestion control of the server.
+    pub cc: &'static str,
+    /// Payload that the subflow's TCP delivered in order at the client, reinjected copies included, Mbit/s.
+    pub goodput_mbps: f64,
+    /// Wire bytes that arrived at the client over the path, Mbit/s.
+    pub throughput_mbps: f64,
+    /// Share of the payload that all subflows delivered.
+    pub share: f64,
+    /// Data packets sent, retransmissions included.
+    pub sent_packets: u64,
+    /// Data packets that the subflow's TCP sent again.
+    pub retransmitted_packets: u64,
+    /// Retransmission timeouts.
+    pub rto_count: u64,
+    /// Segments given to it that another subflow carries, too.
+    pub reinjections: u64,
+    /// Mean of the RTT samples.
+    pub mean_rtt_ms: f64,
+    /// Smallest RTT sample.
+    pub min_rtt_ms: f64,
+    /// Times that it was taken for potentially failed.
+    pub failures: u64,
+    /// Times that its window was halved for holding up the connection.
+    pub penalties: u64,
 }
 
 /// One flow, cross traffic too.
@@ -63,6 +98,8 @@ pub struct FlowRecord {
     pub start_s: f64,
     /// When it ended, or the run.
     pub end_s: f64,
+    /// One for each path under MPTCP; empty otherwise.
+    pub subflows: Vec<SubflowRecord>,
 }
 
 /// One direction of a link.
@@ -96,6 +133,14 @@ pub struct Series {
 }
 
 impl Record {
+    /// The changes of path, as JSON: `{flow: [{time_s, from, to, reason}]}`.
+    pub fn switches_to_json(&self) -> Value {
+        let event =
+            |e: &SwitchEvent| json!({ "time_s": e.at.as_secs_f64(), "from": e.from, "to": e.to, "reason": e.reason });
+        let of_flow = |events: &Vec<SwitchEvent>| events.iter().map(event).collect::<Value>();
+        Value::Object(self.switches.iter().map(|(flow, events)| (flow.clone(), of_flow(events))).collect())
+    }
+
     /// Everything but the series, as JSON. `manifest` is the resolved scenario, seed, sender and version.
     pub fn to_json(&self, manifest: Value) -> Value {
         let sessions: Vec<Value> = self.sessions.iter().map(SessionRecord::to_json).collect();
@@ -144,6 +189,27 @@ impl FlowRecord {
             "min_rtt_ms": number(self.min_rtt_ms),
             "start_s": self.start_s,
             "end_s": self.end_s,
+            "subflows": self.subflows.iter().map(SubflowRecord::to_json).collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl SubflowRecord {
+    fn to_json(&self) -> Value {
+        json!({
+            "path": self.path,
+            "cc": self.cc,
+            "goodput_mbps": number(self.goodput_mbps),
+            "throughput_mbps": number(self.throughput_mbps),
+            "share": number(self.share),
+            "sent_packets": self.sent_packets,
+            "retransmitted_packets": self.retransmitted_packets,
+            "rto_count": self.rto_count,
+            "reinjections": self.reinjections,
+            "mean_rtt_ms": number(self.mean_rtt_ms),
+            "min_rtt_ms": number(self.min_rtt_ms),
+            "failures": self.failures,
+            "penalties": self.penalties,
         })
     }
 }

@@ -5,10 +5,10 @@ use crate::capture::{Capture, CapturedPacket};
 use crate::engine::Owner;
 use crate::ideal;
 use crate::metrics;
-use crate::network::{LinkId, Network, OwnerKind, Route};
+use crate::network::{LinkId, Network, Outage, OwnerKind, Route};
 use crate::probe::Probe;
 use crate::record::Record;
-use crate::scenario::{PathSpec, Scenario, ScenarioError, SenderSpec, TrafficKind, TrafficSpec};
+use crate::scenario::{OutageSpec, PathSpec, Scenario, ScenarioError, SenderSpec, TrafficKind, TrafficSpec};
 use playpath_link::{LinkConfig, ServerConfig};
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, Rate, Time};
@@ -73,6 +73,7 @@ impl<'s> Simulation<'s> {
     ) -> Result<Simulation<'s>, ScenarioError> {
         let seed = RootSeed(seed);
         let mut net = Network::new(seed);
+        net.keeps_switches = tracing == Tracing::Series;
         let path_routes = build_links(scenario, &mut net)?;
         let probe_owner = net.add_owner(OwnerKind::Probe);
         let mut simulation = Simulation {
@@ -114,7 +115,8 @@ impl<'s> Simulation<'s> {
         let routes = self.routes(&sender, &name, extra_rtt)?;
         let id = self.apps.len() as u32;
         let random = self.seed.stream(&format!("flow.{name}/keys"));
-        let config = SessionConfig { id, name, start_at, stop_at, sender, routes, random };
+        let media = video.media.clone();
+        let config = SessionConfig { id, name, start_at, stop_at, sender, routes, random, media };
         let session = VideoSession::new(&mut self.net, config, player);
         self.apps.push(App::Video(Box::new(session)));
         Ok(())
@@ -273,14 +275,20 @@ fn build_links(scenario: &Scenario, net: &mut Network) -> Result<Vec<Route>, Sce
     }
     let mut routes = Vec::new();
     for path in &scenario.paths {
-        let PathSpec { name, rtt, down, up, via } = path;
+        let PathSpec { name, rtt, down, up, via, outage } = path;
         let own_down = net.add_link(down.to_config(format!("path.{name}/down"), *rtt)).map_err(failed)?;
         let own_up = net.add_link(up.to_config(format!("path.{name}/up"), *rtt)).map_err(failed)?;
+        if let Some(OutageSpec { from, until }) = *outage {
+            let end = until.map_or(Time::MAX, |until| Time::ZERO + until);
+            let outage = Outage { from: Time::ZERO + from, until: end };
+            net.set_outage(own_down, outage);
+            net.set_outage(own_up, outage);
+        }
         let by_name = |name: &String| shared.iter().find(|s| s.0 == name.as_str()).expect("checked by the parser");
         // Down: server, shared links in the stated order, the path's own last mile, client. Up: the reverse.
         let down = via.iter().map(|v| by_name(v).1).chain([own_down]).collect();
         let up = [own_up].into_iter().chain(via.iter().rev().map(|v| by_name(v).2)).collect();
-        routes.push(Route { down, up });
+        routes.push(Route { path: name.clone(), down, up });
     }
     Ok(routes)
 }

@@ -10,8 +10,10 @@ use playpath_cc::AppParameters;
 use playpath_units::Time;
 use playpath_units::random::Stream;
 use playpath_video::cmcd::{self, ServerView};
+use playpath_video::media::Media;
 use playpath_video::{Action, ConnectionId, Delivery, Player, Request, RequestId};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// A player, its connections, and the server's side of them.
 pub struct VideoSession {
@@ -24,6 +26,7 @@ pub struct VideoSession {
     sender: SenderSpec,
     routes: Vec<Route>,
     random: Stream,
+    media: Arc<Media>,
     connections: Vec<HttpConnection>,
     /// What the server has learnt from the client's data (CTA-5004).
     client_data: ServerView,
@@ -74,6 +77,7 @@ pub struct SessionConfig {
     pub routes: Vec<Route>,
     /// Keys of MPTCP connections.
     pub random: Stream,
+    pub media: Arc<Media>,
 }
 
 impl VideoSession {
@@ -88,6 +92,7 @@ impl VideoSession {
             sender: config.sender,
             routes: config.routes,
             random: config.random,
+            media: config.media,
             connections: Vec::new(),
             client_data: ServerView::default(),
             client_data_warnings: Vec::new(),
@@ -250,6 +255,11 @@ impl VideoSession {
         });
         let bytes = u64::from(request.request_header_bytes);
         let flow = connection.flow;
+        let watch = &mut net.flows[flow as usize].switches;
+        if request.body_bytes == self.media.total_bytes() && !watch.knows_pictures() {
+            // The first response carries the whole file: where its pictures lie in the stream is known.
+            watch.set_media(self.media.clone(), u64::from(request.response_header_bytes));
+        }
         connection.arriving.push_back(request);
         if bytes > 0 {
             net.write(flow, End::Client, bytes);

@@ -14,7 +14,7 @@ mod sender;
 mod traffic;
 mod video;
 
-pub use path::{PathSpec, SharedLinkSpec};
+pub use path::{OutageSpec, PathSpec, SharedLinkSpec};
 pub use player::PlayerSpec;
 pub use sender::SenderSpec;
 pub use traffic::{KINDS as TRAFFIC_KINDS, TrafficKind, TrafficSpec};

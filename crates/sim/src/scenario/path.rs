@@ -28,6 +28,14 @@ pub struct PathSpec {
     pub up: DirectionSpec,
     /// Shared links between the server and this path's own link, from the server on.
     pub via: Vec<String>,
+    pub outage: Option<OutageSpec>,
+}
+
+/// The path's own link takes no packets, in both directions, `from` … `until` after the start; without `until` for good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutageSpec {
+    pub from: Duration,
+    pub until: Option<Duration>,
 }
 
 pub fn read_shared_links(root: &Table, read_file: ReadFile) -> Result<Vec<SharedLinkSpec>, ScenarioError> {
@@ -62,13 +70,28 @@ pub fn read_paths(root: &Table, links: &[SharedLinkSpec], read_file: ReadFile) -
             .quantity("rtt")?
             .ok_or_else(|| table.missing("rtt", "give the base round-trip time, such as \"50 ms\""))?;
         let (down, up) = read_directions(table, rtt, read_file)?;
+        let outage = read_outage(table)?;
         table.finish()?;
-        paths.push(PathSpec { name, rtt, down, up, via });
+        paths.push(PathSpec { name, rtt, down, up, via, outage });
     }
     if paths.is_empty() {
         return Err(ScenarioError::new("the scenario has no [[path]]; give at least its `rate` and `rtt`".into()));
     }
     Ok(paths)
+}
+
+/// `outage = { from = "20 s", until = "30 s" }`.
+fn read_outage(table: &Table) -> Result<Option<OutageSpec>, ScenarioError> {
+    let Some(own) = table.table("outage")? else { return Ok(None) };
+    let from: Duration = own
+        .quantity("from")?
+        .ok_or_else(|| own.error("from", "is missing; give the time since the start, such as \"20 s\""))?;
+    let until = own.quantity("until")?;
+    if until.is_some_and(|until| until <= from) {
+        return Err(own.error("until", "must be later than `from`"));
+    }
+    own.finish()?;
+    Ok(Some(OutageSpec { from, until }))
 }
 
 fn read_directions(
@@ -105,6 +128,9 @@ impl PathSpec {
         json["rtt"] = json!(self.rtt.to_string());
         json["up"] = self.up.to_json();
         json["via"] = json!(self.via);
+        if let Some(OutageSpec { from, until }) = self.outage {
+            json["outage"] = json!({ "from": from.to_string(), "until": until.map(|u| u.to_string()) });
+        }
         json
     }
 }

@@ -59,6 +59,7 @@ impl MptcpConnection {
             is_fin_due: false,
             last_path: None,
             last_switch: None,
+            switch_log: None,
             is_window_blocked: false,
             is_write_cut: false,
             events: 0,

@@ -33,6 +33,7 @@ use option::MptcpOption;
 use playpath_cc::{AppParameters, Sibling};
 use playpath_units::{Duration, Time};
 use scheduler::{Scheduler, SubflowView};
+use std::collections::VecDeque;
 use subflow::{Stage, Subflow};
 
 /// Settings of a connection.
@@ -72,16 +73,31 @@ pub struct MptcpStats {
 }
 
 /// A change of path for new data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Switch {
     /// When.
     pub at: Time,
     /// Path left.
-    pub from: usize,
+    pub from: SwitchSide,
     /// Path entered.
-    pub to: usize,
+    pub to: SwitchSide,
+    /// Data offset of the first byte on the path entered.
+    pub data_offset: u64,
+    /// Payload bytes of a full segment there.
+    pub mss: u32,
     /// The scheduler's reason.
     pub reason: &'static str,
+}
+
+/// A path at the moment of a switch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SwitchSide {
+    /// Index of the path.
+    pub path: usize,
+    /// Smoothed RTT.
+    pub srtt: Duration,
+    /// Window per smoothed RTT, in packets per second.
+    pub window_rate: f64,
 }
 
 /// One end of an MPTCP connection.
@@ -116,6 +132,8 @@ pub struct MptcpConnection {
     is_fin_due: bool,
     last_path: Option<usize>,
     last_switch: Option<Switch>,
+    /// Switches not yet taken by the owner; kept once [`log_switches`](Self::log_switches) was called.
+    switch_log: Option<VecDeque<Switch>>,
     is_window_blocked: bool,
     is_write_cut: bool,
     events: u8,
@@ -298,6 +316,14 @@ impl MptcpConnection {
     /// The last change of path for new data; [`MptcpStats::path_switches`] counts them.
     pub fn last_switch(&self) -> Option<&Switch> {
         self.last_switch.as_ref()
+    }
+    /// Keep every switch from now on until [`poll_switch`](Self::poll_switch) takes it.
+    pub fn log_switches(&mut self) {
+        self.switch_log.get_or_insert_default();
+    }
+    /// The oldest switch not yet taken.
+    pub fn poll_switch(&mut self) -> Option<Switch> {
+        self.switch_log.as_mut()?.pop_front()
     }
     /// Time that data has waited behind a gap at the data level, up to `now`.
     pub fn hol_blocking_time(&self, now: Time) -> Duration {

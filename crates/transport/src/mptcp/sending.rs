@@ -4,7 +4,7 @@
 
 use super::scheduler::{Context, Relief, SubflowView};
 use super::subflow::{Stage, Subflow};
-use super::{MptcpConnection, Switch};
+use super::{MptcpConnection, Switch, SwitchSide};
 use crate::connection::Connection;
 use crate::recovery::Phase;
 use crate::segment::Segment;
@@ -148,7 +148,7 @@ impl MptcpConnection {
         if !had_outstanding {
             self.rearm_data_timer(now);
         }
-        self.note_path(now, path, reason);
+        self.note_path(now, path, chunk.start, reason);
         Some(path)
     }
 
@@ -260,14 +260,22 @@ impl MptcpConnection {
         Some((path, decision.reason))
     }
 
-    fn note_path(&mut self, now: Time, path: usize, reason: &'static str) {
-        if let Some(last) = self.last_path
+    /// New data from `data_offset` on goes to `path`. The views are still those of the decision.
+    fn note_path(&mut self, now: Time, path: usize, data_offset: u64, reason: &'static str) {
+        let last = self.last_path.replace(path);
+        let side = |wanted: usize| self.views.iter().find(|view| view.path == wanted);
+        if let Some(last) = last
             && last != path
+            && let (Some(left), Some(entered)) = (side(last), side(path))
         {
             self.stats.path_switches += 1;
-            self.last_switch = Some(Switch { at: now, from: last, to: path, reason });
+            let (from, to) = (switch_side(left), switch_side(entered));
+            let switch = Switch { at: now, from, to, data_offset, mss: entered.mss, reason };
+            self.last_switch = Some(switch);
+            if let Some(log) = &mut self.switch_log {
+                log.push_back(switch);
+            }
         }
-        self.last_path = Some(path);
     }
 
     fn mark_holders(&mut self, paths: u32) {
@@ -291,6 +299,10 @@ impl MptcpConnection {
             }
         }
     }
+}
+
+fn switch_side(view: &SubflowView) -> SwitchSide {
+    SwitchSide { path: view.path, srtt: view.srtt, window_rate: view.window_rate() }
 }
 
 fn context<'a>(

@@ -1,0 +1,251 @@
+//! MPTCP over the simulator: what several paths add up to, what coupled controls may take, what a failed path costs, what the
+//! record says of it, and the sticky schedulers over the paper's three scenarios.
+
+use playpath_sim::{FlowRecord, Record, Scenario, Tracing, run};
+use serde_json::{Value, json};
+
+const SCHEDULERS: [&str; 11] =
+    ["dft", "gr-sty", "tp-sty", "tr-sty", "lpc", "let", "linux", "roundrobin", "redundant", "blest", "ecf"];
+
+fn scenario(text: &str) -> Scenario {
+    Scenario::parse(text, &Value::Null, &|name| Err(format!("no file {name}"))).unwrap()
+}
+
+fn play(text: &str, seed: u64) -> Record {
+    let scenario = scenario(text);
+    let resolved = scenario.to_json();
+    let sender = resolved["sender"][0]["name"].as_str().unwrap();
+    run(&scenario, sender, seed, Tracing::Off).unwrap()
+}
+
+fn metric(record: &Record, name: &str) -> f64 {
+    record.metrics.iter().find(|(n, _)| *n == name).unwrap_or_else(|| panic!("no {name}")).1
+}
+
+fn flow<'r>(record: &'r Record, name: &str) -> &'r FlowRecord {
+    record.flows.iter().find(|f| f.name == name).unwrap_or_else(|| panic!("no flow {name}"))
+}
+
+/// `count` paths of 2 Mbit/s and 50 ms.
+fn equal_paths(count: usize) -> String {
+    (1..=count)
+        .map(|i| format!("[[path]]\nname = \"p{i}\"\nrate = \"2 Mbit/s\"\nrtt = \"50 ms\"\nqueue = \"2 bdp\"\n"))
+        .collect()
+}
+
+fn bulk(keys: &str) -> String {
+    format!("[[traffic]]\nkind = \"bulk\"\n{keys}\n")
+}
+
+/// A full packet of 1500 bytes carries 1424 bytes of payload: 20 IP, 20 TCP, 12 timestamps, 24 DSS. Three paths of 2 Mbit/s leave
+/// 6 · 1424/1500 = 5.696 Mbit/s; 95 % of it are 5.411. The slow start of the first second is in.
+#[test]
+fn three_equal_paths_add_up() {
+    let ideal = 6.0 * 1424.0 / 1500.0;
+    for scheduler in ["dft", "gr-sty", "tp-sty", "tr-sty", "linux", "roundrobin", "blest", "ecf"] {
+        for cc in ["cubic", "newreno"] {
+            let sender = bulk(&format!("cc = \"{cc}\"\nscheduler = \"{scheduler}\""));
+            let record = play(&(equal_paths(3) + &sender + "[run]\nduration = \"60 s\"\n"), 1);
+            let goodput = record.flows[0].goodput_mbps;
+            assert!(goodput > 0.95 * ideal && goodput <= ideal, "{scheduler} {cc}: {goodput} of {ideal}");
+        }
+    }
+}
+
+/// The redundant scheduler carries every byte on every path: not more than one path's worth.
+#[test]
+fn redundancy_adds_nothing() {
+    let record = play(&(equal_paths(3) + &bulk("scheduler = \"redundant\"") + "[run]\nduration = \"30 s\"\n"), 1);
+    let one = 2.0 * 1424.0 / 1500.0;
+    let goodput = record.flows[0].goodput_mbps;
+    assert!(goodput > 0.9 * one && goodput <= 1.05 * one, "{goodput} of {one}");
+}
+
+/// Two subflows and one TCP through one link of 10 Mbit/s: their throughputs.
+fn shared_bottleneck(cc: &str, queue: &str) -> (f64, f64) {
+    let text = format!(
+        "[[link]]\nname = \"shared\"\nrate = \"10 Mbit/s\"\nqueue = {queue}\nrtt = \"60 ms\"\n\
+         [[path]]\nname = \"a\"\nrate = \"100 Mbit/s\"\nrtt = \"2 ms\"\nvia = [\"shared\"]\n\
+         [[path]]\nname = \"b\"\nrate = \"100 Mbit/s\"\nrtt = \"2 ms\"\nvia = [\"shared\"]\n\
+         [[traffic]]\nkind = \"bulk\"\nname = \"multi\"\ncc = \"{cc}\"\n\
+         [[traffic]]\nkind = \"bulk\"\nname = \"single\"\ncc = \"newreno\"\npaths = [\"a\"]\n\
+         [run]\nduration = \"120 s\"\n"
+    );
+    let records: Vec<Record> = (1..=3).map(|seed| play(&text, seed)).collect();
+    let mean = |name: &str| records.iter().map(|r| flow(r, name).throughput_mbps).sum::<f64>() / records.len() as f64;
+    (mean("multi"), mean("single"))
+}
+
+/// RFC 6356 goal 2 (OLIA and BALIA share it): on a shared bottleneck a multipath flow takes no more than a single TCP there. The
+/// goal is derived for losses that hit every packet alike. RED comes near to that: tolerance 25 %. A tail-drop queue overflows in
+/// bursts, and which flow they hit is a matter of phase: tolerance 35 %. Two uncoupled NewRenos take twice as much as the one.
+#[test]
+fn coupled_controls_do_no_harm() {
+    for (queue, tolerance) in [("{ kind = \"red\" }", 1.25), ("\"1 bdp\"", 1.35)] {
+        for cc in ["lia", "olia", "balia"] {
+            let (multi, single) = shared_bottleneck(cc, queue);
+            assert!(multi <= tolerance * single, "{cc}, {queue}: {multi} beside {single}");
+            assert!(multi + single > 9.0, "{cc}, {queue}: {multi} + {single} leave the link empty");
+        }
+        let (multi, single) = shared_bottleneck("newreno", queue);
+        assert!(multi > 1.8 * single, "uncoupled, {queue}: {multi} beside {single}");
+    }
+}
+
+/// RFC 6356 goal 1: on disjoint paths at least what a single TCP gets on the best of them. Two paths with 0.1 and 1 % loss.
+#[test]
+fn coupled_controls_reach_the_best_path() {
+    let text = |keys: &str| {
+        format!(
+            "[[path]]\nname = \"good\"\nrate = \"8 Mbit/s\"\nrtt = \"40 ms\"\nloss = \"0.1 %\"\nqueue = \"1 bdp\"\n\
+             [[path]]\nname = \"bad\"\nrate = \"4 Mbit/s\"\nrtt = \"80 ms\"\nloss = \"1 %\"\nqueue = \"1 bdp\"\n\
+             {}[run]\nduration = \"120 s\"\n",
+            bulk(keys)
+        )
+    };
+    let mean = |keys: &str| (1..=3).map(|seed| play(&text(keys), seed).flows[0].throughput_mbps).sum::<f64>() / 3.0;
+    let best = mean("cc = \"newreno\"\npaths = [\"good\"]");
+    for cc in ["lia", "olia", "balia"] {
+        let multi = mean(&format!("cc = \"{cc}\""));
+        assert!(multi >= 0.9 * best, "{cc}: {multi}, the best path alone {best}");
+    }
+}
+
+/// wVegas keeps `alpha` packets in all queues together: three paths are filled, and the queues stay almost empty.
+#[test]
+fn wvegas_fills_the_paths_and_no_queue() {
+    let text = |cc: &str| equal_paths(3) + &bulk(&format!("cc = \"{cc}\"")) + "[run]\nduration = \"60 s\"\n";
+    let (vegas, cubic) = (play(&text("wvegas"), 1), play(&text("cubic"), 1));
+    assert!(vegas.flows[0].goodput_mbps > 0.9 * cubic.flows[0].goodput_mbps, "{}", vegas.flows[0].goodput_mbps);
+    let queue = |record: &Record| metric(record, "mean_queue_packets");
+    assert!(queue(&vegas) < 0.7 * queue(&cubic), "{} against {}", queue(&vegas), queue(&cubic));
+}
+
+fn short_video(paths: &str, sender: &str) -> String {
+    format!(
+        "[video]\nrate = \"3 Mbit/s\"\nduration = \"30 s\"\n[player]\nkind = \"progressive\"\nbuffer = \"4 s\"\n{paths}[[sender]]\n{sender}\n"
+    )
+}
+
+/// Bytes of the file and its header, each read once by the player, under every scheduler and lossy paths.
+#[test]
+fn every_byte_is_delivered_once() {
+    let lossy = "[[path]]\nname = \"a\"\nrate = \"3 Mbit/s\"\nrtt = \"30 ms\"\nloss = \"1 %\"\n\
+                 [[path]]\nname = \"b\"\nrate = \"2 Mbit/s\"\nrtt = \"90 ms\"\nloss = \"0.5 %\"\njitter = \"10 ms\"\n";
+    let mut read = Vec::new();
+    for scheduler in SCHEDULERS {
+        let record = play(&short_video(lossy, &format!("scheduler = \"{scheduler}\"")), 2);
+        assert!(!record.warnings.iter().any(|w| w.contains("cut")), "{scheduler}: {:?}", record.warnings);
+        let flow = &record.flows[0];
+        read.push((flow.goodput_mbps * (flow.end_s - flow.start_s) * 1e6 / 8.0).round());
+    }
+    // 30 s of 3 Mbit/s are 11.25 MB; the model's pictures add up to within 2 %.
+    assert!((read[0] - 11.25e6).abs() < 0.02 * 11.25e6, "{}", read[0]);
+    assert!(read.iter().all(|bytes| *bytes == read[0]), "{read:?}");
+}
+
+/// One of three paths dies for ten seconds. The reader pauses for the dead path's timeout (its RTT and at least 200 ms; after a
+/// lost tail loss probe, which restarts the timer, up to twice that) and a round trip of another path. Stated here: less than 1 s,
+/// for a buffer of 1 s hides it. `linux` fills twice the window of each path before it waits, so more is behind the gap: in all less
+/// than 2 s.
+#[test]
+fn a_failed_path_costs_no_data_and_a_short_pause() {
+    let mut paths = equal_paths(3);
+    paths += "outage = { from = \"10 s\", until = \"20 s\" }\n";
+    for scheduler in ["dft", "gr-sty", "tp-sty", "tr-sty", "linux", "blest", "ecf", "roundrobin"] {
+        let video = short_video(&paths, &format!("scheduler = \"{scheduler}\"")).replace("4 s", "1 s");
+        let record = play(&video, 1);
+        let failed = &record.flows[0].subflows[2];
+        assert!(failed.failures >= 1, "{scheduler}: the path failed");
+        let stalled = metric(&record, "stall_time_s");
+        assert!(stalled <= if scheduler == "linux" { 1.0 } else { 0.0 }, "{scheduler}: {stalled} s");
+        let refused: u64 =
+            record.links.iter().flat_map(|l| &l.dropped_packets).filter(|d| d.0 == "outage").map(|d| d.1).sum();
+        assert!(refused > 0, "{scheduler}: the outage refused packets");
+    }
+}
+
+/// A bulk transfer over the same paths loses the dead path's share of ten seconds and little more; then the path is used again.
+#[test]
+fn a_path_that_returns_is_used_again() {
+    let paths = equal_paths(3) + "outage = { from = \"10 s\", until = \"20 s\" }\n";
+    let text = paths + &bulk("name = \"bulk\"") + "[run]\nduration = \"30 s\"\nsample_interval = \"50 ms\"\n";
+    let scenario = scenario(&text);
+    let record = run(&scenario, scenario.to_json()["sender"][0]["name"].as_str().unwrap(), 1, Tracing::Series).unwrap();
+    let goodput = flow(&record, "bulk").goodput_mbps;
+    // Two thirds of the capacity for ten seconds, all of it for twenty: 8/9 of 5.696 = 5.06; 90 % of that.
+    assert!(goodput > 0.9 * 5.06, "{goodput}");
+    let dead = record.series.iter().find(|s| s.name == "flow.bulk/p3").expect("a series for each path, by name");
+    let column = |name: &str| &dead.columns.iter().find(|c| c.0 == name).unwrap().1;
+    let (time, rate) = (column("time_s"), column("goodput_mbps"));
+    let bytes = |from: f64, to: f64| {
+        time.iter().zip(rate).filter(|(t, _)| **t > from && **t <= to).map(|(_, r)| r).sum::<f64>()
+    };
+    assert_eq!(bytes(10.5, 20.0), 0.0, "nothing is acknowledged over the dead path");
+    assert!(bytes(23.0, 30.0) > 0.5 * bytes(3.0, 10.0), "it is used again");
+}
+
+/// Same seed, same record, traced or not; another seed differs.
+#[test]
+fn runs_repeat() {
+    let paths = equal_paths(2) + "loss = \"1 %\"\n";
+    let scenario = scenario(&short_video(&paths, "scheduler = \"tr-sty\""));
+    let name = scenario.to_json()["sender"][0]["name"].as_str().unwrap().to_string();
+    let json = |seed, tracing| run(&scenario, &name, seed, tracing).unwrap().to_json(json!(null));
+    assert_eq!(json(1, Tracing::Off), json(1, Tracing::Off));
+    assert_eq!(json(1, Tracing::Off), json(1, Tracing::Series));
+    assert_ne!(json(1, Tracing::Off), json(2, Tracing::Off));
+}
+
+/// The parts of the record add up.
+#[test]
+fn the_record_is_consistent() {
+    let scenario = scenario(&short_video(&(equal_paths(3) + "loss = \"1 %\"\n"), "scheduler = \"tp-sty\""));
+    let name = scenario.to_json()["sender"][0]["name"].as_str().unwrap().to_string();
+    let record = run(&scenario, &name, 1, Tracing::Series).unwrap();
+    let flow = flow(&record, "video");
+    let subflows = &flow.subflows;
+    assert_eq!(subflows.iter().map(|s| s.path.as_str()).collect::<Vec<_>>(), ["p1", "p2", "p3"]);
+    let sum = |f: fn(&playpath_sim::SubflowRecord) -> f64| subflows.iter().map(f).sum::<f64>();
+    assert!((sum(|s| s.share) - 1.0).abs() < 1e-9);
+    assert!((sum(|s| s.throughput_mbps) - flow.throughput_mbps).abs() < 1e-9);
+    assert_eq!(sum(|s| s.sent_packets as f64), flow.sent_packets as f64);
+    assert_eq!(sum(|s| s.retransmitted_packets as f64), flow.retransmitted_packets as f64);
+    assert_eq!(sum(|s| s.reinjections as f64), metric(&record, "reinjections"));
+    assert!(sum(|s| s.goodput_mbps) >= flow.goodput_mbps - 1e-9, "copies are counted with the subflows");
+    let switches = &record.switches[0].1;
+    assert_eq!(switches.len() as f64, metric(&record, "path_switches"));
+    assert!(
+        switches.windows(2).all(|w| w[0].at <= w[1].at && w[0].to == w[1].from),
+        "each switch begins where the last ended"
+    );
+    assert!(switches.iter().any(|s| s.reason == "path congested"));
+    for predicted in ["switches_underflow_predicted", "switches_discard_predicted"] {
+        let count = metric(&record, predicted);
+        assert!(count > 0.0 && count <= switches.len() as f64, "{predicted}: {count}");
+    }
+    assert!(metric(&record, "hol_blocking_time_s") > 0.0 && metric(&record, "max_out_of_order_bytes") > 0.0);
+}
+
+/// One path is plain TCP: nothing of MPTCP in the record.
+#[test]
+fn one_path_is_plain_tcp() {
+    let record = play(&short_video(&equal_paths(1).replace("2 Mbit/s", "9 Mbit/s"), "cc = \"cubic\""), 1);
+    assert!(record.flows[0].subflows.is_empty());
+    assert!(!record.metrics.iter().any(|(name, _)| *name == "path_switches"));
+}
+
+#[test]
+fn outages_are_checked() {
+    let error = |outage: &str| {
+        let text = equal_paths(1) + outage + "\n" + &bulk("");
+        Scenario::parse(&text, &Value::Null, &|_| Err(String::new())).err().unwrap().to_string()
+    };
+    let missing = error("outage = { until = \"3 s\" }");
+    assert!(missing.contains("from") && missing.contains("is missing"), "{missing}");
+    assert!(error("outage = { from = \"5 s\", until = \"3 s\" }").contains("later than `from`"));
+    let scenario = scenario(&(equal_paths(2) + "outage = { from = \"5 s\" }\n" + &bulk("")));
+    let resolved = scenario.to_json();
+    assert_eq!(resolved["path"][1]["outage"], json!({ "from": "5 s", "until": null }));
+    assert_eq!(self::scenario(&resolved.to_string()).to_json(), resolved);
+}
