@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 import playpath
 from playpath import plots
 from playpath.metrics import format_interval, format_value
-from playpath.plots.timeline import thin
+from playpath.plots.timeline import panels, thin
 from playpath.record import file_names
 from playpath.report import write_report
 from playpath.scenario import parse_choice, parse_value, split_outside
@@ -160,3 +160,27 @@ def test_numbers_for_people():
     assert format_interval(306.8, 59.2) == "307 ± 59"
     assert format_interval(5.2148, 0.0031) == "5.215 ± 0.003"
     assert format_interval(5.0, None) == "5"
+
+
+TWO_PATHS = """
+[video]
+rate = "5 Mbit/s"
+duration = "5 s"
+[[path]]
+name = "wifi"
+rate = "4 Mbit/s"
+rtt = "30 ms"
+[[path]]
+name = "lte"
+rate = "4 Mbit/s"
+rtt = "80 ms"
+[[sender]]
+cc = "lia"
+"""
+
+
+def test_timeline_shows_the_goodput_of_each_subflow():
+    session = playpath.run(TWO_PATHS, sender="lia", seed=1, trace=True)
+    (panel,) = [panel for panel in panels(session) if panel.label == "goodput (Mbit/s)"]
+    assert [line.label for line in panel.lines] == ["goodput video/1", "goodput video/2"]
+    assert all(np.nanmax(line.values) > 0 for line in panel.lines)

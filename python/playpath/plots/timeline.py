@@ -1,4 +1,4 @@
-"""One session on a shared time axis: window, RTT, queue, playout buffer; stalls shaded."""
+"""One session on a shared time axis: window, RTT, goodput of subflows, queue, playout buffer; stalls shaded."""
 
 from __future__ import annotations
 
@@ -45,6 +45,8 @@ def panels(session: Session, points: int = _LINE_POINTS) -> list[Panel]:
     wanted = [
         _panel("window (packets)", flows, {"snd_cwnd": "cwnd", "snd_ssthresh": "ssthresh"}, points),
         _panel("RTT (ms)", flows, {"rtt_ms": "RTT"}, points),
+        # Where several subflows or connections carry the video: which one does.
+        _panel("goodput (Mbit/s)", flows if len(flows) > 1 else {}, {"goodput_mbps": "goodput"}, points),
         _panel("queue (packets)", links, {"queue_packets": "queue"}, points),
         _panel("buffer (s)", player, {"buffer_level_s": "buffer level"}, points),
         _rate_panel(session),
