@@ -1,0 +1,136 @@
+//! Sessions and cross traffic end to end.
+
+mod common;
+
+use common::{dropped, flow, link, metric, play, traffic};
+use playpath_sim::{Record, Tracing};
+use playpath_video::EventKind;
+
+/// A session over one path: keys of `[player]`, of `[[path]]`, and whatever else.
+fn session(player: &str, path: &str, more: &str) -> String {
+    format!(
+        "[video]\nrate = \"2 Mbit/s\"\nduration = \"20 s\"\n[player]\n{player}\n[[path]]\nname = \"p\"\n{path}\n\
+         [[sender]]\ncc = \"cubic\"\n{more}\n"
+    )
+}
+
+const PROGRESSIVE: &str = "kind = \"progressive\"\nbuffer = \"1 s\"";
+const FAST: &str = "rate = \"100 Mbit/s\"\nrtt = \"20 ms\"";
+
+fn watch(text: &str) -> Record {
+    play(text, "cubic", 1, Tracing::Off)
+}
+
+/// Body bytes of every request that the player sent.
+fn requested_bytes(record: &Record) -> u64 {
+    let bytes = record.events.iter().map(|e| match e.kind {
+        EventKind::RequestSent { body_bytes, .. } => body_bytes,
+        _ => 0,
+    });
+    bytes.sum()
+}
+
+/// Bytes that the client read: goodput times time.
+fn read_bytes(record: &Record, name: &str) -> f64 {
+    let flow = flow(record, name);
+    flow.goodput_mbps * 1e6 / 8.0 * (flow.end_s - flow.start_s)
+}
+
+#[test]
+fn a_fast_clean_path_has_no_stall_and_starts_after_the_round_trips() {
+    let record = watch(&session(PROGRESSIVE, FAST, ""));
+    for name in ["stall_count", "stall_time_s", "discarded_pictures"] {
+        assert_eq!(metric(&record, name), 0.0, "{name}");
+    }
+    // SYN and SYN-ACK: 20 ms; request and first byte: 20 ms. A second of video, 250 kB, is 173 packets of 1448 bytes: windows of
+    // 10, 20, 40, 80 and the rest, so four more round trips at most, and 173 packets take 21 ms on the wire: 40 + 80 + 21 = 141.
+    // The pictures' sizes vary: half as much again. Below: no start before two round trips and the packets.
+    let startup = metric(&record, "startup_delay_s");
+    assert!((0.061..0.212).contains(&startup), "{startup}");
+}
+
+#[test]
+fn http_bytes_add_up() {
+    let record = watch(&session(PROGRESSIVE, FAST, ""));
+    let (asked, read) = (requested_bytes(&record) as f64, read_bytes(&record, "video"));
+    // 20 s at 2 Mbit/s are 5 MB; the container's headers and the GOP model's rounding: 2 %.
+    assert!((asked / 5e6 - 1.0).abs() < 0.02, "{asked}");
+    // The client reads the body and the response's header, nothing else.
+    assert!(read >= asked && read - asked < 2000.0, "read {read}, asked for {asked}");
+}
+
+#[test]
+fn a_run_cut_short_says_so_and_counts_what_was_played() {
+    let record = watch(&session(PROGRESSIVE, FAST, "[run]\nduration = \"5 s\""));
+    assert!(record.warnings.iter().any(|w| w.contains("cut")), "{:?}", record.warnings);
+    let totals = record.events.iter().find_map(|e| match e.kind {
+        EventKind::Finished { totals, .. } => Some(totals),
+        _ => None,
+    });
+    let played = totals.expect("a cut session is finished too").media_played.as_secs_f64();
+    let startup = metric(&record, "startup_delay_s");
+    assert!((played + startup - 5.0).abs() < 0.1, "played {played} after {startup}");
+}
+
+#[test]
+fn a_path_slower_than_the_video_stalls() {
+    let record = watch(&session(PROGRESSIVE, "rate = \"1 Mbit/s\"\nrtt = \"20 ms\"\nqueue = \"50 kB\"", ""));
+    assert!(metric(&record, "stall_count") + metric(&record, "discarded_pictures") > 0.0);
+    assert!(link(&record, "path.p/down").utilisation > 0.8);
+}
+
+#[test]
+fn dash_and_agent_sessions_play_to_their_end() {
+    for kind in ["dash", "agent"] {
+        let record = watch(&session(&format!("kind = \"{kind}\""), FAST, ""));
+        assert!(matches!(record.events.last().map(|e| e.kind), Some(EventKind::Finished { .. })), "{kind}");
+        assert!(record.warnings.iter().all(|w| !w.contains("cut")), "{kind}: {:?}", record.warnings);
+        assert!(requested_bytes(&record) > 0, "{kind}");
+        // The agent neither shows pictures nor stalls: it judges packets.
+        let failures = if kind == "agent" { "late_packet_ratio" } else { "stall_count" };
+        assert_eq!(metric(&record, failures), 0.0, "{kind}");
+    }
+}
+
+/// 4 Mbit/s of 1000-byte payloads for 10 s: 5000 packets, every one of them delivered or dropped by the link.
+#[test]
+fn udp_is_conserved() {
+    let text = |on_off: &str| {
+        format!(
+            "[[path]]\nname = \"p\"\nrate = \"3 Mbit/s\"\nrtt = \"20 ms\"\nqueue = \"20 packets\"\n[[traffic]]\nkind = \"udp\"\n\
+             rate = \"4 Mbit/s\"\nstop = \"10 s\"\n{on_off}\n[run]\nduration = \"12 s\"\n"
+        )
+    };
+    let record = traffic(&text(""), 1);
+    let (link, sent) = (link(&record, "path.p/down"), flow(&record, "udp").sent_packets);
+    assert!(sent.abs_diff(5000) <= 150, "{sent}"); // whether the rate counts 28 bytes of headers or not
+    assert_eq!(link.offered_packets, sent);
+    assert_eq!(link.delivered_packets + dropped(link), sent);
+    assert!(dropped(link) > 1000, "4 into 3: a quarter is lost");
+    // On half of the time, in exponential periods of 200 ms: 25 pairs, relative deviation of the total about 0.3.
+    let on_off = traffic(&text("on = \"200 ms\"\noff = \"200 ms\""), 1);
+    let share = flow(&on_off, "udp").sent_packets as f64 / sent as f64;
+    assert!((0.2..0.8).contains(&share), "{share}");
+}
+
+#[test]
+fn web_traffic_is_conserved_and_reads_what_it_asked_for() {
+    let text = "[[path]]\nname = \"p\"\nrate = \"10 Mbit/s\"\nrtt = \"20 ms\"\n[[traffic]]\nkind = \"web\"\ncount = 3\n\
+                stop = \"20 s\"\n[run]\nduration = \"25 s\"\n";
+    let record = traffic(text, 1);
+    assert_eq!(record.flows.len(), 3);
+    for flow in &record.flows {
+        assert!(flow.goodput_mbps > 0.0, "{flow:?}");
+    }
+    let link = link(&record, "path.p/down");
+    assert_eq!(link.delivered_packets + dropped(link), link.offered_packets, "all has left 5 s after the stop");
+}
+
+#[test]
+fn a_competing_session_is_a_flow_of_its_own() {
+    let more = "[[traffic]]\nkind = \"video\"\nname = \"rival\"\ncc = \"newreno\"\n";
+    let record = watch(&session(PROGRESSIVE, FAST, more));
+    let (main, rival) = (read_bytes(&record, "video"), read_bytes(&record, "rival"));
+    // The same video; the run ends with the first session, when the other has at least all but its buffer.
+    assert!((rival / main - 1.0).abs() < 0.1, "{main} {rival}");
+}
