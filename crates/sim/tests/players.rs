@@ -486,6 +486,7 @@ fn competing_sessions_have_a_summary_each_and_an_index() {
 /// A hundred viewers of ten minutes behind one bottleneck of 40 Mbit/s. Everybody is served once and nobody is left out.
 #[test]
 #[ignore = "a measurement of speed: cargo test --release -- --ignored --nocapture hundred"]
+#[expect(clippy::disallowed_methods, reason = "measures wall time")]
 fn a_hundred_sessions_of_ten_minutes() {
     let text = "[video]\nrate = \"700 kbit/s\"\nduration = \"600 s\"\n[player]\nkind = \"dash\"\n[[path]]\nrate = \"40 Mbit/s\"\nrtt = \"50 ms\"\n\
                 [[sender]]\ncc = \"cubic\"\n[[traffic]]\nkind = \"video\"\nname = \"other\"\ncount = 99\nstart_spread = \"10 s\"\n";
