@@ -1,6 +1,7 @@
 """The Rust extension module; see crates/python. JSON in, JSON and numpy columns out."""
 
-from typing import Literal, overload
+from collections.abc import Callable
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -10,10 +11,12 @@ class ScenarioError(ValueError):
 def version() -> str: ...
 def resolve(text: str, base_dir: str, overrides_json: str) -> str: ...
 @overload
-def run(resolved_json: str, sender_name: str, seed: int, trace: Literal[False]) -> str: ...
+def run(
+    resolved_json: str, sender_name: str, seed: int, trace: Literal[False], controller: Callable[[], Any] | None
+) -> str: ...
 @overload
 def run(
-    resolved_json: str, sender_name: str, seed: int, trace: Literal[True]
+    resolved_json: str, sender_name: str, seed: int, trace: Literal[True], controller: Callable[[], Any] | None
 ) -> tuple[str, dict[str, dict[str, np.ndarray]]]: ...
 def registry(kind: str) -> str: ...
 def capture(resolved_json: str, sender: str, seed: int, path: str) -> None: ...

@@ -328,6 +328,7 @@ def run(
     scheduler: Sequence[str | Mapping[str, Any]] | None = None,
     set: Mapping[str, Any] | None = None,
     world: str = "sim",
+    controller: Callable[[], Any] | None = None,
 ) -> Session:
     """Run one session.
 
@@ -341,11 +342,19 @@ def run(
         At least 0.
     trace : bool
         Keep the time series.
+    controller : callable, optional
+        Makes a congestion control written in Python for each connection of the sender, in place of its own: slow, for
+        prototypes. See docs/recipes/prototype-in-python.md.
     """
     loaded = load(scenario, cc=cc, scheduler=scheduler, set=set)
     if seed < 0:
         raise InputError(f"--seed {seed}: must be at least 0")
-    return worlds.world(world).session(loaded, _pick_sender(loaded, sender), seed, trace=trace)
+    name = _pick_sender(loaded, sender)
+    if controller is None:
+        return worlds.world(world).session(loaded, name, seed, trace=trace)
+    if world != worlds.SimWorld.name:
+        raise InputError(f"world '{world}': a controller written in Python runs in the world 'sim' only")
+    return worlds.SimWorld().session(loaded, name, seed, trace=trace, controller=controller)
 
 
 def _pick_sender(scenario: Scenario, sender: str | None) -> str:

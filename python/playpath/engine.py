@@ -7,7 +7,7 @@ The extension module `playpath._engine` speaks JSON, so that nothing per packet 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -51,9 +51,11 @@ def resolve(text: str, base_dir: str, overrides: Mapping[str, Any]) -> dict[str,
     return resolved
 
 
-def run(resolved_json: str, sender: str, seed: int, *, trace: bool) -> tuple[dict[str, Any], dict[str, Columns]]:
+def run(
+    resolved_json: str, sender: str, seed: int, *, trace: bool, controller: Callable[[], Any] | None = None
+) -> tuple[dict[str, Any], dict[str, Columns]]:
     """One session: its record and, with `trace`, its time series by name. Releases the interpreter lock."""
-    answer = _call(_engine.run, resolved_json, sender, seed, trace)
+    answer = _call(_engine.run, resolved_json, sender, seed, trace, controller)
     text, series = answer if isinstance(answer, tuple) else (answer, {})
     return json.loads(text), series
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -30,14 +31,22 @@ class SimWorld:
     name = "sim"
     is_parallel = True
 
-    def session(self, scenario: Scenario, sender: str, seed: int, *, trace: bool) -> Session:
+    def session(
+        self,
+        scenario: Scenario,
+        sender: str,
+        seed: int,
+        *,
+        trace: bool,
+        controller: Callable[[], Any] | None = None,
+    ) -> Session:
         """Run one session in the engine; the interpreter lock is released meanwhile."""
-        record, series = engine.run(scenario.text, sender, seed, trace=trace)
+        record, series = engine.run(scenario.text, sender, seed, trace=trace, controller=controller)
         return Session(
             scenario=scenario.name,
             world=self.name,
             sender=sender,
-            cc=cc_name(scenario, sender),
+            cc=cc_name(scenario, sender) if controller is None else "prototype",
             seed=seed,
             metrics=record["metrics"],
             flows=record["flows"],

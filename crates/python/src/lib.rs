@@ -1,12 +1,14 @@
 //! `playpath._engine`: the only extension module. Python calls once per run, with the interpreter released, and gets a record
 //! in JSON and the time series as numpy columns. Nothing per packet crosses the border.
 
+mod controller;
 mod pcap;
 mod registries;
 mod traces;
 
+use controller::{FirstError, PythonControl};
 use numpy::IntoPyArray;
-use playpath_sim::{Record, Scenario, Tracing};
+use playpath_sim::{Prototype, Record, Scenario, Tracing};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -50,13 +52,25 @@ fn scenario_error(error: playpath_sim::ScenarioError) -> PyErr {
 /// Plays a resolved scenario with one sender and seed. Returns the record as JSON; with `trace` a pair of the record and
 /// `{series: {column: array}}`.
 #[pyfunction]
-#[pyo3(signature = (resolved_json, sender, seed, trace = false))]
-fn run<'py>(py: Python<'py>, resolved_json: &str, sender: &str, seed: u64, trace: bool) -> PyResult<Bound<'py, PyAny>> {
+#[pyo3(signature = (resolved_json, sender, seed, trace = false, controller = None))]
+fn run<'py>(
+    py: Python<'py>,
+    resolved_json: &str,
+    sender: &str,
+    seed: u64,
+    trace: bool,
+    controller: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
     let tracing = if trace { Tracing::Series } else { Tracing::Off };
+    let error = FirstError::default();
+    let prototype = controller.map(|factory| prototype(factory, error.clone()));
     let (json, record) = py
         .detach(|| {
             let scenario = parsed(resolved_json)?;
-            let record = playpath_sim::run(&scenario, sender, seed, tracing)?;
+            let record = match prototype {
+                Some(prototype) => playpath_sim::run_prototype(&scenario, sender, seed, tracing, prototype)?,
+                None => playpath_sim::run(&scenario, sender, seed, tracing)?,
+            };
             let mut json = with_digest(record.to_json(manifest(&scenario, sender, seed)));
             if !record.switches.is_empty() {
                 json["path_switches"] = record.switches_to_json();
@@ -65,6 +79,9 @@ fn run<'py>(py: Python<'py>, resolved_json: &str, sender: &str, seed: u64, trace
             Ok((json, record))
         })
         .map_err(scenario_error)?;
+    if let Some(error) = error.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take() {
+        return Err(error);
+    }
     if !trace {
         return Ok(json.into_pyobject(py)?.into_any());
     }
@@ -78,6 +95,11 @@ fn capture(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64, path: P
     let packets =
         py.detach(|| playpath_sim::capture(&*parsed(resolved_json)?, sender, seed)).map_err(scenario_error)?;
     py.detach(|| pcap::write(&path, &packets)).map_err(PyOSError::new_err)
+}
+
+/// Controllers made by a Python callable, one per connection.
+fn prototype(factory: Py<PyAny>, error: FirstError) -> Prototype {
+    Arc::new(move |initial_window| Box::new(PythonControl::new(&factory, initial_window, error.clone())))
 }
 
 /// The last scenario parsed: a comparison plays the same one many times.

@@ -16,5 +16,5 @@ mod simulation;
 
 pub use capture::CapturedPacket;
 pub use record::{FlowRecord, LinkRecord, Record, Series, SessionRecord, SubflowRecord};
-pub use scenario::{ReadFile, Scenario, ScenarioError, TRAFFIC_KINDS};
-pub use simulation::{Tracing, capture, run};
+pub use scenario::{Prototype, ReadFile, Scenario, ScenarioError, TRAFFIC_KINDS};
+pub use simulation::{Tracing, capture, run, run_prototype};

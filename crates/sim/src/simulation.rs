@@ -8,7 +8,7 @@ use crate::metrics;
 use crate::network::{LinkId, Network, Outage, OwnerKind, Route};
 use crate::probe::Probe;
 use crate::record::Record;
-use crate::scenario::{OutageSpec, PathSpec, Scenario, ScenarioError, SenderSpec, TrafficKind, TrafficSpec};
+use crate::scenario::{OutageSpec, PathSpec, Prototype, Scenario, ScenarioError, SenderSpec, TrafficKind, TrafficSpec};
 use playpath_link::{LinkConfig, ServerConfig};
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, Rate, Time};
@@ -34,6 +34,23 @@ pub fn run(scenario: &Scenario, sender: &str, seed: u64, tracing: Tracing) -> Re
         return ideal::run(scenario, link, seed, tracing);
     }
     let mut simulation = Simulation::build(scenario, sender, seed, tracing)?;
+    simulation.run();
+    Ok(metrics::record(simulation))
+}
+
+/// As [`run`], with the sender's congestion control replaced by a prototype from outside the registry.
+pub fn run_prototype(
+    scenario: &Scenario,
+    sender: &str,
+    seed: u64,
+    tracing: Tracing,
+    prototype: Prototype,
+) -> Result<Record, ScenarioError> {
+    let sender = scenario.sender(sender)?.with_prototype(prototype);
+    if scenario.ideal.is_some() {
+        return Err(ScenarioError::new("`run.transport` = \"ideal\" has no congestion control to replace".into()));
+    }
+    let mut simulation = Simulation::build(scenario, &sender, seed, tracing)?;
     simulation.run();
     Ok(metrics::record(simulation))
 }

@@ -227,7 +227,7 @@ impl VideoSession {
         let (client, server) = self.sender.endpoints(net.now, self.routes.len(), &mut self.random);
         let flow = net.open_flow(FlowConfig {
             name,
-            cc_name: self.sender.cc.entry.name,
+            cc_name: self.sender.cc.name(),
             app: self.id,
             is_sink: false,
             client,

@@ -20,7 +20,7 @@ impl FlowSetup {
         let (client, server) = self.sender.endpoints(net.now, self.routes.len(), &mut self.random);
         net.open_flow(FlowConfig {
             name: self.name,
-            cc_name: self.sender.cc.entry.name,
+            cc_name: self.sender.cc.name(),
             app: self.app,
             is_sink,
             client,

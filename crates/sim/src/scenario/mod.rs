@@ -16,7 +16,7 @@ mod video;
 
 pub use path::{OutageSpec, PathSpec, SharedLinkSpec};
 pub use player::PlayerSpec;
-pub use sender::SenderSpec;
+pub use sender::{Prototype, SenderSpec};
 pub use traffic::{KINDS as TRAFFIC_KINDS, TrafficKind, TrafficSpec};
 pub use video::VideoSpec;
 

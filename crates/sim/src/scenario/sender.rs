@@ -10,6 +10,7 @@ use playpath_transport::{Config, Connection, InitialWindow, LossDetection, Pacin
 use playpath_units::random::Stream;
 use playpath_units::{Bytes, Time};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// A congestion control with its parameters.
 #[derive(Clone)]
@@ -18,7 +19,12 @@ pub struct CcSpec {
     pub params: Params,
     /// What the profile's stack would have.
     defaults: Params,
+    /// Builds the controllers instead of `entry`: a prototype from outside the registry.
+    prototype: Option<Prototype>,
 }
+
+/// Makes a controller with an initial window, in packets.
+pub type Prototype = Arc<dyn Fn(f64) -> Box<dyn CongestionControl> + Send + Sync>;
 
 impl CcSpec {
     /// Reads `cc` of a table; `default` if it is absent.
@@ -45,7 +51,7 @@ impl CcSpec {
             _ => Stack::Rfc,
         };
         let defaults = entry.params_of(stack);
-        Ok(CcSpec { entry, params: defaults.clone(), defaults })
+        Ok(CcSpec { entry, params: defaults.clone(), defaults, prototype: None })
     }
 
     /// Sets one parameter from text (`kp=2.5`), as the command line gives it.
@@ -58,9 +64,17 @@ impl CcSpec {
         set_param(&mut self.params, name, &value)
     }
 
+    /// Name of the algorithm, for the record.
+    pub fn name(&self) -> &'static str {
+        if self.prototype.is_some() { "prototype" } else { self.entry.name }
+    }
+
     /// A new controller.
     pub fn build(&self, initial_window: f64) -> Box<dyn CongestionControl> {
-        (self.entry.build)(&self.params, initial_window)
+        match &self.prototype {
+            Some(make) => make(initial_window),
+            None => (self.entry.build)(&self.params, initial_window),
+        }
     }
 
     pub fn to_json(&self) -> Value {
@@ -156,6 +170,13 @@ impl SenderSpec {
             spec.name = spec.label();
         }
         Ok(spec)
+    }
+
+    /// The same sender with controllers from outside the registry.
+    pub fn with_prototype(&self, prototype: Prototype) -> SenderSpec {
+        let mut spec = self.clone();
+        spec.cc.prototype = Some(prototype);
+        spec
     }
 
     /// The same sender under another scheduler, as the command line names it.

@@ -1,0 +1,169 @@
+//! A congestion control written in Python, at the grain of a round trip: for prototypes only, each call takes the interpreter
+//! lock and costs microseconds where a Rust control costs nanoseconds.
+//!
+//! Called once per round trip, once per loss episode and once per timeout, with a report as a dict; answers with the window in
+//! packets, or a dict with `cwnd` and `pacing_mbps`. What it answers is clamped to 1 to 1 000 000 packets; what cannot be
+//! used, or an exception, ends up as the run's error. Between calls nothing changes, so a window never grows within a round.
+//! Tested by `tests/python/test_controller.py`.
+
+use playpath_cc::{Ack, CongestionControl, CongestionEvent, Rto, Undo, View, WindowChange};
+use playpath_units::{Duration, Rate};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::{Arc, Mutex};
+
+/// Largest window that is believed.
+const MAX_CWND: f64 = 1e6;
+
+/// The first error of a run's controllers.
+pub type FirstError = Arc<Mutex<Option<PyErr>>>;
+
+/// One connection's controller.
+pub struct PythonControl {
+    object: Option<Py<PyAny>>,
+    error: FirstError,
+    cwnd: f64,
+    ssthresh: f64,
+    pacing: Option<Rate>,
+    round: Round,
+}
+
+/// What came in since the last call.
+#[derive(Default)]
+struct Round {
+    acked: u32,
+    rtt: Option<Duration>,
+    delivery_rate: Option<Rate>,
+    is_app_limited: bool,
+    may_grow: bool,
+    lost_before: u64,
+}
+
+impl PythonControl {
+    /// Calls `factory` for an object with the method `on_report`.
+    pub fn new(factory: &Py<PyAny>, initial_window: f64, error: FirstError) -> PythonControl {
+        let made = Python::attach(|py| factory.call0(py));
+        let mut control = PythonControl {
+            object: None,
+            error,
+            cwnd: initial_window.max(1.0),
+            ssthresh: f64::INFINITY,
+            pacing: None,
+            round: Round::default(),
+        };
+        match made {
+            Ok(object) => control.object = Some(object),
+            Err(e) => control.fail(e),
+        }
+        control
+    }
+
+    fn report(&mut self, view: &View, event: &str) {
+        let Some(object) = &self.object else { return };
+        let answer = Python::attach(|py| {
+            let report = self.to_dict(py, view, event)?;
+            let answer = object.bind(py).call_method1("on_report", (report,))?;
+            Answer::read(&answer)
+        });
+        match answer {
+            Ok(answer) => {
+                self.cwnd = answer.cwnd;
+                self.pacing = answer.pacing;
+            }
+            Err(e) => self.fail(e),
+        }
+        self.round = Round { lost_before: view.lost, ..Round::default() };
+    }
+
+    fn to_dict<'py>(&self, py: Python<'py>, view: &View, event: &str) -> PyResult<Bound<'py, PyDict>> {
+        let report = PyDict::new(py);
+        report.set_item("event", event)?;
+        report.set_item("now_s", view.now.as_secs_f64())?;
+        report.set_item("cwnd", self.cwnd)?;
+        report.set_item("in_flight", view.in_flight)?;
+        report.set_item("acked", self.round.acked)?;
+        report.set_item("lost", view.lost - self.round.lost_before)?;
+        report.set_item("rtt_ms", self.round.rtt.map(Duration::as_millis_f64))?;
+        report.set_item("min_rtt_ms", (view.min_rtt < Duration::MAX).then(|| view.min_rtt.as_millis_f64()))?;
+        report.set_item("delivery_rate_mbps", self.round.delivery_rate.map(|r| r.as_mbps()))?;
+        report.set_item("is_app_limited", self.round.is_app_limited)?;
+        report.set_item("may_grow", self.round.may_grow)?;
+        Ok(report)
+    }
+
+    fn fail(&mut self, error: PyErr) {
+        self.object = None;
+        self.error.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(error);
+    }
+}
+
+struct Answer {
+    cwnd: f64,
+    pacing: Option<Rate>,
+}
+
+impl Answer {
+    fn read(answer: &Bound<'_, PyAny>) -> PyResult<Answer> {
+        let (cwnd, pacing) = match answer.cast::<PyDict>() {
+            Ok(dict) => {
+                let cwnd = dict.get_item("cwnd")?;
+                let cwnd = cwnd.ok_or_else(|| PyValueError::new_err("on_report: the answer has no `cwnd`"))?;
+                let pacing = dict.get_item("pacing_mbps")?.filter(|value| !value.is_none());
+                (cwnd.extract::<f64>()?, pacing.map(|value| value.extract::<f64>()).transpose()?)
+            }
+            Err(_) => (answer.extract::<f64>()?, None),
+        };
+        if !cwnd.is_finite() || pacing.is_some_and(|rate| !rate.is_finite() || rate <= 0.0) {
+            return Err(PyValueError::new_err("on_report: `cwnd` must be finite, `pacing_mbps` finite and above 0"));
+        }
+        Ok(Answer {
+            cwnd: cwnd.clamp(1.0, MAX_CWND),
+            pacing: pacing.map(|rate| Rate::from_bits_per_sec_f64(rate * 1e6)),
+        })
+    }
+}
+
+impl CongestionControl for PythonControl {
+    fn name(&self) -> &'static str {
+        "python"
+    }
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.pacing
+    }
+
+    fn on_ack(&mut self, view: &View, event: &Ack) {
+        if event.round_start && self.round.acked > 0 {
+            self.report(view, "round");
+        }
+        self.round.acked += event.delivered;
+        self.round.rtt = event.rtt.or(self.round.rtt);
+        self.round.may_grow |= event.may_grow;
+        if let Some(sample) = event.rate {
+            self.round.delivery_rate = self.round.delivery_rate.max(Some(sample.delivery_rate));
+            self.round.is_app_limited = sample.is_app_limited;
+        }
+    }
+
+    fn on_congestion(&mut self, view: &View, _event: &CongestionEvent) {
+        self.report(view, "loss");
+        self.ssthresh = self.cwnd;
+    }
+
+    fn on_rto(&mut self, view: &View, _event: &Rto) {
+        self.report(view, "timeout");
+        self.ssthresh = self.cwnd;
+    }
+
+    fn on_undo(&mut self, _view: &View, _event: &Undo) {}
+
+    fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
+        (self.cwnd, self.ssthresh) = (change.cwnd, change.ssthresh);
+    }
+}
