@@ -1,0 +1,206 @@
+"""The one evaluator of claims: from the table of a study to reproduced, not reproduced or undecided.
+
+A check asks whether a quantity lies within bounds. The quantity has one value a seed (paired by seed where two cases are
+compared); the interval is Student's t, 95 %.
+
+- interval inside the bounds: reproduced
+- interval outside the bounds: not reproduced
+- interval across a bound: undecided
+
+A claim is reproduced if all its checks are, not reproduced if one is not, undecided otherwise. Claims are not corrected
+for being many: each stands for itself, as in the papers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import polars as pl
+
+from playpath import stats
+from playpath.metrics import format_value, metric
+from playpath.studies.study import Check, Claim, Labels, Term
+
+Verdict = Literal["reproduced", "not reproduced", "undecided"]
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """A judged check.
+
+    Attributes
+    ----------
+    mean : float
+        Of the quantity.
+    ci95 : tuple of float or None
+        None with one seed: then the check is undecided.
+    of_mean, against_mean : float
+        What is compared.
+    distance : float
+        How far the mean lies outside the bounds (0 inside), in the unit of the metric.
+    """
+
+    check: Check
+    verdict: Verdict
+    mean: float
+    ci95: tuple[float, float] | None
+    of_mean: float
+    against_mean: float | None
+    low: float
+    high: float
+
+    @property
+    def distance(self) -> float:
+        """Zero inside the bounds."""
+        return max(0.0, self.low - self.mean, self.mean - self.high)
+
+    def figures(self) -> str:
+        """The deciding figures in words."""
+        unit = metric(self.check.metric).unit
+        interval = "no interval" if self.ci95 is None else f"{_number(self.ci95[0])} to {_number(self.ci95[1])}"
+        if self.against_mean is None:
+            return f"{_number(self.of_mean)} {unit} ({interval})".replace("  ", " ")
+        scaled = "" if self.check.scale == 1 else f"{self.check.scale:g} × "
+        return (
+            f"{_number(self.of_mean)} against {scaled}{_number(self.against_mean)} {unit}: "
+            f"difference {_number(self.mean)} ({interval})"
+        ).replace(" :", ":")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "says": self.check.says,
+            "metric": self.check.metric,
+            "verdict": self.verdict,
+            "mean": self.mean,
+            "ci95": None if self.ci95 is None else list(self.ci95),
+            "of": self.of_mean,
+            "against": self.against_mean,
+            "low": None if math.isinf(self.low) else self.low,
+            "high": None if math.isinf(self.high) else self.high,
+            "distance": self.distance,
+        }
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """A judged claim."""
+
+    claim: Claim
+    checks: Sequence[CheckResult]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of all checks together."""
+        found = {result.verdict for result in self.checks}
+        if "not reproduced" in found:
+            return "not reproduced"
+        return "undecided" if "undecided" in found else "reproduced"
+
+    @property
+    def deciding(self) -> CheckResult:
+        """The check that the verdict rests on: the first that failed, else the first undecided, else the first."""
+        return next(result for result in self.checks if result.verdict == self.verdict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "id": self.claim.id,
+            "statement": self.claim.statement,
+            "reading": self.claim.reading,
+            "verdict": self.verdict,
+            "checks": [result.to_dict() for result in self.checks],
+        }
+
+
+def evaluate(claim: Claim, table: pl.DataFrame) -> ClaimResult:
+    """Judge a claim from the tidy table of its study."""
+    return ClaimResult(claim, [judge(check, table) for check in claim.checks])
+
+
+def judge(check: Check, table: pl.DataFrame) -> CheckResult:
+    """Judge one inequality."""
+    of = _values(check.of, check.metric, table)
+    against = None if check.against is None else _values(check.against, check.metric, table)
+    seeds = sorted(set(of) if against is None else set(of) & set(against))
+    left = [of[seed] for seed in seeds]
+    right = None if against is None else [against[seed] for seed in seeds]
+    found = stats.paired_difference(left, [0.0] * len(left) if right is None else [check.scale * v for v in right])
+    if found is None:
+        raise ValueError(f"no case of the grid matches {dict(check.of.where)} with a value of {check.metric}")
+    against_mean = None if right is None else math.fsum(right) / len(right)
+    slack = check.share * abs(check.scale * against_mean) if against_mean is not None else 0.0
+    low, high = check.low - slack, check.high + slack
+    verdict = _verdict(found.ci95, low, high, check.is_strict)
+    return CheckResult(check, verdict, found.mean, found.ci95, math.fsum(left) / len(left), against_mean, low, high)
+
+
+def _verdict(ci95: tuple[float, float] | None, low: float, high: float, is_strict: bool) -> Verdict:
+    if ci95 is None:
+        return "undecided"
+    begin, end = ci95
+    if is_strict:
+        if low < begin and end < high:
+            return "reproduced"
+        # Equal values without any variation, too: "fewer" is not "as many".
+        return "not reproduced" if end <= low or begin >= high else "undecided"
+    if low <= begin and end <= high:
+        return "reproduced"
+    return "not reproduced" if end < low or begin > high else "undecided"
+
+
+def select(table: pl.DataFrame, where: Labels) -> pl.DataFrame:
+    """The rows of the cases that match."""
+    for column, value in where.items():
+        table = table.filter(pl.col(column) == value)
+    return table
+
+
+def _values(term: Term, name: str, table: pl.DataFrame) -> dict[int, float]:
+    if name not in table.columns:
+        raise ValueError(f"no session has the metric {name}")
+    rows = select(table, term.where).filter(pl.col(name).is_not_null()).select("seed", name)
+    if term.reduce == "only":
+        if rows["seed"].n_unique() != rows.height:
+            raise ValueError(f"several cases match {dict(term.where)}")
+        return dict(rows.iter_rows())
+    column = pl.col(name)
+    reduced = {"mean": column.mean(), "min": column.min(), "max": column.max(), "range": column.max() - column.min()}
+    return dict(rows.group_by("seed").agg(reduced[term.reduce].alias(name)).iter_rows())
+
+
+def _number(value: float) -> str:
+    return format_value(value) if value >= 0 else "−" + format_value(-value)
+
+
+# Shorthands with which the studies are written.
+
+
+def fewer(metric_name: str, of: Labels, than: Labels, says: str, by: float = 0.0) -> Check:
+    """`of` is below `than`, by more than `by`."""
+    return Check(metric_name, Term(of), says, Term(than), high=-by, is_strict=True)
+
+
+def ratio(metric_name: str, of: Labels, to: Labels, says: str, *, most: float) -> Check:
+    """`of` is at most `most` times `to`."""
+    return Check(metric_name, Term(of), says, Term(to), scale=most, high=0.0)
+
+
+def ratio_at_least(metric_name: str, of: Labels, to: Labels, says: str, *, least: float) -> Check:
+    """`of` is at least `least` times `to`."""
+    return Check(metric_name, Term(of), says, Term(to), scale=least, low=0.0)
+
+
+def alike(metric_name: str, of: Labels, to: Labels, says: str, *, within: float = 0.0, share: float = 0.0) -> Check:
+    """`of` and `to` differ by at most `within` plus `share` of `to`."""
+    return Check(metric_name, Term(of), says, Term(to), low=-within, high=within, share=share)
+
+
+def between(
+    metric_name: str, of: Labels, says: str, *, low: float = float("-inf"), high: float = float("inf")
+) -> Check:
+    """The mean of `of` lies within bounds."""
+    return Check(metric_name, Term(of), says, low=low, high=high)

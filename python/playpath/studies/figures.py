@@ -1,0 +1,140 @@
+"""Draws the figures of a study. Nothing is told by colour alone: bars have hatches, lines have markers and dashes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from playpath import stats
+from playpath.plots import INK, SenderStyle, sender_styles
+from playpath.plots.style import dress, figure
+from playpath.studies.claims import select
+from playpath.studies.runner import StudyResult
+from playpath.studies.study import FigureSpec, Panel
+
+_PANEL_WIDTH, _HEIGHT, _ACROSS = 3.6, 2.8, 3
+_DASHES: Any = ("-", "--", ":", "-.")
+
+
+def draw(result: StudyResult, spec: FigureSpec) -> Figure:
+    """A figure of the study."""
+    if spec.kind == "traces":
+        return _traces(result, spec)
+    rows = select(result.table, spec.where)
+    across = min(_ACROSS, len(spec.panels))
+    down = -(-len(spec.panels) // across)
+    made, axes = figure(_PANEL_WIDTH * across, _HEIGHT * down, nrows=down, ncols=across, squeeze=False)
+    for ax in axes.flat[len(spec.panels) :]:
+        ax.set_visible(False)
+    for panel, ax in zip(spec.panels, axes.flat, strict=False):
+        (_bars if spec.kind == "bars" else _lines)(rows, spec, panel, ax)
+        if panel.is_log:
+            ax.set_yscale("symlog", linthresh=1)
+            ax.set_ylim(bottom=0)
+    handles, names = axes.flat[0].get_legend_handles_labels()
+    if handles:
+        made.legend(handles, names, loc="outside upper left", ncols=6, fontsize=9, frameon=False)
+    return made
+
+
+def _groups(rows: pl.DataFrame, column: str) -> list[Any]:
+    return rows[column].unique(maintain_order=True).drop_nulls().to_list()
+
+
+def _styles(names: Sequence[Any]) -> dict[Any, SenderStyle]:
+    return dict(zip(names, sender_styles([str(n) for n in names]).values(), strict=True))
+
+
+def _bars(rows: pl.DataFrame, spec: FigureSpec, panel: Panel, ax: Axes) -> None:
+    places, groups = _groups(rows, spec.x), _groups(rows, spec.group)
+    styles = _styles(groups)
+    is_grouped = spec.x != spec.group
+    width = 0.8 / len(groups) if is_grouped else 0.6
+    for i, group in enumerate(groups):
+        for j, place in enumerate(places):
+            if not is_grouped and place != group:
+                continue
+            summary = _summary(rows, {spec.x: place, spec.group: group}, panel.metric)
+            if summary is None:
+                continue
+            x = j + (i - (len(groups) - 1) / 2) * width if is_grouped else j
+            style = styles[group]
+            label = str(group) if is_grouped and j == 0 else None
+            ax.bar(
+                x, summary.mean, width, color=style.colour, hatch=style.hatch, edgecolor=INK, linewidth=0.6, label=label
+            )
+            _whisker(ax, x, summary, spec)
+    ax.set_xticks(range(len(places)), [_text(p) for p in places], rotation=20 if len(places) > 4 else 0)
+    ax.set_xlabel(spec.x_label)
+    ax.set_ylabel(panel.label)
+    ax.set_ylim(bottom=0)
+    dress(ax, grid="y")
+
+
+def _lines(rows: pl.DataFrame, spec: FigureSpec, panel: Panel, ax: Axes) -> None:
+    groups = _groups(rows, spec.group)
+    styles = _styles(groups)
+    places = _groups(rows, spec.x)
+    is_numeric = all(isinstance(p, int | float) for p in places)
+    places = sorted(places) if is_numeric else places
+    at = {place: place if is_numeric else i for i, place in enumerate(places)}
+    for i, group in enumerate(groups):
+        found = [(at[p], _summary(rows, {spec.x: p, spec.group: group}, panel.metric)) for p in places]
+        drawn = [(x, summary) for x, summary in found if summary is not None]
+        style = styles[group]
+        xs, means = [x for x, _ in drawn], [summary.mean for _, summary in drawn]
+        ax.plot(
+            xs, means, _DASHES[i % 4], marker=style.marker, ms=5, lw=1.2, color=style.colour, mec=INK, label=str(group)
+        )
+        for x, summary in drawn:
+            _whisker(ax, x, summary, spec)
+    if is_numeric and min(places) > 0 and max(places) >= 20 * min(places):
+        ax.set_xscale("log", base=2)
+    if is_numeric:
+        ax.set_xticks(places, [_text(p) for p in places])
+        ax.minorticks_off()
+    else:
+        ax.set_xticks(range(len(places)), [_text(p) for p in places])
+    ax.set_xlabel(spec.x_label or spec.x)
+    ax.set_ylabel(panel.label)
+    ax.set_ylim(bottom=0)
+    dress(ax, grid="both")
+
+
+def _summary(rows: pl.DataFrame, where: dict[str, Any], name: str) -> stats.Summary | None:
+    return stats.summarise(select(rows, where)[name].drop_nulls().to_list()) if name in rows.columns else None
+
+
+def _whisker(ax: Axes, x: float, summary: stats.Summary, spec: FigureSpec) -> None:
+    ends = (summary.minimum, summary.maximum) if spec.whisker == "range" else summary.ci95
+    if ends is not None and ends[1] > ends[0]:
+        ax.plot((x, x), ends, "_-", color=INK, lw=1.1, ms=6, zorder=5)
+
+
+def _traces(result: StudyResult, spec: FigureSpec) -> Figure:
+    """Stacked panels, one a case, on common axes."""
+    names = result.labels
+    wanted = [
+        (key, traces[spec.trace])
+        for key, traces in result.traces.items()
+        if spec.trace in traces and all(dict(zip(names, key, strict=True)).get(k) == v for k, v in spec.where.items())
+    ]
+    made, axes = figure(8.4, 0.6 + 1.25 * max(1, len(wanted)), nrows=max(1, len(wanted)), sharex=True, squeeze=False)
+    for (key, (x, y)), ax in zip(wanted, axes[:, 0], strict=False):
+        ax.plot(x, y, color=INK, lw=0.8)
+        ax.set_ylim(bottom=0)
+        ax.margins(x=0.005)
+        dress(ax, grid="both")
+        title = [str(dict(zip(names, key, strict=True))[k]) for k in dict.fromkeys((spec.x, spec.group))]
+        ax.set_title(", ".join(title), fontsize=9, loc="left", color=INK)
+    axes[-1, 0].set_xlabel(spec.x_label or "time (s)")
+    made.supylabel(spec.panels[0].label, fontsize=9, color=INK)
+    return made
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,86 @@
+"""The page of a study: the claims with their verdicts, every figure, and the parameters that the paper leaves unstated."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from html import escape
+
+from playpath.report import html
+from playpath.studies.claims import CheckResult, ClaimResult
+from playpath.studies.figures import draw
+from playpath.studies.runner import StudyResult
+from playpath.studies.study import FigureSpec
+
+
+def study_page(result: StudyResult) -> str:
+    """The whole page as text."""
+    sections = [_head(result), _claims(result), _checks(result), _figures(result), _unstated(result), _manifest(result)]
+    return html.page(f"{result.study.title}: what reproduces", sections, interactive=False)
+
+
+def _head(result: StudyResult) -> str:
+    counts = Counter(claim.verdict for claim in result.claims)
+    verdict = ", ".join(f"{counts[v]} {v}" for v in ("reproduced", "not reproduced", "undecided"))
+    share = (
+        "" if result.share == 1 else f" Quick run: {result.share:.0%} of the media; its verdicts are not the paper's."
+    )
+    facts = f"{result.study.paper}. {result.table.height} sessions, {result.seeds} seeds a case.{share}"
+    return (
+        f"<header><p class='kicker'>playpath reproduce</p><h1>{escape(result.study.title)}</h1>"
+        f"<p class='verdict decided'>{escape(verdict)} of {len(result.claims)} claims</p>"
+        f"<p class='note'>{escape(facts)}</p></header>"
+    )
+
+
+def _claims(result: StudyResult) -> str:
+    rows = [_claim(claim) for claim in result.claims]
+    note = "The deciding check of each claim: mean, 95 % interval paired by seed, and how far outside its bound the mean is."
+    head = ["claim", "statement", "verdict", "what decides", "distance"]
+    return html.section("Claims", html.table(head, rows, classes="cards"), note=note)
+
+
+def _claim(claim: ClaimResult) -> list[str]:
+    deciding = claim.deciding
+    decides = f"{escape(deciding.check.says)}<br><small>{escape(deciding.figures())}</small>"
+    distance = f"{deciding.distance:.3g}" if deciding.distance else "–"
+    return [escape(claim.claim.id), escape(claim.claim.statement), f"<b>{claim.verdict}</b>", decides, distance]
+
+
+def _checks(result: StudyResult) -> str:
+    rows = [_check(claim, check) for claim in result.claims for check in claim.checks]
+    body = html.table(["claim", "check", "metric", "verdict", "figures"], rows, classes="cards")
+    readings = "".join(
+        f"<li><b>{escape(c.claim.id)}</b>: {escape(c.claim.reading)}</li>" for c in result.claims if c.claim.reading
+    )
+    return html.section("How each claim was read", f"<ul>{readings}</ul>" + html.details("Every check", body))
+
+
+def _check(claim: ClaimResult, check: CheckResult) -> list[str]:
+    cells = (claim.claim.id, check.check.says, check.check.metric, check.verdict, check.figures())
+    return [escape(cell) for cell in cells]
+
+
+def _figures(result: StudyResult) -> str:
+    note = "Whiskers: smallest and largest of the trials, or the 95 % interval, as the paper has."
+    paper = [_figure(result, spec) for spec in result.study.figures if not spec.id.startswith("s")]
+    return html.section("Figures", "".join(paper), note=note)
+
+
+def _figure(result: StudyResult, spec: FigureSpec) -> str:
+    title = f"Figure {spec.id}" if not spec.id.startswith("s") else "Sensitivity"
+    caption = f"<h3>{escape(title)}: {escape(spec.title)}</h3>"
+    return caption + html.figure_svg(draw(result, spec), f"{result.study.name} {spec.id}: {spec.title}")
+
+
+def _unstated(result: StudyResult) -> str:
+    rows = [[escape(u.name), escape(u.value), escape(u.reason)] for u in result.study.unstated]
+    sweeps = "".join(_figure(result, spec) for spec in result.study.figures if spec.id.startswith("s"))
+    note = "Chosen in the open; each sweep varies one parameter and leaves the others. Nothing else was turned."
+    body = html.table(["parameter", "value", "reason"], rows, classes="cards") + sweeps
+    return html.section("What the paper leaves unstated", body, note=note)
+
+
+def _manifest(result: StudyResult) -> str:
+    stored = {k: v for k, v in result.to_dict().items() if k != "claims"}
+    return html.section("How to get this again", html.pre(json.dumps(stored, indent=1)))

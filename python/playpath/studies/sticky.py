@@ -1,0 +1,341 @@
+"""Study `sticky`: Nguyen, Cavendish et al., path-switching-aware MPTCP schedulers for video streaming."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from playpath.studies.claims import alike, fewer, ratio_at_least
+from playpath.studies.study import Case, Check, Claim, FigureSpec, Labels, Panel, Series, Study, Term, Unstated
+
+DISCARDS, UNDERFLOWS, SWITCHES = "discarded_pictures", "underflow_events", "path_switches"
+SUBFLOW = tuple(f"subflow{i}_mbps" for i in (1, 2, 3))
+CONTROLS = {"Cubic": "cubic", "Compound": "compound", "LIA": "lia", "OLIA": "olia"}
+SCHEDULERS = {"DFT": "dft", "GR-STY": "gr-sty", "TP-STY": "tp-sty", "TR-STY": "tr-sty"}
+STICKY = ("GR-STY", "TP-STY", "TR-STY")
+SCENARIOS = {
+    "baseline": ((50, 0.0), (100, 0.0), (100, 0.0)),
+    "3p-50": ((50, 2.0), (100, 0.0), (100, 0.0)),
+    "3p-150": ((150, 2.0), (200, 0.0), (200, 0.0)),
+}
+NATURAL, QUEUE, BUFFER, SOCKET = 0.1, "1 bdp", "1 s", "6000 kB"
+
+
+def _case(
+    part: str,
+    control: str,
+    scheduler: str,
+    share: float,
+    *,
+    scene: str = "baseline",
+    natural: float = NATURAL,
+    queue: str = QUEUE,
+    buffer: str = BUFFER,
+    socket: str = SOCKET,
+    most_seeds: int | None = None,
+) -> Case:
+    labels: Labels = {
+        "part": part,
+        "variant": control,
+        "scheduler": scheduler,
+        "scenario": scene,
+        "natural_percent": natural,
+        "queue": queue,
+        "buffer": buffer,
+        "socket": socket,
+    }
+    paths = []
+    for i, (rtt, loss) in enumerate(SCENARIOS[scene]):
+        # The two WiFi paths have natural loss; what is injected comes on top.
+        total = loss + (natural if i < 2 else 0.0)
+        name = ("wifi 1", "wifi 2", "wired")[i]
+        paths.append({"name": name, "rate": "2 Mbit/s", "rtt": f"{rtt} ms", "loss": f"{total:.4g} %", "queue": queue})
+    length = round(624 * share)
+    scenario = {
+        "video": {"source": "bigbuckbunny", "rate": "5.24 Mbit/s", "duration": f"{length} s"},
+        "player": {"kind": "progressive", "buffer": buffer},
+        "path": paths,
+        "sender": [
+            {"name": "sender", "cc": CONTROLS[control], "scheduler": SCHEDULERS[scheduler], "receive_buffer": socket}
+        ],
+        "run": {"duration": f"{round(1.6 * length)} s"},
+    }
+    return Case(labels, scenario, most_seeds=most_seeds)
+
+
+def cases(share: float) -> list[Case]:
+    """Figures 4 to 8, then the unstated parameters."""
+    found = [_case("paper", c, s, share, scene=n) for n in SCENARIOS for c in CONTROLS for s in SCHEDULERS]
+    swept = [(c, s) for c in ("Cubic", "LIA") for s in ("DFT", "GR-STY")]
+    for c, s in swept:
+        found += [_case("natural", c, s, share, natural=p, most_seeds=3) for p in (0.0, 0.1, 0.5)]
+        found += [_case("queue", c, s, share, queue=q, most_seeds=3) for q in ("1 bdp", "100 kB")]
+    for c in ("Cubic", "LIA"):
+        for s in SCHEDULERS:
+            found += [_case("socket", c, s, share, socket=b, most_seeds=3) for b in ("6000 kB", "1000 kB", "250 kB")]
+    return found
+
+
+def measure(record: Mapping[str, Any], series: Series) -> dict[str, float]:
+    """Mean payload of each subflow over the session."""
+    (video,) = (flow for flow in record["flows"] if flow["name"] == "video")
+    return {name: float(flow["goodput_mbps"]) for name, flow in zip(SUBFLOW, video["subflows"], strict=True)}
+
+
+def _at(control: str, scheduler: str, scene: str = "baseline") -> Labels:
+    return {"part": "paper", "variant": control, "scheduler": scheduler, "scenario": scene}
+
+
+def _fewer_both(control: str, less: str, more: str, scene: str = "baseline") -> list[Check]:
+    return [
+        fewer(
+            m,
+            _at(control, less, scene),
+            _at(control, more, scene),
+            f"{scene}, {control}: fewer {what} under {less} than {more}",
+        )
+        for m, what in ((UNDERFLOWS, "underflows"), (DISCARDS, "discards"))
+    ]
+
+
+def _alike_both(control: str, a: str, b: str, scene: str = "baseline") -> list[Check]:
+    return [
+        alike(
+            m,
+            _at(control, a, scene),
+            _at(control, b, scene),
+            f"{scene}, {control}: {a} ≈ {b} in {what}",
+            within=w,
+            share=0.1,
+        )
+        for m, what, w in ((UNDERFLOWS, "underflows", 2.0), (DISCARDS, "discards", 5.0))
+    ]
+
+
+def _no_worse(control: str, a: str, b: str) -> list[Check]:
+    """`a` has at most as many as `b`, with the tolerance of "alike"."""
+    return [
+        Check(
+            m,
+            Term(_at(control, a)),
+            f"baseline, {control}: not more {what} under {a} than under {b}",
+            Term(_at(control, b)),
+            high=w,
+            share=0.1,
+        )
+        for m, what, w in ((UNDERFLOWS, "underflows", 2.0), (DISCARDS, "discards", 5.0))
+    ]
+
+
+def _improvement(control: str) -> Check:
+    """The gain of TR-STY over DFT, as the paper compares it between scenarios."""
+    return fewer(
+        UNDERFLOWS,
+        {**_at(control, "TR-STY", "3p-50")},
+        {**_at(control, "DFT", "3p-50")},
+        f"3p-50, {control}: TR-STY improves at all",
+    )
+
+
+_COUPLED = ("LIA", "OLIA")
+_UNCOUPLED = ("Cubic", "Compound")
+
+CLAIMS = [
+    Claim(
+        "sticky-1",
+        "baseline, Cubic: GR-STY and TP-STY have fewer underflows and discards than DFT; TR-STY is like DFT",
+        "strictly fewer; alike within 10 % plus 2 underflows or 5 discards",
+        _fewer_both("Cubic", "GR-STY", "DFT")
+        + _fewer_both("Cubic", "TP-STY", "DFT")
+        + _alike_both("Cubic", "TR-STY", "DFT"),
+    ),
+    Claim(
+        "sticky-2",
+        "baseline, LIA, OLIA, Compound: best under DFT and TR-STY",
+        "neither has more than GR-STY or TP-STY, within 10 % plus 2 underflows or 5 discards",
+        [
+            check
+            for control in ("LIA", "OLIA", "Compound")
+            for good in ("DFT", "TR-STY")
+            for other in ("GR-STY", "TP-STY")
+            for check in _no_worse(control, good, other)
+        ],
+    ),
+    Claim(
+        "sticky-3",
+        "path switches: GR-STY fewest, TR-STY most of the sticky ones and close to DFT",
+        "strictly fewest; strictly more than TP-STY; within 10 % of DFT; each control, baseline",
+        [
+            check
+            for c in CONTROLS
+            for check in (
+                fewer(SWITCHES, _at(c, "GR-STY"), _at(c, "TP-STY"), f"{c}: GR-STY switches less than TP-STY"),
+                fewer(SWITCHES, _at(c, "TP-STY"), _at(c, "TR-STY"), f"{c}: TP-STY switches less than TR-STY"),
+                alike(SWITCHES, _at(c, "TR-STY"), _at(c, "DFT"), f"{c}: TR-STY within 10 % of DFT", share=0.1),
+            )
+        ],
+    ),
+    Claim(
+        "sticky-4",
+        "fewest switches is not the same as best video",
+        "with LIA GR-STY switches less than DFT and yet has not fewer underflows",
+        [
+            fewer(SWITCHES, _at("LIA", "GR-STY"), _at("LIA", "DFT"), "LIA: GR-STY switches less than DFT"),
+            Check(
+                UNDERFLOWS,
+                Term(_at("LIA", "GR-STY")),
+                "LIA: GR-STY has not fewer underflows than DFT",
+                Term(_at("LIA", "DFT")),
+                low=0.0,
+            ),
+        ],
+    ),
+    Claim(
+        "sticky-5",
+        "baseline: DFT puts more on subflow 1 than the sticky schedulers do; those move traffic to subflow 3, most for LIA and OLIA",
+        "strictly more on subflow 1 and strictly less on subflow 3 than GR-STY; the shift to subflow 3 with LIA and OLIA "
+        "is not judged alone",
+        [
+            check
+            for c in CONTROLS
+            for check in (
+                fewer(SUBFLOW[0], _at(c, "GR-STY"), _at(c, "DFT"), f"{c}: GR-STY puts less on subflow 1 than DFT"),
+                fewer(SUBFLOW[2], _at(c, "DFT"), _at(c, "GR-STY"), f"{c}: GR-STY puts more on subflow 3 than DFT"),
+            )
+        ],
+    ),
+    Claim(
+        "sticky-6",
+        "2 % loss on one path degrades underflows and discards markedly against the baseline",
+        "under DFT, each control: at least twice as many in 3p-50 and strictly more",
+        [
+            check
+            for c in CONTROLS
+            for m, what in ((UNDERFLOWS, "underflows"), (DISCARDS, "discards"))
+            for check in (
+                fewer(m, _at(c, "DFT"), _at(c, "DFT", "3p-50"), f"{c}: more {what} in 3p-50"),
+                ratio_at_least(m, _at(c, "DFT", "3p-50"), _at(c, "DFT"), f"{c}: at least twice the {what}", least=2.0),
+            )
+        ],
+    ),
+    Claim(
+        "sticky-7",
+        "3p-50: Cubic and Compound improve under TR-STY against DFT; LIA and OLIA are alike under all schedulers",
+        "strictly fewer; alike within 10 % plus 2 underflows or 5 discards",
+        [
+            *(check for c in _UNCOUPLED for check in _fewer_both(c, "TR-STY", "DFT", "3p-50")),
+            *(check for c in _COUPLED for s in STICKY for check in _alike_both(c, s, "DFT", "3p-50")),
+        ],
+    ),
+    Claim(
+        "sticky-8",
+        "3p-150: the improvements of Cubic and Compound are smaller than in 3p-50; LIA and OLIA are alike",
+        "there is an improvement in 3p-50, and in 3p-150 TR-STY is alike DFT; coupled ones alike",
+        [
+            *(_improvement(c) for c in _UNCOUPLED),
+            *(check for c in _UNCOUPLED for check in _alike_both(c, "TR-STY", "DFT", "3p-150")),
+            *(check for c in _COUPLED for s in STICKY for check in _alike_both(c, s, "DFT", "3p-150")),
+        ],
+    ),
+]
+
+_VIDEO = (Panel(UNDERFLOWS, "underflow events", is_log=True), Panel(DISCARDS, "discarded pictures", is_log=True))
+FIGURES = [
+    *(
+        FigureSpec(
+            n,
+            f"underflows and discards, {scene}",
+            "bars",
+            _VIDEO,
+            {"part": "paper", "scenario": scene},
+            "variant",
+            "scheduler",
+        )
+        for n, scene in (("4", "baseline"), ("7", "3p-50"), ("8", "3p-150"))
+    ),
+    FigureSpec(
+        "5",
+        "path switches, baseline",
+        "bars",
+        (
+            Panel(SWITCHES, "path switches"),
+            Panel("switches_underflow_predicted", "of them: underflow predicted"),
+            Panel("switches_discard_predicted", "of them: discard predicted"),
+        ),
+        {"part": "paper", "scenario": "baseline"},
+        "variant",
+        "scheduler",
+    ),
+    *(
+        FigureSpec(
+            f"6{letter}",
+            f"throughput of the subflows, baseline, {control}",
+            "bars",
+            tuple(Panel(m, f"subflow {i + 1} (Mbit/s)") for i, m in enumerate(SUBFLOW)),
+            {"part": "paper", "scenario": "baseline", "variant": control},
+            "scheduler",
+            "scheduler",
+        )
+        for letter, control in zip("abcd", CONTROLS, strict=True)
+    ),
+    FigureSpec(
+        "s1",
+        "natural loss of the WiFi paths, DFT",
+        "lines",
+        _VIDEO,
+        {"part": "natural", "scheduler": "DFT"},
+        "natural_percent",
+        "variant",
+        "loss (%)",
+    ),
+    FigureSpec(
+        "s2", "queue of each path, DFT", "bars", _VIDEO, {"part": "queue", "scheduler": "DFT"}, "queue", "variant"
+    ),
+]
+FIGURES.append(
+    FigureSpec(
+        "s3",
+        "client's socket buffer, LIA",
+        "bars",
+        (Panel(SWITCHES, "path switches"), *_VIDEO),
+        {"part": "socket", "variant": "LIA"},
+        "socket",
+        "scheduler",
+    )
+)
+UNSTATED = [
+    Unstated(
+        "natural loss of paths 1 and 2",
+        f"{NATURAL} %",
+        "what WiFi's retries leave; below what would hurt alone",
+        "natural",
+        "natural_percent",
+    ),
+    Unstated(
+        "queue of each path",
+        QUEUE,
+        "the emulator's own limit is not stated; one bandwidth-delay product",
+        "queue",
+        "queue",
+    ),
+    Unstated(
+        "client's socket buffer",
+        SOCKET,
+        "Linux's largest (tcp_rmem); a small one limits the sender, so that schedulers have a choice",
+        "socket",
+        "socket",
+    ),
+    Unstated("playout buffer", BUFFER, "VLC's network cache"),
+]
+
+STUDY = Study(
+    name="sticky",
+    title="Path-switching-aware MPTCP schedulers",
+    paper="Nguyen, Cavendish et al., Managing Path Switching in Multipath Video Streaming",
+    seeds=5,
+    cases=cases,
+    claims=CLAIMS,
+    figures=FIGURES,
+    unstated=UNSTATED,
+    measure=measure,
+)

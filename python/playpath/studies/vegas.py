@@ -1,0 +1,485 @@
+"""Study `vegas`: Boyden, Mahanti, Williamson, TCP Vegas Performance with Streaming Media (IPCCC 2007)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from playpath.studies.claims import alike, between, fewer, ratio, ratio_at_least
+from playpath.studies.study import Case, Check, Claim, FigureSpec, Labels, Panel, Series, Study, Unstated
+
+RATE, LATE, FILL, QUEUE, JITTER = (
+    "stream_mbps",
+    "late_percent",
+    "fill_time_s",
+    "stream_queue_packets",
+    "stream_jitter_packets",
+)
+VARIANTS: dict[str, dict[str, Any]] = {
+    "NewReno": {"name": "newreno"},
+    "Vegas": {"name": "vegas", "alpha": 8.0, "beta": 8.0},
+}
+RTTS = (10, 50, 100, 150, 200)
+MEDIA_RATES = (1, 2, 4, 8, 16)
+LOSSES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+BACKGROUNDS = ((1, 3), (2, 5), (3, 8), (4, 10), (5, 13), (6, 15), (7, 18), (8, 20))
+DEFAULT_BACKGROUND = (4, 10)
+QUEUES: dict[str, Any] = {
+    "DropTail": "50 packets",
+    "RED, mean 1000 B": {"kind": "red", "limit": "50 packets", "mean_packet_bytes": 1000},
+    "RED, mean 500 B": {"kind": "red", "limit": "50 packets", "mean_packet_bytes": 500},
+}
+_RANDOM_RTT = {"uniform": ["20 ms", "440 ms"]}
+
+
+def _case(
+    part: str,
+    variant: str,
+    share: float,
+    *,
+    media: int = 1,
+    rtt: int = 50,
+    loss: float = 0.0,
+    background: tuple[int, int] | None = DEFAULT_BACKGROUND,
+    queue: str = "DropTail",
+    heartbeat: int = 100,
+    xfactor: int = 8,
+    window: int = 10_000,
+    most_seeds: int | None = None,
+) -> Case:
+    ftp, web = background or (0, 0)
+    labels: Labels = {
+        "part": part,
+        "variant": variant,
+        "media_mbps": media,
+        "rtt": rtt,
+        "loss_percent": loss,
+        "background": f"{ftp}:{web}",
+        "queue": queue,
+        "heartbeat_ms": heartbeat,
+        "xfactor": xfactor,
+        "window": window,
+    }
+    tcp = {"cc": "newreno", "start_spread": "5 s", "rtt": _RANDOM_RTT}
+    length = max(30, round(300 * share))
+    scenario = {
+        "video": {"rate": f"{media} Mbit/s", "duration": f"{length} s"},
+        "player": {"kind": "agent", "xfactor": xfactor, "heartbeat": f"{heartbeat} ms"},
+        "path": [
+            {
+                "name": "bottleneck",
+                "rate": "10 Mbit/s",
+                "rtt": f"{rtt} ms",
+                "loss": f"{loss} %",
+                "loss_place": "after_queue",
+                "queue": QUEUES[queue],
+            }
+        ],
+        "traffic": [{"kind": "bulk", "count": ftp, **tcp}, {"kind": "web", "count": web, **tcp}] if background else [],
+        "sender": [{"name": "sender", "cc": VARIANTS[variant], "receive_buffer": f"{window} kB"}],
+        # A stream that needs twice its length is late beyond any use.
+        "run": {"profile": "ns2", "sample_interval": "200 ms", "duration": f"{2 * length} s"},
+    }
+    return Case(labels, scenario, is_traced=True, most_seeds=most_seeds)
+
+
+def cases(share: float) -> list[Case]:
+    """Figures 3 to 7, then the unstated parameters."""
+    found = []
+    for v in VARIANTS:
+        # Without cross traffic nothing is random: two seeds show it.
+        found += [_case("media", v, share, media=m, background=None, most_seeds=2) for m in MEDIA_RATES]
+        found += [_case("rtt", v, share, rtt=rtt) for rtt in RTTS]
+        found += [_case("queue", v, share, queue=q) for q in QUEUES]
+        found += [_case("loss", v, share, loss=p) for p in LOSSES]
+        found += [_case("background", v, share, background=b) for b in BACKGROUNDS]
+        found += [_case("heartbeat", v, share, heartbeat=h, most_seeds=3) for h in (50, 100, 500)]
+        found += [_case("xfactor", v, share, xfactor=x, most_seeds=3) for x in (1, 2, 8)]
+        found += [_case("window", v, share, window=w, most_seeds=3) for w in (20, 64, 10_000)]
+    return found
+
+
+def measure(record: Mapping[str, Any], series: Series) -> dict[str, float]:
+    """Over the time in which the stream was being sent, not while the client plays what it has.
+
+    `stream_mbps` is the payload over that time; queue and jitter are mean and deviation of the queue's samples in it.
+    """
+    flow, link = series["flow.video"], next(v for k, v in series.items() if k.endswith("/down"))
+    gained = np.asarray(flow["goodput_mbps"], dtype=float)
+    time_s = np.asarray(flow["time_s"], dtype=float)
+    active = np.flatnonzero(gained > 0)
+    end = float(time_s[active[-1]]) if active.size else float(time_s[-1])
+    step = float(time_s[1] - time_s[0])
+    queue = np.asarray(link["queue_packets"], dtype=float)[np.asarray(link["time_s"], dtype=float) <= end]
+    late = record["metrics"].get("late_packet_ratio")
+    found = {
+        "stream_mbps": float(gained.sum() * step / end),
+        "stream_queue_packets": float(queue.mean()),
+        "stream_jitter_packets": float(queue.std()),
+    }
+    fill = record["metrics"].get("buffer_fill_time_s")
+    found |= {} if late is None else {"late_percent": 100.0 * late}
+    return found | ({} if fill is None else {"fill_time_s": float(fill)})
+
+
+def trace(record: Mapping[str, Any], series: Series) -> dict[str, tuple[list[float], list[float]]]:
+    """Throughput in bins of a second."""
+    flow = series["flow.video"]
+    gained = np.asarray(flow["goodput_mbps"], dtype=float)
+    whole = gained[: len(gained) // 5 * 5].reshape(-1, 5).mean(axis=1)
+    return {"throughput": (np.arange(len(whole), dtype=float).tolist(), np.round(whole, 4).tolist())}
+
+
+def _at(part: str, variant: str, **labels: Any) -> Labels:
+    return {"part": part, "variant": variant, **labels}
+
+
+def _both(make: Any) -> list[Check]:
+    return [make(v) for v in VARIANTS]
+
+
+def _share(metric: str, of: Labels, to: Labels, factor: float, what: str) -> list[Check]:
+    """About `factor` times: within a quarter of it."""
+    return [
+        ratio(metric, of, to, f"{what}: at most {factor * 1.25:.3g} times", most=factor * 1.25),
+        ratio_at_least(metric, of, to, f"{what}: at least {factor * 0.75:.3g} times", least=factor * 0.75),
+    ]
+
+
+def _about(metric: str, where: Labels, value: float, tolerance: float, what: str) -> Check:
+    says = f"{what}: {value:g} ± {tolerance:g}"
+    return between(metric, where, says, low=value - tolerance, high=value + tolerance)
+
+
+_RTT_MONOTONE = [
+    fewer(RATE, _at("rtt", v, rtt=b), _at("rtt", v, rtt=a), f"{v}: throughput at {b} ms is below that at {a} ms")
+    for v in VARIANTS
+    for a, b in ((10, 100), (100, 200))
+]
+_RTT_LESS_THAN_INVERSE = [
+    ratio_at_least(
+        RATE,
+        _at("rtt", v, rtt=200),
+        _at("rtt", v, rtt=10),
+        f"{v}: twenty times the RTT leaves more than a twentieth of the throughput",
+        least=0.05,
+    )
+    for v in VARIANTS
+]
+
+CLAIMS = [
+    Claim(
+        "vegas-1",
+        "no cross traffic: NewReno and Vegas perform alike at every media rate",
+        "throughput within 10 %, late packets within 2 %",
+        [
+            check
+            for m in MEDIA_RATES
+            for check in (
+                alike(
+                    RATE,
+                    _at("media", "Vegas", media_mbps=m),
+                    _at("media", "NewReno", media_mbps=m),
+                    f"{m} Mbit/s: throughput within 10 %",
+                    share=0.1,
+                ),
+                alike(
+                    LATE,
+                    _at("media", "Vegas", media_mbps=m),
+                    _at("media", "NewReno", media_mbps=m),
+                    f"{m} Mbit/s: late within 2 %",
+                    within=2.0,
+                ),
+            )
+        ],
+    ),
+    Claim(
+        "vegas-2",
+        "throughput falls as RTT grows for both, less than inversely",
+        "lower at 100 than at 10 ms and at 200 than at 100 ms; at 200 ms more than a twentieth of that at 10 ms",
+        _RTT_MONOTONE + _RTT_LESS_THAN_INVERSE,
+    ),
+    Claim(
+        "vegas-3",
+        "late packets grow with RTT: 0 % (Vegas) and 4 % (NewReno) at 10 ms to 40 % and 26 % at 200 ms",
+        "more at 200 than at 10 ms, and each value within 10 % points of the printed one",
+        [
+            *_both(
+                lambda v: fewer(
+                    LATE, _at("rtt", v, rtt=10), _at("rtt", v, rtt=200), f"{v}: fewer late at 10 than at 200 ms"
+                )
+            ),
+            _about(LATE, _at("rtt", "Vegas", rtt=10), 0, 10, "Vegas at 10 ms, late %"),
+            _about(LATE, _at("rtt", "NewReno", rtt=10), 4, 10, "NewReno at 10 ms, late %"),
+            _about(LATE, _at("rtt", "Vegas", rtt=200), 40, 10, "Vegas at 200 ms, late %"),
+            _about(LATE, _at("rtt", "NewReno", rtt=200), 26, 10, "NewReno at 200 ms, late %"),
+        ],
+    ),
+    Claim(
+        "vegas-4",
+        "RTT changes mean queue length and jitter little",
+        "200 against 10 ms: within 20 %",
+        [
+            alike(m, _at("rtt", v, rtt=200), _at("rtt", v, rtt=10), f"{v}: {what} within 20 %", share=0.2)
+            for v in VARIANTS
+            for m, what in ((QUEUE, "mean queue"), (JITTER, "jitter"))
+        ],
+    ),
+    Claim(
+        "vegas-5",
+        "DropTail against RED: Vegas 2.5 → 1.75 Mbit/s, NewReno 2.5 → 1.25 Mbit/s",
+        "RED (mean packet 1000 B) costs throughput, and the ratio to DropTail is the printed one (0.7, 0.5) within a quarter",
+        [
+            *_both(
+                lambda v: fewer(
+                    RATE,
+                    _at("queue", v, queue="RED, mean 1000 B"),
+                    _at("queue", v, queue="DropTail"),
+                    f"{v}: RED costs throughput",
+                )
+            ),
+            *(
+                check
+                for v, factor in (("Vegas", 0.7), ("NewReno", 0.5))
+                for check in _share(
+                    RATE,
+                    _at("queue", v, queue="RED, mean 1000 B"),
+                    _at("queue", v, queue="DropTail"),
+                    factor,
+                    f"{v}: RED's throughput against DropTail's",
+                )
+            ),
+        ],
+    ),
+    Claim(
+        "vegas-6",
+        "fill time under RED: about 2× (Vegas) and 2.5× (NewReno) that of DropTail",
+        "within a quarter of the factor",
+        [
+            check
+            for v, factor in (("Vegas", 2.0), ("NewReno", 2.5))
+            for check in _share(
+                FILL,
+                _at("queue", v, queue="RED, mean 1000 B"),
+                _at("queue", v, queue="DropTail"),
+                factor,
+                f"{v}: RED's fill time against DropTail's",
+            )
+        ],
+    ),
+    Claim(
+        "vegas-7",
+        "late: about 8 % for both with DropTail, none with RED",
+        "8 ± 5 % and at most 1 %",
+        [
+            check
+            for v in VARIANTS
+            for check in (
+                _about(LATE, _at("queue", v, queue="DropTail"), 8, 5, f"{v}, DropTail, late %"),
+                between(LATE, _at("queue", v, queue="RED, mean 1000 B"), f"{v}, RED: at most 1 % late", high=1.0),
+            )
+        ],
+    ),
+    Claim(
+        "vegas-8",
+        "random loss 0.125 → 8 %: NewReno 2.5 → under 0.5 Mbit/s, Vegas 2.1 → under 0.5; Vegas falls more slowly",
+        "both under 0.5 Mbit/s at 8 %; Vegas keeps a larger share of its throughput from 0.125 to 1 %",
+        [
+            *_both(
+                lambda v: between(RATE, _at("loss", v, loss_percent=8.0), f"{v}: under 0.5 Mbit/s at 8 %", high=0.5)
+            ),
+            _about(RATE, _at("loss", "NewReno", loss_percent=0.125), 2.5, 0.6, "NewReno at 0.125 %, Mbit/s"),
+            _about(RATE, _at("loss", "Vegas", loss_percent=0.125), 2.1, 0.6, "Vegas at 0.125 %, Mbit/s"),
+            fewer(
+                RATE,
+                _at("loss", "NewReno", loss_percent=1.0),
+                _at("loss", "Vegas", loss_percent=1.0),
+                "at 1 % NewReno is below Vegas",
+            ),
+        ],
+    ),
+    Claim(
+        "vegas-9",
+        "late packets: about 8 % for both at 0.125 %; NewReno rises to about 95 % at 8 %; Vegas has none at 0.25, 0.5 and 1 %",
+        "8 ± 5 %, 95 ± 10 %, at most 1 %",
+        [
+            *_both(lambda v: _about(LATE, _at("loss", v, loss_percent=0.125), 8, 5, f"{v} at 0.125 %, late %")),
+            _about(LATE, _at("loss", "NewReno", loss_percent=8.0), 95, 10, "NewReno at 8 %, late %"),
+            *(
+                between(LATE, _at("loss", "Vegas", loss_percent=p), f"Vegas at {p:g} %: at most 1 % late", high=1.0)
+                for p in (0.25, 0.5, 1.0)
+            ),
+        ],
+    ),
+    Claim(
+        "vegas-10",
+        "background 1:3 → 4:10 halves throughput for both; 4:10 → 8:20 costs Vegas under 10 %, NewReno 33 % more",
+        "0.5 within a quarter; Vegas keeps 90 %; NewReno keeps at most 80 %",
+        [
+            *(
+                check
+                for v in VARIANTS
+                for check in _share(
+                    RATE,
+                    _at("background", v, background="4:10"),
+                    _at("background", v, background="1:3"),
+                    0.5,
+                    f"{v}: 4:10 against 1:3",
+                )
+            ),
+            ratio_at_least(
+                RATE,
+                _at("background", "Vegas", background="8:20"),
+                _at("background", "Vegas", background="4:10"),
+                "Vegas: 8:20 keeps 90 % of 4:10",
+                least=0.9,
+            ),
+            ratio(
+                RATE,
+                _at("background", "NewReno", background="8:20"),
+                _at("background", "NewReno", background="4:10"),
+                "NewReno: 8:20 keeps at most 80 % of 4:10",
+                most=0.8,
+            ),
+        ],
+    ),
+    Claim(
+        "vegas-11",
+        "late: none below 3:8; Vegas stays at about 8 %; NewReno 6 % at 3:8 to 15 % at 8:20",
+        "at most 1 % at 1:3 and 2:5; Vegas 8 ± 5 % at 4:10 and 8:20; NewReno 6 ± 5 and 15 ± 5 %",
+        [
+            *(
+                between(LATE, _at("background", v, background=b), f"{v} at {b}: at most 1 % late", high=1.0)
+                for v in VARIANTS
+                for b in ("1:3", "2:5")
+            ),
+            *(
+                _about(LATE, _at("background", "Vegas", background=b), 8, 5, f"Vegas at {b}, late %")
+                for b in ("4:10", "8:20")
+            ),
+            _about(LATE, _at("background", "NewReno", background="3:8"), 6, 5, "NewReno at 3:8, late %"),
+            _about(LATE, _at("background", "NewReno", background="8:20"), 15, 5, "NewReno at 8:20, late %"),
+        ],
+    ),
+    Claim(
+        "vegas-12",
+        "queue length almost doubles from 1:3 to 4:10, then levels off",
+        "1.5 to 2.2 times; 8:20 at most 1.3 times 4:10",
+        [
+            check
+            for v in VARIANTS
+            for check in (
+                ratio_at_least(
+                    QUEUE,
+                    _at("background", v, background="4:10"),
+                    _at("background", v, background="1:3"),
+                    f"{v}: at least 1.5 times",
+                    least=1.5,
+                ),
+                ratio(
+                    QUEUE,
+                    _at("background", v, background="4:10"),
+                    _at("background", v, background="1:3"),
+                    f"{v}: at most 2.2 times",
+                    most=2.2,
+                ),
+                ratio(
+                    QUEUE,
+                    _at("background", v, background="8:20"),
+                    _at("background", v, background="4:10"),
+                    f"{v}: then at most 1.3 times",
+                    most=1.3,
+                ),
+            )
+        ],
+    ),
+    Claim(
+        "vegas-13",
+        "under 10 % late needs a mean throughput of about 1.5 × the media rate",
+        "in every case of figures 4 to 7 with a mean throughput of at least 1.5 Mbit/s, late is under 10 %; judged where "
+        "throughput is nearest: 8:20 and RTT 200 ms must have under 1.5 Mbit/s if they have over 10 % late",
+        [
+            check
+            for v in VARIANTS
+            for check in (
+                between(LATE, _at("background", v, background="1:3"), f"{v} at 1:3: under 10 % late", high=10.0),
+                between(RATE, _at("background", v, background="1:3"), f"{v} at 1:3: at least 1.5 Mbit/s", low=1.5),
+                between(LATE, _at("loss", v, loss_percent=8.0), f"{v} at 8 % loss: over 10 % late", low=10.0),
+                between(RATE, _at("loss", v, loss_percent=8.0), f"{v} at 8 % loss: under 1.5 Mbit/s", high=1.5),
+            )
+        ],
+    ),
+]
+
+_PANELS = (
+    Panel(RATE, "mean throughput (Mbit/s)"),
+    Panel(FILL, "buffer fill time (s)"),
+    Panel(LATE, "late packets (%)"),
+    Panel(QUEUE, "mean queue (packets)"),
+    Panel(JITTER, "jitter (packets)"),
+)
+
+
+def _figure(name: str, title: str, part: str, x: str, label: str, kind: Any = "lines") -> FigureSpec:
+    return FigureSpec(
+        name, title, kind, _PANELS if kind == "lines" else _PANELS[:3], {"part": part}, x, "variant", label, "ci95"
+    )
+
+
+FIGURES = [
+    FigureSpec(
+        "3",
+        "throughput of unconstrained streams, no cross traffic",
+        "traces",
+        (Panel(RATE, "throughput (Mbit/s)"),),
+        {"part": "media"},
+        "media_mbps",
+        "variant",
+        trace="throughput",
+    ),
+    _figure("4", "round-trip time", "rtt", "rtt", "RTT (ms)"),
+    _figure("5", "queue discipline", "queue", "queue", "", "bars"),
+    _figure("6", "random loss", "loss", "loss_percent", "loss (%)"),
+    _figure("7", "background traffic", "background", "background", "FTP:HTTP"),
+    _figure("s1", "heartbeat of the server", "heartbeat", "heartbeat_ms", "heartbeat (ms)"),
+    _figure("s2", "constrained and unconstrained sending", "xfactor", "xfactor", "xfactor"),
+    _figure("s3", "limit of the window", "window", "window", "receive buffer (kB)"),
+]
+
+UNSTATED = [
+    Unstated(
+        "heartbeat", "100 ms", "the server's pace of chunks; short against 15 s of buffer", "heartbeat", "heartbeat_ms"
+    ),
+    Unstated(
+        "window limit",
+        "10 000 kB",
+        "ns-2's default of 20 packets cannot fill 10 Mbit/s at 50 ms, so the authors must have raised it",
+        "window",
+        "window",
+    ),
+    Unstated(
+        "RED's mean packet size",
+        "1000 B (500 B beside it)",
+        "the packets' size; ns-2's default is 500 B",
+        "queue",
+        "queue",
+    ),
+    Unstated("loss, RTT of the main cases", "none, 50 ms", "the defaults of the set-up"),
+    Unstated("gamma of Vegas", "1", "ns-2's default; the paper gives alpha and beta only"),
+    Unstated("starts of the background", "uniform over 5 s", "so that they do not start as one"),
+]
+
+STUDY = Study(
+    name="vegas",
+    title="TCP Vegas with streaming media",
+    paper="Boyden, Mahanti, Williamson, TCP Vegas Performance with Streaming Media, IPCCC 2007",
+    seeds=10,
+    cases=cases,
+    claims=CLAIMS,
+    figures=FIGURES,
+    unstated=UNSTATED,
+    measure=measure,
+    trace=trace,
+)

@@ -1,0 +1,139 @@
+"""The papers' studies: the evaluator, resuming, and verdicts that change only together with their reason."""
+
+import json
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from playpath.parallel import default_jobs
+from playpath.studies import NAMES, evaluate, run_study, study
+from playpath.studies.claims import alike, between, fewer, judge, ratio
+from playpath.studies.figures import draw
+from playpath.studies.results import save
+from playpath.studies.runner import run_all as run_all_cells
+from playpath.studies.study import Case, Check, Claim, Study, Term
+
+GOLDEN = Path(__file__).parent / "golden" / "verdicts.json"
+
+
+def table(**variants):
+    """Values of `x` by variant, one a seed."""
+    rows = [
+        {"variant": name, "seed": seed, "x": float(value)}
+        for name, values in variants.items()
+        for seed, value in enumerate(values, 1)
+    ]
+    return pl.DataFrame(rows)
+
+
+A, B = {"variant": "a"}, {"variant": "b"}
+
+
+def test_fewer_is_strict_and_paired():
+    # Differences -1, -1, -1: no variation, although a and b overlap.
+    assert judge(fewer("x", A, B, ""), table(a=[1, 5, 9], b=[2, 6, 10])).verdict == "reproduced"
+    # Equal everywhere is not fewer.
+    assert judge(fewer("x", A, B, ""), table(a=[0, 0, 0], b=[0, 0, 0])).verdict == "not reproduced"
+    # Differences -9, 1, 1: mean -2.33, t(2) = 4.303, sd = 5.77, half width 14.3: straddles.
+    assert judge(fewer("x", A, B, ""), table(a=[1, 3, 3], b=[10, 2, 2])).verdict == "undecided"
+    assert judge(fewer("x", A, B, ""), table(a=[5, 6, 7], b=[1, 2, 3])).verdict == "not reproduced"
+
+
+def test_alike_has_a_tolerance_absolute_or_of_the_other():
+    data = table(a=[110, 110], b=[100, 100])
+    assert judge(alike("x", A, B, "", within=10), data).verdict == "reproduced"
+    assert judge(alike("x", A, B, "", within=9), data).verdict == "not reproduced"
+    assert judge(alike("x", A, B, "", share=0.1), data).verdict == "reproduced"
+    # The mean lies 1 outside the bound of 9.
+    assert judge(alike("x", A, B, "", within=9), data).distance == pytest.approx(1)
+
+
+def test_ratio_needs_no_division():
+    data = table(a=[1, 1], b=[2, 2], c=[0, 0])
+    assert judge(ratio("x", A, B, "", most=0.5), data).verdict == "reproduced"
+    assert judge(ratio("x", A, B, "", most=0.4), data).verdict == "not reproduced"
+    assert judge(ratio("x", {"variant": "c"}, {"variant": "c"}, "", most=0.5), data).verdict == "reproduced"
+
+
+def test_range_over_cases_is_taken_within_a_seed():
+    data = table(a=[1, 2], b=[4, 5]).with_columns(group=pl.lit("g"))
+    check = Check("x", Term({"group": "g"}, "range"), "", low=3, high=3)
+    assert judge(check, data).verdict == "reproduced"
+
+
+def test_one_seed_decides_nothing():
+    assert judge(between("x", A, "", high=5), table(a=[1])).verdict == "undecided"
+
+
+def test_a_claim_needs_all_its_checks():
+    data = table(a=[1, 1], b=[2, 2])
+    good, bad = fewer("x", A, B, "good"), fewer("x", B, A, "bad")
+    assert evaluate(Claim("c", "", "", [good]), data).verdict == "reproduced"
+    found = evaluate(Claim("c", "", "", [good, bad]), data)
+    assert (found.verdict, found.deciding.check.says) == ("not reproduced", "bad")
+
+
+def test_a_claim_about_no_case_is_an_error():
+    with pytest.raises(ValueError, match="no case"):
+        judge(between("x", {"variant": "z"}, ""), table(a=[1, 2]))
+
+
+def tiny_study():
+    def cases(share):
+        scenario = {
+            "video": {"rate": "1 Mbit/s", "duration": "10 s"},
+            "path": [{"rate": "5 Mbit/s", "rtt": "20 ms", "loss": "1 %"}],
+        }
+        return [Case({"variant": cc}, {**scenario, "sender": [{"cc": cc}]}) for cc in ("newreno", "cubic")]
+
+    claim = Claim("t-1", "", "", [between("retransmitted_packets", {"variant": "cubic"}, "some", low=0.0)])
+    return Study("tiny", "Tiny", "none", 3, cases, [claim], [], [])
+
+
+def test_a_study_resumes_and_repeats_bit_for_bit(tmp_path, monkeypatch):
+    whole = run_study(tiny_study(), tmp_path / "whole", jobs=2)
+    assert whole.table.height == 6
+    assert whole.claims[0].verdict == "reproduced"
+    # Half the cells are there already, as after a kill.
+    shards = sorted((tmp_path / "whole" / "store" / "shards").iterdir())
+    half = tmp_path / "half" / "store" / "shards"
+    half.mkdir(parents=True)
+    for shard in shards[:3]:
+        shutil.copy(shard, half)
+    ran = []
+
+    def counted(work, tasks, jobs, **hooks):
+        ran.extend(tasks)
+        return run_all_cells(work, tasks, jobs, **hooks)
+
+    monkeypatch.setattr("playpath.studies.runner.run_all", counted)
+    resumed = run_study(tiny_study(), tmp_path / "half", jobs=1)
+    assert len(ran) == 3
+    assert resumed.digest == whole.digest
+    ran.clear()
+    assert run_study(tiny_study(), tmp_path / "half", jobs=1).digest == whole.digest
+    assert ran == []
+
+
+def test_every_claim_of_the_papers_is_there():
+    counts = {name: [claim.id for claim in study(name).claims] for name in NAMES}
+    assert {name: len(ids) for name, ids in counts.items()} == {"ccp": 13, "sticky": 8, "vegas": 13, "newcwv": 8}
+    for name, ids in counts.items():
+        assert ids == [f"{name}-{i}" for i in range(1, len(ids) + 1)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_verdicts_on_the_quick_grid(name, tmp_path):
+    """A verdict that changes needs a new golden, and a sentence that says why."""
+    golden = json.loads(GOLDEN.read_text())[name]
+    result = run_study(study(name), tmp_path, quick=True, jobs=default_jobs())
+    found = {claim.claim.id: claim.verdict for claim in result.claims}
+    assert found == {claim: entry["quick"] for claim, entry in golden.items()}
+    for claim, entry in golden.items():
+        assert len(entry["because"].split()) >= 5, f"{claim}: say why in a sentence"
+    # All figures can be drawn and the page written.
+    for spec in result.study.figures[:2]:
+        draw(result, spec)
+    assert save(result, tmp_path).stat().st_size > 10_000
