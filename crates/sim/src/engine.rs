@@ -114,35 +114,6 @@ impl EventQueue {
     }
 }
 
-/// A timer whose deadline mostly moves away before it comes, as a retransmission timer does with every ACK: the queue is told
-/// of earlier deadlines alone. When the event comes, its owner sees that nothing is due yet and postpones it.
-#[derive(Debug)]
-pub struct LazyTimer {
-    owner: Owner,
-    armed: Time,
-}
-
-impl LazyTimer {
-    pub fn new(owner: Owner) -> LazyTimer {
-        LazyTimer { owner, armed: Time::MAX }
-    }
-
-    /// The deadline is now `due`: arms the event if it would come too late.
-    #[inline]
-    pub fn advance(&mut self, due: Time, events: &mut EventQueue) {
-        if due < self.armed {
-            self.postpone(due, events);
-        }
-    }
-
-    /// The event has come, or must not come before `due`: arms it anew.
-    #[inline]
-    pub fn postpone(&mut self, due: Time, events: &mut EventQueue) {
-        self.armed = due;
-        events.arm(self.owner, due);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@
 
 use crate::capture::Capture;
 use crate::endpoint::Endpoint;
-use crate::engine::{EventQueue, LazyTimer, Owner};
+use crate::engine::{EventQueue, Owner};
 use crate::multipath::{PathCount, SwitchWatch};
 use playpath_cc::AppParameters;
 use playpath_link::{Link, LinkConfig, LinkError};
@@ -131,7 +131,7 @@ pub struct Flow {
     /// Changes of path at an MPTCP server.
     pub switches: SwitchWatch,
     ends: [Endpoint; 2],
-    timers: [LazyTimer; 2],
+    owners: [Owner; 2],
     /// For each path, where the way to either end begins in [`Network::hops`].
     routes: Vec<[u32; 2]>,
     is_sink: bool,
@@ -227,9 +227,9 @@ impl Network {
     /// Opens a flow now: the client connects.
     pub fn open_flow(&mut self, mut config: FlowConfig) -> FlowId {
         let id = self.flows.len() as FlowId;
-        let timers = [
-            LazyTimer::new(self.add_owner(OwnerKind::Endpoint(id, End::Client))),
-            LazyTimer::new(self.add_owner(OwnerKind::Endpoint(id, End::Server))),
+        let owners = [
+            self.add_owner(OwnerKind::Endpoint(id, End::Client)),
+            self.add_owner(OwnerKind::Endpoint(id, End::Server)),
         ];
         if let Some(mptcp) = config.server.mptcp_mut() {
             mptcp.log_switches();
@@ -248,7 +248,7 @@ impl Network {
             arrived_wire_bytes: 0,
             arrived_data_packets: 0,
             ends: [config.client, config.server],
-            timers,
+            owners,
             routes,
             is_sink: config.is_sink,
         });
@@ -292,20 +292,11 @@ impl Network {
         self.rearm_link(id);
     }
 
-    /// An endpoint's timer is due, or was when the event was armed.
+    /// An endpoint's timer is due.
     #[inline]
-    pub fn run_endpoint(&mut self, id: FlowId, end: End) {
-        let flow = &mut self.flows[id as usize];
-        let (connection, timer) = (&mut flow.ends[end as usize], &mut flow.timers[end as usize]);
-        let due = connection.poll_timeout();
-        if due > self.now {
-            return timer.postpone(due, &mut self.events);
-        }
-        connection.handle_timeout(self.now);
-        self.drain(id, end);
-        let flow = &mut self.flows[id as usize];
-        let due = flow.ends[end as usize].poll_timeout().max(self.now);
-        flow.timers[end as usize].postpone(due, &mut self.events);
+    pub fn run_endpoint(&mut self, flow: FlowId, end: End) {
+        self.flows[flow as usize].ends[end as usize].handle_timeout(self.now);
+        self.drain(flow, end);
     }
 
     #[inline]
@@ -391,7 +382,7 @@ impl Network {
                         flow.switches.observe(&switch, &flow.paths);
                     }
                 }
-                return flow.timers[end as usize].advance(due, &mut self.events);
+                return self.events.arm(flow.owners[end as usize], due);
             };
             packet.path = path;
             packet.hop = flow.routes[path as usize][to as usize];
