@@ -71,6 +71,12 @@ def capture(resolved_json: str, sender: str, seed: int, path: str) -> None:
     _call(_engine.capture, resolved_json, sender, seed, path)
 
 
+def p1203(resolved_json: str, sender: str, seed: int) -> str:
+    """One session as the input of ITU-T P.1203 tools, in JSON."""
+    made: str = _call(_engine.p1203, resolved_json, sender, seed)
+    return made
+
+
 def preview_trace(text: str, format: str | None, bins: int) -> dict[str, Any]:
     """Format, length, rates of a bandwidth trace."""
     found: dict[str, Any] = json.loads(_call(_engine.preview_trace, text, format, bins))

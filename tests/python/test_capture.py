@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from playpath.cli import app
@@ -62,3 +64,16 @@ def test_an_unwritable_place_is_refused_before_the_run(tmp_path: Path) -> None:
     scenario.write_text(SCENARIO)
     answer = CliRunner().invoke(app, ["run", str(scenario), "--pcap", "/proc/none/s.pcapng"])
     assert isinstance(answer.exception, InputError)
+
+
+def test_p1203_input_holds_the_stalls_of_the_session(tmp_path: Path) -> None:
+    scenario = tmp_path / "s.toml"
+    # The link carries half of the video: it must stall.
+    scenario.write_text(SCENARIO.replace("5 Mbit/s", "1 Mbit/s"))
+    file = tmp_path / "s.json"
+    answer = CliRunner().invoke(app, ["run", str(scenario), "--p1203", str(file), "--set", "player.policy=rebuffer"])
+    assert answer.exit_code == 0, answer.output
+    made = json.loads(file.read_text())
+    assert set(made) == {"I11", "I13", "I23", "IGen"}
+    assert sum(length for _, length in made["I23"]["stalling"]) > 3
+    assert sum(segment["duration"] for segment in made["I13"]["segments"]) == pytest.approx(4, abs=0.1)

@@ -9,6 +9,7 @@ mod traces;
 use controller::{FirstError, PythonControl};
 use numpy::IntoPyArray;
 use playpath_sim::{Prototype, Record, Scenario, Tracing};
+use playpath_video::p1203::{P1203Settings, p1203_input};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -97,6 +98,19 @@ fn capture(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64, path: P
     py.detach(|| pcap::write(&path, &packets)).map_err(PyOSError::new_err)
 }
 
+/// Plays a session and returns the input of ITU-T P.1203 tools for it, as JSON. The reference software is not part of this
+/// project.
+#[pyfunction]
+fn p1203(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64) -> PyResult<String> {
+    let record = py
+        .detach(|| playpath_sim::run(&*parsed(resolved_json)?, sender, seed, Tracing::Off))
+        .map_err(scenario_error)?;
+    if record.events.is_empty() {
+        return Err(ScenarioError::new_err("a P.1203 input needs a scenario with [video]"));
+    }
+    Ok(p1203_input(&record.events, &P1203Settings::default()).to_string())
+}
+
 /// Controllers made by a Python callable, one per connection.
 fn prototype(factory: Py<PyAny>, error: FirstError) -> Prototype {
     Arc::new(move |initial_window| Box::new(PythonControl::new(&factory, initial_window, error.clone())))
@@ -172,6 +186,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(capture, module)?)?;
+    module.add_function(wrap_pyfunction!(p1203, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(preview_trace, module)?)?;
     module.add_function(wrap_pyfunction!(convert_trace, module)?)?;

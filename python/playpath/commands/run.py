@@ -13,7 +13,7 @@ from playpath import console, engine
 from playpath.commands import options
 from playpath.compare import run
 from playpath.errors import InputError
-from playpath.files import check_writable
+from playpath.files import check_writable, write_text
 from playpath.metrics import format_value, metric
 from playpath.record import Session
 from playpath.scenario import load
@@ -35,6 +35,10 @@ def command(
         Path | None,
         typer.Option("--pcap", metavar="FILE", help="Write the packets at the server (pcapng, headers only) here."),
     ] = None,
+    p1203: Annotated[
+        Path | None,
+        typer.Option("--p1203", metavar="FILE", help="Write the session as input of ITU-T P.1203 tools (JSON) here."),
+    ] = None,
     cc: options.Cc = None,
     scheduler: options.Scheduler = None,
     setting: options.Set = None,
@@ -54,6 +58,10 @@ def command(
         if world != "sim":
             raise InputError("--pcap: only the simulator writes captures; use tcpdump inside the test bed")
         check_writable(pcap.parent, "--pcap")
+    if p1203 is not None:
+        if world != "sim":
+            raise InputError("--p1203: only sessions of the simulator are exported")
+        check_writable(p1203.parent, "--p1203")
     session = run(loaded, sender=sender, seed=seed, trace=trace is not None, world=world)
     if trace is not None:
         session.save(trace)
@@ -61,6 +69,9 @@ def command(
     if pcap is not None:
         engine.capture(loaded.text, session.sender, seed, str(pcap))
         console.message(f"capture: {pcap}")
+    if p1203 is not None:
+        write_text(p1203, engine.p1203(loaded.text, session.sender, seed))
+        console.message(f"P.1203 input: {p1203}")
     if json:
         console.print_json(session.to_dict())
     else:
