@@ -21,10 +21,12 @@ def test_compare_json_holds_the_interface(cli, small):
     assert result["seeds"] == 3
     assert {s["name"] for s in result["senders"]} == {"newreno", "cubic"} == set(result["ranking"])
     for sender in result["senders"]:
-        assert set(sender["metrics"]) <= METRICS | set(sender["metrics"])
-        assert {"stall_count", "stall_time_s", "goodput_mbps", "mean_rtt_ms"} <= set(sender["metrics"])
+        assert set(sender["metrics"]) >= METRICS
         for summary in sender["metrics"].values():
             assert set(summary) == {"mean", "ci95", "min", "max", "n"}
+            if summary["n"] == 0:  # A figure that this kind of player does not have
+                assert summary["mean"] is None
+                continue
             assert summary["min"] <= summary["mean"] <= summary["max"]
             low, high = summary["ci95"]
             assert low <= summary["mean"] <= high

@@ -182,5 +182,5 @@ cc = "lia"
 def test_timeline_shows_the_goodput_of_each_subflow():
     session = playpath.run(TWO_PATHS, sender="lia", seed=1, trace=True)
     (panel,) = [panel for panel in panels(session) if panel.label == "goodput (Mbit/s)"]
-    assert [line.label for line in panel.lines] == ["goodput video/1", "goodput video/2"]
+    assert [line.label for line in panel.lines] == ["goodput video/wifi", "goodput video/lte"]
     assert all(np.nanmax(line.values) > 0 for line in panel.lines)
