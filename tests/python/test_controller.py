@@ -1,5 +1,7 @@
 """Congestion controls written in Python."""
 
+import math
+
 import pytest
 
 import playpath
@@ -42,8 +44,10 @@ class HalfAndOne:
 def test_the_window_is_what_was_answered():
     session = playpath.run(SCENARIO, controller=Fixed, trace=True)
     windows = set(session.series["flow.video"]["snd_cwnd"].tolist())
-    assert windows <= {10.0, 20.0} and 20.0 in windows  # the initial window before the first report
-    assert session.cc == "prototype" and session.flows[0]["cc"] == "prototype"
+    assert windows <= {10.0, 20.0}
+    assert 20.0 in windows
+    assert session.cc == "prototype"
+    assert session.flows[0]["cc"] == "prototype"
 
 
 def test_a_run_repeats_and_plays_about_as_newreno_does():
@@ -63,7 +67,7 @@ def test_a_pacing_rate_is_obeyed():
     session = playpath.run(SCENARIO, controller=Paced, trace=True)
     assert session.metrics["retransmitted_packets"] == 0
     rates = session.series["flow.video"]["pacing_rate_mbps"]
-    assert abs(max(r for r in rates.tolist() if r == r) - 3.0) < 1e-6
+    assert abs(max(r for r in rates.tolist() if not math.isnan(r)) - 3.0) < 1e-6
 
 
 def test_errors_reach_the_caller():
