@@ -2,18 +2,21 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from playpath.parallel import default_jobs
-from playpath.studies import NAMES, evaluate, run_study, study
+from playpath.studies import NAMES, Options, evaluate, run_sensitivity, run_study, study
 from playpath.studies.claims import alike, between, fewer, judge, ratio
 from playpath.studies.figures import draw
 from playpath.studies.results import save
 from playpath.studies.runner import run_all as run_all_cells
-from playpath.studies.study import Case, Check, Claim, Study, Term
+from playpath.studies.sensitivity import summary
+from playpath.studies.study import Case, Check, Claim, Study, Term, Today, Unstated
+from playpath.studies.today import rank_scenes, table_rows
 
 GOLDEN = Path(__file__).parent / "golden" / "verdicts.json"
 
@@ -80,20 +83,26 @@ def test_a_claim_about_no_case_is_an_error():
         judge(between("x", {"variant": "z"}, ""), table(a=[1, 2]))
 
 
-def tiny_study():
-    def cases(share):
+def tiny_study(**more):
+    def cases(share, loss=1):
         scenario = {
             "video": {"rate": "1 Mbit/s", "duration": "10 s"},
-            "path": [{"rate": "5 Mbit/s", "rtt": "20 ms", "loss": "1 %"}],
+            "path": [{"rate": "5 Mbit/s", "rtt": "20 ms", "loss": f"{loss} %", "queue": "2 MB"}],
         }
         return [Case({"variant": cc}, {**scenario, "sender": [{"cc": cc}]}) for cc in ("newreno", "cubic")]
 
-    claim = Claim("t-1", "", "", [between("retransmitted_packets", {"variant": "cubic"}, "some", low=0.0)])
-    return Study("tiny", "Tiny", "none", 3, cases, [claim], [], [])
+    claim = Claim("t-1", "", "", [between("retransmitted_packets", {"variant": "cubic"}, "some", low=1.0)])
+    always = Claim("t-2", "", "", [between("startup_delay_s", {"variant": "newreno"}, "starts", low=0.0)])
+    loss = Unstated("loss", "1 %", "", knob="loss", values=(0, 1), chosen=1, unit="%")
+
+    def vary(share, knob, value):
+        return cases(share, **{knob: value})
+
+    return Study("tiny", "Tiny", "none", 3, cases, [claim, always], [], [loss], vary=vary, **more)
 
 
 def test_a_study_resumes_and_repeats_bit_for_bit(tmp_path, monkeypatch):
-    whole = run_study(tiny_study(), tmp_path / "whole", jobs=2)
+    whole = run_study(tiny_study(), Options(tmp_path / "whole", jobs=2))
     assert whole.table.height == 6
     assert whole.claims[0].verdict == "reproduced"
     # Half the cells are there already, as after a kill.
@@ -109,12 +118,56 @@ def test_a_study_resumes_and_repeats_bit_for_bit(tmp_path, monkeypatch):
         return run_all_cells(work, tasks, jobs, **hooks)
 
     monkeypatch.setattr("playpath.studies.runner.run_all", counted)
-    resumed = run_study(tiny_study(), tmp_path / "half", jobs=1)
+    resumed = run_study(tiny_study(), Options(tmp_path / "half", jobs=1))
     assert len(ran) == 3
     assert resumed.digest == whole.digest
     ran.clear()
-    assert run_study(tiny_study(), tmp_path / "half", jobs=1).digest == whole.digest
+    assert run_study(tiny_study(), Options(tmp_path / "half", jobs=1)).digest == whole.digest
     assert ran == []
+
+
+def test_sensitivity_tells_which_claims_hang_on_what(tmp_path, monkeypatch):
+    """Without loss nothing is sent again, so the first claim turns; the second does not care."""
+    ran = []
+
+    def counted(work, tasks, jobs, **hooks):
+        ran.append(len(tasks))
+        return run_all_cells(work, tasks, jobs, **hooks)
+
+    monkeypatch.setattr("playpath.studies.runner.run_all", counted)
+    result = run_study(tiny_study(), Options(tmp_path))
+    swept = run_sensitivity(result, Options(tmp_path))
+    (loss,) = swept.swept
+    assert swept.of(loss, "t-1") == ["not reproduced", "reproduced"]
+    assert swept.of(loss, "t-2") == ["reproduced", "reproduced"]
+    assert summary(swept) == ["loss: turns t-1"]
+    # Two cases of three seeds at the other value; those of the chosen value are the study's own.
+    assert ran == [6, 6]
+    assert swept.ran.table.height == 12
+
+
+def test_a_value_that_touches_some_cases_leaves_the_others(tmp_path):
+    whole = tiny_study()
+    vary = whole.vary
+    part = replace(whole, vary=lambda share, knob, value: vary(share, knob, value)[:1])
+    result = run_study(part, Options(tmp_path))
+    swept = run_sensitivity(result, Options(tmp_path))
+    # Only newreno's case is varied: cubic's losses stay.
+    assert swept.of(swept.swept[0], "t-1") == ["reproduced", "reproduced"]
+
+
+def test_today_ranks_each_scene_and_says_what_is_undecided(tmp_path):
+    tiny = tiny_study(today=Today({"all": {}}, shown=("startup_delay_s", "retransmitted_packets")))
+    result = run_study(tiny, Options(tmp_path))
+    (scene,) = rank_scenes(tiny, result.table)
+    assert sorted(scene.ranker.senders) == ["cubic", "newreno"]
+    standings = [scene.standing(sender) for sender in scene.decision.ranking]
+    assert standings[0] == "best"
+    assert set(standings[1:]) <= {"alike", "open", "behind"}
+    ((name, best, *_, says),) = table_rows([scene], tiny.today)
+    assert name == "all"
+    assert says == scene.says
+    assert best.startswith("undecided") == ("open" in standings)
 
 
 def test_every_claim_of_the_papers_is_there():
@@ -128,12 +181,12 @@ def test_every_claim_of_the_papers_is_there():
 def test_verdicts_on_the_quick_grid(name, tmp_path):
     """A verdict that changes needs a new golden, and a sentence that says why."""
     golden = json.loads(GOLDEN.read_text())[name]
-    result = run_study(study(name), tmp_path, quick=True, jobs=default_jobs())
+    result = run_study(study(name), Options(tmp_path, quick=True, jobs=default_jobs()))
     found = {claim.claim.id: claim.verdict for claim in result.claims}
     assert found == {claim: entry["quick"] for claim, entry in golden.items()}
     for claim, entry in golden.items():
         assert len(entry["because"].split()) >= 5, f"{claim}: say why in a sentence"
     # All figures can be drawn and the page written.
     for spec in result.study.figures[:2]:
-        draw(result, spec)
+        draw(result.ran, spec)
     assert save(result, tmp_path).stat().st_size > 10_000

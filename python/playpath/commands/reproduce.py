@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -15,7 +16,9 @@ from playpath.commands import options
 from playpath.commands.compare import INTERRUPTED
 from playpath.errors import unknown_name
 from playpath.files import check_writable
-from playpath.studies import NAMES, StudyResult, run_study, study
+from playpath.studies import NAMES, Options, Sensitivity, StudyResult, run_sensitivity, run_study, study
+from playpath.studies.sensitivity import summary
+from playpath.studies.today import rank_scenes
 
 _STYLES = {"reproduced": "green", "not reproduced": "red", "undecided": "yellow"}
 
@@ -30,6 +33,9 @@ def command(
     seeds: options.Seeds = None,
     jobs: options.Jobs = None,
     quick: Annotated[bool, typer.Option("--quick", help="Short media, three seeds: to see that all works.")] = False,
+    sensitivity: Annotated[
+        bool, typer.Option("--sensitivity", help="Also sweep what the paper leaves unstated (minutes a study).")
+    ] = False,
     figures: Annotated[bool, typer.Option("--figures", help="Also write every figure as PNG.")] = False,
     out: options.Out = None,
     json: options.Json = False,
@@ -42,44 +48,67 @@ def command(
         raise unknown_name("study", name, [*NAMES, "all"])
     root = out or Path("out/reproduce")
     check_writable(root)
-    results = []
+    shown = []
     for one in NAMES if name == "all" else (name,):
-        result = _run(one, root / one, seeds, jobs, quick)
-        if result.interrupted:
-            console.message("interrupted: finished cells are stored; run the same command again to go on")
-            raise typer.Exit(INTERRUPTED)
-        _write(result, root / one, figures)
-        results.append(result)
+        result, swept = _run(one, root / one, seeds, jobs, quick, sensitivity)
+        _write(result, root / one, figures, swept)
+        shown.append(_json(result, swept))
         if not json:
-            print_claims(result)
+            print_study(result, swept)
     if json:
-        console.print_json([result.to_dict() for result in results])
+        console.print_json(shown)
 
 
-def _run(name: str, folder: Path, seeds: int | None, jobs: int | None, quick: bool) -> StudyResult:
+def _run(
+    name: str, folder: Path, seeds: int | None, jobs: int | None, quick: bool, sensitivity: bool
+) -> tuple[StudyResult, Sensitivity | None]:
     begin = time.perf_counter()
+    swept = None
     with console.progress(name) as progress:
-        result = run_study(
-            study(name),
-            folder,
-            seeds=seeds,
-            quick=quick,
-            jobs=jobs,
-            progress=progress,
-            on_interrupt=lambda running: console.message(
-                f"stopping: finishing {running} sessions; Ctrl-C again drops them"
-            ),
-        )
+        how = Options(folder, seeds, quick, jobs, progress, _tell_interrupt)
+        result = run_study(study(name), how)
+        _stop_if(result.interrupted)
     console.message(f"{name}: {result.table.height} sessions in {time.perf_counter() - begin:.1f} s")
-    return result
+    if sensitivity:
+        begin = time.perf_counter()
+        with console.progress(f"{name}, sensitivity") as progress:
+            swept = run_sensitivity(result, replace(how, progress=progress))
+            _stop_if(swept.ran.interrupted)
+        console.message(f"{name}: {swept.ran.table.height} swept sessions in {time.perf_counter() - begin:.1f} s")
+    return result, swept
 
 
-def _write(result: StudyResult, folder: Path, figures: bool) -> None:
+def _tell_interrupt(running: int) -> None:
+    console.message(f"stopping: finishing {running} sessions; Ctrl-C again drops them")
+
+
+def _stop_if(interrupted: bool) -> None:
+    if interrupted:
+        console.message("interrupted: finished cells are stored; run the same command again to go on")
+        raise typer.Exit(INTERRUPTED)
+
+
+def _write(result: StudyResult, folder: Path, figures: bool, swept: Sensitivity | None) -> None:
     from playpath.studies.results import save, save_figures  # matplotlib takes its time
 
-    console.message(f"report: {save(result, folder)}")
+    console.message(f"report: {save(result, folder, swept)}")
     if figures:
-        save_figures(result, folder / "figures")
+        save_figures(result, folder / "figures", swept)
+
+
+def _json(result: StudyResult, swept: Sensitivity | None) -> dict[str, Any]:
+    scenes = [scene.to_dict() for scene in rank_scenes(result.study, result.table)]
+    return result.to_dict() | {"today": scenes} | ({"sensitivity": swept.to_dict()} if swept else {})
+
+
+def print_study(result: StudyResult, swept: Sensitivity | None) -> None:
+    """Verdicts, who is best today, and what the claims hang on."""
+    print_claims(result)
+    for scene in rank_scenes(result.study, result.table):
+        console.out.print(f"[bold]today, {escape(scene.name)}[/bold]: {escape(scene.says)}")
+    for sentence in summary(swept) if swept else []:
+        console.out.print(f"[bold]sensitivity[/bold] {escape(sentence)}")
+    console.out.print(f"[dim]digest {result.digest[:16]}[/dim]")
 
 
 def print_claims(result: StudyResult) -> None:
@@ -92,4 +121,3 @@ def print_claims(result: StudyResult) -> None:
         verdict = f"[{_STYLES[claim.verdict]}]{claim.verdict}[/]"
         table.add_row(claim.claim.id, verdict, escape(deciding.check.says), escape(deciding.figures()))
     console.print_table(table)
-    console.out.print(f"[dim]digest {result.digest[:16]}[/dim]")

@@ -6,10 +6,23 @@ A new study is a file with a `STUDY` and a name in `NAMES`; see docs/papers.md.
 from importlib import import_module
 
 from playpath.studies.claims import CheckResult, ClaimResult, evaluate
-from playpath.studies.runner import StudyResult, run_study
+from playpath.studies.runner import Options, StudyResult, run_study
+from playpath.studies.sensitivity import Sensitivity, run_sensitivity
 from playpath.studies.study import Study
 
-__all__ = ["NAMES", "CheckResult", "ClaimResult", "Study", "StudyResult", "evaluate", "run_study", "study"]
+__all__ = [
+    "NAMES",
+    "CheckResult",
+    "ClaimResult",
+    "Options",
+    "Sensitivity",
+    "Study",
+    "StudyResult",
+    "evaluate",
+    "run_sensitivity",
+    "run_study",
+    "study",
+]
 
 NAMES = ("ccp", "sticky", "vegas", "newcwv")
 

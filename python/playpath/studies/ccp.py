@@ -2,77 +2,195 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from playpath.studies.claims import alike, between, fewer
-from playpath.studies.study import Case, Check, Claim, FigureSpec, Labels, Panel, Study, Term, Unstated
+from playpath.studies.study import (
+    Case,
+    Check,
+    Claim,
+    FigureSpec,
+    Labels,
+    Panel,
+    Series,
+    Study,
+    Term,
+    Today,
+    Unstated,
+)
 
 DISCARDS, UNDERFLOWS, RETRANSMITTED = "discarded_pictures", "underflow_events", "retransmitted_packets"
-RATE, LOSS, QUEUE = "20 Mbit/s", "0.1 %", "100 kB"
 POB_RATES = (3.0, 2.0, 1.0, 0.5)
 RTTS = (3, 100, 200)
 BUFFERS = {448: "1 s", 897: "2 s", 1345: "3 s"}
 
+
+@dataclass(frozen=True)
+class SetUp:
+    """What the paper leaves unstated; `UNSTATED` has the reasons.
+
+    Attributes
+    ----------
+    loss, queue_kb, socket_mb, jitter_ms, wifi_mbps
+        Of the wireless hop and the client.
+    kp : float
+        Gain of CCP's law.
+    """
+
+    loss_percent: float = 0.1
+    losses: str = "single"
+    wifi_mbps: float = 20.0
+    queue_kb: float = 100.0
+    socket_mb: float = 6.3
+    jitter_ms: float = 0.0
+    kp: float = 2.0
+    law: str = "as printed"
+    recovery: str = "rack_tlp"
+
+    def loss(self) -> Any:
+        """Single losses, or bursts of four packets at the same mean loss."""
+        if self.losses == "single":
+            return f"{self.loss_percent:g} %"
+        p = 0.25 * self.loss_percent / (100 - self.loss_percent)
+        return {"kind": "gilbert_elliott", "p": f"{100 * p:.6f} %", "r": "25 %"}
+
+
+CHOSEN = SetUp()
+
 _CONTROLS: dict[str, dict[str, Any]] = {
     "Cubic": {"name": "cubic"},
     "Compound": {"name": "compound"},
-    "CCP": {"name": "ccp", "mode": "paper"},
-    "CCPLCA": {"name": "ccplca", "mode": "paper"},
-} | {f"CCPLB({rate:g})": {"name": "ccplb", "mode": "paper", "pob_rate": rate} for rate in POB_RATES}
+    "CCP": {"name": "ccp"},
+    "CCPLCA": {"name": "ccplca"},
+} | {f"CCPLB({rate:g})": {"name": "ccplb", "pob_rate": rate} for rate in POB_RATES}
 FIVE = ("Cubic", "Compound", "CCP", "CCPLCA", "CCPLB(1)")
-BEYOND: dict[str, dict[str, Any]] = {"CCP, our law": {"name": "ccp"}, "CCPLB(1), our law": {"name": "ccplb"}}
-BASELINES: dict[str, dict[str, Any]] = {"BBR": {"name": "bbr"}}
+HYSTART, BBR, BBR3, GUARDED = "CUBIC HyStart++", "BBR", "BBRv3", "CCPLB guarded"
+LEVEL, GUARDED_LEVEL = "CCPLB(1) + level", "CCPLB guarded + level"
+_TODAY: dict[str, dict[str, Any]] = {
+    HYSTART: {"name": "cubic", "slow_start": "hystart++"},
+    BBR: {"name": "bbr"},
+    BBR3: {"name": "bbr3"},
+    GUARDED: {"name": "ccplb"},
+}
+_WITH_LEVEL: dict[str, dict[str, Any]] = {
+    LEVEL: {"name": "ccplb", "mode": "paper", "pob_mode": "free"},
+    GUARDED_LEVEL: {"name": "ccplb", "pob_mode": "free"},
+}
+
+
+def _control(variant: str, setup: SetUp) -> dict[str, Any]:
+    if variant not in _CONTROLS:
+        return (_TODAY | _WITH_LEVEL)[variant]
+    control = dict(_CONTROLS[variant])
+    if control["name"].startswith("ccp"):
+        # The law as the paper prints it has neither floor nor guards.
+        control |= {"mode": "paper" if setup.law == "as printed" else "default", "kp": setup.kp}
+    return control
+
+
+def _labels(part: str, variant: str, rtt: int, buffer: int, player: str) -> Labels:
+    """`is_…` mark the cases that a figure or a ranking groups."""
+    is_one_second = buffer == 448
+    return {
+        "part": part,
+        "variant": variant,
+        "rtt": rtt,
+        "buffer": buffer,
+        "player": player,
+        "is_five": "yes" if part == "paper" and variant in FIVE and is_one_second else "no",
+        "is_pob": "yes" if part == "paper" and variant in _POB_NAMES else "no",
+        "is_today": "yes" if part in ("paper", "today") and is_one_second and variant not in _UNDERBOOKED else "no",
+    }
 
 
 def _case(
     part: str,
     variant: str,
-    control: dict[str, Any],
     share: float,
     rtt: int = 100,
     buffer: int = 448,
-    loss: str = LOSS,
-    rate: str = RATE,
-    queue: str = QUEUE,
+    setup: SetUp = CHOSEN,
+    player: str = "one file",
 ) -> Case:
-    labels: Labels = {
-        "part": part,
-        "variant": variant,
-        "rtt": rtt,
-        "buffer": buffer,
-        "loss_percent": float(loss.split(maxsplit=1)[0]),
-        "wifi_mbps": float(rate.split(maxsplit=1)[0]),
-        "queue_kb": float(queue.split(maxsplit=1)[0]),
+    jitter = {"jitter": f"{setup.jitter_ms:g} ms"} if setup.jitter_ms else {}
+    path = {
+        "name": "wifi",
+        "rate": f"{setup.wifi_mbps:g} Mbit/s",
+        "rtt": f"{rtt} ms",
+        "loss": setup.loss(),
+        "queue": f"{setup.queue_kb:g} kB",
     }
+    sender = {"name": "sender", "cc": _control(variant, setup), "loss_detection": setup.recovery}
     scenario = {
         "video": {"source": "bigbuckbunny", "rate": "5.24 Mbit/s", "duration": f"{round(624 * share)} s"},
-        "player": {"kind": "progressive", "buffer": BUFFERS[buffer]},
-        "path": [{"name": "wifi", "rate": rate, "rtt": f"{rtt} ms", "loss": loss, "queue": queue}],
-        "sender": [{"name": "sender", "cc": control}],
+        "player": _player(player, buffer),
+        "path": [path | jitter],
+        "sender": [sender | {"receive_buffer": f"{setup.socket_mb * 1000:g} kB"}],
         # Beyond any use for the viewer: a sender that cannot carry the rate need not be watched for longer.
         "run": {"duration": f"{round(1000 * share)} s"},
     }
-    return Case(labels, scenario, most_seeds=None if part == "paper" else 3)
+    is_trace = part == "trace"
+    return Case(
+        _labels(part, variant, rtt, buffer, player), scenario, is_traced=is_trace, most_seeds=1 if is_trace else None
+    )
+
+
+def _player(kind: str, buffer: int) -> dict[str, str]:
+    if kind == "one file":
+        return {"kind": "progressive", "buffer": BUFFERS[buffer]}
+    return {
+        "kind": "dash",
+        "abr": "fixed",
+        "ladder": "5.24 Mbit/s",
+        "segment": "500 ms",
+        "full_level": "1500 ms",
+        "resume_level": "1500 ms",
+        "cmcd": "v2",
+    }
+
+
+def _paper_cases(share: float, setup: SetUp = CHOSEN) -> list[Case]:
+    """Figures 4 to 9; bars in the paper's order: the POBRates fall."""
+    found = [_case("paper", v, share, rtt=rtt, setup=setup) for rtt in RTTS for v in FIVE if v != "CCPLB(1)"]
+    for name in _POB_NAMES:
+        found += [_case("paper", name, share, buffer=buffer, setup=setup) for buffer in BUFFERS]
+    return found + [_case("paper", "CCPLB(1)", share, rtt=rtt, setup=setup) for rtt in (3, 200)]
 
 
 def cases(share: float) -> list[Case]:
-    """Figures 4 to 9, then one sweep for each unstated parameter, then today's senders."""
-    found = [_case("paper", v, _CONTROLS[v], share, rtt=rtt) for rtt in RTTS for v in FIVE]
-    for buffer in BUFFERS:
-        rest = [r for r in POB_RATES if not (buffer == 448 and r == 1)]
-        found += [_case("paper", f"CCPLB({r:g})", _CONTROLS[f"CCPLB({r:g})"], share, buffer=buffer) for r in rest]
-    swept = ("Cubic", "Compound", "CCP", "CCPLB(1)")
-    for loss in ("0.03 %", "0.3 %", "1 %"):
-        found += [_case("loss", v, _CONTROLS[v], share, loss=loss) for v in swept]
-    for rate in ("10 Mbit/s", "54 Mbit/s"):
-        found += [_case("rate", v, _CONTROLS[v], share, rate=rate) for v in swept]
-    for queue in ("30 kB", "1000 kB"):
-        found += [_case("queue", v, _CONTROLS[v], share, queue=queue) for v in swept]
-    # The chosen values again, so that each sweep is whole on its own.
-    for part in ("loss", "rate", "queue"):
-        found += [_case(part, v, _CONTROLS[v], share) for v in swept]
-    found += [_case("law", v, c, share, rtt=rtt) for rtt in RTTS for v, c in (BEYOND | BASELINES).items()]
+    """The paper's figures, today's senders, and the traces of what decides."""
+    found = _paper_cases(share)
+    found += [_case("today", v, share, rtt=rtt) for rtt in RTTS for v in _TODAY]
+    segmented = ("Cubic", "Compound", "CCP", "CCPLB(1)", *_TODAY, *_WITH_LEVEL)
+    found += [_case("today", v, share, player="segments") for v in segmented]
+    return found + [_case("trace", v, share, rtt=rtt) for rtt, v in TRACED]
+
+
+def vary(share: float, knob: str, value: Any) -> list[Case]:
+    """The paper's cases with one unstated parameter at another value."""
+    return _paper_cases(share, replace(CHOSEN, **{knob: value}))
+
+
+TRACED = ((3, "CCP"), (3, "CCPLCA"), (200, "CCP"), (200, "CCPLB(1)"))
+_POB_NAMES = [f"CCPLB({rate:g})" for rate in POB_RATES]
+_UNDERBOOKED = [name for name in _POB_NAMES if name != "CCPLB(1)"]
+
+
+def trace(record: Mapping[str, Any], series: Series) -> dict[str, tuple[list[float], list[float]]]:
+    """Window, packets in flight, queue, drops a second, buffer level."""
+    flow, player = series["flow.video"], series["player"]
+    link = next(v for k, v in series.items() if k.endswith("/down"))
+    time_s = [round(float(t), 3) for t in flow["time_s"]]
+    named = {"window": flow["snd_cwnd"], "in flight": flow["unacked"], "queue": link["queue_packets"]}
+    found = {name: (time_s, np.round(np.asarray(v, dtype=float), 2).tolist()) for name, v in named.items()}
+    found["buffer"] = (
+        [round(float(t), 3) for t in player["time_s"]],
+        np.round(np.asarray(player["buffer_level_s"], dtype=float), 3).tolist(),
+    )
     return found
 
 
@@ -121,9 +239,6 @@ def _spread_falls(metric: str, what: str) -> Check:
         scale=0.5,
         high=0.0,
     )
-
-
-_POB_NAMES = [f"CCPLB({rate:g})" for rate in POB_RATES]
 
 
 CLAIMS = [
@@ -227,6 +342,7 @@ _TWO = (
     Panel(UNDERFLOWS, "underflow events", is_log=True),
     Panel(RETRANSMITTED, "retransmitted packets"),
 )
+_SWEPT: Labels = {"rtt": 100, "is_five": "yes"}
 FIGURES = [
     *(
         FigureSpec(
@@ -248,79 +364,121 @@ FIGURES = [
         )
         for i, buffer in enumerate(BUFFERS)
     ),
+]
+
+SWEEPS = [
     FigureSpec(
-        "s1",
-        "loss of the wireless hop, RTT 100 ms",
-        "lines",
-        _TWO,
-        {"part": "loss"},
-        "loss_percent",
-        x_label="loss (%)",
-    ),
-    FigureSpec(
-        "s2", "rate of the WiFi, RTT 100 ms", "lines", _TWO, {"part": "rate"}, "wifi_mbps", x_label="rate (Mbit/s)"
-    ),
-    FigureSpec(
-        "s3",
-        "queue in front of the WiFi, RTT 100 ms",
-        "lines",
-        _TWO,
-        {"part": "queue"},
-        "queue_kb",
-        x_label="queue (kB)",
-    ),
-    FigureSpec("s4", "our law and BBR on the same paths", "bars", _TWO, {"part": "law"}, "rtt", x_label="RTT (ms)"),
+        f"s{i + 1}", f"{title}, RTT 100 ms", "lines", _TWO, {"parameter": knob, **_SWEPT}, "value", x_label=label
+    )
+    for i, (knob, title, label) in enumerate(
+        (
+            ("loss_percent", "loss of the wireless hop", "loss (%)"),
+            ("socket_mb", "client's socket buffer", "buffer (MB)"),
+            ("jitter_ms", "jitter of the wireless hop", "jitter (± ms)"),
+        )
+    )
 ]
 
 UNSTATED = [
     Unstated(
-        "loss of the wireless hop",
-        LOSS,
-        "CUBIC's underflows at 100 ms then lie on the paper's axis (0 to 70); with 0.3 % it cannot carry the video at all",
         "loss",
-        "loss_percent",
+        "0.1 %",
+        "CUBIC's underflows at 100 ms then lie on the paper's axis (0 to 70); with 0.3 % it cannot carry the video at all",
+        knob="loss_percent",
+        values=(0.01, 0.03, 0.1, 0.3, 1.0),
+        chosen=0.1,
+        unit="%",
     ),
     Unstated(
-        "rate of the WiFi hop",
-        RATE,
+        "losses come",
+        "single",
+        '"random packet loss" of the emulator; WiFi\'s own comes in bursts, here of four',
+        knob="losses",
+        values=("single", "bursts"),
+        chosen="single",
+    ),
+    Unstated(
+        "rate of the WiFi",
+        "20 Mbit/s",
         "the paper says only that it is above the video's rate; 802.11g delivers about 20 Mbit/s to TCP",
-        "rate",
-        "wifi_mbps",
+        knob="wifi_mbps",
+        values=(7.0, 10.0, 20.0, 54.0),
+        chosen=20.0,
+        unit="Mbit/s",
     ),
     Unstated(
-        "queue in front of the WiFi hop", QUEUE, "about 70 packets, an access point's driver ring", "queue", "queue_kb"
+        "its queue",
+        "100 kB",
+        "about 70 packets, an access point's driver ring",
+        knob="queue_kb",
+        values=(30.0, 100.0, 300.0, 1000.0),
+        chosen=100.0,
+        unit="kB",
     ),
     Unstated(
-        "constants of CCP's law",
-        "mode paper: Kp 2, CapProbe",
-        "the text gives the law without constants; our own law, with guards, is shown beside it",
-        "law",
-        "variant",
+        "its jitter",
+        "none",
+        "the paper emulates a fixed delay; the WiFi's own retries add some, not stated",
+        knob="jitter_ms",
+        values=(0.0, 1.0, 5.0, 20.0),
+        chosen=0.0,
+        unit="± ms",
+    ),
+    Unstated(
+        "client's socket buffer",
+        "6.3 MB",
+        "Linux's largest (tcp_rmem): it hides 9 s of video from the player; Linux's autotuning would grow it to twice what "
+        "the player reads in a round trip, 0.13 to 0.5 MB at 100 ms",
+        knob="socket_mb",
+        values=(0.13, 0.25, 0.5, 1.0, 6.3),
+        chosen=6.3,
+        unit="MB",
+    ),
+    Unstated(
+        "gain Kp of CCP's law",
+        "2",
+        "stable below 3; below 1.5 it underuses short queues",
+        knob="kp",
+        values=(1.5, 2.0, 2.5),
+        chosen=2.0,
+    ),
+    Unstated(
+        "estimators of the law",
+        "as printed",
+        "the text gives the law without estimators or guards: CapProbe and no guard; ours has both floor and guard",
+        knob="law",
+        values=("as printed", "guarded"),
+        chosen="as printed",
+    ),
+    Unstated(
+        "loss detection",
+        "RACK-TLP",
+        "today's Linux; the authors' kernel of 2015 had SACK without RACK",
+        knob="recovery",
+        values=("rack_tlp", "rfc6675"),
+        chosen="rack_tlp",
     ),
 ]
 
-
-def _with_groups(share: float) -> list[Case]:
-    """Marks the cases that a figure groups."""
-    marked = []
-    for case in cases(share):
-        name = case.labels["variant"]
-        is_one_second = case.labels["buffer"] == 448
-        five = "yes" if name in FIVE and is_one_second else "no"
-        pob = "yes" if name in _POB_NAMES else "no"
-        marked.append(replace(case, labels={**case.labels, "is_five": five, "is_pob": pob}))
-    order = {name: i for i, name in enumerate(_POB_NAMES)}
-    # Bars in the papers' order: the POBRates fall.
-    return sorted(marked, key=lambda c: order.get(str(c.labels["variant"]), -1) if c.labels["is_pob"] == "yes" else -1)
-
+_SCENES: dict[str, Labels] = {
+    f"one file, RTT {rtt} ms": {"is_today": "yes", "player": "one file", "rtt": rtt} for rtt in RTTS
+}
+TODAY = Today(
+    scenes=_SCENES | {"segments with CMCD, RTT 100 ms": {"is_today": "yes", "player": "segments"}},
+    ours=(*_TODAY, *_WITH_LEVEL),
+)
 
 STUDY = Study(
     name="ccp",
     title="CCP: congestion avoidance for video streaming",
     paper="Cavendish et al., Congestion Avoidance TCP Improvements for Video Streaming, INTERNET 2015",
     seeds=10,
-    cases=_with_groups,
+    cases=cases,
     claims=CLAIMS,
     figures=FIGURES,
     unstated=UNSTATED,
+    vary=vary,
+    sweeps=SWEEPS,
+    today=TODAY,
+    trace=trace,
 )

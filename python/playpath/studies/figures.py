@@ -13,18 +13,18 @@ from playpath import stats
 from playpath.plots import INK, SenderStyle, sender_styles
 from playpath.plots.style import dress, figure
 from playpath.studies.claims import select
-from playpath.studies.runner import StudyResult
+from playpath.studies.runner import Ran
 from playpath.studies.study import FigureSpec, Panel
 
 _PANEL_WIDTH, _HEIGHT, _ACROSS = 3.6, 2.8, 3
 _DASHES: Any = ("-", "--", ":", "-.")
 
 
-def draw(result: StudyResult, spec: FigureSpec) -> Figure:
-    """A figure of the study."""
+def draw(ran: Ran, spec: FigureSpec) -> Figure:
+    """A figure of the study's grid, or of its sensitivity runs."""
     if spec.kind == "traces":
-        return _traces(result, spec)
-    rows = select(result.table, spec.where)
+        return _traces(ran, spec)
+    rows = _numeric(select(ran.table, spec.where), spec.x)
     across = min(_ACROSS, len(spec.panels))
     down = -(-len(spec.panels) // across)
     made, axes = figure(_PANEL_WIDTH * across, _HEIGHT * down, nrows=down, ncols=across, squeeze=False)
@@ -39,6 +39,12 @@ def draw(result: StudyResult, spec: FigureSpec) -> Figure:
     if handles:
         made.legend(handles, names, loc="outside upper left", ncols=6, fontsize=9, frameon=False)
     return made
+
+
+def _numeric(rows: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Numbers that are written as text, as the values of swept parameters, are numbers on an axis."""
+    cast = rows[column].cast(pl.Float64, strict=False)
+    return rows.with_columns(cast) if cast.null_count() == rows[column].null_count() else rows
 
 
 def _groups(rows: pl.DataFrame, column: str) -> list[Any]:
@@ -115,12 +121,12 @@ def _whisker(ax: Axes, x: float, summary: stats.Summary, spec: FigureSpec) -> No
         ax.plot((x, x), ends, "_-", color=INK, lw=1.1, ms=6, zorder=5)
 
 
-def _traces(result: StudyResult, spec: FigureSpec) -> Figure:
+def _traces(ran: Ran, spec: FigureSpec) -> Figure:
     """Stacked panels, one a case, on common axes."""
-    names = result.labels
+    names = ran.labels
     wanted = [
         (key, traces[spec.trace])
-        for key, traces in result.traces.items()
+        for key, traces in ran.traces.items()
         if spec.trace in traces and all(dict(zip(names, key, strict=True)).get(k) == v for k, v in spec.where.items())
     ]
     made, axes = figure(8.4, 0.6 + 1.25 * max(1, len(wanted)), nrows=max(1, len(wanted)), sharex=True, squeeze=False)

@@ -9,13 +9,24 @@ from html import escape
 from playpath.report import html
 from playpath.studies.claims import CheckResult, ClaimResult
 from playpath.studies.figures import draw
-from playpath.studies.runner import StudyResult
+from playpath.studies.grids import sensitivity_grid, today_grid
+from playpath.studies.runner import Ran, StudyResult
+from playpath.studies.sensitivity import Sensitivity, summary
 from playpath.studies.study import FigureSpec
+from playpath.studies.today import HEAD, rank_scenes, table_rows
 
 
-def study_page(result: StudyResult) -> str:
+def study_page(result: StudyResult, swept: Sensitivity | None = None) -> str:
     """The whole page as text."""
-    sections = [_head(result), _claims(result), _checks(result), _figures(result), _unstated(result), _manifest(result)]
+    sections = [
+        _head(result),
+        _claims(result),
+        _today(result),
+        _checks(result),
+        _figures(result),
+        _unstated(result, swept),
+        _manifest(result),
+    ]
     return html.page(f"{result.study.title}: what reproduces", sections, interactive=False)
 
 
@@ -61,24 +72,47 @@ def _check(claim: ClaimResult, check: CheckResult) -> list[str]:
     return [escape(cell) for cell in cells]
 
 
+def _today(result: StudyResult) -> str:
+    scenes = rank_scenes(result.study, result.table)
+    today = result.study.today
+    if today is None:
+        return ""
+    rows = [[escape(cell) for cell in row] for row in table_rows(scenes, today)]
+    figure = html.figure_svg(today_grid(scenes, today), f"{result.study.name}: who is best today")
+    note = "Ranked as playpath compare ranks: what the viewer sees first, then what the network pays; Holm's correction within a scene."
+    return html.section("Which sender is best today", figure + html.table(list(HEAD), rows, classes="cards"), note=note)
+
+
 def _figures(result: StudyResult) -> str:
     note = "Whiskers: smallest and largest of the trials, or the 95 % interval, as the paper has."
-    paper = [_figure(result, spec) for spec in result.study.figures if not spec.id.startswith("s")]
-    return html.section("Figures", "".join(paper), note=note)
+    return html.section(
+        "Figures", "".join(_figure(result, result.ran, spec) for spec in result.study.figures), note=note
+    )
 
 
-def _figure(result: StudyResult, spec: FigureSpec) -> str:
-    title = f"Figure {spec.id}" if not spec.id.startswith("s") else "Sensitivity"
+def _figure(result: StudyResult, ran: Ran, spec: FigureSpec) -> str:
+    title = f"Figure {spec.id}" if spec in result.study.figures else "Swept"
     caption = f"<h3>{escape(title)}: {escape(spec.title)}</h3>"
-    return caption + html.figure_svg(draw(result, spec), f"{result.study.name} {spec.id}: {spec.title}")
+    return caption + html.figure_svg(draw(ran, spec), f"{result.study.name} {spec.id}: {spec.title}")
 
 
-def _unstated(result: StudyResult) -> str:
-    rows = [[escape(u.name), escape(u.value), escape(u.reason)] for u in result.study.unstated]
-    sweeps = "".join(_figure(result, spec) for spec in result.study.figures if spec.id.startswith("s"))
+def _unstated(result: StudyResult, swept: Sensitivity | None) -> str:
+    rows = [
+        [escape(u.name), escape(u.value), escape(u.reason), ", ".join(f"{v}" for v in u.values) or "–"]
+        for u in result.study.unstated
+    ]
     note = "Chosen in the open; each sweep varies one parameter and leaves the others. Nothing else was turned."
-    body = html.table(["parameter", "value", "reason"], rows, classes="cards") + sweeps
-    return html.section("What the paper leaves unstated", body, note=note)
+    body = html.table(["parameter", "value", "reason", "swept over"], rows, classes="cards")
+    return html.section("What the paper leaves unstated", body + _swept(result, swept), note=note)
+
+
+def _swept(result: StudyResult, swept: Sensitivity | None) -> str:
+    if swept is None or not swept.swept:
+        return "<p class='note'>Sweeps are a step of their own: add --sensitivity.</p>"
+    grid = html.figure_svg(sensitivity_grid(swept), f"{result.study.name}: verdicts over unstated parameters")
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in summary(swept))
+    head = f"<h3>Which claims depend on what ({swept.seeds} seeds a case)</h3>"
+    return head + grid + f"<ul>{items}</ul>" + "".join(_figure(result, swept.ran, s) for s in result.study.sweeps)
 
 
 def _manifest(result: StudyResult) -> str:

@@ -1,33 +1,66 @@
-"""Writes a study's results: tidy table, verdicts, report, figures."""
+"""Writes a study's results: tidy tables, verdicts, report, figures."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+
+from matplotlib.figure import Figure
 
 from playpath.files import replaced, write_text
 from playpath.studies.figures import draw
+from playpath.studies.grids import sensitivity_grid, today_grid
 from playpath.studies.page import study_page
-from playpath.studies.runner import StudyResult
+from playpath.studies.runner import Ran, StudyResult
+from playpath.studies.sensitivity import Sensitivity
+from playpath.studies.today import rank_scenes
 
 
-def save(result: StudyResult, folder: Path) -> Path:
-    """Write `table.parquet`, `table.csv`, `claims.json`, `report.html`; returns the report's path."""
-    with replaced(folder / "table.parquet") as temporary:
-        result.table.write_parquet(temporary)
-    write_text(folder / "table.csv", result.table.write_csv())
-    write_text(folder / "claims.json", json.dumps(result.to_dict(), indent=1, ensure_ascii=False) + "\n")
+def save(result: StudyResult, folder: Path, swept: Sensitivity | None = None) -> Path:
+    """Write `table.parquet`, `table.csv`, `claims.json`, `today.json`, `report.html`; returns the report's path.
+
+    With `swept` also `sensitivity.parquet`, `.csv` and `.json`.
+    """
+    _save_table(result.ran, folder / "table")
+    _save_json(result.to_dict(), folder / "claims.json")
+    _save_json([scene.to_dict() for scene in rank_scenes(result.study, result.table)], folder / "today.json")
+    if swept is not None:
+        _save_table(swept.ran, folder / "sensitivity")
+        _save_json(swept.to_dict(), folder / "sensitivity.json")
     report = folder / "report.html"
-    write_text(report, study_page(result))
+    write_text(report, study_page(result, swept))
     return report
 
 
-def save_figures(result: StudyResult, folder: Path) -> list[Path]:
+def save_figures(result: StudyResult, folder: Path, swept: Sensitivity | None = None) -> list[Path]:
     """Every figure as PNG; returns their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    for spec in result.study.figures:
-        path = folder / f"{result.study.name}-{spec.id}.png"
-        draw(result, spec).savefig(path, dpi=110, metadata={"Software": None})
+    for name, figure in _figures(result, swept):
+        path = folder / f"{result.study.name}-{name}.png"
+        figure.savefig(path, dpi=110, metadata={"Software": None})
         paths.append(path)
     return paths
+
+
+def _figures(result: StudyResult, swept: Sensitivity | None) -> Iterator[tuple[str, Figure]]:
+    for spec in result.study.figures:
+        yield spec.id, draw(result.ran, spec)
+    scenes = rank_scenes(result.study, result.table)
+    if scenes and result.study.today is not None:
+        yield "today", today_grid(scenes, result.study.today)
+    if swept is not None and swept.swept:
+        yield "sensitivity", sensitivity_grid(swept)
+        for spec in result.study.sweeps:
+            yield spec.id, draw(swept.ran, spec)
+
+
+def _save_table(ran: Ran, path: Path) -> None:
+    with replaced(path.with_suffix(".parquet")) as temporary:
+        ran.table.write_parquet(temporary)
+    write_text(path.with_suffix(".csv"), ran.table.write_csv())
+
+
+def _save_json(value: object, path: Path) -> None:
+    write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")

@@ -1,7 +1,8 @@
 """Runs a study's grid: every cell once, stored as it finishes, gathered into one tidy table.
 
-A cell's id is the hash of its scenario, sender, seed, the engine's version and the study's revision. A finished cell is
-written at once, so a killed run goes on where it stopped, and two runs give the same table.
+A cell's id is the hash of its scenario, sender, seed, the engine's version and the study's revision; cases with the same
+scenario share its cells. A finished cell is written at once, so a killed run goes on where it stopped, and two runs give
+the same table.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,19 +26,76 @@ from playpath.studies.study import Case, Study
 from playpath.sweep.store import Store
 
 Progress = Callable[[int, int], None]
+Traces = Mapping[tuple[Any, ...], Mapping[str, tuple[list[float], list[float]]]]
 QUICK_SHARE, QUICK_SEEDS = 0.15, 3
 """Of a quick run: share of the media's length, and seeds. Quick verdicts are not those of the whole grid."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A case with a seed."""
+    """A scenario with a seed."""
 
     id: str
-    case: Case
     sender: str
     seed: int
     text: str
+    is_traced: bool
+
+
+@dataclass(frozen=True)
+class Ran:
+    """Cases that were run.
+
+    Attributes
+    ----------
+    table : polars.DataFrame
+        A row for each case and seed: the labels, `seed`, the metrics, `digest` of the record.
+    traces : dict
+        Label values of a case, joined → trace name → (x, y), of the first seed.
+    labels : list of str
+        The columns that tell cases apart.
+    """
+
+    table: pl.DataFrame
+    traces: Traces
+    labels: list[str]
+    interrupted: bool
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the table; equal digests mean equal results."""
+        return hashlib.sha256(self.table.write_csv(float_precision=None).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run.
+
+    Attributes
+    ----------
+    folder : path
+        Its sub-folder `store` keeps the cells.
+    seeds : int, optional
+        Replications; by default the study's number of trials.
+    quick : bool
+        Short media and few seeds: to see that all works, not to judge the papers.
+    """
+
+    folder: Path
+    seeds: int | None = None
+    quick: bool = False
+    jobs: int | None = None
+    progress: Progress = lambda done, total: None
+    on_interrupt: Callable[[int], None] = lambda running: None
+
+    @property
+    def share(self) -> float:
+        """Of the media's length."""
+        return QUICK_SHARE if self.quick else 1.0
+
+    def seeds_of(self, trials: int) -> int:
+        """Replications where the study wants `trials`."""
+        return self.seeds or (QUICK_SEEDS if self.quick else trials)
 
 
 @dataclass(frozen=True)
@@ -46,10 +104,6 @@ class StudyResult:
 
     Attributes
     ----------
-    table : polars.DataFrame
-        A row for each cell: the labels, `seed`, the metrics, `digest` of the record.
-    traces : dict
-        Label values of a case, joined → trace name → (x, y), of the first seed.
     claims : list of ClaimResult
         Empty if interrupted.
     share : float
@@ -57,27 +111,32 @@ class StudyResult:
     """
 
     study: Study
-    table: pl.DataFrame
-    traces: Mapping[tuple[Any, ...], Mapping[str, tuple[list[float], list[float]]]]
+    ran: Ran
     claims: list[ClaimResult]
     seeds: int
     share: float
-    interrupted: bool = False
 
     @property
-    def labels(self) -> list[str]:
-        """The columns that tell cases apart."""
-        return label_names(self.study, self.share)
+    def table(self) -> pl.DataFrame:
+        """The tidy table."""
+        return self.ran.table
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the table; equal digests mean equal results."""
-        return hashlib.sha256(self.table.write_csv(float_precision=None).encode()).hexdigest()
+        """Of the table."""
+        return self.ran.digest
+
+    @property
+    def interrupted(self) -> bool:
+        """Ctrl-C came before all were done."""
+        return self.ran.interrupted
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form, without the table."""
+        """The JSON form."""
         return {
             "study": self.study.name,
+            "paper": self.study.paper,
+            "cells": self.table.height,
             "seeds": self.seeds,
             "media_share": self.share,
             "interrupted": self.interrupted,
@@ -88,79 +147,65 @@ class StudyResult:
         }
 
 
-def label_names(study: Study, share: float = 1.0) -> list[str]:
-    """Label columns in the order in which the cases name them."""
-    return list(dict.fromkeys(name for case in study.cases(share) for name in case.labels))
+def run_study(study: Study, options: Options) -> StudyResult:
+    """Run what the store lacks, and judge the claims."""
+    count = options.seeds_of(study.seeds)
+    ran = run_cases(study, study.cases(options.share), count, options)
+    claims = [] if ran.interrupted else [evaluate(claim, ran.table) for claim in study.claims]
+    return StudyResult(study, ran, claims, count, options.share)
 
 
-def run_study(
-    study: Study,
-    folder: Path,
-    *,
-    seeds: int | None = None,
-    quick: bool = False,
-    jobs: int | None = None,
-    progress: Progress = lambda done, total: None,
-    on_interrupt: Callable[[int], None] = lambda running: None,
-) -> StudyResult:
-    """Run what the store in `folder` lacks, and judge the claims.
-
-    Parameters
-    ----------
-    study : Study
-    folder : path
-        Its sub-folder `store` keeps the cells.
-    seeds : int, optional
-        Replications; by default the paper's number of trials.
-    quick : bool
-        Short media and few seeds: to see that all works, not to judge the papers.
-    """
-    share = QUICK_SHARE if quick else 1.0
-    count = seeds or (QUICK_SEEDS if quick else study.seeds)
-    cells = _cells(study, share, count)
-    store = Store(folder / "store")
+def run_cases(study: Study, cases: Sequence[Case], seeds: int, options: Options) -> Ran:
+    """Run the cells of these cases that the store lacks, and gather all."""
+    rows = _rows(study, cases, seeds)
+    cells = {cell.id: cell for _, cell in rows}
+    store = Store(options.folder / "store")
     known = store.cells()
-    todo = [cell for cell in cells if cell.id not in known]
+    todo = [cell for cell in cells.values() if cell.id not in known]
     done = len(cells) - len(todo)
 
     def tick(_: Cell) -> None:
         nonlocal done
         done += 1
-        progress(done, len(cells))
+        options.progress(done, len(cells))
 
-    progress(done, len(cells))
+    options.progress(done, len(cells))
     outcome = run_all(
-        lambda cell: _run_and_store(study, store, cell), todo, check_jobs(jobs), on_done=tick, on_interrupt=on_interrupt
+        lambda cell: _run_and_store(study, store, cell),
+        todo,
+        check_jobs(options.jobs),
+        on_done=tick,
+        on_interrupt=options.on_interrupt,
     )
-    stored = store.rows(pl.Series([cell.id for cell in cells]))
-    table, traces = _gather(study, share, cells, stored)
-    claims = [] if outcome.interrupted else [evaluate(claim, table) for claim in study.claims]
-    return StudyResult(study, table, traces, claims, count, share, outcome.interrupted)
+    names = list(dict.fromkeys(name for case in cases for name in case.labels))
+    table, traces = _gather(names, rows, store.rows(pl.Series(list(cells))))
+    return Ran(table, traces, names, outcome.interrupted)
 
 
-def _cells(study: Study, share: float, seeds: int) -> list[Cell]:
-    found: dict[str, Cell] = {}
-    for case in study.cases(share):
+def _rows(study: Study, cases: Sequence[Case], seeds: int) -> list[tuple[Case, Cell]]:
+    found: list[tuple[Case, Cell]] = []
+    labelled: set[str] = set()
+    for case in cases:
+        labels = json.dumps(dict(case.labels), sort_keys=True)
+        if labels in labelled:
+            raise ValueError(f"two cases of {study.name} are labelled {labels}")
+        labelled.add(labels)
         loaded = load(case.scenario)
         (sender,) = loaded.senders
         resolved = {k: v for k, v in loaded.resolved.items() if k not in ("name", "description")}
         text = json.dumps(resolved, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        labels = json.dumps(dict(case.labels), sort_keys=True)
         for seed in range(1, min(seeds, case.most_seeds or seeds) + 1):
-            # The labels belong to it: two cases may run the same scenario, each has its row.
-            key = f"{engine.version()}\n{study.name} {study.revision} {case.is_traced}\n{labels}\n{text}\n{seed}"
-            cell = Cell(hashlib.sha256(key.encode()).hexdigest()[:32], case, sender, seed, text)
-            if cell.id in found:
-                raise ValueError(f"two cases of {study.name} are labelled {labels}")
-            found[cell.id] = cell
-    return list(found.values())
+            key = f"{engine.version()}\n{study.name} {study.revision} {case.is_traced}\n{text}\n{seed}"
+            name = hashlib.sha256(key.encode()).hexdigest()[:32]
+            found.append((case, Cell(name, sender, seed, text, case.is_traced)))
+    return found
 
 
 def _run_and_store(study: Study, store: Store, cell: Cell) -> None:
-    record, series = engine.run(cell.text, cell.sender, cell.seed, trace=cell.case.is_traced)
+    record, series = engine.run(cell.text, cell.sender, cell.seed, trace=cell.is_traced)
     values = {k: v for k, v in record["metrics"].items() if isinstance(v, int | float)}
     values |= study.measure(record, series) if study.measure else {}
-    wants_trace = study.trace is not None and cell.case.is_traced and cell.seed == 1
+    wants_trace = study.trace is not None and cell.is_traced and cell.seed == 1
     traces = json.dumps(study.trace(record, series)) if wants_trace and study.trace else ""
     row = {"cell": cell.id, "digest": str(record["digest"]), "traces": traces}
     frame = pl.DataFrame({k: [v] for k, v in row.items()} | {k: [float(v)] for k, v in values.items()})
@@ -169,12 +214,9 @@ def _run_and_store(study: Study, store: Store, cell: Cell) -> None:
     store.add(buffer.getvalue())
 
 
-def _gather(
-    study: Study, share: float, cells: list[Cell], stored: pl.DataFrame
-) -> tuple[pl.DataFrame, dict[tuple[Any, ...], Any]]:
-    names = label_names(study, share)
-    rows = [{"cell": c.id, **{n: c.case.labels.get(n) for n in names}, "seed": c.seed} for c in cells]
-    grid = pl.DataFrame(rows, infer_schema_length=None)
+def _gather(names: list[str], rows: list[tuple[Case, Cell]], stored: pl.DataFrame) -> tuple[pl.DataFrame, Traces]:
+    labelled = [{"cell": cell.id, **{n: case.labels.get(n) for n in names}, "seed": cell.seed} for case, cell in rows]
+    grid = pl.DataFrame(labelled, infer_schema_length=None)
     if "traces" not in stored.columns:
         return grid.drop("cell").head(0), {}
     joined = grid.join(stored, on="cell", how="inner", maintain_order="left")

@@ -1,10 +1,12 @@
-"""What a study is, as data: cases (the grid), figures, claims, and the parameters that its paper leaves unstated."""
+"""What a study is, as data: cases (the grid), figures, claims, unstated parameters, and who is best today."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from playpath.metrics import VIDEO_CRITERIA
 
 Labels = Mapping[str, str | float]
 """Where a case lies in the grid: column → value. A case and a selection of cases are both written so."""
@@ -21,7 +23,7 @@ class Case:
     Attributes
     ----------
     labels : mapping
-        Unique in its study; `part` is "paper", or the name of the unstated parameter that is varied.
+        Unique in its study; `part` is "paper", "today", or a figure's own.
     scenario : mapping
         Without `[run] seeds`; exactly one sender.
     is_traced : bool
@@ -101,10 +103,14 @@ class Unstated:
     Attributes
     ----------
     name, value, reason : str
-    part : str
-        Cases of the sensitivity sweep carry this `part`; empty if its effect is not swept.
-    column : str
-        The label that varies in those cases.
+    knob : str
+        What `Study.vary` calls it; empty if its effect is not swept.
+    values : sequence
+        Its plausible range in order, `chosen` among them.
+    chosen : float or str
+        The value that the study runs with, as `values` has it.
+    unit : str
+        For the axis.
     """
 
     name: str
@@ -112,6 +118,33 @@ class Unstated:
     reason: str
     part: str = ""
     column: str = ""
+    knob: str = ""
+    values: Sequence[float | str] = ()
+    chosen: float | str = ""
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Today:
+    """Which sender is best today: scenes of the study's grid, each ranked as `playpath compare` ranks.
+
+    Attributes
+    ----------
+    scenes : mapping
+        What a scene is called → the cases of its senders.
+    column : str
+        The label that names the sender.
+    ours : sequence of str
+        Senders that the paper does not have.
+    shown : sequence of str
+        Two metrics for the figure's cells.
+    """
+
+    scenes: Mapping[str, Labels]
+    column: str = "variant"
+    ours: Sequence[str] = ()
+    shown: Sequence[str] = ("stall_time_s", "discarded_pictures")
+    criteria: Sequence[str] = VIDEO_CRITERIA
 
 
 @dataclass(frozen=True)
@@ -165,6 +198,14 @@ class Study:
         The paper's number of trials.
     cases : callable
         Gives the cases; its argument is the share of the media's length to play (1 for the paper's).
+    vary : callable, optional
+        Share, knob, value → the cases of the claims with one unstated parameter at that value, labelled as in `cases`.
+        Cases that the parameter does not touch may be left out.
+    sweeps : sequence of FigureSpec
+        Figures of the sensitivity table, which has the columns `parameter` and `value` besides.
+    sensitivity_seeds : int
+        Trials of a swept case; the chosen value is judged by as many.
+    today : Today, optional
     measure : callable, optional
         Metrics of the study's own; `traces` of its answer come from `trace`.
     trace : callable, optional
@@ -181,6 +222,10 @@ class Study:
     claims: Sequence[Claim]
     figures: Sequence[FigureSpec]
     unstated: Sequence[Unstated]
+    vary: Callable[[float, str, Any], Sequence[Case]] | None = None
+    sweeps: Sequence[FigureSpec] = ()
+    sensitivity_seeds: int = 5
+    today: Today | None = None
     measure: Measure | None = None
     trace: Callable[[Mapping[str, Any], Series], dict[str, tuple[list[float], list[float]]]] | None = None
     revision: int = 1
