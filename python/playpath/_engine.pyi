@@ -12,11 +12,21 @@ def version() -> str: ...
 def resolve(text: str, base_dir: str, overrides_json: str) -> str: ...
 @overload
 def run(
-    resolved_json: str, sender_name: str, seed: int, trace: Literal[False], controller: Callable[[], Any] | None
+    resolved_json: str,
+    sender_name: str,
+    seed: int,
+    trace: Literal[False],
+    controller: Callable[[], Any] | None,
+    rule: Callable[[], Any] | None,
 ) -> str: ...
 @overload
 def run(
-    resolved_json: str, sender_name: str, seed: int, trace: Literal[True], controller: Callable[[], Any] | None
+    resolved_json: str,
+    sender_name: str,
+    seed: int,
+    trace: Literal[True],
+    controller: Callable[[], Any] | None,
+    rule: Callable[[], Any] | None,
 ) -> tuple[str, dict[str, dict[str, np.ndarray]]]: ...
 def registry(kind: str) -> str: ...
 def capture(resolved_json: str, sender: str, seed: int, path: str) -> None: ...

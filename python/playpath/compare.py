@@ -329,6 +329,7 @@ def run(
     set: Mapping[str, Any] | None = None,
     world: str = "sim",
     controller: Callable[[], Any] | None = None,
+    abr: Callable[[], Any] | None = None,
 ) -> Session:
     """Run one session.
 
@@ -345,16 +346,19 @@ def run(
     controller : callable, optional
         Makes a congestion control written in Python for each connection of the sender, in place of its own: slow, for
         prototypes. See docs/recipes/prototype-in-python.md.
+    abr : callable, optional
+        Makes an ABR rule written in Python, in place of that of the scenario's DASH player; asked once per segment. See
+        docs/recipes/abr-rule-in-python.md.
     """
     loaded = load(scenario, cc=cc, scheduler=scheduler, set=set)
     if seed < 0:
         raise InputError(f"--seed {seed}: must be at least 0")
     name = _pick_sender(loaded, sender)
-    if controller is None:
+    if controller is None and abr is None:
         return worlds.world(world).session(loaded, name, seed, trace=trace)
     if world != worlds.SimWorld.name:
-        raise InputError(f"world '{world}': a controller written in Python runs in the world 'sim' only")
-    return worlds.SimWorld().session(loaded, name, seed, trace=trace, controller=controller)
+        raise InputError(f"world '{world}': a controller or rule written in Python runs in the world 'sim' only")
+    return worlds.SimWorld().session(loaded, name, seed, trace=trace, controller=controller, rule=abr)
 
 
 def _pick_sender(scenario: Scenario, sender: str | None) -> str:

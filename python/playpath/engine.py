@@ -52,10 +52,16 @@ def resolve(text: str, base_dir: str, overrides: Mapping[str, Any]) -> dict[str,
 
 
 def run(
-    resolved_json: str, sender: str, seed: int, *, trace: bool, controller: Callable[[], Any] | None = None
+    resolved_json: str,
+    sender: str,
+    seed: int,
+    *,
+    trace: bool,
+    controller: Callable[[], Any] | None = None,
+    rule: Callable[[], Any] | None = None,
 ) -> tuple[dict[str, Any], dict[str, Columns]]:
     """One session: its record and, with `trace`, its time series by name. Releases the interpreter lock."""
-    answer = _call(_engine.run, resolved_json, sender, seed, trace, controller)
+    answer = _call(_engine.run, resolved_json, sender, seed, trace, controller, rule)
     text, series = answer if isinstance(answer, tuple) else (answer, {})
     return json.loads(text), series
 

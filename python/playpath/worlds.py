@@ -39,9 +39,10 @@ class SimWorld:
         *,
         trace: bool,
         controller: Callable[[], Any] | None = None,
+        rule: Callable[[], Any] | None = None,
     ) -> Session:
         """Run one session in the engine; the interpreter lock is released meanwhile."""
-        record, series = engine.run(scenario.text, sender, seed, trace=trace, controller=controller)
+        record, series = engine.run(scenario.text, sender, seed, trace=trace, controller=controller, rule=rule)
         return Session(
             scenario=scenario.name,
             world=self.name,

@@ -93,7 +93,10 @@ fn player(settings: &Value) -> Result<Box<dyn Player>, String> {
     let media = Media::new(&frames(&settings["video"])?).map_err(|e| e.to_string())?;
     let packet_bytes = settings["mss"].as_u64().and_then(|mss| u32::try_from(mss).ok()).ok_or("`mss` is missing")?;
     let seed = RootSeed(settings["seed"].as_u64().unwrap_or(0));
-    (entry.build)(&PlayerContext { media: Arc::new(media), packet_bytes, presentation: None, seed }, &values)
+    (entry.build)(
+        &PlayerContext { media: Arc::new(media), packet_bytes, presentation: None, seed, rule: None },
+        &values,
+    )
 }
 
 /// The video of a resolved scenario.

@@ -6,23 +6,19 @@
 //! used, or an exception, ends up as the run's error. Between calls nothing changes, so a window never grows within a round.
 //! Tested by `tests/python/test_controller.py`.
 
+use crate::prototype::{FirstError, Prototype};
 use playpath_cc::{Ack, CongestionControl, CongestionEvent, Rto, Undo, View, WindowChange};
 use playpath_units::{Duration, Rate};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::sync::{Arc, Mutex};
 
 /// Largest window that is believed.
 const MAX_CWND: f64 = 1e6;
 
-/// The first error of a run's controllers.
-pub type FirstError = Arc<Mutex<Option<PyErr>>>;
-
 /// One connection's controller.
 pub struct PythonControl {
-    object: Option<Py<PyAny>>,
-    error: FirstError,
+    prototype: Prototype,
     cwnd: f64,
     ssthresh: f64,
     pacing: Option<Rate>,
@@ -43,59 +39,37 @@ struct Round {
 impl PythonControl {
     /// Calls `factory` for an object with the method `on_report`.
     pub fn new(factory: &Py<PyAny>, initial_window: f64, error: FirstError) -> PythonControl {
-        let made = Python::attach(|py| factory.call0(py));
-        let mut control = PythonControl {
-            object: None,
-            error,
+        PythonControl {
+            prototype: Prototype::new(factory, error),
             cwnd: initial_window.max(1.0),
             ssthresh: f64::INFINITY,
             pacing: None,
             round: Round::default(),
-        };
-        match made {
-            Ok(object) => control.object = Some(object),
-            Err(e) => control.fail(e),
         }
-        control
     }
 
     fn report(&mut self, view: &View, event: &str) {
-        let Some(object) = &self.object else { return };
-        let answer = Python::attach(|py| {
-            let report = self.to_dict(py, view, event)?;
-            let answer = object.bind(py).call_method1("on_report", (report,))?;
-            Answer::read(&answer)
-        });
-        match answer {
-            Ok(answer) => {
-                self.cwnd = answer.cwnd;
-                self.pacing = answer.pacing;
-            }
-            Err(e) => self.fail(e),
+        let PythonControl { prototype, round, cwnd, .. } = self;
+        let fill = |report: &Bound<'_, PyDict>| fill(report, round, *cwnd, view, event);
+        if let Some(answer) = prototype.ask("on_report", fill, Answer::read) {
+            (self.cwnd, self.pacing) = (answer.cwnd, answer.pacing);
         }
         self.round = Round { lost_before: view.lost, ..Round::default() };
     }
+}
 
-    fn to_dict<'py>(&self, py: Python<'py>, view: &View, event: &str) -> PyResult<Bound<'py, PyDict>> {
-        let report = PyDict::new(py);
-        report.set_item("event", event)?;
-        report.set_item("now_s", view.now.as_secs_f64())?;
-        report.set_item("cwnd", self.cwnd)?;
-        report.set_item("in_flight", view.in_flight)?;
-        report.set_item("acked", self.round.acked)?;
-        report.set_item("lost", view.lost - self.round.lost_before)?;
-        report.set_item("rtt_ms", self.round.rtt.map(Duration::as_millis_f64))?;
-        report.set_item("min_rtt_ms", (view.min_rtt < Duration::MAX).then(|| view.min_rtt.as_millis_f64()))?;
-        report.set_item("delivery_rate_mbps", self.round.delivery_rate.map(|r| r.as_mbps()))?;
-        report.set_item("is_app_limited", self.round.is_app_limited)?;
-        report.set_item("may_grow", self.round.may_grow)?;
-        Ok(report)
-    }
-
-    fn fail(&mut self, error: PyErr) {
-        self.object = None;
-        self.error.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(error);
-    }
+fn fill(report: &Bound<'_, PyDict>, round: &Round, cwnd: f64, view: &View, event: &str) -> PyResult<()> {
+    report.set_item("event", event)?;
+    report.set_item("now_s", view.now.as_secs_f64())?;
+    report.set_item("cwnd", cwnd)?;
+    report.set_item("in_flight", view.in_flight)?;
+    report.set_item("acked", round.acked)?;
+    report.set_item("lost", view.lost - round.lost_before)?;
+    report.set_item("rtt_ms", round.rtt.map(Duration::as_millis_f64))?;
+    report.set_item("min_rtt_ms", (view.min_rtt < Duration::MAX).then(|| view.min_rtt.as_millis_f64()))?;
+    report.set_item("delivery_rate_mbps", round.delivery_rate.map(|r| r.as_mbps()))?;
+    report.set_item("is_app_limited", round.is_app_limited)?;
+    report.set_item("may_grow", round.may_grow)
 }
 
 struct Answer {

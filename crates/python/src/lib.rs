@@ -3,17 +3,21 @@
 
 mod controller;
 mod pcap;
+mod prototype;
 mod registries;
+mod rule;
 mod traces;
 
-use controller::{FirstError, PythonControl};
+use controller::PythonControl;
 use numpy::IntoPyArray;
-use playpath_sim::{Prototype, Record, Scenario, Tracing};
+use playpath_sim::{Record, Scenario, Tracing};
 use playpath_video::p1203::{P1203Settings, p1203_input};
+use prototype::FirstError;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use rule::PythonRule;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -51,9 +55,9 @@ fn scenario_error(error: playpath_sim::ScenarioError) -> PyErr {
 }
 
 /// Plays a resolved scenario with one sender and seed. Returns the record as JSON; with `trace` a pair of the record and
-/// `{series: {column: array}}`.
+/// `{series: {column: array}}`. `controller` and `rule` make a congestion control and an ABR rule written in Python.
 #[pyfunction]
-#[pyo3(signature = (resolved_json, sender, seed, trace = false, controller = None))]
+#[pyo3(signature = (resolved_json, sender, seed, trace = false, controller = None, rule = None))]
 fn run<'py>(
     py: Python<'py>,
     resolved_json: &str,
@@ -61,15 +65,20 @@ fn run<'py>(
     seed: u64,
     trace: bool,
     controller: Option<Py<PyAny>>,
+    rule: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let tracing = if trace { Tracing::Series } else { Tracing::Off };
     let error = FirstError::default();
-    let prototype = controller.map(|factory| prototype(factory, error.clone()));
+    let controller = controller.map(|factory| controller_prototype(factory, error.clone()));
+    let rule = rule.map(|factory| rule_prototype(factory, error.clone()));
     let (json, record) = py
         .detach(|| {
-            let scenario = parsed(resolved_json)?;
-            let record = match prototype {
-                Some(prototype) => playpath_sim::run_prototype(&scenario, sender, seed, tracing, prototype)?,
+            let mut scenario = parsed(resolved_json)?;
+            if let Some(rule) = rule {
+                scenario = Arc::new(scenario.with_rule(rule)?);
+            }
+            let record = match controller {
+                Some(controller) => playpath_sim::run_prototype(&scenario, sender, seed, tracing, controller)?,
                 None => playpath_sim::run(&scenario, sender, seed, tracing)?,
             };
             let mut json = with_digest(record.to_json(manifest(&scenario, sender, seed)));
@@ -112,8 +121,13 @@ fn p1203(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64) -> PyResu
 }
 
 /// Controllers made by a Python callable, one per connection.
-fn prototype(factory: Py<PyAny>, error: FirstError) -> Prototype {
+fn controller_prototype(factory: Py<PyAny>, error: FirstError) -> playpath_sim::Prototype {
     Arc::new(move |initial_window| Box::new(PythonControl::new(&factory, initial_window, error.clone())))
+}
+
+/// Rules made by a Python callable, one per player.
+fn rule_prototype(factory: Py<PyAny>, error: FirstError) -> playpath_video::abr::Prototype {
+    Arc::new(move || Box::new(PythonRule::new(&factory, error.clone())))
 }
 
 /// The last scenario parsed: a comparison plays the same one many times.

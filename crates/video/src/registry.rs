@@ -26,6 +26,8 @@ pub struct PlayerContext {
     pub presentation: Option<Presentation>,
     /// Segment sizes are drawn from its stream "video/segment_sizes".
     pub seed: RootSeed,
+    /// `dash`: chooses the video's representations in place of `abr`.
+    pub rule: Option<abr::Prototype>,
 }
 
 /// What may be typed for a parameter.
@@ -325,7 +327,7 @@ mod tests {
 
     fn context() -> PlayerContext {
         let media = Arc::new(Media::new(&big_buck_bunny()).unwrap());
-        PlayerContext { media, packet_bytes: 1000, presentation: None, seed: RootSeed(1) }
+        PlayerContext { media, packet_bytes: 1000, presentation: None, seed: RootSeed(1), rule: None }
     }
 
     #[test]

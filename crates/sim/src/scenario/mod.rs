@@ -23,6 +23,7 @@ pub use video::VideoSpec;
 use document::Document;
 use playpath_transport::Config;
 use playpath_units::Duration;
+use playpath_video::abr;
 use playpath_video::ideal::IdealLink;
 use reader::{Table, unknown};
 use serde_json::{Map, Value, json};
@@ -117,6 +118,12 @@ impl Scenario {
     pub fn sender(&self, name: &str) -> Result<&SenderSpec, ScenarioError> {
         let found = self.senders.iter().find(|s| s.name == name);
         found.ok_or_else(|| ScenarioError(unknown("sender", name, self.senders.iter().map(|s| s.name.as_str()))))
+    }
+
+    /// The same scenario whose player chooses by a rule from outside the registry. Error: its player does not adapt.
+    pub fn with_rule(&self, rule: abr::Prototype) -> Result<Scenario, ScenarioError> {
+        let player = self.player.as_ref().ok_or_else(|| ScenarioError::new("an ABR rule needs [video]".into()))?;
+        Ok(Scenario { player: Some(player.with_rule(rule)?), ..self.clone() })
     }
 
     /// The scenario with every default written out. Parses back to the same scenario.

@@ -5,8 +5,8 @@ use super::queue::as_typed;
 use super::reader::{Table, unknown};
 use super::video::VideoSpec;
 use playpath_units::random::RootSeed;
-use playpath_video::Player;
 use playpath_video::registry::{self, PlayerContext, PlayerEntry, PlayerSettings};
+use playpath_video::{Player, abr};
 use serde_json::{Map, Value, json};
 
 /// A player by kind, with its settings.
@@ -14,6 +14,8 @@ use serde_json::{Map, Value, json};
 pub struct PlayerSpec {
     entry: &'static PlayerEntry,
     settings: PlayerSettings,
+    /// Chooses the video's representations: a prototype from outside the registry.
+    rule: Option<abr::Prototype>,
 }
 
 impl PlayerSpec {
@@ -35,7 +37,7 @@ impl PlayerSpec {
                 settings.set(name, value).map_err(|e| table.error(name, e))?;
             }
         }
-        let spec = PlayerSpec { entry, settings };
+        let spec = PlayerSpec { entry, settings, rule: None };
         // Settings that do not fit together are found now, not in the first run.
         spec.build(video, 1448, RootSeed(0)).map_err(|e| table.as_ref().unwrap_or(root).error("player", e))?;
         Ok(spec)
@@ -43,9 +45,25 @@ impl PlayerSpec {
 
     /// A new player. Error: settings that do not fit together.
     pub fn build(&self, video: &VideoSpec, packet_bytes: u32, seed: RootSeed) -> Result<Box<dyn Player>, String> {
-        let context =
-            PlayerContext { media: video.media.clone(), packet_bytes, presentation: video.presentation.clone(), seed };
+        let context = PlayerContext {
+            media: video.media.clone(),
+            packet_bytes,
+            presentation: video.presentation.clone(),
+            seed,
+            rule: self.rule.clone(),
+        };
         (self.entry.build)(&context, &self.settings)
+    }
+
+    /// The same player with a rule from outside the registry. Error: a player that does not adapt.
+    pub fn with_rule(&self, rule: abr::Prototype) -> Result<PlayerSpec, ScenarioError> {
+        if self.entry.name != "dash" {
+            let kind = self.entry.name;
+            return Err(ScenarioError::new(format!(
+                "`player.kind` = \"{kind}\" does not adapt; an ABR rule needs \"dash\""
+            )));
+        }
+        Ok(PlayerSpec { rule: Some(rule), ..self.clone() })
     }
 
     pub fn to_json(&self) -> Value {

@@ -23,6 +23,7 @@ pub use registry::{AbrEntry, build, entries, find, parse};
 
 use crate::ladder::Ladder;
 use playpath_units::{Duration, Rate, Time};
+use std::sync::Arc;
 
 /// Downloads that the player remembers for [`Context::downloads`].
 pub const HISTORY: usize = 20;
@@ -149,6 +150,9 @@ pub struct Abandonment {
     /// Why, in the rule's words.
     pub reason: &'static str,
 }
+
+/// Makes a rule: a prototype from outside the registry.
+pub type Prototype = Arc<dyn Fn() -> Box<dyn Abr> + Send + Sync>;
 
 /// An adaptation rule. See the module's contract.
 pub trait Abr: Send {

@@ -122,7 +122,11 @@ fn build(context: &PlayerContext, settings: &PlayerSettings) -> Result<Box<dyn P
         let typed = settings.text(name);
         abr::parse(if typed == "client" { own_rule } else { typed }).map(|(entry, params)| (entry.build)(&params))
     };
-    let player = DashPlayer::new(config, presentation, rule("abr")?, Some(rule("audio_abr")?));
+    let video_rule = match &context.rule {
+        Some(make) => make(),
+        None => rule("abr")?,
+    };
+    let player = DashPlayer::new(config, presentation, video_rule, Some(rule("audio_abr")?));
     Ok(Box::new(player.map_err(|error| error.to_string())?))
 }
 
@@ -188,7 +192,10 @@ mod tests {
             settings.set(name, value)?;
         }
         let media = Arc::new(Media::new(&big_buck_bunny()).expect("the clip"));
-        (entry.build)(&PlayerContext { media, packet_bytes: 1000, presentation: None, seed: RootSeed(1) }, &settings)
+        (entry.build)(
+            &PlayerContext { media, packet_bytes: 1000, presentation: None, seed: RootSeed(1), rule: None },
+            &settings,
+        )
     }
 
     /// The lowest rate, 300 kbit/s, for 10 s of buffer: 375 000 B.
