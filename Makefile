@@ -34,8 +34,8 @@ bench: check-tools ## speed of the engine: packets per second, cost per event
 docs: setup ## figures and pages that are made by commands
 	$(BIN)/python docs/build.py
 
-kernel: ## what the kernel world needs besides: controls, loader, link emulator, player (bpf/setup.sh installs the packages)
-	cargo build --release --quiet -p playpath-client -p playpath-emulator
+kernel: ## what the kernel world needs besides: controls, loader, link emulator, player, relay (bpf/setup.sh installs the packages)
+	cargo build --release --quiet -p playpath-client -p playpath-emulator -p playpath-relay
 	cargo build --release --quiet --manifest-path crates/bpfload/Cargo.toml
 
 clean: ## remove what was built here

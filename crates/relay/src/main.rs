@@ -1,0 +1,34 @@
+//! `playpath-relay`: one end of a relay pair. See docs/relay.md.
+
+mod connection;
+mod log;
+mod options;
+mod relay;
+mod session;
+mod tcp;
+
+use std::process::ExitCode;
+
+/// Why it failed, and so the exit status.
+#[derive(Debug)]
+enum Failure {
+    Input(String),
+    Run(String),
+}
+
+fn main() -> ExitCode {
+    let result = options::parse(lexopt::Parser::from_env()).and_then(|options| match options {
+        Some(options) => relay::run(&options),
+        None => {
+            println!("{}", options::USAGE);
+            Ok(())
+        }
+    });
+    let (message, status) = match result {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Run(message)) => (message, 1),
+        Err(Failure::Input(message)) => (message, 2),
+    };
+    eprintln!("playpath-relay: {message}");
+    ExitCode::from(status)
+}

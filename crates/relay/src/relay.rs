@@ -1,0 +1,332 @@
+//! The loop: one thread, poll(2) over listeners, newcomers and the sockets of all sessions.
+//!
+//! poll and not an edge-triggered set: with `TCP_NOTSENT_LOWAT` a socket announces room only to who asks while there is none, and
+//! poll asks each time.
+
+use crate::Failure;
+use crate::connection::Connection;
+use crate::log::Log;
+use crate::options::{Options, Role};
+use crate::session::{Session, Slot};
+use playpath_relay::record::{Hello, Record, SessionId};
+use playpath_units::{Duration, Time};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde_json::{Value, json};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::rc::Rc;
+use std::time::Instant;
+
+/// Connections that have not said hello.
+const MOST_NEWCOMERS: usize = 256;
+/// Ended sessions that are remembered, so that a late connection of one does not begin it anew; also those in the summary.
+const MOST_ENDED: usize = 1000;
+/// Where a coupled congestion control is told of groups.
+const COUPLED: &[&str] = &["lia", "olia"];
+
+/// Serve until a signal ends it.
+pub fn run(options: &Options) -> Result<(), Failure> {
+    let mut relay = Relay::new(options)?;
+    relay.serve().map_err(|e| Failure::Run(e.to_string()))?;
+    relay.finish()
+}
+
+/// What was ready.
+#[derive(Clone, Copy)]
+enum Ready {
+    Listener(usize),
+    Newcomer(usize),
+    Session(usize, Slot, PollFlags),
+}
+
+/// A connection without a hello; none once it is taken or gone.
+struct Newcomer {
+    connection: Option<Connection>,
+    until: Time,
+}
+
+struct Relay {
+    options: Rc<Options>,
+    start: Instant,
+    log: Log,
+    listeners: Vec<Socket>,
+    newcomers: Vec<Newcomer>,
+    sessions: Vec<Session>,
+    ended: VecDeque<(SessionId, Value)>,
+    ended_count: u64,
+    signals: UnixStream,
+    /// `playpath-bpf` at work.
+    helpers: Vec<Child>,
+}
+
+impl Relay {
+    fn new(options: &Options) -> Result<Relay, Failure> {
+        let log = Log::open(options.log.as_deref()).map_err(Failure::Input)?;
+        let (signals, end) = UnixStream::pair().map_err(|e| Failure::Run(e.to_string()))?;
+        for signal in [SIGTERM, SIGINT, SIGHUP] {
+            let end = end.try_clone().map_err(|e| Failure::Run(e.to_string()))?;
+            signal_hook::low_level::pipe::register(signal, end).map_err(|e| Failure::Run(e.to_string()))?;
+        }
+        let listen =
+            |address: &SocketAddr| listen(*address).map_err(|e| Failure::Run(format!("--listen {address}: {e}")));
+        let listeners: Vec<Socket> = options.listen.iter().map(listen).collect::<Result<_, _>>()?;
+        if let (Some(cc), Some(listener)) = (&options.cc, listeners.first()) {
+            // Said now, not at the first session.
+            listener.set_tcp_congestion(cc.as_bytes()).map_err(|e| Failure::Run(format!("--cc {cc}: {e}")))?;
+        }
+        Ok(Relay {
+            options: Rc::new(options.clone()),
+            start: Instant::now(),
+            log,
+            listeners,
+            newcomers: Vec::new(),
+            sessions: Vec::new(),
+            ended: VecDeque::new(),
+            ended_count: 0,
+            signals,
+            helpers: Vec::new(),
+        })
+    }
+
+    fn now(&self) -> Time {
+        Time::from_nanos(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    fn serve(&mut self) -> io::Result<()> {
+        println!("ready");
+        loop {
+            let Some(ready) = self.wait()? else { return Ok(()) };
+            for what in &ready {
+                let now = self.now();
+                match *what {
+                    Ready::Listener(index) => self.accept(now, index)?,
+                    Ready::Newcomer(index) => self.hear(now, index),
+                    Ready::Session(index, slot, flags) => {
+                        self.sessions[index].handle_ready(now, slot, flags, &mut self.log);
+                    }
+                }
+            }
+            let now = self.now();
+            self.newcomers.retain(|newcomer| newcomer.connection.is_some() && now < newcomer.until);
+            for session in &mut self.sessions {
+                session.settle(now, &mut self.log);
+            }
+            self.couple();
+            self.forget_ended(now);
+        }
+    }
+
+    /// What is ready; `None`: a signal.
+    fn wait(&mut self) -> io::Result<Option<Vec<Ready>>> {
+        let now = self.now();
+        if self.sessions.is_empty() {
+            self.log.flush();
+        }
+        let mut what = Vec::new();
+        let mut files = vec![PollFd::new(&self.signals, PollFlags::IN)];
+        for (index, listener) in self.listeners.iter().enumerate() {
+            what.push(Ready::Listener(index));
+            files.push(PollFd::new(listener, PollFlags::IN));
+        }
+        for (index, newcomer) in self.newcomers.iter().enumerate() {
+            let Some(connection) = &newcomer.connection else { continue };
+            what.push(Ready::Newcomer(index));
+            files.push(PollFd::new(&connection.socket, PollFlags::IN));
+        }
+        for (index, session) in self.sessions.iter().enumerate() {
+            for (slot, file, flags) in session.interest() {
+                what.push(Ready::Session(index, slot, flags));
+                files.push(PollFd::from_borrowed_fd(file, flags));
+            }
+        }
+        let sessions = self.sessions.iter().map(|session| session.deadline(now));
+        let newcomers = self.newcomers.iter().map(|newcomer| newcomer.until);
+        let helpers = (!self.helpers.is_empty()).then(|| now + Duration::from_millis(20));
+        let at = sessions.chain(newcomers).chain(helpers).min();
+        let timeout = at.map(|at| timespec(at.saturating_since(now)));
+        match poll(&mut files, timeout.as_ref()) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Ok(Some(Vec::new())),
+            Err(e) => return Err(e.into()),
+        }
+        if !files[0].revents().is_empty() {
+            return Ok(None);
+        }
+        let found = what.into_iter().zip(&files[1..]).filter(|(_, file)| !file.revents().is_empty());
+        let with_flags = |(ready, file): (Ready, &PollFd<'_>)| match ready {
+            Ready::Session(index, slot, _) => Ready::Session(index, slot, file.revents()),
+            other => other,
+        };
+        Ok(Some(found.map(with_flags).collect()))
+    }
+
+    fn accept(&mut self, now: Time, index: usize) -> io::Result<()> {
+        let (socket, _) = match self.listeners[index].accept() {
+            Ok(accepted) => accepted,
+            // The other end gave up meanwhile; or files are short for a moment, and the next round tries again.
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionAborted) => return Ok(()),
+            Err(e) if matches!(e.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
+                self.log.warn(now.as_secs_f64(), &format!("no more connections: {e}"));
+                return Ok(());
+            }
+            Err(e) => return Err(e),
+        };
+        let begun = match self.options.role {
+            Role::Client { .. } => {
+                let id = session_id()?;
+                Session::of_player(now, id, socket, &self.options).map(|session| self.sessions.push(session))
+            }
+            Role::Server { .. } if self.newcomers.len() >= MOST_NEWCOMERS => return Ok(()),
+            Role::Server { .. } => Connection::new(socket, &self.options).map(|connection| {
+                let until = now + self.options.path_timeout;
+                self.newcomers.push(Newcomer { connection: Some(connection), until });
+            }),
+        };
+        if let Err(e) = begun {
+            self.log.warn(now.as_secs_f64(), &format!("a connection was not taken: {e}"));
+        }
+        Ok(())
+    }
+
+    /// A connection's first record must be a hello.
+    fn hear(&mut self, now: Time, index: usize) {
+        let Some(mut connection) = self.newcomers[index].connection.take() else { return };
+        let mut buffer = [0; 1024];
+        let is_open = matches!(connection.read(&mut buffer), Ok(None | Some(1..)));
+        match connection.next_record() {
+            Ok(None) if is_open => self.newcomers[index].connection = Some(connection),
+            Ok(None) => {}
+            Ok(Some(Record::Hello(hello))) => self.admit(now, &hello, connection),
+            Ok(Some(_)) | Err(_) => {
+                let message = format!("{}: no hello of a playpath relay", connection.describe());
+                self.log.warn(now.as_secs_f64(), &message);
+            }
+        }
+    }
+
+    /// To its session, which begins with the first connection.
+    fn admit(&mut self, now: Time, hello: &Hello, mut connection: Connection) {
+        let found = self.sessions.iter().position(|session| session.id == hello.session && session.is_running());
+        let is_past = hello.is_known
+            || self.sessions.iter().any(|session| session.id == hello.session)
+            || self.ended.iter().any(|(id, _)| *id == hello.session);
+        let index = match found {
+            Some(index) => index,
+            None if is_past => {
+                connection.push_record(&Record::Reset { reason: "this session is over".into() });
+                // A client that is gone needs no answer.
+                let _ = connection.flush();
+                return;
+            }
+            None => {
+                self.sessions.push(Session::of_client(now, hello.session, &self.options));
+                self.sessions.len() - 1
+            }
+        };
+        self.sessions[index].attach(now, hello, connection, &mut self.log);
+    }
+
+    /// Tell coupled controls which connections belong together: equal `group` for the connections of a session.
+    fn couple(&mut self) {
+        let time_s = self.now().as_secs_f64();
+        for session in &mut self.sessions {
+            let opened = std::mem::take(&mut session.opened);
+            let Some(cc) = &self.options.cc else { continue };
+            if !COUPLED.contains(&cc.split('.').next().unwrap_or_default()) {
+                continue;
+            }
+            let group = u32::from_be_bytes(session.id[..4].try_into().expect("four bytes")).max(1);
+            for peer in opened {
+                let program = std::env::var_os("PLAYPATH_BPF").unwrap_or_else(|| "playpath-bpf".into());
+                let mut command = Command::new(&program);
+                command.args(["set", cc, "--peer", &peer.to_string(), &format!("group={group}")]);
+                match command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit()).spawn() {
+                    Ok(child) => self.helpers.push(child),
+                    Err(e) => {
+                        let program = program.to_string_lossy();
+                        self.log.warn(time_s, &format!("{cc} is not coupled: {program}: {e}"));
+                    }
+                }
+            }
+        }
+        let mut failed = false;
+        self.helpers.retain_mut(|child| match child.try_wait() {
+            Ok(None) => true,
+            Ok(Some(status)) => {
+                failed |= !status.success();
+                false
+            }
+            Err(_) => false,
+        });
+        if failed {
+            self.log.warn(time_s, "a connection was not coupled: playpath-bpf failed");
+        }
+    }
+
+    fn forget_ended(&mut self, now: Time) {
+        let (ended, log) = (&mut self.ended, &mut self.log);
+        let mut count = 0;
+        self.sessions.retain(|session| {
+            if session.is_over() {
+                count += 1;
+                ended.push_back((session.id, session.summary(now)));
+                log.flush();
+            }
+            !session.is_over()
+        });
+        self.ended_count += count;
+        ended.drain(..ended.len().saturating_sub(MOST_ENDED));
+    }
+
+    /// After the signal: sessions are cut, and the summary is written.
+    fn finish(&mut self) -> Result<(), Failure> {
+        let now = self.now();
+        for session in &mut self.sessions {
+            session.stop(now, &mut self.log);
+        }
+        self.forget_ended(now);
+        for helper in &mut self.helpers {
+            // It ends by itself within a second.
+            let _ = helper.wait();
+        }
+        self.log.flush();
+        let Some(path) = &self.options.summary else { return Ok(()) };
+        let is_client = matches!(self.options.role, Role::Client { .. });
+        let summary = json!({
+            "role": if is_client { "client" } else { "server" }, "scheduler": self.options.scheduler.name,
+            "session_count": self.ended_count, "duration_s": now.as_secs_f64(), "warnings": self.log.warnings,
+            "sessions": self.ended.iter().map(|(_, summary)| summary).collect::<Vec<_>>(),
+        });
+        if path.as_os_str() == "-" {
+            println!("{summary}");
+            return Ok(());
+        }
+        std::fs::write(path, format!("{summary}\n"))
+            .map_err(|e| Failure::Run(format!("--summary {}: {e}", path.display())))
+    }
+}
+
+fn listen(address: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(1024)?;
+    Ok(socket)
+}
+
+fn session_id() -> io::Result<SessionId> {
+    let mut id = SessionId::default();
+    rustix::rand::getrandom(&mut id, rustix::rand::GetRandomFlags::empty())?;
+    Ok(id)
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    let nanos = duration.as_nanos();
+    Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as i64 }
+}

@@ -1,0 +1,750 @@
+//! One session: the connection to the player or to the origin, the connections of its paths, and the [`Core`] between.
+
+use crate::connection::{Connection, Totals, cut};
+use crate::log::Log;
+use crate::options::{Options, PathSpec, Role};
+use playpath_relay::core::{Core, Event, Settings};
+use playpath_relay::record::{Hello, Record, SessionId};
+use playpath_transport::mptcp::scheduler::{Room, SubflowView};
+use playpath_units::{Duration, Rate, Time};
+use rustix::event::PollFlags;
+use serde_json::{Value, json};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::rc::Rc;
+
+/// How often room on a path is looked for while data waits; an acknowledgement alone wakes nobody up.
+const TICK: Duration = Duration::from_millis(1);
+/// How often connections are looked at while something is on the way.
+const WATCH: Duration = Duration::from_millis(50);
+const FIRST_RETRY: Duration = Duration::from_millis(500);
+const LAST_RETRY: Duration = Duration::from_secs(5);
+/// How long the connections of a session that is over are read, so that what was said last is not lost in a reset.
+const DRAIN: Duration = Duration::from_secs(1);
+const CHUNK: usize = 64 << 10;
+
+/// A socket of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slot {
+    /// To the player or the origin.
+    Local,
+    /// Of a path.
+    Path(usize),
+}
+
+/// How a session ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Outcome {
+    Finished,
+    Failed(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Running,
+    Draining(Time),
+    Over,
+}
+
+/// A path of the session, with or without a connection at the moment.
+struct Path {
+    name: String,
+    spec: Option<PathSpec>,
+    connection: Option<Connection>,
+    closed: Totals,
+    retry_at: Time,
+    retry_delay: Duration,
+    cc: String,
+    last_error: Option<String>,
+}
+
+struct Local {
+    socket: Option<Socket>,
+    connecting_until: Option<Time>,
+    origin: Option<SocketAddr>,
+    is_read_closed: bool,
+    is_write_closed: bool,
+}
+
+/// See the module.
+pub struct Session {
+    pub id: SessionId,
+    options: Rc<Options>,
+    room: Room,
+    core: Core,
+    local: Local,
+    paths: Vec<Path>,
+    is_known: bool,
+    has_had_path: bool,
+    started: Time,
+    ended: Option<Time>,
+    last_heard: Time,
+    asked: bool,
+    sampled_at: Time,
+    waits_for_room: bool,
+    phase: Phase,
+    outcome: Option<Outcome>,
+    /// The origin refused at once.
+    failure: Option<String>,
+    buffer: Vec<u8>,
+    /// Peers of connections that opened; the relay couples them.
+    pub opened: Vec<SocketAddr>,
+}
+
+impl Session {
+    /// A player has connected: one connection per path is opened.
+    pub fn of_player(now: Time, id: SessionId, player: Socket, options: &Rc<Options>) -> io::Result<Session> {
+        player.set_nonblocking(true)?;
+        player.set_tcp_nodelay(true)?;
+        let Role::Client { paths } = &options.role else { unreachable!("only clients have players") };
+        let mut session = Session::new(now, id, Some(player), options);
+        session.core.grow_to(paths.len() - 1);
+        session.paths = paths.iter().map(|spec| Path::new(spec.name.clone(), Some(spec.clone()), now)).collect();
+        Ok(session)
+    }
+
+    /// A client has said hello: connect to the origin.
+    pub fn of_client(now: Time, id: SessionId, options: &Rc<Options>) -> Session {
+        let Role::Server { origin } = options.role else { unreachable!("only servers have an origin") };
+        let mut session = Session::new(now, id, None, options);
+        session.local.origin = Some(origin);
+        match connect(origin) {
+            Ok(socket) => {
+                session.local.socket = Some(socket);
+                session.local.connecting_until = Some(now + options.path_timeout);
+            }
+            Err(e) => session.failure = Some(words(&e)),
+        }
+        session
+    }
+
+    fn new(now: Time, id: SessionId, socket: Option<Socket>, options: &Rc<Options>) -> Session {
+        let scheduler = options.scheduler();
+        let settings = Settings {
+            send_buffer: options.send_buffer,
+            receive_buffer: options.receive_buffer,
+            logs_records: options.logs_records,
+        };
+        Session {
+            id,
+            options: Rc::clone(options),
+            room: scheduler.room(),
+            core: Core::new(settings, scheduler, 0),
+            local: Local {
+                socket,
+                connecting_until: None,
+                origin: None,
+                is_read_closed: false,
+                is_write_closed: false,
+            },
+            paths: Vec::new(),
+            is_known: false,
+            has_had_path: false,
+            started: now,
+            ended: None,
+            last_heard: now,
+            asked: false,
+            sampled_at: now,
+            waits_for_room: false,
+            phase: Phase::Running,
+            outcome: None,
+            failure: None,
+            buffer: vec![0; CHUNK],
+            opened: Vec::new(),
+        }
+    }
+
+    /// A connection of this session has come in (server). What follows its hello is read at once.
+    pub fn attach(&mut self, now: Time, hello: &Hello, mut connection: Connection, log: &mut Log) {
+        let path = usize::from(hello.path);
+        if path >= 32 {
+            return;
+        }
+        self.core.grow_to(path);
+        while self.paths.len() <= path {
+            self.paths.push(Path::new(format!("path{}", self.paths.len()), None, now));
+        }
+        if self.paths[path].connection.is_some() {
+            self.lose(now, path, "replaced by a new connection", log);
+        }
+        self.paths[path].name.clone_from(&hello.name);
+        connection.push_record(&Record::Accept);
+        self.open(now, path, connection, log);
+        self.take_records(now, path, log);
+    }
+
+    /// What to wait for on each socket.
+    pub fn interest(&self) -> impl Iterator<Item = (Slot, BorrowedFd<'_>, PollFlags)> {
+        let local = self.local.socket.as_ref().map(|s| (Slot::Local, s.as_fd(), self.local_interest()));
+        let paths = self.paths.iter().enumerate().filter_map(|(index, path)| {
+            let connection = path.connection.as_ref()?;
+            let wants_room = self.waits_for_room && connection.tells_of_room();
+            let mut flags = PollFlags::IN;
+            if !connection.is_open() {
+                flags = PollFlags::OUT;
+            } else if connection.has_queue() || wants_room {
+                flags |= PollFlags::OUT;
+            }
+            Some((Slot::Path(index), connection.socket.as_fd(), flags))
+        });
+        local.filter(|(_, _, flags)| !flags.is_empty()).into_iter().chain(paths)
+    }
+
+    fn local_interest(&self) -> PollFlags {
+        let mut flags = PollFlags::empty();
+        if self.local.connecting_until.is_some() {
+            return PollFlags::OUT;
+        }
+        flags.set(PollFlags::IN, !self.local.is_read_closed && self.core.write_space() > 0);
+        flags.set(PollFlags::OUT, !self.core.readable().is_empty());
+        flags
+    }
+
+    /// When [`settle`](Self::settle) wants to be called, at the latest.
+    pub fn deadline(&self, now: Time) -> Time {
+        if let Phase::Draining(until) = self.phase {
+            return until;
+        }
+        let open = || self.paths.iter().filter_map(|path| path.connection.as_ref()).filter(|c| c.is_open());
+        let half = self.options.session_timeout / 2;
+        let mut at = self.last_heard + if self.asked { half * 2 } else { half };
+        if open().next().is_some() {
+            let is_sound = (0..self.paths.len()).any(|path| self.has_sound(path));
+            let least = now + if is_sound { TICK } else { WATCH };
+            at = at.min(self.core.poll_timeout().unwrap_or(Time::MAX).max(least));
+            at = at.min(if self.waits_for_room { now + TICK } else { Time::MAX });
+            let is_busy = self.core.has_outstanding() || open().any(Connection::is_in_use);
+            at = at.min(if is_busy { now + WATCH } else { Time::MAX });
+        }
+        for path in self.paths.iter().filter(|path| path.spec.is_some()) {
+            let connecting = path.connection.as_ref().map(|c| c.connecting_until.unwrap_or(Time::MAX));
+            at = at.min(connecting.unwrap_or(path.retry_at));
+        }
+        at.min(self.local.connecting_until.unwrap_or(Time::MAX))
+    }
+
+    fn has_sound(&self, path: usize) -> bool {
+        let is_open = self.paths[path].connection.as_ref().is_some_and(Connection::is_open);
+        is_open && !self.core.is_path_stalled(path)
+    }
+
+    /// A socket is ready.
+    pub fn handle_ready(&mut self, now: Time, slot: Slot, flags: PollFlags, log: &mut Log) {
+        match slot {
+            Slot::Local => self.handle_local(now, flags, log),
+            Slot::Path(path) => self.handle_path(now, path, flags, log),
+        }
+    }
+
+    /// After all that was ready: timers, the player or origin, and what may leave.
+    pub fn settle(&mut self, now: Time, log: &mut Log) {
+        match self.phase {
+            Phase::Running => {
+                self.check_timers(now, log);
+                self.exchange_with_local(now, log);
+                self.transmit(now, log);
+                self.conclude(now, log);
+            }
+            Phase::Draining(until) => {
+                let is_empty = self.paths.iter().all(|path| path.connection.is_none());
+                if is_empty || now >= until {
+                    self.paths.iter_mut().for_each(Path::close);
+                    self.phase = Phase::Over;
+                }
+            }
+            Phase::Over => {}
+        }
+    }
+
+    /// It takes connections.
+    pub fn is_running(&self) -> bool {
+        self.phase == Phase::Running
+    }
+
+    /// Nothing is left to do.
+    pub fn is_over(&self) -> bool {
+        self.phase == Phase::Over
+    }
+
+    /// The relay ends: so does the session.
+    pub fn stop(&mut self, now: Time, log: &mut Log) {
+        if self.phase == Phase::Running {
+            self.end(now, Outcome::Failed("the relay was stopped".into()), log);
+        }
+        self.paths.iter_mut().for_each(Path::close);
+        self.phase = Phase::Over;
+    }
+
+    fn handle_local(&mut self, now: Time, flags: PollFlags, log: &mut Log) {
+        let Some(socket) = &self.local.socket else { return };
+        if self.local.connecting_until.is_some() {
+            match socket.take_error() {
+                Ok(None) if flags.contains(PollFlags::OUT) => self.local.connecting_until = None,
+                Ok(None) => {}
+                Ok(Some(e)) | Err(e) => self.fail_local(now, &words(&e), log),
+            }
+        } else if flags.contains(PollFlags::ERR) {
+            let error = socket.take_error().ok().flatten();
+            self.fail_local(now, &error.map_or("connection lost".into(), |e| words(&e)), log);
+        }
+    }
+
+    fn handle_path(&mut self, now: Time, path: usize, flags: PollFlags, log: &mut Log) {
+        let Some(connection) = &mut self.paths[path].connection else { return };
+        if connection.is_open() {
+            if flags.contains(PollFlags::OUT)
+                && let Err(e) = connection.flush()
+            {
+                return self.lose(now, path, &words(&e), log);
+            }
+            if flags.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) {
+                self.read_path(now, path, log);
+            }
+            return;
+        }
+        match connection.finish_connect() {
+            Ok(()) => {
+                let mut connection = self.paths[path].connection.take().expect("it was there");
+                let name = self.paths[path].name.clone();
+                let hello = Hello { session: self.id, path: path as u8, is_known: self.is_known, name };
+                connection.push_record(&Record::Hello(hello));
+                self.open(now, path, connection, log);
+            }
+            Err(e) => self.lose(now, path, &words(&e), log),
+        }
+    }
+
+    fn open(&mut self, now: Time, path: usize, mut connection: Connection, log: &mut Log) {
+        if let Err(e) = connection.refresh(self.room) {
+            return self.lose(now, path, &words(&e), log);
+        }
+        if !self.has_had_path {
+            (self.has_had_path, self.last_heard) = (true, now);
+        }
+        let state = &mut self.paths[path];
+        state.cc = connection.cc();
+        let fields = json!({
+            "session": self.tag(), "path": self.paths[path].name, "connection": connection.describe(),
+            "cc": self.paths[path].cc,
+        });
+        log.write(now.as_secs_f64(), "path_up", fields);
+        self.opened.extend(connection.peer());
+        self.core.handle_path_up(path);
+        self.paths[path].connection = Some(connection);
+    }
+
+    fn read_path(&mut self, now: Time, path: usize, log: &mut Log) {
+        // A few buffers full at most: the others want to be read, too.
+        for _ in 0..4 {
+            let Some(connection) = &mut self.paths[path].connection else { return };
+            match connection.read(&mut self.buffer) {
+                Ok(Some(0)) if self.is_through() => return self.paths[path].close(),
+                Ok(Some(0)) => return self.lose(now, path, "closed by the other relay", log),
+                Ok(Some(count)) => {
+                    if self.phase == Phase::Running {
+                        self.take_records(now, path, log);
+                    }
+                    if count < self.buffer.len() {
+                        return;
+                    }
+                }
+                Ok(None) => return,
+                Err(e) => return self.lose(now, path, &words(&e), log),
+            }
+        }
+    }
+
+    fn take_records(&mut self, now: Time, path: usize, log: &mut Log) {
+        let mut error = None;
+        while let Some(connection) = &mut self.paths[path].connection {
+            match connection.next_record() {
+                Ok(None) => return,
+                Ok(Some(Record::Reset { reason })) => {
+                    let outcome = if self.core.is_received() {
+                        Outcome::Finished
+                    } else {
+                        Outcome::Failed(format!("the other relay: {reason}"))
+                    };
+                    return self.end(now, outcome, log);
+                }
+                Ok(Some(Record::Accept)) => (self.is_known, self.paths[path].retry_delay) = (true, FIRST_RETRY),
+                Ok(Some(record)) => error = self.core.handle_record(now, path, &record).err(),
+                Err(e) => error = Some(e.to_string()),
+            }
+            (self.last_heard, self.asked) = (now, false);
+            if let Some(error) = error.take() {
+                let peer = self.paths[path].connection.as_ref().map_or(String::new(), Connection::describe);
+                return self.end(now, Outcome::Failed(format!("path {}, {peer}: {error}", self.paths[path].name)), log);
+            }
+        }
+    }
+
+    /// The connection of a path is gone, or never came to be.
+    fn lose(&mut self, now: Time, path: usize, reason: &str, log: &mut Log) {
+        let state = &mut self.paths[path];
+        let was_open = state.connection.as_ref().is_some_and(Connection::is_open);
+        state.close();
+        state.retry_at = now + state.retry_delay;
+        state.retry_delay = (state.retry_delay * 2).min(LAST_RETRY);
+        state.last_error = Some(reason.into());
+        if self.phase != Phase::Running {
+            return;
+        }
+        let fields = json!({ "session": self.tag(), "path": self.paths[path].name, "reason": reason });
+        log.write(now.as_secs_f64(), if was_open { "path_down" } else { "path_failed" }, fields);
+        self.core.handle_path_down(path);
+    }
+
+    fn check_timers(&mut self, now: Time, log: &mut Log) {
+        for path in 0..self.paths.len() {
+            self.check_path(now, path, log);
+        }
+        if let Some(failure) = self.failure.take() {
+            self.fail_local(now, &failure, log);
+        }
+        if self.local.connecting_until.is_some_and(|until| now >= until) {
+            self.fail_local(now, "no answer", log);
+        }
+        self.check_peer(now, log);
+        self.core.handle_timeout(now);
+    }
+
+    fn check_path(&mut self, now: Time, path: usize, log: &mut Log) {
+        let state = &mut self.paths[path];
+        match &state.connection {
+            Some(connection) if connection.connecting_until.is_some_and(|until| now >= until) => {
+                self.lose(now, path, "no answer", log);
+            }
+            None if state.spec.is_some() && now >= state.retry_at => {
+                let spec = state.spec.as_ref().expect("just looked");
+                match Connection::connect(now, spec, &self.options) {
+                    Ok(connection) => state.connection = Some(connection),
+                    Err(e) => self.lose(now, path, &words(&e), log),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Without a path, or without an answer, for too long.
+    fn check_peer(&mut self, now: Time, log: &mut Log) {
+        let is_open = self.paths.iter().any(|path| path.connection.as_ref().is_some_and(Connection::is_open));
+        let silence = now.saturating_since(self.last_heard);
+        let limit = self.options.session_timeout;
+        let tried = |path: &Path| path.connection.is_none() && path.last_error.is_some();
+        if !self.has_had_path && self.paths.iter().all(tried) && !self.paths.is_empty() {
+            self.end(now, Outcome::Failed(format!("no path to the other relay: {}", self.path_errors())), log);
+        } else if silence >= limit && !is_open {
+            let message = format!("no path to the other relay for {limit}: {}", self.path_errors());
+            self.end(now, Outcome::Failed(message), log);
+        } else if silence >= limit {
+            self.end(now, Outcome::Failed(format!("the other relay has not answered for {limit}")), log);
+        } else if silence >= limit / 2 && !self.asked && is_open {
+            self.asked = true;
+            self.core.ask_for_answer();
+        }
+    }
+
+    fn path_errors(&self) -> String {
+        let of = |path: &Path| {
+            let to = path.spec.as_ref().map_or(String::new(), |spec| format!(" ({})", spec.remote));
+            format!("{}{to}: {}", path.name, path.last_error.as_deref().unwrap_or("no connection"))
+        };
+        self.paths.iter().map(of).collect::<Vec<_>>().join("; ")
+    }
+
+    fn exchange_with_local(&mut self, now: Time, log: &mut Log) {
+        if self.local.socket.is_none() || self.local.connecting_until.is_some() || self.phase != Phase::Running {
+            return;
+        }
+        if let Err(e) = self.write_local().and_then(|()| self.read_local()) {
+            self.fail_local(now, &words(&e), log);
+        }
+    }
+
+    fn write_local(&mut self) -> io::Result<()> {
+        let Some(socket) = &self.local.socket else { return Ok(()) };
+        while !self.core.readable().is_empty() {
+            match (&*socket).write(self.core.readable()) {
+                Ok(count) => self.core.consume(count),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        if self.core.is_received() && !self.local.is_write_closed {
+            self.local.is_write_closed = true;
+            // The other side may have closed everything already.
+            let _ = socket.shutdown(Shutdown::Write);
+        }
+        Ok(())
+    }
+
+    fn read_local(&mut self) -> io::Result<()> {
+        let Some(socket) = &self.local.socket else { return Ok(()) };
+        while !self.local.is_read_closed && self.core.write_space() > 0 {
+            let size = self.core.write_space().min(self.buffer.len());
+            match (&*socket).read(&mut self.buffer[..size]) {
+                Ok(0) => {
+                    self.local.is_read_closed = true;
+                    self.core.close();
+                }
+                Ok(count) => self.core.write(&self.buffer[..count]),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything that may leave now, record by record.
+    fn transmit(&mut self, now: Time, log: &mut Log) {
+        self.look_at_paths(now, log);
+        let mut views: Vec<SubflowView> = (0..self.paths.len()).map(|path| self.view(path)).collect();
+        let mut out = Vec::with_capacity(2048);
+        while self.phase == Phase::Running
+            && let Some(path) = self.core.poll_transmit(now, &mut views, &mut out)
+        {
+            let connection = self.paths[path].connection.as_mut().expect("a usable path has a connection");
+            connection.push(&out);
+            out.clear();
+            if let Err(e) = connection.flush().and_then(|()| connection.refresh(self.room)) {
+                self.lose(now, path, &words(&e), log);
+            }
+            views[path] = self.view(path);
+        }
+        self.waits_for_room = self.core.has_pending();
+        self.log_events(log);
+    }
+
+    fn look_at_paths(&mut self, now: Time, log: &mut Log) {
+        let is_sample_due = now.saturating_since(self.sampled_at) >= WATCH;
+        if is_sample_due {
+            self.sampled_at = now;
+        }
+        for path in 0..self.paths.len() {
+            let Some(connection) = self.paths[path].connection.as_mut().filter(|c| c.is_open()) else { continue };
+            if let Err(e) = connection.flush().and_then(|()| connection.refresh(self.room)) {
+                self.lose(now, path, &words(&e), log);
+                continue;
+            }
+            if is_sample_due {
+                connection.sample_rtt();
+            }
+            let is_stalled = connection.is_stalled();
+            if is_stalled != self.core.is_path_stalled(path) {
+                self.core.handle_path_stalled(path, is_stalled);
+                let fields = json!({ "session": self.tag(), "path": self.paths[path].name });
+                log.write(now.as_secs_f64(), if is_stalled { "path_stalled" } else { "path_recovered" }, fields);
+            }
+        }
+    }
+
+    fn view(&self, path: usize) -> SubflowView {
+        match &self.paths[path].connection {
+            Some(connection) if connection.is_open() => connection.view(path),
+            _ => unusable(path),
+        }
+    }
+
+    fn log_events(&mut self, log: &mut Log) {
+        while let Some(event) = self.core.poll_event() {
+            if !log.is_on() {
+                continue;
+            }
+            let name = |path: usize| self.paths[path].name.as_str();
+            let (at, kind, fields) = match event {
+                Event::Switch { at, from, to, offset, reason } => {
+                    let fields = json!({ "from": name(from), "to": name(to), "offset": offset, "reason": reason });
+                    (at, "switch", fields)
+                }
+                Event::Sent(g) | Event::Reinjected(g) => {
+                    let kind = if matches!(event, Event::Sent(_)) { "record" } else { "reinjection" };
+                    let fields =
+                        json!({ "path": name(g.path), "offset": g.offset, "bytes": g.bytes, "reason": g.reason });
+                    (g.at, kind, fields)
+                }
+                Event::DataTimeout { at, una } => (at, "data_timeout", json!({ "una": una })),
+            };
+            let mut fields = fields;
+            fields["session"] = json!(self.tag());
+            log.write(at.as_secs_f64(), kind, fields);
+        }
+    }
+
+    /// Both streams are through: say so on every path, and close.
+    fn conclude(&mut self, now: Time, log: &mut Log) {
+        let is_flushed = self.paths.iter().filter_map(|path| path.connection.as_ref()).all(|c| !c.has_queue());
+        if self.phase == Phase::Running && self.is_through() && self.core.is_all_acknowledged() && is_flushed {
+            let words = self.core.last_words();
+            self.paths.iter_mut().filter_map(|path| path.connection.as_mut()).for_each(|c| c.push_record(&words));
+            self.end(now, Outcome::Finished, log);
+        }
+    }
+
+    fn is_through(&self) -> bool {
+        self.core.is_sent() && self.core.is_received()
+    }
+
+    fn end(&mut self, now: Time, outcome: Outcome, log: &mut Log) {
+        if self.phase != Phase::Running {
+            return;
+        }
+        let is_failed = matches!(outcome, Outcome::Failed(_));
+        if let Outcome::Failed(reason) = &outcome {
+            log.warn(now.as_secs_f64(), &format!("session {}: {reason}", self.tag()));
+            let reset = Record::Reset { reason: reason.clone() };
+            self.paths.iter_mut().filter_map(|path| path.connection.as_mut()).for_each(|c| c.push_record(&reset));
+        }
+        if let Some(socket) = self.local.socket.take()
+            && is_failed
+        {
+            cut(&socket);
+        }
+        for path in &mut self.paths {
+            let Some(connection) = path.connection.as_mut().filter(|c| c.is_open()) else {
+                path.close();
+                continue;
+            };
+            // Whoever cannot be told any more learns it from the end of the connection.
+            let _ = connection.flush();
+            let _ = connection.socket.shutdown(Shutdown::Write);
+        }
+        self.ended = Some(now);
+        self.outcome = Some(outcome);
+        self.phase = Phase::Draining(now + DRAIN);
+        let summary = self.summary(now);
+        log.write(now.as_secs_f64(), "session_end", summary);
+    }
+
+    fn fail_local(&mut self, now: Time, why: &str, log: &mut Log) {
+        let message = format!("{}: {why}", self.local_name());
+        self.end(now, Outcome::Failed(message), log);
+    }
+
+    fn local_name(&self) -> String {
+        self.local.origin.map_or("the player".into(), |origin| format!("the origin {origin}"))
+    }
+
+    /// First bytes of the session id.
+    fn tag(&self) -> String {
+        self.id[..4].iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Counters, in the simulator's names.
+    pub fn summary(&self, now: Time) -> Value {
+        let end = self.ended.unwrap_or(now);
+        let seconds = end.saturating_since(self.started).as_secs_f64().max(1e-9);
+        let is_client = self.local.origin.is_none();
+        let carried = |path: usize| {
+            let stats = self.core.path_stats(path);
+            if is_client { stats.received_bytes } else { stats.scheduled_bytes + stats.reinjected_bytes }
+        };
+        let all: u64 = (0..self.paths.len()).map(carried).sum();
+        let subflows: Vec<Value> =
+            (0..self.paths.len()).map(|path| self.subflow(path, carried(path), all, seconds)).collect();
+        let (outcome, reason) = match &self.outcome {
+            None => ("running", None),
+            Some(Outcome::Finished) => ("finished", None),
+            Some(Outcome::Failed(reason)) => ("failed", Some(reason)),
+        };
+        let (core, stats) = (&self.core, self.core.stats());
+        let bytes = if is_client { core.bytes_delivered() } else { core.bytes_acked() };
+        json!({
+            "session": self.tag(), "outcome": outcome, "reason": reason, "scheduler": core.scheduler().name(),
+            "start_s": self.started.as_secs_f64(), "end_s": end.as_secs_f64(),
+            "goodput_mbps": bytes as f64 * 8e-6 / seconds,
+            "bytes_acked": core.bytes_acked(), "bytes_delivered": core.bytes_delivered(),
+            "path_switches": stats.path_switches, "reinjections": stats.reinjections,
+            "opportunistic_retransmissions": stats.opportunistic_retransmissions,
+            "data_timeouts": stats.data_timeouts, "penalties_refused": stats.penalties_refused, "waits": stats.waits,
+            "hol_blocking_time_s": core.hol_blocking_time(end).as_secs_f64(),
+            "max_out_of_order_bytes": core.max_out_of_order_bytes(),
+            "subflows": subflows,
+        })
+    }
+
+    fn subflow(&self, index: usize, carried: u64, all: u64, seconds: f64) -> Value {
+        let (path, stats) = (&self.paths[index], self.core.path_stats(index));
+        let totals = path.connection.iter().filter(|c| c.is_open()).fold(path.closed, |sum, c| sum.plus(c.totals()));
+        json!({
+            "path": path.name, "cc": path.cc,
+            "goodput_mbps": carried as f64 * 8e-6 / seconds,
+            "throughput_mbps": totals.wire_bytes as f64 * 8e-6 / seconds,
+            "share": if all > 0 { carried as f64 / all as f64 } else { 0.0 },
+            "sent_packets": totals.sent_packets, "retransmitted_packets": totals.retransmitted_packets,
+            "rto_count": totals.rto_count, "reinjections": stats.reinjected_packets,
+            "mean_rtt_ms": totals.rtt_sum_us as f64 / totals.rtt_samples.max(1) as f64 / 1000.0,
+            "min_rtt_ms": totals.min_rtt_us as f64 / 1000.0,
+            "failures": stats.failures, "penalties": 0,
+            "scheduled_packets": stats.scheduled_packets, "scheduled_bytes": stats.scheduled_bytes,
+            "reinjected_bytes": stats.reinjected_bytes, "received_bytes": stats.received_bytes,
+            "connections": totals.connections,
+        })
+    }
+}
+
+impl Path {
+    fn new(name: String, spec: Option<PathSpec>, now: Time) -> Path {
+        Path {
+            name,
+            spec,
+            connection: None,
+            closed: Totals::default(),
+            retry_at: now,
+            retry_delay: FIRST_RETRY,
+            cc: String::new(),
+            last_error: None,
+        }
+    }
+
+    fn close(&mut self) {
+        if let Some(connection) = self.connection.take()
+            && connection.is_open()
+        {
+            self.closed = self.closed.plus(connection.totals());
+        }
+    }
+}
+
+fn connect(to: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_nonblocking(true)?;
+    socket.set_tcp_nodelay(true)?;
+    match socket.connect(&to.into()) {
+        Err(e) if e.raw_os_error() != Some(libc::EINPROGRESS) => Err(e),
+        _ => Ok(socket),
+    }
+}
+
+/// A path without a connection, for the scheduler.
+fn unusable(path: usize) -> SubflowView {
+    SubflowView {
+        path,
+        is_usable: false,
+        is_backup: false,
+        is_recovering: false,
+        is_loss: false,
+        srtt: Duration::MAX,
+        rttvar: Duration::ZERO,
+        srtt_range: (Duration::MAX, Duration::ZERO),
+        cwnd: 0.0,
+        ssthresh: 0.0,
+        in_flight: 0,
+        queued: 0,
+        buffered_bytes: 0,
+        paced_at: None,
+        delivery_rate: Rate::default(),
+        mss: u32::MAX,
+        has_segment: false,
+    }
+}
+
+/// "Connection refused", without the number.
+fn words(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_string()
+}
