@@ -4,7 +4,8 @@
 #
 #   build: clang (BPF target), libelf-dev, zlib1g-dev, pkg-config   controls and their loader
 #   run:   iproute2, nginx-light, curl                              namespaces, server, client
-#   extra: iperf3, tcpdump, mptcpize, ffmpeg                        bulk traffic, captures, MPTCP for any program, media
+#   extra: iperf3, tcpdump, mptcpize                                bulk traffic, captures, MPTCP for any program
+#   real players: ffmpeg, vlc-bin, vlc-plugin-base, chromium, npm   media; VLC; dash.js (npm fetches it)
 set -eu
 [ "$(id -u)" = 0 ] || { echo "bpf/setup.sh: needs root: sudo bpf/setup.sh" >&2; exit 1; }
 export DEBIAN_FRONTEND=noninteractive
@@ -19,4 +20,5 @@ apt-get update -qq
 apt-get install -y -qq --no-install-recommends \
     clang libelf-dev zlib1g-dev pkg-config \
     iproute2 nginx-light curl \
-    iperf3 tcpdump mptcpize ffmpeg
+    iperf3 tcpdump mptcpize \
+    ffmpeg vlc-bin vlc-plugin-base chromium npm

@@ -330,6 +330,7 @@ def run(
     world: str = "sim",
     controller: Callable[[], Any] | None = None,
     abr: Callable[[], Any] | None = None,
+    logs: Path | None = None,
 ) -> Session:
     """Run one session.
 
@@ -349,13 +350,15 @@ def run(
     abr : callable, optional
         Makes an ABR rule written in Python, in place of that of the scenario's DASH player; asked once per segment. See
         docs/recipes/abr-rule-in-python.md.
+    logs : path, optional
+        In the kernel world, a folder that keeps what server and player wrote.
     """
     loaded = load(scenario, cc=cc, scheduler=scheduler, set=set)
     if seed < 0:
         raise InputError(f"--seed {seed}: must be at least 0")
     name = _pick_sender(loaded, sender)
     if controller is None and abr is None:
-        return worlds.world(world).session(loaded, name, seed, trace=trace)
+        return worlds.world(world, logs=logs).session(loaded, name, seed, trace=trace)
     if world != worlds.SimWorld.name:
         raise InputError(f"world '{world}': a controller or rule written in Python runs in the world 'sim' only")
     return worlds.SimWorld().session(loaded, name, seed, trace=trace, controller=controller, rule=abr)

@@ -100,8 +100,15 @@ def _probes() -> list[_Probe]:
         _Probe(APPS, "nginx", _program("nginx"), "apt install nginx-light"),
         _Probe(APPS, "ffmpeg", _program("ffmpeg"), "apt install ffmpeg"),
         _Probe(APPS, "ffprobe", _program("ffprobe"), "apt install ffmpeg"),
-        _Probe(APPS, "vlc", _program("cvlc", "vlc"), "apt install vlc-bin vlc-plugin-base"),
+        _Probe(APPS, "clip", _clip, "PLAYPATH_CLIP=FILE, or the first run with a real player fetches it with pip"),
+        _Probe(APPS, "vlc", _program("vlc"), "apt install vlc-bin vlc-plugin-base"),
         _Probe(APPS, "chromium", _program("chromium", "chromium-browser", "google-chrome"), "apt install chromium"),
+        _Probe(
+            APPS, "dash.js", _dash_js, "apt install npm, which fetches it at the first run; or PLAYPATH_DASHJS=FILE"
+        ),
+        _Probe(APPS, "curl", _program("curl"), "apt install curl"),
+        _Probe(APPS, "iperf3", _program("iperf3"), "apt install iperf3"),
+        _Probe(APPS, "mptcpize", _program("mptcpize"), "apt install mptcpize"),
     ]
 
 
@@ -128,6 +135,26 @@ def _namespaces() -> str | None:
 
 def _program(*names: str) -> Callable[[], str | None]:
     return lambda: next((found for name in names if (found := shutil.which(name))), None)
+
+
+def _clip() -> str | None:
+    """The clip that real players get, if it was fetched already."""
+    from playpath.testbed import media
+
+    own = os.environ.get("PLAYPATH_CLIP")
+    stored = Path(own) if own else media.cache_folder() / "clip" / "bigbuckbunny.mp4"
+    return str(stored) if stored.is_file() else None
+
+
+def _dash_js() -> str | None:
+    """The script, or the program that fetches it."""
+    from playpath.testbed import media
+    from playpath.testbed.players.dashjs import VERSION
+
+    own = os.environ.get("PLAYPATH_DASHJS")
+    stored = Path(own) if own else media.cache_folder() / "dashjs" / f"dash-{VERSION}.min.js"
+    npm = shutil.which("npm")
+    return str(stored) if stored.is_file() else f"{npm} fetches it" if npm else None
 
 
 def _file(path: str) -> Callable[[], str | None]:

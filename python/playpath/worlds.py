@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from playpath import engine
-from playpath.errors import unknown_name
+from playpath.errors import InputError, unknown_name
 from playpath.record import Session
 from playpath.scenario import Scenario
 
@@ -62,16 +63,26 @@ class SimWorld:
 
 
 class KernelWorld:
-    """Real Linux TCP on this machine: one session at a time, each as long as its video. Needs root."""
+    """Real Linux TCP on this machine: one session at a time, each as long as its video. Needs root.
 
-    name = "kernel"
+    `player`: who plays, of `playpath.testbed.players`; the world is called `kernel:vlc` then. `logs`: a folder that keeps what
+    the programs of a session wrote.
+    """
+
     is_parallel = False
+
+    def __init__(self, player: str = "own", logs: Path | None = None) -> None:
+        self.player = player
+        self.logs = logs
+        self.name = "kernel" if player == "own" else f"kernel:{player}"
 
     def session(self, scenario: Scenario, sender: str, seed: int, *, trace: bool) -> Session:
         """Run one session in namespaces of its own."""
         from playpath.testbed.runner import run_kernel
 
-        record = run_kernel(scenario.resolved, scenario.sender(sender), seed, trace=trace)
+        record = run_kernel(
+            scenario.resolved, scenario.sender(sender), seed, trace=trace, player=self.player, logs=self.logs
+        )
         series = {name: {k: np.asarray(v) for k, v in columns.items()} for name, columns in record["series"].items()}
         return Session(
             scenario=scenario.name,
@@ -101,8 +112,16 @@ def cc_name(scenario: Scenario, sender: str) -> str:
 WORLDS: dict[str, type[World]] = {"sim": SimWorld, "kernel": KernelWorld}
 
 
-def world(name: str) -> World:
-    """The world called `name`."""
-    if name not in WORLDS:
+def world(name: str, *, logs: Path | None = None) -> World:
+    """The world called `name`; `kernel:PLAYER` for a player of its own. `logs`: see KernelWorld."""
+    base, colon, player = name.partition(":")
+    if base not in WORLDS:
         raise unknown_name("world", name, WORLDS)
-    return WORLDS[name]()
+    if base == "kernel":
+        from playpath.testbed.players import DEFAULT
+        from playpath.testbed.players import player as find
+
+        return KernelWorld(find(player or DEFAULT).name, logs)
+    if colon:
+        raise InputError(f"world '{name}': only the kernel world has real players, for example kernel:{player}")
+    return WORLDS[base]()

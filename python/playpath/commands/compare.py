@@ -28,6 +28,7 @@ def command(
     jobs: options.Jobs = None,
     setting: options.Set = None,
     world: options.WorldName = "sim",
+    player: options.Player = None,
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
@@ -49,7 +50,7 @@ def command(
         result = compare(
             loaded,
             jobs=jobs,
-            world=world,
+            world=options.world_with(world, player),
             timelines=folder is not None,
             progress=progress,
             on_interrupt=_tell_interrupt,

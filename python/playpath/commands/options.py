@@ -23,6 +23,10 @@ Set = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help='Change a setting: --set player.buffer="2 s". Repeatable.'),
 ]
 WorldName = Annotated[str, typer.Option("--world", metavar="NAME", help="sim, or another world that is installed.")]
+Player = Annotated[
+    str | None,
+    typer.Option("--player", metavar="NAME", help="In the kernel world: own, vlc, dashjs, curl, iperf3."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for results.")]
 
@@ -35,6 +39,17 @@ def choices(text: str | None, option: str) -> list[str] | None:
     if not found:
         raise InputError(f"{option} '{text}': give at least one name; see `playpath list`")
     return found
+
+
+def world_with(world: str, player: str | None) -> str:
+    """The world's name with its player's."""
+    if player is None:
+        return world
+    if ":" in world:
+        raise InputError(f"--player {player}: world '{world}' names a player already")
+    if world != "kernel":
+        raise InputError(f"--player {player}: real players run in the kernel world only; add --world kernel")
+    return f"{world}:{player}"
 
 
 def settings(items: list[str] | None) -> dict[str, Any]:

@@ -43,6 +43,7 @@ def command(
     scheduler: options.Scheduler = None,
     setting: options.Set = None,
     world: options.WorldName = "sim",
+    player: options.Player = None,
     json: options.Json = False,
 ) -> None:
     """Run one session and print its metrics, flows and links."""
@@ -62,7 +63,9 @@ def command(
         if world != "sim":
             raise InputError("--p1203: only sessions of the simulator are exported")
         check_writable(p1203.parent, "--p1203")
-    session = run(loaded, sender=sender, seed=seed, trace=trace is not None, world=world)
+    place = options.world_with(world, player)
+    logs = trace / "logs" if trace is not None and world != "sim" else None
+    session = run(loaded, sender=sender, seed=seed, trace=trace is not None, world=place, logs=logs)
     if trace is not None:
         session.save(trace)
         console.message(f"time series: {trace}")

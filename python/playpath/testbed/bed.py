@@ -5,17 +5,19 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
+import shutil
 import signal
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
-from playpath.testbed import controls, emulator, namespaces, state
+from playpath.testbed import controls, emulator, namespaces, processes, state
 from playpath.testbed.controls import Control
 from playpath.testbed.emulator import Emulator, PathEnds
 from playpath.testbed.errors import TestbedError
-from playpath.testbed.processes import Child
+from playpath.testbed.processes import Child, identify
 from playpath.testbed.server import WebServer
 from playpath.testbed.sockdiag import Diag
 
@@ -161,13 +163,13 @@ class Testbed:
     def _adopt(self, child: Child) -> None:
         self._state.note(child.identity)
 
-    def start_server(self, *, agent_of: Control | None = None) -> WebServer:
-        """Start the web server; `agent_of`: with a CMCD bridge to this control."""
+    def start_server(self, *, agent_of: Control | None = None, mptcp: bool = False) -> WebServer:
+        """Start the web server; `agent_of`: with a CMCD bridge to this control; `mptcp`: it listens for MPTCP too."""
         socket = None
         if agent_of is not None:
             socket = self.folder / "agent.sock"
             self.start("agent", "server", [controls.loader(), "agent", agent_of.name, "--socket", str(socket)])
-        server = WebServer(self.server, self.folder, agent=socket)
+        server = WebServer(self.server, self.folder, agent=socket, mptcp=mptcp)
         self._adopt(server.child)
         self._pillars.append(server.child)
         self._stack.callback(server.child.end)
@@ -190,9 +192,18 @@ class Testbed:
             )  # fmt: skip
         return control
 
+    def keep_logs(self, folder: Path) -> None:
+        """Copy what the run's programs wrote (their output, the server's log, a player's own log) into `folder`."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in sorted(self.folder.iterdir()):
+            if file.suffix in (".log", ".out", ".jsonl") and file.stat().st_size > 0:
+                shutil.copyfile(file, folder / file.name)
+
     def _delete_namespaces(self) -> None:
         for namespace in (self.client, self.server):
             if (namespaces.NETNS_FOLDER / namespace).exists():
+                for stray in filter(None, map(identify, namespaces.processes_in(namespace))):
+                    processes.end(stray)
                 diag = Diag(namespace)
                 diag.destroy_all()
                 diag.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -97,12 +98,20 @@ class Child:
             how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
             raise TestbedError(f"{self.name} {how}" + (f": {self.words()}" if self.words() else ""))
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a signal (or a debugger) holds it."""
+        stat = _stat(self.process.pid)
+        return stat is not None and stat[0] in "Tt"
+
     def end(self) -> None:
-        """End it and collect it."""
+        """End it and what it started in its process group (a browser's helpers), and collect it."""
         if self.process.stdin is not None:
             self.process.stdin.close()
-        if self.process.poll() is None:
-            end(self.identity)
+        if self.process.returncode is None:
+            end(self.identity)  # not collected yet: its id, which is its group's, belongs to nobody else
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self._close()
 

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import platform
-import shutil
 import statistics
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from playpath.testbed import controls, namespaces
+from playpath.testbed import controls, namespaces, players
 from playpath.testbed.bed import IP_AND_TCP_HEADER, TOLERANCE, Testbed
 from playpath.testbed.controls import Control
-from playpath.testbed.errors import MissingToolError, TestbedError
+from playpath.testbed.errors import TestbedError
+from playpath.testbed.players import Player, Scene
+from playpath.testbed.players.own import program as client
+from playpath.testbed.players.scene import describe_ladder
 from playpath.testbed.quantities import number
 from playpath.testbed.sampling import Flow, Sampler
-from playpath.testbed.server import PORT
+from playpath.testbed.server import PORT, WebServer
 from playpath.testbed.traffic import BulkFlow
 
 MSS = 1448
@@ -61,6 +64,8 @@ def run_kernel(
     trace: bool = False,
     tolerance: str = TOLERANCE,
     tries: int = 3,
+    player: str = players.DEFAULT,
+    logs: Path | None = None,
 ) -> dict[str, Any]:
     """Run one session.
 
@@ -78,6 +83,10 @@ def run_kernel(
         99th percentile of the emulator's lateness above which a run does not count.
     tries : int
         How often a run that does not count is repeated; the record then says so in a warning.
+    player : str
+        Who plays: `own` (the simulator's player), or a real one of `playpath.testbed.players`.
+    logs : path, optional
+        Folder that keeps what the programs of the run wrote; if it fails, with a `failed.json` that says why.
 
     Returns
     -------
@@ -89,6 +98,8 @@ def run_kernel(
     TestbedError
         The run failed, or this scenario cannot run here; MissingToolError if a right or program is missing.
     """
+    plays = players.player(player)
+    plays.check(scenario)
     _check(scenario)
     sending = translate(sender)
     mss = min(int(sender.get("mss") or MSS), MSS)
@@ -96,11 +107,14 @@ def run_kernel(
     paths = [path for path in scenario["path"] if path["name"] in used]
     if len(paths) > 1:
         raise TestbedError("the kernel world runs single-path TCP; name one path in the sender's `paths`")
-    session = _Session(scenario, sender, seed, mss)
+    session = _Session(scenario, sender, seed, mss, plays)
     for attempt in range(1, tries + 1):
         realtime = all(_rate(path) <= _MAX_REALTIME_RATE for path in paths)
         links = scenario.get("link") or []
-        with Testbed(paths, links=links, seed=seed, mss=mss, tolerance=tolerance, realtime=realtime) as bed:
+        with (
+            Testbed(paths, links=links, seed=seed, mss=mss, tolerance=tolerance, realtime=realtime) as bed,
+            _kept(bed, logs, session),
+        ):
             record = session.run(bed, sending)
             sysctls = namespaces.read_sysctls(bed.server, _MANIFEST_SYSCTLS)
         try:
@@ -117,6 +131,7 @@ def run_kernel(
         "sender": sender["name"],
         "seed": seed,
         "world": "kernel",
+        "player": player,
         "kernel": platform.release(),
         "machine": platform.machine(),
         "cpus": os.cpu_count(),
@@ -131,9 +146,6 @@ def run_kernel(
 
 def _check(scenario: Mapping[str, Any]) -> None:
     """Refuse what the kernel world does not do, before anything is created."""
-    player = scenario.get("player") or {}
-    if scenario.get("video") and player.get("kind", "progressive") != "progressive":
-        raise TestbedError(f"the kernel world plays `progressive` so far, not `{player.get('kind')}`")
     for traffic in scenario.get("traffic") or []:
         if traffic["kind"] != "bulk":
             raise TestbedError(f"the kernel world has cross traffic of kind `bulk` so far, not `{traffic['kind']}`")
@@ -182,6 +194,30 @@ def _parameters(name: str, given: Mapping[str, Any]) -> dict[str, float]:
     return {key: value for key, value in numbers.items() if key in taken}
 
 
+@contextlib.contextmanager
+def _kept(bed: Testbed, logs: Path | None, session: _Session) -> Iterator[None]:
+    """Keep the logs of a run, however it ends."""
+    if logs is None:
+        yield
+        return
+    failed = logs / "failed.json"
+    failed.unlink(missing_ok=True)
+    try:
+        yield
+    except TestbedError as error:
+        logs.mkdir(parents=True, exist_ok=True)
+        what = {
+            "failed": str(error),
+            "sender": session.sender["name"],
+            "seed": session.seed,
+            "player": session.player.name,
+        }
+        failed.write_text(json.dumps(what) + "\n")
+        raise
+    finally:
+        bed.keep_logs(logs)
+
+
 class _InvalidLinkError(TestbedError):
     """The emulator was too late, or packets were lost beside it."""
 
@@ -195,7 +231,10 @@ def _rate(path: Mapping[str, Any]) -> float:
 class _Session:
     """A run in progress."""
 
-    def __init__(self, scenario: Mapping[str, Any], sender: Mapping[str, Any], seed: int, mss: int) -> None:
+    def __init__(
+        self, scenario: Mapping[str, Any], sender: Mapping[str, Any], seed: int, mss: int, player: Player
+    ) -> None:
+        self.player = player
         self.scenario = scenario
         self.sender = sender
         self.seed = seed
@@ -204,14 +243,19 @@ class _Session:
 
     def run(self, bed: Testbed, sending: Sending) -> dict[str, Any]:
         namespaces.write_sysctls(bed.server, sending.sysctls)
-        server = bed.start_server()
-        server.serve_zeros(_FILE, _FILE_BYTES)
         video = self.scenario.get("video")
         described = self._describe() if video else {}
-        parameters = sending.parameters | _of_the_video(sending.cc, described)
+        # A player that reports tells the control itself, request by request.
+        reports = self._reports(sending.cc)
+        parameters = sending.parameters | ({} if reports else _of_the_video(sending.cc, described))
         control = bed.use_control(sending.cc, parameters)
+        server = bed.start_server(agent_of=control if reports else None)
+        server.serve_zeros(_FILE, _FILE_BYTES)
+        scene = self._scene(bed, server, described)
+        url = self.player.prepare(scene) if self._has_player else ""
         flows = self._bulk_flows(bed, control)
-        ports = {PORT: str(self.sender["name"])} | {flow.port: flow.name for flow in flows}
+        own_ports = dict.fromkeys((PORT, *self.player.ports), str(self.sender["name"]))
+        ports = own_ports | {flow.port: flow.name for flow in flows}
         sampler = Sampler(bed.server, ports)
         sampler.start()
         received = bed.received_bytes()
@@ -219,7 +263,7 @@ class _Session:
         for flow in flows:
             flow.open(bed.server, bed.client, bed.ends[0].server_address)
         try:
-            played = self._play(bed, described) if video else self._wait(bed)
+            played = self.player.play(scene, url) if self._has_player else self._wait(bed)
         finally:
             elapsed = time.monotonic() - start
             sampled = sampler.stop()
@@ -230,6 +274,15 @@ class _Session:
         if hidden:
             raise TestbedError(f"{hidden} packets were dropped in front of the emulator: the run is not valid")
         return self._record(played, sampled, flows, elapsed, wire_bytes, control, sending)
+
+    @property
+    def _has_player(self) -> bool:
+        return bool(self.scenario.get("video")) or self.player.name != players.DEFAULT
+
+    def _reports(self, cc: str) -> bool:
+        """Whether the CMCD bridge is wanted: the player reports, and the control takes what it tells."""
+        asked = (self.scenario.get("player") or {}).get("cmcd", "off") != "off"
+        return (self.player.sends_cmcd or asked) and bool(_of_the_video(cc, _ANY_VIDEO))
 
     def _settings(self, bed: Testbed | None, until: float | None) -> str:
         address = bed.ends[0].server_address if bed else "127.0.0.1"
@@ -244,6 +297,8 @@ class _Session:
         return json.dumps(settings)
 
     def _describe(self) -> dict[str, float]:
+        if self.player.name != players.DEFAULT and self.scenario["player"].get("kind") == "dash":
+            return describe_ladder(self.scenario)
         done = subprocess.run(
             [client(), "describe", self._settings(None, None)], check=False, capture_output=True, text=True, timeout=60
         )
@@ -252,29 +307,19 @@ class _Session:
         described: dict[str, float] = json.loads(done.stdout)
         return described
 
-    def _play(self, bed: Testbed, described: Mapping[str, float]) -> dict[str, Any]:
+    def _scene(self, bed: Testbed, server: WebServer, described: Mapping[str, float]) -> Scene:
+        if self.limit is None and not described:
+            raise TestbedError("a scenario without a video needs run.duration in the kernel world")
         until = self.limit or described["duration_s"] + _MARGIN_S
-        player = bed.start("player", "client", [client(), "play", self._settings(bed, until)])
-        deadline = time.monotonic() + until + 10
-        while player.process.poll() is None:
-            bed.check()
-            if time.monotonic() > deadline:
-                raise TestbedError(f"the player hangs: it did not end {until + 10:.0f} s after its start")
-            time.sleep(0.05)
-        bed.check()  # a player that lost its server says less than the server's end does
-        if player.process.returncode != 0:
-            raise TestbedError(player.words() or f"the player ended with status {player.process.returncode}")
-        played: dict[str, Any] = json.loads(player.output.read_text())
-        return played
+        settings = self._settings(bed, until) if described else ""
+        return Scene(bed, server, self.scenario, described, settings, until)
 
     def _wait(self, bed: Testbed) -> dict[str, Any]:
-        if self.limit is None:
-            raise TestbedError("a scenario without a video needs run.duration in the kernel world")
-        deadline = time.monotonic() + self.limit
+        deadline = time.monotonic() + (self.limit or 0.0)
         while time.monotonic() < deadline:
             bed.check()
             time.sleep(min(0.1, max(0.0, deadline - time.monotonic())))
-        return {"metrics": {}, "body_bytes": None}
+        return {"metrics": {}, "body_bytes": None, "events": [], "warnings": []}
 
     def _bulk_flows(self, bed: Testbed, control: Control) -> list[BulkFlow]:
         flows: list[BulkFlow] = []
@@ -316,7 +361,7 @@ class _Session:
         rtts = [value for flow in own for value in flow.columns["rtt"]]
         metrics |= {
             "goodput_mbps": total * 8e-6 / seconds,
-            "throughput_mbps": wire_bytes * 8e-6 / elapsed,
+            "throughput_mbps": wire_bytes * 8e-6 / seconds,
             "retransmitted_packets": sum(flow.last("total_retrans") for flow in own),
             "rto_count": sum(flow.last("total_rto") for flow in own),
             "loss_ratio": None,
@@ -325,11 +370,12 @@ class _Session:
         return {
             "metrics": metrics,
             "flows": [
-                _flow_record(flow, received.get(flow.name, body if flow in own else None), seconds) for flow in sampled
+                _flow_record(flow, received.get(flow.name, body if own == [flow] else None), seconds)
+                for flow in sampled
             ],
             "links": [],
-            "events": [],
-            "warnings": sending.warnings + control.warnings,
+            "events": played["events"],
+            "warnings": sending.warnings + control.warnings + played["warnings"],
             "series": {f"flow.{flow.name}": dict(flow.columns) for flow in sampled},
         }
 
@@ -369,6 +415,9 @@ def _link_record(name: str, direction: Mapping[str, Any]) -> dict[str, Any]:
     return {"name": name, "marked_packets": direction["ce_marked_packets"]} | columns
 
 
+_ANY_VIDEO = {"playout_buffer_bytes": 0.0, "video_kbps": 0.0}
+
+
 def _of_the_video(cc: str, described: Mapping[str, float]) -> dict[str, float]:
     """What the CCP family is told of the video, as the simulator tells it at the start."""
     if cc == "ccplb" and described:
@@ -397,14 +446,3 @@ def _flow_record(flow: Flow, received: int | None, seconds: float) -> dict[str, 
         "start_s": times[0] if times else 0.0,
         "end_s": times[-1] if times else 0.0,
     }
-
-
-def client() -> str:
-    """Path of `playpath-client`."""
-    own = os.environ.get("PLAYPATH_CLIENT")
-    here = Path(__file__).resolve()
-    built = [parent / "target/release/playpath-client" for parent in here.parents[2:5]]
-    for candidate in [own] if own else [*map(str, built), shutil.which("playpath-client")]:
-        if candidate and os.access(candidate, os.X_OK):
-            return candidate
-    raise MissingToolError("playpath-client is not built: `make kernel`")

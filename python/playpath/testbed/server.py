@@ -72,15 +72,26 @@ _AGENT = """
 
 
 class WebServer:
-    """nginx, started and answering. `agent`: socket of the CMCD bridge that it asks before each response."""
+    """nginx, started and answering.
+
+    `agent`: socket of the CMCD bridge that it asks before each response. `mptcp`: its listener is of MPTCP; clients without
+    are served by TCP.
+    """
 
     def __init__(
-        self, namespace: str, folder: Path, address: str = "0.0.0.0", port: int = PORT, agent: Path | None = None
+        self,
+        namespace: str,
+        folder: Path,
+        address: str = "0.0.0.0",
+        port: int = PORT,
+        agent: Path | None = None,
+        mptcp: bool = False,
     ) -> None:
         program = shutil.which("nginx") or "/usr/sbin/nginx"
         if not os.access(program, os.X_OK):
             raise MissingToolError("nginx is missing; install nginx-light (bpf/setup.sh)")
         self.www = folder / "www"
+        self.access_log = folder / "access.log"
         self.www.mkdir(exist_ok=True)
         self.namespace = namespace
         self.port = port
@@ -94,9 +105,8 @@ class WebServer:
                 agent="" if agent is None else _AGENT.format(socket=agent),
             )
         )
-        self.child = Child(
-            "nginx", namespaces.inside(namespace, [program, "-c", str(config), "-p", str(folder)]), folder
-        )
+        command = [*_mptcpize(mptcp), program, "-c", str(config), "-p", str(folder)]
+        self.child = Child("nginx", namespaces.inside(namespace, command), folder)
 
     def wait_until_ready(self, patience: float = 5.0) -> None:
         """Wait until it accepts connections."""
@@ -118,3 +128,13 @@ class WebServer:
         """A file of `size` zero bytes that takes no disk space."""
         with (self.www / name).open("wb") as file:
             file.truncate(size)
+
+
+def _mptcpize(wanted: bool) -> list[str]:
+    """How to start nginx for MPTCP: it has no setting for it before 1.29, `mptcpize` makes its sockets of that kind."""
+    if not wanted:
+        return []
+    program = shutil.which("mptcpize")
+    if program is None:
+        raise MissingToolError("mptcpize is missing: nginx needs it for MPTCP; apt install mptcpize (bpf/setup.sh)")
+    return [program, "run"]

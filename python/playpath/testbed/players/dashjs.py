@@ -1,0 +1,258 @@
+"""dash.js in Chromium without a window, with CMCD: the reference player of DASH in a real browser.
+
+The page (`dashjs.html`) lies beside the browser, not on the server: only manifest and segments cross the measured path. It
+tells what happens on the console, which Chromium writes to its standard error; so no remote control is needed. Kept as
+`chromium.log`; the lines of the player alone, as JSON, in `dashjs.jsonl`.
+
+Times count from `player.initialize`: the browser's own start is not the viewer's waiting. A stall is from the video element's
+`waiting` to its `playing`, after the first picture; `discarded_pictures` are those that the browser's decoder dropped. dash.js
+may jump over gaps; that is turned off, so that a missing segment is a stall.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import time
+import urllib.parse
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from playpath.testbed import media
+from playpath.testbed.errors import MissingToolError, TestbedError
+from playpath.testbed.players.events import EventLog
+from playpath.testbed.players.scene import Played, Scene, Watch, as_nobody, kind_of, ladder_of, require
+from playpath.testbed.processes import Child
+
+VERSION = "5.2.1"
+_SHA256 = "3a22b1f4576ab294f41e56f156cec7972a5f83edda379416778293ff22d2eb49"
+_MEMBER = "package/dist/modern/umd/dash.all.min.js"
+_INTERVAL = 0.05
+_SILENCE_S = 20.0
+"""Longer than a browser takes to start on a busy machine."""
+_GRACE_S = 30.0
+_MARK = "CONSOLE"
+_OPTIONS = (
+    "--headless=new",
+    "--no-sandbox",  # it needs user namespaces of its own; the page is ours
+    "--disable-web-security",  # the page is a file, the segments are the server's
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--autoplay-policy=no-user-gesture-required",
+    "--enable-logging=stderr",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-extensions",
+)
+
+
+class DashJs:
+    """Runs Chromium as the user nobody."""
+
+    name = "dashjs"
+    ports: tuple[int, ...] = ()
+    sends_cmcd = True
+
+    def check(self, scenario: Mapping[str, Any]) -> None:
+        """Needs Chromium and dash.js; plays `dash`."""
+        require("chromium", "chromium", "chromium-browser", "google-chrome")
+        kind_of(scenario, self.name, "dash")
+        ladder_of(scenario)
+        script()
+
+    def prepare(self, scene: Scene) -> str:
+        """The scenario's ladder, made real."""
+        return scene.serve_ladder()
+
+    def play(self, scene: Scene, url: str) -> Played:
+        """Play until the video has ended."""
+        settings = {
+            "streaming": {
+                "cmcd": {"enabled": True, "version": 1, "mode": "query"},
+                "gaps": {"jumpGaps": False},
+            }
+        }
+        wanted = urllib.parse.quote(json.dumps({"url": url, "settings": settings}))
+        home, user = as_nobody(scene.bed, "chromium-home")
+        shutil.copy(Path(__file__).with_suffix(".html"), home / "page.html")
+        shutil.copy(script(), home / "dash.js")
+        for file in home.iterdir():
+            file.chmod(0o644)
+        browser = require("chromium", "chromium", "chromium-browser", "google-chrome")
+        page = f"file://{home}/page.html#{wanted}"
+        child = scene.bed.start(
+            "chromium", "client", [*user, browser, *_OPTIONS, f"--user-data-dir={home}/profile", page]
+        )
+        played = _Session(scene, child).follow()
+        child.end()
+        return played
+
+
+def script() -> Path:
+    """dash.js: $PLAYPATH_DASHJS, else the package that npm fetches once."""
+    own = os.environ.get("PLAYPATH_DASHJS")
+    if own:
+        if not Path(own).is_file():
+            raise MissingToolError(f"PLAYPATH_DASHJS: there is no file {own}")
+        return Path(own)
+    stored = media.cache_folder() / "dashjs" / f"dash-{VERSION}.min.js"
+    if not stored.is_file():
+        _fetch(stored)
+    return stored
+
+
+def _fetch(stored: Path) -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise MissingToolError("npm is missing: it fetches dash.js; apt install npm, or PLAYPATH_DASHJS=FILE names one")
+    stored.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=stored.parent) as folder:
+        command = [npm, "pack", "--silent", f"dashjs@{VERSION}"]
+        subprocess.run(command, check=False, capture_output=True, cwd=folder, timeout=120)
+        archives = list(Path(folder).glob("dashjs-*.tgz"))
+        if not archives:
+            raise MissingToolError(f"`npm pack dashjs@{VERSION}` did not fetch dash.js; PLAYPATH_DASHJS=FILE names one")
+        with tarfile.open(archives[0]) as archive:
+            member = archive.extractfile(_MEMBER)
+            content = member.read() if member else b""
+        found = hashlib.sha256(content).hexdigest()
+        if found != _SHA256:
+            raise TestbedError(f"dash.js {VERSION} is not the file that was expected (SHA-256 {found})")
+        draft = Path(folder) / "dash.js"
+        draft.write_bytes(content)
+        draft.replace(stored)
+
+
+class _Session:
+    """Follows a page from its start to the end of the video."""
+
+    def __init__(self, scene: Scene, child: Child) -> None:
+        self._scene = scene
+        self._child = child
+        self._watch = Watch(scene.bed, child, scene.until_s + _GRACE_S, _SILENCE_S)
+        self._log = EventLog()
+        self._read = 0
+        self._bytes = 0
+        self._position = 0.0
+        self._at = 0.0
+        self._pictures = self._dropped = 0
+        self._stalled_since: float | None = None
+        self._has_started = False
+        self._warnings: list[str] = []
+        self._buffer: list[tuple[float, float]] = []
+
+    def follow(self) -> Played:
+        """Read until the video has ended or its time is over."""
+        finished = ""
+        while not finished:
+            self._watch.check()
+            for line in self._lines():
+                self._watch.alive()
+                finished = self._take(line) or finished
+            if self._at > self._scene.until_s:
+                finished = finished or "stopped"
+            if not finished and self._child.process.poll() is not None:
+                raise TestbedError(
+                    f"chromium ended with status {self._child.process.returncode}: {self._child.words()}"
+                )
+            time.sleep(_INTERVAL)
+        return self._played(finished)
+
+    def _lines(self) -> Iterator[dict[str, Any]]:
+        with self._child.log.open("rb") as file:
+            file.seek(self._read)
+            fresh = file.read()
+        end = fresh.rfind(b"\n") + 1
+        self._read += end
+        for line in fresh[:end].decode(errors="replace").splitlines():
+            if _MARK not in line or '"playpath {' not in line:
+                continue
+            text = line[line.index('"playpath {') + len('"playpath ') : line.rindex('", source:')]
+            with (self._scene.bed.folder / "dashjs.jsonl").open("a") as file:
+                file.write(text + "\n")
+            yield json.loads(text)
+
+    def _take(self, told: dict[str, Any]) -> str:
+        """One line of the page. Returns why the session is over, if it is."""
+        event, self._at = told["event"], float(told["at_s"])
+        if event == "start":
+            self._log.add("session_started", self._at, media_duration_s=self._scene.described["duration_s"])
+        elif event == "playing":
+            self._plays()
+        elif event == "waiting" and self._has_started and not self._is_at_end(told):
+            self._stalled_since = self._at
+            self._log.add("underflow_start", self._at, position_s=told["position_s"])
+            self._log.add("stall_start", self._at, since_s=self._at, position_s=told["position_s"])
+        elif event == "loaded":
+            self._loaded(told)
+        elif event == "alive":
+            self._position = float(told["position_s"])
+            self._pictures, self._dropped = int(told["total"]), int(told["dropped"])
+            if told["buffer_s"] is not None:
+                self._buffer.append((self._at, float(told["buffer_s"])))
+        elif event == "error":
+            raise TestbedError(f"dash.js: {told['message']}")
+        elif event == "ended":
+            self._position = float(told["position_s"])
+            return "played"
+        return ""
+
+    def _is_at_end(self, told: Mapping[str, Any]) -> bool:
+        return float(told["position_s"]) > self._scene.described["duration_s"] - 0.1
+
+    def _plays(self) -> None:
+        if not self._has_started:
+            self._has_started = True
+            self._log.add("playback_started", self._at)
+        elif self._stalled_since is not None:
+            self._log.add("underflow_end", self._at)
+            self._log.add("stall_end", self._at, frozen_s=round(self._at - self._stalled_since, 6))
+            self._stalled_since = None
+
+    def _loaded(self, told: Mapping[str, Any]) -> None:
+        self._bytes += int(told["bytes"] or 0)
+        if told["error"]:
+            self._warnings.append(f"dash.js could not load segment {told['index']}: {told['error']}")
+        elif told["type"] == "MediaSegment":
+            rates, _ = ladder_of(self._scene.scenario)
+            told_bps = 1000 * float(told["kbps"])
+            number = min(range(len(rates)), key=lambda i: abs(rates[i] - told_bps))
+            self._log.add(
+                "segment_downloaded",
+                self._at,
+                kind="video",
+                segment=told["index"],
+                representation=number,
+                rate_mbps=rates[number] / 1e6,
+                body_bytes=told["bytes"],
+                media_duration_s=told["duration_s"],
+                download_time_s=told["took_s"],
+            )
+
+    def _played(self, finished: str) -> Played:
+        if self._stalled_since is not None:
+            self._plays()
+        if self._dropped:
+            self._log.add("pictures_discarded", self._at, count=self._dropped, cause="late")
+        self._log.add("finished", self._at, reason=finished)
+        metrics = self._log.metrics(self._position, self._at)
+        metrics["displayed_pictures"] = float(self._pictures - self._dropped)
+        if self._buffer:
+            metrics["mean_buffer_s"] = sum(level for _, level in self._buffer) / len(self._buffer)
+        if not self._has_started:
+            self._warnings.append("dash.js never started to play")
+        return Played(
+            metrics=metrics,
+            events=self._log.events,
+            body_bytes=self._bytes,
+            elapsed_s=self._at,
+            warnings=self._warnings,
+        )

@@ -1,0 +1,65 @@
+"""The project's own player: the simulator's code on the wall clock (`playpath-client`). The default: exact and robust."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from playpath.testbed.errors import MissingToolError, TestbedError
+from playpath.testbed.players.scene import Played, Scene, Watch
+
+_GRACE_S = 10.0
+
+
+class Own:
+    """Runs `playpath-client`."""
+
+    name = "own"
+    ports: tuple[int, ...] = ()
+    sends_cmcd = False
+
+    def check(self, scenario: Mapping[str, Any]) -> None:
+        """Needs its program; plays `progressive`."""
+        program()
+        kind = scenario["player"].get("kind", "progressive") if scenario.get("video") else "progressive"
+        if kind != "progressive":
+            raise TestbedError(f"the kernel world plays `progressive` so far, not `{kind}`")
+
+    def prepare(self, scene: Scene) -> str:
+        """The server's file of zeros is all that it needs: it knows the sizes of pictures and segments."""
+        return scene.settings
+
+    def play(self, scene: Scene, url: str) -> Played:
+        """Play what the settings describe, from a file of zeros."""
+        child = scene.bed.start("player", "client", [program(), "play", url])
+        watch = Watch(scene.bed, child, scene.until_s + _GRACE_S)
+        while child.process.poll() is None:
+            watch.check()
+            time.sleep(0.05)
+        scene.bed.check()  # a player that lost its server says less than the server's end does
+        if child.process.returncode != 0:
+            raise TestbedError(child.words() or f"the player ended with status {child.process.returncode}")
+        told = json.loads(child.output.read_text())
+        return Played(
+            metrics=told["metrics"],
+            events=told.get("events", []),
+            body_bytes=told["body_bytes"],
+            elapsed_s=told["elapsed_s"],
+            warnings=[],
+        )
+
+
+def program() -> str:
+    """Path of `playpath-client`."""
+    own = os.environ.get("PLAYPATH_CLIENT")
+    here = Path(__file__).resolve()
+    built = [parent / "target/release/playpath-client" for parent in here.parents[3:6]]
+    for candidate in [own] if own else [*map(str, built), shutil.which("playpath-client")]:
+        if candidate and os.access(candidate, os.X_OK):
+            return candidate
+    raise MissingToolError("playpath-client is not built: `make kernel`")

@@ -1,0 +1,220 @@
+"""VLC without a window: progressive files and DASH.
+
+What it tells comes from two places. Its HTTP interface has counters, renewed every 250 ms: pictures displayed and lost, audio
+buffers lost, bytes read. Its log (-vv, kept as `vlc.log`) has the moments, read 20 times a second:
+
+| VLC's words | event |
+|---|---|
+| `Stream buffering done` | the clock starts, or a stall is over |
+| `PCR is called too late` | the buffer ran dry: an underflow, and a stall until buffering is done |
+| `picture is too late to be displayed` | a discarded picture |
+
+`--network-caching` is the scenario's playout buffer. VLC 3 also reads up to 16 MB ahead, which no buffer of a scenario means:
+that is turned down to 64 kB. Of a ladder, which representation was asked for is read in the server's log.
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import re
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from playpath.testbed import namespaces
+from playpath.testbed.errors import TestbedError
+from playpath.testbed.players.events import EventLog
+from playpath.testbed.players.scene import Played, Scene, Watch, as_nobody, kind_of, ladder_of, require
+from playpath.testbed.processes import Child
+
+_PORT = 8090
+_PASSWORD = "playpath"
+_INTERVAL = 0.05
+_SILENCE_S = 5.0
+_GRACE_S = 20.0
+_PICTURE_S = 0.04
+_SEGMENT = re.compile(r"^GET /dash-[0-9a-f]+/(\d+)-(\d+)\.m4s")
+
+
+class Vlc:
+    """Runs `vlc -I http` as the user nobody."""
+
+    name = "vlc"
+    ports: tuple[int, ...] = ()
+    sends_cmcd = False
+
+    def check(self, scenario: Mapping[str, Any]) -> None:
+        """Needs VLC; plays `progressive` and `dash`."""
+        require("vlc-bin vlc-plugin-base", "vlc")
+        if kind_of(scenario, self.name, "progressive", "dash") == "dash":
+            ladder_of(scenario)
+
+    def prepare(self, scene: Scene) -> str:
+        """The scenario's video, made real."""
+        return scene.serve_ladder() if _is_dash(scene) else scene.serve_progressive()
+
+    def play(self, scene: Scene, url: str) -> Played:
+        """Play until VLC stops by itself."""
+        _, user = as_nobody(scene.bed, "vlc-home")
+        command = [*user, "vlc", "-I", "http", "--http-host", "127.0.0.1", "--http-port", str(_PORT)]
+        command += ["--http-password", _PASSWORD, "--vout", "dummy", "--aout", "adummy", "-vv", "--no-color"]
+        if not _is_dash(scene):  # a reader of segments has a buffer of its own
+            command += ["--network-caching", str(round(scene.buffer_s * 1000)), "--prefetch-buffer-size", "64"]
+        child = scene.bed.start("vlc", "client", [*command, url])
+        session = _Session(scene, child)
+        played: Played = namespaces.call_inside(scene.bed.client, session.follow)
+        child.end()
+        if _is_dash(scene):
+            session.add_segments(played)
+        return played
+
+
+def _is_dash(scene: Scene) -> bool:
+    return kind_of(scene.scenario, Vlc.name, "progressive", "dash") == "dash"
+
+
+class _Session:
+    """Follows a VLC from its start to the end of its item."""
+
+    def __init__(self, scene: Scene, child: Child) -> None:
+        self._scene = scene
+        self._child = child
+        self._watch = Watch(scene.bed, child, scene.until_s + _GRACE_S, _SILENCE_S)
+        self._log = EventLog()
+        self._read = 0
+        self._stats: dict[str, Any] = {}
+        self._begin: float | None = None
+        self._stalled_since: float | None = None
+        self._has_started = False
+        self._seconds = 0.0
+
+    def follow(self) -> Played:
+        """Poll until it stops; called inside the client's namespace."""
+        finished = "stopped"
+        while True:
+            self._watch.check()
+            if self._child.process.poll() is not None:
+                raise TestbedError(f"vlc ended with status {self._child.process.returncode}: {self._child.words()}")
+            state = self._poll()
+            self._take_log()
+            if self._begin is not None and state == "stopped":
+                finished = "played"
+                break
+            if self._begin is not None and self._now() > self._scene.until_s:
+                break
+            time.sleep(_INTERVAL)
+        return self._played(finished)
+
+    def _now(self) -> float:
+        """Seconds since VLC opened its item."""
+        return self._watch.elapsed - (self._begin or 0.0)
+
+    def _poll(self) -> str | None:
+        connection = http.client.HTTPConnection("127.0.0.1", _PORT, timeout=1)
+        secret = base64.b64encode(f":{_PASSWORD}".encode()).decode()
+        try:
+            connection.request("GET", "/requests/status.json", headers={"Authorization": f"Basic {secret}"})
+            status = json.loads(connection.getresponse().read())
+        except (OSError, http.client.HTTPException, ValueError):
+            return None  # not up yet, or it hangs: the watch tells
+        finally:
+            connection.close()
+        self._watch.alive()
+        state = str(status["state"])
+        if state != "stopped":
+            if self._begin is None:
+                self._begin = self._watch.elapsed
+                self._log.add("session_started", 0.0, media_duration_s=self._scene.described["duration_s"])
+            self._stats = status.get("stats") or self._stats
+            self._seconds = float(status.get("position") or 0.0) * float(status.get("length") or 0.0)
+            with (self._scene.bed.folder / "vlc-status.jsonl").open("a") as file:
+                file.write(json.dumps({"time_s": round(self._now(), 3), "state": state, **self._stats}) + "\n")
+        return state
+
+    def _take_log(self) -> None:
+        with self._child.log.open("rb") as file:
+            file.seek(self._read)
+            fresh = file.read()
+        end = fresh.rfind(b"\n") + 1
+        self._read += end
+        late = 0
+        for line in fresh[:end].decode(errors="replace").splitlines():
+            if "picture is too late to be displayed" in line:
+                late += 1
+            elif "called too late" in line and self._has_started:
+                self._underflow()
+            elif "Stream buffering done" in line:
+                self._buffered()
+        if late:
+            self._log.add("pictures_discarded", self._now(), count=late, cause="late")
+
+    def _underflow(self) -> None:
+        if self._stalled_since is None:
+            self._stalled_since = self._now()
+            self._log.add("underflow_start", self._now())
+            self._log.add("stall_start", self._now(), since_s=self._now())
+
+    def _buffered(self) -> None:
+        if not self._has_started:
+            self._has_started = True
+            self._log.add("buffer_filled", self._now())
+            self._log.add("playback_started", self._now())
+        elif self._stalled_since is not None:
+            self._log.add("underflow_end", self._now())
+            self._log.add("stall_end", self._now(), frozen_s=round(self._now() - self._stalled_since, 6))
+            self._stalled_since = None
+
+    def _played(self, finished: str) -> Played:
+        elapsed = self._now()
+        if self._stalled_since is not None:
+            self._buffered()
+        self._log.add("finished", elapsed, reason=finished)
+        total = self._scene.described["duration_s"] if finished == "played" else self._seconds
+        discarded = sum(e["count"] for e in self._log.events if e["event"] == "pictures_discarded")
+        metrics = self._log.metrics(max(0.0, total - discarded * _PICTURE_S), elapsed)
+        filled = self._log.times("buffer_filled")
+        metrics["buffer_fill_time_s"] = filled[0] if filled else None
+        metrics["displayed_pictures"] = _count(self._stats, "displayedpictures")
+        metrics["lost_audio_buffers"] = _count(self._stats, "lostabuffers")
+        warnings = [] if self._has_started else ["vlc never started to play"]
+        return Played(
+            metrics=metrics,
+            events=self._log.events,
+            body_bytes=int(self._stats.get("readbytes") or 0),
+            elapsed_s=elapsed,
+            warnings=warnings,
+        )
+
+    def add_segments(self, played: Played) -> None:
+        """What the server's log says of the segments that were asked for."""
+        rates, segment_s = ladder_of(self._scene.scenario)
+        lines = [json.loads(line) for line in self._scene.server.access_log.read_text().splitlines()]
+        origin = time.time() - self._watch.elapsed + (self._begin or 0.0)
+        segments = EventLog()
+        for line in lines:
+            found = _SEGMENT.match(line["request"])
+            if found and line["status"] == 200:
+                representation = int(found[1])
+                segments.add(
+                    "segment_downloaded",
+                    line["time"] - origin,
+                    kind="video",
+                    segment=int(found[2]) - 1,
+                    representation=representation,
+                    rate_mbps=rates[representation] / 1e6,
+                    body_bytes=line["bytes"],
+                    media_duration_s=segment_s,
+                    download_time_s=line["took"],
+                )
+        figures = segments.metrics(0.0, 0.0)
+        played["metrics"] |= {name: figures.get(name) for name in ("mean_rate_kbps", "switches")}
+        played["events"] = sorted([*played["events"], *segments.events], key=lambda event: float(event["time_s"]))
+        # A ladder's segments come by a reader of their own, whose bytes the counters leave out.
+        played["body_bytes"] = sum(int(line["bytes"]) for line in lines)
+
+
+def _count(stats: Mapping[str, Any], name: str) -> float | None:
+    value = stats.get(name)
+    return None if value is None else float(value)
