@@ -1,10 +1,9 @@
 """The papers' studies: the evaluator, resuming, and verdicts that change only together with their reason."""
 
-import json
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
+import golden_verdicts
 import polars as pl
 import pytest
 
@@ -17,8 +16,6 @@ from playpath.studies.runner import run_all as run_all_cells
 from playpath.studies.sensitivity import summary
 from playpath.studies.study import Case, Check, Claim, Study, Term, Today, Unstated
 from playpath.studies.today import rank_scenes, table_rows
-
-GOLDEN = Path(__file__).parent / "golden" / "verdicts.json"
 
 
 def table(**variants):
@@ -180,13 +177,28 @@ def test_every_claim_of_the_papers_is_there():
 @pytest.mark.parametrize("name", NAMES)
 def test_verdicts_on_the_quick_grid(name, tmp_path):
     """A verdict that changes needs a new golden, and a sentence that says why."""
-    golden = json.loads(GOLDEN.read_text())[name]
+    golden = golden_verdicts.load()[name]
     result = run_study(study(name), Options(tmp_path, quick=True, jobs=default_jobs()))
     found = {claim.claim.id: claim.verdict for claim in result.claims}
-    assert found == {claim: entry["quick"] for claim, entry in golden.items()}
-    for claim, entry in golden.items():
-        assert len(entry["because"].split()) >= 5, f"{claim}: say why in a sentence"
+    assert list(found) == list(golden)
+    complaints = [golden_verdicts.complaint(claim, golden[claim], verdict) for claim, verdict in found.items()]
+    assert not [text for text in complaints if text]
     # All figures can be drawn and the page written.
     for spec in result.study.figures[:2]:
         draw(result.ran, spec)
     assert save(result, tmp_path).stat().st_size > 10_000
+
+
+def test_a_golden_verdict_and_its_reason_change_together():
+    entry = golden_verdicts.changed("x-1", {}, "reproduced", "Nothing is lost on this path here.")
+    assert golden_verdicts.complaint("x-1", entry, "reproduced") is None
+    assert "was reproduced" in golden_verdicts.complaint("x-1", entry, "undecided")
+    # The verdict edited by hand, the old sentence left.
+    edited = {**entry, "quick": "undecided"}
+    assert "not changed together" in golden_verdicts.complaint("x-1", edited, "undecided")
+    with pytest.raises(ValueError, match="old reason"):
+        golden_verdicts.changed("x-1", entry, "undecided", entry["because"])
+    with pytest.raises(ValueError, match="sentence"):
+        golden_verdicts.changed("x-1", entry, "undecided", "Changed.")
+    new = golden_verdicts.changed("x-1", entry, "undecided", "The queue now drops in some seeds.")
+    assert golden_verdicts.complaint("x-1", new, "undecided") is None
