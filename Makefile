@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml -o -name '*.json' -path 'crates/*' 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: help setup demo test lint bench docs kernel clean check-tools
+.PHONY: help setup demo test lint bench docs papers kernel clean check-tools
 
 help: ## show the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,10 @@ bench: check-tools ## speed of the engine: packets per second, cost per event
 
 docs: setup ## figures and pages that are made by commands
 	$(BIN)/python docs/build.py
+
+papers: setup ## the papers' studies with their sweeps, and docs/papers.md from them (about a quarter of an hour)
+	$(BIN)/playpath reproduce all --sensitivity --figures
+	$(BIN)/python docs/papers.py out/reproduce
 
 kernel: ## what the kernel world needs besides: controls, loader, link emulator, player, relay (bpf/setup.sh installs the packages)
 	cargo build --release --quiet -p playpath-client -p playpath-emulator -p playpath-relay
