@@ -1,9 +1,13 @@
 //! The packets inside a link, each in a slot that it keeps until it leaves. Queue and delay line hold slots of 16 bytes, so a
 //! packet is written once and read once, whatever its size. No allocation once the link has held its most packets.
+//!
+//! Free slots are taken in the order in which they became free. Packets mostly leave in the order in which they came, so slots
+//! are written and read in the order of memory: with thousands of packets inside, that is what the processor's prefetcher sees.
 
 use crate::Packet;
 use crate::ledger::{Count, DropCause, Drops};
 use playpath_units::Time;
+use std::collections::VecDeque;
 
 /// A packet as queues see it.
 #[derive(Clone, Copy, Debug)]
@@ -17,21 +21,21 @@ pub(crate) struct Queued {
 /// All packets inside, and the count of those that were dropped or marked.
 pub(crate) struct Store<P> {
     slots: Vec<Option<P>>,
-    free: Vec<u32>,
+    free: VecDeque<u32>,
     pub drops: Drops,
     pub ce_marked_packets: u64,
 }
 
 impl<P: Packet> Store<P> {
     pub(crate) fn new() -> Store<P> {
-        Store { slots: Vec::new(), free: Vec::new(), drops: Drops::default(), ce_marked_packets: 0 }
+        Store { slots: Vec::new(), free: VecDeque::new(), drops: Drops::default(), ce_marked_packets: 0 }
     }
 
     /// Take a packet in.
     #[inline]
     pub(crate) fn put(&mut self, now: Time, packet: P) -> Queued {
         let wire_bytes = packet.wire_bytes();
-        let slot = match self.free.pop() {
+        let slot = match self.free.pop_front() {
             Some(slot) => {
                 self.slots[slot as usize] = Some(packet);
                 slot
@@ -47,7 +51,7 @@ impl<P: Packet> Store<P> {
     /// Hand a packet out.
     #[inline]
     pub(crate) fn take(&mut self, slot: u32) -> P {
-        self.free.push(slot);
+        self.free.push_back(slot);
         self.slots[slot as usize].take().expect("a slot in use holds a packet")
     }
 
