@@ -90,6 +90,15 @@ impl Endpoint {
         }
     }
 
+    /// A full segment was written and not sent yet; where the transport cannot say, `false`.
+    #[inline]
+    pub fn has_segment_waiting(&self) -> bool {
+        match self {
+            Endpoint::Tcp(tcp) => tcp.unsent_bytes() >= u64::from(tcp.config().mss),
+            Endpoint::Mptcp(_) | Endpoint::Datagram(_) => false,
+        }
+    }
+
     #[inline]
     pub fn readable(&self) -> u64 {
         match self {

@@ -104,8 +104,9 @@ pub struct FlowConfig {
     pub name: String,
     pub cc_name: &'static str,
     pub app: AppId,
-    /// The client reads everything at once and nobody is told of it (bulk sinks).
-    pub is_sink: bool,
+    /// The client reads everything at once, the server's buffer is filled again whenever it has room, and nobody is told of
+    /// either (bulk transfers).
+    pub is_bulk: bool,
     pub client: Endpoint,
     pub server: Endpoint,
     /// One for each path.
@@ -134,7 +135,7 @@ pub struct Flow {
     owners: [Owner; 2],
     /// For each path, where the way to either end begins in [`Network::hops`].
     routes: Vec<[u32; 2]>,
-    is_sink: bool,
+    is_bulk: bool,
 }
 
 impl Flow {
@@ -155,6 +156,9 @@ pub struct Outage {
     pub from: Time,
     pub until: Time,
 }
+
+/// More than any run transfers.
+pub const ENDLESS: u64 = 1 << 60;
 
 /// In a list of hops: the packet has arrived.
 const ARRIVED: LinkId = LinkId::MAX;
@@ -250,7 +254,7 @@ impl Network {
             ends: [config.client, config.server],
             owners,
             routes,
-            is_sink: config.is_sink,
+            is_bulk: config.is_bulk,
         });
         self.drain(id, End::Client);
         self.drain(id, End::Server);
@@ -348,13 +352,18 @@ impl Network {
     fn drain(&mut self, id: FlowId, end: End) {
         let flow = &mut self.flows[id as usize];
         let connection = &mut flow.ends[end as usize];
-        if flow.is_sink && end == End::Client {
+        if flow.is_bulk && end == End::Client {
             flow.read_bytes += connection.read(u64::MAX);
         } else if connection.readable() > 0 {
             self.notices.push(Notice { app: flow.app, flow: id, end, what: What::Readable });
         }
+        let mut refills = false;
         while let Some(event) = connection.poll_event() {
             let what = match event {
+                Event::Writable if flow.is_bulk => {
+                    refills = true;
+                    continue;
+                }
                 Event::Connected => What::Connected,
                 Event::Writable => What::Writable,
                 Event::Readable => continue,
@@ -363,6 +372,20 @@ impl Network {
             self.notices.push(Notice { app: flow.app, flow: id, end, what });
         }
         self.transmit(id, end);
+        if refills {
+            self.refill(id, end);
+        }
+    }
+
+    /// A bulk sender's buffer has room. It is filled after what was in it was sent, as by an application that was told: a sender
+    /// whose buffer ran empty is limited by its application. While a full segment waits, more bytes behind it change nothing.
+    fn refill(&mut self, id: FlowId, end: End) {
+        let connection = &mut self.flows[id as usize].ends[end as usize];
+        let is_waiting = connection.has_segment_waiting();
+        connection.write(ENDLESS);
+        if !is_waiting {
+            self.transmit(id, end);
+        }
     }
 
     /// Sends all that an endpoint wants to send and re-arms its timer.

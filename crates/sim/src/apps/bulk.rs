@@ -2,11 +2,8 @@
 
 use crate::apps::FlowSetup;
 use crate::engine::Owner;
-use crate::network::{AppId, End, FlowId, Network, Notice, OwnerKind, What};
+use crate::network::{AppId, ENDLESS, End, FlowId, Network, Notice, OwnerKind, What};
 use playpath_units::Time;
-
-/// More than any run transfers.
-const ENDLESS: u64 = 1 << 60;
 
 /// One flow, from `start_at` to `stop_at`.
 pub struct BulkSource {
@@ -41,8 +38,9 @@ impl BulkSource {
         }
     }
 
+    /// Connected: the first write. From then on the network keeps the buffer full.
     pub fn handle_notice(&mut self, net: &mut Network, notice: Notice) {
-        if notice.end == End::Server && matches!(notice.what, What::Connected | What::Writable) {
+        if notice.end == End::Server && notice.what == What::Connected {
             net.write(self.flow, End::Server, ENDLESS);
         }
     }

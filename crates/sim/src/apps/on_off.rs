@@ -49,7 +49,7 @@ impl OnOffSource {
                 name: std::mem::take(&mut self.name),
                 cc_name: "none",
                 app: self.id,
-                is_sink: true,
+                is_bulk: true,
                 client: Endpoint::Datagram(DatagramEnd::default()),
                 server: Endpoint::Datagram(DatagramEnd::default()),
                 routes: std::mem::take(&mut self.routes),

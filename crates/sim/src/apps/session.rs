@@ -229,7 +229,7 @@ impl VideoSession {
             name,
             cc_name: self.sender.cc.name(),
             app: self.id,
-            is_sink: false,
+            is_bulk: false,
             client,
             server,
             routes: self.routes.clone(),

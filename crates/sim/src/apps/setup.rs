@@ -15,14 +15,14 @@ pub struct FlowSetup {
 }
 
 impl FlowSetup {
-    /// Opens it now. A sink reads everything at once, and nobody is told of it.
-    pub fn open(mut self, net: &mut Network, is_sink: bool) -> FlowId {
+    /// Opens it now; for `is_bulk` see [`FlowConfig`].
+    pub fn open(mut self, net: &mut Network, is_bulk: bool) -> FlowId {
         let (client, server) = self.sender.endpoints(net.now, self.routes.len(), &mut self.random);
         net.open_flow(FlowConfig {
             name: self.name,
             cc_name: self.sender.cc.name(),
             app: self.app,
-            is_sink,
+            is_bulk,
             client,
             server,
             routes: self.routes,
