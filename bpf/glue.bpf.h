@@ -3,8 +3,9 @@
  * What every kernel control shares: parameter and status maps, reading the socket into a law's view, rounds, pacing.
  *
  * Parameters: `pp_defaults` holds one block for the whole control; `pp_params` holds blocks of single connections, keyed by
- * the peer's address and port. A connection looks its block up when it starts and again every round trip, so a change
- * reaches a live socket within one RTT. Blocks are written by the loader or by an agent; the laws clamp every value.
+ * the peer's address and port; `pp_socket` holds a block in the socket itself, which goes with it. A socket's own block goes
+ * before its peer's, that before the control's. A connection looks them up at every acknowledgement, so a change reaches a
+ * live socket within one RTT. Blocks are written by the loader or by an agent; the laws clamp every value.
  *
  * Status: each connection publishes a record per round trip into `pp_status` (least recently used goes first when full).
  */
@@ -49,7 +50,11 @@ struct pp_status_record {
 	u32 mptcp_token; /* 0 for plain TCP */
 	s64 detail[PP_DETAILS]; /* named by the loader's table */
 	struct pp_params params; /* as in force */
+	u32 params_from; /* enum pp_params_from */
+	u32 unused;
 };
+
+enum pp_params_from { PP_FROM_CONTROL, PP_FROM_PEER, PP_FROM_SOCKET };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -64,6 +69,14 @@ struct {
 	__type(key, struct pp_key);
 	__type(value, struct pp_params);
 } pp_params SEC(".maps");
+
+/* Written from user space with a descriptor of the socket as the key. */
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct pp_params);
+} pp_socket SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -108,20 +121,32 @@ LAW_INLINE void pp_key_of(struct sock *sk, struct pp_key *key, bool is_status)
 	}
 }
 
-/* The connection's parameters: its own block, else the control's. NULL only if the array map is broken. */
+/* The connection's parameters: the socket's block, else its peer's, else the control's. NULL only if the array map is broken. */
 LAW_INLINE const struct pp_params *pp_params_of(struct sock *sk)
 {
 	struct pp_key key;
-	const struct pp_params *own;
+	const struct pp_params *own = bpf_sk_storage_get(&pp_socket, sk, 0, 0);
 	const struct pp_default_block *block;
 	u32 zero = 0;
 
+	if (own)
+		return own;
 	pp_key_of(sk, &key, false);
 	own = bpf_map_lookup_elem(&pp_params, &key);
 	if (own)
 		return own;
 	block = bpf_map_lookup_elem(&pp_defaults, &zero);
 	return block ? &block->params : 0;
+}
+
+LAW_INLINE u32 pp_params_from(struct sock *sk)
+{
+	struct pp_key key;
+
+	if (bpf_sk_storage_get(&pp_socket, sk, 0, 0))
+		return PP_FROM_SOCKET;
+	pp_key_of(sk, &key, false);
+	return bpf_map_lookup_elem(&pp_params, &key) ? PP_FROM_PEER : PP_FROM_CONTROL;
 }
 
 LAW_INLINE u32 pp_in_flight(const struct tcp_sock *tp)
@@ -198,6 +223,7 @@ LAW_INLINE void pp_publish(struct sock *sk, u32 phase, const s64 *detail, const 
 		record.detail[i] = detail[i];
 	if (params)
 		record.params = *params;
+	record.params_from = pp_params_from(sk);
 	bpf_map_update_elem(&pp_status, &key, &record, BPF_ANY);
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,19 +20,45 @@ FAST = {
 
 
 def traces() -> dict[str, list[str]]:
-    """What runs of ours could leave behind on this machine; others may work on it at the same time."""
+    """What runs of ours could leave behind on this machine. Runs of other programs, which go on beside, are left out."""
+    strangers = [
+        run for run in state.all_runs() if run.owner is not None and run.is_alive and not _is_ours(run.owner.pid)
+    ]
+    names = tuple(f"{run.name}-" for run in strangers)
+    pids = {child.pid for run in strangers for child in run.children()}
     namespace_folder = namespaces.NETNS_FOLDER
     present = os.listdir(namespace_folder) if namespace_folder.exists() else []
+    folders = sorted(p.name for p in state.FOLDER.iterdir()) if state.FOLDER.exists() else []
+    theirs = {name for run in strangers for name in _controls_of(run)}
     return {
-        "namespaces": sorted(name for name in present if name.startswith(f"{namespaces.PREFIX}-")),
-        "folders": sorted(p.name for p in state.FOLDER.iterdir()) if state.FOLDER.exists() else [],
-        "controls": sorted(controls.built_in()),
+        "namespaces": sorted(n for n in present if n.startswith(f"{namespaces.PREFIX}-") and not n.startswith(names)),
+        "folders": [name for name in folders if name not in {run.name for run in strangers}],
+        "controls": sorted(set(controls.built_in()) - theirs),
         "devices": sorted(name for name in os.listdir("/sys/class/net") if name.rstrip("0123456789") in ("down", "up")),
-        "processes": sorted(_ours()),
+        "processes": sorted(f"{pid} {name}" for pid, name in _ours() if pid not in pids),
     }
 
 
-def _ours() -> Iterator[str]:
+def _is_ours(pid: int) -> bool:
+    """Whether a process is this one or descends from it."""
+    while pid > 1:
+        if pid == os.getpid():
+            return True
+        try:
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            return False
+    return False
+
+
+def _controls_of(run: state.RunState) -> Iterator[str]:
+    try:
+        yield str(json.loads((run.folder / "loader.out").read_text())["registered"])
+    except (OSError, ValueError):
+        return
+
+
+def _ours() -> Iterator[tuple[int, str]]:
     for path in Path("/proc").glob("[0-9]*"):
         try:
             name = (path / "comm").read_text().strip()
@@ -41,7 +68,7 @@ def _ours() -> Iterator[str]:
             continue
         of_a_run = name in ("playpath-bpf", "playpath-client") or f"{state.FOLDER}/" in command
         if of_a_run and not is_zombie:
-            yield f"{path.name} {name}"
+            yield int(path.name), name
 
 
 def scenario(**changes: Any) -> dict[str, Any]:

@@ -144,3 +144,62 @@ def test_what_a_player_reports_reaches_its_connection_and_a_dead_bridge_stops_no
         assert told[0]["urgent"] == 1
         bed.children["agent"].end()
         assert get("CMCD=bl%3D1000%2Cbr%3D5240") == "200 200"
+
+
+def test_parameters_in_the_socket_itself_go_before_those_of_its_peer_and_end_with_it() -> None:
+    with Testbed([FAST]) as bed:
+        control = bed.use_control("ccplb")
+        server = bed.start_server()
+        server.serve_zeros("large", 1 << 30)
+        url = f"http://{bed.ends[0].server_address}:{server.port}/large"
+        child = bed.start("curl", "client", ["curl", "-s", "-o", "/dev/null", "--local-port", "40001", url])
+        peer = f"{bed.ends[0].client_address}:40001"
+        pid = str(server.child.process.pid)
+
+        def shown() -> tuple[float, str]:
+            time.sleep(0.5)
+            (row,) = [row for row in control.connections() if row["peer"] == peer]
+            return row["params"]["pob_bytes"], row["params_from"]
+
+        assert shown() == (0, "control")
+        controls.call("set", control.name, "--peer", peer, "pob_bytes=1000")
+        assert shown() == (1000, "peer")
+        controls.call("set", control.name, "--peer", peer, "--pid", pid, "pob_bytes=2000")
+        assert shown() == (2000, "socket")
+        # What the socket has is its own: its peer's parameters do not touch it.
+        controls.call("set", control.name, "--peer", peer, "pob_bytes=3000")
+        assert shown() == (2000, "socket")
+        with pytest.raises(TestbedError, match=r"process \d+ has no TCP socket to 10\.9\.9\.9:9 "):
+            controls.call("set", control.name, "--peer", "10.9.9.9:9", "--pid", pid, "pob_bytes=1")
+        child.end()
+        # A new connection from the same address and port has its peer's, not those of the socket that is gone.
+        bed.start("curl", "client", ["curl", "-s", "-o", "/dev/null", "--local-port", "40001", url])
+        assert shown() == (3000, "peer")
+
+
+def test_ccplb_widens_its_window_when_the_bridge_is_told_of_a_buffer_and_a_lie_is_cut() -> None:
+    with Testbed([FAST | {"queue": {"kind": "droptail", "limit": "500 kB"}}]) as bed:
+        control = bed.use_control("ccplb")
+        server = bed.start_server(agent_of=control)
+        server.serve_zeros("part", 6_000_000)  # 2.4 s each at 20 Mbit/s
+        url = f"http://{bed.ends[0].server_address}:{server.port}/part"
+        # One connection, three requests: no report; a full buffer of 1 s at 5240 kbit/s; 10 minutes at 500 Mbit/s.
+        reports = ["", "?CMCD=bl%3D1000%2Cbr%3D5240", "?CMCD=bl%3D600000%2Cbr%3D500000"]
+        command = ["curl", "-s", *(word for report in reports for word in ("-o", "/dev/null", url + report))]
+        child = bed.start("curl", "client", command)
+        windows: dict[float, list[int]] = {}
+        while child.process.poll() is None:
+            for row in control.connections():
+                windows.setdefault(row["params"]["pob_bytes"], []).append(row["snd_cwnd"])
+            time.sleep(0.05)
+        assert child.process.returncode == 0
+        said = bed.children["agent"].log.read_text()
+    # 60 s at 200 Mbit/s are believed at most, 1500 MB, of which the parameter takes 1000 MB.
+    assert sorted(windows) == [0, 655_000, 1e9]
+    settled = {pob: sum(seen[len(seen) // 2 :]) / len(seen[len(seen) // 2 :]) for pob, seen in windows.items()}
+    # POB is cut at B, here one bandwidth-delay product and a half (52 packets): 2 POB / (3 + Kp) = 21 more.
+    assert settled[655_000] > settled[0] + 10
+    # The law cuts the lie at the same B: no larger window than the largest honest report brings.
+    assert settled[1e9] < 1.5 * settled[655_000]
+    assert "not believed" in said
+    assert "`br` = 500000 does not fit the object served; 200000 used" in said

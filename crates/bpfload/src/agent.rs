@@ -21,6 +21,8 @@ use crate::live::Registered;
 const MAX_REQUEST: usize = 16 * 1024;
 /// Sessions remembered; beyond, all start anew.
 const MAX_SESSIONS: usize = 16 * 1024;
+/// How a line begins that reports a claim which was not believed.
+const CLAIM: &str = "playpath-bpf agent: not believed, from ";
 /// A client that does not send or take its few bytes in this time is dropped.
 const PATIENCE: Duration = Duration::from_millis(100);
 
@@ -37,7 +39,14 @@ pub enum BufferMode {
 pub struct Agent {
     registered: Registered,
     mode: BufferMode,
-    sessions: HashMap<String, ServerView>,
+    sessions: HashMap<String, Told>,
+}
+
+/// What a session told so far.
+struct Told {
+    view: ServerView,
+    /// An implausible claim of it was reported; once is enough, a client could fill the log.
+    is_reported: bool,
 }
 
 impl Agent {
@@ -70,7 +79,7 @@ impl Agent {
 
     /// `None`: the request tells nothing.
     fn take(&mut self, text: &str) -> Option<Result<(), String>> {
-        let request = Told::read(text)?;
+        let request = Question::read(text)?;
         let parsed = match request.query {
             Some(query) => parse_query(query),
             None => parse_headers(request.headers.iter().copied()),
@@ -79,9 +88,15 @@ impl Agent {
         if self.sessions.len() >= MAX_SESSIONS && !self.sessions.contains_key(&session) {
             self.sessions.clear();
         }
-        let view = self.sessions.entry(session).or_insert_with(|| ServerView::new(Limits::default()));
-        let hints = view.handle_request(&parsed.cmcd, None, &mut Vec::new())?;
-        Some(self.hand_over(request.peer, &hints))
+        let new = || Told { view: ServerView::new(Limits::default()), is_reported: false };
+        let told = self.sessions.entry(session).or_insert_with(new);
+        let mut warnings = Vec::new();
+        let hints = told.view.handle_request(&parsed.cmcd, None, &mut warnings);
+        if let (Some(warning), false) = (warnings.first(), told.is_reported) {
+            told.is_reported = true;
+            eprintln!("{CLAIM}{}: {warning}", request.peer);
+        }
+        Some(self.hand_over(request.peer, &hints?))
     }
 
     fn hand_over(&self, peer: SocketAddr, hints: &SenderHints) -> Result<(), String> {
@@ -109,22 +124,22 @@ fn values(control: &Control, hints: &SenderHints, mode: BufferMode) -> Vec<(&'st
 }
 
 /// What nginx passed on.
-struct Told<'a> {
+struct Question<'a> {
     peer: SocketAddr,
     /// Query of the original request, if it carries client data.
     query: Option<&'a str>,
     headers: Vec<(&'a str, &'a str)>,
 }
 
-impl<'a> Told<'a> {
-    fn read(text: &'a str) -> Option<Told<'a>> {
+impl<'a> Question<'a> {
+    fn read(text: &'a str) -> Option<Question<'a>> {
         let headers: Vec<(&str, &str)> =
             text.lines().skip(1).filter_map(|l| l.split_once(':')).map(|(k, v)| (k.trim(), v.trim())).collect();
         let header = |name: &str| headers.iter().find(|(k, _)| k.eq_ignore_ascii_case(name)).map(|(_, v)| *v);
         let peer = header("X-Playpath-Peer")?.parse().ok()?;
         let query = header("X-Playpath-Uri").and_then(|uri| uri.split_once('?')).map(|(_, query)| query);
         let query = query.filter(|q| q.split('&').any(|part| part.starts_with("CMCD=")));
-        Some(Told { peer, query, headers })
+        Some(Question { peer, query, headers })
     }
 }
 
@@ -150,14 +165,14 @@ mod tests {
     #[test]
     fn the_peer_and_the_client_data_are_read_from_what_nginx_passes_on() {
         let text = "GET / HTTP/1.0\r\nX-Playpath-Peer: 10.0.0.2:4711\r\nX-Playpath-Uri: /a.mp4?CMCD=bl%3D900\r\n\r\n";
-        let told = Told::read(text).unwrap();
+        let told = Question::read(text).unwrap();
         assert_eq!(told.peer, "10.0.0.2:4711".parse().unwrap());
         assert_eq!(told.query, Some("CMCD=bl%3D900"));
         let plain =
-            Told::read("GET / HTTP/1.0\r\nX-Playpath-Peer: 10.0.0.2:4711\r\nCMCD-Request: bl=900\r\n\r\n").unwrap();
+            Question::read("GET / HTTP/1.0\r\nX-Playpath-Peer: 10.0.0.2:4711\r\nCMCD-Request: bl=900\r\n\r\n").unwrap();
         assert_eq!(plain.query, None);
         assert!(plain.headers.contains(&("CMCD-Request", "bl=900")));
-        assert!(Told::read("GET / HTTP/1.0\r\nX-Playpath-Peer: nobody\r\n\r\n").is_none());
+        assert!(Question::read("GET / HTTP/1.0\r\nX-Playpath-Peer: nobody\r\n\r\n").is_none());
     }
 
     #[test]

@@ -11,6 +11,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, ProgramType};
 
 use crate::controls::{self, Control, SLOTS};
 use crate::load::NAME_SIZE;
+use crate::socket::Socket;
 
 /// One registered congestion control of ours.
 pub struct Registered {
@@ -22,6 +23,7 @@ pub struct Registered {
     pub link_id: Option<u32>,
     defaults: MapHandle,
     params: Option<MapHandle>,
+    sockets: Option<MapHandle>,
     status: Option<MapHandle>,
 }
 
@@ -53,6 +55,8 @@ pub struct Connection {
     pub details: Vec<(&'static str, i64)>,
     /// Parameters in force.
     pub params: Vec<(&'static str, f64)>,
+    /// Whose they are: the `control`'s, the `peer`'s or the `socket`'s own.
+    pub params_from: &'static str,
 }
 
 /// All registered controls of ours, by name.
@@ -62,6 +66,7 @@ pub fn registered() -> Result<Vec<Registered>, String> {
     for ids in map_ids_of_struct_ops_programs() {
         let mut defaults = None;
         let mut params = None;
+        let mut sockets = None;
         let mut status = None;
         for id in ids {
             // A map can go away between the listing and the look; then it is not registered any more.
@@ -71,6 +76,8 @@ pub fn registered() -> Result<Vec<Registered>, String> {
                 defaults = Some((id, map));
             } else if name == OsStr::new("pp_params") {
                 params = Some(map);
+            } else if name == OsStr::new("pp_socket") {
+                sockets = Some(map);
             } else if name == OsStr::new("pp_status") {
                 status = Some(map);
             }
@@ -79,9 +86,17 @@ pub fn registered() -> Result<Vec<Registered>, String> {
         let Some(name) = owner_of(&defaults) else { continue };
         let Some(control) = controls::of_registered(&name) else { continue };
         let link_id = links.get(&name).copied();
-        let entry =
-            found.entry(id).or_insert(Registered { name, control, link_id, defaults, params: None, status: None });
+        let entry = found.entry(id).or_insert(Registered {
+            name,
+            control,
+            link_id,
+            defaults,
+            params: None,
+            sockets: None,
+            status: None,
+        });
         entry.params = params.or(entry.params.take());
+        entry.sockets = sockets.or(entry.sockets.take());
         entry.status = status.or(entry.status.take());
     }
     // Maps of an unloaded control linger until its last socket closes. Ids only rise: the newest of a name is the one in use.
@@ -133,6 +148,22 @@ impl Registered {
         let map = self.params.as_ref().ok_or("this control takes no parameters")?;
         let value: Vec<u8> = params.iter().flat_map(|v| v.to_ne_bytes()).collect();
         map.update(&key_of(peer), &value, MapFlags::ANY).map_err(|e| e.to_string())
+    }
+
+    /// Parameters of a socket: its own, else those of its peer.
+    pub fn params_of_socket(&self, socket: &Socket) -> Result<[u32; SLOTS], String> {
+        let map = self.sockets.as_ref().ok_or("this control takes no parameters")?;
+        match map.lookup(&socket.key(), MapFlags::ANY) {
+            Ok(Some(value)) => Ok(block(&value)),
+            _ => self.params_of(socket.peer),
+        }
+    }
+
+    /// Put parameters into a live socket. They go before its peer's, and end with it.
+    pub fn set_params_of_socket(&self, socket: &Socket, params: &[u32; SLOTS]) -> Result<(), String> {
+        let map = self.sockets.as_ref().ok_or("this control takes no parameters")?;
+        let value: Vec<u8> = params.iter().flat_map(|v| v.to_ne_bytes()).collect();
+        map.update(&socket.key(), &value, MapFlags::ANY).map_err(|e| format!("cannot write into the socket: {e}"))
     }
 
     /// What the connections published last.
@@ -221,7 +252,8 @@ fn key_of(peer: SocketAddr) -> Vec<u8> {
 fn connection(control: &'static Control, key: &[u8], value: &[u8]) -> Option<Connection> {
     const DETAILS: usize = 40;
     const PARAMS: usize = DETAILS + 8 * 8;
-    if key.len() != 24 || value.len() != PARAMS + SLOTS * 4 {
+    const FROM: usize = PARAMS + SLOTS * 4;
+    if key.len() != 24 || value.len() != FROM + 8 {
         return None;
     }
     let v6: [u8; 16] = key[..16].try_into().ok()?;
@@ -252,5 +284,6 @@ fn connection(control: &'static Control, key: &[u8], value: &[u8]) -> Option<Con
             .map(|(i, name)| (*name, u64_at(value, DETAILS + i * 8) as i64))
             .collect(),
         params: control.params.iter().map(|p| (p.name, p.decode(&params))).collect(),
+        params_from: ["control", "peer", "socket"].get(u32_at(value, FROM) as usize).copied().unwrap_or("unknown"),
     })
 }

@@ -6,10 +6,14 @@ mod live;
 mod load;
 mod objects;
 mod process;
+mod socket;
 
+use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
+
+use crate::socket::Socket;
 
 const USAGE: &str = "\
 playpath-bpf list                                   controls, their parameters, and what is registered
@@ -18,7 +22,9 @@ playpath-bpf load NAME [--as NAME.SUFFIX] [--param K=V ...] [--hold [--until-eof
                                                     --until-eof when its standard input ends too
 playpath-bpf unload NAME                            unregister (running connections keep it until they close)
 playpath-bpf show [NAME]                            live connections: windows, pacing rate, phase, parameters
-playpath-bpf set NAME [--peer ADDR:PORT] K=V ...    change parameters: of all connections, or of those to one peer
+playpath-bpf set NAME [--peer ADDR:PORT [--pid PID]] K=V ...
+                                                    change parameters: of all connections, of those to one peer, or
+                                                    (--pid) of the socket itself that process PID has to that peer
 playpath-bpf agent NAME --socket PATH [--buffer size|free]
                                                     CMCD bridge for nginx: players' reports become parameters
 Output is JSON on stdout, messages go to stderr. Exit status: 0 done, 1 failed, 2 the input is wrong.";
@@ -152,7 +158,7 @@ fn show(name: Option<&str>) -> Result<(), Failure> {
                 "cc": r.name, "peer": c.peer.to_string(), "local_port": c.local_port, "netns": c.netns,
                 "time_ns": c.time_ns, "snd_cwnd": c.snd_cwnd, "snd_ssthresh": c.snd_ssthresh, "in_flight": c.in_flight,
                 "rtt_us": c.srtt_us, "pacing_rate": c.pacing_rate, "phase": c.phase, "mptcp_token": c.mptcp_token,
-                "details": details, "params": params,
+                "details": details, "params": params, "params_from": c.params_from,
             }));
         }
     }
@@ -160,33 +166,55 @@ fn show(name: Option<&str>) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Whose parameters `set` changes.
+enum Target {
+    Control,
+    Peer(SocketAddr),
+    Socket(Socket),
+}
+
 fn set(name: &str, options: &[String]) -> Result<(), Failure> {
     let registered = live::find(name).map_err(Failure::Run)?;
-    let (peer, assignments) = match options {
-        [flag, peer, rest @ ..] if flag == "--peer" => {
-            let peer = peer.parse().map_err(|_| Failure::Input(format!("`{peer}` is not ADDR:PORT")))?;
-            (Some(peer), rest)
-        }
-        rest => (None, rest),
-    };
+    let (target, assignments) = target_of(options)?;
     if assignments.is_empty() {
         return Err(Failure::Input("set needs at least one NAME=VALUE".into()));
     }
-    let old = match peer {
-        Some(peer) => registered.params_of(peer),
-        None => registered.defaults(),
+    let old = match &target {
+        Target::Socket(socket) => registered.params_of_socket(socket),
+        Target::Peer(peer) => registered.params_of(*peer),
+        Target::Control => registered.defaults(),
     };
     let mut params = old.map_err(Failure::Run)?;
     for assignment in assignments {
         registered.control.set(&mut params, assignment).map_err(Failure::Input)?;
     }
-    match peer {
-        Some(peer) => registered.set_params_of(peer, &params),
-        None => registered.set_defaults(&params),
+    let (peer, pid) = match &target {
+        Target::Socket(socket) => (Some(socket.peer), Some(socket.pid)),
+        Target::Peer(peer) => (Some(*peer), None),
+        Target::Control => (None, None),
+    };
+    match &target {
+        Target::Socket(socket) => registered.set_params_of_socket(socket, &params),
+        Target::Peer(peer) => registered.set_params_of(*peer, &params),
+        Target::Control => registered.set_defaults(&params),
     }
     .map_err(Failure::Run)?;
-    println!("{}", json!({"set": name, "peer": peer.map(|p| p.to_string())}));
+    println!("{}", json!({"set": name, "peer": peer.map(|p| p.to_string()), "pid": pid}));
     Ok(())
+}
+
+fn target_of(options: &[String]) -> Result<(Target, &[String]), Failure> {
+    let [flag, peer, rest @ ..] = options else { return Ok((Target::Control, options)) };
+    if flag != "--peer" {
+        return Ok((Target::Control, options));
+    }
+    let peer: SocketAddr = peer.parse().map_err(|_| Failure::Input(format!("`{peer}` is not ADDR:PORT")))?;
+    let [flag, pid, rest @ ..] = rest else { return Ok((Target::Peer(peer), rest)) };
+    if flag != "--pid" {
+        return Ok((Target::Peer(peer), options.get(2..).unwrap_or_default()));
+    }
+    let pid = pid.parse().map_err(|_| Failure::Input(format!("`{pid}` is not a process id")))?;
+    Ok((Target::Socket(Socket::of(pid, peer).map_err(Failure::Run)?), rest))
 }
 
 fn agent(name: &str, options: &[String]) -> Result<(), Failure> {

@@ -27,7 +27,7 @@ from typing import Any
 from playpath.testbed import media
 from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.testbed.players.events import EventLog
-from playpath.testbed.players.scene import Played, Scene, Watch, as_nobody, kind_of, ladder_of, require
+from playpath.testbed.players.scene import Played, Scene, Watch, as_nobody, kind_of, ladder_of, not_believed, require
 from playpath.testbed.processes import Child
 
 VERSION = "5.2.1"
@@ -254,5 +254,5 @@ class _Session:
             events=self._log.events,
             body_bytes=self._bytes,
             elapsed_s=self._at,
-            warnings=self._warnings,
+            warnings=self._warnings + not_believed(self._scene.bed),
         )

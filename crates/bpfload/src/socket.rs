@@ -1,0 +1,129 @@
+//! A live socket of another process, borrowed: found by its peer in `/proc/PID/net`, its descriptor copied with
+//! `pidfd_getfd` (which asks for the rights of ptrace). The kernel takes such a descriptor as the key of socket storage.
+
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+/// A connection of a process to a peer.
+pub struct Socket {
+    /// Whose it is.
+    pub pid: u32,
+    /// Whom it leads to.
+    pub peer: SocketAddr,
+    descriptor: OwnedFd,
+}
+
+impl Socket {
+    /// The connection of process `pid` to `peer`; an error if it has none, or several.
+    pub fn of(pid: u32, peer: SocketAddr) -> Result<Socket, String> {
+        let inodes = inodes_of(pid, peer)?;
+        let numbers = descriptors_of(pid, &inodes)?;
+        match numbers.as_slice() {
+            [number] => Ok(Socket { pid, peer, descriptor: borrow(pid, *number)? }),
+            [] => Err(format!(
+                "process {pid} has no TCP socket to {peer} (a subflow of MPTCP has no descriptor: leave out --pid)"
+            )),
+            several => Err(format!("process {pid} has {} TCP sockets to {peer}", several.len())),
+        }
+    }
+
+    /// Its key in a map of socket storage.
+    pub fn key(&self) -> [u8; 4] {
+        self.descriptor.as_raw_fd().to_ne_bytes()
+    }
+}
+
+/// Inodes of the sockets with this peer, in the network namespace of the process.
+fn inodes_of(pid: u32, peer: SocketAddr) -> Result<Vec<u64>, String> {
+    let mut found = Vec::new();
+    for table in ["tcp", "tcp6"] {
+        let path = format!("/proc/{pid}/net/{table}");
+        // No table tcp6 without IPv6; no table at all without the process, which its descriptors will tell.
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        found.extend(text.lines().skip(1).filter_map(|line| inode_if(line, peer)).filter(|inode| *inode != 0));
+    }
+    Ok(found)
+}
+
+/// The inode of a line of `/proc/net/tcp` whose remote address is `peer`.
+fn inode_if(line: &str, peer: SocketAddr) -> Option<u64> {
+    let mut fields = line.split_whitespace();
+    let remote = address(fields.nth(2)?)?;
+    let is_it = remote.port() == peer.port() && remote.ip().to_canonical() == peer.ip().to_canonical();
+    // After `rem_address`: st, queues, timer, retransmissions, uid, timeout, inode.
+    if is_it { fields.nth(6)?.parse().ok() } else { None }
+}
+
+/// `0200000A:1267`: words of the address in the machine's order, port in plain hexadecimal.
+fn address(text: &str) -> Option<SocketAddr> {
+    let (ip, port) = text.split_once(':')?;
+    let word = |at: usize| u32::from_str_radix(ip.get(at..at + 8)?, 16).ok().map(u32::to_ne_bytes);
+    let ip = if ip.len() == 8 {
+        IpAddr::V4(Ipv4Addr::from(word(0)?))
+    } else {
+        let words = [word(0)?, word(8)?, word(16)?, word(24)?];
+        IpAddr::V6(Ipv6Addr::from(<[u8; 16]>::try_from(words.concat()).ok()?))
+    };
+    Some(SocketAddr::new(ip, u16::from_str_radix(port, 16).ok()?))
+}
+
+fn descriptors_of(pid: u32, inodes: &[u64]) -> Result<Vec<RawFd>, String> {
+    let folder = format!("/proc/{pid}/fd");
+    let entries = fs::read_dir(&folder).map_err(|e| format!("cannot look into process {pid}: {e}"))?;
+    let wanted: Vec<String> = inodes.iter().map(|inode| format!("socket:[{inode}]")).collect();
+    Ok(entries
+        .flatten()
+        .filter(|entry| fs::read_link(entry.path()).is_ok_and(|to| wanted.iter().any(|w| to.as_os_str() == w.as_str())))
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect())
+}
+
+fn borrow(pid: u32, number: RawFd) -> Result<OwnedFd, String> {
+    let failed = |what: &str| format!("{what} process {pid}: {}", std::io::Error::last_os_error());
+    // SAFETY: plain system calls with integers; each result is checked before it is taken for a descriptor that is ours.
+    unsafe {
+        let process = libc::syscall(libc::SYS_pidfd_open, pid, 0);
+        if process < 0 {
+            return Err(failed("cannot open"));
+        }
+        let process = OwnedFd::from_raw_fd(process as RawFd);
+        let copy = libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), number, 0);
+        if copy < 0 {
+            return Err(failed("cannot take a socket of"));
+        }
+        Ok(OwnedFd::from_raw_fd(copy as RawFd))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn addresses_are_read_as_the_kernel_writes_them() {
+        // 10.0.0.2 is 0A 00 00 02 in network order, read as one little-endian word.
+        if cfg!(target_endian = "little") {
+            assert_eq!(address("0200000A:1267"), Some("10.0.0.2:4711".parse().unwrap()));
+            let mapped = address("0000000000000000FFFF00000200000A:1267").unwrap();
+            assert_eq!(mapped.ip().to_canonical(), "10.0.0.2".parse::<IpAddr>().unwrap());
+        }
+        assert_eq!(address("nonsense"), None);
+        assert_eq!(address("0200000A"), None);
+    }
+
+    #[test]
+    fn the_one_socket_to_a_peer_is_found_and_others_are_not() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (accepted, peer) = listener.accept().unwrap();
+        let pid = std::process::id();
+        let inodes = inodes_of(pid, peer).unwrap();
+        assert_eq!(descriptors_of(pid, &inodes).unwrap(), [accepted.as_raw_fd()]);
+        drop((client, accepted));
+        let nobody = "203.0.113.9:1".parse().unwrap();
+        let error = Socket::of(pid, nobody).err().unwrap();
+        assert!(error.starts_with(&format!("process {pid} has no TCP socket to 203.0.113.9:1")), "{error}");
+    }
+}
