@@ -16,10 +16,13 @@ from playpath.commands import options
 from playpath.commands.compare import INTERRUPTED
 from playpath.errors import unknown_name
 from playpath.files import check_writable
+from playpath.metrics import format_value, metric
 from playpath.studies import NAMES, Options, Sensitivity, StudyResult, run_sensitivity, run_study, study
+from playpath.studies.beside import WORLDS, SideBySide, run_beside
 from playpath.studies.sensitivity import summary
 from playpath.studies.today import rank_scenes
 
+_ENDS = ("", "_min", "_max")
 _STYLES = {"reproduced": "green", "not reproduced": "red", "undecided": "yellow"}
 
 
@@ -37,17 +40,24 @@ def command(
         bool, typer.Option("--sensitivity", help="Also sweep what the paper leaves unstated (minutes a study).")
     ] = False,
     figures: Annotated[bool, typer.Option("--figures", help="Also write every figure as PNG.")] = False,
+    world: Annotated[
+        str, typer.Option("--world", metavar="NAME", help="kernel: a part of the grid, short, beside the simulator.")
+    ] = "sim",
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
     """Run a paper's whole grid, draw its figures and judge its claims; resumable at any moment.
 
-    Results go to --out, by default out/reproduce: for each study a report, the tidy table and the verdicts.
+    Results go to --out, by default out/reproduce: for each study a report, the tidy table and the verdicts. With `--world
+    kernel` (root) a part of ccp or newcwv runs on real Linux TCP, at reduced length, and lands beside the simulator's figures.
     """
     if name not in (*NAMES, "all"):
         raise unknown_name("study", name, [*NAMES, "all"])
     root = out or Path("out/reproduce")
     check_writable(root)
+    if world != "sim":
+        _run_beside(name, root, Options(root, seeds, quick, jobs, world), json)
+        return
     shown = []
     for one in NAMES if name == "all" else (name,):
         result, swept = _run(one, root / one, seeds, jobs, quick, sensitivity)
@@ -65,7 +75,7 @@ def _run(
     begin = time.perf_counter()
     swept = None
     with console.progress(name) as progress:
-        how = Options(folder, seeds, quick, jobs, progress, _tell_interrupt)
+        how = Options(folder, seeds, quick, jobs, progress=progress, on_interrupt=_tell_interrupt)
         result = run_study(study(name), how)
         _stop_if(result.interrupted)
     console.message(f"{name}: {result.table.height} sessions in {time.perf_counter() - begin:.1f} s")
@@ -76,6 +86,43 @@ def _run(
             _stop_if(swept.ran.interrupted)
         console.message(f"{name}: {swept.ran.table.height} swept sessions in {time.perf_counter() - begin:.1f} s")
     return result, swept
+
+
+def _run_beside(name: str, root: Path, how: Options, json: bool) -> None:
+    named = [one for one in NAMES if study(one).beside is not None] if name == "all" else [name]
+    shown = []
+    for one in named:
+        begin = time.perf_counter()
+        with console.progress(f"{one}, both worlds") as progress:
+            options = replace(how, folder=root / one, progress=progress, on_interrupt=_tell_interrupt)
+            result = run_beside(study(one), options)
+        _stop_if(result.interrupted)
+        console.message(f"{one}: both worlds in {time.perf_counter() - begin:.0f} s; {result.save(root / one)}")
+        shown.append(result.to_dict())
+        if not json:
+            _print_beside(result)
+    if json:
+        console.print_json(shown)
+
+
+def _print_beside(result: SideBySide) -> None:
+    rows = result.rows()
+    labels = [name for name in rows[0] if name not in ("metric", *(f"{w}{end}" for w in WORLDS for end in _ENDS))]
+    title = f"{result.study.title}: mean over {result.seeds} seeds (range)"
+    table = Table(title=escape(title), title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for column in (*labels, "metric", *WORLDS):
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        cells = [_with_range(row, world) for world in WORLDS]
+        table.add_row(*(escape(str(row[name])) for name in labels), metric(row["metric"]).label, *cells)
+    console.print_table(table)
+
+
+def _with_range(row: dict[str, Any], world: str) -> str:
+    if row[world] is None:
+        return "-"
+    least, most = (format_value(row[f"{world}_{end}"]) for end in ("min", "max"))
+    return f"{format_value(row[world])} ({least} to {most})" if least != most else format_value(row[world])
 
 
 def _tell_interrupt(running: int) -> None:

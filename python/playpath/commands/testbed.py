@@ -83,13 +83,15 @@ def execute(
     program: Annotated[list[str], typer.Argument(metavar="-- COMMAND…", help="Program and its arguments.")],
     cc: Annotated[str, typer.Option("--cc", metavar="NAME", help="The server's congestion control.")] = "cubic",
     seed: Annotated[int, typer.Option("--seed", metavar="S", help="Of the links' random loss.")] = 1,
+    media: Annotated[bool, typer.Option("--media", help="Make the scenario's video real: $PLAYPATH_VIDEO.")] = False,
 ) -> int:
     """Run any program behind a scenario's path.
 
     It finds the web server in $PLAYPATH_URL, its address in $PLAYPATH_SERVER and its network namespace in
-    $PLAYPATH_SERVER_NAMESPACE. The exit status is the program's.
+    $PLAYPATH_SERVER_NAMESPACE; with --media the scenario's video (a file, or the manifest of a ladder) in $PLAYPATH_VIDEO.
+    The exit status is the program's.
     """
     from playpath.scenario import load
     from playpath.testbed.tools import execute as run
 
-    return run(load(scenario).resolved, program, cc=cc, seed=seed)
+    return run(load(scenario).resolved, program, cc=cc, seed=seed, media=media)

@@ -10,6 +10,7 @@ import numpy as np
 
 from playpath.studies.claims import alike, between, fewer
 from playpath.studies.study import (
+    Beside,
     Case,
     Check,
     Claim,
@@ -470,6 +471,17 @@ TODAY = Today(
     ours=(*_TODAY, *_WITH_LEVEL),
 )
 
+BESIDE = Beside(
+    # The kernel's twins have the law with floor and guards, not as the paper prints it.
+    cases=lambda share: [
+        *(_case("beside", v, share, setup=replace(CHOSEN, law="guarded")) for v in FIVE),
+        _case("beside", "BBR", share),
+    ],
+    metrics=(DISCARDS, UNDERFLOWS, "stall_time_s", RETRANSMITTED, "mean_rtt_ms"),
+    share=0.1,
+    notes="CCP's family with floor and guards in both worlds",
+)
+
 STUDY = Study(
     name="ccp",
     title="CCP: congestion avoidance for video streaming",
@@ -482,5 +494,6 @@ STUDY = Study(
     vary=vary,
     sweeps=SWEEPS,
     today=TODAY,
+    beside=BESIDE,
     trace=trace,
 )

@@ -9,7 +9,20 @@ from typing import Any
 import numpy as np
 
 from playpath.studies.claims import between, fewer, ratio_at_least
-from playpath.studies.study import Case, Check, Claim, FigureSpec, Labels, Panel, Series, Study, Term, Today, Unstated
+from playpath.studies.study import (
+    Beside,
+    Case,
+    Check,
+    Claim,
+    FigureSpec,
+    Labels,
+    Panel,
+    Series,
+    Study,
+    Term,
+    Today,
+    Unstated,
+)
 
 COLLAPSES, IDLE_FALLS, LOSSES, CWND, SPREAD = (
     "cwnd_collapses_per_minute",
@@ -485,6 +498,13 @@ _SCENES: dict[str, Labels] = {
 }
 TODAY = Today(scenes=_SCENES, ours=tuple(_TODAY), shown=("mean_rate_kbps", "stall_time_s"))
 
+BESIDE = Beside(
+    cases=lambda share: [_case("beside", v, "VLC", share) for v in _SENDERS],
+    metrics=(COLLAPSES, CWND, LOSSES, SPREAD, "mean_rate_kbps", "stall_time_s"),
+    share=0.15,
+    notes="the client is the simulator's model of VLC in both worlds",
+)
+
 STUDY = Study(
     name="newcwv",
     title="newCWV and pacing under DASH",
@@ -497,6 +517,7 @@ STUDY = Study(
     vary=vary,
     sweeps=SWEEPS,
     today=TODAY,
+    beside=BESIDE,
     measure=measure,
     trace=trace,
 )

@@ -17,13 +17,14 @@ from typing import Any
 
 import polars as pl
 
-from playpath import engine
+from playpath import engine, worlds
 from playpath.manifest import package_version
 from playpath.parallel import check_jobs, run_all
 from playpath.scenario import load
 from playpath.studies.claims import ClaimResult, evaluate
-from playpath.studies.study import Case, Study
+from playpath.studies.study import Case, Series, Study
 from playpath.sweep.store import Store
+from playpath.worlds import SimWorld
 
 Progress = Callable[[int, int], None]
 Traces = Mapping[tuple[Any, ...], Mapping[str, tuple[list[float], list[float]]]]
@@ -79,12 +80,15 @@ class Options:
         Replications; by default the study's number of trials.
     quick : bool
         Short media and few seeds: to see that all works, not to judge the papers.
+    world : str
+        Where the sessions run.
     """
 
     folder: Path
     seeds: int | None = None
     quick: bool = False
     jobs: int | None = None
+    world: str = "sim"
     progress: Progress = lambda done, total: None
     on_interrupt: Callable[[int], None] = lambda running: None
 
@@ -157,7 +161,7 @@ def run_study(study: Study, options: Options) -> StudyResult:
 
 def run_cases(study: Study, cases: Sequence[Case], seeds: int, options: Options) -> Ran:
     """Run the cells of these cases that the store lacks, and gather all."""
-    rows = _rows(study, cases, seeds)
+    rows = _rows(study, cases, seeds, options.world)
     cells = {cell.id: cell for _, cell in rows}
     store = Store(options.folder / "store")
     known = store.cells()
@@ -171,7 +175,7 @@ def run_cases(study: Study, cases: Sequence[Case], seeds: int, options: Options)
 
     options.progress(done, len(cells))
     outcome = run_all(
-        lambda cell: _run_and_store(study, store, cell),
+        lambda cell: _run_and_store(study, store, cell, options.world),
         todo,
         check_jobs(options.jobs),
         on_done=tick,
@@ -182,7 +186,7 @@ def run_cases(study: Study, cases: Sequence[Case], seeds: int, options: Options)
     return Ran(table, traces, names, outcome.interrupted)
 
 
-def _rows(study: Study, cases: Sequence[Case], seeds: int) -> list[tuple[Case, Cell]]:
+def _rows(study: Study, cases: Sequence[Case], seeds: int, world: str) -> list[tuple[Case, Cell]]:
     found: list[tuple[Case, Cell]] = []
     labelled: set[str] = set()
     for case in cases:
@@ -196,13 +200,14 @@ def _rows(study: Study, cases: Sequence[Case], seeds: int) -> list[tuple[Case, C
         text = json.dumps(resolved, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         for seed in range(1, min(seeds, case.most_seeds or seeds) + 1):
             key = f"{engine.version()}\n{study.name} {study.revision} {case.is_traced}\n{text}\n{seed}"
+            key = key if world == SimWorld.name else f"{world}\n{key}"
             name = hashlib.sha256(key.encode()).hexdigest()[:32]
             found.append((case, Cell(name, sender, seed, text, case.is_traced)))
     return found
 
 
-def _run_and_store(study: Study, store: Store, cell: Cell) -> None:
-    record, series = engine.run(cell.text, cell.sender, cell.seed, trace=cell.is_traced)
+def _run_and_store(study: Study, store: Store, cell: Cell, world: str) -> None:
+    record, series = _session(cell, world)
     values = {k: v for k, v in record["metrics"].items() if isinstance(v, int | float)}
     values |= study.measure(record, series) if study.measure else {}
     wants_trace = study.trace is not None and cell.is_traced and cell.seed == 1
@@ -212,6 +217,14 @@ def _run_and_store(study: Study, store: Store, cell: Cell) -> None:
     buffer = io.BytesIO()
     frame.write_parquet(buffer, statistics=False)
     store.add(buffer.getvalue())
+
+
+def _session(cell: Cell, world: str) -> tuple[Mapping[str, Any], Series]:
+    if world == SimWorld.name:
+        return engine.run(cell.text, cell.sender, cell.seed, trace=cell.is_traced)
+    scenario = load(json.loads(cell.text))
+    session = worlds.world(world).session(scenario, cell.sender, cell.seed, trace=cell.is_traced)
+    return session.to_dict(), {name: dict(columns) for name, columns in session.series.items()}
 
 
 def _gather(names: list[str], rows: list[tuple[Case, Cell]], stored: pl.DataFrame) -> tuple[pl.DataFrame, Traces]:

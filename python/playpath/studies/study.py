@@ -188,6 +188,28 @@ class FigureSpec:
 
 
 @dataclass(frozen=True)
+class Beside:
+    """The part of a study that runs in two worlds, at reduced length.
+
+    Attributes
+    ----------
+    cases : callable
+        Share of the media's length → cases whose controls have a kernel twin that does the same.
+    metrics : sequence of str
+        Columns to put side by side.
+    share : float
+        Of the media's length.
+    notes : str
+        What differs between the worlds besides the world.
+    """
+
+    cases: Callable[[float], Sequence[Case]]
+    metrics: Sequence[str]
+    share: float
+    notes: str = ""
+
+
+@dataclass(frozen=True)
 class Study:
     """A paper's experiment.
 
@@ -206,6 +228,8 @@ class Study:
     sensitivity_seeds : int
         Trials of a swept case; the chosen value is judged by as many.
     today : Today, optional
+    beside : Beside, optional
+        What of it runs in the kernel world too.
     measure : callable, optional
         Metrics of the study's own; `traces` of its answer come from `trace`.
     trace : callable, optional
@@ -226,6 +250,7 @@ class Study:
     sweeps: Sequence[FigureSpec] = ()
     sensitivity_seeds: int = 5
     today: Today | None = None
+    beside: Beside | None = None
     measure: Measure | None = None
     trace: Callable[[Mapping[str, Any], Series], dict[str, tuple[list[float], list[float]]]] | None = None
     revision: int = 1

@@ -10,9 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from playpath.errors import InputError
 from playpath.testbed import namespaces
 from playpath.testbed.bed import IP_AND_TCP_HEADER, Testbed
 from playpath.testbed.errors import TestbedError
+from playpath.testbed.media import CLIP_S, MANIFEST, ladder, link_into, progressive
+from playpath.testbed.players.scene import kind_of, ladder_of
+from playpath.testbed.quantities import number
 from playpath.testbed.sockdiag import Diag
 from playpath.testbed.traffic import BulkFlow
 
@@ -20,12 +24,15 @@ _MSS = 1448
 _BULK_PORT = 9000
 
 
-def execute(scenario: Mapping[str, Any], command: Sequence[str], *, cc: str = "cubic", seed: int = 1) -> int:
+def execute(
+    scenario: Mapping[str, Any], command: Sequence[str], *, cc: str = "cubic", seed: int = 1, media: bool = False
+) -> int:
     """Run a program in the client's namespace, behind the paths of a scenario, and return its exit status.
 
     The program finds in its environment: `PLAYPATH_SERVER`, the server's address over the first path;
     `PLAYPATH_SERVER_NAMESPACE`, for programs to be started there with `ip netns exec`; `PLAYPATH_URL`, of a web server
-    that serves a large file `zeros`. The server's connections use `cc`.
+    that serves a large file `zeros`; with `media` also `PLAYPATH_VIDEO`, the scenario's video as a file or, for a player of
+    segments, as a manifest. The server's connections use `cc`.
     """
     with Testbed(scenario["path"], links=scenario.get("link") or [], seed=seed, realtime=False) as bed:
         bed.use_control(cc)
@@ -37,12 +44,26 @@ def execute(scenario: Mapping[str, Any], command: Sequence[str], *, cc: str = "c
             "PLAYPATH_SERVER_NAMESPACE": bed.server,
             "PLAYPATH_URL": f"http://{address}:{server.port}/",
         }
+        if media:
+            environment["PLAYPATH_VIDEO"] = environment["PLAYPATH_URL"] + media_of(scenario, server.www)
         try:
             done = subprocess.run(namespaces.inside(bed.client, command), check=False, env=environment)
         except OSError as error:
             raise TestbedError(f"cannot run {command[0]}: {error.strerror}") from None
         bed.check()
         return done.returncode
+
+
+def media_of(scenario: Mapping[str, Any], www: Path) -> str:
+    """Make the scenario's video real and let a server with this root serve it; what to ask for."""
+    kind = kind_of(scenario, "of another program", "progressive", "dash")
+    duration_s = number(scenario["video"].get("duration") or f"{CLIP_S} s")
+    if kind == "dash":
+        return f"{link_into(www, ladder(*ladder_of(scenario), duration_s))}/{MANIFEST}"
+    rate = scenario["video"].get("rate")
+    if rate is None:
+        raise InputError("[video] rate is missing: the encoder needs one")
+    return link_into(www, progressive(number(rate), duration_s))
 
 
 @dataclass(frozen=True)
