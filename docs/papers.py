@@ -37,7 +37,7 @@ def main(out: Path) -> None:
 
     PAGE.write_text(BLOCK.sub(block, text))
     for figure, name in set(FIGURE.findall(text)):
-        if name in found:
+        if (out / name / "figures" / figure).exists():
             shutil.copy(out / name / "figures" / figure, DOCS / "images" / "papers" / figure)
 
 

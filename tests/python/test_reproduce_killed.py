@@ -22,9 +22,9 @@ from playpath.studies import runner
 log = os.open(sys.argv.pop(1), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 run_and_store = runner._run_and_store
 
-def told(study, store, cell):
+def told(study, store, cell, world):
     os.write(log, f"begin {cell.id}\\n".encode())
-    run_and_store(study, store, cell)
+    run_and_store(study, store, cell, world)
     os.write(log, f"end {cell.id}\\n".encode())
 
 runner._run_and_store = told

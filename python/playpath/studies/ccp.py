@@ -2,199 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
-
-from playpath.studies.claims import alike, between, fewer
-from playpath.studies.study import (
-    Beside,
-    Case,
-    Check,
-    Claim,
-    FigureSpec,
-    Labels,
-    Panel,
-    Series,
-    Study,
-    Term,
-    Today,
-    Unstated,
+from playpath.studies.ccp_grid import (
+    BUFFERS,
+    POB_NAMES,
+    RTTS,
+    TODAY_SENDERS,
+    WITH_LEVEL,
+    beside_cases,
+    cases,
+    trace,
+    vary,
 )
+from playpath.studies.claims import alike, between, fewer
+from playpath.studies.study import Beside, Check, Claim, FigureSpec, Labels, Panel, Study, Term, Today, Unstated
 
 DISCARDS, UNDERFLOWS, RETRANSMITTED = "discarded_pictures", "underflow_events", "retransmitted_packets"
-POB_RATES = (3.0, 2.0, 1.0, 0.5)
-RTTS = (3, 100, 200)
-BUFFERS = {448: "1 s", 897: "2 s", 1345: "3 s"}
-
-
-@dataclass(frozen=True)
-class SetUp:
-    """What the paper leaves unstated; `UNSTATED` has the reasons.
-
-    Attributes
-    ----------
-    loss, queue_kb, socket_mb, jitter_ms, wifi_mbps
-        Of the wireless hop and the client.
-    kp : float
-        Gain of CCP's law.
-    """
-
-    loss_percent: float = 0.1
-    losses: str = "single"
-    wifi_mbps: float = 20.0
-    queue_kb: float = 100.0
-    socket_mb: float = 1.0
-    jitter_ms: float = 0.0
-    kp: float = 2.0
-    law: str = "as printed"
-    recovery: str = "rack_tlp"
-
-    def loss(self) -> Any:
-        """Single losses, or bursts of four packets at the same mean loss."""
-        if self.losses == "single":
-            return f"{self.loss_percent:g} %"
-        p = 0.25 * self.loss_percent / (100 - self.loss_percent)
-        return {"kind": "gilbert_elliott", "p": f"{100 * p:.6f} %", "r": "25 %"}
-
-
-CHOSEN = SetUp()
-
-_CONTROLS: dict[str, dict[str, Any]] = {
-    "Cubic": {"name": "cubic"},
-    "Compound": {"name": "compound"},
-    "CCP": {"name": "ccp"},
-    "CCPLCA": {"name": "ccplca"},
-} | {f"CCPLB({rate:g})": {"name": "ccplb", "pob_rate": rate} for rate in POB_RATES}
-FIVE = ("Cubic", "Compound", "CCP", "CCPLCA", "CCPLB(1)")
-PACED = "CCPLB paced"
-_TODAY: dict[str, dict[str, Any]] = {
-    "CUBIC HyStart++": {"name": "cubic", "slow_start": "hystart++"},
-    "BBR": {"name": "bbr"},
-    "BBRv3": {"name": "bbr3"},
-    "CCPLB guarded": {"name": "ccplb"},
-    PACED: {"name": "ccplb"},
-}
-_WITH_LEVEL: dict[str, dict[str, Any]] = {
-    "CCPLB(1) + level": {"name": "ccplb", "mode": "paper", "pob_mode": "free"},
-    f"{PACED} + level": {"name": "ccplb", "pob_mode": "free"},
-}
-
-
-def _control(variant: str, setup: SetUp) -> dict[str, Any]:
-    if variant not in _CONTROLS:
-        return (_TODAY | _WITH_LEVEL)[variant]
-    control = dict(_CONTROLS[variant])
-    if control["name"].startswith("ccp"):
-        # The law as the paper prints it has neither floor nor guards.
-        control |= {"mode": "paper" if setup.law == "as printed" else "default", "kp": setup.kp}
-    return control
-
-
-def _labels(part: str, variant: str, rtt: int, buffer: int, player: str) -> Labels:
-    """`is_…` mark the cases that a figure or a ranking groups."""
-    is_one_second = buffer == 448
-    return {
-        "part": part,
-        "variant": variant,
-        "rtt": rtt,
-        "buffer": buffer,
-        "player": player,
-        "is_five": "yes" if part == "paper" and variant in FIVE and is_one_second else "no",
-        "is_pob": "yes" if part == "paper" and variant in _POB_NAMES else "no",
-        "is_today": "yes" if part in ("paper", "today") and is_one_second and variant not in _UNDERBOOKED else "no",
-    }
-
-
-def _case(
-    part: str,
-    variant: str,
-    share: float,
-    rtt: int = 100,
-    buffer: int = 448,
-    setup: SetUp = CHOSEN,
-    player: str = "one file",
-) -> Case:
-    jitter = {"jitter": f"{setup.jitter_ms:g} ms"} if setup.jitter_ms else {}
-    path = {
-        "name": "wifi",
-        "rate": f"{setup.wifi_mbps:g} Mbit/s",
-        "rtt": f"{rtt} ms",
-        "loss": setup.loss(),
-        "queue": f"{setup.queue_kb:g} kB",
-    }
-    sender = {"name": "sender", "cc": _control(variant, setup), "loss_detection": setup.recovery}
-    if variant.startswith(PACED):
-        sender |= {"pacing": "linux", "validation": "newcwv"}
-    scenario = {
-        "video": {"source": "bigbuckbunny", "rate": "5.24 Mbit/s", "duration": f"{round(624 * share)} s"},
-        "player": _player(player, buffer),
-        "path": [path | jitter],
-        "sender": [sender | {"receive_buffer": f"{setup.socket_mb * 1000:g} kB"}],
-        # Beyond any use for the viewer: a sender that cannot carry the rate need not be watched for longer.
-        "run": {"duration": f"{round(1000 * share)} s"},
-    }
-    is_trace = part == "trace"
-    return Case(
-        _labels(part, variant, rtt, buffer, player), scenario, is_traced=is_trace, most_seeds=1 if is_trace else None
-    )
-
-
-def _player(kind: str, buffer: int) -> dict[str, str]:
-    if kind == "one file":
-        return {"kind": "progressive", "buffer": BUFFERS[buffer]}
-    return {
-        "kind": "dash",
-        "abr": "fixed",
-        "ladder": "5.24 Mbit/s",
-        "segment": "500 ms",
-        "full_level": "1500 ms",
-        "resume_level": "1500 ms",
-        "cmcd": "v2",
-    }
-
-
-def _paper_cases(share: float, setup: SetUp = CHOSEN) -> list[Case]:
-    """Figures 4 to 9; bars in the paper's order: the POBRates fall."""
-    found = [_case("paper", v, share, rtt=rtt, setup=setup) for rtt in RTTS for v in FIVE if v != "CCPLB(1)"]
-    for name in _POB_NAMES:
-        found += [_case("paper", name, share, buffer=buffer, setup=setup) for buffer in BUFFERS]
-    return found + [_case("paper", "CCPLB(1)", share, rtt=rtt, setup=setup) for rtt in (3, 200)]
-
-
-def cases(share: float) -> list[Case]:
-    """The paper's figures, today's senders, and the traces of what decides."""
-    found = _paper_cases(share)
-    found += [_case("today", v, share, rtt=rtt) for rtt in RTTS for v in _TODAY]
-    segmented = ("Cubic", "Compound", "CCP", "CCPLB(1)", *_TODAY, *_WITH_LEVEL)
-    found += [_case("today", v, share, player="segments") for v in segmented]
-    return found + [_case("trace", v, share, rtt=rtt) for rtt, v in TRACED]
-
-
-def vary(share: float, knob: str, value: Any) -> list[Case]:
-    """The paper's cases with one unstated parameter at another value."""
-    return _paper_cases(share, replace(CHOSEN, **{knob: value}))
-
-
-TRACED = ((3, "CCP"), (3, "CCPLCA"), (200, "CCP"), (200, "CCPLB(1)"))
-_POB_NAMES = [f"CCPLB({rate:g})" for rate in POB_RATES]
-_UNDERBOOKED = [name for name in _POB_NAMES if name != "CCPLB(1)"]
-
-
-def trace(record: Mapping[str, Any], series: Series) -> dict[str, tuple[list[float], list[float]]]:
-    """Window, packets in flight, queue, drops a second, buffer level."""
-    flow, player = series["flow.video"], series["player"]
-    link = next(v for k, v in series.items() if k.endswith("/down"))
-    time_s = [round(float(t), 3) for t in flow["time_s"]]
-    named = {"window": flow["snd_cwnd"], "in flight": flow["unacked"], "queue": link["queue_packets"]}
-    found = {name: (time_s, np.round(np.asarray(v, dtype=float), 2).tolist()) for name, v in named.items()}
-    found["buffer"] = (
-        [round(float(t), 3) for t in player["time_s"]],
-        np.round(np.asarray(player["buffer_level_s"], dtype=float), 3).tolist(),
-    )
-    return found
 
 
 def _at(variant: str, rtt: int = 100, buffer: int = 448) -> Labels:
@@ -328,7 +150,7 @@ CLAIMS = [
                     f"{v}: retransmissions at 897 within 20 % of 448",
                     share=0.2,
                 )
-                for v in _POB_NAMES
+                for v in POB_NAMES
             ),
         ],
     ),
@@ -336,7 +158,7 @@ CLAIMS = [
         "ccp-13",
         "buffer 1345 against 897: no significant improvement",
         "within 5 discards and 2 underflows for each POBRate",
-        [c for v in _POB_NAMES for c in _alike_both(v, v, 100, 1345, 897)],
+        [c for v in POB_NAMES for c in _alike_both(v, v, 100, 1345, 897)],
     ),
 ]
 
@@ -366,6 +188,22 @@ FIGURES = [
             {"part": "paper", "rtt": 100, "buffer": buffer, "is_pob": "yes"},
         )
         for i, buffer in enumerate(BUFFERS)
+    ),
+    *(
+        FigureSpec(
+            name,
+            title,
+            "traces",
+            (Panel("", "packets"),),
+            {"part": "trace", "rtt": rtt},
+            x="variant",
+            trace=("in flight", "playout buffer", "dropped in 0.1 s"),
+            span=(0.0, 20.0),
+        )
+        for name, rtt, title in (
+            ("t1", 3, "why CCP fails at RTT 3 ms once the delay varies"),
+            ("t2", 200, "why CCPLB(1) discards at RTT 200 ms and CCP does not"),
+        )
     ),
 ]
 
@@ -468,15 +306,11 @@ _SCENES: dict[str, Labels] = {
 }
 TODAY = Today(
     scenes=_SCENES | {"segments with CMCD, RTT 100 ms": {"is_today": "yes", "player": "segments"}},
-    ours=(*_TODAY, *_WITH_LEVEL),
+    ours=(*TODAY_SENDERS, *WITH_LEVEL),
 )
 
 BESIDE = Beside(
-    # The kernel's twins have the law with floor and guards, not as the paper prints it.
-    cases=lambda share: [
-        *(_case("beside", v, share, setup=replace(CHOSEN, law="guarded")) for v in FIVE),
-        _case("beside", "BBR", share),
-    ],
+    cases=beside_cases,
     metrics=(DISCARDS, UNDERFLOWS, "stall_time_s", RETRANSMITTED, "mean_rtt_ms"),
     share=0.1,
     notes="CCP's family with floor and guards in both worlds",
@@ -496,4 +330,5 @@ STUDY = Study(
     today=TODAY,
     beside=BESIDE,
     trace=trace,
+    revision=2,
 )

@@ -18,6 +18,7 @@ from playpath.studies.study import FigureSpec, Panel
 
 _PANEL_WIDTH, _HEIGHT, _ACROSS = 3.6, 2.8, 3
 _DASHES: Any = ("-", "--", ":", "-.")
+_TRACE_LINES = (("-", INK, 1.0), ("-", "#4477aa", 0.7), (":", "#a8321e", 1.0))
 
 
 def draw(ran: Ran, spec: FigureSpec) -> Figure:
@@ -122,24 +123,60 @@ def _whisker(ax: Axes, x: float, summary: stats.Summary, spec: FigureSpec) -> No
 
 
 def _traces(ran: Ran, spec: FigureSpec) -> Figure:
-    """Stacked panels, one a case, on common axes."""
-    names = ran.labels
+    """Stacked panels, one a case, on common axes; or all cases in one."""
+    drawn = [spec.trace] if isinstance(spec.trace, str) else list(spec.trace)
+    labelled = [(dict(zip(ran.labels, key, strict=True)), traces) for key, traces in ran.traces.items()]
     wanted = [
-        (key, traces[spec.trace])
-        for key, traces in ran.traces.items()
-        if spec.trace in traces and all(dict(zip(names, key, strict=True)).get(k) == v for k, v in spec.where.items())
+        (labels, traces)
+        for labels, traces in labelled
+        if set(drawn) <= set(traces) and all(labels.get(k) == v for k, v in spec.where.items())
     ]
-    made, axes = figure(8.4, 0.6 + 1.25 * max(1, len(wanted)), nrows=max(1, len(wanted)), sharex=True, squeeze=False)
-    for (key, (x, y)), ax in zip(wanted, axes[:, 0], strict=False):
-        ax.plot(x, y, color=INK, lw=0.8)
-        ax.set_ylim(bottom=0)
-        ax.margins(x=0.005)
-        dress(ax, grid="both")
-        title = [str(dict(zip(names, key, strict=True))[k]) for k in dict.fromkeys((spec.x, spec.group))]
-        ax.set_title(", ".join(title), fontsize=9, loc="left", color=INK)
+    if spec.is_overlaid:
+        return _overlaid(wanted, drawn[0], spec)
+    rows = max(1, len(wanted))
+    made, axes = figure(8.4, 0.6 + 1.25 * rows, nrows=rows, sharex=True, squeeze=False)
+    for (labels, traces), ax in zip(wanted, axes[:, 0], strict=False):
+        for name, (dashes, colour, width) in zip(drawn, _TRACE_LINES, strict=False):
+            ax.plot(*_within(traces[name], spec.span), ls=dashes, color=colour, lw=width, label=name)
+        ax.set_title(", ".join(str(labels[k]) for k in dict.fromkeys((spec.x, spec.group))), fontsize=9, loc="left")
+        _dress_trace(ax)
+    if len(drawn) > 1:
+        _legend(made, axes[0, 0], "outside upper right")
     axes[-1, 0].set_xlabel(spec.x_label or "time (s)")
     made.supylabel(spec.panels[0].label, fontsize=9, color=INK)
     return made
+
+
+def _overlaid(wanted: Sequence[tuple[dict[str, Any], Any]], name: str, spec: FigureSpec) -> Figure:
+    made, ax = figure(4.6, 3.0)
+    for i, (labels, traces) in enumerate(wanted):
+        label, colour = str(labels[spec.group]), (INK, "#4477aa", "#a8321e", "#228833")[i % 4]
+        ax.plot(*_within(traces[name], spec.span), ls=_DASHES[i % 4], color=colour, lw=1.4, label=label)
+    ax.set_xlabel(spec.x_label or "time (s)")
+    ax.set_ylabel(spec.panels[0].label)
+    _dress_trace(ax)
+    _legend(made, ax, "outside upper left")
+    return made
+
+
+def _dress_trace(ax: Axes) -> None:
+    ax.set_ylim(bottom=0)
+    ax.margins(x=0.005)
+    dress(ax, grid="both")
+
+
+def _legend(made: Figure, ax: Axes, place: Any) -> None:
+    handles, names = ax.get_legend_handles_labels()
+    made.legend(handles, names, loc=place, ncols=len(names), fontsize=9, frameon=False)
+
+
+def _within(
+    trace: tuple[list[float], list[float]], span: tuple[float, float] | None
+) -> tuple[list[float], list[float]]:
+    if span is None:
+        return trace
+    points = [(x, y) for x, y in zip(*trace, strict=True) if span[0] <= x <= span[1]]
+    return [x for x, _ in points], [y for _, y in points]
 
 
 def _text(value: Any) -> str:

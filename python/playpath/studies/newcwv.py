@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from playpath.studies.claims import between, fewer, ratio_at_least
-from playpath.studies.study import (
-    Beside,
-    Case,
-    Check,
-    Claim,
-    FigureSpec,
-    Labels,
-    Panel,
-    Series,
-    Study,
-    Term,
-    Today,
-    Unstated,
+from playpath.studies.newcwv_series import (
+    AFTER,
+    ALONE,
+    COLLAPSES,
+    CWND,
+    FTP,
+    IDLE_FALLS,
+    LOSSES,
+    LOST_AFTER_PAUSE,
+    LOST_AT_START,
+    LOST_ELSE,
+    SHARE,
+    SPREAD,
+    STEP_S,
+    SUM,
+    measure,
+    trace,
 )
+from playpath.studies.study import Beside, Case, Check, Claim, FigureSpec, Labels, Panel, Study, Term, Today, Unstated
 
-COLLAPSES, IDLE_FALLS, LOSSES, CWND, SPREAD = (
-    "cwnd_collapses_per_minute",
-    "idle_falls_per_minute",
-    "dash_lost_packets",
-    "mean_cwnd_packets",
-    "sent_deviation_kb",
-)
-SHARE, FTP, SUM, ALONE, AFTER = "dash_mbps", "ftp_mbps", "sum_mbps", "dash_alone_mbps", "ftp_after_mbps"
 LADDER = "200 kbit/s, 250 kbit/s, 300 kbit/s, 400 kbit/s, 500 kbit/s, 600 kbit/s, 700 kbit/s"
 NEWRENO, NEWCWV, PACED = "NewReno", "newCWV", "newCWV + pacing"
 _SENDERS: dict[str, dict[str, Any]] = {
@@ -47,13 +42,10 @@ _TODAY: dict[str, dict[str, Any]] = {
     "BBRv3": {"cc": "bbr3"},
     "CCPLB": {"cc": "ccplb", "pacing": "linux"},
     "CCPLB + newCWV": {"cc": "ccplb", **_PACED_NEWCWV},
-    "CCPLB + newCWV, level": {"cc": {"name": "ccplb", "pob_mode": "free"}, **_PACED_NEWCWV},
+    "CCPLB + newCWV + level": {"cc": {"name": "ccplb", "pob_mode": "free"}, **_PACED_NEWCWV},
 }
 CLIENTS = {"DASH-JS": "dash-js", "VLC": "vlc", "dash.js": "dash.js"}
 PAPERS_CLIENTS = ("DASH-JS", "VLC")
-STEP_S = 0.1
-_MSS = 1448
-_FTP_START, _WARM_UP = 60.0, 20.0
 
 
 @dataclass(frozen=True)
@@ -128,143 +120,6 @@ def cases(share: float) -> list[Case]:
 def vary(share: float, knob: str, value: Any) -> list[Case]:
     """The paper's cases with one unstated parameter at another value."""
     return _paper_cases(share, replace(CHOSEN, **{knob: value}))
-
-
-def measure(record: Mapping[str, Any], series: Series) -> dict[str, float]:
-    """Window, losses and shares, from samples of 100 ms.
-
-    A collapse is a fall of cwnd to three quarters or less of what it was within the half second before, counted once a
-    second; an idle fall is one right after an idle time, which no loss can have caused. Times in minutes of an open connection.
-    `sent_deviation_kb` is the standard deviation of the bytes sent in a second.
-    """
-    flows = _dash_flows(series)
-    falls = [_falls(flow) for flow in flows.values()]
-    minutes = sum(len(f["snd_cwnd"]) for f in flows.values()) * STEP_S / 60
-    sent = _sent_per_second(flows)
-    own = [flow for flow in record["flows"] if flow["name"].split(".")[0] == "video"]
-    found = {
-        COLLAPSES: sum(len(f) for f in falls) / minutes,
-        IDLE_FALLS: sum(is_idle for f in falls for is_idle in f) / minutes,
-        LOSSES: float(sum(round(flow["loss_ratio"] * flow["sent_packets"]) for flow in own)),
-        CWND: float(np.concatenate([f["snd_cwnd"] for f in flows.values()]).mean()),
-        SPREAD: float(sent[int(_WARM_UP) :].std()) / 1000,
-    }
-    return found | (_shares(record, flows, series) if "flow.ftp" in series else {})
-
-
-def _dash_flows(series: Series) -> dict[str, dict[str, np.ndarray]]:
-    return {
-        k: {c: np.asarray(v, dtype=float) for c, v in t.items()}
-        for k, t in series.items()
-        if k.startswith("flow.video")
-    }
-
-
-def _falls(flow: Mapping[str, np.ndarray]) -> list[bool]:
-    """For each fall of cwnd: did it come with the first packets after an idle time, before any loss could be known?"""
-    cwnd, unacked = flow["snd_cwnd"], flow["unacked"]
-    falls, last = [], -100
-    before, pause = round(0.5 / STEP_S), round(1 / STEP_S)
-    for i in range(1, len(cwnd)):
-        if cwnd[i] <= 0.75 * cwnd[max(0, i - before) : i].max() and i - last >= pause:
-            last = i
-            # Within one sample of an idle one: a round trip takes two.
-            falls.append(bool(unacked[i - 1] == 0))
-    return falls
-
-
-def _sent_per_second(flows: Mapping[str, Mapping[str, np.ndarray]]) -> np.ndarray:
-    """Bytes sent in each second: acknowledged since, plus the growth of what is in flight, plus retransmissions."""
-    length = 1 + max(round(f["time_s"][-1] / STEP_S) for f in flows.values() if len(f["time_s"]))
-    total = np.zeros(length)
-    for flow in flows.values():
-        if len(flow["time_s"]) < 2:
-            continue
-        acked = np.cumsum(flow["goodput_mbps"]) * STEP_S * 1e6 / 8
-        sent = np.maximum.accumulate(acked + (flow["unacked"] + flow["total_retrans"]) * _MSS)
-        first = round(flow["time_s"][0] / STEP_S)
-        gained = np.diff(sent, prepend=0.0)
-        total[first : first + len(gained)] += gained[: length - first]
-    per_second = round(1 / STEP_S)
-    whole: np.ndarray = total[: length // per_second * per_second].reshape(-1, per_second).sum(axis=1)
-    return whole
-
-
-def _lost_per_second(flows: Mapping[str, Mapping[str, np.ndarray]]) -> np.ndarray:
-    """DASH's retransmissions in each second, as the losses are seen."""
-    length = 2 + int(max(f["time_s"][-1] for f in flows.values() if len(f["time_s"])))
-    total = np.zeros(length)
-    for flow in flows.values():
-        gained = np.diff(flow["total_retrans"], prepend=0.0)
-        np.add.at(total, flow["time_s"].astype(int), gained)
-    return total
-
-
-def _rate_per_second(flow: Mapping[str, np.ndarray], seconds: int) -> np.ndarray:
-    rate = np.zeros(seconds)
-    for time_s, mbps in zip(flow["time_s"], flow["goodput_mbps"], strict=True):
-        index = int(time_s - 1e-9)
-        if index < seconds:
-            rate[index] += mbps * STEP_S
-    return rate
-
-
-def _rates(flows: Mapping[str, Any], series: Series) -> tuple[np.ndarray, np.ndarray]:
-    """Mbit/s in bins of a second: DASH and FTP."""
-    ftp = {c: np.asarray(v, dtype=float) for c, v in series["flow.ftp"].items()}
-    seconds = int(ftp["time_s"][-1]) if len(ftp["time_s"]) else 0
-    dash = sum((_rate_per_second(f, seconds) for f in flows.values()), np.zeros(seconds))
-    return dash, _rate_per_second(ftp, seconds)
-
-
-def _shares(record: Mapping[str, Any], flows: Mapping[str, Any], series: Series) -> dict[str, float]:
-    """Shares of the bottleneck: DASH alone, both, and FTP while the client plays what it has after its last download."""
-    dash, ftp = _rates(flows, series)
-    last = max(e["time_s"] for e in record["events"] if e["event"] == "segment_downloaded")
-    begin, end = int(_FTP_START + _WARM_UP), int(last)
-    both = slice(begin, end)
-    after = ftp[end + 2 :]
-    found = {
-        SHARE: float(dash[both].mean()),
-        FTP: float(ftp[both].mean()),
-        SUM: float((dash + ftp)[both].mean()),
-        # While it fills its buffer, that is before it first pauses.
-        ALONE: float(np.sort(dash[5 : int(_FTP_START) - 5])[-20:].mean()),
-    }
-    return found | ({AFTER: float(after.mean())} if len(after) >= 5 else {})
-
-
-def trace(record: Mapping[str, Any], series: Series) -> dict[str, tuple[list[float], list[float]]]:
-    """Cwnd (the largest of the open connections), drops and bytes sent a second, shares, distribution of FTP's rate."""
-    flows = _dash_flows(series)
-    first = next(iter(flows.values()))
-    newest = list(flows.values())
-    time_s = np.concatenate([f["time_s"] for f in newest])
-    cwnd = np.concatenate([f["snd_cwnd"] for f in newest])
-    order = np.argsort(time_s, kind="stable")
-    found = {
-        "cwnd": _pair(time_s[order][::5], cwnd[order][::5]),
-        "cwnd of one connection": _pair(first["time_s"][:1600], first["snd_cwnd"][:1600]),
-        "losses": _pair(*_numbered(_lost_per_second(flows))),
-        "in flight of one connection": _pair(first["time_s"][:1600], first["unacked"][:1600]),
-        "sent": _pair(*_numbered(_sent_per_second(flows) / 1000)),
-    }
-    if "flow.ftp" in series:
-        dash, ftp = _rates(flows, series)
-        smooth = np.ones(5) / 5
-        contended = np.sort(ftp[int(_FTP_START + _WARM_UP) :])
-        found["dash share"] = _pair(*_numbered(np.convolve(dash, smooth, "same")))
-        found["ftp share"] = _pair(*_numbered(np.convolve(ftp, smooth, "same")))
-        found["ftp ecdf"] = _pair(contended, np.arange(1, len(contended) + 1) / len(contended))
-    return found
-
-
-def _numbered(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return np.arange(len(values), dtype=float), values
-
-
-def _pair(x: np.ndarray, y: np.ndarray) -> tuple[list[float], list[float]]:
-    return np.round(x, 3).tolist(), np.round(y, 4).tolist()
 
 
 def _at(variant: str, client: str = "VLC", ftp: str = "no") -> Labels:
@@ -363,7 +218,7 @@ CLAIMS = [
 ]
 
 
-def _traces(name: str, title: str, panel: str, trace_name: str, **where: Any) -> FigureSpec:
+def _traces(name: str, title: str, panel: str, trace_name: str | Sequence[str], **where: Any) -> FigureSpec:
     return FigureSpec(
         name, title, "traces", (Panel("", panel),), {"part": "paper", **where}, "client", "variant", trace=trace_name
     )
@@ -379,17 +234,49 @@ FIGURES = [
     _traces("3", "cwnd of one connection, VLC", "cwnd (packets)", "cwnd of one connection", ftp="no", client="VLC"),
     _traces("4", "bytes sent per second", "kB sent per s", "sent", ftp="no", client="VLC"),
     _traces("5", "losses per second", "packets lost per s", "losses", ftp="no", client="VLC"),
-    _traces("7a", "share of the bottleneck: DASH", "Mbit/s", "dash share", ftp="yes", client="VLC"),
-    _traces("7b", "share of the bottleneck: FTP", "Mbit/s", "ftp share", ftp="yes", client="VLC"),
-    _traces("8", "losses per second with FTP", "packets lost per s", "losses", ftp="yes", client="VLC"),
-    _traces(
-        "9", "distribution of FTP's rate in bins of a second", "share of bins", "ftp ecdf", ftp="yes", client="VLC"
+    _traces("7", "shares of the bottleneck", "Mbit/s", ("dash share", "ftp share"), ftp="yes", client="VLC"),
+    _traces("8", "losses of DASH per second, with FTP", "packets lost per s", "losses", ftp="yes", client="VLC"),
+    FigureSpec(
+        "9",
+        "distribution of FTP's rate in bins of a second",
+        "traces",
+        (Panel("", "share of bins"),),
+        {"part": "paper", "ftp": "yes", "client": "VLC"},
+        "client",
+        "variant",
+        "FTP (Mbit/s)",
+        trace="ftp ecdf",
+        is_overlaid=True,
     ),
     FigureSpec(
         "5m",
         "losses, window and burstiness, means",
         "bars",
         _LOSS_PANELS,
+        {"part": "paper", "ftp": "no"},
+        "client",
+        whisker="ci95",
+    ),
+    FigureSpec(
+        "t1",
+        "VLC alone: a pause, and what each sender does with its window after it",
+        "traces",
+        (Panel("", "packets"),),
+        {"part": "paper", "ftp": "no", "client": "VLC"},
+        "client",
+        "variant",
+        trace=("cwnd of one connection", "in flight of one connection"),
+        span=(35.0, 75.0),
+    ),
+    FigureSpec(
+        "t2",
+        "losses by what went before them, one flow",
+        "bars",
+        (
+            Panel(LOST_AT_START, "lost, new connection"),
+            Panel(LOST_AFTER_PAUSE, "lost, after a pause"),
+            Panel(LOST_ELSE, "lost, else"),
+        ),
         {"part": "paper", "ftp": "no"},
         "client",
         whisker="ci95",
@@ -520,4 +407,5 @@ STUDY = Study(
     beside=BESIDE,
     measure=measure,
     trace=trace,
+    revision=2,
 )

@@ -171,8 +171,12 @@ class FigureSpec:
         Columns: along the axis, and distinguished by style.
     whisker : str
         "range" (min and max, as the paper has) or "ci95".
-    trace : str
-        Name of the trace, for "traces".
+    trace : str or sequence of str
+        For "traces": the trace, or several that share the axes of a case, from the boldest to the faintest.
+    is_overlaid : bool
+        For "traces": the cases as lines on one set of axes.
+    span : tuple of float, optional
+        For "traces": the part of the session that is drawn, in the unit of x.
     """
 
     id: str
@@ -184,7 +188,9 @@ class FigureSpec:
     group: str = "variant"
     x_label: str = ""
     whisker: Literal["range", "ci95"] = "range"
-    trace: str = ""
+    trace: str | Sequence[str] = ""
+    is_overlaid: bool = False
+    span: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
