@@ -21,6 +21,7 @@ from playpath.testbed.bed import Testbed
 from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.testbed.players import scene
 from playpath.testbed.runner import run_kernel
+from playpath.testbed.tools import execute
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 
@@ -215,3 +216,16 @@ def test_nginx_speaks_mptcp_and_a_player_without_it_is_served() -> None:
         )  # fmt: skip
         # Only the second client asked for it.
         assert counters.stdout.split()[-2] == "1"
+
+
+@pytest.mark.parametrize(("wanted", "starts"), [(progressive, b"ftyp"), (dash, b"<MPD")], ids=["file", "ladder"])
+def test_any_program_finds_the_video_behind_the_path(
+    wanted: Callable[[], dict[str, Any]], starts: bytes, tmp_path: Path
+) -> None:
+    got = tmp_path / "got"
+    try:
+        status = execute(wanted(), ["sh", "-c", f'curl -s -o {got} "$PLAYPATH_VIDEO"'], media=True)
+    except MissingToolError as error:
+        pytest.skip(str(error))
+    assert status == 0
+    assert starts in got.read_bytes()[:200]

