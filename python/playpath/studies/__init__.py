@@ -1,6 +1,6 @@
 """The papers' studies: their grids, figures and claims as data, judged by one evaluator.
 
-A new study is a file with a `STUDY` and a name in `NAMES`; see docs/papers.md.
+A new study is a file with a `STUDY` and a name in `NAMES`; see docs/recipes/add-a-study.md.
 """
 
 from importlib import import_module

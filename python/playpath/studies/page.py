@@ -91,7 +91,8 @@ def _figures(result: StudyResult) -> str:
 
 
 def _figure(result: StudyResult, ran: Ran, spec: FigureSpec) -> str:
-    title = f"Figure {spec.id}" if spec in result.study.figures else "Swept"
+    kind = "Cause" if spec.id.startswith("t") else "Figure"
+    title = f"{kind} {spec.id}" if spec in result.study.figures else "Swept"
     caption = f"<h3>{escape(title)}: {escape(spec.title)}</h3>"
     return caption + html.figure_svg(draw(ran, spec), f"{result.study.name} {spec.id}: {spec.title}")
 
