@@ -48,7 +48,7 @@ def _claims(result: StudyResult) -> str:
     rows = [_claim(claim) for claim in result.claims]
     note = "The deciding check of each claim: mean, 95 % interval paired by seed, and how far outside its bound the mean is."
     head = ["claim", "statement", "verdict", "what decides", "distance"]
-    return html.section("Claims", html.table(head, rows, classes="cards"), note=note)
+    return html.section("Claims", html.table(head, rows, classes="words cards"), note=note)
 
 
 def _claim(claim: ClaimResult) -> list[str]:
@@ -60,7 +60,7 @@ def _claim(claim: ClaimResult) -> list[str]:
 
 def _checks(result: StudyResult) -> str:
     rows = [_check(claim, check) for claim in result.claims for check in claim.checks]
-    body = html.table(["claim", "check", "metric", "verdict", "figures"], rows, classes="cards")
+    body = html.table(["claim", "check", "metric", "verdict", "figures"], rows, classes="words cards")
     readings = "".join(
         f"<li><b>{escape(c.claim.id)}</b>: {escape(c.claim.reading)}</li>" for c in result.claims if c.claim.reading
     )
@@ -77,10 +77,12 @@ def _today(result: StudyResult) -> str:
     today = result.study.today
     if today is None:
         return ""
-    rows = [[escape(cell) for cell in row] for row in table_rows(scenes, today)]
+    rows = [[escape(cell) for cell in row[:-1]] for row in table_rows(scenes, today)]
     figure = html.figure_svg(today_grid(scenes, today), f"{result.study.name}: who is best today")
+    words = "".join(f"<li><b>{escape(scene.name)}</b>: {escape(scene.says)}</li>" for scene in scenes)
     note = "Ranked as playpath compare ranks: what the viewer sees first, then what the network pays; Holm's correction within a scene."
-    return html.section("Which sender is best today", figure + html.table(list(HEAD), rows, classes="cards"), note=note)
+    body = figure + html.table(list(HEAD[:-1]), rows, classes="words cards") + f"<ul>{words}</ul>"
+    return html.section("Which sender is best today", body, note=note)
 
 
 def _figures(result: StudyResult) -> str:
@@ -103,7 +105,7 @@ def _unstated(result: StudyResult, swept: Sensitivity | None) -> str:
         for u in result.study.unstated
     ]
     note = "Chosen in the open; each sweep varies one parameter and leaves the others. Nothing else was turned."
-    body = html.table(["parameter", "value", "reason", "swept over"], rows, classes="cards")
+    body = html.table(["parameter", "value", "reason", "swept over"], rows, classes="words cards")
     return html.section("What the paper leaves unstated", body + _swept(result, swept), note=note)
 
 
