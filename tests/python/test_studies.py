@@ -2,6 +2,7 @@
 
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import golden_verdicts
 import polars as pl
@@ -11,6 +12,7 @@ from playpath.parallel import default_jobs
 from playpath.studies import NAMES, Options, evaluate, run_sensitivity, run_study, study
 from playpath.studies.claims import alike, between, fewer, judge, ratio
 from playpath.studies.figures import draw
+from playpath.studies.grids import sensitivity_grid
 from playpath.studies.results import save
 from playpath.studies.runner import run_all as run_all_cells
 from playpath.studies.sensitivity import summary
@@ -141,6 +143,13 @@ def test_sensitivity_tells_which_claims_hang_on_what(tmp_path, monkeypatch):
     # Two cases of three seeds at the other value; those of the chosen value are the study's own.
     assert ran == [6, 6]
     assert swept.ran.table.height == 12
+    # Both values of both claims are drawn, with the sign of their verdict.
+    drawn = sensitivity_grid(swept)
+    signs = [text.get_text() for text in drawn.axes[0].texts if len(text.get_text()) == 1]
+    assert sorted(signs) == sorted("✗✓✓✓")
+    page = save(result, tmp_path, swept).read_text()
+    assert "Which claims depend on what (3 seeds a case)" in page
+    assert "loss: turns t-1" in page
 
 
 def test_a_value_that_touches_some_cases_leaves_the_others(tmp_path):
@@ -172,6 +181,18 @@ def test_every_claim_of_the_papers_is_there():
     assert {name: len(ids) for name, ids in counts.items()} == {"ccp": 13, "sticky": 8, "vegas": 13, "newcwv": 8}
     for name, ids in counts.items():
         assert ids == [f"{name}-{i}" for i in range(1, len(ids) + 1)]
+
+
+def test_the_page_tells_every_claim_and_every_unstated_parameter():
+    page = (Path(__file__).parents[2] / "docs" / "papers.md").read_text()
+    for name in NAMES:
+        for claim in study(name).claims:
+            rows = [line for line in page.splitlines() if line.startswith(f"| {claim.id}: ")]
+            assert len(rows) == 1, claim.id
+            assert rows[0].split(" | ")[1] in ("reproduced", "not reproduced", "undecided")
+        if f"<!-- {name} sensitivity -->" in page:
+            for unstated in study(name).unstated:
+                assert f"| {unstated.name} | {unstated.value} |" in page
 
 
 @pytest.mark.parametrize("name", NAMES)
