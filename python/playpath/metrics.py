@@ -76,6 +76,8 @@ _TABLE = [
     Metric("loss_ratio", "lost packets, share", "", "lower", 0.0005),
     Metric("mean_rtt_ms", "mean RTT", "ms", "lower", 1.0),
     Metric("path_switches", "path switches", "", "neither"),
+    Metric("switches_from_open_path", "switches away from a path with room", "", "neither"),
+    Metric("path_choices", "packets with a choice of paths", "packets", "neither"),
     Metric("reinjections", "reinjected", "packets", "lower", 10.0),
     Metric("hol_blocking_time_s", "head-of-line blocking", "s", "lower", 0.1),
     Metric("max_out_of_order_bytes", "most held out of order", "bytes", "lower", 1500.0),

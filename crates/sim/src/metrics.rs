@@ -6,8 +6,8 @@
 //! - `loss_ratio`: data packets that the network dropped ÷ data packets sent.
 //! - `mean_rtt_ms`: mean of all RTT samples of the server's TCP.
 //! - `jain_index`: fairness between the video sessions, if there are several: over their mean video rates; 1 is equal.
-//! - `path_switches`, `reinjections`, `hol_blocking_time_s`, `max_out_of_order_bytes`, `switches_underflow_predicted`,
-//!   `switches_discard_predicted`: under MPTCP only; see `multipath.rs` and docs/models/mptcp.md.
+//! - `path_switches`, `switches_from_open_path`, `path_choices`, `reinjections`, `hol_blocking_time_s`,
+//!   `max_out_of_order_bytes`, `switches_underflow_predicted`, `switches_discard_predicted`: under MPTCP only; see `multipath.rs` and docs/models/mptcp.md.
 //! - `mean_queue_packets`, `sd_queue_packets`: time-weighted, of the queue in front of the first path's `down` link; the packet
 //!   on the wire is not counted.
 
@@ -130,6 +130,8 @@ fn multipath_metrics(simulation: &Simulation, flows: &[FlowId], end: Time) -> Ve
     let most_held = clients().map(|(_, m)| m.stats().most_out_of_order_bytes).max().unwrap_or(0);
     let mut metrics = vec![
         ("path_switches", counts(|flow| flow.switches.counts.switches)),
+        ("switches_from_open_path", servers().map(|m| m.stats().switches_from_open_path).sum::<u64>() as f64),
+        ("path_choices", servers().map(|m| m.stats().choices).sum::<u64>() as f64),
         ("reinjections", servers().map(|m| m.stats().reinjections).sum::<u64>() as f64),
         ("hol_blocking_time_s", blocked),
         ("max_out_of_order_bytes", most_held as f64),

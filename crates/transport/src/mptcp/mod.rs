@@ -56,6 +56,10 @@ pub struct MptcpConfig {
 pub struct MptcpStats {
     /// Two segments of new data in a row on different paths.
     pub path_switches: u64,
+    /// Of these, from a path that still had room in its window and was not in recovery: the scheduler's own will.
+    pub switches_from_open_path: u64,
+    /// Segments of new data for which the windows of two paths or more had room: only there is anything to choose.
+    pub choices: u64,
     /// Segments given to a further subflow, for whatever reason.
     pub reinjections: u64,
     /// Of these, because the connection-level window was full.

@@ -148,6 +148,7 @@ impl MptcpConnection {
         if !had_outstanding {
             self.rearm_data_timer(now);
         }
+        self.stats.choices += u64::from(self.views.iter().filter(|view| view.is_eligible()).count() > 1);
         self.note_path(now, path, chunk.start, reason);
         Some(path)
     }
@@ -269,6 +270,7 @@ impl MptcpConnection {
             && let (Some(left), Some(entered)) = (side(last), side(path))
         {
             self.stats.path_switches += 1;
+            self.stats.switches_from_open_path += u64::from(left.is_eligible() && !left.is_recovering);
             let (from, to) = (switch_side(left), switch_side(entered));
             let switch = Switch { at: now, from, to, data_offset, mss: entered.mss, reason };
             self.last_switch = Some(switch);
