@@ -34,8 +34,10 @@ def draw(ran: Ran, spec: FigureSpec) -> Figure:
     for panel, ax in zip(spec.panels, axes.flat, strict=False):
         (_bars if spec.kind == "bars" else _lines)(rows, spec, panel, ax)
         if panel.is_log:
+            top = ax.get_ylim()[1]
             ax.set_yscale("symlog", linthresh=1)
-            ax.set_ylim(bottom=0)
+            ax.set_ylim(0, max(1.0, top))
+            ax.yaxis.set_major_formatter("{x:g}")
     handles, names = axes.flat[0].get_legend_handles_labels()
     if handles:
         made.legend(handles, names, loc="outside upper left", ncols=6, fontsize=9, frameon=False)
@@ -75,7 +77,10 @@ def _bars(rows: pl.DataFrame, spec: FigureSpec, panel: Panel, ax: Axes) -> None:
                 x, summary.mean, width, color=style.colour, hatch=style.hatch, edgecolor=INK, linewidth=0.6, label=label
             )
             _whisker(ax, x, summary, spec)
-    ax.set_xticks(range(len(places)), [_text(p) for p in places], rotation=20 if len(places) > 4 else 0)
+            if summary.maximum == 0:
+                # A bar of no height would look like a missing one.
+                ax.annotate("0", (x, 0), xytext=(0, 2), textcoords="offset points", ha="center", fontsize=9, color=INK)
+    ax.set_xticks(range(len(places)), [_text(p) for p in places], rotation=20 if len(places) > 3 else 0)
     ax.set_xlabel(spec.x_label)
     ax.set_ylabel(panel.label)
     ax.set_ylim(bottom=0)
