@@ -11,6 +11,7 @@ import pytest
 from playpath.errors import InputError
 from playpath.studies import NAMES, Options, study
 from playpath.studies.beside import run_beside
+from playpath.studies.runner import _on_grid
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if study(name).beside is not None])
@@ -36,3 +37,14 @@ def test_a_world_beside_itself_shows_the_same_figures(name: str, tmp_path: Path)
 def test_a_study_without_such_a_part_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"study 'sticky' has no part for the kernel world; these have: ccp, newcwv"):
         run_beside(study("sticky"), Options(tmp_path, world="kernel"))
+
+
+def test_a_clock_s_samples_come_onto_the_grid() -> None:
+    # Steps of 100 ms: two samples in the first, one in the second, none in the third, one in the fourth.
+    columns = {"time_s": [0.03, 0.08, 0.2, 0.36], "snd_cwnd": [10, 12, 14, 7], "goodput_mbps": [1.0, 3.0, 5.0, 4.0]}
+    found = {name: list(values) for name, values in _on_grid(columns, 0.1).items()}
+    assert found["time_s"] == pytest.approx([0.1, 0.2, 0.3, 0.4])
+    assert found["snd_cwnd"] == [12, 14, 14, 7]
+    # The mean of a span's samples; nothing went through where nothing was sampled.
+    assert found["goodput_mbps"] == [2.0, 5.0, 0.0, 4.0]
+    assert _on_grid({"time_s": []}, 0.1) == {"time_s": []}

@@ -91,7 +91,10 @@ def test_vlc_plays_a_file_and_its_own_counters_are_the_record(tmp_path: Path) ->
     # 2 Mbit/s for 5 s are 1.25 MB, within the tenth that an encoder misses on so short a clip.
     log = [json.loads(line) for line in (tmp_path / "access.log").read_text().splitlines()]
     assert 1.1e6 < max(line["bytes"] for line in log) < 1.4e6
-    assert "Stream buffering done" in (tmp_path / "vlc.log").read_text(errors="replace")
+    said = (tmp_path / "vlc.log").read_text(errors="replace")
+    assert "Stream buffering done" in said
+    # It took the setting that keeps it from reading the whole file ahead.
+    assert "using 65536 bytes buffer" in said
     assert (tmp_path / "vlc-status.jsonl").stat().st_size > 0
 
 

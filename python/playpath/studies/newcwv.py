@@ -387,7 +387,7 @@ TODAY = Today(scenes=_SCENES, ours=tuple(_TODAY), shown=("mean_rate_kbps", "stal
 
 BESIDE = Beside(
     cases=lambda share: [_case("beside", v, "VLC", share) for v in _SENDERS],
-    metrics=(COLLAPSES, CWND, LOSSES, SPREAD, "mean_rate_kbps", "stall_time_s"),
+    metrics=(COLLAPSES, IDLE_FALLS, CWND, "retransmitted_packets", SPREAD, "mean_rate_kbps", "stall_time_s"),
     share=0.15,
     notes="the client is the simulator's model of VLC in both worlds",
 )

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from playpath import engine, worlds
@@ -24,6 +25,7 @@ from playpath.scenario import load
 from playpath.studies.claims import ClaimResult, evaluate
 from playpath.studies.study import Case, Series, Study
 from playpath.sweep.store import Store
+from playpath.testbed.quantities import number
 from playpath.worlds import SimWorld
 
 Progress = Callable[[int, int], None]
@@ -224,7 +226,28 @@ def _session(cell: Cell, world: str) -> tuple[Mapping[str, Any], Series]:
         return engine.run(cell.text, cell.sender, cell.seed, trace=cell.is_traced)
     scenario = load(json.loads(cell.text))
     session = worlds.world(world).session(scenario, cell.sender, cell.seed, trace=cell.is_traced)
-    return session.to_dict(), {name: dict(columns) for name, columns in session.series.items()}
+    step = number(scenario.resolved["run"]["sample_interval"])
+    return session.to_dict(), {name: _on_grid(columns, step) for name, columns in session.series.items()}
+
+
+def _on_grid(columns: Mapping[str, Any], step: float) -> dict[str, Any]:
+    """A series on the simulator's grid of times, which studies count with: a clock's samples come at other moments.
+
+    A step has the last sample of its span, the mean of a rate; a step without a sample has the one before.
+    """
+    times = np.asarray(columns["time_s"], dtype=float)
+    if len(times) == 0:
+        return dict(columns)
+    spans = np.ceil(times / step - 1e-6).astype(int)
+    grid = np.arange(spans[0], spans[-1] + 1)
+    last = np.searchsorted(spans, grid, side="right") - 1
+    found = {name: np.asarray(values)[last] for name, values in columns.items()}
+    found["time_s"] = grid * step
+    if "goodput_mbps" in columns:
+        sums = np.bincount(spans - spans[0], weights=np.asarray(columns["goodput_mbps"], dtype=float))
+        counts = np.bincount(spans - spans[0])
+        found["goodput_mbps"] = sums / np.maximum(counts, 1)
+    return found
 
 
 def _gather(names: list[str], rows: list[tuple[Case, Cell]], stored: pl.DataFrame) -> tuple[pl.DataFrame, Traces]:

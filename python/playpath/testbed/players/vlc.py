@@ -10,7 +10,8 @@ buffers lost, bytes read. Its log (-vv, kept as `vlc.log`) has the moments, read
 | `picture is too late to be displayed` | a discarded picture |
 
 `--network-caching` is the scenario's playout buffer. VLC 3 also reads up to 16 MB ahead, which no buffer of a scenario means:
-that is turned down to 64 kB. Of a ladder, which representation was asked for is read in the server's log.
+that is turned down to 64 kB; the socket's buffer still fills. Of a ladder, which representation was asked for is read in the
+server's log.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from playpath.testbed.processes import Child
 
 _PORT = 8090
 _PASSWORD = "playpath"
+_NO_READING_AHEAD = ("--prefetch-buffer-size", "64", "--prefetch-read-size", "16384")
+"""kB and bytes; the buffer is never smaller than one read, whose default is 16 MB."""
 _INTERVAL = 0.05
 _SILENCE_S = 5.0
 _GRACE_S = 20.0
@@ -61,7 +64,7 @@ class Vlc:
         command = [*user, "vlc", "-I", "http", "--http-host", "127.0.0.1", "--http-port", str(_PORT)]
         command += ["--http-password", _PASSWORD, "--vout", "dummy", "--aout", "adummy", "-vv", "--no-color"]
         if not _is_dash(scene):  # a reader of segments has a buffer of its own
-            command += ["--network-caching", str(round(scene.buffer_s * 1000)), "--prefetch-buffer-size", "64"]
+            command += ["--network-caching", str(round(scene.buffer_s * 1000)), *_NO_READING_AHEAD]
         child = scene.bed.start("vlc", "client", [*command, url])
         session = _Session(scene, child)
         played: Played = namespaces.call_inside(scene.bed.client, session.follow)
