@@ -149,6 +149,24 @@ def test_the_page_s_lines_become_events(tmp_path: Path) -> None:
     assert len((tmp_path / "dashjs.jsonl").read_text().splitlines()) == 10
 
 
+def test_a_page_that_forgets_its_end_is_told_from_one_that_waits(tmp_path: Path) -> None:
+    made = session(dashjs, tmp_path)
+    made._take({"event": "playing", "at_s": 0.5, "position_s": 0})
+
+    def alive(at_s: float, position_s: float, buffer_s: float) -> str:
+        told = {"position_s": position_s, "buffer_s": buffer_s, "total": 9, "dropped": 0}
+        return str(made._take({"event": "alive", "at_s": at_s, **told}))
+
+    # The last picture is missing: it waits, and may do so for long.
+    assert alive(8.0, 7.6, 0.1) == ""
+    assert alive(20.0, 7.6, 0.1) == ""
+    # All is there and it stands still: over after a second.
+    assert alive(21.0, 7.9, 0.1) == ""
+    assert alive(21.5, 7.9, 0.1) == ""
+    assert alive(22.25, 7.9, 0.1) == "played"
+    assert made._played("played")["warnings"] == ["dash.js did not come to its end by itself; all was there"]
+
+
 def test_ladders_are_read() -> None:
     assert ladder_of(SCENARIO) == ([1e6, 2e6], 2.0)
     assert describe_ladder(SCENARIO) == {"playout_buffer_bytes": 0.0, "video_kbps": 2000.0, "duration_s": 8.0}

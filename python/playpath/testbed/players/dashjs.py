@@ -6,7 +6,9 @@ tells what happens on the console, which Chromium writes to its standard error; 
 
 Times count from `player.initialize`: the browser's own start is not the viewer's waiting. A stall is from the video element's
 `waiting` to its `playing`, after the first picture; `discarded_pictures` are those that the browser's decoder dropped. dash.js
-may jump over gaps; that is turned off, so that a missing segment is a stall.
+may jump over gaps; that is turned off, so that a missing segment is a stall. When segments came out of order (it fetches some
+again in a better quality), it may forget to tell the browser that the stream is complete: the picture then stops a few frames
+before the end, for ever. Such a session counts as played, with a warning.
 """
 
 from __future__ import annotations
@@ -38,6 +40,9 @@ _SILENCE_S = 20.0
 """Longer than a browser takes to start on a busy machine."""
 _GRACE_S = 30.0
 _MARK = "CONSOLE"
+_LAST_S = 0.5
+"""Nothing is waited for in the last half second of the video."""
+_PATIENCE_AT_END_S = 1.0
 _OPTIONS = (
     "--headless=new",
     "--no-sandbox",  # it needs user namespaces of its own; the page is ours
@@ -142,7 +147,7 @@ class _Session:
         self._read = 0
         self._bytes = 0
         self._position = 0.0
-        self._at = 0.0
+        self._at = self._moved_at = 0.0
         self._pictures = self._dropped = 0
         self._stalled_since: float | None = None
         self._has_started = False
@@ -194,7 +199,9 @@ class _Session:
         elif event == "loaded":
             self._loaded(told)
         elif event == "alive":
-            self._position = float(told["position_s"])
+            if self._is_stuck_at_end(told):
+                self._warnings.append("dash.js did not come to its end by itself; all was there")
+                return "played"
             self._pictures, self._dropped = int(told["total"]), int(told["dropped"])
             if told["buffer_s"] is not None:
                 self._buffer.append((self._at, float(told["buffer_s"])))
@@ -206,7 +213,15 @@ class _Session:
         return ""
 
     def _is_at_end(self, told: Mapping[str, Any]) -> bool:
-        return float(told["position_s"]) > self._scene.described["duration_s"] - 0.1
+        return float(told["position_s"]) > self._scene.described["duration_s"] - _LAST_S
+
+    def _is_stuck_at_end(self, told: Mapping[str, Any]) -> bool:
+        """It stands still, and not for lack of data: the last picture is in the buffer."""
+        position = float(told["position_s"])
+        if position != self._position:
+            self._position, self._moved_at = position, self._at
+        is_complete = position + float(told["buffer_s"] or 0.0) > self._scene.described["duration_s"] - 0.05
+        return self._is_at_end(told) and is_complete and self._at - self._moved_at > _PATIENCE_AT_END_S
 
     def _plays(self) -> None:
         if not self._has_started:
