@@ -3,22 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from playpath.studies.claims import alike, fewer, ratio_at_least
-from playpath.studies.study import Case, Check, Claim, FigureSpec, Labels, Panel, Series, Study, Term, Unstated
+from playpath.studies.study import Case, Check, Claim, FigureSpec, Labels, Panel, Series, Study, Term, Today, Unstated
 
 DISCARDS, UNDERFLOWS, SWITCHES = "discarded_pictures", "underflow_events", "path_switches"
 SUBFLOW = tuple(f"subflow{i}_mbps" for i in (1, 2, 3))
 CONTROLS = {"Cubic": "cubic", "Compound": "compound", "LIA": "lia", "OLIA": "olia"}
 SCHEDULERS = {"DFT": "dft", "GR-STY": "gr-sty", "TP-STY": "tp-sty", "TR-STY": "tr-sty"}
 STICKY = ("GR-STY", "TP-STY", "TR-STY")
+TODAY_CONTROLS: dict[str, Any] = {
+    "CUBIC HyStart++": {"name": "cubic", "slow_start": "hystart++"},
+    "BBR": "bbr",
+    "BBRv3": "bbr3",
+    "BALIA": "balia",
+    "CCPLB": "ccplb",
+}
+TODAY_SCHEDULERS = {"BLEST": "blest", "ECF": "ecf"}
+TODAY_SENDERS = (
+    ("CUBIC HyStart++", "DFT"),
+    ("CUBIC HyStart++", "BLEST"),
+    ("CUBIC HyStart++", "ECF"),
+    ("BBR", "DFT"),
+    ("BBRv3", "DFT"),
+    ("BALIA", "DFT"),
+    ("CCPLB", "DFT"),
+    ("CCPLB", "GR-STY"),
+    ("CCPLB", "TR-STY"),
+)
+_COMPARED = ("Cubic/DFT", "Cubic/GR-STY", "LIA/DFT", "OLIA/DFT")
 SCENARIOS = {
     "baseline": ((50, 0.0), (100, 0.0), (100, 0.0)),
     "3p-50": ((50, 2.0), (100, 0.0), (100, 0.0)),
     "3p-150": ((150, 2.0), (200, 0.0), (200, 0.0)),
 }
-NATURAL, QUEUE, BUFFER, SOCKET = 0.1, "1 bdp", "1 s", "6000 kB"
+NATURAL, QUEUE, BUFFER, SOCKET_KB = 0.1, "1 bdp", "1 s", 6000
 
 
 def _case(
@@ -31,8 +52,7 @@ def _case(
     natural: float = NATURAL,
     queue: str = QUEUE,
     buffer: str = BUFFER,
-    socket: str = SOCKET,
-    most_seeds: int | None = None,
+    socket_kb: int = SOCKET_KB,
 ) -> Case:
     labels: Labels = {
         "part": part,
@@ -42,7 +62,9 @@ def _case(
         "natural_percent": natural,
         "queue": queue,
         "buffer": buffer,
-        "socket": socket,
+        "socket_kb": socket_kb,
+        "sender": f"{control}/{scheduler}",
+        "is_today": "yes" if part == "today" or f"{control}/{scheduler}" in _COMPARED else "no",
     }
     paths = []
     for i, (rtt, loss) in enumerate(SCENARIOS[scene]):
@@ -56,24 +78,33 @@ def _case(
         "player": {"kind": "progressive", "buffer": buffer},
         "path": paths,
         "sender": [
-            {"name": "sender", "cc": CONTROLS[control], "scheduler": SCHEDULERS[scheduler], "receive_buffer": socket}
+            {
+                "name": "sender",
+                "cc": (CONTROLS | TODAY_CONTROLS)[control],
+                "scheduler": (SCHEDULERS | TODAY_SCHEDULERS)[scheduler],
+                "receive_buffer": f"{socket_kb} kB",
+                **({"pacing": "linux"} if control == "CCPLB" else {}),
+            }
         ],
         "run": {"duration": f"{round(1.6 * length)} s"},
     }
-    return Case(labels, scenario, most_seeds=most_seeds)
+    return Case(labels, scenario)
 
 
 def cases(share: float) -> list[Case]:
-    """Figures 4 to 8, then the unstated parameters."""
-    found = [_case("paper", c, s, share, scene=n) for n in SCENARIOS for c in CONTROLS for s in SCHEDULERS]
-    swept = [(c, s) for c in ("Cubic", "LIA") for s in ("DFT", "GR-STY")]
-    for c, s in swept:
-        found += [_case("natural", c, s, share, natural=p, most_seeds=3) for p in (0.0, 0.1, 0.5)]
-        found += [_case("queue", c, s, share, queue=q, most_seeds=3) for q in ("1 bdp", "100 kB")]
-    for c in ("Cubic", "LIA"):
-        for s in SCHEDULERS:
-            found += [_case("socket", c, s, share, socket=b, most_seeds=3) for b in ("6000 kB", "1000 kB", "250 kB")]
-    return found
+    """Figures 4 to 8, then today's senders."""
+    found = _paper_cases(share)
+    return found + [_case("today", c, s, share, scene=n) for n in SCENARIOS for c, s in TODAY_SENDERS]
+
+
+def _paper_cases(share: float, **varied: Any) -> list[Case]:
+    return [_case("paper", c, s, share, scene=n, **varied) for n in SCENARIOS for c in CONTROLS for s in SCHEDULERS]
+
+
+def vary(share: float, knob: str, value: Any) -> list[Case]:
+    """The paper's cases with one unstated parameter at another value."""
+    pairs = zip(_paper_cases(share), _paper_cases(share, **{knob: value}), strict=True)
+    return [replace(varied, labels=paper.labels) for paper, varied in pairs]
 
 
 def measure(record: Mapping[str, Any], series: Series) -> dict[str, float]:
@@ -278,55 +309,71 @@ FIGURES = [
         )
         for letter, control in zip("abcd", CONTROLS, strict=True)
     ),
-    FigureSpec(
-        "s1",
-        "natural loss of the WiFi paths, DFT",
-        "lines",
-        _VIDEO,
-        {"part": "natural", "scheduler": "DFT"},
-        "natural_percent",
-        "variant",
-        "loss (%)",
-    ),
-    FigureSpec(
-        "s2", "queue of each path, DFT", "bars", _VIDEO, {"part": "queue", "scheduler": "DFT"}, "queue", "variant"
-    ),
 ]
-FIGURES.append(
+
+SWEEPS = [
     FigureSpec(
-        "s3",
-        "client's socket buffer, LIA",
-        "bars",
+        f"s{i + 1}",
+        f"{title}, baseline, DFT",
+        "lines",
         (Panel(SWITCHES, "path switches"), *_VIDEO),
-        {"part": "socket", "variant": "LIA"},
-        "socket",
-        "scheduler",
+        {"parameter": knob, "scenario": "baseline", "scheduler": "DFT"},
+        "value",
+        "variant",
+        label,
     )
-)
+    for i, (knob, title, label) in enumerate(
+        (
+            ("natural", "natural loss of the WiFi paths", "loss (%)"),
+            ("socket_kb", "client's socket buffer", "buffer (kB)"),
+        )
+    )
+]
+
 UNSTATED = [
     Unstated(
-        "natural loss of paths 1 and 2",
+        "natural loss of paths 1, 2",
         f"{NATURAL} %",
         "what WiFi's retries leave; below what would hurt alone",
-        "natural",
-        "natural_percent",
+        knob="natural",
+        values=(0.0, 0.1, 0.5),
+        chosen=NATURAL,
+        unit="%",
     ),
     Unstated(
         "queue of each path",
         QUEUE,
         "the emulator's own limit is not stated; one bandwidth-delay product",
-        "queue",
-        "queue",
+        knob="queue",
+        values=("1 bdp", "100 kB"),
+        chosen=QUEUE,
     ),
     Unstated(
         "client's socket buffer",
-        SOCKET,
+        f"{SOCKET_KB} kB",
         "Linux's largest (tcp_rmem); a small one limits the sender, so that schedulers have a choice",
-        "socket",
-        "socket",
+        knob="socket_kb",
+        values=(250, 500, 1000, 6000),
+        chosen=SOCKET_KB,
+        unit="kB",
     ),
-    Unstated("playout buffer", BUFFER, "VLC's network cache"),
+    Unstated(
+        "playout buffer",
+        BUFFER,
+        "VLC's network cache; the other paper of the group has 1 to 3 s",
+        knob="buffer",
+        values=("1 s", "3 s"),
+        chosen=BUFFER,
+    ),
 ]
+
+_SCENES: dict[str, Labels] = {name: {"is_today": "yes", "scenario": name} for name in SCENARIOS}
+TODAY = Today(
+    scenes=_SCENES,
+    column="sender",
+    ours=tuple(f"{c}/{s}" for c, s in TODAY_SENDERS),
+    shown=(UNDERFLOWS, DISCARDS),
+)
 
 STUDY = Study(
     name="sticky",
@@ -337,5 +384,9 @@ STUDY = Study(
     claims=CLAIMS,
     figures=FIGURES,
     unstated=UNSTATED,
+    vary=vary,
+    sweeps=SWEEPS,
+    sensitivity_seeds=3,
+    today=TODAY,
     measure=measure,
 )

@@ -116,8 +116,6 @@ class Unstated:
     name: str
     value: str
     reason: str
-    part: str = ""
-    column: str = ""
     knob: str = ""
     values: Sequence[float | str] = ()
     chosen: float | str = ""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from playpath.studies.claims import alike, between, fewer, ratio, ratio_at_least
-from playpath.studies.study import Case, Check, Claim, FigureSpec, Labels, Panel, Series, Study, Unstated
+from playpath.studies.study import Case, Check, Claim, FigureSpec, Labels, Panel, Series, Study, Today, Unstated
 
 RATE, LATE, FILL, QUEUE, JITTER = (
     "stream_mbps",
@@ -21,6 +22,14 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "NewReno": {"name": "newreno"},
     "Vegas": {"name": "vegas", "alpha": 8.0, "beta": 8.0},
 }
+_LINUX: dict[str, Any] = {"profile": "linux"}
+TODAY_SENDERS: dict[str, dict[str, Any]] = {
+    "CUBIC HyStart++": {**_LINUX, "cc": {"name": "cubic", "slow_start": "hystart++"}},
+    "BBR": {**_LINUX, "cc": "bbr"},
+    "BBRv3": {**_LINUX, "cc": "bbr3"},
+    "CCPLB paced": {**_LINUX, "cc": "ccplb", "pacing": "linux"},
+    "CCPLB + newCWV": {**_LINUX, "cc": "ccplb", "pacing": "linux", "validation": "newcwv"},
+}
 RTTS = (10, 50, 100, 150, 200)
 MEDIA_RATES = (1, 2, 4, 8, 16)
 LOSSES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -31,6 +40,7 @@ QUEUES: dict[str, Any] = {
     "RED, mean 1000 B": {"kind": "red", "limit": "50 packets", "mean_packet_bytes": 1000},
     "RED, mean 500 B": {"kind": "red", "limit": "50 packets", "mean_packet_bytes": 500},
 }
+RED = "RED, mean 1000 B"
 _RANDOM_RTT = {"uniform": ["20 ms", "440 ms"]}
 
 
@@ -47,6 +57,8 @@ def _case(
     heartbeat: int = 100,
     xfactor: int = 8,
     window: int = 10_000,
+    red_mean: int = 1000,
+    gamma: float = 1.0,
     most_seeds: int | None = None,
 ) -> Case:
     ftp, web = background or (0, 0)
@@ -62,6 +74,12 @@ def _case(
         "xfactor": xfactor,
         "window": window,
     }
+    control: dict[str, Any] = TODAY_SENDERS.get(variant) or {"cc": VARIANTS[variant]}
+    if variant == "Vegas":
+        control = {"cc": {**VARIANTS[variant], "gamma": gamma}}
+    kind = QUEUES[queue]
+    if queue == RED:
+        kind = {**kind, "mean_packet_bytes": red_mean}
     tcp = {"cc": "newreno", "start_spread": "5 s", "rtt": _RANDOM_RTT}
     length = max(30, round(300 * share))
     scenario = {
@@ -74,11 +92,11 @@ def _case(
                 "rtt": f"{rtt} ms",
                 "loss": f"{loss} %",
                 "loss_place": "after_queue",
-                "queue": QUEUES[queue],
+                "queue": kind,
             }
         ],
         "traffic": [{"kind": "bulk", "count": ftp, **tcp}, {"kind": "web", "count": web, **tcp}] if background else [],
-        "sender": [{"name": "sender", "cc": VARIANTS[variant], "receive_buffer": f"{window} kB"}],
+        "sender": [{"name": "sender", "receive_buffer": f"{window} kB", **control}],
         # A stream that needs twice its length is late beyond any use.
         "run": {"profile": "ns2", "sample_interval": "200 ms", "duration": f"{2 * length} s"},
     }
@@ -95,10 +113,43 @@ def cases(share: float) -> list[Case]:
         found += [_case("queue", v, share, queue=q) for q in QUEUES]
         found += [_case("loss", v, share, loss=p) for p in LOSSES]
         found += [_case("background", v, share, background=b) for b in BACKGROUNDS]
-        found += [_case("heartbeat", v, share, heartbeat=h, most_seeds=3) for h in (50, 100, 500)]
+        # Constrained sending, which the paper names besides; drawn, not judged.
         found += [_case("xfactor", v, share, xfactor=x, most_seeds=3) for x in (1, 2, 8)]
-        found += [_case("window", v, share, window=w, most_seeds=3) for w in (20, 64, 10_000)]
+    return found + [
+        replace(_case("today", v, share, **varied), labels=_scene(name, v))
+        for name, varied in SCENES.items()
+        for v in (*VARIANTS, *TODAY_SENDERS)
+    ]
+
+
+def vary(share: float, knob: str, value: Any) -> list[Case]:
+    """The cases that claims are judged by, with one unstated parameter at another value."""
+    pairs = zip(_judged(share), _judged(share, **{knob: value}), strict=True)
+    return [replace(varied, labels=chosen.labels) for chosen, varied in pairs]
+
+
+def _judged(share: float, **varied: Any) -> list[Case]:
+    found = []
+    for v in VARIANTS:
+        found += [_case("media", v, share, media=m, background=None, most_seeds=2, **varied) for m in MEDIA_RATES]
+        found += [_case("rtt", v, share, rtt=rtt, **varied) for rtt in (10, 100, 200)]
+        found += [_case("queue", v, share, queue=q, **varied) for q in ("DropTail", RED)]
+        found += [_case("loss", v, share, loss=p, **varied) for p in (0.125, 0.25, 0.5, 1.0, 8.0)]
+        judged = ((1, 3), (2, 5), (3, 8), (4, 10), (8, 20))
+        found += [_case("background", v, share, background=b, **varied) for b in judged]
     return found
+
+
+def _scene(name: str, variant: str) -> Labels:
+    return {"part": "today", "scene": name, "variant": variant}
+
+
+SCENES: dict[str, dict[str, Any]] = {
+    "RTT 50 ms, DropTail": {},
+    "RTT 200 ms, DropTail": {"rtt": 200},
+    "RTT 50 ms, RED": {"queue": "RED, mean 1000 B"},
+    "RTT 50 ms, 1 % loss": {"loss": 1.0},
+}
 
 
 def measure(record: Mapping[str, Any], series: Series) -> dict[str, float]:
@@ -443,33 +494,52 @@ FIGURES = [
     _figure("5", "queue discipline", "queue", "queue", "", "bars"),
     _figure("6", "random loss", "loss", "loss_percent", "loss (%)"),
     _figure("7", "background traffic", "background", "background", "FTP:HTTP"),
-    _figure("s1", "heartbeat of the server", "heartbeat", "heartbeat_ms", "heartbeat (ms)"),
-    _figure("s2", "constrained and unconstrained sending", "xfactor", "xfactor", "xfactor"),
-    _figure("s3", "limit of the window", "window", "window", "receive buffer (kB)"),
+    _figure("x", "constrained and unconstrained sending", "xfactor", "xfactor", "xfactor"),
 ]
 
 UNSTATED = [
     Unstated(
-        "heartbeat", "100 ms", "the server's pace of chunks; short against 15 s of buffer", "heartbeat", "heartbeat_ms"
+        "heartbeat",
+        "100 ms",
+        "the server's pace of chunks; short against 15 s of buffer",
+        knob="heartbeat",
+        values=(50, 100, 500),
+        chosen=100,
+        unit="ms",
     ),
     Unstated(
         "window limit",
         "10 000 kB",
         "ns-2's default of 20 packets cannot fill 10 Mbit/s at 50 ms, so the authors must have raised it",
-        "window",
-        "window",
+        knob="window",
+        values=(20, 64, 10_000),
+        chosen=10_000,
+        unit="kB",
     ),
     Unstated(
         "RED's mean packet size",
-        "1000 B (500 B beside it)",
+        "1000 B",
         "the packets' size; ns-2's default is 500 B",
-        "queue",
-        "queue",
+        knob="red_mean",
+        values=(500, 1000),
+        chosen=1000,
+        unit="B",
+    ),
+    Unstated(
+        "gamma of Vegas",
+        "1",
+        "ns-2's default; the paper gives alpha and beta only",
+        knob="gamma",
+        values=(1.0, 8.0),
+        chosen=1.0,
+        unit="packets",
     ),
     Unstated("loss, RTT of the main cases", "none, 50 ms", "the defaults of the set-up"),
-    Unstated("gamma of Vegas", "1", "ns-2's default; the paper gives alpha and beta only"),
     Unstated("starts of the background", "uniform over 5 s", "so that they do not start as one"),
 ]
+
+_SCENES: dict[str, Labels] = {name: {"part": "today", "scene": name} for name in SCENES}
+TODAY = Today(scenes=_SCENES, ours=tuple(TODAY_SENDERS), shown=(LATE, RATE))
 
 STUDY = Study(
     name="vegas",
@@ -480,6 +550,9 @@ STUDY = Study(
     claims=CLAIMS,
     figures=FIGURES,
     unstated=UNSTATED,
+    vary=vary,
+    sensitivity_seeds=5,
+    today=TODAY,
     measure=measure,
     trace=trace,
 )
