@@ -1,6 +1,7 @@
 """Ctrl-C keeps what is finished."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -33,9 +34,20 @@ def test_compare_keeps_finished_seeds(tmp_path):
     (tmp_path / "long.toml").write_text(LONG)
     command = [sys.executable, "-m", "playpath", "compare", "long.toml", "--out", "o"]
     process = subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
+        # The bar is drawn on terminals only; it tells when a seed is finished.
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "FORCE_COLOR": "1", "TERM": "xterm"},
     )
-    time.sleep(5)
+    # Ten sessions are at least four whole seeds of two senders, two sessions being under way at a time.
+    seen = ""
+    while not re.search(r"\b[1-9]\d+/2000000", seen[-40:]):
+        read = process.stderr.read(1)
+        assert read, seen
+        seen += read
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
