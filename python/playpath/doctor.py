@@ -87,6 +87,7 @@ def _probes() -> list[_Probe]:
         _Probe(EMULATION, "ip", _program("ip"), "apt install iproute2"),
         _Probe(EMULATION, "playpath-emulator", _built("emulator", "program"), "make kernel"),
         _Probe(EMULATION, "playpath-client", _built("runner", "client"), "make kernel"),
+        _Probe(EMULATION, "playpath-relay", _built("relay", "program"), "make kernel"),
         _Probe(EMULATION, "/dev/net/tun", _tun, "modprobe tun; in a container: start it with --device /dev/net/tun"),
         _Probe(EBPF, "BTF", _btf, "use a kernel with CONFIG_DEBUG_INFO_BTF (Debian's and Ubuntu's have it)"),
         _Probe(EBPF, "struct_ops for TCP", _struct_ops, "use Linux 6.10 or newer with CONFIG_BPF_JIT and BTF"),

@@ -18,7 +18,7 @@ use crate::incoming::Incoming;
 use crate::outgoing::{Outgoing, Piece};
 use crate::record::{HEADER, INITIAL_WINDOW, MAX_PAYLOAD, Record};
 use playpath_transport::mptcp::scheduler::{Context, Relief, Scheduler, SubflowView};
-use playpath_units::{Duration, Time};
+use playpath_units::{Duration, Rate, Time};
 use std::collections::VecDeque;
 
 /// Longest time that an acknowledgement waits.
@@ -78,9 +78,9 @@ pub enum Event {
         /// When.
         at: Time,
         /// Path left.
-        from: usize,
+        from: Side,
         /// Path entered.
-        to: usize,
+        to: Side,
         /// Data offset of the first byte on the path entered.
         offset: u64,
         /// The scheduler's.
@@ -97,6 +97,17 @@ pub enum Event {
         /// First offset not acknowledged.
         una: u64,
     },
+}
+
+/// A path at the moment of a switch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Side {
+    /// Index of the path.
+    pub path: usize,
+    /// Smoothed RTT.
+    pub srtt: Duration,
+    /// Payload per second: a window of full packets per smoothed RTT.
+    pub window_rate: Rate,
 }
 
 /// A record given to a path.
@@ -456,7 +467,7 @@ impl Core {
         if self.data_timer.is_none() {
             self.rearm(now);
         }
-        self.note_path(now, path, &piece, reason);
+        self.note_path(now, views, path, &piece, reason);
         Some(path)
     }
 
@@ -527,7 +538,7 @@ impl Core {
         Some((path, decision.reason))
     }
 
-    fn note_path(&mut self, now: Time, path: usize, piece: &Piece, reason: &'static str) {
+    fn note_path(&mut self, now: Time, views: &[SubflowView], path: usize, piece: &Piece, reason: &'static str) {
         let (at, offset) = (now, piece.start);
         if self.settings.logs_records {
             self.events.push_back(Event::Sent(Given { at, path, offset, bytes: piece.len, reason }));
@@ -536,9 +547,15 @@ impl Core {
             && from != path
         {
             self.stats.path_switches += 1;
-            self.events.push_back(Event::Switch { at, from, to: path, offset, reason });
+            let (from, to) = (side(&views[from]), side(&views[path]));
+            self.events.push_back(Event::Switch { at, from, to, offset, reason });
         }
     }
+}
+
+fn side(view: &SubflowView) -> Side {
+    let window_rate = Rate::from_bits_per_sec_f64(view.window_rate() * f64::from(view.mss) * 8.0);
+    Side { path: view.path, srtt: view.srtt, window_rate }
 }
 
 fn lowest_rtt(views: &[SubflowView]) -> Option<usize> {

@@ -42,11 +42,16 @@ impl Log {
         self.check(result);
     }
 
-    /// A message for the operator, and for the log.
+    /// A message for the operator, the log and the summary: something is not as it was asked for.
     pub fn warn(&mut self, time_s: f64, message: &str) {
+        self.tell(time_s, message);
+        self.warnings.push(message.into());
+    }
+
+    /// A message for the operator and the log.
+    pub fn tell(&mut self, time_s: f64, message: &str) {
         eprintln!("playpath-relay: {message}");
         self.write(time_s, "warning", json!({ "message": message }));
-        self.warnings.push(message.into());
     }
 
     /// Hand everything to the kernel.

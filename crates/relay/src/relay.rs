@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::collections::VecDeque;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read};
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
@@ -28,6 +28,8 @@ const MOST_NEWCOMERS: usize = 256;
 const MOST_ENDED: usize = 1000;
 /// Where a coupled congestion control is told of groups.
 const COUPLED: &[&str] = &["lia", "olia"];
+/// After the first signal, sessions that are about to end may do so in order.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// Serve until a signal ends it.
 pub fn run(options: &Options) -> Result<(), Failure> {
@@ -60,6 +62,9 @@ struct Relay {
     ended: VecDeque<(SessionId, Value)>,
     ended_count: u64,
     signals: UnixStream,
+    signal_count: usize,
+    /// A signal came: the end, at the latest.
+    stop_at: Option<Time>,
     /// `playpath-bpf` at work.
     helpers: Vec<Child>,
 }
@@ -89,6 +94,8 @@ impl Relay {
             ended: VecDeque::new(),
             ended_count: 0,
             signals,
+            signal_count: 0,
+            stop_at: None,
             helpers: Vec::new(),
         })
     }
@@ -100,7 +107,11 @@ impl Relay {
     fn serve(&mut self) -> io::Result<()> {
         println!("ready");
         loop {
-            let Some(ready) = self.wait()? else { return Ok(()) };
+            let ready = self.wait()?;
+            let is_overdue = self.stop_at.is_some_and(|at| self.now() >= at || self.sessions.is_empty());
+            if is_overdue || self.signal_count > 1 {
+                return Ok(());
+            }
             for what in &ready {
                 let now = self.now();
                 match *what {
@@ -121,15 +132,15 @@ impl Relay {
         }
     }
 
-    /// What is ready; `None`: a signal.
-    fn wait(&mut self) -> io::Result<Option<Vec<Ready>>> {
+    /// What is ready. A signal is noted.
+    fn wait(&mut self) -> io::Result<Vec<Ready>> {
         let now = self.now();
         if self.sessions.is_empty() {
             self.log.flush();
         }
         let mut what = Vec::new();
         let mut files = vec![PollFd::new(&self.signals, PollFlags::IN)];
-        for (index, listener) in self.listeners.iter().enumerate() {
+        for (index, listener) in self.listeners.iter().enumerate().filter(|_| self.stop_at.is_none()) {
             what.push(Ready::Listener(index));
             files.push(PollFd::new(listener, PollFlags::IN));
         }
@@ -147,22 +158,30 @@ impl Relay {
         let sessions = self.sessions.iter().map(|session| session.deadline(now));
         let newcomers = self.newcomers.iter().map(|newcomer| newcomer.until);
         let helpers = (!self.helpers.is_empty()).then(|| now + Duration::from_millis(20));
-        let at = sessions.chain(newcomers).chain(helpers).min();
+        let at = sessions.chain(newcomers).chain(helpers).chain(self.stop_at).min();
         let timeout = at.map(|at| timespec(at.saturating_since(now)));
         match poll(&mut files, timeout.as_ref()) {
             Ok(_) => {}
-            Err(rustix::io::Errno::INTR) => return Ok(Some(Vec::new())),
+            Err(rustix::io::Errno::INTR) => return Ok(Vec::new()),
             Err(e) => return Err(e.into()),
         }
-        if !files[0].revents().is_empty() {
-            return Ok(None);
-        }
+        let is_signal = !files[0].revents().is_empty();
         let found = what.into_iter().zip(&files[1..]).filter(|(_, file)| !file.revents().is_empty());
         let with_flags = |(ready, file): (Ready, &PollFd<'_>)| match ready {
             Ready::Session(index, slot, _) => Ready::Session(index, slot, file.revents()),
             other => other,
         };
-        Ok(Some(found.map(with_flags).collect()))
+        let ready = found.map(with_flags).collect();
+        if is_signal {
+            self.note_signal(now)?;
+        }
+        Ok(ready)
+    }
+
+    fn note_signal(&mut self, now: Time) -> io::Result<()> {
+        self.signal_count += (&self.signals).read(&mut [0; 16])?;
+        self.stop_at.get_or_insert(now + GRACE);
+        Ok(())
     }
 
     fn accept(&mut self, now: Time, index: usize) -> io::Result<()> {
@@ -204,7 +223,7 @@ impl Relay {
             Ok(Some(Record::Hello(hello))) => self.admit(now, &hello, connection),
             Ok(Some(_)) | Err(_) => {
                 let message = format!("{}: no hello of a playpath relay", connection.describe());
-                self.log.warn(now.as_secs_f64(), &message);
+                self.log.tell(now.as_secs_f64(), &message);
             }
         }
     }

@@ -1,14 +1,16 @@
 //! One session: the connection to the player or to the origin, the connections of its paths, and the [`Core`] between.
 
+mod paths;
+mod report;
+
 use crate::connection::{Connection, Totals, cut};
 use crate::log::Log;
 use crate::options::{Options, PathSpec, Role};
-use playpath_relay::core::{Core, Event, Settings};
-use playpath_relay::record::{Hello, Record, SessionId};
+use playpath_relay::core::{Core, Settings};
+use playpath_relay::record::{Record, SessionId};
 use playpath_transport::mptcp::scheduler::{Room, SubflowView};
 use playpath_units::{Duration, Rate, Time};
 use rustix::event::PollFlags;
-use serde_json::{Value, json};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr};
@@ -39,6 +41,8 @@ pub enum Slot {
 enum Outcome {
     Finished,
     Failed(String),
+    /// The relay was stopped before the session ended.
+    Stopped,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,25 +160,6 @@ impl Session {
         }
     }
 
-    /// A connection of this session has come in (server). What follows its hello is read at once.
-    pub fn attach(&mut self, now: Time, hello: &Hello, mut connection: Connection, log: &mut Log) {
-        let path = usize::from(hello.path);
-        if path >= 32 {
-            return;
-        }
-        self.core.grow_to(path);
-        while self.paths.len() <= path {
-            self.paths.push(Path::new(format!("path{}", self.paths.len()), None, now));
-        }
-        if self.paths[path].connection.is_some() {
-            self.lose(now, path, "replaced by a new connection", log);
-        }
-        self.paths[path].name.clone_from(&hello.name);
-        connection.push_record(&Record::Accept);
-        self.open(now, path, connection, log);
-        self.take_records(now, path, log);
-    }
-
     /// What to wait for on each socket.
     pub fn interest(&self) -> impl Iterator<Item = (Slot, BorrowedFd<'_>, PollFlags)> {
         let local = self.local.socket.as_ref().map(|s| (Slot::Local, s.as_fd(), self.local_interest()));
@@ -271,7 +256,7 @@ impl Session {
     /// The relay ends: so does the session.
     pub fn stop(&mut self, now: Time, log: &mut Log) {
         if self.phase == Phase::Running {
-            self.end(now, Outcome::Failed("the relay was stopped".into()), log);
+            self.end(now, Outcome::Stopped, log);
         }
         self.paths.iter_mut().for_each(Path::close);
         self.phase = Phase::Over;
@@ -291,112 +276,6 @@ impl Session {
         }
     }
 
-    fn handle_path(&mut self, now: Time, path: usize, flags: PollFlags, log: &mut Log) {
-        let Some(connection) = &mut self.paths[path].connection else { return };
-        if connection.is_open() {
-            if flags.contains(PollFlags::OUT)
-                && let Err(e) = connection.flush()
-            {
-                return self.lose(now, path, &words(&e), log);
-            }
-            if flags.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) {
-                self.read_path(now, path, log);
-            }
-            return;
-        }
-        match connection.finish_connect() {
-            Ok(()) => {
-                let mut connection = self.paths[path].connection.take().expect("it was there");
-                let name = self.paths[path].name.clone();
-                let hello = Hello { session: self.id, path: path as u8, is_known: self.is_known, name };
-                connection.push_record(&Record::Hello(hello));
-                self.open(now, path, connection, log);
-            }
-            Err(e) => self.lose(now, path, &words(&e), log),
-        }
-    }
-
-    fn open(&mut self, now: Time, path: usize, mut connection: Connection, log: &mut Log) {
-        if let Err(e) = connection.refresh(self.room) {
-            return self.lose(now, path, &words(&e), log);
-        }
-        if !self.has_had_path {
-            (self.has_had_path, self.last_heard) = (true, now);
-        }
-        let state = &mut self.paths[path];
-        state.cc = connection.cc();
-        let fields = json!({
-            "session": self.tag(), "path": self.paths[path].name, "connection": connection.describe(),
-            "cc": self.paths[path].cc,
-        });
-        log.write(now.as_secs_f64(), "path_up", fields);
-        self.opened.extend(connection.peer());
-        self.core.handle_path_up(path);
-        self.paths[path].connection = Some(connection);
-    }
-
-    fn read_path(&mut self, now: Time, path: usize, log: &mut Log) {
-        // A few buffers full at most: the others want to be read, too.
-        for _ in 0..4 {
-            let Some(connection) = &mut self.paths[path].connection else { return };
-            match connection.read(&mut self.buffer) {
-                Ok(Some(0)) if self.is_through() => return self.paths[path].close(),
-                Ok(Some(0)) => return self.lose(now, path, "closed by the other relay", log),
-                Ok(Some(count)) => {
-                    if self.phase == Phase::Running {
-                        self.take_records(now, path, log);
-                    }
-                    if count < self.buffer.len() {
-                        return;
-                    }
-                }
-                Ok(None) => return,
-                Err(e) => return self.lose(now, path, &words(&e), log),
-            }
-        }
-    }
-
-    fn take_records(&mut self, now: Time, path: usize, log: &mut Log) {
-        let mut error = None;
-        while let Some(connection) = &mut self.paths[path].connection {
-            match connection.next_record() {
-                Ok(None) => return,
-                Ok(Some(Record::Reset { reason })) => {
-                    let outcome = if self.core.is_received() {
-                        Outcome::Finished
-                    } else {
-                        Outcome::Failed(format!("the other relay: {reason}"))
-                    };
-                    return self.end(now, outcome, log);
-                }
-                Ok(Some(Record::Accept)) => (self.is_known, self.paths[path].retry_delay) = (true, FIRST_RETRY),
-                Ok(Some(record)) => error = self.core.handle_record(now, path, &record).err(),
-                Err(e) => error = Some(e.to_string()),
-            }
-            (self.last_heard, self.asked) = (now, false);
-            if let Some(error) = error.take() {
-                let peer = self.paths[path].connection.as_ref().map_or(String::new(), Connection::describe);
-                return self.end(now, Outcome::Failed(format!("path {}, {peer}: {error}", self.paths[path].name)), log);
-            }
-        }
-    }
-
-    /// The connection of a path is gone, or never came to be.
-    fn lose(&mut self, now: Time, path: usize, reason: &str, log: &mut Log) {
-        let state = &mut self.paths[path];
-        let was_open = state.connection.as_ref().is_some_and(Connection::is_open);
-        state.close();
-        state.retry_at = now + state.retry_delay;
-        state.retry_delay = (state.retry_delay * 2).min(LAST_RETRY);
-        state.last_error = Some(reason.into());
-        if self.phase != Phase::Running {
-            return;
-        }
-        let fields = json!({ "session": self.tag(), "path": self.paths[path].name, "reason": reason });
-        log.write(now.as_secs_f64(), if was_open { "path_down" } else { "path_failed" }, fields);
-        self.core.handle_path_down(path);
-    }
-
     fn check_timers(&mut self, now: Time, log: &mut Log) {
         for path in 0..self.paths.len() {
             self.check_path(now, path, log);
@@ -409,50 +288,6 @@ impl Session {
         }
         self.check_peer(now, log);
         self.core.handle_timeout(now);
-    }
-
-    fn check_path(&mut self, now: Time, path: usize, log: &mut Log) {
-        let state = &mut self.paths[path];
-        match &state.connection {
-            Some(connection) if connection.connecting_until.is_some_and(|until| now >= until) => {
-                self.lose(now, path, "no answer", log);
-            }
-            None if state.spec.is_some() && now >= state.retry_at => {
-                let spec = state.spec.as_ref().expect("just looked");
-                match Connection::connect(now, spec, &self.options) {
-                    Ok(connection) => state.connection = Some(connection),
-                    Err(e) => self.lose(now, path, &words(&e), log),
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Without a path, or without an answer, for too long.
-    fn check_peer(&mut self, now: Time, log: &mut Log) {
-        let is_open = self.paths.iter().any(|path| path.connection.as_ref().is_some_and(Connection::is_open));
-        let silence = now.saturating_since(self.last_heard);
-        let limit = self.options.session_timeout;
-        let tried = |path: &Path| path.connection.is_none() && path.last_error.is_some();
-        if !self.has_had_path && self.paths.iter().all(tried) && !self.paths.is_empty() {
-            self.end(now, Outcome::Failed(format!("no path to the other relay: {}", self.path_errors())), log);
-        } else if silence >= limit && !is_open {
-            let message = format!("no path to the other relay for {limit}: {}", self.path_errors());
-            self.end(now, Outcome::Failed(message), log);
-        } else if silence >= limit {
-            self.end(now, Outcome::Failed(format!("the other relay has not answered for {limit}")), log);
-        } else if silence >= limit / 2 && !self.asked && is_open {
-            self.asked = true;
-            self.core.ask_for_answer();
-        }
-    }
-
-    fn path_errors(&self) -> String {
-        let of = |path: &Path| {
-            let to = path.spec.as_ref().map_or(String::new(), |spec| format!(" ({})", spec.remote));
-            format!("{}{to}: {}", path.name, path.last_error.as_deref().unwrap_or("no connection"))
-        };
-        self.paths.iter().map(of).collect::<Vec<_>>().join("; ")
     }
 
     fn exchange_with_local(&mut self, now: Time, log: &mut Log) {
@@ -520,58 +355,10 @@ impl Session {
         self.log_events(log);
     }
 
-    fn look_at_paths(&mut self, now: Time, log: &mut Log) {
-        let is_sample_due = now.saturating_since(self.sampled_at) >= WATCH;
-        if is_sample_due {
-            self.sampled_at = now;
-        }
-        for path in 0..self.paths.len() {
-            let Some(connection) = self.paths[path].connection.as_mut().filter(|c| c.is_open()) else { continue };
-            if let Err(e) = connection.flush().and_then(|()| connection.refresh(self.room)) {
-                self.lose(now, path, &words(&e), log);
-                continue;
-            }
-            if is_sample_due {
-                connection.sample_rtt();
-            }
-            let is_stalled = connection.is_stalled();
-            if is_stalled != self.core.is_path_stalled(path) {
-                self.core.handle_path_stalled(path, is_stalled);
-                let fields = json!({ "session": self.tag(), "path": self.paths[path].name });
-                log.write(now.as_secs_f64(), if is_stalled { "path_stalled" } else { "path_recovered" }, fields);
-            }
-        }
-    }
-
     fn view(&self, path: usize) -> SubflowView {
         match &self.paths[path].connection {
             Some(connection) if connection.is_open() => connection.view(path),
             _ => unusable(path),
-        }
-    }
-
-    fn log_events(&mut self, log: &mut Log) {
-        while let Some(event) = self.core.poll_event() {
-            if !log.is_on() {
-                continue;
-            }
-            let name = |path: usize| self.paths[path].name.as_str();
-            let (at, kind, fields) = match event {
-                Event::Switch { at, from, to, offset, reason } => {
-                    let fields = json!({ "from": name(from), "to": name(to), "offset": offset, "reason": reason });
-                    (at, "switch", fields)
-                }
-                Event::Sent(g) | Event::Reinjected(g) => {
-                    let kind = if matches!(event, Event::Sent(_)) { "record" } else { "reinjection" };
-                    let fields =
-                        json!({ "path": name(g.path), "offset": g.offset, "bytes": g.bytes, "reason": g.reason });
-                    (g.at, kind, fields)
-                }
-                Event::DataTimeout { at, una } => (at, "data_timeout", json!({ "una": una })),
-            };
-            let mut fields = fields;
-            fields["session"] = json!(self.tag());
-            log.write(at.as_secs_f64(), kind, fields);
         }
     }
 
@@ -593,14 +380,18 @@ impl Session {
         if self.phase != Phase::Running {
             return;
         }
-        let is_failed = matches!(outcome, Outcome::Failed(_));
-        if let Outcome::Failed(reason) = &outcome {
-            log.warn(now.as_secs_f64(), &format!("session {}: {reason}", self.tag()));
-            let reset = Record::Reset { reason: reason.clone() };
+        let reason = match &outcome {
+            Outcome::Finished => None,
+            Outcome::Failed(reason) => Some(reason.as_str()),
+            Outcome::Stopped => Some("the relay was stopped"),
+        };
+        if let Some(reason) = reason {
+            log.tell(now.as_secs_f64(), &format!("session {}: {reason}", self.tag()));
+            let reset = Record::Reset { reason: reason.into() };
             self.paths.iter_mut().filter_map(|path| path.connection.as_mut()).for_each(|c| c.push_record(&reset));
         }
         if let Some(socket) = self.local.socket.take()
-            && is_failed
+            && outcome != Outcome::Finished
         {
             cut(&socket);
         }
@@ -632,58 +423,6 @@ impl Session {
     /// First bytes of the session id.
     fn tag(&self) -> String {
         self.id[..4].iter().map(|byte| format!("{byte:02x}")).collect()
-    }
-
-    /// Counters, in the simulator's names.
-    pub fn summary(&self, now: Time) -> Value {
-        let end = self.ended.unwrap_or(now);
-        let seconds = end.saturating_since(self.started).as_secs_f64().max(1e-9);
-        let is_client = self.local.origin.is_none();
-        let carried = |path: usize| {
-            let stats = self.core.path_stats(path);
-            if is_client { stats.received_bytes } else { stats.scheduled_bytes + stats.reinjected_bytes }
-        };
-        let all: u64 = (0..self.paths.len()).map(carried).sum();
-        let subflows: Vec<Value> =
-            (0..self.paths.len()).map(|path| self.subflow(path, carried(path), all, seconds)).collect();
-        let (outcome, reason) = match &self.outcome {
-            None => ("running", None),
-            Some(Outcome::Finished) => ("finished", None),
-            Some(Outcome::Failed(reason)) => ("failed", Some(reason)),
-        };
-        let (core, stats) = (&self.core, self.core.stats());
-        let bytes = if is_client { core.bytes_delivered() } else { core.bytes_acked() };
-        json!({
-            "session": self.tag(), "outcome": outcome, "reason": reason, "scheduler": core.scheduler().name(),
-            "start_s": self.started.as_secs_f64(), "end_s": end.as_secs_f64(),
-            "goodput_mbps": bytes as f64 * 8e-6 / seconds,
-            "bytes_acked": core.bytes_acked(), "bytes_delivered": core.bytes_delivered(),
-            "path_switches": stats.path_switches, "reinjections": stats.reinjections,
-            "opportunistic_retransmissions": stats.opportunistic_retransmissions,
-            "data_timeouts": stats.data_timeouts, "penalties_refused": stats.penalties_refused, "waits": stats.waits,
-            "hol_blocking_time_s": core.hol_blocking_time(end).as_secs_f64(),
-            "max_out_of_order_bytes": core.max_out_of_order_bytes(),
-            "subflows": subflows,
-        })
-    }
-
-    fn subflow(&self, index: usize, carried: u64, all: u64, seconds: f64) -> Value {
-        let (path, stats) = (&self.paths[index], self.core.path_stats(index));
-        let totals = path.connection.iter().filter(|c| c.is_open()).fold(path.closed, |sum, c| sum.plus(c.totals()));
-        json!({
-            "path": path.name, "cc": path.cc,
-            "goodput_mbps": carried as f64 * 8e-6 / seconds,
-            "throughput_mbps": totals.wire_bytes as f64 * 8e-6 / seconds,
-            "share": if all > 0 { carried as f64 / all as f64 } else { 0.0 },
-            "sent_packets": totals.sent_packets, "retransmitted_packets": totals.retransmitted_packets,
-            "rto_count": totals.rto_count, "reinjections": stats.reinjected_packets,
-            "mean_rtt_ms": totals.rtt_sum_us as f64 / totals.rtt_samples.max(1) as f64 / 1000.0,
-            "min_rtt_ms": totals.min_rtt_us as f64 / 1000.0,
-            "failures": stats.failures, "penalties": 0,
-            "scheduled_packets": stats.scheduled_packets, "scheduled_bytes": stats.scheduled_bytes,
-            "reinjected_bytes": stats.reinjected_bytes, "received_bytes": stats.received_bytes,
-            "connections": totals.connections,
-        })
     }
 }
 

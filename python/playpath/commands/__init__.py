@@ -6,7 +6,20 @@ from importlib import import_module
 
 import typer
 
-MODULES = ("compare", "run", "report", "list", "doctor", "sweep", "tune", "reproduce", "convert", "testbed", "cc")
+MODULES = (
+    "compare",
+    "run",
+    "report",
+    "list",
+    "doctor",
+    "sweep",
+    "tune",
+    "relay",
+    "reproduce",
+    "convert",
+    "testbed",
+    "cc",
+)
 
 
 def register_all(app: typer.Typer) -> None:

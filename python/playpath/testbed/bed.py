@@ -213,12 +213,17 @@ class Testbed:
         for control in self._controls:
             control.end()
 
-    def start(self, name: str, side: str, command: Sequence[str]) -> Child:
-        """Start a program in the namespace of `side` ("server" or "client"); ended with the test bed."""
+    def start(self, name: str, side: str, command: Sequence[str], *, is_pillar: bool = False) -> Child:
+        """Start a program in the namespace of `side` ("server" or "client"); ended with the test bed.
+
+        `is_pillar`: the run stands on it, see `check`.
+        """
         child = Child(name, namespaces.inside(self._state.namespace(side), command), self.folder)
         self._adopt(child)
         self._stack.callback(child.end)
         self.children[name] = child
+        if is_pillar:
+            self._pillars.append(child)
         return child
 
     def check(self) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from playpath.testbed import controls, namespaces, players
+from playpath.testbed import controls, namespaces, players, relay
 from playpath.testbed.bed import IP_AND_TCP_HEADER, TOLERANCE, Testbed
 from playpath.testbed.controls import Control
 from playpath.testbed.errors import TestbedError
@@ -23,6 +23,7 @@ from playpath.testbed.players import Player, Scene
 from playpath.testbed.players.own import program as client
 from playpath.testbed.players.scene import describe_ladder
 from playpath.testbed.quantities import number
+from playpath.testbed.relay import Relay
 from playpath.testbed.sampling import Flow, Sampler
 from playpath.testbed.server import PORT, WebServer
 from playpath.testbed.traffic import BulkFlow
@@ -105,9 +106,12 @@ def run_kernel(
     mss = min(int(sender.get("mss") or MSS), MSS)
     used = sender.get("paths") or [path["name"] for path in scenario["path"]]
     paths = [path for path in scenario["path"] if path["name"] in used]
-    if len(paths) > 1:
-        raise TestbedError("the kernel world runs single-path TCP; name one path in the sender's `paths`")
-    session = _Session(scenario, sender, seed, mss, plays)
+    multipath = str(sender.get("multipath", "relay")) if len(paths) > 1 else None
+    if multipath == "mptcp":
+        raise TestbedError('the kernel world carries several paths by relay so far, not by `multipath = "mptcp"`')
+    if multipath == "relay" and plays.name == "iperf3":
+        raise TestbedError("iperf3 opens connections of its own, which a relay cannot carry")
+    session = _Session(scenario, sender, seed, mss, plays, multipath)
     for attempt in range(1, tries + 1):
         realtime = all(_rate(path) <= _MAX_REALTIME_RATE for path in paths)
         links = scenario.get("link") or []
@@ -232,10 +236,18 @@ class _Session:
     """A run in progress."""
 
     def __init__(
-        self, scenario: Mapping[str, Any], sender: Mapping[str, Any], seed: int, mss: int, player: Player
+        self,
+        scenario: Mapping[str, Any],
+        sender: Mapping[str, Any],
+        seed: int,
+        mss: int,
+        player: Player,
+        multipath: str | None,
     ) -> None:
         self.player = player
         self.scenario = scenario
+        self.multipath = multipath
+        self.relay: Relay | None = None
         self.sender = sender
         self.seed = seed
         self.mss = mss
@@ -245,25 +257,32 @@ class _Session:
         namespaces.write_sysctls(bed.server, sending.sysctls)
         video = self.scenario.get("video")
         described = self._describe() if video else {}
-        # A player that reports tells the control itself, request by request.
-        reports = self._reports(sending.cc)
+        # A player that reports tells the control itself, request by request; behind a relay nobody sees its socket.
+        reports = self._reports(sending.cc) and self.multipath is None
         parameters = sending.parameters | ({} if reports else _of_the_video(sending.cc, described))
-        control = bed.use_control(sending.cc, parameters)
+        control = bed.use_control(sending.cc, parameters, by_route=self.multipath is None)
         server = bed.start_server(agent_of=control if reports else None)
         server.serve_zeros(_FILE, _FILE_BYTES)
+        if self.multipath == "relay":
+            self.relay = relay.start(bed, self.sender, control.name)
         scene = self._scene(bed, server, described)
         url = self.player.prepare(scene) if self._has_player else ""
         flows = self._bulk_flows(bed, control)
-        own_ports = dict.fromkeys((PORT, *self.player.ports), str(self.sender["name"]))
+        own_port = PORT if self.relay is None else relay.PORT
+        own_ports = dict.fromkeys((own_port, *self.player.ports), str(self.sender["name"]))
         ports = own_ports | {flow.port: flow.name for flow in flows}
         sampler = Sampler(bed.server, ports)
         sampler.start()
         received = bed.received_bytes()
+        by_path = relay.arrived_bytes(bed)
         start = time.monotonic()
         for flow in flows:
             flow.open(bed.server, bed.client, bed.ends[0].server_address)
         try:
             played = self.player.play(scene, url) if self._has_player else self._wait(bed)
+        except TestbedError as error:
+            said = self.relay.words() if self.relay is not None else ""
+            raise TestbedError(f"{error} ({said})") if said else error from None
         finally:
             elapsed = time.monotonic() - start
             sampled = sampler.stop()
@@ -273,7 +292,11 @@ class _Session:
         hidden = bed.hidden_drops()
         if hidden:
             raise TestbedError(f"{hidden} packets were dropped in front of the emulator: the run is not valid")
-        return self._record(played, sampled, flows, elapsed, wire_bytes, control, sending)
+        record = self._record(played, sampled, flows, elapsed, wire_bytes, control, sending)
+        if self.relay is not None:
+            by_path = {name: count - by_path[name] for name, count in relay.arrived_bytes(bed).items()}
+            relay.complete(record, self.relay, str(self.sender["name"]), by_path, elapsed, described.get("video_kbps"))
+        return record
 
     @property
     def _has_player(self) -> bool:
@@ -287,7 +310,7 @@ class _Session:
     def _settings(self, bed: Testbed | None, until: float | None) -> str:
         address = bed.ends[0].server_address if bed else "127.0.0.1"
         settings = {
-            "server": f"{address}:{PORT}",
+            "server": f"{address}:{PORT}" if self.relay is None else self.relay.address,
             "path": f"/{_FILE}",
             "mss": self.mss,
             "until_s": until,
@@ -312,7 +335,8 @@ class _Session:
             raise TestbedError("a scenario without a video needs run.duration in the kernel world")
         until = self.limit or described["duration_s"] + _MARGIN_S
         settings = self._settings(bed, until) if described else ""
-        return Scene(bed, server, self.scenario, described, settings, until)
+        entry = None if self.relay is None else self.relay.address
+        return Scene(bed, server, self.scenario, described, settings, until, entry)
 
     def _wait(self, bed: Testbed) -> dict[str, Any]:
         deadline = time.monotonic() + (self.limit or 0.0)
@@ -392,11 +416,14 @@ class _Session:
             for direction in ("down", "up")
         ]
         down = record["links"][0]
-        offered = down["offered_packets"]
+        towards = [
+            link for link in record["links"] if link["name"].startswith("path.") and link["name"].endswith("/down")
+        ]
+        offered = sum(link["offered_packets"] for link in towards)
         record["metrics"] |= {
             "mean_queue_packets": down["mean_queue_packets"],
             "sd_queue_packets": down["sd_queue_packets"],
-            "loss_ratio": sum(down["dropped_packets"].values()) / offered if offered else 0.0,
+            "loss_ratio": sum(sum(link["dropped_packets"].values()) for link in towards) / offered if offered else 0.0,
         }
 
 

@@ -91,8 +91,12 @@ class Diag:
         """
         everything_but_listen = 0xFFF & ~(1 << LISTEN)
         for found in self.sockets(everything_but_listen):
-            self._ask(_SOCK_DESTROY, _NLM_F_ACK, 0, found.identity)
-            self._socket.recv(1 << 16)
+            self.destroy(found)
+
+    def destroy(self, found: SocketInfo) -> None:
+        """Reset a connection."""
+        self._ask(_SOCK_DESTROY, _NLM_F_ACK, 0, found.identity)
+        self._socket.recv(1 << 16)
 
     def _ask(self, kind: int, flags: int, states: int, identity: bytes) -> None:
         self._sequence += 1

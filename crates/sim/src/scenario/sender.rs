@@ -139,11 +139,14 @@ pub struct SenderSpec {
     pub paths: Vec<String>,
     /// Of MPTCP connections; over one path it has no say.
     scheduler: SchedulerSpec,
+    /// Of the kernel world: what carries a stream over several paths. Here it is MPTCP always.
+    multipath: Option<&'static str>,
     profile: &'static str,
     /// The server's endpoint.
     pub config: Config,
 }
 
+const MULTIPATHS: &[&str] = &["relay", "mptcp"];
 const VALIDATIONS: &[(&str, Validation)] =
     &[("none", Validation::None), ("rfc2861", Validation::Rfc2861), ("newcwv", Validation::NewCwv)];
 const LOSS_DETECTIONS: &[&str] = &["rack_tlp", "rfc6675", "newreno"];
@@ -163,6 +166,7 @@ impl SenderSpec {
             cc,
             paths: table.texts("paths")?.unwrap_or_default(),
             scheduler: SchedulerSpec::read(table)?,
+            multipath: table.word("multipath", MULTIPATHS)?,
             profile,
             config,
         };
@@ -239,7 +243,7 @@ impl SenderSpec {
 
     pub fn to_json(&self) -> Value {
         let c = &self.config;
-        json!({
+        let mut resolved = json!({
             "name": self.name,
             "cc": self.cc.to_json(),
             "profile": self.profile,
@@ -263,7 +267,11 @@ impl SenderSpec {
             "max_burst": c.max_burst,
             "paths": self.paths,
             "scheduler": self.scheduler.to_json(),
-        })
+        });
+        if let Some(multipath) = self.multipath {
+            resolved["multipath"] = json!(multipath);
+        }
+        resolved
     }
 }
 

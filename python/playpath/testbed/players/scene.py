@@ -46,6 +46,8 @@ class Scene:
         What `playpath-client` takes.
     until_s : float
         The session is cut after this time.
+    entry : str, optional
+        Where the web server answers if not at its own address: a relay's `host:port`.
     """
 
     bed: Testbed
@@ -54,6 +56,7 @@ class Scene:
     described: Mapping[str, float]
     settings: str
     until_s: float
+    entry: str | None = None
 
     @property
     def address(self) -> str:
@@ -67,7 +70,7 @@ class Scene:
 
     def url(self, path: str) -> str:
         """On the web server."""
-        return f"http://{self.address}:{self.server.port}/{path}"
+        return f"http://{self.entry or f'{self.address}:{self.server.port}'}/{path}"
 
     def serve_progressive(self) -> str:
         """Make the scenario's video as a file; its URL."""

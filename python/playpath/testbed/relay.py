@@ -1,0 +1,259 @@
+"""The relay pair of a run: `playpath-relay` on both sides of the emulated paths, between nginx and the player.
+
+Striping over TCP, not MPTCP: one ordinary kernel connection per path, the project's own schedulers above (docs/relay.md).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from playpath.testbed import controls, namespaces
+from playpath.testbed.bed import Testbed
+from playpath.testbed.errors import MissingToolError, TestbedError
+from playpath.testbed.processes import Child
+from playpath.testbed.server import PORT as WEB_PORT
+
+PORT = 7070
+"""Where the relay beside the web server listens, on every path."""
+PLAYER_PORT = 7071
+"""Where the relay beside the player listens, on the loopback device."""
+_PATIENCE = 2.0
+
+
+def program() -> str:
+    """Path of `playpath-relay`."""
+    own = os.environ.get("PLAYPATH_RELAY")
+    here = Path(__file__).resolve()
+    built = [parent / "target/release/playpath-relay" for parent in here.parents[2:5]]
+    for candidate in [own] if own else [*map(str, built), shutil.which("playpath-relay")]:
+        if candidate and os.access(candidate, os.X_OK):
+            return candidate
+    raise MissingToolError("playpath-relay is not built: `make kernel`")
+
+
+class Relay:
+    """Both ends, running.
+
+    Parameters
+    ----------
+    bed : Testbed
+        A connection goes over each of its paths.
+    origin_port : int
+        Of the web server.
+    scheduler : str or mapping
+        Name, or the resolved entry with its parameters.
+    cc : str
+        What the kernel calls the congestion control of the server's connections.
+    options : mapping of str to str
+        Further options of both ends, without the dashes.
+
+    Attributes
+    ----------
+    address : str
+        Where the player connects, in the client's namespace.
+    """
+
+    address = f"127.0.0.1:{PLAYER_PORT}"
+
+    def __init__(
+        self,
+        bed: Testbed,
+        origin_port: int,
+        *,
+        scheduler: str | Mapping[str, Any] = "dft",
+        cc: str = "cubic",
+        options: Mapping[str, str] | None = None,
+    ) -> None:
+        self._bed = bed
+        self._folder = bed.folder
+        common = ["--scheduler", scheduler_text(scheduler)]
+        for key, value in (options or {}).items():
+            common += [f"--{key}", value]
+        listen = [word for end in bed.ends for word in ("--listen", f"{end.server_address}:{PORT}")]
+        server = [*listen, "--origin", f"127.0.0.1:{origin_port}", "--cc", cc, *common]
+        paths = [
+            word
+            for end in bed.ends
+            for word in ("--path", f"{end.name}={end.server_address}:{PORT},from={end.client_address}")
+        ]
+        client = ["--listen", self.address, *paths, "--cc", "reno", *common]
+        self.server = self._start("server", server)
+        self.client = self._start("client", client)
+        for child in (self.server, self.client):
+            _wait_until_ready(child)
+
+    def _start(self, side: str, arguments: list[str]) -> Child:
+        files = ["--log", str(self._folder / f"relay-{side}.jsonl"), "--summary", str(self._summary(side))]
+        command = [program(), side, *arguments, *files]
+        # A coupled control is told by playpath-bpf which connections belong together.
+        with contextlib.suppress(MissingToolError):
+            command = ["env", f"PLAYPATH_BPF={controls.loader()}", *command]
+        return self._bed.start(f"relay-{side}", side, command, is_pillar=True)
+
+    def _summary(self, side: str) -> Path:
+        return self._folder / f"relay-{side}.json"
+
+    def words(self) -> str:
+        """What both ends complained of, in one line; empty if nothing."""
+        said = {child.name: child.words() for child in (self.server, self.client)}
+        return "; ".join(f"{name}: {words}" for name, words in said.items() if words)
+
+    def end(self) -> dict[str, dict[str, Any]]:
+        """End both and return their summaries by side."""
+        found = {}
+        # Side by side, so that what the player has closed ends in order on both.
+        for child in (self.client, self.server):
+            child.process.terminate()
+        for side, child in (("client", self.client), ("server", self.server)):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.process.wait(_PATIENCE)
+            child.end()
+            try:
+                found[side] = json.loads(self._summary(side).read_text())
+            except (OSError, ValueError):
+                raise TestbedError(f"relay-{side} left no summary: {child.words() or 'it was killed'}") from None
+        return found
+
+    def switches(self) -> list[dict[str, Any]]:
+        """The server's changes of path: `time_s`, `from`, `to`, `reason`, RTT and rate of both."""
+        lines = (self._folder / "relay-server.jsonl").read_text().splitlines()
+        return [event for event in map(json.loads, lines) if event["event"] == "switch"]
+
+
+def start(bed: Testbed, sender: Mapping[str, Any], cc: str) -> Relay:
+    """A relay for the resolved entry of a sender; its connections use `cc`."""
+    buffers = {
+        option: str(sender[key])
+        for option, key in (("send-buffer", "send_buffer"), ("receive-buffer", "receive_buffer"))
+        if key in sender
+    }
+    return Relay(bed, WEB_PORT, scheduler=sender.get("scheduler", "dft"), cc=cc, options=buffers)
+
+
+def complete(
+    record: dict[str, Any], pair: Relay, name: str, arrived: Mapping[str, int], seconds: float, kbps: float | None
+) -> None:
+    """End the relay and add what it counted; its connections become the subflows of one flow, called `name`."""
+    summaries = pair.end()
+    record["metrics"] |= metrics_of(summaries, pair.switches(), kbps / 1000 if kbps else None)
+    own = [flow for flow in record["flows"] if flow["name"] == name or flow["name"].startswith(f"{name}.")]
+    if own:
+        others = [flow for flow in record["flows"] if flow not in own]
+        record["flows"] = [_one_flow(own, record["metrics"], subflows_of(summaries, arrived, seconds)), *others]
+    record["warnings"] += [f"relay, {side}: {words}" for side in summaries for words in summaries[side]["warnings"]]
+
+
+def _one_flow(
+    connections: list[dict[str, Any]], metrics: Mapping[str, Any], subflows: list[dict[str, Any]]
+) -> dict[str, Any]:
+    counts = ("sent_packets", "retransmitted_packets", "rto_count")
+    return (
+        connections[0]
+        | {name: sum(flow[name] for flow in connections) for name in counts}
+        | {name: metrics[name] for name in ("goodput_mbps", "throughput_mbps", "mean_rtt_ms")}
+        | {
+            "min_rtt_ms": min(flow["min_rtt_ms"] for flow in connections),
+            "start_s": min(flow["start_s"] for flow in connections),
+            "end_s": max(flow["end_s"] for flow in connections),
+            "subflows": subflows,
+        }
+    )
+
+
+def scheduler_text(scheduler: str | Mapping[str, Any]) -> str:
+    """As the relay's command line has it.
+
+    >>> scheduler_text({"name": "tr-sty", "rtt_flip": True, "rate": "window"})
+    'tr-sty:rtt_flip=true,rate=window'
+    """
+    if isinstance(scheduler, str):
+        return scheduler
+    given = [f"{k}={str(v).lower()}" for k, v in scheduler.items() if k != "name"]
+    return ":".join([str(scheduler["name"]), ",".join(given)]) if given else str(scheduler["name"])
+
+
+def metrics_of(
+    summaries: Mapping[str, Mapping[str, Any]], switches: list[dict[str, Any]], video_mbps: float | None
+) -> dict[str, float]:
+    """The figures that the simulator has of a connection over several paths."""
+    server, client = (summaries[side]["sessions"] for side in ("server", "client"))
+    figures = {
+        "path_switches": float(sum(s["path_switches"] for s in server)),
+        "reinjections": float(sum(s["reinjections"] for s in server)),
+        "hol_blocking_time_s": float(sum(s["hol_blocking_time_s"] for s in client)),
+        "max_out_of_order_bytes": float(max((s["max_out_of_order_bytes"] for s in client), default=0)),
+    }
+    if video_mbps:
+        # The buffer runs dry if rtt_i rate_i < rtt_j rate_of_the_video (crates/sim/src/multipath.rs).
+        dry = [s for s in switches if s["from_srtt_ms"] * s["from_mbps"] < s["to_srtt_ms"] * video_mbps]
+        figures["switches_underflow_predicted"] = float(len(dry))
+    return figures
+
+
+def subflows_of(
+    summaries: Mapping[str, Mapping[str, Any]], arrived: Mapping[str, int], seconds: float
+) -> list[dict[str, Any]]:
+    """A row per path, as `flows[].subflows` of the simulator has it.
+
+    `arrived`: wire bytes that came out of each path at the client.
+    """
+    sums: dict[str, dict[str, Any]] = {}
+    for session in summaries["server"]["sessions"]:
+        for row in session["subflows"]:
+            _add(sums.setdefault(row["path"], dict.fromkeys(_COUNTS, 0) | {"cc": row["cc"].split(".")[0]}), row)
+    for session in summaries["client"]["sessions"]:
+        for row in session["subflows"]:
+            if row["path"] in sums:
+                sums[row["path"]]["received_bytes"] += row["received_bytes"]
+    total = sum(row["received_bytes"] for row in sums.values()) or 1
+    return [
+        {
+            "path": path,
+            "cc": row["cc"],
+            "goodput_mbps": row["received_bytes"] * 8e-6 / seconds,
+            "throughput_mbps": arrived.get(path, 0) * 8e-6 / seconds,
+            "share": row["received_bytes"] / total,
+            **{name: row[name] for name in _SHOWN},
+        }
+        for path, row in sums.items()
+    ]
+
+
+_SHOWN = (
+    "sent_packets", "retransmitted_packets", "rto_count", "reinjections", "mean_rtt_ms", "min_rtt_ms", "failures",
+    "penalties",
+)  # fmt: skip
+_COUNTS = (*_SHOWN, "received_bytes")
+
+
+def _add(row: dict[str, Any], other: Mapping[str, Any]) -> None:
+    """Counts are added up; of RTTs the latest session with samples counts."""
+    for name in _SHOWN:
+        if name.endswith("_ms"):
+            row[name] = other[name] or row[name]
+        else:
+            row[name] += other[name]
+
+
+def arrived_bytes(bed: Testbed) -> dict[str, int]:
+    """Bytes of IP packets that have arrived at the client, by path."""
+    links = json.loads(namespaces.run_ip("-n", bed.client, "-j", "-s", "link", "show", "type", "tun"))
+    by_device = {link["ifname"]: link["stats64"]["rx"]["bytes"] for link in links}
+    return {end.name: by_device.get(end.client_device, 0) for end in bed.ends}
+
+
+def _wait_until_ready(child: Child, patience: float = 5.0) -> None:
+    deadline = time.monotonic() + patience
+    while b"\n" not in child.output.read_bytes():
+        child.check()
+        if time.monotonic() > deadline:
+            raise TestbedError(f"{child.name} is not ready after {patience} s: {child.words()}")
+        time.sleep(0.01)
