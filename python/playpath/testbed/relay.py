@@ -141,7 +141,10 @@ def start(bed: Testbed, sender: Mapping[str, Any], cc: str) -> Relay:
 def complete(
     record: dict[str, Any], pair: Relay, name: str, arrived: Mapping[str, int], seconds: float, kbps: float | None
 ) -> None:
-    """End the relay and add what it counted; its connections become the subflows of one flow, called `name`."""
+    """End the relay and add what it counted.
+
+    The connections, sampled under `name`, become the subflows of one flow `video`, as the simulator has it.
+    """
     summaries = pair.end()
     record["metrics"] |= metrics_of(summaries, pair.switches(), kbps / 1000 if kbps else None)
     own = [flow for flow in record["flows"] if flow["name"] == name or flow["name"].startswith(f"{name}.")]
@@ -163,6 +166,8 @@ def _one_flow(
             "min_rtt_ms": min(flow["min_rtt_ms"] for flow in connections),
             "start_s": min(flow["start_s"] for flow in connections),
             "end_s": max(flow["end_s"] for flow in connections),
+            "name": "video",
+            "cc": connections[0]["cc"].split(".")[0],
             "subflows": subflows,
         }
     )
