@@ -7,7 +7,20 @@ from dataclasses import replace
 from typing import Any
 
 from playpath.studies.claims import alike, fewer, ratio_at_least
-from playpath.studies.study import Case, Check, Claim, FigureSpec, Labels, Panel, Series, Study, Term, Today, Unstated
+from playpath.studies.study import (
+    Beside,
+    Case,
+    Check,
+    Claim,
+    FigureSpec,
+    Labels,
+    Panel,
+    Series,
+    Study,
+    Term,
+    Today,
+    Unstated,
+)
 
 DISCARDS, UNDERFLOWS, SWITCHES = "discarded_pictures", "underflow_events", "path_switches"
 SUBFLOW = tuple(f"subflow{i}_mbps" for i in (1, 2, 3))
@@ -105,6 +118,12 @@ def vary(share: float, knob: str, value: Any) -> list[Case]:
     """The paper's cases with one unstated parameter at another value."""
     pairs = zip(_paper_cases(share), _paper_cases(share, **{knob: value}), strict=True)
     return [replace(varied, labels=paper.labels) for paper, varied in pairs]
+
+
+def beside_cases(share: float) -> list[Case]:
+    """For both worlds: where schedulers have a choice (CUBIC in the baseline), a lossy path, and a coupled control."""
+    found = [_case("beside", "Cubic", s, share, scene=n) for n in ("baseline", "3p-50") for s in SCHEDULERS]
+    return found + [_case("beside", "LIA", s, share) for s in ("DFT", "GR-STY")]
 
 
 def measure(record: Mapping[str, Any], series: Series) -> dict[str, float]:
@@ -375,6 +394,13 @@ TODAY = Today(
     shown=(UNDERFLOWS, DISCARDS),
 )
 
+BESIDE = Beside(
+    cases=beside_cases,
+    metrics=(DISCARDS, UNDERFLOWS, "stall_time_s", SWITCHES, "mean_rtt_ms", "retransmitted_packets", *SUBFLOW),
+    share=0.05,
+    notes="the simulator speaks MPTCP; the kernel world stripes over plain TCP (playpath relay), without penalisation",
+)
+
 STUDY = Study(
     name="sticky",
     title="Path-switching-aware MPTCP schedulers",
@@ -388,5 +414,6 @@ STUDY = Study(
     sweeps=SWEEPS,
     sensitivity_seeds=3,
     today=TODAY,
+    beside=BESIDE,
     measure=measure,
 )
