@@ -161,6 +161,18 @@ def test_a_player_that_hangs_fails_the_run(player: str, program: str, tmp_path: 
     assert failed["player"] == player
 
 
+def test_a_browser_goes_with_its_helpers_when_the_server_dies() -> None:
+    def kill(bed: Testbed) -> None:
+        log = bed.folder / "access.log"
+        wait_for(lambda: log.exists() and "0-1.m4s" in log.read_text())
+        nginx = next(child for child in bed._pillars if child.name == "nginx")
+        os.kill(nginx.process.pid, signal.SIGKILL)
+
+    # Chromium starts a dozen processes; `nothing_left` counts them.
+    with pytest.raises(TestbedError, match=r"^nginx was killed by signal 9"):
+        play(dash(), "cubic", "dashjs", during=kill)
+
+
 def test_the_bridge_dies_and_the_video_flows_on(tmp_path: Path) -> None:
     def kill(bed: Testbed) -> None:
         agent = wait_for(lambda: bed.children.get("agent"))

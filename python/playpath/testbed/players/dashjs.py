@@ -43,6 +43,8 @@ _MARK = "CONSOLE"
 _LAST_S = 0.5
 """Nothing is waited for in the last half second of the video."""
 _PATIENCE_AT_END_S = 1.0
+_STARVED_S = 1.0
+"""The page tells of itself four times a second; a silence of this length is the machine's."""
 _OPTIONS = (
     "--headless=new",
     "--no-sandbox",  # it needs user namespaces of its own; the page is ours
@@ -147,7 +149,7 @@ class _Session:
         self._read = 0
         self._bytes = 0
         self._position = 0.0
-        self._at = self._moved_at = 0.0
+        self._at = self._moved_at = self._longest_silence = 0.0
         self._pictures = self._dropped = 0
         self._stalled_since: float | None = None
         self._has_started = False
@@ -187,7 +189,8 @@ class _Session:
 
     def _take(self, told: dict[str, Any]) -> str:
         """One line of the page. Returns why the session is over, if it is."""
-        event, self._at = told["event"], float(told["at_s"])
+        event, previous, self._at = told["event"], self._at, float(told["at_s"])
+        self._longest_silence = max(self._longest_silence, self._at - previous)
         if event == "start":
             self._log.add("session_started", self._at, media_duration_s=self._scene.described["duration_s"])
         elif event == "playing":
@@ -262,6 +265,11 @@ class _Session:
         metrics["displayed_pictures"] = float(self._pictures - self._dropped)
         if self._buffer:
             metrics["mean_buffer_s"] = sum(level for _, level in self._buffer) / len(self._buffer)
+        if self._longest_silence > _STARVED_S:
+            silence = f"{self._longest_silence:.1f} s"
+            self._warnings.append(
+                f"the machine was too busy for Chromium: it stood still for {silence}, stalls may be its own"
+            )
         if not self._has_started:
             self._warnings.append("dash.js never started to play")
         return Played(
