@@ -13,6 +13,7 @@ use playpath_link::{Link, LinkConfig, LinkError};
 use playpath_transport::{Ecn, Event, Segment};
 use playpath_units::Time;
 use playpath_units::random::RootSeed;
+use std::sync::Arc;
 
 /// Which end of a flow. Data of a download goes from the server to the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,14 +91,17 @@ pub enum What {
     Closed,
 }
 
-/// Links from the server to the client and back.
-#[derive(Clone, Debug)]
+/// A way from the server to the client and back; made by [`Network::add_route`].
+#[derive(Debug)]
 pub struct Route {
     /// Name of the path.
     pub path: String,
-    pub down: Vec<LinkId>,
-    pub up: Vec<LinkId>,
+    /// Where the way to either end begins in [`Network::hops`].
+    starts: [u32; 2],
 }
+
+/// The routes of a flow, one for each path. Flows that go the same ways share them.
+pub type Routes = Arc<[Route]>;
 
 /// How one flow is set up.
 pub struct FlowConfig {
@@ -109,8 +113,7 @@ pub struct FlowConfig {
     pub is_bulk: bool,
     pub client: Endpoint,
     pub server: Endpoint,
-    /// One for each path.
-    pub routes: Vec<Route>,
+    pub routes: Routes,
 }
 
 /// Two endpoints and their routes.
@@ -127,14 +130,13 @@ pub struct Flow {
     pub arrived_wire_bytes: u64,
     /// Packets with data that arrived at the client.
     pub arrived_data_packets: u64,
-    /// What arrived over each path.
+    /// What arrived over each path; empty over one.
     pub paths: Vec<PathCount>,
     /// Changes of path at an MPTCP server.
     pub switches: SwitchWatch,
     ends: [Endpoint; 2],
     owners: [Owner; 2],
-    /// For each path, where the way to either end begins in [`Network::hops`].
-    routes: Vec<[u32; 2]>,
+    routes: Routes,
     is_bulk: bool,
 }
 
@@ -179,7 +181,7 @@ pub struct Network {
     events: EventQueue,
     owners: Vec<OwnerKind>,
     link_owners: Vec<Owner>,
-    /// The links of every route one after the other, each route closed by `ARRIVED`: on its way a packet asks here alone.
+    /// The links of every way one after the other, each way closed by `ARRIVED`: on its way a packet asks here alone.
     hops: Vec<LinkId>,
     seed: RootSeed,
 }
@@ -228,6 +230,11 @@ impl Network {
         self.outages[link as usize].map(|(_, dropped)| dropped)
     }
 
+    /// Writes a route down: links from the server to the client, and those back.
+    pub fn add_route(&mut self, path: &str, down: &[LinkId], up: &[LinkId]) -> Route {
+        Route { path: path.to_string(), starts: [self.add_hops(down), self.add_hops(up)] }
+    }
+
     /// Opens a flow now: the client connects.
     pub fn open_flow(&mut self, mut config: FlowConfig) -> FlowId {
         let id = self.flows.len() as FlowId;
@@ -239,9 +246,9 @@ impl Network {
             mptcp.log_switches();
         }
         let path = |route: &Route| PathCount { name: route.path.clone(), arrived_wire_bytes: 0 };
-        let routes = config.routes.iter().map(|route| [self.add_hops(&route.down), self.add_hops(&route.up)]).collect();
+        let paths = if config.routes.len() > 1 { config.routes.iter().map(path).collect() } else { Vec::new() };
         self.flows.push(Flow {
-            paths: config.routes.iter().map(path).collect(),
+            paths,
             switches: SwitchWatch::new(self.keeps_switches.then(Vec::new)),
             name: config.name,
             cc_name: config.cc_name,
@@ -253,7 +260,7 @@ impl Network {
             arrived_data_packets: 0,
             ends: [config.client, config.server],
             owners,
-            routes,
+            routes: config.routes,
             is_bulk: config.is_bulk,
         });
         self.drain(id, End::Client);
@@ -261,7 +268,7 @@ impl Network {
         id
     }
 
-    /// Writes down a route; returns where it begins.
+    /// Writes down one way of a route; returns where it begins.
     fn add_hops(&mut self, links: &[LinkId]) -> u32 {
         let start = self.hops.len() as u32;
         self.hops.extend(links.iter().copied().chain([ARRIVED]));
@@ -327,7 +334,9 @@ impl Network {
         let flow = &mut self.flows[packet.flow as usize];
         if packet.to == End::Client {
             flow.arrived_wire_bytes += u64::from(packet.wire_bytes);
-            flow.paths[packet.path as usize].arrived_wire_bytes += u64::from(packet.wire_bytes);
+            if let Some(path) = flow.paths.get_mut(packet.path as usize) {
+                path.arrived_wire_bytes += u64::from(packet.wire_bytes);
+            }
             flow.arrived_data_packets += u64::from(packet.segment.payload_len > 0);
         }
         if let Some(capture) = &mut self.capture
@@ -408,7 +417,7 @@ impl Network {
                 return self.events.arm(flow.owners[end as usize], due);
             };
             packet.path = path;
-            packet.hop = flow.routes[path as usize][to as usize];
+            packet.hop = flow.routes[path as usize].starts[to as usize];
             packet.wire_bytes = packet.segment.wire_bytes();
             if let Some(capture) = &mut self.capture
                 && end == End::Server
@@ -426,7 +435,7 @@ impl Network {
         }
         let segment = Segment { payload_len: payload_bytes, ..Segment::default() };
         let wire_bytes = payload_bytes + 28;
-        let hop = self.flows[id as usize].routes[0][End::Client as usize];
+        let hop = self.flows[id as usize].routes[0].starts[End::Client as usize];
         self.forward(SimPacket { segment, wire_bytes, flow: id, hop, path: 0, to: End::Client });
     }
 

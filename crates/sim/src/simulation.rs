@@ -5,14 +5,15 @@ use crate::capture::{Capture, CapturedPacket};
 use crate::engine::Owner;
 use crate::ideal;
 use crate::metrics;
-use crate::network::{LinkId, Network, Outage, OwnerKind, Route};
+use crate::network::{LinkId, Network, Outage, OwnerKind, Routes};
 use crate::probe::Probe;
 use crate::record::Record;
 use crate::scenario::{OutageSpec, PathSpec, Prototype, Scenario, ScenarioError, SenderSpec, TrafficKind, TrafficSpec};
 use playpath_link::{LinkConfig, ServerConfig};
-use playpath_units::random::{RootSeed, Stream};
+use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Rate, Time};
 use playpath_video::traffic::{Length, OnOffModel, WebModel};
+use std::sync::Arc;
 
 /// What a run may do besides its metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,6 +68,13 @@ pub fn capture(scenario: &Scenario, sender: &str, seed: u64) -> Result<Vec<Captu
     Ok(simulation.net.capture.map_or_else(Vec::new, |capture| capture.packets))
 }
 
+/// The links of a path from the server to the client, and those back.
+#[derive(Clone)]
+struct PathLinks {
+    down: Vec<LinkId>,
+    up: Vec<LinkId>,
+}
+
 /// A run in progress.
 pub struct Simulation<'s> {
     pub scenario: &'s Scenario,
@@ -76,7 +84,7 @@ pub struct Simulation<'s> {
     /// End of the run at the latest.
     pub limit: Time,
     /// Links of each path.
-    path_routes: Vec<Route>,
+    path_links: Vec<PathLinks>,
     probe_owner: Owner,
     seed: RootSeed,
 }
@@ -91,7 +99,7 @@ impl<'s> Simulation<'s> {
         let seed = RootSeed(seed);
         let mut net = Network::new(seed);
         net.keeps_switches = tracing == Tracing::Series;
-        let path_routes = build_links(scenario, &mut net)?;
+        let path_links = build_links(scenario, &mut net)?;
         let probe_owner = net.add_owner(OwnerKind::Probe);
         let mut simulation = Simulation {
             scenario,
@@ -99,7 +107,7 @@ impl<'s> Simulation<'s> {
             apps: Vec::new(),
             probe: Probe::new(tracing, scenario.run.sample_interval),
             limit: run_limit(scenario),
-            path_routes,
+            path_links,
             probe_owner,
             seed,
         };
@@ -114,22 +122,23 @@ impl<'s> Simulation<'s> {
         if self.scenario.video.is_none() {
             return Ok(());
         }
-        self.add_session("video".into(), sender.clone(), Time::ZERO, None, Duration::ZERO)
+        let sender = Arc::new(sender.clone());
+        let routes = self.routes(&sender, "video", Duration::ZERO)?;
+        self.add_session("video".into(), sender, routes, Time::ZERO, None)
     }
 
     fn add_session(
         &mut self,
         name: String,
-        sender: SenderSpec,
+        sender: Arc<SenderSpec>,
+        routes: Routes,
         start_at: Time,
         stop_at: Option<Time>,
-        extra_rtt: Duration,
     ) -> Result<(), ScenarioError> {
         let (Some(video), Some(player)) = (&self.scenario.video, &self.scenario.player) else {
             return Err(ScenarioError::new("a video session needs [video]".into()));
         };
         let player = player.build(video, sender.config.mss, self.seed).map_err(ScenarioError::new)?;
-        let routes = self.routes(&sender, &name, extra_rtt)?;
         let id = self.apps.len() as u32;
         let random = self.seed.stream(&format!("flow.{name}/keys"));
         let media = video.media.clone();
@@ -141,23 +150,34 @@ impl<'s> Simulation<'s> {
 
     fn add_traffic(&mut self, number: usize, group: &TrafficSpec) -> Result<(), ScenarioError> {
         let mut draw = self.seed.stream(&format!("traffic.{number}/setup"));
+        let sender = Arc::new(group.sender.clone());
+        self.net.flows.reserve(group.count as usize);
+        let shared_routes = self.routes(&sender, &sender.name, Duration::ZERO)?;
         for i in 0..group.count {
-            let name =
-                if group.count == 1 { group.sender.name.clone() } else { format!("{}.{}", group.sender.name, i + 1) };
-            self.add_source(group, name, &mut draw)?;
+            let name = if group.count == 1 { sender.name.clone() } else { format!("{}.{}", sender.name, i + 1) };
+            let start_at = group.start + group.start_spread.mul_f64(draw.uniform());
+            let extra_rtt = group.rtt.draw(&mut draw);
+            let routes = match extra_rtt {
+                Duration::ZERO => shared_routes.clone(),
+                _ => self.routes(&sender, &name, extra_rtt)?,
+            };
+            self.add_source(group, name, start_at, sender.clone(), routes)?;
         }
         Ok(())
     }
 
-    fn add_source(&mut self, group: &TrafficSpec, name: String, draw: &mut Stream) -> Result<(), ScenarioError> {
-        let start_at = group.start + group.start_spread.mul_f64(draw.uniform());
-        let extra_rtt = group.rtt.draw(draw);
-        let sender = group.sender.clone();
+    fn add_source(
+        &mut self,
+        group: &TrafficSpec,
+        name: String,
+        start_at: Time,
+        sender: Arc<SenderSpec>,
+        routes: Routes,
+    ) -> Result<(), ScenarioError> {
         if group.kind == TrafficKind::Video {
-            return self.add_session(name, sender, start_at, group.stop, extra_rtt);
+            return self.add_session(name, sender, routes, start_at, group.stop);
         }
         let id = self.apps.len() as u32;
-        let routes = self.routes(&sender, &name, extra_rtt)?;
         let stream = self.seed.stream(&format!("traffic.{name}"));
         if let TrafficKind::Udp { rate, packet_bytes, on_off } = group.kind {
             let length = |pick: fn((Duration, Duration)) -> Duration, always| {
@@ -184,22 +204,22 @@ impl<'s> Simulation<'s> {
     }
 
     /// Routes of a flow over the paths it may use: its own extra delay, half each way at the server's side, then the path.
-    fn routes(&mut self, sender: &SenderSpec, name: &str, extra: Duration) -> Result<Vec<Route>, ScenarioError> {
+    fn routes(&mut self, sender: &SenderSpec, name: &str, extra: Duration) -> Result<Routes, ScenarioError> {
         let is_used = |path: &PathSpec| sender.paths.is_empty() || sender.paths.contains(&path.name);
         let mut routes = Vec::new();
         for (i, path) in self.scenario.paths.iter().enumerate().filter(|(_, path)| is_used(path)) {
-            let mut route = self.path_routes[i].clone();
+            let mut links = self.path_links[i].clone();
             if !extra.is_zero() {
                 let mut access = |direction: &str, delay| {
                     let config = pure_delay(format!("flow.{name}/{}/{direction}", path.name), delay);
                     self.net.add_link(config).map_err(|e| ScenarioError::new(e.to_string()))
                 };
-                route.down.insert(0, access("down", extra / 2)?);
-                route.up.push(access("up", extra - extra / 2)?);
+                links.down.insert(0, access("down", extra / 2)?);
+                links.up.push(access("up", extra - extra / 2)?);
             }
-            routes.push(route);
+            routes.push(self.net.add_route(&path.name, &links.down, &links.up));
         }
-        Ok(routes)
+        Ok(routes.into())
     }
 
     /// The event loop: pop, advance, hand to the owner, then tell the applications.
@@ -251,7 +271,7 @@ impl<'s> Simulation<'s> {
 
     /// The `down` link of the first path: what a scenario with one path calls the bottleneck.
     pub fn first_down_link(&self) -> LinkId {
-        *self.path_routes[0].down.last().expect("a path has its own link")
+        *self.path_links[0].down.last().expect("a path has its own link")
     }
 
     fn tell_apps(&mut self) {
@@ -281,7 +301,7 @@ pub fn run_limit(scenario: &Scenario) -> Time {
 }
 
 /// Links that paths share first, then each path's own.
-fn build_links(scenario: &Scenario, net: &mut Network) -> Result<Vec<Route>, ScenarioError> {
+fn build_links(scenario: &Scenario, net: &mut Network) -> Result<Vec<PathLinks>, ScenarioError> {
     let failed = |e: playpath_link::LinkError| ScenarioError::new(e.to_string());
     let mut shared = Vec::new();
     for link in &scenario.links {
@@ -290,7 +310,7 @@ fn build_links(scenario: &Scenario, net: &mut Network) -> Result<Vec<Route>, Sce
         let up = net.add_link(link.up.to_config(format!("link.{}/up", link.name), rtt)).map_err(failed)?;
         shared.push((link.name.as_str(), down, up));
     }
-    let mut routes = Vec::new();
+    let mut paths = Vec::new();
     for path in &scenario.paths {
         let PathSpec { name, rtt, down, up, via, outage } = path;
         let own_down = net.add_link(down.to_config(format!("path.{name}/down"), *rtt)).map_err(failed)?;
@@ -305,9 +325,9 @@ fn build_links(scenario: &Scenario, net: &mut Network) -> Result<Vec<Route>, Sce
         // Down: server, shared links in the stated order, the path's own last mile, client. Up: the reverse.
         let down = via.iter().map(|v| by_name(v).1).chain([own_down]).collect();
         let up = [own_up].into_iter().chain(via.iter().rev().map(|v| by_name(v).2)).collect();
-        routes.push(Route { path: name.clone(), down, up });
+        paths.push(PathLinks { down, up });
     }
-    Ok(routes)
+    Ok(paths)
 }
 
 /// A flow's own access: delay alone.

@@ -2,7 +2,7 @@
 
 use crate::endpoint::{DatagramEnd, Endpoint};
 use crate::engine::Owner;
-use crate::network::{AppId, FlowConfig, FlowId, Network, OwnerKind, Route};
+use crate::network::{AppId, FlowConfig, FlowId, Network, OwnerKind, Routes};
 use playpath_units::Time;
 use playpath_units::random::Stream;
 use playpath_video::traffic::{OnOffModel, OnOffSource as Model};
@@ -13,7 +13,7 @@ pub struct OnOffSource {
     owner: Owner,
     name: String,
     stop_at: Time,
-    routes: Vec<Route>,
+    routes: Routes,
     source: Model,
     flow: Option<FlowId>,
 }
@@ -26,7 +26,7 @@ impl OnOffSource {
         (start_at, stop_at): (Time, Option<Time>),
         model: OnOffModel,
         stream: Stream,
-        routes: Vec<Route>,
+        routes: Routes,
     ) -> OnOffSource {
         let owner = net.add_owner(OwnerKind::App(id));
         let source = Model::new(model, start_at, stream);
@@ -52,7 +52,7 @@ impl OnOffSource {
                 is_bulk: true,
                 client: Endpoint::Datagram(DatagramEnd::default()),
                 server: Endpoint::Datagram(DatagramEnd::default()),
-                routes: std::mem::take(&mut self.routes),
+                routes: self.routes.clone(),
             })
         });
         if let Some(bytes) = self.source.handle_timeout(net.now) {

@@ -4,7 +4,7 @@
 //! and its body; several on a connection follow one another in order (RFC 9112 §9.3.2). The server answers at once.
 
 use crate::engine::Owner;
-use crate::network::{AppId, End, FlowConfig, FlowId, Network, Notice, OwnerKind, Route, What};
+use crate::network::{AppId, End, FlowConfig, FlowId, Network, Notice, OwnerKind, Routes, What};
 use crate::scenario::SenderSpec;
 use playpath_cc::AppParameters;
 use playpath_units::Time;
@@ -23,8 +23,8 @@ pub struct VideoSession {
     start_at: Time,
     stop_at: Time,
     player: Box<dyn Player>,
-    sender: SenderSpec,
-    routes: Vec<Route>,
+    sender: Arc<SenderSpec>,
+    routes: Routes,
     random: Stream,
     media: Arc<Media>,
     connections: Vec<HttpConnection>,
@@ -73,8 +73,8 @@ pub struct SessionConfig {
     pub name: String,
     pub start_at: Time,
     pub stop_at: Option<Time>,
-    pub sender: SenderSpec,
-    pub routes: Vec<Route>,
+    pub sender: Arc<SenderSpec>,
+    pub routes: Routes,
     /// Keys of MPTCP connections.
     pub random: Stream,
     pub media: Arc<Media>,

@@ -1,15 +1,16 @@
 //! What a source needs to open its flow when its time comes.
 
-use crate::network::{AppId, FlowConfig, FlowId, Network, Route};
+use crate::network::{AppId, FlowConfig, FlowId, Network, Routes};
 use crate::scenario::SenderSpec;
 use playpath_units::random::Stream;
+use std::sync::Arc;
 
 /// A flow to be opened.
 pub struct FlowSetup {
     pub name: String,
     pub app: AppId,
-    pub sender: SenderSpec,
-    pub routes: Vec<Route>,
+    pub sender: Arc<SenderSpec>,
+    pub routes: Routes,
     /// Keys of MPTCP connections.
     pub random: Stream,
 }
