@@ -84,8 +84,14 @@ impl<P: Packet> Link<P> {
     /// A packet arrives.
     #[inline]
     pub fn handle_packet(&mut self, now: Time, packet: P) {
-        let now = self.catch_up(now);
-        let packet = self.store.put(now, packet);
+        // Put down first, so that the packet is copied once: from the caller's place to its slot.
+        let packet = self.store.put(self.now.max(now), packet);
+        self.admit(packet);
+    }
+
+    /// The packet goes where loss, server and queue send it.
+    fn admit(&mut self, packet: Queued) {
+        let now = self.catch_up(packet.arrival);
         self.offered.add_packet(packet.wire_bytes);
         if self.loss_place == LossPlace::BeforeQueue && self.loss.loses_next() {
             self.store.drop_packet(DropCause::Loss, packet);

@@ -33,7 +33,7 @@ impl<P: Packet> Store<P> {
 
     /// Take a packet in.
     #[inline]
-    pub(crate) fn put(&mut self, now: Time, packet: P) -> Queued {
+    pub(crate) fn put(&mut self, arrival: Time, packet: P) -> Queued {
         let wire_bytes = packet.wire_bytes();
         let slot = match self.free.pop_front() {
             Some(slot) => {
@@ -45,7 +45,7 @@ impl<P: Packet> Store<P> {
                 (self.slots.len() - 1) as u32
             }
         };
-        Queued { arrival: now, slot, wire_bytes }
+        Queued { arrival, slot, wire_bytes }
     }
 
     /// Hand a packet out.

@@ -64,6 +64,16 @@ impl Endpoint {
         }
     }
 
+    /// Whether another poll could give a segment; `true` when in doubt.
+    #[inline]
+    pub fn may_have_more(&self) -> bool {
+        match self {
+            Endpoint::Tcp(tcp) => tcp.may_have_more(),
+            Endpoint::Mptcp(_) => true,
+            Endpoint::Datagram(_) => false,
+        }
+    }
+
     #[inline]
     pub fn poll_timeout(&self) -> Time {
         match self {

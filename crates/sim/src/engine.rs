@@ -15,10 +15,29 @@ pub type Owner = u32;
 const ARITY: usize = 4;
 const ABSENT: u32 = u32::MAX;
 
+/// A time and an owner as one number, so that one comparison orders both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry(u128);
+
+impl Entry {
+    #[inline]
+    fn new(time: Time, owner: Owner) -> Entry {
+        Entry(u128::from(time.as_nanos()) << 32 | u128::from(owner))
+    }
+    #[inline]
+    fn time(self) -> Time {
+        Time::from_nanos((self.0 >> 32) as u64)
+    }
+    #[inline]
+    fn owner(self) -> Owner {
+        self.0 as Owner
+    }
+}
+
 /// The queue of all owners' next events.
 #[derive(Debug, Default)]
 pub struct EventQueue {
-    heap: Vec<(Time, Owner)>,
+    heap: Vec<Entry>,
     /// Place of each owner in `heap`, or `ABSENT`.
     place: Vec<u32>,
 }
@@ -33,7 +52,7 @@ impl EventQueue {
     /// The next event: its time and owner. It stays until the owner is re-armed.
     #[inline]
     pub fn peek(&self) -> Option<(Time, Owner)> {
-        self.heap.first().copied()
+        self.heap.first().map(|entry| (entry.time(), entry.owner()))
     }
 
     /// Arms `owner` for `time`, replacing what it was armed for; [`Time::MAX`] disarms it.
@@ -42,29 +61,30 @@ impl EventQueue {
         let place = self.place[owner as usize];
         if place == ABSENT {
             if time != Time::MAX {
-                self.heap.push((time, owner));
+                self.heap.push(Entry::new(time, owner));
                 self.sift_up(self.heap.len() - 1);
             }
             return;
         }
         let place = place as usize;
-        let before = self.heap[place].0;
-        if time == before {
-            return;
-        }
+        let before = self.heap[place];
+        let entry = Entry::new(time, owner);
         if time == Time::MAX {
             self.remove(place);
-        } else {
-            self.heap[place].0 = time;
-            if time < before { self.sift_up(place) } else { self.sift_down(place) }
+        } else if entry < before {
+            self.heap[place] = entry;
+            self.sift_up(place);
+        } else if entry > before {
+            self.heap[place] = entry;
+            self.sift_down(place);
         }
     }
 
     fn remove(&mut self, place: usize) {
-        let (_, owner) = self.heap.swap_remove(place);
-        self.place[owner as usize] = ABSENT;
+        let removed = self.heap.swap_remove(place);
+        self.place[removed.owner() as usize] = ABSENT;
         if place < self.heap.len() {
-            self.place[self.heap[place].1 as usize] = place as u32;
+            self.place[self.heap[place].owner() as usize] = place as u32;
             // The moved entry may belong higher or lower; if it went up, the one now at `place` is already in order.
             self.sift_up(place);
             self.sift_down(place);
@@ -108,9 +128,9 @@ impl EventQueue {
     }
 
     #[inline]
-    fn put(&mut self, place: usize, entry: (Time, Owner)) {
+    fn put(&mut self, place: usize, entry: Entry) {
         self.heap[place] = entry;
-        self.place[entry.1 as usize] = place as u32;
+        self.place[entry.owner() as usize] = place as u32;
     }
 }
 

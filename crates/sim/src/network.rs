@@ -297,8 +297,8 @@ impl Network {
     #[inline]
     pub fn run_link(&mut self, id: LinkId) {
         while self.links[id as usize].poll_timeout() <= self.now {
-            let Some((_, packet)) = self.links[id as usize].poll_output(self.now) else { break };
-            self.forward(packet);
+            let Some((_, mut packet)) = self.links[id as usize].poll_output(self.now) else { break };
+            self.forward(&mut packet);
         }
         self.rearm_link(id);
     }
@@ -317,17 +317,21 @@ impl Network {
     }
 
     #[inline]
-    fn forward(&mut self, mut packet: SimPacket) {
+    fn forward(&mut self, packet: &mut SimPacket) {
         let next = self.hops[packet.hop as usize];
         if next == ARRIVED {
-            return self.deliver(&packet);
+            return self.deliver(packet);
         }
         if self.refuses(next) {
             return;
         }
         packet.hop += 1;
-        self.links[next as usize].handle_packet(self.now, packet);
-        self.rearm_link(next);
+        let link = &mut self.links[next as usize];
+        let armed = link.poll_timeout();
+        link.handle_packet(self.now, *packet);
+        if link.poll_timeout() != armed {
+            self.rearm_link(next);
+        }
     }
 
     fn deliver(&mut self, packet: &SimPacket) {
@@ -401,21 +405,12 @@ impl Network {
     fn transmit(&mut self, id: FlowId, end: End) {
         let to = end.other();
         let mut packet = SimPacket { segment: Segment::default(), wire_bytes: 0, flow: id, hop: 0, path: 0, to };
-        loop {
+        let mut has_more = true;
+        while has_more {
             let flow = &mut self.flows[id as usize];
             let connection = &mut flow.ends[end as usize];
-            let Some(path) = connection.poll_transmit(self.now, &mut packet.segment) else {
-                // An RTO that shrinks with a sample may be over already: due now, never in the past.
-                let due = connection.poll_timeout().max(self.now);
-                if end == End::Server
-                    && let Some(mptcp) = connection.mptcp_mut()
-                {
-                    while let Some(switch) = mptcp.poll_switch() {
-                        flow.switches.observe(&switch, &flow.paths);
-                    }
-                }
-                return self.events.arm(flow.owners[end as usize], due);
-            };
+            let Some(path) = connection.poll_transmit(self.now, &mut packet.segment) else { break };
+            has_more = connection.may_have_more();
             packet.path = path;
             packet.hop = flow.routes[path as usize].starts[to as usize];
             packet.wire_bytes = packet.segment.wire_bytes();
@@ -424,8 +419,26 @@ impl Network {
             {
                 capture.record(self.now, id, path, to, &packet.segment);
             }
-            self.forward(packet);
+            self.forward(&mut packet);
         }
+        self.rearm_endpoint(id, end);
+    }
+
+    /// Arms an endpoint's timer anew; the server's changes of path are looked at on the occasion.
+    #[inline]
+    fn rearm_endpoint(&mut self, id: FlowId, end: End) {
+        let flow = &mut self.flows[id as usize];
+        let connection = &mut flow.ends[end as usize];
+        // An RTO that shrinks with a sample may be over already: due now, never in the past.
+        let due = connection.poll_timeout().max(self.now);
+        if end == End::Server
+            && let Some(mptcp) = connection.mptcp_mut()
+        {
+            while let Some(switch) = mptcp.poll_switch() {
+                flow.switches.observe(&switch, &flow.paths);
+            }
+        }
+        self.events.arm(flow.owners[end as usize], due);
     }
 
     /// Sends a datagram from the server of a datagram flow. IPv4 and UDP headers are 28 bytes.
@@ -436,7 +449,7 @@ impl Network {
         let segment = Segment { payload_len: payload_bytes, ..Segment::default() };
         let wire_bytes = payload_bytes + 28;
         let hop = self.flows[id as usize].routes[0].starts[End::Client as usize];
-        self.forward(SimPacket { segment, wire_bytes, flow: id, hop, path: 0, to: End::Client });
+        self.forward(&mut SimPacket { segment, wire_bytes, flow: id, hop, path: 0, to: End::Client });
     }
 
     /// The application writes `bytes` at an end; returns how many the send buffer took.

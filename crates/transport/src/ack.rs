@@ -156,6 +156,11 @@ impl Connection {
         if ack > self.nxt {
             return self.receiver.request_ack(); // acknowledges what was never sent
         }
+        if self.is_without_news(ack, segment) {
+            self.update_peer_window(ack, segment.window);
+            self.recovery.new_data_only = false;
+            return self.rearm();
+        }
         let prior_in_flight = self.in_flight();
         let had_outstanding = !self.scoreboard.is_empty();
         let opened = self.update_peer_window(ack, segment.window);
@@ -199,6 +204,17 @@ impl Connection {
             Summary { prior_in_flight, prior_una, ecn_echo: self.is_echo(segment) },
             siblings,
         );
+    }
+
+    /// Header prediction, as at the receiver of a bulk transfer: nothing is outstanding or wrong, so the ACK of a data segment
+    /// tells at most of a new window.
+    #[inline]
+    fn is_without_news(&self, ack: u64, segment: &Segment) -> bool {
+        ack == self.una
+            && self.scoreboard.is_empty()
+            && self.recovery.phase == Phase::Open
+            && segment.sack.is_empty()
+            && !self.is_echo(segment)
     }
 
     /// After the scoreboard has taken the ACK: samples, recovery, controller, timers.

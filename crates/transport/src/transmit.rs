@@ -137,6 +137,18 @@ impl Connection {
         must_ack
     }
 
+    /// Whether another poll after one that gave a segment could give a further one: cheaper than the poll, `true` when in doubt.
+    /// A receiver that has just acknowledged has nothing more.
+    #[inline]
+    pub fn may_have_more(&self) -> bool {
+        self.nxt < self.written
+            || !self.scoreboard.is_empty()
+            || self.receiver.must_ack()
+            || self.transmit.is_closing
+            || self.transmit.control.is_some()
+            || self.transmit.probe.is_some()
+    }
+
     fn poll_data(&mut self, now: Time, siblings: &[Sibling], out: &mut Segment) -> bool {
         if let Some(probe) = self.transmit.probe.take()
             && self.send_probe(now, probe, siblings, out)

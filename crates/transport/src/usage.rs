@@ -43,15 +43,21 @@ impl Connection {
 
     /// Nothing more leaves now: note whether the window or the application is the reason.
     pub(crate) fn note_pause(&mut self, now: Time, siblings: &[Sibling]) {
-        let (in_flight, packets_out) = (self.in_flight(), self.scoreboard.packets_out());
-        let is_full = f64::from(in_flight) + 1.0 > self.send_window();
-        if !is_full && self.nxt >= self.written && self.scoreboard.awaiting() == 0 {
-            self.rate.mark_app_limited(in_flight);
-        }
         if self.transmit.is_window_blocked && self.scoreboard.is_empty() {
             self.rearm();
         }
-        if !std::mem::take(&mut self.transmit.has_sent) {
+        let has_sent = std::mem::take(&mut self.transmit.has_sent);
+        let is_out_of_data = self.nxt >= self.written && self.scoreboard.awaiting() == 0;
+        if !has_sent && !is_out_of_data {
+            return;
+        }
+        let (in_flight, packets_out) = (self.in_flight(), self.scoreboard.packets_out());
+        // A window holds a packet at least.
+        let is_full = in_flight > 0 && f64::from(in_flight) + 1.0 > self.send_window();
+        if is_out_of_data && !is_full {
+            self.rate.mark_app_limited(in_flight);
+        }
+        if !has_sent {
             return;
         }
         let usage = &mut self.transmit.usage;
