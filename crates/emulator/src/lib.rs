@@ -33,9 +33,9 @@ pub fn run(config: &Config, lifeline: Lifeline) -> Result<(), String> {
     let signals = sys::termination_signals().map_err(|error| format!("signals: {error}"))?;
     let mut engine = Engine::new(config)?;
     let mut warnings = Vec::new();
-    let realtime = if config.realtime { sys::set_realtime() } else { Ok(()) };
+    let realtime = if config.realtime { sys::set_realtime().map(Some) } else { Ok(None) };
     if let Err(error) = &realtime {
-        warnings.push(format!("SCHED_FIFO was refused: {error}"));
+        warnings.push(format!("SCHED_DEADLINE and SCHED_FIFO were refused: {error}"));
     }
     if let Err(error) = sys::set_least_timer_slack() {
         warnings.push(format!("timer slack: {error}"));
@@ -47,8 +47,7 @@ pub fn run(config: &Config, lifeline: Lifeline) -> Result<(), String> {
     }
     engine.run(&stop)?;
     let (measure, log_written) = engine.finish();
-    let is_realtime = config.realtime && realtime.is_ok();
-    say(&report::report(config, &measure, is_realtime, &warnings))?;
+    say(&report::report(config, &measure, realtime.ok().flatten(), &warnings))?;
     log_written
 }
 

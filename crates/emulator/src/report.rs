@@ -3,6 +3,7 @@
 use crate::config::{Config, LinkSpec};
 use crate::histogram::Histogram;
 use crate::net::Device;
+use crate::sys::RealTime;
 use playpath_link::{LinkStats, ServerConfig};
 use playpath_units::{Duration, Rate, Time};
 use serde_json::{Map, Value, json};
@@ -84,7 +85,7 @@ pub struct RunMeasure {
 }
 
 /// The report as one JSON object.
-pub fn report(config: &Config, measure: &RunMeasure, is_realtime: bool, warnings: &[String]) -> Value {
+pub fn report(config: &Config, measure: &RunMeasure, realtime: Option<RealTime>, warnings: &[String]) -> Value {
     let link = |index: usize| link_json(&config.links[index], &measure.link_stats[index], &measure.links[index]);
     let paths = config.paths.iter().enumerate().map(|(i, path)| {
         let direction = |own: usize, route: usize| {
@@ -107,7 +108,8 @@ pub fn report(config: &Config, measure: &RunMeasure, is_realtime: bool, warnings
         "problems": problems,
         "warnings": warnings,
         "duration_s": measure.duration.as_secs_f64(),
-        "realtime": is_realtime,
+        "realtime": realtime.is_some(),
+        "scheduling": realtime.map_or("ordinary", RealTime::name),
         "spin_us": micros(measure.spin.as_nanos()),
         "wakeups": measure.wakeups,
         "slips": measure.routes.iter().map(|route| route.slips).sum::<u64>(),
