@@ -11,11 +11,15 @@
 //! 4. A window set from outside ends the epoch; `K` is computed anew from `W_max` and the window at the next growth.
 //! 5. `reduce_from`: FlightSize (§4.6) or `cwnd` (Linux, allowed by §4.6). Reductions never raise the window: `windows.rs`.
 //! 6. `slow_start` is HyStart++ by default, as §4.10 asks (SHOULD). Linux's behaviour: `slow_start = "hystart"`,
-//!    `reduce_from = "cwnd"`, `abc_limit = 65535`; its constants 717/1024 and 410/1024 differ by 0.03 % and 0.1 %.
+//!    `reduce_from = "cwnd"`, `abc_limit = 65535`, and `growth = "linux"`: its whole numbers and constants (`cubic/linux.rs`),
+//!    which then hold instead of `c`, `beta` and differences 1 to 4.
 //!
 //! Units: packets, seconds. Invariant: `cwnd` falls in reductions only. Tested here by the RFC's equations and tables, and by
 //! `tests/contract.rs`.
 
+mod linux;
+
+use linux::LinuxGrowth;
 use playpath_units::{Duration, Time};
 
 use crate::registry::{Behaviour, Entry};
@@ -41,6 +45,12 @@ pub static ENTRY: Entry = Entry {
         ABC_LIMIT,
         PACED,
         REDUCE_FROM,
+        ParamSpec::word(
+            "growth",
+            "rfc",
+            &["rfc", "linux"],
+            "by RFC 9438 with c and beta, or in whole packets with the constants of Linux's tcp_cubic.c",
+        ),
     ],
     kernel_twin: Some("cubic"),
     is_coupled: false,
@@ -60,6 +70,8 @@ pub struct Cubic {
     windows: Windows,
     growth: Growth,
     undo: Option<Growth>,
+    /// Rules growth and cuts instead, with `growth = "linux"`.
+    linux: Option<LinuxGrowth>,
 }
 
 /// What the window grows by: all that §4.9.2 saves beside `cwnd` and `ssthresh`.
@@ -97,6 +109,7 @@ impl Cubic {
             windows: Windows::new(initial_window),
             growth: Growth { w_max: None, cwnd_prior: None, epoch: None },
             undo: None,
+            linux: (params.word("growth") == "linux").then(LinuxGrowth::default),
         }
     }
 
@@ -170,7 +183,12 @@ impl CongestionControl for Cubic {
 
     fn on_ack(&mut self, view: &View, event: &Ack) {
         let acked = self.slow_start.on_ack(&mut self.windows, view, event);
-        if acked > 0.0 {
+        if let Some(linux) = &mut self.linux {
+            if acked >= 1.0 {
+                let grown = linux.on_ack(view.now, view.min_rtt, self.windows.cwnd as u32, acked as u32);
+                self.windows.cwnd = f64::from(grown);
+            }
+        } else if acked > 0.0 {
             self.avoid_congestion(view, acked);
         } else if let Some(epoch) = &mut self.growth.epoch {
             epoch.updated_at = view.now;
@@ -178,19 +196,28 @@ impl CongestionControl for Cubic {
     }
 
     fn on_congestion(&mut self, _view: &View, event: &CongestionEvent) {
+        let from = self.windows.reducible(self.reduce_from, event.flight_size);
+        if let Some(linux) = &mut self.linux {
+            let window = f64::from(linux.reduce(from as u32, self.fast_convergence));
+            return self.windows.reduce_to(window, event.signal);
+        }
         self.undo = Some(self.growth);
         self.remember_w_max();
-        let window = self.beta * self.windows.reducible(self.reduce_from, event.flight_size);
+        let window = self.beta * from;
         self.windows.reduce_to(window, event.signal);
     }
 
     /// §4.8: the next congestion avoidance starts on a plateau of its own.
     fn on_rto(&mut self, _view: &View, event: &Rto) {
-        if event.consecutive <= 1 {
+        let from = self.windows.reducible_at_rto(self.reduce_from, event.flight_size);
+        let mut window = self.beta * from;
+        if let Some(linux) = &mut self.linux {
+            window = f64::from(linux.reduce(from as u32, self.fast_convergence));
+            linux.reset();
+        } else if event.consecutive <= 1 {
             self.undo = Some(self.growth);
             self.growth = Growth { w_max: None, cwnd_prior: Some(self.windows.cwnd), epoch: None };
         }
-        let window = self.beta * self.windows.reducible_at_rto(self.reduce_from, event.flight_size);
         self.windows.collapse(window, event);
         self.slow_start.on_rto();
     }
@@ -202,7 +229,10 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn on_idle_restart(&mut self, view: &View, _event: &IdleRestart) {
+    fn on_idle_restart(&mut self, view: &View, event: &IdleRestart) {
+        if let Some(linux) = &mut self.linux {
+            linux.on_idle(view.now, event.idle);
+        }
         if let Some(epoch) = &mut self.growth.epoch {
             epoch.updated_at = view.now;
         }
@@ -211,6 +241,10 @@ impl CongestionControl for Cubic {
     fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
         self.windows.set(change);
         self.growth.epoch = None;
+        if let Some(linux) = &mut self.linux {
+            self.windows.cwnd = libm::floor(self.windows.cwnd).max(1.0);
+            linux.on_window_change();
+        }
     }
 }
 

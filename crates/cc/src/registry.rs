@@ -49,7 +49,7 @@ pub struct Behaviour {
 pub enum Stack {
     /// The defaults as declared.
     Rfc,
-    /// Slow start without limit per ACK, HyStart where the RFC wants HyStart++, reductions of `cwnd`.
+    /// Slow start without limit per ACK, HyStart where the RFC wants HyStart++, reductions of `cwnd`, CUBIC in whole packets.
     Linux,
     /// Slow start by a packet per ACK until a loss, reductions of `cwnd`.
     Ns2,
@@ -68,6 +68,7 @@ impl Entry {
             let set = match (spec.name, spec.default) {
                 ("abc_limit", _) => params.set_number(spec.name, abc_limit),
                 ("reduce_from", _) => params.set_word(spec.name, "cwnd"),
+                ("growth", _) if stack == Stack::Linux => params.set_word(spec.name, "linux"),
                 ("slow_start", ParamValue::Word("hystart++")) => params.set_word(spec.name, advanced_slow_start),
                 _ => Ok(()),
             };
