@@ -95,7 +95,8 @@ void BPF_PROG(pp_cong_avoid, struct sock *sk, u32 seq, u32 acked)
 	ack.rtt_us = s->rtt_us;
 	s->rtt_us = 0;
 	ack.may_grow = pp_may_grow(tp);
-	if ((s32)(tp->snd_una - s->round_end) >= 0) {
+	/* As in the simulator, BBR and Linux's Vegas: the first ACK of something sent after the round began. */
+	if ((s32)(tp->snd_una - s->round_end) > 0) {
 		s->round_end = tp->snd_nxt;
 		ack.round_start = true;
 	}

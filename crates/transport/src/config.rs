@@ -96,7 +96,7 @@ pub enum DelayedAck {
     Off,
     /// Every second full segment, or after the delay (RFC 5681 §4.2; at most 500 ms, commonly 200 ms).
     Rfc(Duration),
-    /// Linux: up to 16 quick ACKs at the start and after idle, then every second segment or after 40 ms.
+    /// Linux: up to 16 quick ACKs at the start and after idle and for segments that let the receive window grow, then every second segment or after 40 ms.
     Linux,
 }
 

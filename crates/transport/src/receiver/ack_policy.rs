@@ -1,7 +1,8 @@
 //! When the receiver acknowledges.
 //!
 //! Reference: RFC 5681 §4.2 (at least every second full segment, at once on a gap), RFC 1122 §4.2.3.2 (under 0.5 s);
-//! Linux: up to 16 quick ACKs at the start and after a pause of the sender longer than the RTO, then 40 ms.
+//! Linux: up to 16 quick ACKs at the start and after a pause of the sender longer than the RTO, and one for each segment that lets
+//! the receive window grow (`autotuning.rs`); then 40 ms.
 //! Tested by the packet scripts `delayed_ack_*.pkt`.
 
 use crate::config::{Config, DelayedAck};
@@ -40,6 +41,11 @@ impl AckPolicy {
             quick_left: 0,
             last_arrival: None,
         }
+    }
+
+    /// The receive window grew: Linux acknowledges this segment at once (`quick |= 1`).
+    pub fn on_window_growth(&mut self) {
+        self.quick_left |= 1;
     }
 
     /// Data arrived in order.

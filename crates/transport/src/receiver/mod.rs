@@ -3,17 +3,21 @@
 //! Reference: RFC 9293 §3.8.6 (window), RFC 5681 §4.2 (ACK rules), RFC 2018/2883 (blocks), RFC 3168 §6.1.3 (ECN-Echo),
 //! RFC 7323 §4.3 (which timestamp to echo).
 //! Differences from Linux:
-//! 1. The buffer is counted in payload bytes, not in memory of socket buffers, and does not grow by itself.
+//! 1. The buffer is counted in payload bytes, not in memory of socket buffers, and does not grow by itself; quick ACKs come as if it
+//!    did (`autotuning.rs`).
 //! 2. No "ping-pong" mode: answering does not end quick ACKs. SACKs are never compressed.
 //!
 //! Units: stream offsets; a FIN counts one. Tested by the packet scripts and the stream property test.
 
 mod ack_policy;
+mod autotuning;
 pub(crate) mod reassembly;
 
-use crate::config::{Config, WindowUpdate};
+use crate::config::{Config, DelayedAck, WindowUpdate};
+use crate::handshake::timestamp;
 use crate::segment::{Ecn, Flags, SackBlocks, Segment, Timestamps};
 use ack_policy::AckPolicy;
+use autotuning::AutoTuning;
 use playpath_units::{Duration, Time};
 use reassembly::{Placed, Reassembly};
 
@@ -30,6 +34,8 @@ pub(crate) struct Receiver {
     advertised: u64,
     buffer: u64,
     ack: AckPolicy,
+    /// With Linux's delayed ACKs only.
+    tuning: Option<AutoTuning>,
     window_update: WindowUpdate,
     mss: u32,
     /// Newest TSval to echo, and when it came (RFC 7323 §4.3).
@@ -61,6 +67,8 @@ impl Receiver {
             advertised: 0,
             buffer: config.receive_buffer,
             ack: AckPolicy::new(config),
+            tuning: (config.delayed_ack == DelayedAck::Linux)
+                .then(|| AutoTuning::new(config.mss, config.receive_buffer)),
             window_update: config.window_update,
             mss: config.mss,
             ts_recent: 0,
@@ -170,7 +178,10 @@ impl Receiver {
         }
         let before = self.next();
         match self.reassembly.insert(start, end) {
-            Placed::InOrder => self.ack.on_in_order(now, segment.payload_len),
+            Placed::InOrder => {
+                self.tune(now, segment);
+                self.ack.on_in_order(now, segment.payload_len);
+            }
             Placed::FilledGap | Placed::OutOfOrder => self.ack.on_gap(now),
             Placed::Duplicate(bytes) => {
                 self.duplicate_bytes += bytes;
@@ -187,10 +198,25 @@ impl Receiver {
         Received { is_readable: self.next() > before && self.readable() > 0, is_fin: is_fin && self.next() > before }
     }
 
+    /// Linux's receive window follows what arrives.
+    fn tune(&mut self, now: Time, segment: &Segment) {
+        let Some(tuning) = &mut self.tuning else { return };
+        tuning.note_arrival(now);
+        if let Some(timestamps) = segment.timestamps.filter(|t| t.echo != 0 && segment.payload_len >= self.mss) {
+            tuning.note_rtt(Duration::from_micros(u64::from(timestamp(now).wrapping_sub(timestamps.echo))));
+        }
+        if tuning.grows_by(segment.payload_len) {
+            self.ack.on_window_growth();
+        }
+    }
+
     /// The reader takes up to `max` bytes. May make an ACK due that opens the window.
     pub fn read(&mut self, max: u64) -> u64 {
         let taken = self.readable().min(max);
         self.read += taken;
+        if let Some(tuning) = &mut self.tuning {
+            tuning.on_read(self.read, self.reassembly.next().max(self.read));
+        }
         if taken > 0 && self.should_update_window() {
             self.ack.is_due = true;
         }

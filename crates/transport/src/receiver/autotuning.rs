@@ -1,0 +1,142 @@
+//! Linux's auto-tuning of the receive window, as far as it decides how quickly data are acknowledged: a segment that lets the window grow
+//! is acknowledged at once. So the ACKs of slow start come one per segment, and delayed ones begin when the flow has found its rate.
+//!
+//! Reference: behaviour of `tcp_grow_window` and `tcp_rcv_space_adjust` (Linux 6.18, `net/ipv4/tcp_input.c`).
+//! Differences from Linux:
+//! 1. The window told to the peer is the configured one from the start: only the acknowledging follows the window of this file.
+//! 2. What is read counts at the time of the last arrival; a reader takes data as they come, or is not what limits the flow.
+//! 3. Memory per segment is that of a TUN device: payload takes 160/256 of it.
+//!
+//! Units: bytes of payload. Tested here; the packet scripts see it through `delayed_ack_*.pkt`.
+
+use playpath_units::{Duration, Time};
+
+/// The first window: what fits into 16 bits, in segments of 1460 bytes.
+const FIRST_WINDOW: u64 = 64_240;
+/// `tcp_rmem[1]` times the payload's share of memory.
+const FIRST_CLAMP: u64 = 131_072 * 160 / 256;
+
+#[derive(Debug)]
+pub(crate) struct AutoTuning {
+    mss: u64,
+    /// `rcv_ssthresh`: grows with full segments.
+    threshold: u64,
+    /// `window_clamp`: grows with what is read in a round trip.
+    clamp: u64,
+    most: u64,
+    /// Read in the best round trip so far.
+    space: u64,
+    measured_from: u64,
+    measured_at: Time,
+    now: Time,
+    /// Smoothed, by echoed timestamps; zero before the first.
+    rtt: Duration,
+}
+
+impl AutoTuning {
+    pub fn new(mss: u32, most: u64) -> AutoTuning {
+        let mss = u64::from(mss);
+        AutoTuning {
+            mss,
+            threshold: FIRST_WINDOW.min(most),
+            clamp: FIRST_CLAMP.min(most),
+            most,
+            space: 10 * mss,
+            measured_from: 0,
+            measured_at: Time::ZERO,
+            now: Time::ZERO,
+            rtt: Duration::ZERO,
+        }
+    }
+
+    /// Data arrived.
+    pub fn note_arrival(&mut self, now: Time) {
+        self.now = now;
+    }
+
+    /// A segment echoed a timestamp of `sample` ago.
+    pub fn note_rtt(&mut self, sample: Duration) {
+        self.rtt = if self.rtt.is_zero() { sample } else { self.rtt - self.rtt / 8 + sample / 8 };
+    }
+
+    /// The reader has taken all up to `read`; `next` is expected next. Once per round trip the window follows.
+    pub fn on_read(&mut self, read: u64, next: u64) {
+        if self.rtt.is_zero() || self.now.saturating_since(self.measured_at) < self.rtt {
+            return;
+        }
+        let copied = (read - self.measured_from).saturating_sub(next - read);
+        if copied > self.space {
+            // Twice what came, and more while the sender still speeds up.
+            let window = 2 * copied + 16 * self.mss;
+            let growth = u128::from(window) * u128::from(copied - self.space) / u128::from(self.space);
+            let wanted = u128::from(window) + 2 * growth;
+            self.clamp = self.clamp.max(wanted.min(u128::from(self.most)) as u64);
+            self.space = copied;
+        }
+        self.measured_from = read;
+        self.measured_at = self.now;
+    }
+
+    /// Data arrived in order: does the window grow by it?
+    pub fn grows_by(&mut self, payload: u32) -> bool {
+        let room = self.clamp.saturating_sub(self.threshold);
+        if payload < 128 || room == 0 {
+            return false;
+        }
+        self.threshold += room.min(2 * self.mss.max(u64::from(payload)));
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 1448;
+
+    fn read_at(tuning: &mut AutoTuning, millis: u64, read: u64) {
+        tuning.note_arrival(Time::from_millis(millis));
+        tuning.on_read(read, read);
+    }
+
+    /// 81 920 - 64 240 = 17 680 bytes of room, 2896 per segment: 7 segments, the last one for the rest.
+    #[test]
+    fn the_first_segments_grow_the_first_window() {
+        let mut tuning = AutoTuning::new(MSS, 6 << 20);
+        assert_eq!((0..20).filter(|_| tuning.grows_by(MSS)).count(), 7);
+        assert_eq!(tuning.threshold, FIRST_CLAMP);
+    }
+
+    /// 20 segments read in a round trip after 10: 2 · 28 960 + 16 · 1448 = 81 088; growth 100 %, twice: 243 264.
+    #[test]
+    fn a_sender_that_speeds_up_opens_the_window() {
+        let mut tuning = AutoTuning::new(MSS, 6 << 20);
+        tuning.note_rtt(Duration::from_millis(100));
+        read_at(&mut tuning, 150, 1448);
+        read_at(&mut tuning, 249, 15_000); // too early
+        read_at(&mut tuning, 250, 1448 * 21);
+        assert_eq!((tuning.clamp, tuning.space), (243_264, 28_960));
+        // At the same rate it stays.
+        read_at(&mut tuning, 350, 1448 * 41);
+        assert_eq!(tuning.clamp, 243_264);
+    }
+
+    #[test]
+    fn a_slow_reader_and_small_segments_do_not() {
+        let mut tuning = AutoTuning::new(MSS, 6 << 20);
+        tuning.note_rtt(Duration::from_millis(100));
+        tuning.note_arrival(Time::from_millis(100));
+        tuning.on_read(40_000, 80_000); // as much waits as was read
+        assert_eq!(tuning.clamp, FIRST_CLAMP);
+        assert!(!tuning.grows_by(100));
+    }
+
+    #[test]
+    fn the_configured_buffer_bounds_it() {
+        let mut tuning = AutoTuning::new(MSS, 50_000);
+        assert!(!tuning.grows_by(MSS));
+        tuning.note_rtt(Duration::from_millis(100));
+        read_at(&mut tuning, 100, 1 << 20);
+        assert!(!tuning.grows_by(MSS));
+    }
+}
