@@ -309,10 +309,10 @@ def compare(
         on_done=count,
         on_interrupt=on_interrupt,
     )
-    sessions = _whole_seeds([s for s in outcome.results if s is not None], len(loaded.senders))
+    sessions = whole_seeds([s for s in outcome.results if s is not None], len(loaded.senders))
     if not sessions:
         raise RunError("stopped before the first seed was finished for every sender; nothing to show")
-    result = _gather(loaded, place.name, sessions, interrupted=outcome.interrupted)
+    result = gather(loaded, place.name, sessions, interrupted=outcome.interrupted)
     if not timelines or outcome.interrupted:
         return result
     return _with_timelines(result, place, threads)
@@ -375,7 +375,7 @@ def _pick_sender(scenario: Scenario, sender: str | None) -> str:
     return sender
 
 
-def _whole_seeds(sessions: list[Session], senders: int) -> list[Session]:
+def whole_seeds(sessions: list[Session], senders: int) -> list[Session]:
     """Sessions of the seeds that every sender finished."""
     counts: dict[int, int] = {}
     for session in sessions:
@@ -383,7 +383,8 @@ def _whole_seeds(sessions: list[Session], senders: int) -> list[Session]:
     return [s for s in sessions if counts[s.seed] == senders]
 
 
-def _gather(scenario: Scenario, world: str, sessions: list[Session], *, interrupted: bool) -> Comparison:
+def gather(scenario: Scenario, world: str, sessions: list[Session], *, interrupted: bool) -> Comparison:
+    """A comparison of finished sessions; every sender has the same seeds."""
     names = list(dict.fromkeys(name for session in sessions for name in session.metrics))
     rows = [
         {"sender": s.sender, "cc": s.cc, "seed": s.seed, "digest": s.digest}

@@ -8,6 +8,7 @@ import typer
 
 MODULES = (
     "compare",
+    "twin",
     "run",
     "report",
     "list",

@@ -1,0 +1,113 @@
+"""`playpath twin`: the same scenario in the simulator and on the real kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from playpath import console
+from playpath.commands import options
+from playpath.commands.compare import INTERRUPTED
+from playpath.compare import format_summary
+from playpath.files import check_writable, write_text
+from playpath.metrics import format_value, metric
+from playpath.scenario import load
+from playpath.twin import Twin
+from playpath.twin_run import twin
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("twin")(command)
+
+
+def command(
+    scenario: options.ScenarioFile,
+    cc: options.Cc = None,
+    seeds: options.Seeds = None,
+    jobs: options.Jobs = None,
+    parallel: Annotated[
+        int,
+        typer.Option(
+            "--parallel", metavar="N", min=1, help="Kernel sessions at a time; more than one needs idle cores."
+        ),
+    ] = 1,
+    setting: options.Set = None,
+    out: options.Out = None,
+    json: options.Json = False,
+) -> None:
+    """Run a scenario in both worlds: the same table, the differences with intervals, a verdict for each and for the ranking.
+
+    Kernel sessions take as long as their videos and need root. Each is kept in --out (by default out/NAME-twin) when it ends, so
+    that Ctrl-C loses one at most and the next call goes on from there.
+    """
+    loaded = load(scenario, cc=options.choices(cc, "--cc"), seeds=seeds, set=options.settings(setting))
+    folder = out or Path("out") / f"{loaded.name}-twin"
+    check_writable(folder)
+    with console.progress("kernel sessions") as progress:
+        result = twin(
+            loaded,
+            jobs=jobs,
+            store=folder / "sessions",
+            parallel=parallel,
+            progress=progress,
+            on_interrupt=_tell_interrupt,
+        )
+    _write(result, folder)
+    if json:
+        console.print_json(result.to_dict())
+    else:
+        print_twin(result)
+    if result.interrupted:
+        finished = f"{len(result.kernel.seeds)} of {len(loaded.seeds)}"
+        console.message(f"interrupted: the result holds {finished} seeds; the same command goes on from here")
+        raise typer.Exit(INTERRUPTED)
+
+
+def _tell_interrupt(running: int) -> None:
+    under_way = (
+        f"finishing {running} sessions under way; Ctrl-C again drops them" if running else "the test bed is torn down"
+    )
+    console.message(f"stopping: {under_way}; finished sessions are kept")
+
+
+def _write(result: Twin, folder: Path) -> None:
+    from playpath.report.twin_page import twin_page  # matplotlib takes its time
+
+    result.save(folder)
+    write_text(folder / "report.html", twin_page(result))
+    console.message(f"report: {folder / 'report.html'}")
+
+
+def print_twin(result: Twin) -> None:
+    """The tables and the verdicts."""
+    console.out.print(
+        f"[dim]mean ± half the 95 % interval; {len(result.sim.seeds)} seeds, the same in both worlds[/dim]"
+    )
+    for name in dict.fromkeys(m.metric for m in result.metrics):
+        console.print_table(_table(result, name))
+    console.out.print()
+    console.out.print(f"[bold]{escape(result.sentence)}[/bold]", soft_wrap=not console.out.is_terminal)
+    for text in (*result.left_out.values(), *result.kernel.warnings):
+        console.err.print(f"[yellow]warning:[/yellow] {escape(text)}", soft_wrap=True)
+
+
+def _table(result: Twin, name: str) -> Table:
+    rows = result.of(name)
+    table = Table(title=metric(name).axis, title_justify="left", title_style="dim", box=None, pad_edge=False)
+    for title in ("sender", "simulator", "kernel", "kernel - simulator", "95 % interval", "margin", ""):
+        table.add_column(title, justify="left" if title in ("sender", "") else "right", header_style="bold")
+    for row in rows:
+        interval = "–" if row.ci95 is None else f"{format_value(row.ci95[0])} to {format_value(row.ci95[1])}"
+        share = (
+            f" ({100 * row.mean / row.sim.mean:+.1f} %)" if row.mean is not None and row.sim and row.sim.mean else ""
+        )
+        table.add_row(
+            escape(row.sender), format_summary(row.sim), format_summary(row.kernel), f"{format_value(row.mean)}{share}",
+            interval, f"± {format_value(row.margin)}", row.verdict,
+        )  # fmt: skip
+    return table

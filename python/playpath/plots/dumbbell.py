@@ -1,0 +1,60 @@
+"""A metric of every sender in both worlds: two marks joined by a line, each with its 95 % interval."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from matplotlib.axes import Axes
+
+from playpath.metrics import metric
+from playpath.plots.bars import ROW
+from playpath.plots.style import INK, MUTED, PAPER, dress, own_axes, sender_styles
+
+if TYPE_CHECKING:
+    from playpath.stats import Summary
+    from playpath.twin import Twin
+
+SHIFT = 0.15
+"""Of the two marks from the middle of their row, so that equal ones do not hide each other."""
+
+
+def dumbbell(result: Twin, name: str, ax: Axes | None = None) -> Axes:
+    """Open circle: simulator. Filled square: kernel. On the right each row's verdict.
+
+    Parameters
+    ----------
+    result : Twin
+    name : str
+        A metric.
+    ax : matplotlib.axes.Axes, optional
+    """
+    rows = result.of(name)
+    ax = own_axes(ax, 1.2 + 1.2 * ROW * len(rows))
+    styles = sender_styles(result.senders)
+    for y, row in enumerate(rows):
+        means = [found.mean for found in (row.sim, row.kernel) if found is not None]
+        if len(means) == 2:
+            ax.plot(means, (y - SHIFT, y + SHIFT), color=MUTED, lw=1.6, zorder=1)
+        if row.sim is not None:
+            _mark(ax, row.sim, y - SHIFT, "o", PAPER)
+        if row.kernel is not None:
+            _mark(ax, row.kernel, y + SHIFT, "s", styles[row.sender].colour)
+        ax.annotate(row.verdict, (1.02, y), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=INK)
+    ax.plot([], [], "o", mfc=PAPER, mec=INK, label="simulator")
+    ax.plot([], [], "s", mfc=MUTED, mec=INK, label="kernel")
+    ax.legend(frameon=False, fontsize=8, ncols=2, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
+    ax.set_yticks(range(len(rows)), [row.sender for row in rows])
+    ax.set_ylim(len(rows) - 0.45, -0.55)
+    ax.set_xlabel(metric(name).axis)
+    dress(ax)
+    ax.tick_params(axis="y", length=0)
+    ax.locator_params(axis="x", nbins=6)
+    if ax.get_xlim()[0] < 0 <= min((m.mean for row in rows for m in (row.sim, row.kernel) if m), default=0.0):
+        ax.set_xlim(left=0)
+    return ax
+
+
+def _mark(ax: Axes, summary: Summary, y: float, marker: str, face: str) -> None:
+    if summary.ci95 is not None:
+        ax.plot(summary.ci95, (y, y), "|-", color=INK, lw=1.1, ms=5, zorder=2)
+    ax.plot(summary.mean, y, marker, ms=6.5, mfc=face, mec=INK, mew=0.9, zorder=3)

@@ -1,0 +1,263 @@
+"""Both worlds beside each other: per metric a difference with its interval and a verdict, and one for the ranking.
+
+The rule:
+
+- Differences are kernel minus simulator, paired by seed: a seed gives both worlds the same random losses by packet number.
+- A metric *agrees* when the 95 % interval of the mean difference lies within the margin, *differs* when it lies outside, and is
+  *undecided* when it reaches across (an equivalence test by inclusion of the interval; stricter than two one-sided tests at 5 %,
+  which use the 90 % interval). One seed has no interval: undecided.
+- Margins are stated in advance: 5 % of the simulator's mean for goodput and throughput, 10 % for the mean RTT, and for all else
+  what `playpath.metrics` says nobody would notice.
+- Rankings: two senders are ordered in each world by the paired difference of one criterion, corrected by Holm over the pairs. A
+  pair is *alike* when both worlds hold the same sender to be better, or both hold them to be alike; *opposite* when each world is
+  sure of another order, or one is sure of an order and the other that there is none; *undecided* when a world is. Rankings agree when
+  all pairs are alike, differ when one is opposite.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Literal
+
+from playpath import stats
+from playpath.compare import Comparison
+from playpath.files import write_text
+from playpath.metrics import metric
+
+Verdict = Literal["agree", "differ", "undecided"]
+Order = Literal["alike", "opposite", "undecided"]
+
+SHARES = {"goodput_mbps": 0.05, "throughput_mbps": 0.05, "mean_rtt_ms": 0.10}
+"""Margins as a share of the simulator's mean."""
+SHOWN = (
+    "stall_time_s",
+    "stall_count",
+    "discarded_pictures",
+    "mean_rate_kbps",
+    "startup_delay_s",
+    "goodput_mbps",
+    "mean_rtt_ms",
+    "retransmitted_packets",
+    "rto_count",
+    "mean_queue_packets",
+)
+"""What is judged, as far as a scenario has it."""
+
+
+@dataclass(frozen=True)
+class MetricTwin:
+    """One metric of one sender in both worlds.
+
+    Attributes
+    ----------
+    sender, metric : str
+    sim, kernel : Summary or None
+        Means and intervals in each world; None without a value.
+    mean : float or None
+        Kernel minus simulator, over the seeds that both have.
+    ci95 : tuple of float or None
+        Student t interval of `mean`; None for fewer than two seeds.
+    margin : float
+        The largest difference that counts as agreement.
+    verdict : {"agree", "differ", "undecided"}
+    """
+
+    sender: str
+    metric: str
+    sim: stats.Summary | None
+    kernel: stats.Summary | None
+    mean: float | None
+    ci95: tuple[float, float] | None
+    margin: float
+    verdict: Verdict
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON form."""
+        worlds = {
+            name: None if found is None else found.to_dict()
+            for name, found in (("sim", self.sim), ("kernel", self.kernel))
+        }
+        ci95 = None if self.ci95 is None else list(self.ci95)
+        return {**self.__dict__, **worlds, "unit": metric(self.metric).unit, "ci95": ci95}
+
+
+@dataclass(frozen=True)
+class PairOrder:
+    """Two senders in both worlds: who is better by a criterion ("" for alike, None for open), and whether the worlds agree."""
+
+    first: str
+    second: str
+    sim: str | None
+    kernel: str | None
+    order: Order
+
+
+def judge(mean_interval: tuple[float, float] | None, margin: float) -> Verdict:
+    """The verdict on an interval of a difference.
+
+    >>> judge((-1.0, 2.0), 3.0), judge((4.0, 5.0), 3.0), judge((2.0, 4.0), 3.0), judge(None, 3.0)
+    ('agree', 'differ', 'undecided', 'undecided')
+    """
+    if mean_interval is None:
+        return "undecided"
+    low, high = mean_interval
+    if -margin <= low and high <= margin:
+        return "agree"
+    return "differ" if low > margin or high < -margin else "undecided"
+
+
+def margin_of(name: str, sim_mean: float, kernel_mean: float) -> float:
+    """The largest difference of a metric between the worlds that counts as agreement."""
+    if name in SHARES:
+        return SHARES[name] * abs(sim_mean)
+    return metric(name).margin(sim_mean, kernel_mean)
+
+
+@dataclass(frozen=True)
+class Twin:
+    """The result of `playpath twin`.
+
+    Attributes
+    ----------
+    sim, kernel : Comparison
+        The same senders and seeds in each world.
+    left_out : dict of str to str
+        Senders that the kernel world does not have, and why.
+    interrupted : bool
+        Ctrl-C came before all kernel sessions were done.
+    """
+
+    sim: Comparison
+    kernel: Comparison
+    left_out: Mapping[str, str]
+    interrupted: bool = False
+
+    @property
+    def senders(self) -> list[str]:
+        """Labels, in the order of the scenario."""
+        return self.sim.senders
+
+    @property
+    def criterion(self) -> str:
+        """What the rankings are compared by: stalls, or goodput where nobody watches."""
+        return "stall_time_s" if self.sim.scenario.has_video else "goodput_mbps"
+
+    @cached_property
+    def metrics(self) -> list[MetricTwin]:
+        """Every shown metric of every sender."""
+        both = set(self.sim.metric_names) & set(self.kernel.metric_names)
+        found = [self._metric(sender, name) for name in SHOWN if name in both for sender in self.senders]
+        return [m for m in found if m.sim is not None or m.kernel is not None]
+
+    def of(self, name: str) -> list[MetricTwin]:
+        """A metric of all senders."""
+        return [m for m in self.metrics if m.metric == name]
+
+    def _metric(self, sender: str, name: str) -> MetricTwin:
+        a, b = self.sim.summary(sender, name), self.kernel.summary(sender, name)
+        pairs = [
+            (sim, kernel)
+            for sim, kernel in zip(self.sim.values(sender, name), self.kernel.values(sender, name), strict=True)
+            if sim is not None and kernel is not None
+        ]
+        paired = stats.paired_difference([k for _, k in pairs], [s for s, _ in pairs])
+        # A value that is missing in one world only is no agreement.
+        incomplete = a is None or b is None or paired is None or a.n != b.n
+        margin = 0.0 if a is None or b is None else margin_of(name, a.mean, b.mean)
+        if incomplete or paired is None:
+            return MetricTwin(sender, name, a, b, paired.mean if paired else None, None, margin, "undecided")
+        return MetricTwin(sender, name, a, b, paired.mean, paired.ci95, margin, judge(paired.ci95, margin))
+
+    @cached_property
+    def pairs(self) -> list[PairOrder]:
+        """Every pair of senders by the criterion."""
+        return [self._pair(first, second) for first, second in combinations(self.senders, 2)]
+
+    def _pair(self, first: str, second: str) -> PairOrder:
+        sim, kernel = (_better(world, first, second, self.criterion) for world in (self.sim, self.kernel))
+        if sim is None or kernel is None:
+            return PairOrder(first, second, sim, kernel, "undecided")
+        return PairOrder(first, second, sim, kernel, "alike" if sim == kernel else "opposite")
+
+    def counted(self) -> dict[Order, int]:
+        """Pairs of senders by how the worlds order them."""
+        orders: tuple[Order, ...] = ("alike", "opposite", "undecided")
+        return {order: sum(pair.order == order for pair in self.pairs) for order in orders}
+
+    @property
+    def ranking_verdict(self) -> Verdict:
+        """Whether the worlds rank the senders alike."""
+        counts = self.counted()
+        if counts["opposite"]:
+            return "differ"
+        return "undecided" if counts["undecided"] or not self.pairs else "agree"
+
+    @property
+    def sentence(self) -> str:
+        """The verdicts in a few words."""
+        counts = {v: sum(m.verdict == v for m in self.metrics) for v in ("agree", "differ", "undecided")}
+        pairs = self.counted()
+        ranking = (
+            f"Ranking by {metric(self.criterion).label}: {self.ranking_verdict} ({pairs['alike']} of {len(self.pairs)} pairs of "
+            f"senders alike, {pairs['opposite']} opposite, {pairs['undecided']} undecided). "
+            if self.pairs
+            else ""
+        )
+        return (
+            f"{ranking}Figures: {counts['agree']} agree, {counts['differ']} differ, {counts['undecided']} are undecided "
+            f"after {len(self.sim.seeds)} seed{'s' if len(self.sim.seeds) != 1 else ''}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form of `playpath twin --json`."""
+        return {
+            "scenario": self.sim.scenario.name,
+            "seeds": self.sim.seeds,
+            "senders": self.senders,
+            "left_out": dict(self.left_out),
+            "criterion": self.criterion,
+            "ranking": {
+                "verdict": self.ranking_verdict,
+                "sim": self.sim.ranking,
+                "kernel": self.kernel.ranking,
+                "pairs": [pair.__dict__ for pair in self.pairs],
+            },
+            "metrics": [m.to_dict() for m in self.metrics],
+            "sentence": self.sentence,
+            "warnings": {"sim": self.sim.warnings, "kernel": self.kernel.warnings},
+            "interrupted": self.interrupted,
+            "sim": self.sim.to_dict(),
+            "kernel": self.kernel.to_dict(),
+        }
+
+    def save(self, folder: str | Path) -> None:
+        """Write `twin.json`, and each world's comparison in a folder of its own."""
+        target = Path(folder)
+        self.sim.save(target / "sim")
+        self.kernel.save(target / "kernel")
+        write_text(target / "twin.json", json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Twin:
+        """Read what `save` wrote."""
+        source = Path(folder)
+        stored = json.loads((source / "twin.json").read_text(encoding="utf-8"))
+        sim, kernel = Comparison.load(source / "sim"), Comparison.load(source / "kernel")
+        return cls(sim, kernel, stored["left_out"], stored["interrupted"])
+
+
+def _better(world: Comparison, first: str, second: str, name: str) -> str | None:
+    """The better of two senders; "" if they are alike; None if that is open."""
+    relation = world.ranker.relation(first, second, name)
+    if relation == "open":
+        return None
+    found = world.ranker.difference(first, second, name)
+    if relation == "alike" or found is None:
+        return ""
+    first_is_less = found.mean < 0
+    return first if first_is_less == (metric(name).better == "lower") else second

@@ -1,0 +1,185 @@
+"""Runs a scenario in both worlds for `playpath twin`. Kernel sessions take as long as their videos: each is stored when it ends."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import playpath
+from playpath import worlds
+from playpath.compare import Progress, compare, gather, whole_seeds
+from playpath.errors import InputError, RunError
+from playpath.parallel import run_all
+from playpath.record import Session, slug
+from playpath.scenario import Scenario, load
+from playpath.twin import Twin
+from playpath.worlds import World
+
+ReasonsOf = Callable[[Scenario], Mapping[str, str]]
+
+
+def twin(
+    scenario: Any,
+    *,
+    cc: Sequence[str | Mapping[str, Any]] | None = None,
+    seeds: int | None = None,
+    set: Mapping[str, Any] | None = None,
+    jobs: int | None = None,
+    store: str | Path | None = None,
+    parallel: int = 1,
+    progress: Progress = lambda done, total: None,
+    on_interrupt: Callable[[int], None] = lambda running: None,
+    kernel: World | None = None,
+    left_out: ReasonsOf | None = None,
+) -> Twin:
+    """Run every sender and seed in the simulator and on the real kernel, and compare the two.
+
+    Parameters
+    ----------
+    scenario, cc, seeds, set, jobs
+        As `playpath.compare`.
+    store : path, optional
+        Folder that keeps finished kernel sessions: a second call takes them from there, whatever seeds and senders it adds.
+    parallel : int
+        Kernel sessions at a time, each in namespaces of its own. More than one needs idle cores; a session whose link was
+        late is repeated, and an error if it stays late.
+    progress : callable
+        Called with kernel sessions done and kernel sessions in all.
+    on_interrupt : callable
+        Called at Ctrl-C with the number of sessions under way that are finished first: none if they run one at a time.
+    kernel, left_out : optional
+        The kernel world, and which senders it does not have; for tests.
+
+    Raises
+    ------
+    InputError
+        The scenario is wrong, or this machine has no kernel world (exit status 2).
+    RunError
+        A session failed, or Ctrl-C came before the first seed was finished.
+    """
+    loaded = load(scenario, cc=cc, seeds=seeds, set=set)
+    if not loaded.senders:
+        raise InputError(f"scenario '{loaded.name}': no [[sender]] to compare; add one or give --cc")
+    if kernel is None:
+        check_kernel()
+        kernel = worlds.world("kernel")
+    reasons = dict((left_out or unsupported)(loaded))
+    names = [name for name in loaded.senders if name not in reasons]
+    if not names:
+        raise InputError(f"no sender of '{loaded.name}' runs in the kernel world: {'; '.join(reasons.values())}")
+    tasks = [(seed, name) for seed in loaded.seeds for name in names]
+    counted = _counting(len(tasks), progress)
+
+    def play(task: tuple[int, str]) -> Session:
+        return _stored(loaded, task[1], task[0], kernel, store)
+
+    if parallel > 1:
+        outcome = run_all(play, tasks, parallel, on_done=lambda task: counted(), on_interrupt=on_interrupt)
+        sessions, interrupted = [s for s in outcome.results if s is not None], outcome.interrupted
+    else:
+        sessions, interrupted = _one_by_one(play, tasks, counted, on_interrupt)
+    whole = whole_seeds(sessions, len(names))
+    if not whole:
+        raise RunError("stopped before the first seed was finished for every sender; what is finished is kept")
+    measured = gather(loaded, kernel.name, whole, interrupted=interrupted)
+    return Twin(_simulated(loaded, names, measured.seeds, jobs), measured, reasons, interrupted)
+
+
+def check_kernel() -> None:
+    """Raise InputError, in one line with the remedy, where this machine has no kernel world."""
+    from playpath.testbed import controls, emulator
+    from playpath.testbed.errors import MissingToolError
+    from playpath.testbed.players import own
+
+    if os.geteuid() != 0:
+        raise InputError("the kernel world needs root; run it with sudo (`playpath doctor` says what else is missing)")
+    if not Path("/dev/net/tun").exists():
+        raise InputError("the kernel world needs /dev/net/tun (modprobe tun); see `playpath doctor`")
+    try:
+        for program in (emulator.program, controls.loader, own.program):
+            program()
+    except MissingToolError as error:
+        raise InputError(f"no kernel world here: {error}") from None
+
+
+def unsupported(scenario: Scenario) -> dict[str, str]:
+    """Senders that the kernel world does not have, with the reason."""
+    from playpath.testbed import controls
+    from playpath.testbed.errors import TestbedError
+    from playpath.testbed.runner import translate
+
+    reasons = {}
+    for name in scenario.senders:
+        try:
+            cc = translate(scenario.sender(name)).cc
+        except TestbedError as error:
+            reasons[name] = str(error)
+            continue
+        if controls.native_name(cc) is None and cc not in controls.loadable():
+            reasons[name] = f"{name}: the kernel has no twin of {cc}"
+    return reasons
+
+
+def _counting(total: int, progress: Progress) -> Callable[[], None]:
+    done = 0
+    progress(0, total)
+
+    def count() -> None:
+        nonlocal done
+        done += 1
+        progress(done, total)
+
+    return count
+
+
+def _one_by_one(
+    play: Callable[[tuple[int, str]], Session],
+    tasks: Sequence[tuple[int, str]],
+    counted: Callable[[], None],
+    on_interrupt: Callable[[int], None],
+) -> tuple[list[Session], bool]:
+    """In the calling thread: Ctrl-C tears the test bed down on its way out, at once."""
+    sessions: list[Session] = []
+    try:
+        for task in tasks:
+            sessions.append(play(task))
+            counted()
+    except KeyboardInterrupt:
+        on_interrupt(0)
+        return sessions, True
+    return sessions, False
+
+
+def _stored(scenario: Scenario, name: str, seed: int, world: World, store: str | Path | None) -> Session:
+    """From the store, or run now and put there."""
+    if store is None:
+        return world.session(scenario, name, seed, trace=False)
+    folder = Path(store) / f"{slug(name)}-{session_key(scenario, name)}" / str(seed)
+    if (folder / "record.json").is_file():
+        try:
+            return Session.load(folder)
+        except (OSError, ValueError, KeyError, TypeError):
+            pass  # of a disk that was full, or of another version: run it again
+    session = world.session(scenario, name, seed, trace=False)
+    session.save(folder)
+    return session
+
+
+def session_key(scenario: Scenario, name: str) -> str:
+    """What a session depends on beside its seed: the scenario without its other senders and its number of seeds."""
+    resolved = {key: value for key, value in scenario.resolved.items() if key != "sender"}
+    resolved["run"] = {key: value for key, value in resolved.get("run", {}).items() if key != "seeds"}
+    known = [resolved, scenario.sender(name), playpath.__version__]
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _simulated(scenario: Scenario, names: Sequence[str], seeds: Sequence[int], jobs: int | None) -> Any:
+    """The same senders and seeds in the simulator."""
+    result = compare(scenario, jobs=jobs)
+    rows = [result.table["sender"].is_in(list(names)), result.table["seed"].is_in(list(seeds))]
+    return replace(result, table=result.table.filter(rows[0] & rows[1]), seeds=list(seeds))

@@ -1,0 +1,216 @@
+"""Both worlds beside each other, with kernel records that are made up: no root needed."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from conftest import SMALL
+
+import playpath
+from playpath.errors import InputError, RunError
+from playpath.plots.dumbbell import dumbbell
+from playpath.report.twin_page import twin_page
+from playpath.twin import Twin, judge, margin_of
+from playpath.twin_run import session_key, twin, unsupported
+from playpath.worlds import SimWorld
+
+
+class FakeKernel:
+    """The simulator's sessions with some metrics changed."""
+
+    name = "kernel"
+    is_parallel = False
+
+    def __init__(self, change, fail_at=None):
+        self.change, self.fail_at, self.played = change, fail_at, []
+
+    def session(self, scenario, sender, seed, *, trace):
+        if len(self.played) == self.fail_at:
+            raise KeyboardInterrupt
+        self.played.append((sender, seed))
+        session = SimWorld().session(scenario, sender, seed, trace=trace)
+        return replace(session, world="kernel", metrics=self.change(sender, seed, dict(session.metrics)))
+
+
+def same(sender, seed, metrics):
+    return metrics
+
+
+def scaled(name, factor):
+    return lambda sender, seed, metrics: metrics | {name: metrics[name] * factor}
+
+
+def run(change=same, scenario=SMALL, **options):
+    return twin(scenario, kernel=FakeKernel(change), left_out=lambda s: {}, **options)
+
+
+def test_the_verdict_on_an_interval():
+    # Margin 3: inside, at the edge, outside on either side, across, none.
+    cases = [
+        ((-1, 2), "agree"),
+        ((-3, 3), "agree"),
+        ((3.1, 9), "differ"),
+        ((-9, -3.1), "differ"),
+        ((2, 4), "undecided"),
+    ]
+    for interval, verdict in [*cases, (None, "undecided")]:
+        assert judge(interval, 3.0) == verdict
+
+
+def test_margins_are_shares_of_the_simulators_mean():
+    assert margin_of("goodput_mbps", 8.0, 100.0) == pytest.approx(0.4)  # 5 %
+    assert margin_of("mean_rtt_ms", 50.0, 1.0) == pytest.approx(5.0)  # 10 %
+    assert margin_of("stall_time_s", 0.0, 0.0) == 0.1  # what nobody would notice
+
+
+def test_equal_worlds_agree():
+    result = run()
+    assert {m.verdict for m in result.metrics} == {"agree"}
+    assert all(m.mean == 0.0 and m.ci95 == (0.0, 0.0) for m in result.metrics)
+    assert result.counted()["opposite"] == 0
+    assert [row.sender for row in result.of("goodput_mbps")] == ["newreno", "cubic"]
+
+
+def test_a_tenth_less_goodput_differs_and_the_interval_says_so():
+    result = run(scaled("goodput_mbps", 0.9))
+    for found in result.of("goodput_mbps"):
+        assert found.verdict == "differ"
+        assert found.mean == pytest.approx(-0.1 * found.sim.mean)
+        assert found.ci95[0] < found.mean < found.ci95[1] < -found.margin
+    assert {m.verdict for m in result.of("mean_rtt_ms")} == {"agree"}
+
+
+def test_one_seed_decides_nothing():
+    result = run(seeds=1)
+    assert {m.verdict for m in result.metrics} == {"undecided"}
+    assert result.ranking_verdict == "undecided"
+
+
+def test_a_value_that_one_world_lacks_is_no_agreement():
+    result = run(lambda sender, seed, metrics: metrics | {"startup_delay_s": None if seed == 2 else 0.1})
+    assert {m.verdict for m in result.of("startup_delay_s")} == {"undecided"}
+
+
+def stalls(sim, kernel):
+    """A twin of newreno and cubic with these stall times, sender → a value a seed."""
+    result = run()
+
+    def world(comparison, values):
+        column = [values[row["sender"]][row["seed"] - 1] for row in comparison.table.iter_rows(named=True)]
+        return replace(
+            comparison,
+            table=comparison.table.with_columns(stall_time_s=pl.Series(column, dtype=pl.Float64, strict=False)),
+        )
+
+    return Twin(world(result.sim, sim), world(result.kernel, kernel), {})
+
+
+@pytest.mark.parametrize(
+    ("sim", "kernel", "order", "verdict"),
+    [
+        # Three seeds, differences of 5 with a spread of 0.2: apart. Equal values: alike. A spread of 5: open.
+        (([1, 1, 1], [6, 6.2, 5.8]), ([2, 2, 2], [9, 9.2, 8.8]), "alike", "agree"),
+        (([1, 1, 1], [6, 6.2, 5.8]), ([9, 9.2, 8.8], [2, 2, 2]), "opposite", "differ"),
+        (([1, 1, 1], [6, 6.2, 5.8]), ([2, 2, 2], [2, 2, 2]), "opposite", "differ"),
+        (([1, 1, 1], [1, 1, 1]), ([2, 2, 2], [2, 2, 2]), "alike", "agree"),
+        (([1, 1, 1], [6, 6.2, 5.8]), ([2, 2, 2], [1, 9, 3]), "undecided", "undecided"),
+    ],
+)
+def test_pairs_of_senders(sim, kernel, order, verdict):
+    result = stalls(*(dict(zip(("newreno", "cubic"), world, strict=True)) for world in (sim, kernel)))
+    (pair,) = result.pairs
+    assert (pair.order, result.ranking_verdict) == (order, verdict)
+    assert f"Ranking by stall time: {verdict}" in result.sentence
+
+
+def test_senders_without_a_twin_are_left_out_with_a_reason():
+    result = twin(SMALL, kernel=FakeKernel(same), left_out=lambda s: {"cubic": "cubic: not here"})
+    assert result.senders == result.sim.senders == result.kernel.senders == ["newreno"]
+    assert result.to_dict()["left_out"] == {"cubic": "cubic: not here"}
+    with pytest.raises(InputError, match="not here"):
+        twin(SMALL, kernel=FakeKernel(same), left_out=lambda s: dict.fromkeys(s.senders, "not here"))
+
+
+def test_finished_sessions_are_taken_from_the_store(tmp_path):
+    first, second = FakeKernel(same), FakeKernel(same)
+    options = {"left_out": lambda s: {}, "store": tmp_path}
+    before = twin(SMALL, kernel=first, seeds=2, **options)
+    after = twin(SMALL, kernel=second, seeds=3, **options)
+    assert (len(first.played), second.played) == (4, [("newreno", 3), ("cubic", 3)])
+    assert after.kernel.seeds == [1, 2, 3]
+    assert before.of("goodput_mbps")[0].kernel.n == 2
+    # Another path is another session.
+    third = FakeKernel(same)
+    twin(SMALL, kernel=third, seeds=1, set={"path.rtt": "80 ms"}, **options)
+    assert len(third.played) == 2
+
+
+def test_a_damaged_session_is_run_again(tmp_path):
+    options = {"left_out": lambda s: {}, "store": tmp_path, "seeds": 1}
+    twin(SMALL, kernel=FakeKernel(same), **options)
+    next(tmp_path.glob("newreno-*/1/record.json")).write_text('{"scenario": ')
+    again = FakeKernel(same)
+    twin(SMALL, kernel=again, **options)
+    assert again.played == [("newreno", 1)]
+
+
+def test_the_key_is_that_of_one_sender_and_any_number_of_seeds():
+    one, more = playpath.load(SMALL), playpath.load(SMALL, cc=["newreno"], seeds=9)
+    assert session_key(one, "newreno") == session_key(more, "newreno") != session_key(one, "cubic")
+    assert session_key(one, "newreno") != session_key(playpath.load(SMALL, set={"player.buffer": "2 s"}), "newreno")
+
+
+@pytest.mark.parametrize("finished", [2, 5])
+def test_ctrl_c_keeps_whole_seeds(finished, tmp_path):
+    told = []
+    options = {"left_out": lambda s: {}, "on_interrupt": told.append, "store": tmp_path}
+    result = twin(SMALL, kernel=FakeKernel(same, fail_at=finished), **options)
+    assert (result.interrupted, result.kernel.seeds, told) == (True, list(range(1, finished // 2 + 1)), [0])
+    rest = FakeKernel(same)
+    assert not twin(SMALL, kernel=rest, **options).interrupted
+    assert len(rest.played) == 6 - finished
+
+
+def test_ctrl_c_before_the_first_seed_is_an_error(tmp_path):
+    with pytest.raises(RunError, match="before the first seed"):
+        twin(SMALL, kernel=FakeKernel(same, fail_at=1), left_out=lambda s: {}, store=tmp_path)
+
+
+def test_several_at_a_time_give_the_same():
+    assert run(parallel=3).to_dict()["metrics"] == run().to_dict()["metrics"]
+
+
+def test_it_is_stored_and_shown(tmp_path):
+    result = run(scaled("goodput_mbps", 0.9))
+    result.save(tmp_path)
+    assert json.loads((tmp_path / "twin.json").read_text()) == json.loads(json.dumps(result.to_dict()))
+    assert Twin.load(tmp_path).metrics == result.metrics
+    page = twin_page(result)
+    assert all(part in page for part in ("<svg", "differ", "stall time (s)"))
+    ax = dumbbell(result, "goodput_mbps")
+    assert ax.get_xlabel() == "goodput (Mbit/s)"
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["newreno", "cubic"]
+
+
+def test_without_root_one_line_and_status_2(small):
+    code = "import os; os.geteuid = lambda: 1000; from playpath.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "twin", str(small)], capture_output=True, text=True, check=False, cwd=small.parent
+    )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "needs root" in done.stderr
+    assert done.stdout == ""
+
+
+def test_controls_without_a_twin_are_named(monkeypatch):
+    from playpath.testbed import controls
+
+    monkeypatch.setattr(controls, "loadable", lambda: {"vegas": {"params": []}})
+    monkeypatch.setattr(controls, "built_in", lambda: ["reno", "cubic"])
+    scenario = playpath.load(SMALL, cc=["newreno", "vegas", "copa"])
+    assert list(unsupported(scenario)) == ["copa"]
+    assert "no twin of copa" in unsupported(scenario)["copa"]
