@@ -8,7 +8,7 @@ use crate::histogram::Histogram;
 use crate::log::PacketLog;
 use crate::net::{self, Device};
 use crate::packet::IpPacket;
-use crate::report::{LinkMeasure, RouteMeasure, RunMeasure};
+use crate::report::{LinkMeasure, Pauses, RouteMeasure, RunMeasure};
 use crate::spin::Spin;
 use crate::sys::{self, PollSet};
 use playpath_link::Link;
@@ -33,6 +33,7 @@ pub struct Engine {
     start_nanos: u64,
     next_id: u64,
     wakeups: u64,
+    pauses: Pauses,
     buffer: Box<[u8]>,
 }
 
@@ -70,6 +71,7 @@ impl Engine {
             start_nanos: sys::now_nanos(),
             next_id: 0,
             wakeups: 0,
+            pauses: Pauses::default(),
             buffer: vec![0; MAX_PACKET].into(),
         })
     }
@@ -106,6 +108,7 @@ impl Engine {
         let measure = RunMeasure {
             duration: now,
             wakeups: self.wakeups,
+            pauses: self.pauses,
             spin: self.spin.margin(),
             link_stats: self.links.iter_mut().map(|link| link.stats(now)).collect(),
             links: self.link_measures,
@@ -181,7 +184,8 @@ impl Engine {
         let mut ready = poll_set.wait(Some(0))?;
         let mut next_glance = now + GLANCE;
         while ready == 0 && now < deadline {
-            now = self.now();
+            let before = std::mem::replace(&mut now, self.now());
+            self.pauses.note(now - before);
             if now >= next_glance {
                 ready = poll_set.wait(Some(0))?;
                 next_glance = now + GLANCE;

@@ -66,12 +66,38 @@ impl LinkMeasure {
     }
 }
 
+/// Times in which the loop, watching the clock with nothing else to do, saw it jump: whatever held it was not its own work.
+#[derive(Clone, Copy, Default)]
+pub struct Pauses {
+    count: u64,
+    longest: Duration,
+}
+
+impl Pauses {
+    /// Two looks at the clock were so far apart.
+    pub fn note(&mut self, gap: Duration) {
+        if gap > SLIP {
+            self.count += 1;
+            self.longest = self.longest.max(gap);
+        }
+    }
+
+    fn warning(self) -> Option<String> {
+        (self.count > 0).then(|| {
+            let (count, longest) = (self.count, self.longest);
+            format!("the machine stood still {count} times, for up to {longest}; hosts of virtual machines do so when all cores are busy")
+        })
+    }
+}
+
 /// All that a run has measured.
 pub struct RunMeasure {
     /// Length of the run.
     pub duration: Time,
     /// Turns of the loop.
     pub wakeups: u64,
+    /// Jumps of the clock.
+    pub pauses: Pauses,
     /// Margin of the last sleep.
     pub spin: Duration,
     /// The links' own statistics.
@@ -103,6 +129,7 @@ pub fn report(config: &Config, measure: &RunMeasure, realtime: Option<RealTime>,
         Value::Object(json)
     });
     let problems = problems(config, measure);
+    let warnings: Vec<String> = warnings.iter().cloned().chain(measure.pauses.warning()).collect();
     json!({
         "valid": problems.is_empty(),
         "problems": problems,

@@ -406,7 +406,7 @@ impl Connection {
     fn restart_timers(&mut self, ctx: &AckContext) {
         if ctx.is_advance {
             if self.restarts_timer() {
-                self.timers.rto_base = ctx.now; // RFC 6298 §5.3
+                self.restart_rto(ctx.now); // RFC 6298 §5.3
             }
             self.timers.probe_base = ctx.now;
             if self.scoreboard.is_empty() {

@@ -203,7 +203,7 @@ impl Connection {
         self.report_losses(now, siblings);
         let view = self.view(now, siblings);
         self.cc.on_rto(&view, &event);
-        self.timers.rto_base = now;
+        self.restart_rto(now);
         self.timers.reorder_at = Time::MAX;
     }
 

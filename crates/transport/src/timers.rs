@@ -13,7 +13,7 @@ use crate::recovery::Phase;
 use crate::transmit::Probe;
 use crate::validation::Validator;
 use playpath_cc::Sibling;
-use playpath_units::Time;
+use playpath_units::{Duration, Time};
 
 /// A timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +41,9 @@ pub(crate) enum Purpose {
 pub(crate) struct Timers {
     deadlines: [Time; 4],
     purpose: Purpose,
-    /// The RTO runs from here: last progress or (re)start.
-    pub rto_base: Time,
+    /// The RTO runs from here: last progress or (re)start; and so long. Samples of ACKs without progress do not move it (Linux).
+    rto_base: Time,
+    rto_length: Duration,
     /// The tail loss probe runs from here: last new data sent or progress.
     pub probe_base: Time,
     /// RACK wants to look again at this time.
@@ -55,6 +56,7 @@ impl Default for Timers {
             deadlines: [Time::MAX; 4],
             purpose: Purpose::Rto,
             rto_base: Time::ZERO,
+            rto_length: Duration::ZERO,
             probe_base: Time::ZERO,
             reorder_at: Time::MAX,
         }
@@ -110,12 +112,18 @@ impl Connection {
         }
     }
 
+    /// The RTO runs anew from `now`.
+    pub(crate) fn restart_rto(&mut self, now: Time) {
+        self.timers.rto_base = now;
+        self.timers.rto_length = self.rtt.rto(&self.config.rto);
+    }
+
     /// Set the retransmission timer by what is outstanding now.
     pub(crate) fn rearm(&mut self) {
         if self.scoreboard.is_empty() {
             return self.rearm_persist();
         }
-        let rto_at = self.timers.rto_base + self.rtt.rto(&self.config.rto);
+        let rto_at = self.timers.rto_base + self.timers.rto_length;
         if self.timers.reorder_at < rto_at {
             self.timers.arm_retransmit(Purpose::Reorder, self.timers.reorder_at);
         } else if self.may_probe() {
@@ -154,13 +162,13 @@ impl Connection {
 
     fn expire_persist(&mut self, now: Time) {
         self.transmit.persist_backoff += 1;
-        self.timers.rto_base = now;
+        self.restart_rto(now);
         self.transmit.probe = Some(Probe::Window);
     }
 
     fn expire_probe(&mut self, now: Time) {
         self.transmit.probe = Some(Probe::TailLoss);
-        self.timers.rto_base = now; // RFC 8985 §7.3: the RTO starts anew
+        self.restart_rto(now); // RFC 8985 §7.3: the RTO starts anew
     }
 
     /// The non-validated period of newCWV may be over.

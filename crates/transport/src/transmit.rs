@@ -292,7 +292,7 @@ impl Connection {
         }
         self.nxt = packet.end();
         if was_empty {
-            self.timers.rto_base = now; // RFC 6298 §5.1
+            self.restart_rto(now); // RFC 6298 §5.1
         }
         self.timers.probe_base = now;
         self.note_sent(now, len, false, prior_in_flight, siblings);
@@ -313,7 +313,7 @@ impl Connection {
         self.stats.retransmitted_packets += 1;
         self.stats.retransmitted_bytes += u64::from(len);
         if is_first && self.recovery.phase == Phase::Recovery && self.recovery.retransmitted == 1 {
-            self.timers.rto_base = now; // the fast retransmit restarts the timer
+            self.restart_rto(now); // the fast retransmit restarts the timer
         }
         self.data_segment(now, packet.start, len, is_fin, out);
         self.note_sent(now, len, true, prior_in_flight, siblings);

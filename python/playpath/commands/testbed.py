@@ -63,13 +63,13 @@ def calibrate(
     if json:
         console.print_json([asdict(row) for row in rows])
         return
-    table = Table("link", "payload share", "smallest RTT", "late p50 / p99", "hidden drops", "CPU", box=None)
+    table = Table("link", "payload share", "delay error p50 / p99", "late p50 / p99", "hidden drops", "CPU", box=None)
     for row in rows:
         late = row.lateness_us
         table.add_row(
             f"{row.rate_mbps:g} Mbit/s, {row.rtt_ms:g} ms",
             f"{row.goodput_share:.4f}",
-            f"{row.min_rtt_ms:.2f} ms",
+            f"{row.delay_error_us['p50']:.0f} / {row.delay_error_us['p99']:.0f} us",
             f"{late.get('p50', 0):.1f} / {late.get('p99', 0):.0f} us",
             str(row.hidden_drops),
             f"{100 * row.cpu_share:.0f} %",

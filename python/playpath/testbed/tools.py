@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import socket
+import struct
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +24,10 @@ from playpath.testbed.traffic import BulkFlow
 
 _MSS = 1448
 _BULK_PORT = 9000
+_DATAGRAMS = 300
+_DATAGRAM_BYTES = 100
+_IP_AND_UDP_HEADER = 28
+_SO_TIMESTAMPNS = 35  # asm-generic/socket.h; Python has no name for it
 
 
 def execute(
@@ -81,6 +87,9 @@ class Calibration:
     lateness_us : dict
         How much later than due the emulator handed packets over: `p50`, `p90`, `p99`, `p999`, `max`, of the direction
         to the client.
+    delay_error_us : dict
+        One-way delay of single datagrams by the kernel's time stamps, beyond half of `rtt_ms` and the time to send them:
+        `p50`, `p99`.
     hidden_drops : int
         Packets dropped in front of the emulator.
     cpu_share : float
@@ -92,12 +101,13 @@ class Calibration:
     goodput_share: float
     min_rtt_ms: float
     lateness_us: dict[str, float]
+    delay_error_us: dict[str, float]
     hidden_drops: int
     cpu_share: float
 
 
 def calibrate(
-    rates_mbps: Sequence[float] = (1, 10, 100), rtts_ms: Sequence[float] = (10, 50, 100), seconds: float = 3.0
+    rates_mbps: Sequence[float] = (1, 2, 10, 100, 1000), rtts_ms: Sequence[float] = (10, 50, 100), seconds: float = 3.0
 ) -> Iterator[Calibration]:
     """Measure each rate at 50 ms, and each RTT at 10 Mbit/s, with one CUBIC transfer of `seconds` after slow start."""
     done = set()
@@ -115,16 +125,18 @@ def _measure(rate_mbps: float, rtt_ms: float, seconds: float) -> Calibration:
         "queue": {"kind": "droptail", "limit": "1 bdp"},
     }
     with Testbed([path], realtime=rate_mbps <= 200) as bed:
+        errors = _delay_errors(bed, rate_mbps, rtt_ms)
         flow = BulkFlow("calibration", "cubic", _BULK_PORT)
         diag = Diag(bed.server)
         flow.open(bed.server, bed.client, bed.ends[0].server_address)
         try:
             time.sleep(1.0 + 20 * rtt_ms / 1000)
-            start, received = time.monotonic(), flow.received
+            start, received = _next_arrival(flow)
             busy = _cpu_seconds(bed.emulator.child.process.pid)
             time.sleep(seconds)
             bed.check()
-            elapsed, got = time.monotonic() - start, flow.received - received
+            end, received_by_then = _next_arrival(flow)
+            elapsed, got = end - start, received_by_then - received
             busy = _cpu_seconds(bed.emulator.child.process.pid) - busy
             infos = [found.info for found in diag.sockets() if found.local[1] == _BULK_PORT]
             hidden = bed.hidden_drops()
@@ -138,9 +150,50 @@ def _measure(rate_mbps: float, rtt_ms: float, seconds: float) -> Calibration:
         goodput_share=got / elapsed / ideal,
         min_rtt_ms=infos[0]["min_rtt"] / 1000 if infos else float("nan"),
         lateness_us=bed.lateness_us(),
+        delay_error_us=errors,
         hidden_drops=hidden,
         cpu_share=busy / elapsed,
     )
+
+
+def _next_arrival(flow: BulkFlow) -> tuple[float, int]:
+    """When data arrive next, and how much there is then: at 1 Mbit/s a packet takes 12 ms, which would blur a window of seconds."""
+    before, patience = flow.received, time.monotonic() + 5
+    while flow.received == before:
+        if time.monotonic() > patience:
+            raise TestbedError("the calibration's transfer stands still")
+        time.sleep(20e-6)
+    return time.monotonic(), flow.received
+
+
+def _delay_errors(bed: Testbed, rate_mbps: float, rtt_ms: float) -> dict[str, float]:
+    """One-way delays of single datagrams to the client, in microseconds beyond what the link should take."""
+    receiver = namespaces.call_inside(bed.client, _stamped_socket)
+    sender = namespaces.call_inside(bed.server, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+    expected_us = rtt_ms * 500 + (_DATAGRAM_BYTES + _IP_AND_UDP_HEADER) * 8 / rate_mbps
+    sent, errors = [], []
+    with sender, receiver:
+        address = (bed.ends[0].client_address, receiver.getsockname()[1])
+        for _ in range(_DATAGRAMS):
+            sent.append(time.time_ns())
+            sender.sendto(bytes(_DATAGRAM_BYTES), address)
+            time.sleep(0.004)
+        time.sleep(2 * rtt_ms / 1000)
+        for stamp in sent:
+            _, ancillary, _, _ = receiver.recvmsg(_DATAGRAM_BYTES, 128)
+            seconds, nanos = struct.unpack("qq", ancillary[0][2][:16])
+            errors.append((seconds * 1_000_000_000 + nanos - stamp) / 1000 - expected_us)
+    errors.sort()
+    return {"p50": errors[len(errors) // 2], "p99": errors[len(errors) * 99 // 100]}
+
+
+def _stamped_socket() -> socket.socket:
+    """One whose datagrams carry the time at which the kernel took them."""
+    made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    made.bind(("0.0.0.0", 0))
+    made.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+    made.settimeout(1.0)
+    return made
 
 
 def _cpu_seconds(pid: int) -> float:
