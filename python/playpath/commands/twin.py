@@ -86,7 +86,7 @@ def _write(result: Twin, folder: Path) -> None:
 def print_twin(result: Twin) -> None:
     """The tables and the verdicts."""
     console.out.print(
-        f"[dim]mean ± half the 95 % interval; {len(result.sim.seeds)} seeds, the same in both worlds[/dim]"
+        f"[dim]mean ± half the 95 % interval; seeds {result.sim.seeds[0]} to {result.sim.seeds[-1]} in both worlds[/dim]"
     )
     for name in dict.fromkeys(m.metric for m in result.metrics):
         console.print_table(_table(result, name))

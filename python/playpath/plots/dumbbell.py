@@ -57,4 +57,4 @@ def dumbbell(result: Twin, name: str, ax: Axes | None = None) -> Axes:
 def _mark(ax: Axes, summary: Summary, y: float, marker: str, face: str) -> None:
     if summary.ci95 is not None:
         ax.plot(summary.ci95, (y, y), "|-", color=INK, lw=1.1, ms=5, zorder=2)
-    ax.plot(summary.mean, y, marker, ms=6.5, mfc=face, mec=INK, mew=0.9, zorder=3)
+    ax.plot(summary.mean, y, marker, ms=6.5, mfc=face, mec=INK, mew=0.9, zorder=3, clip_on=False)

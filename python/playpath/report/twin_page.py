@@ -24,7 +24,8 @@ def _head(result: Twin) -> str:
     scenario = result.sim.scenario
     state = "decided" if result.ranking_verdict == "agree" else "undecided"
     lead = f"<p class='lead'>{escape(scenario.description)}</p>" if scenario.description else ""
-    facts = f"{len(result.senders)} senders, {len(result.sim.seeds)} seeds each in both worlds"
+    seeds = len(result.sim.seeds)
+    facts = f"{len(result.senders)} senders, {seeds} seed{'s' if seeds > 1 else ''} each, in both worlds"
     notes = [*result.left_out.values(), *result.kernel.warnings]
     listed = "".join(f"<li>{escape(text)}</li>" for text in notes)
     warnings = f"<details class='warnings'><summary>Warnings</summary><ul>{listed}</ul></details>" if notes else ""
