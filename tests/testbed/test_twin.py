@@ -1,0 +1,79 @@
+"""Both worlds from the command line, on the real kernel."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("nothing_left")
+
+SCENARIO = """
+[video]
+rate = "4 Mbit/s"
+duration = "1.5 s"
+[player]
+kind = "progressive"
+buffer = "500 ms"
+[[path]]
+name = "wifi"
+rate = "20 Mbit/s"
+rtt = "20 ms"
+[[sender]]
+cc = "cubic"
+[[sender]]
+cc = "ccp"
+[[sender]]
+cc = "copa"
+[run]
+seeds = 2
+"""
+
+
+def start(folder: Path) -> subprocess.Popen[str]:
+    scenario = folder / "short.toml"
+    scenario.write_text(SCENARIO)
+    command = [sys.executable, "-m", "playpath", "twin", str(scenario), "--json", "--out", str(folder / "out")]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def records(folder: Path) -> dict[str, int]:
+    """Stored kernel sessions, with the time each was written."""
+    return {str(path): path.stat().st_mtime_ns for path in folder.glob("out/sessions/*/*/record.json")}
+
+
+def test_both_worlds_and_a_second_call_from_the_store(tmp_path: Path) -> None:
+    first = start(tmp_path)
+    out, err = first.communicate(timeout=120)
+    assert first.returncode == 0, err
+    result = json.loads(out)
+    assert result["senders"] == ["cubic", "ccp"]
+    assert list(result["left_out"]) == ["copa"]
+    assert {m["metric"] for m in result["metrics"]} >= {"stall_time_s", "goodput_mbps", "mean_rtt_ms"}
+    assert len(result["ranking"]["pairs"]) == 1
+    before = records(tmp_path)
+    assert len(before) == 4
+    again = start(tmp_path)
+    assert json.loads(again.communicate(timeout=60)[0])["kernel"]["digest"] == result["kernel"]["digest"]
+    assert records(tmp_path) == before
+    assert "<svg" in (tmp_path / "out/report.html").read_text()
+
+
+def test_ctrl_c_keeps_what_is_finished_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    run = start(tmp_path)
+    deadline = time.monotonic() + 60
+    while len(records(tmp_path)) < 2:
+        assert run.poll() is None, run.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    run.send_signal(signal.SIGINT)
+    out, err = run.communicate(timeout=60)
+    assert run.returncode == 130, err
+    assert json.loads(out)["seeds"] == [1]
+    assert "goes on from here" in err
+    assert len(records(tmp_path)) in (2, 3)
