@@ -32,6 +32,7 @@ def twin(
     jobs: int | None = None,
     store: str | Path | None = None,
     parallel: int = 1,
+    tolerance: str = "1 ms",
     progress: Progress = lambda done, total: None,
     on_interrupt: Callable[[int], None] = lambda running: None,
     kernel: World | None = None,
@@ -48,6 +49,8 @@ def twin(
     parallel : int
         Kernel sessions at a time, each in namespaces of its own. More than one needs idle cores; a session whose link was
         late is repeated, and an error if it stays late.
+    tolerance : str
+        99th percentile of the emulated link's lateness above which a kernel session is repeated, three times at most.
     progress : callable
         Called with kernel sessions done and kernel sessions in all.
     on_interrupt : callable
@@ -67,7 +70,7 @@ def twin(
         raise InputError(f"scenario '{loaded.name}': no [[sender]] to compare; add one or give --cc")
     if kernel is None:
         check_kernel()
-        kernel = worlds.world("kernel")
+        kernel = worlds.KernelWorld(tolerance=tolerance)
     reasons = dict((left_out or unsupported)(loaded))
     names = [name for name in loaded.senders if name not in reasons]
     if not names:

@@ -66,14 +66,15 @@ class KernelWorld:
     """Real Linux TCP on this machine: one session at a time, each as long as its video. Needs root.
 
     `player`: who plays, of `playpath.testbed.players`; the world is called `kernel:vlc` then. `logs`: a folder that keeps what
-    the programs of a session wrote.
+    the programs of a session wrote. `tolerance`: 99th percentile of the link's lateness above which a session is repeated.
     """
 
     is_parallel = False
 
-    def __init__(self, player: str = "own", logs: Path | None = None) -> None:
+    def __init__(self, player: str = "own", logs: Path | None = None, tolerance: str = "1 ms") -> None:
         self.player = player
         self.logs = logs
+        self.tolerance = tolerance
         self.name = "kernel" if player == "own" else f"kernel:{player}"
 
     def session(self, scenario: Scenario, sender: str, seed: int, *, trace: bool) -> Session:
@@ -81,7 +82,13 @@ class KernelWorld:
         from playpath.testbed.runner import run_kernel
 
         record = run_kernel(
-            scenario.resolved, scenario.sender(sender), seed, trace=trace, player=self.player, logs=self.logs
+            scenario.resolved,
+            scenario.sender(sender),
+            seed,
+            trace=trace,
+            player=self.player,
+            logs=self.logs,
+            tolerance=self.tolerance,
         )
         series = {name: {k: np.asarray(v) for k, v in columns.items()} for name, columns in record["series"].items()}
         return Session(

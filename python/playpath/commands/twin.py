@@ -13,9 +13,12 @@ from playpath import console
 from playpath.commands import options
 from playpath.commands.compare import INTERRUPTED
 from playpath.compare import format_summary
+from playpath.errors import InputError
 from playpath.files import check_writable, write_text
 from playpath.metrics import format_value, metric
 from playpath.scenario import load
+from playpath.testbed.errors import TestbedError
+from playpath.testbed.quantities import number
 from playpath.twin import Twin
 from playpath.twin_run import twin
 
@@ -36,6 +39,14 @@ def command(
             "--parallel", metavar="N", min=1, help="Kernel sessions at a time; more than one needs idle cores."
         ),
     ] = 1,
+    tolerance: Annotated[
+        str,
+        typer.Option(
+            "--tolerance",
+            metavar="TIME",
+            help="Repeat a kernel session whose link was later than this (99th percentile).",
+        ),
+    ] = "1 ms",
     setting: options.Set = None,
     out: options.Out = None,
     json: options.Json = False,
@@ -54,6 +65,7 @@ def command(
             jobs=jobs,
             store=folder / "sessions",
             parallel=parallel,
+            tolerance=check_tolerance(tolerance),
             progress=progress,
             on_interrupt=_tell_interrupt,
         )
@@ -66,6 +78,17 @@ def command(
         finished = f"{len(result.kernel.seeds)} of {len(loaded.seeds)}"
         console.message(f"interrupted: the result holds {finished} seeds; the same command goes on from here")
         raise typer.Exit(INTERRUPTED)
+
+
+def check_tolerance(text: str) -> str:
+    """A duration above zero."""
+    try:
+        is_positive = number(text) > 0 and not text.strip().endswith("bit/s")
+    except (TestbedError, ValueError):
+        is_positive = False
+    if not is_positive:
+        raise InputError(f"--tolerance '{text}': give a time above zero, for example '1 ms'")
+    return text
 
 
 def _tell_interrupt(running: int) -> None:
