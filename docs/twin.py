@@ -28,11 +28,32 @@ TOLERANCE = "20 ms"
 BULK_TOLERANCE = "2 ms"
 
 SCENARIOS = {
-    "wireless": {"seeds": 5, "video": "60 s", "cut": "40 s", "cc": "newreno cubic vegas ccp ccplb bbr"},
+    "wireless": {"seeds": 8, "video": "60 s", "cut": "40 s", "cc": "newreno cubic vegas ccp ccplb bbr"},
 }
 """Shipped scenarios, with the length that their videos are cut to: kernel sessions take real time."""
 FIGURES = ("stall_time_s", "goodput_mbps", "mean_rtt_ms")
 TABLE = ("stall_time_s", "startup_delay_s", "goodput_mbps", "mean_rtt_ms", "retransmitted_packets")
+
+WORDS = """
+# Both worlds beside each other
+
+Made by `docs/twin.py`; do not edit. `sudo playpath twin SCENARIO` runs a scenario in the simulator and on the real kernel, with the same
+senders, seeds and random losses, prints one table for both, and judges each difference:
+
+- **agree**: the 95 % interval of kernel minus simulator, paired by seed, lies within the margin; **differ**: it lies outside;
+  **undecided**: it reaches across, or there is one seed only.
+- Margins, set in advance: 5 % of the simulator's mean for goodput, 10 % for the mean RTT, else what nobody would notice (0.1 s or 5 %
+  of stall time, ten packets or 5 % of retransmissions, …).
+- The ranking: each pair of senders is *alike* if both worlds hold the same one to be better by stall time, or both hold them to be
+  alike; *opposite* if the worlds are sure of different things; *undecided* if one of them is not sure. Rankings agree if all pairs are alike.
+
+Finished kernel sessions are kept in `out/NAME-twin`: after Ctrl-C, or with more seeds, the same command goes on from there. `--parallel 3` plays
+three at a time, `--tolerance` says how late the emulated link may be. `report.html` has the figures.
+
+The figures below come from two virtual cores that built and tested other things meanwhile (load 4 to 9): the worst place for a world on
+the wall clock. A link may be 20 ms late there in the 99th percentile (scenarios), 2 ms (bulk flows). What a machine's pauses do is visible in
+the RTT of controls that measure delay or rate (CCP, BBR). What is behind the differences: [validation](validation.md).
+"""
 
 BULK = """
 name = "bulk"
@@ -109,8 +130,7 @@ def check_time(deadline: float) -> None:
 
 def page(bulk: list[tuple[tuple[str, int, float], Twin]], shown: dict[str, Twin]) -> str:
     """The whole page."""
-    head = (DOCS / "twin-words.md").read_text().rstrip()
-    parts = [head, bulk_section(bulk)]
+    parts = [WORDS.strip(), bulk_section(bulk)]
     parts += [scenario_section(name, result) for name, result in shown.items()]
     return "\n\n".join(parts).rstrip() + "\n"
 
