@@ -44,15 +44,17 @@ senders, seeds and random losses, prints one table for both, and judges each dif
   **undecided**: it reaches across, or there is one seed only.
 - Margins, set in advance: 5 % of the simulator's mean for goodput, 10 % for the mean RTT, else what nobody would notice (0.1 s or 5 %
   of stall time, ten packets or 5 % of retransmissions, …).
-- The ranking: each pair of senders is *alike* if both worlds hold the same one to be better by stall time, or both hold them to be
-  alike; *opposite* if the worlds are sure of different things; *undecided* if one of them is not sure. Rankings agree if all pairs are alike.
+- The ranking: each pair of senders is *alike* if both worlds hold the same one to be better by stall time, or both hold them to
+  be alike; *opposite* if the worlds are sure of different things; *undecided* if one of them is not sure. Rankings agree if all
+  pairs are alike.
 
-Finished kernel sessions are kept in `out/NAME-twin`: after Ctrl-C, or with more seeds, the same command goes on from there. `--parallel 3` plays
-three at a time, `--tolerance` says how late the emulated link may be. `report.html` has the figures.
+Finished kernel sessions are kept in `out/NAME-twin`: after Ctrl-C, or with more seeds, the same command goes on from there.
+`--parallel 3` plays three at a time, `--tolerance` says how late the emulated link may be. `report.html` has the figures.
 
-The figures below come from two virtual cores that built and tested other things meanwhile (load 4 to 9): the worst place for a world on
-the wall clock. A link may be 20 ms late there in the 99th percentile (scenarios), 2 ms (bulk flows). What a machine's pauses do is visible in
-the RTT of controls that measure delay or rate (CCP, BBR). What is behind the differences: [validation](validation.md).
+The figures below come from two virtual cores that built and tested other things meanwhile (load 4 to 9): the worst place for a
+world on the wall clock. A link may be 20 ms late there in the 99th percentile (scenarios), 2 ms (bulk flows). What a machine's
+pauses do is visible in the RTT of controls that measure delay or rate (CCP, BBR). What is behind the differences:
+[validation](validation.md).
 """
 
 BULK = """
