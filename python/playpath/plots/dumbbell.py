@@ -47,7 +47,7 @@ def dumbbell(result: Twin, name: str, ax: Axes | None = None) -> Axes:
     ax.set_ylim(len(rows) - 0.45, -0.55)
     ax.set_xlabel(metric(name).axis)
     dress(ax)
-    ax.tick_params(axis="y", length=0)
+    ax.tick_params(axis="y", length=0, pad=8)
     ax.locator_params(axis="x", nbins=6)
     if ax.get_xlim()[0] < 0 <= min((m.mean for row in rows for m in (row.sim, row.kernel) if m), default=0.0):
         ax.set_xlim(left=0)
