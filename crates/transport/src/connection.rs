@@ -24,6 +24,7 @@ use crate::undo::UndoState;
 use crate::validation::Validator;
 use playpath_cc::{AppParameters, CongestionControl, RecoveryWindow, Sibling, View};
 use playpath_units::{Duration, Rate, Time};
+use std::sync::Arc;
 
 /// What the owner should know of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +49,8 @@ const EVENTS: [Event; 6] =
 
 /// One TCP endpoint, full duplex. Payload is virtual: lengths and stream offsets.
 pub struct Connection {
-    pub(crate) config: Config,
+    /// Shared: a thousand flows of a group read the same lines of memory.
+    pub(crate) config: Arc<Config>,
     pub(crate) cc: Box<dyn CongestionControl>,
     pub(crate) state: State,
     pub(crate) features: Features,
@@ -79,10 +81,10 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Active open.
-    pub fn connect(now: Time, config: Config, cc: Box<dyn CongestionControl>) -> Connection {
-        let mut connection = Connection::new(config, cc, State::SynSent);
-        if config.handshake == Handshake::Skip {
+    /// Active open. Connections with the same settings may share them.
+    pub fn connect(now: Time, config: impl Into<Arc<Config>>, cc: Box<dyn CongestionControl>) -> Connection {
+        let mut connection = Connection::new(config.into(), cc, State::SynSent);
+        if connection.config.handshake == Handshake::Skip {
             connection.skip_handshake(now);
         } else {
             connection.transmit.control = Some(connection.syn_flags());
@@ -92,9 +94,9 @@ impl Connection {
     }
 
     /// Passive open.
-    pub fn listen(config: Config, cc: Box<dyn CongestionControl>) -> Connection {
-        let mut connection = Connection::new(config, cc, State::Listen);
-        if config.handshake == Handshake::Skip {
+    pub fn listen(config: impl Into<Arc<Config>>, cc: Box<dyn CongestionControl>) -> Connection {
+        let mut connection = Connection::new(config.into(), cc, State::Listen);
+        if connection.config.handshake == Handshake::Skip {
             connection.skip_handshake(Time::ZERO);
         }
         connection
@@ -312,7 +314,7 @@ impl Connection {
         self.transmit.probe = Some(crate::transmit::Probe::Window);
     }
 
-    fn new(config: Config, cc: Box<dyn CongestionControl>, state: State) -> Connection {
+    fn new(config: Arc<Config>, cc: Box<dyn CongestionControl>, state: State) -> Connection {
         debug_assert_eq!(config.validate(), Ok(()));
         Connection {
             cc,

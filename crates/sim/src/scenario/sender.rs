@@ -142,8 +142,8 @@ pub struct SenderSpec {
     /// Of the kernel world: what carries a stream over several paths. Here it is MPTCP always.
     multipath: Option<&'static str>,
     profile: &'static str,
-    /// The server's endpoint.
-    pub config: Config,
+    /// The server's endpoint; shared by all its connections.
+    pub config: Arc<Config>,
 }
 
 const MULTIPATHS: &[&str] = &["relay", "mptcp"];
@@ -168,7 +168,7 @@ impl SenderSpec {
             scheduler: SchedulerSpec::read(table)?,
             multipath: table.word("multipath", MULTIPATHS)?,
             profile,
-            config,
+            config: Arc::new(config),
         };
         if spec.name.is_empty() {
             spec.name = spec.label();
@@ -202,8 +202,8 @@ impl SenderSpec {
     pub fn endpoints(&self, now: Time, paths: usize, random: &mut Stream) -> (Endpoint, Endpoint) {
         let client_cc = || playpath_cc::build("newreno", self.config.initial_window()).expect("newreno is registered");
         if paths == 1 {
-            let server = Connection::listen(self.config, self.build_cc());
-            return (Endpoint::Tcp(Connection::connect(now, self.config, client_cc())), Endpoint::Tcp(server));
+            let server = Connection::listen(self.config.clone(), self.build_cc());
+            return (Endpoint::Tcp(Connection::connect(now, self.config.clone(), client_cc())), Endpoint::Tcp(server));
         }
         let config = |random: &mut Stream, is_coupled| MptcpConfig {
             key: random.bits(),
@@ -213,7 +213,7 @@ impl SenderSpec {
             is_coupled,
         };
         let of_paths = |cc: &dyn Fn() -> Box<dyn CongestionControl>| {
-            (0..paths).map(|_| PathConfig { tcp: self.config, cc: cc(), is_backup: false }).collect::<Vec<_>>()
+            (0..paths).map(|_| PathConfig { tcp: *self.config, cc: cc(), is_backup: false }).collect::<Vec<_>>()
         };
         let (client, server) = (config(random, false), config(random, self.cc.entry.is_coupled));
         let server = MptcpConnection::listen(server, self.scheduler.build(), of_paths(&|| self.build_cc()));

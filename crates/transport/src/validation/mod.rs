@@ -13,7 +13,8 @@ use rfc2861::Rfc2861;
 pub(crate) enum Validator {
     None,
     Rfc2861(Rfc2861),
-    NewCwv(NewCwv),
+    /// Boxed: few senders use it, and every connection has room for the largest choice.
+    NewCwv(Box<NewCwv>),
 }
 
 impl Validator {
@@ -21,7 +22,7 @@ impl Validator {
         match config.validation {
             Validation::None => Validator::None,
             Validation::Rfc2861 => Validator::Rfc2861(Rfc2861::default()),
-            Validation::NewCwv => Validator::NewCwv(NewCwv::default()),
+            Validation::NewCwv => Validator::NewCwv(Box::default()),
         }
     }
 }
