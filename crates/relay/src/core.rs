@@ -41,6 +41,10 @@ pub struct Settings {
 pub struct Stats {
     /// Two records of new data in a row on different paths.
     pub path_switches: u64,
+    /// Of these, from a path that still had room and was not in recovery: the scheduler's own will.
+    pub switches_from_open_path: u64,
+    /// Records of new data for which two paths or more had room: only there is anything to choose.
+    pub path_choices: u64,
     /// Records given to a further path, for whatever reason.
     pub reinjections: u64,
     /// Of these, because the connection-level window was full.
@@ -467,6 +471,7 @@ impl Core {
         if self.data_timer.is_none() {
             self.rearm(now);
         }
+        self.stats.path_choices += u64::from(views.iter().filter(|view| view.is_eligible()).count() > 1);
         self.note_path(now, views, path, &piece, reason);
         Some(path)
     }
@@ -547,6 +552,7 @@ impl Core {
             && from != path
         {
             self.stats.path_switches += 1;
+            self.stats.switches_from_open_path += u64::from(views[from].is_eligible() && !views[from].is_recovering);
             let (from, to) = (side(&views[from]), side(&views[path]));
             self.events.push_back(Event::Switch { at, from, to, offset, reason });
         }

@@ -79,3 +79,27 @@ impl Log {
 fn rounded(seconds: f64) -> Value {
     json!((seconds * 1e6).round() / 1e6)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_ends_the_log_with_a_warning() {
+        let mut log = Log::open(Some(Path::new("/dev/full"))).unwrap();
+        log.write(1.0, "switch", json!({ "from": "a" }));
+        assert!(log.is_on() && log.warnings.is_empty());
+        log.flush();
+        assert!(!log.is_on());
+        assert!(log.warnings[0].contains("/dev/full ends here: No space left on device"), "{:?}", log.warnings);
+        log.write(2.0, "switch", json!({}));
+        log.flush();
+        assert_eq!(log.warnings.len(), 1);
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_made_is_wrong_input() {
+        let message = Log::open(Some(Path::new("/nowhere/x"))).err().unwrap();
+        assert!(message.starts_with("--log /nowhere/x: No such file"), "{message}");
+    }
+}

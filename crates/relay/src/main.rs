@@ -7,6 +7,7 @@ mod relay;
 mod session;
 mod tcp;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Why it failed, and so the exit status.
@@ -20,7 +21,7 @@ fn main() -> ExitCode {
     let result = options::parse(lexopt::Parser::from_env()).and_then(|options| match options {
         Some(options) => relay::run(&options),
         None => {
-            println!("{}", options::USAGE);
+            say(options::USAGE);
             Ok(())
         }
     });
@@ -31,4 +32,9 @@ fn main() -> ExitCode {
     };
     eprintln!("playpath-relay: {message}");
     ExitCode::from(status)
+}
+
+/// On standard output, if anybody still reads it.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
 }

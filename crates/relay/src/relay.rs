@@ -28,6 +28,9 @@ const MOST_NEWCOMERS: usize = 256;
 const MOST_ENDED: usize = 1000;
 /// Where a coupled congestion control is told of groups.
 const COUPLED: &[&str] = &["lia", "olia"];
+/// Without file descriptors left, nothing is accepted for so long.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
+const FLUSH: Duration = Duration::from_secs(1);
 /// After the first signal, sessions that are about to end may do so in order.
 const GRACE: Duration = Duration::from_millis(500);
 
@@ -58,6 +61,8 @@ struct Relay {
     log: Log,
     listeners: Vec<Socket>,
     newcomers: Vec<Newcomer>,
+    accept_at: Time,
+    flushed_at: Time,
     sessions: Vec<Session>,
     ended: VecDeque<(SessionId, Value)>,
     ended_count: u64,
@@ -90,6 +95,8 @@ impl Relay {
             log,
             listeners,
             newcomers: Vec::new(),
+            accept_at: Time::ZERO,
+            flushed_at: Time::ZERO,
             sessions: Vec::new(),
             ended: VecDeque::new(),
             ended_count: 0,
@@ -105,7 +112,7 @@ impl Relay {
     }
 
     fn serve(&mut self) -> io::Result<()> {
-        println!("ready");
+        crate::say("ready");
         loop {
             let ready = self.wait()?;
             let is_overdue = self.stop_at.is_some_and(|at| self.now() >= at || self.sessions.is_empty());
@@ -135,12 +142,14 @@ impl Relay {
     /// What is ready. A signal is noted.
     fn wait(&mut self) -> io::Result<Vec<Ready>> {
         let now = self.now();
-        if self.sessions.is_empty() {
+        if self.sessions.is_empty() || now.saturating_since(self.flushed_at) >= FLUSH {
             self.log.flush();
+            self.flushed_at = now;
         }
+        let is_accepting = self.stop_at.is_none() && now >= self.accept_at;
         let mut what = Vec::new();
         let mut files = vec![PollFd::new(&self.signals, PollFlags::IN)];
-        for (index, listener) in self.listeners.iter().enumerate().filter(|_| self.stop_at.is_none()) {
+        for (index, listener) in self.listeners.iter().enumerate().filter(|_| is_accepting) {
             what.push(Ready::Listener(index));
             files.push(PollFd::new(listener, PollFlags::IN));
         }
@@ -157,8 +166,9 @@ impl Relay {
         }
         let sessions = self.sessions.iter().map(|session| session.deadline(now));
         let newcomers = self.newcomers.iter().map(|newcomer| newcomer.until);
+        let accept = (now < self.accept_at).then_some(self.accept_at);
         let helpers = (!self.helpers.is_empty()).then(|| now + Duration::from_millis(20));
-        let at = sessions.chain(newcomers).chain(helpers).chain(self.stop_at).min();
+        let at = sessions.chain(newcomers).chain(helpers).chain(accept).chain(self.stop_at).min();
         let timeout = at.map(|at| timespec(at.saturating_since(now)));
         match poll(&mut files, timeout.as_ref()) {
             Ok(_) => {}
@@ -191,6 +201,7 @@ impl Relay {
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionAborted) => return Ok(()),
             Err(e) if matches!(e.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
                 self.log.warn(now.as_secs_f64(), &format!("no more connections: {e}"));
+                self.accept_at = now + ACCEPT_PAUSE;
                 return Ok(());
             }
             Err(e) => return Err(e),
@@ -322,7 +333,7 @@ impl Relay {
             "sessions": self.ended.iter().map(|(_, summary)| summary).collect::<Vec<_>>(),
         });
         if path.as_os_str() == "-" {
-            println!("{summary}");
+            crate::say(&summary.to_string());
             return Ok(());
         }
         std::fs::write(path, format!("{summary}\n"))

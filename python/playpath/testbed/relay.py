@@ -26,6 +26,7 @@ PORT = 7070
 PLAYER_PORT = 7071
 """Where the relay beside the player listens, on the loopback device."""
 _PATIENCE = 2.0
+_SUMS = ("path_switches", "switches_from_open_path", "path_choices", "reinjections")
 
 
 def program() -> str:
@@ -191,8 +192,7 @@ def metrics_of(
     """The figures that the simulator has of a connection over several paths."""
     server, client = (summaries[side]["sessions"] for side in ("server", "client"))
     figures = {
-        "path_switches": float(sum(s["path_switches"] for s in server)),
-        "reinjections": float(sum(s["reinjections"] for s in server)),
+        **{name: float(sum(s[name] for s in server)) for name in _SUMS},
         "hol_blocking_time_s": float(sum(s["hol_blocking_time_s"] for s in client)),
         "max_out_of_order_bytes": float(max((s["max_out_of_order_bytes"] for s in client), default=0)),
     }
