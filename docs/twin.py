@@ -29,6 +29,8 @@ BULK_TOLERANCE = "2 ms"
 
 SCENARIOS = {
     "wireless": {"seeds": 8, "video": "60 s", "cut": "40 s", "cc": "newreno cubic vegas ccp ccplb bbr"},
+    "short-buffer": {"seeds": 3, "video": "40 s", "cut": "30 s", "cc": "newreno cubic vegas ccp ccplb bbr"},
+    "satellite": {"seeds": 3, "video": "40 s", "cut": "30 s", "cc": "newreno cubic vegas ccp ccplb bbr"},
 }
 """Shipped scenarios, with the length that their videos are cut to: kernel sessions take real time."""
 FIGURES = ("stall_time_s", "goodput_mbps", "mean_rtt_ms")
