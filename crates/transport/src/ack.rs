@@ -334,11 +334,14 @@ impl Connection {
         is_dsack
     }
 
-    /// Duplicates: counted up to the fast retransmit; without SACK each says that a packet arrived.
+    /// Duplicates: counted up to the fast retransmit; without SACK each says that a packet arrived. Not after a timeout: there
+    /// they come from what was sent again in vain, and if they let packets out, these would bring further ones without end
+    /// while the head is missing.
     fn count_duplicates(&mut self, ctx: &mut AckContext) {
         if ctx.is_duplicate {
             self.recovery.dup_acks += 1;
-            if !self.features.sack && self.recovery.reno_sacked < self.scoreboard.packets_out() {
+            let may_count = !self.features.sack && self.recovery.phase != Phase::Loss;
+            if may_count && self.recovery.reno_sacked < self.scoreboard.packets_out() {
                 self.recovery.reno_sacked += 1;
                 ctx.delivered += 1;
             }
