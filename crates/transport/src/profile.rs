@@ -2,7 +2,8 @@
 //!
 //! - `linux`: a current Linux server with its defaults (RACK-TLP, PRR, undo, RFC 2861 as Linux does it; pacing off, because
 //!   Linux paces only under fq or when the control asks).
-//! - `ns2`: ns-2.35's one-way agents (no SACK, no timestamps, an ACK per packet, coarse timer, no handshake, 40-byte header).
+//! - `ns2`: ns-2.35's one-way agents (no SACK, no timestamps, impatient NewReno, limited transmit, an ACK
+//!   per packet, coarse timer, no handshake, 40-byte header).
 //! - `rfc`: the standards track without implementation habits (RFC 5681, 6298, 6675, 6928, 3042).
 //!
 //! Every field is public: a profile is a starting point; [`Config::validate`] checks what was made of it. Tested here and by
@@ -98,9 +99,9 @@ impl Config {
             sack: false,
             timestamps: false,
             delayed_ack: DelayedAck::Off,
-            loss_detection: LossDetection::NewReno(PartialAckTimer::SlowButSteady),
+            loss_detection: LossDetection::NewReno(PartialAckTimer::Impatient), // newreno_changes1_, 1 since May 2003
             recovery: Recovery::NewReno,
-            limited_transmit: false,
+            limited_transmit: true, // singledup_, 1 since November 2001; ns-2's Vegas ignores it
             rto: RtoConfig {
                 min: Duration::from_millis(200),
                 max: Duration::from_secs(60),

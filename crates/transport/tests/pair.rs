@@ -44,12 +44,17 @@ fn bulk_fills_the_link() {
             let header = f64::from(pair.up_header());
             let capacity = 10e6 * f64::from(config.mss) / (f64::from(config.mss) + header);
             let goodput = pair.server.stats().bytes_delivered as f64 * 8.0 / 60.0;
-            // Without SACK the burst lost at the end of slow start, some 45 packets, costs a round trip each: 2.4 s of 60.
+            // Without SACK the burst lost at the end of slow start is repaired by a timeout, everything is sent again.
             let least = if *profile == "ns2" { 0.93 } else { 0.97 };
             assert!(goodput > least * capacity && goodput <= capacity, "{profile} {control}: {goodput} of {capacity}");
             let stats = pair.client.stats();
-            // Only RACK finds a retransmission that is lost again; the others need the timer for it.
-            let most = if *profile == "linux" { 0 } else { 1 };
+            // Only RACK finds a retransmission that is lost again; the others need the timer for it. Impatient NewReno takes
+            // the timer for any burst of losses.
+            let most = match *profile {
+                "linux" => 0,
+                "rfc" => 1,
+                _ => 2,
+            };
             assert!(stats.rto_count <= most, "{profile} {control}: {stats:?}");
             assert!(stats.fast_recoveries >= 3, "{profile} {control}: the queue must overflow now and then: {stats:?}");
         }

@@ -6,7 +6,9 @@ use super::scheduler::SchedulerSpec;
 use crate::endpoint::Endpoint;
 use playpath_cc::{CongestionControl, Entry, ParamValue, Params, Stack};
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
-use playpath_transport::{Config, Connection, InitialWindow, LossDetection, Pacing, Recovery, Validation};
+use playpath_transport::{
+    Config, Connection, InitialWindow, LossDetection, Pacing, PartialAckTimer, Recovery, Validation,
+};
 use playpath_units::random::Stream;
 use playpath_units::{Bytes, Time};
 use serde_json::{Map, Value, json};
@@ -149,7 +151,13 @@ pub struct SenderSpec {
 const MULTIPATHS: &[&str] = &["relay", "mptcp"];
 const VALIDATIONS: &[(&str, Validation)] =
     &[("none", Validation::None), ("rfc2861", Validation::Rfc2861), ("newcwv", Validation::NewCwv)];
-const LOSS_DETECTIONS: &[&str] = &["rack_tlp", "rfc6675", "newreno"];
+/// `newreno` restarts the timer at the first partial ACK only ("impatient", RFC 6582 and ns-2), `newreno_steady` at each.
+const LOSS_DETECTIONS: &[(&str, LossDetection)] = &[
+    ("rack_tlp", LossDetection::RackTlp),
+    ("rfc6675", LossDetection::Rfc6675),
+    ("newreno", LossDetection::NewReno(PartialAckTimer::Impatient)),
+    ("newreno_steady", LossDetection::NewReno(PartialAckTimer::SlowButSteady)),
+];
 const RECOVERIES: &[(&str, Recovery)] =
     &[("prr", Recovery::Prr), ("rfc6675", Recovery::Rfc6675), ("newreno", Recovery::NewReno)];
 
@@ -254,11 +262,7 @@ impl SenderSpec {
             "sack": c.sack,
             "timestamps": c.timestamps,
             "ecn": c.ecn,
-            "loss_detection": match c.loss_detection {
-                LossDetection::RackTlp => "rack_tlp",
-                LossDetection::Rfc6675 => "rfc6675",
-                LossDetection::NewReno(_) => "newreno",
-            },
+            "loss_detection": LOSS_DETECTIONS.iter().find(|(_, d)| *d == c.loss_detection).map(|(n, _)| n),
             "recovery": RECOVERIES.iter().find(|(_, r)| *r == c.recovery).map(|(n, _)| n),
             "limited_transmit": c.limited_transmit,
             "rto_min": c.rto.min.to_string(),
@@ -304,11 +308,9 @@ fn read_endpoint(table: &Table, config: &mut Config) -> Result<(), ScenarioError
     config.timestamps = table.flag("timestamps")?.unwrap_or(config.timestamps);
     config.ecn = table.flag("ecn")?.unwrap_or(config.ecn);
     config.limited_transmit = table.flag("limited_transmit")?.unwrap_or(config.limited_transmit);
-    match table.word("loss_detection", LOSS_DETECTIONS)? {
-        Some("rack_tlp") => config.loss_detection = LossDetection::RackTlp,
-        Some("rfc6675") => config.loss_detection = LossDetection::Rfc6675,
-        Some(_) => config.loss_detection = LossDetection::NewReno(playpath_transport::PartialAckTimer::SlowButSteady),
-        None => {}
+    let names: Vec<&'static str> = LOSS_DETECTIONS.iter().map(|(n, _)| *n).collect();
+    if let Some(word) = table.word("loss_detection", &names)? {
+        config.loss_detection = LOSS_DETECTIONS.iter().find(|(n, _)| *n == word).expect("listed").1;
     }
     let names: Vec<&'static str> = RECOVERIES.iter().map(|(n, _)| *n).collect();
     if let Some(word) = table.word("recovery", &names)? {
