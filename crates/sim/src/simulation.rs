@@ -8,7 +8,9 @@ use crate::metrics;
 use crate::network::{LinkId, Network, Outage, OwnerKind, Routes};
 use crate::probe::Probe;
 use crate::record::Record;
-use crate::scenario::{OutageSpec, PathSpec, Prototype, Scenario, ScenarioError, SenderSpec, TrafficKind, TrafficSpec};
+use crate::scenario::{
+    FlowRtt, OutageSpec, PathSpec, Prototype, Scenario, ScenarioError, SenderSpec, TrafficKind, TrafficSpec,
+};
 use playpath_link::{LinkConfig, ServerConfig};
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Rate, Time};
@@ -123,7 +125,7 @@ impl<'s> Simulation<'s> {
             return Ok(());
         }
         let sender = Arc::new(sender.clone());
-        let routes = self.routes(&sender, "video", Duration::ZERO)?;
+        let routes = self.routes(&sender, "video", FlowRtt::THE_PATHS)?;
         self.add_session("video".into(), sender, routes, Time::ZERO, None)
     }
 
@@ -152,14 +154,13 @@ impl<'s> Simulation<'s> {
         let mut draw = self.seed.stream(&format!("traffic.{number}/setup"));
         let sender = Arc::new(group.sender.clone());
         self.net.flows.reserve(group.count as usize);
-        let shared_routes = self.routes(&sender, &sender.name, Duration::ZERO)?;
+        let shared_routes = self.routes(&sender, &sender.name, FlowRtt::THE_PATHS)?;
         for i in 0..group.count {
             let name = if group.count == 1 { sender.name.clone() } else { format!("{}.{}", sender.name, i + 1) };
             let start_at = group.start + group.start_spread.mul_f64(draw.uniform());
-            let extra_rtt = group.rtt.draw(&mut draw);
-            let routes = match extra_rtt {
-                Duration::ZERO => shared_routes.clone(),
-                _ => self.routes(&sender, &name, extra_rtt)?,
+            let routes = match group.rtt.draw(&mut draw) {
+                FlowRtt::THE_PATHS => shared_routes.clone(),
+                rtt => self.routes(&sender, &name, rtt)?,
             };
             self.add_source(group, name, start_at, sender.clone(), routes)?;
         }
@@ -192,9 +193,9 @@ impl<'s> Simulation<'s> {
         let random = self.seed.stream(&format!("flow.{name}/keys"));
         let setup = FlowSetup { name, app: id, sender, routes, random };
         let app = match group.kind {
-            TrafficKind::Web { think_time, mean_size, shape } => {
+            TrafficKind::Web { arrivals, mean_time, mean_size, shape } => {
                 let mean_bytes = mean_size.0 as f64;
-                let model = WebModel { mean_time: think_time, mean_bytes, shape, ..WebModel::default() };
+                let model = WebModel { arrivals, mean_time, mean_bytes, shape, ..WebModel::default() };
                 App::Web(WebSource::new(&mut self.net, id, start_at, group.stop, model, stream, setup))
             }
             _ => App::Bulk(BulkSource::new(&mut self.net, id, start_at, group.stop, setup)),
@@ -204,11 +205,12 @@ impl<'s> Simulation<'s> {
     }
 
     /// Routes of a flow over the paths it may use: its own extra delay, half each way at the server's side, then the path.
-    fn routes(&mut self, sender: &SenderSpec, name: &str, extra: Duration) -> Result<Routes, ScenarioError> {
+    fn routes(&mut self, sender: &SenderSpec, name: &str, rtt: FlowRtt) -> Result<Routes, ScenarioError> {
         let is_used = |path: &PathSpec| sender.paths.is_empty() || sender.paths.contains(&path.name);
         let mut routes = Vec::new();
         for (i, path) in self.scenario.paths.iter().enumerate().filter(|(_, path)| is_used(path)) {
             let mut links = self.path_links[i].clone();
+            let extra = rtt.beyond(path.down.one_way_delay + path.up.one_way_delay);
             if !extra.is_zero() {
                 let mut access = |direction: &str, delay| {
                     let config = pure_delay(format!("flow.{name}/{}/{direction}", path.name), delay);

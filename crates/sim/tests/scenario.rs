@@ -95,7 +95,7 @@ pacing = { gain = 1.25 }
 sack = false
 timestamps = false
 ecn = true
-loss_detection = "newreno"
+loss_detection = "newreno_steady"
 recovery = "newreno"
 limited_transmit = false
 rto_min = "300 ms"
@@ -119,6 +119,10 @@ shape = 1.5
 count = 2
 start_spread = "1 s"
 [[traffic]]
+kind = "web"
+inter_arrival = "700 ms"
+rtt = { uniform = ["20 ms", "440 ms"], whole = true }
+[[traffic]]
 kind = "video"
 paths = "b"
 [run]
@@ -135,6 +139,29 @@ mss = 1200
     assert_eq!(written["sender"][0]["pacing"]["gain"], 1.25);
     assert_eq!(written["run"]["first_seed"], 9);
     assert_eq!(written["traffic"][0]["mss"], 1200, "the run's packet size holds for traffic too");
+    assert_eq!(written["sender"][0]["loss_detection"], "newreno_steady");
+    assert_eq!(written["traffic"][2]["rtt"]["whole"], true);
+    let web = |number: usize, key: &str| written["traffic"][number].get(key).cloned();
+    assert_eq!((web(1, "think_time"), web(1, "inter_arrival")), (Some(json!("3 s")), None));
+    assert_eq!((web(2, "think_time"), web(2, "inter_arrival")), (None, Some(json!("700 ms"))));
+}
+
+/// Every profile survives being written out: the sender of the resolved scenario is the one that was meant.
+#[test]
+fn profiles_survive_being_written_out() {
+    for profile in ["linux", "ns2", "rfc"] {
+        let parsed = parse(&format!("{GOOD}[run]\nprofile = \"{profile}\"\n"));
+        let again = parse(&parsed.to_json().to_string());
+        let [config, written] = [&parsed, &again].map(|scenario| scenario.sender("cubic").expect("it is there").config);
+        assert_eq!(written.initial_window(), config.initial_window(), "{profile}: the rule is written as its number");
+        assert_eq!(playpath_transport::Config { iw: config.iw, ..written }, config, "{profile}");
+    }
+}
+
+#[test]
+fn web_users_have_one_kind_of_arrivals() {
+    let both = format!("{GOOD}[[traffic]]\nkind = \"web\"\nthink_time = \"1 s\"\ninter_arrival = \"1 s\"\n");
+    expect(&both, &["`traffic[1].inter_arrival`", "instead of `think_time`"]);
 }
 
 #[test]

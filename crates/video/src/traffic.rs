@@ -4,9 +4,9 @@
 //! References: Boyden, Mahanti, Williamson, "TCP Vegas Performance with Streaming Media" (web: exponential with mean 0.5 s,
 //! Pareto sizes with mean 50 kB and shape 1.2); ns-2 `Application/Traffic/Exponential` and `CBR` (on/off).
 //! Differences from the references:
-//! 1. The paper speaks of request inter-arrival times, its summary and ns-2's web models of think times: between the end of a
-//!    transfer and the next request. Both are here ([`Arrivals`]); think times are the default, since ten users with
-//!    inter-arrival times of 0.5 s would offer 8 Mbit/s to a 10 Mbit/s link whatever its state.
+//! 1. The paper speaks of request inter-arrival times, ns-2's web models of think times: between the end of a transfer and the
+//!    next request. Both are here ([`Arrivals`]); think times are the default, since they slow down with the path as people
+//!    do. The study of the paper takes inter-arrival times.
 //! 2. The paper's "median 50 kB" contradicts its mean and shape (they give 14.85 kB); the mean and shape hold.
 //! 3. Sizes are not capped by default, as in ns-2; `max_bytes` may cap them (the mean falls with it).
 //! 4. An on period sends a packet at its start and then one per interval while it lasts, at least one; ns-2 rounds the number

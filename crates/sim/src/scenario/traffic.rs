@@ -5,12 +5,16 @@ use super::reader::Table;
 use super::sender::SenderSpec;
 use playpath_units::random::Stream;
 use playpath_units::{Bytes, Duration, Rate, Time};
+use playpath_video::traffic::Arrivals;
 use serde_json::{Value, json};
 
 /// The kinds of cross traffic, for `playpath list traffic`.
 pub const KINDS: &[(&str, &str)] = &[
     ("bulk", "a transfer without end, as FTP: sends whatever the window allows"),
-    ("web", "think, then fetch an object: exponential think times, Pareto sizes (Boyden et al. 2006, section 4.3)"),
+    (
+        "web",
+        "fetches objects of Pareto sizes over one connection: after a think time, or at exponential arrivals of its own",
+    ),
     ("udp", "packets at a constant rate, on and off; does not react to loss"),
     ("video", "a competing video session: the same video and player"),
 ];
@@ -20,7 +24,9 @@ pub const KINDS: &[(&str, &str)] = &[
 pub enum TrafficKind {
     Bulk,
     Web {
-        think_time: Duration,
+        arrivals: Arrivals,
+        /// Mean of the exponential times that `arrivals` speaks of.
+        mean_time: Duration,
         mean_size: Bytes,
         shape: f64,
     },
@@ -33,21 +39,43 @@ pub enum TrafficKind {
     Video,
 }
 
-/// Extra round-trip delay of each flow of a group.
+/// Round-trip delay of each flow of a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ExtraRtt {
+pub enum RttSpec {
+    /// Added to the path's.
     Fixed(Duration),
-    /// Drawn once per flow.
-    Uniform(Duration, Duration),
+    /// Drawn once per flow, and added to the path's; with `is_whole` it is the whole of it, the path's if that is longer.
+    Uniform { low: Duration, high: Duration, is_whole: bool },
 }
 
-impl ExtraRtt {
-    pub fn draw(self, stream: &mut Stream) -> Duration {
+impl RttSpec {
+    pub fn draw(self, stream: &mut Stream) -> FlowRtt {
         match self {
-            ExtraRtt::Fixed(rtt) => rtt,
-            ExtraRtt::Uniform(low, high) => {
-                Duration::from_secs_f64(stream.uniform_in(low.as_secs_f64(), high.as_secs_f64()))
+            RttSpec::Fixed(rtt) => FlowRtt::Extra(rtt),
+            RttSpec::Uniform { low, high, is_whole } => {
+                let drawn = Duration::from_secs_f64(stream.uniform_in(low.as_secs_f64(), high.as_secs_f64()));
+                if is_whole { FlowRtt::Whole(drawn) } else { FlowRtt::Extra(drawn) }
             }
+        }
+    }
+}
+
+/// Round-trip delay of one flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowRtt {
+    Extra(Duration),
+    Whole(Duration),
+}
+
+impl FlowRtt {
+    /// Nothing of its own.
+    pub const THE_PATHS: FlowRtt = FlowRtt::Extra(Duration::ZERO);
+
+    /// What the flow's own access link adds to a path's round trip.
+    pub fn beyond(self, path_rtt: Duration) -> Duration {
+        match self {
+            FlowRtt::Extra(extra) => extra,
+            FlowRtt::Whole(whole) => whole.saturating_sub(path_rtt),
         }
     }
 }
@@ -61,7 +89,7 @@ pub struct TrafficSpec {
     /// Each source starts at `start` plus a random share of this.
     pub start_spread: Duration,
     pub stop: Option<Time>,
-    pub rtt: ExtraRtt,
+    pub rtt: RttSpec,
     pub sender: SenderSpec,
 }
 
@@ -109,16 +137,18 @@ impl TrafficSpec {
         put(
             "rtt",
             match self.rtt {
-                ExtraRtt::Fixed(rtt) => json!(rtt.to_string()),
-                ExtraRtt::Uniform(low, high) => json!({ "uniform": [low.to_string(), high.to_string()] }),
+                RttSpec::Fixed(rtt) => json!(rtt.to_string()),
+                RttSpec::Uniform { low, high, is_whole } => {
+                    json!({ "uniform": [low.to_string(), high.to_string()], "whole": is_whole })
+                }
             },
         );
         match &self.kind {
             TrafficKind::Bulk => drop(put("kind", json!("bulk"))),
             TrafficKind::Video => drop(put("kind", json!("video"))),
-            TrafficKind::Web { think_time, mean_size, shape } => {
+            TrafficKind::Web { arrivals, mean_time, mean_size, shape } => {
                 put("kind", json!("web"));
-                put("think_time", json!(think_time.to_string()));
+                put(arrivals_key(*arrivals), json!(mean_time.to_string()));
                 put("mean_size", json!(mean_size.to_string()));
                 put("shape", json!(shape));
             }
@@ -134,10 +164,23 @@ impl TrafficSpec {
     }
 }
 
+fn arrivals_key(arrivals: Arrivals) -> &'static str {
+    match arrivals {
+        Arrivals::ThinkTime => "think_time",
+        Arrivals::InterArrival => "inter_arrival",
+    }
+}
+
 fn read_web(table: &Table) -> Result<TrafficKind, ScenarioError> {
+    let (arrivals, mean_time) = match (table.positive("think_time")?, table.positive("inter_arrival")?) {
+        (Some(_), Some(_)) => return Err(table.error("inter_arrival", "is instead of `think_time`: give one of them")),
+        (None, Some(time)) => (Arrivals::InterArrival, time),
+        (time, None) => (Arrivals::ThinkTime, time.unwrap_or(Duration::from_millis(500))),
+    };
     Ok(TrafficKind::Web {
-        // Boyden et al. 2006, section 4.3; the printed median is impossible (algorithms.md E14).
-        think_time: table.positive("think_time")?.unwrap_or(Duration::from_millis(500)),
+        arrivals,
+        mean_time,
+        // Boyden et al. 2006, section 4.3; the printed median is impossible with this mean and shape.
         mean_size: table.positive("mean_size")?.unwrap_or(Bytes(50_000)),
         shape: table.number("shape", 1.01..=10.0)?.unwrap_or(1.2),
     })
@@ -156,7 +199,8 @@ fn read_udp(table: &Table) -> Result<TrafficKind, ScenarioError> {
     })
 }
 
-fn read_rtt(table: &Table) -> Result<ExtraRtt, ScenarioError> {
+/// `rtt = "80 ms"`, `rtt = { uniform = ["20 ms", "440 ms"], whole = true }`.
+fn read_rtt(table: &Table) -> Result<RttSpec, ScenarioError> {
     match table.value("rtt") {
         Some(Value::Object(_)) => {
             let own = table.table("rtt")?.expect("an object");
@@ -165,18 +209,33 @@ fn read_rtt(table: &Table) -> Result<ExtraRtt, ScenarioError> {
             let [low, high] = bounds.as_slice() else {
                 return Err(own.error("uniform", "takes two times, [low, high]"));
             };
+            let is_whole = own.flag("whole")?.unwrap_or(false);
             own.finish()?;
             let (low, high) = (parse(low)?, parse(high)?);
             if low > high {
                 return Err(own.error("uniform", format!("{low} is above {high}")));
             }
-            Ok(ExtraRtt::Uniform(low, high))
+            Ok(RttSpec::Uniform { low, high, is_whole })
         }
-        _ => Ok(ExtraRtt::Fixed(table.quantity("rtt")?.unwrap_or_default())),
+        _ => Ok(RttSpec::Fixed(table.quantity("rtt")?.unwrap_or_default())),
     }
 }
 
 /// A point of time, written as the time since the start of the run.
 pub fn time(table: &Table, key: &'static str) -> Result<Option<Time>, ScenarioError> {
     Ok(table.quantity::<Duration>(key)?.map(|d| Time::ZERO + d))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Drawn whole, a round trip is the path's where that is longer; drawn as an extra, it comes on top.
+    #[test]
+    fn a_whole_round_trip_is_never_below_the_paths() {
+        let ms = Duration::from_millis;
+        let beyond =
+            [FlowRtt::Whole(ms(440)), FlowRtt::Whole(ms(20)), FlowRtt::Extra(ms(20))].map(|r| r.beyond(ms(50)));
+        assert_eq!(beyond, [ms(390), ms(0), ms(20)]);
+    }
 }
