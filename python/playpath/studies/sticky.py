@@ -52,7 +52,7 @@ SCENARIOS = {
     "3p-50": ((50, 2.0), (100, 0.0), (100, 0.0)),
     "3p-150": ((150, 2.0), (200, 0.0), (200, 0.0)),
 }
-NATURAL, QUEUE, BUFFER, SOCKET_KB = 0.1, "1 bdp", "1 s", 6000
+NATURAL, QUEUE, BUFFER, SOCKET_KB = 0.1, "1 bdp", "1 s", 1000
 
 
 def _case(
@@ -66,6 +66,8 @@ def _case(
     queue: str = QUEUE,
     buffer: str = BUFFER,
     socket_kb: int = SOCKET_KB,
+    penalise: str = "on",
+    recovery: str = "congestion",
 ) -> Case:
     labels: Labels = {
         "part": part,
@@ -79,6 +81,9 @@ def _case(
         "sender": f"{control}/{scheduler}",
         "is_today": "yes" if part == "today" or f"{control}/{scheduler}" in _COMPARED else "no",
     }
+    options: dict[str, Any] = {"penalise": False} if penalise == "off" else {}
+    if recovery != "congestion" and scheduler in STICKY:
+        options["recovery_is_congestion"] = False
     paths = []
     for i, (rtt, loss) in enumerate(SCENARIOS[scene]):
         # The two WiFi paths have natural loss; what is injected comes on top.
@@ -94,7 +99,7 @@ def _case(
             {
                 "name": "sender",
                 "cc": (CONTROLS | TODAY_CONTROLS)[control],
-                "scheduler": (SCHEDULERS | TODAY_SCHEDULERS)[scheduler],
+                "scheduler": {"name": (SCHEDULERS | TODAY_SCHEDULERS)[scheduler], **options},
                 "receive_buffer": f"{socket_kb} kB",
                 **({"pacing": "linux"} if control == "CCPLB" else {}),
             }
@@ -328,6 +333,19 @@ FIGURES = [
         )
         for letter, control in zip("abcd", CONTROLS, strict=True)
     ),
+    FigureSpec(
+        "t1",
+        "what a scheduler has to decide, baseline",
+        "bars",
+        (
+            Panel("path_choices", "packets with a choice of paths"),
+            Panel("switches_from_open_path", "switches of its own will"),
+            Panel(SWITCHES, "all switches"),
+        ),
+        {"part": "paper", "scenario": "baseline"},
+        "variant",
+        "scheduler",
+    ),
 ]
 
 SWEEPS = [
@@ -370,7 +388,7 @@ UNSTATED = [
     Unstated(
         "client's socket buffer",
         f"{SOCKET_KB} kB",
-        "Linux's largest (tcp_rmem); a small one limits the sender, so that schedulers have a choice",
+        "as in ccp, of the same group: what Linux's autotuning makes; the largest, 6 MB, hides 9 s of video from the player",
         knob="socket_kb",
         values=(250, 500, 1000, 6000),
         chosen=SOCKET_KB,
@@ -383,6 +401,22 @@ UNSTATED = [
         knob="buffer",
         values=("1 s", "3 s"),
         chosen=BUFFER,
+    ),
+    Unstated(
+        "penalties of the scheduler",
+        "on",
+        "multipath-tcp.org's scheduler, which the authors changed, halves the window of a path that blocks the others",
+        knob="penalise",
+        values=("on", "off"),
+        chosen="on",
+    ),
+    Unstated(
+        "fast recovery of a path",
+        "congestion",
+        '"until the new path experiences congestion"; the other reading is a full window alone',
+        knob="recovery",
+        values=("congestion", "none"),
+        chosen="congestion",
     ),
 ]
 

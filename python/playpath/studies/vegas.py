@@ -2,185 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from playpath.studies.claims import alike, between, fewer, ratio, ratio_at_least
-from playpath.studies.study import Case, Check, Claim, FigureSpec, Labels, Panel, Series, Study, Today, Unstated
+from playpath.studies.study import Check, Claim, FigureSpec, Labels, Panel, Study, Today
+from playpath.studies.vegas_grid import (
+    MEDIA_RATES,
+    PAPER,
+    SCENES,
+    TODAY_SENDERS,
+    UNSTATED,
+    cases,
+    measure,
+    trace,
+    vary,
+)
 
 RATE, LATE, FILL, QUEUE, JITTER = (
     "stream_mbps",
     "late_percent",
     "fill_time_s",
-    "stream_queue_packets",
-    "stream_jitter_packets",
+    "queue_packets",
+    "queue_jitter_packets",
 )
-VARIANTS: dict[str, dict[str, Any]] = {
-    "NewReno": {"name": "newreno"},
-    "Vegas": {"name": "vegas", "alpha": 8.0, "beta": 8.0},
-}
-_LINUX: dict[str, Any] = {"profile": "linux"}
-TODAY_SENDERS: dict[str, dict[str, Any]] = {
-    "CUBIC HyStart++": {**_LINUX, "cc": {"name": "cubic", "slow_start": "hystart++"}},
-    "BBR": {**_LINUX, "cc": "bbr"},
-    "BBRv3": {**_LINUX, "cc": "bbr3"},
-    "CCPLB paced": {**_LINUX, "cc": "ccplb", "pacing": "linux"},
-    "CCPLB + newCWV": {**_LINUX, "cc": "ccplb", "pacing": "linux", "validation": "newcwv"},
-}
-RTTS = (10, 50, 100, 150, 200)
-MEDIA_RATES = (1, 2, 4, 8, 16)
-LOSSES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-BACKGROUNDS = ((1, 3), (2, 5), (3, 8), (4, 10), (5, 13), (6, 15), (7, 18), (8, 20))
-DEFAULT_BACKGROUND = (4, 10)
-QUEUES: dict[str, Any] = {
-    "DropTail": "50 packets",
-    "RED, mean 1000 B": {"kind": "red", "limit": "50 packets", "mean_packet_bytes": 1000},
-    "RED, mean 500 B": {"kind": "red", "limit": "50 packets", "mean_packet_bytes": 500},
-}
-RED = "RED, mean 1000 B"
-_RANDOM_RTT = {"uniform": ["20 ms", "440 ms"]}
-
-
-def _case(
-    part: str,
-    variant: str,
-    share: float,
-    *,
-    media: int = 1,
-    rtt: int = 50,
-    loss: float = 0.0,
-    background: tuple[int, int] | None = DEFAULT_BACKGROUND,
-    queue: str = "DropTail",
-    heartbeat: int = 100,
-    xfactor: int = 8,
-    window: int = 10_000,
-    red_mean: int = 1000,
-    gamma: float = 1.0,
-    most_seeds: int | None = None,
-) -> Case:
-    ftp, web = background or (0, 0)
-    labels: Labels = {
-        "part": part,
-        "variant": variant,
-        "media_mbps": media,
-        "rtt": rtt,
-        "loss_percent": loss,
-        "background": f"{ftp}:{web}",
-        "queue": queue,
-        "heartbeat_ms": heartbeat,
-        "xfactor": xfactor,
-        "window": window,
-    }
-    control: dict[str, Any] = TODAY_SENDERS.get(variant) or {"cc": VARIANTS[variant]}
-    if variant == "Vegas":
-        control = {"cc": {**VARIANTS[variant], "gamma": gamma}}
-    kind = QUEUES[queue]
-    if queue == RED:
-        kind = {**kind, "mean_packet_bytes": red_mean}
-    tcp = {"cc": "newreno", "start_spread": "5 s", "rtt": _RANDOM_RTT}
-    length = max(30, round(300 * share))
-    scenario = {
-        "video": {"rate": f"{media} Mbit/s", "duration": f"{length} s"},
-        "player": {"kind": "agent", "xfactor": xfactor, "heartbeat": f"{heartbeat} ms"},
-        "path": [
-            {
-                "name": "bottleneck",
-                "rate": "10 Mbit/s",
-                "rtt": f"{rtt} ms",
-                "loss": f"{loss} %",
-                "loss_place": "after_queue",
-                "queue": kind,
-            }
-        ],
-        "traffic": [{"kind": "bulk", "count": ftp, **tcp}, {"kind": "web", "count": web, **tcp}] if background else [],
-        "sender": [{"name": "sender", "receive_buffer": f"{window} kB", **control}],
-        # A stream that needs twice its length is late beyond any use.
-        "run": {"profile": "ns2", "sample_interval": "200 ms", "duration": f"{2 * length} s"},
-    }
-    return Case(labels, scenario, is_traced=True, most_seeds=most_seeds)
-
-
-def cases(share: float) -> list[Case]:
-    """Figures 3 to 7, then the unstated parameters."""
-    found = []
-    for v in VARIANTS:
-        # Without cross traffic nothing is random: two seeds show it.
-        found += [_case("media", v, share, media=m, background=None, most_seeds=2) for m in MEDIA_RATES]
-        found += [_case("rtt", v, share, rtt=rtt) for rtt in RTTS]
-        found += [_case("queue", v, share, queue=q) for q in QUEUES]
-        found += [_case("loss", v, share, loss=p) for p in LOSSES]
-        found += [_case("background", v, share, background=b) for b in BACKGROUNDS]
-        # Constrained sending, which the paper names besides; drawn, not judged.
-        found += [_case("xfactor", v, share, xfactor=x, most_seeds=3) for x in (1, 2, 8)]
-    return found + [
-        replace(_case("today", v, share, **varied), labels=_scene(name, v))
-        for name, varied in SCENES.items()
-        for v in (*VARIANTS, *TODAY_SENDERS)
-    ]
-
-
-def vary(share: float, knob: str, value: Any) -> list[Case]:
-    """The cases that claims are judged by, with one unstated parameter at another value."""
-    pairs = zip(_judged(share), _judged(share, **{knob: value}), strict=True)
-    return [replace(varied, labels=chosen.labels) for chosen, varied in pairs]
-
-
-def _judged(share: float, **varied: Any) -> list[Case]:
-    found = []
-    for v in VARIANTS:
-        found += [_case("media", v, share, media=m, background=None, most_seeds=2, **varied) for m in MEDIA_RATES]
-        found += [_case("rtt", v, share, rtt=rtt, **varied) for rtt in (10, 100, 200)]
-        found += [_case("queue", v, share, queue=q, **varied) for q in ("DropTail", RED)]
-        found += [_case("loss", v, share, loss=p, **varied) for p in (0.125, 0.25, 0.5, 1.0, 8.0)]
-        judged = ((1, 3), (2, 5), (3, 8), (4, 10), (8, 20))
-        found += [_case("background", v, share, background=b, **varied) for b in judged]
-    return found
-
-
-def _scene(name: str, variant: str) -> Labels:
-    return {"part": "today", "scene": name, "variant": variant}
-
-
-SCENES: dict[str, dict[str, Any]] = {
-    "RTT 50 ms, DropTail": {},
-    "RTT 200 ms, DropTail": {"rtt": 200},
-    "RTT 50 ms, RED": {"queue": "RED, mean 1000 B"},
-    "RTT 50 ms, 1 % loss": {"loss": 1.0},
-}
-
-
-def measure(record: Mapping[str, Any], series: Series) -> dict[str, float]:
-    """Over the time in which the stream was being sent, not while the client plays what it has.
-
-    `stream_mbps` is the payload over that time; queue and jitter are mean and deviation of the queue's samples in it.
-    """
-    flow, link = series["flow.video"], next(v for k, v in series.items() if k.endswith("/down"))
-    gained = np.asarray(flow["goodput_mbps"], dtype=float)
-    time_s = np.asarray(flow["time_s"], dtype=float)
-    active = np.flatnonzero(gained > 0)
-    end = float(time_s[active[-1]]) if active.size else float(time_s[-1])
-    step = float(time_s[1] - time_s[0])
-    queue = np.asarray(link["queue_packets"], dtype=float)[np.asarray(link["time_s"], dtype=float) <= end]
-    late = record["metrics"].get("late_packet_ratio")
-    found = {
-        "stream_mbps": float(gained.sum() * step / end),
-        "stream_queue_packets": float(queue.mean()),
-        "stream_jitter_packets": float(queue.std()),
-    }
-    fill = record["metrics"].get("buffer_fill_time_s")
-    found |= {} if late is None else {"late_percent": 100.0 * late}
-    return found | ({} if fill is None else {"fill_time_s": float(fill)})
-
-
-def trace(record: Mapping[str, Any], series: Series) -> dict[str, tuple[list[float], list[float]]]:
-    """Throughput in bins of a second."""
-    flow = series["flow.video"]
-    gained = np.asarray(flow["goodput_mbps"], dtype=float)
-    whole = gained[: len(gained) // 5 * 5].reshape(-1, 5).mean(axis=1)
-    return {"throughput": (np.arange(len(whole), dtype=float).tolist(), np.round(whole, 4).tolist())}
 
 
 def _at(part: str, variant: str, **labels: Any) -> Labels:
@@ -188,7 +32,7 @@ def _at(part: str, variant: str, **labels: Any) -> Labels:
 
 
 def _both(make: Any) -> list[Check]:
-    return [make(v) for v in VARIANTS]
+    return [make(v) for v in PAPER]
 
 
 def _share(metric: str, of: Labels, to: Labels, factor: float, what: str) -> list[Check]:
@@ -206,7 +50,7 @@ def _about(metric: str, where: Labels, value: float, tolerance: float, what: str
 
 _RTT_MONOTONE = [
     fewer(RATE, _at("rtt", v, rtt=b), _at("rtt", v, rtt=a), f"{v}: throughput at {b} ms is below that at {a} ms")
-    for v in VARIANTS
+    for v in PAPER
     for a, b in ((10, 100), (100, 200))
 ]
 _RTT_LESS_THAN_INVERSE = [
@@ -217,7 +61,7 @@ _RTT_LESS_THAN_INVERSE = [
         f"{v}: twenty times the RTT leaves more than a twentieth of the throughput",
         least=0.05,
     )
-    for v in VARIANTS
+    for v in PAPER
 ]
 
 CLAIMS = [
@@ -274,19 +118,19 @@ CLAIMS = [
         "200 against 10 ms: within 20 %",
         [
             alike(m, _at("rtt", v, rtt=200), _at("rtt", v, rtt=10), f"{v}: {what} within 20 %", share=0.2)
-            for v in VARIANTS
+            for v in PAPER
             for m, what in ((QUEUE, "mean queue"), (JITTER, "jitter"))
         ],
     ),
     Claim(
         "vegas-5",
         "DropTail against RED: Vegas 2.5 → 1.75 Mbit/s, NewReno 2.5 → 1.25 Mbit/s",
-        "RED (mean packet 1000 B) costs throughput, and the ratio to DropTail is the printed one (0.7, 0.5) within a quarter",
+        "RED costs throughput, and the ratio to DropTail is the printed one (0.7, 0.5) within a quarter",
         [
             *_both(
                 lambda v: fewer(
                     RATE,
-                    _at("queue", v, queue="RED, mean 1000 B"),
+                    _at("queue", v, queue="RED"),
                     _at("queue", v, queue="DropTail"),
                     f"{v}: RED costs throughput",
                 )
@@ -296,7 +140,7 @@ CLAIMS = [
                 for v, factor in (("Vegas", 0.7), ("NewReno", 0.5))
                 for check in _share(
                     RATE,
-                    _at("queue", v, queue="RED, mean 1000 B"),
+                    _at("queue", v, queue="RED"),
                     _at("queue", v, queue="DropTail"),
                     factor,
                     f"{v}: RED's throughput against DropTail's",
@@ -313,7 +157,7 @@ CLAIMS = [
             for v, factor in (("Vegas", 2.0), ("NewReno", 2.5))
             for check in _share(
                 FILL,
-                _at("queue", v, queue="RED, mean 1000 B"),
+                _at("queue", v, queue="RED"),
                 _at("queue", v, queue="DropTail"),
                 factor,
                 f"{v}: RED's fill time against DropTail's",
@@ -326,10 +170,10 @@ CLAIMS = [
         "8 ± 5 % and at most 1 %",
         [
             check
-            for v in VARIANTS
+            for v in PAPER
             for check in (
                 _about(LATE, _at("queue", v, queue="DropTail"), 8, 5, f"{v}, DropTail, late %"),
-                between(LATE, _at("queue", v, queue="RED, mean 1000 B"), f"{v}, RED: at most 1 % late", high=1.0),
+                between(LATE, _at("queue", v, queue="RED"), f"{v}, RED: at most 1 % late", high=1.0),
             )
         ],
     ),
@@ -371,7 +215,7 @@ CLAIMS = [
         [
             *(
                 check
-                for v in VARIANTS
+                for v in PAPER
                 for check in _share(
                     RATE,
                     _at("background", v, background="4:10"),
@@ -403,7 +247,7 @@ CLAIMS = [
         [
             *(
                 between(LATE, _at("background", v, background=b), f"{v} at {b}: at most 1 % late", high=1.0)
-                for v in VARIANTS
+                for v in PAPER
                 for b in ("1:3", "2:5")
             ),
             *(
@@ -420,7 +264,7 @@ CLAIMS = [
         "1.5 to 2.2 times; 8:20 at most 1.3 times 4:10",
         [
             check
-            for v in VARIANTS
+            for v in PAPER
             for check in (
                 ratio_at_least(
                     QUEUE,
@@ -453,7 +297,7 @@ CLAIMS = [
         "throughput is nearest: 8:20 and RTT 200 ms must have under 1.5 Mbit/s if they have over 10 % late",
         [
             check
-            for v in VARIANTS
+            for v in PAPER
             for check in (
                 between(LATE, _at("background", v, background="1:3"), f"{v} at 1:3: under 10 % late", high=10.0),
                 between(RATE, _at("background", v, background="1:3"), f"{v} at 1:3: at least 1.5 Mbit/s", low=1.5),
@@ -494,48 +338,49 @@ FIGURES = [
     _figure("5", "queue discipline", "queue", "queue", "", "bars"),
     _figure("6", "random loss", "loss", "loss_percent", "loss (%)"),
     _figure("7", "background traffic", "background", "background", "FTP:HTTP"),
+    FigureSpec(
+        "8",
+        "runs in which more than 10 % of the packets are late",
+        "lines",
+        (Panel("is_starved", "share of the runs, background"),),
+        {"part": "background"},
+        "background",
+        "variant",
+        "FTP:HTTP",
+        "ci95",
+    ),
+    FigureSpec(
+        "t1",
+        "Vegas and NewReno at RTT 200 ms: throughput of one run",
+        "traces",
+        (Panel(RATE, "throughput (Mbit/s)"),),
+        {"part": "rtt", "rtt": 200},
+        "variant",
+        "variant",
+        trace="throughput",
+    ),
     _figure("x", "constrained and unconstrained sending", "xfactor", "xfactor", "xfactor"),
 ]
 
-UNSTATED = [
-    Unstated(
-        "heartbeat",
-        "100 ms",
-        "the server's pace of chunks; short against 15 s of buffer",
-        knob="heartbeat",
-        values=(50, 100, 500),
-        chosen=100,
-        unit="ms",
-    ),
-    Unstated(
-        "window limit",
-        "10 000 kB",
-        "ns-2's default of 20 packets cannot fill 10 Mbit/s at 50 ms, so the authors must have raised it",
-        knob="window",
-        values=(20, 64, 10_000),
-        chosen=10_000,
-        unit="kB",
-    ),
-    Unstated(
-        "RED's mean packet size",
-        "1000 B",
-        "the packets' size; ns-2's default is 500 B",
-        knob="red_mean",
-        values=(500, 1000),
-        chosen=1000,
-        unit="B",
-    ),
-    Unstated(
-        "gamma of Vegas",
-        "1",
-        "ns-2's default; the paper gives alpha and beta only",
-        knob="gamma",
-        values=(1.0, 8.0),
-        chosen=1.0,
-        unit="packets",
-    ),
-    Unstated("loss, RTT of the main cases", "none, 50 ms", "the defaults of the set-up"),
-    Unstated("starts of the background", "uniform over 5 s", "so that they do not start as one"),
+SWEEPS = [
+    FigureSpec(
+        f"s{i + 1}",
+        f"{title}, 4:10, 50 ms",
+        "bars",
+        _PANELS[:3],
+        {"parameter": knob, "part": "background", "background": "4:10"},
+        "value",
+        "variant",
+        title,
+    )
+    for i, (knob, title) in enumerate(
+        (
+            ("web", "times of a web flow"),
+            ("rtts", "round trips of the background"),
+            ("web_kb", "mean web object (kB)"),
+            ("window_packets", "window limit (packets)"),
+        )
+    )
 ]
 
 _SCENES: dict[str, Labels] = {name: {"part": "today", "scene": name} for name in SCENES}
@@ -551,6 +396,7 @@ STUDY = Study(
     figures=FIGURES,
     unstated=UNSTATED,
     vary=vary,
+    sweeps=SWEEPS,
     sensitivity_seeds=5,
     today=TODAY,
     measure=measure,
