@@ -89,7 +89,7 @@ impl Connection {
         let probe = std(options.path_timeout / 4).max(std::time::Duration::from_secs(1));
         socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(probe).with_interval(probe))?;
         if let Some(cc) = &options.cc {
-            socket.set_tcp_congestion(cc.as_bytes()).map_err(|e| io::Error::other(format!("--cc {cc}: {e}")))?;
+            set_cc(&socket, cc).map_err(io::Error::other)?;
         }
         Ok(Connection {
             socket,
@@ -281,6 +281,21 @@ impl Connection {
     }
 }
 
+/// Choose the congestion control. Error: a line for the operator.
+pub fn set_cc(socket: &Socket, cc: &str) -> Result<(), String> {
+    socket.set_tcp_congestion(cc.as_bytes()).map_err(|e| match e.raw_os_error() {
+        Some(libc::ENOENT) => {
+            format!(
+                "--cc {cc}: the kernel has none of this name (net.ipv4.tcp_available_congestion_control lists them)"
+            )
+        }
+        Some(libc::EPERM) => {
+            format!("--cc {cc}: needs root, or to be listed in net.ipv4.tcp_allowed_congestion_control")
+        }
+        _ => format!("--cc {cc}: {e}"),
+    })
+}
+
 /// Reset instead of closing in order: the other program sees that the stream is cut.
 pub fn cut(socket: &Socket) {
     // A socket that cannot be told so is closed in order; nothing else can be done.
@@ -293,4 +308,26 @@ fn std(duration: Duration) -> std::time::Duration {
 
 fn bytes_per_second(rate: u64) -> Rate {
     Rate::from_bits_per_sec(rate.saturating_mul(8))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_congestion_control_is_told() {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).unwrap();
+        let message = set_cc(&socket, "fastest").unwrap_err();
+        assert!(message.starts_with("--cc fastest: "), "{message}");
+        assert!(message.contains("congestion_control"), "{message}");
+    }
+
+    /// 1 000 and 500 packets, least RTTs of 7 and none: sums, and the one that is known.
+    #[test]
+    fn counters_of_connections_are_added_up() {
+        let one = Totals { sent_packets: 1000, min_rtt_us: 7, connections: 1, ..Totals::default() };
+        let two = Totals { sent_packets: 500, connections: 1, ..Totals::default() };
+        let sum = one.plus(two);
+        assert_eq!((sum.sent_packets, sum.min_rtt_us, sum.connections), (1500, 7, 2));
+    }
 }

@@ -4,7 +4,7 @@
 //! poll asks each time.
 
 use crate::Failure;
-use crate::connection::Connection;
+use crate::connection::{Connection, set_cc};
 use crate::log::Log;
 use crate::options::{Options, Role};
 use crate::session::{Session, Slot};
@@ -87,7 +87,7 @@ impl Relay {
         let listeners: Vec<Socket> = options.listen.iter().map(listen).collect::<Result<_, _>>()?;
         if let (Some(cc), Some(listener)) = (&options.cc, listeners.first()) {
             // Said now, not at the first session.
-            listener.set_tcp_congestion(cc.as_bytes()).map_err(|e| Failure::Run(format!("--cc {cc}: {e}")))?;
+            set_cc(listener, cc).map_err(Failure::Run)?;
         }
         Ok(Relay {
             options: Rc::new(options.clone()),
