@@ -152,7 +152,8 @@ fn profiles_survive_being_written_out() {
     for profile in ["linux", "ns2", "rfc"] {
         let parsed = parse(&format!("{GOOD}[run]\nprofile = \"{profile}\"\n"));
         let again = parse(&parsed.to_json().to_string());
-        let [config, written] = [&parsed, &again].map(|scenario| scenario.sender("cubic").expect("it is there").config);
+        let [config, written] =
+            [&parsed, &again].map(|scenario| *scenario.sender("cubic").expect("it is there").config);
         assert_eq!(written.initial_window(), config.initial_window(), "{profile}: the rule is written as its number");
         assert_eq!(playpath_transport::Config { iw: config.iw, ..written }, config, "{profile}");
     }
