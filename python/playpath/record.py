@@ -39,7 +39,8 @@ class Session:
     digest : str
         Of the whole record; equal digests mean equal results.
     series : dict of str to dict of str to array
-        Time series by name (`flow.<name>`, `link.<name>`, `player`); empty unless traced.
+        Time series by name (`flow.<name>`, `link.<name>`, `player`); with several paths `flow.<name>/<path>` and
+        `switches.<name>`, a row for each change of path. Empty unless traced.
     sessions : list of dict
         Every video session with `name`, `start_s`, `metrics`: the main one, then those among the traffic.
     """
@@ -115,6 +116,20 @@ class Session:
 def columns(frame: pl.DataFrame) -> Columns:
     """A frame as arrays."""
     return {name: frame[name].to_numpy() for name in frame.columns}
+
+
+def switch_series(by_flow: Mapping[str, list[dict[str, Any]]]) -> dict[str, Columns]:
+    """The path switches of MPTCP flows as series `switches.<flow>`, a row each.
+
+    >>> found = switch_series({"video": [{"time_s": 0.5, "to": "wifi"}]})
+    >>> found["switches.video"]["time_s"].tolist()
+    [0.5]
+    """
+    return {
+        f"switches.{flow}": {key: np.array([row[key] for row in rows]) for key in rows[0]}
+        for flow, rows in by_flow.items()
+        if rows
+    }
 
 
 def file_names(names: Iterable[str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from playpath import engine
 from playpath.errors import InputError, unknown_name
-from playpath.record import Session
+from playpath.record import Session, switch_series
 from playpath.scenario import Scenario
 
 
@@ -57,7 +57,7 @@ class SimWorld:
             warnings=record["warnings"],
             manifest=record["manifest"],
             digest=record["digest"],
-            series=series,
+            series={**series, **switch_series(record.get("path_switches", {}))},
             sessions=record["sessions"],
         )
 

@@ -46,6 +46,14 @@ pub struct SwitchEvent {
     pub from: String,
     pub to: String,
     pub reason: &'static str,
+    /// The path left had no room.
+    pub is_forced: bool,
+    /// When the last packet before it was given out.
+    pub last_before: Time,
+    /// Place in the stream of the first byte after it.
+    pub data_offset: u64,
+    /// Payload bytes of a full packet.
+    pub mss: u32,
 }
 
 /// Watches the switches of one flow.
@@ -90,7 +98,8 @@ impl SwitchWatch {
         if let Some(events) = &mut self.events {
             let name = |side: &SwitchSide| paths[side.path].name.clone();
             let (from, to) = (name(&switch.from), name(&switch.to));
-            events.push(SwitchEvent { at: switch.at, from, to, reason: switch.reason });
+            let Switch { at, reason, is_forced, last_before, data_offset, mss, .. } = *switch;
+            events.push(SwitchEvent { at, from, to, reason, is_forced, last_before, data_offset, mss });
         }
     }
 }
@@ -132,7 +141,8 @@ mod tests {
         let side =
             |path, (srtt_ms, window_rate)| SwitchSide { path, srtt: Duration::from_millis(srtt_ms), window_rate };
         let (from, to) = (side(0, from), side(1, to));
-        Switch { at: Time::ZERO, from, to, data_offset: 0, mss: 1460, reason: "" }
+        let (at, last_before) = (Time::ZERO, Time::ZERO);
+        Switch { at, from, to, data_offset: 0, mss: 1460, reason: "", is_forced: true, last_before }
     }
 
     /// 2 Mbit/s are 171.2 packets/s of 1460 bytes. From 50 to 100 ms under 5.24 Mbit/s: 0.1 Mbit on the way < 0.524 Mbit drained.

@@ -135,8 +135,18 @@ pub struct Series {
 impl Record {
     /// The changes of path, as JSON: `{flow: [{time_s, from, to, reason}]}`.
     pub fn switches_to_json(&self) -> Value {
-        let event =
-            |e: &SwitchEvent| json!({ "time_s": e.at.as_secs_f64(), "from": e.from, "to": e.to, "reason": e.reason });
+        let event = |e: &SwitchEvent| {
+            json!({
+                "time_s": e.at.as_secs_f64(),
+                "from": e.from,
+                "to": e.to,
+                "reason": e.reason,
+                "is_forced": e.is_forced,
+                "last_before_s": e.last_before.as_secs_f64(),
+                "data_offset": e.data_offset,
+                "mss": e.mss,
+            })
+        };
         let of_flow = |events: &Vec<SwitchEvent>| events.iter().map(event).collect::<Value>();
         Value::Object(self.switches.iter().map(|(flow, events)| (flow.clone(), of_flow(events))).collect())
     }

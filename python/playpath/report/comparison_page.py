@@ -11,9 +11,11 @@ from playpath.compare import Comparison, format_summary
 from playpath.metrics import BULK_CRITERIA, NETWORK_CRITERIA, format_value, metric
 from playpath.plots import figure, metric_bars, metric_dots, paired_differences, sender_styles
 from playpath.plots.bars import ROW
+from playpath.plots.paths import subflows
 from playpath.ranking import Difference
 from playpath.report import html
 from playpath.report.marker import marker_svg
+from playpath.report.paths_section import paths_section
 from playpath.report.timeline_data import timeline_section
 
 _NETWORK = ("goodput_mbps", "retransmitted_packets", "mean_rtt_ms", "mean_queue_packets")
@@ -29,6 +31,7 @@ def comparison_page(result: Comparison) -> str:
         _viewer_figures(result),
         _differences(result),
         _timelines(result),
+        _paths(result),
         _network_figures(result),
         _flows(result),
         _all_metrics(result),
@@ -123,6 +126,13 @@ def _timelines(result: Comparison) -> str:
     _, name = result.typical_seed
     why = "" if name is None else f", the one whose {metric(name).label}, summed over the senders, is the median"
     return timeline_section(result.timelines, result.ranking, why)
+
+
+def _paths(result: Comparison) -> str:
+    """Of the senders over several paths: the best, and the last."""
+    traced = [result.timelines[name] for name in result.ranking if name in result.timelines]
+    several = [session for session in traced if subflows(session)]
+    return paths_section(several if len(several) < 3 else [several[0], several[-1]])
 
 
 def _network_figures(result: Comparison) -> str:

@@ -8,6 +8,7 @@ from html import escape
 from playpath.metrics import format_value, metric
 from playpath.record import Session
 from playpath.report import html
+from playpath.report.paths_section import paths_section
 from playpath.report.timeline_data import timeline_section
 
 
@@ -31,6 +32,7 @@ def session_page(session: Session) -> str:
     sections = [
         header,
         timeline_section({session.sender: session}, [session.sender]),
+        paths_section([session]),
         html.section("Figures", html.table(["metric", "value"], rows, classes="cards")),
         html.section("How to get this again", manifest),
     ]

@@ -91,6 +91,10 @@ pub struct Switch {
     pub mss: u32,
     /// The scheduler's reason.
     pub reason: &'static str,
+    /// The path left had no room in its window, or was in recovery.
+    pub is_forced: bool,
+    /// When the last segment before it was given out.
+    pub last_before: Time,
 }
 
 /// A path at the moment of a switch.
@@ -134,7 +138,8 @@ pub struct MptcpConnection {
     data_timer: Time,
     data_backoff: u32,
     is_fin_due: bool,
-    last_path: Option<usize>,
+    /// Path of the last new data, and when it was given out.
+    last_path: Option<(usize, Time)>,
     last_switch: Option<Switch>,
     /// Switches not yet taken by the owner; kept once [`log_switches`](Self::log_switches) was called.
     switch_log: Option<VecDeque<Switch>>,

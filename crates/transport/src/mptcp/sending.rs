@@ -263,16 +263,18 @@ impl MptcpConnection {
 
     /// New data from `data_offset` on goes to `path`. The views are still those of the decision.
     fn note_path(&mut self, now: Time, path: usize, data_offset: u64, reason: &'static str) {
-        let last = self.last_path.replace(path);
+        let last = self.last_path.replace((path, now));
         let side = |wanted: usize| self.views.iter().find(|view| view.path == wanted);
-        if let Some(last) = last
+        if let Some((last, last_before)) = last
             && last != path
             && let (Some(left), Some(entered)) = (side(last), side(path))
         {
             self.stats.path_switches += 1;
-            self.stats.switches_from_open_path += u64::from(left.is_eligible() && !left.is_recovering);
+            let is_forced = !left.is_eligible() || left.is_recovering;
+            self.stats.switches_from_open_path += u64::from(!is_forced);
             let (from, to) = (switch_side(left), switch_side(entered));
-            let switch = Switch { at: now, from, to, data_offset, mss: entered.mss, reason };
+            let mss = entered.mss;
+            let switch = Switch { at: now, from, to, data_offset, mss, reason, is_forced, last_before };
             self.last_switch = Some(switch);
             if let Some(log) = &mut self.switch_log {
                 log.push_back(switch);

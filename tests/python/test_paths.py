@@ -1,0 +1,89 @@
+"""Sessions over several paths: the switches in the record, their figures and the report's section."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import playpath
+from playpath.plots import path_timeline, stacked_throughput
+from playpath.plots.paths import runs, subflows, switch_reasons
+from playpath.record import Session
+from playpath.report.session_page import session_page
+
+SCENARIO = """
+[video]
+rate = "3 Mbit/s"
+duration = "20 s"
+[player]
+kind = "progressive"
+buffer = "2 s"
+[[path]]
+name = "wifi"
+rate = "3 Mbit/s"
+rtt = "30 ms"
+[[path]]
+name = "wired"
+rate = "3 Mbit/s"
+rtt = "90 ms"
+[[sender]]
+scheduler = { name = "dft", penalise = false }
+receive_buffer = "200 kB"
+"""
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
+    file = tmp_path_factory.mktemp("paths") / "two.toml"
+    file.write_text(SCENARIO)
+    return playpath.run(file, trace=True)
+
+
+def test_the_switches_are_a_series(session, tmp_path):
+    switches = session.series["switches.video"]
+    assert len(switches["time_s"]) == session.metrics["path_switches"]
+    assert np.sum(~switches["is_forced"]) == session.metrics["switches_from_open_path"]
+    assert set(switches["to"]) == {"wifi", "wired"} == set(subflows(session))
+    session.save(tmp_path)
+    loaded = Session.load(tmp_path).series["switches.video"]
+    assert {k: v.tolist() for k, v in loaded.items()} == {k: v.tolist() for k, v in switches.items()}
+
+
+def test_runs_lie_between_the_switches(session):
+    """Each run ends before the next begins, on the other path; together they carry what lies between first and last switch."""
+    found, switches = runs(session), session.series["switches.video"]
+    assert all(a.begin_s <= a.end_s <= b.begin_s and a.path != b.path for a, b in pairwise(found))
+    carried = switches["data_offset"][-1] - switches["data_offset"][0]
+    assert sum(run.packets for run in found) * switches["mss"][0] == pytest.approx(carried)
+    reasons = switch_reasons(session)
+    assert [why for why, _, _ in reasons] == ["lowest RTT with room"]
+    assert reasons[0][1] + reasons[0][2] == session.metrics["path_switches"]
+
+
+def test_stacked_goodput_is_what_the_subflows_carried(session):
+    """The area under the top edge, in megabits, is that of all samples (0.1 s apart unless set)."""
+    ax = stacked_throughput(session)
+    top = [patch for patch in ax.patches if patch.get_label() in subflows(session)][-1]
+    values, edges, _ = top.get_data()
+    samples = [columns["goodput_mbps"] for columns in subflows(session).values()]
+    times = next(iter(subflows(session).values()))["time_s"]
+    assert np.sum(values * np.diff(edges)) == pytest.approx(
+        sum(np.sum(s) for s in samples) * (times[1] - times[0]), rel=0.03
+    )
+
+
+def test_the_lanes_mark_choices(session):
+    ax = path_timeline(session)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["wifi", "wired"]
+    assert len(ax.patches) == 44
+    assert any(line.get_marker() == "v" for line in ax.lines), "the part shown has a switch of the scheduler's own will"
+
+
+def test_the_page_has_the_section_only_with_several_paths(session, tmp_path):
+    assert "id='paths'" in session_page(session)
+    one = SCENARIO.replace('[[path]]\nname = "wired"\nrate = "3 Mbit/s"\nrtt = "90 ms"\n', "")
+    file = tmp_path / "one.toml"
+    file.write_text(one.replace('scheduler = { name = "dft", penalise = false }\n', ""))
+    assert "id='paths'" not in session_page(playpath.run(file, trace=True))
