@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import struct
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,6 +59,27 @@ def test_capture_holds_every_packet_with_consistent_headers(tmp_path: Path) -> N
             payload += original - captured
     # 2 Mbit/s for 4 s are 1 MB; with the response's header and what 1 % loss repeats, little more passes the server.
     assert 1_000_000 <= payload < 1_060_000
+
+
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="needs tshark")
+def test_tshark_reads_the_options_of_mptcp(tmp_path: Path) -> None:
+    """Two paths: MP_CAPABLE, MP_JOIN, DSS, ADD_ADDR (RFC 8684 subtypes 0 to 3) and no malformed option. Wireshark finds by token
+    that both TCP connections are of one MPTCP connection."""
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(SCENARIO + '[[path]]\nrate = "5 Mbit/s"\nrtt = "90 ms"\n')
+    file = tmp_path / "s.pcapng"
+    answer = CliRunner().invoke(app, ["run", str(scenario), "--pcap", str(file)])
+    assert answer.exit_code == 0, answer.output
+
+    def field(name: str) -> list[str]:
+        command = ["tshark", "-r", str(file), "-T", "fields", "-e", name]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return [word for line in done.stdout.split() for word in line.split(",")]
+
+    assert set(field("tcp.options.mptcp.subtype")) == {"0", "1", "2", "3"}
+    assert field("_ws.malformed") == []
+    assert set(field("tcp.stream")) == {"0", "1"}
+    assert set(field("mptcp.stream")) == {"0"}
 
 
 def test_an_unwritable_place_is_refused_before_the_run(tmp_path: Path) -> None:
