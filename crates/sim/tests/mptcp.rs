@@ -61,34 +61,58 @@ fn redundancy_adds_nothing() {
     assert!(goodput > 0.9 * one && goodput <= 1.05 * one, "{goodput} of {one}");
 }
 
-/// Two subflows and one TCP through one link of 10 Mbit/s: their throughputs.
-fn shared_bottleneck(cc: &str, queue: &str) -> (f64, f64) {
+/// Two subflows and one TCP through one link: their throughputs. `link` are its keys.
+fn shared_link(cc: &str, link: &str, seeds: u64) -> (f64, f64, Record) {
     let text = format!(
-        "[[link]]\nname = \"shared\"\nrate = \"10 Mbit/s\"\nqueue = {queue}\nrtt = \"60 ms\"\n\
+        "[[link]]\nname = \"shared\"\nrtt = \"60 ms\"\n{link}\n\
          [[path]]\nname = \"a\"\nrate = \"100 Mbit/s\"\nrtt = \"2 ms\"\nvia = [\"shared\"]\n\
          [[path]]\nname = \"b\"\nrate = \"100 Mbit/s\"\nrtt = \"2 ms\"\nvia = [\"shared\"]\n\
          [[traffic]]\nkind = \"bulk\"\nname = \"multi\"\ncc = \"{cc}\"\n\
          [[traffic]]\nkind = \"bulk\"\nname = \"single\"\ncc = \"newreno\"\npaths = [\"a\"]\n\
          [run]\nduration = \"120 s\"\n"
     );
-    let records: Vec<Record> = (1..=3).map(|seed| play(&text, seed)).collect();
+    let mut records: Vec<Record> = (1..=seeds).map(|seed| play(&text, seed)).collect();
     let mean = |name: &str| records.iter().map(|r| flow(r, name).throughput_mbps).sum::<f64>() / records.len() as f64;
-    (mean("multi"), mean("single"))
+    (mean("multi"), mean("single"), records.remove(0))
 }
 
-/// RFC 6356 goal 2 (OLIA and BALIA share it): on a shared bottleneck a multipath flow takes no more than a single TCP there. The
-/// goal is derived for losses that hit every packet alike. RED comes near to that: tolerance 25 %. A tail-drop queue overflows in
-/// bursts, and which flow they hit is a matter of phase: tolerance 35 %. Two uncoupled NewRenos take twice as much as the one.
+/// RFC 6356 goal 2 (OLIA and BALIA share it): on a shared bottleneck a multipath flow takes no more than a single TCP there. What
+/// theory leaves of it (`crates/cc/tests/comparisons.rs` derives the shares):
+/// - Losses that hit packets at random: LIA at most 1.14 of a TCP, BALIA 1.10, OLIA 1.04. Stated with 0.10 for chance: the
+///   standard deviation of a run's share is 0.08 here, of the mean of three 0.046, and twice that.
+/// - RED comes near to that.
+/// - A tail-drop queue is full, and what overflows is the packet that a window has just gained. Then a subflow that grows by a
+///   quarter is hit a quarter as often, and each takes as much as a TCP, two of them two. Real overflows lie between.
+///
+/// Two uncoupled NewRenos take twice as much as the one everywhere.
 #[test]
 fn coupled_controls_do_no_harm() {
-    for (queue, tolerance) in [("{ kind = \"red\" }", 1.25), ("\"1 bdp\"", 1.35)] {
-        for cc in ["lia", "olia", "balia"] {
-            let (multi, single) = shared_bottleneck(cc, queue);
-            assert!(multi <= tolerance * single, "{cc}, {queue}: {multi} beside {single}");
-            assert!(multi + single > 9.0, "{cc}, {queue}: {multi} + {single} leave the link empty");
+    let random = "rate = \"100 Mbit/s\"\nqueue = \"1000 packets\"\nloss = \"0.3 %\"";
+    let red = "rate = \"10 Mbit/s\"\nqueue = { kind = \"red\" }";
+    let tail_drop = "rate = \"10 Mbit/s\"\nqueue = \"1 bdp\"";
+    for (cc, share) in [("lia", 1.14), ("balia", 1.10), ("olia", 1.04)] {
+        for (link, limit) in [(random, share + 0.10), (red, share + 0.10), (tail_drop, 2.0)] {
+            let (multi, single, _) = shared_link(cc, link, 3);
+            assert!(multi <= limit * single, "{cc}, {link}: {multi} beside {single}");
+            assert!(link == random || multi + single > 9.0, "{cc}, {link}: {multi} + {single} leave the link empty");
         }
-        let (multi, single) = shared_bottleneck("newreno", queue);
-        assert!(multi > 1.8 * single, "uncoupled, {queue}: {multi} beside {single}");
+    }
+    for link in [random, red, tail_drop] {
+        let (multi, single, _) = shared_link("newreno", link, 3);
+        assert!(multi > 1.75 * single, "uncoupled, {link}: {multi} beside {single}");
+    }
+}
+
+/// wVegas holds a backlog of `total_alpha` = 10 packets, NewReno fills the queue, and a FIFO link serves flows as their packets
+/// stand in it: wVegas gets 10 / mean queue of the link. Its Diff and its windows are whole packets: one more or less for each of
+/// the two subflows.
+#[test]
+fn wvegas_gets_its_share_of_the_queue() {
+    for queue in ["1 bdp", "2 bdp"] {
+        let (multi, single, record) = shared_link("wvegas", &format!("rate = \"10 Mbit/s\"\nqueue = \"{queue}\""), 1);
+        let link = record.links.iter().max_by(|a, b| a.mean_queue_packets.total_cmp(&b.mean_queue_packets)).unwrap();
+        let backlog = multi / (multi + single) * link.mean_queue_packets;
+        assert!((8.0..=12.0).contains(&backlog), "{queue}: {backlog} packets");
     }
 }
 
