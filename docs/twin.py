@@ -57,6 +57,9 @@ The figures below come from two virtual cores that built and tested other things
 world on the wall clock. A link may be 20 ms late there in the 99th percentile (scenarios), 2 ms (bulk flows). What a machine's
 pauses do is visible in the RTT of controls that measure delay or rate (CCP, BBR). What is behind the differences:
 [validation](validation.md).
+
+The mean RTT of a video session is not the same quantity in both worlds: the simulator averages over RTT samples, the kernel's record
+over 20 looks a second at the smoothed RTT, which keeps its last value while a sender pauses. For bulk flows the two are alike.
 """
 
 BULK = """
