@@ -141,7 +141,7 @@ def test_dash_js_tells_the_control_by_cmcd() -> None:
 
 @pytest.mark.parametrize("player", ["curl", "iperf3"])
 def test_bulk_fills_the_path(player: str) -> None:
-    record = play(scenario(video=None, player=None, run={"duration": "2 s", "seeds": 1}), "newreno", player)
+    record = play(scenario(run={"duration": "2 s", "seeds": 1}), "newreno", player)
     # 1448 of 1500 bytes of 20 Mbit/s are 19.3; less slow start.
     assert 14 < record["metrics"]["goodput_mbps"] < 19.4
     assert {flow["cc"] for flow in record["flows"]} == {"reno"}
