@@ -7,7 +7,12 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use playpath_video::{Request, RequestId};
+use playpath_units::Time;
+use playpath_video::{Delivery, Request, RequestId};
+
+use crate::origin::chunk_header;
+use crate::plan::Place;
+use crate::socket;
 
 /// A response that is awaited.
 struct Awaited {
@@ -30,6 +35,12 @@ pub enum Progress {
 pub struct Connection {
     /// The socket; not blocking.
     pub stream: TcpStream,
+    /// The handshake is done.
+    pub is_connected: bool,
+    /// Bytes read, headers too.
+    pub read_bytes: u64,
+    /// When it was opened.
+    pub opened: Time,
     host: String,
     path: String,
     awaited: VecDeque<Awaited>,
@@ -39,26 +50,49 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connect; blocks for the handshake.
-    pub fn open(server: SocketAddr, path: &str) -> io::Result<Connection> {
-        let stream = TcpStream::connect(server)?;
+    /// Begin to connect.
+    pub fn open(place: &Place, now: Time) -> io::Result<Connection> {
+        let stream = socket::begin_connect(place.server, place.protocol)?;
         stream.set_nodelay(true)?;
-        stream.set_nonblocking(true)?;
         Ok(Connection {
             stream,
-            host: server.to_string(),
-            path: path.into(),
+            is_connected: false,
+            read_bytes: 0,
+            opened: now,
+            host: place.server.to_string(),
+            path: place.path.clone(),
             awaited: VecDeque::new(),
             header: Vec::new(),
             is_in_body: false,
         })
     }
 
+    /// The socket became writable for the first time. Error: the connection was refused or timed out.
+    pub fn finish_connect(&mut self) -> io::Result<()> {
+        if let Some(error) = self.stream.take_error()? {
+            return Err(error);
+        }
+        self.is_connected = true;
+        Ok(())
+    }
+
+    /// The client's port.
+    pub fn port(&self) -> u16 {
+        self.stream.local_addr().map_or(0, |address: SocketAddr| address.port())
+    }
+
     /// Send a request. Requests are short; a socket that does not take one at once is an error.
     pub fn send(&mut self, request: &Request) -> io::Result<()> {
         let query = request.cmcd.as_ref().and_then(|cmcd| cmcd.query()).map_or(String::new(), |q| format!("?{q}"));
         let last = request.body_bytes.max(1) - 1;
-        let text = format!("GET {}{query} HTTP/1.1\r\nHost: {}\r\nRange: bytes=0-{last}\r\n\r\n", self.path, self.host);
+        let chunks = match request.delivery {
+            Delivery::AsFastAsPossible => String::new(),
+            Delivery::Chunks { bytes, every } => chunk_header(bytes, every),
+        };
+        let text = format!(
+            "GET {}{query} HTTP/1.1\r\nHost: {}\r\nRange: bytes=0-{last}\r\n{chunks}\r\n",
+            self.path, self.host
+        );
         self.stream.write_all(text.as_bytes())?;
         self.awaited.push_back(Awaited { id: request.id, body_left: request.body_bytes, is_abandoned: false });
         Ok(())
@@ -90,7 +124,10 @@ impl Connection {
         loop {
             match self.stream.read(&mut byte) {
                 Ok(0) => return Err(closed()),
-                Ok(_) => self.header.push(byte[0]),
+                Ok(_) => {
+                    self.read_bytes += 1;
+                    self.header.push(byte[0]);
+                }
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(Progress::Nothing),
                 Err(e) => return Err(e),
             }
@@ -118,6 +155,7 @@ impl Connection {
             Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(Progress::Nothing),
             Err(e) => return Err(e),
         };
+        self.read_bytes += count;
         // An object without bytes is asked for as one byte.
         let counted = count.min(next.body_left);
         next.body_left -= counted;

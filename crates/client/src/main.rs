@@ -1,25 +1,31 @@
-//! `playpath-client`: plays a video from a web server with a player of the simulator, and prints what the viewer saw.
+//! `playpath-client`: the simulator's players and cross traffic over real sockets. See the README.
 
+mod clock;
 mod connection;
+mod origin;
+mod plan;
 mod session;
+mod socket;
+mod sources;
 
-use std::net::SocketAddr;
+use std::io::{Read, Write};
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use playpath_units::random::RootSeed;
-use playpath_units::{Duration, Rate, Time};
-use playpath_video::media::{FrameTable, GopModel, Media, big_buck_bunny};
-use playpath_video::registry::{PlayerContext, PlayerSettings, find};
-use playpath_video::{Player, metrics};
-use serde_json::{Map, Value, json};
+use playpath_sim::{LiveKind, LiveSource};
+use playpath_units::Time;
+use serde_json::{Value, json};
+
+use plan::Plan;
+use session::{Session, Span};
+use sources::Sources;
 
 const USAGE: &str = "\
-playpath-client play SETTINGS       play, and print {metrics, body_bytes, elapsed_s} as JSON
-playpath-client describe SETTINGS   print what the player tells a sender, {playout_buffer_bytes, video_kbps, duration_s}
-SETTINGS is a JSON object: server (\"10.0.0.1:8080\"), path (of a large file), mss, until_s;
-  video: {source: \"bigbuckbunny\" or {content: frame table}, rate, duration} or {rate, duration, fps, seed};
-  player: {kind, and the settings of that kind}.";
+playpath-client describe PLAN   print what the run consists of: what the player tells a sender, its length, its cross traffic
+playpath-client play PLAN       play the video, and print what the viewer saw
+playpath-client traffic PLAN    the clients of the cross traffic; prints what they got when standard input ends
+playpath-client serve PLAN      the servers of the cross traffic and of the streaming agent; prints a line when ready,
+                                ends when standard input does
+PLAN is a JSON file; see README.md.";
 
 /// Why it failed, and so the exit status.
 enum Failure {
@@ -30,8 +36,13 @@ enum Failure {
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.as_slice() {
-        [verb, settings] if verb == "play" => parse(settings).and_then(|s| play(&s)),
-        [verb, settings] if verb == "describe" => parse(settings).and_then(|s| describe(&s)),
+        [verb, file] => read(file).and_then(|plan| match verb.as_str() {
+            "describe" => describe(&plan),
+            "play" => play(&plan),
+            "traffic" => traffic(&plan),
+            "serve" => serve(&plan),
+            _ => Err(Failure::Input(USAGE.into())),
+        }),
         _ => Err(Failure::Input(USAGE.into())),
     };
     let (message, status) = match result {
@@ -43,107 +54,90 @@ fn main() -> ExitCode {
     ExitCode::from(status)
 }
 
-fn parse(settings: &str) -> Result<Value, Failure> {
-    serde_json::from_str(settings).map_err(|e| Failure::Input(e.to_string()))
+fn read(file: &str) -> Result<Plan, Failure> {
+    let failed = |e: String| Failure::Input(format!("{file}: {e}"));
+    let text = std::fs::read_to_string(file).map_err(|e| failed(e.to_string()))?;
+    Plan::parse(&text).map_err(failed)
 }
 
-fn describe(settings: &Value) -> Result<(), Failure> {
-    let report = player(settings).map_err(Failure::Input)?.app_parameters(Time::ZERO);
-    let frames = frames(&settings["video"]).map_err(Failure::Input)?;
-    println!(
-        "{}",
-        json!({
-            "playout_buffer_bytes": report.playout_buffer_bytes,
-            "video_kbps": report.video_rate.as_bits_per_sec() / 1000,
-            "duration_s": frames.duration().as_secs_f64(),
-        })
-    );
-    Ok(())
-}
-
-fn play(settings: &Value) -> Result<(), Failure> {
-    let server: SocketAddr = parsed(settings, "server").map_err(Failure::Input)?;
-    let path = text(settings, "path").map_err(Failure::Input)?;
-    let until = settings["until_s"].as_f64().map_or(Time::MAX, Time::from_secs_f64);
-    let mut player = player(settings).map_err(Failure::Input)?;
-    let transfer = session::Session::new(&mut *player, server, path)
-        .play(until)
-        .map_err(|e| Failure::Run(format!("{server}: {e}")))?;
-    let figures: Map<String, Value> =
-        metrics::summarise(player.events()).into_iter().map(|(name, value)| (name.into(), json!(value))).collect();
-    println!(
-        "{}",
-        json!({
-            "metrics": figures,
-            "body_bytes": transfer.body_bytes,
-            "elapsed_s": transfer.elapsed.as_secs_f64(),
-        })
-    );
-    Ok(())
-}
-
-fn player(settings: &Value) -> Result<Box<dyn Player>, String> {
-    let player = &settings["player"];
-    let kind = text(player, "kind")?;
-    let entry = find(kind).ok_or_else(|| format!("no player `{kind}`"))?;
-    let mut values = PlayerSettings::defaults(entry);
-    for (name, value) in player.as_object().into_iter().flatten().filter(|(name, _)| *name != "kind") {
-        values.set(name, value.as_str().unwrap_or(&value.to_string()))?;
+fn describe(plan: &Plan) -> Result<(), Failure> {
+    let mut description = json!({
+        "limit_s": plan.scenario.limit().as_secs_f64(),
+        "sample_interval_s": plan.scenario.sample_interval().as_secs_f64(),
+        "duration_s": plan.scenario.media_duration().as_secs_f64(),
+        "sources": plan.scenario.live_sources(plan.seed).iter().map(describe_source).collect::<Vec<_>>(),
+    });
+    if plan.scenario.has_video() {
+        let player = plan.scenario.live_player(plan.packet_bytes, plan.seed);
+        let report = player.map_err(|e| Failure::Input(e.to_string()))?.app_parameters(Time::ZERO);
+        description["playout_buffer_bytes"] = json!(report.playout_buffer_bytes);
+        description["video_kbps"] = json!(report.video_rate.as_bits_per_sec() / 1000);
     }
-    let media = Media::new(&frames(&settings["video"])?).map_err(|e| e.to_string())?;
-    let packet_bytes = settings["mss"].as_u64().and_then(|mss| u32::try_from(mss).ok()).ok_or("`mss` is missing")?;
-    let seed = RootSeed(settings["seed"].as_u64().unwrap_or(0));
-    (entry.build)(
-        &PlayerContext { media: Arc::new(media), packet_bytes, presentation: None, seed, rule: None },
-        &values,
-    )
+    say(&description)
 }
 
-/// The video of a resolved scenario.
-fn frames(video: &Value) -> Result<FrameTable, String> {
-    let rate = optional::<Rate>(video, "rate")?;
-    let duration = optional::<Duration>(video, "duration")?;
-    let mut frames = match &video["source"] {
-        Value::String(name) if name == "bigbuckbunny" => big_buck_bunny(),
-        Value::Object(source) => {
-            let content = source.get("content").and_then(Value::as_str).ok_or("`source` has no `content`")?;
-            FrameTable::parse(content).map_err(|e| e.to_string())?
-        }
-        Value::Null => return model(video, rate, duration),
-        other => return Err(format!("`source` = {other} is not a video of a resolved scenario")),
+fn describe_source(source: &LiveSource) -> Value {
+    let kind = match source.kind {
+        LiveKind::Bulk => "bulk",
+        LiveKind::Web(..) => "web",
+        LiveKind::Udp(..) => "udp",
+        LiveKind::Video => "video",
     };
-    if let Some(duration) = duration {
-        frames = frames.looped(duration);
+    json!({
+        "name": source.name,
+        "kind": kind,
+        "group": source.group,
+        "start_s": source.start.as_secs_f64(),
+        "stop_s": source.stop.map(Time::as_secs_f64),
+        "extra_rtt_s": source.extra_rtt.as_secs_f64(),
+    })
+}
+
+fn play(plan: &Plan) -> Result<(), Failure> {
+    let place = plan.video.as_ref().ok_or_else(|| Failure::Input("`video` is missing".into()))?;
+    let player = plan.scenario.live_player(plan.packet_bytes, plan.seed);
+    let player = player.map_err(|e| Failure::Input(e.to_string()))?;
+    let sampling = plan.trace.then(|| plan.scenario.sample_interval());
+    let span = Span { start: Time::ZERO, until: plan.until, sampling };
+    let mut session = Session::new(player, place, plan.clock, span);
+    session.play().map_err(|e| Failure::Run(format!("{}: {e}", place.server)))?;
+    say(&session.to_json())
+}
+
+fn traffic(plan: &Plan) -> Result<(), Failure> {
+    let sources = Sources::start(plan).map_err(Failure::Input)?;
+    wait_for_end_of_input();
+    say(&sources.finish(plan.clock))
+}
+
+fn serve(plan: &Plan) -> Result<(), Failure> {
+    let failed = |e: std::io::Error| Failure::Run(e.to_string());
+    if let Some(place) = &plan.origin {
+        origin::serve(place).map_err(failed)?;
     }
-    match rate {
-        Some(rate) => frames.scaled(rate).map_err(|e| e.to_string()),
-        None => Ok(frames),
+    for (source, place) in plan.scenario.live_sources(plan.seed).into_iter().zip(&plan.sources) {
+        match source.kind {
+            LiveKind::Udp(model, stream) => {
+                let (place, clock) = (place.clone(), plan.clock);
+                let span = (source.start, source.stop.unwrap_or(plan.until).min(plan.until));
+                std::thread::spawn(move || sources::send_datagrams(model, stream, span, &place, clock));
+            }
+            _ => origin::serve(place).map_err(failed)?,
+        }
     }
+    say(&json!({ "ready": true }))?;
+    wait_for_end_of_input();
+    Ok(())
 }
 
-fn model(video: &Value, rate: Option<Rate>, duration: Option<Duration>) -> Result<FrameTable, String> {
-    let rate = rate.ok_or("`rate` of the video is missing")?;
-    let duration = duration.ok_or("`duration` of the video is missing")?;
-    let fps = video["fps"].as_f64().unwrap_or(30.0);
-    let seed = video["seed"].as_u64().unwrap_or(1);
-    GopModel { seed, ..GopModel::new(rate, duration, fps) }.frame_table().map_err(|e| e.to_string())
+fn wait_for_end_of_input() {
+    let mut ignored = [0; 64];
+    while std::io::stdin().read(&mut ignored).is_ok_and(|count| count > 0) {}
 }
 
-fn text<'a>(from: &'a Value, name: &str) -> Result<&'a str, String> {
-    from[name].as_str().ok_or_else(|| format!("`{name}` is missing"))
-}
-
-fn parsed<T: std::str::FromStr>(from: &Value, name: &str) -> Result<T, String>
-where
-    T::Err: std::fmt::Display,
-{
-    let word = text(from, name)?;
-    word.parse().map_err(|e| format!("`{name}` = \"{word}\": {e}"))
-}
-
-fn optional<T: std::str::FromStr>(from: &Value, name: &str) -> Result<Option<T>, String>
-where
-    T::Err: std::fmt::Display,
-{
-    if from[name].is_null() { Ok(None) } else { parsed(from, name).map(Some) }
+/// One line on standard output.
+fn say(value: &Value) -> Result<(), Failure> {
+    let mut output = std::io::stdout().lock();
+    let said = writeln!(output, "{value}").and_then(|()| output.flush());
+    said.map_err(|e| Failure::Run(format!("standard output: {e}")))
 }

@@ -2,56 +2,84 @@
 //! then all actions, then timer and read limits.
 
 use std::io;
-use std::net::SocketAddr;
-use std::time::Instant;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use playpath_sim::{event_to_json, metrics_json, viewer_metrics};
 use playpath_units::{Duration, Time};
-use playpath_video::{Action, ConnectionId, Delivery, Player};
+use playpath_video::p1203::{P1203Settings, p1203_input};
+use playpath_video::{Action, ConnectionId, Player};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde_json::{Value, json};
 
+use crate::clock::Clock;
 use crate::connection::{Connection, Progress};
+use crate::plan::Place;
 
-/// What was transferred.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Transfer {
-    /// Body bytes handed to the player.
-    pub body_bytes: u64,
-    /// From the start of the session to its end.
-    pub elapsed: Duration,
+/// From when to when a session lasts, and how often it is sampled.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    /// The viewer presses play.
+    pub start: Time,
+    /// The session is cut.
+    pub until: Time,
+    /// Interval of the time series; `None`: none.
+    pub sampling: Option<Duration>,
 }
 
 /// A player, its connections and its clock.
 pub struct Session<'a> {
-    player: &'a mut dyn Player,
-    server: SocketAddr,
-    path: &'a str,
-    start: Instant,
+    player: Box<dyn Player>,
+    place: &'a Place,
+    clock: Clock,
+    span: Span,
     connections: Vec<Option<Connection>>,
-    transfer: Transfer,
+    closed: Vec<Value>,
+    body_bytes: u64,
+    read_bytes: u64,
+    is_cut: bool,
+    ended: Option<Arc<AtomicBool>>,
+    next_sample: Time,
+    samples: [Vec<f64>; 3],
     buffer: Vec<u8>,
 }
 
 impl<'a> Session<'a> {
-    /// A session of `player` with `server`, which serves one large file at `path`.
-    pub fn new(player: &'a mut dyn Player, server: SocketAddr, path: &'a str) -> Session<'a> {
+    /// A session of `player` with the server at `place`, which serves one large file.
+    pub fn new(player: Box<dyn Player>, place: &'a Place, clock: Clock, span: Span) -> Session<'a> {
         Session {
             player,
-            server,
-            path,
-            start: Instant::now(),
+            place,
+            clock,
+            span,
             connections: Vec::new(),
-            transfer: Transfer::default(),
+            closed: Vec::new(),
+            body_bytes: 0,
+            read_bytes: 0,
+            is_cut: false,
+            ended: None,
+            next_sample: span.sampling.map_or(Time::MAX, |_| span.start),
+            samples: Default::default(),
             buffer: vec![0; 1 << 16],
         }
     }
 
-    /// Play to the end, at the latest to `until`. Error: the server cannot be reached, or breaks off.
-    pub fn play(mut self, until: Time) -> io::Result<Transfer> {
-        self.player.handle_start(self.now());
+    /// Let the flag cut it, too: it is looked at every 100 ms.
+    pub fn ended_by(mut self, flag: Arc<AtomicBool>) -> Session<'a> {
+        self.ended = Some(flag);
+        self
+    }
+
+    /// Play to the end, at the latest to the end of the span. Error: the server cannot be reached, or breaks off.
+    pub fn play(&mut self) -> io::Result<()> {
+        self.clock.sleep_until(self.span.start);
+        self.player.handle_start(self.clock.now());
         while !self.player.is_finished() {
             self.act()?;
-            let now = self.now();
-            if now >= until {
+            let now = self.clock.now();
+            self.sample(now);
+            if now >= self.span.until || self.ended.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+                self.is_cut = true;
                 self.player.handle_stop(now);
                 break;
             }
@@ -60,42 +88,62 @@ impl<'a> Session<'a> {
                 continue;
             }
             if !self.read_once()? {
-                self.wait(until)?;
+                self.wait()?;
             }
         }
-        self.transfer.elapsed = self.now() - Time::ZERO;
-        Ok(self.transfer)
+        for index in 0..self.connections.len() {
+            self.close(index);
+        }
+        Ok(())
     }
 
-    fn now(&self) -> Time {
-        Time::from_nanos(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    /// What the viewer saw, in the simulator's words.
+    pub fn to_json(&self) -> Value {
+        let [time_s, level, bytes] = &self.samples;
+        let elapsed = self.clock.now().saturating_since(self.span.start);
+        json!({
+            "metrics": metrics_json(&viewer_metrics(&*self.player)),
+            "events": self.player.events().iter().map(event_to_json).collect::<Vec<_>>(),
+            "p1203": p1203_input(self.player.events(), &P1203Settings::default()),
+            "start_s": self.span.start.as_secs_f64(),
+            "elapsed_s": elapsed.as_secs_f64(),
+            "body_bytes": self.body_bytes,
+            "read_bytes": self.read_bytes,
+            "is_cut": self.is_cut,
+            "connections": self.closed,
+            "series": { "time_s": time_s, "buffer_level_s": level, "buffer_bytes": bytes },
+        })
     }
 
     fn act(&mut self) -> io::Result<()> {
         while let Some(action) = self.player.poll_action() {
             match action {
                 Action::Open(id) => self.open(id)?,
-                Action::Request(request) => {
-                    if request.delivery != Delivery::AsFastAsPossible {
-                        return Err(io::Error::other(
-                            "a web server cannot write in chunks at a heartbeat (player kind agent)",
-                        ));
-                    }
-                    self.connection(request.connection)?.send(&request)?;
-                }
+                Action::Request(request) => self.connection(request.connection)?.send(&request)?,
                 Action::Abandon(id) => self.connections.iter_mut().flatten().for_each(|c| c.abandon(id)),
-                Action::Close(ConnectionId(id)) => self.connections[id as usize] = None,
+                Action::Close(ConnectionId(id)) => self.close(id as usize),
             }
         }
         Ok(())
     }
 
     fn open(&mut self, id: ConnectionId) -> io::Result<()> {
-        let connection = Connection::open(self.server, self.path)?;
+        let connection = Connection::open(self.place, self.clock.now())?;
         self.connections.resize_with(self.connections.len().max(id.0 as usize + 1), || None);
         self.connections[id.0 as usize] = Some(connection);
-        self.player.handle_connected(self.now(), id);
         Ok(())
+    }
+
+    /// A connection with unread data is reset by the kernel, others are closed in order: as in the simulator.
+    fn close(&mut self, index: usize) {
+        let Some(connection) = self.connections[index].take() else { return };
+        self.closed.push(json!({
+            "number": index,
+            "port": connection.port(),
+            "read_bytes": connection.read_bytes,
+            "start_s": connection.opened.as_secs_f64(),
+            "end_s": self.clock.now().as_secs_f64(),
+        }));
     }
 
     fn connection(&mut self, id: ConnectionId) -> io::Result<&mut Connection> {
@@ -106,14 +154,17 @@ impl<'a> Session<'a> {
     /// One read from the first connection that has something; `false` if none has.
     fn read_once(&mut self) -> io::Result<bool> {
         for index in 0..self.connections.len() {
-            let limit = self.player.read_limit(self.now(), ConnectionId(index as u32));
-            let Some(connection) = &mut self.connections[index] else { continue };
-            match connection.read(limit, &mut self.buffer)? {
+            let limit = self.player.read_limit(self.clock.now(), ConnectionId(index as u32));
+            let Some(connection) = self.connections[index].as_mut().filter(|c| c.is_connected) else { continue };
+            let before = connection.read_bytes;
+            let progress = connection.read(limit, &mut self.buffer)?;
+            self.read_bytes += connection.read_bytes - before;
+            match progress {
                 Progress::Nothing => continue,
                 Progress::Other => {}
                 Progress::Body(id, bytes) => {
-                    self.transfer.body_bytes += bytes;
-                    let now = self.now();
+                    self.body_bytes += bytes;
+                    let now = self.clock.now();
                     self.player.handle_body(now, id, bytes);
                 }
             }
@@ -122,21 +173,51 @@ impl<'a> Session<'a> {
         Ok(false)
     }
 
-    /// Wait for data that is wanted, the player's timer or the end.
-    fn wait(&mut self, until: Time) -> io::Result<()> {
-        let now = self.now();
+    /// Wait for data that is wanted, a handshake, the player's timer, the next sample or the end.
+    fn wait(&mut self) -> io::Result<()> {
+        let now = self.clock.now();
         let mut sockets = Vec::with_capacity(self.connections.len());
         for (index, connection) in self.connections.iter().enumerate() {
             let limit = self.player.read_limit(now, ConnectionId(index as u32));
-            if let Some(connection) = connection.as_ref().filter(|c| c.wants_to_read(limit)) {
-                sockets.push(PollFd::new(&connection.stream, PollFlags::IN));
+            match connection {
+                Some(c) if !c.is_connected => sockets.push(PollFd::new(&c.stream, PollFlags::OUT)),
+                Some(c) if c.wants_to_read(limit) => sockets.push(PollFd::new(&c.stream, PollFlags::IN)),
+                _ => {}
             }
         }
-        let nanos = self.player.poll_timeout().min(until).saturating_since(now).as_nanos();
-        let timeout = Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as i64 };
-        match poll(&mut sockets, Some(&timeout)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(e) => Err(e.into()),
+        let glance = if self.ended.is_some() { now + Duration::from_millis(100) } else { Time::MAX };
+        let due = self.player.poll_timeout().min(self.span.until).min(self.next_sample).min(glance);
+        match poll(&mut sockets, Some(&timespec(due.saturating_since(now)))) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(e) => return Err(e.into()),
+        }
+        self.finish_handshakes()
+    }
+
+    fn finish_handshakes(&mut self) -> io::Result<()> {
+        for index in 0..self.connections.len() {
+            let Some(connection) = self.connections[index].as_mut().filter(|c| !c.is_connected) else { continue };
+            let mut socket = [PollFd::new(&connection.stream, PollFlags::OUT)];
+            if poll(&mut socket, Some(&timespec(Duration::ZERO)))? > 0 {
+                connection.finish_connect()?;
+                self.player.handle_connected(self.clock.now(), ConnectionId(index as u32));
+            }
+        }
+        Ok(())
+    }
+
+    fn sample(&mut self, now: Time) {
+        let Some(interval) = self.span.sampling.filter(|_| now >= self.next_sample) else { return };
+        self.samples[0].push(now.as_secs_f64());
+        self.samples[1].push(self.player.buffer_level(now).as_secs_f64());
+        self.samples[2].push(self.player.buffer_bytes(now) as f64);
+        while self.next_sample <= now {
+            self.next_sample += interval;
         }
     }
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    let nanos = duration.as_nanos();
+    Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as i64 }
 }

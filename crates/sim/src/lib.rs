@@ -5,6 +5,7 @@ mod capture;
 mod endpoint;
 mod engine;
 mod ideal;
+mod live;
 mod metrics;
 mod multipath;
 mod network;
@@ -15,6 +16,9 @@ mod scenario;
 mod simulation;
 
 pub use capture::CapturedPacket;
-pub use record::{FlowRecord, LinkRecord, Record, Series, SessionRecord, SubflowRecord};
+pub use live::{LiveKind, LiveSource};
+pub use metrics::viewer_metrics;
+pub use playback_log::to_json as event_to_json;
+pub use record::{FlowRecord, LinkRecord, Record, Series, SessionRecord, SubflowRecord, metrics_json};
 pub use scenario::{Prototype, ReadFile, Scenario, ScenarioError, TRAFFIC_KINDS};
 pub use simulation::{Tracing, capture, run, run_prototype};

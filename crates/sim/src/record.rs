@@ -169,7 +169,8 @@ impl Record {
     }
 }
 
-fn metrics_json(metrics: &[(&'static str, f64)]) -> Map<String, Value> {
+/// Metrics as JSON: what is not a number is null.
+pub fn metrics_json(metrics: &[(&'static str, f64)]) -> Map<String, Value> {
     metrics.iter().map(|(name, value)| (name.to_string(), number(*value))).collect()
 }
 

@@ -9,12 +9,11 @@ use crate::network::{LinkId, Network, Outage, OwnerKind, Routes};
 use crate::probe::Probe;
 use crate::record::Record;
 use crate::scenario::{
-    FlowRtt, OutageSpec, PathSpec, Prototype, Scenario, ScenarioError, SenderSpec, TrafficKind, TrafficSpec,
+    FlowRtt, OutageSpec, PathSpec, Prototype, Scenario, ScenarioError, SenderSpec, Source, TrafficKind, TrafficSpec,
 };
 use playpath_link::{LinkConfig, ServerConfig};
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Rate, Time};
-use playpath_video::traffic::{Length, OnOffModel, WebModel};
 use std::sync::Arc;
 
 /// What a run may do besides its metrics.
@@ -151,18 +150,15 @@ impl<'s> Simulation<'s> {
     }
 
     fn add_traffic(&mut self, number: usize, group: &TrafficSpec) -> Result<(), ScenarioError> {
-        let mut draw = self.seed.stream(&format!("traffic.{number}/setup"));
         let sender = Arc::new(group.sender.clone());
         self.net.flows.reserve(group.count as usize);
         let shared_routes = self.routes(&sender, &sender.name, FlowRtt::THE_PATHS)?;
-        for i in 0..group.count {
-            let name = if group.count == 1 { sender.name.clone() } else { format!("{}.{}", sender.name, i + 1) };
-            let start_at = group.start + group.start_spread.mul_f64(draw.uniform());
-            let routes = match group.rtt.draw(&mut draw) {
+        for source in group.sources(number, self.seed) {
+            let routes = match source.rtt {
                 FlowRtt::THE_PATHS => shared_routes.clone(),
-                rtt => self.routes(&sender, &name, rtt)?,
+                rtt => self.routes(&sender, &source.name, rtt)?,
             };
-            self.add_source(group, name, start_at, sender.clone(), routes)?;
+            self.add_source(group, source, sender.clone(), routes)?;
         }
         Ok(())
     }
@@ -170,35 +166,25 @@ impl<'s> Simulation<'s> {
     fn add_source(
         &mut self,
         group: &TrafficSpec,
-        name: String,
-        start_at: Time,
+        source: Source,
         sender: Arc<SenderSpec>,
         routes: Routes,
     ) -> Result<(), ScenarioError> {
+        let Source { name, start_at, stream, .. } = source;
         if group.kind == TrafficKind::Video {
             return self.add_session(name, sender, routes, start_at, group.stop);
         }
         let id = self.apps.len() as u32;
-        let stream = self.seed.stream(&format!("traffic.{name}"));
-        if let TrafficKind::Udp { rate, packet_bytes, on_off } = group.kind {
-            let length = |pick: fn((Duration, Duration)) -> Duration, always| {
-                on_off.map_or(Length::Constant(always), |lengths| Length::Exponential(pick(lengths)))
-            };
-            let (on, off) = (length(|l| l.0, Duration::MAX), length(|l| l.1, Duration::ZERO));
-            let model = OnOffModel { on, off, rate, packet_bytes };
+        if let Some(model) = group.kind.on_off_model() {
             let source = OnOffSource::new(&mut self.net, id, name, (start_at, group.stop), model, stream, routes);
             self.apps.push(App::OnOff(source));
             return Ok(());
         }
         let random = self.seed.stream(&format!("flow.{name}/keys"));
         let setup = FlowSetup { name, app: id, sender, routes, random };
-        let app = match group.kind {
-            TrafficKind::Web { arrivals, mean_time, mean_size, shape } => {
-                let mean_bytes = mean_size.0 as f64;
-                let model = WebModel { arrivals, mean_time, mean_bytes, shape, ..WebModel::default() };
-                App::Web(WebSource::new(&mut self.net, id, start_at, group.stop, model, stream, setup))
-            }
-            _ => App::Bulk(BulkSource::new(&mut self.net, id, start_at, group.stop, setup)),
+        let app = match group.kind.web_model() {
+            Some(model) => App::Web(WebSource::new(&mut self.net, id, start_at, group.stop, model, stream, setup)),
+            None => App::Bulk(BulkSource::new(&mut self.net, id, start_at, group.stop, setup)),
         };
         self.apps.push(app);
         Ok(())

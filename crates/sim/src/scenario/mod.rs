@@ -17,7 +17,7 @@ mod video;
 pub use path::{OutageSpec, PathSpec, SharedLinkSpec};
 pub use player::PlayerSpec;
 pub use sender::{Prototype, SenderSpec};
-pub use traffic::{FlowRtt, KINDS as TRAFFIC_KINDS, TrafficKind, TrafficSpec};
+pub use traffic::{FlowRtt, KINDS as TRAFFIC_KINDS, Source, TrafficKind, TrafficSpec};
 pub use video::VideoSpec;
 
 use document::Document;

@@ -3,9 +3,9 @@
 use super::ScenarioError;
 use super::reader::Table;
 use super::sender::SenderSpec;
-use playpath_units::random::Stream;
+use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Bytes, Duration, Rate, Time};
-use playpath_video::traffic::Arrivals;
+use playpath_video::traffic::{Arrivals, Length, OnOffModel, WebModel};
 use serde_json::{Value, json};
 
 /// The kinds of cross traffic, for `playpath list traffic`.
@@ -80,6 +80,33 @@ impl FlowRtt {
     }
 }
 
+impl TrafficKind {
+    /// What a web user does; `None` of other kinds.
+    pub fn web_model(&self) -> Option<WebModel> {
+        let TrafficKind::Web { arrivals, mean_time, mean_size, shape } = *self else { return None };
+        Some(WebModel { arrivals, mean_time, mean_bytes: mean_size.0 as f64, shape, ..WebModel::default() })
+    }
+
+    /// What a source of datagrams does; `None` of other kinds.
+    pub fn on_off_model(&self) -> Option<OnOffModel> {
+        let TrafficKind::Udp { rate, packet_bytes, on_off } = *self else { return None };
+        let (on, off) = match on_off {
+            Some((on, off)) => (Length::Exponential(on), Length::Exponential(off)),
+            None => (Length::Constant(Duration::MAX), Length::Constant(Duration::ZERO)),
+        };
+        Some(OnOffModel { on, off, rate, packet_bytes })
+    }
+}
+
+/// One source of a group, with what is drawn for it.
+pub struct Source {
+    pub name: String,
+    pub start_at: Time,
+    pub rtt: FlowRtt,
+    /// For what it does.
+    pub stream: Stream,
+}
+
 /// A group of equal sources.
 #[derive(Clone)]
 pub struct TrafficSpec {
@@ -124,6 +151,21 @@ impl TrafficSpec {
         };
         table.finish()?;
         Ok(spec)
+    }
+
+    /// The sources of this group, which is entry `number` of the traffic.
+    pub fn sources(&self, number: usize, seed: RootSeed) -> impl Iterator<Item = Source> + '_ {
+        let mut draw = seed.stream(&format!("traffic.{number}/setup"));
+        let label = &self.sender.name;
+        (0..self.count).map(move |i| {
+            let name = if self.count == 1 { label.clone() } else { format!("{label}.{}", i + 1) };
+            Source {
+                start_at: self.start + self.start_spread.mul_f64(draw.uniform()),
+                rtt: self.rtt.draw(&mut draw),
+                stream: seed.stream(&format!("traffic.{name}")),
+                name,
+            }
+        })
     }
 
     pub fn to_json(&self) -> Value {

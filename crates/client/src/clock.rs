@@ -1,0 +1,37 @@
+//! The run's clock: time since the start that all programs of a run were told, on the machine's monotonic clock.
+
+use playpath_units::Time;
+use rustix::time::{ClockId, clock_gettime};
+
+/// The run's clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    start_nanos: u64,
+}
+
+impl Clock {
+    /// A clock that shows 0 when the monotonic clock shows `start_nanos`.
+    pub fn starting_at(start_nanos: u64) -> Clock {
+        Clock { start_nanos }
+    }
+
+    /// Now; 0 before the start.
+    pub fn now(self) -> Time {
+        Time::from_nanos(monotonic_nanos().saturating_sub(self.start_nanos))
+    }
+
+    /// Sleep until the run's start, or a time after it.
+    pub fn sleep_until(self, time: Time) {
+        let due = self.start_nanos.saturating_add(time.as_nanos());
+        let left = due.saturating_sub(monotonic_nanos());
+        if left > 0 {
+            std::thread::sleep(std::time::Duration::from_nanos(left));
+        }
+    }
+}
+
+/// The machine's monotonic clock.
+pub fn monotonic_nanos() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}

@@ -1,0 +1,141 @@
+//! A small web server for what nginx cannot do: a congestion control per port, and bodies written in chunks at a heartbeat.
+//!
+//! It answers `GET` with a range (RFC 9110 section 14.2) by that many zero bytes, on persistent connections, one thread each.
+//! The chunks of the streaming agent are asked for by a header of the request; the first is written at once, as in the simulator.
+
+use std::io::{self, BufRead, BufReader, ErrorKind, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+
+use playpath_units::Duration;
+
+use crate::clock::monotonic_nanos;
+use crate::plan::Place;
+use crate::socket;
+
+const CHUNK_HEADER: &str = "playpath-chunk";
+const MAX_HEADER: usize = 16 * 1024;
+
+/// The line of a request that asks for `bytes` every `every`.
+pub fn chunk_header(bytes: u64, every: Duration) -> String {
+    format!("{CHUNK_HEADER}: {bytes} bytes every {} ns\r\n", every.as_nanos())
+}
+
+/// Serve the place in the background for as long as the process lives. Error: it cannot be listened at.
+pub fn serve(place: &Place) -> io::Result<()> {
+    let listener = socket::listen_at(place)
+        .map_err(|e| io::Error::new(e.kind(), format!("cannot listen at {}: {e}", place.server)))?;
+    let place = Arc::new(place.clone());
+    std::thread::spawn(move || accept_all(&listener, &place));
+    Ok(())
+}
+
+fn accept_all(listener: &TcpListener, place: &Arc<Place>) {
+    for stream in listener.incoming().flatten() {
+        let place = place.clone();
+        std::thread::spawn(move || match answer_all(stream, &place) {
+            Ok(()) => {}
+            // The client has what it wanted.
+            Err(e) if matches!(e.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe) => {}
+            Err(e) => eprintln!("playpath-client serve: {}: {e}", place.server),
+        });
+    }
+}
+
+fn answer_all(stream: TcpStream, place: &Place) -> io::Result<()> {
+    if let Some(cc) = &place.cc {
+        socket::use_control(&stream, cc)?;
+    }
+    stream.set_nodelay(true)?;
+    let mut lines = BufReader::new(stream.try_clone()?);
+    while let Some(asked) = read_request(&mut lines)? {
+        answer(&stream, &asked)?;
+    }
+    Ok(())
+}
+
+/// What a request asks for.
+#[derive(Debug, PartialEq, Eq)]
+struct Asked {
+    bytes: u64,
+    /// Bytes per heartbeat, and the heartbeat in nanoseconds.
+    chunks: Option<(u64, u64)>,
+}
+
+/// `None` at the end of the connection.
+fn read_request(lines: &mut impl BufRead) -> io::Result<Option<Asked>> {
+    let mut asked = Asked { bytes: 0, chunks: None };
+    let mut total = 0;
+    loop {
+        let mut line = String::new();
+        let count = lines.read_line(&mut line)?;
+        total += count;
+        if count == 0 {
+            return Ok(None);
+        }
+        if total > MAX_HEADER {
+            return Err(io::Error::other("a request of more than 16 KiB"));
+        }
+        let line = line.trim_end();
+        if line.is_empty() {
+            return Ok(Some(asked));
+        }
+        let Some((name, value)) = line.split_once(": ") else { continue };
+        let broken = || io::Error::other(format!("cannot read `{line}`"));
+        if name.eq_ignore_ascii_case("range") {
+            let last = value.strip_prefix("bytes=0-").and_then(|n| n.parse::<u64>().ok());
+            asked.bytes = last.ok_or_else(broken)?.saturating_add(1);
+        } else if name.eq_ignore_ascii_case(CHUNK_HEADER) {
+            let words: Vec<_> = value.split(' ').collect();
+            let [bytes, "bytes", "every", nanos, "ns"] = words[..] else { return Err(broken()) };
+            let number = |word: &str| word.parse::<u64>().ok().filter(|n| *n > 0).ok_or_else(broken);
+            asked.chunks = Some((number(bytes)?, number(nanos)?));
+        }
+    }
+}
+
+fn answer(mut stream: &TcpStream, asked: &Asked) -> io::Result<()> {
+    let header = format!("HTTP/1.1 206 Partial Content\r\nContent-Length: {}\r\n\r\n", asked.bytes);
+    stream.write_all(header.as_bytes())?;
+    let Some((chunk, every)) = asked.chunks else { return write_zeros(stream, asked.bytes) };
+    let (mut left, mut due) = (asked.bytes, monotonic_nanos());
+    while left > 0 {
+        // A socket that took its time catches up, as the simulator's program does.
+        let wait = due.saturating_sub(monotonic_nanos());
+        std::thread::sleep(std::time::Duration::from_nanos(wait));
+        write_zeros(stream, chunk.min(left))?;
+        left -= chunk.min(left);
+        due += every;
+    }
+    Ok(())
+}
+
+fn write_zeros(mut stream: &TcpStream, mut left: u64) -> io::Result<()> {
+    static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+    while left > 0 {
+        let size = left.min(ZEROS.len() as u64) as usize;
+        left -= stream.write(&ZEROS[..size])? as u64;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_says_how_many_bytes_and_in_which_chunks() {
+        let chunks = chunk_header(100_000, Duration::from_millis(100));
+        let text = format!("GET /zeros?CMCD=bl%3D1 HTTP/1.1\r\nHost: a\r\nRange: bytes=0-999\r\n{chunks}\r\nGET");
+        let mut lines = text.as_bytes();
+        assert_eq!(
+            read_request(&mut lines).unwrap(),
+            Some(Asked { bytes: 1000, chunks: Some((100_000, 100_000_000)) })
+        );
+        assert_eq!(read_request(&mut lines).unwrap(), None, "half a request at the end of a connection");
+        for wrong in ["Range: bytes=5-9", "Range: bytes=0-x", "Playpath-Chunk: 0 bytes every 5 ns"] {
+            let text = format!("GET / HTTP/1.1\r\n{wrong}\r\n\r\n");
+            assert_eq!(read_request(&mut text.as_bytes()).unwrap_err().to_string(), format!("cannot read `{wrong}`"));
+        }
+    }
+}

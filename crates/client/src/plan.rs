@@ -1,0 +1,123 @@
+//! The plan of a run: one file that all programs of the run read.
+//!
+//! ```json
+//! {"scenario": {…, resolved}, "seed": 1, "packet_bytes": 1448, "trace": false, "until_s": 60.0, "start_ns": 123456789,
+//!  "video": {"server": "10.77.0.1:8080", "path": "/zeros", "protocol": "tcp"},
+//!  "origin": {"server": "10.77.0.1:8081", "cc": "reno", "protocol": "tcp"},
+//!  "sources": [{"server": "10.77.0.1:9000", "client": "10.77.0.2", "cc": "reno"}]}
+//! ```
+//! `sources` are those of the traffic, in the order that `describe` prints them. `start_ns` is on the monotonic clock.
+
+use std::net::{IpAddr, SocketAddr};
+
+use playpath_sim::Scenario;
+use playpath_units::Time;
+use serde_json::{Value, json};
+
+use crate::clock::{Clock, monotonic_nanos};
+
+/// How a connection is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// Plain TCP.
+    Tcp,
+    /// MPTCP, where both ends have it.
+    Mptcp,
+}
+
+/// Where something is served, and how.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Address and port.
+    pub server: SocketAddr,
+    /// Where datagrams go.
+    pub client: Option<IpAddr>,
+    /// Congestion control of accepted connections; `None`: the namespace's.
+    pub cc: Option<String>,
+    /// Path of the large file.
+    pub path: String,
+    /// Protocol.
+    pub protocol: Protocol,
+}
+
+/// What a run needs to know.
+pub struct Plan {
+    /// What is played.
+    pub scenario: Scenario,
+    /// Root of all random streams.
+    pub seed: u64,
+    /// Payload of a full packet.
+    pub packet_bytes: u32,
+    /// Keep time series.
+    pub trace: bool,
+    /// The end at the latest.
+    pub until: Time,
+    /// The run's clock.
+    pub clock: Clock,
+    /// Where the video is.
+    pub video: Option<Place>,
+    /// The own origin, if there is one.
+    pub origin: Option<Place>,
+    /// Where each source of the traffic is served.
+    pub sources: Vec<Place>,
+}
+
+impl Plan {
+    /// Read a plan. Errors: what is wrong, in one line.
+    pub fn parse(text: &str) -> Result<Plan, String> {
+        let value: Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
+        let no_files = |name: &str| Err(format!("{name}: a resolved scenario names no files"));
+        let scenario = Scenario::parse(&value["scenario"].to_string(), &json!({}), &no_files);
+        let whole = |name: &str| value[name].as_u64().ok_or_else(|| format!("`{name}` is missing"));
+        let place = |name: &str| Some(&value[name]).filter(|v| !v.is_null()).map(read_place).transpose();
+        let sources = value["sources"].as_array().map_or(&[][..], Vec::as_slice);
+        let scenario = scenario.map_err(|e| e.to_string())?;
+        Ok(Plan {
+            seed: whole("seed")?,
+            packet_bytes: u32::try_from(whole("packet_bytes")?).map_err(|e| e.to_string())?,
+            trace: value["trace"].as_bool().unwrap_or(false),
+            until: value["until_s"].as_f64().map_or(scenario.limit(), Time::from_secs_f64),
+            clock: Clock::starting_at(value["start_ns"].as_u64().unwrap_or_else(monotonic_nanos)),
+            video: place("video")?,
+            origin: place("origin")?,
+            sources: sources.iter().map(read_place).collect::<Result<_, _>>()?,
+            scenario,
+        })
+    }
+}
+
+fn read_place(value: &Value) -> Result<Place, String> {
+    let server = value["server"].as_str().ok_or("`server` is missing")?;
+    let client = value["client"].as_str().map(|text| text.parse().map_err(|e| format!("`client` = \"{text}\": {e}")));
+    Ok(Place {
+        server: server.parse().map_err(|e| format!("`server` = \"{server}\": {e}"))?,
+        client: client.transpose()?,
+        cc: value["cc"].as_str().map(String::from),
+        path: value["path"].as_str().unwrap_or("/zeros").to_string(),
+        protocol: if value["protocol"] == "mptcp" { Protocol::Mptcp } else { Protocol::Tcp },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_read_and_what_is_wrong_is_said() {
+        let scenario =
+            r#"{"video": {"rate": "1 Mbit/s", "duration": "2 s"}, "path": [{"rate": "5 Mbit/s", "rtt": "10 ms"}]}"#;
+        let text = format!(
+            r#"{{"scenario": {scenario}, "seed": 3, "packet_bytes": 1448, "start_ns": 5, "video": {{"server": "10.0.0.1:80", "protocol": "mptcp"}}}}"#
+        );
+        let plan = Plan::parse(&text).map_err(|e| e.to_string()).unwrap();
+        assert_eq!(plan.seed, 3);
+        // Four times the video and a minute, as in the simulator.
+        assert_eq!(plan.until, Time::from_secs_f64(68.0));
+        let video = plan.video.unwrap();
+        assert_eq!((video.protocol, video.path.as_str(), video.cc), (Protocol::Mptcp, "/zeros", None));
+        let wrong = |from: &str, to: &str| Plan::parse(&text.replace(from, to)).err().unwrap();
+        assert_eq!(wrong("\"seed\": 3, ", ""), "`seed` is missing");
+        assert!(wrong("10.0.0.1:80", "nowhere").starts_with("`server` = \"nowhere\": "));
+        assert!(wrong("5 Mbit/s", "5").contains("rate"));
+    }
+}

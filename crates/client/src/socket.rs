@@ -1,0 +1,40 @@
+//! Sockets that the standard library cannot make: MPTCP ones, and ones that connect without blocking.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, ipproto, listen, socket_with, sockopt};
+
+use crate::plan::{Place, Protocol};
+
+const BACKLOG: i32 = 128;
+
+/// A socket on its way to `server`: writable once it is connected (or has failed: `TcpStream::take_error`).
+pub fn begin_connect(server: SocketAddr, protocol: Protocol) -> io::Result<TcpStream> {
+    let socket = new(server, protocol, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
+    match connect(&socket, &server) {
+        Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(TcpStream::from(socket)),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// A listening socket.
+pub fn listen_at(place: &Place) -> io::Result<TcpListener> {
+    let socket = new(place.server, place.protocol, SocketFlags::CLOEXEC)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    bind(&socket, &place.server)?;
+    listen(&socket, BACKLOG)?;
+    Ok(TcpListener::from(socket))
+}
+
+/// Make an accepted connection use a congestion control. (What the listener has gives way to the route's.)
+pub fn use_control(stream: &TcpStream, name: &str) -> io::Result<()> {
+    sockopt::set_tcp_congestion(stream, name)
+        .map_err(|e| io::Error::new(io::Error::from(e).kind(), format!("congestion control {name}: {e}")))
+}
+
+fn new(address: SocketAddr, protocol: Protocol, flags: SocketFlags) -> io::Result<std::os::fd::OwnedFd> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let number = if protocol == Protocol::Mptcp { ipproto::MPTCP } else { ipproto::TCP };
+    Ok(socket_with(family, SocketType::STREAM, flags, Some(number))?)
+}
