@@ -2,8 +2,8 @@
 
 use crate::direction::{Direction, Side};
 use crate::reader::Object;
-use playpath_link::LinkConfig;
-use playpath_units::Duration;
+use playpath_link::{LinkConfig, ServerConfig};
+use playpath_units::{Duration, Rate};
 use serde_json::Value;
 use std::net::Ipv4Addr;
 
@@ -21,6 +21,10 @@ pub struct Config {
     pub spin: Option<Duration>,
     /// File for one line per packet.
     pub log: Option<String>,
+    /// File for the packets at the server's ends, as pcapng.
+    pub capture: Option<String>,
+    /// Interval of the links' time series; `None`: none.
+    pub sample: Option<Duration>,
     /// Lateness (99th percentile) above which a run is invalid.
     pub tolerance: Duration,
     /// All links, shared ones and the paths' own.
@@ -47,6 +51,8 @@ pub struct PathSpec {
     pub down: Vec<usize>,
     /// Links from the client to the server.
     pub up: Vec<usize>,
+    /// Name of the path that it leads to: the flow's own way there, delay alone.
+    pub over: Option<String>,
     /// Of both devices.
     pub mtu: Option<u32>,
     /// The server's end.
@@ -98,9 +104,14 @@ impl Config {
             links.push(down.link(&format!("link.{name}/down"), base_rtt).map_err(|e| table.error_here(e))?);
             links.push(up.link(&format!("link.{name}/up"), base_rtt).map_err(|e| table.error_here(e))?);
         }
-        let tables = root.objects("paths")?;
-        let paths =
-            tables.iter().map(|t| read_path(t, &shared, &mut links, read_file)).collect::<Result<Vec<_>, _>>()?;
+        let mut paths: Vec<PathSpec> = Vec::new();
+        for table in root.objects("paths")? {
+            let path = match table.text("over")? {
+                Some(over) => read_access(&table, over, &paths, &mut links)?,
+                None => read_path(&table, &shared, &mut links, read_file)?,
+            };
+            paths.push(path);
+        }
         if paths.is_empty() {
             return Err(root.error("paths", "is missing or empty; at least one path is needed"));
         }
@@ -113,6 +124,8 @@ impl Config {
             realtime: root.flag("realtime")?,
             spin,
             log: root.text("log")?.map(String::from),
+            capture: root.text("capture")?.map(String::from),
+            sample: root.parsed("sample")?,
             tolerance: root.parsed("tolerance")?.unwrap_or(Duration::from_millis(1)),
             links,
             paths,
@@ -175,12 +188,42 @@ fn read_path(
     links.push(up.link(&format!("path.{name}/up"), base_rtt).map_err(|e| table.error_here(e))?);
     let path = PathSpec {
         name,
+        over: None,
         // Down: shared links in the stated order, then the path's own. Up: the reverse.
         down: via.iter().copied().chain([own]).collect(),
         up: [own + 1].into_iter().chain(via.iter().rev().map(|index| index + 1)).collect(),
         mtu: table.integer("mtu", 68..=65_535)?.map(|mtu| mtu as u32),
         server: read_end(table, "server")?,
         client: read_end(table, "client")?,
+    };
+    table.finish()?;
+    Ok(path)
+}
+
+/// A flow's own delay in front of a path (crates/sim: half each way, at the server's side).
+fn read_access(table: &Object, over: &str, paths: &[PathSpec], links: &mut Vec<LinkSpec>) -> Result<PathSpec, String> {
+    let name = table.needed("name")?.to_string();
+    let rtt: Duration = table.parsed("rtt")?.ok_or_else(|| table.error("rtt", "is missing"))?;
+    let base = paths.iter().find(|path| path.name == over && path.over.is_none());
+    let base = base.ok_or_else(|| table.error("over", format!("there is no path \"{over}\" before it")))?;
+    let own = links.len();
+    for (direction, one_way_delay) in [("down", rtt / 2), ("up", rtt - rtt / 2)] {
+        let name = format!("flow.{name}/{over}/{direction}");
+        let config = LinkConfig {
+            server: ServerConfig::Unlimited,
+            ..LinkConfig::new(&name, Rate::from_bits_per_sec(1), one_way_delay)
+        };
+        config.validate().map_err(|e| table.error_here(e))?;
+        links.push(LinkSpec { config, mean_loss: 0.0 });
+    }
+    let path = PathSpec {
+        down: [own].into_iter().chain(base.down.iter().copied()).collect(),
+        up: base.up.iter().copied().chain([own + 1]).collect(),
+        over: Some(over.to_string()),
+        mtu: table.integer("mtu", 68..=65_535)?.map(|mtu| mtu as u32),
+        server: read_end(table, "server")?,
+        client: read_end(table, "client")?,
+        name,
     };
     table.finish()?;
     Ok(path)
@@ -212,8 +255,8 @@ fn is_plain_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use playpath_link::{LossConfig, QueueConfig, ServerConfig};
-    use playpath_units::{QueueLimit, Rate};
+    use playpath_link::{LossConfig, QueueConfig};
+    use playpath_units::QueueLimit;
 
     const ENDS: &str = r#""server": {"namespace": "s", "device": "d0", "address": "10.0.0.1"}, "client": {"namespace": 42, "device": "d0"}"#;
 
@@ -258,6 +301,23 @@ mod tests {
         assert_eq!(config.links[3].config.queue.kind(), "codel");
         let ServerConfig::Constant { rate } = config.links[3].config.server else { panic!("a constant rate") };
         assert_eq!(rate, Rate::from_bits_per_sec(1_000_000));
+    }
+
+    /// Its own 15 ms each way, in front of the path's links on the way down and behind them on the way up.
+    #[test]
+    fn a_flow_may_have_a_delay_of_its_own() {
+        let config = parse(
+            r#"{"sample": "100 ms", "paths": [{"name": "a", "rate": "1 Mbit/s", "rtt": "20 ms", ENDS}, {"name": "ftp", "over": "a",
+            "rtt": "30 ms", "server": {"device": "d1"}, "client": {"device": "d2"}}]}"#,
+        )
+        .unwrap();
+        assert_eq!((&config.paths[1].down, &config.paths[1].up), (&vec![2, 0], &vec![1, 3]));
+        let names = config.links[2..].iter().map(|link| link.config.name.as_str()).collect::<Vec<_>>();
+        assert_eq!(names, ["flow.ftp/a/down", "flow.ftp/a/up"]);
+        assert!(config.links[2..].iter().all(|link| link.config.one_way_delay == Duration::from_millis(15)));
+        assert_eq!(config.sample, Some(Duration::from_millis(100)));
+        let unknown = r#"{"paths": [{"name": "ftp", "over": "a", "rtt": "30 ms", ENDS}]}"#;
+        assert_eq!(parse(unknown).unwrap_err(), "`paths[0].over`: there is no path \"a\" before it");
     }
 
     #[test]

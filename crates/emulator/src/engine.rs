@@ -3,12 +3,15 @@
 //! Time is the monotonic clock since the start of the run. Due packets are taken in the order of their logical times over all
 //! links, so that a packet enters its next link at the moment it left the one before, however late the loop is.
 
+use crate::capture::Capture;
 use crate::config::Config;
+use crate::flows::Flows;
 use crate::histogram::Histogram;
 use crate::log::PacketLog;
 use crate::net::{self, Device};
 use crate::packet::IpPacket;
 use crate::report::{LinkMeasure, Pauses, RouteMeasure, RunMeasure};
+use crate::series::Series;
 use crate::spin::Spin;
 use crate::sys::{self, PollSet};
 use playpath_link::Link;
@@ -29,6 +32,9 @@ pub struct Engine {
     /// Server and client end of each path, alternately: device 2p is where route 2p (down) begins and route 2p + 1 (up) ends.
     devices: Vec<Device>,
     log: Option<PacketLog>,
+    capture: Option<Capture>,
+    flows: Flows,
+    series: Series,
     spin: Spin,
     start_nanos: u64,
     next_id: u64,
@@ -61,7 +67,12 @@ impl Engine {
         }
         let names = config.paths.iter().flat_map(|path| ["down", "up"].map(|way| format!("{},{way}", path.name)));
         let create = |file: &String| PacketLog::create(file, names.collect()).map_err(|e| format!("log {file}: {e}"));
+        let paths: Vec<&str> = config.paths.iter().map(|path| path.name.as_str()).collect();
+        let capture = |file: &String| Capture::create(file, &paths).map_err(|e| format!("capture {file}: {e}"));
         Ok(Engine {
+            capture: config.capture.as_ref().map(capture).transpose()?,
+            flows: Flows::default(),
+            series: Series::new(config.sample, config.links.len()),
             link_measures: config.links.iter().map(|spec| LinkMeasure::new(&spec.config.server)).collect(),
             links,
             routes,
@@ -82,8 +93,11 @@ impl Engine {
         files.extend(stop);
         let mut poll_set = PollSet::new(files);
         self.start_nanos = sys::now_nanos();
+        self.capture.iter_mut().for_each(Capture::start);
         loop {
             self.deliver_due();
+            let now = self.now();
+            self.series.sample(now, &mut self.links);
             self.wait(&mut poll_set).map_err(|error| format!("waiting for packets: {error}"))?;
             let devices = self.devices.len();
             if poll_set.is_any_ready_from(devices) {
@@ -105,7 +119,13 @@ impl Engine {
         }
         let written =
             self.log.take().map_or(Ok(()), |log| log.finish().map_err(|error| format!("packet log: {error}")));
+        let captured = self.capture.take().map_or(Ok(()), Capture::finish).map_err(|error| format!("capture: {error}"));
+        let (flows, switches) = self.flows.take();
         let measure = RunMeasure {
+            start_nanos: self.start_nanos,
+            flows,
+            switches,
+            series: self.series,
             duration: now,
             wakeups: self.wakeups,
             pauses: self.pauses,
@@ -115,7 +135,7 @@ impl Engine {
             routes: self.routes.into_iter().map(|route| route.measure).collect(),
             devices: self.devices,
         };
-        (measure, written)
+        (measure, written.and(captured))
     }
 
     fn now(&self) -> Time {
@@ -150,6 +170,13 @@ impl Engine {
             return self.links[*next].handle_packet(due, packet);
         }
         self.devices[route.to_device].write(&packet.bytes);
+        let path = packet.route / 2;
+        if packet.route % 2 == 0 {
+            self.flows.note_arrived(path, &packet.bytes);
+        } else {
+            self.flows.note_answer(path, &packet.bytes, now);
+            self.capture.iter_mut().for_each(|capture| capture.note(path, &packet.bytes, now));
+        }
         route.measure.note_delivery(packet.arrival, due, now);
         if let Some(log) = &mut self.log {
             log.note_delivery(packet.id, due, now);
@@ -160,6 +187,7 @@ impl Engine {
     fn wait(&mut self, poll_set: &mut PollSet) -> std::io::Result<()> {
         self.wakeups += 1;
         let deadline = self.next_link().map_or(Time::MAX, |index| self.links[index].poll_timeout());
+        let deadline = deadline.min(self.series.due());
         if deadline == Time::MAX {
             poll_set.wait(None)?;
             return Ok(());
@@ -207,12 +235,19 @@ impl Engine {
             if let Some(log) = &mut self.log {
                 log.note_arrival(id, route as u16, length as u32, now);
             }
+            let bytes = &self.buffer[..length];
+            let is_from_server = route % 2 == 0;
+            let path = (route / 2) as u16;
+            if let Some(capture) = self.capture.as_mut().filter(|_| is_from_server) {
+                capture.note(path, bytes, now);
+            }
             let packet = IpPacket {
+                flow: if is_from_server { self.flows.note_sent(path, bytes, now) } else { None },
                 id,
                 route: route as u16,
                 hop: 0,
                 arrival: now,
-                bytes: self.buffer[..length].into(),
+                bytes: bytes.into(),
                 drop_log: self.log.as_ref().map(PacketLog::drop_log),
             };
             self.links[self.routes[route].links[0]].handle_packet(now, packet);

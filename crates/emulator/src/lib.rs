@@ -1,14 +1,18 @@
 //! The simulator's links on the wall clock, over TUN devices. See the README for the program and its configuration.
 
+mod capture;
 pub mod config;
 mod direction;
 mod engine;
+mod flows;
 mod histogram;
 mod log;
 mod net;
 mod packet;
 mod reader;
 mod report;
+mod segment;
+mod series;
 mod spin;
 mod sys;
 

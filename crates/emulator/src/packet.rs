@@ -2,6 +2,7 @@
 //!
 //! Reference: RFC 791, RFC 8200 (headers), RFC 3168 (ECN), RFC 1624 (update of a checksum). Sizes are those of the IP packet.
 
+use crate::flows::FlowMark;
 use crate::log::DropLog;
 use playpath_link::{DropCause, Packet};
 use playpath_units::Time;
@@ -20,6 +21,8 @@ pub struct IpPacket {
     pub bytes: Box<[u8]>,
     /// Whom to tell if a link drops it.
     pub drop_log: Option<DropLog>,
+    /// The flow whose data it carries from the server.
+    pub flow: Option<FlowMark>,
 }
 
 /// The ECN field: the low two bits of the traffic class.
@@ -59,6 +62,9 @@ impl Packet for IpPacket {
     fn handle_drop(self, cause: DropCause) {
         if let Some(log) = &self.drop_log {
             log.note(self.id, cause);
+        }
+        if let Some(flow) = &self.flow {
+            flow.note_drop();
         }
     }
 }
@@ -104,7 +110,7 @@ mod tests {
     use super::*;
 
     fn packet(bytes: &[u8]) -> IpPacket {
-        IpPacket { id: 0, route: 0, hop: 0, arrival: Time::ZERO, bytes: bytes.into(), drop_log: None }
+        IpPacket { id: 0, route: 0, hop: 0, arrival: Time::ZERO, bytes: bytes.into(), drop_log: None, flow: None }
     }
 
     /// An IPv4 header of a TCP packet from 10.0.0.1:80 to 10.0.0.2:1234 with the given ECN field and a right checksum.

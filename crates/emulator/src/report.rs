@@ -1,12 +1,15 @@
 //! The report: what was asked for, what was achieved, and whether the run counts.
 
-use crate::config::{Config, LinkSpec};
+use crate::config::{Config, LinkSpec, PathSpec};
+use crate::flows::Flow;
 use crate::histogram::Histogram;
 use crate::net::Device;
+use crate::series::Series;
 use crate::sys::RealTime;
 use playpath_link::{LinkStats, ServerConfig};
 use playpath_units::{Duration, Rate, Time};
 use serde_json::{Map, Value, json};
+use std::net::Ipv4Addr;
 
 /// A hand-over later than this is a slip.
 const SLIP: Duration = Duration::from_millis(1);
@@ -92,6 +95,14 @@ impl Pauses {
 
 /// All that a run has measured.
 pub struct RunMeasure {
+    /// The monotonic clock at the start of the run.
+    pub start_nanos: u64,
+    /// All flows.
+    pub flows: Vec<Flow>,
+    /// Changes of path of new data, by the server's port.
+    pub switches: Vec<(u16, u64)>,
+    /// The links' time series.
+    pub series: Series,
     /// Length of the run.
     pub duration: Time,
     /// Turns of the loop.
@@ -113,7 +124,8 @@ pub struct RunMeasure {
 /// The report as one JSON object.
 pub fn report(config: &Config, measure: &RunMeasure, realtime: Option<RealTime>, warnings: &[String]) -> Value {
     let link = |index: usize| link_json(&config.links[index], &measure.link_stats[index], &measure.links[index]);
-    let paths = config.paths.iter().enumerate().map(|(i, path)| {
+    let is_path = |(_, path): &(usize, &PathSpec)| path.over.is_none();
+    let paths = config.paths.iter().enumerate().filter(is_path).map(|(i, path)| {
         let direction = |own: usize, route: usize| {
             let mut json = link(own);
             json.extend(route_json(&measure.routes[route]));
@@ -122,12 +134,13 @@ pub fn report(config: &Config, measure: &RunMeasure, realtime: Option<RealTime>,
         let (down, up) = (*path.down.last().expect("a path has a link"), path.up[0]);
         json!({ "name": path.name, "down": direction(down, 2 * i), "up": direction(up, 2 * i + 1) })
     });
-    let owned = |index: &usize| config.paths.iter().any(|path| path.up[0] == *index || path.down.last() == Some(index));
-    let shared = (0..config.links.len()).filter(|index| !owned(index)).map(|index| {
+    let every_link = (0..config.links.len()).map(|index| {
         let mut json = link(index);
         json.insert("name".into(), json!(config.links[index].config.name));
         Value::Object(json)
     });
+    let link_names = config.links.iter().map(|spec| spec.config.name.as_str());
+    let path_name = |index: u16| config.paths[usize::from(index)].name.as_str();
     let problems = problems(config, measure);
     let warnings: Vec<String> = warnings.iter().cloned().chain(measure.pauses.warning()).collect();
     json!({
@@ -141,7 +154,11 @@ pub fn report(config: &Config, measure: &RunMeasure, realtime: Option<RealTime>,
         "wakeups": measure.wakeups,
         "slips": measure.routes.iter().map(|route| route.slips).sum::<u64>(),
         "paths": paths.collect::<Vec<_>>(),
-        "links": shared.collect::<Vec<_>>(),
+        "links": every_link.collect::<Vec<_>>(),
+        "flows": measure.flows.iter().map(|flow| flow_json(flow, path_name(flow.path))).collect::<Vec<_>>(),
+        "switches": measure.switches.iter().map(|(port, count)| json!({"server_port": port, "count": count})).collect::<Vec<_>>(),
+        "start_ns": measure.start_nanos,
+        "series": measure.series.to_json(link_names),
         "devices": measure.devices.iter().map(device_json).collect::<Vec<_>>(),
     })
 }
@@ -219,6 +236,23 @@ fn route_json(route: &RouteMeasure) -> Map<String, Value> {
     json.insert("transit_ms".into(), transit);
     json.insert("slips".into(), json!(route.slips));
     json
+}
+
+fn flow_json(flow: &Flow, path: &str) -> Value {
+    json!({
+        "path": path,
+        "protocol": if flow.protocol == 6 { "tcp" } else { "udp" },
+        "server": Ipv4Addr::from(flow.server).to_string(),
+        "server_port": flow.server_port,
+        "client": Ipv4Addr::from(flow.client).to_string(),
+        "client_port": flow.client_port,
+        "data_packets": flow.data_packets,
+        "dropped_data_packets": flow.dropped_data_packets,
+        "arrived_packets": flow.arrived_packets,
+        "arrived_bytes": flow.arrived_bytes,
+        "rtt_sum_ms": flow.rtt_sum.as_millis_f64(),
+        "rtt_samples": flow.rtt_samples,
+    })
 }
 
 fn device_json(device: &Device) -> Value {
