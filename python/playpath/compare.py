@@ -23,7 +23,7 @@ from playpath.ranking import Decision, Difference, Ranker
 from playpath.record import Session, file_names
 from playpath.scenario import Scenario, load
 from playpath.verdict import verdict
-from playpath.worlds import World, cc_name
+from playpath.worlds import Files, World, cc_name
 
 Progress = Callable[[int, int], None]
 
@@ -268,7 +268,8 @@ def compare(
     scenario : Scenario, mapping, str or path
         See `playpath.load`, which also explains `cc`, `scheduler`, `seeds` and `set`.
     jobs : int, optional
-        Threads; all cores by default. Results do not depend on it.
+        Threads; all cores by default. Results do not depend on it. In the kernel world, test beds at once: 1 by default;
+        more share the cores, and a run whose link was late is repeated.
     world : str
         `"sim"`, or another world that is installed.
     timelines : bool
@@ -301,7 +302,8 @@ def compare(
         done += 1
         progress(done, len(tasks))
 
-    threads = check_jobs(jobs) if place.is_parallel else 1
+    # Where sessions share the machine's clock, several at once only if it is asked for.
+    threads = check_jobs(jobs) if place.is_parallel or jobs is not None else 1
     outcome = run_all(
         lambda task: place.session(loaded, task[1], task[0], trace=False),
         tasks,
@@ -330,7 +332,7 @@ def run(
     world: str = "sim",
     controller: Callable[[], Any] | None = None,
     abr: Callable[[], Any] | None = None,
-    logs: Path | None = None,
+    files: Files | None = None,
 ) -> Session:
     """Run one session.
 
@@ -350,15 +352,15 @@ def run(
     abr : callable, optional
         Makes an ABR rule written in Python, in place of that of the scenario's DASH player; asked once per segment. See
         docs/recipes/abr-rule-in-python.md.
-    logs : path, optional
-        In the kernel world, a folder that keeps what server and player wrote.
+    files : Files, optional
+        In the kernel world, what the session leaves besides its record.
     """
     loaded = load(scenario, cc=cc, scheduler=scheduler, set=set)
     if seed < 0:
         raise InputError(f"--seed {seed}: must be at least 0")
     name = _pick_sender(loaded, sender)
     if controller is None and abr is None:
-        return worlds.world(world, logs=logs).session(loaded, name, seed, trace=trace)
+        return worlds.world(world, files=files).session(loaded, name, seed, trace=trace)
     if world != worlds.SimWorld.name:
         raise InputError(f"world '{world}': a controller or rule written in Python runs in the world 'sim' only")
     return worlds.SimWorld().session(loaded, name, seed, trace=trace, controller=controller, rule=abr)

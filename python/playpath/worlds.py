@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,6 +13,25 @@ from playpath import engine
 from playpath.errors import InputError, unknown_name
 from playpath.record import Session, switch_series
 from playpath.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Files:
+    """What a session of the kernel world leaves besides its record, where a path is given.
+
+    Attributes
+    ----------
+    logs : Path or None
+        Folder for what server and player wrote.
+    pcap : Path or None
+        The packets at the server's ends of the paths.
+    p1203 : Path or None
+        The session as input of ITU-T P.1203 tools.
+    """
+
+    logs: Path | None = None
+    pcap: Path | None = None
+    p1203: Path | None = None
 
 
 class World(Protocol):
@@ -65,15 +85,15 @@ class SimWorld:
 class KernelWorld:
     """Real Linux TCP on this machine: one session at a time, each as long as its video. Needs root.
 
-    `player`: who plays, of `playpath.testbed.players`; the world is called `kernel:vlc` then. `logs`: a folder that keeps what
-    the programs of a session wrote. `tolerance`: 99th percentile of the link's lateness above which a session is repeated.
+    `player`: who plays, of `playpath.testbed.players`; the world is called `kernel:vlc` then. `files`: what its sessions leave
+    besides. `tolerance`: 99th percentile of the link's lateness above which a session is repeated.
     """
 
     is_parallel = False
 
-    def __init__(self, player: str = "own", logs: Path | None = None, tolerance: str = "1 ms") -> None:
+    def __init__(self, player: str = "own", files: Files | None = None, tolerance: str = "1 ms") -> None:
         self.player = player
-        self.logs = logs
+        self.files = files or Files()
         self.tolerance = tolerance
         self.name = "kernel" if player == "own" else f"kernel:{player}"
 
@@ -87,7 +107,9 @@ class KernelWorld:
             seed,
             trace=trace,
             player=self.player,
-            logs=self.logs,
+            logs=self.files.logs,
+            pcap=self.files.pcap,
+            p1203=self.files.p1203,
             tolerance=self.tolerance,
         )
         series = {name: {k: np.asarray(v) for k, v in columns.items()} for name, columns in record["series"].items()}
@@ -105,6 +127,7 @@ class KernelWorld:
             manifest=record["manifest"],
             digest=record["digest"],
             series=series,
+            sessions=record["sessions"],
         )
 
 
@@ -119,8 +142,8 @@ def cc_name(scenario: Scenario, sender: str) -> str:
 WORLDS: dict[str, type[World]] = {"sim": SimWorld, "kernel": KernelWorld}
 
 
-def world(name: str, *, logs: Path | None = None) -> World:
-    """The world called `name`; `kernel:PLAYER` for a player of its own. `logs`: see KernelWorld."""
+def world(name: str, *, files: Files | None = None) -> World:
+    """The world called `name`; `kernel:PLAYER` for a player of its own. `files`: what its sessions leave besides."""
     base, colon, player = name.partition(":")
     if base not in WORLDS:
         raise unknown_name("world", name, WORLDS)
@@ -128,7 +151,7 @@ def world(name: str, *, logs: Path | None = None) -> World:
         from playpath.testbed.players import DEFAULT
         from playpath.testbed.players import player as find
 
-        return KernelWorld(find(player or DEFAULT).name, logs)
+        return KernelWorld(find(player or DEFAULT).name, files)
     if colon:
         raise InputError(f"world '{name}': only the kernel world has real players, for example kernel:{player}")
     return WORLDS[base]()

@@ -13,7 +13,7 @@ from playpath.testbed import controls, emulator, runner
 from playpath.testbed.errors import MissingToolError
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="session")
 def _needs() -> None:
     """Skip where the kernel world cannot run."""
     if os.geteuid() != 0:

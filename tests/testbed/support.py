@@ -25,7 +25,6 @@ def traces() -> dict[str, list[str]]:
         run for run in state.all_runs() if run.owner is not None and run.is_alive and not _is_ours(run.owner.pid)
     ]
     names = tuple(f"{run.name}-" for run in strangers)
-    pids = {child.pid for run in strangers for child in run.children()}
     namespace_folder = namespaces.NETNS_FOLDER
     present = os.listdir(namespace_folder) if namespace_folder.exists() else []
     folders = sorted(p.name for p in state.FOLDER.iterdir()) if state.FOLDER.exists() else []
@@ -35,8 +34,15 @@ def traces() -> dict[str, list[str]]:
         "folders": [name for name in folders if name not in {run.name for run in strangers}],
         "controls": sorted(set(controls.built_in()) - theirs),
         "devices": sorted(name for name in os.listdir("/sys/class/net") if name.rstrip("0123456789") in ("down", "up")),
-        "processes": sorted(f"{pid} {name}" for pid, name in _ours() if pid not in pids),
+        "processes": sorted(f"{pid} {name}" for pid, name in _ours()),
+        "pinned": sorted(_pinned()),
     }
+
+
+def _pinned() -> list[str]:
+    """Files of eBPF objects that bear our name, where the file system for them is mounted."""
+    folder = Path("/sys/fs/bpf")
+    return [str(path) for path in folder.rglob("*") if "playpath" in path.name] if folder.exists() else []
 
 
 def _is_ours(pid: int) -> bool:
@@ -58,16 +64,21 @@ def _controls_of(run: state.RunState) -> Iterator[str]:
         return
 
 
+# Every program that a test starts inherits it, also one that outlives its parent.
+os.environ["PLAYPATH_TESTS"] = str(os.getpid())
+
+
 def _ours() -> Iterator[tuple[int, str]]:
+    """Programs that the tests of this process have started."""
+    mark = f"PLAYPATH_TESTS={os.getpid()}".encode()
     for path in Path("/proc").glob("[0-9]*"):
         try:
             name = (path / "comm").read_text().strip()
-            command = (path / "cmdline").read_bytes().decode(errors="replace")
+            is_marked = mark in (path / "environ").read_bytes().split(b"\0")
             is_zombie = ") Z " in (path / "stat").read_text()  # of a killed parent, if init collects nothing
         except OSError:
             continue
-        of_a_run = name in ("playpath-bpf", "playpath-client") or f"{state.FOLDER}/" in command
-        if of_a_run and not is_zombie:
+        if is_marked and not is_zombie and int(path.name) != os.getpid():
             yield int(path.name), name
 
 

@@ -51,7 +51,7 @@ def test_cross_traffic_uses_its_own_controls() -> None:
     }
     traffic = [bulk | {"name": cc, "cc": {"name": cc}} for cc in ("newreno", "vegas", "ccp")]
     record = run_kernel(
-        scenario(video=None, traffic=traffic, run={"duration": "1.5 s", "seeds": 1}),
+        scenario(video=None, player=None, traffic=traffic, run={"duration": "1.5 s", "seeds": 1}),
         sender("cubic"),
         1,
         tolerance="100 ms",
@@ -98,8 +98,9 @@ def test_ccplb_widens_its_window_when_told_of_a_larger_buffer() -> None:
 def test_what_the_kernel_world_does_not_do_is_refused_before_anything_is_made() -> None:
     with pytest.raises(TestbedError, match="no kernel twin of 'copa'"):
         run_kernel(scenario(), sender("copa"), 1)
-    with pytest.raises(TestbedError, match="plays `progressive` so far, not `dash`"):
-        run_kernel(scenario(player={"kind": "dash"}), sender("cubic"), 1)
+    web = {"kind": "web", "name": "web", "count": 500, "cc": "cubic"}
+    with pytest.raises(TestbedError, match="500 sources of cross traffic: the kernel world runs 200 at most"):
+        run_kernel(scenario(traffic=[web]), sender("cubic"), 1)
     with pytest.raises(TestbedError, match="goes over newreno and cubic, not over ccp"):
         translate(sender("ccp", validation="newcwv"))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -21,8 +23,8 @@ from playpath.testbed.errors import TestbedError
 pytestmark = pytest.mark.usefixtures("nothing_left")
 
 
-def run_while(disturb: Callable[[Testbed], None]) -> str:
-    """Run a session, disturb it after half a second, and return what was said."""
+def run_while(disturb: Callable[[Testbed], None], logs: Path | None = None, wait_s: float = 0.7, **video: str) -> str:
+    """Run a session, disturb it after a moment, and return what was said."""
     from playpath.testbed import runner
 
     beds: list[Testbed] = []
@@ -30,26 +32,68 @@ def run_while(disturb: Callable[[Testbed], None]) -> str:
 
     def entered(bed: Testbed) -> Testbed:
         beds.append(build(bed))
-        threading.Timer(0.7, lambda: disturb(bed)).start()
+        threading.Timer(wait_s, lambda: disturb(bed)).start()
         return bed
 
     Testbed.__enter__ = entered  # type: ignore[method-assign]
     try:
-        long = scenario(video={"rate": "4 Mbit/s", "duration": "20 s", "fps": 30, "seed": 1})
+        long = scenario(video={"rate": "4 Mbit/s", "duration": "20 s", "fps": 30, "seed": 1} | video)
         with pytest.raises(TestbedError) as caught:
-            runner.run_kernel(long, sender("ccp"), 1)
+            runner.run_kernel(long, sender("ccp"), 1, logs=logs, tolerance="100 ms")
     finally:
         Testbed.__enter__ = build  # type: ignore[method-assign]
     return str(caught.value)
 
 
 @pytest.mark.parametrize("victim", ["emulator", "nginx", "loader"])
-def test_a_program_that_dies_in_mid_run_is_named(victim: str) -> None:
+def test_a_program_that_dies_in_mid_run_is_named_and_the_record_marked_failed(victim: str, tmp_path: Path) -> None:
     def kill(bed: Testbed) -> None:
         child = next(child for child in bed._pillars if child.name == victim)
         os.kill(child.process.pid, signal.SIGKILL)
 
-    assert run_while(kill).startswith(f"{victim} was killed by signal 9")
+    said = run_while(kill, tmp_path)
+    assert said.startswith(f"{victim} was killed by signal 9")
+    marked = json.loads((tmp_path / "failed.json").read_text())
+    assert marked == {"failed": said, "sender": "ccp", "seed": 1, "player": "own"}
+
+
+def test_a_player_that_hangs_is_named(tmp_path: Path) -> None:
+    said = run_while(lambda bed: os.kill(bed.children["player"].process.pid, signal.SIGSTOP), tmp_path, 1.5)
+    assert said.startswith("player hangs")
+    assert json.loads((tmp_path / "failed.json").read_text())["failed"] == said
+
+
+def test_a_disk_that_is_full_in_mid_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    full, logs = tmp_path / "full", tmp_path / "logs"
+    full.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "full", str(full)], check=True)
+
+    def fill(bed: Testbed) -> None:
+        with contextlib.suppress(OSError), (full / "filling").open("wb", buffering=0) as file:
+            while file.write(bytes(4096)):
+                pass
+
+    try:
+        monkeypatch.setattr(state, "FOLDER", full / "runs")
+        said = run_while(fill, logs, 1.5, duration="3 s")
+        # The player cannot write its record any more, nor its words.
+        assert said.startswith(f"no space left in {full}/runs/")
+        assert json.loads((logs / "failed.json").read_text())["failed"] == said
+        assert not state.FOLDER.exists()
+    finally:
+        subprocess.run(["umount", str(full)], check=True)
+
+
+def test_a_link_beyond_tolerance_fails_the_record(tmp_path: Path) -> None:
+    from playpath.testbed import runner
+
+    with pytest.raises(
+        TestbedError, match="the link was not what was asked for, so the run does not count: path"
+    ) as caught:
+        # No wake-up is ever within a nanosecond.
+        runner.run_kernel(scenario(), sender("cubic"), 1, tolerance="1 ns", tries=2, logs=tmp_path)
+    assert "\n" not in str(caught.value)
+    assert json.loads((tmp_path / "failed.json").read_text())["failed"] == str(caught.value)
 
 
 def test_a_namespace_name_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:

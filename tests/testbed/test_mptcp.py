@@ -9,10 +9,12 @@ import time
 from typing import Any
 
 import pytest
+from support import scenario, sender
 
 from playpath.testbed import mptcp, namespaces
 from playpath.testbed.bed import Testbed
 from playpath.testbed.errors import MissingToolError, TestbedError
+from playpath.testbed.runner import run_kernel
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 
@@ -82,6 +84,46 @@ def test_a_missing_subflow_is_named() -> None:
     missing = pytest.raises(TestbedError, match=r"0 of 2 subflows after 0.2 s; none on: first, second")
     with Testbed(PATHS[:2]) as bed, missing:
         mptcp.wait_for_subflows(bed, PORT, patience=0.2)
+
+
+def video(duration: str) -> dict[str, Any]:
+    """A video of 3 Mbit/s over the three paths: more than any one of them carries."""
+    return scenario(path=PATHS, video={"rate": "3 Mbit/s", "duration": duration, "fps": 30, "seed": 1})
+
+
+def test_a_video_over_kernel_mptcp_has_a_column_for_each_subflow() -> None:
+    if not mptcp.schedulers():
+        pytest.skip("this kernel has no MPTCP")
+    record = run_kernel(video("4 s"), sender("cubic", multipath="mptcp"), 1, tolerance="100 ms", trace=True)
+    (flow,) = record["flows"]
+    assert (flow["name"], flow["cc"]) == ("video", "cubic")
+    assert [subflow["path"] for subflow in flow["subflows"]] == ["first", "second", "third"]
+    assert sum(subflow["share"] for subflow in flow["subflows"]) == pytest.approx(1)
+    # One path of 2 Mbit/s cannot carry 3 Mbit/s.
+    assert max(subflow["share"] for subflow in flow["subflows"]) < 0.9
+    assert {"flow.video/first", "flow.video/second", "flow.video/third"} <= record["series"].keys()
+    # 50 ms, 100 ms and 100 ms.
+    rtts = [subflow["min_rtt_ms"] for subflow in flow["subflows"]]
+    assert all(base <= rtt < base + 10 for base, rtt in zip((50, 100, 100), rtts, strict=True))
+    assert record["metrics"]["path_switches"] > 0
+    assert any("the kernel's own MPTCP scheduler ran" in text for text in record["warnings"])
+
+
+def test_a_scheduler_that_the_kernel_lacks_is_refused_with_the_way_out() -> None:
+    if not mptcp.schedulers():
+        pytest.skip("this kernel has no MPTCP")
+    with pytest.raises(TestbedError, match=r"this kernel's MPTCP has the scheduler.* not `gr-sty` .* multipath = "):
+        run_kernel(video("4 s"), sender("cubic", multipath="mptcp", scheduler={"name": "gr-sty"}), 1)
+
+
+def test_a_path_without_a_subflow_fails_the_run_with_counters(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not mptcp.schedulers():
+        pytest.skip("this kernel has no MPTCP")
+    monkeypatch.setattr(mptcp, "announce_paths", lambda bed: None)
+    with pytest.raises(
+        TestbedError, match=r"1 of 3 paths had a subflow; none on: second, third; counters .* MPCapableSYNRX [1-9]"
+    ):
+        run_kernel(video("1 s"), sender("cubic", multipath="mptcp"), 1, tolerance="100 ms")
 
 
 def test_a_kernel_without_mptcp_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,177 @@
-"""Small parts of the kernel world that need no kernel."""
+"""A record of the kernel world has the simulator's fields; small parts that need no kernel."""
 
 from __future__ import annotations
 
-import pytest
+import json
+import math
+import struct
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
+import pytest
+from support import scenario, sender
+
+import playpath
+from playpath.record import Session
 from playpath.testbed.errors import TestbedError
 from playpath.testbed.quantities import number
+from playpath.testbed.runner import run_kernel
+
+# A ladder, a competing session, web users, datagrams and a transfer: every kind of traffic there is.
+SCENARIO = """
+name = "everything"
+[video]
+rate = "2 Mbit/s"
+duration = "4 s"
+[player]
+kind = "dash"
+ladder = "500 kbit/s, 1 Mbit/s, 2 Mbit/s"
+segment = "1 s"
+cmcd = "v1"
+[[path]]
+name = "wifi"
+rate = "20 Mbit/s"
+rtt = "20 ms"
+[[traffic]]
+kind = "web"
+count = 2
+[[traffic]]
+kind = "udp"
+rate = "500 kbit/s"
+start = "0.5 s"
+[[traffic]]
+kind = "video"
+name = "rival"
+cc = "newreno"
+[[traffic]]
+kind = "bulk"
+cc = "vegas"
+start = "1 s"
+stop = "2 s"
+rtt = "30 ms"
+[[sender]]
+cc = "ccplb"
+[run]
+seeds = 1
+"""
+
+
+def fields(value: Any, prefix: str = "") -> set[str]:
+    """Every field's name, lists by their entries."""
+    if isinstance(value, dict):
+        return {name for key, inner in value.items() for name in fields(inner, f"{prefix}.{key}")} | {prefix}
+    if isinstance(value, list):
+        return {name for inner in value for name in fields(inner, f"{prefix}[]")}
+    return {prefix}
+
+
+@pytest.fixture(scope="module")
+def worlds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Session]:
+    """The same scenario in both worlds."""
+    file = tmp_path_factory.mktemp("worlds") / "everything.toml"
+    file.write_text(SCENARIO)
+    loaded = playpath.load(file)
+    record = run_kernel(loaded.resolved, loaded.sender("ccplb"), 1, trace=True, tolerance="100 ms")
+    record |= {"scenario": loaded.name, "world": "kernel", "sender": "ccplb", "cc": "ccplb", "seed": 1}
+    return {"sim": playpath.run(loaded, trace=True), "kernel": Session(**record)}
+
+
+def test_the_same_fields_in_both_worlds(worlds: dict[str, Session]) -> None:
+    sim, kernel = worlds["sim"].to_dict(), worlds["kernel"].to_dict()
+    assert sim.keys() == kernel.keys()
+    assert list(kernel["metrics"]) == list(sim["metrics"])
+    for part in ("sessions", "flows", "links"):
+        assert fields(kernel[part]) - fields(sim[part]) <= {"[].dropped_packets.outage"}, part
+        assert fields(sim[part]) - fields(kernel[part]) <= {"[].dropped_packets.outage"}, part
+        assert {e["name"] for e in kernel[part]} - {e["name"] for e in sim[part]} <= {"video.2"}, part
+    assert [link["name"] for link in kernel["links"]] == [link["name"] for link in sim["links"]]
+
+
+def test_the_same_events_with_the_same_fields_in_both_worlds(worlds: dict[str, Session]) -> None:
+    by_kind: dict[str, dict[str, set[str]]] = {"sim": {}, "kernel": {}}
+    for world, session in worlds.items():
+        for event in session.events:
+            by_kind[world].setdefault(event["event"], set()).update(event)
+    common = by_kind["sim"].keys() & by_kind["kernel"].keys()
+    assert {"session_started", "request_sent", "segment_decision", "segment_downloaded", "finished"} <= common
+    assert all(by_kind["sim"][kind] == by_kind["kernel"][kind] for kind in common)
+    times = [event["time_s"] for event in worlds["kernel"].events]
+    assert times == sorted(times)
+    assert Counter(e["event"] for e in worlds["kernel"].events)["segment_downloaded"] >= 4  # 4 s of 1 s
+
+
+def test_the_same_columns_in_both_worlds(worlds: dict[str, Session]) -> None:
+    sim, kernel = worlds["sim"].series, worlds["kernel"].series
+    assert {name for name in sim if not name.startswith("flow.udp")} <= kernel.keys()
+    for name in sim.keys() & kernel.keys():
+        assert list(kernel[name]) == list(sim[name]), name
+        assert len({len(column) for column in kernel[name].values()}) == 1, name
+    flow = kernel["flow.video"]
+    # The path's base RTT is 20 ms; its queue of one bandwidth-delay product adds as much at most (and a cleared head start).
+    assert all(20 <= rtt < 60 for rtt in flow["rtt_ms"] if rtt > 0)
+    assert all(math.isinf(value) or value >= 2 for value in flow["snd_ssthresh"])
+
+
+def test_traffic_starts_and_stops_when_it_should(worlds: dict[str, Session]) -> None:
+    flows = {flow["name"]: flow for flow in worlds["kernel"].flows}
+    assert {"web.1", "web.2", "udp", "rival", "bulk"} <= flows.keys()
+    assert (flows["bulk"]["cc"], flows["rival"]["cc"], flows["video"]["cc"]) == ("vegas", "reno", "ccplb")
+    assert 1.0 <= flows["bulk"]["start_s"] < 1.2
+    assert 2.0 <= flows["bulk"]["end_s"] < 2.4
+    # 20 ms of the path and 30 ms of its own.
+    assert 50 <= flows["bulk"]["min_rtt_ms"] < 60
+    # 1000-byte packets at 500 kbit/s, nothing lost but to a full queue.
+    assert 0.4 < flows["udp"]["goodput_mbps"] <= 0.51
+    sessions = {session["name"]: session for session in worlds["kernel"].sessions}
+    assert sessions.keys() == {"video", "rival"}
+    assert sessions["rival"]["metrics"]["played_s"] > 0
+
+
+def test_every_flow_is_counted_by_the_emulator(worlds: dict[str, Session]) -> None:
+    kernel = worlds["kernel"]
+    lost = sum(sum(link["dropped_packets"].values()) for link in kernel.links if link["name"].endswith("/down"))
+    # Data and acknowledgements share the links; on the way down nearly everything is data.
+    assert sum(round(flow["loss_ratio"] * flow["sent_packets"]) for flow in kernel.flows) <= lost
+    udp = next(flow for flow in kernel.flows if flow["name"] == "udp")
+    # 62.5 packets of 1000 bytes a second for three seconds and more, from 0.5 s on.
+    assert udp["sent_packets"] > 180
+    # What arrives has 28 bytes of headers besides; the source goes on until the test bed is taken down.
+    assert udp["throughput_mbps"] == pytest.approx(udp["goodput_mbps"] * 1.028, rel=0.1)
+
+
+def pcap_blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Type and body of each pcapng block (little endian)."""
+    place = 0
+    while place < len(data):
+        kind, length = struct.unpack_from("<II", data, place)
+        yield kind, data[place + 8 : place + length - 4]
+        place += length
+
+
+def test_a_capture_holds_every_packet_at_the_servers_end(tmp_path: Path) -> None:
+    file = tmp_path / "s.pcapng"
+    record = run_kernel(scenario(), sender("cubic"), 1, tolerance="100 ms", pcap=file, p1203=tmp_path / "p1203.json")
+    kinds = list(pcap_blocks(file.read_bytes()))
+    assert [kind for kind, _ in kinds[:2]] == [0x0A0D0D0A, 1]
+    packets = [body for kind, body in kinds if kind == 6]
+    links = {link["name"]: link for link in record["links"]}
+    # What the server sent was offered to the way down; what it got came out of the way up.
+    assert len(packets) == links["path.path/down"]["offered_packets"] + links["path.path/up"]["delivered_packets"]
+    payload = 0
+    for body in packets:
+        _, _, _, captured, original = struct.unpack_from("<IIIII", body)
+        headers = body[20 : 20 + captured]
+        assert (headers[0], headers[9], struct.unpack_from(">H", headers, 2)[0]) == (0x45, 6, original)
+        assert captured == 20 + (headers[32] >> 4) * 4
+        if headers[20:22] == (8080).to_bytes(2, "big"):
+            payload += original - captured
+    # 4 Mbit/s for 1.5 s are 750 kB; with the response's header and a few repetitions little more.
+    assert 750_000 <= payload < 900_000
+    assert json.loads((tmp_path / "p1203.json").read_text())["I13"]["segments"][0]["duration"] == 1.5
 
 
 def test_quantities() -> None:
@@ -14,3 +180,27 @@ def test_quantities() -> None:
     assert number("2 min") == 120
     with pytest.raises(TestbedError, match="cannot read the quantity '3 parsecs'"):
         number("3 parsecs")
+
+
+@pytest.mark.parametrize(
+    ("file", "sender", "length"),
+    [("adaptive.toml", "newcwv paced", "8 s"), ("streaming-server.toml", "vegas", "6 s")],
+)
+def test_shipped_scenarios_run_in_the_kernel_world(file: str, sender: str, length: str) -> None:
+    scenario = Path(__file__).parents[2] / "scenarios" / file
+    command = [
+        sys.executable,
+        "-m",
+        "playpath",
+        "run",
+        str(scenario),
+        "--sender",
+        sender,
+        "--world",
+        "kernel",
+        "--json",
+    ]
+    done = subprocess.run(
+        [*command, "--set", f"video.duration={length}"], check=False, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr

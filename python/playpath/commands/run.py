@@ -12,11 +12,11 @@ from rich.table import Table
 from playpath import console, engine
 from playpath.commands import options
 from playpath.compare import run
-from playpath.errors import InputError
 from playpath.files import check_writable, write_text
 from playpath.metrics import format_value, metric
 from playpath.record import Session
 from playpath.scenario import load
+from playpath.worlds import Files
 
 
 def register(app: typer.Typer) -> None:
@@ -56,24 +56,24 @@ def command(
     if trace is not None:
         check_writable(trace, "--trace")
     if pcap is not None:
-        if world != "sim":
-            raise InputError("--pcap: only the simulator writes captures; use tcpdump inside the test bed")
         check_writable(pcap.parent, "--pcap")
     if p1203 is not None:
-        if world != "sim":
-            raise InputError("--p1203: only sessions of the simulator are exported")
         check_writable(p1203.parent, "--p1203")
     place = options.world_with(world, player)
-    logs = trace / "logs" if trace is not None and world != "sim" else None
-    session = run(loaded, sender=sender, seed=seed, trace=trace is not None, world=place, logs=logs)
+    is_sim = place == "sim"
+    logs = trace / "logs" if trace is not None and not is_sim else None
+    files = Files(logs, pcap, p1203)
+    session = run(loaded, sender=sender, seed=seed, trace=trace is not None, world=place, files=files)
     if trace is not None:
         session.save(trace)
         console.message(f"time series: {trace}")
     if pcap is not None:
-        engine.capture(loaded.text, session.sender, seed, str(pcap))
+        if is_sim:
+            engine.capture(loaded.text, session.sender, seed, str(pcap))
         console.message(f"capture: {pcap}")
     if p1203 is not None:
-        write_text(p1203, engine.p1203(loaded.text, session.sender, seed))
+        if is_sim:
+            write_text(p1203, engine.p1203(loaded.text, session.sender, seed))
         console.message(f"P.1203 input: {p1203}")
     if json:
         console.print_json(session.to_dict())

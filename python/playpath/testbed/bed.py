@@ -7,8 +7,10 @@ import contextlib
 import json
 import shutil
 import signal
+import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
@@ -39,6 +41,29 @@ IP_AND_TCP_HEADER = 52
 """IPv4 (20) and TCP with timestamps (32 bytes)."""
 
 
+@dataclass(frozen=True)
+class Access:
+    """A flow's own way to a path: delay alone.
+
+    Attributes
+    ----------
+    name : str
+        Of the flow.
+    over : str
+        Name of the path.
+    rtt_s : float
+        Round-trip delay on top of the path's.
+    """
+
+    name: str
+    over: str
+    rtt_s: float
+
+    def to_path(self) -> dict[str, str]:
+        """The emulator's entry."""
+        return {"name": self.name, "over": self.over, "rtt": f"{round(self.rtt_s * 1e9)} ns"}
+
+
 class Testbed:
     """Use it as a context manager.
 
@@ -48,6 +73,10 @@ class Testbed:
         As `[[path]]` of a resolved scenario.
     links : sequence of mapping
         Links that paths share, as `[[link]]` of a resolved scenario.
+    used : sequence of str, optional
+        Names of the paths that the sender takes; all of them by default. The others are there for cross traffic.
+    accesses : sequence of Access
+        Flows with a round-trip delay of their own on top of their path's.
     seed : int
         Of the emulator's random loss and jitter.
     mss : int
@@ -56,6 +85,10 @@ class Testbed:
         The 99th percentile of the emulator's lateness above which its report calls the run invalid.
     realtime : bool
         Run the emulator before other processes (SCHED_FIFO). Off above 200 Mbit/s: there it would starve the receiver.
+    capture : path, optional
+        File for the packets at the server's ends of the paths (pcapng, headers only).
+    sample_s : float, optional
+        Interval of the links' time series in the report; none by default.
 
     Attributes
     ----------
@@ -64,7 +97,7 @@ class Testbed:
     server, client : str
         Namespaces.
     ends : list of PathEnds
-        Devices and addresses of each path.
+        Devices and addresses of each path that the sender takes.
     children : dict of str to Child
         Programs started by `start`, the newest of each name.
     """
@@ -76,18 +109,27 @@ class Testbed:
         paths: Sequence[Mapping[str, Any]],
         *,
         links: Sequence[Mapping[str, Any]] = (),
+        used: Sequence[str] | None = None,
+        accesses: Sequence[Access] = (),
         seed: int = 1,
         mss: int = 1448,
         tolerance: str = TOLERANCE,
         realtime: bool = True,
+        capture: Path | None = None,
+        sample_s: float | None = None,
     ) -> None:
         self._paths = [dict(path) for path in paths]
         self._links = [dict(link) for link in links]
         self._seed = seed
         self._tolerance = tolerance
         self._realtime = realtime
+        self._capture = capture
+        self._sample_s = sample_s
         self.mss = mss
-        self.ends: list[PathEnds] = emulator.ends_of([str(path["name"]) for path in self._paths])
+        self._accesses = list(accesses)
+        names = [str(path["name"]) for path in self._paths]
+        self._all_ends: list[PathEnds] = emulator.ends_of([*names, *(access.name for access in self._accesses)])
+        self.ends = [end for end in self._all_ends[: len(names)] if used is None or end.name in used]
         self.report: dict[str, Any] = {}
         self._controls: list[Control] = []
         self._pillars: list[Child] = []
@@ -145,6 +187,8 @@ class Testbed:
             "seed": self._seed,
             "tolerance": self._tolerance,
             "realtime": self._realtime,
+            "capture": None if self._capture is None else str(self._capture.absolute()),
+            "sample": None if self._sample_s is None else f"{round(self._sample_s * 1e9)} ns",
             "links": self._links,
             "paths": [
                 {
@@ -153,9 +197,16 @@ class Testbed:
                     "server": _end(self.server, end.server_device, end.server_address),
                     "client": _end(self.client, end.client_device, end.client_address),
                 }
-                for path, end in zip(self._paths, self.ends, strict=True)
+                for path, end in zip(
+                    [*self._paths, *(access.to_path() for access in self._accesses)], self._all_ends, strict=True
+                )
             ],
         }
+
+    def end_for(self, paths: Sequence[str], access: str | None = None) -> PathEnds:
+        """The ends of a flow that may take `paths` (any if there are none): those of the first, or of its own access."""
+        wanted = [access] if access is not None else paths
+        return next(end for end in self._all_ends if not wanted or end.name in wanted)
 
     def _end_emulator(self) -> None:
         self.report = self.emulator.end()
@@ -213,17 +264,25 @@ class Testbed:
         for control in self._controls:
             control.end()
 
-    def start(self, name: str, side: str, command: Sequence[str], *, is_pillar: bool = False) -> Child:
+    def start(
+        self,
+        name: str,
+        side: str,
+        command: Sequence[str],
+        *,
+        stdin: int | None = subprocess.DEVNULL,
+        is_pillar: bool = False,
+    ) -> Child:
         """Start a program in the namespace of `side` ("server" or "client"); ended with the test bed.
 
-        `is_pillar`: the run stands on it, see `check`.
+        `is_pillar`: the run stands on it; `check` fails when it has ended.
         """
-        child = Child(name, namespaces.inside(self._state.namespace(side), command), self.folder)
+        child = Child(name, namespaces.inside(self._state.namespace(side), command), self.folder, stdin=stdin)
         self._adopt(child)
-        self._stack.callback(child.end)
-        self.children[name] = child
         if is_pillar:
             self._pillars.append(child)
+        self._stack.callback(child.end)
+        self.children[name] = child
         return child
 
     def check(self) -> None:

@@ -16,13 +16,34 @@ from playpath.testbed.sockdiag import Diag
 
 PROTOCOL = 262
 """IPPROTO_MPTCP, for `socket.socket`."""
+DEFAULT = "default"
+"""The kernel's own scheduler."""
 _LIMIT = "8"
+_BTF = Path("/sys/kernel/btf/vmlinux")
 
 
 def schedulers() -> list[str]:
     """Packet schedulers that this kernel has; empty without MPTCP."""
     path = Path("/proc/sys/net/mptcp/available_schedulers")
     return path.read_text().split() if path.exists() else []
+
+
+def scheduler_hook() -> str:
+    """Whether a scheduler of one's own could be registered here: the kernel describes the wrapper type of the hook only then."""
+    if _BTF.exists() and b"bpf_struct_ops_mptcp_sched_ops" in _BTF.read_bytes():
+        return "it has the hook for schedulers in eBPF, mptcp_sched_ops, and none of ours is written for it"
+    return "it has no hook for schedulers in eBPF, mptcp_sched_ops"
+
+
+def counters(namespace: str) -> dict[str, int]:
+    """MPTCP's own counters of a namespace, `MPTcpExt` of /proc/net/netstat."""
+
+    def read() -> dict[str, int]:
+        lines = [line.split() for line in Path("/proc/thread-self/net/netstat").read_text().splitlines()]
+        found = [line for line in lines if line[0] == "MPTcpExt:"]
+        return dict(zip(found[0][1:], map(int, found[1][1:]), strict=True)) if len(found) == 2 else {}
+
+    return namespaces.call_inside(namespace, read)
 
 
 def announce_paths(bed: Testbed) -> None:

@@ -89,7 +89,11 @@ class Child:
             text = self.log.read_text(errors="replace")
         except OSError:
             return ""
-        return " | ".join(text.strip().splitlines()[-lines:])
+        said = " | ".join(text.strip().splitlines()[-lines:])
+        # A program that could not write its words may have failed for the same reason.
+        if not said and os.statvfs(self.log.parent).f_bavail == 0:
+            return f"no space left in {self.log.parent}"
+        return said
 
     def check(self) -> None:
         """Raise TestbedError if it has ended."""

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from playpath.testbed import controls, namespaces
+from playpath.testbed import controls
 from playpath.testbed.bed import Testbed
 from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.testbed.processes import Child
@@ -129,49 +129,14 @@ class Relay:
         return [event for event in map(json.loads, lines) if event["event"] == "switch"]
 
 
-def start(bed: Testbed, sender: Mapping[str, Any], cc: str) -> Relay:
+def start(bed: Testbed, sender: Mapping[str, Any], cc: str, origin_port: int = WEB_PORT) -> Relay:
     """A relay for the resolved entry of a sender; its connections use `cc`."""
     buffers = {
         option: str(sender[key])
         for option, key in (("send-buffer", "send_buffer"), ("receive-buffer", "receive_buffer"))
         if key in sender
     }
-    return Relay(bed, WEB_PORT, scheduler=sender.get("scheduler", "dft"), cc=cc, options=buffers)
-
-
-def complete(
-    record: dict[str, Any], pair: Relay, name: str, arrived: Mapping[str, int], seconds: float, kbps: float | None
-) -> None:
-    """End the relay and add what it counted.
-
-    The connections, sampled under `name`, become the subflows of one flow `video`, as the simulator has it.
-    """
-    summaries = pair.end()
-    record["metrics"] |= metrics_of(summaries, pair.switches(), kbps / 1000 if kbps else None)
-    own = [flow for flow in record["flows"] if flow["name"] == name or flow["name"].startswith(f"{name}.")]
-    if own:
-        others = [flow for flow in record["flows"] if flow not in own]
-        record["flows"] = [_one_flow(own, record["metrics"], subflows_of(summaries, arrived, seconds)), *others]
-    record["warnings"] += [f"relay, {side}: {words}" for side in summaries for words in summaries[side]["warnings"]]
-
-
-def _one_flow(
-    connections: list[dict[str, Any]], metrics: Mapping[str, Any], subflows: list[dict[str, Any]]
-) -> dict[str, Any]:
-    counts = ("sent_packets", "retransmitted_packets", "rto_count")
-    return (
-        connections[0]
-        | {name: sum(flow[name] for flow in connections) for name in counts}
-        | {name: metrics[name] for name in ("goodput_mbps", "throughput_mbps", "mean_rtt_ms")}
-        | {
-            "min_rtt_ms": min(flow["min_rtt_ms"] for flow in connections),
-            "start_s": min(flow["start_s"] for flow in connections),
-            "end_s": max(flow["end_s"] for flow in connections),
-            "name": "video",
-            "cc": connections[0]["cc"].split(".")[0],
-            "subflows": subflows,
-        }
-    )
+    return Relay(bed, origin_port, scheduler=sender.get("scheduler", "dft"), cc=cc, options=buffers)
 
 
 def scheduler_text(scheduler: str | Mapping[str, Any]) -> str:
@@ -246,13 +211,6 @@ def _add(row: dict[str, Any], other: Mapping[str, Any]) -> None:
             row[name] = other[name] or row[name]
         else:
             row[name] += other[name]
-
-
-def arrived_bytes(bed: Testbed) -> dict[str, int]:
-    """Bytes of IP packets that have arrived at the client, by path."""
-    links = json.loads(namespaces.run_ip("-n", bed.client, "-j", "-s", "link", "show", "type", "tun"))
-    by_device = {link["ifname"]: link["stats64"]["rx"]["bytes"] for link in links}
-    return {end.name: by_device.get(end.client_device, 0) for end in bed.ends}
 
 
 def _wait_until_ready(child: Child, patience: float = 5.0) -> None:

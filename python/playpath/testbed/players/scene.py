@@ -23,15 +23,26 @@ _STOPPED_PATIENCE = 3.0
 """A player that is stopped by a signal (or traced) for so long is said to hang."""
 
 
-class Played(TypedDict):
-    """What a player leaves, in the words of the record."""
-
+class _Needed(TypedDict):
     metrics: dict[str, float | None]
     events: list[dict[str, Any]]
     body_bytes: int
     """Bytes of response bodies."""
     elapsed_s: float
     warnings: list[str]
+
+
+class Played(_Needed, total=False):
+    """What a player leaves, in the words of the record.
+
+    Not every player knows: `read_bytes`, headers too; `connections`, each with the client's `port`, `read_bytes`, `start_s`,
+    `end_s`; `series`, columns `time_s`, `buffer_level_s`, `buffer_bytes`; `p1203`, the session as input of P.1203 tools.
+    """
+
+    read_bytes: int
+    connections: list[dict[str, Any]]
+    series: dict[str, list[float]]
+    p1203: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -43,11 +54,11 @@ class Scene:
     described : mapping
         Of the scenario's video and player: `playout_buffer_bytes`, `video_kbps`, `duration_s`; empty without a video.
     settings : str
-        What `playpath-client` takes.
+        The plan file that `playpath-client` takes; written when the run's start is known, just before `play`.
     until_s : float
         The session is cut after this time.
-    entry : str, optional
-        Where the web server answers if not at its own address: a relay's `host:port`.
+    origin : str
+        Address and port that the player connects to, where it is not the web server's own (a relay's end).
     """
 
     bed: Testbed
@@ -56,7 +67,7 @@ class Scene:
     described: Mapping[str, float]
     settings: str
     until_s: float
-    entry: str | None = None
+    origin: str = ""
 
     @property
     def address(self) -> str:
@@ -70,7 +81,7 @@ class Scene:
 
     def url(self, path: str) -> str:
         """On the web server."""
-        return f"http://{self.entry or f'{self.address}:{self.server.port}'}/{path}"
+        return f"http://{self.origin or f'{self.address}:{self.server.port}'}/{path}"
 
     def serve_progressive(self) -> str:
         """Make the scenario's video as a file; its URL."""

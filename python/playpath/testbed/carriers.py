@@ -1,0 +1,208 @@
+"""How the server's bytes reach the client: over one TCP connection, over the kernel's MPTCP, or over a pair of relays.
+
+A carrier is asked in this order: `check` before anything is created, `prepare` when the namespaces are there and before the server
+starts, `open` when the server listens, `close` when the player has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from playpath.testbed import mptcp, namespaces, relay
+from playpath.testbed.bed import Testbed
+from playpath.testbed.errors import MissingToolError, TestbedError
+from playpath.testbed.sampling import Flow
+
+
+@dataclass(frozen=True)
+class Way:
+    """What the player and the sampler need to know.
+
+    Attributes
+    ----------
+    origin : str
+        Address and port that the player connects to.
+    protocol : str
+        "tcp" or "mptcp".
+    ports : mapping of int to str
+        Server ports whose sockets carry the video, and what their flows are called.
+    """
+
+    origin: str
+    protocol: str = "tcp"
+    ports: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What only the carrier knows of a run.
+
+    Attributes
+    ----------
+    metrics : mapping of str to float or None
+    subflows : list of dict
+        A row for each path, as `flows[].subflows` of the simulator has it; empty: the sampled sockets tell.
+    warnings : list of str
+    """
+
+    metrics: Mapping[str, float | None] = field(default_factory=dict)
+    subflows: list[dict[str, Any]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+class Carrier(Protocol):
+    """See the module."""
+
+    serves_mptcp: bool
+    """Whether the web server must listen for MPTCP."""
+    uses_route: bool
+    """Whether the web server's own connections cross the paths, so that the route chooses their congestion control."""
+    warnings: list[str]
+    """What the record should say."""
+
+    def check(self, scenario: Mapping[str, Any], sender: Mapping[str, Any]) -> None:
+        """Raise MissingToolError or TestbedError if this cannot run here."""
+        ...
+
+    def prepare(self, bed: Testbed) -> None:
+        """Addresses, limits, endpoints."""
+        ...
+
+    def open(self, bed: Testbed, port: int, control: str) -> Way:
+        """The way to the server's `port`, over connections that use `control`."""
+        ...
+
+    def words(self) -> str:
+        """What its programs complained of, in one line; empty if nothing."""
+        ...
+
+    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], seconds: float) -> Carried:
+        """What only it knows. TestbedError: the run was not what was asked for.
+
+        `flows`: the connections, or subflows, that carried the video; `described`: the video; `seconds`: how long it took.
+        """
+        ...
+
+
+class Tcp:
+    """Plain TCP over the first path."""
+
+    serves_mptcp = False
+    uses_route = True
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+
+    def check(self, scenario: Mapping[str, Any], sender: Mapping[str, Any]) -> None:
+        """Always possible."""
+
+    def prepare(self, bed: Testbed) -> None:
+        """Nothing to do."""
+
+    def open(self, bed: Testbed, port: int, control: str) -> Way:
+        """Straight to the server."""
+        return Way(f"{bed.ends[0].server_address}:{port}", ports={port: "video"})
+
+    def words(self) -> str:
+        """It has no programs."""
+        return ""
+
+    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], seconds: float) -> Carried:
+        """Nothing more."""
+        return Carried()
+
+
+class KernelMptcp:
+    """The kernel's MPTCP over all paths of the sender, with the scheduler that the kernel has."""
+
+    serves_mptcp = True
+    uses_route = True
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+        self._scheduler = mptcp.DEFAULT
+
+    def check(self, scenario: Mapping[str, Any], sender: Mapping[str, Any]) -> None:
+        """Needs MPTCP, and a scheduler that this kernel has; `dft`, the scenario's default, stands for the kernel's own."""
+        wanted = sender.get("scheduler") or {"name": "dft"}
+        name = str(wanted["name"] if isinstance(wanted, Mapping) else wanted)
+        there = mptcp.schedulers()
+        if not there:
+            raise MissingToolError("this kernel has no MPTCP (CONFIG_MPTCP)")
+        if name in there:
+            self._scheduler = name
+        elif name == "dft":
+            self.warnings.append(
+                "the kernel's own MPTCP scheduler ran (least queued bytes for its pacing rate), not `dft`"
+            )
+        else:
+            raise TestbedError(
+                f"this kernel's MPTCP has the scheduler{'s' if len(there) > 1 else ''} {', '.join(there)}, not `{name}`"
+                f' ({mptcp.scheduler_hook()}); over the relay every scheduler runs on real TCP: multipath = "relay"'
+            )
+
+    def prepare(self, bed: Testbed) -> None:
+        """Announce the server's addresses."""
+        mptcp.announce_paths(bed)
+        namespaces.write_sysctls(bed.server, {"net.mptcp.scheduler": self._scheduler})
+
+    def open(self, bed: Testbed, port: int, control: str) -> Way:
+        """To the server's first address; the other paths join."""
+        return Way(f"{bed.ends[0].server_address}:{port}", "mptcp", {port: "video"})
+
+    def words(self) -> str:
+        """It has no programs."""
+        return ""
+
+    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], seconds: float) -> Carried:
+        """Every path must have carried a subflow."""
+        counters = mptcp.counters(bed.server)
+        missing = [end.name for end in bed.ends if end.name not in {flow.path for flow in flows}]
+        if missing:
+            told = ", ".join(f"{name} {count}" for name, count in counters.items() if count) or "all zero"
+            raise TestbedError(
+                f"{len(bed.ends) - len(missing)} of {len(bed.ends)} paths had a subflow; none on: {', '.join(missing)};"
+                f" counters of the server: {told}"
+            )
+        return Carried({"reinjections": float(counters.get("MPTCPRetrans", 0))})
+
+
+class OverRelay:
+    """A pair of relays: a plain TCP connection on each path, the project's own schedulers above (docs/relay.md)."""
+
+    serves_mptcp = False
+    uses_route = False
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+        self._pair: relay.Relay | None = None
+
+    def check(self, scenario: Mapping[str, Any], sender: Mapping[str, Any]) -> None:
+        """Needs its program."""
+        relay.program()
+        self._sender = sender
+
+    def prepare(self, bed: Testbed) -> None:
+        """Nothing to do."""
+
+    def open(self, bed: Testbed, port: int, control: str) -> Way:
+        """To the relay beside the player."""
+        self._pair = relay.start(bed, self._sender, control, port)
+        return Way(self._pair.address, "tcp", {relay.PORT: "video"})
+
+    def words(self) -> str:
+        """Of both relays."""
+        return self._pair.words() if self._pair is not None else ""
+
+    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], seconds: float) -> Carried:
+        """End both: what they counted."""
+        assert self._pair is not None
+        summaries = self._pair.end()
+        kbps = described.get("video_kbps")
+        return Carried(
+            relay.metrics_of(summaries, self._pair.switches(), kbps / 1000 if kbps else None),
+            relay.subflows_of(summaries, {}, seconds),
+            [f"relay, {side}: {words}" for side in summaries for words in summaries[side]["warnings"]],
+        )
