@@ -171,7 +171,7 @@ impl Engine {
         }
         self.devices[route.to_device].write(&packet.bytes);
         let path = packet.route / 2;
-        if packet.route % 2 == 0 {
+        if packet.route.is_multiple_of(2) {
             self.flows.note_arrived(path, &packet.bytes);
         } else {
             self.flows.note_answer(path, &packet.bytes, now);
@@ -236,7 +236,7 @@ impl Engine {
                 log.note_arrival(id, route as u16, length as u32, now);
             }
             let bytes = &self.buffer[..length];
-            let is_from_server = route % 2 == 0;
+            let is_from_server = route.is_multiple_of(2);
             let path = (route / 2) as u16;
             if let Some(capture) = self.capture.as_mut().filter(|_| is_from_server) {
                 capture.note(path, bytes, now);

@@ -190,7 +190,7 @@ impl Flow {
         }
         let in_order = first.filter(|_| !is_ambiguous);
         if let Some(sent) = in_order.or(first_sacked) {
-            self.rtt_sum = self.rtt_sum + now.saturating_since(sent);
+            self.rtt_sum += now.saturating_since(sent);
             self.rtt_samples += 1;
         }
     }
