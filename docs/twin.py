@@ -58,8 +58,8 @@ world on the wall clock. A link may be 20 ms late there in the 99th percentile (
 pauses do is visible in the RTT of controls that measure delay or rate (CCP, BBR). What is behind the differences:
 [validation](validation.md).
 
-In video sessions the kernel's mean RTT is 15 to 18 ms longer, for every sender that fills the player's buffer. The cause is not
-found yet; what it is not: [validation](validation.md). Single flows show nothing of it.
+In video sessions the kernel's mean RTT is 15 to 18 ms longer, for every sender that fills the player's buffer: Linux serves a
+reader that is ahead in bursts, the simulator by the segment ([validation](validation.md)). Single flows show nothing of it.
 """
 
 BULK = """
