@@ -31,7 +31,8 @@ def main(out: Path) -> None:
 
     def block(match: re.Match[str]) -> str:
         name, part = match[2], match[3]
-        if name not in found:
+        is_swept = (out / name / "sensitivity.json").exists()
+        if name not in found or (part == "sensitivity" and not is_swept):
             return match[0]
         return match[1] + "\n".join(PARTS[part](study(name), out / name)) + "\n" + match[4]
 
