@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import struct
@@ -171,18 +172,23 @@ def _delay_errors(bed: Testbed, rate_mbps: float, rtt_ms: float) -> dict[str, fl
     receiver = namespaces.call_inside(bed.client, _stamped_socket)
     sender = namespaces.call_inside(bed.server, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
     expected_us = rtt_ms * 500 + (_DATAGRAM_BYTES + _IP_AND_UDP_HEADER) * 8 / rate_mbps
-    sent, errors = [], []
+    sent: list[int] = []
+    errors: list[float] = []
     with sender, receiver:
         address = (bed.ends[0].client_address, receiver.getsockname()[1])
         for _ in range(_DATAGRAMS):
             sent.append(time.time_ns())
-            sender.sendto(bytes(_DATAGRAM_BYTES), address)
+            sender.sendto(len(sent).to_bytes(4, "big").ljust(_DATAGRAM_BYTES), address)
             time.sleep(0.004)
         time.sleep(2 * rtt_ms / 1000)
-        for stamp in sent:
-            _, ancillary, _, _ = receiver.recvmsg(_DATAGRAM_BYTES, 128)
-            seconds, nanos = struct.unpack("qq", ancillary[0][2][:16])
-            errors.append((seconds * 1_000_000_000 + nanos - stamp) / 1000 - expected_us)
+        with contextlib.suppress(TimeoutError):
+            while len(errors) < len(sent):
+                data, ancillary, _, _ = receiver.recvmsg(_DATAGRAM_BYTES, 128)
+                seconds, nanos = struct.unpack("qq", ancillary[0][2][:16])
+                stamp = sent[int.from_bytes(data[:4], "big") - 1]
+                errors.append((seconds * 1_000_000_000 + nanos - stamp) / 1000 - expected_us)
+    if len(errors) < 0.9 * len(sent):
+        raise TestbedError(f"the calibration lost {len(sent) - len(errors)} of {len(sent)} datagrams")
     errors.sort()
     return {"p50": errors[len(errors) // 2], "p99": errors[len(errors) * 99 // 100]}
 
@@ -192,7 +198,8 @@ def _stamped_socket() -> socket.socket:
     made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     made.bind(("0.0.0.0", 0))
     made.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
-    made.settimeout(1.0)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+    made.settimeout(0.5)
     return made
 
 
