@@ -46,7 +46,7 @@ impl Segment {
         if first >> 4 != 4 || ip_bytes < 20 || is_fragment {
             return None;
         }
-        let protocol = bytes[9];
+        let protocol = *bytes.get(9)?;
         let transport = bytes.get(ip_bytes..)?;
         let transport_bytes = match protocol {
             TCP => usize::from(transport.get(12)? >> 4) * 4,
