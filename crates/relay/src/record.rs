@@ -214,7 +214,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn any_record() -> impl Strategy<Value = (u8, u64, Vec<u8>, String, bool)> {
-        (1u8..=6, any::<u64>(), prop::collection::vec(any::<u8>(), 0..200), "[a-zé]{0,40}", any::<bool>())
+        (1u8..=6, any::<u64>(), prop::collection::vec(any::<u8>(), 0..200), "[a-zé]{0,32}", any::<bool>())
     }
 
     fn record<'a>((kind, number, bytes, text, flag): &'a (u8, u64, Vec<u8>, String, bool)) -> Record<'a> {

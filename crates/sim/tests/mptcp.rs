@@ -319,17 +319,17 @@ fn the_sticky_scenarios_run() {
     }
 }
 
-/// As defined: greedy sticky switches least, then throughput sticky, then throughput and RTT sticky, then lowest RTT, in all and of
-/// their own will. For the controls that fill the paths, so that the client's buffer is full at times: one packet in ten has a
-/// choice, as much as the capacity exceeds the video (docs/multipath.md).
+/// As defined: of its own will greedy sticky never leaves an open path, then come throughput sticky, throughput and RTT sticky, and
+/// lowest RTT. For the controls that fill the paths, so that the client's buffer is full at times: one packet in ten has a
+/// choice, as much as the capacity exceeds the video. The number of all switches counts how often the windows were full, and
+/// is not ordered in each run (docs/multipath.md).
 #[test]
-fn switch_counts_are_ordered_as_defined() {
+fn switches_of_ones_own_will_are_ordered_as_defined() {
     let scenario = scenario(STICKY[0]);
     for cc in ["cubic", "compound"] {
-        for name in ["path_switches", "switches_from_open_path"] {
-            let [dft, gr, tp, tr] = counts(&scenario, cc, name);
-            assert!(gr < tp && tp < tr && tr < dft, "{cc}, {name}: {gr} {tp} {tr} {dft}");
-        }
+        let [dft, gr, tp, tr] = counts(&scenario, cc, "switches_from_open_path");
+        assert_eq!(gr, 0.0, "{cc}");
+        assert!(0.0 < tp && tp < tr && tr < dft, "{cc}: {tp} {tr} {dft}");
     }
 }
 
