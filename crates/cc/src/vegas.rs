@@ -14,6 +14,9 @@
 //! 5. `base_rtt` starts from the first RTT sample; ns-2 starts from the absolute time of the first ACK.
 //! 6. ECN-Echo counts as a loss; ns-2 halves.
 //! 7. ns-2's receiver window of 20 packets bounds no one here.
+//! 8. A round without a clean RTT sample does not change `base_rtt`. In ns-2 its length may, but there it cannot be short: its
+//!    rounds end at a sequence number, ours at the ACK of something sent since, which after a timeout the ACK of the
+//!    original can be taken for.
 //!
 //! Units: packets; Diff in packets, rounded to the nearest whole one as in ns-2, equality with alpha or beta holds the window.
 //! Tested here by worked examples, and by the fluid queue in `tests/comparisons.rs`.
@@ -142,8 +145,9 @@ impl Vegas {
         if rtt.is_zero() {
             return;
         }
-        // A round of one packet measures the path without the sender's own queue.
-        if rtt < self.base_rtt || sent <= 1.0 {
+        // A round of one packet measures the path without the sender's own queue. A round without a clean sample measures
+        // nothing: after a timeout the ACK of an original may end it just after it began.
+        if round.rtt_count > 0 && (rtt < self.base_rtt || sent <= 1.0) {
             self.base_rtt = rtt;
         }
         let flight = f64::from(view.flight_size) + f64::from(event.acked);
@@ -286,14 +290,15 @@ mod tests {
         vegas
     }
 
-    /// The first ACK of a new round, after a round in which `sent` packets left and the mean RTT was `rtt_millis`.
+    /// The first ACK of a new round, after a round in which `sent` packets left and the mean RTT was `rtt_millis` (0: no clean
+    /// sample).
     fn end_round(vegas: &mut Vegas, flight: u32, sent: u64, rtt_millis: u64) {
         let mut view = Script::new("vegas", 2.0).view;
         view.now = Time::from_secs(10);
         view.sent = vegas.round.sent_at_start + sent;
         view.flight_size = flight - 1;
         vegas.round.rtt_sum = Duration::from_millis(rtt_millis) * sent;
-        vegas.round.rtt_count = sent;
+        vegas.round.rtt_count = if rtt_millis == 0 { 0 } else { sent };
         let ack = Ack {
             acked: 1,
             delivered: 1,
@@ -338,6 +343,15 @@ mod tests {
         let mut vegas = streaming(100.0);
         end_round(&mut vegas, 20, 12, 100);
         assert_eq!((vegas.windows.cwnd, vegas.increment), (100.0, 0.0));
+    }
+
+    /// All of a round's ACKs are for retransmissions: no clean sample. It began 1 ms ago, which is no round trip.
+    #[test]
+    fn a_round_without_samples_leaves_the_base_rtt() {
+        let mut vegas = streaming(8.0);
+        vegas.round.started_at = Time::from_secs(10) - Duration::from_millis(1);
+        end_round(&mut vegas, 8, 8, 0);
+        assert_eq!(vegas.base_rtt, Duration::from_millis(100));
     }
 
     #[test]
