@@ -99,8 +99,9 @@ LAW_INLINE void vegas_end_round(struct vegas_state *s, const u32 *param, const s
 {
 	u32 sent = view->sent - s->round_sent;
 	u64 flight = view->flight_size + acked;
+	int is_clean = s->round_rtt_count > 0;
 	/* The mean of the clean samples; without any, the length of the round. */
-	u64 rtt = s->round_rtt_count ? s->round_rtt_sum_us / s->round_rtt_count : view->now_us - s->round_start_us;
+	u64 rtt = is_clean ? s->round_rtt_sum_us / s->round_rtt_count : view->now_us - s->round_start_us;
 
 	s->round_start_us = view->now_us;
 	s->round_sent = view->sent;
@@ -108,10 +109,11 @@ LAW_INLINE void vegas_end_round(struct vegas_state *s, const u32 *param, const s
 	s->round_rtt_count = 0;
 	if (!rtt)
 		return;
-	/* A round of one packet measures the path without the sender's own queue. */
-	if (!s->base_rtt_us || rtt < s->base_rtt_us || sent <= 1)
+	/* A round of one packet measures the path without the sender's own queue; one without a clean sample measures nothing. */
+	if (is_clean && (!s->base_rtt_us || rtt < s->base_rtt_us || sent <= 1))
 		s->base_rtt_us = rtt;
-	s->diff = vegas_diff(flight, ((u64)sent << 16) * s->base_rtt_us / rtt);
+	/* Without a base, nothing is known to wait in a queue. */
+	s->diff = s->base_rtt_us ? vegas_diff(flight, ((u64)sent << 16) * s->base_rtt_us / rtt) : 0;
 	vegas_judge(s, param);
 }
 

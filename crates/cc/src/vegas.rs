@@ -151,7 +151,9 @@ impl Vegas {
             self.base_rtt = rtt;
         }
         let flight = f64::from(view.flight_size) + f64::from(event.acked);
-        let diff = libm::floor(flight - scale(sent, self.base_rtt, rtt) + 0.5);
+        // Without a base, nothing is known to wait in a queue.
+        let has_base = self.base_rtt < Duration::MAX;
+        let diff = if has_base { libm::floor(flight - scale(sent, self.base_rtt, rtt) + 0.5) } else { 0.0 };
         if self.windows.in_slow_start() { self.judge_slow_start(diff) } else { self.judge_avoidance(diff) }
     }
 
