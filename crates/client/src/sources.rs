@@ -118,6 +118,8 @@ struct Worker {
 
 impl Worker {
     fn run(self, source: LiveSource, player: Option<Box<dyn Player>>) {
+        // The clock shows 0 before the start of the run too: a source that starts at 0 must not begin earlier.
+        self.clock.sleep_until(Time::ZERO);
         while self.clock.now() < source.start && !self.is_over() {
             self.clock.sleep_until(source.start.min(self.clock.now() + GLANCE));
         }
