@@ -18,7 +18,7 @@ demo: setup ## rank six senders on a lossy wireless path and write out/wireless/
 
 test: setup ## all tests
 	cargo test --workspace --exclude playpath-python --quiet
-	$(BIN)/python -m pytest -q tests/testbed
+	$(BIN)/python -m pytest -q -rs tests/testbed
 	$(BIN)/python -m pytest tests/python
 
 lint: setup ## formatting, clippy, ruff, mypy
