@@ -1,4 +1,4 @@
-//! `playpath-client`: the simulator's players and cross traffic over real sockets. See the README.
+//! `playpath-client`: the simulator's players and cross traffic over real sockets. `plan.rs` has the format of a plan.
 
 mod clock;
 mod connection;
@@ -25,7 +25,7 @@ playpath-client play PLAN       play the video, and print what the viewer saw
 playpath-client traffic PLAN    the clients of the cross traffic; prints what they got when standard input ends
 playpath-client serve PLAN      the servers of the cross traffic and of the streaming agent; prints a line when ready,
                                 ends when standard input does
-PLAN is a JSON file; see README.md.";
+PLAN is a JSON file; crates/client/src/plan.rs has its format.";
 
 /// Why it failed, and so the exit status.
 enum Failure {
