@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -22,10 +22,29 @@ from playpath.parallel import check_jobs, run_all
 from playpath.ranking import Decision, Difference, Ranker
 from playpath.record import Session, file_names
 from playpath.scenario import Scenario, load
+from playpath.session_store import finished_session, play_and_keep, session_folder
+from playpath.testbed.errors import MissingToolError
 from playpath.verdict import verdict
 from playpath.worlds import Files, World, cc_name
 
 Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A session that failed in a world of real time, where that is no reason to stop the others.
+
+    Attributes
+    ----------
+    sender : str
+    seed : int
+    reason : str
+        One line.
+    """
+
+    sender: str
+    seed: int
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -48,6 +67,9 @@ class Comparison:
         One traced session for each sender, all of one seed; empty unless asked for.
     interrupted : bool
         Ctrl-C came before all seeds were done.
+    failures : list of Failure
+        Sessions that failed. Their seeds are left out for everybody, so that pairs stay pairs; a sender without any finished
+        session is left out of the ranking.
     """
 
     scenario: Scenario
@@ -59,6 +81,12 @@ class Comparison:
     notes: list[str]
     timelines: Mapping[str, Session] = field(default_factory=dict, repr=False)
     interrupted: bool = False
+    failures: Sequence[Failure] = ()
+
+    @property
+    def unranked(self) -> list[str]:
+        """Senders none of whose sessions counts, because they failed."""
+        return list(dict.fromkeys(f.sender for f in self.failures if f.sender not in self.senders))
 
     @property
     def senders(self) -> list[str]:
@@ -128,7 +156,14 @@ class Comparison:
             )
         if self.interrupted:
             extra.append(f"interrupted: only {len(self.seeds)} of {len(self.scenario.seeds)} seeds were finished")
+        if self.failures:
+            extra.append(self._failure_warning())
         return [*extra, *self.notes]
+
+    def _failure_warning(self) -> str:
+        without = f"; not ranked: {', '.join(self.unranked)}" if self.unranked else ""
+        count, seeds = len(self.failures), ", ".join(map(str, self.seeds))
+        return f"{count} session{'s' if count > 1 else ''} failed; the ranking is over the seeds {seeds}{without}"
 
     @property
     def digest(self) -> str:
@@ -169,6 +204,7 @@ class Comparison:
             "differences": [d.to_dict() for d in self.differences],
             "decision": self.decision.to_dict(),
             "verdict": self.verdict,
+            "failed": [dict(failure.__dict__) for failure in self.failures],
             "warnings": self.warnings,
             "manifest": self.manifest,
             "digest": self.digest,
@@ -237,10 +273,13 @@ class Comparison:
             notes=stored["notes"],
             timelines={session.sender: session for session in found},
             interrupted=stored["interrupted"],
+            failures=[Failure(**entry) for entry in stored.get("failed", [])],
         )
 
 
 _KEYS = ("sender", "cc", "seed", "digest")
+_MOST_TOLD = 3
+"""Failures that a one-line error names."""
 
 
 def format_summary(summary: stats.Summary | None) -> str:
@@ -258,6 +297,8 @@ def compare(
     jobs: int | None = None,
     world: str = "sim",
     timelines: bool = False,
+    store: str | Path | None = None,
+    resume: bool = False,
     progress: Progress = lambda done, total: None,
     on_interrupt: Callable[[int], None] = lambda running: None,
 ) -> Comparison:
@@ -274,6 +315,11 @@ def compare(
         `"sim"`, or another world that is installed.
     timelines : bool
         Also trace one session for each sender: that of the seed whose total stall time is the median.
+    store : path, optional
+        In the kernel world, a folder that keeps every session as it ends: record, time series, and what its programs wrote; of a
+        failed one `logs/failed.json` says why.
+    resume : bool
+        Take finished sessions from `store`; those that failed or are missing are played.
     progress : callable
         Called with sessions done and sessions in all.
     on_interrupt : callable
@@ -288,10 +334,13 @@ def compare(
     InputError
         The scenario is wrong, or has no sender.
     RunError
-        A session failed; or Ctrl-C came before the first seed was finished.
+        A session of the simulator failed, or no seed was finished by every sender that finished any; or Ctrl-C came before the
+        first seed was finished.
     """
     loaded = load(scenario, cc=cc, scheduler=scheduler, seeds=seeds, set=set)
     place = worlds.world(world)
+    if place.is_parallel and (store is not None or resume):
+        raise InputError(f"world '{world}' keeps no sessions: it computes them again, the same")
     if not loaded.senders:
         raise InputError(f"scenario '{loaded.name}': no [[sender]] to compare; add one or give --cc")
     tasks = [(seed, sender) for seed in loaded.seeds for sender in loaded.senders]
@@ -304,20 +353,58 @@ def compare(
 
     # Where sessions share the machine's clock, several at once only if it is asked for.
     threads = check_jobs(jobs) if place.is_parallel or jobs is not None else 1
-    outcome = run_all(
-        lambda task: place.session(loaded, task[1], task[0], trace=False),
-        tasks,
-        threads,
-        on_done=count,
-        on_interrupt=on_interrupt,
-    )
-    sessions = whole_seeds([s for s in outcome.results if s is not None], len(loaded.senders))
-    if not sessions:
-        raise RunError("stopped before the first seed was finished for every sender; nothing to show")
-    result = gather(loaded, place.name, sessions, interrupted=outcome.interrupted)
-    if not timelines or outcome.interrupted:
+    player = _Player(loaded, place, trace=timelines and not place.is_parallel, store=store, resume=resume)
+    outcome = run_all(player.play, tasks, threads, on_done=count, on_interrupt=on_interrupt)
+    sessions = [s for s in outcome.results if isinstance(s, Session)]
+    failures = [f for f in outcome.results if isinstance(f, Failure)]
+    result = _gather_whole(loaded, place.name, sessions, failures, interrupted=outcome.interrupted)
+    if not timelines or (outcome.interrupted and place.is_parallel):
         return result
-    return _with_timelines(result, place, threads)
+    return _with_timelines(result, place, threads, sessions)
+
+
+class _Player:
+    """Plays a sender with a seed. In a world of real time a session that fails is a result, no reason to stop."""
+
+    def __init__(
+        self, scenario: Scenario, place: World, *, trace: bool, store: str | Path | None, resume: bool
+    ) -> None:
+        self._scenario, self._place, self._trace, self._resume = scenario, place, trace, resume
+        self._store = store
+
+    def play(self, task: tuple[int, str]) -> Session | Failure:
+        seed, sender = task
+        try:
+            return self._session(sender, seed)
+        except RunError as error:
+            # What the machine lacks, every session lacks.
+            if self._place.is_parallel or isinstance(error, MissingToolError):
+                raise
+            return Failure(sender, seed, str(error))
+
+    def _session(self, sender: str, seed: int) -> Session:
+        if self._store is None:
+            return self._place.session(self._scenario, sender, seed, trace=self._trace)
+        folder = session_folder(self._store, self._scenario, sender, seed)
+        found = finished_session(folder, self._place.name) if self._resume else None
+        return found or play_and_keep(self._scenario, sender, seed, self._place, folder, trace=self._trace)
+
+
+def _gather_whole(
+    scenario: Scenario, world: str, sessions: list[Session], failures: list[Failure], *, interrupted: bool
+) -> Comparison:
+    """A comparison over the seeds that were finished by every sender that finished any."""
+    failed = {failure.sender for failure in failures}
+    finished = {session.sender for session in sessions}
+    whole = whole_seeds(sessions, len([s for s in scenario.senders if s in finished or s not in failed]))
+    if whole:
+        return replace(gather(scenario, world, whole, interrupted=interrupted), failures=failures)
+    if interrupted:
+        raise RunError("stopped before the first seed was finished for every sender; nothing to show")
+    told = "; ".join(dict.fromkeys(f"{f.sender}, seed {f.seed}: {f.reason}" for f in failures[:_MOST_TOLD]))
+    more = f"; and {len(failures) - _MOST_TOLD} more" if len(failures) > _MOST_TOLD else ""
+    what = "every session failed" if not sessions else "no seed was finished by every sender"
+    raise RunError(f"{what}: {told}{more}")
 
 
 def run(
@@ -433,12 +520,11 @@ def _notes(sessions: list[Session]) -> list[str]:
     return [f"{sender}: {text} ({count} of {runs[sender]} runs)" for (sender, text), count in found.items()]
 
 
-def _with_timelines(result: Comparison, place: World, threads: int) -> Comparison:
+def _with_timelines(result: Comparison, place: World, threads: int, sessions: Sequence[Session]) -> Comparison:
+    """With the traced session of the typical seed of each sender: run once more where that costs little."""
     seed, _ = result.typical_seed
-    outcome = run_all(lambda s: place.session(result.scenario, s, seed, trace=True), result.senders, threads)
-    found = {session.sender: session for session in outcome.results if session is not None}
-    return Comparison(**{**_fields(result), "timelines": found})
-
-
-def _fields(result: Comparison) -> dict[str, Any]:
-    return {name: getattr(result, name) for name in Comparison.__dataclass_fields__}
+    if place.is_parallel:
+        outcome = run_all(lambda s: place.session(result.scenario, s, seed, trace=True), result.senders, threads)
+        sessions = [session for session in outcome.results if session is not None]
+    found = {s.sender: s for s in sessions if s.seed == seed and s.series and s.sender in result.senders}
+    return replace(result, timelines=found)

@@ -58,6 +58,8 @@ def print_comparison(result: Comparison) -> None:
     print_table(_means("what it costs the network", result, network))
     if len(result.ranking) > 1 and seeds > 1:
         print_table(_differences(result))
+    if result.failures:
+        print_table(_failures(result))
     out.print()
     out.print(f"[bold]{escape(result.verdict)}[/bold]", soft_wrap=not out.is_terminal)
     for text in result.warnings:
@@ -85,6 +87,18 @@ def _means(title: str, result: Comparison, names: list[str]) -> Table:
     for sender in result.ranking:
         cells = [format_summary(result.summary(sender, name)).replace(" ± ", " ±") for name in names]
         table.add_row(str(result.decision.ranks[sender]), escape(sender), *cells)
+    for sender in result.unranked:
+        table.add_row("–", escape(sender), *("failed" for _ in names))
+    return table
+
+
+def _failures(result: Comparison) -> Table:
+    """The sessions that failed, each with its reason."""
+    table = Table(title="failed sessions", title_justify="left", title_style="dim", box=None, header_style="bold")
+    for title in ("sender", "seed", "reason"):
+        table.add_column(title, overflow="fold", justify="right" if title == "seed" else "left")
+    for failure in result.failures:
+        table.add_row(escape(failure.sender), str(failure.seed), f"[red]{escape(failure.reason)}[/red]")
     return table
 
 

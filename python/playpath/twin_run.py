@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import playpath
 from playpath import worlds
 from playpath.compare import Progress, compare, gather, whole_seeds
 from playpath.errors import InputError, RunError
 from playpath.parallel import run_all
-from playpath.record import Session, slug
+from playpath.record import Session
 from playpath.scenario import Scenario, load
+from playpath.session_store import finished_session, play_and_keep, session_folder
 from playpath.twin import Twin
 from playpath.worlds import World
 
@@ -162,23 +160,9 @@ def _stored(scenario: Scenario, name: str, seed: int, world: World, store: str |
     """From the store, or run now and put there."""
     if store is None:
         return world.session(scenario, name, seed, trace=False)
-    folder = Path(store) / f"{slug(name)}-{session_key(scenario, name)}" / str(seed)
-    if (folder / "record.json").is_file():
-        try:
-            return Session.load(folder)
-        except (OSError, ValueError, KeyError, TypeError):
-            pass  # of a disk that was full, or of another version: run it again
-    session = world.session(scenario, name, seed, trace=False)
-    session.save(folder)
-    return session
-
-
-def session_key(scenario: Scenario, name: str) -> str:
-    """What a session depends on beside its seed: the scenario without its other senders and its number of seeds."""
-    resolved = {key: value for key, value in scenario.resolved.items() if key != "sender"}
-    resolved["run"] = {key: value for key, value in resolved.get("run", {}).items() if key != "seeds"}
-    known = [resolved, scenario.sender(name), playpath.__version__]
-    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:12]
+    folder = session_folder(store, scenario, name, seed)
+    found = finished_session(folder, world.name)
+    return found or play_and_keep(scenario, name, seed, world, folder, trace=False)
 
 
 def _simulated(scenario: Scenario, names: Sequence[str], seeds: Sequence[int], jobs: int | None) -> Any:

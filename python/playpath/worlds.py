@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -41,6 +41,10 @@ class World(Protocol):
     is_parallel: bool
     """Whether sessions may run beside each other without changing each other's result."""
 
+    def keeping(self, logs: Path) -> World:
+        """This world with a folder for what the programs of its next session write; itself if it has no programs."""
+        ...
+
     def session(self, scenario: Scenario, sender: str, seed: int, *, trace: bool) -> Session:
         """Run one session."""
         ...
@@ -51,6 +55,10 @@ class SimWorld:
 
     name = "sim"
     is_parallel = True
+
+    def keeping(self, logs: Path) -> World:
+        """Itself: everything is in the record."""
+        return self
 
     def session(
         self,
@@ -96,6 +104,10 @@ class KernelWorld:
         self.files = files or Files()
         self.tolerance = tolerance
         self.name = "kernel" if player == "own" else f"kernel:{player}"
+
+    def keeping(self, logs: Path) -> World:
+        """This world with `logs` as the folder for what server and player write."""
+        return KernelWorld(self.player, replace(self.files, logs=logs), self.tolerance)
 
     def session(self, scenario: Scenario, sender: str, seed: int, *, trace: bool) -> Session:
         """Run one session in namespaces of its own."""

@@ -13,8 +13,9 @@ import playpath
 from playpath.errors import InputError, RunError
 from playpath.plots.dumbbell import dumbbell
 from playpath.report.twin_page import twin_page
+from playpath.session_store import session_key
 from playpath.twin import Twin, judge, margin_of
-from playpath.twin_run import session_key, twin, unsupported
+from playpath.twin_run import twin, unsupported
 from playpath.worlds import SimWorld
 
 
@@ -26,6 +27,9 @@ class FakeKernel:
 
     def __init__(self, change, fail_at=None):
         self.change, self.fail_at, self.played = change, fail_at, []
+
+    def keeping(self, logs):
+        return self
 
     def session(self, scenario, sender, seed, *, trace):
         if len(self.played) == self.fail_at:

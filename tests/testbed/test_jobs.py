@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 import playpath
@@ -26,3 +29,16 @@ def test_senders_run_one_after_another_or_at_once(jobs: int | None) -> None:
         pytest.skip(f"two test beds are too much for this machine now: {error}")
     assert set(result.senders) == {"cubic", "ccp"}
     assert result.table["stall_count"].to_list() == [0, 0]
+
+
+def test_a_session_that_fails_is_kept_with_its_reason_and_the_others_are_ranked(tmp_path: Path) -> None:
+    scenario = SCENARIO | {"sender": [{"cc": "cubic"}, {"cc": "copa"}]}  # Copa has no kernel twin
+    result = playpath.compare(scenario, seeds=1, world="kernel", store=tmp_path)
+    assert result.ranking == ["cubic"]
+    (failure,) = result.failures
+    assert (failure.sender, failure.seed) == ("copa", 1)
+    assert failure.reason.startswith("no kernel twin of 'copa' on this machine; there are: ")
+    marked = json.loads(next(tmp_path.glob("copa-*/1/logs/failed.json")).read_text())
+    assert marked == {"failed": failure.reason, "sender": "copa", "seed": 1, "player": "own"}
+    kept = {path.name for path in next(tmp_path.glob("cubic-*/1/logs")).iterdir()}
+    assert {"player.out", "access.log"} <= kept

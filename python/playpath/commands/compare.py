@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from playpath import console
+from playpath import console, worlds
 from playpath.commands import options
 from playpath.compare import Comparison, compare
+from playpath.errors import InputError, RunError
 from playpath.files import check_writable
 from playpath.scenario import load
 
@@ -30,11 +32,15 @@ def command(
     world: options.WorldName = "sim",
     player: options.Player = None,
     out: options.Out = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="In the kernel world: play only what failed or is missing in --out.")
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Rank the senders of a scenario: table, paired intervals, verdict, and a one-file HTML report.
 
-    Results go to --out, by default out/NAME; with --json only if --out is given. Ctrl-C keeps the finished seeds.
+    Results go to --out, by default out/NAME; with --json only if --out is given. Ctrl-C keeps the finished seeds. In the kernel
+    world --out keeps each session with its logs too, and a session that fails is named and the others are ranked (status 1).
     """
     loaded = load(
         scenario,
@@ -46,12 +52,18 @@ def command(
     folder = out if out is not None or json else Path("out") / loaded.name
     if folder is not None:
         check_writable(folder)
+    place = options.world_with(world, player)
+    keeps = folder is not None and not worlds.world(place).is_parallel
+    if resume and not keeps:
+        raise InputError("--resume: only with --world kernel and a folder of results (--out)")
     with console.progress("sessions") as progress:
         result = compare(
             loaded,
             jobs=jobs,
-            world=options.world_with(world, player),
+            world=place,
             timelines=folder is not None,
+            store=folder / "sessions" if folder is not None and keeps else None,
+            resume=resume,
             progress=progress,
             on_interrupt=_tell_interrupt,
         )
@@ -66,6 +78,8 @@ def command(
             f"interrupted: the result holds the {len(result.seeds)} of {len(loaded.seeds)} seeds that were finished"
         )
         raise typer.Exit(INTERRUPTED)
+    if result.failures:
+        raise typer.Exit(RunError.exit_status)
 
 
 def _tell_interrupt(running: int) -> None:

@@ -28,6 +28,7 @@ def comparison_page(result: Comparison) -> str:
     sections = [
         _head(result),
         _ranking(result),
+        _failures(result),
         _viewer_figures(result),
         _differences(result),
         _timelines(result),
@@ -68,6 +69,15 @@ def _ranking(result: Comparison) -> str:
         "counts only between senders that are alike in the one before."
     )
     return html.section("Ranking", html.table(head, rows, classes="ranking cards"), note=note, anchor="ranking")
+
+
+def _failures(result: Comparison) -> str:
+    """The sessions of a world of real time that failed, with the reason of each."""
+    if not result.failures:
+        return ""
+    rows = [[escape(failure.sender), str(failure.seed), escape(failure.reason)] for failure in result.failures]
+    note = "They are not in the ranking, nor are the other senders' sessions of the same seed."
+    return html.section("Failed sessions", html.table(["sender", "seed", "reason"], rows), note=note, anchor="failed")
 
 
 def against_best(result: Comparison, sender: str) -> str:

@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from playpath import engine, worlds
+from playpath.errors import RunError
 from playpath.manifest import package_version
 from playpath.parallel import check_jobs, run_all
 from playpath.scenario import load
@@ -175,14 +176,22 @@ def run_cases(study: Study, cases: Sequence[Case], seeds: int, options: Options)
         done += 1
         options.progress(done, len(cells))
 
+    def play(cell: Cell) -> str:
+        """Why it failed; in a world of real time that is no reason to stop the others."""
+        try:
+            _run_and_store(study, store, cell, options.world)
+        except RunError as error:
+            if worlds.world(options.world).is_parallel:
+                raise
+            return f"{cell.sender}, seed {cell.seed}: {error}"
+        return ""
+
     options.progress(done, len(cells))
-    outcome = run_all(
-        lambda cell: _run_and_store(study, store, cell, options.world),
-        todo,
-        check_jobs(options.jobs),
-        on_done=tick,
-        on_interrupt=options.on_interrupt,
-    )
+    outcome = run_all(play, todo, check_jobs(options.jobs), on_done=tick, on_interrupt=options.on_interrupt)
+    failed = [reason for reason in outcome.results if reason]
+    if failed:
+        again = "the others are stored, and the same command runs those that failed again"
+        raise RunError(f"{len(failed)} of {len(todo)} sessions failed; {again}; the first: {failed[0]}")
     names = list(dict.fromkeys(name for case in cases for name in case.labels))
     table, traces = _gather(names, rows, store.rows(pl.Series(list(cells))))
     return Ran(table, traces, names, outcome.interrupted)

@@ -101,25 +101,11 @@ def run_kernel(
     TestbedError
         The run failed, or this scenario cannot run here; MissingToolError if a right or program is missing.
     """
-    session = _Session(scenario, sender, seed, players.player(player), carrier, trace=trace)
-    for attempt in range(1, tries + 1):
-        bed = session.bed(tolerance, pcap)
-        with bed, _kept(bed, logs, session):
-            measured = session.run(bed)
-            sysctls = namespaces.read_sysctls(bed.server, _MANIFEST_SYSCTLS)
-        measured.report = bed.report
-        try:
-            found = record(measured, session.warnings)
-        except InvalidLinkError as error:
-            if attempt == tries:
-                _mark_failed(logs, session, error)
-                raise
-        else:
-            break
-    if attempt > 1:
-        found["warnings"].append(f"the machine was too busy {attempt - 1} times before this run counted")
-    if p1203 is not None:
-        _write_p1203(p1203, measured)
+    with _marked(logs, str(sender["name"]), seed, player):
+        session = _Session(scenario, sender, seed, players.player(player), carrier, trace=trace)
+        found, measured, sysctls = _counted(session, tolerance, tries, logs, pcap)
+        if p1203 is not None:
+            _write_p1203(p1203, measured)
     found["manifest"] = session.manifest(sysctls)
     body = {key: value for key, value in found.items() if key not in ("series", "manifest")}
     found["digest"] = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
@@ -128,20 +114,50 @@ def run_kernel(
     return found
 
 
+def _counted(
+    session: _Session, tolerance: str, tries: int, logs: Path | None, pcap: Path | None
+) -> tuple[dict[str, Any], Measured, dict[str, str]]:
+    """Run it until a run counts: its record, what it was made of, and the server's settings."""
+    for attempt in range(1, tries + 1):
+        bed = session.bed(tolerance, pcap)
+        with bed, _kept(bed, logs):
+            measured = session.run(bed)
+            sysctls = namespaces.read_sysctls(bed.server, _MANIFEST_SYSCTLS)
+        measured.report = bed.report
+        try:
+            found = record(measured, session.warnings)
+        except InvalidLinkError:
+            if attempt == tries:
+                raise
+        else:
+            break
+    if attempt > 1:
+        found["warnings"].append(f"the machine was too busy {attempt - 1} times before this run counted")
+    return found, measured, sysctls
+
+
 @contextlib.contextmanager
-def _kept(bed: Testbed, logs: Path | None, session: _Session) -> Iterator[None]:
+def _kept(bed: Testbed, logs: Path | None) -> Iterator[None]:
     """Keep the logs of a run, however it ends."""
-    if logs is None:
+    try:
         yield
-        return
-    (logs / "failed.json").unlink(missing_ok=True)
+    finally:
+        if logs is not None:
+            bed.keep_logs(logs)
+
+
+@contextlib.contextmanager
+def _marked(logs: Path | None, sender: str, seed: int, player: str) -> Iterator[None]:
+    """A run that fails leaves a note that says so and why; an older note does not stay."""
+    if logs is not None:
+        (logs / "failed.json").unlink(missing_ok=True)
     try:
         yield
     except TestbedError as error:
-        _mark_failed(logs, session, error)
+        if logs is not None:
+            told = {"failed": str(error), "sender": sender, "seed": seed, "player": player}
+            write_text(logs / "failed.json", json.dumps(told) + "\n")
         raise
-    finally:
-        bed.keep_logs(logs)
 
 
 def _write_p1203(file: Path, measured: Measured) -> None:
@@ -149,13 +165,6 @@ def _write_p1203(file: Path, measured: Measured) -> None:
     if told is None:
         raise TestbedError("P.1203 input is made of the own player's sessions only")
     write_text(file, json.dumps(told))
-
-
-def _mark_failed(logs: Path | None, session: _Session, error: TestbedError) -> None:
-    if logs is not None:
-        logs.mkdir(parents=True, exist_ok=True)
-        told = {"failed": str(error), "sender": session.sender["name"], "seed": session.seed}
-        (logs / "failed.json").write_text(json.dumps(told | {"player": session.player.name}) + "\n")
 
 
 def _rate(path: Mapping[str, Any]) -> float:
