@@ -9,8 +9,8 @@
 //! 3. The estimate of what is in the network at the next departure time takes that time to be now: this transport sends a
 //!    packet when it is due and never stamps one ahead.
 //! 4. `quantum = "packet"` drops the three TSO bursts from the window's budget, for senders that have none. Default: Linux's.
-//! 5. An RTT sample that ends in a delayed ACK is taken as any other when min_rtt has expired. Linux skips it; the transport does
-//!    not tell which ACK was delayed.
+//! 5. When min_rtt has expired any RTT sample replaces it. Linux skips the one of a lone packet shorter than an MSS, as the ACK
+//!    may have been delayed; the transport does not tell it apart.
 //! 6. Windows set from outside are taken over (an MPTCP scheduler's). Window validation leaves it alone, as in Linux.
 //!
 //! Units: packets, packets/s; the pacing rate in bit/s of payload. Invariants: `cwnd >= 4` except in the round trips after a loss
@@ -267,8 +267,13 @@ impl CongestionControl for Bbr {
         self.restore_cwnd();
     }
 
-    /// Linux: transmission starts with nothing in flight after the application had nothing to send.
-    fn on_idle_restart(&mut self, view: &View, _event: &IdleRestart) {
+    /// Linux: transmission starts with nothing in flight after the application had nothing to send, or in PROBE_RTT. A pause
+    /// that pacing made is none: with less than a packet per round trip every packet comes after one, and probing would never be
+    /// faster than the estimate.
+    fn on_idle_restart(&mut self, view: &View, event: &IdleRestart) {
+        if !event.is_app_limited && !self.mark.stands(view) {
+            return;
+        }
         self.idle_restart = true;
         self.aggregation.restart(view.now);
         match self.mode {

@@ -362,7 +362,10 @@ impl CongestionControl for Bbr3 {
     }
 
     /// §5.4.1 HandleRestartFromIdle.
-    fn on_idle_restart(&mut self, view: &View, _event: &IdleRestart) {
+    fn on_idle_restart(&mut self, view: &View, event: &IdleRestart) {
+        if !event.is_app_limited && !self.mark.stands(view) {
+            return;
+        }
         self.idle_restart = true;
         self.extra_acked.interval_start = view.now;
         if self.is_in_probe_bw() {

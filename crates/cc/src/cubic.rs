@@ -349,7 +349,7 @@ mod tests {
         (0..30).for_each(|_| idle.ack_after(Duration::from_millis(100), 1, false));
         // And 10 s of silence.
         idle.view.now += Duration::from_secs(10);
-        idle.cc.on_idle_restart(&idle.view, &IdleRestart { idle: Duration::from_secs(10) });
+        idle.cc.on_idle_restart(&idle.view, &IdleRestart { idle: Duration::from_secs(10), is_app_limited: true });
         idle.may_grow = true;
         for script in [&mut busy, &mut idle] {
             (0..10).for_each(|_| script.ack_after(Duration::from_millis(10), 1, false));

@@ -209,14 +209,21 @@ pub struct AppLimitedMark {
 }
 
 impl AppLimitedMark {
-    /// Mark now.
-    pub fn set(&mut self, view: &View) {
+    /// Mark now, on an ACK that delivered `newly_delivered` packets. If a mark stood before that ACK, all that was sent since it
+    /// began is marked: nothing could leave in between.
+    pub fn set(&mut self, view: &View, newly_delivered: u32) {
         let end = view.delivered + u64::from(view.in_flight);
+        let before = view.delivered.saturating_sub(u64::from(newly_delivered));
         let start = match self.span {
-            Some((start, old_end)) if view.delivered <= old_end => start,
+            Some((start, old_end)) if before <= old_end => start,
             _ => view.delivered,
         };
         self.span = Some((start, end));
+    }
+
+    /// Whether what is sent now is marked.
+    pub fn stands(&self, view: &View) -> bool {
+        self.span.is_some_and(|(_, end)| view.delivered <= end)
     }
 
     /// Whether a sample underestimates the path: marked here or by the transport.
@@ -331,10 +338,18 @@ mod tests {
         let mut mark = AppLimitedMark::default();
         let of = |prior_delivered| RateSample { prior_delivered, ..sample(1, 1, false) };
         assert!(!mark.covers(&of(100)));
-        mark.set(&View { delivered: 100, in_flight: 4, ..view(0) });
-        mark.set(&View { delivered: 102, in_flight: 4, ..view(0) });
+        let at = |delivered, in_flight| View { delivered, in_flight, ..view(0) };
+        mark.set(&at(100, 4), 2);
+        mark.set(&at(102, 4), 2);
         // Marked from 100 to 102 + 4 = 106.
         assert_eq!([99, 100, 106, 107].map(|at| mark.covers(&of(at))), [false, true, true, false]);
+        assert!(mark.stands(&at(106, 0)) && !mark.stands(&at(107, 0)));
+        // A packet leaves at 106, under the mark; its ACK, a second one with it, carries the count past the end and marks anew.
+        mark.set(&at(108, 1), 2);
+        assert_eq!([99, 100, 106, 109, 110].map(|at| mark.covers(&of(at))), [false, true, true, true, false]);
+        // 110 went by without a mark: what left then is not marked.
+        mark.set(&at(112, 0), 1);
+        assert_eq!([109, 111, 112].map(|at| mark.covers(&of(at))), [false, false, true]);
         assert!(mark.covers(&RateSample { is_app_limited: true, ..of(99) }));
     }
 }

@@ -189,11 +189,13 @@ pub struct Undo {
     pub was_rto: bool,
 }
 
-/// The application sends again after a pause.
+/// The sender sends again after a pause with nothing in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct IdleRestart {
     /// Time without anything in flight.
     pub idle: Duration,
+    /// The application had nothing to send. If not, pacing or the receiver's window made the pause.
+    pub is_app_limited: bool,
 }
 
 /// Windows set from outside the controller.

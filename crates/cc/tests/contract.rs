@@ -360,7 +360,7 @@ impl<'a> Chaos<'a> {
             Op::Idle { millis } => {
                 let idle = Duration::from_millis(millis);
                 self.view.now += idle;
-                self.cc.on_idle_restart(&self.view, &IdleRestart { idle });
+                self.cc.on_idle_restart(&self.view, &IdleRestart { idle, is_app_limited: true });
             }
             Op::Application { playout_buffer_bytes, free, bits_per_sec } => self.cc.on_app_parameters(
                 &self.view,

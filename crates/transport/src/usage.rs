@@ -29,7 +29,7 @@ impl Connection {
         let idle = now.saturating_since(self.transmit.emptied_at.max(last));
         if idle > Duration::ZERO {
             let view = self.view(now, siblings);
-            self.cc.on_idle_restart(&view, &IdleRestart { idle });
+            self.cc.on_idle_restart(&view, &IdleRestart { idle, is_app_limited: self.rate.is_app_limited() });
         }
         if self.is_validation_on() {
             let (windows, rto, iw) = (self.windows(), self.rtt.rto(&self.config.rto), self.config.initial_window());

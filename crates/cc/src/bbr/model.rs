@@ -123,7 +123,7 @@ impl Bbr {
             self.probe_rtt_done = None;
         }
         if self.mode == Mode::ProbeRtt {
-            self.probe_rtt(view);
+            self.probe_rtt(view, ack);
         }
         if ack.delivered > 0 {
             self.idle_restart = false;
@@ -131,8 +131,8 @@ impl Bbr {
     }
 
     /// 200 ms and a round trip with no more than four packets in flight.
-    fn probe_rtt(&mut self, view: &View) {
-        self.mark.set(view);
+    fn probe_rtt(&mut self, view: &View, ack: &Ack) {
+        self.mark.set(view, ack.delivered);
         if self.probe_rtt_done.is_none() {
             if f64::from(view.in_flight) <= MIN_CWND {
                 self.probe_rtt_done = Some(view.now + PROBE_RTT_TIME);

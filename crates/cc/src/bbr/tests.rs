@@ -208,6 +208,20 @@ fn idle_restart_paces_at_the_bandwidth() {
     assert!(!network.run_until(millis(500), |n| n.cc().mode == Mode::ProbeRtt));
 }
 
+/// Only a pause of the application's ends probing: 1.25 of 1000 packets/s goes on after one that pacing made.
+#[test]
+fn a_pause_of_pacing_is_no_restart() {
+    let pacing_after = |is_app_limited| {
+        let mut control = by_hand();
+        control.cycle_index = 0;
+        control.set_pacing_rate(&view(50), control.pacing_gain());
+        control.on_idle_restart(&view(50), &IdleRestart { idle: millis(5), is_app_limited });
+        control.pacing_bits_per_sec.unwrap_or(0.0) / (0.99 * 11_680.0)
+    };
+    assert!((pacing_after(false) - 1250.0).abs() < 0.1);
+    assert!((pacing_after(true) - 1000.0).abs() < 0.1);
+}
+
 /// A filled pipe with a model of 100 packets, as a starting point for events by hand.
 fn by_hand() -> Bbr {
     let mut control = bbr();

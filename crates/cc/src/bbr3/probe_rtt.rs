@@ -81,7 +81,7 @@ impl Bbr3 {
 
     /// §5.3.4.3 HandleProbeRTT.
     fn handle_probe_rtt(&mut self, view: &View) {
-        self.mark.set(view);
+        self.mark.set(view, self.sample.newly_acked as u32);
         if self.min_rtt.probe_rtt_done.is_none() {
             if f64::from(view.in_flight) <= self.probe_rtt_cwnd() {
                 self.min_rtt.probe_rtt_done = Some(view.now + MinRtt::PROBE_TIME);
