@@ -6,7 +6,7 @@
 
 use crate::capture::Capture;
 use crate::endpoint::Endpoint;
-use crate::engine::{EventQueue, Owner};
+use crate::engine::{self, EventQueue, Lane, Owner};
 use crate::multipath::{PathCount, SwitchWatch};
 use playpath_cc::AppParameters;
 use playpath_link::{Link, LinkConfig, LinkError};
@@ -208,7 +208,7 @@ impl Network {
     /// A new owner of events; ties are broken in the order of creation.
     pub fn add_owner(&mut self, kind: OwnerKind) -> Owner {
         self.owners.push(kind);
-        self.events.add_owner()
+        self.events.add_owner(if matches!(kind, OwnerKind::Link(_)) { Lane::Link } else { Lane::Timer })
     }
 
     pub fn add_link(&mut self, config: LinkConfig) -> Result<LinkId, LinkError> {
@@ -285,7 +285,7 @@ impl Network {
         debug_assert!(time >= self.now, "the past was armed: {time} before {}", self.now);
         self.now = time;
         self.events_handled += 1;
-        Some(self.owners[owner as usize])
+        Some(self.owners[engine::index(owner)])
     }
 
     /// Arms an application's or the probe's timer.
