@@ -69,7 +69,7 @@ impl Endpoint {
     pub fn may_have_more(&self) -> bool {
         match self {
             Endpoint::Tcp(tcp) => tcp.may_have_more(),
-            Endpoint::Mptcp(_) => true,
+            Endpoint::Mptcp(mptcp) => mptcp.may_have_more(),
             Endpoint::Datagram(_) => false,
         }
     }
@@ -100,12 +100,13 @@ impl Endpoint {
         }
     }
 
-    /// A full segment was written and not sent yet; where the transport cannot say, `false`.
+    /// A full segment was written and not sent yet, and more behind it changes nothing; where the transport cannot say, `false`.
     #[inline]
     pub fn has_segment_waiting(&self) -> bool {
         match self {
             Endpoint::Tcp(tcp) => tcp.unsent_bytes() >= u64::from(tcp.config().mss),
-            Endpoint::Mptcp(_) | Endpoint::Datagram(_) => false,
+            Endpoint::Mptcp(mptcp) => mptcp.has_segment_waiting(),
+            Endpoint::Datagram(_) => false,
         }
     }
 

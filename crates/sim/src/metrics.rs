@@ -127,7 +127,7 @@ fn multipath_metrics(simulation: &Simulation, flows: &[FlowId], end: Time) -> Ve
     }
     let counts = |f: fn(&Flow) -> u64| flows().map(f).sum::<u64>() as f64;
     let blocked: f64 = clients().map(|(flow, m)| m.hol_blocking_time(flow.ended.unwrap_or(end)).as_secs_f64()).sum();
-    let most_held = clients().map(|(_, m)| m.stats().most_out_of_order_bytes).max().unwrap_or(0);
+    let most_held = clients().map(|(_, m)| m.most_out_of_order_bytes()).max().unwrap_or(0);
     let mut metrics = vec![
         ("path_switches", counts(|flow| flow.switches.counts.switches)),
         ("switches_from_open_path", servers().map(|m| m.stats().switches_from_open_path).sum::<u64>() as f64),

@@ -176,7 +176,8 @@ impl Connection {
             return None;
         }
         let is_retransmitting = self.scoreboard.awaiting() > 0 && !self.recovery.new_data_only;
-        if !is_retransmitting && self.nxt >= self.written && self.scoreboard.is_empty() && !self.is_fin_due() {
+        let has_last_resort = self.recovery.phase == Phase::Recovery && !self.scoreboard.is_empty();
+        if !is_retransmitting && self.nxt >= self.written && !has_last_resort && !self.is_fin_due() {
             return None;
         }
         let has_room = f64::from(self.counted_in_flight()) + 1.0 <= self.send_window();

@@ -91,6 +91,29 @@ proptest! {
         }
     }
 
+    /// The connection does not ask where nobody has room: a scheduler that is asked waits, relieves nothing, and decides afterwards
+    /// as one that was not asked. Nor does it ask again for bytes behind a full segment, unless the scheduler reads the backlog.
+    #[test]
+    fn questions_that_are_spared(
+        steps in prop::collection::vec((views(), any::<bool>(), 0u64..1_000_000, 0u64..1_000_000), 1..20)
+    ) {
+        for entry in scheduler::entries() {
+            let (mut asked, mut spared) = (scheduler::build(entry.name).unwrap(), scheduler::build(entry.name).unwrap());
+            for (i, (subflows, is_reinjection, backlog, window)) in steps.iter().enumerate() {
+                let question = context(subflows, i as u64, *is_reinjection, *backlog, *window);
+                let decision = asked.select(&question);
+                if !subflows.iter().any(|view| has_room(&*asked, view)) {
+                    prop_assert_eq!(decision.path, None, "{} has no path with room", entry.name);
+                    prop_assert_eq!(asked.relieve(&question), None, "{}", entry.name);
+                    continue;
+                }
+                let other = Context { unscheduled_bytes: 5 << 20, ..question };
+                let question = if spared.reads_backlog() { question } else { other };
+                prop_assert_eq!(spared.select(&question), decision, "{}", entry.name);
+            }
+        }
+    }
+
     /// One usable path with room, nothing in flight anywhere: it is chosen, whatever happened before.
     #[test]
     fn no_starvation(before in prop::collection::vec(views(), 0..10), mut subflows in views(), pick in any::<prop::sample::Index>()) {

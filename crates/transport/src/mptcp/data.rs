@@ -74,6 +74,10 @@ impl DataSender {
     pub fn unscheduled(&self) -> u64 {
         self.written - self.next
     }
+    /// Something may wait for a subflow.
+    pub fn has_work(&self) -> bool {
+        self.unscheduled() > 0 || !self.reinjections.is_empty()
+    }
     pub fn window_left(&self) -> u64 {
         self.edge.saturating_sub(self.next)
     }
@@ -164,6 +168,10 @@ impl DataReceiver {
         }
     }
 
+    /// Payload of a full segment.
+    pub fn mss(&self) -> u32 {
+        self.mss
+    }
     /// Next offset expected: the DATA_ACK.
     pub fn next(&self) -> u64 {
         self.reassembly.next()

@@ -44,10 +44,15 @@ impl MptcpConnection {
             is_fallback: false,
             is_confirmed: false,
             is_redundant: scheduler.is_redundant(),
+            room: scheduler.room(),
+            reads_backlog: scheduler.reads_backlog(),
             scheduler,
             siblings: if config.is_coupled { vec![idle; subflows.len()] } else { vec![] },
             views: Vec::with_capacity(subflows.len()),
             stale: 0,
+            holders: 0,
+            eligible: 0,
+            open: 0,
             subflows,
             sender: DataSender::default(),
             receiver: DataReceiver::new(config.receive_buffer, mss),
@@ -90,10 +95,10 @@ impl MptcpConnection {
     /// In-order bytes of a subflow go to the data level.
     pub(super) fn take_data(&mut self, now: Time, path: usize) {
         let (before, was_finished) = (self.receiver.next(), self.receiver.is_finished());
-        while let Some((start, end)) = self.subflows[path].take(self.is_fallback) {
+        let subflow = &mut self.subflows[path];
+        while let Some((start, end)) = subflow.take(self.is_fallback) {
             self.receiver.insert(now, start, end);
         }
-        self.stats.most_out_of_order_bytes = self.receiver.most_out_of_order;
         if self.receiver.next() > before && self.receiver.readable() > 0 {
             self.raise(Event::Readable);
         }
@@ -105,13 +110,13 @@ impl MptcpConnection {
     /// A subflow's TCP may have changed its state, lost a timer or made progress.
     pub(super) fn after_subflow_event(&mut self, now: Time, path: usize) {
         self.take_tcp_events(now, path);
-        let Some(tcp) = &self.subflows[path].tcp else { return };
+        let subflow = &mut self.subflows[path];
+        let Some(tcp) = &subflow.tcp else { return };
         let (rto_count, una, srtt) = (tcp.stats().rto_count, tcp.acknowledged_offset(), tcp.rtt.srtt);
         self.stale |= 1 << path;
         if self.config.is_coupled {
-            self.siblings[path] = Sibling { established: self.subflows[path].is_usable(), ..tcp.sibling() };
+            self.siblings[path] = Sibling { established: subflow.is_usable(), ..tcp.sibling() };
         }
-        let subflow = &mut self.subflows[path];
         subflow.note_srtt(srtt);
         if subflow.failed_at.is_some_and(|at| una > at) {
             subflow.failed_at = None;
@@ -124,7 +129,7 @@ impl MptcpConnection {
                 self.reinject_all(path);
             }
         }
-        self.subflows[path].forget_acknowledged();
+        self.subflows[path].forget_acknowledged(una);
     }
 
     /// Reset the subflow of `path`, if there is one.

@@ -32,7 +32,7 @@ use data::{DataReceiver, DataSender};
 use option::MptcpOption;
 use playpath_cc::{AppParameters, Sibling};
 use playpath_units::{Duration, Time};
-use scheduler::{Scheduler, SubflowView};
+use scheduler::{Room, Scheduler, SubflowView};
 use std::collections::VecDeque;
 use subflow::{Stage, Subflow};
 
@@ -72,8 +72,6 @@ pub struct MptcpStats {
     pub bytes_acked: u64,
     /// Payload bytes handed to the reader.
     pub bytes_delivered: u64,
-    /// Most bytes held behind a gap.
-    pub most_out_of_order_bytes: u64,
 }
 
 /// A change of path for new data.
@@ -126,6 +124,13 @@ pub struct MptcpConnection {
     /// Views of the opened subflows, in the order of paths; those with a bit in `stale` are out of date.
     views: Vec<SubflowView>,
     stale: u32,
+    /// Paths that are marked in the views as holding the segment at hand.
+    holders: u32,
+    /// Paths whose windows take one more packet, and those with room by the scheduler's own measure.
+    eligible: u32,
+    open: u32,
+    room: Room,
+    reads_backlog: bool,
     is_redundant: bool,
     sender: DataSender,
     receiver: DataReceiver,
@@ -177,7 +182,9 @@ impl MptcpConnection {
         self.dirty |= 1 << path;
         let Some(tcp) = &mut self.subflows[path].tcp else { return };
         tcp.handle_segment(now, segment, &self.siblings);
-        self.take_data(now, path);
+        if tcp.readable() > 0 {
+            self.take_data(now, path);
+        }
         self.after_subflow_event(now, path);
         if self.is_fallback && segment.flags.contains(Flags::ACK) && path == 0 {
             self.take_plain_ack(now, segment);
@@ -342,6 +349,10 @@ impl MptcpConnection {
     pub fn out_of_order_bytes(&self) -> u64 {
         self.receiver.out_of_order_bytes()
     }
+    /// Most bytes held behind a gap so far.
+    pub fn most_out_of_order_bytes(&self) -> u64 {
+        self.receiver.most_out_of_order
+    }
     /// The peer speaks plain TCP.
     pub fn is_fallback(&self) -> bool {
         self.is_fallback
@@ -362,12 +373,10 @@ impl MptcpConnection {
     /// Data offset of the first payload byte of a segment that this end sends on `path`; for owners of real bytes.
     pub fn transmit_offset(&self, path: usize, segment: &Segment) -> Option<u64> {
         let subflow = &self.subflows[path];
-        let offset = subflow.tcp.as_ref()?.transmit_offset(segment);
         if self.is_fallback {
-            return Some(offset);
+            return Some(subflow.tcp.as_ref()?.transmit_offset(segment));
         }
-        let mapping = subflow.mapping_at(offset)?;
-        Some(mapping.data + (offset - mapping.offset))
+        Some(subflow.place(segment, None)?.1)
     }
     /// Data offset of the first payload byte of a segment that arrived on `path`; ask before handling it.
     pub fn receive_offset(&self, path: usize, segment: &Segment) -> Option<u64> {

@@ -2,10 +2,9 @@
 //!
 //! Reference: RFC 8684 §3.3; order of the out-of-tree kernel: reinjections before new data, then relief of a full window.
 
-use super::scheduler::{Context, Relief, SubflowView};
+use super::scheduler::{Context, Relief, Room, SubflowView};
 use super::subflow::{Stage, Subflow};
 use super::{MptcpConnection, Switch, SwitchSide};
-use crate::connection::Connection;
 use crate::recovery::Phase;
 use crate::segment::Segment;
 use playpath_cc::WindowChange;
@@ -31,6 +30,21 @@ impl MptcpConnection {
             let path = self.schedule(now)?;
             self.dirty |= 1 << path;
         }
+    }
+
+    /// Whether another poll after one that gave a segment could give a further one: cheaper than the poll, `true` when in doubt.
+    #[inline]
+    pub fn may_have_more(&self) -> bool {
+        self.dirty != 0 || self.sender.has_work() || self.is_redundant || self.is_fin_due || self.is_fallback
+    }
+
+    /// After a poll that gave nothing: a full segment waits for a subflow, and more behind it would change nothing. `false`
+    /// when in doubt.
+    #[inline]
+    pub fn has_segment_waiting(&self) -> bool {
+        // A window that the last poll halved may bring another decision.
+        let is_settled = self.stale == 0 && !self.is_fallback && !self.reads_backlog;
+        is_settled && self.sender.unscheduled() >= u64::from(self.receiver.mss())
     }
 
     /// The data-level timer runs from the last progress.
@@ -70,15 +84,18 @@ impl MptcpConnection {
     fn poll_subflow(&mut self, now: Time, path: usize, out: &mut Segment) -> bool {
         let subflow = &mut self.subflows[path];
         let Some(tcp) = &mut subflow.tcp else { return false };
+        let mut next_mapping = None;
         if tcp.unsent_bytes() > 0 {
             // A segment must lie within one mapping.
-            let next = tcp.next_offset();
-            let boundary = super::subflow::find(&subflow.sent, next).map_or(u64::MAX, |mapping| mapping.end());
-            tcp.set_boundary(boundary);
+            next_mapping = super::subflow::find(&subflow.sent, tcp.next_offset());
+            tcp.set_boundary(next_mapping.map_or(u64::MAX, |mapping| mapping.end()));
         }
         self.stale |= 1 << path;
         if tcp.poll_transmit_into(now, &self.siblings, out) {
-            self.decorate(path, out);
+            if !tcp.may_have_more() && subflow.signals.is_empty() {
+                self.dirty &= !(1 << path);
+            }
+            self.decorate(path, out, next_mapping);
             return true;
         }
         // A signal needs an ACK of its own.
@@ -87,7 +104,7 @@ impl MptcpConnection {
         {
             tcp.request_ack();
             if tcp.poll_transmit_into(now, &self.siblings, out) {
-                self.decorate(path, out);
+                self.decorate(path, out, None);
                 out.mptcp = option;
                 super::signalling::limit_sack(out);
                 return true;
@@ -102,11 +119,13 @@ impl MptcpConnection {
             return self.feed_plain(now);
         }
         let wants = self.sender.unscheduled() > 0 || self.sender.next_reinjection().is_some();
-        if !wants {
-            return self.send_copies().or_else(|| self.send_data_fin(now));
-        }
-        if let Some(path) = self.send_copies() {
+        if self.is_redundant
+            && let Some(path) = self.send_copies()
+        {
             return Some(path);
+        }
+        if !wants {
+            return self.send_data_fin(now);
         }
         self.refresh_views();
         self.reinject(now).or_else(|| self.give_new(now))
@@ -148,7 +167,7 @@ impl MptcpConnection {
         if !had_outstanding {
             self.rearm_data_timer(now);
         }
-        self.stats.choices += u64::from(self.views.iter().filter(|view| view.is_eligible()).count() > 1);
+        self.stats.choices += u64::from(self.eligible.count_ones() > 1);
         self.note_path(now, path, chunk.start, reason);
         Some(path)
     }
@@ -160,8 +179,11 @@ impl MptcpConnection {
             self.rearm_data_timer(now);
         }
         let head = self.sender.head()?;
+        if self.open == 0 {
+            return None;
+        }
         self.mark_holders(head.paths);
-        let context = Context { now, ..context(self.views.as_slice(), &self.sender, len, true) };
+        let context = context(now, self.views.as_slice(), &self.sender, len, true);
         let Relief { retransmit_on, penalised } = self.scheduler.relieve(&context)?;
         for path in (0..self.subflows.len()).filter(|path| penalised & 1 << path != 0) {
             self.penalise(now, path);
@@ -191,7 +213,7 @@ impl MptcpConnection {
 
     /// Redundant schedulers: on the fastest path with room, the oldest data that it has not carried.
     fn send_copies(&mut self) -> Option<usize> {
-        if !self.is_redundant || !self.sender.has_outstanding() {
+        if !self.sender.has_outstanding() {
             return None;
         }
         self.refresh_views();
@@ -252,9 +274,12 @@ impl MptcpConnection {
         subflow.stats.reinjected_bytes += u64::from(len);
     }
 
-    /// Ask the scheduler; it must not choose a path without room.
+    /// Ask the scheduler, unless it could only wait; it must not choose a path without room.
     fn ask(&mut self, now: Time, len: u32, is_reinjection: bool) -> Option<(usize, &'static str)> {
-        let context = Context { now, ..context(self.views.as_slice(), &self.sender, len, is_reinjection) };
+        if self.open == 0 {
+            return None;
+        }
+        let context = context(now, self.views.as_slice(), &self.sender, len, is_reinjection);
         let decision = self.scheduler.select(&context);
         let path = decision.path?;
         debug_assert!(self.views.iter().any(|view| view.path == path && view.is_usable), "{path} is not usable");
@@ -282,24 +307,48 @@ impl MptcpConnection {
         }
     }
 
+    /// These paths hold the segment at hand.
     fn mark_holders(&mut self, paths: u32) {
+        if self.holders == paths {
+            return;
+        }
+        self.holders = paths;
         for view in &mut self.views {
             view.has_segment = paths & 1 << view.path != 0;
         }
     }
 
-    /// Views of the subflows that have changed are made anew. They stay in the order of paths.
+    /// Views of the subflows that have changed are brought up to date, and who has room.
     fn refresh_views(&mut self) {
         while self.stale != 0 {
             let path = self.stale.trailing_zeros() as usize;
-            self.stale &= self.stale - 1;
-            let subflow = &self.subflows[path];
-            if let Some(tcp) = &subflow.tcp {
-                let fresh = view(path, subflow, tcp);
-                match self.views.binary_search_by_key(&path, |view| view.path) {
-                    Ok(index) => self.views[index] = fresh,
-                    Err(index) => self.views.insert(index, fresh),
-                }
+            let bit = 1 << path;
+            self.stale &= !bit;
+            if self.subflows[path].tcp.is_none() {
+                continue;
+            }
+            let index = self.view_index(path);
+            let (view, subflow) = (&mut self.views[index], &self.subflows[path]);
+            update(view, subflow);
+            let is_eligible = view.is_eligible();
+            let is_open = if self.room == Room::Window { is_eligible } else { view.has_buffer() };
+            self.eligible = self.eligible & !bit | if is_eligible { bit } else { 0 };
+            self.open = self.open & !bit | if is_open { bit } else { 0 };
+        }
+    }
+
+    /// Place of the view of an opened path. Views are in the order of paths.
+    #[inline]
+    fn view_index(&mut self, path: usize) -> usize {
+        if self.views.get(path).is_some_and(|view| view.path == path) {
+            return path; // all paths before it are opened
+        }
+        match self.views.binary_search_by_key(&path, |view| view.path) {
+            Ok(index) => index,
+            Err(index) => {
+                let has_segment = self.holders & 1 << path != 0;
+                self.views.insert(index, SubflowView { path, has_segment, ..SubflowView::default() });
+                index
             }
         }
     }
@@ -310,13 +359,14 @@ fn switch_side(view: &SubflowView) -> SwitchSide {
 }
 
 fn context<'a>(
+    now: Time,
     subflows: &'a [SubflowView],
     sender: &super::data::DataSender,
     segment_bytes: u32,
     is_reinjection: bool,
 ) -> Context<'a> {
     Context {
-        now: Time::ZERO,
+        now,
         subflows,
         segment_bytes,
         is_reinjection,
@@ -326,27 +376,24 @@ fn context<'a>(
     }
 }
 
-fn view(path: usize, subflow: &Subflow, tcp: &Connection) -> SubflowView {
+/// Everything but the path and who holds the segment at hand. In place: it is done for every ACK and every segment.
+#[inline]
+fn update(view: &mut SubflowView, subflow: &Subflow) {
+    let Some(tcp) = &subflow.tcp else { return };
     let (phase, mss) = (tcp.recovery.phase, tcp.features.mss);
-    let (cwnd, ssthresh) = (tcp.send_window(), tcp.cc.ssthresh());
-    let unsent = tcp.unsent_bytes();
-    SubflowView {
-        path,
-        is_usable: subflow.is_usable(),
-        is_backup: subflow.is_backup,
-        is_recovering: phase == Phase::Recovery,
-        is_loss: phase == Phase::Loss,
-        srtt: tcp.rtt.srtt,
-        rttvar: tcp.rtt.rttvar,
-        srtt_range: subflow.srtt_range,
-        cwnd,
-        ssthresh,
-        in_flight: tcp.in_flight(),
-        queued: unsent.div_ceil(u64::from(mss)) as u32,
-        buffered_bytes: tcp.written_offset() - tcp.acknowledged_offset(),
-        paced_at: tcp.pacing_rate(),
-        delivery_rate: tcp.rate.latest,
-        mss,
-        has_segment: false,
-    }
+    view.is_usable = subflow.is_usable();
+    view.is_backup = subflow.is_backup;
+    view.is_recovering = phase == Phase::Recovery;
+    view.is_loss = phase == Phase::Loss;
+    view.srtt = tcp.rtt.srtt;
+    view.rttvar = tcp.rtt.rttvar;
+    view.srtt_range = subflow.srtt_range;
+    view.cwnd = tcp.send_window();
+    view.ssthresh = tcp.cc.ssthresh();
+    view.in_flight = tcp.in_flight();
+    view.queued = tcp.unsent_bytes().div_ceil(u64::from(mss)) as u32;
+    view.buffered_bytes = tcp.written_offset() - tcp.acknowledged_offset();
+    view.paced_at = tcp.pacing_rate();
+    view.delivery_rate = tcp.rate.latest;
+    view.mss = mss;
 }

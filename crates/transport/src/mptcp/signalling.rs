@@ -96,27 +96,24 @@ impl MptcpConnection {
         }
     }
 
-    /// The option of an outgoing segment of `path`.
-    pub(super) fn decorate(&mut self, path: usize, segment: &mut Segment) {
-        let window = self.receiver.window();
+    /// The option of an outgoing segment of `path`; `likely` is the mapping that probably holds its payload.
+    pub(super) fn decorate(&mut self, path: usize, segment: &mut Segment, likely: Option<Mapping>) {
+        segment.window = self.receiver.window();
         if segment.flags.intersects(Flags::SYN.with(Flags::RST)) {
-            segment.window = window;
             segment.mptcp =
                 if segment.flags.contains(Flags::SYN) { self.syn_option(path, segment) } else { MptcpOption::None };
             return;
         }
-        segment.window = window;
         if self.is_fallback {
             return;
         }
-        if let Stage::Joining(_) = self.subflows[path].stage
-            && self.is_client
-        {
-            segment.mptcp = MptcpOption::JoinAck { mac: self.subflows[path].join_mac };
+        let subflow = &self.subflows[path];
+        if matches!(subflow.stage, Stage::Joining(_)) && self.is_client {
+            segment.mptcp = MptcpOption::JoinAck { mac: subflow.join_mac };
             return;
         }
-        let mapping = self.transmit_offset(path, segment).filter(|_| segment.payload_len > 0);
-        if self.is_client && !self.is_confirmed && path == 0 && mapping.unwrap_or(0) == 0 {
+        let place = if segment.payload_len > 0 { subflow.place(segment, likely) } else { None };
+        if self.is_client && !self.is_confirmed && path == 0 && place.is_none_or(|(_, data)| data == 0) {
             segment.mptcp = MptcpOption::Capable {
                 keys: 2,
                 data_len: segment.payload_len as u16,
@@ -124,7 +121,7 @@ impl MptcpConnection {
                 receiver_key: self.peer_key.unwrap_or(0),
             };
         } else {
-            segment.mptcp = self.dss(path, segment, mapping);
+            segment.mptcp = self.dss(segment.payload_len, place);
         }
         limit_sack(segment);
     }
@@ -173,17 +170,18 @@ impl MptcpConnection {
         }
     }
 
-    fn dss(&self, path: usize, segment: &Segment, mapping: Option<u64>) -> MptcpOption {
-        let subflow_seq = match (&self.subflows[path].tcp, mapping) {
-            (Some(tcp), Some(_)) => tcp.transmit_offset(segment) as u32 + 1,
-            _ => 0,
+    /// DATA_ACK, and the mapping of `len` bytes whose offsets in the subflow and in the data are `place`.
+    fn dss(&self, len: u32, place: Option<(u64, u64)>) -> MptcpOption {
+        let data_ack = self.data_ack_field();
+        let Some((offset, data)) = place else {
+            return MptcpOption::Dss { flags: DSS_ACK, data_ack, data_seq: 0, subflow_seq: 0, len: 0 };
         };
         MptcpOption::Dss {
-            flags: if mapping.is_some() { DSS_ACK | DSS_MAP } else { DSS_ACK },
-            data_ack: self.data_ack_field(),
-            data_seq: mapping.map_or(0, |offset| self.own_data_seq(offset)),
-            subflow_seq,
-            len: if mapping.is_some() { segment.payload_len as u16 } else { 0 },
+            flags: DSS_ACK | DSS_MAP,
+            data_ack,
+            data_seq: self.own_data_seq(data),
+            subflow_seq: offset as u32 + 1,
+            len: len as u16,
         }
     }
 
@@ -442,7 +440,7 @@ impl MptcpConnection {
 
 /// Forty bytes of options: SACK blocks give way to MPTCP's.
 pub(super) fn limit_sack(segment: &mut Segment) {
-    while segment.option_bytes() > 40 && !segment.sack.is_empty() {
+    while !segment.sack.is_empty() && segment.option_bytes() > 40 {
         segment.sack.pop();
     }
     debug_assert!(segment.option_bytes() <= 40);

@@ -3,6 +3,7 @@
 use super::option::MptcpOption;
 use crate::config::Config;
 use crate::connection::Connection;
+use crate::segment::Segment;
 use playpath_cc::CongestionControl;
 use playpath_units::{Duration, Time};
 use std::collections::VecDeque;
@@ -128,15 +129,17 @@ impl Subflow {
         self.sent.push_back(mapping);
     }
 
-    /// The mapping that holds subflow offset `offset`.
-    pub fn mapping_at(&self, offset: u64) -> Option<Mapping> {
-        find(&self.sent, offset)
+    /// Where the payload of a segment that this end sends lies: in the subflow, and in the data. `likely`: the mapping that
+    /// probably holds it.
+    pub fn place(&self, segment: &Segment, likely: Option<Mapping>) -> Option<(u64, u64)> {
+        let offset = self.tcp.as_ref()?.transmit_offset(segment);
+        let is_held = |mapping: &Mapping| mapping.offset <= offset && offset < mapping.end();
+        let mapping = likely.filter(is_held).or_else(|| find(&self.sent, offset))?;
+        Some((offset, mapping.data + (offset - mapping.offset)))
     }
 
-    /// Forget mappings that the peer's TCP has acknowledged.
-    pub fn forget_acknowledged(&mut self) {
-        let Some(tcp) = &self.tcp else { return };
-        let una = tcp.acknowledged_offset();
+    /// Forget mappings of what the peer's TCP has acknowledged, up to `una`.
+    pub fn forget_acknowledged(&mut self, una: u64) {
         while self.sent.front().is_some_and(|mapping| mapping.end() <= una) {
             self.sent.pop_front();
         }

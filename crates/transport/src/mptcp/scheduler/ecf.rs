@@ -74,6 +74,10 @@ impl Scheduler for Ecf {
         Decision::send(path, "fast path full, slow path still earlier")
     }
 
+    fn reads_backlog(&self) -> bool {
+        true
+    }
+
     fn relieve(&mut self, context: &Context) -> Option<Relief> {
         self.relief.relieve(context)
     }

@@ -16,7 +16,7 @@ use playpath_cc::{ParamSpec, Params};
 use playpath_units::{Duration, Rate, Time};
 
 /// What a scheduler may know of a subflow, at the moment of the decision.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct SubflowView {
     /// Index of the path; views come in the order of paths.
     pub path: usize,
@@ -156,9 +156,14 @@ pub trait Scheduler: Send {
         false
     }
 
-    /// What counts as room.
+    /// What counts as room. While no subflow has any, `select` answers that it waits, and `relieve` does nothing.
     fn room(&self) -> Room {
         Room::Window
+    }
+
+    /// Decisions depend on [`Context::unscheduled_bytes`]. Without it, more bytes behind a full segment change none.
+    fn reads_backlog(&self) -> bool {
+        false
     }
 }
 
