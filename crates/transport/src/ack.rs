@@ -8,7 +8,7 @@
 //!
 //! Tested by packet scripts and the stream property test.
 
-use crate::config::{FlowControl, Growth, LossDetection, PartialAckTimer};
+use crate::config::{FlowControl, Growth};
 use crate::connection::{Connection, Event};
 use crate::handshake::timestamp;
 use crate::rack::Rack;
@@ -444,10 +444,7 @@ impl Connection {
 
     /// The configured detection counts duplicate ACKs only.
     pub(crate) fn is_newreno(&self) -> bool {
-        matches!(
-            self.features.detection,
-            LossDetection::NewReno(PartialAckTimer::Impatient | PartialAckTimer::SlowButSteady)
-        )
+        self.features.detection.counts_duplicates()
     }
 }
 

@@ -109,6 +109,15 @@ pub enum LossDetection {
     Rfc6675,
     /// Three duplicate ACKs and partial ACKs (RFC 6582).
     NewReno(PartialAckTimer),
+    /// Three duplicate ACKs; the first new ACK ends the recovery (RFC 5681 §3.2). Vegas looks for further losses itself.
+    Reno,
+}
+
+impl LossDetection {
+    /// Needs no SACK.
+    pub(crate) fn counts_duplicates(self) -> bool {
+        matches!(self, LossDetection::NewReno(_) | LossDetection::Reno)
+    }
 }
 
 /// What a partial ACK does to the retransmission timer (RFC 6582 §4).

@@ -23,7 +23,7 @@ impl Connection {
         let lost = match self.features.detection {
             LossDetection::RackTlp => self.detect_by_rack(ctx.now),
             LossDetection::Rfc6675 => self.detect_by_sack(),
-            LossDetection::NewReno(_) => self.detect_by_duplicates(),
+            LossDetection::NewReno(_) | LossDetection::Reno => self.detect_by_duplicates(),
         };
         self.count_lost(lost);
         lost

@@ -57,16 +57,16 @@ impl Features {
         .consistent()
     }
 
-    /// Without SACK only NewReno's rules work; PRR works with both.
+    /// Without SACK only Reno's and NewReno's rules work; PRR works with both.
     fn consistent(mut self) -> Features {
         if !self.sack {
-            if !matches!(self.detection, LossDetection::NewReno(_)) {
+            if !self.detection.counts_duplicates() {
                 self.detection = LossDetection::NewReno(PartialAckTimer::Impatient);
             }
             if self.recovery == Recovery::Rfc6675 {
                 self.recovery = Recovery::NewReno;
             }
-        } else if self.recovery == Recovery::NewReno && !matches!(self.detection, LossDetection::NewReno(_)) {
+        } else if self.recovery == Recovery::NewReno && !self.detection.counts_duplicates() {
             self.recovery = Recovery::Rfc6675;
         }
         self

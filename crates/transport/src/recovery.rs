@@ -8,6 +8,8 @@
 //! 2. An ECN reduction under `Recovery::Prr` is spread over the round, as in Linux; otherwise it is immediate.
 //! 3. A loss that a tail loss probe repaired cuts the window at once, without a recovery phase (as Linux).
 //! 4. NewReno leaves recovery with cwnd = ssthresh (RFC 6582 step 3, option 2).
+//! 5. Under `LossDetection::Reno` the controller is asked about the head at every duplicate ACK and at two new ACKs after a
+//!    retransmission, in recovery too: that is how ns-2's Vegas agent, which knows no partial ACK, finds the next loss.
 //!
 //! Tested by packet scripts.
 
@@ -107,8 +109,13 @@ impl Connection {
                 }
                 self.watch_for_loss(ctx, siblings);
             }
+            Phase::Recovery if ctx.is_advance && self.features.detection == LossDetection::Reno => {
+                self.exit_recovery(ctx.now, siblings);
+                self.watch_for_loss(ctx, siblings);
+                return true;
+            }
             Phase::Recovery | Phase::Loss if is_over => self.exit_recovery(ctx.now, siblings),
-            Phase::Recovery => self.continue_recovery(ctx),
+            Phase::Recovery => self.continue_recovery(ctx, siblings),
             Phase::Loss => {
                 if self.check_frto(ctx, siblings) {
                     return true;
@@ -259,7 +266,9 @@ impl Connection {
         let state = &mut self.recovery;
         state.phase = Phase::Recovery;
         state.point = self.nxt;
-        state.recover = Some(self.nxt);
+        if self.features.detection != LossDetection::Reno {
+            state.recover = Some(self.nxt);
+        }
         state.retransmitted = 0;
         state.force = true;
         state.rescue_end = None;
@@ -303,11 +312,14 @@ impl Connection {
     }
 
     /// In fast recovery, below the recovery point.
-    fn continue_recovery(&mut self, ctx: &AckContext) {
+    fn continue_recovery(&mut self, ctx: &AckContext, siblings: &[Sibling]) {
         self.detect_losses(ctx);
         let detection = self.features.detection;
         if ctx.is_duplicate {
             self.recovery.inflated += 1.0; // RFC 6582 §3.2 step 3 of RFC 5681 §3.2
+            if detection == LossDetection::Reno {
+                self.ask_controller(ctx, self.recovery.dup_acks, siblings);
+            }
         } else if ctx.is_advance {
             // Partial ACK: deflate by what it acknowledged, add one back (RFC 6582 §3.2 step 3).
             self.recovery.inflated = (self.recovery.inflated - f64::from(ctx.acked) + 1.0).max(1.0);

@@ -213,6 +213,7 @@ impl Script {
                     "rack" => LossDetection::RackTlp,
                     "rfc6675" => LossDetection::Rfc6675,
                     "impatient" => LossDetection::NewReno(PartialAckTimer::Impatient),
+                    "reno" => LossDetection::Reno,
                     "steady" => LossDetection::NewReno(PartialAckTimer::SlowButSteady),
                     _ => return Err(format!("detection {value}")),
                 }

@@ -201,6 +201,7 @@ fn configs() -> impl Strategy<Value = Config> {
         Just(LossDetection::Rfc6675),
         Just(LossDetection::NewReno(PartialAckTimer::Impatient)),
         Just(LossDetection::NewReno(PartialAckTimer::SlowButSteady)),
+        Just(LossDetection::Reno),
     ];
     let recovery = prop_oneof![Just(Recovery::Prr), Just(Recovery::Rfc6675), Just(Recovery::NewReno)];
     let acks =

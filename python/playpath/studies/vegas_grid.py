@@ -11,8 +11,9 @@ import numpy as np
 from playpath.studies.study import Case, Labels, Series, Unstated
 
 PAPER = ("NewReno", "Vegas")
-# ns-2's Vegas agent has neither limited transmit nor NewReno's rule for the timer: it restarts it at every new ACK.
-_NS2_VEGAS = {"limited_transmit": False, "loss_detection": "newreno_steady"}
+# ns-2's Vegas agent has neither limited transmit nor NewReno's partial ACKs: after a retransmission it looks at the head at two
+# new ACKs; more losses in a window wait for duplicates or the timer.
+_NS2_VEGAS = {"limited_transmit": False, "loss_detection": "reno"}
 # A current Linux server; packets as long as the others' (1040 bytes), because the queue counts packets.
 _LINUX: dict[str, Any] = {"profile": "linux", "mss": 988}
 TODAY_SENDERS: dict[str, dict[str, Any]] = {

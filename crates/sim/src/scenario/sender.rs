@@ -151,12 +151,14 @@ pub struct SenderSpec {
 const MULTIPATHS: &[&str] = &["relay", "mptcp"];
 const VALIDATIONS: &[(&str, Validation)] =
     &[("none", Validation::None), ("rfc2861", Validation::Rfc2861), ("newcwv", Validation::NewCwv)];
-/// `newreno` restarts the timer at the first partial ACK only ("impatient", RFC 6582 and ns-2), `newreno_steady` at each.
+/// `newreno` restarts the timer at the first partial ACK only ("impatient", RFC 6582 and ns-2), `newreno_steady` at each;
+/// `reno` knows no partial ACK (ns-2's Vegas).
 const LOSS_DETECTIONS: &[(&str, LossDetection)] = &[
     ("rack_tlp", LossDetection::RackTlp),
     ("rfc6675", LossDetection::Rfc6675),
     ("newreno", LossDetection::NewReno(PartialAckTimer::Impatient)),
     ("newreno_steady", LossDetection::NewReno(PartialAckTimer::SlowButSteady)),
+    ("reno", LossDetection::Reno),
 ];
 const RECOVERIES: &[(&str, Recovery)] =
     &[("prr", Recovery::Prr), ("rfc6675", Recovery::Rfc6675), ("newreno", Recovery::NewReno)];
