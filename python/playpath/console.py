@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -37,12 +38,30 @@ def message(text: str) -> None:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Any]:
-    """A progress bar on stderr, shown only on a terminal; gives a function of (done, total)."""
+def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on stderr, without a terminal a line every 10 s; gives a function of (done, total)."""
+    if not err.is_terminal:
+        yield ProgressLines(what)
+        return
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+    with Progress(*columns, console=err, transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+class ProgressLines:
+    """Progress for logs: a plain line whenever `every_s` have passed, so that a short run prints none."""
+
+    def __init__(self, what: str, every_s: float = 10.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._what, self._every_s, self._clock = what, every_s, clock
+        self._start = self._last = clock()
+
+    def __call__(self, done: int, total: int) -> None:
+        """Take the count; print it when it is time."""
+        now = self._clock()
+        if now - self._last >= self._every_s:
+            self._last = now
+            message(f"{self._what}: {done} of {total} after {now - self._start:.0f} s")
 
 
 def print_comparison(result: Comparison) -> None:

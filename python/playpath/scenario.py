@@ -146,10 +146,12 @@ def parse_choice(choice: str | Mapping[str, Any]) -> str:
         name = str(choice.get("name", ""))
         return name + (":" + ",".join(f"{key}={value}" for key, value in given.items()) if given else "")
     text = choice.strip()
-    if text.endswith(")") and "(" in text:
-        name, _, inside = text[:-1].partition("(")
-        return f"{name.strip()}:{inside}"
-    return text
+    name, bracket, inside = text.partition("(")
+    if not bracket and ")" not in text:
+        return text
+    if not name.strip() or not inside.endswith(")") or set("()") & set(inside[:-1]):
+        raise InputError(f"'{text}': write a name, or NAME(PARAMETER=VALUE,…); see `playpath list`")
+    return f"{name.strip()}:{inside[:-1]}"
 
 
 def _typed(value: Any) -> str:

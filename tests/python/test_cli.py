@@ -5,6 +5,8 @@ import json
 import polars as pl
 import pytest
 
+from playpath import console
+
 METRICS = {
     "stall_count", "stall_time_s", "stall_ratio", "startup_delay_s", "discarded_pictures", "underflow_events",
     "late_packet_ratio", "buffer_fill_time_s", "goodput_mbps", "throughput_mbps", "retransmitted_packets", "rto_count",
@@ -119,6 +121,26 @@ def test_parameters_on_the_command_line(cli, small):
     assert done.status == 0, done.err
     assert [s["name"] for s in done.json["senders"]] == ["newreno", "cubic(beta=0.5)"]
     assert done.json["manifest"]["scenario"]["player"]["buffer"] == "2 s"
+
+
+def test_schedulers_take_parameters_as_controls_do(cli, small):
+    choice = "--scheduler=dft,dft(penalise=false)"
+    done = cli("compare", small, "--cc", "cubic", choice, "--seeds", 1, "--set", "video.duration=2 s", "--json")
+    assert done.status == 0, done.err
+    assert {s["name"] for s in done.json["senders"]} == {"cubic/dft", "cubic/dft(penalise=false)"}
+    for option, wrong in (("--scheduler", "dft(penalise=false"), ("--scheduler", "dft)"), ("--cc", "cubic(beta=0.5")):
+        assert_one_line(cli("compare", small, option, wrong), "NAME(PARAMETER=VALUE")
+
+
+def test_progress_without_a_terminal_is_a_line_now_and_then(capsys):
+    now = [0.0]
+    told = console.ProgressLines("sessions", clock=lambda: now[0])
+    for second in range(26):
+        now[0] = float(second)
+        told(second, 100)
+    assert capsys.readouterr().err.splitlines() == ["sessions: 10 of 100 after 10 s", "sessions: 20 of 100 after 20 s"]
+    with console.progress("sessions") as progress:
+        assert isinstance(progress, console.ProgressLines)
 
 
 WRONG = [

@@ -4,7 +4,7 @@ use crate::error::LinkError;
 use crate::loss::LossConfig;
 use crate::queue::QueueConfig;
 use crate::trace::{OpportunityTrace, RateTrace};
-use playpath_units::{Duration, Rate, Ratio};
+use playpath_units::{Duration, QueueLimit, Rate, Ratio};
 use std::sync::Arc;
 
 /// One direction of a path: loss, queue, server, delay.
@@ -57,6 +57,18 @@ impl LinkConfig {
             reordering.validate()?;
         }
         self.queue.validate(self.link_facts())
+    }
+
+    /// A drop-tail limit in time or bandwidth-delay products, and the bytes that it comes to before the least of one packet
+    /// applies. `None` for other queues and limits, and behind an unlimited server.
+    pub fn derived_queue(&self) -> Option<(QueueLimit, u64)> {
+        let QueueConfig::DropTail { limit } = &self.queue else { return None };
+        let length = match limit {
+            QueueLimit::Time(length) => *length,
+            QueueLimit::Bdp(factor) => self.base_rtt.mul_f64(*factor),
+            QueueLimit::Packets(_) | QueueLimit::Bytes(_) => return None,
+        };
+        self.server.mean_rate().map(|rate| (*limit, rate.bytes_in(length)))
     }
 
     /// What a queue may know of the link it feeds.

@@ -15,6 +15,7 @@ use crate::apps::{App, VideoSession};
 use crate::multipath::PathCount;
 use crate::network::{Flow, FlowId, SimPacket};
 use crate::record::{FlowRecord, LinkRecord, Record, SessionRecord, SubflowRecord};
+use crate::scenario::Scenario;
 use crate::simulation::Simulation;
 use playpath_link::Link;
 use playpath_units::{Duration, Time};
@@ -226,9 +227,25 @@ fn link_record(link: &mut Link<SimPacket>, refused: Option<u64>, end: Time) -> L
     }
 }
 
+/// Tail-drop queues towards the client that a time or bandwidth-delay product makes too small for two full packets: a burst
+/// of two is cut, which is hardly what was meant.
+fn tight_queues(scenario: &Scenario) -> impl Iterator<Item = String> {
+    const FULL_PACKET: u64 = 1500;
+    let shared = scenario.links.iter().map(|l| l.down.to_config(format!("link.{}", l.name), l.base_rtt()));
+    let own = scenario.paths.iter().map(|p| p.down.to_config(format!("path.{}", p.name), p.rtt));
+    shared.chain(own).filter_map(|link| {
+        let (limit, bytes) = link.derived_queue().filter(|(_, bytes)| *bytes < 2 * FULL_PACKET)?;
+        let packets = bytes as f64 / FULL_PACKET as f64;
+        let name = link.name;
+        Some(format!(
+            "{name}: the queue of {limit} holds {packets:.1} packets of 1500 B; if so few are meant, say it in packets"
+        ))
+    })
+}
+
 /// What makes a result say less than it seems to.
 fn warnings(simulation: &Simulation, main: Option<&VideoSession>, links: &[LinkRecord]) -> Vec<String> {
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<String> = tight_queues(simulation.scenario).collect();
     let limit = simulation.limit.as_secs_f64();
     if let Some(session) = main {
         if session.is_cut() {

@@ -293,7 +293,7 @@ fn build_links(scenario: &Scenario, net: &mut Network) -> Result<Vec<PathLinks>,
     let failed = |e: playpath_link::LinkError| ScenarioError::new(e.to_string());
     let mut shared = Vec::new();
     for link in &scenario.links {
-        let rtt = (link.down.one_way_delay + link.up.one_way_delay).max(Duration::from_millis(1));
+        let rtt = link.base_rtt();
         let down = net.add_link(link.down.to_config(format!("link.{}/down", link.name), rtt)).map_err(failed)?;
         let up = net.add_link(link.up.to_config(format!("link.{}/up", link.name), rtt)).map_err(failed)?;
         shared.push((link.name.as_str(), down, up));

@@ -64,7 +64,7 @@ fn redundancy_adds_nothing() {
 /// Two subflows and one TCP through one link: their throughputs. `link` are its keys.
 fn shared_link(cc: &str, link: &str, seeds: u64) -> (f64, f64, Record) {
     let text = format!(
-        "[[link]]\nname = \"shared\"\nrtt = \"60 ms\"\n{link}\n\
+        "[[link]]\nname = \"shared\"\n{link}\n\
          [[path]]\nname = \"a\"\nrate = \"100 Mbit/s\"\nrtt = \"2 ms\"\nvia = [\"shared\"]\n\
          [[path]]\nname = \"b\"\nrate = \"100 Mbit/s\"\nrtt = \"2 ms\"\nvia = [\"shared\"]\n\
          [[traffic]]\nkind = \"bulk\"\nname = \"multi\"\ncc = \"{cc}\"\n\
@@ -82,22 +82,30 @@ fn shared_link(cc: &str, link: &str, seeds: u64) -> (f64, f64, Record) {
 ///   standard deviation of a run's share is 0.08 here, of the mean of three 0.046, and twice that.
 /// - RED comes near to that.
 /// - A tail-drop queue is full, and what overflows is the packet that a window has just gained. Then a subflow that grows by a
-///   quarter is hit a quarter as often, and each takes as much as a TCP, two of them two. Real overflows lie between.
+///   quarter is hit a quarter as often, and each takes as much as a TCP, two of them two. Real overflows lie between, and
+///   nearer to random ones, since they hit bursts: over twelve RTTs from 50 to 72 ms the means are 1.13 (LIA), 1.15 (BALIA)
+///   and 1.06 (OLIA). Nothing is random there, but which window the overflow hits depends on the RTT: the standard deviation
+///   of a run is 0.09, of the mean of four RTTs 0.045. Stated: 1.15 and three of these, 1.29.
 ///
 /// Two uncoupled NewRenos take twice as much as the one everywhere.
 #[test]
 fn coupled_controls_do_no_harm() {
-    let random = "rate = \"100 Mbit/s\"\nqueue = \"1000 packets\"\nloss = \"0.3 %\"";
-    let red = "rate = \"10 Mbit/s\"\nqueue = { kind = \"red\" }";
-    let tail_drop = "rate = \"10 Mbit/s\"\nqueue = \"1 bdp\"";
+    let random = "rtt = \"60 ms\"\nrate = \"100 Mbit/s\"\nqueue = \"1000 packets\"\nloss = \"0.3 %\"";
+    let red = "rtt = \"60 ms\"\nrate = \"10 Mbit/s\"\nqueue = { kind = \"red\" }";
+    let tail_drop =
+        ["50", "56", "62", "68"].map(|rtt| format!("rtt = \"{rtt} ms\"\nrate = \"10 Mbit/s\"\nqueue = \"1 bdp\""));
     for (cc, share) in [("lia", 1.14), ("balia", 1.10), ("olia", 1.04)] {
-        for (link, limit) in [(random, share + 0.10), (red, share + 0.10), (tail_drop, 2.0)] {
+        for link in [random, red] {
             let (multi, single, _) = shared_link(cc, link, 3);
-            assert!(multi <= limit * single, "{cc}, {link}: {multi} beside {single}");
+            assert!(multi <= (share + 0.10) * single, "{cc}, {link}: {multi} beside {single}");
             assert!(link == random || multi + single > 9.0, "{cc}, {link}: {multi} + {single} leave the link empty");
         }
+        let runs = tail_drop.each_ref().map(|link| shared_link(cc, link, 1));
+        let mean = runs.iter().map(|(multi, single, _)| multi / single).sum::<f64>() / runs.len() as f64;
+        assert!(mean <= 1.29, "{cc}, tail drop: {mean} of a TCP");
+        assert!(runs.iter().all(|(multi, single, _)| multi + single > 9.0), "{cc}, tail drop: the link is left empty");
     }
-    for link in [random, red, tail_drop] {
+    for link in [random, red, &tail_drop[0]] {
         let (multi, single, _) = shared_link("newreno", link, 3);
         assert!(multi > 1.75 * single, "uncoupled, {link}: {multi} beside {single}");
     }
@@ -109,7 +117,8 @@ fn coupled_controls_do_no_harm() {
 #[test]
 fn wvegas_gets_its_share_of_the_queue() {
     for queue in ["1 bdp", "2 bdp"] {
-        let (multi, single, record) = shared_link("wvegas", &format!("rate = \"10 Mbit/s\"\nqueue = \"{queue}\""), 1);
+        let (multi, single, record) =
+            shared_link("wvegas", &format!("rtt = \"60 ms\"\nrate = \"10 Mbit/s\"\nqueue = \"{queue}\""), 1);
         let link = record.links.iter().max_by(|a, b| a.mean_queue_packets.total_cmp(&b.mean_queue_packets)).unwrap();
         let backlog = multi / (multi + single) * link.mean_queue_packets;
         assert!((8.0..=12.0).contains(&backlog), "{queue}: {backlog} packets");

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{error, no_files, parse, read_shipped, shipped};
-use playpath_sim::Scenario;
+use common::{error, no_files, parse, play, read_shipped, shipped};
+use playpath_sim::{Scenario, Tracing};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -280,9 +280,70 @@ fn what_the_command_line_sets_is_checked_like_the_file() {
     assert!(set("player.bufer", json!("2 s")).unwrap_err().contains("did you mean \"buffer\"?"));
     assert!(set("path.rate.x", json!("2 s")).unwrap_err().contains("--set path.rate.x"));
     assert_eq!(set("run.seeds", json!(0)).unwrap_err().lines().count(), 1);
+    // One of several, by number or by name; without either the first.
+    for (key, place) in
+        [("path.0.loss", 0), ("path.wifi.loss", 0), ("path.dsl.loss", 1), ("path.1.loss", 1), ("path.loss", 0)]
+    {
+        let two = with(
+            "queue = \"50 kB\"\n",
+            "queue = \"50 kB\"\n[[path]]\nname = \"dsl\"\nrate = \"8 Mbit/s\"\nrtt = \"30 ms\"\n",
+        );
+        let resolved = Scenario::parse(&two, &json!({ "set": { key: "1 %" } }), &no_files).expect("right").to_json();
+        let losses = [0, 1].map(|i| resolved["path"][i]["loss"] == "1 %");
+        assert_eq!(losses, [place == 0, place == 1], "{key}");
+    }
+    assert_eq!(
+        set("path.2.loss", json!("1 %")).unwrap_err(),
+        "--set path.2.loss: there is no `path.2` in the scenario"
+    );
     let cc = json!({ "cc": ["reno", "cubik"] });
     let message = Scenario::parse(GOOD, &cc, &no_files).err().expect("unknown").to_string();
     assert!(message.starts_with("--cc:") && message.contains("did you mean \"cubic\"?"), "{message}");
+}
+
+#[test]
+fn schedulers_take_parameters_on_the_command_line_as_controls_do() {
+    let named = |kind: &str, choices: Value| {
+        let scenario = Scenario::parse(GOOD, &json!({ kind: choices }), &no_files).map_err(|e| e.to_string())?;
+        let senders = scenario.to_json()["sender"].clone();
+        Ok::<_, String>(senders.as_array().expect("a list").iter().map(|s| s["name"].clone()).collect::<Vec<_>>())
+    };
+    assert_eq!(
+        named("scheduler", json!(["dft", "dft:penalise=false", "blest:lambda=1.1"])).expect("right"),
+        ["cubic/dft", "cubic/dft(penalise=false)", "cubic/blest(lambda=1.1)"]
+    );
+    assert_eq!(named("cc", json!(["cubic:beta=0.5"])).expect("right"), ["cubic(beta=0.5)"]);
+    for (choice, part) in [
+        ("dft:penalize=false", "did you mean \"penalise\"?"),
+        ("dft:penalise=7", "penalise"),
+        ("dft:penalise", "write parameter=value"),
+        ("dtf:penalise=false", "unknown scheduler \"dtf\"; did you mean \"dft\"?"),
+    ] {
+        let message = named("scheduler", json!([choice])).expect_err("wrong");
+        assert!(message.starts_with("--scheduler: ") && message.contains(part), "{message}");
+        assert_eq!(message.lines().count(), 1);
+    }
+}
+
+#[test]
+fn a_queue_that_comes_to_less_than_two_packets_is_warned_of() {
+    // 0.5 Mbit/s times 20 ms are 1250 bytes, 0.8 packets; times 100 ms 6250, 4.2 packets.
+    let warnings = |rtt: &str, queue: &str| {
+        let text = with(
+            "rate = \"20 Mbit/s\"\nrtt = \"100 ms\"\nqueue = \"50 kB\"",
+            &format!("rate = \"500 kbit/s\"\nrtt = \"{rtt}\"\n{queue}"),
+        );
+        let run = "[run]\nduration = \"1 s\"\n";
+        play(&(text + run), "cubic", 1, Tracing::Off).warnings
+    };
+    let warned = "path.wifi: the queue of 1 bdp holds 0.8 packets of 1500 B; if so few are meant, say it in packets";
+    assert!(warnings("20 ms", "queue = \"1 bdp\"").contains(&warned.to_string()));
+    assert!(warnings("20 ms", "").iter().any(|w| w.contains("holds 0.8 packets")), "the default is 1 bdp");
+    for (rtt, queue) in
+        [("100 ms", "queue = \"1 bdp\""), ("20 ms", "queue = \"1 packets\""), ("20 ms", "queue = \"50 ms\"")]
+    {
+        assert!(!warnings(rtt, queue).iter().any(|w| w.contains("packets of 1500 B")), "{rtt}, {queue}");
+    }
 }
 
 /// What property tests put together: the words of a scenario in any order, with hostile values.

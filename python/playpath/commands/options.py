@@ -15,12 +15,19 @@ Cc = Annotated[
     str | None,
     typer.Option("--cc", metavar="LIST", help='Use these congestion controls: "cubic,ccplb(pob_rate=2)".'),
 ]
-Scheduler = Annotated[str | None, typer.Option("--scheduler", metavar="LIST", help="Use these MPTCP schedulers.")]
+Scheduler = Annotated[
+    str | None,
+    typer.Option("--scheduler", metavar="LIST", help='Use these MPTCP schedulers: "gr-sty,dft(penalise=false)".'),
+]
 Seeds = Annotated[int | None, typer.Option("--seeds", metavar="N", min=1, help="Replications; seeds are 1 to N.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="Threads; results do not depend on it.")]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help='Change a setting: --set player.buffer="2 s". Repeatable.'),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help='Change a setting: --set player.buffer="2 s"; of one of several: --set path.NAME.loss="1 %". Repeatable.',
+    ),
 ]
 WorldName = Annotated[str, typer.Option("--world", metavar="NAME", help="sim, or another world that is installed.")]
 Player = Annotated[

@@ -5,6 +5,7 @@ mod direction;
 mod document;
 mod ideal;
 mod manifest;
+mod params;
 mod path;
 mod player;
 mod queue;
@@ -263,19 +264,27 @@ fn set(root: &mut Map<String, Value>, path: &str, value: Value) -> Result<(), Sc
         None => (Vec::new(), path),
     };
     let mut place = root;
-    for part in parents {
-        let entry = place.entry(part).or_insert_with(|| Value::Object(Map::new()));
-        place = step_into(entry).ok_or_else(|| wrong(part))?;
+    let mut parents = parents.into_iter().peekable();
+    while let Some(part) = parents.next() {
+        let mut entry = place.entry(part).or_insert_with(|| Value::Object(Map::new()));
+        if let Value::Array(items) = entry {
+            let chosen = parents.next_if(|next| is_choice(items, next));
+            entry = choose(items, chosen).ok_or_else(|| wrong(&[part, chosen.unwrap_or("0")].join(".")))?;
+        }
+        place = entry.as_object_mut().ok_or_else(|| wrong(part))?;
     }
     place.insert(last.to_string(), value);
     Ok(())
 }
 
-/// A table, or the only (else the first) table of a list of tables.
-fn step_into(value: &mut Value) -> Option<&mut Map<String, Value>> {
-    match value {
-        Value::Object(map) => Some(map),
-        Value::Array(items) => items.first_mut().and_then(Value::as_object_mut),
-        _ => None,
-    }
+/// A number, or the name of one of the tables.
+fn is_choice(items: &[Value], part: &str) -> bool {
+    part.parse::<usize>().is_ok() || items.iter().any(|item| item["name"] == part)
+}
+
+/// One of a list of tables, by number from 0 or by name; the first if none is chosen.
+fn choose<'v>(items: &'v mut [Value], chosen: Option<&str>) -> Option<&'v mut Value> {
+    let named = chosen.and_then(|name| items.iter().position(|item| item["name"] == name));
+    let number = named.or_else(|| chosen.map_or(Some(0), |part| part.parse().ok()))?;
+    items.get_mut(number)
 }

@@ -18,6 +18,13 @@ pub struct SharedLinkSpec {
     pub up: DirectionSpec,
 }
 
+impl SharedLinkSpec {
+    /// Both directions' delay, 1 ms at least: the round trip of its own limits in bdp.
+    pub fn base_rtt(&self) -> Duration {
+        (self.down.one_way_delay + self.up.one_way_delay).max(Duration::from_millis(1))
+    }
+}
+
 /// A path between server and client.
 #[derive(Clone)]
 pub struct PathSpec {

@@ -1,8 +1,8 @@
 //! The MPTCP scheduler of a sender: `scheduler = "dft"` or `{ name = "tr-sty", rtt_flip = true }`.
 
 use super::ScenarioError;
+use super::params::{self, params_json, set_params};
 use super::reader::{Named, Table, unknown};
-use super::sender::{params_json, set_params};
 use playpath_transport::mptcp::scheduler::{self, Entry, Scheduler};
 use playpath_units::Params;
 use serde_json::{Map, Value, json};
@@ -37,12 +37,21 @@ impl SchedulerSpec {
         Ok(SchedulerSpec { entry, params: Params::defaults(entry.params), is_stated: true })
     }
 
+    /// "tr-sty:rtt_flip=true", as the command line gives it.
+    pub fn parse(text: &str) -> Result<SchedulerSpec, String> {
+        let (name, pairs) = params::split(text);
+        let mut spec = SchedulerSpec::by_name(name)?;
+        params::set_pairs(pairs, &mut spec.params)?;
+        Ok(spec)
+    }
+
     pub fn build(&self) -> Box<dyn Scheduler> {
         (self.entry.build)(&self.params)
     }
 
-    pub fn label(&self) -> Option<&'static str> {
-        self.is_stated.then_some(self.entry.name)
+    pub fn label(&self) -> Option<String> {
+        let defaults = Params::defaults(self.entry.params);
+        self.is_stated.then(|| params::label(self.entry.name, &self.params, &defaults))
     }
 
     pub fn to_json(&self) -> Value {

@@ -1,10 +1,11 @@
 //! Senders and everything that shapes a TCP endpoint: `cc`, `profile`, `validation`, `pacing`, `mss`, `initial_window`, …
 
 use super::ScenarioError;
+use super::params::{self, params_json, set_params};
 use super::reader::{Named, Table, unknown};
 use super::scheduler::SchedulerSpec;
 use crate::endpoint::Endpoint;
-use playpath_cc::{CongestionControl, Entry, ParamValue, Params, Stack};
+use playpath_cc::{CongestionControl, Entry, Params, Stack};
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
 use playpath_transport::{
     Config, Connection, InitialWindow, LossDetection, Pacing, PartialAckTimer, Recovery, Validation,
@@ -56,16 +57,6 @@ impl CcSpec {
         Ok(CcSpec { entry, params: defaults.clone(), defaults, prototype: None })
     }
 
-    /// Sets one parameter from text (`kp=2.5`), as the command line gives it.
-    pub fn set_from_text(&mut self, name: &str, text: &str) -> Result<(), String> {
-        let value = match text.parse::<f64>() {
-            Ok(x) => json!(x),
-            Err(_) if text == "true" || text == "false" => json!(text == "true"),
-            Err(_) => json!(text),
-        };
-        set_param(&mut self.params, name, &value)
-    }
-
     /// Name of the algorithm, for the record.
     pub fn name(&self) -> &'static str {
         if self.prototype.is_some() { "prototype" } else { self.entry.name }
@@ -85,49 +76,8 @@ impl CcSpec {
         Value::Object(map)
     }
 
-    /// "ccplb(pob_rate=2)": the name and what differs from the defaults.
     fn label(&self) -> String {
-        let pairs = self.params.iter().zip(self.defaults.iter());
-        let changed: Vec<String> = pairs
-            .filter(|((_, value), (_, default))| value != default)
-            .map(|((spec, value), _)| format!("{}={value}", spec.name))
-            .collect();
-        if changed.is_empty() { self.entry.name.into() } else { format!("{}({})", self.entry.name, changed.join(",")) }
-    }
-}
-
-/// Every parameter of a set as JSON.
-pub fn params_json(params: &Params) -> Map<String, Value> {
-    params
-        .iter()
-        .map(|(spec, value)| {
-            let value = match value {
-                ParamValue::Number(x) => json!(x),
-                ParamValue::Flag(b) => json!(b),
-                ParamValue::Word(w) => json!(w),
-            };
-            (spec.name.to_string(), value)
-        })
-        .collect()
-}
-
-/// Reads every key of `own` but its tag as a parameter.
-pub fn set_params(own: &Table, params: &mut Params) -> Result<(), ScenarioError> {
-    for (key, value) in own.rest() {
-        set_param(params, key, value).map_err(|e| own.error(key, e))?;
-    }
-    Ok(())
-}
-
-fn set_param(params: &mut Params, key: &str, value: &Value) -> Result<(), String> {
-    if !params.iter().any(|(spec, _)| spec.name == key) {
-        return Err(unknown("parameter", key, params.iter().map(|(spec, _)| spec.name)));
-    }
-    match value {
-        Value::Bool(b) => params.set_flag(key, *b),
-        Value::String(s) => params.set_word(key, s),
-        Value::Number(n) => params.set_number(key, n.as_f64().unwrap_or(f64::NAN)),
-        other => Err(format!("{other} is not a parameter's value")),
+        params::label(self.entry.name, &self.params, &self.defaults)
     }
 }
 
@@ -195,7 +145,7 @@ impl SenderSpec {
 
     /// The same sender under another scheduler, as the command line names it.
     pub fn with_scheduler(&self, name: &str) -> Result<SenderSpec, String> {
-        let mut spec = SenderSpec { scheduler: SchedulerSpec::by_name(name)?, ..self.clone() };
+        let mut spec = SenderSpec { scheduler: SchedulerSpec::parse(name)?, ..self.clone() };
         spec.name = spec.label();
         Ok(spec)
     }
@@ -281,14 +231,11 @@ impl SenderSpec {
     }
 }
 
-/// "ccplb", or "ccplb:kp=2.5,pob_rate=2" as typed on a command line.
+/// "ccplb:pob_rate=2", as the command line gives it.
 fn parse_cc(text: &str, profile: &str) -> Result<CcSpec, String> {
-    let (name, params) = text.split_once(':').unwrap_or((text, ""));
+    let (name, pairs) = params::split(text);
     let mut spec = CcSpec::by_name(name, profile)?;
-    for pair in params.split(',').filter(|p| !p.is_empty()) {
-        let (key, value) = pair.split_once('=').ok_or_else(|| format!("\"{pair}\": write parameter=value"))?;
-        spec.set_from_text(key.trim(), value.trim())?;
-    }
+    params::set_pairs(pairs, &mut spec.params)?;
     Ok(spec)
 }
 
