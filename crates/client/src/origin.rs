@@ -94,24 +94,31 @@ fn read_request(lines: &mut impl BufRead) -> io::Result<Option<Asked>> {
     }
 }
 
+/// The header leaves with the first bytes of the body, as in the simulator: a small packet of its own would give a delay-based
+/// control a base RTT that no full packet ever has.
 fn answer(mut stream: &TcpStream, asked: &Asked) -> io::Result<()> {
     let header = format!("HTTP/1.1 206 Partial Content\r\nContent-Length: {}\r\n\r\n", asked.bytes);
-    stream.write_all(header.as_bytes())?;
-    let Some((chunk, every)) = asked.chunks else { return write_zeros(stream, asked.bytes) };
-    let (mut left, mut due) = (asked.bytes, monotonic_nanos());
+    let (chunk, every) = asked.chunks.unwrap_or((asked.bytes, 0));
+    let first = chunk.min(asked.bytes).min(ZEROS.len() as u64);
+    stream.write_all(&[header.as_bytes(), &ZEROS[..first as usize]].concat())?;
+    let mut due = monotonic_nanos();
+    let mut left = asked.bytes - first;
+    write_zeros(stream, (chunk - first).min(left))?;
+    left -= (chunk - first).min(left);
     while left > 0 {
         // A socket that took its time catches up, as the simulator's program does.
+        due += every;
         let wait = due.saturating_sub(monotonic_nanos());
         std::thread::sleep(std::time::Duration::from_nanos(wait));
         write_zeros(stream, chunk.min(left))?;
         left -= chunk.min(left);
-        due += every;
     }
     Ok(())
 }
 
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+
 fn write_zeros(mut stream: &TcpStream, mut left: u64) -> io::Result<()> {
-    static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
     while left > 0 {
         let size = left.min(ZEROS.len() as u64) as usize;
         left -= stream.write(&ZEROS[..size])? as u64;

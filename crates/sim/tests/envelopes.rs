@@ -80,16 +80,20 @@ fn vegas_keeps_alpha_to_beta_packets_in_the_queue() {
     }
 }
 
-/// Delayed ACKs lengthen the mean RTT of a round by 80 ms / W, so that Diff is 80 ms / RTT = 0.8 at any window: rounded, alpha.
+/// Delayed ACKs lengthen the mean RTT of a round by 80 ms / W, so that Diff is 80 ms / RTT = 0.8 at any window: rounded, alpha. A
+/// Linux receiver does not wait for what a Linux sender marked PSH: the window grows by a packet per round trip, though not in all.
 #[test]
 fn vegas_with_alpha_1_stands_still_behind_delayed_acks_and_linuxs_does_not() {
-    let goodput = |cc: &str| {
+    let goodput = |cc: &str, profile: &str| {
         let path = "rate = \"20 Mbit/s\"\nrtt = \"100 ms\"\nqueue = \"500 packets\"";
-        traffic(&bulk(path, &format!("cc = {cc}"), "duration = \"60 s\""), 1).flows[0].goodput_mbps
+        let sender = format!("cc = {cc}\nprofile = \"{profile}\"");
+        traffic(&bulk(path, &sender, "duration = \"60 s\""), 1).flows[0].goodput_mbps
     };
-    assert!(goodput("\"vegas\"") < 4.0);
-    assert!(goodput("{ name = \"vegas\", alpha = 2, beta = 4 }") > 13.0);
-    assert!(goodput("\"vegas-linux\"") > 18.0);
+    assert!(goodput("\"vegas\"", "rfc") < 4.0);
+    assert!((8.0..=14.0).contains(&goodput("\"vegas\"", "linux")));
+    assert!(goodput("{ name = \"vegas\", alpha = 2, beta = 4 }", "rfc") > 13.0);
+    assert!(goodput("{ name = \"vegas\", alpha = 2, beta = 4 }", "linux") > 13.0);
+    assert!(goodput("\"vegas-linux\"", "linux") > 18.0);
 }
 
 /// Flows with equal rules and equal RTTs get equal shares in the long run: Jain's index over 200 s above 0.95.
@@ -107,12 +111,13 @@ fn equal_newreno_flows_share_equally() {
 }
 
 /// A queue of one BDP keeps the link busy through every halving (W/2 = BDP still fills the pipe): all but the start-up. Of 1500
-/// bytes 1448 are payload (52: IPv4, TCP, timestamps), so the goodput is 0.96533 of the throughput; retransmissions arrive once.
+/// bytes 1448 are payload (52: IPv4, TCP, timestamps), so the goodput is 0.96533 of the throughput; retransmissions arrive once. (The run must not
+/// end in a recovery: what then waits for a hole to be filled has been carried and not been read.)
 #[test]
 fn a_clean_path_is_filled_and_goodput_is_what_headers_leave() {
     for cc in ["newreno", "cubic", "vegas-linux", "ccp"] {
         let path = "rate = \"20 Mbit/s\"\nrtt = \"50 ms\"\nqueue = \"1 bdp\"";
-        let record = traffic(&bulk(path, &format!("cc = \"{cc}\""), "duration = \"60 s\""), 1);
+        let record = traffic(&bulk(path, &format!("cc = \"{cc}\""), "duration = \"59 s\""), 1);
         let flow = flow(&record, "bulk");
         assert!(link(&record, "path.p/down").utilisation > 0.99, "{cc}");
         let share = flow.goodput_mbps / flow.throughput_mbps;

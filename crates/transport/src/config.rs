@@ -38,6 +38,8 @@ pub struct Config {
     pub growth: Growth,
     /// Pacing.
     pub pacing: Pacing,
+    /// Mark segments PSH as Linux does: the last of each group handed down as one, and of what was written.
+    pub push: bool,
     /// Packets sent back to back when pacing allows sending.
     pub pacing_quantum: u32,
     /// Bytes that `write` accepts beyond the acknowledged ones.

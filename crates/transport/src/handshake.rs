@@ -219,6 +219,8 @@ impl Connection {
             self.complete_handshake(now, siblings);
             if segment.payload_len > 0 || segment.flags.contains(Flags::FIN) {
                 self.handle_established(now, segment, siblings);
+            } else {
+                self.receiver.handle_data(now, segment); // its timestamp is the first to echo
             }
         }
     }

@@ -23,6 +23,7 @@ mod segment;
 mod stats;
 mod timers;
 mod transmit;
+mod tso;
 mod undo;
 mod usage;
 mod validation;

@@ -53,15 +53,9 @@ impl Pacer {
         let (gain, window) = match self.mode {
             Pacing::Off | Pacing::Controller => return None,
             Pacing::Gain(gain) => (gain, cwnd),
-            Pacing::Linux => {
-                let gain = if cwnd < ssthresh / 2.0 { 2.0 } else { 1.2 };
-                (gain, cwnd.max(f64::from(packets_out)))
-            }
+            Pacing::Linux => return linux_rate(cwnd, ssthresh, packets_out, mss, srtt),
         };
-        if srtt.is_zero() {
-            return None;
-        }
-        Some(Rate::from_bits_per_sec_f64(gain * window * f64::from(mss) * 8.0 / srtt.as_secs_f64()))
+        window_rate(gain, window, mss, srtt)
     }
 
     /// A packet of `payload_bytes` left. `packets_before`: data packets sent before it.
@@ -77,6 +71,19 @@ impl Pacer {
             self.debt = Duration::ZERO;
         }
     }
+}
+
+/// `tcp_update_pacing_rate`; `None` before the first RTT.
+pub(crate) fn linux_rate(cwnd: f64, ssthresh: f64, packets_out: u32, mss: u32, srtt: Duration) -> Option<Rate> {
+    let gain = if cwnd < ssthresh / 2.0 { 2.0 } else { 1.2 };
+    window_rate(gain, cwnd.max(f64::from(packets_out)), mss, srtt)
+}
+
+fn window_rate(gain: f64, window: f64, mss: u32, srtt: Duration) -> Option<Rate> {
+    if srtt.is_zero() {
+        return None;
+    }
+    Some(Rate::from_bits_per_sec_f64(gain * window * f64::from(mss) * 8.0 / srtt.as_secs_f64()))
 }
 
 #[cfg(test)]

@@ -54,6 +54,7 @@ impl Config {
             validation: Validation::Rfc2861,
             growth: Growth::CwndLimited,
             pacing: Pacing::Off,
+            push: true,
             pacing_quantum: 1,
             send_buffer: 4 << 20,    // tcp_wmem[2]
             receive_buffer: 6 << 20, // tcp_rmem[2]
@@ -84,6 +85,7 @@ impl Config {
             },
             undo: UndoConfig { dsack: false, eifel: false, frto: false },
             validation: Validation::None,
+            push: false,
             window_update: WindowUpdate::Rfc,
             ..Config::linux()
         }
@@ -112,6 +114,7 @@ impl Config {
             undo: UndoConfig { dsack: false, eifel: false, frto: false },
             validation: Validation::None,
             growth: Growth::Always,
+            push: false,
             send_buffer: 1 << 30,
             receive_buffer: 10_000_000, // window_ 10 000 packets: not the limit
             max_retries: u32::MAX,

@@ -15,16 +15,21 @@
 use crate::config::{HeaderSize, LossDetection, Recovery};
 use crate::connection::Connection;
 use crate::handshake::{State, timestamp, timestamps};
+use crate::pacing::linux_rate;
 use crate::recovery::Phase;
 use crate::scoreboard::{FIN, RETRANS, SACKED, SentPacket};
 use crate::segment::{Ecn, Flags, Segment};
 use crate::timers::Timer;
+use crate::tso::{Group, group_size};
 use crate::usage::Usage;
 use playpath_cc::{PacketSent, RecoveryWindow, Sibling};
-use playpath_units::Time;
+use playpath_units::{Rate, Time};
 
 /// The rescue retransmission looks at so many packets from the end: it is for a lost tail.
 const RESCUE_SEARCH: usize = 64;
+
+/// Before the first RTT Linux knows no rate and takes the largest.
+const UNKNOWN_RATE: Rate = Rate::from_bits_per_sec(u64::MAX);
 
 /// A segment that a timer wants out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +53,8 @@ pub(crate) struct Transmit {
     pub closed_first: bool,
     /// Data packets sent since the last event.
     pub burst: u32,
+    /// What Linux hands down as one.
+    pub group: Group,
     pub usage: Usage,
     pub has_sent: bool,
     pub last_sent_at: Option<Time>,
@@ -75,6 +82,7 @@ impl Default for Transmit {
             is_fin_acked: false,
             closed_first: false,
             burst: 0,
+            group: Group::default(),
             usage: Usage::default(),
             has_sent: false,
             last_sent_at: None,
@@ -297,6 +305,7 @@ impl Connection {
         }
         self.timers.probe_base = now;
         self.note_sent(now, len, false, prior_in_flight, siblings);
+        self.mark_push(now, out);
     }
 
     fn send_again(&mut self, now: Time, index: u64, siblings: &[Sibling], out: &mut Segment) {
@@ -318,6 +327,41 @@ impl Connection {
         }
         self.data_segment(now, packet.start, len, is_fin, out);
         self.note_sent(now, len, true, prior_in_flight, siblings);
+        self.mark_push(now, out);
+    }
+
+    /// PSH ends what was written and each group of two or more. Comes last: what the packet changed is booked.
+    fn mark_push(&mut self, now: Time, out: &mut Segment) {
+        if !self.config.push || out.payload_len == 0 {
+            return;
+        }
+        if self.transmit.group.begins(now) {
+            let most = self.group_size();
+            self.transmit.group.begin(now, most);
+        }
+        let number = self.transmit.group.count();
+        let ends_group = number > 1 && (self.transmit.group.is_full() || !self.has_more_now(now));
+        if ends_group || self.nxt == self.written {
+            out.flags = out.flags.with(Flags::PSH);
+        }
+    }
+
+    /// Linux keeps a pacing rate for every sender, paced or not, and sizes groups by it.
+    fn group_size(&self) -> u32 {
+        let own = self.cc.pacing_rate();
+        let packets_out = self.scoreboard.packets_out();
+        let rate = own.or_else(|| {
+            linux_rate(self.send_window(), self.cc.ssthresh(), packets_out, self.config.mss, self.rtt.srtt)
+        });
+        group_size(rate.unwrap_or(UNKNOWN_RATE), self.rtt.min_rtt, self.features.mss, own.is_some())
+    }
+
+    /// A further full segment can leave at this moment.
+    fn has_more_now(&self, now: Time) -> bool {
+        let end = self.nxt + u64::from(self.features.mss);
+        end <= self.written.min(self.peer_edge)
+            && self.pacer.next() <= now
+            && f64::from(self.counted_in_flight()) + 1.0 <= self.send_window()
     }
 
     /// Books that every data packet changes.

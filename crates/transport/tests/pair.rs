@@ -3,7 +3,7 @@
 mod support;
 
 use playpath_transport::config::{Pacing, Validation};
-use playpath_transport::{Config, Connection, Segment};
+use playpath_transport::{Config, Connection, Flags, Segment};
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Rate, Time};
 use support::{Pair, Pipe, Reno};
@@ -139,6 +139,25 @@ fn pacing_spaces_packets() {
         let gap = pair[1] - pair[0];
         assert!(gap >= Duration::from_micros(2_500), "{gap}");
     }
+}
+
+/// Window 5, 10 Mbit/s, a group is two packets: of each burst of five the second and the fourth are marked, the fifth is alone. What
+/// answers an ACK of two is a group, what answers an ACK of one is not. The last of what was written is marked whatever its group.
+#[test]
+fn linux_marks_each_group_and_the_end() {
+    let config = Config { iw: playpath_transport::config::InitialWindow::Packets(5), ..Config::linux() };
+    let cc = [Reno::fixed(5.0), Reno::fixed(5.0)];
+    let sent = std::cell::RefCell::new(vec![]);
+    let mut pair = Pair::new(config, config, cc, bottleneck(1000), |from_client, _, segment| {
+        if from_client && segment.payload_len > 0 {
+            sent.borrow_mut().push(segment.flags.contains(Flags::PSH));
+        }
+        true
+    });
+    pair.client.write(1448 * 7);
+    pair.run_until(Time::from_secs(1));
+    // The receiver's first ACKs are quick ones, one per packet: 6 and 7 leave alone.
+    assert_eq!(sent.into_inner(), [false, true, false, true, false, false, true]);
 }
 
 /// A sender of a picture every 100 ms: the window without validation stays, under RFC 2861 it follows the use, under newCWV it

@@ -15,7 +15,8 @@ from playpath.testbed.processes import Child
 PORT = 8080
 
 # One worker in the foreground: it is the process that is started, so it is the process that is ended. sendfile, as an
-# origin has it. `keepalive_timeout` outlives a player's pauses.
+# origin has it. `tcp_nopush`: the header leaves with the first bytes of the body, as in the simulator; a small packet of its own
+# would give a delay-based control a base RTT that no full packet ever has. `keepalive_timeout` outlives a player's pauses.
 _CONFIG = """
 daemon off;
 master_process off;
@@ -35,7 +36,7 @@ http {{
     default_type application/octet-stream;
     sendfile on;
     sendfile_max_chunk 0;
-    tcp_nopush off;
+    tcp_nopush on;
     tcp_nodelay on;
     keepalive_timeout 600s;
     keepalive_requests 100000;

@@ -2,7 +2,8 @@
 //!
 //! Reference: RFC 5681 §4.2 (at least every second full segment, at once on a gap), RFC 1122 §4.2.3.2 (under 0.5 s);
 //! Linux: up to 16 quick ACKs at the start and after a pause of the sender longer than the RTO, and one for each segment that lets
-//! the receive window grow (`autotuning.rs`); then 40 ms.
+//! the receive window grow (`autotuning.rs`); then 40 ms, but at once when the reader has taken all and a segment had PSH or was
+//! smaller than the largest (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
 //! Tested by the packet scripts `delayed_ack_*.pkt`.
 
 use crate::config::{Config, DelayedAck};
@@ -27,6 +28,8 @@ pub(crate) struct AckPolicy {
     waiting_bytes: u32,
     quick_left: u8,
     last_arrival: Option<Time>,
+    /// A segment with PSH, or a small one, waits for its ACK (Linux `ICSK_ACK_PUSHED`).
+    is_pushed: bool,
 }
 
 impl AckPolicy {
@@ -40,6 +43,7 @@ impl AckPolicy {
             waiting_bytes: 0,
             quick_left: 0,
             last_arrival: None,
+            is_pushed: false,
         }
     }
 
@@ -48,10 +52,17 @@ impl AckPolicy {
         self.quick_left |= 1;
     }
 
+    /// The reader has taken everything that came: Linux does not let what the sender pushed, or a small segment, wait
+    /// (`tcp_cleanup_rbuf`).
+    pub fn on_read_all(&mut self) {
+        self.is_due |= self.is_pushed;
+    }
+
     /// Data arrived in order.
-    pub fn on_in_order(&mut self, now: Time, bytes: u32) {
+    pub fn on_in_order(&mut self, now: Time, bytes: u32, is_push: bool) {
         self.waiting_bytes += bytes;
         self.full_segment = self.full_segment.max(bytes.min(self.mss));
+        self.is_pushed |= self.rule == DelayedAck::Linux && (is_push || bytes < self.full_segment);
         let delay = match self.rule {
             DelayedAck::Off => Duration::ZERO,
             DelayedAck::Rfc(_) if self.waiting_bytes >= 2 * self.full_segment => Duration::ZERO,
@@ -94,11 +105,13 @@ impl AckPolicy {
         self.is_due = false;
         self.deadline = Time::MAX;
         self.waiting_bytes = 0;
+        self.is_pushed = false;
     }
 
     /// The connection is gone.
     pub fn drop(&mut self) {
         self.is_due = false;
+        self.is_pushed = false;
         self.deadline = Time::MAX;
     }
 
@@ -107,5 +120,43 @@ impl AckPolicy {
             self.is_due = true;
             self.deadline = Time::MAX;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 1448;
+    const NOW: Time = Time::from_millis(1);
+
+    /// After a full segment that was acknowledged: no quick ACKs are left.
+    fn policy(rule: DelayedAck) -> AckPolicy {
+        let mut policy = AckPolicy::new(&Config { delayed_ack: rule, ..Config::linux() });
+        policy.on_in_order(NOW, MSS, false);
+        policy.on_ack_sent();
+        policy
+    }
+
+    #[test]
+    fn what_was_pushed_and_read_is_acknowledged_at_once() {
+        for (bytes, is_push, is_due) in [(MSS, false, false), (MSS, true, true), (100, false, true)] {
+            let mut policy = policy(DelayedAck::Linux);
+            policy.on_in_order(NOW, bytes, is_push);
+            assert!(!policy.is_due, "not before the reader has it");
+            policy.on_read_all();
+            assert_eq!(policy.is_due, is_due, "{bytes} {is_push}");
+            policy.on_ack_sent();
+            policy.on_read_all();
+            assert!(!policy.is_due, "told once");
+        }
+    }
+
+    #[test]
+    fn the_rfcs_receiver_waits_all_the_same() {
+        let mut policy = policy(DelayedAck::Rfc(Duration::from_millis(200)));
+        policy.on_in_order(NOW, MSS, true);
+        policy.on_read_all();
+        assert!(!policy.is_due);
     }
 }

@@ -15,6 +15,8 @@ use playpath_units::{Duration, Time};
 const FIRST_WINDOW: u64 = 64_240;
 /// `tcp_rmem[1]` times the payload's share of memory.
 const FIRST_CLAMP: u64 = 131_072 * 160 / 256;
+/// Option bytes that Linux does not take off the segment size that it announces.
+const TIMESTAMPS: u64 = 12;
 
 #[derive(Debug)]
 pub(crate) struct AutoTuning {
@@ -29,8 +31,9 @@ pub(crate) struct AutoTuning {
     measured_from: u64,
     measured_at: Time,
     now: Time,
-    /// Smoothed, by echoed timestamps; zero before the first.
+    /// By echoed timestamps: the smallest, or smoothed above it; zero before the first.
     rtt: Duration,
+    last_echo: u32,
 }
 
 impl AutoTuning {
@@ -41,11 +44,12 @@ impl AutoTuning {
             threshold: FIRST_WINDOW.min(most),
             clamp: FIRST_CLAMP.min(most),
             most,
-            space: 10 * mss,
+            space: 10 * (mss + TIMESTAMPS),
             measured_from: 0,
             measured_at: Time::ZERO,
             now: Time::ZERO,
             rtt: Duration::ZERO,
+            last_echo: 0,
         }
     }
 
@@ -54,9 +58,18 @@ impl AutoTuning {
         self.now = now;
     }
 
-    /// A segment echoed a timestamp of `sample` ago.
-    pub fn note_rtt(&mut self, sample: Duration) {
-        self.rtt = if self.rtt.is_zero() { sample } else { self.rtt - self.rtt / 8 + sample / 8 };
+    /// A segment echoed the timestamp `echo` of `sample` ago; `is_drained`: the reader had taken all before it. The first segment
+    /// of those that echo one timestamp counts.
+    pub fn note_rtt(&mut self, echo: u32, sample: Duration, is_drained: bool) {
+        if echo == self.last_echo {
+            return;
+        }
+        self.last_echo = echo;
+        if self.rtt.is_zero() || sample < self.rtt {
+            self.rtt = sample;
+        } else if is_drained {
+            self.rtt = self.rtt - self.rtt / 8 + sample / 8;
+        }
     }
 
     /// The reader has taken all up to `read`; `next` is expected next. Once per round trip the window follows.
@@ -67,7 +80,7 @@ impl AutoTuning {
         let copied = (read - self.measured_from).saturating_sub(next - read);
         if copied > self.space {
             // Twice what came, and more while the sender still speeds up.
-            let window = 2 * copied + 16 * self.mss;
+            let window = 2 * copied;
             let growth = u128::from(window) * u128::from(copied - self.space) / u128::from(self.space);
             let wanted = u128::from(window) + 2 * growth;
             self.clamp = self.clamp.max(wanted.min(u128::from(self.most)) as u64);
@@ -107,24 +120,37 @@ mod tests {
         assert_eq!(tuning.threshold, FIRST_CLAMP);
     }
 
-    /// 20 segments read in a round trip after 10: 2 · 28 960 + 16 · 1448 = 81 088; growth 100 %, twice: 243 264.
+    /// 20 segments read in a round trip after 10 of 1460: 2 · 28 960 = 57 920; grown by 14 360 of 14 600, twice:
+    /// 2 · (57 920 · 14 360 / 14 600 = 56 967) + 57 920 = 171 854.
     #[test]
     fn a_sender_that_speeds_up_opens_the_window() {
         let mut tuning = AutoTuning::new(MSS, 6 << 20);
-        tuning.note_rtt(Duration::from_millis(100));
+        tuning.note_rtt(1, Duration::from_millis(100), true);
         read_at(&mut tuning, 150, 1448);
         read_at(&mut tuning, 249, 15_000); // too early
         read_at(&mut tuning, 250, 1448 * 21);
-        assert_eq!((tuning.clamp, tuning.space), (243_264, 28_960));
+        assert_eq!((tuning.clamp, tuning.space), (171_854, 28_960));
         // At the same rate it stays.
         read_at(&mut tuning, 350, 1448 * 41);
-        assert_eq!(tuning.clamp, 243_264);
+        assert_eq!(tuning.clamp, 171_854);
+    }
+
+    /// A smaller sample counts at once, a larger one by an eighth, only once for each timestamp, and not behind an unread segment.
+    #[test]
+    fn the_round_trip_seeks_its_smallest() {
+        let mut tuning = AutoTuning::new(MSS, 6 << 20);
+        for (echo, millis, is_drained, rtt) in
+            [(1, 40, true, 40), (2, 24, false, 24), (3, 32, true, 25), (3, 90, true, 25), (4, 90, false, 25)]
+        {
+            tuning.note_rtt(echo, Duration::from_millis(millis), is_drained);
+            assert_eq!(tuning.rtt, Duration::from_millis(rtt), "{echo}");
+        }
     }
 
     #[test]
     fn a_slow_reader_and_small_segments_do_not() {
         let mut tuning = AutoTuning::new(MSS, 6 << 20);
-        tuning.note_rtt(Duration::from_millis(100));
+        tuning.note_rtt(1, Duration::from_millis(100), true);
         tuning.note_arrival(Time::from_millis(100));
         tuning.on_read(40_000, 80_000); // as much waits as was read
         assert_eq!(tuning.clamp, FIRST_CLAMP);
@@ -135,7 +161,7 @@ mod tests {
     fn the_configured_buffer_bounds_it() {
         let mut tuning = AutoTuning::new(MSS, 50_000);
         assert!(!tuning.grows_by(MSS));
-        tuning.note_rtt(Duration::from_millis(100));
+        tuning.note_rtt(1, Duration::from_millis(100), true);
         read_at(&mut tuning, 100, 1 << 20);
         assert!(!tuning.grows_by(MSS));
     }

@@ -180,7 +180,7 @@ impl Receiver {
         match self.reassembly.insert(start, end) {
             Placed::InOrder => {
                 self.tune(now, segment);
-                self.ack.on_in_order(now, segment.payload_len);
+                self.ack.on_in_order(now, segment.payload_len, segment.flags.contains(Flags::PSH));
             }
             Placed::FilledGap | Placed::OutOfOrder => self.ack.on_gap(now),
             Placed::Duplicate(bytes) => {
@@ -203,7 +203,9 @@ impl Receiver {
         let Some(tuning) = &mut self.tuning else { return };
         tuning.note_arrival(now);
         if let Some(timestamps) = segment.timestamps.filter(|t| t.echo != 0 && segment.payload_len >= self.mss) {
-            tuning.note_rtt(Duration::from_micros(u64::from(timestamp(now).wrapping_sub(timestamps.echo))));
+            let sample = Duration::from_micros(u64::from(timestamp(now).wrapping_sub(timestamps.echo)));
+            let unread = self.reassembly.next() - self.read;
+            tuning.note_rtt(timestamps.echo, sample, unread <= u64::from(segment.payload_len));
         }
         if tuning.grows_by(segment.payload_len) {
             self.ack.on_window_growth();
@@ -219,6 +221,9 @@ impl Receiver {
         }
         if taken > 0 && self.should_update_window() {
             self.ack.is_due = true;
+        }
+        if taken > 0 && self.readable() == 0 && self.out_of_order_bytes() == 0 {
+            self.ack.on_read_all();
         }
         taken
     }
