@@ -89,6 +89,14 @@ class Comparison:
         return list(dict.fromkeys(f.sender for f in self.failures if f.sender not in self.senders))
 
     @property
+    def failed_rows(self) -> list[tuple[str, str, str]]:
+        """What failed, for tables: sender, seeds, reason; a row for each reason."""
+        seeds: dict[tuple[str, str], list[int]] = {}
+        for failure in self.failures:
+            seeds.setdefault((failure.sender, failure.reason), []).append(failure.seed)
+        return [(sender, ", ".join(map(str, found)), reason) for (sender, reason), found in seeds.items()]
+
+    @property
     def senders(self) -> list[str]:
         """Labels, in the order of the scenario."""
         return self.table["sender"].unique(maintain_order=True).to_list()

@@ -112,12 +112,12 @@ def _means(title: str, result: Comparison, names: list[str]) -> Table:
 
 
 def _failures(result: Comparison) -> Table:
-    """The sessions that failed, each with its reason."""
+    """The sessions that failed, with the reasons."""
     table = Table(title="failed sessions", title_justify="left", title_style="dim", box=None, header_style="bold")
-    for title in ("sender", "seed", "reason"):
-        table.add_column(title, overflow="fold", justify="right" if title == "seed" else "left")
-    for failure in result.failures:
-        table.add_row(escape(failure.sender), str(failure.seed), f"[red]{escape(failure.reason)}[/red]")
+    for title in ("sender", "seeds", "reason"):
+        table.add_column(title, overflow="fold")
+    for sender, seeds, reason in result.failed_rows:
+        table.add_row(escape(sender), seeds, f"[red]{escape(reason)}[/red]")
     return table
 
 

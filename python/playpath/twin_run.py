@@ -117,12 +117,11 @@ def unsupported(scenario: Scenario) -> dict[str, str]:
     reasons = {}
     for name in scenario.senders:
         try:
-            cc = translate(scenario.sender(name)).cc
+            missing = controls.why_missing(translate(scenario.sender(name)).cc)
         except TestbedError as error:
-            reasons[name] = str(error)
-            continue
-        if controls.native_name(cc) is None and cc not in controls.loadable():
-            reasons[name] = f"{name}: the kernel has no twin of {cc}"
+            missing = str(error)
+        if missing is not None:
+            reasons[name] = missing
     return reasons
 
 

@@ -59,11 +59,11 @@ def test_a_sender_that_never_finished_is_shown_and_not_ranked(kernel, capsys):
     assert (result.ranking, result.unranked, result.seeds) == (["newreno"], ["cubic"], [1, 2, 3])
     console.print_comparison(result)
     told = capsys.readouterr()
-    assert told.out.count(REASON) == 3
+    assert any("1, 2, 3" in line and REASON in line for line in told.out.splitlines())
     assert "failed" in next(line for line in told.out.splitlines() if line.lstrip().startswith("– "))
     assert "3 sessions failed; the ranking is over the seeds 1, 2, 3; not ranked: cubic" in told.err
     page = comparison_page(result)
-    assert page.count(REASON) == 3
+    assert page.count(REASON) == 1
 
 
 def test_nothing_finished_is_an_error_with_the_reasons(kernel):

@@ -217,4 +217,4 @@ def test_controls_without_a_twin_are_named(monkeypatch):
     monkeypatch.setattr(controls, "built_in", lambda: ["reno", "cubic"])
     scenario = playpath.load(SMALL, cc=["newreno", "vegas", "copa"])
     assert list(unsupported(scenario)) == ["copa"]
-    assert "no twin of copa" in unsupported(scenario)["copa"]
+    assert "no eBPF twin" in unsupported(scenario)["copa"]

@@ -96,7 +96,7 @@ def test_ccplb_widens_its_window_when_told_of_a_larger_buffer() -> None:
 
 
 def test_what_the_kernel_world_does_not_do_is_refused_before_anything_is_made() -> None:
-    with pytest.raises(TestbedError, match="no kernel twin of 'copa'"):
+    with pytest.raises(TestbedError, match="copa: Linux has no such control"):
         run_kernel(scenario(), sender("copa"), 1)
     web = {"kind": "web", "name": "web", "count": 500, "cc": "cubic"}
     with pytest.raises(TestbedError, match="500 sources of cross traffic: the kernel world runs 200 at most"):

@@ -37,7 +37,7 @@ def test_a_session_that_fails_is_kept_with_its_reason_and_the_others_are_ranked(
     assert result.ranking == ["cubic"]
     (failure,) = result.failures
     assert (failure.sender, failure.seed) == ("copa", 1)
-    assert failure.reason.startswith("no kernel twin of 'copa' on this machine; there are: ")
+    assert failure.reason.startswith("copa: Linux has no such control and it has no eBPF twin; there are: ")
     marked = json.loads(next(tmp_path.glob("copa-*/1/logs/failed.json")).read_text())
     assert marked == {"failed": failure.reason, "sender": "copa", "seed": 1, "player": "own"}
     kept = {path.name for path in next(tmp_path.glob("cubic-*/1/logs")).iterdir()}

@@ -204,3 +204,25 @@ def test_shipped_scenarios_run_in_the_kernel_world(file: str, sender: str, lengt
         [*command, "--set", f"video.duration={length}"], check=False, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_an_outage_is_the_simulators(tmp_path: Path) -> None:
+    """From 300 ms to 1.3 s of the run the path takes nothing, in both worlds: the picture stops, and what was refused is counted."""
+    outage = {"from": "300 ms", "until": "1300 ms"}
+    path = {"name": "wifi", "rate": "20 Mbit/s", "rtt": "20 ms", "outage": outage}
+    described = {
+        "video": {"rate": "4 Mbit/s", "duration": "3 s"},
+        "player": {"kind": "progressive", "buffer": "200 ms"},
+        "path": [path],
+        "sender": [{"cc": "cubic"}],
+    }
+    found = {world: playpath.run(described, world=world) for world in ("sim", "kernel")}
+    for session in found.values():
+        down = next(link for link in session.links if link["name"] == "path.wifi/down")
+        assert down["dropped_packets"]["outage"] > 0
+        assert session.metrics["played_s"] == pytest.approx(3.0, abs=0.1)
+    stalled = {world: session.metrics["stall_time_s"] for world, session in found.items()}
+    # The buffer of 200 ms and what had come bridge a part of the second; then the retransmission timer, doubled at each
+    # try, finds the path open again.
+    assert stalled["sim"] > 0.2
+    assert stalled["kernel"] == pytest.approx(stalled["sim"], abs=0.8)

@@ -1,9 +1,10 @@
 //! The configuration: paths as in a scenario, and where their ends are. See the README for the format.
 
 use crate::direction::{Direction, Side};
+use crate::outage::Outage;
 use crate::reader::Object;
 use playpath_link::{LinkConfig, ServerConfig};
-use playpath_units::{Duration, Rate};
+use playpath_units::{Duration, Rate, Time};
 use serde_json::Value;
 use std::net::Ipv4Addr;
 
@@ -40,6 +41,8 @@ pub struct LinkSpec {
     pub config: LinkConfig,
     /// The loss model's share in the long run.
     pub mean_loss: f64,
+    /// When it takes nothing.
+    pub outage: Option<Outage>,
 }
 
 /// A path: the links on its way, by index, and its ends.
@@ -184,8 +187,11 @@ fn read_path(
     });
     let via = via.collect::<Result<Vec<usize>, _>>()?;
     let own = links.len();
-    links.push(down.link(&format!("path.{name}/down"), base_rtt).map_err(|e| table.error_here(e))?);
-    links.push(up.link(&format!("path.{name}/up"), base_rtt).map_err(|e| table.error_here(e))?);
+    let outage = read_outage(table)?;
+    for (direction, side) in [(down, "down"), (up, "up")] {
+        let spec = direction.link(&format!("path.{name}/{side}"), base_rtt).map_err(|e| table.error_here(e))?;
+        links.push(LinkSpec { outage, ..spec });
+    }
     let path = PathSpec {
         name,
         over: None,
@@ -214,7 +220,7 @@ fn read_access(table: &Object, over: &str, paths: &[PathSpec], links: &mut Vec<L
             ..LinkConfig::new(&name, Rate::from_bits_per_sec(1), one_way_delay)
         };
         config.validate().map_err(|e| table.error_here(e))?;
-        links.push(LinkSpec { config, mean_loss: 0.0 });
+        links.push(LinkSpec { config, mean_loss: 0.0, outage: None });
     }
     let path = PathSpec {
         down: [own].into_iter().chain(base.down.iter().copied()).collect(),
@@ -227,6 +233,18 @@ fn read_access(table: &Object, over: &str, paths: &[PathSpec], links: &mut Vec<L
     };
     table.finish()?;
     Ok(path)
+}
+
+/// `{"from": "20 s", "until": "30 s"}`, both since the start of the run; without `until`, to its end.
+fn read_outage(table: &Object) -> Result<Option<Outage>, String> {
+    let Some(own) = table.object("outage")? else { return Ok(None) };
+    let from: Duration = own.parsed("from")?.ok_or_else(|| own.error("from", "is missing"))?;
+    let until: Option<Duration> = own.parsed("until")?;
+    if until.is_some_and(|until| until <= from) {
+        return Err(own.error("until", "must be later than `from`"));
+    }
+    own.finish()?;
+    Ok(Some(Outage::new(Time::ZERO + from, until.map_or(Time::MAX, |until| Time::ZERO + until))))
 }
 
 fn read_end(table: &Object, key: &'static str) -> Result<EndSpec, String> {
@@ -318,6 +336,19 @@ mod tests {
         assert_eq!(config.sample, Some(Duration::from_millis(100)));
         let unknown = r#"{"paths": [{"name": "ftp", "over": "a", "rtt": "30 ms", ENDS}]}"#;
         assert_eq!(parse(unknown).unwrap_err(), "`paths[0].over`: there is no path \"a\" before it");
+    }
+
+    /// Of the path's own links, as in the simulator: not of those it shares.
+    #[test]
+    fn an_outage_is_that_of_the_paths_own_links() {
+        let text = r#"{"links": [{"name": "dsl", "rate": "1 Mbit/s", "rtt": "10 ms"}], "paths": [{"name": "a", "rate": "1 Mbit/s",
+            "rtt": "20 ms", "via": ["dsl"], "outage": {"from": "20 s", "until": null}, ENDS}]}"#;
+        let config = parse(text).unwrap();
+        let outage = Outage::new(Time::from_secs(20), Time::MAX);
+        let found: Vec<_> = config.links.iter().map(|link| link.outage).collect();
+        assert_eq!(found, [None, None, Some(outage), Some(outage)]);
+        let wrong = parse(&text.replace("null", "\"20 s\"")).unwrap_err();
+        assert_eq!(wrong, "`paths[0].outage.until`: must be later than `from`");
     }
 
     #[test]

@@ -88,7 +88,7 @@ impl Direction {
             base_rtt,
         };
         config.validate()?;
-        Ok(LinkSpec { config, mean_loss })
+        Ok(LinkSpec { config, mean_loss, outage: None })
     }
 
     fn up_server(&self) -> ServerConfig {

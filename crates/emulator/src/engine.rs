@@ -2,32 +2,42 @@
 //!
 //! Time is the monotonic clock since the start of the run. Due packets are taken in the order of their logical times over all
 //! links, so that a packet enters its next link at the moment it left the one before, however late the loop is.
+//!
+//! Whoever prepares a run tells when it begins. At that moment the clock and the links start anew, so that traces, outages, random draws
+//! and statistics begin with the run, as in the simulator, however long its preparation took.
 
 use crate::capture::Capture;
 use crate::config::Config;
+use crate::control::{Control, Said};
 use crate::flows::Flows;
 use crate::histogram::Histogram;
 use crate::log::PacketLog;
 use crate::net::{self, Device};
+use crate::outage::Outage;
 use crate::packet::IpPacket;
 use crate::report::{LinkMeasure, Pauses, RouteMeasure, RunMeasure};
 use crate::series::Series;
 use crate::spin::Spin;
 use crate::sys::{self, PollSet};
-use playpath_link::Link;
+use playpath_link::{Link, LinkConfig};
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Time};
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, RawFd};
 
 /// Packets read from a device before the others get their turn.
 const BATCH: usize = 64;
 /// The largest IP packet.
 const MAX_PACKET: usize = 65_536;
+/// What is on its way when the run begins, and would arrive within this time, arrives at once.
+const FLUSHED: Duration = Duration::from_secs(2);
 
 /// Everything that a run consists of.
 pub struct Engine {
+    seed: RootSeed,
+    link_configs: Vec<LinkConfig>,
     links: Vec<Link<IpPacket>>,
     link_measures: Vec<LinkMeasure>,
+    outages: Vec<Option<Outage>>,
     routes: Vec<Route>,
     /// Server and client end of each path, alternately: device 2p is where route 2p (down) begins and route 2p + 1 (up) ends.
     devices: Vec<Device>,
@@ -37,6 +47,8 @@ pub struct Engine {
     series: Series,
     spin: Spin,
     start_nanos: u64,
+    /// When the run begins, if that is yet to come.
+    begin: Time,
     next_id: u64,
     wakeups: u64,
     pauses: Pauses,
@@ -54,8 +66,7 @@ impl Engine {
     /// Build links and devices. Errors: what could not be built, in one line.
     pub fn new(config: &Config) -> Result<Engine, String> {
         let seed = RootSeed(config.seed);
-        let build = |spec: &crate::config::LinkSpec| Link::new(spec.config.clone(), seed).map_err(|e| e.to_string());
-        let links = config.links.iter().map(build).collect::<Result<Vec<_>, _>>()?;
+        let link_configs: Vec<LinkConfig> = config.links.iter().map(|spec| spec.config.clone()).collect();
         let mut routes = Vec::new();
         let mut devices = Vec::new();
         for path in &config.paths {
@@ -73,13 +84,17 @@ impl Engine {
             capture: config.capture.as_ref().map(capture).transpose()?,
             flows: Flows::default(),
             series: Series::new(config.sample, config.links.len()),
-            link_measures: config.links.iter().map(|spec| LinkMeasure::new(&spec.config.server)).collect(),
-            links,
+            link_measures: measures_of(&link_configs),
+            outages: config.links.iter().map(|spec| spec.outage).collect(),
+            links: build_links(&link_configs, seed)?,
+            link_configs,
+            seed,
             routes,
             devices,
             log: config.log.as_ref().map(create).transpose()?,
             spin: Spin::new(config.spin),
             start_nanos: sys::now_nanos(),
+            begin: Time::MAX,
             next_id: 0,
             wakeups: 0,
             pauses: Pauses::default(),
@@ -87,28 +102,54 @@ impl Engine {
         })
     }
 
-    /// Run until one of `stop` becomes readable (or its other end is closed).
-    pub fn run(&mut self, stop: &[RawFd]) -> Result<(), String> {
-        let mut files: Vec<_> = self.devices.iter().map(Device::as_raw_fd).collect();
-        files.extend(stop);
+    /// Run until `signals` becomes readable, or standard input ends where it is a `control`.
+    pub fn run(&mut self, signals: RawFd, mut control: Option<Control>) -> Result<(), String> {
+        let devices = self.devices.len();
+        let mut files: Vec<_> = self.devices.iter().map(Device::as_raw_fd).chain([signals]).collect();
+        files.extend(control.as_ref().map(|_| std::io::stdin().as_raw_fd()));
         let mut poll_set = PollSet::new(files);
         self.start_nanos = sys::now_nanos();
         self.capture.iter_mut().for_each(Capture::start);
         loop {
-            self.deliver_due();
+            self.deliver_due(Duration::ZERO);
             let now = self.now();
+            if now >= self.begin {
+                self.begin_run()?;
+                continue;
+            }
             self.series.sample(now, &mut self.links);
             self.wait(&mut poll_set).map_err(|error| format!("waiting for packets: {error}"))?;
-            let devices = self.devices.len();
-            if poll_set.is_any_ready_from(devices) {
+            if poll_set.is_ready(devices) {
                 return Ok(());
             }
+            if let Some(control) = control.as_mut().filter(|_| poll_set.is_ready(devices + 1)) {
+                match control.read(&mut std::io::stdin().lock())? {
+                    Said::End => return Ok(()),
+                    Said::Start(nanos) => self.begin = Time::from_nanos(nanos.saturating_sub(self.start_nanos)),
+                    Said::Nothing => {}
+                }
+            }
             // What fell due during the wait happened before what has just come.
-            self.deliver_due();
+            self.deliver_due(Duration::ZERO);
             for device in (0..devices).filter(|device| poll_set.is_ready(*device)) {
                 self.read_device(device)?;
             }
         }
+    }
+
+    /// The run begins: time counts from `begin`, and links and measures are as new.
+    fn begin_run(&mut self) -> Result<(), String> {
+        self.deliver_due(FLUSHED);
+        self.start_nanos += std::mem::replace(&mut self.begin, Time::MAX).as_nanos();
+        self.links = build_links(&self.link_configs, self.seed)?;
+        self.link_measures = measures_of(&self.link_configs);
+        self.routes.iter_mut().for_each(|route| route.measure = RouteMeasure::new());
+        self.outages.iter_mut().flatten().for_each(Outage::begin);
+        self.series.begin();
+        self.flows.begin();
+        self.spin.begin();
+        self.capture.iter_mut().for_each(Capture::start);
+        Ok(())
     }
 
     /// What the run has measured. Ends the log; errors: it could not be written.
@@ -132,6 +173,7 @@ impl Engine {
             spin: self.spin.margin(),
             link_stats: self.links.iter_mut().map(|link| link.stats(now)).collect(),
             links: self.link_measures,
+            outages: self.outages,
             routes: self.routes.into_iter().map(|route| route.measure).collect(),
             devices: self.devices,
         };
@@ -142,10 +184,10 @@ impl Engine {
         Time::from_nanos(sys::now_nanos() - self.start_nanos)
     }
 
-    /// Hand on everything due, in order of logical time.
-    fn deliver_due(&mut self) {
+    /// Hand on everything due, or due within the time `ahead`, in order of logical time.
+    fn deliver_due(&mut self, ahead: Duration) {
         let mut now = self.now();
-        while let Some(index) = self.next_link().filter(|index| self.links[*index].poll_timeout() <= now) {
+        while let Some(index) = self.next_link().filter(|index| self.links[*index].poll_timeout() <= now + ahead) {
             let due = self.links[index].poll_timeout();
             while let Some((delivered, packet)) = self.links[index].poll_output(due) {
                 now = self.now();
@@ -166,8 +208,8 @@ impl Engine {
     fn hand_on(&mut self, due: Time, now: Time, mut packet: IpPacket) {
         packet.hop += 1;
         let route = &mut self.routes[usize::from(packet.route)];
-        if let Some(next) = route.links.get(usize::from(packet.hop)) {
-            return self.links[*next].handle_packet(due, packet);
+        if let Some(next) = route.links.get(usize::from(packet.hop)).copied() {
+            return self.enter(next, due, packet);
         }
         self.devices[route.to_device].write(&packet.bytes);
         let path = packet.route / 2;
@@ -183,11 +225,20 @@ impl Engine {
         }
     }
 
+    /// A packet comes to a link.
+    fn enter(&mut self, link: usize, now: Time, packet: IpPacket) {
+        if !self.outages[link].as_mut().is_some_and(|outage| outage.refuses(now)) {
+            self.links[link].handle_packet(now, packet);
+        } else if let Some(log) = &packet.drop_log {
+            log.note_outage(packet.id);
+        }
+    }
+
     /// Sleep until just before the next deadline, then watch the clock; return early if something has come.
     fn wait(&mut self, poll_set: &mut PollSet) -> std::io::Result<()> {
         self.wakeups += 1;
         let deadline = self.next_link().map_or(Time::MAX, |index| self.links[index].poll_timeout());
-        let deadline = deadline.min(self.series.due());
+        let deadline = deadline.min(self.series.due()).min(self.begin);
         if deadline == Time::MAX {
             poll_set.wait(None)?;
             return Ok(());
@@ -250,10 +301,18 @@ impl Engine {
                 bytes: bytes.into(),
                 drop_log: self.log.as_ref().map(PacketLog::drop_log),
             };
-            self.links[self.routes[route].links[0]].handle_packet(now, packet);
+            self.enter(self.routes[route].links[0], now, packet);
         }
         Ok(())
     }
+}
+
+fn build_links(configs: &[LinkConfig], seed: RootSeed) -> Result<Vec<Link<IpPacket>>, String> {
+    configs.iter().map(|config| Link::new(config.clone(), seed).map_err(|error| error.to_string())).collect()
+}
+
+fn measures_of(configs: &[LinkConfig]) -> Vec<LinkMeasure> {
+    configs.iter().map(|config| LinkMeasure::new(&config.server)).collect()
 }
 
 impl RouteMeasure {

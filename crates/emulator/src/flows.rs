@@ -114,6 +114,11 @@ impl Flows {
         table.flows[index as usize].note_ack(&segment, now);
     }
 
+    /// The clock begins anew: no sample spans that moment.
+    pub fn begin(&self) {
+        self.0.borrow_mut().flows.iter_mut().for_each(|flow| flow.outstanding.clear());
+    }
+
     /// All flows, in the order of appearance, and the changes of path of each port of the server.
     pub fn take(&self) -> (Vec<Flow>, Vec<(u16, u64)>) {
         let mut table = self.0.borrow_mut();

@@ -2,12 +2,14 @@
 
 mod capture;
 pub mod config;
+mod control;
 mod direction;
 mod engine;
 mod flows;
 mod histogram;
 mod log;
 mod net;
+mod outage;
 mod packet;
 mod reader;
 mod report;
@@ -17,6 +19,7 @@ mod spin;
 mod sys;
 
 use config::Config;
+use control::Control;
 use engine::Engine;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -27,7 +30,8 @@ use std::os::fd::AsRawFd;
 pub enum Lifeline {
     /// Nothing.
     None,
-    /// A pipe at standard input, if there is one: whoever holds its other end keeps the emulator alive.
+    /// A pipe at standard input, if there is one: whoever holds its other end keeps the emulator alive, and may tell it when the
+    /// run begins.
     Stdin,
 }
 
@@ -45,11 +49,8 @@ pub fn run(config: &Config, lifeline: Lifeline) -> Result<(), String> {
         warnings.push(format!("timer slack: {error}"));
     }
     say(&json!({ "ready": true, "paths": config.paths.iter().map(|path| &path.name).collect::<Vec<_>>() }))?;
-    let mut stop = vec![signals.as_raw_fd()];
-    if lifeline == Lifeline::Stdin && sys::stdin_is_pipe() {
-        stop.push(std::io::stdin().as_raw_fd());
-    }
-    engine.run(&stop)?;
+    let control = (lifeline == Lifeline::Stdin && sys::stdin_is_pipe()).then(Control::default);
+    engine.run(signals.as_raw_fd(), control)?;
     let (measure, log_written) = engine.finish();
     say(&report::report(config, &measure, realtime.ok().flatten(), &warnings))?;
     log_written

@@ -9,12 +9,22 @@ use std::rc::Rc;
 
 /// Where links leave word of the packets that they dropped.
 #[derive(Clone, Default)]
-pub struct DropLog(Rc<RefCell<Vec<(u64, DropCause)>>>);
+pub struct DropLog(Rc<RefCell<Vec<(u64, &'static str)>>>);
 
 impl DropLog {
-    /// Packet `id` was dropped.
+    /// A link dropped packet `id`.
     pub fn note(&self, id: u64, cause: DropCause) {
-        self.0.borrow_mut().push((id, cause));
+        let verdict = match cause {
+            DropCause::Loss => "loss",
+            DropCause::QueueFull => "queue_full",
+            DropCause::Aqm => "aqm",
+        };
+        self.0.borrow_mut().push((id, verdict));
+    }
+
+    /// A link did not take packet `id`: it was in its outage.
+    pub fn note_outage(&self, id: u64) {
+        self.0.borrow_mut().push((id, "outage"));
     }
 }
 
@@ -71,12 +81,7 @@ impl PacketLog {
     /// Write down the drops since the last call.
     pub fn write_drops(&mut self) {
         let drops = std::mem::take(&mut *self.drops.0.borrow_mut());
-        for (id, cause) in drops {
-            let verdict = match cause {
-                DropCause::Loss => "loss",
-                DropCause::QueueFull => "queue_full",
-                DropCause::Aqm => "aqm",
-            };
+        for (id, verdict) in drops {
             self.write(id, verdict, None);
         }
     }

@@ -4,6 +4,7 @@ use crate::config::{Config, LinkSpec, PathSpec};
 use crate::flows::Flow;
 use crate::histogram::Histogram;
 use crate::net::Device;
+use crate::outage::Outage;
 use crate::series::Series;
 use crate::sys::RealTime;
 use playpath_link::{LinkStats, ServerConfig};
@@ -115,6 +116,8 @@ pub struct RunMeasure {
     pub link_stats: Vec<LinkStats>,
     /// Per link.
     pub links: Vec<LinkMeasure>,
+    /// Per link.
+    pub outages: Vec<Option<Outage>>,
     /// Per direction of a path: down, up.
     pub routes: Vec<RouteMeasure>,
     /// Per path: server, client.
@@ -123,7 +126,13 @@ pub struct RunMeasure {
 
 /// The report as one JSON object.
 pub fn report(config: &Config, measure: &RunMeasure, realtime: Option<RealTime>, warnings: &[String]) -> Value {
-    let link = |index: usize| link_json(&config.links[index], &measure.link_stats[index], &measure.links[index]);
+    let link = |index: usize| {
+        let mut json = link_json(&config.links[index], &measure.link_stats[index], &measure.links[index]);
+        if let Some(outage) = measure.outages[index] {
+            add_refused(&mut json, outage.refused());
+        }
+        json
+    };
     let is_path = |(_, path): &(usize, &PathSpec)| path.over.is_none();
     let paths = config.paths.iter().enumerate().filter(is_path).map(|(i, path)| {
         let direction = |own: usize, route: usize| {
@@ -214,6 +223,13 @@ fn link_json(spec: &LinkSpec, stats: &LinkStats, measure: &LinkMeasure) -> Map<S
         Value::Object(map) => map,
         _ => Map::new(),
     }
+}
+
+/// Packets that an outage kept out were offered too.
+fn add_refused(json: &mut Map<String, Value>, refused: u64) {
+    let offered = json["offered_packets"].as_u64().unwrap_or(0);
+    json.insert("offered_packets".into(), json!(offered + refused));
+    json["dropped_packets"]["outage"] = json!(refused);
 }
 
 fn route_json(route: &RouteMeasure) -> Map<String, Value> {

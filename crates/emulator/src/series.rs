@@ -22,6 +22,11 @@ impl Series {
         Series { interval, due, values: vec![Default::default(); links] }
     }
 
+    /// The run begins now: no row yet.
+    pub fn begin(&mut self) {
+        *self = Series::new(self.interval, self.values.len());
+    }
+
     /// When the next row is due.
     pub fn due(&self) -> Time {
         self.due

@@ -50,6 +50,11 @@ impl Spin {
         if self.allowance_nanos > 0 { self.margin() } else { Duration::ZERO }
     }
 
+    /// The clock begins anew.
+    pub fn begin(&mut self) {
+        self.allowed_until = Time::ZERO;
+    }
+
     /// Time went into watching.
     pub fn note_watch(&mut self, length: Duration) {
         self.allowance_nanos -= length.as_nanos() as i64;

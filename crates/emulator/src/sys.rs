@@ -152,11 +152,6 @@ impl PollSet {
         }
     }
 
-    /// Whether file `first` or any after it was ready at the last wait.
-    pub fn is_any_ready_from(&self, first: usize) -> bool {
-        self.0[first..].iter().any(|file| file.revents != 0)
-    }
-
     /// Whether file `index` was ready at the last wait (or has been closed by its other end).
     pub fn is_ready(&self, index: usize) -> bool {
         self.0[index].revents != 0

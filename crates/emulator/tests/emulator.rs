@@ -6,7 +6,7 @@ use playpath_units::random::RootSeed;
 use playpath_units::{Duration, QueueLimit, Rate, Ratio, Time};
 use serde_json::{Value, json};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
@@ -113,6 +113,12 @@ impl Bed {
         Some(Bed { server, client, emulator: Some(emulator), output })
     }
 
+    /// A line with a time on its standard input.
+    fn say(&mut self, word: &str, nanos: u64) {
+        let input = self.emulator.as_mut().and_then(|emulator| emulator.stdin.as_mut()).expect("running");
+        writeln!(input, "{word} {nanos}").and_then(|()| input.flush()).expect("it listens");
+    }
+
     /// Close its standard input, and read the report.
     fn end(mut self) -> Value {
         let mut emulator = self.emulator.take().expect("running");
@@ -131,6 +137,13 @@ impl Drop for Bed {
             let _ = emulator.wait();
         }
     }
+}
+
+fn monotonic_nanos() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid place to write to.
+    assert_eq!(unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) }, 0);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// Numbers that arrive at `socket` until nothing comes for half a second.
@@ -258,6 +271,35 @@ fn a_burst_fills_the_queue_and_drains_at_the_rate() {
 }
 
 /// A killed parent takes the emulator with it, whatever the pipes say.
+/// Preparation takes two packets. Then the run begins: the pattern of losses starts anew, and an outage from its first moment on for 300 ms
+/// refuses what comes, though the emulator has been there for longer.
+#[test]
+fn losses_and_outages_begin_with_the_run() {
+    let keys = json!({ "rate": "unlimited", "rtt": "10 ms", "loss": { "kind": "pattern", "content": "01" },
+        "outage": { "from": "100 ms", "until": "400 ms" } });
+    let Some(mut bed) = Bed::start("begin", keys, json!({ "tolerance": "1 s" })) else { return };
+    let (receiver, sender) = (bed.client.socket("10.99.0.2:9000"), bed.server.socket("10.99.0.1:9001"));
+    let send = |number| sender.send_to(&numbered(number, 100), "10.99.0.2:9000").expect("room");
+    std::thread::sleep(time::Duration::from_millis(450));
+    send(1);
+    send(2); // lost: number 2 of the pattern
+    assert_eq!(received(&receiver), [1]);
+    bed.say("start", monotonic_nanos() + 20_000_000);
+    std::thread::sleep(time::Duration::from_millis(60));
+    send(3);
+    send(4); // number 2 again
+    std::thread::sleep(time::Duration::from_millis(150));
+    send(5); // 210 ms after the word, 190 ms after the start: in the outage
+    assert_eq!(received(&receiver), [3]);
+    send(6); // past it: `received` waits for half a second
+    assert_eq!(received(&receiver), [6]);
+    let report = bed.end();
+    let link = &report["links"][0];
+    assert_eq!(link["offered_packets"], 4);
+    assert_eq!(link["delivered_packets"], 2);
+    assert_eq!((&link["dropped_packets"]["loss"], &link["dropped_packets"]["outage"]), (&json!(1), &json!(1)));
+}
+
 #[test]
 fn it_ends_with_its_parent() {
     let Some(server) = Namespace::new() else { return };
@@ -270,7 +312,7 @@ fn it_ends_with_its_parent() {
         reason = "killed and waited for below; a panic in between ends the test's process"
     )]
     let mut shell = Command::new("sh")
-        .args(["-c", "\"$0\" \"$1\" < /dev/null & echo $!; wait", env!("CARGO_BIN_EXE_playpath-emulator")])
+        .args(["-c", "exec \"$0\" \"$1\" < /dev/null & echo $!; wait", env!("CARGO_BIN_EXE_playpath-emulator")])
         .arg(&file)
         .stdout(Stdio::piped())
         .spawn()

@@ -75,9 +75,9 @@ def _failures(result: Comparison) -> str:
     """The sessions of a world of real time that failed, with the reason of each."""
     if not result.failures:
         return ""
-    rows = [[escape(failure.sender), str(failure.seed), escape(failure.reason)] for failure in result.failures]
+    rows = [[escape(text) for text in row] for row in result.failed_rows]
     note = "They are not in the ranking, nor are the other senders' sessions of the same seed."
-    return html.section("Failed sessions", html.table(["sender", "seed", "reason"], rows), note=note, anchor="failed")
+    return html.section("Failed sessions", html.table(["sender", "seeds", "reason"], rows), note=note, anchor="failed")
 
 
 def against_best(result: Comparison, sender: str) -> str:

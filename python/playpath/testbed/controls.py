@@ -19,6 +19,8 @@ from playpath.testbed.processes import Child
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 # What scenarios call a control where Linux has another name for it.
 KERNEL_NAMES = {"newreno": "reno", "reno": "reno", "cubic": "cubic", "bbr": "bbr", "vegas-linux": "vegas"}
+_MODULES = ("bbr", "vegas", "westwood")
+"""Linux's own controls among the simulator's that a kernel need not have."""
 
 
 def loader() -> str:
@@ -59,6 +61,17 @@ def native_name(cc: str) -> str | None:
     return native if native in built_in() and not ours else None
 
 
+def why_missing(cc: str) -> str | None:
+    """One sentence that says why senders with `cc` cannot run on this machine; None if they can."""
+    if native_name(cc) is not None or (cc not in KERNEL_NAMES and cc in loadable()):
+        return None
+    native = KERNEL_NAMES.get(cc, cc)
+    if native in _MODULES:
+        return f"{cc}: this kernel has no tcp_{native} ready (CONFIG_TCP_CONG_{native.upper()}; as a module: modprobe tcp_{native})"
+    there = sorted({*loadable(), *(k for k, v in KERNEL_NAMES.items() if v in built_in())})
+    return f"{cc}: Linux has no such control and it has no eBPF twin; there are: {', '.join(there)}"
+
+
 class Control:
     """A control that connections of a run can use under `name`, until `end`."""
 
@@ -90,10 +103,10 @@ def provide(cc: str, parameters: Mapping[str, float], folder: Path) -> Control:
         ignored = [f"{key}={value:g}" for key, value in parameters.items()]
         warnings = [f"{native} is the kernel's own; ignored: {', '.join(ignored)}"] if ignored else []
         return Control(native, None, warnings)
+    missing = why_missing(cc)
+    if missing is not None:
+        raise TestbedError(missing)
     known = loadable()
-    if cc not in known:
-        both = sorted({*known, *(k for k, v in KERNEL_NAMES.items() if v in built_in())})
-        raise TestbedError(f"no kernel twin of '{cc}' on this machine; there are: {', '.join(both)}")
     taken = {p["name"] for p in known[cc]["params"]}
     warnings = [f"{cc}'s kernel twin does not take {key}" for key in parameters if key not in taken]
     options = [word for key, value in parameters.items() if key in taken for word in ("--param", f"{key}={value:g}")]

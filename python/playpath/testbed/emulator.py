@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -49,7 +50,7 @@ class Emulator:
         self.report_path = folder / "emulator-report.json"
         config_path = folder / "emulator.json"
         config_path.write_text(json.dumps(config))
-        self.child = Child("emulator", [program(), str(config_path)], folder)
+        self.child = Child("emulator", [program(), str(config_path)], folder, stdin=subprocess.PIPE)
 
     def wait_until_ready(self, patience: float = 5.0) -> None:
         """Wait until its devices are there."""
@@ -59,6 +60,16 @@ class Emulator:
             if time.monotonic() > deadline:
                 raise TestbedError(f"the emulator is not ready after {patience} s: {self.child.words()}")
             time.sleep(0.01)
+
+    def begin_at(self, start: float) -> None:
+        """The run begins at this time of the monotonic clock: from then on traces, outages, losses and statistics count."""
+        self.child.check()
+        assert self.child.process.stdin is not None
+        try:
+            self.child.process.stdin.write(f"start {round(start * 1e9)}\n".encode())
+            self.child.process.stdin.flush()
+        except OSError as error:
+            raise TestbedError(f"the emulator does not listen: {error.strerror}; {self.child.words()}") from None
 
     def end(self) -> dict[str, Any]:
         """End it and return its report, empty if it left none."""

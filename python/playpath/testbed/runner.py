@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from playpath.files import write_text
-from playpath.testbed import crosstraffic, namespaces, players
+from playpath.testbed import controls, crosstraffic, namespaces, players
 from playpath.testbed.bed import TOLERANCE, Testbed
 from playpath.testbed.carriers import Carried, Carrier, KernelMptcp, OverRelay, Tcp, Way
 from playpath.testbed.crosstraffic import ORIGIN_PORT, CrossTraffic
@@ -195,6 +195,9 @@ class _Session:
         self._carrier = carrier or self._default_carrier()
         self._carrier.check(scenario, sender)
         self.sending: Sending = translate(sender)
+        missing = controls.why_missing(self.sending.cc)
+        if missing is not None:
+            raise TestbedError(missing)
         self.mss = min(int(sender.get("mss") or MSS), MSS)
         self._plan = Plan(scenario, seed, self.mss, trace=trace)
         self._described = self._plan.described
@@ -315,8 +318,9 @@ class _Session:
         ]
 
     def _write_plan(self, bed: Testbed, way: Way, traffic: CrossTraffic) -> float:
-        """Set the run's start, a moment from now, and write the plan for its programs."""
+        """Set the run's start, a moment from now; tell the emulator, and write the plan for the other programs."""
         start = time.monotonic() + _HEADSTART_S
+        bed.emulator.begin_at(start)
         video = {"server": way.origin, "path": f"/{FILE}", "protocol": way.protocol}
         own = {"server": f"0.0.0.0:{ORIGIN_PORT}", "protocol": way.protocol}
         self._plan.add(

@@ -53,6 +53,7 @@ def execute(
         }
         if media:
             environment["PLAYPATH_VIDEO"] = environment["PLAYPATH_URL"] + media_of(scenario, server.www)
+        bed.emulator.begin_at(time.monotonic())
         try:
             done = subprocess.run(namespaces.inside(bed.client, command), check=False, env=environment)
         except OSError as error:

@@ -1,0 +1,67 @@
+//! What the one who started the emulator says on its standard input, a line each: `start NANOSECONDS`, when the run begins on the
+//! monotonic clock. The end of the input ends the emulator.
+
+use std::io::{self, Read};
+
+/// A pipe at standard input.
+#[derive(Default)]
+pub struct Control {
+    /// A line that has come in part.
+    text: String,
+}
+
+/// What was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// Nothing that is complete.
+    Nothing,
+    /// The run begins at this time of the monotonic clock, in nanoseconds.
+    Start(u64),
+    /// No more will come.
+    End,
+}
+
+impl Control {
+    /// Read what has come; only when there is something. Errors: one line that says what is wrong.
+    pub fn read(&mut self, input: &mut impl Read) -> Result<Said, String> {
+        let mut buffer = [0; 256];
+        match input.read(&mut buffer) {
+            Ok(0) => return Ok(Said::End),
+            Ok(length) => self.text.push_str(&String::from_utf8_lossy(&buffer[..length])),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(format!("standard input: {error}")),
+        }
+        let mut said = Said::Nothing;
+        while let Some((line, rest)) = self.text.split_once('\n') {
+            said = parse(line)?;
+            self.text = rest.to_string();
+        }
+        Ok(said)
+    }
+}
+
+fn parse(line: &str) -> Result<Said, String> {
+    let nanos = line.strip_prefix("start ").and_then(|nanos| nanos.trim().parse().ok());
+    nanos.map(Said::Start).ok_or_else(|| format!("standard input: \"{line}\" is not known; allowed: start NANOSECONDS"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_may_come_in_parts() {
+        let mut control = Control::default();
+        assert_eq!(control.read(&mut "start 12".as_bytes()), Ok(Said::Nothing));
+        assert_eq!(control.read(&mut "34\n".as_bytes()), Ok(Said::Start(1234)));
+        assert_eq!(control.read(&mut "".as_bytes()), Ok(Said::End));
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused() {
+        for line in ["begin 1\n", "start\n", "start soon\n", "\n"] {
+            let refused = Control::default().read(&mut line.as_bytes()).unwrap_err();
+            assert!(refused.ends_with("is not known; allowed: start NANOSECONDS"), "{refused}");
+        }
+    }
+}
