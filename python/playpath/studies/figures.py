@@ -1,8 +1,12 @@
-"""Draws the figures of a study. Nothing is told by colour alone: bars have hatches, lines have markers and dashes."""
+"""Draws the figures of a study: for a column of 8.5 cm, where their smallest letters have 6 points.
+
+Nothing is told by colour alone: bars have hatches, lines have markers and dashes, traces differ in dashes and weight.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import Any
 
 import polars as pl
@@ -16,8 +20,10 @@ from playpath.studies.claims import select
 from playpath.studies.runner import Ran
 from playpath.studies.study import FigureSpec, Panel
 
-_PANEL_WIDTH, _HEIGHT, _ACROSS = 3.6, 2.8, 3
+_WIDTH, _HEIGHT, _ACROSS = 5.0, 1.9, 2
+_LEGEND_COLUMNS = 4
 _DASHES: Any = ("-", "--", ":", "-.")
+_OVERLAID = (INK, "#4477aa", "#a8321e", "#228833")
 _TRACE_LINES = (("-", INK, 1.0), ("-", "#4477aa", 0.7), (":", "#a8321e", 1.0))
 
 
@@ -28,20 +34,26 @@ def draw(ran: Ran, spec: FigureSpec) -> Figure:
     rows = _numeric(select(ran.table, spec.where), spec.x)
     across = min(_ACROSS, len(spec.panels))
     down = -(-len(spec.panels) // across)
-    made, axes = figure(_PANEL_WIDTH * across, _HEIGHT * down, nrows=down, ncols=across, squeeze=False)
+    made, axes = figure(_WIDTH, 0.3 + _HEIGHT * down, nrows=down, ncols=across, squeeze=False)
     for ax in axes.flat[len(spec.panels) :]:
         ax.set_visible(False)
     for panel, ax in zip(spec.panels, axes.flat, strict=False):
         (_bars if spec.kind == "bars" else _lines)(rows, spec, panel, ax)
-        if panel.is_log:
-            top = ax.get_ylim()[1]
-            ax.set_yscale("symlog", linthresh=1)
-            ax.set_ylim(0, max(1.0, top))
-            ax.yaxis.set_major_formatter("{x:g}")
-    handles, names = axes.flat[0].get_legend_handles_labels()
-    if handles:
-        made.legend(handles, names, loc="outside upper left", ncols=6, fontsize=9, frameon=False)
+        _scale(ax, panel)
+    if axes.flat[0].get_legend_handles_labels()[0]:
+        _legend(made, axes.flat[0], "outside upper left")
     return made
+
+
+def _scale(ax: Axes, panel: Panel) -> None:
+    top = ax.get_ylim()[1]
+    if panel.is_log:
+        ax.set_yscale("symlog", linthresh=1)
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.set_ylim(0, max(1.0, 1.5 * top))
+    elif top < 0.1:  # nothing but zeros: no axis of hundredths
+        ax.set_ylim(0, 1)
+    ax.set_ylabel(fill(panel.label, 27))
 
 
 def _numeric(rows: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -80,9 +92,12 @@ def _bars(rows: pl.DataFrame, spec: FigureSpec, panel: Panel, ax: Axes) -> None:
             if summary.maximum == 0:
                 # A bar of no height would look like a missing one.
                 ax.annotate("0", (x, 0), xytext=(0, 2), textcoords="offset points", ha="center", fontsize=9, color=INK)
-    ax.set_xticks(range(len(places)), [_text(p) for p in places], rotation=20 if len(places) > 3 else 0)
+    ax.set_xticks(range(len(places)), [_text(p) for p in places])
+    if len(places) > 3:
+        ax.tick_params(axis="x", rotation=40)
+        for tick in ax.get_xticklabels():
+            tick.set(ha="right", rotation_mode="anchor")
     ax.set_xlabel(spec.x_label)
-    ax.set_ylabel(panel.label)
     ax.set_ylim(bottom=0)
     dress(ax, grid="y")
 
@@ -104,15 +119,11 @@ def _lines(rows: pl.DataFrame, spec: FigureSpec, panel: Panel, ax: Axes) -> None
         )
         for x, summary in drawn:
             _whisker(ax, x, summary, spec)
-    if is_numeric and min(places) > 0 and max(places) >= 20 * min(places):
+    if is_numeric and min(places) > 0 and max(places) > 20 * min(places):
         ax.set_xscale("log", base=2)
-    if is_numeric:
-        ax.set_xticks(places, [_text(p) for p in places])
-        ax.minorticks_off()
-    else:
-        ax.set_xticks(range(len(places)), [_text(p) for p in places])
+    ax.set_xticks(list(at.values()), [_text(p) for p in places], rotation=60 if len(places) > 5 else 0)
+    ax.minorticks_off()
     ax.set_xlabel(spec.x_label or spec.x)
-    ax.set_ylabel(panel.label)
     ax.set_ylim(bottom=0)
     dress(ax, grid="both")
 
@@ -139,7 +150,7 @@ def _traces(ran: Ran, spec: FigureSpec) -> Figure:
     if spec.is_overlaid:
         return _overlaid(wanted, drawn[0], spec)
     rows = max(1, len(wanted))
-    made, axes = figure(8.4, 0.6 + 1.25 * rows, nrows=rows, sharex=True, squeeze=False)
+    made, axes = figure(_WIDTH, 0.6 + 1.0 * rows, nrows=rows, sharex=True, squeeze=False)
     for (labels, traces), ax in zip(wanted, axes[:, 0], strict=False):
         for name, (dashes, colour, width) in zip(drawn, _TRACE_LINES, strict=False):
             ax.plot(*_within(traces[name], spec.span), ls=dashes, color=colour, lw=width, label=name)
@@ -153,14 +164,22 @@ def _traces(ran: Ran, spec: FigureSpec) -> Figure:
 
 
 def _overlaid(wanted: Sequence[tuple[dict[str, Any], Any]], name: str, spec: FigureSpec) -> Figure:
-    made, ax = figure(4.6, 3.0)
-    for i, (labels, traces) in enumerate(wanted):
-        label, colour = str(labels[spec.group]), (INK, "#4477aa", "#a8321e", "#228833")[i % 4]
-        ax.plot(*_within(traces[name], spec.span), ls=_DASHES[i % 4], color=colour, lw=1.4, label=label)
-    ax.set_xlabel(spec.x_label or "time (s)")
-    ax.set_ylabel(spec.panels[0].label)
-    _dress_trace(ax)
-    _legend(made, ax, "outside upper left")
+    """An axis for each value of x, with a line for each of the group."""
+    places = list(dict.fromkeys(labels[spec.x] for labels, _ in wanted))
+    groups = list(dict.fromkeys(labels[spec.group] for labels, _ in wanted))
+    down = max(1, len(places))
+    made, axes = figure(_WIDTH, 2.6 if down == 1 else 0.9 + 0.95 * down, nrows=down, sharex=True, squeeze=False)
+    for labels, traces in wanted:
+        i, ax = groups.index(labels[spec.group]), axes[places.index(labels[spec.x]), 0]
+        style = {"ls": _DASHES[i % 4], "color": _OVERLAID[i % 4], "lw": 1.2, "label": str(groups[i])}
+        ax.plot(*_within(traces[name], spec.span), **style)
+        if down > 1:
+            ax.set_title(spec.place.format(labels[spec.x]), fontsize=9, loc="left", pad=2)
+    for ax in axes[:, 0]:
+        _dress_trace(ax)
+    axes[-1, 0].set_xlabel(spec.x_label or "time (s)")
+    made.supylabel(spec.panels[0].label, fontsize=9, color=INK)
+    _legend(made, axes[0, 0], "outside upper left")
     return made
 
 
@@ -172,7 +191,7 @@ def _dress_trace(ax: Axes) -> None:
 
 def _legend(made: Figure, ax: Axes, place: Any) -> None:
     handles, names = ax.get_legend_handles_labels()
-    made.legend(handles, names, loc=place, ncols=len(names), fontsize=9, frameon=False)
+    made.legend(handles, names, loc=place, ncols=min(len(names), _LEGEND_COLUMNS), fontsize=9, frameon=False)
 
 
 def _within(

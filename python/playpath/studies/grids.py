@@ -1,4 +1,7 @@
-"""Two figures that every study has: what its claims hang on, and who is best today. Grids of cells that read without colour."""
+"""Two figures that every study has, for the width of a page: what its claims hang on, and who is best today.
+
+Grids of cells that read without colour.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from playpath.metrics import metric
 from playpath.plots import INK
 from playpath.plots.style import GRID, MUTED, figure
 from playpath.studies.sensitivity import Sensitivity
-from playpath.studies.study import Today
+from playpath.studies.study import Today, Unstated
 from playpath.studies.today import Scene
 
 # Fill, ink on it, sign: dark, middle and light also in grey.
@@ -29,16 +32,30 @@ _STANDINGS = {
     "behind": ("#ffffff", INK, ""),
 }
 _CELL, _GAP, _ROW = 0.34, 0.5, 0.26
+_MOST_COLUMNS = 18
 
 
 def sensitivity_grid(found: Sensitivity) -> Figure:
-    """Claims down, the values of each unstated parameter across; the chosen value is framed."""
+    """Claims down, the values of each unstated parameter across, in as many rows as a page is narrow; the chosen value is framed."""
+    rows: list[list[Unstated]] = [[]]
+    for parameter in found.swept:
+        if sum(len(u.values) for u in [*rows[-1], parameter]) > _MOST_COLUMNS and rows[-1]:
+            rows.append([])
+        rows[-1].append(parameter)
+    columns = max(sum(len(u.values) for u in row) + _GAP * (len(row) - 1) for row in rows)
+    height = 2.0 + _ROW * len(found.study.claims)
+    made, axes = figure(1.1 + _CELL * columns, height * len(rows), nrows=len(rows), squeeze=False)
+    for row, ax in zip(rows, axes[:, 0], strict=True):
+        _sensitivity_row(found, row, ax, columns)
+    _legend(made, [(fill, f"{sign} {name}") for name, (fill, _, sign) in _VERDICTS.items()])
+    return made
+
+
+def _sensitivity_row(found: Sensitivity, parameters: Sequence[Unstated], ax: Axes, width: float) -> None:
     claims = [claim.id for claim in found.study.claims]
-    columns = sum(len(u.values) for u in found.swept) + _GAP * (len(found.swept) - 1)
-    made, ax = figure(1.1 + _CELL * columns, 1.9 + _ROW * len(claims))
     left = 0.0
     ticks: list[tuple[float, str, bool]] = []
-    for parameter in found.swept:
+    for parameter in parameters:
         for offset, value in enumerate(parameter.values):
             for row, claim in enumerate(claims):
                 _cell(ax, left + offset, row, *_VERDICTS[found.verdicts[parameter.knob, value][claim]])
@@ -46,22 +63,20 @@ def sensitivity_grid(found: Sensitivity) -> Figure:
             if value == parameter.chosen:
                 ax.add_patch(Rectangle((left + offset, 0), 1, len(claims), fill=False, ec=INK, lw=2.0, zorder=4))
         title = parameter.name + (f" ({parameter.unit})" if parameter.unit else "")
-        ax.text(left, -0.25, title, rotation=28, ha="left", va="bottom", fontsize=8.5, color=INK)
+        ax.text(left, -0.25, title, rotation=28, ha="left", va="bottom", fontsize=9, color=INK)
         left += len(parameter.values) + _GAP
-    _frame(ax, left - _GAP, len(claims))
-    ax.set_xticks([x for x, _, _ in ticks], [text for _, text, _ in ticks], rotation=90, fontsize=8)
+    _frame(ax, width, len(claims))
+    ax.set_xticks([x for x, _, _ in ticks], [text for _, text, _ in ticks], rotation=90, fontsize=9)
     for label, (_, _, is_chosen) in zip(ax.get_xticklabels(), ticks, strict=True):
         label.set_fontweight("bold" if is_chosen else "normal")
     ax.set_yticks([row + 0.5 for row in range(len(claims))], claims, fontsize=9)
-    _legend(made, [(fill, f"{sign} {name}") for name, (fill, _, sign) in _VERDICTS.items()])
-    return made
 
 
 def today_grid(scenes: Sequence[Scene], today: Today) -> Figure:
     """Senders down, scenes across: place, and what the viewer sees."""
     senders = list(dict.fromkeys(sender for scene in scenes for sender in scene.ranker.senders))
-    width = 1.55
-    made, ax = figure(1.9 + width * len(scenes), 1.2 + 0.42 * len(senders))
+    width = 1.3
+    made, ax = figure(1.6 + width * len(scenes), 1.2 + 0.42 * len(senders))
     for column, scene in enumerate(scenes):
         for row, sender in enumerate(senders):
             if sender not in scene.ranker.values:
@@ -70,15 +85,15 @@ def today_grid(scenes: Sequence[Scene], today: Today) -> Figure:
             ax.add_patch(Rectangle((column, row), 1, 1, fc=fill, ec=GRID, lw=0.8))
             place = f"{scene.decision.ranks[sender]}{sign}"
             ax.text(column + 0.05, row + 0.5, place, va="center", fontsize=10, fontweight="bold", color=ink)
-            text = "\n".join(f"{scene.figures(sender, name)} {metric(name).unit}".rstrip() for name in today.shown)
+            text = "\n".join(scene.figures(sender, name) for name in today.shown)
             ax.text(column + 0.96, row + 0.5, text, va="center", ha="right", fontsize=7.5, color=ink, linespacing=1.15)
     _frame(ax, len(scenes), len(senders))
     ax.xaxis.tick_top()
-    ax.set_xticks([c + 0.5 for c in range(len(scenes))], [_wrapped(s.name) for s in scenes], fontsize=8.5)
+    ax.set_xticks([c + 0.5 for c in range(len(scenes))], [_wrapped(s.name) for s in scenes], fontsize=9)
     ax.set_yticks([r + 0.5 for r in range(len(senders))], senders, fontsize=9)
     for label in ax.get_yticklabels():
         label.set_fontstyle("italic" if label.get_text() in today.ours else "normal")
-    shown = " and ".join(metric(name).label for name in today.shown)
+    shown = " and ".join(metric(name).axis for name in today.shown)
     made.supxlabel(f"place, {shown}; mean ± half the 95 % interval; italic: not in the paper", fontsize=8, color=INK)
     says = {"best": "best, or leads", "alike": "= alike for the viewer", "open": "? undecided", "behind": "behind"}
     _legend(made, [(fill, says[name]) for name, (fill, _, _) in _STANDINGS.items()])

@@ -53,7 +53,7 @@ def _claims(result: StudyResult) -> str:
 
 def _claim(claim: ClaimResult) -> list[str]:
     deciding = claim.deciding
-    decides = f"{escape(deciding.check.says)}<br><small>{escape(deciding.figures())}</small>"
+    decides = f"<span>{escape(deciding.check.says)}<br><small>{escape(deciding.figures())}</small></span>"
     distance = f"{deciding.distance:.3g}" if deciding.distance else "–"
     return [escape(claim.claim.id), escape(claim.claim.statement), f"<b>{claim.verdict}</b>", decides, distance]
 
@@ -81,7 +81,11 @@ def _today(result: StudyResult) -> str:
     figure = html.figure_svg(today_grid(scenes, today), f"{result.study.name}: who is best today")
     words = "".join(f"<li><b>{escape(scene.name)}</b>: {escape(scene.says)}</li>" for scene in scenes)
     note = "Ranked as playpath compare ranks: what the viewer sees first, then what the network pays; Holm's correction within a scene."
-    body = figure + html.table(list(HEAD[:-1]), rows, classes="words cards") + f"<ul>{words}</ul>"
+    body = (
+        figure
+        + html.table(list(HEAD[:-1]), rows, classes="words cards")
+        + html.details("In words", f"<ul>{words}</ul>")
+    )
     return html.section("Which sender is best today", body, note=note)
 
 

@@ -172,7 +172,9 @@ class FigureSpec:
     trace : str or sequence of str
         For "traces": the trace, or several that share the axes of a case, from the boldest to the faintest.
     is_overlaid : bool
-        For "traces": the cases as lines on one set of axes.
+        For "traces": an axis for each value of `x`, with the cases of `group` as lines.
+    place : str
+        How a value of `x` is written above its axis.
     span : tuple of float, optional
         For "traces": the part of the session that is drawn, in the unit of x.
     """
@@ -188,6 +190,7 @@ class FigureSpec:
     whisker: Literal["range", "ci95"] = "range"
     trace: str | Sequence[str] = ""
     is_overlaid: bool = False
+    place: str = "{}"
     span: tuple[float, float] | None = None
 
 

@@ -14,6 +14,7 @@ PAPER = ("NewReno", "Vegas")
 # ns-2's Vegas agent has neither limited transmit nor NewReno's partial ACKs: after a retransmission it looks at the head at two
 # new ACKs; more losses in a window wait for duplicates or the timer.
 _NS2_VEGAS = {"limited_transmit": False, "loss_detection": "reno"}
+VEGAS_WITH_PARTIAL_ACKS = "Vegas, with NewReno's partial ACKs"
 # A current Linux server; packets as long as the others' (1040 bytes), because the queue counts packets.
 _LINUX: dict[str, Any] = {"profile": "linux", "mss": 988}
 TODAY_SENDERS: dict[str, dict[str, Any]] = {
@@ -59,9 +60,10 @@ def _sender(variant: str, setup: SetUp) -> dict[str, Any]:
     if variant in TODAY_SENDERS:
         return TODAY_SENDERS[variant]
     window = {"receive_buffer": f"{setup.window_packets} kB"}
-    if variant == "Vegas":
+    if variant != "NewReno":
         cc = {"name": "vegas", "alpha": 8.0, "beta": 8.0, "gamma": setup.gamma}
-        return {"cc": cc, **_NS2_VEGAS, **window}
+        detection = {} if variant == "Vegas" else {"loss_detection": "newreno_steady"}
+        return {"cc": cc, **_NS2_VEGAS, **detection, **window}
     return {"cc": "newreno", **window}
 
 
@@ -146,6 +148,8 @@ def cases(share: float) -> list[Case]:
         found += [_case("background", v, share, background=b) for b in BACKGROUNDS]
         # Constrained sending, which the paper names besides; drawn, not judged.
         found += [_case("xfactor", v, share, xfactor=x, most_seeds=3) for x in (1, 2, 8)]
+    # What the recovery of ns-2's agent costs Vegas.
+    found += [_case("trace", v, share, rtt=200) for v in ("Vegas", VEGAS_WITH_PARTIAL_ACKS)]
     senders = (*PAPER, *TODAY_SENDERS)
     return found + [
         _case("today", v, share, scene=name, most_seeds=5, **varied) for name, varied in SCENES.items() for v in senders
@@ -188,10 +192,14 @@ def measure(record: Mapping[str, Any], series: Series) -> dict[str, float]:
 
 
 def trace(record: Mapping[str, Any], series: Series) -> dict[str, tuple[list[float], list[float]]]:
-    """Throughput in bins of a second."""
+    """Throughput in bins of a second; the stream's window and what it takes for lost, every 0.2 s."""
+    flow = series["flow.video"]
+    times = np.round(np.asarray(flow["time_s"], dtype=float), 3).tolist()
+    windows = {"window": flow["snd_cwnd"], "taken for lost": flow["lost"]}
     gained = np.asarray(series["flow.video"]["goodput_mbps"], dtype=float)
     whole = gained[: len(gained) // 5 * 5].reshape(-1, 5).mean(axis=1)
-    return {"throughput": (np.arange(len(whole), dtype=float).tolist(), np.round(whole, 4).tolist())}
+    found = {name: (times, np.round(np.asarray(y, dtype=float), 1).tolist()) for name, y in windows.items()}
+    return found | {"throughput": (np.arange(len(whole), dtype=float).tolist(), np.round(whole, 4).tolist())}
 
 
 UNSTATED = [
