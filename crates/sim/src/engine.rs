@@ -4,19 +4,19 @@
 //! Total order: earlier time first; at the same time the lower owner number first. Owner numbers are given once, when the
 //! topology is built, so two runs of the same scenario pop the same sequence. An owner cannot tie with itself.
 //!
-//! Two indexed 4-ary heaps: one for links, whose entries come and go with every packet, and one for timers, which are many and
-//! mostly far away; the next event is the lesser of their first entries. Re-arming an owner moves its entry instead of adding
-//! one, so a heap stays as small as the number of its owners.
+//! Two tournament trees (Knuth, The Art of Computer Programming 3, §5.4.1): one for links, whose entries change with every
+//! packet, and one for timers, which are many and mostly far away; the next event is the lesser of their winners. Every owner has
+//! a leaf of its own for good, so nothing is searched, moved or stale, and a match takes no branch.
 //!
 //! An entry may be earlier than its owner wants, never later. Every ACK puts a retransmission timer off by a little: its entry
 //! stays until half of the time that is left has passed, or until it comes first, and is moved then. Nobody sees the difference.
 
 use playpath_units::Time;
 
-/// Number of an owner of events; its lowest bit is its heap.
+/// Number of an owner of events, from 0 in the order of creation.
 pub type Owner = u32;
 
-/// Which heap an owner's entry lies in. The order of events does not depend on it.
+/// Which tree an owner's entry lies in. The order of events does not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
     /// Called with nearly every packet.
@@ -24,9 +24,6 @@ pub enum Lane {
     /// Put off much more often than called.
     Timer = 1,
 }
-
-const ARITY: usize = 4;
-const ABSENT: u32 = u32::MAX;
 
 /// A time and an owner as one number, so that one comparison orders both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,166 +47,123 @@ impl Entry {
     }
 }
 
-/// What an owner wants, and what its heap has of it; [`Time::MAX`]: nothing.
+/// What an owner wants, and what its tree has of it; [`Time::MAX`]: nothing.
 #[derive(Clone, Copy, Debug)]
 struct Alarm {
     wanted: Time,
     entered: Time,
+    leaf: u32,
+    lane: Lane,
 }
 
 /// The queue of all owners' next events.
 #[derive(Debug, Default)]
 pub struct EventQueue {
-    heaps: [Heap; 2],
-    /// By the order of the owners' creation, as all that is kept for each owner.
+    trees: [Tournament; 2],
     alarms: Vec<Alarm>,
     /// Time of the event that was looked at last.
     now: Time,
 }
 
 impl EventQueue {
-    /// A further owner, disarmed. Numbers grow in the order of creation.
+    /// A further owner, disarmed.
     pub fn add_owner(&mut self, lane: Lane) -> Owner {
-        let index = self.alarms.len() as u32;
-        self.alarms.push(Alarm { wanted: Time::MAX, entered: Time::MAX });
-        self.heaps.iter_mut().for_each(|heap| heap.place.push(ABSENT));
-        index << 1 | lane as u32
+        let leaf = self.trees[lane as usize].add_leaf();
+        self.alarms.push(Alarm { wanted: Time::MAX, entered: Time::MAX, leaf, lane });
+        (self.alarms.len() - 1) as Owner
     }
 
     /// The next event: its time and owner. It stays until the owner is re-armed.
     #[inline]
     pub fn peek(&mut self) -> Option<(Time, Owner)> {
         loop {
-            let first = self.heaps[0].first().min(self.heaps[1].first());
+            let first = self.trees[0].winner().min(self.trees[1].winner());
             if first == Entry::NEVER {
                 return None;
             }
-            let owner = first.owner();
-            let alarm = self.alarms[index(owner)];
-            if alarm.wanted == first.time() {
-                self.now = first.time();
-                return Some((first.time(), owner));
+            let (time, owner) = (first.time(), first.owner());
+            let wanted = self.alarms[owner as usize].wanted;
+            if wanted == time {
+                self.now = time;
+                return Some((time, owner));
             }
-            self.enter(owner, alarm.wanted);
+            self.enter(owner, wanted);
         }
     }
 
     /// Arms `owner` for `time`, replacing what it was armed for; [`Time::MAX`] disarms it.
     #[inline]
     pub fn arm(&mut self, owner: Owner, time: Time) {
-        let alarm = &mut self.alarms[index(owner)];
+        let alarm = &mut self.alarms[owner as usize];
         alarm.wanted = time;
-        let put_off = time.saturating_since(alarm.entered);
-        let is_early_enough =
-            alarm.entered <= time && (time == Time::MAX || put_off <= time.saturating_since(self.now) / 2);
-        if !is_early_enough {
+        let lag = time.saturating_since(alarm.entered);
+        let may_lag = time == Time::MAX || lag <= time.saturating_since(self.now) / 2;
+        if time < alarm.entered || !may_lag {
             self.enter(owner, time);
         }
     }
 
     /// Makes the owner's entry one for `time`.
+    #[inline]
     fn enter(&mut self, owner: Owner, time: Time) {
-        self.alarms[index(owner)].entered = time;
-        self.heaps[(owner & 1) as usize].set(owner, time);
+        let alarm = &mut self.alarms[owner as usize];
+        alarm.entered = time;
+        let entry = if time == Time::MAX { Entry::NEVER } else { Entry::new(time, owner) };
+        self.trees[alarm.lane as usize].set(alarm.leaf, entry);
     }
 }
 
-/// An owner's place in the order of creation, from 0.
-#[inline]
-pub fn index(owner: Owner) -> usize {
-    (owner >> 1) as usize
+/// The least of all entries, kept by matches in pairs: each inner node has the lesser of its two children.
+#[derive(Debug)]
+struct Tournament {
+    /// Node 1 has the winner, node n's children are 2n and 2n + 1; the second half are the leaves. Node 0 is not used.
+    nodes: Vec<Entry>,
+    /// Leaves given out.
+    used: usize,
 }
 
-/// An indexed heap of entries.
-#[derive(Debug, Default)]
-struct Heap {
-    /// The entries, then [`Entry::NEVER`] where siblings are missing: whoever has a child has all of them.
-    entries: Vec<Entry>,
-    /// Entries without the filling.
-    len: usize,
-    /// Place of each owner in `entries`, or `ABSENT`.
-    place: Vec<u32>,
+impl Default for Tournament {
+    fn default() -> Tournament {
+        Tournament { nodes: vec![Entry::NEVER; 2], used: 0 }
+    }
 }
 
-impl Heap {
+impl Tournament {
     #[inline]
-    fn first(&self) -> Entry {
-        self.entries.first().copied().unwrap_or(Entry::NEVER)
+    fn winner(&self) -> Entry {
+        self.nodes[1]
     }
 
-    /// Adds, moves or ([`Time::MAX`]) removes the owner's entry.
-    fn set(&mut self, owner: Owner, time: Time) {
-        let place = self.place[index(owner)];
-        let entry = Entry::new(time, owner);
-        if place == ABSENT {
-            if time != Time::MAX {
-                self.push(entry);
-            }
-        } else if time == Time::MAX {
-            self.remove(place as usize);
-        } else if entry < self.entries[place as usize] {
-            self.sift_up(place as usize, entry);
-        } else {
-            self.sift_down(place as usize, entry);
+    fn add_leaf(&mut self) -> u32 {
+        if self.used == self.nodes.len() / 2 {
+            self.grow();
+        }
+        self.used += 1;
+        (self.used - 1) as u32
+    }
+
+    /// Twice as many leaves: the old ones become the left half.
+    fn grow(&mut self) {
+        let leaves = self.nodes.len() / 2;
+        let before = std::mem::replace(&mut self.nodes, vec![Entry::NEVER; 4 * leaves]);
+        for leaf in 0..leaves {
+            self.set(leaf as u32, before[leaves + leaf]);
         }
     }
 
-    fn push(&mut self, entry: Entry) {
-        if self.len == self.entries.len() {
-            let missing = if self.len == 0 { 1 } else { ARITY };
-            self.entries.extend(std::iter::repeat_n(Entry::NEVER, missing));
-        }
-        self.len += 1;
-        self.sift_up(self.len - 1, entry);
-    }
-
-    fn remove(&mut self, place: usize) {
-        self.place[index(self.entries[place].owner())] = ABSENT;
-        self.len -= 1;
-        let last = std::mem::replace(&mut self.entries[self.len], Entry::NEVER);
-        if place < self.len {
-            // The last one takes the place, and may belong higher or lower.
-            if self.sift_up(place, last) == place {
-                self.sift_down(place, last);
-            }
-        }
-    }
-
-    /// Puts an entry where it belongs at or above `place`, which is free; returns where.
-    fn sift_up(&mut self, mut place: usize, entry: Entry) -> usize {
-        while place > 0 {
-            let parent = (place - 1) / ARITY;
-            if self.entries[parent] <= entry {
+    /// Sets a leaf, and plays the matches on its way up until one ends as it did before.
+    #[inline]
+    fn set(&mut self, leaf: u32, entry: Entry) {
+        let mut node = self.nodes.len() / 2 + leaf as usize;
+        self.nodes[node] = entry;
+        while node > 1 {
+            let winner = self.nodes[node].min(self.nodes[node ^ 1]);
+            node /= 2;
+            if self.nodes[node] == winner {
                 break;
             }
-            self.put(place, self.entries[parent]);
-            place = parent;
+            self.nodes[node] = winner;
         }
-        self.put(place, entry);
-        place
-    }
-
-    /// Puts an entry where it belongs at or below `place`, which is free.
-    fn sift_down(&mut self, mut place: usize, entry: Entry) {
-        loop {
-            let first = place * ARITY + 1;
-            let Some(&[a, b, c, d]) = self.entries.get(first..first + ARITY) else { break };
-            // Which child is first is a coin that no processor can guess: found without a branch.
-            let (left, right) = (first + usize::from(b < a), first + 2 + usize::from(d < c));
-            let least = if c.min(d) < a.min(b) { right } else { left };
-            if entry <= self.entries[least] {
-                break;
-            }
-            self.put(place, self.entries[least]);
-            place = least;
-        }
-        self.put(place, entry);
-    }
-
-    #[inline]
-    fn put(&mut self, place: usize, entry: Entry) {
-        self.entries[place] = entry;
-        self.place[index(entry.owner())] = place as u32;
     }
 }
 
@@ -241,7 +195,7 @@ mod tests {
         let ms = Time::from_millis;
         let mut queue = EventQueue::default();
         let (clock, timer) = (queue.add_owner(Lane::Link), queue.add_owner(Lane::Timer));
-        let entered = |queue: &EventQueue| queue.alarms[index(timer)].entered;
+        let entered = |queue: &EventQueue| queue.alarms[timer as usize].entered;
         for now in (0..=60).step_by(10) {
             queue.arm(clock, ms(now));
             assert_eq!(queue.peek(), Some((ms(now), clock)));

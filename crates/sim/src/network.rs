@@ -6,7 +6,7 @@
 
 use crate::capture::Capture;
 use crate::endpoint::Endpoint;
-use crate::engine::{self, EventQueue, Lane, Owner};
+use crate::engine::{EventQueue, Lane, Owner};
 use crate::multipath::{PathCount, SwitchWatch};
 use playpath_cc::AppParameters;
 use playpath_link::{Link, LinkConfig, LinkError};
@@ -285,7 +285,7 @@ impl Network {
         debug_assert!(time >= self.now, "the past was armed: {time} before {}", self.now);
         self.now = time;
         self.events_handled += 1;
-        Some(self.owners[engine::index(owner)])
+        Some(self.owners[owner as usize])
     }
 
     /// Arms an application's or the probe's timer.
