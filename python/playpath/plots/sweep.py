@@ -57,7 +57,9 @@ def winner_map(
 def _tile(ax: Axes, x: int, y: int, row: dict[str, Any], style: SenderStyle) -> None:
     strength = 0.75 if row["is_decided"] else 0.25
     ax.bar(x, 0.94, 0.94, bottom=y - 0.47, color=style.colour, alpha=strength, hatch=style.hatch, edgecolor=PAPER, lw=0)
-    name = (row["tied"] or row["best"]) + ("" if row["is_decided"] else " ?")
+    alike = row["tied"].split("+") if row["tied"] else [row["best"]]
+    name = alike[0] if len(alike) == 1 else f"{alike[0]} + {len(alike) - 1} alike"
+    name += "" if row["is_decided"] else " ?"
     gap = "" if row["difference"] is None else f"\n{_gap(row)}"
     ax.text(x, y, name + gap, ha="center", va="center", fontsize=7.5, color=INK,
             bbox={"boxstyle": "round,pad=0.15", "fc": PAPER, "ec": "none", "alpha": 0.85})  # fmt: skip

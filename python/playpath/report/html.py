@@ -48,8 +48,11 @@ def section(title: str, body: str, *, note: str = "", anchor: str = "") -> str:
     return f"<section{name}>\n<h2>{escape(title)}</h2>\n{small}\n{body}\n</section>"
 
 
-def figure_svg(figure: Figure, description: str) -> str:
-    """A figure as inline SVG whose ink, grid and font follow the page, in light and dark."""
+def figure_svg(figure: Figure, description: str, *, is_full: bool = False) -> str:
+    """A figure as inline SVG whose ink, grid and font follow the page, in light and dark.
+
+    With `is_full` it takes the page's width, and scrolls on a phone: for figures full of text.
+    """
     buffer = io.StringIO()
     with rc_context(_SVG_SETTINGS):
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
@@ -59,7 +62,8 @@ def figure_svg(figure: Figure, description: str) -> str:
         svg = svg.replace(colour, f"var({variable})")
     svg = svg.replace("font-family: sans-serif", _FONT).replace("'sans-serif'", "var(--font)")
     svg = svg.replace("<svg ", f"<svg role='img' aria-label='{escape(description, quote=True)}' ", 1)
-    return f"<figure>{_unique_ids(svg, description)}</figure>"
+    kind = " class='full'" if is_full else ""
+    return f"<figure{kind}>{_unique_ids(svg, description)}</figure>"
 
 
 def _unique_ids(svg: str, salt: str) -> str:

@@ -98,7 +98,9 @@ def _maps(result: SweepResult) -> str:
         drawn, ax = figure(width, height)
         winner_map(result, x, y, ax, where=where)
         ax.set_title(_facet_title(where), fontsize=9, loc="left")
-        parts.append(html.figure_svg(drawn, f"winners {_facet_title(where)}"))
+        parts.append(
+            html.figure_svg(drawn, f"winners {_facet_title(where)}", is_full=len(levels(result.decisions, x)) > 3)
+        )
     return html.section("Who wins where", html.figures(parts), note=note)
 
 
@@ -156,7 +158,7 @@ def _row(result: SweepResult, row: dict[str, Any]) -> list[str]:
         row["tied"] or row["best"],
         "yes" if row["is_decided"] else "no",
         row["second"] or "–",
-        row["criterion"] or "–",
+        metric(row["criterion"]).label if row["criterion"] else "–",
     ]
     more = str(row["more_runs"]) if row["more_runs"] else "–"
     return [*(escape(str(row[k])) for k in result.keys), *(escape(c) for c in cells), gap or "–", more]

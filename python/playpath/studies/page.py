@@ -78,7 +78,7 @@ def _today(result: StudyResult) -> str:
     if today is None:
         return ""
     rows = [[escape(cell) for cell in row[:-1]] for row in table_rows(scenes, today)]
-    figure = html.figure_svg(today_grid(scenes, today), f"{result.study.name}: who is best today")
+    figure = html.figure_svg(today_grid(scenes, today), f"{result.study.name}: who is best today", is_full=True)
     words = "".join(f"<li><b>{escape(scene.name)}</b>: {escape(scene.says)}</li>" for scene in scenes)
     note = "Ranked as playpath compare ranks: what the viewer sees first, then what the network pays; Holm's correction within a scene."
     body = (
@@ -116,7 +116,7 @@ def _unstated(result: StudyResult, swept: Sensitivity | None) -> str:
 def _swept(result: StudyResult, swept: Sensitivity | None) -> str:
     if swept is None or not swept.swept:
         return "<p class='note'>Sweeps are a step of their own: add --sensitivity.</p>"
-    grid = html.figure_svg(sensitivity_grid(swept), f"{result.study.name}: verdicts over unstated parameters")
+    grid = html.figure_svg(sensitivity_grid(swept), f"{result.study.name}: unstated parameters", is_full=True)
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in summary(swept))
     head = f"<h3>Which claims depend on what ({swept.seeds} seeds a case)</h3>"
     return head + grid + f"<ul>{items}</ul>" + "".join(_figure(result, swept.ran, s) for s in result.study.sweeps)
