@@ -119,16 +119,19 @@ impl Pictures {
 
 /// rtt_i·λ_i < rtt_j·λ_r, in bits.
 fn predicts_underflow(switch: &Switch, video_rate: Rate) -> bool {
+    if video_rate == Rate::default() {
+        return false; // nobody watches
+    }
     let Switch { from, to, .. } = switch;
     let packet_bits = 8.0 * f64::from(switch.mss);
-    let on_the_way = from.srtt.as_secs_f64() * from.window_rate * packet_bits;
+    let on_the_way = from.srtt.as_secs_f64() * from.window_rate() * packet_bits;
     on_the_way < to.srtt.as_secs_f64() * video_rate.as_bits_per_sec() as f64
 }
 
 /// F_i/λ_i < (F − F_i)/λ_j + rtt_j, in seconds.
 fn predicts_discard(switch: &Switch, (before, all): (f64, f64)) -> bool {
     let Switch { from, to, .. } = switch;
-    before / from.window_rate < (all - before) / to.window_rate + to.srtt.as_secs_f64()
+    before / from.window_rate() < (all - before) / to.window_rate() + to.srtt.as_secs_f64()
 }
 
 #[cfg(test)]
@@ -138,8 +141,10 @@ mod tests {
     use playpath_video::media::GopModel;
 
     fn switch(from: (u64, f64), to: (u64, f64)) -> Switch {
-        let side =
-            |path, (srtt_ms, window_rate)| SwitchSide { path, srtt: Duration::from_millis(srtt_ms), window_rate };
+        let side = |path, (srtt_ms, window_rate): (u64, f64)| {
+            let srtt = Duration::from_millis(srtt_ms);
+            SwitchSide { path, srtt, cwnd: window_rate * srtt.as_secs_f64() }
+        };
         let (from, to) = (side(0, from), side(1, to));
         let (at, last_before) = (Time::ZERO, Time::ZERO);
         Switch { at, from, to, data_offset: 0, mss: 1460, reason: "", is_forced: true, last_before }

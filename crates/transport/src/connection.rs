@@ -305,6 +305,10 @@ impl Connection {
     pub(crate) fn set_boundary(&mut self, offset: u64) {
         self.transmit.boundary = offset;
     }
+    /// The owner has not heard of something yet.
+    pub(crate) fn has_events(&self) -> bool {
+        self.events != 0
+    }
     /// Send an ACK with the next poll.
     pub(crate) fn request_ack(&mut self) {
         self.receiver.request_ack();

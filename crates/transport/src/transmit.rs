@@ -157,6 +157,19 @@ impl Connection {
             || self.transmit.probe.is_some()
     }
 
+    /// A poll would find nothing to send, and that is plain to see: [`note_pause`](Self::note_pause) is all that it would do.
+    #[inline]
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.state == State::Established
+            && self.nxt >= self.written
+            && self.scoreboard.awaiting() == 0
+            && self.recovery.phase != Phase::Recovery // its last resorts look further
+            && !self.receiver.must_ack()
+            && !self.is_fin_due()
+            && self.transmit.control.is_none()
+            && self.transmit.probe.is_none()
+    }
+
     fn poll_data(&mut self, now: Time, siblings: &[Sibling], out: &mut Segment) -> bool {
         if let Some(probe) = self.transmit.probe.take()
             && self.send_probe(now, probe, siblings, out)

@@ -51,7 +51,7 @@ impl DataSender {
         if ack > self.next + fin {
             return false; // acknowledges what was never sent
         }
-        self.edge = self.edge.max(ack + u64::from(window));
+        self.widen(ack, window);
         if ack <= self.una {
             return false;
         }
@@ -61,6 +61,12 @@ impl DataSender {
             self.chunks.pop_front();
         }
         true
+    }
+
+    /// The window that came along with a DATA_ACK. Its right edge never moves back.
+    #[inline]
+    pub fn widen(&mut self, ack: u64, window: u32) {
+        self.edge = self.edge.max(ack + u64::from(window));
     }
 
     /// Cut the next `len` bytes and give them to `path`.
@@ -198,7 +204,7 @@ impl DataReceiver {
         let end =
             end.min(self.advertised + u64::from(self.fin.is_some_and(|fin| fin <= self.advertised))).min(stream_end);
         if start < end {
-            self.reassembly.insert(start, end);
+            self.reassembly.place(start, end);
         }
         match (self.reassembly.is_in_order(), self.blocked_since) {
             (true, Some(since)) => {

@@ -7,7 +7,7 @@ use super::scheduler::Scheduler;
 use super::subflow::{PathConfig, Stage, Subflow};
 use super::{MptcpConfig, MptcpConnection, MptcpStats};
 use crate::config::{Config, FlowControl, Handshake, HeaderSize};
-use crate::connection::Event;
+use crate::connection::{Connection, Event};
 use playpath_cc::Sibling;
 use playpath_units::{Duration, Time};
 
@@ -53,6 +53,7 @@ impl MptcpConnection {
             holders: 0,
             eligible: 0,
             open: 0,
+            dues: vec![Time::MAX; subflows.len()],
             subflows,
             sender: DataSender::default(),
             receiver: DataReceiver::new(config.receive_buffer, mss),
@@ -63,7 +64,6 @@ impl MptcpConnection {
             data_backoff: 0,
             is_fin_due: false,
             last_path: None,
-            last_switch: None,
             switch_log: None,
             is_window_blocked: false,
             is_write_cut: false,
@@ -96,7 +96,9 @@ impl MptcpConnection {
     pub(super) fn take_data(&mut self, now: Time, path: usize) {
         let (before, was_finished) = (self.receiver.next(), self.receiver.is_finished());
         let subflow = &mut self.subflows[path];
-        while let Some((start, end)) = subflow.take(self.is_fallback) {
+        while subflow.tcp.as_ref().is_some_and(|tcp| tcp.readable() > 0)
+            && let Some((start, end)) = subflow.take(self.is_fallback)
+        {
             self.receiver.insert(now, start, end);
         }
         if self.receiver.next() > before && self.receiver.readable() > 0 {
@@ -109,7 +111,10 @@ impl MptcpConnection {
 
     /// A subflow's TCP may have changed its state, lost a timer or made progress.
     pub(super) fn after_subflow_event(&mut self, now: Time, path: usize) {
-        self.take_tcp_events(now, path);
+        let subflow = &mut self.subflows[path];
+        if subflow.tcp.as_ref().is_some_and(Connection::has_events) {
+            self.take_tcp_events(now, path);
+        }
         let subflow = &mut self.subflows[path];
         let Some(tcp) = &subflow.tcp else { return };
         let (rto_count, una, srtt) = (tcp.stats().rto_count, tcp.acknowledged_offset(), tcp.rtt.srtt);
@@ -129,7 +134,9 @@ impl MptcpConnection {
                 self.reinject_all(path);
             }
         }
-        self.subflows[path].forget_acknowledged(una);
+        let subflow = &mut self.subflows[path];
+        subflow.forget_acknowledged(una);
+        self.dues[path] = subflow.due();
     }
 
     /// Reset the subflow of `path`, if there is one.
@@ -156,6 +163,7 @@ impl MptcpConnection {
     /// The path is gone for good.
     pub(super) fn bury(&mut self, path: usize) {
         self.subflows[path].stage = Stage::Dead;
+        self.dues[path] = self.subflows[path].due();
         self.stale |= 1 << path;
         self.reinject_all(path);
         self.subflows[path].sent.clear();

@@ -102,8 +102,15 @@ pub struct SwitchSide {
     pub path: usize,
     /// Smoothed RTT.
     pub srtt: Duration,
+    /// Congestion window in packets.
+    pub cwnd: f64,
+}
+
+impl SwitchSide {
     /// Window per smoothed RTT, in packets per second.
-    pub window_rate: f64,
+    pub fn window_rate(&self) -> f64 {
+        scheduler::window_rate(self.cwnd, self.srtt)
+    }
 }
 
 /// One end of an MPTCP connection.
@@ -136,6 +143,8 @@ pub struct MptcpConnection {
     receiver: DataReceiver,
     /// Subflows that may have something to send, a bit each.
     dirty: u32,
+    /// When each subflow's timers are due, after its last poll.
+    dues: Vec<Time>,
     /// Peer's addresses not yet confirmed by an echo; when to repeat.
     unechoed: u32,
     announce_at: Time,
@@ -145,7 +154,6 @@ pub struct MptcpConnection {
     is_fin_due: bool,
     /// Path of the last new data, and when it was given out.
     last_path: Option<(usize, Time)>,
-    last_switch: Option<Switch>,
     /// Switches not yet taken by the owner; kept once [`log_switches`](Self::log_switches) was called.
     switch_log: Option<VecDeque<Switch>>,
     is_window_blocked: bool,
@@ -210,13 +218,12 @@ impl MptcpConnection {
 
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called; [`Time::MAX`]: never.
     pub fn poll_timeout(&self) -> Time {
-        let joins = |subflow: &Subflow| match subflow.stage {
-            Stage::Joining(at) => at,
-            _ => Time::MAX,
-        };
-        let of =
-            |subflow: &Subflow| joins(subflow).min(subflow.tcp.as_ref().map_or(Time::MAX, Connection::poll_timeout));
-        self.subflows.iter().map(of).min().unwrap_or(Time::MAX).min(self.announce_at).min(self.data_timer)
+        debug_assert!(
+            (0..self.dues.len())
+                .all(|path| self.dirty & 1 << path != 0 || self.dues[path] == self.subflows[path].due()),
+            "timers of every subflow that was polled are known"
+        );
+        self.dues.iter().fold(self.announce_at.min(self.data_timer), |least, &due| least.min(due))
     }
 
     /// Next event for the owner.
@@ -328,10 +335,6 @@ impl MptcpConnection {
     /// Counters of the connection.
     pub fn stats(&self) -> &MptcpStats {
         &self.stats
-    }
-    /// The last change of path for new data; [`MptcpStats::path_switches`] counts them.
-    pub fn last_switch(&self) -> Option<&Switch> {
-        self.last_switch.as_ref()
     }
     /// Keep every switch from now on until [`poll_switch`](Self::poll_switch) takes it.
     pub fn log_switches(&mut self) {

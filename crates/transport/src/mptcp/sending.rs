@@ -84,17 +84,27 @@ impl MptcpConnection {
     fn poll_subflow(&mut self, now: Time, path: usize, out: &mut Segment) -> bool {
         let subflow = &mut self.subflows[path];
         let Some(tcp) = &mut subflow.tcp else { return false };
+        self.stale |= 1 << path;
+        if subflow.signals.is_empty() && tcp.is_exhausted() {
+            tcp.note_pause(now, &self.siblings);
+            self.dues[path] = subflow.due();
+            return false;
+        }
         let mut next_mapping = None;
         if tcp.unsent_bytes() > 0 {
             // A segment must lie within one mapping.
             next_mapping = super::subflow::find(&subflow.sent, tcp.next_offset());
             tcp.set_boundary(next_mapping.map_or(u64::MAX, |mapping| mapping.end()));
         }
-        self.stale |= 1 << path;
         if tcp.poll_transmit_into(now, &self.siblings, out) {
-            if !tcp.may_have_more() && subflow.signals.is_empty() {
+            // Mostly a poll gives a single segment: spare the one that would say so.
+            if subflow.signals.is_empty() && tcp.is_exhausted() {
+                if tcp.may_have_more() {
+                    tcp.note_pause(now, &self.siblings);
+                }
                 self.dirty &= !(1 << path);
             }
+            self.dues[path] = subflow.due();
             self.decorate(path, out, next_mapping);
             return true;
         }
@@ -104,12 +114,14 @@ impl MptcpConnection {
         {
             tcp.request_ack();
             if tcp.poll_transmit_into(now, &self.siblings, out) {
+                self.dues[path] = subflow.due();
                 self.decorate(path, out, None);
                 out.mptcp = option;
                 super::signalling::limit_sack(out);
                 return true;
             }
         }
+        self.dues[path] = subflow.due();
         false
     }
 
@@ -206,6 +218,7 @@ impl MptcpConnection {
             ssthresh: if is_slow_start { windows.ssthresh } else { (windows.ssthresh / 2.0).max(2.0) },
         };
         tcp.change_windows(now, change, &self.siblings);
+        self.dues[path] = subflow.due();
         self.stale |= 1 << path;
         subflow.stats.penalties += 1;
         self.stats.penalisations += 1;
@@ -300,7 +313,6 @@ impl MptcpConnection {
             let (from, to) = (switch_side(left), switch_side(entered));
             let mss = entered.mss;
             let switch = Switch { at: now, from, to, data_offset, mss, reason, is_forced, last_before };
-            self.last_switch = Some(switch);
             if let Some(log) = &mut self.switch_log {
                 log.push_back(switch);
             }
@@ -355,7 +367,7 @@ impl MptcpConnection {
 }
 
 fn switch_side(view: &SubflowView) -> SwitchSide {
-    SwitchSide { path: view.path, srtt: view.srtt, window_rate: view.window_rate() }
+    SwitchSide { path: view.path, srtt: view.srtt, cwnd: view.cwnd }
 }
 
 fn context<'a>(
@@ -391,7 +403,8 @@ fn update(view: &mut SubflowView, subflow: &Subflow) {
     view.cwnd = tcp.send_window();
     view.ssthresh = tcp.cc.ssthresh();
     view.in_flight = tcp.in_flight();
-    view.queued = tcp.unsent_bytes().div_ceil(u64::from(mss)) as u32;
+    let unsent = tcp.unsent_bytes();
+    view.queued = if unsent == 0 { 0 } else { unsent.div_ceil(u64::from(mss)) as u32 };
     view.buffered_bytes = tcp.written_offset() - tcp.acknowledged_offset();
     view.paced_at = tcp.pacing_rate();
     view.delivery_rate = tcp.rate.latest;

@@ -355,7 +355,11 @@ impl MptcpConnection {
             let low = data_ack as u32;
             let una = self.sender.una;
             let distance = low.wrapping_sub(self.own_zero.wrapping_add(una) as u32) as i32;
-            self.on_data_ack(now, una.saturating_add_signed(distance.into()), segment.window);
+            if distance == 0 {
+                self.sender.widen(una, segment.window); // nothing more is acknowledged
+            } else {
+                self.on_data_ack(now, una.saturating_add_signed(distance.into()), segment.window);
+            }
         }
         if flags & DSS_MAP == 0 {
             return;

@@ -120,6 +120,12 @@ impl Subflow {
         self.is_ready() && self.failed_at.is_none()
     }
 
+    /// When its timers want to be called.
+    pub fn due(&self) -> Time {
+        let again = if let Stage::Joining(at) = self.stage { at } else { Time::MAX };
+        self.tcp.as_ref().map_or(Time::MAX, Connection::poll_timeout).min(again)
+    }
+
     /// Hand `len` bytes at data offset `data` to the TCP endpoint.
     pub fn push(&mut self, data: u64, len: u32) {
         let Some(tcp) = &mut self.tcp else { return };
@@ -166,9 +172,6 @@ impl Subflow {
     pub fn take(&mut self, is_fallback: bool) -> Option<(u64, u64)> {
         let tcp = self.tcp.as_mut()?;
         let readable = tcp.readable();
-        if readable == 0 {
-            return None;
-        }
         if is_fallback {
             let start = self.taken;
             self.taken += tcp.read(readable);

@@ -62,18 +62,29 @@ impl Reassembly {
 
     /// The range `[start, end)` arrived.
     pub fn insert(&mut self, start: u64, end: u64) -> Placed {
+        let (placed, block) = self.place(start, end);
+        if let Some(block) = block {
+            self.report(block);
+        }
+        placed
+    }
+
+    /// As [`insert`](Self::insert) for who sends no SACK: nothing is remembered for reports. The second value is the block that
+    /// holds the range.
+    pub fn place(&mut self, start: u64, end: u64) -> (Placed, Option<(u64, u64)>) {
         if start == self.next && self.ranges.is_empty() {
             self.next = end.max(start);
-            return Placed::InOrder;
+            return (Placed::InOrder, None);
         }
         if end <= self.next {
             self.dsack = Some((start, end)).filter(|_| start < end);
-            return Placed::Duplicate(end.saturating_sub(start));
+            return (Placed::Duplicate(end.saturating_sub(start)), None);
         }
         if start <= self.next {
-            return self.advance(start, end);
+            return (self.advance(start, end), None);
         }
-        self.hold(start, end)
+        let (placed, block) = self.hold(start, end);
+        (placed, Some(block))
     }
 
     /// In-order data moved past reported blocks.
@@ -89,17 +100,20 @@ impl Reassembly {
             self.dsack = Some((start, self.next));
         }
         self.next = end;
-        let merged = self.ranges.iter().take_while(|range| range.0 <= self.next).count();
-        if let Some(last) = self.ranges[..merged].last() {
-            self.next = self.next.max(last.1);
+        if self.ranges.is_empty() {
+            return Placed::InOrder;
         }
+        let merged = self.ranges.iter().take_while(|range| range.0 <= self.next).count();
         // A range that `end` reached may bring the next one into reach only if they touched: ranges are not adjacent.
-        let had_ranges = !self.ranges.is_empty();
-        self.ranges.drain(..merged);
-        if had_ranges { Placed::FilledGap } else { Placed::InOrder }
+        if merged > 0 {
+            self.next = self.next.max(self.ranges[merged - 1].1);
+            self.ranges.drain(..merged);
+        }
+        Placed::FilledGap
     }
 
-    fn hold(&mut self, start: u64, end: u64) -> Placed {
+    /// Above a gap; the block that holds the range now.
+    fn hold(&mut self, start: u64, end: u64) -> (Placed, (u64, u64)) {
         // First range that ends at or after `start`: it may touch or overlap.
         let from = match self.ranges.last() {
             Some(last) if last.1 < start => self.ranges.len(),
@@ -108,23 +122,22 @@ impl Reassembly {
         let to = from + self.ranges[from..].iter().take_while(|range| range.0 <= end).count();
         if from == to {
             self.ranges.insert(from, (start, end));
-            self.report((start, end));
-            return Placed::OutOfOrder;
+            return (Placed::OutOfOrder, (start, end));
         }
         let (left, right) = (self.ranges[from].0.min(start), self.ranges[to - 1].1.max(end));
         let (first_left, first_right) = self.ranges[from];
         if to == from + 1 && first_left <= start && end <= first_right {
             self.dsack = Some((start, end));
-            self.report((left, right));
-            return Placed::Duplicate(end - start);
+            return (Placed::Duplicate(end - start), (left, right));
         }
         if first_right > start && first_left <= start {
             self.dsack = Some((start, first_right.min(end)));
         }
         self.ranges[from] = (left, right);
-        self.ranges.drain(from + 1..to);
-        self.report((left, right));
-        Placed::OutOfOrder
+        if to > from + 1 {
+            self.ranges.drain(from + 1..to);
+        }
+        (Placed::OutOfOrder, (left, right))
     }
 
     /// Put `block` first and drop what it contains.

@@ -77,8 +77,13 @@ impl SubflowView {
     }
     /// Window per smoothed RTT, in packets per second.
     pub fn window_rate(&self) -> f64 {
-        self.cwnd / self.srtt.as_secs_f64().max(1e-9)
+        window_rate(self.cwnd, self.srtt)
     }
+}
+
+/// Window per smoothed RTT, in packets per second.
+pub(super) fn window_rate(cwnd: f64, srtt: Duration) -> f64 {
+    cwnd / srtt.as_secs_f64().max(1e-9)
 }
 
 /// The moment of a decision.
