@@ -305,9 +305,9 @@ impl Connection {
     pub(crate) fn set_boundary(&mut self, offset: u64) {
         self.transmit.boundary = offset;
     }
-    /// The owner has not heard of something yet.
-    pub(crate) fn has_events(&self) -> bool {
-        self.events != 0
+    /// The owner has not heard of something yet, but for bytes that it can read.
+    pub(crate) fn has_news(&self) -> bool {
+        self.events & !(1 << Event::Readable as u8) != 0
     }
     /// Send an ACK with the next poll.
     pub(crate) fn request_ack(&mut self) {

@@ -92,7 +92,8 @@ proptest! {
     }
 
     /// The connection does not ask where nobody has room: a scheduler that is asked waits, relieves nothing, and decides afterwards
-    /// as one that was not asked. Nor does it ask again for bytes behind a full segment, unless the scheduler reads the backlog.
+    /// as one that was not asked. Nor does it ask again for bytes behind a full segment, or tell the pacing rate, unless the scheduler
+    /// says that it reads them.
     #[test]
     fn questions_that_are_spared(
         steps in prop::collection::vec((views(), any::<bool>(), 0u64..1_000_000, 0u64..1_000_000), 1..20)
@@ -107,8 +108,12 @@ proptest! {
                     prop_assert_eq!(asked.relieve(&question), None, "{}", entry.name);
                     continue;
                 }
-                let other = Context { unscheduled_bytes: 5 << 20, ..question };
-                let question = if spared.reads_backlog() { question } else { other };
+                let mut views = subflows.clone();
+                if !spared.reads_pacing() {
+                    views.iter_mut().for_each(|view| view.paced_at = None);
+                }
+                let other = if spared.reads_backlog() { question.unscheduled_bytes } else { 5 << 20 };
+                let question = Context { subflows: &views, unscheduled_bytes: other, ..question };
                 prop_assert_eq!(spared.select(&question), decision, "{}", entry.name);
             }
         }

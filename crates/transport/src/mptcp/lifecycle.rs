@@ -46,6 +46,8 @@ impl MptcpConnection {
             is_redundant: scheduler.is_redundant(),
             room: scheduler.room(),
             reads_backlog: scheduler.reads_backlog(),
+            reads_pacing: scheduler.reads_pacing(),
+            least_mss: None,
             scheduler,
             siblings: if config.is_coupled { vec![idle; subflows.len()] } else { vec![] },
             views: Vec::with_capacity(subflows.len()),
@@ -112,7 +114,7 @@ impl MptcpConnection {
     /// A subflow's TCP may have changed its state, lost a timer or made progress.
     pub(super) fn after_subflow_event(&mut self, now: Time, path: usize) {
         let subflow = &mut self.subflows[path];
-        if subflow.tcp.as_ref().is_some_and(Connection::has_events) {
+        if subflow.tcp.as_ref().is_some_and(Connection::has_news) {
             self.take_tcp_events(now, path);
         }
         let subflow = &mut self.subflows[path];
@@ -134,9 +136,7 @@ impl MptcpConnection {
                 self.reinject_all(path);
             }
         }
-        let subflow = &mut self.subflows[path];
-        subflow.forget_acknowledged(una);
-        self.dues[path] = subflow.due();
+        self.subflows[path].forget_acknowledged(una);
     }
 
     /// Reset the subflow of `path`, if there is one.

@@ -138,6 +138,9 @@ pub struct MptcpConnection {
     open: u32,
     room: Room,
     reads_backlog: bool,
+    reads_pacing: bool,
+    /// Smallest full segment of the usable paths; `None`: there is none.
+    least_mss: Option<u32>,
     is_redundant: bool,
     sender: DataSender,
     receiver: DataReceiver,

@@ -154,7 +154,7 @@ impl MptcpConnection {
     }
 
     fn give_new(&mut self, now: Time) -> Option<usize> {
-        let mss = self.views.iter().filter(|v| v.is_usable).map(|v| v.mss).min()?;
+        let mss = self.least_mss?;
         let (unscheduled, left) = (self.sender.unscheduled(), self.sender.window_left());
         if unscheduled == 0 {
             return None;
@@ -302,7 +302,8 @@ impl MptcpConnection {
     /// New data from `data_offset` on goes to `path`. The views are still those of the decision.
     fn note_path(&mut self, now: Time, path: usize, data_offset: u64, reason: &'static str) {
         let last = self.last_path.replace((path, now));
-        let side = |wanted: usize| self.views.iter().find(|view| view.path == wanted);
+        let here = |wanted: usize| self.views.get(wanted).filter(|view| view.path == wanted);
+        let side = |wanted: usize| here(wanted).or_else(|| self.views.iter().find(|view| view.path == wanted));
         if let Some((last, last_before)) = last
             && last != path
             && let (Some(left), Some(entered)) = (side(last), side(path))
@@ -341,11 +342,16 @@ impl MptcpConnection {
             }
             let index = self.view_index(path);
             let (view, subflow) = (&mut self.views[index], &self.subflows[path]);
-            update(view, subflow);
+            let before = (view.is_usable, view.mss);
+            update(view, subflow, self.reads_pacing);
+            let has_changed = before != (view.is_usable, view.mss);
             let is_eligible = view.is_eligible();
             let is_open = if self.room == Room::Window { is_eligible } else { view.has_buffer() };
             self.eligible = self.eligible & !bit | if is_eligible { bit } else { 0 };
             self.open = self.open & !bit | if is_open { bit } else { 0 };
+            if has_changed {
+                self.least_mss = self.views.iter().filter(|view| view.is_usable).map(|view| view.mss).min();
+            }
         }
     }
 
@@ -390,7 +396,7 @@ fn context<'a>(
 
 /// Everything but the path and who holds the segment at hand. In place: it is done for every ACK and every segment.
 #[inline]
-fn update(view: &mut SubflowView, subflow: &Subflow) {
+fn update(view: &mut SubflowView, subflow: &Subflow, with_pacing: bool) {
     let Some(tcp) = &subflow.tcp else { return };
     let (phase, mss) = (tcp.recovery.phase, tcp.features.mss);
     view.is_usable = subflow.is_usable();
@@ -406,7 +412,9 @@ fn update(view: &mut SubflowView, subflow: &Subflow) {
     let unsent = tcp.unsent_bytes();
     view.queued = if unsent == 0 { 0 } else { unsent.div_ceil(u64::from(mss)) as u32 };
     view.buffered_bytes = tcp.written_offset() - tcp.acknowledged_offset();
-    view.paced_at = tcp.pacing_rate();
+    if with_pacing {
+        view.paced_at = tcp.pacing_rate();
+    }
     view.delivery_rate = tcp.rate.latest;
     view.mss = mss;
 }

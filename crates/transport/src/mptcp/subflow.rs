@@ -152,18 +152,23 @@ impl Subflow {
     }
 
     /// A segment brought this mapping.
+    #[inline]
     pub fn note_mapping(&mut self, mapping: Mapping) {
         if mapping.end() <= self.taken {
             return;
         }
-        match self.received.back() {
-            Some(last) if last.offset >= mapping.offset => {
-                let index = self.received.partition_point(|m| m.offset < mapping.offset);
-                if self.received.get(index).is_none_or(|m| m.offset != mapping.offset) {
-                    self.received.insert(index, mapping);
-                }
-            }
-            _ => self.received.push_back(mapping),
+        if self.received.back().is_none_or(|last| last.offset < mapping.offset) {
+            self.received.push_back(mapping);
+        } else {
+            self.insert_mapping(mapping);
+        }
+    }
+
+    /// A mapping that comes after a later one, or again.
+    fn insert_mapping(&mut self, mapping: Mapping) {
+        let index = self.received.partition_point(|m| m.offset < mapping.offset);
+        if self.received.get(index).is_none_or(|m| m.offset != mapping.offset) {
+            self.received.insert(index, mapping);
         }
     }
 
@@ -196,11 +201,16 @@ impl Subflow {
 }
 
 /// The mapping that holds `offset`; mostly the last one.
+#[inline]
 pub(super) fn find(mappings: &VecDeque<Mapping>, offset: u64) -> Option<Mapping> {
     let last = mappings.back()?;
     if last.offset <= offset {
         return Some(*last).filter(|mapping| offset < mapping.end());
     }
+    find_before_last(mappings, offset)
+}
+
+fn find_before_last(mappings: &VecDeque<Mapping>, offset: u64) -> Option<Mapping> {
     let index = mappings.partition_point(|mapping| mapping.end() <= offset);
     mappings.get(index).copied().filter(|mapping| mapping.offset <= offset)
 }

@@ -84,6 +84,10 @@ impl Scheduler for Linux {
         Decision::send(subflow.path, "shortest linger time")
     }
 
+    fn reads_pacing(&self) -> bool {
+        true
+    }
+
     fn room(&self) -> Room {
         Room::Buffer
     }

@@ -44,7 +44,7 @@ pub struct SubflowView {
     pub queued: u32,
     /// Bytes handed to the subflow and not acknowledged.
     pub buffered_bytes: u64,
-    /// Rate that its packets are paced at.
+    /// Rate that its packets are paced at; left out unless the scheduler [reads it](Scheduler::reads_pacing).
     pub paced_at: Option<Rate>,
     /// Latest delivery rate sample.
     pub delivery_rate: Rate,
@@ -168,6 +168,11 @@ pub trait Scheduler: Send {
 
     /// Decisions depend on [`Context::unscheduled_bytes`]. Without it, more bytes behind a full segment change none.
     fn reads_backlog(&self) -> bool {
+        false
+    }
+
+    /// Decisions depend on [`SubflowView::paced_at`]. Without it, the views may leave it out.
+    fn reads_pacing(&self) -> bool {
         false
     }
 }
