@@ -26,6 +26,7 @@ void BPF_PROG(pp_init, struct sock *sk)
 {
 	struct ccp_socket *s = bpf_sk_storage_get(&pp_state, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 
+	pp_forget_peer(sk);
 	if (!s)
 		return;
 	ccp_init(&s->law, pp_tcp(sk)->snd_cwnd);

@@ -3,8 +3,8 @@
  * What every kernel control shares: parameter and status maps, reading the socket into a law's view, rounds, pacing.
  *
  * Parameters: `pp_defaults` holds one block for the whole control; `pp_params` holds blocks of single connections, keyed by
- * the peer's address and port; `pp_socket` holds a block in the socket itself, which goes with it. A socket's own block goes
- * before its peer's, that before the control's. A connection looks them up at every acknowledgement, so a change reaches a
+ * the peer's address and port, which ends with the connection; `pp_socket` holds a block in the socket itself, which goes with
+ * it. A socket's own block goes before its peer's, that before the control's. A connection looks them up at every acknowledgement, so a change reaches a
  * live socket within one RTT. Blocks are written by the loader or by an agent; the laws clamp every value.
  *
  * Status: each connection publishes a record per round trip into `pp_status` (least recently used goes first when full).
@@ -227,10 +227,21 @@ LAW_INLINE void pp_publish(struct sock *sk, u32 phase, const s64 *detail, const 
 	bpf_map_update_elem(&pp_status, &key, &record, BPF_ANY);
 }
 
+/* What was said of a peer holds for one connection: a new one from the same address and port, which may be another viewer's,
+ * begins without it. */
+LAW_INLINE void pp_forget_peer(struct sock *sk)
+{
+	struct pp_key key;
+
+	pp_key_of(sk, &key, false);
+	bpf_map_delete_elem(&pp_params, &key);
+}
+
 LAW_INLINE void pp_forget(struct sock *sk)
 {
 	struct pp_key key;
 
+	pp_forget_peer(sk);
 	pp_key_of(sk, &key, true);
 	bpf_map_delete_elem(&pp_status, &key);
 }

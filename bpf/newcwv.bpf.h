@@ -40,6 +40,7 @@ void BPF_PROG(pp_init, struct sock *sk)
 	struct newcwv_socket *s = bpf_sk_storage_get(&pp_state, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 
 	BASE_INIT(sk);
+	pp_forget_peer(sk);
 	if (s)
 		newcwv_init(&s->law, pp_tcp(sk)->tcp_mstamp, pp_tcp(sk)->snd_cwnd);
 }
@@ -102,7 +103,8 @@ void BPF_PROG(pp_cong_avoid, struct sock *sk, u32 seq, u32 acked)
 	if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited) ||
 	    newcwv_is_validated(&s->law, tp->tcp_mstamp, tp->srtt_us >> 3, tp->snd_cwnd))
 		BASE_CONG_AVOID(sk, seq, acked);
-	if ((s32)(tp->snd_una - s->round_end) >= 0) {
+	/* As in window.bpf.h: the first ACK of something sent after the round began. */
+	if ((s32)(tp->snd_una - s->round_end) > 0) {
 		s->round_end = tp->snd_nxt;
 		newcwv_show(sk, s, params);
 	}

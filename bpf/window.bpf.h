@@ -42,6 +42,7 @@ void BPF_PROG(pp_init, struct sock *sk)
 {
 	struct window_socket *s = bpf_sk_storage_get(&pp_state, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 
+	pp_forget_peer(sk);
 	if (!s)
 		return;
 	LAW(init)(&s->law, pp_tcp(sk)->snd_cwnd);
