@@ -53,7 +53,7 @@ def calibrate(
     seconds: Annotated[float, typer.Option(min=0.5, help="Length of each measurement.")] = 3.0,
     json: options.Json = False,
 ) -> None:
-    """Measure what emulated links are worth on this machine."""
+    """Measure what emulated links are worth on this machine: one CUBIC transfer over each, behind a queue that keeps it busy."""
     from playpath.testbed.tools import calibrate as measure
 
     rows = []
@@ -63,11 +63,14 @@ def calibrate(
     if json:
         console.print_json([asdict(row) for row in rows])
         return
-    table = Table("link", "payload share", "delay error p50 / p99", "late p50 / p99", "hidden drops", "CPU", box=None)
+    table = Table(
+        "link", "queue", "payload share", "delay error p50 / p99", "late p50 / p99", "hidden drops", "CPU", box=None
+    )
     for row in rows:
         late = row.lateness_us
         table.add_row(
             f"{row.rate_mbps:g} Mbit/s, {row.rtt_ms:g} ms",
+            f"{row.queue_packets} packets",
             f"{row.goodput_share:.4f}",
             f"{row.delay_error_us['p50']:.0f} / {row.delay_error_us['p99']:.0f} us",
             f"{late.get('p50', 0):.1f} / {late.get('p99', 0):.0f} us",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import socket
 import struct
@@ -28,6 +29,8 @@ _BULK_PORT = 9000
 _DATAGRAMS = 300
 _DATAGRAM_BYTES = 100
 _IP_AND_UDP_HEADER = 28
+_LEAST_QUEUE = 64
+"""Packets: with less, CUBIC's cut empties a queue of one bandwidth-delay product, and the link idles. What is measured is the link."""
 _SO_TIMESTAMPNS = 35  # asm-generic/socket.h; Python has no name for it
 
 
@@ -82,6 +85,8 @@ class Calibration:
     ----------
     rate_mbps, rtt_ms : float
         Asked for.
+    queue_packets : int
+        Room in front of the link: one bandwidth-delay product, at least 64 packets, so that CUBIC keeps the link busy.
     goodput_share : float
         TCP payload that arrived, as a share of what the rate leaves after headers; 1 is perfect.
     min_rtt_ms : float
@@ -100,6 +105,7 @@ class Calibration:
 
     rate_mbps: float
     rtt_ms: float
+    queue_packets: int
     goodput_share: float
     min_rtt_ms: float
     lateness_us: dict[str, float]
@@ -120,11 +126,13 @@ def calibrate(
 
 
 def _measure(rate_mbps: float, rtt_ms: float, seconds: float) -> Calibration:
+    packet_bits = 8 * (_MSS + IP_AND_TCP_HEADER)
+    queue = max(_LEAST_QUEUE, math.ceil(rate_mbps * 1e3 * rtt_ms / packet_bits))
     path = {
         "name": "calibration",
         "rate": f"{rate_mbps:g} Mbit/s",
         "rtt": f"{rtt_ms:g} ms",
-        "queue": {"kind": "droptail", "limit": "1 bdp"},
+        "queue": {"kind": "droptail", "limit": f"{queue} packets"},
     }
     with Testbed([path], realtime=rate_mbps <= 200) as bed:
         errors = _delay_errors(bed, rate_mbps, rtt_ms)
@@ -149,6 +157,7 @@ def _measure(rate_mbps: float, rtt_ms: float, seconds: float) -> Calibration:
     return Calibration(
         rate_mbps=rate_mbps,
         rtt_ms=rtt_ms,
+        queue_packets=queue,
         goodput_share=got / elapsed / ideal,
         min_rtt_ms=infos[0]["min_rtt"] / 1000 if infos else float("nan"),
         lateness_us=bed.lateness_us(),
