@@ -453,7 +453,7 @@ impl Connection {
             seq: if is_syn { self.config.isn } else { self.config.isn.wrapping_add(1).wrapping_add(self.nxt as u32) },
             flags,
             timestamps: self.features.timestamps.then(|| timestamps(now)),
-            window: self.config.receive_buffer.min(u64::from(u32::MAX)) as u32,
+            window: self.receiver.first_window().min(u64::from(u32::MAX)) as u32,
             ..Segment::default()
         };
         if is_syn {

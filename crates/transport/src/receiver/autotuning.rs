@@ -1,9 +1,11 @@
-//! Linux's auto-tuning of the receive window, as far as it decides how quickly data are acknowledged: a segment that lets the window grow
-//! is acknowledged at once. So the ACKs of slow start come one per segment, and delayed ones begin when the flow has found its rate.
+//! Linux's auto-tuning of the receive window: it begins at 64 kB and follows what is read in a round trip. A segment that lets the
+//! window grow is acknowledged at once, so the ACKs of slow start come one per segment, and delayed ones begin when the flow has found
+//! its rate. A reader who is ahead finds what a Linux socket would hold, not the largest buffer that it could have.
 //!
-//! Reference: behaviour of `tcp_grow_window` and `tcp_rcv_space_adjust` (Linux 6.18, `net/ipv4/tcp_input.c`).
+//! Reference: behaviour of `tcp_grow_window`, `tcp_rcv_space_adjust`, `tcp_rcvbuf_grow` (Linux 6.18, `net/ipv4/tcp_input.c`) and
+//! `__tcp_select_window` (`tcp_output.c`).
 //! Differences from Linux:
-//! 1. The window told to the peer is the configured one from the start: only the acknowledging follows the window of this file.
+//! 1. Data out of order neither take room nor let the buffer grow: in Linux the one makes up for the other.
 //! 2. What is read counts at the time of the last arrival; a reader takes data as they come, or is not what limits the flow.
 //! 3. Memory per segment is that of a TUN device: payload takes 160/256 of it.
 //!
@@ -90,9 +92,24 @@ impl AutoTuning {
         self.measured_at = self.now;
     }
 
-    /// Data arrived in order: does the window grow by it?
-    pub fn grows_by(&mut self, payload: u32) -> bool {
-        let room = self.clamp.saturating_sub(self.threshold);
+    /// Bytes that the sender may have outstanding beyond what was read, at most.
+    pub fn capacity(&self) -> u64 {
+        self.clamp
+    }
+
+    /// The window to tell while `unread` bytes wait for the reader (`__tcp_select_window`): nothing while less than a sixteenth of
+    /// the buffer or a segment is free, so that a reader who is ahead is served in pieces worth the while.
+    pub fn window(&self, unread: u64, segment: u32) -> u64 {
+        let free = self.clamp.saturating_sub(unread);
+        if free < self.clamp / 2 && (free < self.clamp / 16 || free < u64::from(segment)) {
+            return 0;
+        }
+        free.min(self.threshold)
+    }
+
+    /// Data arrived in order, `unread` bytes wait for the reader: does the window grow by it?
+    pub fn grows_by(&mut self, payload: u32, unread: u64) -> bool {
+        let room = self.clamp.saturating_sub(unread).saturating_sub(self.threshold);
         if payload < 128 || room == 0 {
             return false;
         }
@@ -116,7 +133,7 @@ mod tests {
     #[test]
     fn the_first_segments_grow_the_first_window() {
         let mut tuning = AutoTuning::new(MSS, 6 << 20);
-        assert_eq!((0..20).filter(|_| tuning.grows_by(MSS)).count(), 7);
+        assert_eq!((0..20).filter(|_| tuning.grows_by(MSS, 0)).count(), 7);
         assert_eq!(tuning.threshold, FIRST_CLAMP);
     }
 
@@ -154,15 +171,29 @@ mod tests {
         tuning.note_arrival(Time::from_millis(100));
         tuning.on_read(40_000, 80_000); // as much waits as was read
         assert_eq!(tuning.clamp, FIRST_CLAMP);
-        assert!(!tuning.grows_by(100));
+        assert!(!tuning.grows_by(100, 0));
+    }
+
+    /// The first buffer takes 81 920 bytes, a sixteenth is 5120: with 76 801 unread 5119 are free, nothing is told; one less, and
+    /// what is free is told. From half on (40 960) it is the threshold that counts.
+    #[test]
+    fn a_full_buffer_is_closed_until_a_sixteenth_is_free() {
+        let tuning = AutoTuning::new(MSS, 6 << 20);
+        assert_eq!(tuning.window(81_920, MSS), 0);
+        assert_eq!(tuning.window(76_801, MSS), 0);
+        assert_eq!(tuning.window(76_800, MSS), 5120);
+        assert_eq!(tuning.window(0, MSS), FIRST_WINDOW);
+        // A small buffer: a segment counts.
+        let small = AutoTuning::new(MSS, 8000);
+        assert_eq!((small.window(6600, MSS), small.window(6500, MSS)), (0, 1500));
     }
 
     #[test]
     fn the_configured_buffer_bounds_it() {
         let mut tuning = AutoTuning::new(MSS, 50_000);
-        assert!(!tuning.grows_by(MSS));
+        assert!(!tuning.grows_by(MSS, 0));
         tuning.note_rtt(1, Duration::from_millis(100), true);
         read_at(&mut tuning, 100, 1 << 20);
-        assert!(!tuning.grows_by(MSS));
+        assert!(!tuning.grows_by(MSS, 0));
     }
 }

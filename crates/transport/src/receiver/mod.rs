@@ -3,8 +3,9 @@
 //! Reference: RFC 9293 §3.8.6 (window), RFC 5681 §4.2 (ACK rules), RFC 2018/2883 (blocks), RFC 3168 §6.1.3 (ECN-Echo),
 //! RFC 7323 §4.3 (which timestamp to echo).
 //! Differences from Linux:
-//! 1. The buffer is counted in payload bytes, not in memory of socket buffers, and does not grow by itself; quick ACKs come as if it
-//!    did (`autotuning.rs`).
+//! 1. The buffer is counted in payload bytes, not in memory of socket buffers. With Linux's delayed ACKs it grows as Linux's does
+//!    (`autotuning.rs`) up to the configured size; a second full segment is acknowledged at once also while the reader is ahead,
+//!    where Linux waits for it to read.
 //! 2. No "ping-pong" mode: answering does not end quick ACKs. SACKs are never compressed.
 //!
 //! Units: stream offsets; a FIN counts one. Tested by the packet scripts and the stream property test.
@@ -13,7 +14,7 @@ mod ack_policy;
 mod autotuning;
 pub(crate) mod reassembly;
 
-use crate::config::{Config, DelayedAck, WindowUpdate};
+use crate::config::{Config, DelayedAck, FlowControl, WindowUpdate};
 use crate::handshake::timestamp;
 use crate::segment::{Ecn, Flags, SackBlocks, Segment, Timestamps};
 use ack_policy::AckPolicy;
@@ -36,6 +37,8 @@ pub(crate) struct Receiver {
     ack: AckPolicy,
     /// With Linux's delayed ACKs only.
     tuning: Option<AutoTuning>,
+    /// The window is this endpoint's to tell, not of the layer above.
+    is_own_window: bool,
     window_update: WindowUpdate,
     mss: u32,
     /// Newest TSval to echo, and when it came (RFC 7323 §4.3).
@@ -69,6 +72,7 @@ impl Receiver {
             ack: AckPolicy::new(config),
             tuning: (config.delayed_ack == DelayedAck::Linux)
                 .then(|| AutoTuning::new(config.mss, config.receive_buffer)),
+            is_own_window: config.flow_control == FlowControl::Own,
             window_update: config.window_update,
             mss: config.mss,
             ts_recent: 0,
@@ -82,7 +86,17 @@ impl Receiver {
     /// The peer's SYN.
     pub fn start(&mut self, irs: u32) {
         self.irs = irs;
-        self.advertised = self.buffer;
+        self.advertised = self.first_window();
+    }
+
+    /// What the SYN tells.
+    pub fn first_window(&self) -> u64 {
+        self.tuned_window().map_or(self.buffer, |tuning| tuning.window(0, 0))
+    }
+
+    /// Linux's window, where it is told.
+    fn tuned_window(&self) -> Option<&AutoTuning> {
+        self.tuning.as_ref().filter(|_| self.is_own_window)
     }
 
     /// Next offset expected.
@@ -207,7 +221,7 @@ impl Receiver {
             let unread = self.reassembly.next() - self.read;
             tuning.note_rtt(timestamps.echo, sample, unread <= u64::from(segment.payload_len));
         }
-        if tuning.grows_by(segment.payload_len) {
+        if tuning.grows_by(segment.payload_len, self.reassembly.next() - self.read) {
             self.ack.on_window_growth();
         }
     }
@@ -264,6 +278,10 @@ impl Receiver {
 
     /// Right edge to tell: never back; forward only in useful steps (RFC 9293 §3.8.6.2.2).
     fn right_edge(&self) -> u64 {
+        if let Some(tuning) = self.tuned_window() {
+            let next = self.next();
+            return self.advertised.max(next + tuning.window(next.saturating_sub(self.read), self.mss));
+        }
         let edge = self.read + self.buffer;
         let step = (self.buffer / 2).min(u64::from(self.mss));
         if edge >= self.advertised + step { edge } else { self.advertised }
@@ -271,6 +289,9 @@ impl Receiver {
 
     fn should_update_window(&self) -> bool {
         let (told, could) = (self.window(), self.right_edge() - self.next().min(self.right_edge()));
+        if let Some(tuning) = self.tuned_window() {
+            return 2 * told <= tuning.capacity() && could > 0 && could >= 2 * told;
+        }
         let step = (self.buffer / 2).min(u64::from(self.mss));
         if could < told + step {
             return false;
