@@ -37,7 +37,8 @@ pub struct Link<P> {
     queue: Queue,
     line: DelayLine,
     store: Store<P>,
-    loss: LossModel,
+    /// Boxed, as is every part that most links do without: the others lie close together.
+    loss: Option<Box<LossModel>>,
     loss_place: LossPlace,
     offered: Count,
     sent: Count,
@@ -69,7 +70,7 @@ impl<P: Packet> Link<P> {
             server: Server::new(&config.server),
             queue: Queue::new(&config.queue, config.link_facts(), stream("queue"))?,
             line: DelayLine::new(&config, seed),
-            loss: LossModel::new(&config.loss, stream("loss")),
+            loss: LossModel::new(&config.loss, stream("loss")).map(Box::new),
             loss_place: config.loss_place,
             offered: Count::default(),
             sent: Count::default(),
@@ -93,7 +94,7 @@ impl<P: Packet> Link<P> {
     fn admit(&mut self, packet: Queued) {
         let now = self.catch_up(packet.arrival);
         self.offered.add_packet(packet.wire_bytes);
-        if self.loss_place == LossPlace::BeforeQueue && self.loss.loses_next() {
+        if self.loses_next(LossPlace::BeforeQueue) {
             self.store.drop_packet(DropCause::Loss, packet);
         } else if self.free_at == Time::MAX {
             if let Some(packet) = self.queue.pass(now, packet, &mut self.store) {
@@ -224,9 +225,16 @@ impl<P: Packet> Link<P> {
         }
     }
 
+    /// The loss model, if it stands at `place`, takes the next packet.
+    #[inline]
+    fn loses_next(&mut self, place: LossPlace) -> bool {
+        let Some(loss) = &mut self.loss else { return false };
+        self.loss_place == place && loss.loses_next()
+    }
+
     #[inline]
     fn start_service(&mut self, at: Time, packet: Queued) {
-        let is_lost = self.loss_place == LossPlace::AfterQueue && self.loss.loses_next();
+        let is_lost = self.loses_next(LossPlace::AfterQueue);
         self.in_service = InService { packet, is_lost };
         self.free_at = self.server.departure(at, packet.wire_bytes);
         self.busy_time += self.free_at - at;
@@ -238,8 +246,8 @@ impl<P: Packet> Link<P> {
     #[inline]
     fn update_timeout(&mut self) {
         let mut timeout = self.line.head_delivery().unwrap_or(self.free_at);
-        if self.queue.packets() > 0
-            && let Some(least) = self.line.least_delay_if_overtaking()
+        if let Some(least) = self.line.least_delay_if_overtaking()
+            && self.queue.packets() > 0
         {
             timeout = timeout.min(self.free_at + least);
         }

@@ -15,7 +15,7 @@ fn ratio(x: f64) -> Ratio {
 
 fn sequence(config: &LossConfig, stream: &str, packets: usize) -> Vec<bool> {
     let mut model = LossModel::new(config, RootSeed(7).stream(stream));
-    (0..packets).map(|_| model.loses_next()).collect()
+    (0..packets).map(|_| model.as_mut().is_some_and(LossModel::loses_next)).collect()
 }
 
 fn share(lost: &[bool]) -> f64 {

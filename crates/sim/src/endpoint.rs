@@ -3,7 +3,7 @@
 
 use playpath_cc::AppParameters;
 use playpath_transport::mptcp::MptcpConnection;
-use playpath_transport::{Connection, Event, Segment};
+use playpath_transport::{Connection, Events, Segment};
 use playpath_units::{Duration, Time};
 
 /// One end of a flow.
@@ -84,11 +84,11 @@ impl Endpoint {
     }
 
     #[inline]
-    pub fn poll_event(&mut self) -> Option<Event> {
+    pub fn take_events(&mut self) -> Events {
         match self {
-            Endpoint::Tcp(tcp) => tcp.poll_event(),
-            Endpoint::Mptcp(mptcp) => mptcp.poll_event(),
-            Endpoint::Datagram(_) => None,
+            Endpoint::Tcp(tcp) => tcp.take_events(),
+            Endpoint::Mptcp(mptcp) => mptcp.take_events(),
+            Endpoint::Datagram(_) => Events::NONE,
         }
     }
 

@@ -10,7 +10,7 @@ use crate::engine::{EventQueue, Lane, Owner};
 use crate::multipath::{PathCount, SwitchWatch};
 use playpath_cc::AppParameters;
 use playpath_link::{Link, LinkConfig, LinkError};
-use playpath_transport::{Ecn, Event, Segment};
+use playpath_transport::{Ecn, Event, Events, Segment};
 use playpath_units::Time;
 use playpath_units::random::RootSeed;
 use std::sync::Arc;
@@ -370,23 +370,31 @@ impl Network {
         } else if connection.readable() > 0 {
             self.notices.push(Notice { app: flow.app, flow: id, end, what: What::Readable });
         }
-        let mut refills = false;
-        while let Some(event) = connection.poll_event() {
-            let what = match event {
-                Event::Writable if flow.is_bulk => {
-                    refills = true;
-                    continue;
-                }
-                Event::Connected => What::Connected,
-                Event::Writable => What::Writable,
-                Event::Readable => continue,
-                Event::PeerClosed | Event::Closed | Event::Reset => What::Closed,
-            };
-            self.notices.push(Notice { app: flow.app, flow: id, end, what });
+        let mut events = connection.take_events().without(Event::Readable);
+        let refills = flow.is_bulk && events.contains(Event::Writable);
+        if refills {
+            events = events.without(Event::Writable);
+        }
+        if !events.is_empty() {
+            self.note_events(id, end, events);
         }
         self.transmit(id, end);
         if refills {
             self.refill(id, end);
+        }
+    }
+
+    fn note_events(&mut self, id: FlowId, end: End, events: Events) {
+        let told = [
+            (Event::Connected, What::Connected),
+            (Event::Writable, What::Writable),
+            (Event::PeerClosed, What::Closed),
+            (Event::Closed, What::Closed),
+            (Event::Reset, What::Closed),
+        ];
+        let app = self.flows[id as usize].app;
+        for (_, what) in told.into_iter().filter(|(event, _)| events.contains(*event)) {
+            self.notices.push(Notice { app, flow: id, end, what });
         }
     }
 

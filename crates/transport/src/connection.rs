@@ -47,6 +47,28 @@ pub enum Event {
 const EVENTS: [Event; 6] =
     [Event::Connected, Event::Readable, Event::Writable, Event::PeerClosed, Event::Closed, Event::Reset];
 
+/// Several events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Events(pub(crate) u8);
+
+impl Events {
+    /// No event.
+    pub const NONE: Events = Events(0);
+
+    /// `event` is among them.
+    pub const fn contains(self, event: Event) -> bool {
+        self.0 & 1 << event as u8 != 0
+    }
+    /// All but `event`.
+    pub const fn without(self, event: Event) -> Events {
+        Events(self.0 & !(1 << event as u8))
+    }
+    /// There is none.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
 /// One TCP endpoint, full duplex. Payload is virtual: lengths and stream offsets.
 pub struct Connection {
     /// Shared: a thousand flows of a group read the same lines of memory.
@@ -129,6 +151,12 @@ impl Connection {
         let event = Event::from_bits(self.events)?;
         self.events &= self.events - 1;
         Some(event)
+    }
+
+    /// All events for the owner at once, instead of [`poll_event`](Self::poll_event).
+    #[inline]
+    pub fn take_events(&mut self) -> Events {
+        Events(std::mem::take(&mut self.events))
     }
 
     /// Append up to `bytes` to the stream; returns how many the send buffer took. Takes nothing after `close`.

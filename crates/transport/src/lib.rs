@@ -32,7 +32,7 @@ pub use config::{
     Config, ConfigError, DelayedAck, FlowControl, Growth, Handshake, HeaderSize, InitialWindow, LossDetection, Pacing,
     PartialAckTimer, Recovery, RtoConfig, RtoVariance, UndoConfig, Validation, WindowUpdate,
 };
-pub use connection::{Connection, Event};
+pub use connection::{Connection, Event, Events};
 pub use mptcp::option::MptcpOption;
 pub use playpath_cc::Sibling;
 pub use segment::{Ecn, Flags, SackBlocks, Segment, SynOptions, Timestamps};

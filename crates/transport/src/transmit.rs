@@ -236,14 +236,16 @@ impl Connection {
 
     /// Packets counted against the window.
     fn counted_in_flight(&self) -> u32 {
-        let is_transport = self.cc.recovery_window() == RecoveryWindow::Transport;
         match self.recovery.phase {
-            // Inflation counts what duplicates took out as if it were still there.
-            Phase::Recovery | Phase::Cwr if is_transport && self.features.recovery == Recovery::NewReno => {
-                self.scoreboard.packets_out()
-            }
             Phase::Open if !self.config.limited_transmit => self.scoreboard.packets_out(),
             Phase::Open if self.is_newreno() => self.scoreboard.packets_out() - self.recovery.reno_sacked.min(2), // RFC 3042
+            // Inflation counts what duplicates took out as if it were still there.
+            Phase::Recovery | Phase::Cwr
+                if self.features.recovery == Recovery::NewReno
+                    && self.cc.recovery_window() == RecoveryWindow::Transport =>
+            {
+                self.scoreboard.packets_out()
+            }
             _ => self.in_flight(),
         }
     }

@@ -46,8 +46,6 @@ impl LossConfig {
 /// A loss model at work. It is asked once per packet.
 #[derive(Clone, Debug)]
 pub enum LossModel {
-    /// Nothing is lost.
-    None,
     /// Independent loss.
     Bernoulli(Bernoulli),
     /// Bursts from a two-state chain.
@@ -57,21 +55,19 @@ pub enum LossModel {
 }
 
 impl LossModel {
-    /// The model that `config` describes, drawing from `stream`.
-    pub fn new(config: &LossConfig, stream: Stream) -> LossModel {
-        match config {
-            LossConfig::None => LossModel::None,
+    /// The model that `config` describes, drawing from `stream`; `None`: nothing is lost.
+    pub fn new(config: &LossConfig, stream: Stream) -> Option<LossModel> {
+        Some(match config {
+            LossConfig::None => return None,
             LossConfig::Bernoulli { loss } => LossModel::Bernoulli(Bernoulli::new(*loss, stream)),
             LossConfig::GilbertElliott(c) => LossModel::GilbertElliott(GilbertElliott::new(*c, stream)),
             LossConfig::Pattern { pattern } => LossModel::Pattern(Arc::clone(pattern), 0),
-        }
+        })
     }
 
     /// Whether the next packet is lost.
-    #[inline]
     pub fn loses_next(&mut self) -> bool {
         match self {
-            LossModel::None => false,
             LossModel::Bernoulli(model) => model.loses_next(),
             LossModel::GilbertElliott(model) => model.loses_next(),
             LossModel::Pattern(pattern, position) => {

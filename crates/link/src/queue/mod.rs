@@ -81,9 +81,14 @@ pub(crate) trait QueueDiscipline {
     fn bytes(&self) -> u64;
 }
 
-/// A queue at work: the disciplines behind one static dispatch.
+/// A queue at work. Static dispatch, and without a jump for drop-tail, which most links have.
 pub(crate) enum Queue {
     DropTail(DropTail),
+    Managed(Box<Managed>),
+}
+
+/// Active queue management at work.
+pub(crate) enum Managed {
     Red(Red),
     CoDel(CoDel),
     FqCoDel(FqCoDel),
@@ -91,45 +96,50 @@ pub(crate) enum Queue {
 }
 
 macro_rules! each {
-    ($queue:expr, $q:ident => $body:expr) => {
+    ($queue:expr, $deref:ident, $q:ident => $body:expr) => {
         match $queue {
             Queue::DropTail($q) => $body,
-            Queue::Red($q) => $body,
-            Queue::CoDel($q) => $body,
-            Queue::FqCoDel($q) => $body,
-            Queue::Pie($q) => $body,
+            Queue::Managed(managed) => match managed.$deref() {
+                Managed::Red($q) => $body,
+                Managed::CoDel($q) => $body,
+                Managed::FqCoDel($q) => $body,
+                Managed::Pie($q) => $body,
+            },
         }
     };
 }
 
 impl Queue {
     pub(crate) fn new(config: &QueueConfig, link: LinkFacts, stream: Stream) -> Result<Queue, LinkError> {
-        Ok(match config {
-            QueueConfig::DropTail { limit } => Queue::DropTail(DropTail::new(Limit::resolve(*limit, link)?)),
-            QueueConfig::Red(config) => Queue::Red(Red::new(config, link, stream)?),
-            QueueConfig::CoDel(config) => Queue::CoDel(CoDel::new(config, link)?),
-            QueueConfig::FqCoDel(config) => Queue::FqCoDel(FqCoDel::new(config, link, stream)?),
-            QueueConfig::Pie(config) => Queue::Pie(Pie::new(config, link, stream)?),
-        })
+        let managed = match config {
+            QueueConfig::DropTail { limit } => {
+                return Ok(Queue::DropTail(DropTail::new(Limit::resolve(*limit, link)?)));
+            }
+            QueueConfig::Red(config) => Managed::Red(Red::new(config, link, stream)?),
+            QueueConfig::CoDel(config) => Managed::CoDel(CoDel::new(config, link)?),
+            QueueConfig::FqCoDel(config) => Managed::FqCoDel(FqCoDel::new(config, link, stream)?),
+            QueueConfig::Pie(config) => Managed::Pie(Pie::new(config, link, stream)?),
+        };
+        Ok(Queue::Managed(Box::new(managed)))
     }
     #[inline]
     pub(crate) fn enqueue<P: Packet>(&mut self, now: Time, packet: Queued, store: &mut Store<P>) {
-        each!(self, q => q.enqueue(now, packet, store))
+        each!(self, as_mut, q => q.enqueue(now, packet, store))
     }
     #[inline]
     pub(crate) fn dequeue<P: Packet>(&mut self, now: Time, store: &mut Store<P>) -> Option<Queued> {
-        each!(self, q => q.dequeue(now, store))
+        each!(self, as_mut, q => q.dequeue(now, store))
     }
     #[inline]
     pub(crate) fn pass<P: Packet>(&mut self, now: Time, packet: Queued, store: &mut Store<P>) -> Option<Queued> {
-        each!(self, q => q.pass(now, packet, store))
+        each!(self, as_mut, q => q.pass(now, packet, store))
     }
     #[inline]
     pub(crate) fn packets(&self) -> u32 {
-        each!(self, q => q.packets())
+        each!(self, as_ref, q => q.packets())
     }
     #[inline]
     pub(crate) fn bytes(&self) -> u64 {
-        each!(self, q => q.bytes())
+        each!(self, as_ref, q => q.bytes())
     }
 }

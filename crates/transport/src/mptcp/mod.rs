@@ -26,7 +26,7 @@ mod subflow;
 
 pub use subflow::{PathConfig, SubflowStats};
 
-use crate::connection::{Connection, Event};
+use crate::connection::{Connection, Event, Events};
 use crate::segment::{Flags, Segment};
 use data::{DataReceiver, DataSender};
 use option::MptcpOption;
@@ -234,6 +234,11 @@ impl MptcpConnection {
         let event = Event::from_bits(self.events)?;
         self.events &= self.events - 1;
         Some(event)
+    }
+
+    /// All events for the owner at once, instead of [`poll_event`](Self::poll_event).
+    pub fn take_events(&mut self) -> Events {
+        Events(std::mem::take(&mut self.events))
     }
 
     /// Append up to `bytes` to the stream; returns how many the send buffer took.
