@@ -10,19 +10,25 @@ use rate_trace::RateTraceServer;
 
 pub(crate) enum Server {
     Constant(ConstantServer),
-    Opportunities(OpportunityServer),
-    RateTrace(RateTraceServer),
     Unlimited,
+    Traced(Box<Traced>),
+}
+
+/// A recorded channel.
+pub(crate) enum Traced {
+    Opportunities(OpportunityServer),
+    Rate(RateTraceServer),
 }
 
 impl Server {
     pub(crate) fn new(config: &ServerConfig) -> Server {
-        match config {
-            ServerConfig::Constant { rate } => Server::Constant(ConstantServer::new(*rate)),
-            ServerConfig::Opportunities { trace } => Server::Opportunities(OpportunityServer::new(trace.clone())),
-            ServerConfig::RateTrace { trace } => Server::RateTrace(RateTraceServer::new(trace.clone())),
-            ServerConfig::Unlimited => Server::Unlimited,
-        }
+        let traced = match config {
+            ServerConfig::Constant { rate } => return Server::Constant(ConstantServer::new(*rate)),
+            ServerConfig::Unlimited => return Server::Unlimited,
+            ServerConfig::Opportunities { trace } => Traced::Opportunities(OpportunityServer::new(trace.clone())),
+            ServerConfig::RateTrace { trace } => Traced::Rate(RateTraceServer::new(trace.clone())),
+        };
+        Server::Traced(Box::new(traced))
     }
 
     /// When the last bit of a packet leaves that starts at `start`. Starts never go back in time.
@@ -30,16 +36,20 @@ impl Server {
     pub(crate) fn departure(&mut self, start: Time, wire_bytes: u32) -> Time {
         match self {
             Server::Constant(server) => start + server.service_time(wire_bytes),
-            Server::Opportunities(server) => server.departure(start, wire_bytes),
-            Server::RateTrace(server) => server.departure(start, wire_bytes),
             Server::Unlimited => start,
+            Server::Traced(traced) => match traced.as_mut() {
+                Traced::Opportunities(server) => server.departure(start, wire_bytes),
+                Traced::Rate(server) => server.departure(start, wire_bytes),
+            },
         }
     }
 
     /// Nothing to send: what is left of the present opportunity is lost.
     #[inline]
     pub(crate) fn go_idle(&mut self) {
-        if let Server::Opportunities(server) = self {
+        if let Server::Traced(traced) = self
+            && let Traced::Opportunities(server) = traced.as_mut()
+        {
             server.go_idle();
         }
     }
@@ -47,9 +57,11 @@ impl Server {
     /// Bytes that could have been sent until `now`; `None` where utilisation follows from busy time or has no meaning.
     pub(crate) fn capacity_bytes(&self, now: Time) -> Option<f64> {
         match self {
-            Server::Opportunities(server) => Some(server.capacity_bytes(now)),
-            Server::RateTrace(server) => Some(server.capacity_bytes(now)),
             Server::Constant(_) | Server::Unlimited => None,
+            Server::Traced(traced) => Some(match traced.as_ref() {
+                Traced::Opportunities(server) => server.capacity_bytes(now),
+                Traced::Rate(server) => server.capacity_bytes(now),
+            }),
         }
     }
 }

@@ -236,7 +236,7 @@ impl Receiver {
         if taken > 0 && self.should_update_window() {
             self.ack.is_due = true;
         }
-        if taken > 0 && self.readable() == 0 && self.out_of_order_bytes() == 0 {
+        if taken > 0 && self.readable() == 0 && self.reassembly.is_in_order() {
             self.ack.on_read_all();
         }
         taken
