@@ -329,9 +329,10 @@ impl Connection {
     pub(crate) fn set_own_index(&mut self, index: usize) {
         self.own_index = index;
     }
-    /// New data stops here.
-    pub(crate) fn set_boundary(&mut self, offset: u64) {
+    /// New data stops here; `is_fed`: more will be written, only not yet.
+    pub(crate) fn set_boundary(&mut self, offset: u64, is_fed: bool) {
         self.transmit.boundary = offset;
+        self.transmit.is_fed = is_fed;
     }
     /// The owner has not heard of something yet, but for bytes that it can read.
     pub(crate) fn has_news(&self) -> bool {

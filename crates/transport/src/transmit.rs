@@ -67,6 +67,8 @@ pub(crate) struct Transmit {
     pub persist_backoff: u32,
     /// New data stops here (MPTCP: the mapping ends).
     pub boundary: u64,
+    /// What is written here is not the end of what the application wrote (MPTCP: the scheduler has more).
+    pub is_fed: bool,
     /// `delivered` when the round began.
     round_end: u64,
 }
@@ -92,6 +94,7 @@ impl Default for Transmit {
             is_window_blocked: false,
             persist_backoff: 0,
             boundary: u64::MAX,
+            is_fed: false,
             round_end: 0,
         }
     }
@@ -356,7 +359,7 @@ impl Connection {
         }
         let number = self.transmit.group.count();
         let ends_group = number > 1 && (self.transmit.group.is_full() || !self.has_more_now(now));
-        if ends_group || self.nxt == self.written {
+        if ends_group || (self.nxt == self.written && !self.transmit.is_fed) {
             out.flags = out.flags.with(Flags::PSH);
         }
     }

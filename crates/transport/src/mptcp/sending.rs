@@ -94,7 +94,8 @@ impl MptcpConnection {
         if tcp.unsent_bytes() > 0 {
             // A segment must lie within one mapping.
             next_mapping = super::subflow::find(&subflow.sent, tcp.next_offset());
-            tcp.set_boundary(next_mapping.map_or(u64::MAX, |mapping| mapping.end()));
+            let is_fed = self.sender.unscheduled() > 0;
+            tcp.set_boundary(next_mapping.map_or(u64::MAX, |mapping| mapping.end()), is_fed);
         }
         if tcp.poll_transmit_into(now, &self.siblings, out) {
             // Mostly a poll gives a single segment: spare the one that would say so.
