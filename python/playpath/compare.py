@@ -18,6 +18,7 @@ from playpath.errors import InputError, RunError, unknown_name
 from playpath.files import replaced, write_text
 from playpath.manifest import manifest
 from playpath.metrics import BULK_CRITERIA, VIDEO_CRITERIA, format_interval, metric
+from playpath.packets import trimmed
 from playpath.parallel import check_jobs, run_all
 from playpath.ranking import Decision, Difference, Ranker
 from playpath.record import Session, file_names
@@ -532,7 +533,9 @@ def _with_timelines(result: Comparison, place: World, threads: int, sessions: Se
     """With the traced session of the typical seed of each sender: run once more where that costs little."""
     seed, _ = result.typical_seed
     if place.is_parallel:
-        outcome = run_all(lambda s: place.session(result.scenario, s, seed, trace=True), result.senders, threads)
+        outcome = run_all(
+            lambda s: trimmed(place.session(result.scenario, s, seed, trace=True)), result.senders, threads
+        )
         sessions = [session for session in outcome.results if session is not None]
     found = {s.sender: s for s in sessions if s.seed == seed and s.series and s.sender in result.senders}
     return replace(result, timelines=found)

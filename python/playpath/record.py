@@ -39,8 +39,9 @@ class Session:
     digest : str
         Of the whole record; equal digests mean equal results.
     series : dict of str to dict of str to array
-        Time series by name (`flow.<name>`, `link.<name>`, `player`); with several paths `flow.<name>/<path>` and
-        `switches.<name>`, a row for each change of path. Empty unless traced.
+        Time series by name (`flow.<name>`, `link.<name>`, `player`); with several paths `flow.<name>/<path>`,
+        `switches.<name>`, a row for each change of path, and `packets.<name>`, one for each data packet sent (its path by
+        number; kind 0 new, 1 retransmission, 2 copy). Empty unless traced.
     sessions : list of dict
         Every video session with `name`, `start_s`, `metrics`: the main one, then those among the traffic.
     """

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import playpath
-from playpath.plots import path_timeline, stacked_throughput
+from playpath.errors import InputError
+from playpath.packets import trimmed
+from playpath.plots import packet_timeline, path_timeline, stacked_throughput
 from playpath.plots.paths import runs, subflows, switch_reasons
 from playpath.record import Session
 from playpath.report.session_page import session_page
@@ -87,3 +89,53 @@ def test_the_page_has_the_section_only_with_several_paths(session, tmp_path):
     file = tmp_path / "one.toml"
     file.write_text(one.replace('scheduler = { name = "dft", penalise = false }\n', ""))
     assert "id='paths'" not in session_page(playpath.run(file, trace=True))
+
+
+def test_packets_are_what_the_paths_carried(session):
+    """New packets cover the stream once, without gap or overlap; the others are those that the record counts."""
+    packets = session.series["packets.video"]
+    new = packets["kind"] == 0
+    offsets = packets["data_offset"][new]
+    mss = session.series["switches.video"]["mss"][0]
+    steps = np.diff(offsets)
+    assert np.all(steps > 0)
+    assert np.max(steps) == mss
+    (flow,) = (f for f in session.flows if f["name"] == "video")
+    assert np.sum(packets["kind"] == 2) == session.metrics["reinjections"]
+    assert np.sum(packets["kind"] == 1) == flow["retransmitted_packets"]
+    # Each switch is the first packet on the path entered.
+    switches = session.series["switches.video"]
+    names = np.array(list(subflows(session)))
+    by_offset = dict(zip(offsets, names[packets["path"][new].astype(int)], strict=True))
+    base = switches["data_offset"][0] - next(iter(offsets[packets["time_s"][new] >= switches["time_s"][0]]))
+    assert [by_offset[at - base] for at in switches["data_offset"]] == list(switches["to"])
+
+
+def test_single_packets_are_drawn(session):
+    ax = packet_timeline(session)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["wifi", "wired"]
+    # As many as leave at the same instant as the last one come with it.
+    assert 120 <= sum(len(c.get_segments()) for c in ax.collections) < 130
+    assert "lowest RTT with room" in ax.get_title(loc="left")
+    packets = session.series["packets.video"]
+    inside = (packets["time_s"] >= 3.0) & (packets["time_s"] <= 3.2)
+    drawn = packet_timeline(session, window=(3.0, 3.2))
+    assert sum(len(c.get_segments()) for c in drawn.collections) == np.sum(inside) > 0
+    with pytest.raises(InputError, match="packets are kept from"):
+        packet_timeline(session, window=(500.0, 501.0))
+
+
+def test_a_comparison_keeps_ten_seconds_of_packets(session):
+    kept = trimmed(session).series["packets.video"]["time_s"]
+    assert 9.0 < kept[-1] - kept[0] <= 10.0 < session.series["packets.video"]["time_s"][-1]
+
+
+def test_the_window_of_the_report(session, tmp_path, cli):
+    session.save(tmp_path / "t")
+    done = cli("report", "t", "--window", "3..3.2")
+    assert done.status == 0, done.err
+    assert "ms from 3.000 s" in (tmp_path / "t" / "report.html").read_text()
+    for wrong in ("3", "4..3", "a..b", "-1..2", "500..501", "nan..3"):
+        done = cli("report", "t", f"--window={wrong}")
+        assert (done.status, done.err.count("\n")) == (2, 1), done.err
+        assert f"--window {wrong}" in done.err

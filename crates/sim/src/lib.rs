@@ -9,6 +9,7 @@ mod live;
 mod metrics;
 mod multipath;
 mod network;
+mod packets;
 mod playback_log;
 mod probe;
 mod record;

@@ -61,7 +61,8 @@ pub fn record(mut simulation: Simulation) -> Record {
     let warnings = warnings(&simulation, main, &links);
     let events = main.map(|session| session.player().events().to_vec()).unwrap_or_default();
     let events_handled = simulation.net.events_handled;
-    let series = simulation.probe.finish();
+    let mut series = simulation.probe.finish();
+    series.extend(simulation.net.flows.iter_mut().filter_map(|f| Some(f.sent.take()?.into_series(&f.name))));
     let switched = simulation.net.flows.into_iter().filter_map(|flow| Some((flow.name, flow.switches.events?)));
     let switches = switched.filter(|(_, events)| !events.is_empty()).collect();
     Record { metrics, sessions, flows, links, events, warnings, series, switches, events_handled }

@@ -8,6 +8,7 @@ use crate::capture::Capture;
 use crate::endpoint::Endpoint;
 use crate::engine::{EventQueue, Lane, Owner};
 use crate::multipath::{PathCount, SwitchWatch};
+use crate::packets::PacketLog;
 use playpath_cc::AppParameters;
 use playpath_link::{Link, LinkConfig, LinkError};
 use playpath_transport::{Ecn, Event, Events, Segment};
@@ -134,6 +135,8 @@ pub struct Flow {
     pub paths: Vec<PathCount>,
     /// Changes of path at an MPTCP server.
     pub switches: SwitchWatch,
+    /// What an MPTCP server sends, under tracing.
+    pub sent: Option<PacketLog>,
     ends: [Endpoint; 2],
     owners: [Owner; 2],
     routes: Routes,
@@ -172,7 +175,7 @@ pub struct Network {
     pub flows: Vec<Flow>,
     /// Outage of each link and the packets that it refused.
     outages: Vec<Option<(Outage, u64)>>,
-    /// Flows keep each change of path, not only their number.
+    /// MPTCP flows keep each change of path, not only their number, and each packet.
     pub keeps_switches: bool,
     pub notices: Vec<Notice>,
     pub events_handled: u64,
@@ -248,6 +251,7 @@ impl Network {
         let path = |route: &Route| PathCount { name: route.path.clone(), arrived_wire_bytes: 0 };
         let paths = if config.routes.len() > 1 { config.routes.iter().map(path).collect() } else { Vec::new() };
         self.flows.push(Flow {
+            sent: (self.keeps_switches && !paths.is_empty()).then(PacketLog::default),
             paths,
             switches: SwitchWatch::new(self.keeps_switches.then(Vec::new)),
             name: config.name,
@@ -422,6 +426,11 @@ impl Network {
             packet.path = path;
             packet.hop = flow.routes[path as usize].starts[to as usize];
             packet.wire_bytes = packet.segment.wire_bytes();
+            if let Some(log) = &mut flow.sent
+                && end == End::Server
+            {
+                log.record(self.now, path, &packet.segment);
+            }
             if let Some(capture) = &mut self.capture
                 && end == End::Server
             {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +26,10 @@ def command(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The HTML file; by default DIR/report.html.")
     ] = None,
+    window: Annotated[
+        str | None,
+        typer.Option("--window", metavar="FROM..TO", help="Several paths: show the packets between these seconds."),
+    ] = None,
 ) -> None:
     """Draw one self-contained HTML file from stored results."""
     from playpath.report import write_report  # matplotlib takes its time
@@ -32,9 +37,21 @@ def command(
     target = out or folder / "report.html"
     if target.is_dir():
         raise InputError(f"--out {target}: is a folder; give a file name")
+    part = None if window is None else _window(window)
     result = load_results(folder)
     check_writable(target.parent)
-    console.out.print(str(write_report(result, target)), soft_wrap=True)
+    console.out.print(str(write_report(result, target, window=part)), soft_wrap=True)
+
+
+def _window(text: str) -> tuple[float, float]:
+    begin, dots, end = text.partition("..")
+    try:
+        found = float(begin), float(end)
+    except ValueError:
+        found = (0.0, 0.0)
+    if not dots or not 0 <= found[0] < found[1] < math.inf:
+        raise InputError(f"--window {text}: expected FROM..TO in seconds, for example 20..20.5")
+    return found
 
 
 def load_results(folder: Path) -> Comparison | Session | SweepResult:

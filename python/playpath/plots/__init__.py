@@ -6,6 +6,7 @@ Axes carry units; means carry their 95 % intervals.
 
 from playpath.plots.bars import metric_bars, metric_dots
 from playpath.plots.differences import paired_differences
+from playpath.plots.packets import packet_timeline
 from playpath.plots.paths import path_timeline, stacked_throughput
 from playpath.plots.style import INK, SenderStyle, figure, sender_styles
 from playpath.plots.timeline import timeline
@@ -16,6 +17,7 @@ __all__ = [
     "figure",
     "metric_bars",
     "metric_dots",
+    "packet_timeline",
     "paired_differences",
     "path_timeline",
     "sender_styles",

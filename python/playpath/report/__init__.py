@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from playpath.compare import Comparison
+from playpath.errors import InputError
 from playpath.files import write_text
+from playpath.packets import Window
 from playpath.record import Session
 from playpath.report.comparison_page import comparison_page
 from playpath.report.session_page import session_page
@@ -15,15 +17,20 @@ from playpath.sweep.result import SweepResult
 __all__ = ["comparison_page", "session_page", "sweep_page", "write_report"]
 
 
-def write_report(result: Comparison | Session | SweepResult, path: str | Path) -> Path:
+def write_report(result: Comparison | Session | SweepResult, path: str | Path, *, window: Window | None = None) -> Path:
     """Write the report of a comparison, a traced session or a sweep; returns the path.
 
-    The file needs no network, no other file and no server.
+    The file needs no network, no other file and no server. `window` (begin and end in seconds) is the part of sessions over
+    several paths that is shown packet by packet.
     """
     if isinstance(result, Comparison):
-        page = comparison_page(result)
+        page = comparison_page(result, window)
+    elif isinstance(result, Session):
+        page = session_page(result, window)
+    elif window is not None:
+        raise InputError(f"--window {window[0]:g}..{window[1]:g}: a sweep keeps no packets")
     else:
-        page = session_page(result) if isinstance(result, Session) else sweep_page(result)
+        page = sweep_page(result)
     target = Path(path)
     write_text(target, page)
     return target

@@ -9,6 +9,7 @@ import polars as pl
 
 from playpath.compare import Comparison, format_summary
 from playpath.metrics import BULK_CRITERIA, NETWORK_CRITERIA, format_value, metric
+from playpath.packets import Window
 from playpath.plots import figure, metric_bars, metric_dots, paired_differences, sender_styles
 from playpath.plots.bars import ROW
 from playpath.plots.paths import subflows
@@ -23,7 +24,7 @@ _MOST_VIEWER_FIGURES = 4
 _MOST_ROWS = 200
 
 
-def comparison_page(result: Comparison) -> str:
+def comparison_page(result: Comparison, window: Window | None = None) -> str:
     """The whole page as text."""
     sections = [
         _head(result),
@@ -32,7 +33,7 @@ def comparison_page(result: Comparison) -> str:
         _viewer_figures(result),
         _differences(result),
         _timelines(result),
-        _paths(result),
+        _paths(result, window),
         _network_figures(result),
         _flows(result),
         _all_metrics(result),
@@ -138,11 +139,11 @@ def _timelines(result: Comparison) -> str:
     return timeline_section(result.timelines, result.ranking, why)
 
 
-def _paths(result: Comparison) -> str:
+def _paths(result: Comparison, window: Window | None) -> str:
     """Of the senders over several paths: the best, and the last."""
     traced = [result.timelines[name] for name in result.ranking if name in result.timelines]
     several = [session for session in traced if subflows(session)]
-    return paths_section(several if len(several) < 3 else [several[0], several[-1]])
+    return paths_section(several if len(several) < 3 else [several[0], several[-1]], window)
 
 
 def _network_figures(result: Comparison) -> str:

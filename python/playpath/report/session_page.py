@@ -6,13 +6,14 @@ import json
 from html import escape
 
 from playpath.metrics import format_value, metric
+from playpath.packets import Window
 from playpath.record import Session
 from playpath.report import html
 from playpath.report.paths_section import paths_section
 from playpath.report.timeline_data import timeline_section
 
 
-def session_page(session: Session) -> str:
+def session_page(session: Session, window: Window | None = None) -> str:
     """The whole page as text."""
     rows = [
         [f"{escape(metric(name).label)}<br><small>{escape(name)}</small>", f"{format_value(value)} {metric(name).unit}"]
@@ -32,7 +33,7 @@ def session_page(session: Session) -> str:
     sections = [
         header,
         timeline_section({session.sender: session}, [session.sender]),
-        paths_section([session]),
+        paths_section([session], window),
         html.section("Figures", html.table(["metric", "value"], rows, classes="cards")),
         html.section("How to get this again", manifest),
     ]
