@@ -52,14 +52,15 @@ impl AckPolicy {
         self.quick_left |= 1;
     }
 
-    /// The reader has taken everything that came: Linux does not let what the sender pushed, or a small segment, wait
-    /// (`tcp_cleanup_rbuf`).
-    pub fn on_read_all(&mut self) {
-        self.is_due |= self.is_pushed;
+    /// The reader took something, or `all` that came: Linux acknowledges what the window held back, and does not let what the
+    /// sender pushed, or a small segment, wait (`tcp_cleanup_rbuf`).
+    pub fn on_read(&mut self, all: bool) {
+        let is_held_back = self.rule == DelayedAck::Linux && self.waiting_bytes > self.full_segment;
+        self.is_due |= is_held_back || (all && self.is_pushed);
     }
 
-    /// Data arrived in order.
-    pub fn on_in_order(&mut self, now: Time, bytes: u32, is_push: bool) {
+    /// Data arrived in order. `is_open`: as large a window can be told as with the last ACK; else Linux waits for the reader.
+    pub fn on_in_order(&mut self, now: Time, bytes: u32, is_push: bool, is_open: bool) {
         self.waiting_bytes += bytes;
         self.full_segment = self.full_segment.max(bytes.min(self.mss));
         self.is_pushed |= self.rule == DelayedAck::Linux && (is_push || bytes < self.full_segment);
@@ -67,7 +68,8 @@ impl AckPolicy {
             DelayedAck::Off => Duration::ZERO,
             DelayedAck::Rfc(_) if self.waiting_bytes >= 2 * self.full_segment => Duration::ZERO,
             DelayedAck::Rfc(delay) => delay,
-            DelayedAck::Linux if self.quick_left > 0 || self.waiting_bytes > self.full_segment => Duration::ZERO,
+            DelayedAck::Linux if self.quick_left > 0 => Duration::ZERO,
+            DelayedAck::Linux if self.waiting_bytes > self.full_segment && is_open => Duration::ZERO,
             DelayedAck::Linux => LINUX_DELAY,
         };
         if delay.is_zero() {
@@ -133,7 +135,7 @@ mod tests {
     /// After a full segment that was acknowledged: no quick ACKs are left.
     fn policy(rule: DelayedAck) -> AckPolicy {
         let mut policy = AckPolicy::new(&Config { delayed_ack: rule, ..Config::linux() });
-        policy.on_in_order(NOW, MSS, false);
+        policy.on_in_order(NOW, MSS, false, true);
         policy.on_ack_sent();
         policy
     }
@@ -142,21 +144,34 @@ mod tests {
     fn what_was_pushed_and_read_is_acknowledged_at_once() {
         for (bytes, is_push, is_due) in [(MSS, false, false), (MSS, true, true), (100, false, true)] {
             let mut policy = policy(DelayedAck::Linux);
-            policy.on_in_order(NOW, bytes, is_push);
+            policy.on_in_order(NOW, bytes, is_push, true);
             assert!(!policy.is_due, "not before the reader has it");
-            policy.on_read_all();
+            policy.on_read(true);
             assert_eq!(policy.is_due, is_due, "{bytes} {is_push}");
             policy.on_ack_sent();
-            policy.on_read_all();
+            policy.on_read(true);
             assert!(!policy.is_due, "told once");
         }
+    }
+
+    /// Two segments that a full buffer took wait for the reader, who need not take all of them.
+    #[test]
+    fn a_reader_that_is_ahead_acknowledges_by_reading() {
+        let mut policy = policy(DelayedAck::Linux);
+        policy.on_in_order(NOW, MSS, false, false);
+        policy.on_read(false);
+        assert!(!policy.is_due);
+        policy.on_in_order(NOW, MSS, false, false);
+        assert!(!policy.is_due);
+        policy.on_read(false);
+        assert!(policy.is_due);
     }
 
     #[test]
     fn the_rfcs_receiver_waits_all_the_same() {
         let mut policy = policy(DelayedAck::Rfc(Duration::from_millis(200)));
-        policy.on_in_order(NOW, MSS, true);
-        policy.on_read_all();
+        policy.on_in_order(NOW, MSS, true, true);
+        policy.on_read(true);
         assert!(!policy.is_due);
     }
 }

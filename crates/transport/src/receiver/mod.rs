@@ -4,8 +4,7 @@
 //! RFC 7323 §4.3 (which timestamp to echo).
 //! Differences from Linux:
 //! 1. The buffer is counted in payload bytes, not in memory of socket buffers. With Linux's delayed ACKs it grows as Linux's does
-//!    (`autotuning.rs`) up to the configured size; a second full segment is acknowledged at once also while the reader is ahead,
-//!    where Linux waits for it to read.
+//!    (`autotuning.rs`) up to the configured size.
 //! 2. No "ping-pong" mode: answering does not end quick ACKs. SACKs are never compressed.
 //!
 //! Units: stream offsets; a FIN counts one. Tested by the packet scripts and the stream property test.
@@ -33,6 +32,8 @@ pub(crate) struct Receiver {
     fin: Option<u64>,
     /// Right edge of the window as told to the peer.
     advertised: u64,
+    /// Width of the window as told last.
+    told: u64,
     buffer: u64,
     ack: AckPolicy,
     /// With Linux's delayed ACKs only.
@@ -68,6 +69,7 @@ impl Receiver {
             read: 0,
             fin: None,
             advertised: 0,
+            told: 0,
             buffer: config.receive_buffer,
             ack: AckPolicy::new(config),
             tuning: (config.delayed_ack == DelayedAck::Linux)
@@ -194,7 +196,8 @@ impl Receiver {
         match self.reassembly.insert(start, end) {
             Placed::InOrder => {
                 self.tune(now, segment);
-                self.ack.on_in_order(now, segment.payload_len, segment.flags.contains(Flags::PSH));
+                let is_open = self.can_tell_as_much();
+                self.ack.on_in_order(now, segment.payload_len, segment.flags.contains(Flags::PSH), is_open);
             }
             Placed::FilledGap | Placed::OutOfOrder => self.ack.on_gap(now),
             Placed::Duplicate(bytes) => {
@@ -236,8 +239,8 @@ impl Receiver {
         if taken > 0 && self.should_update_window() {
             self.ack.is_due = true;
         }
-        if taken > 0 && self.readable() == 0 && self.reassembly.is_in_order() {
-            self.ack.on_read_all();
+        if taken > 0 {
+            self.ack.on_read(self.readable() == 0 && self.reassembly.is_in_order());
         }
         taken
     }
@@ -264,6 +267,7 @@ impl Receiver {
             segment.sack = blocks;
         }
         self.last_ack_sent = next;
+        self.told = edge - next.min(edge);
         self.ack.on_ack_sent();
     }
 
@@ -285,6 +289,12 @@ impl Receiver {
         let edge = self.read + self.buffer;
         let step = (self.buffer / 2).min(u64::from(self.mss));
         if edge >= self.advertised + step { edge } else { self.advertised }
+    }
+
+    /// A window as wide as the last one, at the present place.
+    fn can_tell_as_much(&self) -> bool {
+        let unread = self.next().saturating_sub(self.read);
+        self.tuned_window().is_none_or(|tuning| tuning.window(unread, self.mss) >= self.told)
     }
 
     fn should_update_window(&self) -> bool {
