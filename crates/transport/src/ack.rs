@@ -198,12 +198,8 @@ impl Connection {
             original_delivered: delivery.original_delivered,
             echo,
         };
-        self.finish_ack(
-            ctx,
-            delivery,
-            Summary { prior_in_flight, prior_una, ecn_echo: self.is_echo(segment) },
-            siblings,
-        );
+        let summary = Summary { prior_in_flight, prior_una, ecn_echo: self.is_echo(segment) };
+        self.finish_ack(ctx, &delivery, summary, siblings);
     }
 
     /// Header prediction, as at the receiver of a bulk transfer: nothing is outstanding or wrong, so the ACK of a data segment
@@ -218,13 +214,13 @@ impl Connection {
     }
 
     /// After the scoreboard has taken the ACK: samples, recovery, controller, timers.
-    fn finish_ack(&mut self, mut ctx: AckContext, delivery: Delivery, summary: Summary, siblings: &[Sibling]) {
+    fn finish_ack(&mut self, mut ctx: AckContext, delivery: &Delivery, summary: Summary, siblings: &[Sibling]) {
         let now = ctx.now;
         self.count_duplicates(&mut ctx);
         if ctx.delivered > 0 {
             self.rate.on_delivered(now, ctx.delivered);
         }
-        let rtt = if delivery.delivered > 0 || ctx.is_advance { self.sample_rtt(&ctx, &delivery) } else { None };
+        let rtt = if delivery.delivered > 0 || ctx.is_advance { self.sample_rtt(&ctx, delivery) } else { None };
         let rate = delivery
             .newest
             .as_ref()

@@ -150,6 +150,7 @@ const BASE_HEADER_BYTES: u32 = 40;
 
 impl Segment {
     /// IPv4 and TCP header with options padded to four bytes, or the profile's fixed size.
+    #[inline]
     pub fn header_bytes(&self) -> u32 {
         if self.fixed_header_bytes != 0 {
             return u32::from(self.fixed_header_bytes);
@@ -158,6 +159,7 @@ impl Segment {
     }
 
     /// Bytes of the TCP options before padding; each as Linux lays it out (timestamps and SACK with two NOPs).
+    #[inline]
     pub fn option_bytes(&self) -> u32 {
         let mut bytes = if self.timestamps.is_some() { 12 } else { 0 };
         if !self.sack.is_empty() {
@@ -169,10 +171,14 @@ impl Segment {
             // Beside timestamps the two bytes of SACK-permitted take the place of two NOPs.
             bytes += if self.syn_options.sack_permitted && self.timestamps.is_none() { 4 } else { 0 };
         }
-        bytes + self.mptcp.encoded_bytes()
+        if !matches!(self.mptcp, MptcpOption::None) {
+            bytes += self.mptcp.encoded_bytes();
+        }
+        bytes
     }
 
     /// Bytes on the wire: headers and payload.
+    #[inline]
     pub fn wire_bytes(&self) -> u32 {
         self.header_bytes() + self.payload_len
     }
