@@ -7,10 +7,12 @@ import time
 import pytest
 from support import FAST, scenario, sender
 
+import playpath
 from playpath.testbed import controls
 from playpath.testbed.bed import Testbed
 from playpath.testbed.errors import TestbedError
 from playpath.testbed.runner import run_kernel, translate
+from playpath.testbed.senders import Sending, send_buffer_warning
 from playpath.testbed.sockdiag import Diag
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -111,6 +113,51 @@ def test_newcwv_and_pacing_choose_twin_and_sysctls() -> None:
     assert sending.parameters == {"pacing": 1.0}
     assert sending.sysctls["net.ipv4.tcp_pacing_ss_ratio"] == "100"
     assert sending.sysctls["net.ipv4.tcp_slow_start_after_idle"] == "0"
+
+
+def resolved(**settings: object) -> Sending:
+    path = {"rate": "10 Mbit/s", "rtt": "20 ms"}
+    loaded = playpath.load({"path": [path], "traffic": [{"kind": "bulk"}], "sender": [{"cc": "cubic"} | settings]})
+    return translate(loaded.sender(loaded.senders[0]))
+
+
+def test_a_senders_settings_become_linuxs() -> None:
+    asked = {"initial_window": 4, "rto_min": "1 s", "receive_buffer": "300 kB", "ecn": True}
+    sending = resolved(**asked, timestamps=False)
+    assert sending.route == ("initcwnd", "4", "rto_min", "1000ms")
+    # 300 kB of payload in packets of 1448 bytes that count 2350: 486 878.
+    assert sending.client_sysctls["net.ipv4.tcp_rmem"] == "4096 131072 486878"
+    for sysctls in (sending.sysctls, sending.client_sysctls):
+        told = [sysctls[f"net.ipv4.tcp_{name}"] for name in ("sack", "ecn", "timestamps")]
+        assert told == ["1", "1", "0"]
+    assert sending.warnings == []
+
+
+def test_what_linux_does_not_have_is_named() -> None:
+    (warning,) = resolved(limited_transmit=False, cc={"name": "cubic", "growth": "rfc"}).warnings
+    start = "no counterpart in the kernel world, so not in force: "
+    assert warning == start + 'limited_transmit = false, cc.growth = "rfc"'
+    # Without SACK Linux recovers as NewReno does; that it reduces by PRR all the same has no switch.
+    (warning,) = resolved(profile="ns2", mss=1448).warnings
+    assert warning.startswith(start + 'recovery = "newreno"')
+    plain = {"send_buffer": "300 kB"}
+    assert send_buffer_warning(plain)[0].endswith('not in force: send_buffer = "300 kB"')
+    assert send_buffer_warning({"send_buffer": "8 MB"}) == []
+
+
+def test_a_receive_buffer_holds_the_sender_back_as_in_the_simulator() -> None:
+    """300 kB in flight at 100 ms are 24 Mbit/s, of the 100 that the path has; half of it and the simulator's within 15 %."""
+    described = {
+        "video": {"rate": "40 Mbit/s", "duration": "2 s"},
+        "player": {"kind": "progressive", "buffer": "500 ms"},
+        "path": [{"rate": "100 Mbit/s", "rtt": "100 ms", "queue": "2 MB"}],
+        "sender": [{"cc": "newreno", "receive_buffer": "300 kB"}],
+    }
+    loaded = playpath.load(described)
+    kernel = run_kernel(loaded.resolved, loaded.sender("newreno"), 1, tolerance="100 ms")
+    goodput = {"sim": playpath.run(described).metrics["goodput_mbps"], "kernel": kernel["metrics"]["goodput_mbps"]}
+    assert goodput["sim"] == pytest.approx(18, abs=6)
+    assert goodput["kernel"] == pytest.approx(goodput["sim"], rel=0.15)
 
 
 def test_the_verifier_and_the_loader_say_what_is_wrong() -> None:

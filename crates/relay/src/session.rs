@@ -26,6 +26,9 @@ const LAST_RETRY: Duration = Duration::from_secs(5);
 /// How long the connections of a session that is over are read, so that what was said last is not lost in a reset.
 const DRAIN: Duration = Duration::from_secs(1);
 const CHUNK: usize = 64 << 10;
+/// What the kernel may hold towards the player (it doubles the value for its own accounts). What is beyond waits in the receive buffer,
+/// which the other end knows of: a player that stops reading stops the sender, as over one connection.
+const TO_PLAYER: usize = 64 << 10;
 
 /// A socket of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +105,7 @@ impl Session {
     pub fn of_player(now: Time, id: SessionId, player: Socket, options: &Rc<Options>) -> io::Result<Session> {
         player.set_nonblocking(true)?;
         player.set_tcp_nodelay(true)?;
+        player.set_send_buffer_size(TO_PLAYER)?;
         let Role::Client { paths } = &options.role else { unreachable!("only clients have players") };
         let mut session = Session::new(now, id, Some(player), options);
         session.core.grow_to(paths.len() - 1);

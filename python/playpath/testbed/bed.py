@@ -227,19 +227,27 @@ class Testbed:
         server.wait_until_ready()
         return server
 
-    def use_control(self, cc: str, parameters: Mapping[str, float] | None = None, *, by_route: bool = True) -> Control:
-        """Load `cc` if it is ours; `by_route`: make the server's connections to the client use it."""
+    def use_control(
+        self,
+        cc: str,
+        parameters: Mapping[str, float] | None = None,
+        *,
+        by_route: bool = True,
+        route: Sequence[str] = (),
+    ) -> Control:
+        """Load `cc` if it is ours; `by_route`: make the server's connections to the client use it. `route`: further attributes."""
         control = controls.provide(cc, parameters or {}, self.folder)
         if control.child is not None:
             self._adopt(control.child)
             self._pillars.append(control.child)
         self._controls.append(control)
-        for end in self.ends if by_route else []:
-            # By route: works for the kernel's own controls too, which a namespace's sysctl refuses, and changes
-            # nothing global.
+        # By route: works for the kernel's own controls too, which a namespace's sysctl refuses, and changes
+        # nothing global.
+        attributes = [*route, *(["congctl", control.name] if by_route else [])]
+        for end in self.ends if attributes else []:
             namespaces.run_ip(
                 "-n", self.server, "route", "replace", end.client_address, "dev", end.server_device,
-                "src", end.server_address, "congctl", control.name,
+                "src", end.server_address, *attributes,
             )  # fmt: skip
         return control
 

@@ -14,6 +14,7 @@ from playpath.testbed import mptcp, namespaces, relay
 from playpath.testbed.bed import Testbed
 from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.testbed.sampling import Flow
+from playpath.testbed.senders import send_buffer_warning
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,7 @@ class Tcp:
 
     def check(self, scenario: Mapping[str, Any], sender: Mapping[str, Any]) -> None:
         """Always possible."""
+        self.warnings += send_buffer_warning(sender)
 
     def prepare(self, bed: Testbed) -> None:
         """Nothing to do."""
@@ -126,6 +128,7 @@ class KernelMptcp:
 
     def check(self, scenario: Mapping[str, Any], sender: Mapping[str, Any]) -> None:
         """Needs MPTCP, and a scheduler that this kernel has; `dft`, the scenario's default, stands for the kernel's own."""
+        self.warnings += send_buffer_warning(sender)
         wanted = sender.get("scheduler") or {"name": "dft"}
         name = str(wanted["name"] if isinstance(wanted, Mapping) else wanted)
         there = mptcp.schedulers()

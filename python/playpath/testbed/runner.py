@@ -32,6 +32,7 @@ __all__ = ["client", "run_kernel", "translate"]
 
 MSS = 1448
 """Payload of a 1500-byte packet with timestamps."""
+_TIMESTAMP_BYTES = 12
 _FILE_BYTES = 1 << 36
 _HEADSTART_S = 0.25
 """From the moment that everything is ready to the run's start: the time that its programs take to begin."""
@@ -223,7 +224,8 @@ class _Session:
             used=self.used,
             accesses=crosstraffic.accesses(self.scenario, self._described["sources"]),
             seed=self.seed,
-            mss=self.mss,
+            # The devices' packets have room for timestamps; without them Linux would fill it with payload.
+            mss=self.mss - (0 if self.sender.get("timestamps", True) else _TIMESTAMP_BYTES),
             tolerance=tolerance,
             capture=pcap,
             sample_s=float(self._described["sample_interval_s"]) if self._trace else None,
@@ -233,13 +235,15 @@ class _Session:
     def run(self, bed: Testbed) -> Measured:
         """Run it once."""
         namespaces.write_sysctls(bed.server, self.sending.sysctls)
+        namespaces.write_sysctls(bed.client, self.sending.client_sysctls)
         self._carrier.prepare(bed)
         # A player that reports tells the control itself, request by request.
         # Behind a relay nobody sees its socket.
         reports = self._reports(self.sending.cc) and self._carrier.uses_route
         told = {} if reports or not self.scenario.get("video") else of_the_video(self.sending.cc, self._described)
         parameters = self.sending.parameters | told
-        control = bed.use_control(self.sending.cc, parameters, by_route=self._carrier.uses_route)
+        by_route = self._carrier.uses_route
+        control = bed.use_control(self.sending.cc, parameters, by_route=by_route, route=self.sending.route)
         server = bed.start_server(agent_of=control if reports else None, mptcp=self._carrier.serves_mptcp)
         server.serve_zeros(FILE, _FILE_BYTES)
         port = ORIGIN_PORT if self._is_agent else PORT
@@ -308,11 +312,12 @@ class _Session:
         return (self.player.sends_cmcd or asked) and bool(of_the_video(cc, _ANY_VIDEO))
 
     def _shared_sysctls(self) -> list[str]:
-        """Window validation is a setting of the namespace: that of the sender under test holds for all."""
+        """Validation, buffers and TCP options are settings of the namespace: those of the sender under test hold for all."""
         groups = [group for group in self.scenario.get("traffic") or [] if group["kind"] != "udp"]
         wanted = [(group["name"], translate(group).sysctls) for group in groups]
         return [
-            f"traffic {name}: runs with the sender's window validation and pacing ratios, which this kernel sets for all"
+            f"traffic {name}: runs with the sender's window validation, pacing ratios, buffers and TCP options, which this "
+            "kernel sets for all"
             for name, sysctls in wanted
             if sysctls != self.sending.sysctls
         ]

@@ -3,23 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
+from playpath.scenario import load
 from playpath.testbed import controls
 from playpath.testbed.errors import TestbedError
+from playpath.testbed.quantities import number
 
 _TWINS = {"newreno": "newcwv", "reno": "newcwv", "cubic": "newcwvcubic"}
 
 
+_TRUESIZE = 2350
+"""Bytes of receive buffer that Linux counts for a packet of up to 1500 bytes out of a TUN device, by measurement (6.18: 2332 to 2370)."""
+_MOST_BUFFER = 1 << 26
+"""64 MB: 1 Gbit/s at half a second. More is a mere absence of a limit, and would be the machine's memory here."""
+_SWITCHES = {"sack": "net.ipv4.tcp_sack", "timestamps": "net.ipv4.tcp_timestamps", "ecn": "net.ipv4.tcp_ecn"}
+_CARRIED = ("name", "cc", "profile", "mss", "validation", "pacing", "paths", "scheduler", "multipath")
+_MAPPED = (*_CARRIED, *_SWITCHES, "initial_window", "rto_min", "send_buffer", "receive_buffer")
+
+
 @dataclass(frozen=True)
 class Sending:
-    """What a sender of a scenario is on the kernel."""
+    """What a sender of a scenario is on the kernel.
+
+    Attributes
+    ----------
+    cc : str
+        Name of the control.
+    parameters : dict of str to float
+        Of the control.
+    sysctls, client_sysctls : dict of str to str
+        Of the server's and of the client's namespace.
+    route : tuple of str
+        Attributes of the server's routes to the client.
+    warnings : list of str
+        What the scenario asks for and Linux does not do.
+    """
 
     cc: str
     parameters: dict[str, float]
     sysctls: dict[str, str]
     warnings: list[str]
+    client_sysctls: dict[str, str] = field(default_factory=dict)
+    route: tuple[str, ...] = ()
 
 
 def translate(sender: Mapping[str, Any]) -> Sending:
@@ -48,7 +76,69 @@ def translate(sender: Mapping[str, Any]) -> Sending:
         parameters["pacing_gain"] = float(pacing["gain"])
     elif pacing not in ("off", "controller"):
         warnings.append(f"{name} cannot be paced from outside on this kernel: it ran unpaced")
-    return Sending(name, parameters, sysctls, warnings)
+    warnings += _not_mapped(sender, {**given, "name": entry if isinstance(entry, str) else entry["name"]}, parameters)
+    both = _both_ends(sender)
+    return Sending(name, parameters, sysctls | both, warnings, both | _window(sender), _route(sender))
+
+
+def _both_ends(sender: Mapping[str, Any]) -> dict[str, str]:
+    """TCP options, which both ends must agree on."""
+    return {sysctl: str(int(bool(sender[key]))) for key, sysctl in _SWITCHES.items() if key in sender}
+
+
+def send_buffer_warning(sender: Mapping[str, Any]) -> list[str]:
+    """A web server's socket is not held to a small send buffer: nginx was seen to fill several times tcp_wmem (docs/kernel.md)."""
+    asked = sender.get("send_buffer")
+    if asked is None or number(asked) >= number(_usual("cubic")["send_buffer"]):
+        return []
+    return [f'no counterpart in the kernel world over one connection, so not in force: send_buffer = "{asked}"']
+
+
+def _window(sender: Mapping[str, Any]) -> dict[str, str]:
+    """The client's receive buffer: Linux offers the part of it that payload takes, the simulator all."""
+    if "receive_buffer" not in sender:
+        return {}
+    payload = min(int(sender.get("mss") or 1448), 1448)
+    most = round(min(max(number(sender["receive_buffer"]) * _TRUESIZE / payload, 4096.0), _MOST_BUFFER))
+    return {"net.ipv4.tcp_rmem": f"4096 {min(131072, most)} {most}"}
+
+
+def _route(sender: Mapping[str, Any]) -> tuple[str, ...]:
+    words: list[str] = []
+    if "initial_window" in sender:
+        words += ["initcwnd", str(sender["initial_window"])]
+    if "rto_min" in sender:
+        words += ["rto_min", f"{max(round(number(sender['rto_min']) * 1000), 1)}ms"]
+    return tuple(words)
+
+
+def _not_mapped(sender: Mapping[str, Any], cc: Mapping[str, Any], taken: Mapping[str, float]) -> list[str]:
+    """A warning that names every setting that differs from what Linux does and has no counterpart here."""
+    usual = dict(_usual(str(cc["name"])))
+    if sender.get("sack") is False:
+        usual["loss_detection"] = "newreno"  # what Linux does without SACK (RFC 6582)
+    asked = [(key, sender[key]) for key in sender if key not in _MAPPED and sender[key] != usual.get(key)]
+    asked += [
+        (f"cc.{key}", value)
+        for key, value in cc.items()
+        if key not in taken and value != usual["cc"].get(key) and not (key == "recovery" and "freeze" in taken)
+    ]
+    if int(sender.get("mss") or 0) > 1448:
+        asked.append(("mss", sender["mss"]))
+    told = ", ".join(f"{key} = {_text(value)}" for key, value in asked)
+    return [f"no counterpart in the kernel world, so not in force: {told}"] if told else []
+
+
+@cache
+def _usual(cc: str) -> Mapping[str, Any]:
+    """The sender that `cc` alone resolves to under the profile of Linux."""
+    path = {"rate": "1 Mbit/s", "rtt": "10 ms"}
+    found = load({"path": [path], "traffic": [{"kind": "bulk"}], "sender": [{"cc": cc}]})
+    return found.sender(found.senders[0])
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else str(value)
 
 
 def _parameters(name: str, given: Mapping[str, Any]) -> dict[str, float]:
