@@ -335,6 +335,21 @@ fn three_paths_add_up() {
     }
 }
 
+/// The scheduler hands a subflow one segment after the other; none of them is the end of what was written but the last of all. So
+/// at most every second one is pushed: it ends a group of two. (A receiver acknowledges at once what is pushed.)
+#[test]
+fn only_the_end_is_pushed() {
+    let mut net = Net::new(&three(), "dft", (0, 3_000_000), 4 << 20, 1);
+    net.records = true;
+    net.run_to_end(Time::from_secs(60));
+    let of =
+        |from_client: bool| net.seen.iter().filter(move |(_, client, ..)| *client == from_client).map(|seen| &seen.3);
+    let data: Vec<_> = of(false).filter(|segment| segment.payload_len > 0).collect();
+    let pushed = data.iter().filter(|segment| segment.flags.contains(Flags::PSH)).count();
+    assert!(data.last().is_some_and(|last| last.flags.contains(Flags::PSH)), "the end of the stream");
+    assert!(2 * pushed <= data.len() + 6, "{pushed} of {} segments", data.len());
+}
+
 /// A path dies in mid-stream and comes back: no byte is lost, the pause is short, the path is used again.
 #[test]
 fn a_path_may_die_and_come_back() {

@@ -80,9 +80,12 @@ impl DataSender {
     pub fn unscheduled(&self) -> u64 {
         self.written - self.next
     }
+    pub fn has_reinjections(&self) -> bool {
+        !self.reinjections.is_empty()
+    }
     /// Something may wait for a subflow.
     pub fn has_work(&self) -> bool {
-        self.unscheduled() > 0 || !self.reinjections.is_empty()
+        self.unscheduled() > 0 || self.has_reinjections()
     }
     pub fn window_left(&self) -> u64 {
         self.edge.saturating_sub(self.next)

@@ -130,16 +130,24 @@ impl MptcpConnection {
         }
         if rto_count > subflow.rto_count {
             subflow.rto_count = rto_count;
-            if subflow.is_ready() {
-                subflow.stats.failures += 1;
-                subflow.failed_at = Some(una);
-                self.reinject_all(path);
-            }
+            self.suspect(path, una);
         }
         self.subflows[path].forget_acknowledged(una);
     }
 
+    /// The timer of `path` expired while `una` was the first offset not acknowledged: taken for failed until that moves.
+    #[cold]
+    fn suspect(&mut self, path: usize, una: u64) {
+        let subflow = &mut self.subflows[path];
+        if subflow.is_ready() {
+            subflow.stats.failures += 1;
+            subflow.failed_at = Some(una);
+            self.reinject_all(path);
+        }
+    }
+
     /// Reset the subflow of `path`, if there is one.
+    #[cold]
     pub(super) fn drop_path(&mut self, now: Time, path: usize) {
         let Some(subflow) = self.subflows.get_mut(path) else { return };
         if let Some(tcp) = &mut subflow.tcp {
@@ -151,6 +159,7 @@ impl MptcpConnection {
     }
 
     /// Everything that the path holds unacknowledged goes to others.
+    #[cold]
     pub(super) fn reinject_all(&mut self, path: usize) {
         for i in 0..self.subflows[path].sent.len() {
             let mapping = self.subflows[path].sent[i];
@@ -161,6 +170,7 @@ impl MptcpConnection {
     }
 
     /// The path is gone for good.
+    #[cold]
     pub(super) fn bury(&mut self, path: usize) {
         self.subflows[path].stage = Stage::Dead;
         self.dues[path] = self.subflows[path].due();
@@ -181,6 +191,7 @@ impl MptcpConnection {
     }
 
     /// Both DATA_FINs are through: close the subflows.
+    #[cold]
     pub(super) fn close_subflows(&mut self, now: Time) {
         for (path, subflow) in self.subflows.iter_mut().enumerate() {
             if let Some(tcp) = &mut subflow.tcp {
@@ -194,6 +205,7 @@ impl MptcpConnection {
     }
 
     /// Have every ready subflow send an ACK: the window has opened.
+    #[cold]
     pub(super) fn request_acks(&mut self) {
         for (path, subflow) in self.subflows.iter_mut().enumerate() {
             if subflow.is_ready()

@@ -219,7 +219,7 @@ impl MptcpConnection {
         }
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) wants to be called; [`Time::MAX`]: never.
+    /// When [`handle_timeout`](Self::handle_timeout) wants to be called; [`Time::MAX`]: never. Known once segments were polled for.
     pub fn poll_timeout(&self) -> Time {
         debug_assert!(
             (0..self.dues.len())

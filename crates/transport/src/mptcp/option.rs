@@ -104,18 +104,26 @@ pub const DSS_FIN: u8 = 0x10;
 
 impl MptcpOption {
     /// Bytes of the option on the wire, before padding.
+    #[inline]
     pub fn encoded_bytes(&self) -> u32 {
         match *self {
             MptcpOption::None => 0,
+            MptcpOption::Dss { flags, .. } => {
+                4 + 4 * u32::from(flags & DSS_ACK != 0) + 14 * u32::from(flags & DSS_MAP != 0)
+            }
+            _ => self.rare_bytes(),
+        }
+    }
+
+    /// Of an option that few segments carry.
+    #[cold]
+    fn rare_bytes(&self) -> u32 {
+        match *self {
+            MptcpOption::None | MptcpOption::Dss { .. } => 0,
             MptcpOption::Capable { keys, data_len, .. } => 4 + 8 * u32::from(keys) + if data_len > 0 { 2 } else { 0 },
             MptcpOption::JoinSyn { .. } => 12,
             MptcpOption::JoinSynAck { .. } => 16,
             MptcpOption::JoinAck { .. } => 24,
-            MptcpOption::Dss { flags, .. } => {
-                let ack = if flags & DSS_ACK != 0 { 4 } else { 0 };
-                let map = if flags & DSS_MAP != 0 { 14 } else { 0 };
-                4 + ack + map
-            }
             MptcpOption::AddAddress { is_echo, .. } => {
                 if is_echo {
                     8

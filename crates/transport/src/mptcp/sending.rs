@@ -3,7 +3,7 @@
 //! Reference: RFC 8684 §3.3; order of the out-of-tree kernel: reinjections before new data, then relief of a full window.
 
 use super::scheduler::{Context, Relief, Room, SubflowView};
-use super::subflow::{Stage, Subflow};
+use super::subflow::Subflow;
 use super::{MptcpConnection, Switch, SwitchSide};
 use crate::recovery::Phase;
 use crate::segment::Segment;
@@ -61,6 +61,7 @@ impl MptcpConnection {
     }
 
     /// No progress at the data level: send the oldest data again elsewhere, the DATA_FIN, or ask for the window.
+    #[cold]
     pub(super) fn expire_data_timer(&mut self, now: Time) {
         self.data_backoff += 1;
         self.stats.data_timeouts += 1;
@@ -109,21 +110,25 @@ impl MptcpConnection {
             self.decorate(path, out, next_mapping);
             return true;
         }
-        // A signal needs an ACK of its own.
-        if matches!(subflow.stage, Stage::Ready)
-            && let Some(option) = subflow.signals.pop_front()
-        {
-            tcp.request_ack();
-            if tcp.poll_transmit_into(now, &self.siblings, out) {
-                self.dues[path] = subflow.due();
-                self.decorate(path, out, None);
-                out.mptcp = option;
-                super::signalling::limit_sack(out);
-                return true;
-            }
-        }
         self.dues[path] = subflow.due();
-        false
+        !subflow.signals.is_empty() && self.send_signal(now, path, out)
+    }
+
+    /// A signal needs an ACK of its own.
+    #[cold]
+    fn send_signal(&mut self, now: Time, path: usize, out: &mut Segment) -> bool {
+        let subflow = &mut self.subflows[path];
+        let (true, Some(tcp)) = (subflow.is_ready(), &mut subflow.tcp) else { return false };
+        let Some(option) = subflow.signals.pop_front() else { return false };
+        tcp.request_ack();
+        let has_ack = tcp.poll_transmit_into(now, &self.siblings, out);
+        self.dues[path] = subflow.due();
+        if has_ack {
+            self.decorate(path, out, None);
+            out.mptcp = option;
+            super::signalling::limit_sack(out);
+        }
+        has_ack
     }
 
     /// Give the next segment to a subflow. `None`: nothing to give, or nobody to take it.
@@ -138,13 +143,19 @@ impl MptcpConnection {
             return Some(path);
         }
         if !wants {
-            return self.send_data_fin(now);
+            return if self.is_fin_due { self.send_data_fin(now) } else { None };
         }
         self.refresh_views();
-        self.reinject(now).or_else(|| self.give_new(now))
+        if self.sender.has_reinjections()
+            && let Some(path) = self.reinject(now)
+        {
+            return Some(path);
+        }
+        self.give_new(now)
     }
 
     /// Reinjections come first.
+    #[cold]
     fn reinject(&mut self, now: Time) -> Option<usize> {
         let chunk = self.sender.next_reinjection()?;
         self.mark_holders(chunk.paths);
@@ -186,6 +197,7 @@ impl MptcpConnection {
     }
 
     /// The connection-level window is full: the scheduler may want to unblock it.
+    #[cold]
     fn relieve(&mut self, now: Time, len: u32) -> Option<usize> {
         if !self.is_window_blocked {
             self.is_window_blocked = true;
@@ -209,6 +221,7 @@ impl MptcpConnection {
     }
 
     /// Halve the window of a path that holds up the connection (mptcp_sched.c).
+    #[cold]
     fn penalise(&mut self, now: Time, path: usize) {
         let subflow = &mut self.subflows[path];
         let Some(tcp) = &mut subflow.tcp else { return };
@@ -226,6 +239,7 @@ impl MptcpConnection {
     }
 
     /// Redundant schedulers: on the fastest path with room, the oldest data that it has not carried.
+    #[cold]
     fn send_copies(&mut self) -> Option<usize> {
         if !self.sender.has_outstanding() {
             return None;
@@ -244,8 +258,9 @@ impl MptcpConnection {
     }
 
     /// All data has been given out: the DATA_FIN, on the usable path with the lowest RTT.
+    #[cold]
     fn send_data_fin(&mut self, now: Time) -> Option<usize> {
-        if !self.is_fin_due || !self.sender.is_closing || self.sender.unscheduled() > 0 {
+        if !self.sender.is_closing || self.sender.unscheduled() > 0 {
             return None;
         }
         let srtt = |path: &usize| self.subflows[*path].tcp.as_ref().map_or(Duration::MAX, |tcp| tcp.info().rtt);
@@ -263,6 +278,7 @@ impl MptcpConnection {
     }
 
     /// Plain TCP: everything goes to path 0 in order.
+    #[cold]
     fn feed_plain(&mut self, now: Time) -> Option<usize> {
         let len = self.sender.unscheduled().min(self.sender.window_left());
         let tcp = self.subflows[0].tcp.as_mut()?;

@@ -39,7 +39,21 @@ impl MptcpConnection {
     }
 
     /// Act on a segment's options. `false`: the segment is not for a subflow of this connection.
+    #[inline]
     pub(super) fn take_options(&mut self, now: Time, path: usize, segment: &Segment) -> bool {
+        if !matches!(segment.mptcp, MptcpOption::Dss { .. }) {
+            return self.take_rare_option(now, path, segment);
+        }
+        if self.peer_key.is_none() {
+            return false; // the keys have not arrived: as if lost, TCP sends it again after them
+        }
+        self.take_dss(now, path, segment);
+        self.subflows[path].tcp.is_some()
+    }
+
+    /// As [`take_options`](Self::take_options), for all but DSS.
+    #[cold]
+    fn take_rare_option(&mut self, now: Time, path: usize, segment: &Segment) -> bool {
         let is_syn = segment.flags.contains(Flags::SYN);
         match segment.mptcp {
             MptcpOption::JoinSyn { token: theirs, nonce, is_backup, .. } if is_syn => {
@@ -56,9 +70,6 @@ impl MptcpConnection {
                     self.subflows[path].note_mapping(Mapping { offset: 0, data: 0, len: data_len.into() });
                 }
             }
-            // The keys have not arrived: as if lost, TCP sends it again after them.
-            MptcpOption::Dss { .. } if self.peer_key.is_none() => return false,
-            MptcpOption::Dss { .. } => self.take_dss(now, path, segment),
             MptcpOption::AddAddress { address_id, is_echo, mac, address } => {
                 self.take_address(now, path, address_id, is_echo, (mac, address));
             }
@@ -74,6 +85,7 @@ impl MptcpConnection {
     }
 
     /// Events of a subflow's TCP.
+    #[cold]
     pub(super) fn take_tcp_events(&mut self, now: Time, path: usize) {
         while let Some(event) = self.subflows[path].tcp.as_mut().and_then(Connection::poll_event) {
             match event {
@@ -97,22 +109,37 @@ impl MptcpConnection {
     }
 
     /// The option of an outgoing segment of `path`; `likely` is the mapping that probably holds its payload.
+    #[inline]
     pub(super) fn decorate(&mut self, path: usize, segment: &mut Segment, likely: Option<Mapping>) {
         segment.window = self.receiver.window();
-        if segment.flags.intersects(Flags::SYN.with(Flags::RST)) {
-            segment.mptcp =
-                if segment.flags.contains(Flags::SYN) { self.syn_option(path, segment) } else { MptcpOption::None };
-            return;
-        }
-        if self.is_fallback {
-            return;
-        }
         let subflow = &self.subflows[path];
+        let is_control = segment.flags.intersects(Flags::SYN.with(Flags::RST));
+        let is_settled = self.is_confirmed || !self.is_client;
+        if is_control || self.is_fallback || !subflow.is_ready() || !is_settled {
+            return self.decorate_rarely(path, segment);
+        }
+        let place = if segment.payload_len > 0 { subflow.place(segment, likely) } else { None };
+        segment.mptcp = self.dss(segment.payload_len, place);
+        limit_sack(segment);
+    }
+
+    /// As [`decorate`](Self::decorate), for a subflow that is not ready, keys that may not have arrived, and where there is no MPTCP.
+    #[cold]
+    fn decorate_rarely(&mut self, path: usize, segment: &mut Segment) {
+        let subflow = &self.subflows[path];
+        if segment.flags.contains(Flags::SYN) {
+            segment.mptcp = self.syn_option(path, segment);
+            return;
+        }
+        if segment.flags.contains(Flags::RST) || self.is_fallback {
+            segment.mptcp = MptcpOption::None;
+            return;
+        }
         if matches!(subflow.stage, Stage::Joining(_)) && self.is_client {
             segment.mptcp = MptcpOption::JoinAck { mac: subflow.join_mac };
             return;
         }
-        let place = if segment.payload_len > 0 { subflow.place(segment, likely) } else { None };
+        let place = if segment.payload_len > 0 { subflow.place(segment, None) } else { None };
         if self.is_client && !self.is_confirmed && path == 0 && place.is_none_or(|(_, data)| data == 0) {
             segment.mptcp = MptcpOption::Capable {
                 keys: 2,
@@ -163,6 +190,7 @@ impl MptcpConnection {
     }
 
     /// A connection that fell back: TCP's acknowledgement is the data level's.
+    #[cold]
     pub(super) fn take_plain_ack(&mut self, now: Time, segment: &Segment) {
         if let Some(tcp) = &self.subflows[0].tcp {
             let ack = tcp.acknowledged_offset();
@@ -219,6 +247,7 @@ impl MptcpConnection {
         }
     }
 
+    #[cold]
     fn on_connected(&mut self, now: Time, path: usize) {
         if path > 0 {
             // The client shows its code and waits for the fourth ACK; the server waits for the code.
@@ -247,6 +276,7 @@ impl MptcpConnection {
     }
 
     /// Announce every path that the client has not confirmed, or confirm the connection if there is none.
+    #[cold]
     fn announce(&mut self, now: Time) {
         let count = self.subflows.len();
         if self.announce_at == Time::MAX {
@@ -294,6 +324,7 @@ impl MptcpConnection {
     }
 
     /// A client wants to add `path`. `false`: refused.
+    #[cold]
     fn take_join(&mut self, path: usize, theirs: u32, nonce: u32, is_backup: bool) -> bool {
         if self.is_fallback || self.peer_key.is_none() || theirs != token(self.config.key) {
             return false;
@@ -309,6 +340,7 @@ impl MptcpConnection {
     }
 
     /// The server's answer to a join; a wrong code closes the subflow.
+    #[cold]
     fn take_join_answer(&mut self, path: usize, mac: u64, nonce: u32) -> bool {
         let Some(peer_key) = self.peer_key else { return false };
         let (own, peer) = ((self.config.key, self.subflows[path].own_nonce), (peer_key, nonce));
@@ -321,6 +353,7 @@ impl MptcpConnection {
     }
 
     /// The client's code in the third ACK.
+    #[cold]
     fn take_join_proof(&mut self, path: usize, mac: [u8; 20]) {
         if self.is_client || path == 0 {
             return;
@@ -379,6 +412,7 @@ impl MptcpConnection {
         }
     }
 
+    #[cold]
     fn take_data_fin(&mut self, now: Time, path: usize, at: u64) {
         let was_finished = self.receiver.is_finished();
         self.receiver.insert_fin(now, at);
@@ -391,6 +425,7 @@ impl MptcpConnection {
     }
 
     /// The peer's stream is complete.
+    #[cold]
     pub(super) fn on_finished(&mut self, now: Time) {
         self.raise(Event::PeerClosed);
         if self.sender.is_fin_acked {
@@ -420,6 +455,7 @@ impl MptcpConnection {
         self.is_confirmed = true;
     }
 
+    #[cold]
     fn take_address(&mut self, now: Time, path: usize, address_id: u8, is_echo: bool, proof: (u64, u32)) {
         self.confirm();
         let index = usize::from(address_id);

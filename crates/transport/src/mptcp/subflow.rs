@@ -165,6 +165,7 @@ impl Subflow {
     }
 
     /// A mapping that comes after a later one, or again.
+    #[cold]
     fn insert_mapping(&mut self, mapping: Mapping) {
         let index = self.received.partition_point(|m| m.offset < mapping.offset);
         if self.received.get(index).is_none_or(|m| m.offset != mapping.offset) {
@@ -210,6 +211,7 @@ pub(super) fn find(mappings: &VecDeque<Mapping>, offset: u64) -> Option<Mapping>
     find_before_last(mappings, offset)
 }
 
+#[cold]
 fn find_before_last(mappings: &VecDeque<Mapping>, offset: u64) -> Option<Mapping> {
     let index = mappings.partition_point(|mapping| mapping.end() <= offset);
     mappings.get(index).copied().filter(|mapping| mapping.offset <= offset)
