@@ -452,8 +452,8 @@ def run(
         In the kernel world, what the session leaves besides its record.
     """
     loaded = load(scenario, cc=cc, scheduler=scheduler, set=set)
-    if seed < 0:
-        raise InputError(f"--seed {seed}: must be at least 0")
+    if not 0 <= seed < 2**64:
+        raise InputError(f"--seed {seed}: must be from 0 to {2**64 - 1}")
     name = _pick_sender(loaded, sender)
     if controller is None and abr is None:
         return worlds.world(world, files=files).session(loaded, name, seed, trace=trace)

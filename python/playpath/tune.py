@@ -148,7 +148,10 @@ def tune(
     unseen = [load(source, cc=[cc], seeds=seeds) for source in held_out] or [_other_seeds(s) for s in seen]
     for scenario in seen:
         for end in ("low", "high"):
-            load(scenario, cc=[_choice(cc, {r.name: getattr(r, end) for r in ranges})])
+            try:
+                load(scenario, cc=[_choice(cc, {r.name: getattr(r, end) for r in ranges})])
+            except InputError as error:
+                raise InputError(str(error).replace("--cc: ", f"--param {cc}: ", 1)) from None
     search = _Search(seen, cc, ranges, jobs, budget, progress)
     best = search.run(seed)
     return Tuning(

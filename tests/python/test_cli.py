@@ -203,6 +203,7 @@ def test_unknown_world(cli, small):
 
 
 def test_wrong_options(cli, small):
+    assert_one_line(cli("run", small, "--sender", "cubic", "--seed", 2**64), "--seed")
     assert_one_line(cli("compare", small, "--seeds", 0), "--seeds")
     assert_one_line(cli("compare", small, "--jobs", 0), "--jobs")
     assert_one_line(cli("compare", small, "--sed", 1), "--sed")

@@ -216,6 +216,11 @@ def importable(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")]))
 
 
+def test_the_bound_of_added_seeds_is_above_those_of_the_design(tmp_path):
+    with pytest.raises(playpath.InputError, match="--until-decided 2: must be above the design's 3 seeds"):
+        sweep(DESIGN, store=tmp_path, seeds=3, until_decided=2)
+
+
 def test_a_cell_that_kills_its_worker_costs_only_itself(tmp_path, monkeypatch, importable):
     monkeypatch.setattr("playpath.sweep.runner.run_chunk", dying_chunk)
     result = sweep(DESIGN, store=tmp_path, jobs=2)

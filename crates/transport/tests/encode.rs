@@ -157,3 +157,77 @@ fn a_dss_on_the_wire() {
     let expected = [30, 22, 0x20, 0x0d, 0, 0, 0, 5, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 9, 5, 120, 1, 1];
     assert_eq!(bytes[40..], expected);
 }
+
+/// A capture with an IPv4 packet for each option, and whether Wireshark reads each as what it is. Needs tshark; without it
+/// nothing is shown, which the run says.
+#[test]
+fn wireshark_reads_every_option_of_mptcp() {
+    let dss = |flags| MptcpOption::Dss { flags, data_ack: 7, data_seq: 9, subflow_seq: 11, len: 1 };
+    let capable = MptcpOption::Capable { keys: 2, sender_key: 3, receiver_key: 5, data_len: 0 };
+    let options = [
+        (capable, "0", "mptcp", ""),
+        (MptcpOption::JoinAck { mac: [1; 20] }, "1", "mptcp", ""),
+        (dss(DSS_ACK | DSS_MAP), "2", "tcp.options.mptcp.datafin.flag", "0"),
+        (dss(DSS_ACK | DSS_MAP | DSS_FIN), "2", "tcp.options.mptcp.datafin.flag", "1"),
+        (
+            MptcpOption::AddAddress { address_id: 4, is_echo: false, address: 0x0a02_0001, mac: 1 },
+            "3",
+            "tcp.options.mptcp.ipv4",
+            "10.2.0.1",
+        ),
+        (
+            MptcpOption::AddAddress { address_id: 4, is_echo: true, address: 0x0a02_0001, mac: 0 },
+            "3",
+            "tcp.options.mptcp.echo",
+            "1",
+        ),
+        (MptcpOption::RemoveAddress { address_id: 6 }, "4", "tcp.options.mptcp.addrid", "6"),
+        (MptcpOption::Priority { is_backup: true }, "5", "tcp.options.mptcp.backup.flag", "1"),
+        (MptcpOption::Fail { data_seq: 12 }, "6", "tcp.options.mptcp.rawdataseqno", "12"),
+        (MptcpOption::FastClose { receiver_key: 13 }, "7", "tcp.options.mptcp.recvkey", "13"),
+    ];
+    let file = std::env::temp_dir().join(format!("playpath-mptcp-{}.pcap", std::process::id()));
+    std::fs::write(&file, capture(options.iter().map(|(option, ..)| *option))).expect("a writable temporary folder");
+    for (number, (_, subtype, field, value)) in options.iter().enumerate() {
+        let frame = format!("frame.number == {}", number + 1);
+        let fields = ["tcp.options.mptcp.subtype", field, "_ws.malformed"];
+        let mut command = std::process::Command::new("tshark");
+        command.arg("-r").arg(&file).args(["-Y", &frame, "-T", "fields", "-E", "separator=;"]);
+        let Ok(done) = command.args(fields.iter().flat_map(|name| ["-e", name])).output() else {
+            println!("skipped: tshark is not installed");
+            break;
+        };
+        let line = String::from_utf8_lossy(&done.stdout);
+        let read: Vec<&str> = line.trim_end().split(';').collect();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        assert_eq!((read[0], read[2]), (*subtype, ""), "{field}: {line}");
+        assert!(value.is_empty() || read[1] == *value, "{field}: {line}");
+    }
+    std::fs::remove_file(&file).expect("written above");
+}
+
+/// A classic pcap file (link type 101: IP) of one ACK for each option, with a byte of data where the option maps one.
+fn capture(options: impl Iterator<Item = MptcpOption>) -> Vec<u8> {
+    let mut file: Vec<u8> = Vec::new();
+    for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 101] {
+        file.extend(word.to_le_bytes());
+    }
+    for (number, mptcp) in options.enumerate() {
+        let segment = Segment { seq: 1, ack: 1, flags: Flags::ACK, window: 1000, mptcp, ..Segment::default() };
+        let envelope = Envelope {
+            source: 0x0a01_0001,
+            destination: 0x0a01_0101,
+            source_port: 80,
+            destination_port: 40_000,
+            window_scale: 0,
+            identification: number as u16,
+        };
+        let mut packet = Vec::new();
+        encode(&segment, &envelope, Payload::Omitted, &mut packet);
+        for word in [number as u32, 0, packet.len() as u32, packet.len() as u32] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(packet);
+    }
+    file
+}

@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
 def command(
     scenario: options.ScenarioFile,
     sender: Annotated[str | None, typer.Option("--sender", metavar="NAME", help="Which sender.")] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Which replication.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, max=2**64 - 1, help="Which replication.")] = 1,
     trace: Annotated[
         Path | None, typer.Option("--trace", metavar="DIR", help="Write record.json and time series (Parquet) here.")
     ] = None,

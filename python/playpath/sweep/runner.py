@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from playpath.errors import PlaypathError
+from playpath.errors import InputError, PlaypathError
 from playpath.parallel import check_jobs
 from playpath.sweep.cells import Cell, cells
 from playpath.sweep.design import Design, load_design
@@ -74,6 +74,8 @@ def sweep(
         With `interrupted` set if Ctrl-C came; the same call again goes on from there.
     """
     loaded = design if isinstance(design, Design) else load_design(design, seeds=seeds, cc=cc)
+    if until_decided is not None and until_decided <= len(loaded.base.seeds):
+        raise InputError(f"--until-decided {until_decided}: must be above the design's {len(loaded.base.seeds)} seeds")
     where = Store(store)
     known = where.cells() if resume else set()
     run = _Run(where, place(executor, jobs, where.folder), known, on_interrupt)
