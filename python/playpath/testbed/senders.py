@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from playpath import engine
 from playpath.scenario import load
 from playpath.testbed import controls
 from playpath.testbed.errors import TestbedError
@@ -133,8 +134,11 @@ def _not_mapped(sender: Mapping[str, Any], cc: Mapping[str, Any], taken: Mapping
 def _usual(cc: str) -> Mapping[str, Any]:
     """The sender that `cc` alone resolves to under the profile of Linux."""
     path = {"rate": "1 Mbit/s", "rtt": "10 ms"}
-    found = load({"path": [path], "traffic": [{"kind": "bulk"}], "sender": [{"cc": cc}]})
-    return found.sender(found.senders[0])
+    is_simulators = cc in {entry["name"] for entry in engine.registry("cc")}
+    sender = {"cc": cc} if is_simulators else {}  # newcwv is a control of its own only here
+    found = load({"path": [path], "traffic": [{"kind": "bulk"}], "sender": [sender]})
+    resolved = found.sender(found.senders[0])
+    return resolved if is_simulators else {**resolved, "cc": {}}
 
 
 def _text(value: Any) -> str:

@@ -28,8 +28,8 @@ from typing import Any
 
 from playpath.testbed import media
 from playpath.testbed.errors import MissingToolError, TestbedError
-from playpath.testbed.players.events import EventLog
-from playpath.testbed.players.scene import Played, Scene, Watch, as_nobody, kind_of, ladder_of, not_believed, require
+from playpath.testbed.players.following import Following
+from playpath.testbed.players.scene import Played, Scene, as_nobody, kind_of, ladder_of, not_believed, require
 from playpath.testbed.processes import Child
 
 VERSION = "5.2.1"
@@ -138,21 +138,15 @@ def _fetch(stored: Path) -> None:
         draft.replace(stored)
 
 
-class _Session:
+class _Session(Following):
     """Follows a page from its start to the end of the video."""
 
     def __init__(self, scene: Scene, child: Child) -> None:
-        self._scene = scene
-        self._child = child
-        self._watch = Watch(scene.bed, child, scene.until_s + _GRACE_S, _SILENCE_S)
-        self._log = EventLog()
-        self._read = 0
+        super().__init__(scene, child, _GRACE_S, _SILENCE_S)
         self._bytes = 0
         self._position = 0.0
         self._at = self._moved_at = self._longest_silence = 0.0
         self._pictures = self._dropped = 0
-        self._stalled_since: float | None = None
-        self._has_started = False
         self._warnings: list[str] = []
         self._buffer: list[tuple[float, float]] = []
 
@@ -166,20 +160,13 @@ class _Session:
                 finished = self._take(line) or finished
             if self._at > self._scene.until_s:
                 finished = finished or "stopped"
-            if not finished and self._child.process.poll() is not None:
-                raise TestbedError(
-                    f"chromium ended with status {self._child.process.returncode}: {self._child.words()}"
-                )
+            if not finished:
+                self._check_alive("chromium")
             time.sleep(_INTERVAL)
         return self._played(finished)
 
     def _lines(self) -> Iterator[dict[str, Any]]:
-        with self._child.log.open("rb") as file:
-            file.seek(self._read)
-            fresh = file.read()
-        end = fresh.rfind(b"\n") + 1
-        self._read += end
-        for line in fresh[:end].decode(errors="replace").splitlines():
+        for line in self._fresh_lines():
             if _MARK not in line or '"playpath {' not in line:
                 continue
             text = line[line.index('"playpath {') + len('"playpath ') : line.rindex('", source:')]
@@ -194,11 +181,9 @@ class _Session:
         if event == "start":
             self._log.add("session_started", self._at, media_duration_s=self._scene.described["duration_s"])
         elif event == "playing":
-            self._plays()
+            self._moves(self._at)
         elif event == "waiting" and self._has_started and not self._is_at_end(told):
-            self._stalled_since = self._at
-            self._log.add("underflow_start", self._at, position_s=told["position_s"])
-            self._log.add("stall_start", self._at, since_s=self._at, position_s=told["position_s"])
+            self._stands_still(self._at, position_s=told["position_s"])
         elif event == "loaded":
             self._loaded(told)
         elif event == "alive":
@@ -226,15 +211,6 @@ class _Session:
         is_complete = position + float(told["buffer_s"] or 0.0) > self._scene.described["duration_s"] - 0.05
         return self._is_at_end(told) and is_complete and self._at - self._moved_at > _PATIENCE_AT_END_S
 
-    def _plays(self) -> None:
-        if not self._has_started:
-            self._has_started = True
-            self._log.add("playback_started", self._at)
-        elif self._stalled_since is not None:
-            self._log.add("underflow_end", self._at)
-            self._log.add("stall_end", self._at, frozen_s=round(self._at - self._stalled_since, 6))
-            self._stalled_since = None
-
     def _loaded(self, told: Mapping[str, Any]) -> None:
         self._bytes += int(told["bytes"] or 0)
         if told["error"]:
@@ -257,7 +233,7 @@ class _Session:
 
     def _played(self, finished: str) -> Played:
         if self._stalled_since is not None:
-            self._plays()
+            self._moves(self._at)
         if self._dropped:
             self._log.add("pictures_discarded", self._at, count=self._dropped, cause="late")
         self._log.add("finished", self._at, reason=finished)

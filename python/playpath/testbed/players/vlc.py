@@ -25,9 +25,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from playpath.testbed import namespaces
-from playpath.testbed.errors import TestbedError
 from playpath.testbed.players.events import EventLog
-from playpath.testbed.players.scene import Played, Scene, Watch, as_nobody, kind_of, ladder_of, require
+from playpath.testbed.players.following import Following
+from playpath.testbed.players.scene import Played, Scene, as_nobody, kind_of, ladder_of, require
 from playpath.testbed.processes import Child
 
 _PORT = 8090
@@ -78,19 +78,13 @@ def _is_dash(scene: Scene) -> bool:
     return kind_of(scene.scenario, Vlc.name, "progressive", "dash") == "dash"
 
 
-class _Session:
+class _Session(Following):
     """Follows a VLC from its start to the end of its item."""
 
     def __init__(self, scene: Scene, child: Child) -> None:
-        self._scene = scene
-        self._child = child
-        self._watch = Watch(scene.bed, child, scene.until_s + _GRACE_S, _SILENCE_S)
-        self._log = EventLog()
-        self._read = 0
+        super().__init__(scene, child, _GRACE_S, _SILENCE_S)
         self._stats: dict[str, Any] = {}
         self._begin: float | None = None
-        self._stalled_since: float | None = None
-        self._has_started = False
         self._seconds = 0.0
 
     def follow(self) -> Played:
@@ -98,8 +92,7 @@ class _Session:
         finished = "stopped"
         while True:
             self._watch.check()
-            if self._child.process.poll() is not None:
-                raise TestbedError(f"vlc ended with status {self._child.process.returncode}: {self._child.words()}")
+            self._check_alive("vlc")
             state = self._poll()
             self._take_log()
             if self._begin is not None and state == "stopped":
@@ -137,37 +130,21 @@ class _Session:
         return state
 
     def _take_log(self) -> None:
-        with self._child.log.open("rb") as file:
-            file.seek(self._read)
-            fresh = file.read()
-        end = fresh.rfind(b"\n") + 1
-        self._read += end
         late = 0
-        for line in fresh[:end].decode(errors="replace").splitlines():
+        for line in self._fresh_lines():
             if "picture is too late to be displayed" in line:
                 late += 1
             elif "called too late" in line and self._has_started:
-                self._underflow()
+                self._stands_still(self._now())
             elif "Stream buffering done" in line:
                 self._buffered()
         if late:
             self._log.add("pictures_discarded", self._now(), count=late, cause="late")
 
-    def _underflow(self) -> None:
-        if self._stalled_since is None:
-            self._stalled_since = self._now()
-            self._log.add("underflow_start", self._now())
-            self._log.add("stall_start", self._now(), since_s=self._now())
-
     def _buffered(self) -> None:
         if not self._has_started:
-            self._has_started = True
             self._log.add("buffer_filled", self._now())
-            self._log.add("playback_started", self._now())
-        elif self._stalled_since is not None:
-            self._log.add("underflow_end", self._now())
-            self._log.add("stall_end", self._now(), frozen_s=round(self._now() - self._stalled_since, 6))
-            self._stalled_since = None
+        self._moves(self._now())
 
     def _played(self, finished: str) -> Played:
         elapsed = self._now()
