@@ -146,6 +146,12 @@ def tune(
         raise InputError(f"--budget {budget}: must be at least 2")
     seen = [load(source, cc=[cc], seeds=seeds) for source in train]
     unseen = [load(source, cc=[cc], seeds=seeds) for source in held_out] or [_other_seeds(s) for s in seen]
+    trained = {scenario.digest for scenario in seen}
+    for scenario in unseen if held_out else []:
+        if scenario.digest in trained:
+            raise InputError(
+                f"--held-out {scenario.name}: is a train scenario, too; without --held-out other seeds judge"
+            )
     for scenario in seen:
         for end in ("low", "high"):
             try:

@@ -20,6 +20,7 @@ def test_ranges_as_typed():
 def test_the_best_set_tried_is_returned_and_judged_on_other_seeds():
     found = tune([TINY], ["cubic.beta=0.4..0.9"], seeds=2, budget=6, jobs=2)
     assert found.evaluations == len(found.history) <= 6
+    assert found.train[0].senders == ["cubic", f"cubic(beta={found.parameters['beta']:g})"]
     assert found.parameters == min(found.history, key=lambda tried: tried[1])[0]
     assert 0.4 <= found.parameters["beta"] <= 0.9
     assert found.train[0].seeds == [1, 2]
@@ -33,6 +34,11 @@ def test_held_out_scenarios_are_not_trained_on():
     found = tune([TINY], ["cubic.beta=0.4..0.9"], held_out=[other], seeds=2, budget=3)
     assert [c.scenario.name for c in found.train] == ["small"]
     assert [c.scenario.name for c in found.held_out] == ["other"]
+
+
+def test_what_was_trained_on_is_not_held_out():
+    with pytest.raises(playpath.InputError, match="--held-out small: is a train scenario, too"):
+        tune([TINY], ["cubic.beta=0.4..0.9"], held_out=[TINY])
 
 
 def test_wrong_parameters_run_nothing():

@@ -313,6 +313,9 @@ fn schedulers_take_parameters_on_the_command_line_as_controls_do() {
         ["cubic/dft", "cubic/dft(penalise=false)", "cubic/blest(lambda=1.1)"]
     );
     assert_eq!(named("cc", json!(["cubic:beta=0.5"])).expect("right"), ["cubic(beta=0.5)"]);
+    // Resolved and read again, a scenario without a scheduler names none.
+    let again = Scenario::parse(&parse(GOOD).to_json().to_string(), &json!({ "cc": ["newreno"] }), &no_files);
+    assert_eq!(again.expect("right").to_json()["sender"][0]["name"], "newreno");
     for (choice, part) in [
         ("dft:penalize=false", "did you mean \"penalise\"?"),
         ("dft:penalise=7", "penalise"),

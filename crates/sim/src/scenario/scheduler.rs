@@ -49,6 +49,11 @@ impl SchedulerSpec {
         (self.entry.build)(&self.params)
     }
 
+    /// The same, but no part of the sender's label.
+    pub fn unstated(&self) -> SchedulerSpec {
+        SchedulerSpec { is_stated: false, ..self.clone() }
+    }
+
     pub fn label(&self) -> Option<String> {
         let defaults = Params::defaults(self.entry.params);
         self.is_stated.then(|| params::label(self.entry.name, &self.params, &defaults))

@@ -133,6 +133,11 @@ impl SenderSpec {
         if spec.name.is_empty() {
             spec.name = spec.label();
         }
+        // A resolved scenario writes the default scheduler out, and the name that it gave without: it stays out of labels.
+        let without = SenderSpec { scheduler: spec.scheduler.unstated(), ..spec.clone() };
+        if spec.name == without.label() {
+            spec.scheduler = without.scheduler;
+        }
         Ok(spec)
     }
 
