@@ -22,7 +22,7 @@ from playpath.twin_run import twin
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 STORE = ROOT / "out" / "twin"
-PARALLEL = 3
+PARALLEL = 4
 TOLERANCE = "20 ms"
 """Of the link's 99th percentile of lateness: small beside the round trips of the scenarios."""
 BULK_TOLERANCE = "2 ms"
@@ -53,13 +53,10 @@ senders, seeds and random losses, prints one table for both, and judges each dif
 Finished kernel sessions are kept in `out/NAME-twin`: after Ctrl-C, or with more seeds, the same command goes on from there.
 `--parallel 3` plays three at a time, `--tolerance` says how late the emulated link may be. `report.html` has the figures.
 
-The figures below come from two virtual cores that built and tested other things meanwhile (load 4 to 9): the worst place for a
+The figures below come from two virtual cores that built and tested other things meanwhile (load 10 to 13): the worst place for a
 world on the wall clock. A link may be 20 ms late there in the 99th percentile (scenarios), 2 ms (bulk flows). What a machine's
-pauses do is visible in the RTT of controls that measure delay or rate (CCP, BBR). What is behind the differences:
-[validation](validation.md).
-
-In video sessions the kernel's mean RTT is 15 to 18 ms longer, for every sender that fills the player's buffer: Linux serves a
-reader that is ahead in bursts, the simulator by the segment ([validation](validation.md)). Single flows show nothing of it.
+pauses do is visible in the RTT of controls that measure delay or rate. What was behind former differences, and is behind
+those that remain: [validation](validation.md).
 """
 
 BULK = """
