@@ -1,7 +1,8 @@
 """Refresh what docs/papers.md takes from runs: `make papers`, or `python docs/papers.py OUT` after `playpath reproduce`.
 
 Between `<!-- STUDY PART -->` and `<!-- end -->` the page holds what this writes: `claims`, `today` and `sensitivity` of a
-study. The figures that the page shows are copied from OUT/STUDY/figures. All else is written by people.
+study, and `all overview`, which needs all studies. The figures that the page shows are copied from OUT/STUDY/figures. All
+else is written by people.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from playpath.studies.today import HEAD, rank_scenes, table_rows
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "papers.md"
-BLOCK = re.compile(r"(<!-- (\w+) (claims|today|sensitivity) -->\n).*?(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- (\w+) (claims|today|sensitivity|overview) -->\n).*?(<!-- end -->)", re.DOTALL)
+VERDICTS = ("reproduced", "not reproduced", "undecided")
 FIGURE = re.compile(r"images/papers/((\w+)-[\w-]+\.png)")
 
 
@@ -31,6 +33,8 @@ def main(out: Path) -> None:
 
     def block(match: re.Match[str]) -> str:
         name, part = match[2], match[3]
+        if part == "overview":
+            return match[1] + "\n".join(overview(out)) + "\n" + match[4] if found == set(NAMES) else match[0]
         is_swept = (out / name / "sensitivity.json").exists()
         if name not in found or (part == "sensitivity" and not is_swept):
             return match[0]
@@ -40,6 +44,18 @@ def main(out: Path) -> None:
     for figure, name in set(FIGURE.findall(text)):
         if (out / name / "figures" / figure).exists():
             shutil.copy(out / name / "figures" / figure, DOCS / "images" / "papers" / figure)
+
+
+def overview(out: Path) -> list[str]:
+    """A row for each study: its claims by verdict, and the leader of each scene of today."""
+    rows = []
+    for name in NAMES:
+        which, table = study(name), pl.read_parquet(out / name / "table.parquet")
+        found = [(claim.id.rpartition("-")[2], evaluate(claim, table).verdict) for claim in which.claims]
+        numbers = [", ".join(number for number, verdict in found if verdict == wanted) or "–" for wanted in VERDICTS]
+        leads = "; ".join(f"{scene.name}: {scene.best}" for scene in rank_scenes(which, table))
+        rows.append([f"{name}: {which.title}", *numbers, leads])
+    return markdown(["study", *VERDICTS, "leads today"], rows)
 
 
 def claims(which: Study, folder: Path) -> list[str]:
