@@ -53,7 +53,7 @@ def _scale(ax: Axes, panel: Panel) -> None:
         ax.set_ylim(0, max(1.0, 1.5 * top))
     elif top < 0.1:  # nothing but zeros: no axis of hundredths
         ax.set_ylim(0, 1)
-    ax.set_ylabel(fill(panel.label, 27))
+    ax.set_ylabel(fill(panel.label, 21))
 
 
 def _numeric(rows: pl.DataFrame, column: str) -> pl.DataFrame:
