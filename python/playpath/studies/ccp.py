@@ -268,8 +268,8 @@ UNSTATED = [
     Unstated(
         "client's socket buffer",
         "1 MB",
-        "Linux's autotuning gives two to six times what the player reads in a round trip, 0.5 to 1.5 MB at 100 ms while it "
-        "fills its cache; the largest that tcp_rmem allows, 6.3 MB, would hide 9 s of video from the player",
+        "the limit of Linux's autotuning, which gives two to six times what the player reads in a round trip: 0.5 to 1.5 MB at "
+        "100 ms while it fills its cache; tcp_rmem allows 6.3 MB",
         knob="socket_mb",
         values=(0.13, 0.25, 0.5, 1.0, 2.0, 6.3),
         chosen=1.0,

@@ -388,7 +388,7 @@ UNSTATED = [
     Unstated(
         "client's socket buffer",
         f"{SOCKET_KB} kB",
-        "as in ccp, of the same group: what Linux's autotuning makes; the largest, 6 MB, hides 9 s of video from the player",
+        "as in ccp, of the same group: what Linux's autotuning makes there; over several paths the model does not tune",
         knob="socket_kb",
         values=(250, 500, 1000, 6000),
         chosen=SOCKET_KB,
