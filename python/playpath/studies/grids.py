@@ -32,7 +32,8 @@ _STANDINGS = {
     "behind": ("#ffffff", INK, ""),
 }
 _CELL, _GAP, _ROW = 0.34, 0.5, 0.26
-_MOST_COLUMNS = 18
+_MOST_COLUMNS = 22
+_SLANT = 2.4  # what a slanted title needs beyond the last column
 
 
 def sensitivity_grid(found: Sensitivity) -> Figure:
@@ -44,7 +45,7 @@ def sensitivity_grid(found: Sensitivity) -> Figure:
         rows[-1].append(parameter)
     columns = max(sum(len(u.values) for u in row) + _GAP * (len(row) - 1) for row in rows)
     height = 2.0 + _ROW * len(found.study.claims)
-    made, axes = figure(1.1 + _CELL * columns, height * len(rows), nrows=len(rows), squeeze=False)
+    made, axes = figure(1.1 + _CELL * (columns + _SLANT), height * len(rows), nrows=len(rows), squeeze=False)
     for row, ax in zip(rows, axes[:, 0], strict=True):
         _sensitivity_row(found, row, ax, columns)
     _legend(made, [(fill, f"{sign} {name}") for name, (fill, _, sign) in _VERDICTS.items()])
@@ -65,7 +66,7 @@ def _sensitivity_row(found: Sensitivity, parameters: Sequence[Unstated], ax: Axe
         title = parameter.name + (f" ({parameter.unit})" if parameter.unit else "")
         ax.text(left, -0.25, title, rotation=28, ha="left", va="bottom", fontsize=9, color=INK)
         left += len(parameter.values) + _GAP
-    _frame(ax, width, len(claims))
+    _frame(ax, width + _SLANT, len(claims))
     ax.set_xticks([x for x, _, _ in ticks], [text for _, text, _ in ticks], rotation=90, fontsize=9)
     for label, (_, _, is_chosen) in zip(ax.get_xticklabels(), ticks, strict=True):
         label.set_fontweight("bold" if is_chosen else "normal")
