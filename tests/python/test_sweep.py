@@ -229,6 +229,30 @@ def test_a_cell_that_kills_its_worker_costs_only_itself(tmp_path, monkeypatch, i
     assert "worker died" in result.errors["error"][0]
 
 
+def dying_first_chunk(chunk):
+    """The design's first cell kills its worker."""
+    if any(cell.seed == 1 and cell.variant.sender == "cubic" and cell.point == 0 for cell in chunk):
+        os._exit(1)
+    return run_chunk(chunk)
+
+
+def test_when_all_chunks_under_way_die_the_others_still_run(tmp_path, monkeypatch, importable):
+    monkeypatch.setattr("playpath.sweep.runner.run_chunk", dying_first_chunk)
+    result = sweep(DESIGN, store=tmp_path, jobs=1)
+    assert result.table.height == 16
+    assert result.errors.select("point", "sender", "seed").rows() == [(0, "cubic", 1)]
+
+
+def test_a_script_whose_workers_cannot_start_is_told_so(tmp_path):
+    """From standard input there is no file that a spawned worker could import."""
+    script = f"from playpath.sweep import sweep\nsweep({DESIGN!r}, store={str(tmp_path / 'store')!r}, jobs=2)"
+    done = subprocess.run(
+        [sys.executable, "-"], input=script, text=True, capture_output=True, cwd=tmp_path, check=False
+    )
+    assert done.returncode == 1
+    assert "workers end as they start (BrokenProcessPool); a script calls sweep() under `if __name__" in done.stderr
+
+
 def test_command_line(design_file, tmp_path):
     done = playpath_command("sweep", design_file, "--seeds", 2, "--json", cwd=tmp_path)
     assert done.status == 0, done.err

@@ -11,14 +11,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from playpath.errors import InputError, PlaypathError
+from playpath.errors import InputError, PlaypathError, RunError
 from playpath.parallel import check_jobs
 from playpath.sweep.cells import Cell, cells
 from playpath.sweep.design import Design, load_design
 from playpath.sweep.executors import Place, place
 from playpath.sweep.result import SweepResult, gather
 from playpath.sweep.store import Store
-from playpath.sweep.worker import Done, failed_row, run_chunk, to_shard
+from playpath.sweep.worker import Done, failed_row, ignore_interrupts, run_chunk, to_shard
 
 _MOST_CELLS = 2000
 """A chunk's most cells: bounds what a crash repeats and what a worker holds."""
@@ -165,6 +165,7 @@ class _Run:
         self._pending: dict[Future[Done], list[Cell]] = {}
         self._alone: deque[list[Cell]] = deque()
         self._size = 1.0
+        self._starts = False
         self.interrupted = False
         self.seen: list[tuple[int, str]] = []
         self._done = 0
@@ -186,11 +187,11 @@ class _Run:
                 while more and not self.interrupted and not self._alone and self._has_room():
                     more = self._hand_out(source)
                 self._retry_alone()
-                if not self._pending:
-                    progress(self._done)
-                    return
-                self._take_in()
+                if self._pending:
+                    self._take_in()
                 progress(self._done)
+                if not self._pending and not self._alone and not (more and not self.interrupted):
+                    return
             except KeyboardInterrupt:
                 if self.interrupted:
                     self._pending.clear()
@@ -262,8 +263,22 @@ class _Run:
         except Exception as error:
             if self._place.owns:
                 self._executor = self._place.make()
+            self._check_start()
             if len(chunk) > 1:
                 middle = len(chunk) // 2
                 self._alone.extendleft([chunk[middle:], chunk[:middle]])
             else:
                 self._keep(Done(to_shard([failed_row(chunk[0], f"worker died: {type(error).__name__}")]), 1, 1.0))
+
+    def _check_start(self) -> None:
+        """A worker that dies with nothing to do is no cell's fault."""
+        if self._starts:
+            return
+        try:
+            self._executor.submit(ignore_interrupts).result()
+        except Exception as error:
+            hint = 'a script calls sweep() under `if __name__ == "__main__":`, and from a file'
+            if not self._place.owns:
+                hint = "the executor given is broken"
+            raise RunError(f"sweep: workers end as they start ({type(error).__name__}); {hint}") from None
+        self._starts = True
