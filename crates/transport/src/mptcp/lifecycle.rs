@@ -4,7 +4,7 @@
 
 use super::data::{DataReceiver, DataSender};
 use super::scheduler::Scheduler;
-use super::subflow::{PathConfig, Stage, Subflow};
+use super::subflow::{PathConfig, SentMappings, Stage, Subflow};
 use super::{MptcpConfig, MptcpConnection, MptcpStats};
 use crate::config::{Config, FlowControl, Handshake, HeaderSize};
 use crate::connection::{Connection, Event};
@@ -132,7 +132,7 @@ impl MptcpConnection {
             subflow.rto_count = rto_count;
             self.suspect(path, una);
         }
-        self.subflows[path].forget_acknowledged(una);
+        self.subflows[path].sent.forget_acknowledged(una);
     }
 
     /// The timer of `path` expired while `una` was the first offset not acknowledged: taken for failed until that moves.
@@ -161,8 +161,7 @@ impl MptcpConnection {
     /// Everything that the path holds unacknowledged goes to others.
     #[cold]
     pub(super) fn reinject_all(&mut self, path: usize) {
-        for i in 0..self.subflows[path].sent.len() {
-            let mapping = self.subflows[path].sent[i];
+        for mapping in self.subflows[path].sent.iter() {
             if mapping.data + u64::from(mapping.len) > self.sender.una {
                 self.sender.queue_reinjection(mapping.data.max(self.sender.una));
             }
@@ -176,7 +175,7 @@ impl MptcpConnection {
         self.dues[path] = self.subflows[path].due();
         self.stale |= 1 << path;
         self.reinject_all(path);
-        self.subflows[path].sent.clear();
+        self.subflows[path].sent = SentMappings::default();
         if self.config.is_coupled {
             self.siblings[path].established = false;
         }

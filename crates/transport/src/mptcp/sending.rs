@@ -94,7 +94,7 @@ impl MptcpConnection {
         let mut next_mapping = None;
         if tcp.unsent_bytes() > 0 {
             // A segment must lie within one mapping.
-            next_mapping = super::subflow::find(&subflow.sent, tcp.next_offset());
+            next_mapping = subflow.sent.next(tcp.next_offset());
             let is_fed = self.sender.unscheduled() > 0;
             tcp.set_boundary(next_mapping.map_or(u64::MAX, |mapping| mapping.end()), is_fed);
         }

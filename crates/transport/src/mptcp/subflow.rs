@@ -64,6 +64,52 @@ impl Mapping {
     }
 }
 
+/// Mappings of what a subflow's TCP was given and its peer has not acknowledged, in order.
+#[derive(Debug, Default)]
+pub(crate) struct SentMappings {
+    queue: VecDeque<Mapping>,
+    /// Index of the mapping that new data comes from; those before it are sent.
+    next: usize,
+}
+
+impl SentMappings {
+    /// The mapping of the new data at `offset`: the last one where nothing waits for a window. The offset never goes back, so
+    /// neither does the search.
+    #[inline]
+    pub fn next(&mut self, offset: u64) -> Option<Mapping> {
+        let last = self.queue.back()?;
+        if last.offset <= offset {
+            return Some(*last).filter(|mapping| offset < mapping.end());
+        }
+        while let Some(mapping) = self.queue.get(self.next) {
+            if offset < mapping.end() {
+                return Some(*mapping).filter(|mapping| mapping.offset <= offset);
+            }
+            self.next += 1;
+        }
+        None
+    }
+
+    #[cold]
+    fn find(&self, offset: u64) -> Option<Mapping> {
+        let index = self.queue.partition_point(|mapping| mapping.end() <= offset);
+        self.queue.get(index).copied().filter(|mapping| mapping.offset <= offset)
+    }
+
+    /// Forget what is acknowledged up to `una`.
+    #[inline]
+    pub fn forget_acknowledged(&mut self, una: u64) {
+        while self.queue.front().is_some_and(|mapping| mapping.end() <= una) {
+            self.queue.pop_front();
+            self.next = self.next.saturating_sub(1);
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Mapping> {
+        self.queue.iter()
+    }
+}
+
 pub(crate) struct Subflow {
     /// Settings and control of a path that is not opened yet.
     pub idle: Option<(Config, Box<dyn CongestionControl>)>,
@@ -78,7 +124,7 @@ pub(crate) struct Subflow {
     pub join_mac: [u8; 20],
     /// Options that wait for an ACK of their own.
     pub signals: VecDeque<MptcpOption>,
-    pub sent: VecDeque<Mapping>,
+    pub sent: SentMappings,
     received: VecDeque<Mapping>,
     /// Subflow offset up to which the data level took data.
     taken: u64,
@@ -101,7 +147,7 @@ impl Subflow {
             peer_nonce: 0,
             join_mac: [0; 20],
             signals: VecDeque::new(),
-            sent: VecDeque::new(),
+            sent: SentMappings::default(),
             received: VecDeque::new(),
             taken: 0,
             rto_count: 0,
@@ -132,7 +178,7 @@ impl Subflow {
         let mapping = Mapping { offset: tcp.written_offset(), data, len };
         let taken = tcp.write(u64::from(len));
         debug_assert_eq!(taken, u64::from(len), "subflow buffers are unlimited");
-        self.sent.push_back(mapping);
+        self.sent.queue.push_back(mapping);
     }
 
     /// Where the payload of a segment that this end sends lies: in the subflow, and in the data. `likely`: the mapping that
@@ -140,15 +186,8 @@ impl Subflow {
     pub fn place(&self, segment: &Segment, likely: Option<Mapping>) -> Option<(u64, u64)> {
         let offset = self.tcp.as_ref()?.transmit_offset(segment);
         let is_held = |mapping: &Mapping| mapping.offset <= offset && offset < mapping.end();
-        let mapping = likely.filter(is_held).or_else(|| find(&self.sent, offset))?;
+        let mapping = likely.filter(is_held).or_else(|| self.sent.find(offset))?;
         Some((offset, mapping.data + (offset - mapping.offset)))
-    }
-
-    /// Forget mappings of what the peer's TCP has acknowledged, up to `una`.
-    pub fn forget_acknowledged(&mut self, una: u64) {
-        while self.sent.front().is_some_and(|mapping| mapping.end() <= una) {
-            self.sent.pop_front();
-        }
     }
 
     /// A segment brought this mapping.
@@ -199,20 +238,4 @@ impl Subflow {
             self.srtt_range = (self.srtt_range.0.min(srtt), self.srtt_range.1.max(srtt));
         }
     }
-}
-
-/// The mapping that holds `offset`; mostly the last one.
-#[inline]
-pub(super) fn find(mappings: &VecDeque<Mapping>, offset: u64) -> Option<Mapping> {
-    let last = mappings.back()?;
-    if last.offset <= offset {
-        return Some(*last).filter(|mapping| offset < mapping.end());
-    }
-    find_before_last(mappings, offset)
-}
-
-#[cold]
-fn find_before_last(mappings: &VecDeque<Mapping>, offset: u64) -> Option<Mapping> {
-    let index = mappings.partition_point(|mapping| mapping.end() <= offset);
-    mappings.get(index).copied().filter(|mapping| mapping.offset <= offset)
 }
