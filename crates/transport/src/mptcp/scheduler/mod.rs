@@ -228,13 +228,13 @@ fn pick(
     cost: impl Fn(&SubflowView) -> f64,
 ) -> Option<&SubflowView> {
     for (is_backup, may_hold) in [(false, false), (true, false), (false, true), (true, true)] {
-        let group =
-            || subflows.iter().filter(move |s| s.is_usable && s.is_backup == is_backup && (may_hold || !s.has_segment));
-        if group().next().is_some() {
-            let order = |a: &&SubflowView, b: &&SubflowView| {
-                cost(a).total_cmp(&cost(b)).then(a.srtt.cmp(&b.srtt)).then(a.path.cmp(&b.path))
-            };
-            return group().filter(|s| is_open(s)).min_by(order);
+        let is_member = |s: &&SubflowView| s.is_usable && s.is_backup == is_backup && (may_hold || !s.has_segment);
+        let mut group = subflows.iter().filter(is_member).peekable();
+        if group.peek().is_some() {
+            let priced = group.filter(|s| is_open(s)).map(|s| (cost(s), s));
+            let best =
+                priced.min_by(|(a, s), (b, t)| a.total_cmp(b).then(s.srtt.cmp(&t.srtt)).then(s.path.cmp(&t.path)));
+            return best.map(|(_, subflow)| subflow);
         }
     }
     None
