@@ -479,9 +479,17 @@ impl MptcpConnection {
 }
 
 /// Forty bytes of options: SACK blocks give way to MPTCP's.
+#[inline]
 pub(super) fn limit_sack(segment: &mut Segment) {
+    if !segment.sack.is_empty() {
+        drop_blocks(segment);
+    }
+    debug_assert!(segment.option_bytes() <= 40);
+}
+
+#[cold]
+fn drop_blocks(segment: &mut Segment) {
     while !segment.sack.is_empty() && segment.option_bytes() > 40 {
         segment.sack.pop();
     }
-    debug_assert!(segment.option_bytes() <= 40);
 }
