@@ -105,8 +105,8 @@ impl MptcpConnection {
                     tcp.note_pause(now, &self.siblings);
                 }
                 self.dirty &= !(1 << path);
+                self.dues[path] = subflow.due(); // otherwise the next poll asks
             }
-            self.dues[path] = subflow.due();
             self.decorate(path, out, next_mapping);
             return true;
         }
