@@ -12,7 +12,7 @@
 //!   on the wire is not counted.
 
 use crate::apps::{App, VideoSession};
-use crate::multipath::PathCount;
+use crate::multipath::{PathCount, SwitchWatch};
 use crate::network::{Flow, FlowId, SimPacket};
 use crate::record::{FlowRecord, LinkRecord, Record, SessionRecord, SubflowRecord};
 use crate::scenario::Scenario;
@@ -63,7 +63,7 @@ pub fn record(mut simulation: Simulation) -> Record {
     let events_handled = simulation.net.events_handled;
     let mut series = simulation.probe.finish();
     series.extend(simulation.net.flows.iter_mut().filter_map(|f| Some(f.sent.take()?.into_series(&f.name))));
-    let switched = simulation.net.flows.into_iter().filter_map(|flow| Some((flow.name, flow.switches.events?)));
+    let switched = simulation.net.flows.into_iter().filter_map(|flow| Some((flow.name, flow.switches?.events?)));
     let switches = switched.filter(|(_, events)| !events.is_empty()).collect();
     Record { metrics, sessions, flows, links, events, warnings, series, switches, events_handled }
 }
@@ -127,22 +127,23 @@ fn multipath_metrics(simulation: &Simulation, flows: &[FlowId], end: Time) -> Ve
     if servers().next().is_none() {
         return Vec::new();
     }
-    let counts = |f: fn(&Flow) -> u64| flows().map(f).sum::<u64>() as f64;
+    let watches = || flows().filter_map(|flow| flow.switches.as_deref());
+    let counts = |f: fn(&SwitchWatch) -> u64| watches().map(f).sum::<u64>() as f64;
     let blocked: f64 = clients().map(|(flow, m)| m.hol_blocking_time(flow.ended.unwrap_or(end)).as_secs_f64()).sum();
     let most_held = clients().map(|(_, m)| m.most_out_of_order_bytes()).max().unwrap_or(0);
     let mut metrics = vec![
-        ("path_switches", counts(|flow| flow.switches.counts.switches)),
+        ("path_switches", counts(|watch| watch.counts.switches)),
         ("switches_from_open_path", servers().map(|m| m.stats().switches_from_open_path).sum::<u64>() as f64),
         ("path_choices", servers().map(|m| m.stats().choices).sum::<u64>() as f64),
         ("reinjections", servers().map(|m| m.stats().reinjections).sum::<u64>() as f64),
         ("hol_blocking_time_s", blocked),
         ("max_out_of_order_bytes", most_held as f64),
     ];
-    if flows().any(|flow| flow.switches.video_rate.as_bits_per_sec() > 0) {
-        metrics.push(("switches_underflow_predicted", counts(|flow| flow.switches.counts.underflow_predicted)));
+    if watches().any(|watch| watch.video_rate.as_bits_per_sec() > 0) {
+        metrics.push(("switches_underflow_predicted", counts(|watch| watch.counts.underflow_predicted)));
     }
-    if flows().any(|flow| flow.switches.knows_pictures()) {
-        metrics.push(("switches_discard_predicted", counts(|flow| flow.switches.counts.discard_predicted)));
+    if watches().any(|watch| watch.knows_pictures()) {
+        metrics.push(("switches_discard_predicted", counts(|watch| watch.counts.discard_predicted)));
     }
     metrics
 }

@@ -134,9 +134,9 @@ pub struct Flow {
     /// What arrived over each path; empty over one.
     pub paths: Vec<PathCount>,
     /// Changes of path at an MPTCP server.
-    pub switches: SwitchWatch,
+    pub switches: Option<Box<SwitchWatch>>,
     /// What an MPTCP server sends, under tracing.
-    pub sent: Option<PacketLog>,
+    pub sent: Option<Box<PacketLog>>,
     ends: [Endpoint; 2],
     owners: [Owner; 2],
     routes: Routes,
@@ -245,15 +245,16 @@ impl Network {
             self.add_owner(OwnerKind::Endpoint(id, End::Client)),
             self.add_owner(OwnerKind::Endpoint(id, End::Server)),
         ];
-        if let Some(mptcp) = config.server.mptcp_mut() {
+        let switches = config.server.mptcp_mut().map(|mptcp| {
             mptcp.log_switches();
-        }
+            Box::new(SwitchWatch::new(self.keeps_switches.then(Vec::new)))
+        });
         let path = |route: &Route| PathCount { name: route.path.clone(), arrived_wire_bytes: 0 };
         let paths = if config.routes.len() > 1 { config.routes.iter().map(path).collect() } else { Vec::new() };
         self.flows.push(Flow {
-            sent: (self.keeps_switches && !paths.is_empty()).then(PacketLog::default),
+            sent: (self.keeps_switches && !paths.is_empty()).then(Box::default),
             paths,
-            switches: SwitchWatch::new(self.keeps_switches.then(Vec::new)),
+            switches,
             name: config.name,
             cc_name: config.cc_name,
             app: config.app,
@@ -450,9 +451,10 @@ impl Network {
         let due = connection.poll_timeout().max(self.now);
         if end == End::Server
             && let Some(mptcp) = connection.mptcp_mut()
+            && let Some(watch) = &mut flow.switches
         {
             while let Some(switch) = mptcp.poll_switch() {
-                flow.switches.observe(&switch, &flow.paths);
+                watch.observe(&switch, &flow.paths);
             }
         }
         self.events.arm(flow.owners[end as usize], due);
@@ -496,7 +498,9 @@ impl Network {
     pub fn set_app_parameters(&mut self, flow: FlowId, parameters: AppParameters) {
         let now = self.now;
         let state = &mut self.flows[flow as usize];
-        state.switches.video_rate = parameters.video_rate;
+        if let Some(watch) = &mut state.switches {
+            watch.video_rate = parameters.video_rate;
+        }
         state.ends[End::Server as usize].set_app_parameters(now, parameters);
         self.drain(flow, End::Server);
     }

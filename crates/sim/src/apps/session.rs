@@ -255,8 +255,10 @@ impl VideoSession {
         });
         let bytes = u64::from(request.request_header_bytes);
         let flow = connection.flow;
-        let watch = &mut net.flows[flow as usize].switches;
-        if request.body_bytes == self.media.total_bytes() && !watch.knows_pictures() {
+        if let Some(watch) = &mut net.flows[flow as usize].switches
+            && request.body_bytes == self.media.total_bytes()
+            && !watch.knows_pictures()
+        {
             // The first response carries the whole file: where its pictures lie in the stream is known.
             watch.set_media(self.media.clone(), u64::from(request.response_header_bytes));
         }
