@@ -13,15 +13,21 @@ pub struct WebSource {
     owner: Owner,
     start_at: Time,
     stop_at: Time,
-    model: WebModel,
-    stream: Option<Stream>,
     setup: Option<Box<FlowSetup>>,
-    user: Option<WebUser>,
+    user: User,
     flow: FlowId,
     /// Asked for and not yet taken by the server's socket.
     unwritten_bytes: u64,
     asked_bytes: u64,
     read_bytes: u64,
+}
+
+/// The user and what becomes one, in the same place: a crowd is large.
+enum User {
+    /// The flow is not open yet.
+    Expected(WebModel, Stream),
+    Here(WebUser),
+    Gone,
 }
 
 impl WebSource {
@@ -38,10 +44,8 @@ impl WebSource {
             owner: net.add_owner(OwnerKind::App(id)),
             start_at,
             stop_at: stop_at.unwrap_or(Time::MAX),
-            model,
-            stream: Some(stream),
             setup: Some(Box::new(setup)),
-            user: None,
+            user: User::Expected(model, stream),
             flow: 0,
             unwritten_bytes: 0,
             asked_bytes: 0,
@@ -60,10 +64,12 @@ impl WebSource {
         }
         if net.now >= self.stop_at {
             net.abort(self.flow);
-            self.user = None;
+            self.user = User::Gone;
             return net.arm(self.owner, Time::MAX);
         }
-        if let Some(bytes) = self.user.as_mut().and_then(|user| user.handle_timeout(net.now)) {
+        if let User::Here(user) = &mut self.user
+            && let Some(bytes) = user.handle_timeout(net.now)
+        {
             self.asked_bytes += bytes;
             self.unwritten_bytes += bytes;
             self.write(net);
@@ -74,14 +80,15 @@ impl WebSource {
     pub fn handle_notice(&mut self, net: &mut Network, notice: Notice) {
         match (notice.end, notice.what) {
             (End::Server, What::Connected) => {
-                let stream = self.stream.take();
-                self.user = stream.map(|stream| WebUser::new(self.model, net.now, stream));
+                if let User::Expected(model, stream) = &self.user {
+                    self.user = User::Here(WebUser::new(*model, net.now, stream.clone()));
+                }
             }
             (End::Server, What::Writable) => self.write(net),
             (End::Client, What::Readable) => {
                 self.read_bytes += net.read(self.flow, End::Client, u64::MAX);
                 if self.read_bytes == self.asked_bytes
-                    && let Some(user) = &mut self.user
+                    && let User::Here(user) = &mut self.user
                 {
                     user.handle_transfer_done(net.now);
                 }
@@ -98,7 +105,7 @@ impl WebSource {
     }
 
     fn rearm(&mut self, net: &mut Network) {
-        let next = self.user.as_ref().map_or(Time::MAX, WebUser::poll_timeout);
+        let next = if let User::Here(user) = &self.user { user.poll_timeout() } else { Time::MAX };
         net.arm(self.owner, next.min(self.stop_at));
     }
 }
