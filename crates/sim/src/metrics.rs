@@ -37,6 +37,7 @@ const VIEWER_METRICS: &[&str] = &[
 pub fn record(mut simulation: Simulation) -> Record {
     let end = simulation.net.now;
     let net = &mut simulation.net;
+    net.end();
     let refused: Vec<_> = (0..net.links.len()).map(|id| net.outage_drops(id as u32)).collect();
     let links: Vec<LinkRecord> =
         net.links.iter_mut().zip(refused).map(|(link, refused)| link_record(link, refused, end)).collect();

@@ -273,6 +273,12 @@ impl Network {
         id
     }
 
+    /// The run is over: its events and their owners make room for the record.
+    pub fn end(&mut self) {
+        self.events = EventQueue::default();
+        self.owners = Vec::new();
+    }
+
     /// Writes down one way of a route; returns where it begins.
     fn add_hops(&mut self, links: &[LinkId]) -> u32 {
         let start = self.hops.len() as u32;
