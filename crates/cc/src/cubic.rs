@@ -68,10 +68,22 @@ pub struct Cubic {
     slow_start: SlowStart,
     reduce_from: ReduceFrom,
     windows: Windows,
+    law: Law,
+}
+
+/// What rules growth and cuts.
+#[derive(Clone, Debug)]
+enum Law {
+    Rfc(RfcGrowth),
+    /// With `growth = "linux"`.
+    Linux(LinuxGrowth),
+}
+
+/// RFC 9438, and what an undo restores.
+#[derive(Clone, Debug)]
+struct RfcGrowth {
     growth: Growth,
     undo: Option<Growth>,
-    /// Rules growth and cuts instead, with `growth = "linux"`.
-    linux: Option<LinuxGrowth>,
 }
 
 /// What the window grows by: all that §4.9.2 saves beside `cwnd` and `ssthresh`.
@@ -107,9 +119,11 @@ impl Cubic {
             slow_start: SlowStart::from_params(params),
             reduce_from: ReduceFrom::from_params(params),
             windows: Windows::new(initial_window),
-            growth: Growth { w_max: None, cwnd_prior: None, epoch: None },
-            undo: None,
-            linux: (params.word("growth") == "linux").then(LinuxGrowth::default),
+            law: if params.word("growth") == "linux" {
+                Law::Linux(LinuxGrowth::default())
+            } else {
+                Law::Rfc(RfcGrowth { growth: Growth { w_max: None, cwnd_prior: None, epoch: None }, undo: None })
+            },
         }
     }
 
@@ -117,7 +131,8 @@ impl Cubic {
     fn avoid_congestion(&mut self, view: &View, acked: f64) {
         let cwnd = self.windows.cwnd;
         let (c, alpha) = (self.c, self.alpha);
-        let epoch = self.growth.epoch_at(view.now, cwnd, c);
+        let Law::Rfc(rfc) = &mut self.law else { return };
+        let epoch = rfc.growth.epoch_at(view.now, cwnd, c);
         epoch.elapsed += view.now.saturating_since(epoch.updated_at);
         epoch.updated_at = view.now;
         let t = epoch.elapsed.as_secs_f64();
@@ -131,18 +146,26 @@ impl Cubic {
             cwnd + (target - cwnd) / cwnd * acked
         };
     }
+}
 
-    /// §4.7, before the reduction: `W_max` for the next stage.
-    fn remember_w_max(&mut self) {
-        let cwnd = self.windows.cwnd;
-        let gives_way = self.fast_convergence && self.growth.w_max.is_some_and(|w_max| cwnd < w_max);
-        self.growth.w_max = Some(if gives_way { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd });
-        self.growth.cwnd_prior = Some(cwnd);
-        self.growth.epoch = None;
+impl RfcGrowth {
+    /// The window could not grow until now.
+    fn pause(&mut self, now: Time) {
+        if let Some(epoch) = &mut self.growth.epoch {
+            epoch.updated_at = now;
+        }
     }
 }
 
 impl Growth {
+    /// §4.7, before the reduction: `W_max` for the next stage.
+    fn remember_w_max(&mut self, cwnd: f64, beta: f64, fast_convergence: bool) {
+        let gives_way = fast_convergence && self.w_max.is_some_and(|w_max| cwnd < w_max);
+        self.w_max = Some(if gives_way { cwnd * (1.0 + beta) / 2.0 } else { cwnd });
+        self.cwnd_prior = Some(cwnd);
+        self.epoch = None;
+    }
+
     /// The epoch under way, or a new one that starts now.
     fn epoch_at(&mut self, now: Time, cwnd: f64, c: f64) -> &mut Epoch {
         let w_max = *self.w_max.get_or_insert(cwnd);
@@ -183,27 +206,27 @@ impl CongestionControl for Cubic {
 
     fn on_ack(&mut self, view: &View, event: &Ack) {
         let acked = self.slow_start.on_ack(&mut self.windows, view, event);
-        if let Some(linux) = &mut self.linux {
-            if acked >= 1.0 {
+        match &mut self.law {
+            Law::Linux(linux) if acked >= 1.0 => {
                 let grown = linux.on_ack(view.now, view.min_rtt, self.windows.cwnd as u32, acked as u32);
                 self.windows.cwnd = f64::from(grown);
             }
-        } else if acked > 0.0 {
-            self.avoid_congestion(view, acked);
-        } else if let Some(epoch) = &mut self.growth.epoch {
-            epoch.updated_at = view.now;
+            Law::Linux(_) => {}
+            Law::Rfc(_) if acked > 0.0 => self.avoid_congestion(view, acked),
+            Law::Rfc(rfc) => rfc.pause(view.now),
         }
     }
 
     fn on_congestion(&mut self, _view: &View, event: &CongestionEvent) {
         let from = self.windows.reducible(self.reduce_from, event.flight_size);
-        if let Some(linux) = &mut self.linux {
-            let window = f64::from(linux.reduce(from as u32, self.fast_convergence));
-            return self.windows.reduce_to(window, event.signal);
-        }
-        self.undo = Some(self.growth);
-        self.remember_w_max();
-        let window = self.beta * from;
+        let window = match &mut self.law {
+            Law::Linux(linux) => f64::from(linux.reduce(from as u32, self.fast_convergence)),
+            Law::Rfc(rfc) => {
+                rfc.undo = Some(rfc.growth);
+                rfc.growth.remember_w_max(self.windows.cwnd, self.beta, self.fast_convergence);
+                self.beta * from
+            }
+        };
         self.windows.reduce_to(window, event.signal);
     }
 
@@ -211,12 +234,16 @@ impl CongestionControl for Cubic {
     fn on_rto(&mut self, _view: &View, event: &Rto) {
         let from = self.windows.reducible_at_rto(self.reduce_from, event.flight_size);
         let mut window = self.beta * from;
-        if let Some(linux) = &mut self.linux {
-            window = f64::from(linux.reduce(from as u32, self.fast_convergence));
-            linux.reset();
-        } else if event.consecutive <= 1 {
-            self.undo = Some(self.growth);
-            self.growth = Growth { w_max: None, cwnd_prior: Some(self.windows.cwnd), epoch: None };
+        match &mut self.law {
+            Law::Linux(linux) => {
+                window = f64::from(linux.reduce(from as u32, self.fast_convergence));
+                linux.reset();
+            }
+            Law::Rfc(rfc) if event.consecutive <= 1 => {
+                rfc.undo = Some(rfc.growth);
+                rfc.growth = Growth { w_max: None, cwnd_prior: Some(self.windows.cwnd), epoch: None };
+            }
+            Law::Rfc(_) => {}
         }
         self.windows.collapse(window, event);
         self.slow_start.on_rto();
@@ -224,26 +251,28 @@ impl CongestionControl for Cubic {
 
     /// §4.9.2: take everything back, unless the window has outgrown what it was.
     fn on_undo(&mut self, _view: &View, _event: &Undo) {
-        if self.windows.undo() {
-            self.growth = self.undo.take().unwrap_or(self.growth);
+        if self.windows.undo()
+            && let Law::Rfc(rfc) = &mut self.law
+        {
+            rfc.growth = rfc.undo.take().unwrap_or(rfc.growth);
         }
     }
 
     fn on_idle_restart(&mut self, view: &View, event: &IdleRestart) {
-        if let Some(linux) = &mut self.linux {
-            linux.on_idle(view.now, event.idle);
-        }
-        if let Some(epoch) = &mut self.growth.epoch {
-            epoch.updated_at = view.now;
+        match &mut self.law {
+            Law::Linux(linux) => linux.on_idle(view.now, event.idle),
+            Law::Rfc(rfc) => rfc.pause(view.now),
         }
     }
 
     fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
         self.windows.set(change);
-        self.growth.epoch = None;
-        if let Some(linux) = &mut self.linux {
-            self.windows.cwnd = libm::floor(self.windows.cwnd).max(1.0);
-            linux.on_window_change();
+        match &mut self.law {
+            Law::Linux(linux) => {
+                self.windows.cwnd = libm::floor(self.windows.cwnd).max(1.0);
+                linux.on_window_change();
+            }
+            Law::Rfc(rfc) => rfc.growth.epoch = None,
         }
     }
 }
@@ -288,16 +317,15 @@ mod tests {
 
     #[test]
     fn fast_convergence_gives_way() {
-        let mut cubic = Cubic::new(&Params::defaults(ENTRY.params), 100.0);
-        cubic.growth.w_max = Some(120.0);
-        cubic.remember_w_max();
+        let mut growth = Growth { w_max: Some(120.0), cwnd_prior: None, epoch: None };
+        growth.remember_w_max(100.0, 0.7, true);
         // Lost at 100, below 120: W_max = 100 (1 + 0.7) / 2 = 85; K = cbrt((85 - 70) / 0.4) = cbrt(37.5) = 3.3472 s.
-        assert_close(cubic.growth.w_max.unwrap_or(0.0), 85.0);
+        assert_close(growth.w_max.unwrap_or(0.0), 85.0);
         assert_near(epoch(85.0, 70.0).k, 3.347165, 1e-6);
         // Above the last one: W_max is the window.
-        cubic.growth.w_max = Some(90.0);
-        cubic.remember_w_max();
-        assert_close(cubic.growth.w_max.unwrap_or(0.0), 100.0);
+        growth.w_max = Some(90.0);
+        growth.remember_w_max(100.0, 0.7, true);
+        assert_close(growth.w_max.unwrap_or(0.0), 100.0);
     }
 
     #[test]
