@@ -145,6 +145,14 @@ def test_what_linux_does_not_have_is_named() -> None:
     assert send_buffer_warning({"send_buffer": "8 MB"}) == []
 
 
+def test_when_a_source_of_traffic_starts_is_no_setting_of_its_sender() -> None:
+    source = {"kind": "bulk", "cc": "cubic", "start": "20 s", "start_spread": "10 s", "stop": "80 s"}
+    loaded = playpath.load({"path": [{"rate": "10 Mbit/s", "rtt": "20 ms"}], "traffic": [source]})
+    assert translate(loaded.resolved["traffic"][0]).warnings == []
+    (warning,) = translate(loaded.resolved["traffic"][0] | {"limited_transmit": False}).warnings
+    assert warning.endswith("not in force: limited_transmit = false")
+
+
 def test_a_receive_buffer_holds_the_sender_back_as_in_the_simulator() -> None:
     """300 kB in flight at 100 ms are 24 Mbit/s, of the 100 that the path has; half of it and the simulator's within 15 %."""
     described = {

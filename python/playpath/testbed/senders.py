@@ -118,7 +118,8 @@ def _not_mapped(sender: Mapping[str, Any], cc: Mapping[str, Any], taken: Mapping
     usual = dict(_usual(str(cc["name"])))
     if sender.get("sack") is False:
         usual["loss_detection"] = "newreno"  # what Linux does without SACK (RFC 6582)
-    asked = [(key, sender[key]) for key in sender if key not in _MAPPED and sender[key] != usual.get(key)]
+    # A source of traffic is a sender with settings of its own besides (`kind`, `start`, …), which are no sender's.
+    asked = [(key, sender[key]) for key in usual if key not in _MAPPED and sender.get(key, usual[key]) != usual[key]]
     asked += [
         (f"cc.{key}", value)
         for key, value in cc.items()
