@@ -190,7 +190,7 @@ class _Run:
                 if self._pending:
                     self._take_in()
                 progress(self._done)
-                if not self._pending and not self._alone and not (more and not self.interrupted):
+                if not (self._pending or self._alone or (more and not self.interrupted)):
                     return
             except KeyboardInterrupt:
                 if self.interrupted:

@@ -111,11 +111,6 @@ def inside(name: str, command: Sequence[str]) -> list[str]:
     return ["nsenter", f"--net={NETNS_FOLDER / name}", "--", *command]
 
 
-def identifier(name: str) -> int:
-    """Inode number of the namespace: how the kernel and the controls' status records call it."""
-    return (NETNS_FOLDER / name).stat().st_ino
-
-
 def processes_in(name: str) -> list[int]:
     """Processes inside the namespace."""
     if not (NETNS_FOLDER / name).exists():
