@@ -100,6 +100,8 @@ pub struct Connection {
     pub(crate) own_index: usize,
     events: u8,
     is_write_cut: bool,
+    /// The last write was cut: not the application is what the sender waits for (Linux `SOCK_NOSPACE`).
+    pub(crate) is_writer_waiting: bool,
 }
 
 impl Connection {
@@ -164,6 +166,7 @@ impl Connection {
         let taken = bytes.min(self.send_space());
         self.written += taken;
         self.is_write_cut |= taken < bytes;
+        self.is_writer_waiting = taken < bytes;
         taken
     }
 
@@ -373,6 +376,7 @@ impl Connection {
             own_index: 0,
             events: 0,
             is_write_cut: false,
+            is_writer_waiting: false,
             config,
         }
     }

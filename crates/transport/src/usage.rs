@@ -74,6 +74,7 @@ impl Connection {
             let is_limited = usage.is_limited || (cwnd < ssthresh && cwnd < 2.0 * f64::from(usage.max_packets_out));
             validator.on_send_pause(now, is_limited, packets_out);
             if is_limited
+                || self.is_writer_waiting
                 || self.recovery.phase != Phase::Open
                 || self.cc.recovery_window() != RecoveryWindow::Transport
             {

@@ -200,6 +200,7 @@ impl Script {
             "eifel" => config.undo.eifel = switch,
             "max_burst" => config.max_burst = Some(number(value)? as u32),
             "pacing" => config.pacing = Pacing::Gain(value.parse().map_err(|_| "pacing")?),
+            "send_buffer" => config.send_buffer = number(value)?,
             "receive_buffer" => config.receive_buffer = number(value)?,
             "delayed_ack" => {
                 config.delayed_ack = match value {

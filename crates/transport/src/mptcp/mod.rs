@@ -246,6 +246,9 @@ impl MptcpConnection {
         let taken = bytes.min(self.send_space());
         self.sender.written += taken;
         self.is_write_cut |= taken < bytes;
+        for tcp in self.subflows.iter_mut().filter_map(|s| s.tcp.as_mut()) {
+            tcp.is_writer_waiting = taken < bytes; // Subflows share the socket of the connection (Linux `mptcp_sock_graft`).
+        }
         taken
     }
 

@@ -6,12 +6,7 @@
 //! Differences from RFC 2861:
 //! 1. The first RTO of idle does not halve yet; the floor is min(IW, cwnd), and what is "used" counts at least IW (Linux).
 //!
-//! Difference from Linux:
-//! 1. Linux does not go halfway while a writer waits for room in the send buffer (`SOCK_NOSPACE` in
-//!    `tcp_cwnd_application_limited`), so a flow that the reader's window limits keeps its own. Done so, stall times of `wireless`
-//!    and `short-buffer` change by at most 1.2 %, of CUBIC in `bufferbloat` by 10 % (docs/validation.md, 8).
-//!
-//! Tested here with the worked numbers and by `idle_restart.pkt`.
+//! Tested here with the worked numbers and by `idle_restart.pkt`, `application_starves.pkt`, `reader_limited.pkt`.
 
 use playpath_cc::WindowChange;
 use playpath_units::{Duration, Time};
@@ -20,8 +15,8 @@ use playpath_units::{Duration, Time};
 pub(crate) struct Rfc2861 {
     /// Most packets out since the window was full last (Linux snd_cwnd_used).
     used: u32,
-    /// When the window was full last, or judged last (Linux snd_cwnd_stamp).
-    stamp: Time,
+    /// When the window was full last, or judged last; at first, when sending paused first (Linux snd_cwnd_stamp).
+    stamp: Option<Time>,
 }
 
 impl Rfc2861 {
@@ -29,8 +24,9 @@ impl Rfc2861 {
     pub fn on_send_pause(&mut self, now: Time, is_limited: bool, packets_out: u32) {
         if is_limited {
             self.used = 0;
-            self.stamp = now;
+            self.stamp = Some(now);
         } else {
+            self.stamp.get_or_insert(now);
             self.used = self.used.max(packets_out);
         }
     }
@@ -43,12 +39,12 @@ impl Rfc2861 {
         initial_window: f64,
         windows: WindowChange,
     ) -> Option<WindowChange> {
-        if now.saturating_since(self.stamp) < rto {
+        if now.saturating_since(self.stamp?) < rto {
             return None;
         }
         let used = f64::from(self.used).max(initial_window);
         self.used = 0;
-        self.stamp = now;
+        self.stamp = Some(now);
         (used < windows.cwnd)
             .then(|| WindowChange { cwnd: libm::floor((windows.cwnd + used) / 2.0), ssthresh: remembered(windows) })
     }
@@ -66,7 +62,7 @@ impl Rfc2861 {
             return None;
         }
         self.used = 0;
-        self.stamp = now;
+        self.stamp = Some(now);
         let floor = initial_window.min(windows.cwnd);
         let (mut cwnd, mut left) = (windows.cwnd, idle);
         while left > rto && cwnd > floor {
