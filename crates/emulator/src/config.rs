@@ -1,9 +1,8 @@
 //! The configuration: paths as in a scenario, and where their ends are. See the README for the format.
 
 use crate::direction::{Direction, Side};
-use crate::outage::Outage;
 use crate::reader::Object;
-use playpath_link::{LinkConfig, ServerConfig};
+use playpath_link::{LinkConfig, Outage, ServerConfig};
 use playpath_units::{Duration, Rate, Time};
 use serde_json::Value;
 use std::net::Ipv4Addr;
@@ -41,8 +40,6 @@ pub struct LinkSpec {
     pub config: LinkConfig,
     /// The loss model's share in the long run.
     pub mean_loss: f64,
-    /// When it takes nothing.
-    pub outage: Option<Outage>,
 }
 
 /// A path: the links on its way, by index, and its ends.
@@ -189,8 +186,9 @@ fn read_path(
     let own = links.len();
     let outage = read_outage(table)?;
     for (direction, side) in [(down, "down"), (up, "up")] {
-        let spec = direction.link(&format!("path.{name}/{side}"), base_rtt).map_err(|e| table.error_here(e))?;
-        links.push(LinkSpec { outage, ..spec });
+        let mut spec = direction.link(&format!("path.{name}/{side}"), base_rtt).map_err(|e| table.error_here(e))?;
+        spec.config.outage = outage;
+        links.push(spec);
     }
     let path = PathSpec {
         name,
@@ -220,7 +218,7 @@ fn read_access(table: &Object, over: &str, paths: &[PathSpec], links: &mut Vec<L
             ..LinkConfig::new(&name, Rate::from_bits_per_sec(1), one_way_delay)
         };
         config.validate().map_err(|e| table.error_here(e))?;
-        links.push(LinkSpec { config, mean_loss: 0.0, outage: None });
+        links.push(LinkSpec { config, mean_loss: 0.0 });
     }
     let path = PathSpec {
         down: [own].into_iter().chain(base.down.iter().copied()).collect(),
@@ -244,7 +242,7 @@ fn read_outage(table: &Object) -> Result<Option<Outage>, String> {
         return Err(own.error("until", "must be later than `from`"));
     }
     own.finish()?;
-    Ok(Some(Outage::new(Time::ZERO + from, until.map_or(Time::MAX, |until| Time::ZERO + until))))
+    Ok(Some(Outage { from: Time::ZERO + from, until: until.map_or(Time::MAX, |until| Time::ZERO + until) }))
 }
 
 fn read_end(table: &Object, key: &'static str) -> Result<EndSpec, String> {
@@ -344,8 +342,8 @@ mod tests {
         let text = r#"{"links": [{"name": "dsl", "rate": "1 Mbit/s", "rtt": "10 ms"}], "paths": [{"name": "a", "rate": "1 Mbit/s",
             "rtt": "20 ms", "via": ["dsl"], "outage": {"from": "20 s", "until": null}, ENDS}]}"#;
         let config = parse(text).unwrap();
-        let outage = Outage::new(Time::from_secs(20), Time::MAX);
-        let found: Vec<_> = config.links.iter().map(|link| link.outage).collect();
+        let outage = Outage { from: Time::from_secs(20), until: Time::MAX };
+        let found: Vec<_> = config.links.iter().map(|link| link.config.outage).collect();
         assert_eq!(found, [None, None, Some(outage), Some(outage)]);
         let wrong = parse(&text.replace("null", "\"20 s\"")).unwrap_err();
         assert_eq!(wrong, "`paths[0].outage.until`: must be later than `from`");

@@ -84,11 +84,12 @@ impl Direction {
             reordering: self.reordering,
             loss: self.loss,
             loss_place: self.loss_place,
+            outage: None,
             queue: self.queue,
             base_rtt,
         };
         config.validate()?;
-        Ok(LinkSpec { config, mean_loss, outage: None })
+        Ok(LinkSpec { config, mean_loss })
     }
 
     fn up_server(&self) -> ServerConfig {

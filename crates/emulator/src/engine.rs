@@ -13,7 +13,6 @@ use crate::flows::Flows;
 use crate::histogram::Histogram;
 use crate::log::PacketLog;
 use crate::net::{self, Device};
-use crate::outage::Outage;
 use crate::packet::IpPacket;
 use crate::report::{LinkMeasure, Pauses, RouteMeasure, RunMeasure};
 use crate::series::Series;
@@ -37,7 +36,6 @@ pub struct Engine {
     link_configs: Vec<LinkConfig>,
     links: Vec<Link<IpPacket>>,
     link_measures: Vec<LinkMeasure>,
-    outages: Vec<Option<Outage>>,
     routes: Vec<Route>,
     /// Server and client end of each path, alternately: device 2p is where route 2p (down) begins and route 2p + 1 (up) ends.
     devices: Vec<Device>,
@@ -85,7 +83,6 @@ impl Engine {
             flows: Flows::default(),
             series: Series::new(config.sample, config.links.len()),
             link_measures: measures_of(&link_configs),
-            outages: config.links.iter().map(|spec| spec.outage).collect(),
             links: build_links(&link_configs, seed)?,
             link_configs,
             seed,
@@ -144,7 +141,6 @@ impl Engine {
         self.links = build_links(&self.link_configs, self.seed)?;
         self.link_measures = measures_of(&self.link_configs);
         self.routes.iter_mut().for_each(|route| route.measure = RouteMeasure::new());
-        self.outages.iter_mut().flatten().for_each(Outage::begin);
         self.series.begin();
         self.flows.begin();
         self.spin.begin();
@@ -173,7 +169,6 @@ impl Engine {
             spin: self.spin.margin(),
             link_stats: self.links.iter_mut().map(|link| link.stats(now)).collect(),
             links: self.link_measures,
-            outages: self.outages,
             routes: self.routes.into_iter().map(|route| route.measure).collect(),
             devices: self.devices,
         };
@@ -209,7 +204,7 @@ impl Engine {
         packet.hop += 1;
         let route = &mut self.routes[usize::from(packet.route)];
         if let Some(next) = route.links.get(usize::from(packet.hop)).copied() {
-            return self.enter(next, due, packet);
+            return self.links[next].handle_packet(due, packet);
         }
         self.devices[route.to_device].write(&packet.bytes);
         let path = packet.route / 2;
@@ -222,15 +217,6 @@ impl Engine {
         route.measure.note_delivery(packet.arrival, due, now);
         if let Some(log) = &mut self.log {
             log.note_delivery(packet.id, due, now);
-        }
-    }
-
-    /// A packet comes to a link.
-    fn enter(&mut self, link: usize, now: Time, packet: IpPacket) {
-        if !self.outages[link].as_mut().is_some_and(|outage| outage.refuses(now)) {
-            self.links[link].handle_packet(now, packet);
-        } else if let Some(log) = &packet.drop_log {
-            log.note_outage(packet.id);
         }
     }
 
@@ -301,7 +287,7 @@ impl Engine {
                 bytes: bytes.into(),
                 drop_log: self.log.as_ref().map(PacketLog::drop_log),
             };
-            self.enter(self.routes[route].links[0], now, packet);
+            self.links[self.routes[route].links[0]].handle_packet(now, packet);
         }
         Ok(())
     }

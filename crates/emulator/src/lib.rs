@@ -9,7 +9,6 @@ mod flows;
 mod histogram;
 mod log;
 mod net;
-mod outage;
 mod packet;
 mod reader;
 mod report;

@@ -9,22 +9,12 @@ use std::rc::Rc;
 
 /// Where links leave word of the packets that they dropped.
 #[derive(Clone, Default)]
-pub struct DropLog(Rc<RefCell<Vec<(u64, &'static str)>>>);
+pub struct DropLog(Rc<RefCell<Vec<(u64, DropCause)>>>);
 
 impl DropLog {
     /// A link dropped packet `id`.
     pub fn note(&self, id: u64, cause: DropCause) {
-        let verdict = match cause {
-            DropCause::Loss => "loss",
-            DropCause::QueueFull => "queue_full",
-            DropCause::Aqm => "aqm",
-        };
-        self.0.borrow_mut().push((id, verdict));
-    }
-
-    /// A link did not take packet `id`: it was in its outage.
-    pub fn note_outage(&self, id: u64) {
-        self.0.borrow_mut().push((id, "outage"));
+        self.0.borrow_mut().push((id, cause));
     }
 }
 
@@ -81,8 +71,8 @@ impl PacketLog {
     /// Write down the drops since the last call.
     pub fn write_drops(&mut self) {
         let drops = std::mem::take(&mut *self.drops.0.borrow_mut());
-        for (id, verdict) in drops {
-            self.write(id, verdict, None);
+        for (id, cause) in drops {
+            self.write(id, cause.name(), None);
         }
     }
 

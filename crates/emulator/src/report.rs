@@ -4,7 +4,6 @@ use crate::config::{Config, LinkSpec, PathSpec};
 use crate::flows::Flow;
 use crate::histogram::Histogram;
 use crate::net::Device;
-use crate::outage::Outage;
 use crate::series::Series;
 use crate::sys::RealTime;
 use playpath_link::{LinkStats, ServerConfig};
@@ -116,8 +115,6 @@ pub struct RunMeasure {
     pub link_stats: Vec<LinkStats>,
     /// Per link.
     pub links: Vec<LinkMeasure>,
-    /// Per link.
-    pub outages: Vec<Option<Outage>>,
     /// Per direction of a path: down, up.
     pub routes: Vec<RouteMeasure>,
     /// Per path: server, client.
@@ -126,13 +123,7 @@ pub struct RunMeasure {
 
 /// The report as one JSON object.
 pub fn report(config: &Config, measure: &RunMeasure, realtime: Option<RealTime>, warnings: &[String]) -> Value {
-    let link = |index: usize| {
-        let mut json = link_json(&config.links[index], &measure.link_stats[index], &measure.links[index]);
-        if let Some(outage) = measure.outages[index] {
-            add_refused(&mut json, outage.refused());
-        }
-        json
-    };
+    let link = |index: usize| link_json(&config.links[index], &measure.link_stats[index], &measure.links[index]);
     let is_path = |(_, path): &(usize, &PathSpec)| path.over.is_none();
     let paths = config.paths.iter().enumerate().filter(is_path).map(|(i, path)| {
         let direction = |own: usize, route: usize| {
@@ -200,7 +191,7 @@ fn problems(config: &Config, measure: &RunMeasure) -> Vec<String> {
 fn link_json(spec: &LinkSpec, stats: &LinkStats, measure: &LinkMeasure) -> Map<String, Value> {
     let config = &spec.config;
     let dropped: Map<String, Value> =
-        stats.dropped.by_cause().iter().map(|(cause, count)| ((*cause).to_string(), json!(count.packets))).collect();
+        stats.dropped.by_cause().map(|(cause, count)| (cause.name().to_string(), json!(count.packets))).collect();
     let loss = stats.dropped.loss.packets as f64 / stats.offered.packets.max(1) as f64;
     let json = json!({
         "requested_rate_bps": config.server.mean_rate().map(|rate| rate.as_bits_per_sec()),
@@ -223,13 +214,6 @@ fn link_json(spec: &LinkSpec, stats: &LinkStats, measure: &LinkMeasure) -> Map<S
         Value::Object(map) => map,
         _ => Map::new(),
     }
-}
-
-/// Packets that an outage kept out were offered too.
-fn add_refused(json: &mut Map<String, Value>, refused: u64) {
-    let offered = json["offered_packets"].as_u64().unwrap_or(0);
-    json.insert("offered_packets".into(), json!(offered + refused));
-    json["dropped_packets"]["outage"] = json!(refused);
 }
 
 fn route_json(route: &RouteMeasure) -> Map<String, Value> {

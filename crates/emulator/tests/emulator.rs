@@ -270,7 +270,6 @@ fn a_burst_fills_the_queue_and_drains_at_the_rate() {
     assert!((achieved / 1e6 - 1.0).abs() < 0.05, "{achieved}");
 }
 
-/// A killed parent takes the emulator with it, whatever the pipes say.
 /// Preparation takes two packets. Then the run begins: the pattern of losses starts anew, and an outage from its first moment on for 300 ms
 /// refuses what comes, though the emulator has been there for longer.
 #[test]
@@ -298,8 +297,11 @@ fn losses_and_outages_begin_with_the_run() {
     assert_eq!(link["offered_packets"], 4);
     assert_eq!(link["delivered_packets"], 2);
     assert_eq!((&link["dropped_packets"]["loss"], &link["dropped_packets"]["outage"]), (&json!(1), &json!(1)));
+    let flow = &report["flows"][0];
+    assert_eq!((&flow["data_packets"], &flow["dropped_data_packets"]), (&json!(4), &json!(2)), "of both causes");
 }
 
+/// A killed parent takes the emulator with it, whatever the pipes say.
 #[test]
 fn it_ends_with_its_parent() {
     let Some(server) = Namespace::new() else { return };

@@ -2,6 +2,7 @@
 
 use crate::error::LinkError;
 use crate::loss::LossConfig;
+use crate::outage::Outage;
 use crate::queue::QueueConfig;
 use crate::trace::{OpportunityTrace, RateTrace};
 use playpath_units::{Duration, QueueLimit, Rate, Ratio};
@@ -24,6 +25,8 @@ pub struct LinkConfig {
     pub loss: LossConfig,
     /// Where the noise strikes.
     pub loss_place: LossPlace,
+    /// When the link takes nothing.
+    pub outage: Option<Outage>,
     /// What waits in front of the server.
     pub queue: QueueConfig,
     /// Round-trip time of the path without queueing: the "rtt" in limits of "1 bdp".
@@ -41,6 +44,7 @@ impl LinkConfig {
             reordering: None,
             loss: LossConfig::None,
             loss_place: LossPlace::BeforeQueue,
+            outage: None,
             queue: QueueConfig::default(),
             base_rtt: one_way_delay * 2,
         }
@@ -55,6 +59,11 @@ impl LinkConfig {
         }
         if let Some(reordering) = &self.reordering {
             reordering.validate()?;
+        }
+        if let Some(Outage { from, until }) = self.outage
+            && until <= from
+        {
+            return Err(LinkError::new("outage.until", until, "later than `from`"));
         }
         self.queue.validate(self.link_facts())
     }

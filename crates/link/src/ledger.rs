@@ -46,6 +46,20 @@ pub enum DropCause {
     QueueFull,
     /// Active queue management decided so.
     Aqm,
+    /// The link was in its outage.
+    Outage,
+}
+
+impl DropCause {
+    /// As records, tables and logs show it.
+    pub fn name(self) -> &'static str {
+        match self {
+            DropCause::Loss => "loss",
+            DropCause::QueueFull => "queue_full",
+            DropCause::Aqm => "aqm",
+            DropCause::Outage => "outage",
+        }
+    }
 }
 
 /// Drops by cause.
@@ -57,17 +71,21 @@ pub struct Drops {
     pub queue_full: Count,
     /// See [`DropCause::Aqm`].
     pub aqm: Count,
+    /// See [`DropCause::Outage`]; `None` for a link that has none.
+    pub outage: Option<Count>,
 }
 
 impl Drops {
     /// All causes together.
     pub fn total(&self) -> Count {
-        self.loss + self.queue_full + self.aqm
+        self.loss + self.queue_full + self.aqm + self.outage.unwrap_or_default()
     }
 
-    /// Every cause with its name, as records and tables show them.
-    pub fn by_cause(&self) -> [(&'static str, Count); 3] {
-        [("loss", self.loss), ("queue_full", self.queue_full), ("aqm", self.aqm)]
+    /// Every cause that the link can have, as records and tables show them.
+    pub fn by_cause(&self) -> impl Iterator<Item = (DropCause, Count)> {
+        let always =
+            [(DropCause::Loss, self.loss), (DropCause::QueueFull, self.queue_full), (DropCause::Aqm, self.aqm)];
+        always.into_iter().chain(self.outage.map(|count| (DropCause::Outage, count)))
     }
 
     pub(crate) fn count(&mut self, cause: DropCause, wire_bytes: u32) {
@@ -75,6 +93,7 @@ impl Drops {
             DropCause::Loss => &mut self.loss,
             DropCause::QueueFull => &mut self.queue_full,
             DropCause::Aqm => &mut self.aqm,
+            DropCause::Outage => self.outage.get_or_insert_default(),
         };
         slot.add_packet(wire_bytes);
     }

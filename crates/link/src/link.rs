@@ -1,4 +1,4 @@
-//! One direction of a path: ingress loss → queue → server → egress loss → propagation.
+//! One direction of a path: outage → ingress loss → queue → server → egress loss → propagation.
 //!
 //! Driven by logical time. Every entry point first catches up on all that happened until `now`, each event with its own
 //! time: the server takes the next packet at the moment it became free, AQMs see true sojourn times, deliveries keep their
@@ -17,6 +17,7 @@ use crate::delay::DelayLine;
 use crate::error::LinkError;
 use crate::ledger::{Count, DropCause, Ledger};
 use crate::loss::LossModel;
+use crate::outage::Outage;
 use crate::queue::Queue;
 use crate::server::Server;
 use crate::stats::{LinkStats, QueueMeter};
@@ -40,6 +41,7 @@ pub struct Link<P> {
     /// Boxed, as is every part that most links do without: the others lie close together.
     loss: Option<Box<LossModel>>,
     loss_place: LossPlace,
+    outage: Option<Box<Outage>>,
     offered: Count,
     sent: Count,
     delivered: Count,
@@ -72,10 +74,11 @@ impl<P: Packet> Link<P> {
             line: DelayLine::new(&config, seed),
             loss: LossModel::new(&config.loss, stream("loss")).map(Box::new),
             loss_place: config.loss_place,
+            outage: config.outage.map(Box::new),
             offered: Count::default(),
             sent: Count::default(),
             delivered: Count::default(),
-            store: Store::new(),
+            store: Store::new(config.outage.is_some()),
             meter: QueueMeter::default(),
             busy_time: Duration::ZERO,
             name: config.name,
@@ -94,7 +97,9 @@ impl<P: Packet> Link<P> {
     fn admit(&mut self, packet: Queued) {
         let now = self.catch_up(packet.arrival);
         self.offered.add_packet(packet.wire_bytes);
-        if self.loses_next(LossPlace::BeforeQueue) {
+        if self.outage.as_ref().is_some_and(|outage| outage.covers(now)) {
+            self.store.drop_packet(DropCause::Outage, packet);
+        } else if self.loses_next(LossPlace::BeforeQueue) {
             self.store.drop_packet(DropCause::Loss, packet);
         } else if self.free_at == Time::MAX {
             if let Some(packet) = self.queue.pass(now, packet, &mut self.store) {

@@ -27,8 +27,10 @@ pub(crate) struct Store<P> {
 }
 
 impl<P: Packet> Store<P> {
-    pub(crate) fn new() -> Store<P> {
-        Store { slots: Vec::new(), free: VecDeque::new(), drops: Drops::default(), ce_marked_packets: 0 }
+    /// Empty. Drops of an outage are counted where there is one.
+    pub(crate) fn new(has_outage: bool) -> Store<P> {
+        let drops = Drops { outage: has_outage.then(Count::default), ..Drops::default() };
+        Store { slots: Vec::new(), free: VecDeque::new(), drops, ce_marked_packets: 0 }
     }
 
     /// Take a packet in.

@@ -2,7 +2,7 @@
 
 mod support;
 
-use playpath_link::{LossConfig, LossPlace, QueueConfig, ServerConfig};
+use playpath_link::{Count, LinkConfig, LossConfig, LossPlace, Outage, QueueConfig, ServerConfig};
 use playpath_units::Ratio;
 use playpath_units::{Duration, QueueLimit, Time};
 use support::{TestPacket, config, drain, link, run_out};
@@ -90,6 +90,49 @@ fn the_place_of_the_loss_decides_whether_a_lost_packet_uses_the_link() {
     };
     assert_eq!(busy_time(LossPlace::BeforeQueue), Duration::ZERO);
     assert_eq!(busy_time(LossPlace::AfterQueue), Duration::from_micros(1_200));
+}
+
+/// Packets of 1.2 ms at 19, 20, 29 and 30 ms: the first moment of the outage belongs to it, the last one does not. What was taken before
+/// still arrives in it: 19 + 1.2 + 20 ms of delay = 40.2 ms, and 51.2 ms. Two packets of 1500 B are refused.
+#[test]
+fn an_outage_refuses_what_comes_and_delivers_what_was_taken() {
+    let outage = Some(Outage { from: Time::from_millis(20), until: Time::from_millis(30) });
+    let mut link = link(LinkConfig { outage, ..config(10, 20) });
+    for (number, ms) in (0..).zip([19, 20, 29, 30]) {
+        link.handle_packet(Time::from_millis(ms), TestPacket::new(number, 1500));
+        link.ledger().check().expect("balance");
+    }
+    let delivered: Vec<_> =
+        run_out(&mut link).iter().map(|(at, packet)| (at.as_nanos() / 1000, packet.number)).collect();
+    assert_eq!(delivered, [(40_200, 0), (51_200, 3)]);
+    let ledger = link.ledger();
+    assert_eq!((ledger.offered.packets, ledger.delivered.packets), (4, 2));
+    assert_eq!(ledger.dropped.outage, Some(Count { packets: 2, bytes: 3000 }));
+    assert_eq!(ledger.dropped.total().packets, 2);
+}
+
+/// A link without an outage has no such cause; one whose outage met nobody says zero.
+#[test]
+fn only_links_with_an_outage_list_it_as_a_cause() {
+    let causes = |outage| {
+        let mut link = link(LinkConfig { outage, ..config(10, 20) });
+        link.stats(Time::from_secs(1))
+            .dropped
+            .by_cause()
+            .map(|(cause, count)| (cause.name(), count.packets))
+            .collect::<Vec<_>>()
+    };
+    let always = [("loss", 0), ("queue_full", 0), ("aqm", 0)];
+    assert_eq!(causes(None), always);
+    let outage = Outage { from: Time::from_millis(20), until: Time::MAX };
+    assert_eq!(causes(Some(outage)), [always.as_slice(), &[("outage", 0)]].concat());
+}
+
+#[test]
+fn an_outage_that_ends_before_it_begins_is_refused() {
+    let outage = Some(Outage { from: Time::from_millis(20), until: Time::from_millis(20) });
+    let error = LinkConfig { outage, ..config(10, 20) }.validate().unwrap_err();
+    assert!(error.to_string().contains("later than `from`"), "{error}");
 }
 
 #[test]

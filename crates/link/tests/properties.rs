@@ -5,8 +5,8 @@ mod support;
 use playpath_link::loss::LossPattern;
 use playpath_link::trace::Trace;
 use playpath_link::{
-    CoDelConfig, FqCoDelConfig, GilbertElliottConfig, JitterConfig, JitterDistribution, Link, LinkConfig, LossConfig,
-    LossPlace, PieConfig, PieDelay, QueueConfig, RedConfig, ReorderConfig, ServerConfig,
+    CoDelConfig, Count, FqCoDelConfig, GilbertElliottConfig, JitterConfig, JitterDistribution, Link, LinkConfig,
+    LinkStats, LossConfig, LossPlace, Outage, PieConfig, PieDelay, QueueConfig, RedConfig, ReorderConfig, ServerConfig,
 };
 use playpath_units::{Duration, QueueLimit, Rate, Ratio, Time};
 use proptest::prelude::*;
@@ -87,15 +87,26 @@ fn delays() -> impl Strategy<Value = (Option<JitterConfig>, Option<ReorderConfig
     ])
 }
 
+/// None, in the midst of the arrivals, or from some time on for good.
+fn outages() -> impl Strategy<Value = Option<Outage>> {
+    let ms = Time::from_millis;
+    prop::sample::select(vec![
+        None,
+        Some(Outage { from: ms(20), until: ms(90) }),
+        Some(Outage { from: ms(60), until: Time::MAX }),
+    ])
+}
+
 fn configs() -> impl Strategy<Value = LinkConfig> {
     let places = prop::sample::select(vec![LossPlace::BeforeQueue, LossPlace::AfterQueue]);
-    (queues(), servers(), losses(), places, delays()).prop_map(
-        |(queue, server, loss, loss_place, (jitter, reordering))| LinkConfig {
+    (queues(), servers(), losses(), places, outages(), delays()).prop_map(
+        |(queue, server, loss, loss_place, outage, (jitter, reordering))| LinkConfig {
             server,
             jitter,
             reordering,
             loss,
             loss_place,
+            outage,
             queue,
             ..config(10, 3)
         },
@@ -198,6 +209,28 @@ proptest! {
         let ledger = link.ledger();
         ledger.check().unwrap();
         prop_assert_eq!(ledger.queued.packets + ledger.in_service.packets + ledger.propagating.packets, 0);
+    }
+
+    /// An outage takes exactly the packets that come in it, and the link is the same as if nobody had sent them.
+    #[test]
+    fn an_outage_is_as_if_its_packets_had_not_been_sent(config in configs(), arrivals in arrivals()) {
+        let (delivered, mut link) = deliveries_without_extra_calls(&config, &arrivals);
+        let refused = |at: Time| config.outage.is_some_and(|outage| outage.from <= at && at < outage.until);
+        let mut without = support::link(LinkConfig { outage: None, ..config.clone() });
+        let mut refused_bytes = Vec::new();
+        for (at, packet) in packets(&arrivals) {
+            if refused(at) {
+                refused_bytes.push(u64::from(packet.bytes));
+            } else {
+                without.handle_packet(at, packet);
+            }
+        }
+        prop_assert_eq!(delivered, drain(&mut without, END));
+        let (mut stats, expected) = (link.stats(END), without.stats(END));
+        let count = Count { packets: refused_bytes.len() as u64, bytes: refused_bytes.iter().sum() };
+        prop_assert_eq!(stats.dropped.outage.take(), config.outage.map(|_| count));
+        prop_assert_eq!(stats.offered, expected.offered + count);
+        prop_assert_eq!(LinkStats { offered: expected.offered, ..stats }, expected);
     }
 
     /// Nothing arrives earlier than the delay allows, in order of time; a flow's packets in order unless reordering is on.

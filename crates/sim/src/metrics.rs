@@ -38,9 +38,7 @@ pub fn record(mut simulation: Simulation) -> Record {
     let end = simulation.net.now;
     let net = &mut simulation.net;
     net.end();
-    let refused: Vec<_> = (0..net.links.len()).map(|id| net.outage_drops(id as u32)).collect();
-    let links: Vec<LinkRecord> =
-        net.links.iter_mut().zip(refused).map(|(link, refused)| link_record(link, refused, end)).collect();
+    let links: Vec<LinkRecord> = net.links.iter_mut().map(|link| link_record(link, end)).collect();
     let flows: Vec<FlowRecord> = simulation.net.flows.iter().map(|flow| flow_record(flow, end)).collect();
     let main = match simulation.apps.first() {
         Some(App::Video(session)) if simulation.scenario.video.is_some() => Some(&**session),
@@ -208,22 +206,15 @@ fn subflow_records(flow: &Flow, seconds: f64) -> Vec<SubflowRecord> {
     flow.paths.iter().enumerate().map(record).collect()
 }
 
-/// `refused`: packets that an outage kept out.
-fn link_record(link: &mut Link<SimPacket>, refused: Option<u64>, end: Time) -> LinkRecord {
+fn link_record(link: &mut Link<SimPacket>, end: Time) -> LinkRecord {
     let stats = link.stats(end);
     debug_assert_eq!(link.ledger().check(), Ok(()), "{}", link.name());
     LinkRecord {
         name: link.name().to_string(),
         utilisation: stats.utilisation,
-        offered_packets: stats.offered.packets + refused.unwrap_or(0),
+        offered_packets: stats.offered.packets,
         delivered_packets: stats.delivered.packets,
-        dropped_packets: stats
-            .dropped
-            .by_cause()
-            .into_iter()
-            .map(|(cause, count)| (cause, count.packets))
-            .chain(refused.map(|packets| ("outage", packets)))
-            .collect(),
+        dropped_packets: stats.dropped.by_cause().map(|(cause, count)| (cause.name(), count.packets)).collect(),
         marked_packets: stats.ce_marked_packets,
         mean_queue_packets: stats.mean_queue_packets,
         sd_queue_packets: stats.sd_queue_packets,

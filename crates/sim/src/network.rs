@@ -155,13 +155,6 @@ impl Flow {
     }
 }
 
-/// From the first to the second time a link takes no packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outage {
-    pub from: Time,
-    pub until: Time,
-}
-
 /// More than any run transfers.
 pub const ENDLESS: u64 = 1 << 60;
 
@@ -173,8 +166,6 @@ pub struct Network {
     pub now: Time,
     pub links: Vec<Link<SimPacket>>,
     pub flows: Vec<Flow>,
-    /// Outage of each link and the packets that it refused.
-    outages: Vec<Option<(Outage, u64)>>,
     /// MPTCP flows keep each change of path, not only their number, and each packet.
     pub keeps_switches: bool,
     pub notices: Vec<Notice>,
@@ -194,7 +185,6 @@ impl Network {
         Network {
             now: Time::ZERO,
             links: Vec::new(),
-            outages: Vec::new(),
             keeps_switches: false,
             flows: Vec::new(),
             notices: Vec::new(),
@@ -219,18 +209,7 @@ impl Network {
         self.links.push(Link::new(config, self.seed)?);
         let owner = self.add_owner(OwnerKind::Link(id));
         self.link_owners.push(owner);
-        self.outages.push(None);
         Ok(id)
-    }
-
-    /// The link takes nothing during the outage; what it has already taken still arrives.
-    pub fn set_outage(&mut self, link: LinkId, outage: Outage) {
-        self.outages[link as usize] = Some((outage, 0));
-    }
-
-    /// Packets that a link refused in its outage; `None` if it has none.
-    pub fn outage_drops(&self, link: LinkId) -> Option<u64> {
-        self.outages[link as usize].map(|(_, dropped)| dropped)
     }
 
     /// Writes a route down: links from the server to the client, and those back.
@@ -333,9 +312,6 @@ impl Network {
         if next == ARRIVED {
             return self.deliver(packet);
         }
-        if self.refuses(next) {
-            return;
-        }
         packet.hop += 1;
         let link = &mut self.links[next as usize];
         let armed = link.poll_timeout();
@@ -361,15 +337,6 @@ impl Network {
         }
         flow.ends[packet.to as usize].handle_segment(self.now, packet.path, &packet.segment);
         self.drain(packet.flow, packet.to);
-    }
-
-    /// The link is in its outage: the packet is lost.
-    #[inline]
-    fn refuses(&mut self, link: LinkId) -> bool {
-        let Some((outage, dropped)) = &mut self.outages[link as usize] else { return false };
-        let is_down = outage.from <= self.now && self.now < outage.until;
-        *dropped += u64::from(is_down);
-        is_down
     }
 
     /// Sends all that an endpoint wants to send, notes what its application must know, and re-arms its timer.

@@ -5,11 +5,11 @@ use crate::capture::{Capture, CapturedPacket};
 use crate::engine::Owner;
 use crate::ideal;
 use crate::metrics;
-use crate::network::{LinkId, Network, Outage, OwnerKind, Routes};
+use crate::network::{LinkId, Network, OwnerKind, Routes};
 use crate::probe::Probe;
 use crate::record::Record;
 use crate::scenario::{
-    FlowRtt, OutageSpec, PathSpec, Prototype, Scenario, ScenarioError, SenderSpec, Source, TrafficKind, TrafficSpec,
+    DirectionSpec, FlowRtt, PathSpec, Prototype, Scenario, ScenarioError, SenderSpec, Source, TrafficKind, TrafficSpec,
 };
 use playpath_link::{LinkConfig, ServerConfig};
 use playpath_units::random::RootSeed;
@@ -301,14 +301,11 @@ fn build_links(scenario: &Scenario, net: &mut Network) -> Result<Vec<PathLinks>,
     let mut paths = Vec::new();
     for path in &scenario.paths {
         let PathSpec { name, rtt, down, up, via, outage } = path;
-        let own_down = net.add_link(down.to_config(format!("path.{name}/down"), *rtt)).map_err(failed)?;
-        let own_up = net.add_link(up.to_config(format!("path.{name}/up"), *rtt)).map_err(failed)?;
-        if let Some(OutageSpec { from, until }) = *outage {
-            let end = until.map_or(Time::MAX, |until| Time::ZERO + until);
-            let outage = Outage { from: Time::ZERO + from, until: end };
-            net.set_outage(own_down, outage);
-            net.set_outage(own_up, outage);
-        }
+        let mut add_own = |direction: &DirectionSpec, side| {
+            let config = direction.to_config(format!("path.{name}/{side}"), *rtt);
+            net.add_link(LinkConfig { outage: *outage, ..config }).map_err(failed)
+        };
+        let (own_down, own_up) = (add_own(down, "down")?, add_own(up, "up")?);
         let by_name = |name: &String| shared.iter().find(|s| s.0 == name.as_str()).expect("checked by the parser");
         // Down: server, shared links in the stated order, the path's own last mile, client. Up: the reverse.
         let down = via.iter().map(|v| by_name(v).1).chain([own_down]).collect();

@@ -142,6 +142,7 @@ impl DirectionSpec {
             reordering: self.reordering,
             loss: self.loss.clone(),
             loss_place: self.loss_place,
+            outage: None,
             queue: self.queue.clone(),
             base_rtt,
         }

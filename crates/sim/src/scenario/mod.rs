@@ -15,7 +15,8 @@ mod sender;
 mod traffic;
 mod video;
 
-pub use path::{OutageSpec, PathSpec, SharedLinkSpec};
+pub use direction::DirectionSpec;
+pub use path::{PathSpec, SharedLinkSpec};
 pub use player::PlayerSpec;
 pub use sender::{Prototype, SenderSpec};
 pub use traffic::{FlowRtt, KINDS as TRAFFIC_KINDS, Source, TrafficKind, TrafficSpec};

@@ -7,7 +7,8 @@
 use super::direction::DirectionSpec;
 use super::reader::{Table, unknown};
 use super::{ReadFile, ScenarioError};
-use playpath_units::Duration;
+use playpath_link::Outage;
+use playpath_units::{Duration, Time};
 use serde_json::{Value, json};
 
 /// A link that several paths share.
@@ -35,14 +36,8 @@ pub struct PathSpec {
     pub up: DirectionSpec,
     /// Shared links between the server and this path's own link, from the server on.
     pub via: Vec<String>,
-    pub outage: Option<OutageSpec>,
-}
-
-/// The path's own link takes no packets, in both directions, `from` … `until` after the start; without `until` for good.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutageSpec {
-    pub from: Duration,
-    pub until: Option<Duration>,
+    /// Of the path's own link, in both directions.
+    pub outage: Option<Outage>,
 }
 
 pub fn read_shared_links(root: &Table, read_file: ReadFile) -> Result<Vec<SharedLinkSpec>, ScenarioError> {
@@ -87,18 +82,18 @@ pub fn read_paths(root: &Table, links: &[SharedLinkSpec], read_file: ReadFile) -
     Ok(paths)
 }
 
-/// `outage = { from = "20 s", until = "30 s" }`.
-fn read_outage(table: &Table) -> Result<Option<OutageSpec>, ScenarioError> {
+/// `outage = { from = "20 s", until = "30 s" }`, both since the start; without `until` for good.
+fn read_outage(table: &Table) -> Result<Option<Outage>, ScenarioError> {
     let Some(own) = table.table("outage")? else { return Ok(None) };
     let from: Duration = own
         .quantity("from")?
         .ok_or_else(|| own.error("from", "is missing; give the time since the start, such as \"20 s\""))?;
-    let until = own.quantity("until")?;
+    let until: Option<Duration> = own.quantity("until")?;
     if until.is_some_and(|until| until <= from) {
         return Err(own.error("until", "must be later than `from`"));
     }
     own.finish()?;
-    Ok(Some(OutageSpec { from, until }))
+    Ok(Some(Outage { from: Time::ZERO + from, until: until.map_or(Time::MAX, |until| Time::ZERO + until) }))
 }
 
 fn read_directions(
@@ -135,8 +130,9 @@ impl PathSpec {
         json["rtt"] = json!(self.rtt.to_string());
         json["up"] = self.up.to_json();
         json["via"] = json!(self.via);
-        if let Some(OutageSpec { from, until }) = self.outage {
-            json["outage"] = json!({ "from": from.to_string(), "until": until.map(|u| u.to_string()) });
+        if let Some(Outage { from, until }) = self.outage {
+            let until = (until < Time::MAX).then(|| (until - Time::ZERO).to_string());
+            json["outage"] = json!({ "from": (from - Time::ZERO).to_string(), "until": until });
         }
         json
     }
