@@ -77,7 +77,7 @@ impl Probe {
                 self.links.push(Table::new(format!("link.{}", link.name()), LINK_COLUMNS));
             }
             let stats = link.stats(now);
-            let dropped = (stats.dropped.total().packets - stats.dropped.outage.unwrap_or_default().packets) as f64;
+            let dropped = stats.dropped.total().packets as f64;
             let row = [
                 time,
                 f64::from(link.queue_packets()),
