@@ -497,7 +497,7 @@ def gather(scenario: Scenario, world: str, sessions: list[Session], *, interrupt
         table=pl.DataFrame(rows, schema=schema | dict.fromkeys(names, pl.Float64)),
         flows=_long(sessions, "flows"),
         links=_long(sessions, "links"),
-        notes=_notes(sessions),
+        notes=_notes(sessions, has_video=scenario.has_video),
         interrupted=interrupted,
     )
 
@@ -518,15 +518,19 @@ def _flat(entry: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _notes(sessions: list[Session]) -> list[str]:
-    """Warnings of all sessions: each once, with who said it and in how many runs."""
+def _notes(sessions: list[Session], *, has_video: bool) -> list[str]:
+    """Warnings of all sessions: each once, with who said it (senders carry nothing without a video) and in how many runs."""
     runs: dict[str, int] = {}
     found: dict[tuple[str, str], int] = {}
     for session in sessions:
         runs[session.sender] = runs.get(session.sender, 0) + 1
         for text in dict.fromkeys(session.warnings):
             found[(session.sender, text)] = found.get((session.sender, text), 0) + 1
-    return [f"{sender}: {text} ({count} of {runs[sender]} runs)" for (sender, text), count in found.items()]
+    is_told = has_video or len(runs) > 1
+    return [
+        f"{f'{sender}: ' if is_told else ''}{text} ({count} of {runs[sender]} runs)"
+        for (sender, text), count in found.items()
+    ]
 
 
 def _with_timelines(result: Comparison, place: World, threads: int, sessions: Sequence[Session]) -> Comparison:

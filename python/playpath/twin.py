@@ -12,19 +12,21 @@ The rule:
   pair is *alike* when both worlds hold the same sender to be better, or both hold them to be alike; *opposite* when each world is
   sure of another order, or one is sure of an order and the other that there is none; *undecided* when a world is. Rankings agree when
   all pairs are alike, differ when one is opposite.
+- Where nobody watches, senders carry nothing: the groups of traffic stand in their place, each with the mean of its flows, ordered by
+  goodput; all flows and the links are judged too. Cross traffic beside a video has rows of its own that no verdict counts.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
-from playpath import stats
+from playpath import stats, twin_traffic
 from playpath.compare import Comparison
 from playpath.files import write_text
 from playpath.metrics import metric
@@ -32,7 +34,13 @@ from playpath.metrics import metric
 Verdict = Literal["agree", "differ", "undecided"]
 Order = Literal["alike", "opposite", "undecided"]
 
-SHARES = {"goodput_mbps": 0.05, "throughput_mbps": 0.05, "mean_rtt_ms": 0.10}
+SHARES = {
+    "goodput_mbps": 0.05,
+    "throughput_mbps": 0.05,
+    "total_goodput_mbps": 0.05,
+    "utilisation": 0.05,
+    "mean_rtt_ms": 0.10,
+}
 """Margins as a share of the simulator's mean."""
 SHOWN = (
     "stall_time_s",
@@ -56,6 +64,7 @@ class MetricTwin:
     Attributes
     ----------
     sender, metric : str
+        Where nobody watches, `sender` is a group of traffic, `all flows`, or `path NAME`.
     sim, kernel : Summary or None
         Means and intervals in each world; None without a value.
     mean : float or None
@@ -138,9 +147,21 @@ class Twin:
     interrupted: bool = False
 
     @property
+    def judges_traffic(self) -> bool:
+        """Nobody watches: groups of traffic stand in the place of senders."""
+        return not self.sim.scenario.has_video
+
+    @property
     def senders(self) -> list[str]:
-        """Labels, in the order of the scenario."""
-        return self.sim.senders
+        """Labels, in the order of the scenario: of senders, or of groups of traffic where nobody watches."""
+        return twin_traffic.group_names(self.sim) if self.judges_traffic else self.sim.senders
+
+    @cached_property
+    def _judged(self) -> tuple[Comparison, Comparison]:
+        """What is judged in each world."""
+        if self.judges_traffic:
+            return twin_traffic.of_traffic(self.sim), twin_traffic.of_traffic(self.kernel)
+        return self.sim, self.kernel
 
     @property
     def criterion(self) -> str:
@@ -150,28 +171,19 @@ class Twin:
     @cached_property
     def metrics(self) -> list[MetricTwin]:
         """Every shown metric of every sender."""
-        both = set(self.sim.metric_names) & set(self.kernel.metric_names)
-        found = [self._metric(sender, name) for name in SHOWN if name in both for sender in self.senders]
-        return [m for m in found if m.sim is not None or m.kernel is not None]
+        return _metrics(*self._judged, twin_traffic.SHOWN if self.judges_traffic else SHOWN)
+
+    @cached_property
+    def cross_traffic(self) -> list[MetricTwin]:
+        """Every metric of each group of traffic beside each sender; `metrics` has it where nobody watches."""
+        if self.judges_traffic or not twin_traffic.group_names(self.sim):
+            return []
+        worlds = twin_traffic.beside_senders(self.sim), twin_traffic.beside_senders(self.kernel)
+        return _metrics(*worlds, twin_traffic.FLOW_METRICS)
 
     def of(self, name: str) -> list[MetricTwin]:
         """A metric of all senders."""
         return [m for m in self.metrics if m.metric == name]
-
-    def _metric(self, sender: str, name: str) -> MetricTwin:
-        a, b = self.sim.summary(sender, name), self.kernel.summary(sender, name)
-        pairs = [
-            (sim, kernel)
-            for sim, kernel in zip(self.sim.values(sender, name), self.kernel.values(sender, name), strict=True)
-            if sim is not None and kernel is not None
-        ]
-        paired = stats.paired_difference([k for _, k in pairs], [s for s, _ in pairs])
-        # A value that is missing in one world only is no agreement.
-        incomplete = a is None or b is None or paired is None or a.n != b.n
-        margin = 0.0 if a is None or b is None else margin_of(name, a.mean, b.mean)
-        if incomplete or paired is None:
-            return MetricTwin(sender, name, a, b, paired.mean if paired else None, None, margin, "undecided")
-        return MetricTwin(sender, name, a, b, paired.mean, paired.ci95, margin, judge(paired.ci95, margin))
 
     @cached_property
     def pairs(self) -> list[PairOrder]:
@@ -179,7 +191,7 @@ class Twin:
         return [self._pair(first, second) for first, second in combinations(self.senders, 2)]
 
     def _pair(self, first: str, second: str) -> PairOrder:
-        sim, kernel = (_better(world, first, second, self.criterion) for world in (self.sim, self.kernel))
+        sim, kernel = (_better(world, first, second, self.criterion) for world in self._judged)
         if sim is None or kernel is None:
             return PairOrder(first, second, sim, kernel, "undecided")
         return PairOrder(first, second, sim, kernel, "alike" if sim == kernel else "opposite")
@@ -201,33 +213,47 @@ class Twin:
     def sentence(self) -> str:
         """The verdicts in a few words."""
         counts = {v: sum(m.verdict == v for m in self.metrics) for v in ("agree", "differ", "undecided")}
-        pairs = self.counted()
-        ranking = (
-            f"Ranking by {metric(self.criterion).label}: {self.ranking_verdict} ({pairs['alike']} of {len(self.pairs)} pairs of "
-            f"senders alike, {pairs['opposite']} opposite, {pairs['undecided']} undecided). "
-            if self.pairs
-            else ""
-        )
         return (
-            f"{ranking}Figures: {counts['agree']} agree, {counts['differ']} differ, {counts['undecided']} are undecided "
+            f"{self._ranking_sentence}Figures: {counts['agree']} agree, {counts['differ']} differ, {counts['undecided']} are undecided "
             f"after {len(self.sim.seeds)} seed{'s' if len(self.sim.seeds) != 1 else ''}."
         )
+
+    @property
+    def _ranking_sentence(self) -> str:
+        nobody = "Nobody watches, so nothing is ranked by stalls. " if self.judges_traffic else ""
+        if not self.pairs:
+            return nobody
+        pairs = self.counted()
+        question, rows = ("Who gets more goodput", "groups of traffic") if self.judges_traffic else (
+            f"Ranking by {metric(self.criterion).label}", "senders"
+        )  # fmt: skip
+        return (
+            f"{nobody}{question}: {self.ranking_verdict} ({pairs['alike']} of {len(self.pairs)} pairs of "
+            f"{rows} alike, {pairs['opposite']} opposite, {pairs['undecided']} undecided). "
+        )
+
+    def ranking(self, world: Literal["sim", "kernel"]) -> list[str]:
+        """Labels, best first, in one world."""
+        judged = self._judged[world == "kernel"]
+        return [name for name in judged.ranking if name in self.senders]
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form of `playpath twin --json`."""
         return {
             "scenario": self.sim.scenario.name,
             "seeds": self.sim.seeds,
+            "judged": "traffic" if self.judges_traffic else "senders",
             "senders": self.senders,
             "left_out": dict(self.left_out),
             "criterion": self.criterion,
             "ranking": {
                 "verdict": self.ranking_verdict,
-                "sim": self.sim.ranking,
-                "kernel": self.kernel.ranking,
+                "sim": self.ranking("sim"),
+                "kernel": self.ranking("kernel"),
                 "pairs": [pair.__dict__ for pair in self.pairs],
             },
             "metrics": [m.to_dict() for m in self.metrics],
+            "cross_traffic": [m.to_dict() for m in self.cross_traffic],
             "sentence": self.sentence,
             "warnings": {"sim": self.sim.warnings, "kernel": self.kernel.warnings},
             "interrupted": self.interrupted,
@@ -249,6 +275,29 @@ class Twin:
         stored = json.loads((source / "twin.json").read_text(encoding="utf-8"))
         sim, kernel = Comparison.load(source / "sim"), Comparison.load(source / "kernel")
         return cls(sim, kernel, stored["left_out"], stored["interrupted"])
+
+
+def _metrics(sim: Comparison, kernel: Comparison, names: Sequence[str]) -> list[MetricTwin]:
+    """Every one of these metrics of every row that has it in a world."""
+    both = set(sim.metric_names) & set(kernel.metric_names)
+    found = [_metric(sim, kernel, row, name) for name in names if name in both for row in sim.senders]
+    return [m for m in found if m.sim is not None or m.kernel is not None]
+
+
+def _metric(sim: Comparison, kernel: Comparison, sender: str, name: str) -> MetricTwin:
+    a, b = sim.summary(sender, name), kernel.summary(sender, name)
+    pairs = [
+        (simulated, measured)
+        for simulated, measured in zip(sim.values(sender, name), kernel.values(sender, name), strict=True)
+        if simulated is not None and measured is not None
+    ]
+    paired = stats.paired_difference([k for _, k in pairs], [s for s, _ in pairs])
+    # A value that is missing in one world only is no agreement.
+    incomplete = a is None or b is None or paired is None or a.n != b.n
+    margin = 0.0 if a is None or b is None else margin_of(name, a.mean, b.mean)
+    if incomplete or paired is None:
+        return MetricTwin(sender, name, a, b, paired.mean if paired else None, None, margin, "undecided")
+    return MetricTwin(sender, name, a, b, paired.mean, paired.ci95, margin, judge(paired.ci95, margin))
 
 
 def _better(world: Comparison, first: str, second: str, name: str) -> str | None:

@@ -70,6 +70,7 @@ def twin(
         check_kernel()
         kernel = worlds.KernelWorld(tolerance=tolerance)
     reasons = dict((left_out or unsupported)(loaded))
+    reasons |= _without_task(loaded, reasons)
     names = [name for name in loaded.senders if name not in reasons]
     if not names:
         raise InputError(f"no sender of '{loaded.name}' runs in the kernel world: {'; '.join(reasons.values())}")
@@ -123,6 +124,13 @@ def unsupported(scenario: Scenario) -> dict[str, str]:
         if missing is not None:
             reasons[name] = missing
     return reasons
+
+
+def _without_task(scenario: Scenario, missing: Mapping[str, str]) -> dict[str, str]:
+    """Where nobody watches, senders carry nothing: one is enough, for the settings that this kernel has for all flows."""
+    idle = [] if scenario.has_video else [name for name in scenario.senders if name not in missing][1:]
+    why = "nobody watches, so senders carry nothing; the groups of traffic are compared"
+    return {name: f"{name}: {why}" for name in idle}
 
 
 def _counting(total: int, progress: Progress) -> Callable[[], None]:

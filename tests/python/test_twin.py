@@ -218,3 +218,134 @@ def test_controls_without_a_twin_are_named(monkeypatch):
     scenario = playpath.load(SMALL, cc=["newreno", "vegas", "copa"])
     assert list(unsupported(scenario)) == ["copa"]
     assert "no eBPF twin" in unsupported(scenario)["copa"]
+
+
+DUMBBELL = """
+name = "dumbbell"
+[[path]]
+name = "bottleneck"
+rate = "10 Mbit/s"
+rtt = "20 ms"
+[[traffic]]
+name = "newreno"
+kind = "bulk"
+count = 2
+cc = "newreno"
+start_spread = "1 s"
+[[traffic]]
+name = "cubic"
+kind = "bulk"
+count = 2
+cc = "cubic"
+start_spread = "1 s"
+[[traffic]]
+name = "call"
+kind = "udp"
+rate = "500 kbit/s"
+[run]
+duration = "5 s"
+seeds = 3
+"""
+
+
+class SlowerGroup(FakeKernel):
+    """The simulator's sessions with another goodput for the flows of a group."""
+
+    def __init__(self, group, factor):
+        super().__init__(same)
+        self.group, self.factor = group, factor
+
+    def session(self, scenario, sender, seed, *, trace):
+        session = super().session(scenario, sender, seed, trace=trace)
+        flows = [
+            flow | {"goodput_mbps": flow["goodput_mbps"] * (self.factor if flow["name"].startswith(self.group) else 1)}
+            for flow in session.flows
+        ]
+        return replace(session, flows=flows)
+
+
+def traffic_twin(group="none", factor=1.0, scenario=DUMBBELL, **options):
+    return twin(scenario, kernel=SlowerGroup(group, factor), left_out=lambda s: {}, **options)
+
+
+def test_where_nobody_watches_groups_of_traffic_are_compared():
+    result = traffic_twin("cubic", 0.8)
+    assert result.senders == ["newreno", "cubic", "call"]
+    assert {m.sender: m.verdict for m in result.of("goodput_mbps")} == {
+        "newreno": "agree", "cubic": "differ", "call": "agree",
+    }  # fmt: skip
+    # The mean of its two flows, by hand from the simulator's record.
+    flows = [playpath.run(DUMBBELL, seed=seed).flows for seed in (1, 2, 3)]
+    means = [sum(f["goodput_mbps"] for f in run if f["name"].startswith("cubic.")) / 2 for run in flows]
+    cubic = result.of("goodput_mbps")[1]
+    assert cubic.sim.mean == pytest.approx(sum(means) / 3)
+    assert cubic.mean == pytest.approx(-0.2 * sum(means) / 3)
+    # Nothing is sent again for datagrams, and no round trip is measured.
+    assert [m.sender for m in result.of("mean_rtt_ms")] == ["newreno", "cubic"]
+
+
+def test_links_and_all_flows_have_rows_of_their_own():
+    result = traffic_twin()
+    rows = {m.metric: m for m in result.metrics}
+    session = playpath.run(DUMBBELL, seed=1, set={"run.seeds": 1})
+    (down,) = [link for link in session.links if link["name"] == "path.bottleneck/down"]
+    one = {m.metric: m for m in traffic_twin(seeds=1).metrics}
+    got = [flow["goodput_mbps"] for flow in session.flows]
+    assert one["utilisation"].sim.mean == pytest.approx(down["utilisation"])
+    assert one["mean_queue_packets"].sim.mean == pytest.approx(down["mean_queue_packets"])
+    assert one["total_goodput_mbps"].sim.mean == pytest.approx(session.metrics["goodput_mbps"])
+    assert one["flow_jain_index"].sim.mean == pytest.approx(sum(got) ** 2 / (5 * sum(x * x for x in got)))
+    assert (rows["utilisation"].sender, rows["flow_jain_index"].sender) == ("path bottleneck", "all flows")
+    assert {m.verdict for m in result.metrics} == {"agree"}
+
+
+def test_who_gets_more_stands_in_place_of_a_ranking_by_stalls():
+    alike, swapped = traffic_twin(), traffic_twin("call", 20.0)
+    assert alike.criterion == "goodput_mbps"
+    assert alike.counted()["opposite"] == 0
+    assert [pair for pair in swapped.pairs if pair.order == "opposite"]
+    for result, verdict in ((alike, alike.ranking_verdict), (swapped, "differ")):
+        assert result.sentence.startswith(
+            f"Nobody watches, so nothing is ranked by stalls. Who gets more goodput: {verdict} ("
+        )
+    one = DUMBBELL.split("[[traffic]]")
+    alone = traffic_twin(scenario=one[0] + "[[traffic]]" + one[1] + "[run]" + DUMBBELL.split("[run]")[1])
+    assert alone.sentence.startswith("Nobody watches, so nothing is ranked by stalls. Figures: ")
+
+
+def test_a_twin_of_traffic_is_stored_and_shown(tmp_path):
+    result = traffic_twin("cubic", 0.8)
+    result.save(tmp_path)
+    stored = json.loads((tmp_path / "twin.json").read_text())
+    assert (stored["judged"], stored["senders"]) == ("traffic", ["newreno", "cubic", "call"])
+    assert sorted(stored["ranking"]["sim"]) == ["call", "cubic", "newreno"]
+    assert Twin.load(tmp_path).metrics == result.metrics
+    page = twin_page(result)
+    assert all(
+        part in page for part in ("<svg", "groups of traffic", "path bottleneck", "all flows", "link utilisation")
+    )
+    assert "stall time" not in page
+
+
+def test_senders_that_carry_nothing_are_played_once():
+    kernel = SlowerGroup("none", 1.0)
+    result = twin(DUMBBELL, cc=["cubic", "vegas"], kernel=kernel, left_out=lambda s: {})
+    assert kernel.played == [("cubic", 1), ("cubic", 2), ("cubic", 3)]
+    assert list(result.left_out) == ["vegas"]
+    # One that does not run here does not stand for the others.
+    other = twin(
+        DUMBBELL, cc=["cubic", "vegas"], seeds=1, kernel=SlowerGroup("", 1), left_out=lambda s: {"cubic": "no"}
+    )
+    assert other.kernel.senders == ["vegas"]
+
+
+def test_cross_traffic_beside_a_video_is_shown_and_not_counted():
+    scenario = SMALL + '[[traffic]]\nname = "web"\nkind = "bulk"\ncc = "cubic"\ncount = 2\n'
+    result = traffic_twin("web", 0.5, scenario=scenario)
+    found = {(m.sender, m.metric): m.verdict for m in result.cross_traffic}
+    assert found["web beside newreno", "goodput_mbps"] == found["web beside cubic", "goodput_mbps"] == "differ"
+    assert found["web beside cubic", "mean_rtt_ms"] == "agree"
+    assert result.senders == ["newreno", "cubic"]
+    assert "0 differ" in result.sentence
+    assert "web beside cubic" in twin_page(result)
+    assert run().cross_traffic == []

@@ -35,9 +35,31 @@ seeds = 2
 """
 
 
-def start(folder: Path) -> subprocess.Popen[str]:
+DUMBBELL = """
+[[path]]
+name = "bottleneck"
+rate = "10 Mbit/s"
+rtt = "20 ms"
+queue = "1 bdp"
+[[traffic]]
+name = "newreno"
+kind = "bulk"
+count = 2
+cc = "newreno"
+[[traffic]]
+name = "cubic"
+kind = "bulk"
+count = 2
+cc = "cubic"
+[run]
+duration = "4 s"
+seeds = 2
+"""
+
+
+def start(folder: Path, text: str = SCENARIO) -> subprocess.Popen[str]:
     scenario = folder / "short.toml"
-    scenario.write_text(SCENARIO)
+    scenario.write_text(text)
     command = [sys.executable, "-m", "playpath", "twin", str(scenario), "--json", "--out", str(folder / "out")]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -77,3 +99,23 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_nothing_behind(tmp_path: Path)
     assert json.loads(out)["seeds"] == [1]
     assert "goes on from here" in err
     assert len(records(tmp_path)) in (2, 3)
+
+
+def test_a_dumbbell_without_a_video_is_compared_by_groups_of_traffic(tmp_path: Path) -> None:
+    run = start(tmp_path, DUMBBELL)
+    out, err = run.communicate(timeout=120)
+    assert run.returncode == 0, err
+    result = json.loads(out)
+    assert (result["judged"], result["senders"]) == ("traffic", ["newreno", "cubic"])
+    found = {(m["sender"], m["metric"]): m for m in result["metrics"]}
+    for group in ("newreno", "cubic"):
+        # Four flows share 10 Mbit/s less headers, 9.65: two of a group cannot have more than half of it each.
+        for world in ("sim", "kernel"):
+            assert 0.2 < found[group, "goodput_mbps"][world]["mean"] < 9.65 / 2
+            # A path of 20 ms with a queue of as much again; and what TCP's own bursts and the machine add.
+            assert 20 < found[group, "mean_rtt_ms"][world]["mean"] < 60
+    for world in ("sim", "kernel"):
+        # Slow start and the first losses cost little in 4 s of a queue of one bandwidth-delay product.
+        assert 8 < found["all flows", "total_goodput_mbps"][world]["mean"] < 9.7
+        assert 0.85 < found["path bottleneck", "utilisation"][world]["mean"] <= 1.001
+        assert 0.25 <= found["all flows", "flow_jain_index"][world]["mean"] <= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +20,7 @@ from playpath.metrics import format_value, metric
 from playpath.scenario import load
 from playpath.testbed.errors import TestbedError
 from playpath.testbed.quantities import number
-from playpath.twin import Twin
+from playpath.twin import MetricTwin, Twin
 from playpath.twin_run import twin
 
 
@@ -55,6 +56,9 @@ def command(
 
     Kernel sessions take as long as their videos and need root. Each is kept in --out (by default out/NAME-twin) when it ends, so
     that Ctrl-C loses one at most and the next call goes on from there.
+
+    Without a [video], groups of [[traffic]] are compared in place of senders: each by the mean of its flows, and all flows and links
+    together.
     """
     loaded = load(scenario, cc=options.choices(cc, "--cc"), seeds=seeds, set=options.settings(setting))
     folder = out or Path("out") / f"{loaded.name}-twin"
@@ -111,19 +115,23 @@ def print_twin(result: Twin) -> None:
     console.out.print(
         f"[dim]mean ± half the 95 % interval; seeds {result.sim.seeds[0]} to {result.sim.seeds[-1]} in both worlds[/dim]"
     )
+    if result.judges_traffic:
+        console.out.print("[dim]a group of traffic: the mean of its flows[/dim]")
     for name in dict.fromkeys(m.metric for m in result.metrics):
-        console.print_table(_table(result, name))
+        console.print_table(_table(metric(name).axis, result.of(name)))
+    beside = [m for m in result.cross_traffic if m.metric == "goodput_mbps"]
+    if beside:
+        console.print_table(_table(f"cross traffic, mean of a group's flows: {metric('goodput_mbps').axis}", beside))
     console.out.print()
     console.out.print(f"[bold]{escape(result.sentence)}[/bold]", soft_wrap=not console.out.is_terminal)
     for text in (*result.left_out.values(), *result.kernel.warnings):
         console.err.print(f"[yellow]warning:[/yellow] {escape(text)}", soft_wrap=True)
 
 
-def _table(result: Twin, name: str) -> Table:
-    rows = result.of(name)
-    table = Table(title=metric(name).axis, title_justify="left", title_style="dim", box=None, pad_edge=False)
-    for title in ("sender", "simulator", "kernel", "kernel - simulator", "95 % interval", "margin", ""):
-        table.add_column(title, justify="left" if title in ("sender", "") else "right", header_style="bold")
+def _table(title: str, rows: Sequence[MetricTwin]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="dim", box=None, pad_edge=False)
+    for column in ("", "simulator", "kernel", "kernel - simulator", "95 % interval", "margin", "verdict"):
+        table.add_column(column, justify="left" if column in ("", "verdict") else "right", header_style="bold")
     for row in rows:
         interval = "–" if row.ci95 is None else f"{format_value(row.ci95[0])} to {format_value(row.ci95[1])}"
         share = (

@@ -30,7 +30,7 @@ def dumbbell(result: Twin, name: str, ax: Axes | None = None) -> Axes:
     """
     rows = result.of(name)
     ax = own_axes(ax, 1.2 + 1.2 * ROW * len(rows))
-    styles = sender_styles(result.senders)
+    styles = sender_styles(list(dict.fromkeys([*result.senders, *(row.sender for row in rows)])))
     for y, row in enumerate(rows):
         means = [found.mean for found in (row.sim, row.kernel) if found is not None]
         if len(means) == 2:

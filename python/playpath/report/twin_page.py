@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from html import escape
 
 from playpath.compare import format_summary
@@ -16,7 +17,9 @@ _FIGURES = ("stall_time_s", "discarded_pictures", "goodput_mbps", "mean_rtt_ms",
 
 def twin_page(result: Twin) -> str:
     """The whole page as text."""
-    sections = [_head(result), _figures(result), _pairs(result), _metrics(result), _manifest(result)]
+    sections = [
+        _head(result), _figures(result), _pairs(result), _metrics(result), _cross_traffic(result), _manifest(result),
+    ]  # fmt: skip
     return html.page(f"{result.sim.scenario.name}: simulator and kernel", sections, interactive=False)
 
 
@@ -25,7 +28,8 @@ def _head(result: Twin) -> str:
     state = "decided" if result.ranking_verdict == "agree" else "undecided"
     lead = f"<p class='lead'>{escape(scenario.description)}</p>" if scenario.description else ""
     seeds = len(result.sim.seeds)
-    facts = f"{len(result.senders)} senders, {seeds} seed{'s' if seeds > 1 else ''} each, in both worlds"
+    rows = "groups of traffic" if result.judges_traffic else "senders"
+    facts = f"{len(result.senders)} {rows}, {seeds} seed{'s' if seeds > 1 else ''} each, in both worlds"
     notes = [*result.left_out.values(), *result.kernel.warnings]
     listed = "".join(f"<li>{escape(text)}</li>" for text in notes)
     warnings = f"<details class='warnings'><summary>Warnings</summary><ul>{listed}</ul></details>" if notes else ""
@@ -40,19 +44,26 @@ def _figures(result: Twin) -> str:
     parts = [
         html.figure_svg(
             dumbbell(result, name).figure,  # type: ignore[arg-type]
-            f"{metric(name).axis} of each sender in the simulator and on the kernel",
+            f"{metric(name).axis} of each {_what(result)} in the simulator and on the kernel",
         )
         for name in shown
     ]
     note = "Open circle: simulator; filled square: kernel; whiskers: 95 % interval over the seeds; at the right the verdict."
+    if result.judges_traffic:
+        note += " A group of traffic is shown by the mean of its flows."
     return html.section("Both worlds", html.figures(parts), note=note)
+
+
+def _what(result: Twin) -> str:
+    return "group of traffic" if result.judges_traffic else "sender"
 
 
 def _pairs(result: Twin) -> str:
     if not result.pairs:
         return ""
     rows = [[f"{escape(p.first)}, {escape(p.second)}", _order(p.sim), _order(p.kernel), p.order] for p in result.pairs]
-    note = f"Who is better of each pair of senders, by {metric(result.criterion).label}, in each world."
+    what = "groups of traffic" if result.judges_traffic else "senders"
+    note = f"Who is better of each pair of {what}, by {metric(result.criterion).label}, in each world."
     table = html.table(["pair", "simulator", "kernel", "the worlds"], rows)
     return html.section(f"Ranking: {result.ranking_verdict}", html.details("All pairs", table), note=note)
 
@@ -62,14 +73,26 @@ def _order(better: str | None) -> str:
 
 
 def _metrics(result: Twin) -> str:
-    head = ["sender", "metric", "simulator", "kernel", "difference", "95 % interval", "margin", "verdict"]
-    rows = [_row(m) for m in result.metrics]
-    shares = ", ".join(f"{metric(name).label} {100 * share:.0f} %" for name, share in SHARES.items())
+    known = {m.metric for m in result.metrics}
+    shares = ", ".join(f"{metric(name).label} {100 * share:.0f} %" for name, share in SHARES.items() if name in known)
     note = (
         "Kernel minus simulator, paired by seed. agree: the interval lies within the margin; differ: outside; undecided: "
         f"across. Margins: {shares} of the simulator's mean; else what nobody would notice."
     )
-    return html.section("Every figure", html.table(head, rows), note=note)
+    return html.section("Every figure", _table(result.metrics, _what(result)), note=note)
+
+
+def _cross_traffic(result: Twin) -> str:
+    if not result.cross_traffic:
+        return ""
+    note = "The mean of each group's flows, beside each sender; not counted in the verdict above."
+    table = _table(result.cross_traffic, "traffic")
+    return html.section("Cross traffic", html.details("Every figure of the traffic", table), note=note)
+
+
+def _table(rows: Sequence[MetricTwin], what: str) -> str:
+    head = [what, "metric", "simulator", "kernel", "difference", "95 % interval", "margin", "verdict"]
+    return html.table(head, [_row(m) for m in rows])
 
 
 def _row(found: MetricTwin) -> list[str]:
