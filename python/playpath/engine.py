@@ -106,5 +106,5 @@ def _call(function: Any, *arguments: Any) -> Any:
         return function(*arguments)
     except _engine.ScenarioError as error:
         raise InputError(str(error)) from None
-    except RuntimeError as error:
+    except (RuntimeError, OSError) as error:
         raise RunError(str(error)) from None

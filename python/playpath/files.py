@@ -35,6 +35,19 @@ def check_writable(folder: Path, option: str = "--out") -> None:
         raise InputError(f"{option} {folder}: cannot write in {parent} ({reason}); give another folder") from None
 
 
+def check_file(path: Path, option: str) -> None:
+    """Make sure that the file `path`, given by `option`, can be written, in a folder that may yet have to be made.
+
+    Raises
+    ------
+    InputError
+        One line that says which file or folder and why not.
+    """
+    if path.is_dir():
+        raise InputError(f"{option} {path}: is a folder; give a file")
+    check_writable(path.parent, option)
+
+
 @contextmanager
 def replaced(path: Path) -> Iterator[Path]:
     """A temporary path beside `path` that takes its place when the block ends well, and vanishes when it does not."""

@@ -87,6 +87,17 @@ def test_an_unwritable_place_is_refused_before_the_run(tmp_path: Path) -> None:
     scenario.write_text(SCENARIO)
     answer = CliRunner().invoke(app, ["run", str(scenario), "--pcap", "/proc/none/s.pcapng"])
     assert isinstance(answer.exception, InputError)
+    answer = CliRunner().invoke(app, ["run", str(scenario), "--pcap", str(tmp_path)])
+    assert str(answer.exception) == f"--pcap {tmp_path}: is a folder; give a file"
+
+
+def test_a_folder_that_is_not_there_yet_is_made(tmp_path: Path) -> None:
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(SCENARIO)
+    file = tmp_path / "new" / "folder" / "s.pcapng"
+    answer = CliRunner().invoke(app, ["run", str(scenario), "--pcap", str(file)])
+    assert answer.exit_code == 0, answer.output
+    assert file.is_file()
 
 
 def test_p1203_input_holds_the_stalls_of_the_session(tmp_path: Path) -> None:

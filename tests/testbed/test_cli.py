@@ -55,6 +55,7 @@ def test_one_session_has_the_simulators_schema(scenario: str) -> None:
     assert records["kernel"]["metrics"].keys() >= records["sim"]["metrics"].keys()
     names = {world: [link["name"] for link in record["links"]] for world, record in records.items()}
     assert names["kernel"] == names["sim"]
+    assert records["kernel"]["manifest"].keys() >= records["sim"]["manifest"].keys()
 
 
 def test_a_program_runs_behind_the_path_and_its_status_is_ours(scenario: str) -> None:
@@ -62,6 +63,16 @@ def test_a_program_runs_behind_the_path_and_its_status_is_ours(scenario: str) ->
     done = playpath("testbed", "exec", scenario, "--cc", "vegas", "--", "sh", "-c", shell)
     assert done.stdout == "206 100000", done.stderr
     assert done.returncode == 4
+
+
+def test_what_the_kernel_world_lacks_is_wrong_input(scenario: str) -> None:
+    done = playpath("testbed", "exec", scenario, "--cc", "cubicc", "--", "true")
+    assert done.returncode == 2
+    assert "cubicc: Linux has no such control and it has no eBPF twin; did you mean 'cubic'? there are: " in done.stderr
+    done = playpath("run", scenario, "--cc", "copa", "--world", "kernel")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: copa: Linux has no such control and it has no eBPF twin; there are: ")
+    assert playpath("testbed", "exec", scenario, "--seed", "-1", "--", "true").returncode == 2
 
 
 def test_nothing_to_clean_and_nothing_to_show() -> None:

@@ -12,7 +12,7 @@ from rich.table import Table
 from playpath import console, engine
 from playpath.commands import options
 from playpath.compare import run
-from playpath.files import check_writable, write_text
+from playpath.files import check_file, check_writable, write_text
 from playpath.metrics import format_value, metric
 from playpath.record import Session
 from playpath.scenario import load
@@ -56,13 +56,15 @@ def command(
     if trace is not None:
         check_writable(trace, "--trace")
     if pcap is not None:
-        check_writable(pcap.parent, "--pcap")
+        check_file(pcap, "--pcap")
     if p1203 is not None:
-        check_writable(p1203.parent, "--p1203")
+        check_file(p1203, "--p1203")
     place = options.world_with(world, player)
     is_sim = place == "sim"
     logs = trace / "logs" if trace is not None and not is_sim else None
     files = Files(logs, pcap, p1203)
+    if pcap is not None:
+        pcap.parent.mkdir(parents=True, exist_ok=True)
     session = run(loaded, sender=sender, seed=seed, trace=trace is not None, world=place, files=files)
     if trace is not None:
         session.save(trace)

@@ -85,7 +85,9 @@ def execute(
     scenario: options.ScenarioFile,
     program: Annotated[list[str], typer.Argument(metavar="-- COMMAND…", help="Program and its arguments.")],
     cc: Annotated[str, typer.Option("--cc", metavar="NAME", help="The server's congestion control.")] = "cubic",
-    seed: Annotated[int, typer.Option("--seed", metavar="S", help="Of the links' random loss.")] = 1,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="S", min=0, max=2**64 - 1, help="Of the links' random loss.")
+    ] = 1,
     media: Annotated[bool, typer.Option("--media", help="Make the scenario's video real: $PLAYPATH_VIDEO.")] = False,
 ) -> int:
     """Run any program behind a scenario's path.

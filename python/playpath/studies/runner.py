@@ -26,6 +26,7 @@ from playpath.scenario import load
 from playpath.studies.claims import ClaimResult, evaluate
 from playpath.studies.study import Case, Series, Study
 from playpath.sweep.store import Store
+from playpath.testbed.errors import MissingToolError
 from playpath.testbed.quantities import number
 from playpath.worlds import SimWorld
 
@@ -181,7 +182,8 @@ def run_cases(study: Study, cases: Sequence[Case], seeds: int, options: Options)
         try:
             _run_and_store(study, store, cell, options.world)
         except RunError as error:
-            if worlds.world(options.world).is_parallel:
+            # What the machine lacks, every session lacks.
+            if worlds.world(options.world).is_parallel or isinstance(error, MissingToolError):
                 raise
             return f"{cell.sender}, seed {cell.seed}: {error}"
         return ""

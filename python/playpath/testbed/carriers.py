@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from playpath.testbed import mptcp, namespaces, relay
 from playpath.testbed.bed import Testbed
-from playpath.testbed.errors import MissingToolError, TestbedError
+from playpath.testbed.errors import MissingToolError, TestbedError, UnsupportedError
 from playpath.testbed.sampling import Flow
 from playpath.testbed.senders import send_buffer_warning
 
@@ -141,7 +141,7 @@ class KernelMptcp:
                 "the kernel's own MPTCP scheduler ran (least queued bytes for its pacing rate), not `dft`"
             )
         else:
-            raise TestbedError(
+            raise UnsupportedError(
                 f"this kernel's MPTCP has the scheduler{'s' if len(there) > 1 else ''} {', '.join(there)}, not `{name}`"
                 f' ({mptcp.scheduler_hook()}); over the relay every scheduler runs on real TCP: multipath = "relay"'
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import secrets
@@ -13,7 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from playpath.testbed.errors import MissingToolError, TestbedError
+from playpath import engine
+from playpath.testbed.errors import MissingToolError, TestbedError, UnsupportedError
 from playpath.testbed.processes import Child
 
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -69,7 +71,13 @@ def why_missing(cc: str) -> str | None:
     if native in _MODULES:
         return f"{cc}: this kernel has no tcp_{native} ready (CONFIG_TCP_CONG_{native.upper()}; as a module: modprobe tcp_{native})"
     there = sorted({*loadable(), *(k for k, v in KERNEL_NAMES.items() if v in built_in())})
-    return f"{cc}: Linux has no such control and it has no eBPF twin; there are: {', '.join(there)}"
+    near = (
+        difflib.get_close_matches(cc, there, n=1)
+        if cc not in {entry["name"] for entry in engine.registry("cc")}
+        else []
+    )
+    hint = f" did you mean '{near[0]}'?" if near else ""
+    return f"{cc}: Linux has no such control and it has no eBPF twin;{hint} there are: {', '.join(there)}"
 
 
 class Control:
@@ -105,7 +113,7 @@ def provide(cc: str, parameters: Mapping[str, float], folder: Path) -> Control:
         return Control(native, None, warnings)
     missing = why_missing(cc)
     if missing is not None:
-        raise TestbedError(missing)
+        raise UnsupportedError(missing)
     known = loadable()
     taken = {p["name"] for p in known[cc]["params"]}
     warnings = [f"{cc}'s kernel twin does not take {key}" for key in parameters if key not in taken]

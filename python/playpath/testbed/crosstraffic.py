@@ -13,7 +13,7 @@ from typing import Any
 
 from playpath.testbed.bed import Access, Testbed
 from playpath.testbed.controls import Control
-from playpath.testbed.errors import TestbedError
+from playpath.testbed.errors import TestbedError, UnsupportedError
 from playpath.testbed.players.own import program
 from playpath.testbed.processes import Child
 from playpath.testbed.senders import translate
@@ -29,7 +29,7 @@ def check(scenario: Mapping[str, Any]) -> None:
     """Refuse what cannot run here, before anything is created."""
     sources = sum(int(traffic.get("count", 1)) for traffic in scenario.get("traffic") or [])
     if sources > _MOST:
-        raise TestbedError(f"{sources} sources of cross traffic: the kernel world runs {_MOST} at most")
+        raise UnsupportedError(f"{sources} sources of cross traffic: the kernel world runs {_MOST} at most")
 
 
 def accesses(scenario: Mapping[str, Any], sources: Sequence[Mapping[str, Any]]) -> list[Access]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from playpath.errors import RunError
+from playpath.errors import InputError, RunError
 
 
 class TestbedError(RunError):
     """A run on the real kernel failed, or cannot be started here."""
 
     __test__ = False  # not a test class, whatever its name says
+
+
+class UnsupportedError(TestbedError):
+    """What is asked for does not exist in the kernel world, on any machine like this one: nothing was tried, the input is wrong."""
+
+    exit_status = InputError.exit_status
 
 
 class MissingToolError(TestbedError):

@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
-from playpath.testbed.errors import MissingToolError, TestbedError
+from playpath.testbed.errors import MissingToolError, TestbedError, UnsupportedError
 
 CLIP_SHA256 = "f25b31f155970c46300934bda4a76cd2f581acab45c49762832ffdfddbcf9fdd"
 CLIP_S = 5.28
@@ -47,7 +47,9 @@ def progressive(rate_bps: float, duration_s: float) -> Path:
     """
     video_bps = round(rate_bps) - _AUDIO_BPS
     if video_bps < _AUDIO_BPS:
-        raise TestbedError(f"a progressive file of {rate_bps / 1e3:g} kbit/s: allowed from {2 * _AUDIO_BPS / 1e3:g}")
+        raise UnsupportedError(
+            f"a progressive file of {rate_bps / 1e3:g} kbit/s: allowed from {2 * _AUDIO_BPS / 1e3:g}"
+        )
     encode = [*_encoding(video_bps, PICTURES_PER_S * 2), "-c:a", "aac", "-b:a", str(_AUDIO_BPS)]
     repeat = ["-c", "copy", "-t", f"{duration_s:g}", "-movflags", "+faststart"]
 

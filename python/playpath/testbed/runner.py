@@ -12,12 +12,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from playpath import engine
 from playpath.files import write_text
 from playpath.testbed import controls, crosstraffic, namespaces, players
 from playpath.testbed.bed import TOLERANCE, Testbed
 from playpath.testbed.carriers import Carried, Carrier, KernelMptcp, OverRelay, Tcp, Way
 from playpath.testbed.crosstraffic import ORIGIN_PORT, CrossTraffic
-from playpath.testbed.errors import TestbedError
+from playpath.testbed.errors import TestbedError, UnsupportedError
 from playpath.testbed.plan import FILE, Plan
 from playpath.testbed.players import Played, Player, Scene
 from playpath.testbed.players.own import program as client
@@ -198,7 +199,7 @@ class _Session:
         self.sending: Sending = translate(sender)
         missing = controls.why_missing(self.sending.cc)
         if missing is not None:
-            raise TestbedError(missing)
+            raise UnsupportedError(missing)
         self.mss = min(int(sender.get("mss") or MSS), MSS)
         self._plan = Plan(scenario, seed, self.mss, trace=trace)
         self._described = self._plan.described
@@ -213,7 +214,7 @@ class _Session:
         if self.sender.get("multipath", "relay") == "mptcp":
             return KernelMptcp()
         if self.player.name == "iperf3":
-            raise TestbedError("iperf3 opens connections of its own, which a relay cannot carry")
+            raise UnsupportedError("iperf3 opens connections of its own, which a relay cannot carry")
         return OverRelay()
 
     def bed(self, tolerance: str, pcap: Path | None) -> Testbed:
@@ -347,6 +348,7 @@ class _Session:
     def manifest(self, sysctls: Mapping[str, str]) -> dict[str, Any]:
         """What the result depends on."""
         return {
+            "engine": engine.version(),
             "scenario": dict(self.scenario),
             "sender": self.sender["name"],
             "seed": self.seed,

@@ -10,7 +10,7 @@ from typing import Any
 from playpath import engine
 from playpath.scenario import load
 from playpath.testbed import controls
-from playpath.testbed.errors import TestbedError
+from playpath.testbed.errors import UnsupportedError
 from playpath.testbed.quantities import number
 
 _TWINS = {"newreno": "newcwv", "reno": "newcwv", "cubic": "newcwvcubic"}
@@ -64,7 +64,7 @@ def translate(sender: Mapping[str, Any]) -> Sending:
         sysctls["net.ipv4.tcp_slow_start_after_idle"] = "1"
     elif validation == "newcwv":
         if name not in _TWINS:
-            raise TestbedError(f"newcwv on the kernel goes over newreno and cubic, not over {name}")
+            raise UnsupportedError(f"newcwv on the kernel goes over newreno and cubic, not over {name}")
         name = _TWINS[name]
     parameters = _parameters(name, given)
     pacing = sender.get("pacing", "off")
