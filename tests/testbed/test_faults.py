@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -174,6 +175,23 @@ def test_clean_removes_what_sigkill_left_and_nothing_else() -> None:
     alive.terminate()
     alive.communicate(timeout=20)
     assert traces() == before
+
+
+def test_several_clean_up_after_the_same_dead_runs() -> None:
+    ended = subprocess.Popen(["true"])
+    started = processes.identify(ended.pid)
+    assert started is not None
+    ended.wait()
+    dead = [state.RunState.new() for _ in range(6)]
+    for run in dead:
+        (run.folder / "owner.json").write_text(json.dumps({"pid": started.pid, "started": started.started}))
+        namespaces.create(run.namespace("client"))
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        removed = [line for lines in pool.map(lambda _: state.clean(), range(4)) for line in lines]
+    for run in dead:
+        assert any(run.name in line for line in removed)
+        assert not run.folder.exists()
+        assert not run.namespaces()
 
 
 def test_two_at_once_do_not_meet() -> None:
