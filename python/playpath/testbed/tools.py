@@ -31,6 +31,9 @@ _DATAGRAM_BYTES = 100
 _IP_AND_UDP_HEADER = 28
 _LEAST_QUEUE = 64
 """Packets: with less, CUBIC's cut empties a queue of one bandwidth-delay product, and the link idles. What is measured is the link."""
+_PATIENCE_S = 10
+_BLUR = 5e-4
+"""Share of the measured time by which an instant may be uncertain."""
 _SO_TIMESTAMPNS = 35  # asm-generic/socket.h; Python has no name for it
 
 
@@ -88,7 +91,8 @@ class Calibration:
     queue_packets : int
         Room in front of the link: one bandwidth-delay product, at least 64 packets, so that CUBIC keeps the link busy.
     goodput_share : float
-        TCP payload that arrived, as a share of what the rate leaves after headers; 1 is perfect.
+        TCP payload that the receiver's kernel got in order between two instants without a hole, as a share of what the rate
+        leaves after headers; 1 is perfect.
     min_rtt_ms : float
         Smallest RTT that the sender's TCP saw; the machine's own delay is on top of `rtt_ms`.
     lateness_us : dict
@@ -141,14 +145,14 @@ def _measure(rate_mbps: float, rtt_ms: float, seconds: float) -> Calibration:
         flow.open(bed.server, bed.client, bed.ends[0].server_address)
         try:
             time.sleep(1.0 + 20 * rtt_ms / 1000)
-            start, received = _next_arrival(flow)
+            start, arrived = _whole_stream(flow, diag, rtt_ms / 1000, seconds)
             busy = _cpu_seconds(bed.emulator.child.process.pid)
             time.sleep(seconds)
             bed.check()
-            end, received_by_then = _next_arrival(flow)
-            elapsed, got = end - start, received_by_then - received
+            end, arrived_by_then = _whole_stream(flow, diag, rtt_ms / 1000, seconds)
+            elapsed, got = end - start, arrived_by_then - arrived
             busy = _cpu_seconds(bed.emulator.child.process.pid) - busy
-            infos = [found.info for found in diag.sockets() if found.local[1] == _BULK_PORT]
+            infos = _server_infos(diag)
             hidden = bed.hidden_drops()
         finally:
             flow.close()
@@ -167,14 +171,45 @@ def _measure(rate_mbps: float, rtt_ms: float, seconds: float) -> Calibration:
     )
 
 
-def _next_arrival(flow: BulkFlow) -> tuple[float, int]:
-    """When data arrive next, and how much there is then: at 1 Mbit/s a packet takes 12 ms, which would blur a window of seconds."""
-    before, patience = flow.received, time.monotonic() + 5
-    while flow.received == before:
-        if time.monotonic() > patience:
-            raise TestbedError("the calibration's transfer stands still")
+def _whole_stream(flow: BulkFlow, diag: Diag, rtt_s: float, seconds: float) -> tuple[float, int]:
+    """An instant at which data arrive and none are missing before them, and how many have arrived by then.
+
+    Behind a hole the receiver holds what the link has already carried, up to a queue full of it, and it all counts when the hole
+    is filled: from or to such an instant the stream would seem slower or faster than the link. A hole lasts a round trip at
+    least, and the server knows of it half a round trip after the receiver; so it is seen just before the instant or just after.
+    """
+    patience = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < patience:
+        was_whole = _is_whole(diag)
+        instant = _next_arrival(flow, _BLUR * seconds)
+        time.sleep(0.6 * rtt_s + 0.001)
+        if instant is not None and was_whole and _is_whole(diag):
+            return instant
+    raise TestbedError(f"the calibration's transfer was not once whole for {_PATIENCE_S} s")
+
+
+def _is_whole(diag: Diag) -> bool:
+    """Whether the server knows of no hole at the receiver."""
+    return all(info["sacked"] == info["lost"] == info["retrans"] == 0 for info in _server_infos(diag))
+
+
+def _server_infos(diag: Diag) -> list[dict[str, int]]:
+    return [found.info for found in diag.sockets() if found.local[1] == _BULK_PORT]
+
+
+def _next_arrival(flow: BulkFlow, blur_s: float) -> tuple[float, int] | None:
+    """When data arrive next, and how many there are then; `None` if it was not seen within `blur_s`.
+
+    At 1 Mbit/s a packet takes 12 ms: without the moment of its arrival the count would be as uncertain as that.
+    """
+    before, looked, patience = flow.arrived_bytes(), time.monotonic(), time.monotonic() + _PATIENCE_S
+    while looked < patience:
         time.sleep(20e-6)
-    return time.monotonic(), flow.received
+        arrived, now = flow.arrived_bytes(), time.monotonic()
+        if arrived != before:
+            return (now, arrived) if now - looked < blur_s else None
+        looked = now
+    raise TestbedError("the calibration's transfer stands still")
 
 
 def _delay_errors(bed: Testbed, rate_mbps: float, rtt_ms: float) -> dict[str, float]:

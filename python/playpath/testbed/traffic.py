@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import struct
 import threading
 import time
 from dataclasses import dataclass
 
 from playpath.testbed import namespaces
 
-_TCP_CONGESTION = 13
+_TCP_INFO, _TCP_CONGESTION = 11, 13
+_BYTES_RECEIVED = 128  # its offset in struct tcp_info
 _CHUNK = bytes(1 << 16)
 
 
@@ -35,6 +37,7 @@ class BulkFlow:
         """Prepare both ends; nothing is sent before `start_s`."""
         self._server, self._client, self._address = server, client, address
         self._stopping = threading.Event()
+        self._connection: socket.socket | None = None
         self._listener = namespaces.call_inside(server, self._listen)
         self._threads = [
             threading.Thread(target=target, name=f"{self.name}-{side}", daemon=True)
@@ -42,6 +45,15 @@ class BulkFlow:
         ]
         for thread in self._threads:
             thread.start()
+
+    def arrived_bytes(self) -> int:
+        """What the client's TCP has received in order, read by the program or not; 0 without a connection."""
+        if self._connection is None:
+            return 0
+        (arrived,) = struct.unpack_from(
+            "=Q", self._connection.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, 256), _BYTES_RECEIVED
+        )
+        return int(arrived)
 
     def close(self) -> None:
         """Stop both ends."""
@@ -78,6 +90,7 @@ class BulkFlow:
                 self._client, lambda: socket.create_connection((self._address, self.port), timeout=10)
             )
             self.started_at = time.monotonic()
+            self._connection = connection
             with connection:
                 connection.settimeout(0.1)
                 while not self._stopping.is_set() and (stop is None or time.monotonic() < stop):
