@@ -328,9 +328,10 @@ impl Event {
 }
 
 impl Connection {
-    /// This subflow's place among its siblings.
-    pub(crate) fn set_own_index(&mut self, index: usize) {
+    /// A subflow, with its place among its siblings.
+    pub(crate) fn become_subflow(&mut self, index: usize) {
         self.own_index = index;
+        self.rate.set_fed();
     }
     /// New data stops here; `is_fed`: more will be written, only not yet.
     pub(crate) fn set_boundary(&mut self, offset: u64, is_fed: bool) {

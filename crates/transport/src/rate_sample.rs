@@ -3,6 +3,7 @@
 //! Reference: draft-cheng-iccrg-delivery-rate-estimation-02; fields of BBR v3's draft (`lost`, `tx_in_flight`).
 //! Differences from the reference:
 //! 1. Counts are packets, as in Linux.
+//! 2. A subflow of MPTCP is never application-limited, as in Linux, whose MPTCP does not look (`mptcp/mod.rs`).
 //!
 //! Invariant: `delivered` never falls. Tested by `tests/pair.rs` against a constant-rate link.
 
@@ -20,6 +21,8 @@ pub(crate) struct RateEstimator {
     first_sent_at: Time,
     /// C.app_limited: the sample is limited until this many are delivered; zero: it is not.
     app_limited_until: u64,
+    /// A scheduler feeds it: an empty queue says nothing of the application.
+    is_fed: bool,
     /// Packets marked lost since the start.
     pub lost: u64,
     /// Latest good rate, for `TcpInfo`.
@@ -54,8 +57,16 @@ impl RateEstimator {
         }
     }
 
+    /// A scheduler writes, segment by segment.
+    pub fn set_fed(&mut self) {
+        self.is_fed = true;
+    }
+
     /// The application leaves the window unused with `in_flight` packets out.
     pub fn mark_app_limited(&mut self, in_flight: u32) {
+        if self.is_fed {
+            return;
+        }
         self.app_limited_until = (self.delivered + u64::from(in_flight)).max(1);
     }
 

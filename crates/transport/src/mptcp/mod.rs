@@ -13,6 +13,9 @@
 //! 5. The DATA_FIN travels in a segment of its own.
 //! 6. Congestion windows of subflows are moved by window validation and penalisation through `on_window_change` only.
 //!
+//! As Linux: no subflow is application-limited. What `tcp_sendmsg` checks (draft-cheng's test for an empty queue) neither Linux's
+//! `mptcp_sendmsg` nor its pushes to subflows do, 6.18 included; the draft would mark them while the connection has nothing to send.
+//!
 //! Tested by `tests/mptcp.rs` and `tests/schedulers.rs`.
 
 mod data;

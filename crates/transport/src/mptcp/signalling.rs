@@ -21,7 +21,7 @@ impl MptcpConnection {
     pub(super) fn open_active(&mut self, now: Time, path: usize) {
         let Some((config, cc)) = self.subflows[path].idle.take() else { return };
         let mut tcp = Connection::connect(now, self.subflow_config(config, path), cc);
-        tcp.set_own_index(path);
+        tcp.become_subflow(path);
         let subflow = &mut self.subflows[path];
         subflow.own_nonce = self.config.nonce.wrapping_add(path as u32).wrapping_mul(0x9e37_79b9);
         (subflow.tcp, subflow.stage) = (Some(tcp), Stage::Opening);
@@ -32,7 +32,7 @@ impl MptcpConnection {
     pub(super) fn open_passive(&mut self, path: usize) {
         let Some((config, cc)) = self.subflows[path].idle.take() else { return };
         let mut tcp = Connection::listen(self.subflow_config(config, path), cc);
-        tcp.set_own_index(path);
+        tcp.become_subflow(path);
         let subflow = &mut self.subflows[path];
         subflow.own_nonce = self.config.nonce.wrapping_add(path as u32).wrapping_mul(0x85eb_ca6b);
         (subflow.tcp, subflow.stage) = (Some(tcp), Stage::Opening);
