@@ -12,6 +12,7 @@ struct ccp_socket {
 	struct ccp_state law;
 	u32 next_round_delivered;
 	u32 lost_seen;
+	bool repair_due; /* nothing has been retransmitted in this recovery */
 };
 
 struct {
@@ -65,6 +66,17 @@ LAW_INLINE void ccp_ack_of(struct sock *sk, struct ccp_socket *s, const struct r
 	}
 }
 
+/* RFC 5681, 3.2, step 3: the first repair leaves whatever the window. PRR sees to that elsewhere; here a law that answers a full
+ * queue with two packets would wait for the timeout. */
+LAW_INLINE u32 ccp_window(struct sock *sk, struct ccp_socket *s)
+{
+	const struct tcp_sock *tp = pp_tcp(sk);
+	u32 cwnd = s->law.cwnd_q16 >> 16;
+
+	s->repair_due = s->repair_due && pp_ca_state(sk) == TCP_CA_Recovery && !tp->retrans_out;
+	return s->repair_due ? law_max(cwnd, pp_in_flight(tp) + 1) : cwnd;
+}
+
 LAW_INLINE void ccp_show(struct sock *sk, const struct ccp_socket *s, const struct pp_params *params)
 {
 	const struct ccp_state *law = &s->law;
@@ -97,7 +109,7 @@ void BPF_PROG(pp_cong_control, struct sock *sk, u32 seq, int flag, const struct 
 	ccp_ack_of(sk, s, rs, &ack);
 	ccp_on_ack(&s->law, params->value, &view, &ack, CCP_VARIANT);
 	slow_start = s->law.in_slow_start;
-	pp_set_cwnd(sk, s->law.cwnd_q16 >> 16);
+	pp_set_cwnd(sk, ccp_window(sk, s));
 	/* What `ss` and tcp_info show as slow start must be slow start. */
 	pp_tcp(sk)->snd_ssthresh = slow_start ? s->law.ssthresh : law_min(pp_tcp(sk)->snd_cwnd, s->law.ssthresh);
 	pp_set_pacing(sk, params->value[CCP_PACING_GAIN_Q8], slow_start);
@@ -124,6 +136,7 @@ void BPF_PROG(pp_set_state, struct sock *sk, u8 new_state)
 		pp_tcp(sk)->snd_ssthresh = s->law.ssthresh;
 	} else if (new_state == TCP_CA_Recovery || new_state == TCP_CA_CWR) {
 		ccp_on_congestion(&s->law);
+		s->repair_due = true;
 	} else if (new_state == TCP_CA_Open) {
 		ccp_on_recovery_exit(&s->law);
 	}

@@ -41,6 +41,18 @@ def test_a_video_plays_over_every_control(cc: str) -> None:
     assert dropped <= record["metrics"]["retransmitted_packets"] <= dropped + 3
 
 
+def test_a_law_that_closes_the_window_still_repairs_at_once() -> None:
+    """Slow start overflows a deep queue; CCP answers with two packets, hundreds in flight. The repair does not wait for the timeout."""
+    deep = FAST | {"rate": "6 Mbit/s", "rtt": "60 ms", "queue": {"kind": "droptail", "limit": "300 packets"}}
+    video = {"rate": "4 Mbit/s", "duration": "12 s", "fps": 30, "seed": 1}
+    cut = scenario(
+        path=[deep], video=video, player={"kind": "progressive", "buffer": "8 s"}, run={"duration": "4 s", "seeds": 1}
+    )
+    record = run_kernel(cut, sender("ccp"), 1, tolerance="100 ms")
+    assert record["metrics"]["retransmitted_packets"] > 100
+    assert record["metrics"]["rto_count"] == 0
+
+
 def test_cross_traffic_uses_its_own_controls() -> None:
     bulk = {
         "kind": "bulk",
