@@ -18,6 +18,8 @@ demo: setup ## rank six senders on a lossy wireless path and write out/wireless/
 
 test: setup ## all tests
 	cargo test --workspace --exclude playpath-python --quiet
+	@if command -v clang >/dev/null && test -e /usr/include/libelf.h; then cargo test --quiet --manifest-path crates/bpfload/Cargo.toml; \
+	else echo "skipped: the tests of playpath-bpf need clang and libelf-dev (bpf/setup.sh)"; fi
 	$(BIN)/python -m pytest -q -rs tests/testbed
 	$(BIN)/python -m pytest tests/python
 

@@ -1,5 +1,7 @@
 //! What each kernel control is called, takes and tells: the loader's side of the `enum`s in `bpf/law_*.h`.
 
+use crate::names;
+
 /// A parameter: a 32-bit slot of the control's parameter block.
 pub struct Param {
     /// Name as typed after `--param`.
@@ -187,10 +189,17 @@ pub static CONTROLS: &[Control] = &[
 
 /// The control called `name`, or a line that says which there are.
 pub fn find(name: &str) -> Result<&'static Control, String> {
-    CONTROLS.iter().find(|c| c.name == name).ok_or_else(|| {
-        let names: Vec<_> = CONTROLS.iter().map(|c| c.name).collect();
-        format!("unknown control `{name}`; there are: {}", names.join(", "))
-    })
+    CONTROLS.iter().find(|c| c.name == name).ok_or_else(|| unknown(name))
+}
+
+/// Names of all controls.
+pub fn names() -> Vec<&'static str> {
+    CONTROLS.iter().map(|c| c.name).collect()
+}
+
+/// What to say of a name that no control has.
+pub fn unknown(name: &str) -> String {
+    names::unknown("control", name, &names())
 }
 
 /// The control that a registered name (`ccplb`, `ccplb.a1`) belongs to.
@@ -215,7 +224,7 @@ impl Control {
             assignment.split_once('=').ok_or_else(|| format!("`{assignment}`: a parameter is written NAME=VALUE"))?;
         let p = self.params.iter().find(|p| p.name == name).ok_or_else(|| {
             let names: Vec<_> = self.params.iter().map(|p| p.name).collect();
-            format!("{} has no parameter `{name}`; it has: {}", self.name, names.join(", "))
+            names::unknown(&format!("parameter of {}", self.name), name, &names)
         })?;
         let number: f64 = value.parse().map_err(|_| format!("`{assignment}`: `{value}` is not a number"))?;
         if !(p.min..=p.max).contains(&number) {
@@ -261,7 +270,12 @@ mod tests {
         assert_eq!(block[0], 640);
         assert_eq!(ccplb.params[0].decode(&block), 2.5);
         assert_eq!(ccplb.set(&mut block, "kp=9").unwrap_err(), "`kp=9` is out of range; allowed: 0.1 to 8");
-        assert!(ccplb.set(&mut block, "kq=2").unwrap_err().contains("has no parameter `kq`; it has: kp"));
+        assert!(
+            ccplb
+                .set(&mut block, "kq=2")
+                .unwrap_err()
+                .starts_with("unknown parameter of ccplb `kq`; did you mean `kp`? there are: kp, ")
+        );
         assert!(ccplb.set(&mut block, "kp=two").unwrap_err().contains("`two` is not a number"));
     }
 

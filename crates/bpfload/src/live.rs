@@ -61,6 +61,7 @@ pub struct Connection {
 
 /// All registered controls of ours, by name.
 pub fn registered() -> Result<Vec<Registered>, String> {
+    check_rights()?;
     let links = links_by_name()?;
     let mut found: BTreeMap<u32, Registered> = BTreeMap::new();
     for ids in map_ids_of_struct_ops_programs() {
@@ -102,6 +103,19 @@ pub fn registered() -> Result<Vec<Registered>, String> {
     // Maps of an unloaded control linger until its last socket closes. Ids only rise: the newest of a name is the one in use.
     let newest: BTreeMap<String, Registered> = found.into_values().map(|r| (r.name.clone(), r)).collect();
     Ok(newest.into_values().collect())
+}
+
+/// Whether this process may see what is registered. The kernel shows nobody else's programs without CAP_SYS_ADMIN: it would look as
+/// if there were none.
+pub fn check_rights() -> Result<(), String> {
+    const CAP_SYS_ADMIN: u64 = 1 << 21;
+    let status = std::fs::read_to_string("/proc/self/status").map_err(|e| format!("/proc/self/status: {e}"))?;
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let has = effective.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or_default();
+    if has & CAP_SYS_ADMIN == 0 {
+        return Err("only root (CAP_SYS_ADMIN) sees which controls are registered".into());
+    }
+    Ok(())
 }
 
 /// The registered control called `name`.

@@ -32,22 +32,47 @@ fn keep_words(_level: PrintLevel, message: String) {
 /// Register `control` as `registered` with `params` as the default of its connections.
 /// Errors carry the verifier's words.
 pub fn load(control: &Control, registered: &str, params: &[u32; SLOTS]) -> Result<Loaded, String> {
-    check_name(control, registered)?;
+    let bytes = OBJECTS.iter().find(|(name, _)| *name == control.name).expect("every control has an object").1;
+    load_object(bytes, control, registered, params)
+}
+
+fn load_object(bytes: &[u8], control: &Control, registered: &str, params: &[u32; SLOTS]) -> Result<Loaded, String> {
     if let Ok(mut words) = WORDS.lock() {
         words.clear();
     }
     libbpf_rs::set_print(Some((PrintLevel::Info, keep_words)));
-    let result = register(control, registered, params);
-    result.map_err(|e| {
+    register(bytes, control, registered, params).map_err(|e| {
         let words = WORDS.lock().map(|w| w.clone()).unwrap_or_default();
-        if words.contains("BEGIN PROG LOAD LOG") {
-            return format!("the kernel's verifier refused {}; its last words:{}", control.name, tail(&words));
-        }
-        format!("cannot load {}: {e}{}{}", control.name, remedy(&e), tail(&words))
+        told(control, &e, &words)
     })
 }
 
-fn check_name(control: &Control, registered: &str) -> Result<(), String> {
+/// One line where the reason is known; what libbpf said where it is not.
+fn told(control: &Control, error: &libbpf_rs::Error, words: &str) -> String {
+    if words.contains("BEGIN PROG LOAD LOG") {
+        return format!("the kernel's verifier refused {}; its last words:{}", control.name, tail(words));
+    }
+    let name = control.name;
+    match error.kind() {
+        libbpf_rs::ErrorKind::PermissionDenied => {
+            format!("cannot load {name}: {error}; loading needs root (CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON)")
+        }
+        libbpf_rs::ErrorKind::AlreadyExists => format!(
+            "cannot load {name}: a control of this name is registered (`playpath-bpf list`); unload it, or load under \
+             NAME.SUFFIX (--as)"
+        ),
+        libbpf_rs::ErrorKind::NotFound => {
+            format!(
+                "cannot load {name}: {error}; the kernel needs BTF (CONFIG_DEBUG_INFO_BTF) and CONFIG_BPF_JIT{}",
+                tail(words)
+            )
+        }
+        _ => format!("cannot load {name}: {error}{}", tail(words)),
+    }
+}
+
+/// Whether `control` can be registered under this name.
+pub fn check_name(control: &Control, registered: &str) -> Result<(), String> {
     let base = registered.split('.').next().unwrap_or_default();
     let is_plain = registered.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
     if base != control.name || !is_plain || registered.len() >= NAME_SIZE {
@@ -59,8 +84,12 @@ fn check_name(control: &Control, registered: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn register(control: &Control, registered: &str, params: &[u32; SLOTS]) -> Result<Loaded, libbpf_rs::Error> {
-    let bytes = OBJECTS.iter().find(|(name, _)| *name == control.name).expect("every control has an object").1;
+fn register(
+    bytes: &[u8],
+    control: &Control,
+    registered: &str,
+    params: &[u32; SLOTS],
+) -> Result<Loaded, libbpf_rs::Error> {
     let mut open = ObjectBuilder::default().name(control.name)?.open_memory(bytes)?;
     for mut map in open.maps_mut() {
         if map.map_type() == MapType::StructOps {
@@ -105,20 +134,55 @@ fn padded(name: &str) -> [u8; NAME_SIZE] {
     bytes
 }
 
-fn remedy(error: &libbpf_rs::Error) -> &'static str {
-    match error.kind() {
-        libbpf_rs::ErrorKind::PermissionDenied => "\nLoading needs root (CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON).",
-        libbpf_rs::ErrorKind::AlreadyExists => {
-            "\nA control of this name is registered: `playpath-bpf list`; unload it or load under NAME.SUFFIX (--as)."
-        }
-        libbpf_rs::ErrorKind::NotFound => "\nThe kernel needs BTF (CONFIG_DEBUG_INFO_BTF) and CONFIG_BPF_JIT.",
-        _ => "",
-    }
-}
-
 /// The last lines: the verifier puts its verdict at the end.
 fn tail(words: &str) -> String {
     let lines: Vec<&str> = words.lines().collect();
     let from = lines.len().saturating_sub(25);
     lines[from..].iter().map(|l| format!("\n  {}", l.chars().take(160).collect::<String>())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{controls, live};
+
+    /// The program's ends become jumps to themselves: no verifier accepts a program that cannot end.
+    fn without_an_end(object: &[u8]) -> Vec<u8> {
+        const EXIT: [u8; 8] = [0x95, 0, 0, 0, 0, 0, 0, 0];
+        const JUMP_TO_ITSELF: [u8; 8] = [0x05, 0, 0xff, 0xff, 0, 0, 0, 0];
+        let mut bytes = object.to_vec();
+        for place in (0..bytes.len() - 8).step_by(8) {
+            if bytes[place..place + 8] == EXIT {
+                bytes[place..place + 8].copy_from_slice(&JUMP_TO_ITSELF);
+            }
+        }
+        bytes
+    }
+
+    #[test]
+    fn the_verifiers_words_are_shown() {
+        if let Err(reason) = live::check_rights() {
+            eprintln!("skipped: {reason}");
+            return;
+        }
+        let vegas = controls::find("vegas").unwrap();
+        let (_, object) = OBJECTS.iter().find(|(name, _)| *name == "vegas").unwrap();
+        let Err(said) = load_object(&without_an_end(object), vegas, "vegas.endless", &vegas.defaults()) else {
+            panic!("a program without an end was loaded");
+        };
+        assert!(said.starts_with("the kernel's verifier refused vegas; its last words:\n"), "{said}");
+        assert!(said.contains("infinite loop detected") || said.contains("back-edge"), "{said}");
+    }
+
+    #[test]
+    fn a_name_is_the_controls_or_has_a_suffix() {
+        let ccplb = controls::find("ccplb").unwrap();
+        for good in ["ccplb", "ccplb.a1"] {
+            assert!(check_name(ccplb, good).is_ok(), "{good}");
+        }
+        // Another control's, too long for the kernel (15 characters), a character that it does not take.
+        for bad in ["cubic", "ccplb.0123456789", "ccplb.a b"] {
+            assert!(check_name(ccplb, bad).unwrap_err().contains("cannot be registered"), "{bad}");
+        }
+    }
 }

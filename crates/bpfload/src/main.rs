@@ -4,6 +4,7 @@ mod agent;
 mod controls;
 mod live;
 mod load;
+mod names;
 mod objects;
 mod process;
 mod socket;
@@ -29,6 +30,8 @@ playpath-bpf agent NAME --socket PATH [--buffer size|free]
                                                     CMCD bridge for nginx: players' reports become parameters
 Output is JSON on stdout, messages go to stderr. Exit status: 0 done, 1 failed, 2 the input is wrong.";
 
+const VERBS: &[&str] = &["list", "load", "unload", "show", "set", "agent", "help"];
+
 /// Why a command failed, and so its exit status.
 enum Failure {
     Input(String),
@@ -51,7 +54,13 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &[String]) -> Result<(), Failure> {
-    let (verb, rest) = arguments.split_first().ok_or_else(|| Failure::Input(USAGE.into()))?;
+    let Some((verb, rest)) = arguments.split_first() else {
+        return Err(Failure::Input(format!("say a command: {}", VERBS.join(", "))));
+    };
+    if arguments.iter().any(|word| word == "--help" || word == "-h") {
+        println!("{USAGE}");
+        return Ok(());
+    }
     match (verb.as_str(), rest) {
         ("list", []) => list(),
         ("load", [name, options @ ..]) => load_command(name, options),
@@ -60,18 +69,25 @@ fn run(arguments: &[String]) -> Result<(), Failure> {
         ("show", [name]) => show(Some(name)),
         ("set", [name, options @ ..]) => set(name, options),
         ("agent", [name, options @ ..]) => agent(name, options),
-        ("--help" | "-h" | "help", _) => {
+        ("help", _) => {
             println!("{USAGE}");
             Ok(())
         }
-        _ => Err(Failure::Input(format!("`{}` is not understood\n{USAGE}", arguments.join(" ")))),
+        ("load" | "unload" | "set" | "agent", []) => Err(Failure::Input(format!(
+            "{verb}: the control's name is missing; there are: {}",
+            controls::names().join(", ")
+        ))),
+        ("list" | "unload" | "show", [.., last]) => {
+            Err(Failure::Input(format!("{verb}: `{last}` is too much; `help` lists what it takes")))
+        }
+        _ => Err(Failure::Input(names::unknown("command", verb, VERBS))),
     }
 }
 
 fn list() -> Result<(), Failure> {
     process::end_with_reader();
-    // Without rights the table still prints; what is registered is then unknown.
-    let registered = live::registered().unwrap_or_default();
+    // Without rights the table still prints; what is registered is then unknown: null.
+    let registered = live::registered().ok();
     let all: Vec<Value> = controls::CONTROLS
         .iter()
         .map(|c| {
@@ -82,11 +98,10 @@ fn list() -> Result<(), Failure> {
                     json!({"name": p.name, "default": p.default, "min": p.min, "max": p.max, "unit": p.unit, "doc": p.doc})
                 })
                 .collect();
-            let names: Vec<Value> = registered
-                .iter()
-                .filter(|r| std::ptr::eq(r.control, c))
-                .map(|r| json!({"name": r.name, "link": r.link_id}))
-                .collect();
+            let names = registered.as_ref().map(|all| -> Vec<Value> {
+                let own = all.iter().filter(|r| std::ptr::eq(r.control, c));
+                own.map(|r| json!({"name": r.name, "link": r.link_id})).collect()
+            });
             json!({"name": c.name, "summary": c.summary, "params": params, "registered": names})
         })
         .collect();
@@ -111,6 +126,7 @@ fn load_command(name: &str, options: &[String]) -> Result<(), Failure> {
             other => return Err(Failure::Input(format!("`{other}` is not an option of load"))),
         }
     }
+    load::check_name(control, registered).map_err(Failure::Input)?;
     process::block_signals();
     let mut loaded = load::load(control, registered, &params).map_err(Failure::Run)?;
     if hold {
@@ -126,13 +142,20 @@ fn load_command(name: &str, options: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// A registered control. A name that none of ours can have is wrong input; one that nobody has registered is not.
+fn find(name: &str) -> Result<live::Registered, Failure> {
+    if controls::of_registered(name).is_none() {
+        return Err(Failure::Input(controls::unknown(name)));
+    }
+    live::find(name).map_err(Failure::Run)
+}
+
 fn unload(name: &str) -> Result<(), Failure> {
     let path = std::path::Path::new(load::PIN_FOLDER).join(name);
     if path.parent() != Some(std::path::Path::new(load::PIN_FOLDER)) || !path.exists() {
-        let why = match live::find(name) {
-            Ok(r) if r.link_id.is_some() => "another process holds it (load --hold): end that process".to_string(),
-            Ok(_) => "only running connections still use it".into(),
-            Err(e) => e,
+        let why = match find(name)? {
+            r if r.link_id.is_some() => "another process holds it (load --hold): end that process",
+            _ => "only running connections still use it",
         };
         return Err(Failure::Run(format!("cannot unload `{name}`: {why}")));
     }
@@ -146,7 +169,7 @@ fn unload(name: &str) -> Result<(), Failure> {
 fn show(name: Option<&str>) -> Result<(), Failure> {
     process::end_with_reader();
     let all = match name {
-        Some(name) => vec![live::find(name).map_err(Failure::Run)?],
+        Some(name) => vec![find(name)?],
         None => live::registered().map_err(Failure::Run)?,
     };
     let mut rows = Vec::new();
@@ -174,7 +197,7 @@ enum Target {
 }
 
 fn set(name: &str, options: &[String]) -> Result<(), Failure> {
-    let registered = live::find(name).map_err(Failure::Run)?;
+    let registered = find(name)?;
     let (target, assignments) = target_of(options)?;
     if assignments.is_empty() {
         return Err(Failure::Input("set needs at least one NAME=VALUE".into()));
@@ -199,6 +222,13 @@ fn set(name: &str, options: &[String]) -> Result<(), Failure> {
         Target::Control => registered.set_defaults(&params),
     }
     .map_err(Failure::Run)?;
+    if let Target::Peer(peer) = &target
+        && !registered.connections().iter().any(|c| c.peer == *peer)
+    {
+        eprintln!(
+            "playpath-bpf: no connection of {name} has the peer {peer} now; the next one that does gets the parameters"
+        );
+    }
     println!("{}", json!({"set": name, "peer": peer.map(|p| p.to_string()), "pid": pid}));
     Ok(())
 }
@@ -228,7 +258,7 @@ fn agent(name: &str, options: &[String]) -> Result<(), Failure> {
         }
     }
     let socket = socket.ok_or_else(|| Failure::Input("agent needs --socket PATH".into()))?;
-    let registered = live::find(name).map_err(Failure::Run)?;
+    let registered = find(name)?;
     let served = agent::Agent::new(registered, mode).serve(std::path::Path::new(socket));
     served.map_err(|e| Failure::Run(format!("{socket}: {e}")))
 }
