@@ -63,6 +63,8 @@ def main() -> None:
     except KeyboardInterrupt:
         console.message("interrupted")
         status = 130
+    except SystemExit as error:  # SIGTERM, SIGHUP
+        status = error.code if isinstance(error.code, int) else 1
     except BrokenPipeError:
         # The reader has seen enough (`playpath … | head`).
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -72,6 +74,9 @@ def main() -> None:
 def _leave(status: int) -> None:
     """Exit; sessions dropped by a second Ctrl-C still compute, and the interpreter cannot end their threads cleanly."""
     if threading.active_count() > 1:
+        # What the threads have on the machine does not end with them. (Nothing else brings the module in.)
+        if (bed := sys.modules.get("playpath.testbed.bed")) is not None:
+            bed.close_all()
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from playpath.errors import InputError
+from playpath.signals import exit_on_signals
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -61,8 +62,8 @@ def run_all(
 ) -> Outcome[Result]:
     """Run `work` on every task.
 
-    Ctrl-C takes no further task; those under way are finished and kept. A second Ctrl-C gives them up. The first error
-    of a task is raised once the tasks under way are done.
+    Ctrl-C takes no further task; those under way are finished and kept. A second Ctrl-C gives them up, as SIGTERM and SIGHUP do
+    at once (SystemExit). The first error of a task is raised once the tasks under way are done.
 
     Parameters
     ----------
@@ -78,16 +79,20 @@ def run_all(
     """
     pool = _Pool(work, tasks, jobs)
     interrupted = False
-    while pool.is_busy:
-        try:
-            for task in pool.wait():
-                on_done(task)
-        except KeyboardInterrupt:
-            if interrupted:
-                break
-            interrupted = True
-            pool.stop()
-            on_interrupt(pool.running)
+    with exit_on_signals():
+        while pool.is_busy:
+            try:
+                for task in pool.wait():
+                    on_done(task)
+            except KeyboardInterrupt:
+                if interrupted:
+                    break
+                interrupted = True
+                pool.stop()
+                on_interrupt(pool.running)
+            except SystemExit:
+                pool.stop()
+                raise
     if pool.error is not None:
         raise pool.error
     unfinished = any(not done for done in pool.finished)

@@ -31,12 +31,19 @@ def traces() -> dict[str, list[str]]:
     theirs = {name for run in strangers for name in _controls_of(run)}
     return {
         "namespaces": sorted(n for n in present if n.startswith(f"{namespaces.PREFIX}-") and not n.startswith(names)),
-        "folders": [name for name in folders if name not in {run.name for run in strangers}],
-        "controls": sorted(set(controls.built_in()) - theirs),
+        "folders": [name for name in folders if name not in {run.name for run in strangers} and _may_be_ours(name)],
+        # Those of runs have a suffix; what somebody loaded for the whole machine has none.
+        "controls": sorted({name for name in controls.built_in() if "." in name} - theirs),
         "devices": sorted(name for name in os.listdir("/sys/class/net") if name.rstrip("0123456789") in ("down", "up")),
         "processes": sorted(f"{pid} {name}" for pid, name in _ours()),
         "pinned": sorted(_pinned()),
     }
+
+
+def _may_be_ours(folder: str) -> bool:
+    """A folder that is not named yet (`.pp-PID-N`) is of the process in its name."""
+    pid = folder.split("-")[1] if folder.startswith(".") else None
+    return pid is None or not Path(f"/proc/{pid}").exists() or _is_ours(int(pid))
 
 
 def _pinned() -> list[str]:

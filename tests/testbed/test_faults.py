@@ -156,6 +156,83 @@ def test_a_signal_cleans_up(number: signal.Signals) -> None:
     assert traces() == before
 
 
+SHORT = """
+name = "short"
+[video]
+rate = "4 Mbit/s"
+duration = "20 s"
+[[path]]
+rate = "20 Mbit/s"
+rtt = "20 ms"
+[[sender]]
+cc = "ccp"
+"""
+
+
+def names_of(pid: int) -> list[str]:
+    """What bears the name of a run of this process."""
+    return [path.name for folder in (namespaces.NETNS_FOLDER, state.FOLDER) for path in folder.glob(f"*pp-{pid}-*")]
+
+
+# Sessions run in threads there, which no signal reaches. A second Ctrl-C does not wait for them.
+@pytest.mark.parametrize("signals", [["SIGTERM"], ["SIGHUP"], ["SIGINT", "SIGINT"]], ids="-".join)
+def test_a_signal_cleans_up_behind_a_comparison(signals: list[str], tmp_path: Path) -> None:
+    before = traces()
+    (tmp_path / "short.toml").write_text(SHORT)
+    command = [sys.executable, "-m", "playpath", "compare", "short.toml", "--world", "kernel", "--jobs", "2"]
+    child = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 20
+    # Two runs with a folder and two namespaces each.
+    while len(names_of(child.pid)) < 6 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert len(names_of(child.pid)) == 6
+    for name in signals:
+        child.send_signal(getattr(signal, name))
+        time.sleep(0.3)
+    _, err = child.communicate(timeout=20)
+    assert child.returncode != 0
+    assert "Traceback" not in err
+    assert names_of(child.pid) == []
+    # A loader that was just starting ends by itself, when its standard input does.
+    deadline = time.monotonic() + 5
+    while traces() != before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert traces() == before
+
+
+def test_a_program_behind_the_path_ends_with_ctrl_c(tmp_path: Path) -> None:
+    """Sent to playpath alone, not to the whole group as a terminal does."""
+    before = traces()
+    (tmp_path / "short.toml").write_text(SHORT)
+    command = [
+        sys.executable,
+        "-m",
+        "playpath",
+        "testbed",
+        "exec",
+        "short.toml",
+        "--",
+        "sh",
+        "-c",
+        "echo on; exec sleep 60",
+    ]
+    child = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "on\n"
+    child.send_signal(signal.SIGINT)
+    assert child.wait(timeout=20) == 130
+    assert traces() == before
+
+
+def test_clean_removes_a_run_that_was_killed_before_it_had_a_name() -> None:
+    child = subprocess.Popen(["true"])
+    child.wait()
+    draft = state.FOLDER / f".{namespaces.PREFIX}-{child.pid}-0"
+    draft.mkdir(parents=True)
+    assert state.clean() == [f"folder {draft}"]
+    assert not draft.exists()
+
+
 def test_clean_removes_what_sigkill_left_and_nothing_else() -> None:
     before = traces()
     killed, name = start_program()

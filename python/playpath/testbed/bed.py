@@ -6,15 +6,15 @@ import atexit
 import contextlib
 import json
 import shutil
-import signal
 import subprocess
-import threading
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any
 
+from playpath.signals import exit_on_signals
 from playpath.testbed import controls, emulator, namespaces, processes, state
 from playpath.testbed.controls import Control
 from playpath.testbed.emulator import Emulator, PathEnds
@@ -64,6 +64,23 @@ class Access:
         return {"name": self.name, "over": self.over, "rtt": f"{round(self.rtt_s * 1e9)} ns"}
 
 
+_open: dict[int, Testbed] = {}
+"""Test beds that are up, by identity, whichever thread runs them."""
+
+
+def close_all(patience: float = 5.0) -> None:
+    """Tear down every test bed of this process, for a way out that does not wait for the threads that run them."""
+    beds = list(_open.values())
+    for bed in beds:
+        bed.close()
+    # A thread that was building one finds it closed and gives up; what it made meanwhile bears the run's name.
+    deadline = time.monotonic() + patience
+    while any(bed.is_building for bed in beds) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    for bed in beds:
+        bed.sweep()
+
+
 class Testbed:
     """Use it as a context manager.
 
@@ -100,6 +117,8 @@ class Testbed:
         Devices and addresses of each path that the sender takes.
     children : dict of str to Child
         Programs started by `start`, the newest of each name.
+    is_building : bool
+        While namespaces and emulator are made.
     """
 
     __test__ = False  # not a test class, whatever its name says
@@ -136,19 +155,28 @@ class Testbed:
         self.children: dict[str, Child] = {}
         self._stack = contextlib.ExitStack()
         self._is_open = False
+        self.is_building = False
 
     def __enter__(self) -> Testbed:
+        self.is_building = True
+        try:
+            return self._enter()
+        finally:
+            self.is_building = False
+
+    def _enter(self) -> Testbed:
         state.clean()
         self._state = state.RunState.new()
         self.name, self.folder = self._state.name, self._state.folder
         self.server, self.client = self._state.namespace("server"), self._state.namespace("client")
         self._is_open = True
+        _open[id(self)] = self
         atexit.register(self.close)
         # Last first: programs, namespaces, controls (a namespace that names a control keeps it alive), files.
         self._stack.callback(self._state.remove)
         self._stack.callback(self._end_controls)
         self._stack.callback(self._delete_namespaces)
-        self._stack.callback(_exit_on_signals())
+        self._stack.enter_context(exit_on_signals())
         try:
             self._build()
         except OSError as error:
@@ -169,8 +197,14 @@ class Testbed:
         if not self._is_open:
             return
         self._is_open = False
+        _open.pop(id(self), None)
         atexit.unregister(self.close)
         self._stack.close()
+
+    def sweep(self) -> None:
+        """Remove what bears the run's name once more, after `close`."""
+        with contextlib.suppress(TestbedError):
+            self._state.remove()
 
     def _build(self) -> None:
         for namespace in (self.server, self.client):
@@ -321,23 +355,3 @@ class Testbed:
 
 def _end(namespace: str, device: str, address: str) -> dict[str, str]:
     return {"namespace": namespace, "device": device, "address": address}
-
-
-def _exit_on_signals() -> Callable[[], None]:
-    """Let SIGTERM and SIGHUP unwind the stack, as Ctrl-C does, where nobody handles them. Returns how to undo it."""
-
-    def raise_exit(number: int, _: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
-    changed = []
-    if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) is signal.SIG_DFL:
-                signal.signal(number, raise_exit)
-                changed.append(number)
-
-    def undo() -> None:
-        for number in changed:
-            signal.signal(number, signal.SIG_DFL)
-
-    return undo

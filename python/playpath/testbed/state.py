@@ -122,4 +122,10 @@ def all_runs() -> list[RunState]:
 
 def clean() -> list[str]:
     """Remove what killed runs left. Runs that are alive are not touched."""
-    return [line for run in all_runs() if not run.is_alive for line in run.remove()]
+    return [line for run in [*all_runs(), *_drafts()] if not run.is_alive for line in run.remove()]
+
+
+def _drafts() -> list[RunState]:
+    """Folders of runs that were killed before they had a name: their process is gone, or another has its id by now."""
+    drafts = sorted(FOLDER.glob(f".{namespaces.PREFIX}-*-*")) if FOLDER.exists() else []
+    return [RunState(folder.name, folder) for folder in drafts if identify(int(folder.name.split("-")[1])) is None]

@@ -34,6 +34,7 @@ _LEAST_QUEUE = 64
 _PATIENCE_S = 10
 _BLUR = 5e-4
 """Share of the measured time by which an instant may be uncertain."""
+_LOOK_S = 0.25
 _SO_TIMESTAMPNS = 35  # asm-generic/socket.h; Python has no name for it
 
 
@@ -61,11 +62,31 @@ def execute(
             environment["PLAYPATH_VIDEO"] = environment["PLAYPATH_URL"] + media_of(scenario, server.www)
         bed.emulator.begin_at(time.monotonic())
         try:
-            done = subprocess.run(namespaces.inside(bed.client, command), check=False, env=environment)
+            program = subprocess.Popen(namespaces.inside(bed.client, command), env=environment)
         except OSError as error:
             raise TestbedError(f"cannot run {command[0]}: {error.strerror}") from None
-        bed.check()
-        return done.returncode
+        try:
+            return _wait_for(program, bed)
+        finally:
+            if program.poll() is None:
+                program.kill()
+                program.wait()
+
+
+def _wait_for(program: subprocess.Popen[bytes], bed: Testbed) -> int:
+    """Its exit status. Looks now and then: a signal may not wake up a wait without end (polars lets SIGINT restart it)."""
+    while True:
+        try:
+            status = program.wait(timeout=_LOOK_S)
+        except subprocess.TimeoutExpired:
+            bed.check()
+        except KeyboardInterrupt:
+            with contextlib.suppress(subprocess.TimeoutExpired):  # in a terminal the program was told, too
+                program.wait(timeout=1.0)
+            raise
+        else:
+            bed.check()
+            return status
 
 
 def media_of(scenario: Mapping[str, Any], www: Path) -> str:
