@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import socket
+import statistics
 import subprocess
 import threading
 import time
@@ -222,6 +223,33 @@ def test_lia_couples_the_connections_of_a_session() -> None:
         assert digest(transfer) == wanted
         assert pair.end()["server"]["warnings"] == []
     assert members == [2, 2]
+
+
+def test_what_a_player_reports_reaches_all_connections_of_its_session() -> None:
+    roomy = [one | {"queue": {"kind": "droptail", "limit": "500 kB"}} for one in TWO]
+    with Testbed(roomy) as bed:
+        control = bed.use_control("ccplb", by_route=False)
+        server = bed.start_server(agent_of=control)
+        server.serve_zeros("part", 6_000_000)  # 2.4 s over both paths
+        pair = Relay(bed, server.port, cc=control.name)
+        url = f"http://{Relay.address}/part"
+        # One connection of the player, one session: a request without a report, one with a full buffer of 1 s at 5240 kbit/s.
+        command = ["curl", "-s", "-o", "/dev/null", url, "-o", "/dev/null", f"{url}?CMCD=bl%3D1000%2Cbr%3D5240"]
+        child = bed.start("curl", "client", command)
+        windows: dict[tuple[str, float], list[int]] = {}
+        while child.process.poll() is None:
+            for row in (row for row in control.connections() if row["local_port"] == relay.PORT):
+                client = row["peer"].split(":")[0]
+                windows.setdefault((client, row["params"]["pob_bytes"]), []).append(row["snd_cwnd"])
+            time.sleep(0.05)
+        assert child.process.returncode == 0
+        assert pair.end()["server"]["warnings"] == []
+    settled = {key: statistics.mean(seen[len(seen) // 2 :]) for key, seen in windows.items()}
+    # CTA-5004: 1000 ms at 5240 kbit/s are 655 000 bytes. The law cuts them at B, a bandwidth-delay product and a half (10 Mbit/s:
+    # 26 packets at 20 ms, 52 at 40 ms), and widens the window by 2 POB / (3 + Kp): by 10 and 21 packets.
+    assert sorted(settled) == [(end.client_address, pob) for end in bed.ends for pob in (0, 655_000)]
+    for end in bed.ends:
+        assert settled[end.client_address, 655_000] > settled[end.client_address, 0] + 5
 
 
 def test_a_session_of_the_kernel_world_over_three_paths() -> None:

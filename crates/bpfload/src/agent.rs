@@ -4,6 +4,9 @@
 //! It speaks HTTP on a Unix socket, one short request at a time, and answers 204 whatever it was told: it can inform a control,
 //! never hold up or refuse a response. If it is slow or gone, nginx goes on without it (`docs/kernel-cmcd.md`). All values are
 //! claims of a client: clamped by `playpath_video::cmcd::Limits`, by the parameter's range, and again by the law.
+//!
+//! Behind a relay (docs/relay.md) nginx's client is the relay. The relay tells which connections carry each of its sessions, and
+//! a report goes to all of them. It asks for `POST /carriers`, which nginx's subrequests cannot: what a client sends is not believed.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -21,6 +24,8 @@ use crate::live::Registered;
 const MAX_REQUEST: usize = 16 * 1024;
 /// Sessions remembered; beyond, all start anew.
 const MAX_SESSIONS: usize = 16 * 1024;
+/// How a relay's word begins.
+const OF_RELAY: &str = "POST /carriers ";
 /// How a line begins that reports a claim which was not believed.
 const CLAIM: &str = "playpath-bpf agent: not believed, from ";
 /// A client that does not send or take its few bytes in this time is dropped.
@@ -40,6 +45,17 @@ pub struct Agent {
     registered: Registered,
     mode: BufferMode,
     sessions: HashMap<String, Told>,
+    /// By the address that nginx knows a relay's session by.
+    relayed: HashMap<SocketAddr, Relayed>,
+}
+
+/// A relay's session.
+#[derive(Default)]
+struct Relayed {
+    /// Peers of the connections that carry it.
+    carriers: Vec<SocketAddr>,
+    /// The latest report; connections that open later get it, too.
+    hints: Option<SenderHints>,
 }
 
 /// What a session told so far.
@@ -52,7 +68,7 @@ struct Told {
 impl Agent {
     /// A bridge to a registered control.
     pub fn new(registered: Registered, mode: BufferMode) -> Agent {
-        Agent { registered, mode, sessions: HashMap::new() }
+        Agent { registered, mode, sessions: HashMap::new(), relayed: HashMap::new() }
     }
 
     /// Serve on a Unix socket at `path` until the process ends. Error: the socket cannot be made.
@@ -71,6 +87,12 @@ impl Agent {
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         let text = read_request(&mut stream)?;
+        if text.starts_with(OF_RELAY) {
+            if let Some((session, carriers)) = carriers(&text) {
+                self.regroup(session, carriers);
+            }
+            return Ok(());
+        }
         if let Some(Err(message)) = self.take(&text) {
             eprintln!("playpath-bpf agent: {message}");
         }
@@ -96,7 +118,30 @@ impl Agent {
             told.is_reported = true;
             eprintln!("{CLAIM}{}: {warning}", request.peer);
         }
-        Some(self.hand_over(request.peer, &hints?))
+        let (peer, hints) = (request.peer, hints?);
+        let Some(relayed) = self.relayed.get_mut(&peer) else { return Some(self.hand_over(peer, &hints)) };
+        relayed.hints = Some(hints);
+        let carriers = relayed.carriers.clone();
+        Some(carriers.into_iter().try_for_each(|carrier| self.hand_over(carrier, &hints)))
+    }
+
+    /// A relay's session is carried by these connections from now on; without any it is over.
+    fn regroup(&mut self, session: SocketAddr, carriers: Vec<SocketAddr>) {
+        if carriers.is_empty() {
+            self.relayed.remove(&session);
+            return;
+        }
+        if self.relayed.len() >= MAX_SESSIONS && !self.relayed.contains_key(&session) {
+            self.relayed.clear();
+        }
+        let relayed = self.relayed.entry(session).or_default();
+        let before = std::mem::replace(&mut relayed.carriers, carriers.clone());
+        let Some(hints) = relayed.hints else { return };
+        for carrier in carriers.into_iter().filter(|carrier| !before.contains(carrier)) {
+            if let Err(message) = self.hand_over(carrier, &hints) {
+                eprintln!("playpath-bpf agent: {message}");
+            }
+        }
     }
 
     fn hand_over(&self, peer: SocketAddr, hints: &SenderHints) -> Result<(), String> {
@@ -121,6 +166,16 @@ fn values(control: &Control, hints: &SenderHints, mode: BufferMode) -> Vec<(&'st
     ];
     let taken = |name: &str| control.params.iter().find(|p| p.name == name);
     known.into_iter().filter_map(|(name, value)| taken(name).map(|p| (name, value.clamp(p.min, p.max)))).collect()
+}
+
+/// What a relay tells: a session, by the address that nginx sees, and the peers of its connections.
+fn carriers(text: &str) -> Option<(SocketAddr, Vec<SocketAddr>)> {
+    let value = |name: &str| {
+        let mut found = text.lines().filter_map(|line| line.split_once(':')).filter(|(key, _)| *key == name);
+        found.next().map(|(_, value)| value.trim())
+    };
+    let peers = value("X-Playpath-Carriers")?.split(',').map(str::trim).filter(|peer| !peer.is_empty());
+    Some((value("X-Playpath-Peer")?.parse().ok()?, peers.map(str::parse).collect::<Result<_, _>>().ok()?))
 }
 
 /// What nginx passed on.
@@ -173,6 +228,21 @@ mod tests {
         assert_eq!(plain.query, None);
         assert!(plain.headers.contains(&("CMCD-Request", "bl=900")));
         assert!(Question::read("GET / HTTP/1.0\r\nX-Playpath-Peer: nobody\r\n\r\n").is_none());
+    }
+
+    #[test]
+    fn a_relays_word_names_a_session_and_its_connections() {
+        let word = |peers: &str| {
+            format!(
+                "POST /carriers HTTP/1.0\r\nX-Playpath-Peer: 127.0.0.1:4711\r\nX-Playpath-Carriers: {peers}\r\n\r\n"
+            )
+        };
+        let address = |text: &str| text.parse::<SocketAddr>().unwrap();
+        let session = address("127.0.0.1:4711");
+        let two = vec![address("10.77.0.2:1000"), address("[2001:db8::2]:2000")];
+        assert_eq!(carriers(&word("10.77.0.2:1000, [2001:db8::2]:2000")), Some((session, two)));
+        assert_eq!(carriers(&word("")), Some((session, Vec::new())), "over");
+        assert_eq!(carriers(&word("10.77.0.2")), None);
     }
 
     #[test]

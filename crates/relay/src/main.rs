@@ -1,6 +1,7 @@
 //! `playpath-relay`: one end of a relay pair. See docs/relay.md.
 
 mod connection;
+mod controls;
 mod log;
 mod options;
 mod relay;

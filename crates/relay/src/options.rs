@@ -22,6 +22,8 @@ Options of both, for the data that this end sends:
     --send-buffer SIZE         kept until the other relay has acknowledged it; default 4 MB
     --receive-buffer SIZE      kept for the application; default 6 MB
     --path-timeout TIME        a connection without progress for so long is given up and, by the client, made anew; default 5 s
+    --agent SOCKET             the CMCD bridge beside the web server (`playpath cc agent`): what a player reports there reaches the
+                               control of all connections of its session
     --session-timeout TIME     a session without any path, or without an answer, ends after so long; default 30 s
     --log FILE                 a JSON line for each switch, reinjection and change of a path, with its reason
     --log-records              and for each record
@@ -52,6 +54,7 @@ pub struct Options {
     pub scheduler: &'static Entry,
     pub scheduler_params: Params,
     pub cc: Option<String>,
+    pub agent: Option<PathBuf>,
     pub unsent: Option<u32>,
     pub send_buffer: u64,
     pub receive_buffer: u64,
@@ -92,6 +95,7 @@ fn read(parser: &mut lexopt::Parser) -> Result<Option<Options>, String> {
         match name.as_str() {
             "help" => return Ok(None),
             "log-records" => options.logs_records = true,
+            "agent" if is_server => options.agent = Some(value(parser)?.into()),
             "origin" if is_server => origin = Some(address(&name, &value(parser)?)?),
             "path" if !is_server => paths.push(path(&value(parser)?)?),
             _ => set(&mut options, &name, &value(parser)?)?,
@@ -116,6 +120,7 @@ fn defaults() -> Options {
         scheduler,
         scheduler_params: Params::defaults(scheduler.params),
         cc: None,
+        agent: None,
         unsent: None,
         send_buffer: 4 << 20,
         receive_buffer: 6 << 20,

@@ -5,6 +5,7 @@
 
 use crate::Failure;
 use crate::connection::{Connection, set_cc};
+use crate::controls::Controls;
 use crate::log::Log;
 use crate::options::{Options, Role};
 use crate::session::{Session, Slot};
@@ -18,7 +19,6 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read};
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
-use std::process::{Child, Command, Stdio};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -26,8 +26,6 @@ use std::time::Instant;
 const MOST_NEWCOMERS: usize = 256;
 /// Ended sessions that are remembered, so that a late connection of one does not begin it anew; also those in the summary.
 const MOST_ENDED: usize = 1000;
-/// Where a coupled congestion control is told of groups.
-const COUPLED: &[&str] = &["lia", "olia"];
 /// Without file descriptors left, nothing is accepted for so long.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 const FLUSH: Duration = Duration::from_secs(1);
@@ -70,8 +68,7 @@ struct Relay {
     signal_count: usize,
     /// A signal came: the end, at the latest.
     stop_at: Option<Time>,
-    /// `playpath-bpf` at work.
-    helpers: Vec<Child>,
+    controls: Controls,
 }
 
 impl Relay {
@@ -103,7 +100,7 @@ impl Relay {
             signals,
             signal_count: 0,
             stop_at: None,
-            helpers: Vec::new(),
+            controls: Controls::default(),
         })
     }
 
@@ -131,10 +128,13 @@ impl Relay {
             }
             let now = self.now();
             self.newcomers.retain(|newcomer| newcomer.connection.is_some() && now < newcomer.until);
+            let time_s = now.as_secs_f64();
             for session in &mut self.sessions {
+                // Told before the origin gets the request, about which it asks the bridge.
+                self.controls.tell(session, &self.options, time_s, &mut self.log);
                 session.settle(now, &mut self.log);
             }
-            self.couple();
+            self.controls.settle(time_s, &mut self.log);
             self.forget_ended(now);
         }
     }
@@ -167,7 +167,7 @@ impl Relay {
         let sessions = self.sessions.iter().map(|session| session.deadline(now));
         let newcomers = self.newcomers.iter().map(|newcomer| newcomer.until);
         let accept = (now < self.accept_at).then_some(self.accept_at);
-        let helpers = (!self.helpers.is_empty()).then(|| now + Duration::from_millis(20));
+        let helpers = self.controls.patience().map(|patience| now + patience);
         let at = sessions.chain(newcomers).chain(helpers).chain(accept).chain(self.stop_at).min();
         let timeout = at.map(|at| timespec(at.saturating_since(now)));
         match poll(&mut files, timeout.as_ref()) {
@@ -261,43 +261,6 @@ impl Relay {
         self.sessions[index].attach(now, hello, connection, &mut self.log);
     }
 
-    /// Tell coupled controls which connections belong together: equal `group` for the connections of a session.
-    fn couple(&mut self) {
-        let time_s = self.now().as_secs_f64();
-        for session in &mut self.sessions {
-            let opened = std::mem::take(&mut session.opened);
-            let Some(cc) = &self.options.cc else { continue };
-            if !COUPLED.contains(&cc.split('.').next().unwrap_or_default()) {
-                continue;
-            }
-            let group = u32::from_be_bytes(session.id[..4].try_into().expect("four bytes")).max(1);
-            for peer in opened {
-                let program = std::env::var_os("PLAYPATH_BPF").unwrap_or_else(|| "playpath-bpf".into());
-                let mut command = Command::new(&program);
-                command.args(["set", cc, "--peer", &peer.to_string(), &format!("group={group}")]);
-                match command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit()).spawn() {
-                    Ok(child) => self.helpers.push(child),
-                    Err(e) => {
-                        let program = program.to_string_lossy();
-                        self.log.warn(time_s, &format!("{cc} is not coupled: {program}: {e}"));
-                    }
-                }
-            }
-        }
-        let mut failed = false;
-        self.helpers.retain_mut(|child| match child.try_wait() {
-            Ok(None) => true,
-            Ok(Some(status)) => {
-                failed |= !status.success();
-                false
-            }
-            Err(_) => false,
-        });
-        if failed {
-            self.log.warn(time_s, "a connection was not coupled: playpath-bpf failed");
-        }
-    }
-
     fn forget_ended(&mut self, now: Time) {
         let (ended, log) = (&mut self.ended, &mut self.log);
         let mut count = 0;
@@ -320,10 +283,7 @@ impl Relay {
             session.stop(now, &mut self.log);
         }
         self.forget_ended(now);
-        for helper in &mut self.helpers {
-            // It ends by itself within a second.
-            let _ = helper.wait();
-        }
+        self.controls.finish();
         self.log.flush();
         let Some(path) = &self.options.summary else { return Ok(()) };
         let is_client = matches!(self.options.role, Role::Client { .. });

@@ -71,6 +71,8 @@ struct Local {
     socket: Option<Socket>,
     connecting_until: Option<Time>,
     origin: Option<SocketAddr>,
+    /// What the origin knows this session by.
+    name_at_origin: Option<SocketAddr>,
     is_read_closed: bool,
     is_write_closed: bool,
 }
@@ -98,6 +100,8 @@ pub struct Session {
     buffer: Vec<u8>,
     /// Peers of connections that opened; the relay couples them.
     pub opened: Vec<SocketAddr>,
+    /// See [`Session::take_carriers`].
+    has_other_carriers: bool,
 }
 
 impl Session {
@@ -120,6 +124,7 @@ impl Session {
         session.local.origin = Some(origin);
         match connect(origin) {
             Ok(socket) => {
+                session.local.name_at_origin = socket.local_addr().ok().and_then(|own| own.as_socket());
                 session.local.socket = Some(socket);
                 session.local.connecting_until = Some(now + options.path_timeout);
             }
@@ -144,6 +149,7 @@ impl Session {
                 socket,
                 connecting_until: None,
                 origin: None,
+                name_at_origin: None,
                 is_read_closed: false,
                 is_write_closed: false,
             },
@@ -161,6 +167,7 @@ impl Session {
             failure: None,
             buffer: vec![0; CHUNK],
             opened: Vec::new(),
+            has_other_carriers: false,
         }
     }
 
@@ -245,6 +252,17 @@ impl Session {
             }
             Phase::Over => {}
         }
+    }
+
+    /// What the origin knows this session by, and the peers of the connections that carry it; none when it is over. `None` if
+    /// nothing has changed since the last call.
+    pub fn take_carriers(&mut self) -> Option<(SocketAddr, Vec<SocketAddr>)> {
+        if !std::mem::take(&mut self.has_other_carriers) {
+            return None;
+        }
+        let open = self.paths.iter().filter_map(|path| path.connection.as_ref()).filter(|c| c.is_open());
+        let carriers = if self.is_running() { open.filter_map(Connection::peer).collect() } else { Vec::new() };
+        Some((self.local.name_at_origin?, carriers))
     }
 
     /// It takes connections.
@@ -408,6 +426,7 @@ impl Session {
             let _ = connection.flush();
             let _ = connection.socket.shutdown(Shutdown::Write);
         }
+        self.has_other_carriers = true;
         self.ended = Some(now);
         self.outcome = Some(outcome);
         self.phase = Phase::Draining(now + DRAIN);

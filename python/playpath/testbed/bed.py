@@ -119,6 +119,8 @@ class Testbed:
         Programs started by `start`, the newest of each name.
     is_building : bool
         While namespaces and emulator are made.
+    agent : path or None
+        Socket of the CMCD bridge, if the server has one.
     """
 
     __test__ = False  # not a test class, whatever its name says
@@ -153,6 +155,7 @@ class Testbed:
         self._controls: list[Control] = []
         self._pillars: list[Child] = []
         self.children: dict[str, Child] = {}
+        self.agent: Path | None = None
         self._stack = contextlib.ExitStack()
         self._is_open = False
         self.is_building = False
@@ -250,11 +253,10 @@ class Testbed:
 
     def start_server(self, *, agent_of: Control | None = None, mptcp: bool = False) -> WebServer:
         """Start the web server; `agent_of`: with a CMCD bridge to this control; `mptcp`: it listens for MPTCP too."""
-        socket = None
         if agent_of is not None:
-            socket = self.folder / "agent.sock"
-            self.start("agent", "server", [controls.loader(), "agent", agent_of.name, "--socket", str(socket)])
-        server = WebServer(self.server, self.folder, agent=socket, mptcp=mptcp)
+            self.agent = self.folder / "agent.sock"
+            self.start("agent", "server", [controls.loader(), "agent", agent_of.name, "--socket", str(self.agent)])
+        server = WebServer(self.server, self.folder, agent=self.agent, mptcp=mptcp)
         self._adopt(server.child)
         self._pillars.append(server.child)
         self._stack.callback(server.child.end)

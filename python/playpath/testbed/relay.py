@@ -76,10 +76,11 @@ class Relay:
         self._bed = bed
         self._folder = bed.folder
         common = ["--scheduler", scheduler_text(scheduler)]
+        bridge = [] if bed.agent is None else ["--agent", str(bed.agent)]
         for key, value in (options or {}).items():
             common += [f"--{key}", value]
         listen = [word for end in bed.ends for word in ("--listen", f"{end.server_address}:{PORT}")]
-        server = [*listen, "--origin", f"127.0.0.1:{origin_port}", "--cc", cc, *common]
+        server = [*listen, "--origin", f"127.0.0.1:{origin_port}", "--cc", cc, *bridge, *common]
         paths = [
             word
             for end in bed.ends

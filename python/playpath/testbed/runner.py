@@ -239,8 +239,7 @@ class _Session:
         namespaces.write_sysctls(bed.client, self.sending.client_sysctls)
         self._carrier.prepare(bed)
         # A player that reports tells the control itself, request by request.
-        # Behind a relay nobody sees its socket.
-        reports = self._reports(self.sending.cc) and self._carrier.uses_route
+        reports = self._reports(self.sending.cc)
         told = {} if reports or not self.scenario.get("video") else of_the_video(self.sending.cc, self._described)
         parameters = self.sending.parameters | told
         by_route = self._carrier.uses_route

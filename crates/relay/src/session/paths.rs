@@ -68,6 +68,7 @@ impl Session {
         });
         log.write(now.as_secs_f64(), "path_up", fields);
         self.opened.extend(connection.peer());
+        self.has_other_carriers = true;
         self.core.handle_path_up(path);
         self.paths[path].connection = Some(connection);
     }
@@ -123,6 +124,7 @@ impl Session {
         let state = &mut self.paths[path];
         let was_open = state.connection.as_ref().is_some_and(Connection::is_open);
         state.close();
+        self.has_other_carriers |= was_open;
         state.retry_at = now + state.retry_delay;
         state.retry_delay = (state.retry_delay * 2).min(LAST_RETRY);
         state.last_error = Some(reason.into());
