@@ -13,6 +13,8 @@ from playpath.parallel import default_jobs
 
 _BTF = Path("/sys/kernel/btf/vmlinux")
 _TUN = Path("/dev/net/tun")
+_STATUS = Path("/proc/self/status")
+_MOUNTS = Path("/proc/self/mounts")
 _MPTCP = Path("/proc/sys/net/mptcp/enabled")
 _CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
@@ -90,13 +92,16 @@ def _probes() -> list[_Probe]:
         _Probe(EMULATION, "playpath-relay", _built("relay", "program"), "make kernel"),
         _Probe(EMULATION, "/dev/net/tun", _tun, "modprobe tun; in a container: start it with --device /dev/net/tun"),
         _Probe(EBPF, "BTF", _btf, "use a kernel with CONFIG_DEBUG_INFO_BTF (Debian's and Ubuntu's have it)"),
+        _Probe(EBPF, "right to load", _may_load, "run as root, for example with sudo; a container needs CAP_SYS_ADMIN"),
         _Probe(EBPF, "struct_ops for TCP", _struct_ops, "use Linux 6.10 or newer with CONFIG_BPF_JIT and BTF"),
+        _Probe(EBPF, "bpf file system", _bpf_file_system, "mount /proc"),
         _Probe(EBPF, "clang", _program("clang"), "bpf/setup.sh, or apt install clang"),
         _Probe(
             EBPF, "libelf headers", _file("/usr/include/libelf.h"), "bpf/setup.sh, or apt install libelf-dev zlib1g-dev"
         ),
         _Probe(EBPF, "playpath-bpf", _built("controls", "loader"), "make kernel"),
         _Probe(EBPF, "kernel's own controls", _controls, "mount /proc"),
+        _Probe(MPTCP, "root", _root, "run the kernel world as root, for example with sudo"),
         _Probe(MPTCP, "MPTCP", _mptcp, "sysctl net.mptcp.enabled=1; needs a kernel with CONFIG_MPTCP"),
         _Probe(APPS, "nginx", _program("nginx"), "apt install nginx-light"),
         _Probe(APPS, "ffmpeg", _program("ffmpeg"), "apt install ffmpeg"),
@@ -189,6 +194,15 @@ def _btf() -> str | None:
     return str(_BTF) if _BTF.exists() else None
 
 
+def _may_load() -> str | None:
+    """CAP_SYS_ADMIN, which brings CAP_BPF and CAP_PERFMON, and CAP_NET_ADMIN."""
+    if not _STATUS.exists():
+        return None
+    status = _STATUS.read_text()
+    effective = int(status.partition("CapEff:")[2].split()[0], 16)
+    return "yes" if all(effective >> bit & 1 for bit in (12, 21)) else None
+
+
 def _struct_ops() -> str | None:
     # The kernel describes the wrapper type only when a program may register a congestion control.
     if _BTF.exists() and b"bpf_struct_ops_tcp_congestion_ops" in _BTF.read_bytes():
@@ -196,9 +210,25 @@ def _struct_ops() -> str | None:
     return None
 
 
+def _bpf_file_system() -> str | None:
+    """Runs do without; a control that is to outlive its loader needs it."""
+    if not _MOUNTS.exists():
+        return None
+    if any(line.split()[2] == "bpf" for line in _MOUNTS.read_text().splitlines()):
+        return "mounted"
+    return "not mounted; only `playpath cc load` without --hold needs it: mount -t bpf bpf /sys/fs/bpf"
+
+
 def _controls() -> str | None:
-    return _CONTROLS.read_text().strip() if _CONTROLS.exists() else None
+    if not _CONTROLS.exists():
+        return None
+    # Those with a suffix are of runs that are under way.
+    return " ".join(name for name in _CONTROLS.read_text().split() if "." not in name)
 
 
 def _mptcp() -> str | None:
-    return "enabled" if _MPTCP.exists() and _MPTCP.read_text().strip() == "1" else None
+    if not _MPTCP.exists() or _MPTCP.read_text().strip() != "1":
+        return None
+    from playpath.testbed import mptcp
+
+    return f"enabled; schedulers: {', '.join(mptcp.schedulers())} ({mptcp.scheduler_hook()})"

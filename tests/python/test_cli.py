@@ -5,7 +5,7 @@ import json
 import polars as pl
 import pytest
 
-from playpath import console
+from playpath import console, doctor
 
 METRICS = {
     "stall_count", "stall_time_s", "stall_ratio", "startup_delay_s", "discarded_pictures", "underflow_events",
@@ -235,6 +235,16 @@ def test_list(cli):
         assert all({"name", "summary"} <= set(entry) for entry in entries.json)
     assert "newreno" in cli("list", "cc").out
     assert_one_line(cli("list", "queues"), "did you mean 'queue'")
+
+
+@pytest.mark.parametrize(("effective", "found"), [("000001ffffffffff", "yes"), ("0000000000001000", None), ("0", None)])
+def test_doctor_says_who_may_load(effective, found, tmp_path, monkeypatch):
+    """All capabilities; CAP_NET_ADMIN (bit 12) alone, which is not enough; none."""
+    (tmp_path / "status").write_text(f"Name:\tx\nCapPrm:\t0\nCapEff:\t{effective}\nCapBnd:\t0\n")
+    monkeypatch.setattr("playpath.doctor._STATUS", tmp_path / "status")
+    (check,) = [check for check in doctor.examine() if check.name == "right to load"]
+    assert check.is_there == (found is not None)
+    assert found or "sudo" in check.remedy
 
 
 def test_doctor_never_fails(cli):

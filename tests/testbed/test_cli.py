@@ -82,7 +82,7 @@ def test_nothing_to_clean_and_nothing_to_show() -> None:
 
 
 def test_controls_are_listed_and_wrong_names_refused() -> None:
-    listed = json.loads(playpath("cc", "list").stdout)
+    listed = json.loads(playpath("cc", "list", "--json").stdout)
     assert {"ccplb", "newcwv", "olia"} <= {entry["name"] for entry in listed}
     wrong = playpath("cc", "load", "nope")
     assert wrong.returncode == 2
