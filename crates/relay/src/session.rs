@@ -1,18 +1,20 @@
 //! One session: the connection to the player or to the origin, the connections of its paths, and the [`Core`] between.
 
+mod local;
 mod paths;
 mod report;
 
 use crate::connection::{Connection, Totals, cut};
 use crate::log::Log;
 use crate::options::{Options, PathSpec, Role};
+use local::Local;
 use playpath_relay::core::{Core, Settings};
 use playpath_relay::record::{Record, SessionId};
 use playpath_transport::mptcp::scheduler::{Room, SubflowView};
 use playpath_units::{Duration, Rate, Time};
 use rustix::event::PollFlags;
-use socket2::{Domain, Protocol, Socket, Type};
-use std::io::{self, ErrorKind, Read, Write};
+use socket2::Socket;
+use std::io;
 use std::net::{Shutdown, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::rc::Rc;
@@ -26,9 +28,6 @@ const LAST_RETRY: Duration = Duration::from_secs(5);
 /// How long the connections of a session that is over are read, so that what was said last is not lost in a reset.
 const DRAIN: Duration = Duration::from_secs(1);
 const CHUNK: usize = 64 << 10;
-/// What the kernel may hold towards the player (it doubles the value for its own accounts). What is beyond waits in the receive buffer,
-/// which the other end knows of: a player that stops reading stops the sender, as over one connection.
-const TO_PLAYER: usize = 64 << 10;
 
 /// A socket of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,16 +66,6 @@ struct Path {
     last_error: Option<String>,
 }
 
-struct Local {
-    socket: Option<Socket>,
-    connecting_until: Option<Time>,
-    origin: Option<SocketAddr>,
-    /// What the origin knows this session by.
-    name_at_origin: Option<SocketAddr>,
-    is_read_closed: bool,
-    is_write_closed: bool,
-}
-
 /// See the module.
 pub struct Session {
     pub id: SessionId,
@@ -95,8 +84,6 @@ pub struct Session {
     waits_for_room: bool,
     phase: Phase,
     outcome: Option<Outcome>,
-    /// The origin refused at once.
-    failure: Option<String>,
     buffer: Vec<u8>,
     /// Peers of connections that opened; the relay couples them.
     pub opened: Vec<SocketAddr>,
@@ -107,11 +94,8 @@ pub struct Session {
 impl Session {
     /// A player has connected: one connection per path is opened.
     pub fn of_player(now: Time, id: SessionId, player: Socket, options: &Rc<Options>) -> io::Result<Session> {
-        player.set_nonblocking(true)?;
-        player.set_tcp_nodelay(true)?;
-        player.set_send_buffer_size(TO_PLAYER)?;
         let Role::Client { paths } = &options.role else { unreachable!("only clients have players") };
-        let mut session = Session::new(now, id, Some(player), options);
+        let mut session = Session::new(now, id, Local::player(player)?, options);
         session.core.grow_to(paths.len() - 1);
         session.paths = paths.iter().map(|spec| Path::new(spec.name.clone(), Some(spec.clone()), now)).collect();
         Ok(session)
@@ -120,20 +104,10 @@ impl Session {
     /// A client has said hello: connect to the origin.
     pub fn of_client(now: Time, id: SessionId, options: &Rc<Options>) -> Session {
         let Role::Server { origin } = options.role else { unreachable!("only servers have an origin") };
-        let mut session = Session::new(now, id, None, options);
-        session.local.origin = Some(origin);
-        match connect(origin) {
-            Ok(socket) => {
-                session.local.name_at_origin = socket.local_addr().ok().and_then(|own| own.as_socket());
-                session.local.socket = Some(socket);
-                session.local.connecting_until = Some(now + options.path_timeout);
-            }
-            Err(e) => session.failure = Some(words(&e)),
-        }
-        session
+        Session::new(now, id, Local::origin(origin, now + options.path_timeout), options)
     }
 
-    fn new(now: Time, id: SessionId, socket: Option<Socket>, options: &Rc<Options>) -> Session {
+    fn new(now: Time, id: SessionId, local: Local, options: &Rc<Options>) -> Session {
         let scheduler = options.scheduler();
         let settings = Settings {
             send_buffer: options.send_buffer,
@@ -145,14 +119,7 @@ impl Session {
             options: Rc::clone(options),
             room: scheduler.room(),
             core: Core::new(settings, scheduler, 0),
-            local: Local {
-                socket,
-                connecting_until: None,
-                origin: None,
-                name_at_origin: None,
-                is_read_closed: false,
-                is_write_closed: false,
-            },
+            local,
             paths: Vec::new(),
             is_known: false,
             has_had_path: false,
@@ -164,7 +131,6 @@ impl Session {
             waits_for_room: false,
             phase: Phase::Running,
             outcome: None,
-            failure: None,
             buffer: vec![0; CHUNK],
             opened: Vec::new(),
             has_other_carriers: false,
@@ -186,16 +152,6 @@ impl Session {
             Some((Slot::Path(index), connection.socket.as_fd(), flags))
         });
         local.filter(|(_, _, flags)| !flags.is_empty()).into_iter().chain(paths)
-    }
-
-    fn local_interest(&self) -> PollFlags {
-        let mut flags = PollFlags::empty();
-        if self.local.connecting_until.is_some() {
-            return PollFlags::OUT;
-        }
-        flags.set(PollFlags::IN, !self.local.is_read_closed && self.core.write_space() > 0);
-        flags.set(PollFlags::OUT, !self.core.readable().is_empty());
-        flags
     }
 
     /// When [`settle`](Self::settle) wants to be called, at the latest.
@@ -254,17 +210,6 @@ impl Session {
         }
     }
 
-    /// What the origin knows this session by, and the peers of the connections that carry it; none when it is over. `None` if
-    /// nothing has changed since the last call.
-    pub fn take_carriers(&mut self) -> Option<(SocketAddr, Vec<SocketAddr>)> {
-        if !std::mem::take(&mut self.has_other_carriers) {
-            return None;
-        }
-        let open = self.paths.iter().filter_map(|path| path.connection.as_ref()).filter(|c| c.is_open());
-        let carriers = if self.is_running() { open.filter_map(Connection::peer).collect() } else { Vec::new() };
-        Some((self.local.name_at_origin?, carriers))
-    }
-
     /// It takes connections.
     pub fn is_running(&self) -> bool {
         self.phase == Phase::Running
@@ -284,25 +229,11 @@ impl Session {
         self.phase = Phase::Over;
     }
 
-    fn handle_local(&mut self, now: Time, flags: PollFlags, log: &mut Log) {
-        let Some(socket) = &self.local.socket else { return };
-        if self.local.connecting_until.is_some() {
-            match socket.take_error() {
-                Ok(None) if flags.contains(PollFlags::OUT) => self.local.connecting_until = None,
-                Ok(None) => {}
-                Ok(Some(e)) | Err(e) => self.fail_local(now, &words(&e), log),
-            }
-        } else if flags.contains(PollFlags::ERR) {
-            let error = socket.take_error().ok().flatten();
-            self.fail_local(now, &error.map_or("connection lost".into(), |e| words(&e)), log);
-        }
-    }
-
     fn check_timers(&mut self, now: Time, log: &mut Log) {
         for path in 0..self.paths.len() {
             self.check_path(now, path, log);
         }
-        if let Some(failure) = self.failure.take() {
+        if let Some(failure) = self.local.failure.take() {
             self.fail_local(now, &failure, log);
         }
         if self.local.connecting_until.is_some_and(|until| now >= until) {
@@ -310,51 +241,6 @@ impl Session {
         }
         self.check_peer(now, log);
         self.core.handle_timeout(now);
-    }
-
-    fn exchange_with_local(&mut self, now: Time, log: &mut Log) {
-        if self.local.socket.is_none() || self.local.connecting_until.is_some() || self.phase != Phase::Running {
-            return;
-        }
-        if let Err(e) = self.write_local().and_then(|()| self.read_local()) {
-            self.fail_local(now, &words(&e), log);
-        }
-    }
-
-    fn write_local(&mut self) -> io::Result<()> {
-        let Some(socket) = &self.local.socket else { return Ok(()) };
-        while !self.core.readable().is_empty() {
-            match (&*socket).write(self.core.readable()) {
-                Ok(count) => self.core.consume(count),
-                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
-            }
-        }
-        if self.core.is_received() && !self.local.is_write_closed {
-            self.local.is_write_closed = true;
-            // The other side may have closed everything already.
-            let _ = socket.shutdown(Shutdown::Write);
-        }
-        Ok(())
-    }
-
-    fn read_local(&mut self) -> io::Result<()> {
-        let Some(socket) = &self.local.socket else { return Ok(()) };
-        while !self.local.is_read_closed && self.core.write_space() > 0 {
-            let size = self.core.write_space().min(self.buffer.len());
-            match (&*socket).read(&mut self.buffer[..size]) {
-                Ok(0) => {
-                    self.local.is_read_closed = true;
-                    self.core.close();
-                }
-                Ok(count) => self.core.write(&self.buffer[..count]),
-                Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
-            }
-        }
-        Ok(())
     }
 
     /// Everything that may leave now, record by record.
@@ -434,15 +320,6 @@ impl Session {
         log.write(now.as_secs_f64(), "session_end", summary);
     }
 
-    fn fail_local(&mut self, now: Time, why: &str, log: &mut Log) {
-        let message = format!("{}: {why}", self.local_name());
-        self.end(now, Outcome::Failed(message), log);
-    }
-
-    fn local_name(&self) -> String {
-        self.local.origin.map_or("the player".into(), |origin| format!("the origin {origin}"))
-    }
-
     /// First bytes of the session id.
     fn tag(&self) -> String {
         self.id[..4].iter().map(|byte| format!("{byte:02x}")).collect()
@@ -469,16 +346,6 @@ impl Path {
         {
             self.closed = self.closed.plus(connection.totals());
         }
-    }
-}
-
-fn connect(to: SocketAddr) -> io::Result<Socket> {
-    let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP))?;
-    socket.set_nonblocking(true)?;
-    socket.set_tcp_nodelay(true)?;
-    match socket.connect(&to.into()) {
-        Err(e) if e.raw_os_error() != Some(libc::EINPROGRESS) => Err(e),
-        _ => Ok(socket),
     }
 }
 

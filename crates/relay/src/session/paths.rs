@@ -7,6 +7,7 @@ use playpath_relay::record::{Hello, Record};
 use playpath_units::Time;
 use rustix::event::PollFlags;
 use serde_json::json;
+use std::net::SocketAddr;
 
 impl Session {
     /// A connection of this session has come in (server). What follows its hello is read at once.
@@ -26,6 +27,17 @@ impl Session {
         connection.push_record(&Record::Accept);
         self.open(now, path, connection, log);
         self.take_records(now, path, log);
+    }
+
+    /// What the origin knows this session by, and the peers of the connections that carry it; none when it is over. `None` if
+    /// nothing has changed since the last call.
+    pub fn take_carriers(&mut self) -> Option<(SocketAddr, Vec<SocketAddr>)> {
+        if !std::mem::take(&mut self.has_other_carriers) {
+            return None;
+        }
+        let open = self.paths.iter().filter_map(|path| path.connection.as_ref()).filter(|c| c.is_open());
+        let carriers = if self.is_running() { open.filter_map(Connection::peer).collect() } else { Vec::new() };
+        Some((self.local.name_at_origin?, carriers))
     }
 
     pub(super) fn handle_path(&mut self, now: Time, path: usize, flags: PollFlags, log: &mut Log) {
