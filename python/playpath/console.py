@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from playpath.compare import Comparison, format_summary
-from playpath.metrics import format_value, metric
+from playpath.metrics import format_more_runs, format_value, metric
 
 out = Console(highlight=False)
 if not out.is_terminal:
@@ -148,7 +148,7 @@ def _difference_cells(result: Comparison, sender: str, best: str) -> list[str]:
     found = result.ranker.difference(sender, best, name)
     if found is None or found.ci95 is None or found.p_holm is None:
         return [metric(name).label, "–", "–", "–", word]
-    more = f" ~{found.more_runs} more runs" if sender in decision.open and found.more_runs else ""
+    more = f" ~{format_more_runs(found.more_runs)}" if sender in decision.open and found.more_runs else ""
     unit = metric(name).unit
     interval = f"{format_value(found.ci95[0])} to {format_value(found.ci95[1])}"
     p_value = "<0.001" if found.p_holm < 0.001 else f"{found.p_holm:.3f}"

@@ -29,3 +29,13 @@ def manifest(scenario: Scenario, world: str, seeds: Sequence[int]) -> dict[str, 
         "platform": f"{platform.system()} {platform.machine()}",
         "kernel": platform.release(),
     }
+
+
+def again(world: str) -> str:
+    """What to expect of another run of the same."""
+    if world == "sim":
+        return "Equal scenario, seeds and engine version give equal results, bit for bit."
+    return (
+        "Real time: a seed gives the same losses and the same draws of the traffic, not the same scheduling of the machine. Another run of "
+        "the same gives figures like these, not these."
+    )

@@ -143,6 +143,16 @@ def format_value(value: float | None, digits: int = 3) -> str:
     return text if "e" not in text else f"{value:.6f}".rstrip("0")
 
 
+def format_more_runs(count: float) -> str:
+    """How many runs are wanted, in words that fit one as well.
+
+    >>> format_more_runs(1), format_more_runs(12)
+    ('1 more run', '12 more runs')
+    """
+    number = str(count) if isinstance(count, int) else format_value(count)
+    return f"{number} more run{'' if count == 1 else 's'}"
+
+
 def format_interval(mean: float | None, half_width: float | None) -> str:
     """`mean ± half`, both to the place that the half width's second digit has.
 

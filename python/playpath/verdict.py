@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from playpath.metrics import NETWORK_CRITERIA, format_value, metric
+from playpath.metrics import NETWORK_CRITERIA, format_more_runs, format_value, metric
 from playpath.ranking import Decision, Difference, Ranker
 
 _DESCRIBED = 2
@@ -74,7 +74,7 @@ def _runs(decision: Decision) -> str:
         return ""
     if decision.more_runs is None:
         return "More runs are unlikely to decide soon."
-    return f"About {decision.more_runs} more runs would probably decide."
+    return f"About {format_more_runs(decision.more_runs)} would probably decide."
 
 
 def _by_cost(decision: Decision, sender: str) -> bool:

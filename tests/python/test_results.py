@@ -1,6 +1,7 @@
 """The Python interface: results objects, figures, report."""
 
 import re
+from dataclasses import replace
 
 import matplotlib
 import numpy as np
@@ -11,7 +12,7 @@ from matplotlib.figure import Figure
 
 import playpath
 from playpath import plots
-from playpath.metrics import format_interval, format_value
+from playpath.metrics import format_interval, format_more_runs, format_value
 from playpath.plots.timeline import panels, thin
 from playpath.record import file_names
 from playpath.report import write_report
@@ -130,6 +131,13 @@ def test_report_is_one_file_without_references(comparison, tmp_path):
     assert len(identifiers) == len(set(identifiers))
 
 
+def test_report_promises_equal_figures_of_the_simulator_only(comparison, tmp_path):
+    assert "bit for bit" in write_report(comparison, tmp_path / "sim.html").read_text()
+    page = write_report(replace(comparison, world="kernel"), tmp_path / "kernel.html").read_text()
+    assert "bit for bit" not in page
+    assert "figures like these, not these" in page
+
+
 def test_report_of_wild_names_is_escaped(tmp_path):
     text = SMALL.replace('cc = "cubic"', 'cc = "cubic"\nname = "<script>alert(1)</script>&"')
     result = playpath.compare(text, seeds=2, timelines=True)
@@ -160,6 +168,7 @@ def test_numbers_for_people():
     assert format_interval(306.8, 59.2) == "307 ± 59"
     assert format_interval(5.2148, 0.0031) == "5.215 ± 0.003"
     assert format_interval(5.0, None) == "5"
+    assert [format_more_runs(n) for n in (1, 612)] == ["1 more run", "612 more runs"]
 
 
 TWO_PATHS = """

@@ -82,8 +82,13 @@ def command(
         raise typer.Exit(RunError.exit_status)
 
 
+def sessions(count: int) -> str:
+    """So many sessions."""
+    return f"{count} session{'' if count == 1 else 's'}"
+
+
 def _tell_interrupt(running: int) -> None:
-    console.message(f"stopping: finishing {running} sessions under way; Ctrl-C again drops them")
+    console.message(f"stopping: finishing {sessions(running)} under way; Ctrl-C again drops them")
 
 
 def _write(result: Comparison, folder: Path) -> None:

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from playpath import console
 from playpath.commands import options
-from playpath.commands.compare import INTERRUPTED
+from playpath.commands.compare import INTERRUPTED, sessions
 from playpath.errors import unknown_name
 from playpath.files import check_writable
 from playpath.metrics import format_value, metric
@@ -126,7 +126,7 @@ def _with_range(row: dict[str, Any], world: str) -> str:
 
 
 def _tell_interrupt(running: int) -> None:
-    console.message(f"stopping: finishing {running} sessions; Ctrl-C again drops them")
+    console.message(f"stopping: finishing {sessions(running)}; Ctrl-C again drops them")
 
 
 def _stop_if(interrupted: bool) -> None:

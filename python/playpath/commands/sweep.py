@@ -14,7 +14,7 @@ from playpath.commands import options
 from playpath.commands.compare import INTERRUPTED
 from playpath.errors import unknown_name
 from playpath.files import check_writable
-from playpath.metrics import format_value, metric
+from playpath.metrics import format_more_runs, metric
 from playpath.sweep import SweepResult, load_design, sweep
 from playpath.sweep.executors import NAMES
 from playpath.sweep.runner import estimate
@@ -104,7 +104,7 @@ def print_sweep(result: SweepResult) -> None:
         table.add_column(escape(key))
     for row in result.decisions.head(_MOST_ROWS).iter_rows(named=True):
         gap = "–" if row["difference"] is None else f"{row['difference']:+.3g} {metric(row['criterion']).unit}".strip()
-        more = f" (~{format_value(row['more_runs'])} more runs)" if row["more_runs"] else ""
+        more = f" (~{format_more_runs(row['more_runs'])})" if row["more_runs"] else ""
         decided = "yes" if row["is_decided"] else f"[yellow]no[/yellow]{more}"
         names = [escape(str(row[key])) for key in result.keys]
         best, second = escape(row["tied"] or row["best"]), escape(row["second"] or "–")

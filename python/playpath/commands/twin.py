@@ -12,7 +12,7 @@ from rich.table import Table
 
 from playpath import console
 from playpath.commands import options
-from playpath.commands.compare import INTERRUPTED
+from playpath.commands.compare import INTERRUPTED, sessions
 from playpath.compare import format_summary
 from playpath.errors import InputError
 from playpath.files import check_writable, write_text
@@ -97,7 +97,7 @@ def check_tolerance(text: str) -> str:
 
 def _tell_interrupt(running: int) -> None:
     under_way = (
-        f"finishing {running} sessions under way; Ctrl-C again drops them" if running else "the test bed is torn down"
+        f"finishing {sessions(running)} under way; Ctrl-C again drops them" if running else "the test bed is torn down"
     )
     console.message(f"stopping: {under_way}; finished sessions are kept")
 

@@ -8,7 +8,8 @@ from html import escape
 import polars as pl
 
 from playpath.compare import Comparison, format_summary
-from playpath.metrics import BULK_CRITERIA, NETWORK_CRITERIA, format_value, metric
+from playpath.manifest import again
+from playpath.metrics import BULK_CRITERIA, NETWORK_CRITERIA, format_more_runs, format_value, metric
 from playpath.packets import Window
 from playpath.plots import figure, metric_bars, metric_dots, paired_differences, sender_styles
 from playpath.plots.bars import ROW
@@ -92,7 +93,7 @@ def against_best(result: Comparison, sender: str) -> str:
     word = "undecided" if sender in decision.open else "worse"
     if found is None:
         return word
-    more = f"; about {found.more_runs} more runs" if word == "undecided" and found.more_runs else ""
+    more = f"; about {format_more_runs(found.more_runs)}" if word == "undecided" and found.more_runs else ""
     return f"{word}: {metric(found.metric).label} {_signed(found)}{more}"
 
 
@@ -196,7 +197,7 @@ def _manifest(result: Comparison) -> str:
     scenario = stored.pop("scenario")
     stored["digest"] = result.digest
     body = (
-        "<p>Equal scenario, seeds and engine version give equal results, bit for bit.</p>"
+        f"<p>{again(result.world)}</p>"
         + html.details("Versions, seeds, digest", html.pre(json.dumps(stored, indent=1, ensure_ascii=False)))
         + html.details(
             "Resolved scenario, every default written out",

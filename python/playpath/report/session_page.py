@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from html import escape
 
+from playpath.manifest import again
 from playpath.metrics import format_value, metric
 from playpath.packets import Window
 from playpath.record import Session
@@ -35,6 +36,6 @@ def session_page(session: Session, window: Window | None = None) -> str:
         timeline_section({session.sender: session}, [session.sender]),
         paths_section([session], window),
         html.section("Figures", html.table(["metric", "value"], rows, classes="cards")),
-        html.section("How to get this again", manifest),
+        html.section("How to get this again", f"<p>{again(session.world)}</p>" + manifest),
     ]
     return html.page(f"{session.scenario}: {session.sender}", sections, interactive=bool(session.series))

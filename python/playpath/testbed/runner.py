@@ -134,7 +134,8 @@ def _counted(
         else:
             break
     if attempt > 1:
-        found["warnings"].append(f"the machine was too busy {attempt - 1} times before this run counted")
+        often = "once" if attempt == 2 else f"{attempt - 1} times"
+        found["warnings"].append(f"the machine was too busy {often} before this run counted")
     return found, measured, sysctls
 
 
