@@ -40,6 +40,8 @@ pub struct Config {
     pub pacing: Pacing,
     /// Mark segments PSH as Linux does: the last of each group handed down as one, and of what was written.
     pub push: bool,
+    /// A subflow of MPTCP paces as if its options were payload: Linux's rates are of `mss_cache`, which leaves them out.
+    pub paces_options: bool,
     /// Packets sent back to back when pacing allows sending.
     pub pacing_quantum: u32,
     /// Bytes that `write` accepts beyond the acknowledged ones.

@@ -98,6 +98,8 @@ pub struct Connection {
     pub(crate) receiver: Receiver,
     pub(crate) stats: Stats,
     pub(crate) own_index: usize,
+    /// Of each segment, paced as if they were payload.
+    paced_option_bytes: u32,
     events: u8,
     is_write_cut: bool,
     /// The last write was cut: not the application is what the sender waits for (Linux `SOCK_NOSPACE`).
@@ -328,9 +330,10 @@ impl Event {
 }
 
 impl Connection {
-    /// A subflow, with its place among its siblings.
-    pub(crate) fn become_subflow(&mut self, index: usize) {
+    /// A subflow, with its place among its siblings, whose segments `option_bytes` of MPTCP make smaller.
+    pub(crate) fn become_subflow(&mut self, index: usize, option_bytes: u32) {
         self.own_index = index;
+        self.paced_option_bytes = if self.config.paces_options { option_bytes } else { 0 };
         self.rate.set_fed();
     }
     /// New data stops here; `is_fed`: more will be written, only not yet.
@@ -375,6 +378,7 @@ impl Connection {
             receiver: Receiver::new(&config),
             stats: Stats::default(),
             own_index: 0,
+            paced_option_bytes: 0,
             events: 0,
             is_write_cut: false,
             is_writer_waiting: false,
@@ -439,13 +443,19 @@ impl Connection {
 
     /// Pacing rate in force: the controller's, or the transport's rule.
     pub(crate) fn pacing_rate(&self) -> Option<Rate> {
-        self.cc.pacing_rate().or_else(|| {
+        let rate = self.cc.pacing_rate().or_else(|| {
             if self.pacer.is_off() {
                 return None;
             }
             let (cwnd, ssthresh) = (self.send_window(), self.cc.ssthresh());
             self.pacer.rate(cwnd, ssthresh, self.scoreboard.packets_out(), self.config.mss, self.rtt.srtt)
-        })
+        });
+        if self.paced_option_bytes == 0 { rate } else { rate.map(|rate| self.with_options(rate)) }
+    }
+
+    fn with_options(&self, rate: Rate) -> Rate {
+        let mss = f64::from(self.features.mss);
+        Rate::from_bits_per_sec_f64(rate.as_bits_per_sec() as f64 * (mss + f64::from(self.paced_option_bytes)) / mss)
     }
 
     /// The end, by whatever way.

@@ -55,6 +55,7 @@ impl Config {
             growth: Growth::CwndLimited,
             pacing: Pacing::Off,
             push: true,
+            paces_options: true,
             pacing_quantum: 1,
             send_buffer: 4 << 20,    // tcp_wmem[2]
             receive_buffer: 6 << 20, // tcp_rmem[2]
@@ -86,6 +87,7 @@ impl Config {
             undo: UndoConfig { dsack: false, eifel: false, frto: false },
             validation: Validation::None,
             push: false,
+            paces_options: false,
             window_update: WindowUpdate::Rfc,
             ..Config::linux()
         }
@@ -115,6 +117,7 @@ impl Config {
             validation: Validation::None,
             growth: Growth::Always,
             push: false,
+            paces_options: false,
             send_buffer: 1 << 30,
             receive_buffer: 10_000_000, // window_ 10 000 packets: not the limit
             max_retries: u32::MAX,

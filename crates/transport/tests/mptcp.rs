@@ -5,7 +5,7 @@ mod support;
 
 use playpath_transport::mptcp::scheduler;
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
-use playpath_transport::{Config, Event, Flags, MptcpOption, Segment};
+use playpath_transport::{Config, Event, Flags, MptcpOption, Pacing, Segment};
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, Rate, Time};
 use proptest::prelude::*;
@@ -517,6 +517,27 @@ fn bbr_leaves_the_start_up_on_every_subflow() {
             assert!(!info.app_limited);
             let paced = info.pacing_rate.unwrap().as_mbps();
             assert!(paced < 1.3 * 2.0, "path {path} at {second} s: {paced} Mbit/s");
+        }
+    }
+}
+
+/// Linux's pacing rates are of `mss_cache`, 1448 with timestamps; a segment's payload is 24 bytes of DSS smaller: 1424. So with a gain of 1
+/// a subflow is paced at cwnd * 1448 * 8 / srtt; under the profile `rfc` at cwnd * 1424 * 8 / srtt.
+#[test]
+fn subflows_are_paced_as_if_options_were_payload() {
+    for (profile, bytes) in [("linux", 1448.0), ("rfc", 1424.0)] {
+        let links = [Link::new(2.0, 25); 2];
+        let tcp = Config { pacing: Pacing::Gain(1.0), ..Config::profile(profile).unwrap() };
+        let build = || scheduler::build("dft").unwrap();
+        let mut net = Net::new(&links, "dft", (0, 3_000_000), 1 << 20, 1);
+        net.client.mptcp = MptcpConnection::connect(Time::ZERO, mptcp_config(1 << 20, 11), build(), paths(&links, tcp));
+        net.server.mptcp = MptcpConnection::listen(mptcp_config(1 << 20, 22), build(), paths(&links, tcp));
+        net.run_until(Time::from_secs(3));
+        for path in 0..2 {
+            let info = net.server.mptcp.subflow(path).unwrap().info();
+            let expected = info.snd_cwnd * bytes * 8.0 / info.rtt.as_secs_f64();
+            let paced = info.pacing_rate.unwrap().as_bits_per_sec() as f64;
+            assert!((paced / expected - 1.0).abs() < 1e-6, "{profile}, path {path}: {paced}, not {expected}");
         }
     }
 }

@@ -81,9 +81,8 @@ impl MptcpConnection {
 
     /// TCP settings of a subflow.
     pub(super) fn subflow_config(&self, config: Config, path: usize) -> Config {
-        let reserve = if config.header == HeaderSize::Computed { DSS_RESERVE } else { 0 };
         Config {
-            mss: config.mss.saturating_sub(reserve).max(1),
+            mss: config.mss.saturating_sub(option_bytes(&config)).max(1),
             send_buffer: u64::MAX / 4,
             receive_buffer: UNLIMITED,
             flow_control: FlowControl::Above,
@@ -215,4 +214,9 @@ impl MptcpConnection {
             }
         }
     }
+}
+
+/// Bytes of a segment of these settings that MPTCP takes.
+pub(super) fn option_bytes(config: &Config) -> u32 {
+    if config.header == HeaderSize::Computed { DSS_RESERVE } else { 0 }
 }

@@ -5,6 +5,7 @@
 
 use super::MptcpConnection;
 use super::keys::{address_mac, first, initial_data_seq, join_mac, token};
+use super::lifecycle::option_bytes;
 use super::option::{DSS_ACK, DSS_FIN, DSS_MAP, MptcpOption};
 use super::subflow::{Mapping, Stage};
 use crate::connection::{Connection, Event};
@@ -21,7 +22,7 @@ impl MptcpConnection {
     pub(super) fn open_active(&mut self, now: Time, path: usize) {
         let Some((config, cc)) = self.subflows[path].idle.take() else { return };
         let mut tcp = Connection::connect(now, self.subflow_config(config, path), cc);
-        tcp.become_subflow(path);
+        tcp.become_subflow(path, option_bytes(&config));
         let subflow = &mut self.subflows[path];
         subflow.own_nonce = self.config.nonce.wrapping_add(path as u32).wrapping_mul(0x9e37_79b9);
         (subflow.tcp, subflow.stage) = (Some(tcp), Stage::Opening);
@@ -32,7 +33,7 @@ impl MptcpConnection {
     pub(super) fn open_passive(&mut self, path: usize) {
         let Some((config, cc)) = self.subflows[path].idle.take() else { return };
         let mut tcp = Connection::listen(self.subflow_config(config, path), cc);
-        tcp.become_subflow(path);
+        tcp.become_subflow(path, option_bytes(&config));
         let subflow = &mut self.subflows[path];
         subflow.own_nonce = self.config.nonce.wrapping_add(path as u32).wrapping_mul(0x85eb_ca6b);
         (subflow.tcp, subflow.stage) = (Some(tcp), Stage::Opening);
