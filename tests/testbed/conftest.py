@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,33 @@ from support import traces
 
 from playpath.testbed import controls, emulator, runner
 from playpath.testbed.errors import MissingToolError
+
+_SHORT = """
+[video]
+rate = "4 Mbit/s"
+duration = "1.5 s"
+[player]
+kind = "progressive"
+buffer = "500 ms"
+[[path]]
+name = "wifi"
+rate = "20 Mbit/s"
+rtt = "20 ms"
+[run]
+seeds = {seeds}
+"""
+
+
+@pytest.fixture
+def short_scenario(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a short video over one path into a file, for senders as TOML has them."""
+
+    def write(*senders: str, seeds: int = 1) -> Path:
+        file = tmp_path / "short.toml"
+        file.write_text(_SHORT.format(seeds=seeds) + "".join(f"[[sender]]\ncc = {cc}\n" for cc in senders))
+        return file
+
+    return write
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -5,30 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
-
-SCENARIO = """
-[video]
-rate = "4 Mbit/s"
-duration = "2 s"
-[player]
-kind = "progressive"
-buffer = "500 ms"
-[[path]]
-name = "wifi"
-rate = "20 Mbit/s"
-rtt = "20 ms"
-[[sender]]
-cc = "cubic"
-[[sender]]
-cc = { name = "ccplb", pob_rate = 2 }
-[run]
-seeds = 1
-"""
 
 
 def playpath(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -38,10 +20,8 @@ def playpath(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture
-def scenario(tmp_path: Path) -> str:
-    path = tmp_path / "short.toml"
-    path.write_text(SCENARIO)
-    return str(path)
+def scenario(short_scenario: Callable[..., Path]) -> str:
+    return str(short_scenario('"cubic"', '{ name = "ccplb", pob_rate = 2 }'))
 
 
 def test_one_session_has_the_simulators_schema(scenario: str) -> None:

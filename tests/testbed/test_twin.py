@@ -7,33 +7,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
-
-SCENARIO = """
-[video]
-rate = "4 Mbit/s"
-duration = "1.5 s"
-[player]
-kind = "progressive"
-buffer = "500 ms"
-[[path]]
-name = "wifi"
-rate = "20 Mbit/s"
-rtt = "20 ms"
-[[sender]]
-cc = "cubic"
-[[sender]]
-cc = "ccp"
-[[sender]]
-cc = "copa"
-[run]
-seeds = 2
-"""
-
 
 DUMBBELL = """
 [[path]]
@@ -57,10 +36,14 @@ seeds = 2
 """
 
 
-def start(folder: Path, text: str = SCENARIO) -> subprocess.Popen[str]:
-    scenario = folder / "short.toml"
-    scenario.write_text(text)
-    command = [sys.executable, "-m", "playpath", "twin", str(scenario), "--json", "--out", str(folder / "out")]
+@pytest.fixture
+def scenario(short_scenario: Callable[..., Path]) -> Path:
+    return short_scenario('"cubic"', '"ccp"', '"copa"', seeds=2)
+
+
+def start(scenario: Path) -> subprocess.Popen[str]:
+    out = scenario.parent / "out"
+    command = [sys.executable, "-m", "playpath", "twin", str(scenario), "--json", "--out", str(out)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -69,8 +52,8 @@ def records(folder: Path) -> dict[str, int]:
     return {str(path): path.stat().st_mtime_ns for path in folder.glob("out/sessions/*/*/record.json")}
 
 
-def test_both_worlds_and_a_second_call_from_the_store(tmp_path: Path) -> None:
-    first = start(tmp_path)
+def test_both_worlds_and_a_second_call_from_the_store(tmp_path: Path, scenario: Path) -> None:
+    first = start(scenario)
     out, err = first.communicate(timeout=120)
     assert first.returncode == 0, err
     result = json.loads(out)
@@ -80,14 +63,14 @@ def test_both_worlds_and_a_second_call_from_the_store(tmp_path: Path) -> None:
     assert len(result["ranking"]["pairs"]) == 1
     before = records(tmp_path)
     assert len(before) == 4
-    again = start(tmp_path)
+    again = start(scenario)
     assert json.loads(again.communicate(timeout=60)[0])["kernel"]["digest"] == result["kernel"]["digest"]
     assert records(tmp_path) == before
     assert "<svg" in (tmp_path / "out/report.html").read_text()
 
 
-def test_ctrl_c_keeps_what_is_finished_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    run = start(tmp_path)
+def test_ctrl_c_keeps_what_is_finished_and_leaves_nothing_behind(tmp_path: Path, scenario: Path) -> None:
+    run = start(scenario)
     deadline = time.monotonic() + 60
     while len(records(tmp_path)) < 2:
         assert run.poll() is None, run.communicate()
@@ -102,7 +85,9 @@ def test_ctrl_c_keeps_what_is_finished_and_leaves_nothing_behind(tmp_path: Path)
 
 
 def test_a_dumbbell_without_a_video_is_compared_by_groups_of_traffic(tmp_path: Path) -> None:
-    run = start(tmp_path, DUMBBELL)
+    scenario = tmp_path / "dumbbell.toml"
+    scenario.write_text(DUMBBELL)
+    run = start(scenario)
     out, err = run.communicate(timeout=120)
     assert run.returncode == 0, err
     result = json.loads(out)
