@@ -99,6 +99,25 @@ def test_vlc_s_words_become_events(tmp_path: Path) -> None:
     assert [e["event"] for e in played["events"]][-4:] == ["stall_start", "underflow_end", "stall_end", "finished"]
 
 
+def test_a_buffer_that_vlc_refills_at_once_is_an_underflow_and_no_stall(tmp_path: Path) -> None:
+    """As VLC 3.0 does over DASH, from a segment that it has: twice the reference is late, then `in 2 ms`. 40 ms are a picture."""
+    made = session(vlc, tmp_path)
+    made._begin = 0.0
+    late = "main input error: ES_OUT_SET_(GROUP_)PCR  is called too late (pts_delay increased to 1000 ms)\n"
+    for at, said in (
+        (0.9, "main input debug: Stream buffering done (1020 ms in 900 ms)\n"),
+        (2.0, late + late + "main input debug: Stream buffering done (1020 ms in 2 ms)\n"),
+        (3.0, late + "main input debug: Stream buffering done (1020 ms in 40 ms)\n"),
+    ):
+        made._watch.elapsed = at
+        with made._child.log.open("a") as file:
+            file.write(said)
+        made._take_log()
+    found = made._log.metrics(played_s=8.0, elapsed_s=9.0)
+    assert found["underflow_events"] == 2
+    assert found["stall_count"] == 1
+
+
 def test_a_half_written_line_waits_for_its_rest(tmp_path: Path) -> None:
     made = session(vlc, tmp_path)
     made._begin = 0.0

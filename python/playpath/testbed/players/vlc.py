@@ -6,7 +6,7 @@ buffers lost, bytes read. Its log (-vv, kept as `vlc.log`) has the moments, read
 | VLC's words | event |
 |---|---|
 | `Stream buffering done` | the clock starts, or a stall is over |
-| `PCR is called too late` | the buffer ran dry: an underflow, and a stall until buffering is done |
+| `PCR is called too late` | an underflow, and a stall until buffering is done, unless that took less than a picture (`in 2 ms`) |
 | `picture is too late to be displayed` | a discarded picture |
 
 `--network-caching` is the scenario's playout buffer. VLC 3 also reads up to 16 MB ahead, which no buffer of a scenario means:
@@ -38,6 +38,7 @@ _INTERVAL = 0.05
 _SILENCE_S = 5.0
 _GRACE_S = 20.0
 _PICTURE_S = 0.04
+_DONE = re.compile(r"Stream buffering done \(-?\d+ ms in (\d+) ms\)")
 _SEGMENT = re.compile(r"^GET /dash-[0-9a-f]+/(\d+)-(\d+)\.m4s")
 
 
@@ -131,12 +132,20 @@ class _Session(Following):
 
     def _take_log(self) -> None:
         late = 0
-        for line in self._fresh_lines():
+        is_refilling = False
+        lines = self._fresh_lines()
+        for place, line in enumerate(lines):
             if "picture is too late to be displayed" in line:
                 late += 1
             elif "called too late" in line and self._has_started:
-                self._stands_still(self._now())
+                if self._stalled_since is not None or not _is_refilled_at_once(lines[place:]):
+                    self._stands_still(self._now())
+                elif not is_refilling:
+                    is_refilling = True
+                    self._log.add("underflow_start", self._now())
+                    self._log.add("underflow_end", self._now())
             elif "Stream buffering done" in line:
+                is_refilling = False
                 self._buffered()
         if late:
             self._log.add("pictures_discarded", self._now(), count=late, cause="late")
@@ -193,6 +202,12 @@ class _Session(Following):
         played["events"] = sorted([*played["events"], *segments.events], key=lambda event: float(event["time_s"]))
         # A ladder's segments come by a reader of their own, whose bytes the counters leave out.
         played["body_bytes"] = sum(int(line["bytes"]) for line in lines)
+
+
+def _is_refilled_at_once(lines: list[str]) -> bool:
+    """Whether the next buffering took less than a picture's time: from what a DASH reader had already, say. No viewer sees that."""
+    found = next(filter(None, map(_DONE.search, lines)), None)
+    return found is not None and int(found[1]) < 1000 * _PICTURE_S
 
 
 def _count(stats: Mapping[str, Any], name: str) -> float | None:
