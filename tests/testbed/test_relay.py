@@ -261,6 +261,9 @@ def test_a_session_of_the_kernel_world_over_three_paths() -> None:
     assert sum(row["share"] for row in flow["subflows"]) == pytest.approx(1)
     # 4 Mbit/s of video does not fit on one path of 3.
     assert record["metrics"]["path_switches"] > 0
+    # One way the paths differ by 15 ms: what the first carries meanwhile waits for what was sent before it on another, 3 Mbit/s x 15 ms.
+    assert record["metrics"]["hol_blocking_time_s"] > 0.01
+    assert record["metrics"]["max_out_of_order_bytes"] > 1448
     assert max(row["share"] for row in flow["subflows"]) < 0.8
     assert record["metrics"]["played_s"] == pytest.approx(1.5)
     assert not [w for w in record["warnings"] if "relay" in w]
