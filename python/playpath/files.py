@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playpath.errors import InputError
+from polars.exceptions import PolarsError
+
+from playpath.errors import InputError, RunError
 
 
 def check_writable(folder: Path, option: str = "--out") -> None:
@@ -45,22 +47,41 @@ def check_file(path: Path, option: str) -> None:
     """
     if path.is_dir():
         raise InputError(f"{option} {path}: is a folder; give a file")
+    if _is_special(path):
+        raise InputError(f"{option} {path}: is a device, a pipe or a socket; give a file")
     check_writable(path.parent, option)
 
 
 @contextmanager
 def replaced(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place when the block ends well, and vanishes when it does not."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    os.close(handle)
-    temporary = Path(name)
+    """A temporary path beside `path` that takes its place when the block ends well, and vanishes when it does not.
+
+    Raises
+    ------
+    RunError
+        The disk is full, or the place cannot be written: one line that says which file and why.
+    """
+    if _is_special(path):  # root would put a file into its place
+        raise RunError(f"cannot write {path}: is a device, a pipe or a socket")
     try:
-        yield temporary
-        temporary.chmod(0o666 & ~_umask())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            yield temporary
+            temporary.chmod(0o666 & ~_umask())
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise RunError(f"cannot write {path}: {error.strerror or error}") from None
+    except PolarsError as error:
+        raise RunError(f"cannot write {path}: {str(error).rpartition('IO error: ')[2]}") from None
+
+
+def _is_special(path: Path) -> bool:
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def write_text(path: Path, text: str) -> None:

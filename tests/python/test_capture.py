@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import struct
 import subprocess
@@ -89,6 +90,11 @@ def test_an_unwritable_place_is_refused_before_the_run(tmp_path: Path) -> None:
     assert isinstance(answer.exception, InputError)
     answer = CliRunner().invoke(app, ["run", str(scenario), "--pcap", str(tmp_path)])
     assert str(answer.exception) == f"--pcap {tmp_path}: is a folder; give a file"
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    answer = CliRunner().invoke(app, ["run", str(scenario), "--pcap", str(pipe)])
+    assert str(answer.exception) == f"--pcap {pipe}: is a device, a pipe or a socket; give a file"
+    assert pipe.is_fifo()
 
 
 def test_a_folder_that_is_not_there_yet_is_made(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,8 +20,22 @@ from support import FAST, scenario, sender, traces
 from playpath.testbed import namespaces, processes, state
 from playpath.testbed.bed import Testbed
 from playpath.testbed.errors import TestbedError
+from playpath.testbed.runner import run_kernel
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
+
+
+SHORT = """
+name = "short"
+[video]
+rate = "4 Mbit/s"
+duration = "20 s"
+[[path]]
+rate = "20 Mbit/s"
+rtt = "20 ms"
+[[sender]]
+cc = "ccp"
+"""
 
 
 def run_while(disturb: Callable[[Testbed], None], logs: Path | None = None, wait_s: float = 0.7, **video: str) -> str:
@@ -83,6 +97,49 @@ def test_a_disk_that_is_full_in_mid_run(monkeypatch: pytest.MonkeyPatch, tmp_pat
         assert not state.FOLDER.exists()
     finally:
         subprocess.run(["umount", str(full)], check=True)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system with room for 16 kB: four pages, of which each folder and each file takes one at least."""
+    folder = tmp_path / "full"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "full", str(folder)], check=True)
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_logs_that_a_full_disk_does_not_take_fail_the_run(small_disk: Path) -> None:
+    (small_disk / "filling").write_bytes(bytes(16 * 1024))
+    logs = small_disk / "logs"
+    with pytest.raises(TestbedError, match=f"^cannot keep the logs in {logs}: No space left on device$"):
+        run_kernel(scenario(), sender("cubic"), 1, tolerance="100 ms", logs=logs)
+
+
+def test_a_capture_that_a_full_disk_cut_is_told(small_disk: Path) -> None:
+    record = run_kernel(scenario(), sender("cubic"), 1, tolerance="100 ms", pcap=small_disk / "s.pcapng")
+    assert [text for text in record["warnings"] if text.startswith("capture: ") and "No space left" in text]
+
+
+def test_a_comparison_whose_results_a_full_disk_does_not_take(small_disk: Path, tmp_path: Path) -> None:
+    (tmp_path / "short.toml").write_text(SHORT.replace("20 s", "1 s"))
+    command = [
+        sys.executable,
+        "-m",
+        "playpath",
+        "compare",
+        "short.toml",
+        "--world",
+        "kernel",
+        "--out",
+        str(small_disk / "o"),
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    (told,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert "every session failed: ccp, seed 1: cannot " in told
+    assert "No space left on device" in told
+    assert "Traceback" not in done.stderr
 
 
 def test_a_link_beyond_tolerance_fails_the_record(tmp_path: Path) -> None:
@@ -154,19 +211,6 @@ def test_a_signal_cleans_up(number: signal.Signals) -> None:
     child.communicate(timeout=20)
     assert child.returncode != 0
     assert traces() == before
-
-
-SHORT = """
-name = "short"
-[video]
-rate = "4 Mbit/s"
-duration = "20 s"
-[[path]]
-rate = "20 Mbit/s"
-rtt = "20 ms"
-[[sender]]
-cc = "ccp"
-"""
 
 
 def names_of(pid: int) -> list[str]:

@@ -288,11 +288,17 @@ class Testbed:
         return control
 
     def keep_logs(self, folder: Path) -> None:
-        """Copy what the run's programs wrote (their output, the server's log, a player's own log) into `folder`."""
-        folder.mkdir(parents=True, exist_ok=True)
-        for file in sorted(self.folder.iterdir()):
-            if file.suffix in (".log", ".out", ".jsonl") and file.stat().st_size > 0:
-                shutil.copyfile(file, folder / file.name)
+        """Copy what the run's programs wrote (their output, the server's log, a player's own log) into `folder`.
+
+        Raises TestbedError if it does not take them.
+        """
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for file in sorted(self.folder.iterdir()):
+                if file.suffix in (".log", ".out", ".jsonl") and file.stat().st_size > 0:
+                    shutil.copyfile(file, folder / file.name)
+        except OSError as error:
+            raise TestbedError(f"cannot keep the logs in {folder}: {error.strerror}") from None
 
     def _delete_namespaces(self) -> None:
         for namespace in (self.client, self.server):

@@ -78,4 +78,6 @@ class Emulator:
             report: dict[str, Any] = json.loads(self.child.output.read_text().strip().splitlines()[-1])
         except (OSError, ValueError, IndexError):
             return {}
+        if self.child.process.returncode > 0:  # a capture that it could not write, say
+            report["warnings"] = [*report.get("warnings", []), self.child.words().removeprefix("playpath-emulator: ")]
         return report

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from playpath import engine
+from playpath.errors import RunError
 from playpath.files import write_text
 from playpath.testbed import controls, crosstraffic, namespaces, players
 from playpath.testbed.bed import TOLERANCE, Testbed
@@ -144,9 +145,13 @@ def _kept(bed: Testbed, logs: Path | None) -> Iterator[None]:
     """Keep the logs of a run, however it ends."""
     try:
         yield
-    finally:
+    except BaseException:
         if logs is not None:
-            bed.keep_logs(logs)
+            with contextlib.suppress(TestbedError):  # what is told is the first fault
+                bed.keep_logs(logs)
+        raise
+    if logs is not None:
+        bed.keep_logs(logs)
 
 
 @contextlib.contextmanager
@@ -159,7 +164,8 @@ def _marked(logs: Path | None, sender: str, seed: int, player: str) -> Iterator[
     except TestbedError as error:
         if logs is not None:
             told = {"failed": str(error), "sender": sender, "seed": seed, "player": player}
-            write_text(logs / "failed.json", json.dumps(told) + "\n")
+            with contextlib.suppress(RunError):  # a disk that is full may be what is told
+                write_text(logs / "failed.json", json.dumps(told) + "\n")
         raise
 
 
