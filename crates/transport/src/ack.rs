@@ -140,7 +140,8 @@ impl Connection {
 
     fn handle_payload(&mut self, now: Time, segment: &Segment) {
         self.stats.data_segments_received += 1;
-        self.receiver.note_arrival(now, self.rtt.base_rto());
+        let sack_rtt = self.features.sack.then_some(self.rtt.srtt);
+        self.receiver.note_arrival(now, self.rtt.base_rto(), sack_rtt);
         let received = self.receiver.handle_data(now, segment);
         self.stats.duplicate_bytes_received = self.receiver.duplicate_bytes;
         if received.is_readable {

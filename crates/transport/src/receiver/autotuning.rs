@@ -55,6 +55,11 @@ impl AutoTuning {
         }
     }
 
+    /// Round-trip time by echoed timestamps; zero before the first.
+    pub fn rtt(&self) -> Duration {
+        self.rtt
+    }
+
     /// Data arrived.
     pub fn note_arrival(&mut self, now: Time) {
         self.now = now;

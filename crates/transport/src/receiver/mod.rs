@@ -5,7 +5,7 @@
 //! Differences from Linux:
 //! 1. The buffer is counted in payload bytes, not in memory of socket buffers. With Linux's delayed ACKs it grows as Linux's does
 //!    (`autotuning.rs`) up to the configured size.
-//! 2. No "ping-pong" mode: answering does not end quick ACKs. SACKs are never compressed.
+//! 2. No "ping-pong" mode: answering does not end quick ACKs.
 //!
 //! Units: stream offsets; a FIN counts one. Tested by the packet scripts and the stream property test.
 
@@ -36,6 +36,8 @@ pub(crate) struct Receiver {
     told: u64,
     buffer: u64,
     ack: AckPolicy,
+    /// RTT by this end's own samples, if the peer takes SACKs.
+    sack_rtt: Option<Duration>,
     /// With Linux's delayed ACKs only.
     tuning: Option<AutoTuning>,
     /// The window is this endpoint's to tell, not of the layer above.
@@ -72,6 +74,7 @@ impl Receiver {
             told: 0,
             buffer: config.receive_buffer,
             ack: AckPolicy::new(config),
+            sack_rtt: None,
             tuning: (config.delayed_ack == DelayedAck::Linux)
                 .then(|| AutoTuning::new(config.mss, config.receive_buffer)),
             is_own_window: config.flow_control == FlowControl::Own,
@@ -131,7 +134,7 @@ impl Receiver {
     }
     /// When a delayed ACK must leave.
     pub fn ack_deadline(&self) -> Time {
-        self.ack.deadline
+        self.ack.deadline()
     }
     /// The delayed-ACK timer may have expired.
     pub fn handle_timeout(&mut self, now: Time) {
@@ -199,10 +202,14 @@ impl Receiver {
                 let is_open = self.can_tell_as_much();
                 self.ack.on_in_order(now, segment.payload_len, segment.flags.contains(Flags::PSH), is_open);
             }
-            Placed::FilledGap | Placed::OutOfOrder => self.ack.on_gap(now),
+            Placed::FilledGap => self.ack.on_filled(self.reassembly.next()),
+            Placed::OutOfOrder => {
+                let rtt = self.sack_rtt.map(|own| self.least_rtt(own));
+                self.ack.on_gap(now, self.reassembly.next(), rtt, self.reassembly.is_crowded());
+            }
             Placed::Duplicate(bytes) => {
                 self.duplicate_bytes += bytes;
-                self.ack.on_duplicate(now);
+                self.ack.on_duplicate();
             }
         }
         if self.next() > before {
@@ -271,9 +278,18 @@ impl Receiver {
         self.ack.on_ack_sent();
     }
 
-    /// A segment arrived after the sender's idle time (Linux re-enters quick ACKs).
-    pub fn note_arrival(&mut self, now: Time, rto: Duration) {
+    /// A segment arrived after the sender's idle time (Linux re-enters quick ACKs). `sack_rtt`: this end's RTT, if the peer takes SACKs.
+    pub fn note_arrival(&mut self, now: Time, rto: Duration, sack_rtt: Option<Duration>) {
+        self.sack_rtt = sack_rtt;
         self.ack.note_arrival(now, rto);
+    }
+
+    /// The smaller of the receiver's RTT and the sender's `own`, as far as there are samples (`__tcp_ack_snd_check`).
+    fn least_rtt(&self, own: Duration) -> Duration {
+        match self.tuning.as_ref().map(AutoTuning::rtt) {
+            Some(received) if !received.is_zero() && (own.is_zero() || received < own) => received,
+            _ => own,
+        }
     }
 
     fn sequence(&self, offset: u64) -> u32 {

@@ -47,6 +47,11 @@ impl Reassembly {
         self.ranges.is_empty()
     }
 
+    /// More blocks than a receiver expects to tell (TCP_SACK_BLOCKS_EXPECTED).
+    pub fn is_crowded(&self) -> bool {
+        self.ranges.len() > 2
+    }
+
     pub fn out_of_order_bytes(&self) -> u64 {
         self.ranges.iter().map(|(left, right)| right - left).sum()
     }
