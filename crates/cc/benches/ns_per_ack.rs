@@ -31,6 +31,7 @@ fn nanos_per_ack(entry: &Entry) -> f64 {
     let mut cc = build(entry, 10.0);
     let mut view = View {
         now: Time::from_secs(1),
+        departs_at: Time::from_secs(1),
         mss: MSS,
         srtt: rtt,
         rttvar: rtt / 8,

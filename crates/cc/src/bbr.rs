@@ -6,12 +6,10 @@
 //! Differences from the reference (Linux):
 //! 1. Floating point instead of fixed point: gains are 2/ln 2, 5/4, 3/4 exactly, not multiples of 1/256.
 //! 2. The phase that PROBE_BW begins with is drawn as `draws.rs` tells, not by the kernel's generator.
-//! 3. The estimate of what is in the network at the next departure time takes that time to be now: this transport sends a
-//!    packet when it is due and never stamps one ahead.
-//! 4. `quantum = "packet"` drops the three TSO bursts from the window's budget, for senders that have none. Default: Linux's.
-//! 5. When min_rtt has expired any RTT sample replaces it. Linux skips the one of a lone packet shorter than an MSS, as the ACK
+//! 3. `quantum = "packet"` drops the three TSO bursts from the window's budget, for senders that have none. Default: Linux's.
+//! 4. When min_rtt has expired any RTT sample replaces it. Linux skips the one of a lone packet shorter than an MSS, as the ACK
 //!    may have been delayed; the transport does not tell it apart.
-//! 6. Windows set from outside are taken over (an MPTCP scheduler's). Window validation leaves it alone, as in Linux.
+//! 5. Windows set from outside are taken over (an MPTCP scheduler's). Window validation leaves it alone, as in Linux.
 //!
 //! Units: packets, packets/s; the pacing rate in bit/s of payload. Invariants: `cwnd >= 4` except in the round trips after a loss
 //! or timeout; outside PROBE_RTT and start-up `cwnd` is at most the budget for 2 BDP plus aggregation. The loss of packets

@@ -182,6 +182,7 @@ pub(crate) mod testing {
         let own = &siblings[own_index];
         View {
             now: Time::from_millis(1000),
+            departs_at: Time::from_millis(1000),
             mss: own.mss,
             srtt: own.srtt,
             rttvar: Duration::ZERO,

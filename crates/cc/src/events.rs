@@ -7,6 +7,8 @@ use playpath_units::{Duration, Rate, Time};
 pub struct View<'a> {
     /// Time of the event.
     pub now: Time,
+    /// The next packet leaves then at the earliest: now, or later under pacing.
+    pub departs_at: Time,
     /// Payload bytes of a full segment.
     pub mss: u32,
     /// Smoothed RTT (RFC 6298); zero before the first sample.

@@ -24,6 +24,7 @@ pub const MSS: u32 = 1460;
 pub fn view(at_ms: u64) -> View<'static> {
     View {
         now: Time::from_millis(at_ms),
+        departs_at: Time::from_millis(at_ms),
         mss: MSS,
         srtt: Duration::from_millis(100),
         rttvar: Duration::from_millis(10),

@@ -30,6 +30,7 @@ impl Script {
         let rtt = Duration::from_millis(100);
         let view = View {
             now: Time::from_millis(100),
+            departs_at: Time::from_millis(100),
             mss: 1460,
             srtt: rtt,
             rttvar: Duration::ZERO,

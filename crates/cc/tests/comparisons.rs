@@ -43,6 +43,7 @@ impl ConstantRtt {
     fn new(cc: Box<dyn CongestionControl>, rtt: Duration) -> ConstantRtt {
         let view = View {
             now: Time::ZERO + rtt,
+            departs_at: Time::ZERO + rtt,
             mss: MSS,
             srtt: rtt,
             rttvar: Duration::ZERO,
@@ -326,6 +327,7 @@ impl TwoPaths {
     fn view(index: usize, siblings: &[Sibling; 2]) -> View<'_> {
         View {
             now: Time::from_secs(1),
+            departs_at: Time::from_secs(1),
             mss: MSS,
             srtt: siblings[index].srtt,
             rttvar: Duration::ZERO,

@@ -282,6 +282,7 @@ impl<'a> Chaos<'a> {
     fn new(entry: &'a Entry) -> Chaos<'a> {
         let view = View {
             now: Time::from_millis(1),
+            departs_at: Time::from_millis(1),
             mss: MSS,
             srtt: Duration::ZERO,
             rttvar: Duration::ZERO,

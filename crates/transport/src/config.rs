@@ -42,8 +42,8 @@ pub struct Config {
     pub push: bool,
     /// A subflow of MPTCP paces as if its options were payload: Linux's rates are of `mss_cache`, which leaves them out.
     pub paces_options: bool,
-    /// Packets sent back to back when pacing allows sending.
-    pub pacing_quantum: u32,
+    /// What leaves at one deadline of pacing.
+    pub pacing_burst: PacingBurst,
     /// Bytes that `write` accepts beyond the acknowledged ones.
     pub send_buffer: u64,
     /// Bytes that the receiver holds for the reader.
@@ -212,6 +212,16 @@ pub enum Pacing {
     Controller,
 }
 
+/// What leaves at one deadline of pacing, back to back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PacingBurst {
+    /// So many packets; then the time of all of them passes.
+    Packets(u32),
+    /// Linux with segmentation offload: a group of what the rate sends in 1/1024 s, at least two packets. Half a group's time at most
+    /// is made up for after a pause.
+    Linux,
+}
+
 /// When a read opens the receive window by an own segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowUpdate {
@@ -255,6 +265,7 @@ impl Config {
     pub fn validate(&self) -> Result<(), ConfigError> {
         let rto = &self.rto;
         let gain = if let Pacing::Gain(gain) = self.pacing { gain } else { 1.0 };
+        let burst = if let PacingBurst::Packets(n) = self.pacing_burst { n } else { 1 };
         let fixed_iw = if let InitialWindow::Packets(n) = self.iw { n } else { 1 };
         let checks = [
             ("mss", f64::from(self.mss), (1.0, 65_000.0)),
@@ -262,7 +273,7 @@ impl Config {
             ("receive_buffer", self.receive_buffer as f64, (f64::from(self.mss), f64::from(1 << 30))),
             ("send_buffer", self.send_buffer as f64, (1.0, 1e19)),
             ("pacing gain", gain, (0.01, 1000.0)),
-            ("pacing_quantum", f64::from(self.pacing_quantum), (1.0, 1e6)),
+            ("pacing_burst", f64::from(burst), (1.0, 1e6)),
             ("max_burst", f64::from(self.max_burst.unwrap_or(1)), (1.0, 4e9)),
             ("rto.max in s", rto.max.as_secs_f64(), (rto.min.as_secs_f64().max(1e-9), 1e6)),
             ("rto.initial in s", rto.initial.as_secs_f64(), (1e-9, 1e6)),

@@ -402,6 +402,7 @@ impl Connection {
     pub(crate) fn view<'a>(&self, now: Time, siblings: &'a [Sibling]) -> View<'a> {
         View {
             now,
+            departs_at: self.pacer.next().max(now),
             mss: self.config.mss,
             srtt: self.rtt.srtt,
             rttvar: self.rtt.rttvar,

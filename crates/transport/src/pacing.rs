@@ -1,41 +1,48 @@
 //! Pacing: when the next data packet may leave.
 //!
-//! Reference: Linux `tcp_update_pacing_rate` (200 % of max(cwnd, packets out) × MSS / SRTT while cwnd < ssthresh / 2, else
-//! 120 %) and `sch_fq` (the first ten packets are not paced).
-//! Differences from Linux:
-//! 1. `quantum` packets leave back to back, then the time of all of them passes; Linux sizes bursts to a millisecond (TSO).
-//! 2. Time lost by a late wake-up is not made up for. In virtual time wake-ups are never late.
-//! 3. The rate counts payload, not headers.
-//! 4. A sender that only pacing holds back does not count as one that leaves its window unused.
+//! Reference: Linux 6.18 `tcp_update_pacing_rate` (200 % of max(cwnd, packets out) × MSS / SRTT while cwnd < ssthresh / 2, else
+//! 120 %), `tcp_pacing_check` and `tcp_update_skb_after_send`: a group (`tso.rs`) leaves as a whole at its deadline; the next deadline is
+//! its length / rate later, less what the group left after its own deadline, at most half; groups that end before the tenth segment
+//! of the connection cost no time. So the profile `linux`.
+//! With [`PacingBurst::Packets`] so many packets leave back to back, then the time of all of them passes, nothing is made up for, and the
+//! first ten packets are not paced (the profiles `rfc` and `ns2`, one packet each).
 //!
-//! Tested here and by `tests/pair.rs`.
+//! Differences from Linux:
+//! 1. The rate of the transport's own rule is that of the moment, not that of the last ACK.
+//! 2. A retransmission after a timeout and a tail loss probe that retransmits wait for their deadline, as all packets do.
+//! 3. A sender that only pacing holds back does not count as one that leaves its window unused.
+//!
+//! Units: payload bytes, as in Linux; headers are not counted. Invariant: the deadline never moves back.
+//! Tested here, by `tests/packets/pacing*.pkt` and by `tests/pair.rs`.
 
-use crate::config::{Config, Pacing};
+use crate::config::{Config, Pacing, PacingBurst};
 use playpath_units::{Duration, Rate, Time};
 
-/// Packets that leave unpaced at the start (sch_fq: "does not pace first 10 MSS").
+/// Segments that leave unpaced at the start (Linux: "sch_fq does not pace first 10 MSS").
 const UNPACED_START: u64 = 10;
 
 #[derive(Debug)]
 pub(crate) struct Pacer {
     mode: Pacing,
-    quantum: u32,
-    /// The next packet may leave at this time.
+    burst: PacingBurst,
+    /// The next packet, or group, may leave at this time.
     next: Time,
-    /// Packets sent of the quantum, and the time they take.
-    sent: u32,
-    debt: Duration,
+    open: Open,
+}
+
+/// The burst that is leaving.
+#[derive(Debug, Default)]
+struct Open {
+    packets: u32,
+    bytes: u64,
+    /// It left then, so long after its deadline.
+    left_at: Time,
+    credit: Duration,
 }
 
 impl Pacer {
     pub fn new(config: &Config) -> Pacer {
-        Pacer {
-            mode: config.pacing,
-            quantum: config.pacing_quantum.max(1),
-            next: Time::ZERO,
-            sent: 0,
-            debt: Duration::ZERO,
-        }
+        Pacer { mode: config.pacing, burst: config.pacing_burst, next: Time::ZERO, open: Open::default() }
     }
 
     /// The next packet may leave at this time.
@@ -58,17 +65,35 @@ impl Pacer {
         window_rate(gain, window, mss, srtt)
     }
 
-    /// A packet of `payload_bytes` left. `packets_before`: data packets sent before it.
-    pub fn on_packet_sent(&mut self, now: Time, payload_bytes: u32, rate: Rate, packets_before: u64) {
-        if packets_before < UNPACED_START {
-            return;
+    /// A packet of `payload_bytes` left, number `number` of the connection (from 1), as the first of its group or as a further one.
+    pub fn on_packet_sent(&mut self, now: Time, payload_bytes: u32, rate: Rate, number: u64, is_first: bool) {
+        match self.burst {
+            PacingBurst::Packets(most) if number > UNPACED_START => self.count(now, payload_bytes, rate, most),
+            PacingBurst::Packets(_) => {}
+            PacingBurst::Linux => self.extend_group(now, payload_bytes, rate, number, is_first),
         }
-        self.debt += rate.time_to_send(u64::from(payload_bytes));
-        self.sent += 1;
-        if self.sent >= self.quantum {
-            self.next = self.next.max(now) + self.debt;
-            self.sent = 0;
-            self.debt = Duration::ZERO;
+    }
+
+    fn count(&mut self, now: Time, payload_bytes: u32, rate: Rate, most: u32) {
+        self.open.packets += 1;
+        self.open.bytes += u64::from(payload_bytes);
+        if self.open.packets >= most {
+            self.next = self.next.max(now) + rate.time_to_send(self.open.bytes);
+            self.open = Open::default();
+        }
+    }
+
+    /// `tcp_update_skb_after_send` of the group as it is with this packet.
+    fn extend_group(&mut self, now: Time, payload_bytes: u32, rate: Rate, number: u64, is_first: bool) {
+        if is_first {
+            let credit = now.saturating_since(self.next);
+            self.open = Open { left_at: self.next.max(now), credit, ..Open::default() };
+        }
+        self.open.bytes += u64::from(payload_bytes);
+        self.next = self.open.left_at;
+        if number >= UNPACED_START {
+            let time = rate.time_to_send(self.open.bytes);
+            self.next += time - self.open.credit.min(time / 2);
         }
     }
 }
@@ -90,6 +115,9 @@ fn window_rate(gain: f64, window: f64, mss: u32, srtt: Duration) -> Option<Rate>
 mod tests {
     use super::*;
 
+    /// A microsecond per byte.
+    const RATE: Rate = Rate::from_bits_per_sec(8_000_000);
+
     /// cwnd 20, MSS 1448, SRTT 100 ms: 20*1448*8/0.1 = 2.3168 Mbit/s at gain 1, ×1.2 = 2.78016, ×2 = 4.6336.
     #[test]
     fn worked_rates() {
@@ -104,14 +132,40 @@ mod tests {
         assert_eq!(rate(Pacing::Off, 10.0), None);
     }
 
+    fn pacer(pacing_burst: PacingBurst) -> Pacer {
+        Pacer::new(&Config { pacing: Pacing::Gain(1.0), pacing_burst, ..Config::linux() })
+    }
+
     #[test]
-    fn the_quantum_leaves_together() {
-        let mut pacer = Pacer::new(&Config { pacing: Pacing::Gain(1.0), pacing_quantum: 2, ..Config::linux() });
-        let rate = Rate::from_bits_per_sec(8_000_000); // a microsecond per byte
+    fn a_burst_of_packets_leaves_together_and_nothing_is_made_up_for() {
+        let mut pacer = pacer(PacingBurst::Packets(2));
         let now = Time::from_secs(1);
-        pacer.on_packet_sent(now, 1000, rate, 10);
+        pacer.on_packet_sent(now, 1000, RATE, 10, true);
+        pacer.on_packet_sent(now, 1000, RATE, 11, true);
         assert!(pacer.next() <= now);
-        pacer.on_packet_sent(now, 1000, rate, 11);
+        pacer.on_packet_sent(now, 1000, RATE, 12, true);
         assert_eq!(pacer.next(), now + Duration::from_millis(2));
+        let late = now + Duration::from_millis(3);
+        pacer.on_packet_sent(late, 1000, RATE, 13, true);
+        pacer.on_packet_sent(late, 1000, RATE, 14, true);
+        assert_eq!(pacer.next(), late + Duration::from_millis(2));
+    }
+
+    /// Groups of two of 1000 bytes at 1 us a byte; times after 1 s, in us. Segments 7 and 8 cost no time. With 10 the group 9, 10 ends
+    /// no earlier than the tenth and costs 2000. 11 and 12 leave when due, at 2000: next at 4000. 13 and 14 leave 400 late, at 4400:
+    /// 4400 + 2000 - 400 = 6000. 15 leaves alone 1500 late, at 7500: 1000 less half of it, 8000.
+    #[test]
+    fn worked_departures_of_linux_groups() {
+        let mut pacer = pacer(PacingBurst::Linux);
+        let mut send = |us: u64, number, is_first| {
+            pacer.on_packet_sent(Time::from_secs(1) + Duration::from_micros(us), 1000, RATE, number, is_first);
+            pacer.next().saturating_since(Time::from_secs(1)).as_nanos() / 1000
+        };
+        assert_eq!((send(0, 7, true), send(0, 8, false)), (0, 0));
+        assert_eq!((send(0, 9, true), send(0, 10, false)), (0, 2000));
+        assert_eq!((send(2000, 11, true), send(2000, 12, false)), (3000, 4000));
+        assert_eq!(send(4400, 13, true), 5000);
+        assert_eq!(send(4400, 14, false), 6000);
+        assert_eq!(send(7500, 15, true), 8000);
     }
 }

@@ -1,7 +1,7 @@
 //! The three bundles of settings: `linux`, `ns2`, `rfc`.
 //!
 //! - `linux`: a current Linux server with its defaults (RACK-TLP, PRR, undo, RFC 2861 as Linux does it; pacing off, because
-//!   Linux paces only under fq or when the control asks).
+//!   Linux paces only under fq or when the control asks; when it does, groups of at least two packets).
 //! - `ns2`: ns-2.35's one-way agents (no SACK, no timestamps, impatient NewReno, limited transmit, an ACK
 //!   per packet, coarse timer, no handshake, 40-byte header).
 //! - `rfc`: the standards track without implementation habits (RFC 5681, 6298, 6675, 6928, 3042).
@@ -10,7 +10,7 @@
 //! `tests/pair.rs`.
 
 use crate::config::{
-    Config, DelayedAck, FlowControl, Growth, Handshake, HeaderSize, InitialWindow, LossDetection, Pacing,
+    Config, DelayedAck, FlowControl, Growth, Handshake, HeaderSize, InitialWindow, LossDetection, Pacing, PacingBurst,
     PartialAckTimer, Recovery, RtoConfig, RtoVariance, UndoConfig, Validation, WindowUpdate,
 };
 use playpath_units::Duration;
@@ -56,7 +56,7 @@ impl Config {
             pacing: Pacing::Off,
             push: true,
             paces_options: true,
-            pacing_quantum: 1,
+            pacing_burst: PacingBurst::Linux,
             send_buffer: 4 << 20,    // tcp_wmem[2]
             receive_buffer: 6 << 20, // tcp_rmem[2]
             window_update: WindowUpdate::Linux,
@@ -88,6 +88,7 @@ impl Config {
             validation: Validation::None,
             push: false,
             paces_options: false,
+            pacing_burst: PacingBurst::Packets(1),
             window_update: WindowUpdate::Rfc,
             ..Config::linux()
         }
@@ -118,6 +119,7 @@ impl Config {
             growth: Growth::Always,
             push: false,
             paces_options: false,
+            pacing_burst: PacingBurst::Packets(1),
             send_buffer: 1 << 30,
             receive_buffer: 10_000_000, // window_ 10 000 packets: not the limit
             max_retries: u32::MAX,

@@ -12,24 +12,20 @@
 //!
 //! Tested by packet scripts.
 
-use crate::config::{HeaderSize, LossDetection, Recovery};
+use crate::config::{HeaderSize, LossDetection, PacingBurst, Recovery};
 use crate::connection::Connection;
 use crate::handshake::{State, timestamp, timestamps};
-use crate::pacing::linux_rate;
 use crate::recovery::Phase;
 use crate::scoreboard::{FIN, RETRANS, SACKED, SentPacket};
 use crate::segment::{Ecn, Flags, Segment};
 use crate::timers::Timer;
-use crate::tso::{Group, group_size};
+use crate::tso::{Group, Place};
 use crate::usage::Usage;
 use playpath_cc::{PacketSent, RecoveryWindow, Sibling};
-use playpath_units::{Rate, Time};
+use playpath_units::Time;
 
 /// The rescue retransmission looks at so many packets from the end: it is for a lost tail.
 const RESCUE_SEARCH: usize = 64;
-
-/// Before the first RTT Linux knows no rate and takes the largest.
-const UNKNOWN_RATE: Rate = Rate::from_bits_per_sec(u64::MAX);
 
 /// A segment that a timer wants out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +51,8 @@ pub(crate) struct Transmit {
     pub burst: u32,
     /// What Linux hands down as one.
     pub group: Group,
+    /// The window has room, but Linux waits for an ACK that lets a whole group leave.
+    pub is_deferred: bool,
     pub usage: Usage,
     pub has_sent: bool,
     pub last_sent_at: Option<Time>,
@@ -85,6 +83,7 @@ impl Default for Transmit {
             closed_first: false,
             burst: 0,
             group: Group::default(),
+            is_deferred: false,
             usage: Usage::default(),
             has_sent: false,
             last_sent_at: None,
@@ -179,11 +178,11 @@ impl Connection {
         {
             return true;
         }
-        let Some(choice) = self.choose() else {
+        let Some(choice) = self.choose(now) else {
             self.note_pause(now, siblings);
             return false;
         };
-        if self.is_paced_until_later(now) {
+        if self.is_paced_until_later(now, choice) {
             return false;
         }
         self.recovery.force = false;
@@ -195,7 +194,8 @@ impl Connection {
     }
 
     /// Retransmissions first, then new data, then the last rules of RFC 6675.
-    fn choose(&mut self) -> Option<Choice> {
+    fn choose(&mut self, now: Time) -> Option<Choice> {
+        self.transmit.is_deferred = false;
         if self.config.max_burst.is_some_and(|most| self.transmit.burst >= most) {
             return None;
         }
@@ -213,7 +213,8 @@ impl Connection {
             return None;
         }
         if let Some((len, is_fin)) = self.next_new_data() {
-            return Some(Choice::New { len, is_fin });
+            self.transmit.is_deferred = self.should_defer(now);
+            return (!self.transmit.is_deferred).then_some(Choice::New { len, is_fin });
         }
         self.last_resort()
     }
@@ -238,7 +239,7 @@ impl Connection {
     }
 
     /// Packets counted against the window.
-    fn counted_in_flight(&self) -> u32 {
+    pub(crate) fn counted_in_flight(&self) -> u32 {
         match self.recovery.phase {
             Phase::Open if !self.config.limited_transmit => self.scoreboard.packets_out(),
             Phase::Open if self.is_newreno() => self.scoreboard.packets_out() - self.recovery.reno_sacked.min(2), // RFC 3042
@@ -278,9 +279,16 @@ impl Connection {
         Some((len as u32, self.is_fin_due() && self.nxt + len == self.written))
     }
 
-    /// Pacing holds the next packet back; sets the timer.
-    fn is_paced_until_later(&mut self, now: Time) -> bool {
+    /// Pacing holds the next packet back; sets the timer. What belongs to the group that is leaving leaves with it.
+    fn is_paced_until_later(&mut self, now: Time, choice: Choice) -> bool {
         if self.pacer.next() <= now {
+            return false;
+        }
+        let (start, is_new) = match choice {
+            Choice::New { .. } => (self.nxt, true),
+            Choice::Retransmit(index) => (self.scoreboard.get(index).map_or(u64::MAX, |packet| packet.start), false),
+        };
+        if self.config.pacing_burst == PacingBurst::Linux && self.transmit.group.takes(now, start, is_new) {
             return false;
         }
         self.timers.set(Timer::Pace, self.pacer.next());
@@ -322,8 +330,9 @@ impl Connection {
             self.restart_rto(now); // RFC 6298 §5.1
         }
         self.timers.probe_base = now;
-        self.note_sent(now, len, false, prior_in_flight, siblings);
-        self.mark_push(now, out);
+        let place = self.join_group(now, packet.start, len, true);
+        self.note_sent(now, len, place, prior_in_flight, siblings);
+        self.mark_push(now, place, out);
     }
 
     fn send_again(&mut self, now: Time, index: u64, siblings: &[Sibling], out: &mut Segment) {
@@ -344,47 +353,13 @@ impl Connection {
             self.restart_rto(now); // the fast retransmit restarts the timer
         }
         self.data_segment(now, packet.start, len, is_fin, out);
-        self.note_sent(now, len, true, prior_in_flight, siblings);
-        self.mark_push(now, out);
-    }
-
-    /// PSH ends what was written and each group of two or more. Comes last: what the packet changed is booked.
-    fn mark_push(&mut self, now: Time, out: &mut Segment) {
-        if !self.config.push || out.payload_len == 0 {
-            return;
-        }
-        if self.transmit.group.begins(now) {
-            let most = self.group_size();
-            self.transmit.group.begin(now, most);
-        }
-        let number = self.transmit.group.count();
-        let ends_group = number > 1 && (self.transmit.group.is_full() || !self.has_more_now(now));
-        if ends_group || (self.nxt == self.written && !self.transmit.is_fed) {
-            out.flags = out.flags.with(Flags::PSH);
-        }
-    }
-
-    /// Linux keeps a pacing rate for every sender, paced or not, and sizes groups by it.
-    fn group_size(&self) -> u32 {
-        let own = self.cc.pacing_rate();
-        let packets_out = self.scoreboard.packets_out();
-        let rate = own.or_else(|| {
-            linux_rate(self.send_window(), self.cc.ssthresh(), packets_out, self.config.mss, self.rtt.srtt)
-        });
-        group_size(rate.unwrap_or(UNKNOWN_RATE), self.rtt.min_rtt, self.features.mss, own.is_some())
-    }
-
-    /// A further full segment can leave at this moment.
-    fn has_more_now(&self, now: Time) -> bool {
-        let end = self.nxt + u64::from(self.features.mss);
-        end <= self.written.min(self.peer_edge)
-            && self.pacer.next() <= now
-            && f64::from(self.counted_in_flight()) + 1.0 <= self.send_window()
+        let place = self.join_group(now, packet.start, len, false);
+        self.note_sent(now, len, place, prior_in_flight, siblings);
+        self.mark_push(now, place, out);
     }
 
     /// Books that every data packet changes.
-    fn note_sent(&mut self, now: Time, len: u32, is_retransmission: bool, prior_in_flight: u32, siblings: &[Sibling]) {
-        let sent_before = self.stats.data_segments_sent;
+    fn note_sent(&mut self, now: Time, len: u32, place: Place, prior_in_flight: u32, siblings: &[Sibling]) {
         self.stats.data_segments_sent += u64::from(len > 0);
         self.stats.data_bytes_sent += u64::from(len);
         self.transmit.burst += 1;
@@ -394,10 +369,11 @@ impl Connection {
             self.recovery.prr.on_packet_sent();
         }
         if let Some(rate) = self.pacing_rate() {
-            self.pacer.on_packet_sent(now, len, rate, sent_before);
+            self.pacer.on_packet_sent(now, len, rate, self.stats.data_segments_sent, place.number == 1);
         }
         let view = self.view(now, siblings);
-        self.cc.on_packet_sent(&view, &PacketSent { payload_bytes: len, is_retransmission, prior_in_flight });
+        let sent = PacketSent { payload_bytes: len, is_retransmission: !place.is_new, prior_in_flight };
+        self.cc.on_packet_sent(&view, &sent);
         self.rearm();
     }
 

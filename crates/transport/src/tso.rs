@@ -1,60 +1,150 @@
-//! How many segments Linux hands down as one, and which of them it marks PSH.
+//! Groups: what Linux hands down as one for segmentation, so what leaves at one deadline of pacing, and which segments it marks PSH.
 //!
 //! Reference: Linux 6.18 `tcp_tso_autosize` (what the pacing rate sends in 1/1024 s, more on very short paths, at least two segments),
+//! `tcp_cwnd_test` (at most half of the window), `tcp_tso_should_defer` (wait for a near ACK rather than send part of a group),
 //! `__tcp_transmit_skb` (PSH on what has more than one segment; segmentation leaves it on the last), `tcp_push` (PSH at the end of
 //! what was written).
 //! A receiver that has read everything acknowledges a segment with PSH at once (`receiver/ack_policy.rs`), so this decides how long an
-//! odd segment waits for its ACK.
+//! odd segment waits for its ACK. Pacing by groups: `pacing.rs`.
 //!
 //! Differences from Linux:
-//! 1. A group is cut by the window, never held back until it is full (`tcp_tso_should_defer`).
+//! 1. An unpaced sender holds nothing back until the group is full (`tcp_tso_should_defer`).
 //! 2. Writes of the application end where the send buffer does: one PSH in some twenty segments of a bulk flow is missing.
-//! 3. Retransmissions are grouped by when they leave, not as they left first.
+//! 3. Retransmissions that follow each other in the stream are a group, whether or not they were one when they left first.
 //!
-//! Units: packets. Tested here and by `tests/pair.rs` (which packets are marked).
+//! Units: packets. Tested here, by `tests/packets/pacing*.pkt` and by `tests/pair.rs` (which packets are marked).
 
+use crate::config::PacingBurst;
+use crate::connection::Connection;
+use crate::pacing::linux_rate;
+use crate::recovery::Phase;
+use crate::segment::{Flags, Segment};
 use playpath_units::{Duration, Rate, Time};
 
 /// `tcp_min_tso_segs`.
 const FEWEST: u64 = 2;
-/// What fits into one buffer, in bytes.
-const MOST_BYTES: u64 = 65_536;
+/// What fits into one buffer, in bytes: 64 kB less room for headers (`sk_gso_max_size`).
+const MOST_BYTES: u64 = 65_215;
 /// BBR's own fewest is 1 below this rate (`bbr_min_tso_rate`).
 const SLOW: Rate = Rate::from_bits_per_sec(1_200_000);
+/// Before the first RTT Linux knows no rate and takes the largest.
+const UNKNOWN_RATE: Rate = Rate::from_bits_per_sec(u64::MAX);
+/// An ACK is waited for if it is as near as this.
+const NEAR: Duration = Duration::from_millis(1);
+/// With this part of the window free nothing is waited for (`tcp_tso_win_divisor`).
+const FREE_PART: f64 = 3.0;
 
-/// The group that is being filled.
+/// The group that is leaving.
 #[derive(Debug, Default)]
 pub(crate) struct Group {
     at: Time,
     len: u32,
     most: u32,
+    /// Stream offset after its last segment.
+    end: u64,
+    is_new: bool,
+}
+
+/// A segment's number in its group, from 1; new data or a retransmission.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub number: u32,
+    pub is_new: bool,
 }
 
 impl Group {
-    /// Does a segment that leaves now begin a group?
-    pub fn begins(&self, now: Time) -> bool {
-        self.len >= self.most || self.at != now
+    /// A segment from `start` that leaves now belongs to it.
+    pub fn takes(&self, now: Time, start: u64, is_new: bool) -> bool {
+        self.len < self.most && self.at == now && self.end == start && self.is_new == is_new
     }
 
     /// A group of at most `most` begins now.
-    pub fn begin(&mut self, now: Time, most: u32) {
-        *self = Group { at: now, len: 0, most };
+    fn begin(&mut self, now: Time, most: u32, is_new: bool) {
+        *self = Group { at: now, len: 0, most, end: 0, is_new };
     }
 
-    /// One more; returns its number in the group.
-    pub fn count(&mut self) -> u32 {
+    /// One more that ends at `end`.
+    fn add(&mut self, end: u64) -> Place {
         self.len += 1;
-        self.len
+        self.end = end;
+        Place { number: self.len, is_new: self.is_new }
+    }
+}
+
+impl Connection {
+    /// The segment that leaves now gets its place in a group.
+    pub(crate) fn join_group(&mut self, now: Time, start: u64, len: u32, is_new: bool) -> Place {
+        if !self.transmit.group.takes(now, start, is_new) {
+            let most = if is_new { self.group_size().min(self.half_window()) } else { self.group_size() };
+            self.transmit.group.begin(now, most, is_new);
+        }
+        self.transmit.group.add(start + u64::from(len))
     }
 
-    /// No more fit.
-    pub fn is_full(&self) -> bool {
-        self.len >= self.most
+    /// PSH ends what was written and each group of two or more. Comes last: what the packet changed is booked.
+    pub(crate) fn mark_push(&mut self, now: Time, place: Place, out: &mut Segment) {
+        if !self.config.push || out.payload_len == 0 {
+            return;
+        }
+        let ends_group = place.number > 1 && (place.number >= self.transmit.group.most || !self.has_more_now(now));
+        if ends_group || (self.nxt == self.written && !self.transmit.is_fed) {
+            out.flags = out.flags.with(Flags::PSH);
+        }
+    }
+
+    /// `tcp_tso_should_defer` of a paced sender: too little of the window is free for a whole group, and the next ACK is near.
+    pub(crate) fn should_defer(&self, now: Time) -> bool {
+        let mss = f64::from(self.features.mss);
+        let unsent = self.written.saturating_sub(self.nxt) as f64;
+        let is_open = self.transmit.group.takes(now, self.nxt, true);
+        if unsent <= mss || is_open || self.config.pacing_burst != PacingBurst::Linux || self.pacing_rate().is_none() {
+            return false;
+        }
+        let has_paused = now.saturating_since(self.pacer.next()) > NEAR;
+        if has_paused || !matches!(self.recovery.phase, Phase::Open | Phase::Cwr) {
+            return false;
+        }
+        let window = self.send_window();
+        let room = (window - f64::from(self.counted_in_flight())).floor() * mss;
+        let free = room.min(self.peer_edge.saturating_sub(self.nxt) as f64);
+        let takes_the_end = free >= unsent && self.transmit.is_closing;
+        if takes_the_end || free >= window * mss / FREE_PART || free >= f64::from(self.group_size()) * mss {
+            return false;
+        }
+        let head = self.scoreboard.get(self.scoreboard.first());
+        head.is_some_and(|head| head.sent_at + self.rtt.srtt <= now + NEAR.min(self.rtt.srtt / 2))
+    }
+
+    /// Linux keeps a pacing rate for every sender, paced or not, and sizes groups by it.
+    fn group_size(&self) -> u32 {
+        let packets_out = self.scoreboard.packets_out();
+        let rate = self.pacing_rate().or_else(|| {
+            linux_rate(self.send_window(), self.cc.ssthresh(), packets_out, self.config.mss, self.rtt.srtt)
+        });
+        let own = self.cc.pacing_rate().is_some();
+        group_size(rate.unwrap_or(UNKNOWN_RATE), self.rtt.min_rtt, self.features.mss, own)
+    }
+
+    /// `tcp_cwnd_test`: two groups at least fit into the window.
+    fn half_window(&self) -> u32 {
+        ((self.send_window() / 2.0) as u32).max(1)
+    }
+
+    /// A further full segment can leave at this moment.
+    fn has_more_now(&self, now: Time) -> bool {
+        let end = self.nxt + u64::from(self.features.mss);
+        let is_due = self.config.pacing_burst == PacingBurst::Linux || self.pacer.next() <= now;
+        let is_there = if self.transmit.group.is_new {
+            end <= self.written.min(self.peer_edge)
+        } else {
+            self.scoreboard.awaiting() > 0
+        };
+        is_there && is_due && f64::from(self.counted_in_flight()) + 1.0 <= self.send_window()
     }
 }
 
 /// Segments of `mss` in one group at `rate`. `own`: the rate is the controller's.
-pub(crate) fn group_size(rate: Rate, min_rtt: Duration, mss: u32, own: bool) -> u32 {
+fn group_size(rate: Rate, min_rtt: Duration, mss: u32, own: bool) -> u32 {
     let near = (min_rtt.as_nanos() / 1000) >> 9; // tcp_tso_rtt_log
     let bonus = if near < 32 { MOST_BYTES >> near } else { 0 };
     let bytes = (rate.as_bits_per_sec() / 8 / 1024 + bonus).min(MOST_BYTES);
@@ -87,15 +177,15 @@ mod tests {
     }
 
     #[test]
-    fn a_group_ends_when_full_or_when_time_goes_on() {
+    fn a_group_ends_when_full_when_time_goes_on_and_where_data_is_not_contiguous() {
         let mut group = Group::default();
-        let now = Time::from_millis(5);
-        assert!(group.begins(now));
-        group.begin(now, 2);
-        assert_eq!((group.count(), group.is_full()), (1, false));
-        assert!(!group.begins(now));
-        assert!(group.begins(Time::from_millis(6)));
-        assert_eq!((group.count(), group.is_full()), (2, true));
-        assert!(group.begins(now));
+        let (now, later) = (Time::from_millis(5), Time::from_millis(6));
+        assert!(!group.takes(now, 0, true));
+        group.begin(now, 2, true);
+        assert_eq!(group.add(1000).number, 1);
+        assert!(group.takes(now, 1000, true));
+        assert!(!group.takes(later, 1000, true) && !group.takes(now, 3000, true) && !group.takes(now, 1000, false));
+        assert_eq!(group.add(2000).number, 2);
+        assert!(!group.takes(now, 2000, true));
     }
 }

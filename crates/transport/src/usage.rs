@@ -53,7 +53,7 @@ impl Connection {
         }
         let (in_flight, packets_out) = (self.in_flight(), self.scoreboard.packets_out());
         // A window holds a packet at least.
-        let is_full = in_flight > 0 && f64::from(in_flight) + 1.0 > self.send_window();
+        let is_full = in_flight > 0 && (f64::from(in_flight) + 1.0 > self.send_window() || self.transmit.is_deferred);
         if is_out_of_data && !is_full {
             self.rate.mark_app_limited(in_flight);
         }

@@ -42,6 +42,7 @@ fn block(words: &[u32]) -> [u32; SLOTS] {
 fn view(now_us: u64, in_flight: u32, sent: u64, in_recovery: bool) -> View<'static> {
     View {
         now: Time::from_micros(now_us),
+        departs_at: Time::from_micros(now_us),
         mss: MSS,
         srtt: Duration::from_micros(80_000),
         rttvar: Duration::from_micros(8_000),

@@ -62,7 +62,7 @@ impl Bbr {
         if gain == 1.0 {
             return is_full_length;
         }
-        let in_flight = self.inflight_at_departure(ack.prior_in_flight, view.mss);
+        let in_flight = self.inflight_at_departure(ack.prior_in_flight, view);
         if gain > 1.0 {
             let has_probed = ack.newly_lost > 0 || in_flight >= self.inflight(self.max_bw(), gain, view.mss);
             return is_full_length && has_probed;
@@ -103,7 +103,7 @@ impl Bbr {
             self.ssthresh = self.inflight(self.max_bw(), 1.0, view.mss);
         }
         if self.mode == Mode::Drain
-            && self.inflight_at_departure(view.in_flight, view.mss) <= self.inflight(self.max_bw(), 1.0, view.mss)
+            && self.inflight_at_departure(view.in_flight, view) <= self.inflight(self.max_bw(), 1.0, view.mss)
         {
             self.enter_probe_bw(view);
         }

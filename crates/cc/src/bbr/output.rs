@@ -73,10 +73,12 @@ impl Bbr {
         self.with_budget(self.bdp(bw, gain), mss)
     }
 
-    /// In flight when the burst that is due has left.
-    pub(super) fn inflight_at_departure(&self, in_flight: u32, mss: u32) -> f64 {
-        let due = if self.pacing_gain() > 1.0 { self.burst(mss) } else { 0.0 };
-        f64::from(in_flight) + due
+    /// In flight when the burst that is due has left: what is delivered until then is no longer.
+    pub(super) fn inflight_at_departure(&self, in_flight: u32, view: &View) -> f64 {
+        let due = if self.pacing_gain() > 1.0 { self.burst(view.mss) } else { 0.0 };
+        let wait = view.departs_at.saturating_since(view.now);
+        let delivered = (self.bw() * wait.as_secs_f64()).floor();
+        (f64::from(in_flight) + due - delivered).max(0.0)
     }
 
     pub(super) fn set_pacing_rate(&mut self, view: &View, gain: f64) {

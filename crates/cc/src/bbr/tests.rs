@@ -76,7 +76,9 @@ fn startup_ends_three_rounds_after_the_plateau() {
     assert_eq!(network.flows[0].lost, 0);
 }
 
-/// Drain paces at ln 2 / 2 = 0.35: the surplus of 296 - 106 leaves at 1000 * (1 - 0.343) per second, in 0.29 s.
+/// Drain paces at ln 2 / 2 = 0.35: the surplus of 296 - 106 leaves at 1000 * (1 - 0.343) per second, in 0.29 s. It ends with 106
+/// to 108 in flight (`ssthresh` above) and the two that are delivered until the next departure, at most 1/343 s away; 99 or more
+/// are under way.
 #[test]
 fn drain_empties_the_queue() {
     let mut network = Network::new(DEEP, bbr());
@@ -84,7 +86,7 @@ fn drain_empties_the_queue() {
     let start = network.now;
     reach(&mut network, Mode::ProbeBw);
     assert!((network.now - start).abs_diff(millis(290)) < millis(30), "{}", network.now - start);
-    assert!(network.flows[0].in_flight() <= 108 && network.queue() <= 9, "{}", network.queue());
+    assert!(network.flows[0].in_flight() <= 110 && network.queue() <= 11, "{}", network.queue());
 }
 
 #[test]

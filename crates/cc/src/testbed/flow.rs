@@ -165,6 +165,7 @@ impl<C: CongestionControl> Flow<C> {
     pub fn view(&self, now: Time) -> View<'static> {
         View {
             now,
+            departs_at: self.next_send_time.max(now),
             mss: MSS,
             srtt: self.srtt,
             rttvar: self.srtt / 4,

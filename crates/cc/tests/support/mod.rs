@@ -134,6 +134,7 @@ impl Sender {
     pub fn view(&self) -> View<'static> {
         View {
             now: self.now,
+            departs_at: self.now,
             mss: MSS,
             srtt: self.srtt,
             rttvar: self.rttvar,
