@@ -110,7 +110,15 @@ NETWORK_CRITERIA = frozenset({"retransmitted_packets", "mean_queue_packets"})
 BULK_CRITERIA = ("goodput_mbps", "mean_rtt_ms", "retransmitted_packets", "mean_queue_packets")
 """What decides a ranking without a video."""
 
-_UNIT_ENDINGS = {"_ms": "ms", "_s": "s", "_mbps": "Mbit/s", "_kbps": "kbit/s", "_packets": "packets", "_bytes": "bytes"}
+_UNIT_ENDINGS = {
+    "_ms": "ms",
+    "_s": "s",
+    "_mbps": "Mbit/s",
+    "_kbps": "kbit/s",
+    "_packets": "packets",
+    "_bytes": "bytes",
+    "_kb": "kB",
+}
 
 
 def metric(name: str) -> Metric:

@@ -108,13 +108,13 @@ def _run_beside(name: str, root: Path, how: Options, json: bool) -> None:
 def _print_beside(result: SideBySide) -> None:
     rows = result.rows()
     labels = [name for name in rows[0] if name not in ("metric", *(f"{w}{end}" for w in WORLDS for end in _ENDS))]
-    title = f"{result.study.title}: mean over {result.seeds} seeds (range)"
+    title = f"{result.study.title}: mean over {result.seeds} seed{'' if result.seeds == 1 else 's'} (range)"
     table = Table(title=escape(title), title_justify="left", box=None, pad_edge=False, header_style="bold")
     for column in (*labels, "metric", *WORLDS):
         table.add_column(column, overflow="fold")
     for row in rows:
         cells = [_with_range(row, world) for world in WORLDS]
-        table.add_row(*(escape(str(row[name])) for name in labels), metric(row["metric"]).label, *cells)
+        table.add_row(*(escape(str(row[name])) for name in labels), metric(row["metric"]).axis, *cells)
     console.print_table(table)
 
 

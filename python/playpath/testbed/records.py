@@ -115,14 +115,24 @@ def _fairness(sessions: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
     return {"jain_index": sum(rates) ** 2 / (len(rates) * squares)}
 
 
+_SEEN_FROM_INSIDE = (
+    "hol_blocking_time_s",
+    "max_out_of_order_bytes",
+    "switches_from_open_path",
+    "path_choices",
+    "switches_underflow_predicted",
+    "switches_discard_predicted",
+)
+"""Metrics that take the scheduler's, the receiver's or the player's own knowledge: null where the carrier does not tell them."""
+
+
 def _multipath(measured: Measured) -> dict[str, float | None]:
     """The simulator's metrics of several paths; what nothing here can see has no value."""
     changes = {entry["server_port"]: entry["count"] for entry in measured.report.get("switches", [])}
     return {
         "path_switches": float(sum(changes.get(port, 0) for port in measured.video_ports)),
         "reinjections": None,
-        "hol_blocking_time_s": None,
-        "max_out_of_order_bytes": None,
+        **dict.fromkeys(_SEEN_FROM_INSIDE),
         **measured.extra_metrics,
     }
 
