@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -60,3 +61,14 @@ def test_no_instant_within_a_hole(monkeypatch: pytest.MonkeyPatch, holes: list[i
 
 def test_an_instant_seen_too_vaguely_is_none() -> None:
     assert tools._next_arrival(_Flow(), blur_s=0.0) is None  # type: ignore[arg-type]
+
+
+def test_what_is_beyond_what_is_wanted_is_named() -> None:
+    """Payload within 0.2 %, delay error under 100 us (median) and 500 us (99th percentile), no hidden drop (docs/kernel.md)."""
+    good = tools.Calibration(
+        rate_mbps=10, rtt_ms=50, queue_packets=64, goodput_share=0.9981, min_rtt_ms=50.1, lateness_us={},
+        delay_error_us={"p50": 99.0, "p99": 499.0}, hidden_drops=0, cpu_share=0.1,
+    )  # fmt: skip
+    assert good.problems == []
+    bad = replace(good, goodput_share=0.75, delay_error_us={"p50": 101.0, "p99": 3547.4}, hidden_drops=2)
+    assert bad.problems == ["payload -25.0 %", "delay error p50 101 us", "delay error p99 3547 us", "2 hidden drops"]

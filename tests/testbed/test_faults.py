@@ -142,7 +142,7 @@ def test_a_comparison_whose_results_a_full_disk_does_not_take(small_disk: Path, 
     assert "Traceback" not in done.stderr
 
 
-def test_a_link_beyond_tolerance_fails_the_record(tmp_path: Path) -> None:
+def test_a_link_beyond_tolerance_fails_the_record(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     from playpath.testbed import runner
 
     with pytest.raises(
@@ -151,6 +151,8 @@ def test_a_link_beyond_tolerance_fails_the_record(tmp_path: Path) -> None:
         # No wake-up is ever within a nanosecond.
         runner.run_kernel(scenario(), sender("cubic"), 1, tolerance="1 ns", tries=2, logs=tmp_path)
     assert "\n" not in str(caught.value)
+    (once_more,) = caplog.messages  # of two tries
+    assert once_more.startswith("cubic, seed 1: once more, the link was not what was asked for")
     assert json.loads((tmp_path / "failed.json").read_text())["failed"] == str(caught.value)
 
 

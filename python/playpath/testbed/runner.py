@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import logging
 import os
 import platform
 import time
@@ -29,6 +30,9 @@ from playpath.testbed.records import InvalidLinkError, Measured, record
 from playpath.testbed.sampling import INTERVAL, Sampler
 from playpath.testbed.senders import Sending, of_the_video, translate
 from playpath.testbed.server import PORT
+
+_log = logging.getLogger("playpath.testbed")
+"""Without a handler of one's own its lines go to standard error."""
 
 __all__ = ["client", "run_kernel", "translate"]
 
@@ -129,9 +133,11 @@ def _counted(
         measured.report = bed.report
         try:
             found = record(measured, session.warnings)
-        except InvalidLinkError:
+        except InvalidLinkError as error:
             if attempt == tries:
                 raise
+            # Minutes may go into it: somebody who waits should know.
+            _log.warning("%s, seed %d: once more, %s", session.sender["name"], session.seed, error)
         else:
             break
     if attempt > 1:

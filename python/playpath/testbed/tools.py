@@ -35,6 +35,9 @@ _PATIENCE_S = 10
 _BLUR = 5e-4
 """Share of the measured time by which an instant may be uncertain."""
 _LOOK_S = 0.25
+_WANTED_SHARE = 0.002
+_WANTED_DELAY_US = {"p50": 100.0, "p99": 500.0}
+"""What a link is to keep on an unloaded machine."""
 _SO_TIMESTAMPNS = 35  # asm-generic/socket.h; Python has no name for it
 
 
@@ -137,6 +140,21 @@ class Calibration:
     delay_error_us: dict[str, float]
     hidden_drops: int
     cpu_share: float
+
+    @property
+    def problems(self) -> list[str]:
+        """In what the link is not what it should be: see the row *wanted* of docs/kernel.md."""
+        found = []
+        if abs(self.goodput_share - 1) > _WANTED_SHARE:
+            found.append(f"payload {100 * (self.goodput_share - 1):+.1f} %")
+        found += [
+            f"delay error {name} {self.delay_error_us[name]:.0f} us"
+            for name, most in _WANTED_DELAY_US.items()
+            if self.delay_error_us[name] > most
+        ]
+        if self.hidden_drops:
+            found.append(f"{self.hidden_drops} hidden drops")
+        return found
 
 
 def calibrate(
