@@ -18,9 +18,19 @@ def verdict(ranker: Ranker, decision: Decision) -> str:
     if len(decision.ranking) == 1:
         return f"{best}{told}; there is nothing to compare it with."
     if ranker.seeds < 2:
-        return f"Undecided: one run has no interval. In it {best} did best{told and ':'}{told}. Run more seeds."
+        return f"Undecided: one run has no interval. In it {_leaders(ranker, decision)}{told and ':'}{told}. Run more seeds."
     sentences = [_first(ranker, decision, told), _cost(ranker, decision), _next(ranker, decision), _runs(decision)]
     return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _leaders(ranker: Ranker, decision: Decision) -> str:
+    """Who did best in a single run, or that nobody did."""
+    best = [sender for sender in decision.ranking if decision.ranks[sender] == 1]
+    if len(best) == 1:
+        return f"{best[0]} did best"
+    columns = [[ranker.column(sender, name) for name in ranker.criteria] for sender in best]
+    how = "equal" if all(column == columns[0] for column in columns) else "alike"
+    return f"{_join(best)} are {how}{'' if len(best) == len(decision.ranking) else ', and ahead'}"
 
 
 def _first(ranker: Ranker, decision: Decision, told: str) -> str:

@@ -205,6 +205,9 @@ def test_unknown_world(cli, small):
 def test_wrong_options(cli, small):
     assert_one_line(cli("run", small, "--sender", "cubic", "--seed", 2**64), "--seed")
     assert_one_line(cli("compare", small, "--seeds", 0), "--seeds")
+    many = cli("compare", small, "--seeds", 99_999_999)
+    assert_one_line(many, "error: --seeds: 99999999 is out of range; allowed: whole numbers from 1 to 1000000")
+    assert_one_line(cli("compare", small, "--set", "path.0.loss=150 %"), "error: --set path.0.loss: ")
     assert_one_line(cli("compare", small, "--jobs", 0), "--jobs")
     assert_one_line(cli("compare", small, "--sed", 1), "--sed")
     assert_one_line(cli("compare", small, "--set", "buffer"), "KEY=VALUE")

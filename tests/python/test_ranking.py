@@ -76,6 +76,20 @@ def test_one_run_ranks_by_value_and_decides_nothing():
     assert verdict(ranker, decision).startswith("Undecided: one run has no interval")
 
 
+def test_one_run_in_which_nobody_did_best_says_so():
+    said = "Undecided: one run has no interval. In it "
+    equal = {name: {"stall_time_s": [1.0]} for name in "abc"}
+    assert verdict(*rank(equal)).startswith(f"{said}a, b and c are equal: stall time 1 s")
+    # 0.05 s of stall time is below the margin of 0.1 s.
+    alike = {"a": {"stall_time_s": [1.0]}, "b": {"stall_time_s": [1.05]}}
+    assert verdict(*rank(alike)).startswith(f"{said}a and b are alike: ")
+    ahead = equal | {"c": {"stall_time_s": [9.0]}}
+    assert verdict(*rank(ahead)).startswith(f"{said}a and b are equal, and ahead: ")
+    assert verdict(*rank({"a": {"stall_time_s": [1.0]}, "b": {"stall_time_s": [9.0]}})).startswith(
+        f"{said}a did best: "
+    )
+
+
 def test_a_session_without_stalls_because_it_never_started_is_last():
     values = {
         "dead": {"played_s": [0.0, 0.0, 0.0], "stall_time_s": [0.0, 0.0, 0.0]},

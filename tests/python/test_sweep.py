@@ -17,10 +17,10 @@ import playpath
 from playpath.plots import figure
 from playpath.plots.sweep import levels, number, response, winner_map, winner_points
 from playpath.report import write_report
-from playpath.sweep import Store, SweepResult, load_design, sweep
+from playpath.sweep import Store, SweepResult, load_design, runner, sweep
 from playpath.sweep.cells import cells
 from playpath.sweep.runner import _steps
-from playpath.sweep.worker import run_chunk
+from playpath.sweep.worker import Done, run_chunk
 
 TINY = SMALL.replace('duration = "10 s"', 'duration = "2 s"')
 DESIGN = {
@@ -99,7 +99,9 @@ WRONG_DESIGNS = [
     ({"axis": [{"key": "path.rtt", "from": "0 ms", "to": "1 ms", "scale": "log"}]}, "above zero"),
     ({"axis": [{"key": "path.rt", "values": ["1 ms"]}]}, "rtt"),
     ({"axis": [{"keys": ["a", "b"], "values": [[1]]}]}, "1 values for 2 keys"),
+    ({"axis": [{"key": "path.rtt", "values": ["-1 ms"]}]}, "^axis path.rtt: "),
     ({"seeds": 0}, "at least 1"),
+    ({"seeds": 2_000_000}, "^`seeds`: 2000000 is out of range"),
     ({"sample": {"kind": "grit", "points": 3}}, "latin_hypercube"),
     ({"sample": {"kind": "random", "points": 0}}, "at least 1"),
     ({"scenario": "nowhere.toml"}, "nowhere.toml"),
@@ -266,6 +268,31 @@ def test_command_line(design_file, tmp_path):
     assert playpath_command("report", "out/grid", cwd=tmp_path).status == 0
     wrong = playpath_command("sweep", design_file, "--executor", "rye", cwd=tmp_path)
     assert (wrong.status, wrong.err.count("\n")) == (2, 1)
+
+
+def measured(design, monkeypatch, once_s, cell_s):
+    """The estimate where a chunk costs `once_s` and each cell of it `cell_s`; and how many cells each chunk had."""
+    chunks = []
+
+    def run_chunk(chunk):
+        chunks.append(len(chunk))
+        return Done(b"", len(chunk), once_s + cell_s * len(chunk))
+
+    monkeypatch.setattr(runner, "run_chunk", run_chunk)
+    return runner.estimate(design, jobs=2), chunks
+
+
+def test_the_estimate_is_not_that_of_opening_a_shard(monkeypatch):
+    # 28 ms once and 0.5 ms a cell: 2 cells take 29 ms, 8: 32, 32: 44, 128: 92, 512: 284; then 2048 take 1.052 s, 0.514 ms each.
+    design = load_design({**DESIGN, "seeds": 600})
+    estimate, chunks = measured(design, monkeypatch, 0.028, 0.0005)
+    assert chunks == [2, 8, 32, 128, 512, 2048]
+    assert estimate["cell_s"] == pytest.approx(1.052 / 2048)
+    assert estimate["total_s"] == pytest.approx(4 * 2 * 600 * 1.052 / 2048 / 2)
+    # Long cells: one of each sender is enough. Few cells: all of them.
+    assert measured(design, monkeypatch, 0.028, 5.0)[1] == [2]
+    few, chunks = measured(load_design({**DESIGN, "seeds": 1}), monkeypatch, 0.028, 0.0005)
+    assert (chunks, few["cells"]) == ([2, 8], 8)
 
 
 def test_killed_twenty_times_finishes_with_the_same_digest(design_file, tmp_path):

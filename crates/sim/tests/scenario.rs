@@ -280,6 +280,12 @@ fn what_the_command_line_sets_is_checked_like_the_file() {
     assert!(set("player.bufer", json!("2 s")).unwrap_err().contains("did you mean \"buffer\"?"));
     assert!(set("path.rate.x", json!("2 s")).unwrap_err().contains("--set path.rate.x"));
     assert_eq!(set("run.seeds", json!(0)).unwrap_err().lines().count(), 1);
+    // Where the value came from, not the line of what it replaced; of a key within it, that too.
+    let seeds = Scenario::parse(GOOD, &json!({ "seeds": 2_000_000 }), &no_files).err().expect("too many").to_string();
+    assert_eq!(seeds, "--seeds: 2000000 is out of range; allowed: whole numbers from 1 to 1000000");
+    assert!(set("path.wifi.rate", json!(20)).unwrap_err().starts_with("--set path.wifi.rate: "));
+    let queue = set("path.0.queue", json!({ "kind": "droptail", "limt": "50 kB" })).unwrap_err();
+    assert!(queue.starts_with("--set path.0.queue: `path[0].queue.limt`: unknown key"), "{queue}");
     // One of several, by number or by name; without either the first.
     for (key, place) in
         [("path.0.loss", 0), ("path.wifi.loss", 0), ("path.dsl.loss", 1), ("path.1.loss", 1), ("path.loss", 0)]

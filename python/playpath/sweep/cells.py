@@ -10,8 +10,8 @@ from typing import Any
 
 from playpath import engine
 from playpath.errors import InputError
-from playpath.scenario import Scenario, load
-from playpath.sweep.design import Design, Point
+from playpath.scenario import Scenario
+from playpath.sweep.design import Design, Point, at_point
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def cells(design: Design, seeds: Sequence[int] | None = None, points: frozenset[
 def variants(base: dict[str, Any], design: Design, point: Point) -> list[Variant]:
     """The senders at a point. A wrong point gives variants with an error, not an exception."""
     try:
-        scenario = load(base, set=point)
+        scenario = at_point(base, point)
     except InputError as error:
         return [_wrong(design.base, sender, point, str(error)) for sender in design.base.senders]
     return [_variant(scenario, sender) for sender in scenario.senders]

@@ -191,7 +191,10 @@ def _base(raw: Mapping[str, Any], folder: Path, seeds: int | None, cc: Sequence[
     wanted = seeds if seeds is not None else raw.get("seeds")
     if wanted is not None and (not isinstance(wanted, int) or wanted < 1):
         raise InputError(f"`seeds` = {wanted}: must be a whole number of at least 1")
-    return load(scenario, cc=cc or raw.get("cc"), scheduler=raw.get("scheduler"), seeds=wanted)
+    try:
+        return load(scenario, cc=cc or raw.get("cc"), scheduler=raw.get("scheduler"), seeds=wanted)
+    except InputError as error:
+        raise InputError(str(error) if seeds is not None else re.sub("^--seeds:", "`seeds`:", str(error))) from None
 
 
 def _plain(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -204,7 +207,15 @@ def _check_first_point(design: Design) -> None:
     point = next(iter(design.points()), None)
     if point is None:
         raise InputError("the design has no points")
-    load(json.loads(design.base.text), set=point)
+    at_point(json.loads(design.base.text), point)
+
+
+def at_point(base: dict[str, Any], point: Point) -> Scenario:
+    """The scenario at a point. What is wrong with it names the axis, where `load` would name an option."""
+    try:
+        return load(base, set=point)
+    except InputError as error:
+        raise InputError(re.sub("^--set ", "axis ", str(error))) from None
 
 
 def _axis(entry: Any, index: int) -> Axis:

@@ -1,14 +1,18 @@
-//! A scenario as a document: TOML or JSON text, one tree of values, and the line of every key.
+//! A scenario as a document: TOML or JSON text, one tree of values, and the line of every key or the option that set it.
 
 use super::ScenarioError;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use toml::de::{DeTable, DeValue};
 
-/// The tree and where its keys stand. `lines` maps a key's path (`path[0].queue.limit`) to its line in TOML text.
+/// The tree and where its keys stand: `lines` maps a key's path (`path[0].queue.limit`) to its line in TOML text, `options` to what
+/// the command line set it with (`--set path.wifi.queue`).
+#[derive(Default)]
 pub struct Document {
     pub root: Map<String, Value>,
     pub lines: BTreeMap<String, usize>,
+    pub options: BTreeMap<String, String>,
 }
 
 impl Document {
@@ -23,13 +27,27 @@ impl Document {
         })?;
         let mut lines = BTreeMap::new();
         let root = convert_table(text, table.get_ref(), "", &mut lines)?;
-        Ok(Document { root, lines })
+        Ok(Document { root, lines, ..Document::default() })
+    }
+
+    /// An error about the key at `at`, a key of the table at `table`: with the option that set it, or its line.
+    pub fn error(&self, table: &str, at: &str, message: impl Display) -> ScenarioError {
+        let is_within =
+            |key: &str| at.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
+        if let Some((key, option)) = self.options.iter().rev().find(|(key, _)| is_within(key)) {
+            let inner = if key == at { String::new() } else { format!("`{at}`: ") };
+            return ScenarioError::new(format!("{option}: {inner}{message}"));
+        }
+        ScenarioError::new(match self.lines.get(at).or_else(|| self.lines.get(table)) {
+            Some(line) => format!("line {line}: `{at}`: {message}"),
+            None => format!("`{at}`: {message}"),
+        })
     }
 }
 
 fn from_json(text: &str) -> Result<Document, ScenarioError> {
     match serde_json::from_str(text) {
-        Ok(Value::Object(root)) => Ok(Document { root, lines: BTreeMap::new() }),
+        Ok(Value::Object(root)) => Ok(Document { root, ..Document::default() }),
         Ok(_) => Err(ScenarioError::new("a scenario in JSON is one object".into())),
         Err(e) => Err(ScenarioError::new(format!("line {}: not valid JSON: {e}", e.line()))),
     }

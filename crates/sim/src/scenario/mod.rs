@@ -88,7 +88,7 @@ impl Scenario {
     /// Parses and checks a scenario. `overrides` is what the command line changes, see [`apply_overrides`].
     pub fn parse(text: &str, overrides: &Value, read_file: ReadFile) -> Result<Scenario, ScenarioError> {
         let mut document = Document::parse(text)?;
-        apply_overrides(&mut document.root, overrides)?;
+        apply_overrides(&mut document, overrides)?;
         let root = Table::root(&document);
         let run = read_run(&root)?;
         let video = root.table("video")?.map(|table| VideoSpec::read(&table, read_file)).transpose()?;
@@ -238,7 +238,7 @@ fn read_senders(root: &Table, run: &RunSpec, overrides: &Value) -> Result<Vec<Se
 }
 
 fn default_sender(run: &RunSpec) -> Result<SenderSpec, ScenarioError> {
-    let document = Document { root: Map::new(), lines: Default::default() };
+    let document = Document::default();
     SenderSpec::read(&Table::root(&document), run.profile, run.mss)
 }
 
@@ -247,18 +247,22 @@ fn read_traffic(root: &Table, run: &RunSpec) -> Result<Vec<TrafficSpec>, Scenari
 }
 
 /// What the command line changes: `{"cc": ["cubic", "ccplb:pob_rate=2"], "seeds": 5, "set": {"player.buffer": "2 s", "path.0.loss": "1 %"}}`.
-/// `set` writes into the document before it is checked, so that a wrong key or value is reported like one in the file.
-fn apply_overrides(root: &mut Map<String, Value>, overrides: &Value) -> Result<(), ScenarioError> {
-    if let Some(seeds) = overrides.get("seeds").filter(|v| !v.is_null()) {
-        set(root, "run.seeds", seeds.clone())?;
-    }
-    for (key, value) in overrides.get("set").and_then(Value::as_object).into_iter().flatten() {
-        set(root, key, value.clone())?;
+/// They are written into the document before it is checked, so that a wrong key or value is reported like one in the file, with the
+/// option in place of the line.
+fn apply_overrides(document: &mut Document, overrides: &Value) -> Result<(), ScenarioError> {
+    let seeds = overrides.get("seeds").filter(|v| !v.is_null());
+    let changes = overrides.get("set").and_then(Value::as_object).into_iter().flatten();
+    let seeds = seeds.map(|value| ("run.seeds", value, "--seeds".to_string()));
+    let all = seeds.into_iter().chain(changes.map(|(key, value)| (key.as_str(), value, format!("--set {key}"))));
+    for (key, value, option) in all {
+        let at = set(&mut document.root, key, value.clone())?;
+        document.options.insert(at, option);
     }
     Ok(())
 }
 
-fn set(root: &mut Map<String, Value>, path: &str, value: Value) -> Result<(), ScenarioError> {
+/// Writes `value`; its place as errors name it: `path[0].loss` for `path.wifi.loss`.
+fn set(root: &mut Map<String, Value>, path: &str, value: Value) -> Result<String, ScenarioError> {
     let wrong = |part: &str| ScenarioError(format!("--set {path}: there is no `{part}` in the scenario"));
     let (parents, last) = match path.rsplit_once('.') {
         Some((parents, last)) => (parents.split('.').collect(), last),
@@ -266,16 +270,21 @@ fn set(root: &mut Map<String, Value>, path: &str, value: Value) -> Result<(), Sc
     };
     let mut place = root;
     let mut parents = parents.into_iter().peekable();
+    let mut at = String::new();
     while let Some(part) = parents.next() {
+        at += part;
         let mut entry = place.entry(part).or_insert_with(|| Value::Object(Map::new()));
         if let Value::Array(items) = entry {
             let chosen = parents.next_if(|next| is_choice(items, next));
-            entry = choose(items, chosen).ok_or_else(|| wrong(&[part, chosen.unwrap_or("0")].join(".")))?;
+            let number = choose(items, chosen).ok_or_else(|| wrong(&[part, chosen.unwrap_or("0")].join(".")))?;
+            at += &format!("[{number}]");
+            entry = &mut items[number];
         }
+        at += ".";
         place = entry.as_object_mut().ok_or_else(|| wrong(part))?;
     }
     place.insert(last.to_string(), value);
-    Ok(())
+    Ok(at + last)
 }
 
 /// A number, or the name of one of the tables.
@@ -283,9 +292,9 @@ fn is_choice(items: &[Value], part: &str) -> bool {
     part.parse::<usize>().is_ok() || items.iter().any(|item| item["name"] == part)
 }
 
-/// One of a list of tables, by number from 0 or by name; the first if none is chosen.
-fn choose<'v>(items: &'v mut [Value], chosen: Option<&str>) -> Option<&'v mut Value> {
+/// The number of one of a list of tables, by number from 0 or by name; the first if none is chosen.
+fn choose(items: &[Value], chosen: Option<&str>) -> Option<usize> {
     let named = chosen.and_then(|name| items.iter().position(|item| item["name"] == name));
     let number = named.or_else(|| chosen.map_or(Some(0), |part| part.parse().ok()))?;
-    items.get_mut(number)
+    (number < items.len()).then_some(number)
 }

@@ -42,14 +42,9 @@ impl<'a> Table<'a> {
         self.value(key).is_some()
     }
 
-    /// An error about `key`, with its line.
+    /// An error about `key`, with its line or the option that set it.
     pub fn error(&self, key: &str, message: impl Display) -> ScenarioError {
-        let at = self.at(key);
-        let line = self.document.lines.get(&at).or_else(|| self.document.lines.get(&self.at));
-        ScenarioError::new(match line {
-            Some(line) => format!("line {line}: `{at}`: {message}"),
-            None => format!("`{at}`: {message}"),
-        })
+        self.document.error(&self.at, &self.at(key), message)
     }
 
     /// An error about the absent `key`: it "is missing", unless another key looks like a misspelling of it.
