@@ -9,8 +9,10 @@
 //! a report goes to all of them. It asks for `POST /carriers`, which nginx's subrequests cannot: what a client sends is not believed.
 
 use std::collections::HashMap;
-use std::io::{Read, Write};
+use std::fs::{self, Permissions};
+use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::time::Duration;
@@ -73,7 +75,7 @@ impl Agent {
 
     /// Serve on a Unix socket at `path` until the process ends. Error: the socket cannot be made.
     pub fn serve(mut self, path: &Path) -> std::io::Result<()> {
-        let listener = UnixListener::bind(path)?;
+        let listener = listen(path)?;
         for stream in listener.incoming() {
             // One bad client must not end the bridge.
             if let Err(error) = stream.and_then(|stream| self.answer(stream)) {
@@ -153,6 +155,25 @@ impl Agent {
     }
 }
 
+/// A listening socket at `path` that nginx's workers, which are not root, may open. What a killed bridge left there goes; what somebody
+/// serves, and what is no socket, stays.
+fn listen(path: &Path) -> std::io::Result<UnixListener> {
+    let listener = match UnixListener::bind(path) {
+        Err(error) if error.kind() == ErrorKind::AddrInUse && is_stale(path) => {
+            fs::remove_file(path)?;
+            UnixListener::bind(path)?
+        }
+        other => other?,
+    };
+    fs::set_permissions(path, Permissions::from_mode(0o666))?;
+    Ok(listener)
+}
+
+fn is_stale(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket())
+        && UnixStream::connect(path).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
+}
+
 /// The parameters that this control takes of what is known, within their ranges.
 fn values(control: &Control, hints: &SenderHints, mode: BufferMode) -> Vec<(&'static str, f64)> {
     let buffer = match mode {
@@ -216,6 +237,23 @@ mod tests {
     use super::*;
     use crate::controls::find;
     use playpath_units::Rate;
+
+    #[test]
+    fn a_dead_bridges_socket_is_taken_over_and_nothing_else() {
+        let folder = std::env::temp_dir().join(format!("playpath-agent-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("agent.sock");
+        drop(UnixListener::bind(&path).unwrap()); // the file stays
+        let alive = listen(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o666);
+        assert_eq!(listen(&path).unwrap_err().kind(), ErrorKind::AddrInUse);
+        drop(alive);
+        let file = folder.join("a-file");
+        fs::write(&file, "text").unwrap();
+        assert_eq!(listen(&file).unwrap_err().kind(), ErrorKind::AddrInUse);
+        assert_eq!(fs::read_to_string(&file).unwrap(), "text");
+        fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn the_peer_and_the_client_data_are_read_from_what_nginx_passes_on() {
