@@ -284,8 +284,8 @@ fn what_the_command_line_sets_is_checked_like_the_file() {
     let seeds = Scenario::parse(GOOD, &json!({ "seeds": 2_000_000 }), &no_files).err().expect("too many").to_string();
     assert_eq!(seeds, "--seeds: 2000000 is out of range; allowed: whole numbers from 1 to 1000000");
     assert!(set("path.wifi.rate", json!(20)).unwrap_err().starts_with("--set path.wifi.rate: "));
-    let queue = set("path.0.queue", json!({ "kind": "droptail", "limt": "50 kB" })).unwrap_err();
-    assert!(queue.starts_with("--set path.0.queue: `path[0].queue.limt`: unknown key"), "{queue}");
+    let player = set("player", json!({ "kind": "progressive", "bufer": "1 s" })).unwrap_err();
+    assert!(player.starts_with("--set player: `player.bufer`: unknown key"), "{player}");
     // One of several, by number or by name; without either the first.
     for (key, place) in
         [("path.0.loss", 0), ("path.wifi.loss", 0), ("path.dsl.loss", 1), ("path.1.loss", 1), ("path.loss", 0)]
