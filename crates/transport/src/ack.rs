@@ -59,7 +59,6 @@ impl AckContext {
 struct Delivery {
     now: Time,
     min_rtt: Duration,
-    echo: Option<u32>,
     delivered: u32,
     /// Sent last among them.
     newest: Option<SentPacket>,
@@ -79,9 +78,7 @@ impl Delivery {
             self.newest = Some(*packet);
         }
         let is_ambiguous = if packet.is(EVER_RETRANS) {
-            // RFC 8985 §6.2 step 2: the ACK may be for an earlier transmission.
-            self.echo.is_some_and(|echo| (echo.wrapping_sub(timestamp(packet.sent_at)) as i32) < 0)
-                || self.now.saturating_since(packet.sent_at) < self.min_rtt
+            self.now.saturating_since(packet.sent_at) < self.min_rtt
         } else {
             self.first_clean.get_or_insert(packet.sent_at);
             self.last_clean = packet.sent_at;
@@ -165,11 +162,9 @@ impl Connection {
         let prior_in_flight = self.in_flight();
         let had_outstanding = !self.scoreboard.is_empty();
         let opened = self.update_peer_window(ack, segment.window);
-        let echo = segment.timestamps.filter(|_| self.features.timestamps).map(|t| t.echo);
         let mut delivery = Delivery {
             now,
             min_rtt: self.rtt.min_rtt,
-            echo,
             delivered: 0,
             newest: None,
             first_clean: None,
@@ -197,7 +192,7 @@ impl Connection {
             acked,
             delivered: delivery.delivered,
             original_delivered: delivery.original_delivered,
-            echo,
+            echo: segment.timestamps.filter(|_| self.features.timestamps).map(|t| t.echo),
         };
         let summary = Summary { prior_in_flight, prior_una, ecn_echo: self.is_echo(segment) };
         self.finish_ack(ctx, &delivery, summary, siblings);

@@ -5,6 +5,9 @@
 //! 1. The reordering timer is armed for the first open packet, not for the last (§6.2 step 5): every packet is marked when
 //!    its own window ends.
 //! 2. `min_rtt` is that of the connection, not of a recent window.
+//! 3. The delivery of a retransmission is not doubted for an old timestamp echo (§6.2 step 2), as in Linux (`tcp_rack_advance`): the echo
+//!    of a SACK is that of the last segment in order (RFC 7323 §4.3), so no retransmission above a hole would ever count, and
+//!    the lost repair of the hole would be found by the timeout alone.
 //!
 //! Tested here (worked numbers) and by the packet scripts `rack_*.pkt`, `tlp_*.pkt`.
 
@@ -46,8 +49,8 @@ pub(crate) struct RackContext {
 }
 
 impl Rack {
-    /// A packet was delivered (§6.2 steps 1 to 3). `is_ambiguous`: it was retransmitted, and the timestamp or the RTT says that
-    /// the ACK may be for an earlier transmission.
+    /// A packet was delivered (§6.2 steps 1 to 3). `is_ambiguous`: it was retransmitted, and by the RTT the ACK may be for an
+    /// earlier transmission.
     pub fn on_delivered(&mut self, now: Time, packet: &SentPacket, is_ambiguous: bool) {
         let end = packet.end();
         if end > self.fack {

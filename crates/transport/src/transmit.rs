@@ -349,8 +349,10 @@ impl Connection {
         self.recovery.checks_left = 2; // Brakmo: the next two new ACKs check the head again
         self.stats.retransmitted_packets += 1;
         self.stats.retransmitted_bytes += u64::from(len);
-        if is_first && self.recovery.phase == Phase::Recovery && self.recovery.retransmitted == 1 {
-            self.restart_rto(now); // the fast retransmit restarts the timer
+        // The fast retransmit restarts the timer; in Linux so does every repair of the head (`tcp_xmit_retransmit_queue`).
+        let is_each = self.features.detection == LossDetection::RackTlp;
+        if is_first && self.recovery.phase == Phase::Recovery && (is_each || self.recovery.retransmitted == 1) {
+            self.restart_rto(now);
         }
         self.data_segment(now, packet.start, len, is_fin, out);
         let place = self.join_group(now, packet.start, len, false);
