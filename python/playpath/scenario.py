@@ -108,7 +108,13 @@ def load(
     if isinstance(source, Scenario) and not overrides:
         return source
     text, base, stem = _read(source)
-    resolved = engine.resolve(text, base, overrides)
+    try:
+        resolved = engine.resolve(text, base, overrides)
+    except InputError as error:
+        # A line is of the file; what is wrong in an option has none.
+        if str(error).startswith("line ") and not isinstance(source, Scenario | Mapping) and "\n" not in str(source):
+            raise InputError(f"{source}: {error}") from None
+        raise
     if resolved["name"] == _UNNAMED:
         resolved["name"] = stem
     return Scenario(resolved, json.dumps(resolved, ensure_ascii=False))

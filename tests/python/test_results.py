@@ -76,6 +76,15 @@ def test_scenario_without_a_name_is_called_as_its_file(tmp_path):
     assert playpath.load(file).name == "nameless"
 
 
+def test_an_error_in_a_file_names_it_and_the_line(tmp_path):
+    file = tmp_path / "s.toml"
+    file.write_text('[video]\nrat = "2 Mbit/s"\n')
+    with pytest.raises(
+        playpath.InputError, match=rf'^{file}: line 2: `video.rat`: unknown key "rat"; did you mean "rate"\?'
+    ):
+        playpath.load(file)
+
+
 def test_wrong_python_input():
     with pytest.raises(playpath.InputError, match="unknown sender 'nobody'"):
         playpath.run(SMALL, sender="nobody")

@@ -139,8 +139,9 @@ def test_every_flow_is_counted_by_the_emulator(worlds: dict[str, Session]) -> No
     udp = next(flow for flow in kernel.flows if flow["name"] == "udp")
     # 62.5 packets of 1000 bytes a second for three seconds and more, from 0.5 s on.
     assert udp["sent_packets"] > 180
-    # What arrives has 28 bytes of headers besides; the source goes on until the test bed is taken down.
-    assert udp["throughput_mbps"] == pytest.approx(udp["goodput_mbps"] * 1.028, rel=0.1)
+    # What arrives has 28 bytes of headers besides, whose 1000 are the payload. The emulator's sums of packets that are on their way
+    # at its end shift the share by less than a packet in 180.
+    assert udp["throughput_mbps"] == pytest.approx(udp["goodput_mbps"] * 1.028, rel=0.002)
 
 
 def pcap_blocks(data: bytes) -> Iterator[tuple[int, bytes]]:

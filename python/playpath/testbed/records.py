@@ -16,6 +16,7 @@ from playpath.testbed.sampling import Address, Flow
 
 _INFINITE_SSTHRESH = 0x7FFF_FFFF
 _NO_MIN_RTT = 0xFFFF_FFFF
+IP_AND_UDP_HEADER = 28
 _UNPACED = (1 << 64) - 1
 
 
@@ -270,11 +271,12 @@ class _Flows:
         seconds = max(end - start, 1e-9)
         counted = self._datagrams.get(self._measured.datagram_ports.get(source["name"], 0), {})
         sent = int(counted.get("data_packets", 0))
+        goodput = source["read_bytes"] * 8e-6 / seconds
         return {
             "name": source["name"],
             "cc": "none",
-            "goodput_mbps": source["read_bytes"] * 8e-6 / seconds,
-            "throughput_mbps": counted.get("arrived_bytes", source["read_bytes"]) * 8e-6 / seconds,
+            "goodput_mbps": goodput,
+            "throughput_mbps": goodput * _wire_share(counted),
             "sent_packets": sent,
             "retransmitted_packets": 0,
             "rto_count": 0,
@@ -312,6 +314,15 @@ class _Flows:
             f"flow.{flow.name}" + (f"/{flow.path}" if len(self._groups[flow.name]) > 1 else ""): _columns(flow)
             for flow in self._measured.sampled
         }
+
+
+def _wire_share(counted: Mapping[str, Any]) -> float:
+    """Bytes of a datagram's packet for each of its payload. The emulator's sums go on until the test bed is taken down, what was read
+    ends with the run: only sizes can be taken from both.
+    """
+    arrived = counted.get("data_packets", 0) - counted.get("dropped_data_packets", 0)
+    size = counted.get("arrived_bytes", 0) / arrived if arrived > 0 else 0.0
+    return size / (size - IP_AND_UDP_HEADER) if size > IP_AND_UDP_HEADER else 1.0
 
 
 def _sum(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:
