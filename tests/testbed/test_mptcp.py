@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import socket
 import threading
 import time
@@ -13,7 +14,7 @@ from support import scenario, sender
 
 from playpath.testbed import mptcp, namespaces
 from playpath.testbed.bed import Testbed
-from playpath.testbed.errors import MissingToolError, TestbedError
+from playpath.testbed.errors import MissingToolError, TestbedError, UnsupportedError
 from playpath.testbed.runner import run_kernel
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -110,6 +111,21 @@ def test_a_video_over_kernel_mptcp_has_a_column_for_each_subflow() -> None:
     inside = {"hol_blocking_time_s", "path_choices", "switches_from_open_path", "switches_underflow_predicted"}
     assert {record["metrics"][name] for name in inside} == {None}
     assert any("the kernel's own MPTCP scheduler ran" in text for text in record["warnings"])
+
+
+def test_curl_goes_over_mptcp_too_and_players_that_cannot_are_refused() -> None:
+    if not mptcp.schedulers():
+        pytest.skip("this kernel has no MPTCP")
+    if shutil.which("curl") is None or shutil.which("mptcpize") is None:
+        pytest.skip("needs curl and mptcpize")
+    record = run_kernel(video("2 s"), sender("cubic", multipath="mptcp"), 1, tolerance="100 ms", player="curl")
+    assert {subflow["path"] for subflow in record["flows"][0]["subflows"]} == {"first", "second", "third"}
+    # One path carries 2 Mbit/s.
+    assert record["metrics"]["goodput_mbps"] > 2
+    if shutil.which("iperf3") is None:
+        pytest.skip("needs iperf3")
+    with pytest.raises(UnsupportedError, match=r"iperf3 opens plain TCP connections.* own and curl"):
+        run_kernel(video("2 s"), sender("cubic", multipath="mptcp"), 1, player="iperf3")
 
 
 def test_a_scheduler_that_the_kernel_lacks_is_refused_with_the_way_out() -> None:

@@ -44,6 +44,8 @@ _HEADSTART_S = 0.25
 """From the moment that everything is ready to the run's start: the time that its programs take to begin."""
 _MAX_REALTIME_RATE = 200e6
 _ANY_VIDEO = {"playout_buffer_bytes": 0.0, "video_kbps": 0.0}
+_OVER_MPTCP = ("own", "curl")
+"""Players with one connection, which can be of MPTCP."""
 _MANIFEST_SYSCTLS = (
     "net.ipv4.tcp_rmem",
     "net.ipv4.tcp_wmem",
@@ -225,6 +227,11 @@ class _Session:
         if len(self.used) == 1:
             return Tcp()
         if self.sender.get("multipath", "relay") == "mptcp":
+            if self.player.name not in _OVER_MPTCP:
+                raise UnsupportedError(
+                    f"{self.player.name} opens plain TCP connections, several of them; over the kernel's MPTCP play "
+                    f'{" and ".join(_OVER_MPTCP)}; over the relay every player but iperf3: multipath = "relay"'
+                )
             return KernelMptcp()
         if self.player.name == "iperf3":
             raise UnsupportedError("iperf3 opens connections of its own, which a relay cannot carry")
@@ -261,9 +268,8 @@ class _Session:
         server.serve_zeros(FILE, _FILE_BYTES)
         port = ORIGIN_PORT if self._is_agent else PORT
         way = self._carrier.open(bed, port, control.name)
-        scene = Scene(
-            bed, server, self.scenario, self._described, str(bed.folder / "plan.json"), self._until_s, way.origin
-        )
+        plan = str(bed.folder / "plan.json")
+        scene = Scene(bed, server, self.scenario, self._described, plan, self._until_s, way.origin, way.protocol)
         url = self.player.prepare(scene) if self.has_player else ""
         traffic = CrossTraffic(bed, self.scenario, self._described["sources"])
         self.warnings = [

@@ -106,7 +106,7 @@ class WebServer:
                 agent="" if agent is None else _AGENT.format(socket=agent),
             )
         )
-        command = [*_mptcpize(mptcp), program, "-c", str(config), "-p", str(folder)]
+        command = [*over_mptcp(mptcp), program, "-c", str(config), "-p", str(folder)]
         self.child = Child("nginx", namespaces.inside(namespace, command), folder)
 
     def wait_until_ready(self, patience: float = 5.0) -> None:
@@ -131,11 +131,13 @@ class WebServer:
             file.truncate(size)
 
 
-def _mptcpize(wanted: bool) -> list[str]:
-    """How to start nginx for MPTCP: it has no setting for it before 1.29, `mptcpize` makes its sockets of that kind."""
+def over_mptcp(wanted: bool) -> list[str]:
+    """How to start a program that has no setting for MPTCP (nginx before 1.29, curl): `mptcpize` makes its sockets of that kind."""
     if not wanted:
         return []
     program = shutil.which("mptcpize")
     if program is None:
-        raise MissingToolError("mptcpize is missing: nginx needs it for MPTCP; apt install mptcpize (bpf/setup.sh)")
+        raise MissingToolError(
+            "mptcpize is missing: nginx and curl need it for MPTCP; apt install mptcpize (bpf/setup.sh)"
+        )
     return [program, "run"]

@@ -11,6 +11,7 @@ from playpath.errors import InputError
 from playpath.testbed.errors import TestbedError
 from playpath.testbed.players.scene import Played, Scene, Watch, require
 from playpath.testbed.quantities import number
+from playpath.testbed.server import over_mptcp
 
 _BULK = "bulk"
 _ENDLESS = 1 << 36
@@ -42,7 +43,16 @@ class Curl:
         """Download; figures are curl's own."""
         seconds = length_of(scene.scenario)
         until = scene.until_s if seconds is None else min(scene.until_s, seconds)
-        command = ["curl", "--silent", "--show-error", "--output", "/dev/null", "--max-time", f"{until:.3f}"]
+        command = [
+            *over_mptcp(scene.protocol == "mptcp"),
+            "curl",
+            "--silent",
+            "--show-error",
+            "--output",
+            "/dev/null",
+            "--max-time",
+            f"{until:.3f}",
+        ]
         child = scene.bed.start("curl", "client", [*command, "--write-out", "%{json}", url])
         watch = Watch(scene.bed, child, until + _GRACE_S)
         while child.process.poll() is None:

@@ -59,6 +59,8 @@ class Scene:
         The session is cut after this time.
     origin : str
         Address and port that the player connects to, where it is not the web server's own (a relay's end).
+    protocol : str
+        `tcp` or `mptcp`.
     """
 
     bed: Testbed
@@ -68,6 +70,7 @@ class Scene:
     settings: str
     until_s: float
     origin: str = ""
+    protocol: str = "tcp"
 
     @property
     def address(self) -> str:
