@@ -10,7 +10,7 @@
 //! Differences from Linux:
 //! 1. The rate of the transport's own rule is that of the moment, not that of the last ACK.
 //! 2. A retransmission after a timeout and a tail loss probe that retransmits wait for their deadline, as all packets do.
-//! 3. A sender that only pacing holds back does not count as one that leaves its window unused.
+//! 3. With `PacingBurst::Packets` a sender that only pacing holds back does not count as one that leaves its window unused (`usage.rs`).
 //!
 //! Units: payload bytes, as in Linux; headers are not counted. Invariant: the deadline never moves back.
 //! Tested here, by `tests/packets/pacing*.pkt` and by `tests/pair.rs`.

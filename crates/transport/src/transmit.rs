@@ -183,6 +183,7 @@ impl Connection {
             return false;
         };
         if self.is_paced_until_later(now, choice) {
+            self.note_paced(now, siblings);
             return false;
         }
         self.recovery.force = false;

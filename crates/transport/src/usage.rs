@@ -5,6 +5,7 @@
 //!
 //! Tested by `idle_*.pkt`, `application_limited.pkt` and `tests/pair.rs`.
 
+use crate::config::PacingBurst;
 use crate::connection::Connection;
 use crate::recovery::Phase;
 use crate::validation::Validator;
@@ -46,20 +47,35 @@ impl Connection {
         if self.transmit.is_window_blocked && self.scoreboard.is_empty() {
             self.rearm();
         }
-        let has_sent = std::mem::take(&mut self.transmit.has_sent);
         let is_out_of_data = self.nxt >= self.written && self.scoreboard.awaiting() == 0;
-        if !has_sent && !is_out_of_data {
+        if !self.transmit.has_sent && !is_out_of_data {
             return;
         }
-        let (in_flight, packets_out) = (self.in_flight(), self.scoreboard.packets_out());
-        // A window holds a packet at least.
-        let is_full = in_flight > 0 && (f64::from(in_flight) + 1.0 > self.send_window() || self.transmit.is_deferred);
+        let is_full = self.is_window_full();
         if is_out_of_data && !is_full {
-            self.rate.mark_app_limited(in_flight);
+            self.rate.mark_app_limited(self.in_flight());
         }
-        if !has_sent {
+        self.note_usage(now, is_full, siblings);
+    }
+
+    /// Pacing lets nothing more leave now. Linux judges by what is out whatever the reason of the pause.
+    pub(crate) fn note_paced(&mut self, now: Time, siblings: &[Sibling]) {
+        if self.config.pacing_burst == PacingBurst::Linux {
+            self.note_usage(now, self.is_window_full(), siblings);
+        }
+    }
+
+    fn is_window_full(&self) -> bool {
+        let in_flight = self.in_flight();
+        // A window holds a packet at least.
+        in_flight > 0 && (f64::from(in_flight) + 1.0 > self.send_window() || self.transmit.is_deferred)
+    }
+
+    fn note_usage(&mut self, now: Time, is_full: bool, siblings: &[Sibling]) {
+        if !std::mem::take(&mut self.transmit.has_sent) {
             return;
         }
+        let packets_out = self.scoreboard.packets_out();
         let usage = &mut self.transmit.usage;
         if self.una >= usage.end || is_full || (!usage.is_limited && packets_out > usage.max_packets_out) {
             *usage = Usage { is_limited: is_full, max_packets_out: packets_out, end: self.nxt };

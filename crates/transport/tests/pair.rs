@@ -2,7 +2,7 @@
 
 mod support;
 
-use playpath_transport::config::{DelayedAck, Pacing, Validation};
+use playpath_transport::config::{DelayedAck, Pacing, PacingBurst, Validation};
 use playpath_transport::{Config, Connection, Flags, Segment};
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Rate, Time};
@@ -158,6 +158,33 @@ fn linux_paces_groups() {
         let gap = three[2] - three[0];
         assert!(gap >= Duration::from_micros(1_250), "{gap}");
     }
+}
+
+/// Paced at half a window per SRTT, a sender has half of its window out: after the loss of a packet it does not grow (Linux judges
+/// whenever it stops sending). Where pacing is no reason to judge, it grows by a packet per round trip, some 20 in a second.
+#[test]
+fn what_pacing_leaves_unused_does_not_grow() {
+    let growth = |pacing_burst| {
+        let config = Config { pacing: Pacing::Gain(0.5), pacing_burst, ..Config::linux() };
+        let mut packets = 0;
+        let mut pair =
+            Pair::new(config, config, controls("newreno", &config), bottleneck(1000), move |up, _, segment| {
+                packets += u32::from(up && segment.payload_len > 0);
+                packets != 200
+            });
+        pair.client.write(u64::MAX);
+        let mut window_at = |at| {
+            while pair.now < at {
+                pair.client.write(u64::MAX);
+                pair.step();
+            }
+            pair.client.info().snd_cwnd
+        };
+        let before = window_at(Time::from_secs(6));
+        window_at(Time::from_secs(7)) - before
+    };
+    assert_eq!(growth(PacingBurst::Linux), 0.0);
+    assert!(growth(PacingBurst::Packets(1)) > 5.0);
 }
 
 /// Window 5, 10 Mbit/s, a group is two packets: of each burst of five the second and the fourth are marked, the fifth is alone. What
