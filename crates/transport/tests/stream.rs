@@ -180,13 +180,15 @@ fn run(case: &Case) {
             }
         }
         events += 1;
+        // Without timestamps a timer that has backed off to 120 s stays so until something is acknowledged that was sent once (RFC 6298 3, 5.7): at
+        // 25 % loss and two segments a window that can take hours.
         assert!(
-            now < Time::from_secs(4000),
+            now < Time::from_secs(40_000),
             "stuck: {} {}",
             client.connection.state_name(),
             server.connection.state_name()
         );
-        assert!(events < 3_000_000, "spins at {now}");
+        assert!(events < 30_000_000, "spins at {now}");
         assert!(!client.reset && !server.reset, "reset at {now}");
     }
     assert_eq!(server.read, client.out, "client to server");
