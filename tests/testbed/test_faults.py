@@ -317,6 +317,23 @@ def test_several_clean_up_after_the_same_dead_runs() -> None:
         assert not run.namespaces()
 
 
+def test_runs_that_come_and_go_do_not_disturb_who_cleans() -> None:
+    gone = threading.Event()
+
+    def come_and_go() -> None:
+        try:
+            for _ in range(300):
+                state.RunState.new().remove()
+        finally:
+            gone.set()
+
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(come_and_go)
+        while not gone.is_set():
+            state.clean()
+        coming.result()
+
+
 def test_two_at_once_do_not_meet() -> None:
     with Testbed([FAST]) as one, Testbed([FAST]) as two:
         controls = []

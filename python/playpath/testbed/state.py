@@ -73,7 +73,8 @@ class RunState:
     @property
     def is_alive(self) -> bool:
         """Whether its owner still runs."""
-        return self.owner is not None and self.owner.is_alive
+        owner = self.owner  # once: a run that ends now takes its note away
+        return owner is not None and owner.is_alive
 
     def children(self) -> list[Identity]:
         """The children written down."""
@@ -114,10 +115,7 @@ class RunState:
 
 def all_runs() -> list[RunState]:
     """Runs that are going on, and runs whose owner is gone."""
-    if not FOLDER.exists():
-        return []
-    names = sorted(path.name for path in FOLDER.iterdir() if path.name.startswith(f"{namespaces.PREFIX}-"))
-    return [RunState(name, FOLDER / name) for name in names]
+    return [RunState(folder.name, folder) for folder in _folders(f"{namespaces.PREFIX}-*")]
 
 
 def clean() -> list[str]:
@@ -127,5 +125,13 @@ def clean() -> list[str]:
 
 def _drafts() -> list[RunState]:
     """Folders of runs that were killed before they had a name: their process is gone, or another has its id by now."""
-    drafts = sorted(FOLDER.glob(f".{namespaces.PREFIX}-*-*")) if FOLDER.exists() else []
+    drafts = _folders(f".{namespaces.PREFIX}-*-*")
     return [RunState(folder.name, folder) for folder in drafts if identify(int(folder.name.split("-")[1])) is None]
+
+
+def _folders(pattern: str) -> list[Path]:
+    """Folders of runs; none where the last run to end takes FOLDER away meanwhile."""
+    try:
+        return sorted(FOLDER.glob(pattern))
+    except FileNotFoundError:
+        return []
