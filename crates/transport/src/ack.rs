@@ -101,7 +101,7 @@ impl Connection {
         if segment.payload_len > 0 || segment.flags.contains(Flags::FIN) {
             self.handle_payload(now, segment);
         } else if segment.timestamps.is_some() || self.features.ecn {
-            self.receiver.handle_data(now, segment);
+            self.receiver.handle_data(now, segment, None);
         }
         self.finish_if_closed(now);
     }
@@ -127,7 +127,7 @@ impl Connection {
             if segment.payload_len > 0 {
                 // An old duplicate: tell by DSACK that it came twice.
                 self.stats.data_segments_received += 1;
-                self.receiver.handle_data(now, segment);
+                self.receiver.handle_data(now, segment, None);
             }
             self.receiver.request_ack();
             return false;
@@ -137,9 +137,9 @@ impl Connection {
 
     fn handle_payload(&mut self, now: Time, segment: &Segment) {
         self.stats.data_segments_received += 1;
+        self.receiver.note_arrival(now, self.rtt.base_rto());
         let sack_rtt = self.features.sack.then_some(self.rtt.srtt);
-        self.receiver.note_arrival(now, self.rtt.base_rto(), sack_rtt);
-        let received = self.receiver.handle_data(now, segment);
+        let received = self.receiver.handle_data(now, segment, sack_rtt);
         self.stats.duplicate_bytes_received = self.receiver.duplicate_bytes;
         if received.is_readable {
             self.raise(Event::Readable);

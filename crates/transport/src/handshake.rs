@@ -220,7 +220,7 @@ impl Connection {
             if segment.payload_len > 0 || segment.flags.contains(Flags::FIN) {
                 self.handle_established(now, segment, siblings);
             } else {
-                self.receiver.handle_data(now, segment); // its timestamp is the first to echo
+                self.receiver.handle_data(now, segment, None); // its timestamp is the first to echo
             }
         }
     }

@@ -36,8 +36,6 @@ pub(crate) struct Receiver {
     told: u64,
     buffer: u64,
     ack: AckPolicy,
-    /// RTT by this end's own samples, if the peer takes SACKs.
-    sack_rtt: Option<Duration>,
     /// With Linux's delayed ACKs only.
     tuning: Option<AutoTuning>,
     /// The window is this endpoint's to tell, not of the layer above.
@@ -74,7 +72,6 @@ impl Receiver {
             told: 0,
             buffer: config.receive_buffer,
             ack: AckPolicy::new(config),
-            sack_rtt: None,
             tuning: (config.delayed_ack == DelayedAck::Linux)
                 .then(|| AutoTuning::new(config.mss, config.receive_buffer)),
             is_own_window: config.flow_control == FlowControl::Own,
@@ -170,8 +167,8 @@ impl Receiver {
         age < 0 && now.saturating_since(self.ts_recent_at) < Duration::from_micros(1 << 31)
     }
 
-    /// Take a segment's payload and FIN.
-    pub fn handle_data(&mut self, now: Time, segment: &Segment) -> Received {
+    /// Take a segment's payload and FIN. `sack_rtt`: this end's RTT, if the peer takes SACKs.
+    pub fn handle_data(&mut self, now: Time, segment: &Segment, sack_rtt: Option<Duration>) -> Received {
         self.note_timestamp(now, segment);
         self.note_ecn(segment);
         if segment.payload_len == 0 && !segment.flags.contains(Flags::FIN) {
@@ -204,7 +201,7 @@ impl Receiver {
             }
             Placed::FilledGap => self.ack.on_filled(self.reassembly.next()),
             Placed::OutOfOrder => {
-                let rtt = self.sack_rtt.map(|own| self.least_rtt(own));
+                let rtt = sack_rtt.map(|own| self.least_rtt(own));
                 self.ack.on_gap(now, self.reassembly.next(), rtt, self.reassembly.is_crowded());
             }
             Placed::Duplicate(bytes) => {
@@ -278,9 +275,8 @@ impl Receiver {
         self.ack.on_ack_sent();
     }
 
-    /// A segment arrived after the sender's idle time (Linux re-enters quick ACKs). `sack_rtt`: this end's RTT, if the peer takes SACKs.
-    pub fn note_arrival(&mut self, now: Time, rto: Duration, sack_rtt: Option<Duration>) {
-        self.sack_rtt = sack_rtt;
+    /// A segment arrived after the sender's idle time (Linux re-enters quick ACKs).
+    pub fn note_arrival(&mut self, now: Time, rto: Duration) {
         self.ack.note_arrival(now, rto);
     }
 
