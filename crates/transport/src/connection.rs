@@ -371,7 +371,7 @@ impl Connection {
             rate: RateEstimator::default(),
             recovery: RecoveryState::default(),
             undo: UndoState::default(),
-            pacer: Pacer::new(&config),
+            pacer: Pacer::default(),
             validator: Validator::new(&config),
             transmit: Transmit::default(),
             timers: Timers::default(),
@@ -445,11 +445,11 @@ impl Connection {
     /// Pacing rate in force: the controller's, or the transport's rule.
     pub(crate) fn pacing_rate(&self) -> Option<Rate> {
         let rate = self.cc.pacing_rate().or_else(|| {
-            if self.pacer.is_off() {
+            if self.config.pacing.is_off() {
                 return None;
             }
             let (cwnd, ssthresh) = (self.send_window(), self.cc.ssthresh());
-            self.pacer.rate(cwnd, ssthresh, self.scoreboard.packets_out(), self.config.mss, self.rtt.srtt)
+            self.config.pacing.rate(cwnd, ssthresh, self.scoreboard.packets_out(), self.config.mss, self.rtt.srtt)
         });
         if self.paced_option_bytes == 0 { rate } else { rate.map(|rate| self.with_options(rate)) }
     }

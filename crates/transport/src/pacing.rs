@@ -15,16 +15,14 @@
 //! Units: payload bytes, as in Linux; headers are not counted. Invariant: the deadline never moves back.
 //! Tested here, by `tests/packets/pacing*.pkt` and by `tests/pair.rs`.
 
-use crate::config::{Config, Pacing, PacingBurst};
+use crate::config::{Pacing, PacingBurst};
 use playpath_units::{Duration, Rate, Time};
 
 /// Segments that leave unpaced at the start (Linux: "sch_fq does not pace first 10 MSS").
 const UNPACED_START: u64 = 10;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Pacer {
-    mode: Pacing,
-    burst: PacingBurst,
     /// The next packet, or group, may leave at this time.
     next: Time,
     open: Open,
@@ -41,33 +39,22 @@ struct Open {
 }
 
 impl Pacer {
-    pub fn new(config: &Config) -> Pacer {
-        Pacer { mode: config.pacing, burst: config.pacing_burst, next: Time::ZERO, open: Open::default() }
-    }
-
     /// The next packet may leave at this time.
     pub fn next(&self) -> Time {
         self.next
     }
 
-    /// No rate of its own: without one from the controller, packets leave at once.
-    pub fn is_off(&self) -> bool {
-        matches!(self.mode, Pacing::Off | Pacing::Controller)
-    }
-
-    /// The rate by the transport's own rule; `None`: as fast as the window allows.
-    pub fn rate(&self, cwnd: f64, ssthresh: f64, packets_out: u32, mss: u32, srtt: Duration) -> Option<Rate> {
-        let (gain, window) = match self.mode {
-            Pacing::Off | Pacing::Controller => return None,
-            Pacing::Gain(gain) => (gain, cwnd),
-            Pacing::Linux => return linux_rate(cwnd, ssthresh, packets_out, mss, srtt),
-        };
-        window_rate(gain, window, mss, srtt)
-    }
-
     /// A packet of `payload_bytes` left, number `number` of the connection (from 1), as the first of its group or as a further one.
-    pub fn on_packet_sent(&mut self, now: Time, payload_bytes: u32, rate: Rate, number: u64, is_first: bool) {
-        match self.burst {
+    pub fn on_packet_sent(
+        &mut self,
+        burst: PacingBurst,
+        now: Time,
+        payload_bytes: u32,
+        rate: Rate,
+        number: u64,
+        is_first: bool,
+    ) {
+        match burst {
             PacingBurst::Packets(most) if number > UNPACED_START => self.count(now, payload_bytes, rate, most),
             PacingBurst::Packets(_) => {}
             PacingBurst::Linux => self.extend_group(now, payload_bytes, rate, number, is_first),
@@ -98,6 +85,22 @@ impl Pacer {
     }
 }
 
+impl Pacing {
+    /// No rate of its own: without one from the controller, packets leave at once.
+    pub(crate) fn is_off(self) -> bool {
+        matches!(self, Pacing::Off | Pacing::Controller)
+    }
+
+    /// The rate by the transport's own rule; `None`: as fast as the window allows.
+    pub(crate) fn rate(self, cwnd: f64, ssthresh: f64, packets_out: u32, mss: u32, srtt: Duration) -> Option<Rate> {
+        match self {
+            Pacing::Off | Pacing::Controller => None,
+            Pacing::Gain(gain) => window_rate(gain, cwnd, mss, srtt),
+            Pacing::Linux => linux_rate(cwnd, ssthresh, packets_out, mss, srtt),
+        }
+    }
+}
+
 /// `tcp_update_pacing_rate`; `None` before the first RTT.
 pub(crate) fn linux_rate(cwnd: f64, ssthresh: f64, packets_out: u32, mss: u32, srtt: Duration) -> Option<Rate> {
     let gain = if cwnd < ssthresh / 2.0 { 2.0 } else { 1.2 };
@@ -122,32 +125,25 @@ mod tests {
     #[test]
     fn worked_rates() {
         let srtt = Duration::from_millis(100);
-        let rate = |pacing, ssthresh| {
-            let pacer = Pacer::new(&Config { pacing, ..Config::linux() });
-            pacer.rate(20.0, ssthresh, 20, 1448, srtt).map(Rate::as_bits_per_sec)
-        };
+        let rate = |pacing: Pacing, ssthresh| pacing.rate(20.0, ssthresh, 20, 1448, srtt).map(Rate::as_bits_per_sec);
         assert_eq!(rate(Pacing::Gain(1.0), 10.0), Some(2_316_800));
         assert_eq!(rate(Pacing::Linux, 30.0), Some(2_780_160)); // 20 >= 30/2
         assert_eq!(rate(Pacing::Linux, f64::INFINITY), Some(4_633_600));
         assert_eq!(rate(Pacing::Off, 10.0), None);
     }
 
-    fn pacer(pacing_burst: PacingBurst) -> Pacer {
-        Pacer::new(&Config { pacing: Pacing::Gain(1.0), pacing_burst, ..Config::linux() })
-    }
-
     #[test]
     fn a_burst_of_packets_leaves_together_and_nothing_is_made_up_for() {
-        let mut pacer = pacer(PacingBurst::Packets(2));
+        let (mut pacer, two) = (Pacer::default(), PacingBurst::Packets(2));
         let now = Time::from_secs(1);
-        pacer.on_packet_sent(now, 1000, RATE, 10, true);
-        pacer.on_packet_sent(now, 1000, RATE, 11, true);
+        pacer.on_packet_sent(two, now, 1000, RATE, 10, true);
+        pacer.on_packet_sent(two, now, 1000, RATE, 11, true);
         assert!(pacer.next() <= now);
-        pacer.on_packet_sent(now, 1000, RATE, 12, true);
+        pacer.on_packet_sent(two, now, 1000, RATE, 12, true);
         assert_eq!(pacer.next(), now + Duration::from_millis(2));
         let late = now + Duration::from_millis(3);
-        pacer.on_packet_sent(late, 1000, RATE, 13, true);
-        pacer.on_packet_sent(late, 1000, RATE, 14, true);
+        pacer.on_packet_sent(two, late, 1000, RATE, 13, true);
+        pacer.on_packet_sent(two, late, 1000, RATE, 14, true);
         assert_eq!(pacer.next(), late + Duration::from_millis(2));
     }
 
@@ -156,9 +152,16 @@ mod tests {
     /// 4400 + 2000 - 400 = 6000. 15 leaves alone 1500 late, at 7500: 1000 less half of it, 8000.
     #[test]
     fn worked_departures_of_linux_groups() {
-        let mut pacer = pacer(PacingBurst::Linux);
+        let mut pacer = Pacer::default();
         let mut send = |us: u64, number, is_first| {
-            pacer.on_packet_sent(Time::from_secs(1) + Duration::from_micros(us), 1000, RATE, number, is_first);
+            pacer.on_packet_sent(
+                PacingBurst::Linux,
+                Time::from_secs(1) + Duration::from_micros(us),
+                1000,
+                RATE,
+                number,
+                is_first,
+            );
             pacer.next().saturating_since(Time::from_secs(1)).as_nanos() / 1000
         };
         assert_eq!((send(0, 7, true), send(0, 8, false)), (0, 0));

@@ -372,7 +372,14 @@ impl Connection {
             self.recovery.prr.on_packet_sent();
         }
         if let Some(rate) = self.pacing_rate() {
-            self.pacer.on_packet_sent(now, len, rate, self.stats.data_segments_sent, place.number == 1);
+            self.pacer.on_packet_sent(
+                self.config.pacing_burst,
+                now,
+                len,
+                rate,
+                self.stats.data_segments_sent,
+                place.number == 1,
+            );
         }
         let view = self.view(now, siblings);
         let sent = PacketSent { payload_bytes: len, is_retransmission: !place.is_new, prior_in_flight };
