@@ -5,7 +5,7 @@
 
 use crate::network::{End, FlowId};
 use playpath_transport::Segment;
-use playpath_transport::encode::{Envelope, Payload, encode};
+use playpath_transport::codec::{Envelope, Payload, encode};
 use playpath_units::Time;
 
 /// One captured packet: headers, and the length of the whole.

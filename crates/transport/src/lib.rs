@@ -4,10 +4,10 @@
 //! `poll_transmit` until `None`, then `poll_event` until `None`, then set a timer for `poll_timeout`.
 
 mod ack;
+pub mod codec;
 pub mod config;
 mod connection;
 mod detection;
-pub mod encode;
 mod handshake;
 pub mod mptcp;
 mod pacing;

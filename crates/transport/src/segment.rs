@@ -7,7 +7,7 @@
 //!    ([`Connection::transmit_offset`](crate::Connection::transmit_offset)).
 //! 3. The IP header is reduced to its ECN codepoint.
 //!
-//! Units: bytes. Tested by `tests/encode.rs` (sizes against the encoder) and the packet scripts.
+//! Units: bytes. Tested by `tests/codec.rs` (sizes against the encoder) and the packet scripts.
 
 use crate::mptcp::option::MptcpOption;
 

@@ -1,4 +1,4 @@
-//! MPTCP options (RFC 8684 §3) as structured values; `encode.rs` turns them into bytes.
+//! MPTCP options (RFC 8684 §3) as structured values; `codec` turns them into bytes.
 //!
 //! Differences from the reference:
 //! 1. DSS checksums are never used (flag A of MP_CAPABLE is clear on both sides).

@@ -1,6 +1,6 @@
 //! Segments to bytes and back.
 
-use playpath_transport::encode::{DecodeError, Envelope, Payload, decode, encode};
+use playpath_transport::codec::{DecodeError, Envelope, Payload, decode, encode};
 use playpath_transport::mptcp::option::{DSS_ACK, DSS_FIN, DSS_MAP};
 use playpath_transport::{Ecn, Flags, MptcpOption, SackBlocks, Segment, SynOptions, Timestamps};
 use proptest::prelude::*;

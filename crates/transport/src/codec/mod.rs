@@ -5,7 +5,7 @@
 //! 1. Payload bytes are zeros in a capture; the decoder reports only their number.
 //! 2. IPv4 only, no IP options, DF set; identification counts up with the caller's `identification`.
 //!
-//! Tested by `tests/encode.rs`: round trip, sizes, checksums, no panic on any input.
+//! Tested by `tests/codec.rs`: round trip, sizes, checksums, no panic on any input.
 
 use crate::mptcp::option::{DSS_ACK, DSS_FIN, DSS_MAP, MptcpOption};
 use crate::segment::{Ecn, Flags, SackBlocks, Segment, SynOptions, Timestamps};
