@@ -8,7 +8,7 @@
 //! Units: data offsets; the DATA_FIN counts one. Invariants: una ≤ next ≤ written; chunks are contiguous and span [una, next)
 //! up to whole chunks. Tested by `tests/mptcp.rs`.
 
-use crate::receiver::reassembly::Reassembly;
+use crate::tcp::receiver::reassembly::Reassembly;
 use playpath_units::{Duration, Time};
 use std::collections::VecDeque;
 

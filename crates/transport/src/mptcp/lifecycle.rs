@@ -6,8 +6,8 @@ use super::data::{DataReceiver, DataSender};
 use super::scheduler::Scheduler;
 use super::subflow::{PathConfig, SentMappings, Stage, Subflow};
 use super::{MptcpConfig, MptcpConnection, MptcpStats};
-use crate::config::{Config, FlowControl, Handshake, HeaderSize};
-use crate::connection::{Connection, Event};
+use crate::tcp::config::{Config, FlowControl, Handshake, HeaderSize};
+use crate::tcp::{Connection, Event};
 use playpath_cc::Sibling;
 use playpath_units::{Duration, Time};
 

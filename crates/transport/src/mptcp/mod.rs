@@ -31,8 +31,8 @@ mod subflow;
 
 pub use subflow::{PathConfig, SubflowStats};
 
-use crate::connection::{Connection, Event, Events};
 use crate::segment::{Flags, Segment};
+use crate::tcp::{Connection, Event, Events};
 use data::{DataReceiver, DataSender};
 use option::MptcpOption;
 use playpath_cc::{AppParameters, Sibling};

@@ -5,8 +5,8 @@
 use super::scheduler::{Context, Relief, Room, SubflowView};
 use super::subflow::Subflow;
 use super::{MptcpConnection, Switch, SwitchSide};
-use crate::recovery::Phase;
 use crate::segment::Segment;
+use crate::tcp::sender::recovery::Phase;
 use playpath_cc::WindowChange;
 use playpath_units::{Duration, Time};
 

@@ -8,8 +8,8 @@ use super::keys::{address_mac, first, initial_data_seq, join_mac, token};
 use super::lifecycle::option_bytes;
 use super::option::{DSS_ACK, DSS_FIN, DSS_MAP, MptcpOption};
 use super::subflow::{Mapping, Stage};
-use crate::connection::{Connection, Event};
 use crate::segment::{Flags, Segment};
+use crate::tcp::{Connection, Event};
 use playpath_units::{Duration, Time};
 
 /// An ADD_ADDR without echo is repeated after this time.

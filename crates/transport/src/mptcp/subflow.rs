@@ -1,9 +1,9 @@
 //! One subflow: a TCP endpoint, its mappings in both directions, and where it stands in MPTCP's handshakes.
 
 use super::option::MptcpOption;
-use crate::config::Config;
-use crate::connection::Connection;
 use crate::segment::Segment;
+use crate::tcp::Connection;
+use crate::tcp::config::Config;
 use playpath_cc::CongestionControl;
 use playpath_units::{Duration, Time};
 use std::collections::VecDeque;

@@ -8,15 +8,15 @@
 //!
 //! Tested by packet scripts and the stream property test.
 
-use crate::config::{FlowControl, Growth};
-use crate::connection::{Connection, Event};
-use crate::handshake::timestamp;
-use crate::rack::Rack;
-use crate::receiver::unwrap_near;
-use crate::recovery::Phase;
-use crate::scoreboard::{EVER_RETRANS, RETRANS, SACKED, SentPacket};
 use crate::segment::{Flags, Segment};
-use crate::validation::Validator;
+use crate::tcp::config::{FlowControl, Growth};
+use crate::tcp::handshake::timestamp;
+use crate::tcp::receiver::unwrap_near;
+use crate::tcp::sender::rack::Rack;
+use crate::tcp::sender::recovery::Phase;
+use crate::tcp::sender::scoreboard::{EVER_RETRANS, RETRANS, SACKED, SentPacket};
+use crate::tcp::sender::validation::Validator;
+use crate::tcp::{Connection, Event};
 use playpath_cc::{Ack, RecoveryWindow, Sibling};
 use playpath_units::{Duration, Time};
 

@@ -7,7 +7,7 @@
 //!
 //! Invariant: `delivered` never falls. Tested by `tests/pair.rs` against a constant-rate link.
 
-use crate::scoreboard::{APP_LIMITED, SentPacket};
+use crate::tcp::sender::scoreboard::{APP_LIMITED, SentPacket};
 use playpath_cc::RateSample;
 use playpath_units::{Duration, Rate, Time};
 

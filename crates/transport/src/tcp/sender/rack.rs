@@ -11,7 +11,7 @@
 //!
 //! Tested here (worked numbers) and by the packet scripts `rack_*.pkt`, `tlp_*.pkt`.
 
-use crate::scoreboard::{EVER_RETRANS, SentPacket, Verdict};
+use crate::tcp::sender::scoreboard::{EVER_RETRANS, SentPacket, Verdict};
 use playpath_units::{Duration, Time};
 
 /// DupThresh of RFC 8985 §6.2 step 4.

@@ -13,7 +13,7 @@
 //!
 //! Tested here and by the packet scripts `delayed_ack_*.pkt` and `sack_compression.pkt`.
 
-use crate::config::{Config, DelayedAck};
+use crate::tcp::config::{Config, DelayedAck};
 use playpath_units::{Duration, Time};
 
 /// TCP_MAX_QUICKACKS.

@@ -14,11 +14,11 @@
 //!
 //! Units: packets. Tested here, by `tests/packets/pacing*.pkt` and by `tests/pair.rs` (which packets are marked).
 
-use crate::config::PacingBurst;
-use crate::connection::Connection;
-use crate::pacing::linux_rate;
-use crate::recovery::Phase;
 use crate::segment::{Flags, Segment};
+use crate::tcp::Connection;
+use crate::tcp::config::PacingBurst;
+use crate::tcp::sender::pacing::linux_rate;
+use crate::tcp::sender::recovery::Phase;
 use playpath_units::{Duration, Rate, Time};
 
 /// `tcp_min_tso_segs`.

@@ -9,7 +9,7 @@
 //! Every field is public: a profile is a starting point; [`Config::validate`] checks what was made of it. Tested here and by
 //! `tests/pair.rs`.
 
-use crate::config::{
+use crate::tcp::config::{
     Config, DelayedAck, FlowControl, Growth, Handshake, HeaderSize, InitialWindow, LossDetection, Pacing, PacingBurst,
     PartialAckTimer, Recovery, RtoConfig, RtoVariance, UndoConfig, Validation, WindowUpdate,
 };
@@ -132,7 +132,7 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::ConfigError;
+    use crate::tcp::config::ConfigError;
 
     #[test]
     fn profiles_are_valid_and_found_by_name() {

@@ -5,10 +5,10 @@
 //!
 //! Tested by `idle_*.pkt`, `application_limited.pkt` and `tests/pair.rs`.
 
-use crate::config::PacingBurst;
-use crate::connection::Connection;
-use crate::recovery::Phase;
-use crate::validation::Validator;
+use crate::tcp::Connection;
+use crate::tcp::config::PacingBurst;
+use crate::tcp::sender::recovery::Phase;
+use crate::tcp::sender::validation::Validator;
 use playpath_cc::{IdleRestart, RecoveryWindow, Sibling, WindowChange};
 use playpath_units::{Duration, Time};
 

@@ -15,7 +15,7 @@
 //! Units: payload bytes, as in Linux; headers are not counted. Invariant: the deadline never moves back.
 //! Tested here, by `tests/packets/pacing*.pkt` and by `tests/pair.rs`.
 
-use crate::config::{Pacing, PacingBurst};
+use crate::tcp::config::{Pacing, PacingBurst};
 use playpath_units::{Duration, Rate, Time};
 
 /// Segments that leave unpaced at the start (Linux: "sch_fq does not pace first 10 MSS").

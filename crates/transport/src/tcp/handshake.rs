@@ -12,10 +12,10 @@
 //!
 //! Tested by `handshake_*.pkt`, `close_*.pkt` and the stream property test.
 
-use crate::config::{Config, FlowControl, LossDetection, PartialAckTimer, Recovery};
-use crate::connection::{Connection, Event};
 use crate::segment::{Flags, Segment, SynOptions, Timestamps};
-use crate::timers::Timer;
+use crate::tcp::config::{Config, FlowControl, LossDetection, PartialAckTimer, Recovery};
+use crate::tcp::sender::timers::Timer;
+use crate::tcp::{Connection, Event};
 use playpath_cc::{Sibling, WindowChange};
 use playpath_units::{Duration, Time};
 

@@ -12,15 +12,15 @@
 //!
 //! Tested by packet scripts.
 
-use crate::config::{HeaderSize, LossDetection, PacingBurst, Recovery};
-use crate::connection::Connection;
-use crate::handshake::{State, timestamp, timestamps};
-use crate::recovery::Phase;
-use crate::scoreboard::{FIN, RETRANS, SACKED, SentPacket};
 use crate::segment::{Ecn, Flags, Segment};
-use crate::timers::Timer;
-use crate::tso::{Group, Place};
-use crate::usage::Usage;
+use crate::tcp::Connection;
+use crate::tcp::config::{HeaderSize, LossDetection, PacingBurst, Recovery};
+use crate::tcp::handshake::{State, timestamp, timestamps};
+use crate::tcp::sender::recovery::Phase;
+use crate::tcp::sender::scoreboard::{FIN, RETRANS, SACKED, SentPacket};
+use crate::tcp::sender::timers::Timer;
+use crate::tcp::sender::tso::{Group, Place};
+use crate::tcp::sender::usage::Usage;
 use playpath_cc::{PacketSent, RecoveryWindow, Sibling};
 use playpath_units::Time;
 

@@ -13,12 +13,12 @@
 //!
 //! Tested by packet scripts.
 
-use crate::ack::AckContext;
-use crate::config::{LossDetection, PartialAckTimer};
-use crate::connection::{Connection, Event};
-use crate::prr::Prr;
-use crate::scoreboard::{EVER_RETRANS, SACKED};
-use crate::validation::Validator;
+use crate::tcp::config::{LossDetection, PartialAckTimer};
+use crate::tcp::sender::ack::AckContext;
+use crate::tcp::sender::prr::Prr;
+use crate::tcp::sender::scoreboard::{EVER_RETRANS, SACKED};
+use crate::tcp::sender::validation::Validator;
+use crate::tcp::{Connection, Event};
 use playpath_cc::{
     CongestionEvent, CongestionSignal, DupAck, RecoveryExit, RecoveryWindow, Rto, Sibling, Undo, WindowChange,
 };
@@ -306,7 +306,7 @@ impl Connection {
         self.transmit.send_cwr = self.features.ecn;
     }
 
-    fn first_lost(&mut self) -> Option<crate::scoreboard::SentPacket> {
+    fn first_lost(&mut self) -> Option<crate::tcp::sender::scoreboard::SentPacket> {
         let index = self.scoreboard.next_awaiting()?;
         self.scoreboard.get(index).copied()
     }

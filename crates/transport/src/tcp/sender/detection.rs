@@ -5,12 +5,12 @@
 //!
 //! Tested by packet scripts and `tests/pair.rs`.
 
-use crate::ack::AckContext;
-use crate::config::LossDetection;
-use crate::connection::Connection;
-use crate::rack::RackContext;
-use crate::recovery::Phase;
-use crate::scoreboard::{APP_LIMITED, SACKED};
+use crate::tcp::Connection;
+use crate::tcp::config::LossDetection;
+use crate::tcp::sender::ack::AckContext;
+use crate::tcp::sender::rack::RackContext;
+use crate::tcp::sender::recovery::Phase;
+use crate::tcp::sender::scoreboard::{APP_LIMITED, SACKED};
 use playpath_cc::{PacketLost, Sibling};
 use playpath_units::Time;
 

@@ -5,13 +5,13 @@
 //! (zero-window probes).
 //! Invariant: data in flight, or data that a closed window holds back, means that the retransmission timer runs.
 
-use crate::config::{LossDetection, Validation};
-use crate::connection::{Connection, Event};
-use crate::handshake::State;
-use crate::rack::probe_timeout;
-use crate::recovery::Phase;
-use crate::transmit::Probe;
-use crate::validation::Validator;
+use crate::tcp::config::{LossDetection, Validation};
+use crate::tcp::handshake::State;
+use crate::tcp::sender::rack::probe_timeout;
+use crate::tcp::sender::recovery::Phase;
+use crate::tcp::sender::transmit::Probe;
+use crate::tcp::sender::validation::Validator;
+use crate::tcp::{Connection, Event};
 use playpath_cc::Sibling;
 use playpath_units::{Duration, Time};
 

@@ -8,7 +8,7 @@
 //!
 //! Units: ns. Tested here with the worked numbers of RFC 6298's equations.
 
-use crate::config::{RtoConfig, RtoVariance};
+use crate::tcp::config::{RtoConfig, RtoVariance};
 use playpath_units::Duration;
 
 #[derive(Debug)]

@@ -5,7 +5,7 @@
 pub(crate) mod newcwv;
 pub(crate) mod rfc2861;
 
-use crate::config::{Config, Validation};
+use crate::tcp::config::{Config, Validation};
 use newcwv::NewCwv;
 use rfc2861::Rfc2861;
 

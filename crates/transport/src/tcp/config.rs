@@ -1,4 +1,4 @@
-//! Settings of an endpoint. The three bundles are in [`profile`](crate::profile).
+//! Settings of an endpoint. The three bundles are in [`profile`](crate::tcp::profile).
 
 use playpath_units::Duration;
 use std::fmt;

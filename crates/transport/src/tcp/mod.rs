@@ -7,21 +7,28 @@
 //! Invariants: una ≤ nxt ≤ written + FIN; the scoreboard spans [una, nxt).
 //! Tested by packet scripts (`tests/packets`), the stream property test, pair tests in virtual time.
 
-use crate::config::{Config, Handshake, Recovery};
-use crate::handshake::{Features, State};
-use crate::pacing::Pacer;
-use crate::rack::Rack;
-use crate::rate_sample::RateEstimator;
-use crate::receiver::{Receiver, unwrap_near};
-use crate::recovery::{Phase, RecoveryState};
-use crate::rtt::RttEstimator;
-use crate::scoreboard::Scoreboard;
+pub mod config;
+mod handshake;
+mod profile;
+pub(crate) mod receiver;
+pub(crate) mod sender;
+pub(crate) mod stats;
+
 use crate::segment::{Flags, Segment};
-use crate::stats::{Stats, TcpInfo};
-use crate::timers::Timers;
-use crate::transmit::Transmit;
-use crate::undo::UndoState;
-use crate::validation::Validator;
+use crate::tcp::config::{Config, Handshake, Recovery};
+use crate::tcp::handshake::{Features, State};
+use crate::tcp::receiver::{Receiver, unwrap_near};
+use crate::tcp::sender::pacing::Pacer;
+use crate::tcp::sender::rack::Rack;
+use crate::tcp::sender::rate_sample::RateEstimator;
+use crate::tcp::sender::recovery::{Phase, RecoveryState};
+use crate::tcp::sender::rtt::RttEstimator;
+use crate::tcp::sender::scoreboard::Scoreboard;
+use crate::tcp::sender::timers::Timers;
+use crate::tcp::sender::transmit::Transmit;
+use crate::tcp::sender::undo::UndoState;
+use crate::tcp::sender::validation::Validator;
+use crate::tcp::stats::{Stats, TcpInfo};
 use playpath_cc::{AppParameters, CongestionControl, RecoveryWindow, Sibling, View};
 use playpath_units::{Duration, Rate, Time};
 use std::sync::Arc;
@@ -351,7 +358,7 @@ impl Connection {
     }
     /// Send a segment that the peer must acknowledge.
     pub(crate) fn probe_window(&mut self) {
-        self.transmit.probe = Some(crate::transmit::Probe::Window);
+        self.transmit.probe = Some(crate::tcp::sender::transmit::Probe::Window);
     }
 
     fn new(config: Arc<Config>, cc: Box<dyn CongestionControl>, state: State) -> Connection {

@@ -13,9 +13,9 @@ mod ack_policy;
 mod autotuning;
 pub(crate) mod reassembly;
 
-use crate::config::{Config, DelayedAck, FlowControl, WindowUpdate};
-use crate::handshake::timestamp;
 use crate::segment::{Ecn, Flags, SackBlocks, Segment, Timestamps};
+use crate::tcp::config::{Config, DelayedAck, FlowControl, WindowUpdate};
+use crate::tcp::handshake::timestamp;
 use ack_policy::AckPolicy;
 use autotuning::AutoTuning;
 use playpath_units::{Duration, Time};
