@@ -9,9 +9,9 @@
 //!
 //! Units: packets. Tested here by worked examples.
 
+use crate::parts::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
+use crate::parts::windows::{REDUCE_FROM, ReduceFrom, Windows};
 use crate::registry::{Behaviour, Entry};
-use crate::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
-use crate::windows::{REDUCE_FROM, ReduceFrom, Windows};
 use crate::{Ack, CongestionControl, CongestionEvent, ParamSpec, Params, Rto, Undo, View, WindowChange};
 
 /// Registry entry.
@@ -96,7 +96,7 @@ impl CongestionControl for Aimd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Script, assert_close};
+    use crate::testbed::{Script, assert_close};
 
     fn aimd(a: f64, b: f64) -> Script {
         let mut params = Params::defaults(ENTRY.params);

@@ -1,50 +1,23 @@
-//! Congestion control: the trait, its events, the registry, and one file per algorithm.
+//! Congestion control: the trait, its events and the registry. The algorithms are in `controls`, what they are made of in `parts`.
 //!
 //! A controller gets events as records with time and is asked for its windows. It owns `cwnd` and `ssthresh`; the transport
 //! owns loss recovery (PRR, pipe, inflation), window validation and pacing. Windows are in packets (MSS units), as in Linux
 //! and in the papers; fractions are kept, the transport sends while `pipe < floor(cwnd)`.
 
-#[cfg(test)]
-#[path = "../../../docs/recipes/aimd.rs"]
-mod aimd; // the example of docs/recipes/add-a-congestion-control.md
-mod balia;
-mod bbr;
-mod bbr3;
-mod ccp;
-mod ccpd;
-mod ccplb;
-mod ccplca;
-mod compound;
-mod copa;
-mod coupled;
-mod cubic;
-mod draws;
-mod estimators;
+mod controls;
 mod events;
-mod hystart;
-mod hystart_pp;
-mod lia;
-mod newreno;
-mod olia;
-mod params;
+mod parts;
 mod registry;
-mod round;
-mod slow_start;
 #[cfg(test)]
+#[path = "../tests/bed/mod.rs"]
 mod testbed;
-#[cfg(test)]
-mod testing;
-mod vegas;
-mod vegas_linux;
-mod westwood;
-mod windows;
-mod wvegas;
 
 pub use events::{
     Ack, AppParameters, CongestionEvent, CongestionSignal, DupAck, IdleRestart, PacketLost, PacketSent, RateSample,
     RecoveryExit, Rto, Sibling, Undo, View, WindowChange,
 };
-pub use params::{ParamSpec, ParamValue, Params};
+// Players, ABR rules and links declare theirs the same way.
+pub use playpath_units::{ParamSpec, ParamValue, Params};
 pub use registry::{Behaviour, Entry, Stack, build, entries, find};
 
 use playpath_units::Rate;

@@ -1,9 +1,6 @@
-//! The registry: one line per algorithm.
+//! The registry: what is known of each algorithm.
 
-use crate::{
-    CongestionControl, ParamSpec, ParamValue, Params, balia, bbr, bbr3, ccp, ccpd, ccplb, ccplca, compound, copa,
-    cubic, lia, newreno, olia, vegas, vegas_linux, westwood, wvegas,
-};
+use crate::{CongestionControl, ParamSpec, ParamValue, Params, controls};
 
 /// What the registry knows of an algorithm.
 pub struct Entry {
@@ -93,29 +90,8 @@ impl Behaviour {
 }
 
 /// All algorithms, in the order of `playpath list cc`.
-static ENTRIES: &[&Entry] = &[
-    &newreno::ENTRY,
-    &cubic::ENTRY,
-    &compound::ENTRY,
-    &westwood::ENTRY,
-    &vegas::ENTRY,
-    &vegas_linux::ENTRY,
-    &lia::ENTRY,
-    &olia::ENTRY,
-    &balia::ENTRY,
-    &wvegas::ENTRY,
-    &ccp::ENTRY,
-    &ccpd::ENTRY,
-    &ccplca::ENTRY,
-    &ccplb::ENTRY,
-    &bbr::ENTRY,
-    &bbr3::ENTRY,
-    &copa::ENTRY,
-];
-
-/// All algorithms, in the order of `playpath list cc`.
 pub fn entries() -> &'static [&'static Entry] {
-    ENTRIES
+    controls::ENTRIES
 }
 
 /// The entry called `name`, or known by it as an alias.

@@ -1,0 +1,37 @@
+//! The controls, a file or a folder each. Its `mod` line here registers a control: the build script makes `ENTRIES` of these
+//! lines, in their order, which is that of `playpath list cc`.
+
+use crate::registry::Entry;
+
+// The window falls on loss.
+mod cubic;
+mod newreno;
+mod westwood;
+
+// It also follows the delay.
+mod compound;
+mod vegas;
+mod vegas_linux;
+
+// Subflows of a connection share.
+mod balia;
+mod lia;
+mod olia;
+mod wvegas;
+
+// The playout buffer's.
+mod ccp;
+mod ccpd;
+mod ccplb;
+mod ccplca;
+
+// From a model of the path.
+mod bbr;
+mod bbr3;
+mod copa;
+
+include!(concat!(env!("OUT_DIR"), "/entries.rs"));
+
+#[cfg(test)]
+#[path = "../../../docs/recipes/aimd.rs"]
+mod aimd; // the example of docs/recipes/add-a-congestion-control.md

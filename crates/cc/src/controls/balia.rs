@@ -1,0 +1,83 @@
+//! BALIA, balanced linked adaptation: between LIA's responsiveness and OLIA's friendliness.
+//!
+//! Reference: draft-walid-mptcp-congestion-control-04; Peng, Walid, Hwang and Low, "Multipath TCP: Analysis, Design, and
+//! Implementation", IEEE/ACM ToN 24 (2016).
+//!
+//! Differences from the reference:
+//! 1. `alpha_r` is a real number in the cut, as in the draft; the Linux implementation truncates it to an integer there.
+//! 2. After a cut the window is at least 2 packets, as for every control here; the Linux implementation allows 1.
+//!
+//! Units: packets, packets/s. Tested here by worked examples, and on a fluid model of two paths in `tests/comparisons.rs`.
+
+use crate::parts::coupled::{Coupled, Coupling, Paths};
+use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
+use crate::parts::windows::REDUCE_FROM;
+use crate::registry::{Behaviour, Entry};
+
+/// Registry entry.
+pub static ENTRY: Entry = Entry {
+    name: "balia",
+    aliases: &[],
+    summary: "MPTCP balanced linked adaptation: between LIA and OLIA, in the cut too",
+    reference: "draft-walid-mptcp-congestion-control-04; Peng et al. 2016",
+    params: &[slow_start_spec("classic"), ABC_LIMIT, PACED, REDUCE_FROM],
+    kernel_twin: None,
+    is_coupled: true,
+    behaviour: Behaviour::LOSS_BASED,
+    build: |params, initial_window| Box::new(Coupled::new(Balia, params, initial_window)),
+};
+
+/// The coupling.
+struct Balia;
+
+/// `alpha_r`: the largest rate over the own one.
+fn alpha(paths: &Paths) -> f64 {
+    paths.iter().map(|path| path.rate()).fold(0.0, f64::max) / paths.own().rate()
+}
+
+impl Coupling for Balia {
+    const NAME: &'static str = ENTRY.name;
+
+    /// `x_r / (rtt_r (sum x)^2) (1 + alpha_r)/2 (4 + alpha_r)/5`.
+    fn increase(&self, paths: &Paths) -> f64 {
+        let (own, total, alpha) = (paths.own(), paths.total_rate(), alpha(paths));
+        own.rate() / (own.rtt * total * total) * (1.0 + alpha) / 2.0 * (4.0 + alpha) / 5.0
+    }
+
+    /// `w_r -= w_r / 2 min(alpha_r, 1.5)`.
+    fn remaining(&self, paths: &Paths) -> f64 {
+        1.0 - alpha(paths).min(1.5) / 2.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Sibling;
+    use crate::parts::coupled::testing::{subflow, with_paths};
+
+    fn increases(siblings: &[Sibling]) -> Vec<f64> {
+        (0..siblings.len()).map(|own| with_paths(siblings, own, |paths| Balia.increase(paths))).collect()
+    }
+
+    #[test]
+    fn two_equal_paths_share_one_increase() {
+        // x = 100 each, alpha 1: 100 / (0.1 * 200^2) * 1 * 1 = 0.025.
+        for increase in increases(&[subflow(10.0, 100), subflow(10.0, 100)]) {
+            assert!((increase - 0.025).abs() < 1e-12, "{increase}");
+        }
+    }
+
+    #[test]
+    fn three_unequal_paths() {
+        // x = 400, 100, 100. Path 1: 400 / (0.05 * 600^2) = 0.02222, alpha 1. Others: alpha 4, 100 / (0.1 * 600^2) = 0.002778,
+        // times 5/2 * 8/5 = 4: 0.01111.
+        let paths = [subflow(20.0, 50), subflow(10.0, 100), subflow(10.0, 100)];
+        let increase = increases(&paths);
+        assert!((increase[0] - 0.0222222222).abs() < 1e-9, "{increase:?}");
+        assert!((increase[1] - 0.0111111111).abs() < 1e-9, "{increase:?}");
+        // Cuts: path 1 alpha 1 takes 10 of 20; path 2 min(4, 1.5) / 2 = 0.75 takes 7.5 of 10.
+        assert_eq!(with_paths(&paths, 0, |paths| Balia.remaining(paths)), 0.5);
+        assert_eq!(with_paths(&paths, 1, |paths| Balia.remaining(paths)), 0.25);
+    }
+}

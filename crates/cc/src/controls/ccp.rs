@@ -1,0 +1,310 @@
+//! CCP: Capacity and Congestion Probing, and the part that its variations (CCPD, CCPLCA, CCPLB) share.
+//!
+//! Reference: Cavendish, Kumazoe, Watanabe, Nobayashi, Ikenaga, Oie, "Congestion Avoidance TCP Improvements for Video
+//! Streaming", INTERNET 2015, equation 4. On every ACK in congestion avoidance
+//! `cwnd = (Kp (B - x) - in_flight) / 2`: B is the storage of the path (queue and pipe), x the backlog, in packets. A
+//! proportional controller on the free storage with a Smith predictor: what is in flight is subtracted because it will arrive.
+//!
+//! Differences from the reference, which gives the law and nothing about its estimators and gains:
+//! 1. Capacity C is the largest delivery rate of ten round trips (`maxrate`) or passive CapProbe (`capprobe`); `given` lets
+//!    one study the law apart from its estimator.
+//! 2. `B = C max(rtt_max, floor_gain 3/Kp rtt_min)`. The second term is a floor: the largest rate seen is at most the rate
+//!    sent, and without the floor B and the window fall together until nothing is left. `mode = "paper"` has no floor.
+//! 3. `x = C max(rtt - rtt_min, 0)` from the smoothed RTT (weight 1/8); `rtt = "raw"` takes the last sample.
+//! 4. Kp = 2. The paper took its gain from an unpublished study. Below 1.5 a queue shorter than the pipe stays unused; above
+//!    2.5 the loop through the queue oscillates (its slope is -Kp/3 per round trip: unstable from 3 on).
+//! 5. After a timeout: RFC 5681. The paper says nothing.
+//! 6. ECN-Echo ends slow start and does nothing more, as loss. RFC 3168 asks for a reduction; so does any fairness.
+//! 7. rtt_min is remembered for 300 s, not for the 10 s of rtt_max. The law keeps a standing queue of 0.15 bandwidth-delay
+//!    products or more, so nothing refreshes rtt_min: each time it is forgotten it grows to the RTT with queue, and the window
+//!    with it, by 15 % per memory. With 10 s the queue would be full after a minute.
+//! 8. `loss_guard`: the law is blind to loss, and an overestimated B can lose half of what it sends for ever.
+//!
+//! Recovery. The window follows the law while lost packets are repaired ([`RecoveryWindow::Controller`]), and `in_flight` is
+//! the transport's pipe, so marking n packets lost raises the window by n/2 at once. From W = pipe the sender then repairs n
+//! packets and adds n/2; with these in flight the law answers W - n/4, and so on: a damped overshoot of half the loss. After
+//! a loss by overflow this is the wrong direction for one round trip. RFC 5681's FlightSize instead of the pipe would be worse:
+//! it grows by every packet sent above a hole, and W = (Kp (B - x) - FlightSize) / 2 falls to its minimum while one lost
+//! retransmission holds the hole open. `recovery = "freeze"` lets the window fall but not rise, which is packet conservation: n
+//! lost, n sent. (A window held both ways can be too large and then never leaves recovery.)
+//! Outside recovery the window grows only on ACKs with `may_grow`; otherwise an idle sender's empty pipe would raise it to
+//! Kp B / 2.
+//!
+//! Units: packets, packets/s. Invariants: `2 <= cwnd <= max_cwnd` in congestion avoidance, 1 after a timeout; losses never
+//! reduce the window. Tested by `ccp/tests.rs`: worked numbers, and the law's closed forms on a packet-level bottleneck.
+
+mod guard;
+mod path;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use path::PathState;
+
+use crate::parts::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
+use crate::parts::windows::Windows;
+use crate::registry::{Behaviour, Entry};
+use crate::{
+    Ack, AppParameters, CongestionControl, CongestionEvent, ParamSpec, Params, RecoveryWindow, Rto, Undo, View,
+    WindowChange,
+};
+use guard::LossGuard;
+use path::{Path, PathSettings};
+
+/// Registry entry.
+pub static ENTRY: Entry = Entry {
+    name: "ccp",
+    aliases: &[],
+    summary: "fills the path's estimated storage by a proportional controller; ignores loss",
+    reference: "Cavendish et al., INTERNET 2015, equation 4",
+    params: &[
+        KP,
+        MODE,
+        ESTIMATOR,
+        CAPACITY,
+        RTT,
+        RTT_MIN_WINDOW,
+        RTT_MAX_WINDOW,
+        FLOOR_GAIN,
+        RECOVERY,
+        LOSS_GUARD,
+        MAX_CWND,
+        slow_start_spec("classic"),
+        ABC_LIMIT,
+        PACED,
+    ],
+    kernel_twin: Some("bpf:ccp"),
+    is_coupled: false,
+    behaviour: BEHAVIOUR,
+    build: |params, initial_window| Box::new(Control::new(params, initial_window, Plain)),
+};
+
+/// The law is blind to loss and ECN, follows the delay both ways, and otherwise does as told.
+pub(crate) const BEHAVIOUR: Behaviour =
+    Behaviour { responds_to_loss: false, responds_to_ecn: false, ..Behaviour::DELAY_BASED };
+
+/// Parameter `kp`.
+pub(crate) const KP: ParamSpec =
+    ParamSpec::number("kp", 2.0, (0.1, 8.0), "", "gain Kp; useful from 1.5 to 2.5, unstable from 3 on (our default)");
+/// Parameter `mode`.
+pub(crate) const MODE: ParamSpec = ParamSpec::word(
+    "mode",
+    "default",
+    &["default", "paper"],
+    "paper: no floor under the storage, no guard, no cap on the playout buffer's term, capprobe, long memory of rtt_max",
+);
+/// Parameter `estimator`.
+pub(crate) const ESTIMATOR: ParamSpec = ParamSpec::word(
+    "estimator",
+    "auto",
+    &["auto", "maxrate", "capprobe", "given"],
+    "capacity: largest delivery rate, CapProbe, or told by `capacity`; auto: maxrate, in mode paper capprobe",
+);
+/// Parameter `capacity`.
+pub(crate) const CAPACITY: ParamSpec =
+    ParamSpec::number("capacity", 1000.0, (1.0, 1e9), "packets/s", "capacity with estimator = given");
+/// Parameter `rtt`.
+pub(crate) const RTT: ParamSpec = ParamSpec::word(
+    "rtt",
+    "ewma",
+    &["ewma", "raw"],
+    "RTT of the backlog: smoothed with weight 1/8, or the last sample",
+);
+/// Parameter `rtt_min_window`.
+pub(crate) const RTT_MIN_WINDOW: ParamSpec = ParamSpec::number(
+    "rtt_min_window",
+    300.0,
+    (0.1, 3600.0),
+    "s",
+    "memory of the smallest RTT (Linux tcp_min_rtt_wlen); a standing queue enters it after this time",
+);
+/// Parameter `rtt_max_window`.
+pub(crate) const RTT_MAX_WINDOW: ParamSpec = ParamSpec::number(
+    "rtt_max_window",
+    10.0,
+    (0.1, 3600.0),
+    "s",
+    "memory of the largest RTT; in mode paper that of the smallest one counts (our default)",
+);
+/// Parameter `floor_gain`.
+pub(crate) const FLOOR_GAIN: ParamSpec = ParamSpec::number(
+    "floor_gain",
+    1.25,
+    (1.0, 3.0),
+    "",
+    "growth per measured round trip while no queue is seen; the floor of the storage is floor_gain 3/Kp bandwidth-delay products",
+);
+/// Parameter `recovery`.
+pub(crate) const RECOVERY: ParamSpec = ParamSpec::word(
+    "recovery",
+    "follow",
+    &["follow", "freeze"],
+    "window during loss recovery: the law as ever (paper), or no growth",
+);
+/// Parameter `loss_guard`.
+pub(crate) const LOSS_GUARD: ParamSpec = ParamSpec::flag(
+    "loss_guard",
+    true,
+    "shrink the storage by 0.7 per round trip once three in a row lost more than a tenth of the window",
+);
+/// Parameter `max_cwnd`.
+pub(crate) const MAX_CWND: ParamSpec =
+    ParamSpec::number("max_cwnd", 1e5, (10.0, 1e7), "packets", "upper clamp of the law");
+
+/// Smallest window of the law.
+const MIN_CWND: f64 = 2.0;
+/// Application parameters are claims of a client: no video is faster than this (1 Gbit/s), no buffer larger (1 GB).
+pub(crate) const MAX_VIDEO_BITS_PER_SEC: f64 = 1e9;
+/// See [`MAX_VIDEO_BITS_PER_SEC`].
+pub(crate) const MAX_PLAYOUT_BUFFER_BYTES: u64 = 1_000_000_000;
+
+/// What makes a member of the family.
+pub(crate) trait Variation: Send {
+    /// Registry name.
+    fn name(&self) -> &'static str;
+    /// The window in congestion avoidance, before clamping.
+    fn window(&mut self, path: &PathState) -> f64;
+    /// The application tells of the video.
+    fn on_app_parameters(&mut self, _parameters: &AppParameters) {}
+}
+
+/// CCP itself.
+struct Plain;
+
+impl Variation for Plain {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+    fn window(&mut self, path: &PathState) -> f64 {
+        path.law()
+    }
+}
+
+/// A control of the family.
+pub(crate) struct Control<V> {
+    variation: V,
+    windows: Windows,
+    slow_start: SlowStart,
+    in_slow_start: bool,
+    path: Path,
+    guard: Option<LossGuard>,
+    freezes: bool,
+    max_cwnd: f64,
+    /// Between a timeout and the end of its recovery RTT samples say more about the timer than about the path.
+    in_backoff: bool,
+    before: Option<Before>,
+}
+
+/// What an undo restores.
+#[derive(Clone, Copy)]
+struct Before {
+    cwnd: f64,
+    ssthresh: f64,
+    in_slow_start: bool,
+}
+
+impl<V: Variation> Control<V> {
+    pub(crate) fn new(params: &Params, initial_window: f64, variation: V) -> Control<V> {
+        let is_paper = params.word("mode") == "paper";
+        Control {
+            variation,
+            windows: Windows::new(initial_window),
+            slow_start: SlowStart::from_params(params),
+            in_slow_start: true,
+            path: Path::new(PathSettings::from_params(params, is_paper)),
+            guard: (params.flag("loss_guard") && !is_paper).then(LossGuard::new),
+            freezes: params.word("recovery") == "freeze",
+            max_cwnd: params.number("max_cwnd"),
+            in_backoff: false,
+            before: None,
+        }
+    }
+
+    /// Equation 4 and its variations.
+    fn follow_law(&mut self, view: &View, ack: &Ack) {
+        let storage_factor = self.guard.as_ref().map_or(1.0, LossGuard::factor);
+        let Some(path) = self.path.state(view, storage_factor) else { return };
+        let window = self.variation.window(&path).clamp(MIN_CWND, self.max_cwnd);
+        let may_grow = ack.may_grow && !(self.freezes && view.in_recovery);
+        if may_grow || window < self.windows.cwnd {
+            self.windows.cwnd = window;
+        }
+    }
+
+    fn remember(&mut self) {
+        let Windows { cwnd, ssthresh, .. } = self.windows;
+        self.before = Some(Before { cwnd, ssthresh, in_slow_start: self.in_slow_start });
+    }
+}
+
+impl<V: Variation> CongestionControl for Control<V> {
+    fn name(&self) -> &'static str {
+        self.variation.name()
+    }
+    fn cwnd(&self) -> f64 {
+        self.windows.cwnd
+    }
+    fn ssthresh(&self) -> f64 {
+        self.windows.ssthresh
+    }
+    fn phase(&self) -> &'static str {
+        if self.in_slow_start { self.slow_start.phase(&self.windows) } else { "congestion_avoidance" }
+    }
+    fn recovery_window(&self) -> RecoveryWindow {
+        RecoveryWindow::Controller
+    }
+
+    fn on_ack(&mut self, view: &View, event: &Ack) {
+        self.path.on_ack(view, event, self.in_backoff);
+        if let Some(guard) = &mut self.guard {
+            guard.on_ack(event, self.windows.cwnd);
+        }
+        if self.in_slow_start {
+            self.slow_start.on_ack(&mut self.windows, view, event);
+            self.in_slow_start = self.windows.in_slow_start();
+        } else {
+            self.follow_law(view, event);
+        }
+    }
+
+    /// The first loss ends slow start; otherwise loss "does not trigger any special cwnd adjustment".
+    fn on_congestion(&mut self, _view: &View, _event: &CongestionEvent) {
+        self.remember();
+        if self.in_slow_start {
+            self.in_slow_start = false;
+            self.windows.ssthresh = self.windows.cwnd.max(Windows::MIN_SSTHRESH);
+        }
+    }
+
+    fn on_recovery_exit(&mut self, _view: &View, _event: &crate::RecoveryExit) {
+        self.in_backoff = false;
+    }
+
+    /// RFC 5681 §3.1.
+    fn on_rto(&mut self, _view: &View, event: &Rto) {
+        if event.consecutive <= 1 {
+            self.remember();
+        }
+        self.windows.collapse(f64::from(event.flight_size) / 2.0, event);
+        self.in_slow_start = true;
+        self.in_backoff = true;
+        self.slow_start.on_rto();
+    }
+
+    fn on_undo(&mut self, _view: &View, _event: &Undo) {
+        let Some(before) = self.before.take() else { return };
+        self.windows.cwnd = self.windows.cwnd.max(before.cwnd);
+        self.windows.ssthresh = self.windows.ssthresh.max(before.ssthresh);
+        self.in_slow_start = before.in_slow_start;
+        self.in_backoff = false;
+    }
+
+    /// The law does not depend on the old window: what is set from outside holds for slow start, or else until the next ACK.
+    fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
+        self.windows.set(change);
+        self.in_slow_start = self.windows.in_slow_start();
+    }
+
+    fn on_app_parameters(&mut self, _view: &View, parameters: &AppParameters) {
+        self.variation.on_app_parameters(parameters);
+    }
+}

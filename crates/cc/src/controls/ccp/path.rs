@@ -1,0 +1,121 @@
+//! The path as CCP sees it: capacity C, RTT extremes, storage B and backlog x. See `ccp.rs` for the definitions.
+
+use crate::parts::estimators::{CapProbe, Capacity, MaxRate, WindowedMax, WindowedMin};
+use crate::{Ack, Params, View};
+use playpath_units::{Duration, Time};
+
+/// Settings of the estimators.
+pub(super) struct PathSettings {
+    kp: f64,
+    capacity: Capacity,
+    uses_raw_rtt: bool,
+    min_window: Duration,
+    max_window: Duration,
+    /// Floor of the storage in bandwidth-delay products.
+    floor: f64,
+}
+
+impl PathSettings {
+    pub(super) fn from_params(params: &Params, is_paper: bool) -> PathSettings {
+        let kp = params.number("kp");
+        let seconds = |name| Duration::from_secs_f64(params.number(name));
+        PathSettings {
+            kp,
+            capacity: match (params.word("estimator"), is_paper) {
+                ("given", _) => Capacity::Given(params.number("capacity")),
+                ("capprobe", _) | ("auto", true) => Capacity::CapProbe(CapProbe::new(), MaxRate::new()),
+                _ => Capacity::MaxRate(MaxRate::new()),
+            },
+            uses_raw_rtt: params.word("rtt") == "raw",
+            min_window: seconds("rtt_min_window"),
+            max_window: seconds(if is_paper { "rtt_min_window" } else { "rtt_max_window" }),
+            floor: if is_paper { 0.0 } else { params.number("floor_gain") * 3.0 / kp },
+        }
+    }
+}
+
+/// Estimators of the path.
+pub(super) struct Path {
+    settings: PathSettings,
+    rtt_min: WindowedMin<Duration>,
+    rtt_max: WindowedMax<Duration>,
+    smoothed: Duration,
+    latest: Duration,
+}
+
+/// The path at one ACK.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PathState {
+    /// Time of the ACK.
+    pub now: Time,
+    /// Gain of the law.
+    pub kp: f64,
+    /// B in packets.
+    pub storage: f64,
+    /// x in packets.
+    pub backlog: f64,
+    /// x from the smoothed RTT whatever `rtt` says.
+    pub smoothed_backlog: f64,
+    /// Pipe after the ACK.
+    pub in_flight: f64,
+    /// Smoothed RTT.
+    pub rtt: Duration,
+    /// Smallest RTT of the window.
+    pub rtt_min: Duration,
+    /// Payload bytes of a packet.
+    pub mss: u32,
+}
+
+impl PathState {
+    /// Equation 4.
+    pub(crate) fn law(&self) -> f64 {
+        (self.kp * (self.storage - self.backlog) - self.in_flight) / 2.0
+    }
+}
+
+impl Path {
+    /// rtt_max counts up to this many rtt_min.
+    const MAX_RTT_RATIO: f64 = 4.0;
+
+    pub(super) fn new(settings: PathSettings) -> Path {
+        Path {
+            settings,
+            rtt_min: WindowedMin::new(),
+            rtt_max: WindowedMax::new(),
+            smoothed: Duration::ZERO,
+            latest: Duration::ZERO,
+        }
+    }
+
+    /// Take an ACK. A sample from retransmitted data is either unambiguous or missing (Karn, by the transport).
+    pub(super) fn on_ack(&mut self, view: &View, ack: &Ack, in_backoff: bool) {
+        let PathSettings { capacity, min_window, max_window, .. } = &mut self.settings;
+        capacity.on_ack(view, ack, *max_window);
+        let Some(rtt) = ack.rtt.filter(|rtt| !rtt.is_zero() && !in_backoff) else { return };
+        self.latest = rtt;
+        self.smoothed = if self.smoothed.is_zero() { rtt } else { (self.smoothed * 7 + rtt) / 8 };
+        let now = view.now.as_nanos();
+        self.rtt_min.update(now, rtt, min_window.as_nanos());
+        self.rtt_max.update(now, rtt, max_window.as_nanos());
+    }
+
+    /// The path now, its storage scaled by `storage_factor`; none before the first samples.
+    pub(super) fn state(&self, view: &View, storage_factor: f64) -> Option<PathState> {
+        let capacity = self.settings.capacity.get()?;
+        let (rtt_min, rtt_max) = (self.rtt_min.get()?, self.rtt_max.get()?);
+        let pipe = capacity * rtt_min.as_secs_f64();
+        let ratio = rtt_max.ratio(rtt_min).min(Self::MAX_RTT_RATIO).max(self.settings.floor);
+        let backlog = |rtt: Duration| capacity * rtt.saturating_sub(rtt_min).as_secs_f64();
+        Some(PathState {
+            now: view.now,
+            kp: self.settings.kp,
+            storage: pipe * ratio * storage_factor,
+            backlog: backlog(if self.settings.uses_raw_rtt { self.latest } else { self.smoothed }),
+            smoothed_backlog: backlog(self.smoothed),
+            in_flight: f64::from(view.in_flight),
+            rtt: self.smoothed,
+            rtt_min,
+            mss: view.mss,
+        })
+    }
+}

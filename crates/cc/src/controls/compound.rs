@@ -1,0 +1,303 @@
+//! Compound TCP: Reno's window plus a delay window that grows fast while the queue is short.
+//!
+//! Reference: Tan, Song, Zhang and Sridharan, "A Compound TCP Approach for High-Speed and Long Distance Networks", INFOCOM
+//! 2006; draft-sridharan-tcpm-ctcp-02; constants also as in Linux's `tcp_compound.c` of 2006.
+//!
+//! Differences from the reference:
+//! 1. k is 3/4, as in the implementations (the theory has 0.8).
+//! 2. The RTT of a round is the smallest of its samples, and a round needs more than 2, as Linux's module did it.
+//! 3. Below `low_window` (38 packets) the delay window does not grow: alpha win^k is below 2 there anyway.
+//! 4. Gamma tuning (TUBE) is left out: no public specification fixes its constants.
+//! 5. The delay window grows only if the round ends with an ACK that may grow the window; it may shrink any time.
+//! 6. A window set from outside clears the delay window.
+//! 7. `mode = "seed-literal"` prints the published misprint, where the increment is computed from the delay window alone: from
+//!    0 it is alpha 0^k - 1 < 0, so the window never leaves Reno. For demonstration only.
+//!
+//! Units: packets. Invariants: delay window 0 or more; window = loss window + delay window. Tested here by worked examples; its
+//! growth against the fluid formula in `tests/comparisons.rs`.
+
+use playpath_units::Duration;
+
+use crate::parts::round::RttRound;
+use crate::parts::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
+use crate::parts::windows::{REDUCE_FROM, ReduceFrom, Windows};
+use crate::registry::{Behaviour, Entry};
+use crate::{Ack, CongestionControl, CongestionEvent, ParamSpec, Params, RecoveryExit, Rto, Undo, View, WindowChange};
+
+/// Registry entry.
+pub static ENTRY: Entry = Entry {
+    name: "compound",
+    aliases: &["ctcp"],
+    summary: "Reno plus a delay window: fast while the queue is short, Reno when it is not",
+    reference: "Tan et al. 2006; draft-sridharan-tcpm-ctcp-02",
+    params: &[
+        ParamSpec::number("alpha", 0.125, (0.0, 10.0), "", "growth per round is alpha win^k packets (draft: 1/8)"),
+        ParamSpec::number("beta", 0.5, (0.1, 0.9), "", "share of the window that a loss takes (draft: 1/2)"),
+        ParamSpec::number("k", 0.75, (0.1, 1.0), "", "exponent of the growth (draft: 3/4)"),
+        ParamSpec::number("gamma", 30.0, (1.0, 10_000.0), "packets", "backlog that makes it retreat (draft: 30)"),
+        ParamSpec::number("zeta", 1.0, (0.0, 10.0), "", "packets of retreat per packet of backlog (draft: 1)"),
+        ParamSpec::number("low_window", 38.0, (0.0, 1000.0), "packets", "Reno below this window (38 to 41 published)"),
+        ParamSpec::word(
+            "mode",
+            "draft",
+            &["draft", "seed-literal"],
+            "the draft's growth, or a published misprint of it",
+        ),
+        slow_start_spec("classic"),
+        ABC_LIMIT,
+        PACED,
+        REDUCE_FROM,
+    ],
+    kernel_twin: Some("bpf:compound"),
+    is_coupled: false,
+    behaviour: Behaviour::DELAY_BASED,
+    build: |params, initial_window| Box::new(Compound::new(params, initial_window)),
+};
+
+/// Fewer RTT samples in a round are not trusted.
+const MIN_SAMPLES: u32 = 3;
+
+/// State of Compound TCP.
+pub struct Compound {
+    law: Law,
+    slow_start: SlowStart,
+    reduce_from: ReduceFrom,
+    /// The whole window; `delay_window` of it is Compound's own.
+    windows: Windows,
+    delay_window: f64,
+    delay_window_before: f64,
+    base_rtt: Duration,
+    round: RttRound,
+}
+
+/// The constants.
+#[derive(Clone, Copy, Debug)]
+struct Law {
+    alpha: f64,
+    beta: f64,
+    k: f64,
+    gamma: f64,
+    zeta: f64,
+    low_window: f64,
+    is_literal: bool,
+}
+
+impl Law {
+    /// The delay window after a round.
+    fn after_round(&self, window: f64, delay_window: f64, backlog: f64, may_grow: bool) -> f64 {
+        if backlog >= self.gamma {
+            return (delay_window - self.zeta * backlog).max(0.0);
+        }
+        if !may_grow || window < self.low_window {
+            return delay_window;
+        }
+        if self.is_literal {
+            return (delay_window + self.alpha * libm::pow(delay_window, self.k) - 1.0).max(0.0);
+        }
+        delay_window + (self.alpha * libm::pow(window, self.k) - 1.0).max(0.0)
+    }
+
+    /// The delay window after a loss that halves the loss window.
+    fn after_loss(&self, window: f64, delay_window: f64) -> f64 {
+        let half_loss_window = (window - delay_window) / 2.0;
+        let from = if self.is_literal { delay_window } else { window };
+        (from * (1.0 - self.beta) - half_loss_window).max(0.0)
+    }
+}
+
+impl Compound {
+    fn new(params: &Params, initial_window: f64) -> Compound {
+        Compound {
+            law: Law {
+                alpha: params.number("alpha"),
+                beta: params.number("beta"),
+                k: params.number("k"),
+                gamma: params.number("gamma"),
+                zeta: params.number("zeta"),
+                low_window: params.number("low_window"),
+                is_literal: params.word("mode") == "seed-literal",
+            },
+            slow_start: SlowStart::from_params(params),
+            reduce_from: ReduceFrom::from_params(params),
+            windows: Windows::new(initial_window),
+            delay_window: 0.0,
+            delay_window_before: 0.0,
+            base_rtt: Duration::MAX,
+            round: RttRound::NEW,
+        }
+    }
+
+    fn end_round(&mut self, event: &Ack) {
+        let round = std::mem::replace(&mut self.round, RttRound::NEW);
+        if round.count < MIN_SAMPLES || self.windows.in_slow_start() {
+            return;
+        }
+        let window = self.windows.cwnd;
+        // Vegas's backlog: (expected - actual) base_rtt.
+        let backlog = window * (1.0 - self.base_rtt.ratio(round.min));
+        let delay_window = self.law.after_round(window, self.delay_window, backlog, event.may_grow);
+        self.windows.cwnd = (window + delay_window - self.delay_window).max(1.0);
+        self.delay_window = delay_window;
+    }
+}
+
+impl CongestionControl for Compound {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+    fn cwnd(&self) -> f64 {
+        self.windows.cwnd
+    }
+    fn ssthresh(&self) -> f64 {
+        self.windows.ssthresh
+    }
+    fn phase(&self) -> &'static str {
+        self.slow_start.phase(&self.windows)
+    }
+
+    fn on_ack(&mut self, view: &View, event: &Ack) {
+        if event.round_start && !view.in_recovery {
+            self.end_round(event);
+        }
+        if let Some(rtt) = event.rtt.filter(|rtt| !rtt.is_zero()) {
+            self.base_rtt = self.base_rtt.min(rtt);
+            self.round.take(rtt);
+        }
+        let acked = self.slow_start.on_ack(&mut self.windows, view, event);
+        self.windows.cwnd += acked / self.windows.cwnd;
+    }
+
+    fn on_congestion(&mut self, _view: &View, event: &CongestionEvent) {
+        self.delay_window_before = self.delay_window;
+        // What was in flight shrinks; its parts in proportion.
+        let from = self.windows.reducible(self.reduce_from, event.flight_size);
+        let share = from / self.windows.cwnd;
+        let delay_window = self.law.after_loss(from, share * self.delay_window);
+        let loss_window = (from - share * self.delay_window) / 2.0;
+        self.windows.reduce_to(loss_window + delay_window, event.signal);
+        self.delay_window = delay_window.min(self.windows.cwnd - 1.0);
+    }
+
+    /// What was measured in the recovery says nothing of the queue of the next round.
+    fn on_recovery_exit(&mut self, _view: &View, _event: &RecoveryExit) {
+        self.round = RttRound::NEW;
+    }
+
+    fn on_rto(&mut self, _view: &View, event: &Rto) {
+        if event.consecutive <= 1 {
+            self.delay_window_before = self.delay_window;
+        }
+        let window = (1.0 - self.law.beta) * self.windows.reducible_at_rto(self.reduce_from, event.flight_size);
+        self.windows.collapse(window, event);
+        self.delay_window = 0.0;
+        self.slow_start.on_rto();
+    }
+
+    fn on_undo(&mut self, _view: &View, _event: &Undo) {
+        if self.windows.undo() {
+            self.delay_window = self.delay_window_before;
+        }
+    }
+
+    fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
+        self.windows.set(change);
+        self.delay_window = 0.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testbed::{Script, assert_close, assert_near};
+
+    const LAW: Law =
+        Law { alpha: 0.125, beta: 0.5, k: 0.75, gamma: 30.0, zeta: 1.0, low_window: 38.0, is_literal: false };
+
+    #[test]
+    fn growth_of_the_delay_window() {
+        // alpha win^k - 1: 100^0.75 / 8 = 31.6228/8 = 3.9528, less 1. 256: 64/8 - 1 = 7. 41: 16.2027/8 - 1 = 1.0253.
+        for (window, increment) in [(100.0, 2.9528471), (256.0, 7.0), (41.0, 1.0253395)] {
+            assert_near(LAW.after_round(window, 10.0, 0.0, true) - 10.0, increment, 1e-6);
+        }
+        // Zero at 16, never negative below: with the low window out of the way.
+        let law = Law { low_window: 0.0, ..LAW };
+        assert_close(law.after_round(16.0, 10.0, 0.0, true), 10.0);
+        assert_close(law.after_round(9.0, 10.0, 0.0, true), 10.0);
+    }
+
+    #[test]
+    fn reno_below_the_low_window_and_when_unused() {
+        assert_eq!(LAW.after_round(37.9, 5.0, 0.0, true), 5.0);
+        assert_eq!(LAW.after_round(100.0, 5.0, 0.0, false), 5.0);
+    }
+
+    #[test]
+    fn retreats_from_its_backlog() {
+        // win 120, base 100 ms, RTT 150 ms: backlog 120 (1 - 100/150) = 40 >= 30: dwnd falls by 40, to 0 at the least.
+        let backlog = 120.0 * (1.0 - 100.0 / 150.0);
+        assert_close(LAW.after_round(120.0, 60.0, backlog, true), 20.0);
+        assert_eq!(LAW.after_round(120.0, 30.0, backlog, true), 0.0);
+        // Gamma itself is enough to retreat.
+        assert_close(LAW.after_round(120.0, 60.0, 30.0, true), 30.0);
+    }
+
+    #[test]
+    fn a_loss_halves_the_sum() {
+        // cwnd 60, dwnd 40: 30 and 100/2 - 30 = 20.
+        assert_close(LAW.after_loss(100.0, 40.0), 20.0);
+        let mut compound = Compound::new(&Params::defaults(ENTRY.params), 100.0);
+        compound.windows.ssthresh = 2.0;
+        compound.delay_window = 40.0;
+        let mut script = Script::new("newreno", 100.0);
+        script.cc = Box::new(compound);
+        script.lose();
+        assert_close(script.cwnd(), 50.0);
+    }
+
+    #[test]
+    fn a_timeout_clears_the_delay_window_and_an_undo_brings_it_back() {
+        let mut compound = Compound::new(&Params::defaults(ENTRY.params), 100.0);
+        compound.delay_window = 40.0;
+        let view = Script::new("newreno", 10.0).view;
+        compound.on_rto(&view, &Rto { flight_size: 100, consecutive: 1 });
+        assert_eq!((compound.windows.cwnd, compound.windows.ssthresh, compound.delay_window), (1.0, 50.0, 0.0));
+        compound.on_undo(&view, &Undo { was_rto: true });
+        assert_eq!((compound.windows.cwnd, compound.delay_window), (100.0, 40.0));
+    }
+
+    #[test]
+    fn slow_start_is_renos() {
+        let mut script = Script::new("compound", 64.0);
+        script.round();
+        script.round();
+        assert_eq!(script.cwnd(), 256.0);
+    }
+
+    #[test]
+    fn a_window_from_outside_has_no_delay_part() {
+        let mut compound = Compound::new(&Params::defaults(ENTRY.params), 100.0);
+        compound.delay_window = 40.0;
+        let view = Script::new("newreno", 10.0).view;
+        compound.on_window_change(&view, &WindowChange { cwnd: 30.0, ssthresh: 20.0 });
+        assert_eq!((compound.windows.cwnd, compound.delay_window), (30.0, 0.0));
+    }
+
+    #[test]
+    fn the_literal_form_never_starts() {
+        // From 0 the increment is alpha 0^k - 1 = -1: the delay window stays at its floor and the window is Reno's.
+        let literal = |name| {
+            let mut script = Script::with(name, 100.0, |params| match name {
+                "compound" => params.set_word("mode", "seed-literal"),
+                _ => Ok(()),
+            });
+            script.avoid_congestion_at(100.0);
+            (0..50).for_each(|_| script.round());
+            script.cwnd()
+        };
+        assert_eq!(literal("compound"), literal("newreno"));
+        let mut draft = Script::new("compound", 100.0);
+        draft.avoid_congestion_at(100.0);
+        (0..50).for_each(|_| draft.round());
+        assert!(draft.cwnd() > 2.0 * literal("compound"), "{} against {}", draft.cwnd(), literal("compound"));
+    }
+}

@@ -1,0 +1,147 @@
+//! NewReno: the window of standard TCP.
+//!
+//! Reference: RFC 5681 §3.1 (slow start, congestion avoidance); RFC 6582 and RFC 6675 for when a reduction happens,
+//! which is the transport's part; RFC 3168 §6.1.2 for ECN.
+//!
+//! Differences from the reference:
+//! 1. Congestion avoidance counts acknowledged packets, `cwnd += acked / cwnd` (the recommended form of RFC 5681 §3.1;
+//!    RFC 3465): one packet per round trip with delayed ACKs, too.
+//! 2. The window may be fractional; the transport sends whole packets.
+//! 3. Reductions start from `min(FlightSize, cwnd)`; `reduce_from = "cwnd"` is Linux's `reno`. See `windows.rs`.
+//!
+//! Units: packets. Tested here by worked examples and by `tests/contract.rs`; against the square-root law in the crate `sim`.
+
+use crate::parts::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
+use crate::parts::windows::{REDUCE_FROM, ReduceFrom, Windows};
+use crate::registry::{Behaviour, Entry};
+use crate::{Ack, CongestionControl, CongestionEvent, Params, Rto, Undo, View, WindowChange};
+
+/// Registry entry.
+pub static ENTRY: Entry = Entry {
+    name: "newreno",
+    aliases: &["reno"],
+    summary: "standard TCP: +1 packet per round trip, halved on loss",
+    reference: "RFC 5681, RFC 6582",
+    params: &[slow_start_spec("classic"), ABC_LIMIT, PACED, REDUCE_FROM],
+    kernel_twin: Some("reno"),
+    is_coupled: false,
+    behaviour: Behaviour::LOSS_BASED,
+    build: |params, initial_window| Box::new(NewReno::new(params, initial_window)),
+};
+
+/// What remains of the window after a congestion event (RFC 5681 equation 4).
+const BETA: f64 = 0.5;
+
+/// NewReno's window.
+pub struct NewReno {
+    windows: Windows,
+    slow_start: SlowStart,
+    reduce_from: ReduceFrom,
+}
+
+impl NewReno {
+    fn new(params: &Params, initial_window: f64) -> NewReno {
+        NewReno {
+            windows: Windows::new(initial_window),
+            slow_start: SlowStart::from_params(params),
+            reduce_from: ReduceFrom::from_params(params),
+        }
+    }
+}
+
+impl CongestionControl for NewReno {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+    fn cwnd(&self) -> f64 {
+        self.windows.cwnd
+    }
+    fn ssthresh(&self) -> f64 {
+        self.windows.ssthresh
+    }
+    fn phase(&self) -> &'static str {
+        self.slow_start.phase(&self.windows)
+    }
+
+    fn on_ack(&mut self, view: &View, event: &Ack) {
+        let acked = self.slow_start.on_ack(&mut self.windows, view, event);
+        self.windows.cwnd += acked / self.windows.cwnd;
+    }
+
+    fn on_congestion(&mut self, _view: &View, event: &CongestionEvent) {
+        self.windows.reduce_to(BETA * self.windows.reducible(self.reduce_from, event.flight_size), event.signal);
+    }
+
+    fn on_rto(&mut self, _view: &View, event: &Rto) {
+        self.windows.collapse(BETA * self.windows.reducible_at_rto(self.reduce_from, event.flight_size), event);
+        self.slow_start.on_rto();
+    }
+
+    fn on_undo(&mut self, _view: &View, _event: &Undo) {
+        self.windows.undo();
+    }
+
+    fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
+        self.windows.set(change);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testbed::{Script, assert_close};
+    use crate::{CongestionEvent, CongestionSignal};
+
+    #[test]
+    fn one_packet_per_round_trip() {
+        let mut script = Script::new("newreno", 20.0);
+        script.lose(); // 20 * 0.5
+        script.exit_recovery();
+        assert_eq!((script.cwnd(), script.cc.ssthresh()), (10.0, 10.0));
+        // Ten ACKs: w^2 grows by a little over 2 each (2 + 1/w^2), so w goes to about sqrt(100 + 20.09) = 10.9586.
+        script.round();
+        assert!((script.cwnd() - 10.9586).abs() < 1e-3, "{}", script.cwnd());
+        // With delayed ACKs the same number of packets: 10 + 5 * 2/10.4 or so; eleven packets make at least a whole one.
+        let mut delayed = Script::new("newreno", 20.0);
+        delayed.lose();
+        (0..6).for_each(|_| delayed.ack(2));
+        assert!(delayed.cwnd() > 11.0 && delayed.cwnd() < 11.2, "{}", delayed.cwnd());
+    }
+
+    #[test]
+    fn halves_what_was_in_flight() {
+        let mut script = Script::new("newreno", 40.0);
+        script.lose_of(24); // RFC 5681 equation 4: 24 / 2
+        assert_eq!((script.cwnd(), script.cc.ssthresh()), (12.0, 12.0));
+        let mut linux = Script::with("reno", 40.0, |params| params.set_word("reduce_from", "cwnd"));
+        linux.lose_of(24); // Linux: 40 / 2
+        assert_eq!(linux.cwnd(), 20.0);
+        let mut small = Script::new("newreno", 3.0);
+        small.lose(); // at least 2
+        assert_eq!(small.cwnd(), 2.0);
+    }
+
+    #[test]
+    fn ecn_halves_as_a_loss_does() {
+        let mut script = Script::new("newreno", 40.0);
+        let (now, signal) = (script.view.now, CongestionSignal::Ecn);
+        script.congest(CongestionEvent {
+            signal,
+            flight_size: 40,
+            newly_lost: 0,
+            lost_sent_at: now,
+            lost_was_retransmitted: false,
+        });
+        assert_eq!(script.cwnd(), 20.0);
+    }
+
+    #[test]
+    fn timeout_then_slow_start_to_half() {
+        let mut script = Script::new("newreno", 32.0);
+        script.time_out(32);
+        assert_eq!((script.cwnd(), script.cc.ssthresh(), script.cc.phase()), (1.0, 16.0, "slow_start"));
+        (0..15).for_each(|_| script.ack(1));
+        assert_eq!((script.cwnd(), script.cc.phase()), (16.0, "congestion_avoidance"));
+        script.ack(1);
+        assert_close(script.cwnd(), 16.0 + 1.0 / 16.0);
+    }
+}

@@ -1,0 +1,255 @@
+//! Vegas as Linux has it: Brakmo's congestion avoidance over Linux's loss recovery.
+//!
+//! Reference: behaviour of `net/ipv4/tcp_vegas.c`; Brakmo and Peterson 1995. The authors' own rules are `vegas.rs`.
+//!
+//! Differences from Linux:
+//! 1. Rounds are the transport's ([`Ack::round_start`]).
+//! 2. The window is not rounded to whole packets; Diff and the target window are, downwards, as there.
+//! 3. RTT samples are not lengthened by 1 us (Linux avoids zero so).
+//! 4. Duplicate ACKs before a loss is certain (Linux's state Disorder) do not suspend Vegas.
+//! 5. Reductions start from `min(FlightSize, cwnd)` or, with `reduce_from = "cwnd"`, as there.
+//!
+//! Units: packets; Diff in packets. Linux's Diff is `cwnd (rtt - base) / base`: larger than Brakmo's by `rtt / base`.
+//! Tested here by worked examples, and by the fluid queue in `tests/comparisons.rs`.
+
+use playpath_units::Duration;
+
+use crate::parts::round::{RttRound, scale};
+use crate::parts::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
+use crate::parts::windows::{REDUCE_FROM, ReduceFrom, Windows};
+use crate::registry::{Behaviour, Entry};
+use crate::{
+    Ack, CongestionControl, CongestionEvent, IdleRestart, ParamSpec, Params, RecoveryExit, Rto, Undo, View,
+    WindowChange,
+};
+
+/// Registry entry.
+pub static ENTRY: Entry = Entry {
+    name: "vegas-linux",
+    aliases: &[],
+    summary: "delay-based: holds alpha to beta packets in the queue (Linux's variant)",
+    reference: "Linux tcp_vegas.c; Brakmo and Peterson 1995",
+    params: &[
+        ParamSpec::number("alpha", 2.0, (0.0, 1000.0), "packets", "backlog below which the window grows (Linux: 2)"),
+        ParamSpec::number("beta", 4.0, (0.0, 1000.0), "packets", "backlog above which the window shrinks (Linux: 4)"),
+        ParamSpec::number("gamma", 1.0, (0.0, 1000.0), "packets", "backlog that ends slow start (Linux: 1)"),
+        slow_start_spec("classic"),
+        ABC_LIMIT,
+        PACED,
+        REDUCE_FROM,
+    ],
+    kernel_twin: Some("vegas"),
+    is_coupled: false,
+    behaviour: Behaviour::DELAY_BASED,
+    build: |params, initial_window| Box::new(VegasLinux::new(params, initial_window)),
+};
+
+/// What remains of the window after a loss: Linux leaves that to Reno.
+const BETA_LOSS: f64 = 0.5;
+const MIN_WINDOW: f64 = 2.0;
+/// Fewer samples in a round may all come from delayed ACKs: Reno then.
+const MIN_SAMPLES: u32 = 3;
+
+/// State of Linux's Vegas.
+pub struct VegasLinux {
+    alpha: f64,
+    beta: f64,
+    gamma: f64,
+    slow_start: SlowStart,
+    reduce_from: ReduceFrom,
+    windows: Windows,
+    base_rtt: Duration,
+    round: RttRound,
+}
+
+impl VegasLinux {
+    fn new(params: &Params, initial_window: f64) -> VegasLinux {
+        VegasLinux {
+            alpha: params.number("alpha"),
+            beta: params.number("beta"),
+            gamma: params.number("gamma"),
+            slow_start: SlowStart::from_params(params),
+            reduce_from: ReduceFrom::from_params(params),
+            windows: Windows::new(initial_window),
+            base_rtt: Duration::MAX,
+            round: RttRound::NEW,
+        }
+    }
+
+    fn reno(&mut self, view: &View, event: &Ack) {
+        let acked = self.slow_start.on_ack(&mut self.windows, view, event);
+        self.windows.cwnd += acked / self.windows.cwnd;
+    }
+
+    fn end_round(&mut self, view: &View, event: &Ack) {
+        let round = std::mem::replace(&mut self.round, RttRound::NEW);
+        if round.count < MIN_SAMPLES {
+            return self.reno(view, event);
+        }
+        let cwnd = self.windows.cwnd;
+        let target = libm::floor(scale(cwnd, self.base_rtt, round.min));
+        let diff = libm::floor(scale(cwnd, round.min.saturating_sub(self.base_rtt), self.base_rtt));
+        if self.windows.in_slow_start() {
+            if diff > self.gamma {
+                // Match the rate at which ACKs come back, plus one against the truncation.
+                self.windows.cwnd = cwnd.min(target + 1.0);
+                self.windows.ssthresh = self.windows.ssthresh.min(self.windows.cwnd);
+            } else {
+                self.slow_start.on_ack(&mut self.windows, view, event);
+            }
+        } else if diff > self.beta {
+            self.windows.cwnd -= 1.0;
+            self.windows.ssthresh = self.windows.ssthresh.min(self.windows.cwnd);
+        } else if diff < self.alpha && event.may_grow {
+            self.windows.cwnd += 1.0;
+        }
+        self.windows.cwnd = self.windows.cwnd.max(MIN_WINDOW.min(cwnd));
+        // Linux's tcp_current_ssthresh: never below 3/4 of the window.
+        self.windows.ssthresh = self.windows.ssthresh.max(0.75 * self.windows.cwnd).max(Windows::MIN_SSTHRESH);
+    }
+}
+
+impl CongestionControl for VegasLinux {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+    fn cwnd(&self) -> f64 {
+        self.windows.cwnd
+    }
+    fn ssthresh(&self) -> f64 {
+        self.windows.ssthresh
+    }
+    fn phase(&self) -> &'static str {
+        self.slow_start.phase(&self.windows)
+    }
+
+    fn on_ack(&mut self, view: &View, event: &Ack) {
+        // Linux takes the samples of an ACK before it judges the round that the ACK ends.
+        if let Some(rtt) = event.rtt.filter(|rtt| !rtt.is_zero()) {
+            self.base_rtt = self.base_rtt.min(rtt);
+            self.round.take(rtt);
+        }
+        // Active in the state Open only; Reno otherwise.
+        if view.in_recovery {
+            self.reno(view, event);
+        } else if event.round_start {
+            self.end_round(view, event);
+        } else if self.windows.in_slow_start() {
+            self.slow_start.on_ack(&mut self.windows, view, event);
+        }
+    }
+
+    fn on_congestion(&mut self, _view: &View, event: &CongestionEvent) {
+        let window = BETA_LOSS * self.windows.reducible(self.reduce_from, event.flight_size);
+        self.windows.reduce_to(window, event.signal);
+    }
+
+    fn on_recovery_exit(&mut self, _view: &View, _event: &RecoveryExit) {
+        self.round = RttRound::NEW;
+    }
+
+    fn on_rto(&mut self, _view: &View, event: &Rto) {
+        let window = BETA_LOSS * self.windows.reducible_at_rto(self.reduce_from, event.flight_size);
+        self.windows.collapse(window, event);
+        self.slow_start.on_rto();
+    }
+
+    fn on_undo(&mut self, _view: &View, _event: &Undo) {
+        self.windows.undo();
+    }
+
+    /// Linux forgets the base RTT: the path may have changed.
+    fn on_idle_restart(&mut self, _view: &View, _event: &IdleRestart) {
+        self.base_rtt = Duration::MAX;
+        self.round = RttRound::NEW;
+    }
+
+    fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
+        self.windows.set(change);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testbed::Script;
+
+    /// Congestion avoidance at `cwnd` packets; the round under way has seen RTTs of `rtt_millis`, the base RTT is 100 ms.
+    fn in_round(cwnd: f64, rtt_millis: u64) -> Script {
+        let mut script = Script::new("vegas-linux", cwnd);
+        script.ack_after(Duration::ZERO, 1, true);
+        script.avoid_congestion_at(cwnd);
+        script.rtt = Duration::from_millis(rtt_millis);
+        // Ends the round that saw the base RTT; the window it leaves is set back.
+        script.ack_after(Duration::ZERO, 1, true);
+        script.avoid_congestion_at(cwnd);
+        (0..5).for_each(|_| script.ack(1));
+        script
+    }
+
+    #[test]
+    fn diff_divides_by_the_base_rtt() {
+        // 20 packets, 125 ms: 20 (125 - 100) / 100 = 5 (Brakmo's is 4), above beta 4: -1. 16 packets: 4, held. 8: 2, held.
+        // 7: 1.75, which is 1 in whole packets, below alpha 2: +1.
+        for (cwnd, after) in [(20.0, 19.0), (16.0, 16.0), (8.0, 8.0), (7.0, 8.0)] {
+            let mut script = in_round(cwnd, 125);
+            script.ack_after(Duration::ZERO, 1, true);
+            assert_eq!(script.cwnd(), after, "{cwnd} packets");
+        }
+    }
+
+    #[test]
+    fn needs_three_samples() {
+        let mut script = Script::new("vegas-linux", 20.0);
+        script.ack_after(Duration::ZERO, 1, true);
+        script.avoid_congestion_at(20.0);
+        script.rtt = Duration::from_millis(200);
+        script.ack_after(Duration::ZERO, 1, true);
+        let before = script.cwnd();
+        script.ack_after(Duration::ZERO, 1, true); // one sample of its own and no other: Reno
+        assert_eq!(script.cwnd(), before + 1.0 / before);
+    }
+
+    #[test]
+    fn slow_start_ends_at_the_rate_of_the_acks() {
+        let mut script = Script::new("vegas-linux", 10.0);
+        script.round();
+        script.rtt = Duration::from_millis(125);
+        script.ack_after(Duration::ZERO, 1, true); // 20 packets and its own: 21
+        (0..4).for_each(|_| script.ack(1)); // 25
+        // Diff 25 * 25/100 = 6 > 1. Target 25 * 100/125 = 20, plus 1.
+        script.ack_after(Duration::ZERO, 1, true);
+        assert_eq!((script.cwnd(), script.cc.ssthresh()), (21.0, 21.0));
+    }
+
+    #[test]
+    fn the_threshold_follows_at_three_quarters() {
+        let mut script = in_round(40.0, 100);
+        script.ack_after(Duration::ZERO, 1, true); // no queue: 41; 0.75 * 41
+        assert_eq!((script.cwnd(), script.cc.ssthresh()), (41.0, 30.75));
+    }
+
+    #[test]
+    fn is_reno_in_recovery() {
+        let mut script = in_round(20.0, 125);
+        script.view.in_recovery = true;
+        script.ack_after(Duration::ZERO, 1, true); // Diff 5 would shrink
+        assert_eq!(script.cwnd(), 20.05);
+    }
+
+    #[test]
+    fn idle_forgets_the_base_rtt() {
+        let mut script = in_round(20.0, 125);
+        script.cc.on_idle_restart(&script.view, &IdleRestart { idle: Duration::from_secs(5), is_app_limited: true });
+        (0..5).for_each(|_| script.ack(1));
+        script.ack_after(Duration::ZERO, 1, true);
+        assert_eq!(script.cwnd(), 21.0, "125 ms is the base RTT now: no queue");
+    }
+
+    #[test]
+    fn losses_are_renos() {
+        let mut script = in_round(20.0, 100);
+        script.lose();
+        assert_eq!(script.cwnd(), 10.0);
+    }
+}

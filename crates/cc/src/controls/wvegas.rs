@@ -1,0 +1,316 @@
+//! wVegas, weighted Vegas: the subflows of a connection share one backlog, in proportion to their rates.
+//!
+//! Reference: Cao, Xu and Fu, "Delay-based congestion control for multipath TCP", ICNP 2012; behaviour of `mptcp_wvegas.c` of
+//! the out-of-tree MPTCP kernel.
+//!
+//! Differences from that implementation:
+//! 1. A sibling's rate is its `cwnd / srtt`; there each subflow keeps the rate of its last overload, and one that never was
+//!    overloaded does not count.
+//! 2. The queue is drained only if a queueing delay above zero was seen before. There, two rounds without any queue halve the
+//!    window: a real clock's noise hides that. `drain = false` leaves draining out.
+//! 3. With one usable subflow its weight is 1: Vegas with alpha = beta = `total_alpha`. A subflow without an RTT sample: Reno.
+//! 4. Rounds are the transport's, and reductions those of `windows.rs`.
+//! 5. Slow start is below `ssthresh`, not at it: at equality there congestion avoidance decides, as everywhere here.
+//!
+//! Units: packets; Diff in whole packets, rounded down. Tested here by worked examples, and by the fluid queue in
+//! `tests/comparisons.rs`.
+
+use playpath_units::Duration;
+
+use crate::parts::coupled::Paths;
+use crate::parts::round::{RttRound, scale};
+use crate::parts::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
+use crate::parts::windows::{REDUCE_FROM, ReduceFrom, Windows};
+use crate::registry::{Behaviour, Entry};
+use crate::{
+    Ack, CongestionControl, CongestionEvent, IdleRestart, ParamSpec, Params, RecoveryExit, Rto, Undo, View,
+    WindowChange,
+};
+
+/// Registry entry.
+pub static ENTRY: Entry = Entry {
+    name: "wvegas",
+    aliases: &[],
+    summary: "MPTCP weighted Vegas: one backlog of total_alpha packets shared by all subflows",
+    reference: "Cao, Xu and Fu 2012",
+    params: &[
+        ParamSpec::number(
+            "total_alpha",
+            10.0,
+            (2.0, 1000.0),
+            "packets",
+            "backlog of the whole connection (kernel: 10)",
+        ),
+        ParamSpec::number("initial_alpha", 2.0, (1.0, 1000.0), "packets", "backlog before rates are known (kernel: 2)"),
+        ParamSpec::number("gamma", 1.0, (0.0, 1000.0), "packets", "backlog that ends slow start (kernel: 1)"),
+        ParamSpec::flag("drain", true, "shrink by base/(2 rtt) when the queueing delay has doubled (kernel: yes)"),
+        slow_start_spec("classic"),
+        ABC_LIMIT,
+        PACED,
+        REDUCE_FROM,
+    ],
+    kernel_twin: None,
+    is_coupled: true,
+    behaviour: Behaviour::DELAY_BASED,
+    build: |params, initial_window| Box::new(WeightedVegas::new(params, initial_window)),
+};
+
+const BETA_LOSS: f64 = 0.5;
+const MIN_WINDOW: f64 = 2.0;
+/// Smallest backlog of a subflow.
+const MIN_ALPHA: f64 = 2.0;
+const MIN_SAMPLES: u32 = 3;
+
+/// State of wVegas.
+pub struct WeightedVegas {
+    total_alpha: f64,
+    initial_alpha: f64,
+    gamma: f64,
+    drains: bool,
+    slow_start: SlowStart,
+    reduce_from: ReduceFrom,
+    windows: Windows,
+    /// This subflow's share of the backlog.
+    alpha: f64,
+    base_rtt: Duration,
+    /// Smallest queueing delay since the queue was drained last.
+    queue_delay: Option<Duration>,
+    round: RttRound,
+}
+
+impl WeightedVegas {
+    fn new(params: &Params, initial_window: f64) -> WeightedVegas {
+        WeightedVegas {
+            total_alpha: params.number("total_alpha"),
+            initial_alpha: params.number("initial_alpha"),
+            gamma: params.number("gamma"),
+            drains: params.flag("drain"),
+            slow_start: SlowStart::from_params(params),
+            reduce_from: ReduceFrom::from_params(params),
+            windows: Windows::new(initial_window),
+            alpha: params.number("initial_alpha"),
+            base_rtt: Duration::MAX,
+            queue_delay: None,
+            round: RttRound::NEW,
+        }
+    }
+
+    /// Measure anew: after a recovery and after idle.
+    fn restart(&mut self) {
+        self.round = RttRound::NEW;
+        self.alpha = self.initial_alpha;
+        self.queue_delay = None;
+    }
+
+    fn reno(&mut self, view: &View, event: &Ack) {
+        let acked = self.slow_start.on_ack(&mut self.windows, view, event);
+        self.windows.cwnd += acked / self.windows.cwnd;
+    }
+
+    fn end_round(&mut self, view: &View, event: &Ack) {
+        let round = std::mem::replace(&mut self.round, RttRound::NEW);
+        if round.count < MIN_SAMPLES {
+            return self.reno(view, event);
+        }
+        let before = self.windows.cwnd;
+        let rtt = round.sum / u64::from(round.count);
+        let diff = libm::floor(scale(before, rtt.saturating_sub(self.base_rtt), rtt));
+        if !self.windows.in_slow_start() {
+            self.avoid_congestion(view, event, rtt, diff);
+        } else if diff > self.gamma {
+            self.windows.cwnd = before.min(libm::floor(scale(before, self.base_rtt, rtt)) + 1.0);
+            self.windows.ssthresh = self.windows.ssthresh.min(self.windows.cwnd - 1.0);
+        } else {
+            self.slow_start.on_ack(&mut self.windows, view, event);
+        }
+        self.windows.cwnd = self.windows.cwnd.max(MIN_WINDOW.min(before));
+        self.windows.ssthresh = self.windows.ssthresh.max(0.75 * self.windows.cwnd).max(Windows::MIN_SSTHRESH);
+    }
+
+    fn avoid_congestion(&mut self, view: &View, event: &Ack, rtt: Duration, diff: f64) {
+        if diff >= self.alpha {
+            self.alpha = (self.weight(view) * self.total_alpha).max(MIN_ALPHA);
+        }
+        if diff > self.alpha {
+            self.windows.cwnd -= 1.0;
+            self.windows.ssthresh = self.windows.ssthresh.min(self.windows.cwnd - 1.0);
+        } else if diff < self.alpha && event.may_grow {
+            self.windows.cwnd += 1.0;
+        }
+        if self.drains {
+            self.drain(rtt);
+        }
+    }
+
+    /// The own rate over that of all subflows.
+    fn weight(&self, view: &View) -> f64 {
+        Paths::new(view, self.windows.cwnd).map_or(1.0, |paths| paths.own().rate() / paths.total_rate())
+    }
+
+    /// The queueing delay has doubled since its minimum: let the queue run empty to see the base RTT again.
+    fn drain(&mut self, rtt: Duration) {
+        let delay = rtt.saturating_sub(self.base_rtt);
+        let least = self.queue_delay.map_or(delay, |least| least.min(delay));
+        self.queue_delay = Some(least).filter(|least| !least.is_zero());
+        if self.queue_delay.is_some_and(|least| delay >= least * 2) {
+            self.windows.cwnd *= self.base_rtt.ratio(rtt) / 2.0;
+            self.queue_delay = None;
+        }
+    }
+}
+
+impl CongestionControl for WeightedVegas {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+    fn cwnd(&self) -> f64 {
+        self.windows.cwnd
+    }
+    fn ssthresh(&self) -> f64 {
+        self.windows.ssthresh
+    }
+    fn phase(&self) -> &'static str {
+        self.slow_start.phase(&self.windows)
+    }
+
+    fn on_ack(&mut self, view: &View, event: &Ack) {
+        if let Some(rtt) = event.rtt.filter(|rtt| !rtt.is_zero()) {
+            self.base_rtt = self.base_rtt.min(rtt);
+            self.round.take(rtt);
+        }
+        if view.in_recovery {
+            self.reno(view, event);
+        } else if event.round_start {
+            self.end_round(view, event);
+        } else if self.windows.in_slow_start() {
+            self.slow_start.on_ack(&mut self.windows, view, event);
+        }
+    }
+
+    fn on_congestion(&mut self, _view: &View, event: &CongestionEvent) {
+        let window = BETA_LOSS * self.windows.reducible(self.reduce_from, event.flight_size);
+        self.windows.reduce_to(window, event.signal);
+    }
+
+    fn on_recovery_exit(&mut self, _view: &View, _event: &RecoveryExit) {
+        self.restart();
+    }
+
+    fn on_rto(&mut self, _view: &View, event: &Rto) {
+        let window = BETA_LOSS * self.windows.reducible_at_rto(self.reduce_from, event.flight_size);
+        self.windows.collapse(window, event);
+        self.slow_start.on_rto();
+    }
+
+    fn on_undo(&mut self, _view: &View, _event: &Undo) {
+        self.windows.undo();
+    }
+
+    fn on_idle_restart(&mut self, _view: &View, _event: &IdleRestart) {
+        self.base_rtt = Duration::MAX;
+        self.restart();
+    }
+
+    fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
+        self.windows.set(change);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parts::coupled::testing::{subflow, view};
+    use crate::testbed::assert_close;
+
+    /// A subflow at `cwnd` packets in congestion avoidance with a base RTT of 100 ms and the round's mean RTT.
+    fn subflow_in_round(cwnd: f64, rtt_millis: u64, drains: bool) -> WeightedVegas {
+        let mut params = Params::defaults(ENTRY.params);
+        params.set_flag("drain", drains).expect("a switch");
+        let mut subflow = WeightedVegas::new(&params, cwnd);
+        subflow.windows.ssthresh = 2.0;
+        subflow.base_rtt = Duration::from_millis(100);
+        subflow.round = RttRound { min: Duration::ZERO, sum: Duration::from_millis(rtt_millis) * 10, count: 10 };
+        subflow
+    }
+
+    fn ack() -> Ack {
+        Ack {
+            acked: 1,
+            delivered: 1,
+            acked_bytes: 1460,
+            newly_lost: 0,
+            rtt: None,
+            rate: None,
+            prior_in_flight: 20,
+            may_grow: true,
+            round_start: true,
+            ecn_echo: false,
+        }
+    }
+
+    #[test]
+    fn the_backlog_is_shared_by_rate() {
+        // Rates 30/0.125 = 240 and 10/0.125 = 80 packets/s: weight 0.75, alpha 7.5. Diff = 30 (1 - 100/125) = 6: grows.
+        let siblings = [subflow(30.0, 125), subflow(10.0, 125)];
+        let mut big = subflow_in_round(30.0, 125, false);
+        big.end_round(&view(&siblings, 0), &ack());
+        assert_close(big.alpha, 7.5);
+        assert_close(big.windows.cwnd, 31.0);
+        // The small one: weight 0.25, alpha 2.5; diff = 10 * 0.2 = 2, at least initial_alpha: 2 < 2.5 grows.
+        let mut small = subflow_in_round(10.0, 125, false);
+        small.end_round(&view(&siblings, 1), &ack());
+        assert_close(small.alpha, 2.5);
+        assert_close(small.windows.cwnd, 11.0);
+        // Weight 10/160 of 10 packets would be less than 1: alpha is 2 at least. Diff 2: held.
+        let siblings = [subflow(150.0, 125), subflow(10.0, 125)];
+        let mut tiny = subflow_in_round(10.0, 125, false);
+        tiny.end_round(&view(&siblings, 1), &ack());
+        assert_close(tiny.alpha, 2.0);
+        assert_close(tiny.windows.cwnd, 10.0);
+    }
+
+    #[test]
+    fn alone_it_is_vegas_with_the_whole_backlog() {
+        // Weight 1, alpha 10. 50 packets at 125 ms: diff 10, held. 55: 11, shrinks. 45: 9, grows.
+        for (cwnd, after) in [(50.0, 50.0), (55.0, 54.0), (45.0, 46.0)] {
+            let mut alone = subflow_in_round(cwnd, 125, false);
+            alone.end_round(&view(&[subflow(cwnd, 125)], 0), &ack());
+            assert_close(alone.windows.cwnd, after);
+        }
+    }
+
+    #[test]
+    fn drains_when_the_queueing_delay_has_doubled() {
+        let siblings = [subflow(50.0, 125)];
+        let mut subflow = subflow_in_round(50.0, 125, true);
+        subflow.queue_delay = Some(Duration::from_millis(13));
+        subflow.end_round(&view(&siblings, 0), &ack());
+        assert_close(subflow.windows.cwnd, 50.0); // 25 ms are less than 2 * 13
+        subflow = subflow_in_round(50.0, 125, true);
+        subflow.queue_delay = Some(Duration::from_micros(12_500));
+        subflow.end_round(&view(&siblings, 0), &ack());
+        // 50 * 100/(2 * 125) = 20.
+        assert_close(subflow.windows.cwnd, 20.0);
+        assert_eq!(subflow.queue_delay, None);
+    }
+
+    #[test]
+    fn an_empty_queue_is_not_drained() {
+        let mut subflow = subflow_in_round(50.0, 100, true);
+        subflow.end_round(&view(&[subflow_of_50()], 0), &ack());
+        assert_close(subflow.windows.cwnd, 51.0);
+    }
+
+    fn subflow_of_50() -> crate::Sibling {
+        subflow(50.0, 100)
+    }
+
+    #[test]
+    fn slow_start_ends_at_the_rate_of_the_acks() {
+        let mut subflow = subflow_in_round(25.0, 125, true);
+        subflow.windows.ssthresh = f64::INFINITY;
+        // Diff 25 * 0.2 = 5 > 1: 25 * 100/125 + 1 = 21, ssthresh 20.
+        subflow.end_round(&view(&[subflow_of_50()], 0), &ack());
+        assert_eq!((subflow.windows.cwnd, subflow.windows.ssthresh), (21.0, 20.0));
+    }
+}

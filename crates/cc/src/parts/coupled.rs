@@ -1,0 +1,259 @@
+//! What the coupled controls of MPTCP share: NewReno in all but the increase of congestion avoidance, which looks at the
+//! sibling subflows. LIA, OLIA and BALIA are [`Coupling`]s; wVegas has a file of its own.
+//!
+//! Reference: RFC 6356 §3 (slow start, fast retransmit, fast recovery and timeout are per subflow).
+//!
+//! Differences from the reference:
+//! 1. Sums run over subflows that are established and have an RTT sample. The own window is the controller's, the others' are
+//!    the [`Sibling`]s', which in recovery are `ssthresh` (as Linux's OLIA).
+//! 2. With fewer than two such subflows, or when the own one is not among them, the increase is NewReno's.
+//!
+//! Units: packets; bytes where subflows of different segment sizes meet (LIA). Tested in the files of the couplings.
+
+use crate::parts::slow_start::SlowStart;
+use crate::parts::windows::{ReduceFrom, Windows};
+use crate::{Ack, CongestionControl, CongestionEvent, Params, Rto, Sibling, Undo, View, WindowChange};
+
+/// A way to couple subflows.
+pub trait Coupling: Send {
+    /// Registry name.
+    const NAME: &'static str;
+
+    /// Packets that each acknowledged packet adds to the own window of `cwnd` packets; may be negative.
+    fn increase(&self, paths: &Paths) -> f64;
+
+    /// What remains of the window after a loss.
+    fn remaining(&self, _paths: &Paths) -> f64 {
+        0.5
+    }
+}
+
+/// The usable subflows of a connection, as their coupled controller sees them.
+pub struct Paths<'a> {
+    siblings: &'a [Sibling],
+    own_index: usize,
+    own_cwnd: f64,
+}
+
+/// A usable subflow.
+#[derive(Clone, Copy, Debug)]
+pub struct Path<'a> {
+    /// Congestion window.
+    pub cwnd: f64,
+    /// Smoothed RTT in seconds.
+    pub rtt: f64,
+    /// The rest.
+    pub sibling: &'a Sibling,
+}
+
+impl Path<'_> {
+    /// Packets per second.
+    pub fn rate(&self) -> f64 {
+        self.cwnd / self.rtt
+    }
+}
+
+impl<'a> Paths<'a> {
+    /// None with fewer than two usable subflows, or if the own one is not usable.
+    pub fn new(view: &View<'a>, own_cwnd: f64) -> Option<Paths<'a>> {
+        let paths = Paths { siblings: view.siblings, own_index: view.own_index, own_cwnd };
+        let own = view.siblings.get(view.own_index)?;
+        (is_usable(own) && paths.iter().count() >= 2).then_some(paths)
+    }
+
+    /// All usable subflows, the own one included.
+    pub fn iter(&self) -> impl Iterator<Item = Path<'a>> + '_ {
+        let all = self.siblings.iter().enumerate().filter(|(_, sibling)| is_usable(sibling));
+        all.map(|(index, sibling)| self.path(index, sibling))
+    }
+
+    /// The own subflow.
+    pub fn own(&self) -> Path<'a> {
+        self.path(self.own_index, &self.siblings[self.own_index])
+    }
+
+    /// Sum of the rates.
+    pub fn total_rate(&self) -> f64 {
+        self.iter().map(|path| path.rate()).sum()
+    }
+
+    fn path(&self, index: usize, sibling: &'a Sibling) -> Path<'a> {
+        let cwnd = if index == self.own_index { self.own_cwnd } else { sibling.cwnd.max(1.0) };
+        Path { cwnd, rtt: sibling.srtt.as_secs_f64(), sibling }
+    }
+}
+
+fn is_usable(sibling: &Sibling) -> bool {
+    sibling.established && !sibling.srtt.is_zero()
+}
+
+/// A subflow's controller.
+pub struct Coupled<C> {
+    coupling: C,
+    slow_start: SlowStart,
+    reduce_from: ReduceFrom,
+    windows: Windows,
+}
+
+impl<C: Coupling> Coupled<C> {
+    /// A new subflow.
+    pub fn new(coupling: C, params: &Params, initial_window: f64) -> Coupled<C> {
+        Coupled {
+            coupling,
+            slow_start: SlowStart::from_params(params),
+            reduce_from: ReduceFrom::from_params(params),
+            windows: Windows::new(initial_window),
+        }
+    }
+
+    fn remaining(&self, view: &View) -> f64 {
+        Paths::new(view, self.windows.cwnd).map_or(0.5, |paths| self.coupling.remaining(&paths))
+    }
+}
+
+impl<C: Coupling> CongestionControl for Coupled<C> {
+    fn name(&self) -> &'static str {
+        C::NAME
+    }
+    fn cwnd(&self) -> f64 {
+        self.windows.cwnd
+    }
+    fn ssthresh(&self) -> f64 {
+        self.windows.ssthresh
+    }
+    fn phase(&self) -> &'static str {
+        self.slow_start.phase(&self.windows)
+    }
+
+    fn on_ack(&mut self, view: &View, event: &Ack) {
+        let acked = self.slow_start.on_ack(&mut self.windows, view, event);
+        if acked > 0.0 {
+            let cwnd = self.windows.cwnd;
+            let increase = Paths::new(view, cwnd).map_or(1.0 / cwnd, |paths| self.coupling.increase(&paths));
+            self.windows.cwnd = (cwnd + acked * increase).max(1.0);
+        }
+    }
+
+    fn on_congestion(&mut self, view: &View, event: &CongestionEvent) {
+        let window = self.remaining(view) * self.windows.reducible(self.reduce_from, event.flight_size);
+        self.windows.reduce_to(window, event.signal);
+    }
+
+    fn on_rto(&mut self, view: &View, event: &Rto) {
+        let window = self.remaining(view) * self.windows.reducible_at_rto(self.reduce_from, event.flight_size);
+        self.windows.collapse(window, event);
+        self.slow_start.on_rto();
+    }
+
+    fn on_undo(&mut self, _view: &View, _event: &Undo) {
+        self.windows.undo();
+    }
+
+    fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
+        self.windows.set(change);
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! Subflows for worked examples.
+
+    use playpath_units::{Duration, Time};
+
+    use super::Paths;
+    use crate::{Sibling, View};
+
+    /// A subflow of `cwnd` packets with an RTT in milliseconds.
+    pub fn subflow(cwnd: f64, rtt_millis: u64) -> Sibling {
+        Sibling {
+            cwnd,
+            ssthresh: 2.0,
+            srtt: Duration::from_millis(rtt_millis),
+            min_rtt: Duration::from_millis(rtt_millis),
+            established: true,
+            bytes_between_losses: 0,
+            bytes_since_loss: 0,
+            mss: 1460,
+        }
+    }
+
+    /// The view of subflow `own_index`.
+    pub fn view(siblings: &[Sibling], own_index: usize) -> View<'_> {
+        let own = &siblings[own_index];
+        View {
+            now: Time::from_millis(1000),
+            departs_at: Time::from_millis(1000),
+            mss: own.mss,
+            srtt: own.srtt,
+            rttvar: Duration::ZERO,
+            min_rtt: own.min_rtt,
+            in_flight: own.cwnd as u32,
+            flight_size: own.cwnd as u32,
+            delivered: 0,
+            lost: 0,
+            sent: 0,
+            in_recovery: false,
+            own_index,
+            siblings,
+        }
+    }
+
+    /// What `f` makes of the paths as subflow `own_index` sees them.
+    pub fn with_paths<T>(siblings: &[Sibling], own_index: usize, f: impl Fn(&Paths) -> T) -> T {
+        let paths = Paths::new(&view(siblings, own_index), siblings[own_index].cwnd);
+        f(&paths.expect("at least two usable subflows"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{subflow, view};
+    use super::*;
+
+    #[test]
+    fn one_usable_subflow_is_not_coupled() {
+        let mut siblings = [subflow(10.0, 100), subflow(10.0, 100)];
+        assert!(Paths::new(&view(&siblings, 0), 10.0).is_some());
+        siblings[1].established = false;
+        assert!(Paths::new(&view(&siblings, 0), 10.0).is_none());
+        siblings[1] = subflow(10.0, 0); // no RTT sample yet
+        assert!(Paths::new(&view(&siblings, 0), 10.0).is_none());
+        assert!(Paths::new(&view(&siblings, 1), 10.0).is_none(), "nor has the new one itself anything to couple");
+    }
+
+    /// Takes a packet per acknowledged packet.
+    struct Shrinking;
+
+    impl Coupling for Shrinking {
+        const NAME: &'static str = "shrinking";
+
+        fn increase(&self, _paths: &Paths) -> f64 {
+            -1.0
+        }
+    }
+
+    #[test]
+    fn a_negative_increase_leaves_one_packet() {
+        let params = Params::defaults(crate::find("lia").expect("registered").params);
+        let mut coupled = Coupled::new(Shrinking, &params, 3.0);
+        let siblings = [subflow(3.0, 100), subflow(3.0, 100)];
+        coupled.on_window_change(&view(&siblings, 0), &WindowChange { cwnd: 3.0, ssthresh: 2.0 });
+        let mut ack = crate::testbed::ack();
+        coupled.on_ack(&view(&siblings, 0), &ack);
+        assert_eq!(coupled.cwnd(), 2.0);
+        coupled.on_window_change(&view(&siblings, 0), &WindowChange { cwnd: 3.0, ssthresh: 2.0 });
+        ack.acked = 5;
+        coupled.on_ack(&view(&siblings, 0), &ack);
+        assert_eq!(coupled.cwnd(), 1.0);
+    }
+
+    #[test]
+    fn the_own_window_is_the_controllers() {
+        let siblings = [subflow(10.0, 100), subflow(10.0, 50)];
+        let view = view(&siblings, 0);
+        let paths = Paths::new(&view, 12.0).expect("two subflows");
+        assert_eq!(paths.own().cwnd, 12.0);
+        // 12 / 0.1 s + 10 / 0.05 s = 320 packets/s.
+        assert!((paths.total_rate() - 320.0).abs() < 1e-9);
+    }
+}
