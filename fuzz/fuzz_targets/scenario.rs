@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use playpath_sim::Scenario;
+use playpath_scenario::Scenario;
 use serde_json::Value;
 
 fuzz_target!(|text: &str| {

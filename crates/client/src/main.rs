@@ -11,7 +11,7 @@ mod sources;
 use std::io::{Read, Write};
 use std::process::ExitCode;
 
-use playpath_sim::{LiveKind, LiveSource};
+use playpath_scenario::{LiveKind, LiveSource};
 use playpath_units::Time;
 use serde_json::{Value, json};
 

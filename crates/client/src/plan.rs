@@ -10,7 +10,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use playpath_sim::Scenario;
+use playpath_scenario::Scenario;
 use playpath_units::Time;
 use serde_json::{Value, json};
 

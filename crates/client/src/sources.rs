@@ -6,7 +6,7 @@ use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use playpath_sim::{LiveKind, LiveSource};
+use playpath_scenario::{LiveKind, LiveSource};
 use playpath_units::random::Stream;
 use playpath_units::{Duration, Time};
 use playpath_video::traffic::{OnOffModel, OnOffSource, WebModel, WebUser};

@@ -10,7 +10,8 @@ mod traces;
 
 use controller::PythonControl;
 use numpy::IntoPyArray;
-use playpath_sim::{Record, Scenario, Tracing};
+use playpath_scenario::Scenario;
+use playpath_sim::{Record, Tracing};
 use playpath_video::p1203::{P1203Settings, p1203_input};
 use prototype::FirstError;
 use pyo3::create_exception;
@@ -50,7 +51,7 @@ fn read_file(base_dir: &Path, name: &str) -> Result<Vec<u8>, String> {
     std::fs::read(base_dir.join(name)).map_err(|e| format!("cannot read \"{name}\": {}", e.kind()))
 }
 
-fn scenario_error(error: playpath_sim::ScenarioError) -> PyErr {
+fn scenario_error(error: playpath_scenario::ScenarioError) -> PyErr {
     ScenarioError::new_err(error.to_string())
 }
 
@@ -121,7 +122,7 @@ fn p1203(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64) -> PyResu
 }
 
 /// Controllers made by a Python callable, one per connection.
-fn controller_prototype(factory: Py<PyAny>, error: FirstError) -> playpath_sim::Prototype {
+fn controller_prototype(factory: Py<PyAny>, error: FirstError) -> playpath_scenario::Prototype {
     Arc::new(move |initial_window| Box::new(PythonControl::new(&factory, initial_window, error.clone())))
 }
 
@@ -133,7 +134,7 @@ fn rule_prototype(factory: Py<PyAny>, error: FirstError) -> playpath_video::abr:
 /// The last scenario parsed: a comparison plays the same one many times.
 static LAST: Mutex<Option<(String, Arc<Scenario>)>> = Mutex::new(None);
 
-fn parsed(text: &str) -> Result<Arc<Scenario>, playpath_sim::ScenarioError> {
+fn parsed(text: &str) -> Result<Arc<Scenario>, playpath_scenario::ScenarioError> {
     let mut last = LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if let Some((_, scenario)) = last.as_ref().filter(|(known, _)| known == text) {
         return Ok(scenario.clone());

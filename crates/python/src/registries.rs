@@ -2,7 +2,7 @@
 
 use playpath_link::SettingInfo;
 use playpath_link::registry::{self, Entry};
-use playpath_sim::TRAFFIC_KINDS;
+use playpath_scenario::TRAFFIC_KINDS;
 use playpath_transport::mptcp::scheduler;
 use playpath_units::{ParamSpec, ParamValue};
 use playpath_video::abr;

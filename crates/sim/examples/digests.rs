@@ -6,7 +6,8 @@
 //! profiles and kinds of traffic, jitter, reordering, outages, ECN, small buffers, bursts, many flows); two seeds each.
 //! A word as argument runs only the scenarios whose name contains it.
 
-use playpath_sim::{Scenario, Tracing, run};
+use playpath_scenario::Scenario;
+use playpath_sim::{Tracing, run};
 use serde_json::{Value, json};
 use std::hash::{DefaultHasher, Hasher};
 use std::path::Path;

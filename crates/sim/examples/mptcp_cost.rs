@@ -5,7 +5,8 @@
 //! `cargo run --release -p playpath-sim --example mptcp_cost`; with words as arguments only the rows that contain one, run once
 //! (for `valgrind --tool=callgrind`).
 
-use playpath_sim::{Scenario, Tracing, run};
+use playpath_scenario::Scenario;
+use playpath_sim::{Tracing, run};
 use serde_json::Value;
 
 fn main() {

@@ -1,9 +1,11 @@
 //! One end of a flow, whatever the transport: TCP, MPTCP over several paths, or datagrams. The verbs are those of
 //! [`Connection`]; an enum, because this is the engine's innermost call.
 
-use playpath_cc::AppParameters;
-use playpath_transport::mptcp::MptcpConnection;
+use playpath_cc::{AppParameters, CongestionControl};
+use playpath_scenario::SenderSpec;
+use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
 use playpath_transport::{Connection, Events, Segment};
+use playpath_units::random::Stream;
 use playpath_units::{Duration, Time};
 
 /// One end of a flow.
@@ -36,6 +38,32 @@ pub struct Totals {
 }
 
 impl Endpoint {
+    /// Client and server of a new connection over `paths` paths: TCP over one, MPTCP over several. The client has the same stack;
+    /// it sends requests only, under NewReno.
+    pub fn pair(sender: &SenderSpec, now: Time, paths: usize, random: &mut Stream) -> (Endpoint, Endpoint) {
+        let tcp = &sender.config;
+        let client_cc = || playpath_cc::build("newreno", tcp.initial_window()).expect("newreno is registered");
+        let server_cc = || sender.cc.build(tcp.initial_window());
+        if paths == 1 {
+            let server = Connection::listen(tcp.clone(), server_cc());
+            return (Endpoint::Tcp(Connection::connect(now, tcp.clone(), client_cc())), Endpoint::Tcp(server));
+        }
+        let config = |random: &mut Stream, is_coupled| MptcpConfig {
+            key: random.bits(),
+            nonce: random.bits() as u32,
+            send_buffer: tcp.send_buffer,
+            receive_buffer: tcp.receive_buffer,
+            is_coupled,
+        };
+        let of_paths = |cc: &dyn Fn() -> Box<dyn CongestionControl>| {
+            (0..paths).map(|_| PathConfig { tcp: **tcp, cc: cc(), is_backup: false }).collect::<Vec<_>>()
+        };
+        let (client, server) = (config(random, false), config(random, sender.cc.entry.is_coupled));
+        let server = MptcpConnection::listen(server, sender.scheduler.build(), of_paths(&server_cc));
+        let client = MptcpConnection::connect(now, client, sender.scheduler.build(), of_paths(&client_cc));
+        (Endpoint::Mptcp(Box::new(client)), Endpoint::Mptcp(Box::new(server)))
+    }
+
     #[inline]
     pub fn handle_segment(&mut self, now: Time, path: u8, segment: &Segment) {
         match self {

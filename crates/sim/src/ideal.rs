@@ -3,8 +3,8 @@
 
 use crate::metrics::viewer_metrics;
 use crate::record::{Record, SessionRecord};
-use crate::scenario::{Scenario, ScenarioError};
-use crate::simulation::{Tracing, run_limit};
+use crate::simulation::Tracing;
+use playpath_scenario::{Scenario, ScenarioError};
 use playpath_units::random::RootSeed;
 use playpath_video::ideal::{self, IdealLink};
 use playpath_video::{EventKind, Player};
@@ -19,7 +19,7 @@ pub fn run(scenario: &Scenario, link: &IdealLink, seed: u64, tracing: Tracing) -
     };
     let packet_bytes = scenario.run.mss.unwrap_or(PACKET_BYTES);
     let mut player = spec.build(video, packet_bytes, RootSeed(seed)).map_err(ScenarioError::new)?;
-    let limit = run_limit(scenario);
+    let limit = scenario.limit();
     let end = ideal::play(&mut *player, link, limit);
     let mut warnings =
         vec!["idealised transport: no packets, no congestion control; the sender makes no difference".into()];

@@ -15,9 +15,9 @@ use crate::apps::{App, VideoSession};
 use crate::multipath::{PathCount, SwitchWatch};
 use crate::network::{Flow, FlowId, SimPacket};
 use crate::record::{FlowRecord, LinkRecord, Record, SessionRecord, SubflowRecord};
-use crate::scenario::Scenario;
 use crate::simulation::Simulation;
 use playpath_link::Link;
+use playpath_scenario::Scenario;
 use playpath_units::{Duration, Time};
 use playpath_video::Player;
 

@@ -8,10 +8,10 @@ use crate::metrics;
 use crate::network::{LinkId, Network, OwnerKind, Routes};
 use crate::probe::Probe;
 use crate::record::Record;
-use crate::scenario::{
+use playpath_link::{LinkConfig, ServerConfig};
+use playpath_scenario::{
     DirectionSpec, FlowRtt, PathSpec, Prototype, Scenario, ScenarioError, SenderSpec, Source, TrafficKind, TrafficSpec,
 };
-use playpath_link::{LinkConfig, ServerConfig};
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Rate, Time};
 use std::sync::Arc;
@@ -107,7 +107,7 @@ impl<'s> Simulation<'s> {
             net,
             apps: Vec::new(),
             probe: Probe::new(tracing, scenario.run.sample_interval),
-            limit: run_limit(scenario),
+            limit: scenario.limit(),
             path_links,
             probe_owner,
             seed,
@@ -276,16 +276,6 @@ impl<'s> Simulation<'s> {
     fn is_over(&self) -> bool {
         self.scenario.video.is_some() && matches!(self.apps.first(), Some(App::Video(main)) if main.is_over())
     }
-}
-
-/// Without a stated duration: a video gets four times its length and a minute, then the run is cut (with a warning);
-/// a scenario without video runs for a minute.
-pub fn run_limit(scenario: &Scenario) -> Time {
-    let default = match &scenario.video {
-        Some(video) => video.duration() * 4 + Duration::from_secs(60),
-        None => Duration::from_secs(60),
-    };
-    Time::ZERO + scenario.run.duration.unwrap_or(default)
 }
 
 /// Links that paths share first, then each path's own.

@@ -4,7 +4,8 @@
 mod common;
 
 use common::{dropped, link, overrides, parse, play, read_shipped, shipped};
-use playpath_sim::{Scenario, Tracing, run};
+use playpath_scenario::Scenario;
+use playpath_sim::{Tracing, run};
 use serde_json::{Value, json};
 
 /// Every shipped scenario, shortened; each with all of its senders.

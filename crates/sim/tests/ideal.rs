@@ -1,7 +1,8 @@
 //! `transport = "ideal"`: scenarios without packets. The decisions are those derived by hand from each rule's definition
 //! (`crates/video/tests/abr_traces`), reached by way of the scenario's text; what does not apply is refused.
 
-use playpath_sim::{Record, Scenario, Tracing, run};
+use playpath_scenario::Scenario;
+use playpath_sim::{Record, Tracing, run};
 use playpath_video::EventKind;
 use serde_json::Value;
 

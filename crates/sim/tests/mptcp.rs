@@ -1,7 +1,8 @@
 //! MPTCP over the simulator: what several paths add up to, what coupled controls may take, what a failed path costs, what the
 //! record says of it, and the sticky schedulers over the paper's three scenarios.
 
-use playpath_sim::{FlowRecord, Record, Scenario, Tracing, run};
+use playpath_scenario::Scenario;
+use playpath_sim::{FlowRecord, Record, Tracing, run};
 use serde_json::{Value, json};
 
 const SCHEDULERS: [&str; 11] =

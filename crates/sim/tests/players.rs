@@ -1,7 +1,8 @@
 //! Players over the simulator's TCP, from the scenario's text to the record: what the players' own tests show with an idealised
 //! transport must survive packets, headers, slow start and queues.
 
-use playpath_sim::{FlowRecord, Record, Scenario, Tracing, run};
+use playpath_scenario::Scenario;
+use playpath_sim::{FlowRecord, Record, Tracing, run};
 use playpath_video::{EventKind, ObjectKind, PlaybackEvent};
 use serde_json::Value;
 

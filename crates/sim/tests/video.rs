@@ -175,3 +175,20 @@ fn bbr_behind_a_full_player_survives_its_probe_rtt() {
         assert_eq!(metric(&record, "stall_time_s"), 0.0, "seed {seed}");
     }
 }
+
+#[test]
+fn a_queue_that_comes_to_less_than_two_packets_is_warned_of() {
+    // 0.5 Mbit/s times 20 ms are 1250 bytes, 0.8 packets; times 100 ms 6250, 4.2 packets.
+    let warnings = |rtt: &str, queue: &str| {
+        let path = format!("rate = \"500 kbit/s\"\nrtt = \"{rtt}\"\n{queue}");
+        play(&session(PROGRESSIVE, &path, "[run]\nduration = \"1 s\""), "cubic", 1, Tracing::Off).warnings
+    };
+    let warned = "path.p: the queue of 1 bdp holds 0.8 packets of 1500 B; if so few are meant, say it in packets";
+    assert!(warnings("20 ms", "queue = \"1 bdp\"").contains(&warned.to_string()));
+    assert!(warnings("20 ms", "").iter().any(|w| w.contains("holds 0.8 packets")), "the default is 1 bdp");
+    for (rtt, queue) in
+        [("100 ms", "queue = \"1 bdp\""), ("20 ms", "queue = \"1 packets\""), ("20 ms", "queue = \"50 ms\"")]
+    {
+        assert!(!warnings(rtt, queue).iter().any(|w| w.contains("packets of 1500 B")), "{rtt}, {queue}");
+    }
+}

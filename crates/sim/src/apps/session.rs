@@ -3,10 +3,11 @@
 //! HTTP is modelled by its bytes: a request is `request_header_bytes` from client to server, a response is its header bytes
 //! and its body; several on a connection follow one another in order (RFC 9112 §9.3.2). The server answers at once.
 
+use crate::endpoint::Endpoint;
 use crate::engine::Owner;
 use crate::network::{AppId, End, FlowConfig, FlowId, Network, Notice, OwnerKind, Routes, What};
-use crate::scenario::SenderSpec;
 use playpath_cc::AppParameters;
+use playpath_scenario::SenderSpec;
 use playpath_units::Time;
 use playpath_units::random::Stream;
 use playpath_video::cmcd::{self, ServerView};
@@ -224,7 +225,7 @@ impl VideoSession {
     fn open(&mut self, net: &mut Network) {
         let number = self.connections.len();
         let name = if number == 0 { self.name.clone() } else { format!("{}.{}", self.name, number + 1) };
-        let (client, server) = self.sender.endpoints(net.now, self.routes.len(), &mut self.random);
+        let (client, server) = Endpoint::pair(&self.sender, net.now, self.routes.len(), &mut self.random);
         let flow = net.open_flow(FlowConfig {
             name,
             cc_name: self.sender.cc.name(),

@@ -1,7 +1,8 @@
 //! What a source needs to open its flow when its time comes.
 
+use crate::endpoint::Endpoint;
 use crate::network::{AppId, FlowConfig, FlowId, Network, Routes};
-use crate::scenario::SenderSpec;
+use playpath_scenario::SenderSpec;
 use playpath_units::random::Stream;
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ pub struct FlowSetup {
 impl FlowSetup {
     /// Opens it now; for `is_bulk` see [`FlowConfig`].
     pub fn open(mut self, net: &mut Network, is_bulk: bool) -> FlowId {
-        let (client, server) = self.sender.endpoints(net.now, self.routes.len(), &mut self.random);
+        let (client, server) = Endpoint::pair(&self.sender, net.now, self.routes.len(), &mut self.random);
         net.open_flow(FlowConfig {
             name: self.name,
             cc_name: self.sender.cc.name(),

@@ -1,7 +1,8 @@
 //! Helpers of the integration tests: shipped scenarios, runs from text, and figures of a record.
 #![allow(dead_code, reason = "each test file is a crate of its own and uses a part")]
 
-use playpath_sim::{FlowRecord, LinkRecord, Record, Scenario, Series, Tracing};
+use playpath_scenario::Scenario;
+use playpath_sim::{FlowRecord, LinkRecord, Record, Series, Tracing};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -39,14 +40,6 @@ pub fn shipped() -> Vec<(String, String)> {
 /// A scenario that must be right.
 pub fn parse(text: &str) -> Scenario {
     Scenario::parse(text, &json!({}), &no_files).unwrap_or_else(|e| panic!("{e}\n{text}"))
-}
-
-/// The one line that a wrong scenario gives.
-pub fn error(text: &str) -> String {
-    match Scenario::parse(text, &json!({}), &no_files) {
-        Ok(_) => panic!("accepted:\n{text}"),
-        Err(e) => e.to_string(),
-    }
 }
 
 /// One run of a scenario's only (or named) sender, with conservation checked.

@@ -1,8 +1,8 @@
 //! Queues: `queue = "100 kB"`, `queue = "codel"`, or `queue = { kind = "droptail", limit = "1 bdp" }` with the settings of its
 //! kind, as `playpath list queue` shows them.
 
-use super::ScenarioError;
-use super::reader::{Table, unknown};
+use crate::ScenarioError;
+use crate::reader::{Table, unknown};
 use playpath_link::QueueConfig;
 use playpath_link::registry::{self, Entry};
 use playpath_units::QueueLimit;

@@ -1,8 +1,8 @@
 //! Reading a table of a scenario: typed values by key, defaults, and errors that name what, where, what is allowed and the
 //! nearest name. A key that nobody asked for is an error.
 
-use super::ScenarioError;
-use super::document::Document;
+use crate::ScenarioError;
+use crate::document::Document;
 use serde_json::{Map, Value};
 use std::cell::RefCell;
 use std::fmt::Display;

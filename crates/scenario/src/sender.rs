@@ -1,17 +1,12 @@
 //! Senders and everything that shapes a TCP endpoint: `cc`, `profile`, `validation`, `pacing`, `mss`, `initial_window`, …
 
-use super::ScenarioError;
-use super::params::{self, params_json, set_params};
-use super::reader::{Named, Table, unknown};
-use super::scheduler::SchedulerSpec;
-use crate::endpoint::Endpoint;
+use crate::ScenarioError;
+use crate::params::{self, params_json, set_params};
+use crate::reader::{Named, Table, unknown};
+use crate::scheduler::SchedulerSpec;
 use playpath_cc::{CongestionControl, Entry, Params, Stack};
-use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
-use playpath_transport::{
-    Config, Connection, InitialWindow, LossDetection, Pacing, PartialAckTimer, Recovery, Validation,
-};
-use playpath_units::random::Stream;
-use playpath_units::{Bytes, Time};
+use playpath_transport::{Config, InitialWindow, LossDetection, Pacing, PartialAckTimer, Recovery, Validation};
+use playpath_units::Bytes;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -70,7 +65,7 @@ impl CcSpec {
         }
     }
 
-    pub fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let mut map = Map::from_iter([("name".to_string(), json!(self.entry.name))]);
         map.extend(params_json(&self.params));
         Value::Object(map)
@@ -86,11 +81,12 @@ impl CcSpec {
 pub struct SenderSpec {
     /// Unique label.
     pub name: String,
+    /// Congestion control of the server.
     pub cc: CcSpec,
     /// Names of the paths it may use; all if empty.
     pub paths: Vec<String>,
     /// Of MPTCP connections; over one path it has no say.
-    scheduler: SchedulerSpec,
+    pub scheduler: SchedulerSpec,
     /// Of the kernel world: what carries a stream over several paths. Here it is MPTCP always.
     multipath: Option<&'static str>,
     profile: &'static str,
@@ -115,7 +111,11 @@ const RECOVERIES: &[(&str, Recovery)] =
 
 impl SenderSpec {
     /// Reads a `[[sender]]`, or the transport keys of a `[[traffic]]`. `mss` is the scenario's packet size, if it states one.
-    pub fn read(table: &Table, run_profile: &'static str, mss: Option<u32>) -> Result<SenderSpec, ScenarioError> {
+    pub(crate) fn read(
+        table: &Table,
+        run_profile: &'static str,
+        mss: Option<u32>,
+    ) -> Result<SenderSpec, ScenarioError> {
         let profile = table.word("profile", Config::PROFILES)?.unwrap_or(run_profile);
         let cc = CcSpec::read(table, "cubic", profile)?;
         let mut config = Config::profile(profile).expect("listed profiles exist");
@@ -162,34 +162,6 @@ impl SenderSpec {
         Ok(spec)
     }
 
-    /// Both ends of a new connection over `paths` paths: TCP over one, MPTCP over several. The client has the same stack;
-    /// it sends requests only, under NewReno.
-    pub fn endpoints(&self, now: Time, paths: usize, random: &mut Stream) -> (Endpoint, Endpoint) {
-        let client_cc = || playpath_cc::build("newreno", self.config.initial_window()).expect("newreno is registered");
-        if paths == 1 {
-            let server = Connection::listen(self.config.clone(), self.build_cc());
-            return (Endpoint::Tcp(Connection::connect(now, self.config.clone(), client_cc())), Endpoint::Tcp(server));
-        }
-        let config = |random: &mut Stream, is_coupled| MptcpConfig {
-            key: random.bits(),
-            nonce: random.bits() as u32,
-            send_buffer: self.config.send_buffer,
-            receive_buffer: self.config.receive_buffer,
-            is_coupled,
-        };
-        let of_paths = |cc: &dyn Fn() -> Box<dyn CongestionControl>| {
-            (0..paths).map(|_| PathConfig { tcp: *self.config, cc: cc(), is_backup: false }).collect::<Vec<_>>()
-        };
-        let (client, server) = (config(random, false), config(random, self.cc.entry.is_coupled));
-        let server = MptcpConnection::listen(server, self.scheduler.build(), of_paths(&|| self.build_cc()));
-        let client = MptcpConnection::connect(now, client, self.scheduler.build(), of_paths(&client_cc));
-        (Endpoint::Mptcp(Box::new(client)), Endpoint::Mptcp(Box::new(server)))
-    }
-
-    fn build_cc(&self) -> Box<dyn CongestionControl> {
-        self.cc.build(self.config.initial_window())
-    }
-
     /// The congestion control and what differs from its profile.
     fn label(&self) -> String {
         let base = Config::profile(self.profile).expect("listed profiles exist");
@@ -206,7 +178,7 @@ impl SenderSpec {
         label
     }
 
-    pub fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let c = &self.config;
         let mut resolved = json!({
             "name": self.name,

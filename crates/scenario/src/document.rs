@@ -1,6 +1,6 @@
 //! A scenario as a document: TOML or JSON text, one tree of values, and the line of every key or the option that set it.
 
-use super::ScenarioError;
+use crate::ScenarioError;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt::Display;

@@ -1,8 +1,8 @@
 //! Cross traffic: `[[traffic]]`.
 
-use super::ScenarioError;
-use super::reader::Table;
-use super::sender::SenderSpec;
+use crate::ScenarioError;
+use crate::reader::Table;
+use crate::sender::SenderSpec;
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Bytes, Duration, Rate, Time};
 use playpath_video::traffic::{Arrivals, Length, OnOffModel, WebModel};
@@ -22,20 +22,29 @@ pub const KINDS: &[(&str, &str)] = &[
 /// What a traffic source does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TrafficKind {
+    /// A transfer without end.
     Bulk,
+    /// Objects of Pareto sizes over one connection.
     Web {
+        /// What the times are between.
         arrivals: Arrivals,
         /// Mean of the exponential times that `arrivals` speaks of.
         mean_time: Duration,
+        /// Mean size of an object.
         mean_size: Bytes,
+        /// Of the Pareto distribution.
         shape: f64,
     },
+    /// Datagrams at a constant rate.
     Udp {
+        /// While on.
         rate: Rate,
+        /// Size of a datagram.
         packet_bytes: u32,
         /// Mean lengths of exponential on and off periods; always on without them.
         on_off: Option<(Duration, Duration)>,
     },
+    /// A competing session of the same video and player.
     Video,
 }
 
@@ -63,7 +72,9 @@ impl RttSpec {
 /// Round-trip delay of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowRtt {
+    /// On top of the path's.
     Extra(Duration),
+    /// The whole of it; the path's if that is longer.
     Whole(Duration),
 }
 
@@ -100,8 +111,11 @@ impl TrafficKind {
 
 /// One source of a group, with what is drawn for it.
 pub struct Source {
+    /// The group's, with a number if it has several sources.
     pub name: String,
+    /// When it starts.
     pub start_at: Time,
+    /// Its round-trip delay.
     pub rtt: FlowRtt,
     /// For what it does.
     pub stream: Stream,
@@ -110,18 +124,24 @@ pub struct Source {
 /// A group of equal sources.
 #[derive(Clone)]
 pub struct TrafficSpec {
+    /// What each source does.
     pub kind: TrafficKind,
+    /// Number of sources.
     pub count: u32,
+    /// Start of the earliest.
     pub start: Time,
     /// Each source starts at `start` plus a random share of this.
     pub start_spread: Duration,
+    /// End of all, if before the end of the run.
     pub stop: Option<Time>,
+    /// Round-trip delay of each source.
     pub rtt: RttSpec,
+    /// Its transport.
     pub sender: SenderSpec,
 }
 
 impl TrafficSpec {
-    pub fn read(table: &Table, profile: &'static str, mss: Option<u32>) -> Result<TrafficSpec, ScenarioError> {
+    pub(crate) fn read(table: &Table, profile: &'static str, mss: Option<u32>) -> Result<TrafficSpec, ScenarioError> {
         let kinds: Vec<&'static str> = KINDS.iter().map(|(n, _)| *n).collect();
         let word =
             table.word("kind", &kinds)?.ok_or_else(|| table.missing("kind", "allowed: bulk, web, udp, video"))?;
@@ -168,7 +188,7 @@ impl TrafficSpec {
         })
     }
 
-    pub fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let mut json = self.sender.to_json();
         let map = json.as_object_mut().expect("a sender is an object");
         let mut put = |key: &str, value: Value| map.insert(key.into(), value);

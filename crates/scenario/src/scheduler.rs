@@ -1,8 +1,8 @@
 //! The MPTCP scheduler of a sender: `scheduler = "dft"` or `{ name = "tr-sty", rtt_flip = true }`.
 
-use super::ScenarioError;
-use super::params::{self, params_json, set_params};
-use super::reader::{Named, Table, unknown};
+use crate::ScenarioError;
+use crate::params::{self, params_json, set_params};
+use crate::reader::{Named, Table, unknown};
 use playpath_transport::mptcp::scheduler::{self, Entry, Scheduler};
 use playpath_units::Params;
 use serde_json::{Map, Value, json};
@@ -18,7 +18,7 @@ pub struct SchedulerSpec {
 
 impl SchedulerSpec {
     /// Reads `scheduler`; lowest RTT without it.
-    pub fn read(table: &Table) -> Result<SchedulerSpec, ScenarioError> {
+    pub(crate) fn read(table: &Table) -> Result<SchedulerSpec, ScenarioError> {
         let Some(Named { name, table: own }) = table.named("scheduler", "name")? else {
             let default = SchedulerSpec::by_name("dft").expect("the default is registered");
             return Ok(SchedulerSpec { is_stated: false, ..default });
@@ -59,7 +59,7 @@ impl SchedulerSpec {
         self.is_stated.then(|| params::label(self.entry.name, &self.params, &defaults))
     }
 
-    pub fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let mut map = Map::from_iter([("name".to_string(), json!(self.entry.name))]);
         map.extend(params_json(&self.params));
         Value::Object(map)

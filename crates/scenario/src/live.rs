@@ -1,8 +1,7 @@
 //! What a scenario puts on the wall clock: the same players and sources, with the same draws, for programs that run them over
 //! real sockets (the kernel world). Nothing here reads a clock.
 
-use crate::scenario::{Scenario, ScenarioError, Source, TrafficKind, TrafficSpec};
-use crate::simulation::run_limit;
+use crate::{Scenario, ScenarioError, Source, TrafficKind, TrafficSpec};
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, Time};
 use playpath_video::Player;
@@ -84,9 +83,11 @@ impl Scenario {
         self.video.as_ref().map_or(Duration::ZERO, |video| video.duration())
     }
 
-    /// The end of a run at the latest.
+    /// The end of a run at the latest. Without a stated duration a video gets four times its length and a minute, then the run is
+    /// cut (with a warning); a scenario without video runs for a minute.
     pub fn limit(&self) -> Time {
-        run_limit(self)
+        let default = self.media_duration() * 4 + Duration::from_secs(60);
+        Time::ZERO + self.run.duration.unwrap_or(default)
     }
 
     /// Interval of the time series.

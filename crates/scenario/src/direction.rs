@@ -1,8 +1,8 @@
 //! One direction of a path or shared link: rate or trace, loss, queue, jitter, reordering.
 
-use super::queue;
-use super::reader::Table;
-use super::{ReadFile, ScenarioError};
+use crate::queue;
+use crate::reader::Table;
+use crate::{ReadFile, ScenarioError};
 use playpath_link::trace::Trace;
 use playpath_link::{
     GilbertElliottConfig, JitterConfig, JitterDistribution, LinkConfig, LossConfig, LossPattern, LossPlace,
@@ -44,14 +44,18 @@ const PLACES: &[(&str, LossPlace)] =
 
 impl DirectionSpec {
     /// The keys of a `[[path]]` or `[[link]]` that describe its `down` direction.
-    pub fn read(table: &Table, one_way_delay: Duration, read_file: ReadFile) -> Result<DirectionSpec, ScenarioError> {
+    pub(crate) fn read(
+        table: &Table,
+        one_way_delay: Duration,
+        read_file: ReadFile,
+    ) -> Result<DirectionSpec, ScenarioError> {
         let server = read_server(table, read_file)?
             .ok_or_else(|| table.missing("rate", "give `rate`, such as \"10 Mbit/s\" or \"unlimited\", or `trace`"))?;
         DirectionSpec::read_rest(table, server, one_way_delay, queue::default_down(), read_file)
     }
 
     /// The sub-table `up`.
-    pub fn read_up(
+    pub(crate) fn read_up(
         table: &Table,
         one_way_delay: Duration,
         down: &DirectionSpec,
@@ -62,7 +66,7 @@ impl DirectionSpec {
     }
 
     /// `up` where nothing is said of it.
-    pub fn default_up(down: &DirectionSpec, one_way_delay: Duration) -> DirectionSpec {
+    pub(crate) fn default_up(down: &DirectionSpec, one_way_delay: Duration) -> DirectionSpec {
         DirectionSpec {
             server: down.up_server(),
             one_way_delay,
@@ -148,7 +152,7 @@ impl DirectionSpec {
         }
     }
 
-    pub fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let mut json = json!({
             "loss": loss_json(&self.loss, self.loss_pattern.as_deref()),
             "loss_place": PLACES.iter().find(|(_, p)| *p == self.loss_place).map(|(n, _)| n),

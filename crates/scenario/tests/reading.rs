@@ -1,11 +1,53 @@
 //! The scenario file: what is read, what is written out again, and what a mistake is answered with.
 
-mod common;
-
-use common::{error, no_files, parse, play, read_shipped, shipped};
-use playpath_sim::{Scenario, Tracing};
+use playpath_scenario::Scenario;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// The folder of the shipped scenarios.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+}
+
+/// Reads a file that a shipped scenario names.
+fn read_shipped(name: &str) -> Result<Vec<u8>, String> {
+    std::fs::read(folder().join(name)).map_err(|e| format!("\"{name}\": {e}"))
+}
+
+/// For scenarios that name no file.
+fn no_files(name: &str) -> Result<Vec<u8>, String> {
+    Err(format!("no such file: \"{name}\""))
+}
+
+/// Name and text of every shipped scenario, in alphabetic order.
+fn shipped() -> Vec<(String, String)> {
+    let entries = std::fs::read_dir(folder()).expect("the folder exists");
+    let mut found: Vec<(String, String)> = entries
+        .map(|entry| entry.expect("readable").path())
+        .filter(|path| path.extension().is_some_and(|e| e == "toml"))
+        .map(|path| {
+            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            (name, std::fs::read_to_string(&path).expect("readable"))
+        })
+        .collect();
+    found.sort();
+    assert!(found.len() >= 6, "shipped scenarios are missing: {found:?}");
+    found
+}
+
+/// A scenario that must be right.
+fn parse(text: &str) -> Scenario {
+    Scenario::parse(text, &json!({}), &no_files).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+/// The one line that a wrong scenario gives.
+fn error(text: &str) -> String {
+    match Scenario::parse(text, &json!({}), &no_files) {
+        Ok(_) => panic!("accepted:\n{text}"),
+        Err(e) => e.to_string(),
+    }
+}
 
 /// A complete scenario; each bad input below changes one of its lines.
 const GOOD: &str = r#"[video]
@@ -331,27 +373,6 @@ fn schedulers_take_parameters_on_the_command_line_as_controls_do() {
         let message = named("scheduler", json!([choice])).expect_err("wrong");
         assert!(message.starts_with("--scheduler: ") && message.contains(part), "{message}");
         assert_eq!(message.lines().count(), 1);
-    }
-}
-
-#[test]
-fn a_queue_that_comes_to_less_than_two_packets_is_warned_of() {
-    // 0.5 Mbit/s times 20 ms are 1250 bytes, 0.8 packets; times 100 ms 6250, 4.2 packets.
-    let warnings = |rtt: &str, queue: &str| {
-        let text = with(
-            "rate = \"20 Mbit/s\"\nrtt = \"100 ms\"\nqueue = \"50 kB\"",
-            &format!("rate = \"500 kbit/s\"\nrtt = \"{rtt}\"\n{queue}"),
-        );
-        let run = "[run]\nduration = \"1 s\"\n";
-        play(&(text + run), "cubic", 1, Tracing::Off).warnings
-    };
-    let warned = "path.wifi: the queue of 1 bdp holds 0.8 packets of 1500 B; if so few are meant, say it in packets";
-    assert!(warnings("20 ms", "queue = \"1 bdp\"").contains(&warned.to_string()));
-    assert!(warnings("20 ms", "").iter().any(|w| w.contains("holds 0.8 packets")), "the default is 1 bdp");
-    for (rtt, queue) in
-        [("100 ms", "queue = \"1 bdp\""), ("20 ms", "queue = \"1 packets\""), ("20 ms", "queue = \"50 ms\"")]
-    {
-        assert!(!warnings(rtt, queue).iter().any(|w| w.contains("packets of 1500 B")), "{rtt}, {queue}");
     }
 }
 

@@ -1,9 +1,10 @@
-//! The scenario: what is played over which network by which senders. Plain data; parsed from TOML or JSON, every default
-//! written out again by [`Scenario::to_json`].
+//! The scenario that every world reads: what is played over which network by which senders. Plain data; parsed from TOML or
+//! JSON, every default written out again by [`Scenario::to_json`].
 
 mod direction;
 mod document;
 mod ideal;
+mod live;
 mod manifest;
 mod params;
 mod path;
@@ -16,6 +17,7 @@ mod traffic;
 mod video;
 
 pub use direction::DirectionSpec;
+pub use live::{LiveKind, LiveSource};
 pub use path::{PathSpec, SharedLinkSpec};
 pub use player::PlayerSpec;
 pub use sender::{Prototype, SenderSpec};
@@ -54,7 +56,8 @@ pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
 
 /// How long, how often, with which packets.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct RunSpec {
+pub struct RunSpec {
+    /// Replications.
     pub seeds: u32,
     /// First seed; replication i uses `first_seed + i`.
     pub first_seed: u64,
@@ -62,26 +65,37 @@ pub(crate) struct RunSpec {
     pub duration: Option<Duration>,
     /// Interval of the time series.
     pub sample_interval: Duration,
+    /// Stack that the endpoints imitate, one of [`Config::PROFILES`].
     pub profile: &'static str,
     /// "packets" or "ideal".
     pub transport: &'static str,
+    /// Payload of a full packet in bytes; the profile's if absent.
     pub mss: Option<u32>,
 }
 
 /// A whole scenario.
 #[derive(Clone)]
 pub struct Scenario {
-    pub(crate) name: String,
-    pub(crate) description: String,
-    pub(crate) video: Option<VideoSpec>,
-    pub(crate) player: Option<PlayerSpec>,
-    pub(crate) links: Vec<SharedLinkSpec>,
-    pub(crate) paths: Vec<PathSpec>,
-    pub(crate) senders: Vec<SenderSpec>,
-    pub(crate) traffic: Vec<TrafficSpec>,
-    pub(crate) run: RunSpec,
+    /// Label in reports.
+    pub name: String,
+    /// One sentence, may be empty.
+    pub description: String,
+    /// What is played; without it there is cross traffic only.
+    pub video: Option<VideoSpec>,
+    /// Present if and only if there is a video.
+    pub player: Option<PlayerSpec>,
+    /// Links that several paths share.
+    pub links: Vec<SharedLinkSpec>,
+    /// At least one.
+    pub paths: Vec<PathSpec>,
+    /// At least one; no two of one name.
+    pub senders: Vec<SenderSpec>,
+    /// Cross traffic.
+    pub traffic: Vec<TrafficSpec>,
+    /// How it is run.
+    pub run: RunSpec,
     /// `transport = "ideal"`: no packets, this instead of the network.
-    pub(crate) ideal: Option<IdealLink>,
+    pub ideal: Option<IdealLink>,
 }
 
 impl Scenario {

@@ -1,7 +1,7 @@
 //! Parameters of what is chosen by name: from a table of the scenario, from the command line, into labels and the record.
 
-use super::ScenarioError;
-use super::reader::{Table, unknown};
+use crate::ScenarioError;
+use crate::reader::{Table, unknown};
 use playpath_units::{ParamValue, Params};
 use serde_json::{Map, Value, json};
 

@@ -1,7 +1,7 @@
 //! A manifest as the video: `manifest = "stream.mpd"`, `"master.m3u8"`, or a Sabre movie in JSON.
 
-use super::reader::Table;
-use super::{ReadFile, ScenarioError};
+use crate::reader::Table;
+use crate::{ReadFile, ScenarioError};
 use playpath_video::Presentation;
 use playpath_video::manifest::{self, ManifestError, ManifestOptions};
 use serde_json::{Map, Value, json};
@@ -20,7 +20,10 @@ const FORMATS: &[&str] = &["mpd", "hls", "sabre"];
 
 impl ManifestSpec {
     /// Reads the key `manifest`; `None` if it is absent.
-    pub fn read(table: &Table, read_file: ReadFile) -> Result<Option<(ManifestSpec, Presentation)>, ScenarioError> {
+    pub(crate) fn read(
+        table: &Table,
+        read_file: ReadFile,
+    ) -> Result<Option<(ManifestSpec, Presentation)>, ScenarioError> {
         let mut spec = match table.value("manifest") {
             None => return Ok(None),
             Some(Value::Object(_)) => embedded(table)?,
@@ -53,7 +56,7 @@ impl ManifestSpec {
         manifest.map(|m| m.presentation)
     }
 
-    pub fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let playlists: Map<String, Value> =
             self.playlists.iter().map(|(uri, text)| (uri.clone(), json!(text))).collect();
         json!({ "format": self.format, "content": self.content, "playlists": playlists })

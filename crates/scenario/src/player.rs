@@ -1,9 +1,9 @@
 //! The player: `[player]`. Its settings are those of the player registry, as `playpath list player` shows them.
 
-use super::ScenarioError;
-use super::queue::as_typed;
-use super::reader::{Table, unknown};
-use super::video::VideoSpec;
+use crate::ScenarioError;
+use crate::queue::as_typed;
+use crate::reader::{Table, unknown};
+use crate::video::VideoSpec;
 use playpath_units::random::RootSeed;
 use playpath_video::registry::{self, PlayerContext, PlayerEntry, PlayerSettings};
 use playpath_video::{Player, abr};
@@ -20,7 +20,7 @@ pub struct PlayerSpec {
 
 impl PlayerSpec {
     /// Reads `[player]`; without it, the default is a progressive player, or DASH where the video has a manifest.
-    pub fn read(root: &Table, video: &VideoSpec) -> Result<PlayerSpec, ScenarioError> {
+    pub(crate) fn read(root: &Table, video: &VideoSpec) -> Result<PlayerSpec, ScenarioError> {
         let default = if video.presentation.is_some() { "dash" } else { "progressive" };
         let table = root.table("player")?;
         let kind = table.as_ref().map(|t| t.text("kind")).transpose()?.flatten().unwrap_or(default);
@@ -66,7 +66,7 @@ impl PlayerSpec {
         Ok(PlayerSpec { rule: Some(rule), ..self.clone() })
     }
 
-    pub fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let mut json = Map::from_iter([("kind".to_string(), json!(self.entry.name))]);
         json.extend(self.settings.iter().map(|(param, value)| (param.name.to_string(), json!(value))));
         Value::Object(json)

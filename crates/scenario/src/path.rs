@@ -4,9 +4,9 @@
 //! `up` carries acknowledgements and requests: by default the same rate (none under a trace), no random loss, a tail-drop
 //! queue of 1000 packets; the sub-table `up` changes that. The base RTT is split evenly between the directions.
 
-use super::direction::DirectionSpec;
-use super::reader::{Table, unknown};
-use super::{ReadFile, ScenarioError};
+use crate::direction::DirectionSpec;
+use crate::reader::{Table, unknown};
+use crate::{ReadFile, ScenarioError};
 use playpath_link::Outage;
 use playpath_units::{Duration, Time};
 use serde_json::{Value, json};
@@ -14,8 +14,11 @@ use serde_json::{Value, json};
 /// A link that several paths share.
 #[derive(Clone)]
 pub struct SharedLinkSpec {
+    /// Unique among its kind.
     pub name: String,
+    /// From the server to the client.
     pub down: DirectionSpec,
+    /// From the client to the server.
     pub up: DirectionSpec,
 }
 
@@ -29,10 +32,13 @@ impl SharedLinkSpec {
 /// A path between server and client.
 #[derive(Clone)]
 pub struct PathSpec {
+    /// Unique among its kind.
     pub name: String,
     /// Base RTT of the path's own link, without queueing and without the shared links.
     pub rtt: Duration,
+    /// From the server to the client.
     pub down: DirectionSpec,
+    /// From the client to the server.
     pub up: DirectionSpec,
     /// Shared links between the server and this path's own link, from the server on.
     pub via: Vec<String>,
@@ -114,7 +120,7 @@ fn read_directions(
 }
 
 impl SharedLinkSpec {
-    pub fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let mut json = self.down.to_json();
         json["name"] = json!(self.name);
         json["rtt"] = json!((self.down.one_way_delay + self.up.one_way_delay).to_string());
@@ -124,7 +130,7 @@ impl SharedLinkSpec {
 }
 
 impl PathSpec {
-    pub fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let mut json = self.down.to_json();
         json["name"] = json!(self.name);
         json["rtt"] = json!(self.rtt.to_string());

@@ -1,8 +1,8 @@
 //! The video: `[video]`. A real file's frame table, or a stated rate with a picture-size model.
 
-use super::manifest::ManifestSpec;
-use super::reader::Table;
-use super::{ReadFile, ScenarioError};
+use crate::manifest::ManifestSpec;
+use crate::reader::Table;
+use crate::{ReadFile, ScenarioError};
 use playpath_units::{Duration, Rate};
 use playpath_video::Presentation;
 use playpath_video::media::{self, FrameTable, GopModel, Media};
@@ -16,6 +16,7 @@ const BUILT_IN: &str = "bigbuckbunny";
 #[derive(Clone)]
 pub struct VideoSpec {
     source: Source,
+    /// Its frames.
     pub media: Arc<Media>,
     /// What a manifest offers, for adaptive players.
     pub presentation: Option<Presentation>,
@@ -33,7 +34,7 @@ enum Source {
 }
 
 impl VideoSpec {
-    pub fn read(table: &Table, read_file: ReadFile) -> Result<VideoSpec, ScenarioError> {
+    pub(crate) fn read(table: &Table, read_file: ReadFile) -> Result<VideoSpec, ScenarioError> {
         if let Some((manifest, presentation)) = ManifestSpec::read(table, read_file)? {
             table.finish()?;
             return VideoSpec::of_manifest(manifest, presentation).map_err(|e| table.error("manifest", e));
@@ -78,7 +79,7 @@ impl VideoSpec {
         }
     }
 
-    pub fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         if let Some(manifest) = &self.manifest {
             return json!({ "manifest": manifest.to_json() });
         }

@@ -1,7 +1,7 @@
 //! `[run] transport = "ideal"`: the path without packets, for comparing adaptation rules with tools that know a rate and a latency
 //! only. What such a transport cannot have is an error, so that nobody believes it was simulated.
 
-use super::{Scenario, ScenarioError};
+use crate::{Scenario, ScenarioError};
 use playpath_units::Duration;
 use playpath_video::ideal::{IdealLink, IdealStep};
 
