@@ -152,6 +152,11 @@ impl<P: Packet> Link<P> {
         self.queue.bytes()
     }
 
+    /// Every packet inside as of the last call, in no particular order: in the queue, in service or propagating.
+    pub fn packets(&self) -> impl Iterator<Item = &P> {
+        self.store.packets()
+    }
+
     /// Counters and means until `now`.
     pub fn stats(&mut self, now: Time) -> LinkStats {
         let now = self.catch_up(now);

@@ -77,10 +77,15 @@ impl<P: Packet> Store<P> {
         self.slots[packet.slot as usize].as_mut().expect("a slot in use holds a packet").mark_ce();
     }
 
+    /// Every packet inside.
+    pub(crate) fn packets(&self) -> impl Iterator<Item = &P> {
+        self.slots.iter().flatten()
+    }
+
     /// Packets and bytes inside, counted one by one.
     pub(crate) fn held(&self) -> Count {
         let mut held = Count::default();
-        self.slots.iter().flatten().for_each(|packet| held.add_packet(packet.wire_bytes()));
+        self.packets().for_each(|packet| held.add_packet(packet.wire_bytes()));
         held
     }
 

@@ -9,6 +9,7 @@
 use playpath_scenario::Scenario;
 use playpath_sim::{Tracing, run};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hasher};
 use std::path::Path;
 
@@ -30,8 +31,20 @@ fn main() {
 fn digest(scenario: &Scenario, sender: &str, seed: u64) -> u64 {
     let record = run(scenario, sender, seed, Tracing::Series).unwrap_or_else(|e| panic!("{e}"));
     let mut hasher = DefaultHasher::new();
-    hasher.write(format!("{} {:?}", record.to_json(json!(null)), record.series).as_bytes());
+    hasher.write(format!("{:?} {:?}", sorted(record.to_json(json!(null))), record.series).as_bytes());
     hasher.finish()
+}
+
+/// Values by name: in which order a record names them, and which it says to have no value, is no part of a digest.
+fn sorted(json: Value) -> Value {
+    match json {
+        Value::Object(map) => {
+            let named: BTreeMap<String, Value> = map.into_iter().filter(|(_, value)| !value.is_null()).collect();
+            Value::Object(named.into_iter().map(|(name, value)| (name, sorted(value))).collect())
+        }
+        Value::Array(list) => list.into_iter().map(sorted).collect(),
+        other => other,
+    }
 }
 
 /// The names of a scenario's senders.

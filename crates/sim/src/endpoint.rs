@@ -30,8 +30,6 @@ pub struct Totals {
     pub retransmitted_packets: u64,
     pub rto_count: u64,
     pub lost_packets: u64,
-    /// Packets still on the way, by the sender's own estimate.
-    pub in_flight: u64,
     pub rtt_samples: u64,
     pub rtt_sum: Duration,
     pub min_rtt: Option<Duration>,
@@ -220,7 +218,6 @@ impl Endpoint {
                 retransmitted_packets: sum.retransmitted_packets + stats.retransmitted_packets,
                 rto_count: sum.rto_count + stats.rto_count,
                 lost_packets: sum.lost_packets + stats.packets_lost,
-                in_flight: sum.in_flight + u64::from(info.in_flight),
                 rtt_samples: sum.rtt_samples + stats.rtt_samples,
                 rtt_sum: sum.rtt_sum + stats.rtt_sum,
                 min_rtt: sum.min_rtt.into_iter().chain(info.min_rtt).min(),

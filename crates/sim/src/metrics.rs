@@ -13,7 +13,7 @@
 
 use crate::apps::{App, VideoSession};
 use crate::multipath::{PathCount, SwitchWatch};
-use crate::network::{Flow, FlowId, SimPacket};
+use crate::network::{Flow, FlowId, Network, SimPacket};
 use crate::record::{FlowRecord, LinkRecord, Record, SessionRecord, SubflowRecord};
 use crate::simulation::Simulation;
 use playpath_link::Link;
@@ -39,7 +39,10 @@ pub fn record(mut simulation: Simulation) -> Record {
     let net = &mut simulation.net;
     net.end();
     let links: Vec<LinkRecord> = net.links.iter_mut().map(|link| link_record(link, end)).collect();
-    let flows: Vec<FlowRecord> = simulation.net.flows.iter().map(|flow| flow_record(flow, end)).collect();
+    let dropped = dropped_data_packets(&simulation.net);
+    let flow_records =
+        simulation.net.flows.iter().zip(&dropped).map(|(flow, dropped)| flow_record(flow, *dropped, end));
+    let flows: Vec<FlowRecord> = flow_records.collect();
     let main = match simulation.apps.first() {
         Some(App::Video(session)) if simulation.scenario.video.is_some() => Some(&**session),
         _ => None,
@@ -52,7 +55,7 @@ pub fn record(mut simulation: Simulation) -> Record {
         None => (0..simulation.net.flows.len() as FlowId).collect(),
     };
     let start = main.map_or(Time::ZERO, VideoSession::started_at);
-    metrics.extend(transport_metrics(&simulation, &measured, end.saturating_since(start)));
+    metrics.extend(transport_metrics(&simulation, &measured, &dropped, end.saturating_since(start)));
     metrics.extend(multipath_metrics(&simulation, &measured, end));
     let bottleneck = &links[simulation.first_down_link() as usize];
     metrics.push(("mean_queue_packets", bottleneck.mean_queue_packets));
@@ -102,8 +105,14 @@ fn fairness(sessions: &[SessionRecord]) -> Option<f64> {
     (sessions.len() > 1 && squares > 0.0).then(|| sum * sum / (sessions.len() as f64 * squares))
 }
 
-fn transport_metrics(simulation: &Simulation, flows: &[FlowId], active: Duration) -> Vec<(&'static str, f64)> {
-    let flows = || flows.iter().map(|&id| &simulation.net.flows[id as usize]);
+fn transport_metrics(
+    simulation: &Simulation,
+    measured: &[FlowId],
+    dropped: &[u64],
+    active: Duration,
+) -> Vec<(&'static str, f64)> {
+    let flows = || measured.iter().map(|&id| &simulation.net.flows[id as usize]);
+    let dropped: u64 = measured.iter().map(|&id| dropped[id as usize]).sum();
     let sum = |f: fn(&Flow) -> u64| flows().map(f).sum::<u64>() as f64;
     let seconds = active.as_secs_f64();
     let samples = sum(|f| f.server().totals().rtt_samples);
@@ -113,7 +122,7 @@ fn transport_metrics(simulation: &Simulation, flows: &[FlowId], active: Duration
         ("throughput_mbps", ratio(sum(|f| f.arrived_wire_bytes) * 8e-6, seconds)),
         ("retransmitted_packets", sum(|f| f.server().totals().retransmitted_packets)),
         ("rto_count", sum(|f| f.server().totals().rto_count)),
-        ("loss_ratio", ratio(sum(dropped_data_packets), sum(|f| f.server().totals().sent_packets))),
+        ("loss_ratio", ratio(dropped as f64, sum(|f| f.server().totals().sent_packets))),
         ("mean_rtt_ms", ratio(rtt_sum_ms, samples)),
     ]
 }
@@ -152,13 +161,13 @@ fn ratio(value: f64, by: f64) -> f64 {
     if by > 0.0 { value / by } else { 0.0 }
 }
 
-/// Data packets that did not arrive. What the sender still believes to be on the way at the end is not counted.
-fn dropped_data_packets(flow: &Flow) -> u64 {
-    let totals = flow.server().totals();
-    totals.sent_packets.saturating_sub(totals.in_flight).saturating_sub(flow.arrived_data_packets)
+/// Data packets of each flow that a link dropped: conservation, what was sent has arrived, is under way, or was dropped.
+fn dropped_data_packets(net: &Network) -> Vec<u64> {
+    let flows = net.flows.iter().zip(net.data_packets_under_way());
+    flows.map(|(flow, under_way)| flow.server().totals().sent_packets - flow.arrived_data_packets - under_way).collect()
 }
 
-fn flow_record(flow: &Flow, end: Time) -> FlowRecord {
+fn flow_record(flow: &Flow, dropped: u64, end: Time) -> FlowRecord {
     let totals = flow.server().totals();
     let ended = flow.ended.unwrap_or(end);
     let seconds = ended.saturating_since(flow.started).as_secs_f64();
@@ -170,7 +179,7 @@ fn flow_record(flow: &Flow, end: Time) -> FlowRecord {
         sent_packets: totals.sent_packets,
         retransmitted_packets: totals.retransmitted_packets,
         rto_count: totals.rto_count,
-        loss_ratio: ratio(dropped_data_packets(flow) as f64, totals.sent_packets as f64),
+        loss_ratio: ratio(dropped as f64, totals.sent_packets as f64),
         mean_rtt_ms: ratio(totals.rtt_sum.as_millis_f64(), totals.rtt_samples as f64),
         min_rtt_ms: totals.min_rtt.map_or(0.0, Duration::as_millis_f64),
         start_s: flow.started.as_secs_f64(),

@@ -252,6 +252,16 @@ impl Network {
         id
     }
 
+    /// Data packets of each flow that are on their way to the client.
+    pub fn data_packets_under_way(&self) -> Vec<u64> {
+        let mut counts = vec![0; self.flows.len()];
+        for packet in self.links.iter().flat_map(Link::packets) {
+            let is_data = packet.to == End::Client && packet.segment.payload_len > 0;
+            counts[packet.flow as usize] += u64::from(is_data);
+        }
+        counts
+    }
+
     /// The run is over: its events and their owners make room for the record.
     pub fn end(&mut self) {
         self.events = EventQueue::default();
