@@ -6,7 +6,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml -o -name '*.json' -path 'crates/*' 2>/dev/null) Cargo.toml Cargo.lock
 
-.PHONY: help setup demo test lint bench docs papers kernel clean check-tools
+LOADER := crates/bpfload/Cargo.toml
+HAS_BPF := $(and $(shell command -v clang),$(wildcard /usr/include/libelf.h))
+NEEDS_BPF := needs clang and libelf-dev (bpf/setup.sh)
+MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+ADVISORIES := $(if $(wildcard $(HOME)/.cargo/advisory-db*),advisories)
+, := ,
+
+.PHONY: help setup demo test check bench docs papers kernel clean check-tools
 
 help: ## show the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,17 +25,22 @@ demo: setup ## rank six senders on a lossy wireless path and write out/wireless/
 
 test: setup ## all tests
 	cargo test --workspace --exclude playpath-python --quiet
-	@if command -v clang >/dev/null && test -e /usr/include/libelf.h; then cargo test --quiet --manifest-path crates/bpfload/Cargo.toml; \
-	else echo "skipped: the tests of playpath-bpf need clang and libelf-dev (bpf/setup.sh)"; fi
+	@$(if $(HAS_BPF),cargo test --quiet --manifest-path $(LOADER),echo "skipped: the tests of playpath-bpf $(NEEDS_BPF)")
 	$(BIN)/python -m pytest -q -rs tests/testbed
 	$(BIN)/python -m pytest tests/python
 
-lint: setup ## formatting, clippy, ruff, mypy
+check: setup ## formatting, lints, types, reference without warnings, licences, minimal Rust, links of the documents
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff check python tests
-	$(BIN)/ruff format --check python tests
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+	@$(if $(HAS_BPF),cargo clippy --manifest-path $(LOADER) --all-targets --quiet -- -D warnings,echo "skipped: clippy on playpath-bpf $(NEEDS_BPF)")
+	@$(if $(shell rustup toolchain list 2>/dev/null | grep '^$(MSRV)'),cargo +$(MSRV) check --workspace --quiet,echo "skipped: cargo +$(MSRV) check needs that toolchain; clippy has looked for newer APIs")
+	tools/check_dependencies.py Cargo.toml $(LOADER)
+	@$(if $(shell command -v cargo-deny),cargo deny --offline check --hide-inclusion-graph bans licenses sources $(ADVISORIES),echo "skipped: cargo deny (cargo install cargo-deny); licences and duplicates are checked above$(,) advisories are not")
+	$(BIN)/ruff check python tests docs tools
+	$(BIN)/ruff format --check python tests docs tools
 	$(BIN)/mypy
+	$(BIN)/python tools/check_links.py
 
 bench: check-tools ## speed of the engine: packets per second, cost per event
 	cargo bench --workspace --exclude playpath-python

@@ -51,7 +51,10 @@ def band(axes, x, values, label):
 def main():
     clip, times = frame_table("clip")
     rate = clip.sum() * 8 / 5.28
-    draw = lambda seed, length: frame_table("model", f"{rate:.0f} bit/s", length, "25", str(seed))[0]
+
+    def draw(seed, length):
+        return frame_table("model", f"{rate:.0f} bit/s", length, "25", str(seed))[0]
+
     models = [draw(seed, "5.28 s") for seed in range(1, SEEDS + 1)]
     # Single pictures up to half the clip; without the key picture, whose place is the same in all of them.
     windows = np.unique(np.geomspace(1, 66, 24).astype(int))
@@ -70,7 +73,9 @@ def main():
     levels = np.percentile([np.percentile(m[1:], quantiles) for m in models], [5, 50, 95], axis=0) / 1e3
     spread.fill_betweenx(quantiles, levels[0], levels[2], color=MODEL_COLOUR, alpha=0.2, lw=0)
     spread.plot(levels[1], quantiles, color=MODEL_COLOUR, lw=1.5, label="model")
-    spread.set(xscale="log", xlabel="size of P pictures (kB)", ylabel="share at most so large (%)", title="Distribution")
+    spread.set(
+        xscale="log", xlabel="size of P pictures (kB)", ylabel="share at most so large (%)", title="Distribution"
+    )
     spread.legend(frameon=False)
 
     correlation.plot(lags * 40, autocorrelation(clip[1:], lags), color=CLIP_COLOUR, lw=1.8, label="clip")
@@ -83,19 +88,38 @@ def main():
     band(burst, windows * 0.04, [dispersion(m[1:], windows) for m in models], "model, median")
     long_windows = np.unique(np.geomspace(1, 250, 40).astype(int))
     long = [dispersion(draw(seed, "624 s"), long_windows) for seed in range(1, 6)]
-    burst.plot(long_windows * 0.04, np.mean(long, axis=0), color=MODEL_COLOUR, ls="--", lw=1.2,
-               label="model, 624 s with key pictures")
+    burst.plot(
+        long_windows * 0.04,
+        np.mean(long, axis=0),
+        color=MODEL_COLOUR,
+        ls="--",
+        lw=1.2,
+        label="model, 624 s with key pictures",
+    )
     looped = dispersion(np.tile(clip, 118), long_windows)
     burst.plot(long_windows * 0.04, looped, color=CLIP_COLOUR, ls="--", lw=1.2, label="clip looped to 624 s")
-    burst.set(xscale="log", yscale="log", ylim=(0.08, 60), xlabel="window (s)", ylabel="variance / mean of bytes (kB)",
-              title="Burstiness: index of dispersion")
+    burst.set(
+        xscale="log",
+        yscale="log",
+        ylim=(0.08, 60),
+        xlabel="window (s)",
+        ylabel="variance / mean of bytes (kB)",
+        title="Burstiness: index of dispersion",
+    )
     burst.legend(frameon=False, fontsize=8, loc="lower left")
 
     figure.savefig(HERE / "media_model.png", metadata={"Software": None})
-    inside = lambda f: np.mean([np.percentile(v, 5) <= c <= np.percentile(v, 95)
-                                for c, v in zip(f(clip[1:]), np.array([f(m[1:]) for m in models]).T)])
+
+    def inside(f):
+        drawn = np.array([f(m[1:]) for m in models]).T
+        return np.mean(
+            [np.percentile(v, 5) <= c <= np.percentile(v, 95) for c, v in zip(f(clip[1:]), drawn, strict=True)]
+        )
+
     print(f"rate: clip {rate:.0f} bit/s, model {models[0].sum() * 8 / 5.28:.0f} bit/s")
-    print(f"share of windows in which the clip's dispersion lies within the model's band: {inside(lambda s: dispersion(s, windows)):.2f}")
+    print(
+        f"share of windows in which the clip's dispersion lies within the model's band: {inside(lambda s: dispersion(s, windows)):.2f}"
+    )
     print(f"share of distances for the autocorrelation: {inside(lambda s: autocorrelation(s, lags[1:])):.2f}")
 
 

@@ -17,9 +17,9 @@ def main():
     made, axes = figure(6.4, 0.7 + 1.0 * len(sessions), nrows=len(sessions), sharex=True, squeeze=False)
     styles = sender_styles(list(sessions))
     for ax, (name, folder) in zip(axes[:, 0], sessions.items(), strict=True):
-        folder = pathlib.Path(folder)
-        events = json.loads((folder / "record.json").read_text())["events"]
-        lines = (folder / "logs" / "vlc-status.jsonl").read_text().splitlines()
+        logged = pathlib.Path(folder)
+        events = json.loads((logged / "record.json").read_text())["events"]
+        lines = (logged / "logs" / "vlc-status.jsonl").read_text().splitlines()
         rows = [r for r in map(json.loads, lines) if r.get("readbytes") is not None]
         ax.plot([r["time_s"] for r in rows], [r["readbytes"] / 1e6 for r in rows], color=styles[name].colour, lw=1.8)
         starts = [e["time_s"] for e in events if e["event"] == "stall_start"]

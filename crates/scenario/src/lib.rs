@@ -99,7 +99,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Parses and checks a scenario. `overrides` is what the command line changes, see [`apply_overrides`].
+    /// Parses and checks a scenario. `overrides` is what the command line changes: dotted keys and their values.
     pub fn parse(text: &str, overrides: &Value, read_file: ReadFile) -> Result<Scenario, ScenarioError> {
         let mut document = Document::parse(text)?;
         apply_overrides(&mut document, overrides)?;

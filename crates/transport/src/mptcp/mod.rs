@@ -1,4 +1,4 @@
-//! MPTCP over the TCP endpoints (RFC 8684): sans-IO, with the same verbs as [`Connection`](crate::Connection), each segment with
+//! MPTCP over the TCP endpoints (RFC 8684): sans-IO, with the same verbs as [`Connection`], each segment with
 //! the path that it takes.
 //!
 //! The data level is in `data.rs`, subflows in `subflow.rs`, handshakes and signals in `signalling.rs`, the choice of the next

@@ -1,4 +1,4 @@
-//! Settings of an endpoint. The three bundles are in [`profile`](crate::tcp::profile).
+//! Settings of an endpoint. The three bundles are in `profile.rs`.
 
 use playpath_units::Duration;
 use std::fmt;

@@ -21,7 +21,7 @@ pub enum StartRule {
     FirstFrame,
 }
 
-/// Settings of a [`ProgressivePlayer`].
+/// Settings of a [`ProgressivePlayer`](super::ProgressivePlayer).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProgressiveConfig {
     /// Size of the cache.

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Holds deny.toml's licences and duplicates against Cargo.lock, with nothing but cargo: tools/check_dependencies.py MANIFEST…"""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from collections import defaultdict
+from pathlib import Path
+
+RULES = tomllib.loads((Path(__file__).parents[1] / "deny.toml").read_text())
+ALLOWED = set(RULES["licenses"]["allow"])
+SKIPPED = [skip["crate"].split("@") for skip in RULES["bans"]["skip"]]
+TOKEN = re.compile(r"[()]|OR|AND|[\w.+-]+(?: WITH [\w.+-]+)?")
+
+
+def is_allowed(expression: str) -> bool:
+    """Can the SPDX expression be met with allowed licences alone?"""
+    tokens = TOKEN.findall(expression.replace("/", " OR "))
+    truth = [{"OR": "or", "AND": "and"}.get(t, t if t in "()" else str(t in ALLOWED)) for t in tokens]
+    return bool(tokens) and bool(eval(" ".join(truth)))
+
+
+def packages(manifest: str) -> list[dict]:
+    """What the workspace's own packages need, those outside the rules left out."""
+    command = ["cargo", "metadata", "--format-version=1", "--locked", "--all-features", "--manifest-path", manifest]
+    command += [f"--filter-platform={RULES['graph']['targets'][0]}"]
+    found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    known = {package["id"]: package for package in found["packages"]}
+    needs = {node["id"]: node["dependencies"] for node in found["resolve"]["nodes"]}
+    open_ids = [i for i in found["workspace_members"] if known[i]["name"] not in RULES["graph"]["exclude"]]
+    reached = set(open_ids)
+    while open_ids:
+        new = set(needs[open_ids.pop()]) - reached
+        reached |= new
+        open_ids += new
+    return [known[i] for i in sorted(reached)]
+
+
+def faults(manifest: str) -> list[str]:
+    """One line for each licence that is not allowed and each crate that is there twice."""
+    versions = defaultdict(list)
+    lines = []
+    for package in packages(manifest):
+        name, version, licence = package["name"], package["version"], package["license"] or ""
+        if not is_allowed(licence):
+            lines.append(
+                f"{manifest}: {name} {version} is under {licence or 'no licence'}; allowed: {', '.join(sorted(ALLOWED))}"
+            )
+        if not any(name == n and f"{version}.".startswith(f"{v}.") for n, v in SKIPPED):
+            versions[name].append(version)
+    lines += [
+        f"{manifest}: {n} is there in versions {', '.join(v)}: see deny.toml" for n, v in versions.items() if len(v) > 1
+    ]
+    return lines
+
+
+if __name__ == "__main__":
+    found = [line for manifest in sys.argv[1:] for line in faults(manifest)]
+    print("\n".join(found), file=sys.stderr, end="\n" if found else "")
+    sys.exit(bool(found))
