@@ -33,7 +33,9 @@ pub(crate) struct AckContext {
     pub acked: u32,
     /// Packets newly delivered.
     pub delivered: u32,
-    /// A packet sent before the recovery point and never retransmitted was delivered.
+    /// Its SACK blocks had news.
+    pub has_sacked: bool,
+    /// A packet that ends at or below the recovery point and was never retransmitted was delivered.
     pub original_delivered: bool,
     /// Echoed timestamp.
     pub echo: Option<u32>,
@@ -49,6 +51,7 @@ impl AckContext {
             has_dsack: false,
             acked: 0,
             delivered: 0,
+            has_sacked: false,
             original_delivered: false,
             echo: None,
         }
@@ -67,6 +70,7 @@ struct Delivery {
     last_clean: Time,
     /// A retransmitted one was cumulatively acknowledged.
     has_retransmitted: bool,
+    recovery_point: u64,
     original_delivered: bool,
 }
 
@@ -82,7 +86,7 @@ impl Delivery {
         } else {
             self.first_clean.get_or_insert(packet.sent_at);
             self.last_clean = packet.sent_at;
-            self.original_delivered = true;
+            self.original_delivered |= packet.end() <= self.recovery_point;
             false
         };
         rack.on_delivered(self.now, packet, is_ambiguous);
@@ -170,10 +174,15 @@ impl Connection {
             first_clean: None,
             last_clean: Time::ZERO,
             has_retransmitted: false,
+            recovery_point: self.recovery.point,
             original_delivered: false,
         };
         let prior_una = self.una;
         let acked = if ack > self.una { self.advance(ack, &mut delivery) } else { 0 };
+        if !self.features.sack && delivery.has_retransmitted {
+            delivery.original_delivered = false; // without SACK the retransmission may have repaired it all
+        }
+        let prior_delivered = delivery.delivered;
         let has_dsack = !segment.sack.is_empty() && self.features.sack && self.handle_sacks(segment, &mut delivery);
         let is_duplicate = ack == prior_una
             && had_outstanding
@@ -191,6 +200,7 @@ impl Connection {
             has_dsack,
             acked,
             delivered: delivery.delivered,
+            has_sacked: delivery.delivered > prior_delivered,
             original_delivered: delivery.original_delivered,
             echo: segment.timestamps.filter(|_| self.features.timestamps).map(|t| t.echo),
         };

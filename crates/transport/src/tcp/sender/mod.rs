@@ -2,6 +2,7 @@
 
 pub(crate) mod ack;
 pub(crate) mod detection;
+pub(crate) mod frto;
 pub(crate) mod pacing;
 pub(crate) mod prr;
 pub(crate) mod rack;

@@ -15,6 +15,7 @@
 
 use crate::tcp::config::{LossDetection, PartialAckTimer};
 use crate::tcp::sender::ack::AckContext;
+use crate::tcp::sender::frto::{Evidence, Frto, Step};
 use crate::tcp::sender::prr::Prr;
 use crate::tcp::sender::scoreboard::{EVER_RETRANS, SACKED};
 use crate::tcp::sender::validation::Validator;
@@ -48,22 +49,11 @@ impl Phase {
     }
 }
 
-/// F-RTO (RFC 5682 §2.1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Frto {
-    #[default]
-    Off,
-    /// The timer expired; waiting for the first ACK.
-    First,
-    /// It advanced SND.UNA, new data went out; waiting for the second.
-    Second,
-}
-
 #[derive(Debug, Default)]
 pub(crate) struct RecoveryState {
     pub phase: Phase,
     /// Recovery point: SND.NXT when the phase began.
-    point: u64,
+    pub point: u64,
     pub prr: Prr,
     /// Window under NewReno's inflation.
     pub inflated: f64,
@@ -101,6 +91,9 @@ impl Connection {
         if self.undo_if_spurious(ctx, siblings) {
             return true;
         }
+        if self.recovery.phase == Phase::Loss && self.check_frto(ctx, siblings) {
+            return true;
+        }
         match self.recovery.phase {
             Phase::Open => self.watch_for_loss(ctx, siblings),
             Phase::Cwr => {
@@ -117,9 +110,6 @@ impl Connection {
             Phase::Recovery | Phase::Loss if is_over => self.exit_recovery(ctx.now, siblings),
             Phase::Recovery => self.continue_recovery(ctx, siblings),
             Phase::Loss => {
-                if self.check_frto(ctx, siblings) {
-                    return true;
-                }
                 self.detect_losses(ctx);
             }
         }
@@ -192,13 +182,12 @@ impl Connection {
         }
         self.rtt.back_off();
         let event = Rto { flight_size: self.scoreboard.packets_out(), consecutive: self.recovery.consecutive_rtos };
-        let frto = self.config.undo.frto && (is_first || self.recovery.consecutive_rtos > 1);
         self.recovery = RecoveryState {
             phase: Phase::Loss,
             point: self.nxt,
             recover: Some(self.nxt),
             force: true,
-            frto: if frto { Frto::First } else { Frto::Off },
+            frto: Frto::start(self.config.undo.frto, is_first, self.recovery.consecutive_rtos),
             consecutive_rtos: self.recovery.consecutive_rtos,
             bytes_between_losses: self.recovery.bytes_between_losses,
             acked_at_loss: self.recovery.acked_at_loss,
@@ -358,28 +347,26 @@ impl Connection {
         self.recovery.phase = Phase::Open;
         self.recovery.dup_acks = 0;
         self.recovery.reno_sacked = 0;
-        self.recovery.frto = Frto::Off;
+        self.recovery.frto = Frto::default();
         self.recovery.force = false;
     }
 
-    /// F-RTO after a timeout (RFC 5682 §2.1, §3.1 with SACK). Returns `true` if the timeout was spurious.
+    /// F-RTO after a timeout. Returns `true` if the timeout was spurious.
     fn check_frto(&mut self, ctx: &AckContext, siblings: &[Sibling]) -> bool {
-        match self.recovery.frto {
-            Frto::Off => return false,
-            // Data sent before the timeout and never again arrived: the timeout was spurious.
-            _ if ctx.original_delivered => {
-                self.perform_undo(ctx.now, siblings);
-                return true;
-            }
-            Frto::First if ctx.is_advance && self.unsent_bytes() > 0 && self.peer_edge > self.nxt => {
-                self.recovery.frto = Frto::Second;
-                self.recovery.new_data_only = true;
-            }
-            Frto::First if ctx.is_advance || ctx.is_duplicate => self.recovery.frto = Frto::Off,
-            Frto::Second if ctx.is_duplicate || ctx.delivered > 0 => self.recovery.frto = Frto::Off,
-            _ => {}
+        let point = self.recovery.point;
+        let step = self.recovery.frto.on_ack(Evidence {
+            original_delivered: ctx.original_delivered,
+            is_partial_advance: ctx.is_advance && self.una < point,
+            is_duplicate: (ctx.is_duplicate && !ctx.has_dsack) || ctx.has_sacked,
+            has_sent_new: self.nxt > point,
+            can_send_new: self.unsent_bytes() > 0 && self.peer_edge > self.nxt,
+        });
+        match step {
+            Step::Undo => self.perform_undo(ctx.now, siblings),
+            Step::SendNew => self.recovery.new_data_only = true,
+            Step::Repair => {}
         }
-        false
+        step == Step::Undo
     }
 
     /// DSACK or Eifel say that the episode was spurious.
@@ -405,6 +392,7 @@ impl Connection {
         self.scoreboard.forget_losses();
         self.leave_recovery_phase();
         self.recovery.recover = None;
+        self.recovery.consecutive_rtos = 0;
         self.rtt.clear_backoff();
         if let Validator::NewCwv(validator) = &mut self.validator {
             validator.on_rto(); // samples start anew
