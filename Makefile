@@ -13,7 +13,7 @@ MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 ADVISORIES := $(if $(wildcard $(HOME)/.cargo/advisory-db*),advisories)
 , := ,
 
-.PHONY: help setup demo test check bench docs papers kernel clean check-tools
+.PHONY: help setup demo test check bench docs figures papers kernel clean check-tools
 
 help: ## show the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,7 +45,15 @@ check: setup ## formatting, lints, types, reference without warnings, licences, 
 bench: check-tools ## speed of the engine: packets per second, cost per event
 	cargo bench --workspace --exclude playpath-python
 
-docs: setup ## figures and pages that are made by commands
+docs: setup ## the site in out/site: pages, Python and Rust reference, every link checked
+	rm -rf out/site
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+	$(BIN)/sphinx-build -q -W --keep-going -d out/site-cache -c docs/site . out/site
+	cp out/site/README.html out/site/index.html
+	cp -r target/doc out/site/rust
+	$(BIN)/python tools/check_site.py out/site
+
+figures: setup ## figures and pages that are made by runs of the simulator (an hour)
 	$(BIN)/python docs/build.py
 
 papers: setup ## the papers' studies with their sweeps, and docs/papers.md from them (about a quarter of an hour)
@@ -70,7 +78,7 @@ $(VENV)/.tools:
 # Dependencies change rarely: a full install only when pyproject.toml does.
 $(VENV)/.dependencies: pyproject.toml | $(VENV)/.tools
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2'
-	. $(BIN)/activate && maturin develop --release --quiet --extras dev
+	. $(BIN)/activate && maturin develop --release --quiet --extras dev,docs
 	@touch $@
 
 $(VENV)/.engine: $(RUST) $(VENV)/.dependencies

@@ -1,4 +1,4 @@
-"""Make the pages and figures of the docs that come from runs: `make docs`.
+"""Make the pages and figures of the docs that come from runs: `make figures`.
 
 Writes docs/scenarios.md, docs/fairness.md and docs/images/. What a person has to say about the figures is in
 docs/lessons.toml; everything else is measured.
@@ -92,7 +92,7 @@ def scenarios_page(comparisons: list[tuple[Path, Comparison]]) -> str:
     """What each shipped scenario shows."""
     parts = [
         "# What the shipped scenarios show\n",
-        "Made by `make docs`; do not edit. Mean ± half the 95 % interval over the seeds; best first.\n",
+        "Made by `make figures`; do not edit. Mean ± half the 95 % interval over the seeds; best first.\n",
     ]
     for file, result in comparisons:
         parts += [
@@ -188,7 +188,7 @@ def fairness_page() -> str:
     controls = {e["name"]: f'"{e["name"]}"' for e in engine.registry("cc") if not e.get("is_coupled")} | VARIANTS
     parts = [
         "# What each sender costs its neighbours\n",
-        "Made by `make docs`; do not edit. Two bulk flows share 10 Mbit/s, 50 ms, a tail-drop queue of one "
+        "Made by `make figures`; do not edit. Two bulk flows share 10 Mbit/s, 50 ms, a tail-drop queue of one "
         "bandwidth-delay product, for two minutes; five seeds, mean ± half the 95 % interval. The neighbour is NewReno, "
         "then CUBIC. A fair share is 50 %. Compare a row with that of the neighbour's own kind: what is above it is what "
         "the tested control imposes.\n",

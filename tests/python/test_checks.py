@@ -9,6 +9,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import check_dependencies
 import check_links
+import check_site
 
 
 @pytest.mark.parametrize(
@@ -39,4 +40,18 @@ def test_links_that_lead_nowhere_are_found(tmp_path, monkeypatch):
         "page.md:5: gone.md: no such file",
         "page.md:5: other.md#twice-2: no such heading",
         "page.md:8: #there: no such heading",
+    ]
+
+
+def test_pages_of_the_site_with_bad_links_are_found(tmp_path):
+    (tmp_path / "rust").mkdir()
+    (tmp_path / "rust" / "index.html").write_text('<a href="gone.html">not ours</a>')
+    (tmp_path / "b.html").write_text('<h1 id="here">b</h1>')
+    good = '<a href="b.html#here"></a><a href="rust/index.html#x"></a><a href="https://example.org"></a><a href="#top"></a>'
+    bad = '<a href="b.html#there"></a><a href="../out.html"></a><script src="//example.org/x.js"></script>'
+    (tmp_path / "a.html").write_text(f'<p id="top">{good}{bad}')
+    assert check_site.faults(tmp_path) == [
+        "a.html: b.html#there: no such anchor",
+        "a.html: ../out.html: no such page",
+        "a.html: //example.org/x.js: is loaded from elsewhere",
     ]

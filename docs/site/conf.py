@@ -1,0 +1,123 @@
+"""The site: every Markdown page of the repository, the Python reference, and the Rust reference beside it. `make docs` builds it.
+
+Pages are read where they lie, so a link works alike on the site and in the repository. A link to a Rust file leads to its
+page in the Rust reference; any other file is copied beside the page that names it.
+"""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+ROOT = Path(__file__).parents[2]
+CONTENTS = {
+    "Use it": [
+        "docs/guide",
+        "docs/sweeps",
+        "docs/kernel",
+        "docs/relay",
+        "docs/kernel-cmcd",
+        "docs/kernel-ccplb-on-your-origin",
+    ],
+    "What it shows": ["docs/scenarios", "docs/multipath", "docs/fairness", "docs/papers"],
+    "How far to trust it": ["docs/validation", "docs/twin", "docs/models/README", "docs/speed"],
+    "Change it": ["CONTRIBUTING", "docs/recipes/README", "docs/decisions/README", "CHANGELOG"],
+    "Reference": ["docs/site/python", "docs/site/rust"],
+}
+FOLDERS = ("docs/models", "docs/recipes", "docs/decisions", "docs/appendix")
+"""Each has a README that lists its pages."""
+
+project = "playpath"
+author = "the playpath authors"
+root_doc = "README"
+include_patterns = ["*.md", "docs/**.md", "docs/**.png", "docs/**.svg", "crates/*/README.md", "bpf/README.md"]
+exclude_patterns = [
+    "target",
+    "out",
+    ".venv",
+    ".git",
+    "fuzz",
+    "node_modules",
+    "**/target",
+    "**/src",
+    "media",
+    "python",
+    "tests",
+]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+myst_heading_anchors = 4
+myst_links_external_new_tab = False
+napoleon_google_docstring = False
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+
+html_theme = "furo"
+html_title = "playpath"
+html_copy_source = False
+html_show_sphinx = False
+html_show_copyright = False
+html_static_path = ["style.css"]
+html_css_files = ["style.css"]
+
+
+def contents(pages: list[str], *options: str) -> str:
+    """A part of the table of contents, in the margin only."""
+    return (
+        "\n".join(["\n```{toctree}", ":hidden:", *options, "\n"]) + "\n".join(f"/{page}" for page in pages) + "\n```\n"
+    )
+
+
+def crates() -> str:
+    """The crates of the workspace, with links into the reference that `cargo doc` made."""
+    command = ["cargo", "metadata", "--format-version=1", "--no-deps"]
+    packages = json.loads(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)["packages"]
+    lines = ["| crate | what it is |", "|---|---|"]
+    for package in sorted(packages, key=lambda p: p["name"]):
+        for target in package["targets"]:
+            if target["doc"] and {"lib", "cdylib", "bin"} & set(target["kind"]):
+                page = f"rust/{target['name'].replace('-', '_')}/index.html"
+                lines.append(f'| <a href="../../{page}">{package["name"]}</a> | {package["description"] or ""} |')
+                break
+    return "\n".join(lines)
+
+
+def complete(app: Sphinx, page: str, source: list[str]) -> None:
+    """Adds what Markdown in the repository should not hold: tables of contents, and the list of crates."""
+    if page == root_doc:
+        source[0] += "".join(contents(pages, f":caption: {caption}") for caption, pages in CONTENTS.items())
+        source[0] += contents(
+            sorted(p for p in app.env.found_docs if p.startswith(("crates/", "bpf/"))), ":caption: Parts of the code"
+        )
+    folder, _, name = page.rpartition("/")
+    if folder in FOLDERS and name == "README":
+        source[0] += contents(sorted(p for p in app.env.found_docs if p.startswith(f"{folder}/") and p != page))
+    if page == "docs/site/rust":
+        source[0] += crates()
+
+
+class RustSources(SphinxPostTransform):
+    """A link to a Rust file of a crate leads to the reference's page of that file."""
+
+    default_priority = 5
+
+    def run(self, **_: Any) -> None:
+        """Replace the links of this page."""
+        for link in list(self.document.findall(addnodes.download_reference)):
+            file = Path(os.path.normpath(Path(self.env.docname).parent / link["reftarget"]))
+            if file.suffix == ".rs" and file.parts[:1] == ("crates",) and "src" in file.parts:
+                inside = Path(*file.parts[file.parts.index("src") + 1 :])
+                page = Path("rust/src") / f"playpath_{file.parts[1].replace('-', '_')}" / f"{inside}.html"
+                up = "../" * self.env.docname.count("/")
+                link.replace_self(nodes.reference("", "", *link.children, refuri=f"{up}{page}"))
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.connect("source-read", complete)
+    app.add_post_transform(RustSources)
