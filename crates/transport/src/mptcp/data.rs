@@ -110,14 +110,18 @@ impl DataSender {
         }
     }
 
-    /// Queue the chunk that holds `offset` for another path, unless it is acknowledged or queued.
-    pub fn queue_reinjection(&mut self, offset: u64) {
+    /// Queue the chunk that holds `offset` for another path, unless it is acknowledged or queued, or a path of `others` has it:
+    /// TCP delivers it there. The oldest comes first, for it is what the reader waits for (`__mptcp_reinject_data` of the
+    /// out-of-tree kernel keeps its queue in this order; upstream retransmits from the head).
+    pub fn queue_reinjection(&mut self, offset: u64, others: u32) {
         if let Some(chunk) = self.chunk_mut(offset)
             && !chunk.is_queued
+            && chunk.paths & others == 0
         {
             chunk.is_queued = true;
             let start = chunk.start;
-            self.reinjections.push_back(start);
+            let place = self.reinjections.partition_point(|&queued| queued < start);
+            self.reinjections.insert(place, start);
         }
     }
 
@@ -250,5 +254,27 @@ impl DataReceiver {
             self.advertised = edge;
         }
         (self.advertised - self.next().min(self.advertised)).min(u64::from(u32::MAX)) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four chunks on paths 0, 1, 0, 1. Path 1 fails first, then path 0; the second is on path 2 by then, which works.
+    #[test]
+    fn the_oldest_is_reinjected_first_and_nothing_that_a_path_carries() {
+        let mut sender = DataSender { written: 400, ..DataSender::default() };
+        let starts = [0, 1, 0, 1].map(|path| sender.take_new(100, path).start);
+        sender.note_sent(starts[1], 2);
+        for start in [starts[3], starts[1], starts[2], starts[0]] {
+            sender.queue_reinjection(start, 1 << 2);
+        }
+        let mut order = Vec::new();
+        while let Some(chunk) = sender.next_reinjection() {
+            order.push(chunk.start);
+            sender.finish_reinjection(2);
+        }
+        assert_eq!(order, [0, 200, 300]);
     }
 }

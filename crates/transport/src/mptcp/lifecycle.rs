@@ -157,12 +157,14 @@ impl MptcpConnection {
         }
     }
 
-    /// Everything that the path holds unacknowledged goes to others.
+    /// Everything that the path holds unacknowledged, and no usable path, goes to others.
     #[cold]
     pub(super) fn reinject_all(&mut self, path: usize) {
+        let usable = |(index, subflow): (usize, &Subflow)| u32::from(subflow.is_usable()) << index;
+        let others = self.subflows.iter().enumerate().map(usable).sum::<u32>() & !(1 << path);
         for mapping in self.subflows[path].sent.iter() {
             if mapping.data + u64::from(mapping.len) > self.sender.una {
-                self.sender.queue_reinjection(mapping.data.max(self.sender.una));
+                self.sender.queue_reinjection(mapping.data.max(self.sender.una), others);
             }
         }
     }

@@ -66,7 +66,7 @@ impl MptcpConnection {
         self.data_backoff += 1;
         self.stats.data_timeouts += 1;
         if let Some(head) = self.sender.head() {
-            self.sender.queue_reinjection(head.start);
+            self.sender.queue_reinjection(head.start, 0);
         }
         if self.is_window_blocked {
             for (path, subflow) in self.subflows.iter_mut().enumerate() {
