@@ -7,6 +7,7 @@ use crate::network::{End, FlowId};
 use playpath_transport::Segment;
 use playpath_transport::codec::{Envelope, Payload, encode};
 use playpath_units::Time;
+use std::net::SocketAddr;
 
 /// One captured packet: headers, and the length of the whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,19 +38,13 @@ impl Capture {
             self.scales.push((key, scale));
         }
         let scale = self.scales.iter().find(|(known, _)| *known == key).map_or(0, |(_, scale)| *scale);
-        let net = 0x0a00_0000 | (u32::from(path) + 1) << 16 | 1;
-        let (server, client) = ((net, 80), (net | 1 << 8, 40_000 + (flow % 20_000) as u16));
+        let end = |host, port| SocketAddr::from(([10, path + 1, host, 1], port));
+        let (server, client) = (end(0, 80), end(1, 40_000 + (flow % 20_000) as u16));
         let (source, destination) = if from_server { (server, client) } else { (client, server) };
-        let envelope = Envelope {
-            source: source.0,
-            destination: destination.0,
-            source_port: source.1,
-            destination_port: destination.1,
-            window_scale: scale,
-            identification: self.packets.len() as u16,
-        };
+        let identification = self.packets.len() as u16;
+        let envelope = Envelope { source, destination, window_scale: scale, identification };
         let mut headers = Vec::new();
-        encode(segment, &envelope, Payload::Omitted, &mut headers);
+        encode(segment, &[], &envelope, Payload::Omitted, &mut headers).expect("a simulated segment fits a packet");
         let ip_bytes = headers.len() as u32 + segment.payload_len;
         self.packets.push(CapturedPacket { at, headers, ip_bytes });
     }

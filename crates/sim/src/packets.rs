@@ -87,7 +87,8 @@ mod tests {
     fn kinds_by_hand() {
         let mut log = PacketLog::default();
         let mut send = |path: u8, seq: u32, data_seq: u64| {
-            let mptcp = MptcpOption::Dss { flags: DSS_MAP, data_ack: 0, data_seq, subflow_seq: 0, len: 10 };
+            let mptcp =
+                MptcpOption::Dss { flags: DSS_MAP, data_ack: 0, data_seq, subflow_seq: 0, len: 10, checksum: None };
             log.record(Time::from_millis(1), path, &Segment { seq, payload_len: 10, mptcp, ..Segment::default() });
         };
         send(0, u32::MAX - 9, 1000);

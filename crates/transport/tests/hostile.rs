@@ -2,7 +2,7 @@
 
 mod support;
 
-use playpath_transport::mptcp::option::{DSS_ACK, DSS_FIN, DSS_MAP};
+use playpath_transport::mptcp::option::{DSS_ACK, DSS_ACK8, DSS_FIN, DSS_MAP, DSS_SEQ8};
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig, scheduler};
 use playpath_transport::{Config, Connection, Ecn, Flags, MptcpOption, SackBlocks, Segment, SynOptions, Timestamps};
 use playpath_units::{Duration, Time};
@@ -16,21 +16,22 @@ fn number() -> impl Strategy<Value = u32> {
 
 fn option() -> impl Strategy<Value = MptcpOption> {
     let dss =
-        (0u8..8, number(), number(), number(), any::<u16>()).prop_map(|(bits, ack, data_seq, subflow_seq, len)| {
+        (0u8..32, number(), number(), number(), any::<u16>()).prop_map(|(bits, ack, data_seq, subflow_seq, len)| {
             let flag = |bit: u8, flag: u8| if bits & bit != 0 { flag } else { 0 };
             MptcpOption::Dss {
-                flags: flag(1, DSS_ACK) | flag(2, DSS_MAP) | flag(4, DSS_FIN),
+                flags: flag(1, DSS_ACK) | flag(2, DSS_MAP) | flag(4, DSS_FIN) | flag(8, DSS_ACK8) | flag(16, DSS_SEQ8),
                 data_ack: ack.into(),
                 data_seq: data_seq.into(),
                 subflow_seq,
                 len,
+                checksum: None,
             }
         });
     prop_oneof![
         2 => Just(MptcpOption::None),
         4 => dss,
         1 => (0u8..3, any::<u16>(), any::<u64>()).prop_map(|(keys, data_len, key)| MptcpOption::Capable {
-            keys, data_len, sender_key: key, receiver_key: !key
+            flags: 1, keys, data_len, checksum: None, sender_key: key, receiver_key: !key
         }),
         1 => (any::<u8>(), any::<u32>()).prop_map(|(address_id, n)| MptcpOption::JoinSyn {
             address_id, is_backup: n & 1 != 0, token: n, nonce: n
@@ -40,7 +41,7 @@ fn option() -> impl Strategy<Value = MptcpOption> {
         }),
         1 => any::<[u8; 20]>().prop_map(|mac| MptcpOption::JoinAck { mac }),
         1 => (any::<u8>(), any::<bool>()).prop_map(|(address_id, is_echo)| MptcpOption::AddAddress {
-            address_id, is_echo, address: 1, mac: 2
+            address_id, is_echo, address: [0, 0, 0, 1].into(), port: 0, mac: 2
         }),
         1 => any::<u8>().prop_map(|address_id| MptcpOption::RemoveAddress { address_id }),
         1 => any::<bool>().prop_map(|is_backup| MptcpOption::Priority { is_backup }),
@@ -156,7 +157,14 @@ proptest! {
         let path = |_| PathConfig { tcp: Config::linux(), cc: Reno::growing(10.0), is_backup: false };
         let mut connection = MptcpConnection::listen(config, scheduler::build(name).unwrap(), (0..3).map(path).collect());
         let mut now = Time::from_millis(1);
-        let key = |keys| MptcpOption::Capable { keys, data_len: 0, sender_key: 77, receiver_key: 5 };
+        let key = |keys| MptcpOption::Capable {
+            flags: 1,
+            keys,
+            data_len: 0,
+            checksum: None,
+            sender_key: 77,
+            receiver_key: 5,
+        };
         for segment in [syn(key(0)), third(key(2))] {
             connection.handle_segment(now, 0, &segment);
             while connection.poll_transmit(now).is_some() {}

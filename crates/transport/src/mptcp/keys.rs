@@ -6,6 +6,7 @@
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
+use std::net::IpAddr;
 
 /// Token of a key.
 pub(crate) fn token(key: u64) -> u32 {
@@ -29,14 +30,17 @@ pub(crate) fn join_mac(own: (u64, u32), peer: (u64, u32)) -> [u8; 32] {
     hmac(&key, &message)
 }
 
-/// HMAC of an ADD_ADDR (§3.4.1): address identifier, address, port zero.
-pub(crate) fn address_mac(own_key: u64, peer_key: u64, address_id: u8, address: u32) -> u64 {
+/// HMAC of an ADD_ADDR (§3.4.1): address identifier, address, port.
+pub(crate) fn address_mac(own_key: u64, peer_key: u64, address_id: u8, address: IpAddr, port: u16) -> u64 {
     let mut key = [0; 16];
     key[..8].copy_from_slice(&own_key.to_be_bytes());
     key[8..].copy_from_slice(&peer_key.to_be_bytes());
-    let mut message = [0; 7];
-    message[0] = address_id;
-    message[1..5].copy_from_slice(&address.to_be_bytes());
+    let mut message = vec![address_id];
+    match address {
+        IpAddr::V4(address) => message.extend(address.octets()),
+        IpAddr::V6(address) => message.extend(address.octets()),
+    }
+    message.extend(port.to_be_bytes());
     u64::from_be_bytes(first(&hmac(&key, &message)[24..]))
 }
 
@@ -67,6 +71,6 @@ mod tests {
         assert_eq!(token(a.0), 0x6684_0dda);
         assert_eq!(initial_data_seq(a.0), 0xf5a1_01d3_d29d_6f72);
         assert_eq!(join_mac(a, b)[..8], 0x8f43_7be0_83fd_0b2b_u64.to_be_bytes());
-        assert_eq!(address_mac(a.0, b.0, 3, 7), 0x5e6d_943e_5a2a_6f9d);
+        assert_eq!(address_mac(a.0, b.0, 3, IpAddr::from([0, 0, 0, 7]), 0), 0x5e6d_943e_5a2a_6f9d);
     }
 }

@@ -401,7 +401,9 @@ impl MptcpConnection {
     pub fn receive_offset(&self, path: usize, segment: &Segment) -> Option<u64> {
         match segment.mptcp {
             MptcpOption::Capable { data_len: 1.., .. } => Some(0),
-            MptcpOption::Dss { flags, data_seq, .. } if flags & option::DSS_MAP != 0 => self.peer_data_offset(data_seq),
+            MptcpOption::Dss { flags, data_seq, .. } if flags & option::DSS_MAP != 0 => {
+                self.peer_data_offset(flags, data_seq)
+            }
             _ => self.subflows[path].tcp.as_ref().filter(|_| self.is_fallback).map(|tcp| tcp.receive_offset(segment)),
         }
     }

@@ -1,9 +1,10 @@
-//! MPTCP options (RFC 8684 §3) as structured values; `codec` turns them into bytes.
+//! MPTCP options (RFC 8684 §3) as structured values; `codec` turns them into bytes and back.
 //!
 //! Differences from the reference:
-//! 1. DSS checksums are never used (flag A of MP_CAPABLE is clear on both sides).
-//! 2. DATA_ACKs travel as four bytes, data sequence numbers as eight, as Linux sends them; both are whole here.
-//! 3. Addresses are IPv4.
+//! 1. DSS checksums are carried, never used (flag A of MP_CAPABLE is clear on both sides).
+//! 2. DATA_ACKs are sent in four bytes, data sequence numbers in eight, as Linux does; inside the simulator both are whole.
+
+use std::net::IpAddr;
 
 /// The MPTCP option of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,10 +14,14 @@ pub enum MptcpOption {
     None,
     /// MP_CAPABLE (§3.1): no key on the SYN, the sender's on the SYN-ACK, both on the third ACK and the first data.
     Capable {
+        /// [`CAPABLE_CHECKSUM`], [`CAPABLE_NO_JOIN`], [`CAPABLE_SHA256`].
+        flags: u8,
         /// Keys present: 0, 1 or 2.
         keys: u8,
         /// Length of the data mapped from data offset 0; zero: no data.
         data_len: u16,
+        /// Checksum of that data.
+        checksum: Option<u16>,
         /// Sender's key.
         sender_key: u64,
         /// Receiver's key.
@@ -51,7 +56,7 @@ pub enum MptcpOption {
     },
     /// DSS (§3.3): DATA_ACK and mapping, each if its flag is set.
     Dss {
-        /// [`DSS_ACK`], [`DSS_MAP`], [`DSS_FIN`].
+        /// [`DSS_ACK`], [`DSS_ACK8`], [`DSS_MAP`], [`DSS_SEQ8`], [`DSS_FIN`].
         flags: u8,
         /// Next data sequence number expected.
         data_ack: u64,
@@ -61,6 +66,8 @@ pub enum MptcpOption {
         subflow_seq: u32,
         /// Bytes mapped; a DATA_FIN counts one.
         len: u16,
+        /// Checksum of the mapped data.
+        checksum: Option<u16>,
     },
     /// ADD_ADDR (§3.4.1).
     AddAddress {
@@ -68,8 +75,10 @@ pub enum MptcpOption {
         address_id: u8,
         /// Confirms an ADD_ADDR of the peer.
         is_echo: bool,
-        /// IPv4 address.
-        address: u32,
+        /// The address.
+        address: IpAddr,
+        /// Its port; zero: that of the connection.
+        port: u16,
         /// First 64 bits of the HMAC; zero in an echo.
         mac: u64,
     },
@@ -93,12 +102,30 @@ pub enum MptcpOption {
         /// The peer's key.
         receiver_key: u64,
     },
+    /// MP_TCPRST (§3.6), on a RST.
+    Reset {
+        /// The same path may work again later.
+        is_transient: bool,
+        /// Why, by the registry of §7.3.
+        reason: u8,
+    },
 }
+
+/// Checksums are required (flag A).
+pub const CAPABLE_CHECKSUM: u8 = 0x80;
+/// No joins to this address (flag C).
+pub const CAPABLE_NO_JOIN: u8 = 0x20;
+/// HMAC-SHA256 (flag H).
+pub const CAPABLE_SHA256: u8 = 0x01;
 
 /// The DSS carries a DATA_ACK.
 pub const DSS_ACK: u8 = 0x01;
+/// It has eight bytes on the wire, else four.
+pub const DSS_ACK8: u8 = 0x02;
 /// The DSS carries a mapping.
 pub const DSS_MAP: u8 = 0x04;
+/// Its data sequence number has eight bytes on the wire, else four.
+pub const DSS_SEQ8: u8 = 0x08;
 /// The mapping ends with a DATA_FIN.
 pub const DSS_FIN: u8 = 0x10;
 
@@ -108,8 +135,14 @@ impl MptcpOption {
     pub fn encoded_bytes(&self) -> u32 {
         match *self {
             MptcpOption::None => 0,
-            MptcpOption::Dss { flags, .. } => {
-                4 + 4 * u32::from(flags & DSS_ACK != 0) + 14 * u32::from(flags & DSS_MAP != 0)
+            MptcpOption::Dss { flags, checksum, .. } => {
+                let number = |present, wide| match flags & (present | wide) {
+                    0 => 0,
+                    both if both & wide == 0 => 4,
+                    _ => 8,
+                };
+                let map = if flags & DSS_MAP == 0 { 0 } else { 6 + 2 * u32::from(checksum.is_some()) };
+                4 + number(DSS_ACK, DSS_ACK8) + number(DSS_MAP, DSS_SEQ8) + map
             }
             _ => self.rare_bytes(),
         }
@@ -120,18 +153,16 @@ impl MptcpOption {
     fn rare_bytes(&self) -> u32 {
         match *self {
             MptcpOption::None | MptcpOption::Dss { .. } => 0,
-            MptcpOption::Capable { keys, data_len, .. } => 4 + 8 * u32::from(keys) + if data_len > 0 { 2 } else { 0 },
+            MptcpOption::Capable { keys, data_len: 0, .. } => 4 + 8 * u32::from(keys),
+            MptcpOption::Capable { keys, checksum, .. } => 6 + 8 * u32::from(keys) + 2 * u32::from(checksum.is_some()),
             MptcpOption::JoinSyn { .. } => 12,
             MptcpOption::JoinSynAck { .. } => 16,
             MptcpOption::JoinAck { .. } => 24,
-            MptcpOption::AddAddress { is_echo, .. } => {
-                if is_echo {
-                    8
-                } else {
-                    16
-                }
+            MptcpOption::AddAddress { is_echo, address, port, .. } => {
+                let address = if address.is_ipv4() { 4 } else { 16 };
+                4 + address + 2 * u32::from(port != 0) + if is_echo { 0 } else { 8 }
             }
-            MptcpOption::RemoveAddress { .. } => 4,
+            MptcpOption::RemoveAddress { .. } | MptcpOption::Reset { .. } => 4,
             MptcpOption::Priority { .. } => 3,
             MptcpOption::Fail { .. } | MptcpOption::FastClose { .. } => 12,
         }

@@ -6,11 +6,12 @@
 use super::MptcpConnection;
 use super::keys::{address_mac, first, initial_data_seq, join_mac, token};
 use super::lifecycle::option_bytes;
-use super::option::{DSS_ACK, DSS_FIN, DSS_MAP, MptcpOption};
+use super::option::{CAPABLE_SHA256, DSS_ACK, DSS_FIN, DSS_MAP, DSS_SEQ8, MptcpOption};
 use super::subflow::{Mapping, Stage};
 use crate::segment::{Flags, Segment};
 use crate::tcp::{Connection, Event};
 use playpath_units::{Duration, Time};
+use std::net::{IpAddr, Ipv4Addr};
 
 /// An ADD_ADDR without echo is repeated after this time.
 const ANNOUNCE_AGAIN: Duration = Duration::from_secs(1);
@@ -71,8 +72,8 @@ impl MptcpConnection {
                     self.subflows[path].note_mapping(Mapping { offset: 0, data: 0, len: data_len.into() });
                 }
             }
-            MptcpOption::AddAddress { address_id, is_echo, mac, address } => {
-                self.take_address(now, path, address_id, is_echo, (mac, address));
+            MptcpOption::AddAddress { address_id, is_echo, mac, address, port } => {
+                self.take_address(now, path, address_id, is_echo, (mac, address, port));
             }
             MptcpOption::RemoveAddress { address_id } => {
                 self.confirm();
@@ -142,12 +143,7 @@ impl MptcpConnection {
         }
         let place = if segment.payload_len > 0 { subflow.place(segment, None) } else { None };
         if self.is_client && !self.is_confirmed && path == 0 && place.is_none_or(|(_, data)| data == 0) {
-            segment.mptcp = MptcpOption::Capable {
-                keys: 2,
-                data_len: segment.payload_len as u16,
-                sender_key: self.config.key,
-                receiver_key: self.peer_key.unwrap_or(0),
-            };
+            segment.mptcp = capable(2, segment.payload_len as u16, self.config.key, self.peer_key.unwrap_or(0));
         } else {
             segment.mptcp = self.dss(segment.payload_len, place);
         }
@@ -175,18 +171,22 @@ impl MptcpConnection {
     /// The DATA_FIN, in a segment without payload.
     pub(super) fn data_fin(&self) -> MptcpOption {
         MptcpOption::Dss {
-            flags: DSS_ACK | DSS_MAP | DSS_FIN,
+            flags: DSS_ACK | DSS_MAP | DSS_SEQ8 | DSS_FIN,
             data_ack: self.data_ack_field(),
             data_seq: self.own_data_seq(self.sender.written),
             subflow_seq: 0,
             len: 1,
+            checksum: None,
         }
     }
 
-    /// Data offset of a sequence number of the peer's.
-    pub(super) fn peer_data_offset(&self, data_seq: u64) -> Option<u64> {
+    /// Data offset of a sequence number of the peer's. Of one that travelled in four bytes the value nearest to what is expected.
+    pub(super) fn peer_data_offset(&self, flags: u8, data_seq: u64) -> Option<u64> {
         self.peer_key?;
-        let offset = data_seq.wrapping_sub(self.peer_zero);
+        let expected = self.data_ack_field();
+        let distance = (data_seq as u32).wrapping_sub(expected as u32) as i32;
+        let whole = if flags & DSS_SEQ8 != 0 { data_seq } else { expected.wrapping_add_signed(distance.into()) };
+        let offset = whole.wrapping_sub(self.peer_zero);
         (offset < 1 << 62).then_some(offset)
     }
 
@@ -203,14 +203,15 @@ impl MptcpConnection {
     fn dss(&self, len: u32, place: Option<(u64, u64)>) -> MptcpOption {
         let data_ack = self.data_ack_field();
         let Some((offset, data)) = place else {
-            return MptcpOption::Dss { flags: DSS_ACK, data_ack, data_seq: 0, subflow_seq: 0, len: 0 };
+            return MptcpOption::Dss { flags: DSS_ACK, data_ack, data_seq: 0, subflow_seq: 0, len: 0, checksum: None };
         };
         MptcpOption::Dss {
-            flags: DSS_ACK | DSS_MAP,
+            flags: DSS_ACK | DSS_MAP | DSS_SEQ8,
             data_ack,
             data_seq: self.own_data_seq(data),
             subflow_seq: offset as u32 + 1,
             len: len as u16,
+            checksum: None,
         }
     }
 
@@ -227,8 +228,8 @@ impl MptcpConnection {
         let is_answer = segment.flags.contains(Flags::ACK);
         match (path, is_answer) {
             _ if self.is_fallback => MptcpOption::None,
-            (0, false) => MptcpOption::Capable { keys: 0, data_len: 0, sender_key: 0, receiver_key: 0 },
-            (0, true) => MptcpOption::Capable { keys: 1, data_len: 0, sender_key: self.config.key, receiver_key: 0 },
+            (0, false) => capable(0, 0, 0, 0),
+            (0, true) => capable(1, 0, self.config.key, 0),
             (_, false) => MptcpOption::JoinSyn {
                 address_id: path as u8,
                 is_backup: subflow.is_backup,
@@ -287,9 +288,9 @@ impl MptcpConnection {
         self.announce_at = Time::MAX;
         let unechoed = self.unechoed;
         for path in (1..count).filter(|path| unechoed & 1 << path != 0) {
-            let (address_id, address) = (path as u8, path as u32);
-            let mac = address_mac(self.config.key, self.peer_key.unwrap_or(0), address_id, address);
-            self.signal(0, MptcpOption::AddAddress { address_id, is_echo: false, address, mac });
+            let (address_id, address) = (path as u8, Ipv4Addr::from(path as u32).into());
+            let mac = address_mac(self.config.key, self.peer_key.unwrap_or(0), address_id, address, 0);
+            self.signal(0, MptcpOption::AddAddress { address_id, is_echo: false, address, port: 0, mac });
             self.announce_at = now + ANNOUNCE_AGAIN;
         }
         // An ACK with a DATA_ACK tells the client that both keys have arrived.
@@ -379,7 +380,7 @@ impl MptcpConnection {
     }
 
     fn take_dss(&mut self, now: Time, path: usize, segment: &Segment) {
-        let MptcpOption::Dss { flags, data_ack, data_seq, subflow_seq, len } = segment.mptcp else { return };
+        let MptcpOption::Dss { flags, data_ack, data_seq, subflow_seq, len, .. } = segment.mptcp else { return };
         self.confirm();
         if matches!(self.subflows[path].stage, Stage::Joining(_)) && self.is_client {
             self.subflows[path].stage = Stage::Ready; // the fourth ACK
@@ -398,7 +399,7 @@ impl MptcpConnection {
         if flags & DSS_MAP == 0 {
             return;
         }
-        let Some(offset) = self.peer_data_offset(data_seq) else { return };
+        let Some(offset) = self.peer_data_offset(flags, data_seq) else { return };
         let has_fin = flags & DSS_FIN != 0;
         let payload = u32::from(len).saturating_sub(u32::from(has_fin));
         if payload > 0 && segment.payload_len > 0 {
@@ -457,7 +458,7 @@ impl MptcpConnection {
     }
 
     #[cold]
-    fn take_address(&mut self, now: Time, path: usize, address_id: u8, is_echo: bool, proof: (u64, u32)) {
+    fn take_address(&mut self, now: Time, path: usize, address_id: u8, is_echo: bool, proof: (u64, IpAddr, u16)) {
         self.confirm();
         let index = usize::from(address_id);
         if is_echo {
@@ -467,16 +468,21 @@ impl MptcpConnection {
             }
             return;
         }
-        let (mac, address) = proof;
-        let expected = address_mac(self.peer_key.unwrap_or(0), self.config.key, address_id, address);
+        let (mac, address, port) = proof;
+        let expected = address_mac(self.peer_key.unwrap_or(0), self.config.key, address_id, address, port);
         if mac != expected || index >= self.subflows.len() {
             return;
         }
-        self.signal(path, MptcpOption::AddAddress { address_id, is_echo: true, address, mac: 0 });
+        self.signal(path, MptcpOption::AddAddress { address_id, is_echo: true, address, port, mac: 0 });
         if self.is_client && self.subflows[index].stage == Stage::Idle {
             self.open_active(now, index);
         }
     }
+}
+
+/// MP_CAPABLE without checksums, joins to this address allowed.
+fn capable(keys: u8, data_len: u16, sender_key: u64, receiver_key: u64) -> MptcpOption {
+    MptcpOption::Capable { flags: CAPABLE_SHA256, keys, data_len, checksum: None, sender_key, receiver_key }
 }
 
 /// Forty bytes of options: SACK blocks give way to MPTCP's.
