@@ -25,8 +25,8 @@ CONTENTS = {
         "docs/kernel-cmcd",
         "docs/kernel-ccplb-on-your-origin",
     ],
-    "What it shows": ["docs/scenarios", "docs/multipath", "docs/fairness", "docs/papers"],
-    "How far to trust it": ["docs/validation", "docs/twin", "docs/models/README", "docs/speed"],
+    "What it shows": ["docs/scenarios", "docs/multipath", "docs/fairness", "docs/papers", "docs/kernel-results"],
+    "How far to trust it": ["docs/validation", "docs/twin", "docs/models/README", "docs/speed", "docs/appendix/README"],
     "Change it": ["CONTRIBUTING", "docs/recipes/README", "docs/decisions/README", "CHANGELOG"],
     "Reference": ["docs/site/python", "docs/site/rust"],
 }
