@@ -10,8 +10,9 @@ mod traces;
 
 use controller::PythonControl;
 use numpy::IntoPyArray;
+use playpath_record::Record;
 use playpath_scenario::Scenario;
-use playpath_sim::{Record, Tracing};
+use playpath_sim::Tracing;
 use playpath_video::p1203::{P1203Settings, p1203_input};
 use prototype::FirstError;
 use pyo3::create_exception;

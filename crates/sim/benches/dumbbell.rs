@@ -5,8 +5,9 @@
 //! the engine's loop. Time is processor time of the one thread. Bytes per flow: growth of the resident set over the run, divided by the flows. Each row runs once; give
 //! a word as argument to run only the rows whose title contains it (`cargo bench -p playpath-sim -- linux`).
 
+use playpath_record::Record;
 use playpath_scenario::Scenario;
-use playpath_sim::{Record, Tracing};
+use playpath_sim::Tracing;
 use serde_json::json;
 
 /// Data packets that a row of the table simulates, about.

@@ -1,10 +1,10 @@
 //! A run without packets: the player over `playpath_video::ideal`. The record has the same schema; flows, links and their figures
 //! are not known and not there.
 
-use crate::metrics::viewer_metrics;
-use crate::record::{Record, SessionRecord};
-use crate::simulation::Tracing;
+use crate::tracing::Tracing;
+use playpath_record::{Measurements, Record, Session};
 use playpath_scenario::{Scenario, ScenarioError};
+use playpath_units::Time;
 use playpath_units::random::RootSeed;
 use playpath_video::ideal::{self, IdealLink};
 use playpath_video::{EventKind, Player};
@@ -23,26 +23,18 @@ pub fn run(scenario: &Scenario, link: &IdealLink, seed: u64, tracing: Tracing) -
     let end = ideal::play(&mut *player, link, limit);
     let mut warnings =
         vec!["idealised transport: no packets, no congestion control; the sender makes no difference".into()];
-    if end >= limit {
-        warnings.push(format!("the video was not played to its end within {} s: the run was cut", limit.as_secs_f64()));
-    }
     if tracing == Tracing::Series {
         warnings.push("an idealised run has no time series".into());
     }
-    let mut metrics = viewer_metrics(&*player);
-    metrics.push(("goodput_mbps", downloaded_bytes(&*player) as f64 * 8e-6 / end.as_secs_f64()));
-    let main = SessionRecord { name: "video".into(), start_s: 0.0, metrics: metrics.clone() };
-    Ok(Record {
-        metrics,
+    let main = Session { name: "video".into(), start: Time::ZERO, events: player.events().to_vec() };
+    Ok(Record::of(Measurements {
         sessions: vec![main],
-        flows: Vec::new(),
-        links: Vec::new(),
-        events: player.events().to_vec(),
+        active: end.saturating_since(Time::ZERO),
+        read_bytes: Some(downloaded_bytes(&*player)),
+        cut_at: (end >= limit).then_some(limit),
         warnings,
-        series: Vec::new(),
-        switches: Vec::new(),
-        events_handled: 0,
-    })
+        ..Measurements::default()
+    }))
 }
 
 /// Bodies of complete segments.

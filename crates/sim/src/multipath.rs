@@ -18,8 +18,9 @@
 //! Both ignore what the playout buffer holds, so they predict far more than happens; they are reported beside what happened.
 //! Tested here with the numbers of two switches worked by hand.
 
+use playpath_record::SwitchEvent;
 use playpath_transport::mptcp::{Switch, SwitchSide};
-use playpath_units::{Rate, Time};
+use playpath_units::Rate;
 use playpath_video::media::Media;
 use std::sync::Arc;
 
@@ -37,23 +38,6 @@ pub struct SwitchCounts {
     pub switches: u64,
     pub underflow_predicted: u64,
     pub discard_predicted: u64,
-}
-
-/// One switch, for the record of a traced run.
-#[derive(Clone, Debug)]
-pub struct SwitchEvent {
-    pub at: Time,
-    pub from: String,
-    pub to: String,
-    pub reason: &'static str,
-    /// The path left had no room.
-    pub is_forced: bool,
-    /// When the last packet before it was given out.
-    pub last_before: Time,
-    /// Place in the stream of the first byte after it.
-    pub data_offset: u64,
-    /// Payload bytes of a full packet.
-    pub mss: u32,
 }
 
 /// Watches the switches of one flow.
@@ -137,7 +121,7 @@ fn predicts_discard(switch: &Switch, (before, all): (f64, f64)) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use playpath_units::Duration;
+    use playpath_units::{Duration, Time};
     use playpath_video::media::GopModel;
 
     fn switch(from: (u64, f64), to: (u64, f64)) -> Switch {

@@ -4,7 +4,7 @@
 //! another subflow was given before a copy (reinjection, or the redundant scheduler), others new data. A chunk that a copy
 //! overtakes on the wire counts as the copy: the first to leave is the new one.
 
-use crate::record::Series;
+use playpath_record::Series;
 use playpath_transport::mptcp::option::DSS_MAP;
 use playpath_transport::{MptcpOption, Segment};
 use playpath_units::Time;

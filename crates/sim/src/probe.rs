@@ -2,8 +2,8 @@
 
 use crate::apps::App;
 use crate::network::Network;
-use crate::record::Series;
-use crate::simulation::Tracing;
+use crate::tracing::Tracing;
+use playpath_record::Series;
 use playpath_transport::TcpInfo;
 use playpath_units::Duration;
 

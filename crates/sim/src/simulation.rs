@@ -1,73 +1,17 @@
-//! One run: scenario + sender + seed → record.
+//! One run in virtual time: scenario + sender + seed.
 
 use crate::apps::{App, BulkSource, FlowSetup, OnOffSource, SessionConfig, VideoSession, WebSource};
-use crate::capture::{Capture, CapturedPacket};
 use crate::engine::Owner;
-use crate::ideal;
-use crate::metrics;
 use crate::network::{LinkId, Network, OwnerKind, Routes};
 use crate::probe::Probe;
-use crate::record::Record;
+use crate::tracing::Tracing;
 use playpath_link::{LinkConfig, ServerConfig};
 use playpath_scenario::{
-    DirectionSpec, FlowRtt, PathSpec, Prototype, Scenario, ScenarioError, SenderSpec, Source, TrafficKind, TrafficSpec,
+    DirectionSpec, FlowRtt, PathSpec, Scenario, ScenarioError, SenderSpec, Source, TrafficKind, TrafficSpec,
 };
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Rate, Time};
 use std::sync::Arc;
-
-/// What a run may do besides its metrics.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Tracing {
-    /// Metrics only.
-    #[default]
-    Off,
-    /// Time series at the scenario's sample interval.
-    Series,
-}
-
-/// Plays the scenario with one of its senders.
-///
-/// The same scenario, sender and seed give the same record, bit for bit. Replications with the same seed share the channel:
-/// every random stream is derived from the seed and the name of its consumer, never from the sender.
-pub fn run(scenario: &Scenario, sender: &str, seed: u64, tracing: Tracing) -> Result<Record, ScenarioError> {
-    let sender = scenario.sender(sender)?;
-    if let Some(link) = &scenario.ideal {
-        return ideal::run(scenario, link, seed, tracing);
-    }
-    let mut simulation = Simulation::build(scenario, sender, seed, tracing)?;
-    simulation.run();
-    Ok(metrics::record(simulation))
-}
-
-/// As [`run`], with the sender's congestion control replaced by a prototype from outside the registry.
-pub fn run_prototype(
-    scenario: &Scenario,
-    sender: &str,
-    seed: u64,
-    tracing: Tracing,
-    prototype: Prototype,
-) -> Result<Record, ScenarioError> {
-    let sender = scenario.sender(sender)?.with_prototype(prototype);
-    if scenario.ideal.is_some() {
-        return Err(ScenarioError::new("`run.transport` = \"ideal\" has no congestion control to replace".into()));
-    }
-    let mut simulation = Simulation::build(scenario, &sender, seed, tracing)?;
-    simulation.run();
-    Ok(metrics::record(simulation))
-}
-
-/// As [`run`], for the packets that pass the servers' interfaces instead of the record.
-pub fn capture(scenario: &Scenario, sender: &str, seed: u64) -> Result<Vec<CapturedPacket>, ScenarioError> {
-    let sender = scenario.sender(sender)?;
-    if scenario.ideal.is_some() {
-        return Err(ScenarioError::new("`run.transport` = \"ideal\" has no packets to capture".into()));
-    }
-    let mut simulation = Simulation::build(scenario, sender, seed, Tracing::Off)?;
-    simulation.net.capture = Some(Capture::default());
-    simulation.run();
-    Ok(simulation.net.capture.map_or_else(Vec::new, |capture| capture.packets))
-}
 
 /// The links of a path from the server to the client, and those back.
 #[derive(Clone)]
@@ -91,7 +35,7 @@ pub struct Simulation<'s> {
 }
 
 impl<'s> Simulation<'s> {
-    fn build(
+    pub fn build(
         scenario: &'s Scenario,
         sender: &SenderSpec,
         seed: u64,
@@ -211,7 +155,7 @@ impl<'s> Simulation<'s> {
     }
 
     /// The event loop: pop, advance, hand to the owner, then tell the applications.
-    fn run(&mut self) {
+    pub fn run(&mut self) {
         for app in &mut self.apps {
             app.start(&mut self.net);
         }

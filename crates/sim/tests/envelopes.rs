@@ -3,7 +3,7 @@
 mod common;
 
 use common::{column, dropped, flow, link, mean_after, traced, traffic};
-use playpath_sim::Record;
+use playpath_record::Record;
 
 /// One bulk flow, with the keys of its `[[traffic]]`, over one path with the keys of its `[[path]]`.
 fn bulk(path: &str, sender: &str, run: &str) -> String {

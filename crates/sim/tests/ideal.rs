@@ -1,8 +1,9 @@
 //! `transport = "ideal"`: scenarios without packets. The decisions are those derived by hand from each rule's definition
 //! (`crates/video/tests/abr_traces`), reached by way of the scenario's text; what does not apply is refused.
 
+use playpath_record::Record;
 use playpath_scenario::Scenario;
-use playpath_sim::{Record, Tracing, run};
+use playpath_sim::{Tracing, run};
 use playpath_video::EventKind;
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 mod common;
 use common::{dropped, link, traffic};
-use playpath_sim::Record;
+use playpath_record::Record;
 
 fn lost_packets(record: &Record) -> f64 {
     record.flows.iter().map(|flow| flow.loss_ratio * flow.sent_packets as f64).sum()

@@ -1,8 +1,9 @@
 //! Players over the simulator's TCP, from the scenario's text to the record: what the players' own tests show with an idealised
 //! transport must survive packets, headers, slow start and queues.
 
+use playpath_record::{FlowRecord, Record};
 use playpath_scenario::Scenario;
-use playpath_sim::{FlowRecord, Record, Tracing, run};
+use playpath_sim::{Tracing, run};
 use playpath_video::{EventKind, ObjectKind, PlaybackEvent};
 use serde_json::Value;
 
@@ -423,7 +424,7 @@ fn the_agent_over_drop_tail_and_red() {
              queue = {queue}\n[[sender]]\ncc = \"newreno\"\nname = \"cubic\"\n"
         );
         let record = play_with(&text, &[]);
-        let drops: Vec<_> = record.links[0].dropped_packets.iter().filter(|(_, count)| *count > 0).collect();
+        let drops: Vec<_> = record.links[0].dropped_packets.iter().filter(|(_, count)| **count > 0).collect();
         assert!(drops.iter().any(|(name, _)| *name == cause), "{queue}: {drops:?}");
         let judged: u64 = record
             .events
@@ -474,7 +475,7 @@ fn competing_sessions_have_a_summary_each_and_an_index() {
     let late =
         "[[traffic]]\nkind = \"video\"\nname = \"far\"\nrtt = \"600 ms\"\ncount = 3\n[traffic.cc]\nname = \"vegas\"\n";
     let unlike = play_with(&text("1500 kbit/s", late), &[]);
-    let rate = |s: &playpath_sim::SessionRecord| s.metrics.iter().find(|(n, _)| *n == "mean_rate_kbps").unwrap().1;
+    let rate = |s: &playpath_record::SessionRecord| s.metrics.iter().find(|(n, _)| *n == "mean_rate_kbps").unwrap().1;
     let rates: Vec<f64> = unlike.sessions.iter().map(rate).collect();
     let (sum, squares) = (rates.iter().sum::<f64>(), rates.iter().map(|r| r * r).sum::<f64>());
     let index = metric(&unlike, "jain_index");

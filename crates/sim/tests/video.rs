@@ -3,7 +3,8 @@
 mod common;
 
 use common::{dropped, flow, link, metric, play, traffic};
-use playpath_sim::{Record, Tracing};
+use playpath_record::Record;
+use playpath_sim::Tracing;
 use playpath_units::Time;
 use playpath_units::random::RootSeed;
 use playpath_video::EventKind;

@@ -14,11 +14,11 @@ pub mod ideal;
 pub mod ladder;
 pub mod manifest;
 pub mod media;
-pub mod metrics;
 pub mod p1203;
 pub mod player;
 pub mod progressive;
 pub mod registry;
+pub mod summary;
 pub mod traffic;
 
 pub use cmcd::Cmcd;

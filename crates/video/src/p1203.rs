@@ -9,7 +9,7 @@
 //! one segment.
 
 use crate::PlaybackEvent;
-use crate::metrics::{Segment, Session};
+use crate::summary::{Segment, Summary};
 use serde_json::{Value, json};
 
 /// What the events do not tell.
@@ -47,7 +47,7 @@ impl Default for P1203Settings {
 
 /// The input JSON of a session. Without audio segments `I11` is empty, which tools read as unknown audio.
 pub fn p1203_input(events: &[PlaybackEvent], settings: &P1203Settings) -> Value {
-    let session = Session::read(events);
+    let session = Summary::of(events);
     let stalling: Vec<Value> = session.p1203_stalls().iter().map(|(at, length)| json!([at, length])).collect();
     json!({
         "I11": { "segments": audio_segments(&session, settings), "streamId": 1 },
@@ -61,7 +61,7 @@ pub fn p1203_input(events: &[PlaybackEvent], settings: &P1203Settings) -> Value 
     })
 }
 
-fn video_segments(session: &Session, settings: &P1203Settings) -> Vec<Value> {
+fn video_segments(session: &Summary, settings: &P1203Settings) -> Vec<Value> {
     let resolution = |representation: u32| {
         let of_it = settings.resolutions.get(representation as usize).or(settings.resolutions.last());
         size(of_it.copied().unwrap_or(settings.display))
@@ -79,7 +79,7 @@ fn video_segments(session: &Session, settings: &P1203Settings) -> Vec<Value> {
         .collect()
 }
 
-fn audio_segments(session: &Session, settings: &P1203Settings) -> Vec<Value> {
+fn audio_segments(session: &Summary, settings: &P1203Settings) -> Vec<Value> {
     let audio = |(start, s): (f64, &Segment)| {
         json!({ "bitrate": measured_kbps(s), "codec": settings.audio_codec, "duration": s.duration.as_secs_f64(),
             "start": start })

@@ -1,8 +1,9 @@
 //! Helpers of the integration tests: shipped scenarios, runs from text, and figures of a record.
 #![allow(dead_code, reason = "each test file is a crate of its own and uses a part")]
 
+use playpath_record::{FlowRecord, LinkRecord, Record, Series};
 use playpath_scenario::Scenario;
-use playpath_sim::{FlowRecord, LinkRecord, Record, Series, Tracing};
+use playpath_sim::Tracing;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -63,7 +64,7 @@ pub fn traced(text: &str, seed: u64) -> Record {
 /// the record (`debug_assert`, on in tests); this is what can be seen from outside.
 pub fn check_conservation(record: &Record) {
     for link in &record.links {
-        let dropped: u64 = link.dropped_packets.iter().map(|(_, n)| n).sum();
+        let dropped: u64 = link.dropped_packets.values().sum();
         assert!(link.delivered_packets + dropped <= link.offered_packets, "{link:?}");
         assert!(link.utilisation <= 1.0 + 1e-9, "{link:?}");
     }
@@ -86,7 +87,7 @@ pub fn metric(record: &Record, name: &str) -> f64 {
 }
 
 pub fn dropped(link: &LinkRecord) -> u64 {
-    link.dropped_packets.iter().map(|(_, n)| n).sum()
+    link.dropped_packets.values().sum()
 }
 
 /// A column of a series.

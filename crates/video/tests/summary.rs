@@ -1,4 +1,4 @@
-//! Figures from events: the players' hand-computed timelines, and logs written by hand.
+//! Facts from events: the players' hand-computed timelines, and logs written by hand.
 
 mod common;
 
@@ -6,13 +6,13 @@ use common::{Driver, at, ms, plain_media};
 use playpath_units::{Duration, Rate};
 use playpath_video::agent::{AgentConfig, AgentPlayer};
 use playpath_video::buffer::BufferSize;
-use playpath_video::metrics::Metrics;
 use playpath_video::p1203::{P1203Settings, p1203_input};
 use playpath_video::progressive::{Policy, ProgressiveConfig, ProgressivePlayer};
+use playpath_video::summary::Summary;
 use playpath_video::{EventKind, EventLog, FinishReason, ObjectKind, ObjectRef, Player, RequestId, Totals};
 
-fn near(value: Option<f64>, expected: f64) {
-    assert!((value.unwrap() - expected).abs() < 1e-9, "{value:?} is not {expected}");
+fn near(value: f64, expected: f64) {
+    assert!((value - expected).abs() < 1e-9, "{value} is not {expected}");
 }
 
 /// The timeline of `a_late_picture_in_between_interrupts_the_freeze`: start 30 ms, 215 ms frozen, two discards, one underflow;
@@ -25,19 +25,15 @@ fn catch_up_session() {
         driver.deliver(at(time), bytes);
     }
     driver.finish();
-    let m = Metrics::of(driver.player.events());
-    near(m.startup_delay_s, 0.03);
-    near(m.buffer_fill_time_s, 0.03);
-    near(m.stall_count, 1.0);
-    near(m.stall_time_s, 0.215);
-    near(m.stall_ratio, 0.215 / 0.815);
-    near(m.stalls_per_minute, 60.0 / 0.815);
-    near(m.discarded_pictures, 2.0);
-    near(m.underflow_events, 1.0);
-    near(m.played_s, 0.6);
+    let m = Summary::of(driver.player.events());
+    near(m.startup_s(), 0.03);
+    assert_eq!(m.filled_after, Some(ms(30)));
+    near(m.stalled_s(), 0.215);
+    near(m.played_s(), 0.6);
     // 8000 B in 0.8 s.
-    near(m.mean_rate_kbps, 80.0);
-    assert_eq!((m.late_packet_ratio, m.switches, m.qoe_linear, m.live_latency_s), (None, None, None, None));
+    assert_eq!(m.mean_rate_kbps(), Some(80.0));
+    assert_eq!((m.stalls.len(), m.discarded, m.underflows), (1, 2, 1));
+    assert_eq!((m.packets, m.segments.len(), m.mean_latency_s()), (0, 0, None));
 }
 
 /// `rebuffer_twice`: stalls at 300 and 500 ms of 120 and 250 ms; start-up 30 ms.
@@ -51,12 +47,10 @@ fn rebuffer_session_and_its_p1203_input() {
         driver.deliver(at(time), bytes);
     }
     driver.finish();
-    let m = Metrics::of(driver.player.events());
-    near(m.stall_count, 2.0);
-    near(m.stall_time_s, 0.37);
-    near(m.stall_ratio, 0.37 / 1.37);
-    near(m.underflow_events, 2.0);
-    near(m.discarded_pictures, 0.0);
+    let m = Summary::of(driver.player.events());
+    assert_eq!((m.stalls.len(), m.discarded, m.underflows), (2, 0, 2));
+    near(m.stalled_s(), 0.37);
+    near(m.played_s(), 1.0);
     let input = p1203_input(driver.player.events(), &P1203Settings::default());
     let expected = serde_json::json!({
         "I11": { "segments": [], "streamId": 1 },
@@ -78,13 +72,10 @@ fn agent_session() {
         driver.deliver(at(time), bytes);
     }
     driver.finish();
-    let m = Metrics::of(driver.player.events());
-    near(m.late_packet_ratio, 0.2);
-    near(m.overflow_packet_ratio, 0.0);
-    near(m.buffer_fill_time_s, 0.05);
-    near(m.underflow_events, 1.0);
-    assert_eq!((m.stall_count, m.stall_ratio, m.discarded_pictures), (None, None, None));
-    assert!(m.entries().contains(&("late_packet_ratio", 0.2)));
+    let m = Summary::of(driver.player.events());
+    assert_eq!((m.packets, m.late, m.overflowed, m.underflows), (10, 2, 0, 1));
+    assert_eq!(m.filled_after, Some(ms(50)));
+    assert!(!m.has_pictures());
 }
 
 fn segment(log: &mut EventLog, time: u64, kind: ObjectKind, number: u32, representation: u32, kbps: u64, seconds: u64) {
@@ -104,7 +95,7 @@ fn segment(log: &mut EventLog, time: u64, kind: ObjectKind, number: u32, represe
 }
 
 /// Segments of 4, 4 and 2 s at 1200, 1850, 1850 kbit/s, segment 1 first at 700 and then replaced; start-up 2 s; one stall of 0.5 s.
-/// Mean (4 x 1200 + 6 x 1850) / 10 = 1590. One switch. Pensieve 2.1, balanced -3250 (worked in metrics.rs). Latency (3 + 5) / 2.
+/// Mean (4 x 1200 + 6 x 1850) / 10 = 1590. One switch. Latency (3 + 5) / 2.
 #[test]
 fn segmented_session() {
     let mut log = EventLog::default();
@@ -126,13 +117,10 @@ fn segmented_session() {
         ..Totals::default()
     };
     log.push(at(12_500), EventKind::Finished { reason: FinishReason::Played, totals });
-    let m = Metrics::of(log.as_slice());
-    near(m.mean_rate_kbps, 1590.0);
-    near(m.switches, 1.0);
-    near(m.qoe_linear_pensieve, 2.1);
-    near(m.qoe_linear, -3250.0);
-    near(m.live_latency_s, 4.0);
-    near(m.stall_ratio, 0.5 / 10.5);
+    let m = Summary::of(log.as_slice());
+    near(m.mean_rate_kbps().unwrap(), 1590.0);
+    near(m.mean_latency_s().unwrap(), 4.0);
+    assert_eq!(m.switches(), 1);
     let settings = P1203Settings { resolutions: vec![(640, 360), (1280, 720)], ..P1203Settings::default() };
     let input = p1203_input(log.as_slice(), &settings);
     // Twice the nominal bytes were declared: measured rates are twice the nominal ones.
@@ -143,14 +131,14 @@ fn segmented_session() {
     assert_eq!(input["I23"]["stalling"], serde_json::json!([[0.0, 2.0], [4.0, 0.5]]));
 }
 
-/// Never started: it has waited for all of its 5 s, and has no ratio of nothing.
+/// Never started: it has waited for all of its 5 s.
 #[test]
 fn session_that_never_starts() {
     let mut driver = Driver::start(ProgressivePlayer::new(plain_media(8), ProgressiveConfig::default()));
     driver.run_to(at(5000));
     driver.player.handle_stop(at(5000));
-    let m = Metrics::of(driver.player.events());
-    near(m.startup_delay_s, 5.0);
-    near(m.stall_count, 0.0);
-    assert_eq!((m.stall_ratio, m.p1203_stalling_factor, m.buffer_fill_time_s), (None, None, None));
+    let m = Summary::of(driver.player.events());
+    near(m.startup_s(), 5.0);
+    near(m.played_s(), 0.0);
+    assert_eq!((m.stalls.len(), m.filled_after), (0, None));
 }

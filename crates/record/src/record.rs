@@ -1,15 +1,20 @@
-//! What a run leaves: metrics, flows, links, events, warnings, manifest, and time series. The same schema in both worlds.
+//! What a run leaves: metrics, flows, links, sessions, events, warnings, and time series. The same in every world.
 
-use crate::multipath::SwitchEvent;
 use crate::playback_log;
+use playpath_units::Time;
 use playpath_video::PlaybackEvent;
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// Metric name to value; one that has none is not a number (`null` in JSON).
+pub type Metrics = Vec<(&'static str, f64)>;
 
 /// A run's record.
 #[derive(Clone, Debug)]
 pub struct Record {
     /// Metric name to value; the names are those of `playpath compare --json`.
-    pub metrics: Vec<(&'static str, f64)>,
+    pub metrics: Metrics,
     /// Every flow, cross traffic too.
     pub flows: Vec<FlowRecord>,
     /// Every link direction.
@@ -30,23 +35,24 @@ pub struct Record {
 }
 
 /// One video session.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct SessionRecord {
     /// Name; "video" is the main one.
     pub name: String,
     /// When the viewer pressed play.
     pub start_s: f64,
     /// The viewer's figures, as in [`Record::metrics`]; those of a session that the end of the run cut are up to there.
-    pub metrics: Vec<(&'static str, f64)>,
+    #[serde(serialize_with = "by_name")]
+    pub metrics: Metrics,
 }
 
-/// One path of an MPTCP flow.
-#[derive(Clone, Debug)]
+/// One path of an MPTCP flow. What a world cannot see has no value.
+#[derive(Clone, Debug, Serialize)]
 pub struct SubflowRecord {
     /// Name of the path.
     pub path: String,
     /// Congestion control of the server.
-    pub cc: &'static str,
+    pub cc: String,
     /// Payload that the subflow's TCP delivered in order at the client, reinjected copies included, Mbit/s.
     pub goodput_mbps: f64,
     /// Wire bytes that arrived at the client over the path, Mbit/s.
@@ -60,24 +66,24 @@ pub struct SubflowRecord {
     /// Retransmission timeouts.
     pub rto_count: u64,
     /// Segments given to it that another subflow carries, too.
-    pub reinjections: u64,
+    pub reinjections: Option<u64>,
     /// Mean of the RTT samples.
     pub mean_rtt_ms: f64,
     /// Smallest RTT sample.
     pub min_rtt_ms: f64,
     /// Times that it was taken for potentially failed.
-    pub failures: u64,
+    pub failures: Option<u64>,
     /// Times that its window was halved for holding up the connection.
-    pub penalties: u64,
+    pub penalties: Option<u64>,
 }
 
 /// One flow, cross traffic too.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct FlowRecord {
     /// Name.
     pub name: String,
     /// Congestion control of the server.
-    pub cc: &'static str,
+    pub cc: String,
     /// Payload read by the client, Mbit/s.
     pub goodput_mbps: f64,
     /// Wire bytes that arrived at the client, Mbit/s.
@@ -103,7 +109,7 @@ pub struct FlowRecord {
 }
 
 /// One direction of a link.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LinkRecord {
     /// Name.
     pub name: String,
@@ -114,8 +120,9 @@ pub struct LinkRecord {
     /// Packets that came out.
     pub delivered_packets: u64,
     /// Drops by cause.
-    pub dropped_packets: Vec<(&'static str, u64)>,
+    pub dropped_packets: BTreeMap<String, u64>,
     /// Congestion marks.
+    #[serde(alias = "ce_marked_packets")]
     pub marked_packets: u64,
     /// Time-weighted mean of the queue.
     pub mean_queue_packets: f64,
@@ -132,37 +139,43 @@ pub struct Series {
     pub columns: Vec<(&'static str, Vec<f64>)>,
 }
 
+/// One change of path, in the record of a traced run.
+#[derive(Clone, Debug, Serialize)]
+pub struct SwitchEvent {
+    /// When the first packet after it was given out.
+    #[serde(rename = "time_s", serialize_with = "seconds")]
+    pub at: Time,
+    /// The path left.
+    pub from: String,
+    /// The path entered.
+    pub to: String,
+    /// Why, in the scheduler's words.
+    pub reason: &'static str,
+    /// The path left had no room.
+    pub is_forced: bool,
+    /// When the last packet before it was given out.
+    #[serde(rename = "last_before_s", serialize_with = "seconds")]
+    pub last_before: Time,
+    /// Place in the stream of the first byte after it.
+    pub data_offset: u64,
+    /// Payload bytes of a full packet.
+    pub mss: u32,
+}
+
 impl Record {
     /// The changes of path, as JSON: `{flow: [{time_s, from, to, reason}]}`.
     pub fn switches_to_json(&self) -> Value {
-        let event = |e: &SwitchEvent| {
-            json!({
-                "time_s": e.at.as_secs_f64(),
-                "from": e.from,
-                "to": e.to,
-                "reason": e.reason,
-                "is_forced": e.is_forced,
-                "last_before_s": e.last_before.as_secs_f64(),
-                "data_offset": e.data_offset,
-                "mss": e.mss,
-            })
-        };
-        let of_flow = |events: &Vec<SwitchEvent>| events.iter().map(event).collect::<Value>();
-        Value::Object(self.switches.iter().map(|(flow, events)| (flow.clone(), of_flow(events))).collect())
+        Value::Object(self.switches.iter().map(|(flow, events)| (flow.clone(), json!(events))).collect())
     }
 
     /// Everything but the series, as JSON. `manifest` is the resolved scenario, seed, sender and version.
     pub fn to_json(&self, manifest: Value) -> Value {
-        let sessions: Vec<Value> = self.sessions.iter().map(SessionRecord::to_json).collect();
-        let flows: Vec<Value> = self.flows.iter().map(FlowRecord::to_json).collect();
-        let links: Vec<Value> = self.links.iter().map(LinkRecord::to_json).collect();
-        let events: Vec<Value> = self.events.iter().map(playback_log::to_json).collect();
         json!({
             "metrics": metrics_json(&self.metrics),
-            "sessions": sessions,
-            "flows": flows,
-            "links": links,
-            "events": events,
+            "sessions": self.sessions,
+            "flows": self.flows,
+            "links": self.links,
+            "events": self.events.iter().map(playback_log::to_json).collect::<Vec<_>>(),
             "warnings": self.warnings,
             "manifest": manifest,
         })
@@ -170,73 +183,14 @@ impl Record {
 }
 
 /// Metrics as JSON: what is not a number is null.
-pub fn metrics_json(metrics: &[(&'static str, f64)]) -> Map<String, Value> {
-    metrics.iter().map(|(name, value)| (name.to_string(), number(*value))).collect()
+pub fn metrics_json(metrics: &Metrics) -> Map<String, Value> {
+    metrics.iter().map(|(name, value)| (name.to_string(), json!(value))).collect()
 }
 
-impl SessionRecord {
-    fn to_json(&self) -> Value {
-        json!({ "name": self.name, "start_s": number(self.start_s), "metrics": metrics_json(&self.metrics) })
-    }
+fn by_name<S: Serializer>(metrics: &Metrics, serializer: S) -> Result<S::Ok, S::Error> {
+    metrics_json(metrics).serialize(serializer)
 }
 
-/// JSON has no infinity: what is not finite is null.
-fn number(value: f64) -> Value {
-    serde_json::Number::from_f64(value).map_or(Value::Null, Value::Number)
-}
-
-impl FlowRecord {
-    fn to_json(&self) -> Value {
-        json!({
-            "name": self.name,
-            "cc": self.cc,
-            "goodput_mbps": number(self.goodput_mbps),
-            "throughput_mbps": number(self.throughput_mbps),
-            "sent_packets": self.sent_packets,
-            "retransmitted_packets": self.retransmitted_packets,
-            "rto_count": self.rto_count,
-            "loss_ratio": number(self.loss_ratio),
-            "mean_rtt_ms": number(self.mean_rtt_ms),
-            "min_rtt_ms": number(self.min_rtt_ms),
-            "start_s": self.start_s,
-            "end_s": self.end_s,
-            "subflows": self.subflows.iter().map(SubflowRecord::to_json).collect::<Vec<_>>(),
-        })
-    }
-}
-
-impl SubflowRecord {
-    fn to_json(&self) -> Value {
-        json!({
-            "path": self.path,
-            "cc": self.cc,
-            "goodput_mbps": number(self.goodput_mbps),
-            "throughput_mbps": number(self.throughput_mbps),
-            "share": number(self.share),
-            "sent_packets": self.sent_packets,
-            "retransmitted_packets": self.retransmitted_packets,
-            "rto_count": self.rto_count,
-            "reinjections": self.reinjections,
-            "mean_rtt_ms": number(self.mean_rtt_ms),
-            "min_rtt_ms": number(self.min_rtt_ms),
-            "failures": self.failures,
-            "penalties": self.penalties,
-        })
-    }
-}
-
-impl LinkRecord {
-    fn to_json(&self) -> Value {
-        let drops: Map<String, Value> = self.dropped_packets.iter().map(|(n, v)| (n.to_string(), json!(v))).collect();
-        json!({
-            "name": self.name,
-            "utilisation": number(self.utilisation),
-            "offered_packets": self.offered_packets,
-            "delivered_packets": self.delivered_packets,
-            "dropped_packets": drops,
-            "marked_packets": self.marked_packets,
-            "mean_queue_packets": number(self.mean_queue_packets),
-            "sd_queue_packets": number(self.sd_queue_packets),
-        })
-    }
+fn seconds<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(time.as_secs_f64())
 }

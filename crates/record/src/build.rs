@@ -1,0 +1,193 @@
+//! Measurements → record: every figure and every warning that follows from what was measured, for all worlds.
+
+use crate::measurements::{Flow, Measurements, Session, Subflow};
+use crate::record::{FlowRecord, LinkRecord, Metrics, Record, SessionRecord, SubflowRecord};
+use crate::registry::{Figure, Metric, metrics};
+use playpath_units::Duration;
+use playpath_video::PlaybackEvent;
+use playpath_video::summary::Summary;
+
+/// What the flows that count for the run's metrics have together.
+#[derive(Clone, Copy, Debug)]
+pub struct Transport {
+    /// Over which time goodput and throughput are taken.
+    pub active_s: f64,
+    /// Payload that the application has read.
+    pub read_bytes: u64,
+    /// `None` for a run without packets.
+    pub packets: Option<Packets>,
+}
+
+/// Counts of packets.
+#[derive(Clone, Copy, Debug)]
+pub struct Packets {
+    /// Wire bytes that arrived at the client.
+    pub wire_bytes: u64,
+    /// Data packets sent, retransmissions included.
+    pub sent: u64,
+    /// Data packets that a link dropped.
+    pub dropped: u64,
+    /// Data packets sent again.
+    pub retransmitted: u64,
+    /// Retransmission timeouts.
+    pub rto_count: u64,
+    /// Sum of the RTT samples.
+    pub rtt_sum_ms: f64,
+    /// Their number.
+    pub rtt_samples: u64,
+}
+
+impl Record {
+    /// The record of a run.
+    pub fn of(measured: Measurements) -> Record {
+        let sessions: Vec<SessionRecord> = measured.sessions.iter().map(session_record).collect();
+        let metrics = all_metrics(&measured, &sessions);
+        let warnings = warnings(&measured);
+        Record {
+            metrics,
+            flows: measured.flows.iter().map(flow_record).collect(),
+            links: measured.links,
+            events: measured.sessions.into_iter().next().map(|main| main.events).unwrap_or_default(),
+            sessions,
+            warnings,
+            series: measured.series,
+            switches: measured.switches,
+            events_handled: measured.events_handled,
+        }
+    }
+}
+
+/// The viewer's figures of a session: what a kind of player does not have is not a number, or left out.
+pub fn viewer_metrics(events: &[PlaybackEvent]) -> Metrics {
+    let summary = Summary::of(events);
+    figures(|figure| match figure {
+        Figure::Viewer(of) => Some(of(&summary)),
+        _ => None,
+    })
+}
+
+/// Names and values of the metrics for which `value` knows a figure, in the registry's order.
+fn figures(value: impl Fn(Figure) -> Option<Option<f64>>) -> Metrics {
+    let entry = |metric: &Metric| match value(metric.figure)? {
+        None if !metric.is_always_there => None,
+        figure => Some((metric.name, figure.unwrap_or(f64::NAN))),
+    };
+    metrics().filter_map(entry).collect()
+}
+
+fn all_metrics(measured: &Measurements, sessions: &[SessionRecord]) -> Metrics {
+    let summary = measured.sessions.first().map(|main| Summary::of(&main.events));
+    let rates: Vec<f64> = sessions.iter().map(mean_rate_kbps).collect();
+    let transport = transport(measured);
+    let bottleneck = measured.links.get(measured.bottleneck);
+    figures(|figure| match figure {
+        Figure::Viewer(of) => Some(of(summary.as_ref()?)),
+        Figure::Fairness(of) => Some(of(&rates)),
+        Figure::Transport(of) => Some(of(&transport)),
+        Figure::Paths(of) => Some(of(measured.paths.as_ref()?)),
+        Figure::Bottleneck(of) => Some(Some(of(bottleneck?))),
+        Figure::Told | Figure::Beside => None,
+    })
+}
+
+/// A session that got nothing has a rate of 0.
+fn mean_rate_kbps(session: &SessionRecord) -> f64 {
+    let found = session.metrics.iter().find(|(name, _)| *name == "mean_rate_kbps");
+    found.map_or(0.0, |(_, rate)| *rate)
+}
+
+fn session_record(session: &Session) -> SessionRecord {
+    let metrics = viewer_metrics(&session.events);
+    SessionRecord { name: session.name.clone(), start_s: session.start.as_secs_f64(), metrics }
+}
+
+fn transport(measured: &Measurements) -> Transport {
+    let flows = || measured.flows.iter().filter(|flow| flow.is_measured);
+    let sum = |count: fn(&Flow) -> u64| flows().map(count).sum::<u64>();
+    let packets = Packets {
+        wire_bytes: sum(|f| f.wire_bytes),
+        sent: sum(|f| f.sent_packets),
+        dropped: sum(|f| f.dropped_packets),
+        retransmitted: sum(|f| f.retransmitted_packets),
+        rto_count: sum(|f| f.rto_count),
+        rtt_sum_ms: flows().map(|f| f.rtt_sum.as_millis_f64()).sum(),
+        rtt_samples: sum(|f| f.rtt_samples),
+    };
+    Transport {
+        active_s: measured.active.as_secs_f64(),
+        read_bytes: measured.read_bytes.unwrap_or_else(|| sum(|f| f.read_bytes)),
+        packets: (!measured.links.is_empty()).then_some(packets),
+    }
+}
+
+/// Zero where there is nothing to divide by.
+fn ratio(value: f64, by: f64) -> f64 {
+    if by > 0.0 { value / by } else { 0.0 }
+}
+
+fn mbps(bytes: u64, seconds: f64) -> f64 {
+    ratio(bytes as f64 * 8e-6, seconds)
+}
+
+fn millis(time: Option<Duration>) -> f64 {
+    time.map_or(0.0, Duration::as_millis_f64)
+}
+
+fn flow_record(flow: &Flow) -> FlowRecord {
+    let seconds = flow.end.saturating_since(flow.start).as_secs_f64();
+    let delivered: u64 = flow.subflows.iter().map(|subflow| subflow.delivered_bytes).sum();
+    FlowRecord {
+        name: flow.name.clone(),
+        cc: flow.cc.clone(),
+        goodput_mbps: mbps(flow.read_bytes, seconds),
+        throughput_mbps: mbps(flow.wire_bytes, seconds),
+        sent_packets: flow.sent_packets,
+        retransmitted_packets: flow.retransmitted_packets,
+        rto_count: flow.rto_count,
+        loss_ratio: ratio(flow.dropped_packets as f64, flow.sent_packets as f64),
+        mean_rtt_ms: ratio(flow.rtt_sum.as_millis_f64(), flow.rtt_samples as f64),
+        min_rtt_ms: millis(flow.min_rtt),
+        start_s: flow.start.as_secs_f64(),
+        end_s: flow.end.as_secs_f64(),
+        subflows: flow.subflows.iter().map(|subflow| subflow_record(subflow, delivered, seconds)).collect(),
+    }
+}
+
+fn subflow_record(subflow: &Subflow, delivered_by_all: u64, seconds: f64) -> SubflowRecord {
+    SubflowRecord {
+        path: subflow.path.clone(),
+        cc: subflow.cc.clone(),
+        goodput_mbps: mbps(subflow.delivered_bytes, seconds),
+        throughput_mbps: mbps(subflow.wire_bytes, seconds),
+        share: ratio(subflow.delivered_bytes as f64, delivered_by_all as f64),
+        sent_packets: subflow.sent_packets,
+        retransmitted_packets: subflow.retransmitted_packets,
+        rto_count: subflow.rto_count,
+        reinjections: subflow.reinjections,
+        mean_rtt_ms: millis(subflow.mean_rtt),
+        min_rtt_ms: millis(subflow.min_rtt),
+        failures: subflow.failures,
+        penalties: subflow.penalties,
+    }
+}
+
+/// What makes a result say less than it seems to.
+fn warnings(measured: &Measurements) -> Vec<String> {
+    let mut warnings = measured.warnings.clone();
+    if let Some(limit) = measured.cut_at {
+        let limit = limit.as_secs_f64();
+        warnings.push(format!("the video was not played to its end within {limit} s: the run was cut"));
+    }
+    let has_loss = |flow: &Flow| flow.is_measured && flow.dropped_packets + flow.retransmitted_packets > 0;
+    let has_queue = |link: &LinkRecord| link.mean_queue_packets >= 0.01;
+    if !measured.sessions.is_empty()
+        && !measured.links.is_empty()
+        && !measured.flows.iter().any(has_loss)
+        && !measured.links.iter().any(has_queue)
+    {
+        warnings.push("no packet was lost and no queue filled: the path does not tell the senders apart".into());
+    }
+    let got_nothing = measured.flows.iter().filter(|flow| flow.read_bytes == 0 && flow.is_open);
+    warnings.extend(got_nothing.map(|flow| format!("flow {} delivered nothing", flow.name)));
+    warnings
+}

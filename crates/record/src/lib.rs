@@ -1,0 +1,18 @@
+//! Measurements in, record out: every figure of a run is computed here, whatever world measured it, and every metric is declared
+//! in one registry.
+
+mod build;
+mod fairness;
+mod measurements;
+mod playback_log;
+mod qoe;
+mod record;
+pub mod registry;
+
+pub use build::{Packets, Transport, viewer_metrics};
+pub use fairness::jain_index;
+pub use measurements::{Flow, Measurements, PathCounts, Session, Subflow};
+pub use playback_log::to_json as event_to_json;
+pub use record::{
+    FlowRecord, LinkRecord, Metrics, Record, Series, SessionRecord, SubflowRecord, SwitchEvent, metrics_json,
+};

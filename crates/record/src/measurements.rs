@@ -1,0 +1,126 @@
+//! What a world measures of a run: counts and logs, no figure that follows from others. The simulator fills it; the kernel world
+//! sends it as JSON, in which times are seconds (`start_s`) and sums of round-trip times milliseconds (`rtt_sum_ms`).
+
+use crate::record::{LinkRecord, Series, SwitchEvent};
+use playpath_units::{Duration, Time};
+use playpath_video::PlaybackEvent;
+
+/// Everything of a run.
+#[derive(Debug, Default)]
+pub struct Measurements {
+    /// Every video session that has begun, the main one first.
+    pub sessions: Vec<Session>,
+    /// Every flow, in the record's order.
+    pub flows: Vec<Flow>,
+    /// Over several paths: what the connections of the main session did with them.
+    pub paths: Option<PathCounts>,
+    /// Every direction of a link.
+    pub links: Vec<LinkRecord>,
+    /// Which of `links` is the first path's `down` link, what a scenario with one path calls the bottleneck.
+    pub bottleneck: usize,
+    /// Over which time goodput and throughput of the run are taken.
+    pub active: Duration,
+    /// What the main session's player has read, where it counts itself; else the sum over its flows.
+    pub read_bytes: Option<u64>,
+    /// The main session was not played to its end: cut at this time.
+    pub cut_at: Option<Time>,
+    /// What only the world itself can know.
+    pub warnings: Vec<String>,
+    /// See [`Record`](crate::Record).
+    pub series: Vec<Series>,
+    /// See [`Record`](crate::Record).
+    pub switches: Vec<(String, Vec<SwitchEvent>)>,
+    /// See [`Record`](crate::Record).
+    pub events_handled: u64,
+}
+
+/// A video session.
+#[derive(Debug)]
+pub struct Session {
+    /// Name; "video" is the main one.
+    pub name: String,
+    /// When the viewer pressed play.
+    pub start: Time,
+    /// Its playback log, closed.
+    pub events: Vec<PlaybackEvent>,
+}
+
+/// A flow.
+#[derive(Debug, Default)]
+pub struct Flow {
+    /// Name.
+    pub name: String,
+    /// Congestion control of the server.
+    pub cc: String,
+    /// It carries the main session, or there is none: it counts for the run's metrics.
+    pub is_measured: bool,
+    /// When it opened.
+    pub start: Time,
+    /// When it ended, or the run.
+    pub end: Time,
+    /// It was open until the end of the run.
+    pub is_open: bool,
+    /// Payload that the client's application has read.
+    pub read_bytes: u64,
+    /// Wire bytes that arrived at the client.
+    pub wire_bytes: u64,
+    /// Data packets sent, retransmissions included.
+    pub sent_packets: u64,
+    /// Data packets that a link dropped.
+    pub dropped_packets: u64,
+    /// Data packets sent again.
+    pub retransmitted_packets: u64,
+    /// Retransmission timeouts.
+    pub rto_count: u64,
+    /// Sum of the RTT samples.
+    pub rtt_sum: Duration,
+    /// Their number.
+    pub rtt_samples: u64,
+    /// The smallest.
+    pub min_rtt: Option<Duration>,
+    /// One for each path under MPTCP; empty otherwise.
+    pub subflows: Vec<Subflow>,
+}
+
+/// One path of an MPTCP flow. What a world cannot see has no value.
+#[derive(Debug, Default)]
+pub struct Subflow {
+    /// Name of the path.
+    pub path: String,
+    /// Congestion control of the server.
+    pub cc: String,
+    /// Payload that the subflow's TCP delivered in order, reinjected copies included.
+    pub delivered_bytes: u64,
+    /// Wire bytes that arrived at the client.
+    pub wire_bytes: u64,
+    /// Data packets sent, retransmissions included.
+    pub sent_packets: u64,
+    /// Data packets sent again.
+    pub retransmitted_packets: u64,
+    /// Retransmission timeouts.
+    pub rto_count: u64,
+    /// Segments given to it that another subflow carries, too.
+    pub reinjections: Option<u64>,
+    /// Mean of the RTT samples.
+    pub mean_rtt: Option<Duration>,
+    /// The smallest.
+    pub min_rtt: Option<Duration>,
+    /// Times that it was taken for potentially failed.
+    pub failures: Option<u64>,
+    /// Times that its window was halved for holding up the connection.
+    pub penalties: Option<u64>,
+}
+
+/// What connections over several paths did with them, summed up. What a world cannot see has no value.
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(missing_docs, reason = "each is a metric of that name: see the registry")]
+pub struct PathCounts {
+    pub path_switches: Option<u64>,
+    pub switches_from_open_path: Option<u64>,
+    pub path_choices: Option<u64>,
+    pub reinjections: Option<u64>,
+    pub hol_blocking_time_s: Option<f64>,
+    pub max_out_of_order_bytes: Option<u64>,
+    pub switches_underflow_predicted: Option<u64>,
+    pub switches_discard_predicted: Option<u64>,
+}

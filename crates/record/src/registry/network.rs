@@ -1,0 +1,127 @@
+//! What the network gives and pays.
+
+use super::Better::{Higher, Lower};
+use super::Figure::{Beside, Bottleneck, Transport};
+use super::{BASE, Metric, share};
+
+pub const METRICS: &[Metric] = &[
+    Metric {
+        name: "goodput_mbps",
+        label: "goodput",
+        unit: "Mbit/s",
+        better: Higher,
+        least_share: 0.01,
+        definition: "Payload that the client's application read, over the time in which the session was active.",
+        bulk_rank: Some(1),
+        figure: Transport(|t| share(t.read_bytes as f64 * 8e-6, t.active_s).or(Some(0.0))),
+        ..BASE
+    },
+    Metric {
+        name: "throughput_mbps",
+        label: "throughput",
+        unit: "Mbit/s",
+        least_share: 0.01,
+        definition: "Wire bytes that arrived at the client, headers and retransmissions included, over the same time.",
+        figure: Transport(|t| share(t.packets?.wire_bytes as f64 * 8e-6, t.active_s).or(Some(0.0))),
+        ..BASE
+    },
+    Metric {
+        name: "retransmitted_packets",
+        label: "retransmitted",
+        unit: "packets",
+        better: Lower,
+        least: 10.0,
+        definition: "Data packets sent again.",
+        video_rank: Some(8),
+        bulk_rank: Some(3),
+        figure: Transport(|t| Some(t.packets?.retransmitted as f64)),
+        ..BASE
+    },
+    Metric {
+        name: "rto_count",
+        label: "timeouts",
+        better: Lower,
+        least: 0.5,
+        definition: "Retransmission timeouts.",
+        figure: Transport(|t| Some(t.packets?.rto_count as f64)),
+        ..BASE
+    },
+    Metric {
+        name: "loss_ratio",
+        label: "lost packets, share",
+        better: Lower,
+        least: 0.0005,
+        definition: "Data packets that the network dropped, as a share of those sent.",
+        figure: Transport(|t| {
+            let packets = t.packets?;
+            share(packets.dropped as f64, packets.sent as f64).or(Some(0.0))
+        }),
+        ..BASE
+    },
+    Metric {
+        name: "mean_rtt_ms",
+        label: "mean RTT",
+        unit: "ms",
+        better: Lower,
+        least: 1.0,
+        definition: "Mean of the RTT samples that the server's TCP took.",
+        bulk_rank: Some(2),
+        figure: Transport(|t| share(t.packets?.rtt_sum_ms, t.packets?.rtt_samples as f64)),
+        ..BASE
+    },
+];
+
+pub const BOTTLENECK: &[Metric] = &[
+    Metric {
+        name: "mean_queue_packets",
+        label: "mean queue",
+        unit: "packets",
+        better: Lower,
+        least: 1.0,
+        definition: "Mean length of the queue, weighted by time; the packet on the wire is not counted.",
+        video_rank: Some(9),
+        bulk_rank: Some(4),
+        figure: Bottleneck(|link| link.mean_queue_packets),
+        ..BASE
+    },
+    Metric {
+        name: "sd_queue_packets",
+        label: "queue deviation",
+        unit: "packets",
+        better: Lower,
+        least: 1.0,
+        definition: "Standard deviation of the queue's length, weighted by time.",
+        figure: Bottleneck(|link| link.sd_queue_packets),
+        ..BASE
+    },
+];
+
+pub const BESIDE: &[Metric] = &[
+    Metric {
+        name: "total_goodput_mbps",
+        label: "goodput of all flows",
+        unit: "Mbit/s",
+        better: Higher,
+        least_share: 0.01,
+        definition: "Payload that all flows together got, over the whole run.",
+        figure: Beside,
+        ..BASE
+    },
+    Metric {
+        name: "flow_jain_index",
+        label: "fairness between flows (Jain)",
+        better: Higher,
+        least: 0.01,
+        definition: "Fairness between the flows' goodputs (Jain): 1 is equal.",
+        figure: Beside,
+        ..BASE
+    },
+    Metric {
+        name: "utilisation",
+        label: "link utilisation",
+        least_share: 0.01,
+        definition: "Share of a link's capacity that was used.",
+        figure: Beside,
+        ..BASE
+    },
+];

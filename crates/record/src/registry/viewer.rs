@@ -1,0 +1,243 @@
+//! What a viewer sees, from the playback log of a session; and how alike several viewers fare.
+
+use super::Better::{Higher, Lower, Neither};
+use super::Figure::{Fairness, Told, Viewer};
+use super::{BASE, Metric, share};
+use crate::fairness::jain_index;
+use crate::qoe::{QoeWeights, p1203_stalling_factor, qoe_linear};
+use playpath_video::summary::Summary;
+
+pub const METRICS: &[Metric] = &[
+    Metric {
+        name: "startup_delay_s",
+        label: "start-up delay",
+        unit: "s",
+        better: Lower,
+        least: 0.25,
+        definition: "From pressing play to the first frame, connection set-up included; a session that never starts has waited for its whole length.",
+        video_rank: Some(7),
+        is_always_there: true,
+        figure: Viewer(|s| s.has_begun.then(|| s.startup_s())),
+        ..BASE
+    },
+    Metric {
+        name: "stall_count",
+        label: "stalls",
+        better: Lower,
+        least: 0.5,
+        definition: "Times that the video stood still after the start.",
+        is_always_there: true,
+        figure: Viewer(|s| s.has_pictures().then_some(s.stalls.len() as f64)),
+        ..BASE
+    },
+    Metric {
+        name: "stall_time_s",
+        label: "stall time",
+        unit: "s",
+        better: Lower,
+        least: 0.1,
+        definition: "Time that the video stood still after the start. None for the streaming agent, which shows no frames.",
+        video_rank: Some(2),
+        is_always_there: true,
+        figure: Viewer(|s| s.has_pictures().then(|| s.stalled_s())),
+        ..BASE
+    },
+    Metric {
+        name: "stall_ratio",
+        label: "stalled share of the time",
+        better: Lower,
+        least: 0.001,
+        definition: "Stall time as a share of stalled and played time.",
+        is_always_there: true,
+        figure: Viewer(|s| watched_s(s).map(|watched| s.stalled_s() / watched)),
+        ..BASE
+    },
+    Metric {
+        name: "stalls_per_minute",
+        label: "stalls per minute",
+        unit: "1/min",
+        better: Lower,
+        least: 0.05,
+        definition: "Stalls per minute of stalled and played time.",
+        figure: Viewer(|s| watched_s(s).map(|watched| s.stalls.len() as f64 / (watched / 60.0))),
+        ..BASE
+    },
+    Metric {
+        name: "discarded_pictures",
+        label: "discarded pictures",
+        better: Lower,
+        least: 1.0,
+        definition: "Frames never shown, because they came later than the player tolerates.",
+        video_rank: Some(3),
+        is_always_there: true,
+        figure: Viewer(|s| s.has_pictures().then_some(s.discarded as f64)),
+        ..BASE
+    },
+    Metric {
+        name: "underflow_events",
+        label: "buffer underflows",
+        better: Lower,
+        least: 0.5,
+        definition: "Times that the buffer did not hold the frame that was due.",
+        video_rank: Some(4),
+        is_always_there: true,
+        figure: Viewer(|s| Some(s.underflows as f64)),
+        ..BASE
+    },
+    Metric {
+        name: "late_packet_ratio",
+        label: "late packets, share",
+        better: Lower,
+        least: 0.005,
+        definition: "Packets of a streaming agent that missed their playout time, as a share of those judged.",
+        video_rank: Some(5),
+        is_always_there: true,
+        figure: Viewer(|s| share(s.late as f64, s.packets as f64)),
+        ..BASE
+    },
+    Metric {
+        name: "overflow_packet_ratio",
+        label: "overflowed packets, share",
+        better: Lower,
+        least: 0.005,
+        definition: "Packets of a streaming agent that met a full buffer, as a share of those judged.",
+        figure: Viewer(|s| share(s.overflowed as f64, s.packets as f64)),
+        ..BASE
+    },
+    Metric {
+        name: "buffer_fill_time_s",
+        label: "buffer fill time",
+        unit: "s",
+        better: Lower,
+        least: 0.1,
+        definition: "From pressing play until the playout buffer was full for the first time.",
+        is_always_there: true,
+        figure: Viewer(|s| s.filled_after.map(|time| time.as_secs_f64())),
+        ..BASE
+    },
+    Metric {
+        name: "mean_rate_kbps",
+        label: "mean video rate",
+        unit: "kbit/s",
+        better: Higher,
+        definition: "Nominal rate of the video, weighted with media time.",
+        video_rank: Some(6),
+        figure: Viewer(Summary::mean_rate_kbps),
+        ..BASE
+    },
+    Metric {
+        name: "switches",
+        label: "quality switches",
+        better: Lower,
+        least: 0.5,
+        definition: "Adaptive streaming: changes of representation from one segment to the next.",
+        figure: Viewer(|s| has_segments(s).then(|| s.switches() as f64)),
+        ..BASE
+    },
+    Metric {
+        name: "qoe_linear",
+        label: "QoE, linear",
+        better: Higher,
+        definition: "Adaptive streaming: quality less changes, stalls and start-up (Yin et al., SIGCOMM 2015, eq. 5, balanced weights).",
+        figure: Viewer(|s| linear(s, QoeWeights::BALANCED)),
+        ..BASE
+    },
+    Metric {
+        name: "qoe_linear_pensieve",
+        label: "QoE, linear (Pensieve)",
+        better: Higher,
+        definition: "The same in Pensieve's scaling.",
+        figure: Viewer(|s| linear(s, QoeWeights::PENSIEVE)),
+        ..BASE
+    },
+    Metric {
+        name: "p1203_stalling_factor",
+        label: "P.1203.3 stalling factor",
+        better: Higher,
+        definition: "ITU-T P.1203.3, eq. 29: the factor by which stalls and start-up lower the quality; 1 without any.",
+        figure: Viewer(|s| {
+            (s.has_pictures() && s.played_s() > 0.0).then(|| p1203_stalling_factor(&s.p1203_stalls(), s.played_s()))
+        }),
+        ..BASE
+    },
+    Metric {
+        name: "live_latency_s",
+        label: "live latency",
+        unit: "s",
+        better: Lower,
+        least: 0.1,
+        definition: "Live streams: mean time behind the live edge.",
+        figure: Viewer(Summary::mean_latency_s),
+        ..BASE
+    },
+    // Its margin makes it a guard against sessions that never started or were given up: they have no stalls. Smaller shares of
+    // missing video show as discarded frames or stall time, which come next.
+    Metric {
+        name: "played_s",
+        label: "video shown",
+        unit: "s",
+        better: Higher,
+        least_share: 0.5,
+        definition: "Media time that was shown; what was discarded or never came is missing.",
+        video_rank: Some(1),
+        figure: Viewer(|s| s.has_begun.then(|| s.played_s())),
+        ..BASE
+    },
+    Metric {
+        name: "displayed_pictures",
+        label: "displayed pictures",
+        definition: "Frames shown, by the player's own count (VLC, dash.js).",
+        figure: Told,
+        ..BASE
+    },
+    Metric {
+        name: "lost_audio_buffers",
+        label: "lost audio buffers",
+        better: Lower,
+        definition: "Pieces of sound that VLC could not play.",
+        figure: Told,
+        ..BASE
+    },
+    Metric {
+        name: "mean_buffer_s",
+        label: "mean buffer",
+        unit: "s",
+        better: Neither,
+        definition: "Mean of what dash.js held in its buffer.",
+        figure: Told,
+        ..BASE
+    },
+    Metric {
+        name: "first_byte_s",
+        label: "time to the first byte",
+        unit: "s",
+        better: Lower,
+        definition: "From curl's start to the first byte of the response.",
+        figure: Told,
+        ..BASE
+    },
+    Metric {
+        name: "jain_index",
+        label: "fairness between sessions (Jain)",
+        better: Higher,
+        least: 0.01,
+        definition: "Fairness between the mean video rates of several sessions (Jain): 1 is equal; one that got nothing counts as 0.",
+        figure: Fairness(jain_index),
+        ..BASE
+    },
+];
+
+/// Stalled and played time; `None` before anything, and for the streaming agent, which shows no frames.
+fn watched_s(summary: &Summary) -> Option<f64> {
+    let watched = summary.stalled_s() + summary.played_s();
+    (summary.has_pictures() && watched > 0.0).then_some(watched)
+}
+
+fn has_segments(summary: &Summary) -> bool {
+    !summary.segments.is_empty()
+}
+
+fn linear(summary: &Summary, weights: QoeWeights) -> Option<f64> {
+    let rates: Vec<f64> = summary.segments.iter().map(|s| s.rate_kbps).collect();
+    has_segments(summary).then(|| qoe_linear(&rates, summary.stalled_s(), summary.startup_s(), weights))
+}

@@ -1,0 +1,180 @@
+//! What is measured of a finished run. Figures follow from it in `playpath-record`.
+
+use crate::apps::{App, VideoSession};
+use crate::multipath::{PathCount, SwitchWatch};
+use crate::network::{Flow, FlowId, Network, SimPacket};
+use crate::simulation::Simulation;
+use playpath_link::Link;
+use playpath_record::{LinkRecord, Measurements, PathCounts, Session, Subflow};
+use playpath_scenario::Scenario;
+use playpath_units::Time;
+
+/// The measurements of a finished run.
+pub fn measure(mut simulation: Simulation) -> Measurements {
+    let end = simulation.net.now;
+    simulation.net.end();
+    let links = simulation.net.links.iter_mut().map(|link| link_record(link, end)).collect();
+    let main = match simulation.apps.first() {
+        Some(App::Video(session)) if simulation.scenario.video.is_some() => Some(&**session),
+        _ => None,
+    };
+    let measured: Vec<FlowId> = match main {
+        Some(session) => session.flows().collect(),
+        None => (0..simulation.net.flows.len() as FlowId).collect(),
+    };
+    let dropped = dropped_data_packets(&simulation.net);
+    let mut flows: Vec<_> =
+        simulation.net.flows.iter().zip(&dropped).map(|(flow, dropped)| measured_flow(flow, *dropped, end)).collect();
+    for &id in &measured {
+        flows[id as usize].is_measured = true;
+    }
+    let started = main.map_or(Time::ZERO, VideoSession::started_at);
+    let cut_at = main.filter(|session| session.is_cut()).map(|_| simulation.limit);
+    let doubts = main.into_iter().flat_map(|session| session.client_data_warnings().iter().take(1));
+    let doubts = doubts.map(|warning| format!("client data not believed: {warning}"));
+    let warnings = tight_queues(simulation.scenario).chain(doubts).collect();
+    let paths = path_counts(&simulation, &measured, end);
+    let bottleneck = simulation.first_down_link() as usize;
+    let sessions = sessions(&simulation);
+    let events_handled = simulation.net.events_handled;
+    let mut series = simulation.probe.finish();
+    series.extend(simulation.net.flows.iter_mut().filter_map(|f| Some(f.sent.take()?.into_series(&f.name))));
+    let switched = simulation.net.flows.into_iter().filter_map(|flow| Some((flow.name, flow.switches?.events?)));
+    let switches = switched.filter(|(_, events)| !events.is_empty()).collect();
+    let active = end.saturating_since(started);
+    Measurements {
+        sessions,
+        flows,
+        paths,
+        links,
+        bottleneck,
+        active,
+        read_bytes: None,
+        cut_at,
+        warnings,
+        series,
+        switches,
+        events_handled,
+    }
+}
+
+/// Sessions that have begun.
+fn sessions(simulation: &Simulation) -> Vec<Session> {
+    let begun = simulation.apps.iter().filter_map(|app| match app {
+        App::Video(session) if session.is_started() => Some(session),
+        _ => None,
+    });
+    let measured = |session: &VideoSession| Session {
+        name: session.name().to_string(),
+        start: session.started_at(),
+        events: session.player().events().to_vec(),
+    };
+    begun.map(|session| measured(session)).collect()
+}
+
+/// Of those flows that speak MPTCP; `None` if there is no such flow.
+fn path_counts(simulation: &Simulation, flows: &[FlowId], end: Time) -> Option<PathCounts> {
+    let flows = || flows.iter().map(|&id| &simulation.net.flows[id as usize]);
+    let servers = || flows().filter_map(|flow| flow.server().mptcp());
+    let clients = || flows().filter_map(|flow| Some((flow, flow.client().mptcp()?)));
+    servers().next()?;
+    let watches = || flows().filter_map(|flow| flow.switches.as_deref());
+    let counts = |f: fn(&SwitchWatch) -> u64| watches().map(f).sum::<u64>();
+    let blocked: f64 = clients().map(|(flow, m)| m.hol_blocking_time(flow.ended.unwrap_or(end)).as_secs_f64()).sum();
+    let knows_rate = watches().any(|watch| watch.video_rate.as_bits_per_sec() > 0);
+    let knows_pictures = watches().any(SwitchWatch::knows_pictures);
+    Some(PathCounts {
+        path_switches: Some(counts(|watch| watch.counts.switches)),
+        switches_from_open_path: Some(servers().map(|m| m.stats().switches_from_open_path).sum()),
+        path_choices: Some(servers().map(|m| m.stats().choices).sum()),
+        reinjections: Some(servers().map(|m| m.stats().reinjections).sum()),
+        hol_blocking_time_s: Some(blocked),
+        max_out_of_order_bytes: Some(clients().map(|(_, m)| m.most_out_of_order_bytes()).max().unwrap_or(0)),
+        switches_underflow_predicted: knows_rate.then(|| counts(|watch| watch.counts.underflow_predicted)),
+        switches_discard_predicted: knows_pictures.then(|| counts(|watch| watch.counts.discard_predicted)),
+    })
+}
+
+/// Data packets of each flow that a link dropped: conservation, what was sent has arrived, is under way, or was dropped.
+fn dropped_data_packets(net: &Network) -> Vec<u64> {
+    let flows = net.flows.iter().zip(net.data_packets_under_way());
+    flows.map(|(flow, under_way)| flow.server().totals().sent_packets - flow.arrived_data_packets - under_way).collect()
+}
+
+fn measured_flow(flow: &Flow, dropped_packets: u64, end: Time) -> playpath_record::Flow {
+    let totals = flow.server().totals();
+    playpath_record::Flow {
+        name: flow.name.clone(),
+        cc: flow.cc_name.into(),
+        is_measured: false,
+        start: flow.started,
+        end: flow.ended.unwrap_or(end),
+        is_open: flow.ended.is_none(),
+        read_bytes: flow.read_bytes,
+        wire_bytes: flow.arrived_wire_bytes,
+        sent_packets: totals.sent_packets,
+        dropped_packets,
+        retransmitted_packets: totals.retransmitted_packets,
+        rto_count: totals.rto_count,
+        rtt_sum: totals.rtt_sum,
+        rtt_samples: totals.rtt_samples,
+        min_rtt: totals.min_rtt,
+        subflows: subflows(flow),
+    }
+}
+
+/// Empty under plain TCP.
+fn subflows(flow: &Flow) -> Vec<Subflow> {
+    let (Some(server), Some(client)) = (flow.server().mptcp(), flow.client().mptcp()) else { return Vec::new() };
+    let subflow = |(path, count): (usize, &PathCount)| {
+        let tcp = server.subflow(path);
+        let (stats, own) = (tcp.map(|tcp| *tcp.stats()).unwrap_or_default(), server.subflow_stats(path));
+        Subflow {
+            path: count.name.clone(),
+            cc: flow.cc_name.into(),
+            delivered_bytes: client.subflow(path).map_or(0, |tcp| tcp.stats().bytes_delivered),
+            wire_bytes: count.arrived_wire_bytes,
+            sent_packets: stats.data_segments_sent,
+            retransmitted_packets: stats.retransmitted_packets,
+            rto_count: stats.rto_count,
+            reinjections: Some(own.reinjected_packets),
+            mean_rtt: stats.mean_rtt(),
+            min_rtt: tcp.and_then(|tcp| tcp.info().min_rtt),
+            failures: Some(own.failures),
+            penalties: Some(own.penalties),
+        }
+    };
+    flow.paths.iter().enumerate().map(subflow).collect()
+}
+
+fn link_record(link: &mut Link<SimPacket>, end: Time) -> LinkRecord {
+    let stats = link.stats(end);
+    debug_assert_eq!(link.ledger().check(), Ok(()), "{}", link.name());
+    let dropped = stats.dropped.by_cause().map(|(cause, count)| (cause.name().to_string(), count.packets));
+    LinkRecord {
+        name: link.name().to_string(),
+        utilisation: stats.utilisation,
+        offered_packets: stats.offered.packets,
+        delivered_packets: stats.delivered.packets,
+        dropped_packets: dropped.collect(),
+        marked_packets: stats.ce_marked_packets,
+        mean_queue_packets: stats.mean_queue_packets,
+        sd_queue_packets: stats.sd_queue_packets,
+    }
+}
+
+/// Tail-drop queues towards the client that a time or bandwidth-delay product makes too small for two full packets: a burst
+/// of two is cut, which is hardly what was meant.
+fn tight_queues(scenario: &Scenario) -> impl Iterator<Item = String> {
+    const FULL_PACKET: u64 = 1500;
+    let shared = scenario.links.iter().map(|l| l.down.to_config(format!("link.{}", l.name), l.base_rtt()));
+    let own = scenario.paths.iter().map(|p| p.down.to_config(format!("path.{}", p.name), p.rtt));
+    shared.chain(own).filter_map(|link| {
+        let (limit, bytes) = link.derived_queue().filter(|(_, bytes)| *bytes < 2 * FULL_PACKET)?;
+        let packets = bytes as f64 / FULL_PACKET as f64;
+        let name = link.name;
+        Some(format!(
+            "{name}: the queue of {limit} holds {packets:.1} packets of 1500 B; if so few are meant, say it in packets"
+        ))
+    })
+}

@@ -1,0 +1,11 @@
+//! How much a run keeps.
+
+/// What a run may do besides its metrics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tracing {
+    /// Metrics only.
+    #[default]
+    Off,
+    /// Time series at the scenario's sample interval.
+    Series,
+}

@@ -1,0 +1,182 @@
+//! What a playback log says, gathered: the facts that quality figures are computed from (`playpath-record` has the figures).
+//!
+//! A segment that was downloaded again counts as it was last. The log must be closed: see
+//! [`Player::handle_stop`](crate::Player::handle_stop).
+//!
+//! Tested: facts of the players' hand-computed timelines (`tests/summary.rs`).
+
+use crate::{EventKind, ObjectKind, PlaybackEvent, Totals};
+use playpath_units::{Duration, Time};
+
+/// A stall: where in the media, and for how long the picture stood still.
+#[derive(Clone, Copy, Debug)]
+pub struct Stall {
+    /// Media position.
+    pub position: Duration,
+    /// How long the picture stood still.
+    pub length: Duration,
+}
+
+/// A downloaded video segment.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// Number in the order of playing.
+    pub index: u32,
+    /// Number of its representation.
+    pub representation: u32,
+    /// Nominal rate.
+    pub rate_kbps: f64,
+    /// Bytes of the response's body.
+    pub body_bytes: u64,
+    /// Media time.
+    pub duration: Duration,
+}
+
+/// A session's log, gathered.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// The viewer pressed play.
+    pub has_begun: bool,
+    /// The final counts.
+    pub totals: Totals,
+    /// Stalls after the start, in order.
+    pub stalls: Vec<Stall>,
+    /// Video segments by index.
+    pub segments: Vec<Segment>,
+    /// Audio segments by index.
+    pub audio: Vec<Segment>,
+    /// Mean rate of a video with one representation.
+    pub media_rate_kbps: Option<f64>,
+    /// Pictures discarded.
+    pub discarded: u64,
+    /// Times that the buffer did not hold the picture that was due.
+    pub underflows: u64,
+    /// Packets that a streaming agent judged; 0 for players with pictures.
+    pub packets: u64,
+    /// Those of them that were late.
+    pub late: u64,
+    /// Those of them that met a full buffer.
+    pub overflowed: u64,
+    /// From pressing play to the first full buffer.
+    pub filled_after: Option<Duration>,
+    latency_sum_s: f64,
+    latency_samples: u64,
+}
+
+impl Summary {
+    /// Gathers a log.
+    pub fn of(events: &[PlaybackEvent]) -> Summary {
+        let mut session = Summary::default();
+        let mut begin = Time::ZERO;
+        for event in events {
+            match event.kind {
+                EventKind::SessionStarted { media_rate, .. } => {
+                    session.has_begun = true;
+                    begin = event.at;
+                    session.media_rate_kbps = media_rate.map(|r| r.as_bits_per_sec() as f64 / 1e3);
+                }
+                EventKind::BufferFilled => session.filled_after = session.filled_after.or(Some(event.at - begin)),
+                EventKind::StallStart { position, .. } => {
+                    session.stalls.push(Stall { position, length: Duration::ZERO });
+                }
+                EventKind::StallEnd { frozen } => {
+                    if let Some(stall) = session.stalls.last_mut() {
+                        stall.length = frozen;
+                    }
+                }
+                EventKind::Finished { totals, .. } => session.totals = totals,
+                _ => session.count(&event.kind),
+            }
+        }
+        session.segments.sort_by_key(|s| s.index);
+        session.audio.sort_by_key(|s| s.index);
+        session
+    }
+
+    fn count(&mut self, kind: &EventKind) {
+        match *kind {
+            EventKind::UnderflowStart { .. } => self.underflows += 1,
+            EventKind::PicturesDiscarded { count, .. } => self.discarded += u64::from(count),
+            EventKind::PacketsJudged { packets, late, overflowed } => {
+                self.packets += packets;
+                self.late += late;
+                self.overflowed += overflowed;
+            }
+            EventKind::LiveLatency(latency) => {
+                self.latency_sum_s += latency.as_secs_f64();
+                self.latency_samples += 1;
+            }
+            EventKind::SegmentDownloaded { object, rate, body_bytes, media_duration, .. } => {
+                let segment = Segment {
+                    index: object.segment,
+                    representation: object.representation,
+                    rate_kbps: rate.as_bits_per_sec() as f64 / 1e3,
+                    body_bytes,
+                    duration: media_duration,
+                };
+                match object.kind {
+                    ObjectKind::Video => replace(&mut self.segments, segment),
+                    ObjectKind::Audio => replace(&mut self.audio, segment),
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Media position and length in seconds, start-up delay first.
+    pub fn p1203_stalls(&self) -> Vec<(f64, f64)> {
+        let startup = (0.0, self.totals.startup.as_secs_f64());
+        let stalls = self.stalls.iter().map(|s| (s.position.as_secs_f64(), s.length.as_secs_f64()));
+        // The recommendation leaves out events without length.
+        std::iter::once(startup).chain(stalls).filter(|(_, length)| *length > 0.0).collect()
+    }
+
+    /// Whether the player shows pictures: a streaming agent judges packets.
+    pub fn has_pictures(&self) -> bool {
+        self.packets == 0
+    }
+
+    /// Time that the picture stood still in stalls.
+    pub fn stalled_s(&self) -> f64 {
+        // Adding to zero: an empty sum of floats is -0.
+        self.stalls.iter().fold(0.0, |sum, s| sum + s.length.as_secs_f64())
+    }
+
+    /// Media time that was shown.
+    pub fn played_s(&self) -> f64 {
+        self.totals.media_played.as_secs_f64()
+    }
+
+    /// From pressing play to the first picture.
+    pub fn startup_s(&self) -> f64 {
+        self.totals.startup.as_secs_f64()
+    }
+
+    /// Nominal rate of the video weighted with media time.
+    pub fn mean_rate_kbps(&self) -> Option<f64> {
+        let time: f64 = self.segments.iter().map(|s| s.duration.as_secs_f64()).sum();
+        let weighted: f64 = self.segments.iter().map(|s| s.rate_kbps * s.duration.as_secs_f64()).sum();
+        if time > 0.0 { Some(weighted / time) } else { self.media_rate_kbps }
+    }
+
+    /// Changes of representation from one segment to the next.
+    pub fn switches(&self) -> usize {
+        self.segments.windows(2).filter(|w| w[0].representation != w[1].representation).count()
+    }
+
+    /// Mean of the samples of a live player's latency.
+    pub fn mean_latency_s(&self) -> Option<f64> {
+        (self.latency_samples > 0).then(|| self.latency_sum_s / self.latency_samples as f64)
+    }
+}
+
+/// A segment that was downloaded again counts as it was last.
+fn replace(segments: &mut Vec<Segment>, segment: Segment) {
+    // Nearly always the one after the last.
+    let is_new = segments.last().is_none_or(|last| last.index < segment.index);
+    match segments.iter_mut().rev().find(|s| !is_new && s.index == segment.index) {
+        Some(old) => *old = segment,
+        None => segments.push(segment),
+    }
+}
