@@ -54,13 +54,13 @@ _TABLE = [
     Metric("stall_ratio", "stalled share of the time", "", "lower", 0.001),
     Metric("stalls_per_minute", "stalls per minute", "1/min", "lower", 0.05),
     Metric("startup_delay_s", "start-up delay", "s", "lower", 0.25),
-    Metric("discarded_pictures", "discarded pictures", "", "lower", 1.0),
+    Metric("discarded_pictures", "discarded frames", "", "lower", 1.0),
     Metric("underflow_events", "buffer underflows", "", "lower", 0.5),
     Metric("late_packet_ratio", "late packets, share", "", "lower", 0.005),
     Metric("buffer_fill_time_s", "buffer fill time", "s", "lower", 0.1),
     Metric("overflow_packet_ratio", "overflowed packets, share", "", "lower", 0.005),
     # A guard against sessions that never started or were given up: they have no stalls. Smaller shares of missing video
-    # show as discarded pictures or stall time, which come next.
+    # show as discarded frames or stall time, which come next.
     Metric("played_s", "video shown", "s", "higher", least_share=0.5),
     Metric("jain_index", "fairness between sessions (Jain)", "", "higher", 0.01),
     Metric("mean_rate_kbps", "mean video rate", "kbit/s", "higher"),

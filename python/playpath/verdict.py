@@ -108,7 +108,7 @@ def _difference(found: Difference) -> str:
 
 
 def _describe(ranker: Ranker, sender: str) -> str:
-    """What a viewer asks first, for example ' stall time 2.1 s, discarded pictures 14 a session on average'."""
+    """What a viewer asks first, for example ' stall time 2.1 s, discarded frames 14 a session on average'."""
     parts = []
     for name in [name for name in ranker.criteria if name != "played_s"][:_DESCRIBED]:
         mean = ranker.mean(sender, name)

@@ -13,7 +13,7 @@ from playpath.record import Session
 from playpath.report import html
 
 _NOTE = (
-    "Stacked: goodput over each path, red bands where the picture stands still. Lanes: packets of new data in a row on a path, "
+    "Stacked: goodput over each path, red bands where playback stands still. Lanes: packets of new data in a row on a path, "
     "a bar as high as they are many. A hollow bar was entered because the path before had no room; a filled one with a triangle, "
     "although it had: the scheduler's own choice."
 )

@@ -30,7 +30,7 @@ def timeline_section(sessions: Mapping[str, Session], order: Sequence[str], why:
         + html.data("timeline-data", value)
     )
     note = (
-        f"Seed {shown[0].seed}{why}. Red bands: the picture stands still. Drag across a plot to zoom, double-click to "
+        f"Seed {shown[0].seed}{why}. Red bands: playback stands still. Drag across a plot to zoom, double-click to "
         "go back."
     )
     return html.section("One session", body, note=note, anchor="session")

@@ -32,7 +32,7 @@ def _fewer_both(better: str, worse: str, rtt: int) -> list[Check]:
 
 def _almost_none(variant: str, rtt: int) -> list[Check]:
     return [
-        between(DISCARDS, _at(variant, rtt), f"RTT {rtt}: {variant} discards under one picture", high=1.0),
+        between(DISCARDS, _at(variant, rtt), f"RTT {rtt}: {variant} discards under one frame", high=1.0),
         between(UNDERFLOWS, _at(variant, rtt), f"RTT {rtt}: {variant} has at most five underflows", high=5.0),
     ]
 
@@ -69,7 +69,7 @@ def _spread_falls(metric: str, what: str) -> Check:
 CLAIMS = [
     Claim(
         "ccp-1",
-        "RTT 3: Cubic and Compound have no discarded pictures and very few underflows",
+        "RTT 3: Cubic and Compound have no discarded frames and very few underflows",
         "under one discard, at most five underflows",
         _almost_none("Cubic", 3) + _almost_none("Compound", 3),
     ),
@@ -163,7 +163,7 @@ CLAIMS = [
 ]
 
 _TWO = (
-    Panel(DISCARDS, "discarded pictures", is_log=True),
+    Panel(DISCARDS, "discarded frames", is_log=True),
     Panel(UNDERFLOWS, "underflow events", is_log=True),
     Panel(RETRANSMITTED, "retransmitted packets"),
 )

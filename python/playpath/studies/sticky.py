@@ -294,7 +294,7 @@ CLAIMS = [
     ),
 ]
 
-_VIDEO = (Panel(UNDERFLOWS, "underflow events", is_log=True), Panel(DISCARDS, "discarded pictures", is_log=True))
+_VIDEO = (Panel(UNDERFLOWS, "underflow events", is_log=True), Panel(DISCARDS, "discarded frames", is_log=True))
 FIGURES = [
     *(
         FigureSpec(
