@@ -38,12 +38,12 @@ from typing import Any, Literal
 import numpy as np
 
 from playpath.errors import InputError, unknown_name
+from playpath.quantity import parse, quantity
 from playpath.scenario import Scenario, load
 
 Point = dict[str, Any]
 """Dotted setting → value, as `--set` takes it."""
 
-_QUANTITY = re.compile(r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(.*?)\s*")
 _DESIGN_KEYS = ("name", "scenario", "cc", "scheduler", "seeds", "axis", "sample")
 _AXIS_KEYS = ("key", "keys", "values", "from", "to", "steps", "scale")
 _SAMPLE_KEYS = ("kind", "points", "seed")
@@ -80,7 +80,7 @@ class Axis:
         """The level at a share in [0, 1) of the axis: anywhere in a range, one of a list."""
         if not self.is_range:
             return self.values[min(int(share * len(self.values)), len(self.values) - 1)]
-        return (_quantity(self._number(share), self.unit),)
+        return (quantity(self._number(share), self.unit),)
 
     def _number(self, share: float) -> float:
         if self.is_log:
@@ -245,7 +245,7 @@ def _list_axis(entry: Mapping[str, Any], where: str) -> Axis:
 def _range_axis(entry: Mapping[str, Any], where: str) -> Axis:
     if "keys" in entry or "from" not in entry or "to" not in entry:
         raise InputError(f"{where}: give `values`, or `key` with `from` and `to`")
-    (low, unit), (high, other) = (_parse_quantity(entry[end], where) for end in ("from", "to"))
+    (low, unit), (high, other) = (parse(entry[end], where) for end in ("from", "to"))
     if unit != other:
         raise InputError(f"{where}: `from` is in '{unit}', `to` in '{other}'; use one unit")
     scale, steps = entry.get("scale", "linear"), entry.get("steps", 2)
@@ -281,19 +281,3 @@ def _only_known(entry: Mapping[str, Any], known: Sequence[str], where: str) -> N
 def _list(raw: Mapping[str, Any], key: str) -> Sequence[Any]:
     value = raw.get(key, [])
     return value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
-
-
-def _parse_quantity(value: Any, where: str) -> tuple[float, str]:
-    if isinstance(value, int | float):
-        return float(value), ""
-    found = _QUANTITY.fullmatch(str(value))
-    if found is None:
-        raise InputError(f"{where}: '{value}' is not a number with a unit")
-    return float(found[1]), found[2]
-
-
-def _quantity(number: float, unit: str) -> Any:
-    """Four significant digits: a level that a person can type again."""
-    short = float(f"{number:.4g}")
-    text = f"{short:.10f}".rstrip("0").rstrip(".")
-    return f"{text} {unit}" if unit else (int(short) if short.is_integer() else short)

@@ -1,0 +1,35 @@
+"""Quantities as people type them: a number, a space, a unit. What a unit means is the engine's business."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from playpath.errors import InputError
+
+_QUANTITY = re.compile(r"\s*([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)\s*(.*?)\s*")
+
+
+def parse(value: Any, where: str) -> tuple[float, str]:
+    """A number and its unit, as typed.
+
+    >>> parse("50 ms", "rtt"), parse(0.5, "share")
+    ((50.0, 'ms'), (0.5, ''))
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value), ""
+    found = _QUANTITY.fullmatch(str(value))
+    if found is None:
+        raise InputError(f"{where}: '{value}' is not a number with a unit")
+    return float(found[1]), found[2]
+
+
+def quantity(number: float, unit: str) -> Any:
+    """Four significant digits with the unit: a value that a person can type again.
+
+    >>> quantity(12.3456, "ms"), quantity(5.0, "")
+    ('12.35 ms', 5)
+    """
+    short = float(f"{number:.4g}")
+    text = f"{short:.10f}".rstrip("0").rstrip(".")
+    return f"{text} {unit}" if unit else (int(short) if short.is_integer() else short)
