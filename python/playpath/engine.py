@@ -51,6 +51,12 @@ def resolve(text: str, base_dir: str, overrides: Mapping[str, Any]) -> dict[str,
     return resolved
 
 
+def path_figures(resolved_json: str) -> list[dict[str, Any]]:
+    """`name`, `rate_mbps` (of a trace its mean; None if unlimited), `rtt_ms`, `loss_percent` of each path."""
+    figures: list[dict[str, Any]] = json.loads(_call(_engine.path_figures, resolved_json))
+    return figures
+
+
 def run(
     resolved_json: str,
     sender: str,

@@ -56,6 +56,12 @@ fn scenario_error(error: playpath_scenario::ScenarioError) -> PyErr {
     ScenarioError::new_err(error.to_string())
 }
 
+/// Mean rate, RTT and loss of each path of a resolved scenario, as a JSON list.
+#[pyfunction]
+fn path_figures(resolved_json: &str) -> PyResult<String> {
+    Ok(parsed(resolved_json).map_err(scenario_error)?.path_figures().to_string())
+}
+
 /// Plays a resolved scenario with one sender and seed. Returns the record as JSON; with `trace` a pair of the record and
 /// `{series: {column: array}}`. `controller` and `rule` make a congestion control and an ABR rule written in Python.
 #[pyfunction]
@@ -200,6 +206,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(path_figures, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(capture, module)?)?;
     module.add_function(wrap_pyfunction!(p1203, module)?)?;

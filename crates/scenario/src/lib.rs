@@ -3,6 +3,7 @@
 
 mod direction;
 mod document;
+mod figures;
 mod ideal;
 mod live;
 mod manifest;
