@@ -75,6 +75,7 @@ def load(
     scheduler: Sequence[str | Mapping[str, Any]] | None = None,
     seeds: int | None = None,
     set: Mapping[str, Any] | None = None,
+    folder: str | Path | None = None,
 ) -> Scenario:
     """Load, override and validate a scenario.
 
@@ -90,6 +91,8 @@ def load(
         Number of replications.
     set : mapping, optional
         Dotted key → value, for example `{"player.buffer": "2 s"}`.
+    folder : path, optional
+        Where relative file names start from: by default the file's own folder, the working directory for text and mappings.
 
     Raises
     ------
@@ -109,7 +112,7 @@ def load(
         return source
     text, base, stem = _read(source)
     try:
-        resolved = engine.resolve(text, base, overrides)
+        resolved = engine.resolve(text, base if folder is None else str(folder), overrides)
     except InputError as error:
         # A line is of the file; what is wrong in an option has none.
         if str(error).startswith("line ") and not isinstance(source, Scenario | Mapping) and "\n" not in str(source):

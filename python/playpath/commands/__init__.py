@@ -8,6 +8,7 @@ import typer
 
 MODULES = (
     "compare",
+    "population",
     "twin",
     "run",
     "report",

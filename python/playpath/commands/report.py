@@ -12,6 +12,7 @@ from playpath import console
 from playpath.compare import Comparison
 from playpath.errors import InputError
 from playpath.files import check_writable
+from playpath.population import PopulationResult
 from playpath.record import Session
 from playpath.sweep import SweepResult
 
@@ -22,7 +23,9 @@ def register(app: typer.Typer) -> None:
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What compare, run --trace or sweep wrote.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="What compare, run --trace, sweep or population wrote.")
+    ],
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="The HTML file; by default DIR/report.html.")
     ] = None,
@@ -54,13 +57,18 @@ def _window(text: str) -> tuple[float, float]:
     return found
 
 
-def load_results(folder: Path) -> Comparison | Session | SweepResult:
-    """A comparison, a session or a sweep, by what the folder holds."""
-    kinds = (("comparison.json", Comparison), ("record.json", Session), ("sweep.json", SweepResult))
+def load_results(folder: Path) -> Comparison | Session | SweepResult | PopulationResult:
+    """A comparison, a session, a sweep or a population, by what the folder holds."""
+    kinds = (
+        ("comparison.json", Comparison),
+        ("record.json", Session),
+        ("sweep.json", SweepResult),
+        ("population.json", PopulationResult),
+    )
     for name, kind in kinds:
         if (folder / name).is_file():
             try:
                 return kind.load(folder)
             except (OSError, ValueError, KeyError, TypeError) as error:
                 raise InputError(f"{folder / name}: damaged or of another version ({error}); run it again") from None
-    raise InputError(f"{folder}: no results here; give a folder written by compare, run --trace or sweep")
+    raise InputError(f"{folder}: no results here; give a folder written by compare, run --trace, sweep or population")

@@ -8,17 +8,21 @@ from playpath.compare import Comparison
 from playpath.errors import InputError
 from playpath.files import write_text
 from playpath.packets import Window
+from playpath.population.answer import PopulationResult
 from playpath.record import Session
 from playpath.report.comparison_page import comparison_page
+from playpath.report.population_page import population_page
 from playpath.report.session_page import session_page
 from playpath.report.sweep_page import sweep_page
 from playpath.sweep.result import SweepResult
 
-__all__ = ["comparison_page", "session_page", "sweep_page", "write_report"]
+__all__ = ["comparison_page", "population_page", "session_page", "sweep_page", "write_report"]
 
 
-def write_report(result: Comparison | Session | SweepResult, path: str | Path, *, window: Window | None = None) -> Path:
-    """Write the report of a comparison, a traced session or a sweep; returns the path.
+def write_report(
+    result: Comparison | Session | SweepResult | PopulationResult, path: str | Path, *, window: Window | None = None
+) -> Path:
+    """Write the report of a comparison, a traced session, a sweep or a population; returns the path.
 
     The file needs no network, no other file and no server. `window` (begin and end in seconds) is the part of sessions over
     several paths that is shown packet by packet.
@@ -28,7 +32,9 @@ def write_report(result: Comparison | Session | SweepResult, path: str | Path, *
     elif isinstance(result, Session):
         page = session_page(result, window)
     elif window is not None:
-        raise InputError(f"--window {window[0]:g}..{window[1]:g}: a sweep keeps no packets")
+        raise InputError(f"--window {window[0]:g}..{window[1]:g}: no packets are kept of many sessions")
+    elif isinstance(result, PopulationResult):
+        page = population_page(result)
     else:
         page = sweep_page(result)
     target = Path(path)

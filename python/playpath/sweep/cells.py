@@ -71,19 +71,21 @@ def cells(design: Design, seeds: Sequence[int] | None = None, points: frozenset[
     for index, point in enumerate(design.points()):
         if points is not None and index not in points:
             continue
-        found = variants(base, design, point)
+        found = variants(base, design.base, point)
         for seed in wanted:
             for variant in found:
                 yield Cell(cell_id(variant, seed, version), index, variant, seed)
 
 
-def variants(base: dict[str, Any], design: Design, point: Point) -> list[Variant]:
-    """The senders at a point. A wrong point gives variants with an error, not an exception."""
+def variants(base: dict[str, Any], scenario: Scenario, point: Point) -> list[Variant]:
+    """The senders of a scenario at a point; `base` is the scenario as plain data. A wrong point gives variants with an error, not an
+    exception.
+    """
     try:
-        scenario = at_point(base, point)
+        changed = at_point(base, point)
     except InputError as error:
-        return [_wrong(design.base, sender, point, str(error)) for sender in design.base.senders]
-    return [_variant(scenario, sender) for sender in scenario.senders]
+        return [_wrong(scenario, sender, point, str(error)) for sender in scenario.senders]
+    return [_variant(changed, sender) for sender in changed.senders]
 
 
 def _variant(scenario: Scenario, sender: str) -> Variant:

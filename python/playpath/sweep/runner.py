@@ -80,7 +80,7 @@ def sweep(
         raise InputError(f"--until-decided {until_decided}: must be above the design's {len(loaded.base.seeds)} seeds")
     where = Store(store)
     known = where.cells() if resume else set()
-    run = _Run(where, place(executor, jobs, where.folder), known, on_interrupt)
+    run = CellRunner(where, place(executor, jobs, where.folder), known, on_interrupt)
     with run:
         plan = _Plan(loaded, until_decided)
         while (batch := plan.next_batch()) is not None:
@@ -166,7 +166,7 @@ def _steps(first: int, most: int | None) -> list[int]:
     return steps
 
 
-class _Run:
+class CellRunner:
     """Chunks under way, retries, and Ctrl-C."""
 
     def __init__(self, store: Store, where: Place, known: set[str], on_interrupt: Callable[[], None]) -> None:
@@ -181,7 +181,7 @@ class _Run:
         self.seen: list[tuple[int, str]] = []
         self._done = 0
 
-    def __enter__(self) -> _Run:
+    def __enter__(self) -> CellRunner:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,0 +1,168 @@
+"""`playpath population`: which sender for which viewers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from playpath import console
+from playpath.commands import options
+from playpath.errors import unknown_name
+from playpath.files import check_writable
+from playpath.metrics import format_value
+from playpath.population import Estimate, PopulationResult, Versus, load_population, population
+from playpath.record import slug
+from playpath.sweep.executors import NAMES
+
+INTERRUPTED = 130
+Source = Annotated[
+    Path, typer.Argument(metavar="SCENARIO", help="Scenario in which something is drawn (TOML or JSON).")
+]
+Paths = Annotated[
+    int | None, typer.Option("--paths", metavar="N", min=2, help="Paths; default: every trace or user once.")
+]
+Sessions = Annotated[int | None, typer.Option("--sessions", metavar="N", min=1, help="Sessions on each path.")]
+
+commands = typer.Typer(no_args_is_help=True, help="Answer for a population of paths and viewers instead of one path.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.add_typer(commands, name="population")
+
+
+@commands.command("compare")
+def compare(
+    scenario: Source,
+    cc: options.Cc = None,
+    scheduler: options.Scheduler = None,
+    paths: Paths = None,
+    sessions: Sessions = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option("--baseline", metavar="SENDER", help="What the viewers have today; default: the first sender."),
+    ] = None,
+    setting: options.Set = None,
+    executor: Annotated[str, typer.Option("--executor", metavar="NAME", help=f"One of: {', '.join(NAMES)}.")] = "local",
+    jobs: options.Jobs = None,
+    resume: Annotated[bool, typer.Option("--resume/--no-resume", help="Skip sessions that the store holds.")] = True,
+    store: Annotated[
+        Path | None,
+        typer.Option("--store", metavar="DIR", help="Where sessions are kept; default: the folder store in --out."),
+    ] = None,
+    out: options.Out = None,
+    json: options.Json = False,
+) -> None:
+    """Say which sender serves a population best: how many viewers it helps and harms, and what it costs the network.
+
+    Results go to --out, by default out/NAME. Ctrl-C keeps the finished sessions; the same command goes on from there.
+    """
+    if executor not in NAMES:
+        raise unknown_name("executor", executor, NAMES)
+    loaded = load_population(
+        scenario,
+        cc=options.choices(cc, "--cc"),
+        scheduler=options.choices(scheduler, "--scheduler"),
+        set=options.settings(setting),
+        paths=paths,
+        sessions=sessions,
+        baseline=baseline,
+    )
+    folder = out or Path("out") / slug(loaded.name)
+    check_writable(folder)
+    cells = store or folder / "store"
+    check_writable(cells, "--store")
+    with console.progress("sessions") as progress:
+        result = population(
+            loaded,
+            store=cells,
+            executor=executor,
+            jobs=jobs,
+            resume=resume,
+            progress=progress,
+            on_interrupt=lambda: console.message("stopping: finishing the chunks under way; Ctrl-C again drops them"),
+        )
+    _finish(result, folder, json)
+
+
+def _finish(result: PopulationResult, folder: Path, json: bool) -> None:
+    from playpath.report import write_report  # matplotlib takes its time
+
+    result.save(folder)
+    console.message(f"report: {write_report(result, folder / 'report.html')}")
+    if json:
+        console.print_json(result.to_dict())
+    else:
+        print_population(result)
+    if result.interrupted:
+        console.message("interrupted: finished sessions are stored; run the same command again to go on")
+        raise typer.Exit(INTERRUPTED)
+
+
+def print_population(result: PopulationResult) -> None:
+    """The headline, the table of shares, the fine print, the warnings."""
+    console.out.print(f"[bold]{escape(result.headline)}[/bold]", soft_wrap=not console.out.is_terminal)
+    if result.against_baseline:
+        console.print_table(_shares(result))
+    console.out.print()
+    console.out.print(f"[dim]{escape(result.fine_print)}[/dim]", soft_wrap=not console.out.is_terminal)
+    for text in result.warnings:
+        console.err.print(f"[yellow]warning:[/yellow] {escape(text)}", soft_wrap=True)
+
+
+def _shares(result: PopulationResult) -> Table:
+    title = f"viewers, each once with {result.baseline} and once with the other sender"
+    table = Table(
+        title=escape(title), title_justify="left", title_style="dim", box=None, pad_edge=False, header_style="bold"
+    )
+    for head in ("sender", "better\n%", "worse\n%", "net\npoints", "network\npoints", "retransmits\n×", ""):
+        table.add_column(head, justify="left" if head in ("sender", "") else "right", overflow="fold")
+    for name, versus in result.against_baseline.items():
+        table.add_row(escape(name), *_cells(versus))
+    return table
+
+
+def _cells(versus: Versus) -> list[str]:
+    ratio = versus.retransmission_ratio
+    words = {
+        "better": "[green]better[/green]",
+        "worse": "worse",
+        "alike": "alike",
+        "open": "[yellow]undecided[/yellow]",
+    }
+    level = " (network)" if versus.decided_by == "network" else ""
+    return [
+        _interval(versus.helped),
+        _interval(versus.harmed),
+        _interval(versus.net, "+"),
+        _interval(versus.network, "+"),
+        "–" if ratio is None else format_value(ratio, 2),
+        words[versus.relation] + level,
+    ]
+
+
+def _interval(found: Estimate, sign: str = "") -> str:
+    value, low, high = (f"{100 * x:{sign}.0f}" for x in (found.value, found.low, found.high))
+    return f"{value} ({low}…{high})"
+
+
+@commands.command("inspect")
+def inspect(
+    scenario: Source,
+    paths: Paths = None,
+    setting: options.Set = None,
+    json: options.Json = False,
+) -> None:
+    """Show what was understood of a population, before anything runs: links, users, distributions, and their spread."""
+    from playpath.population.inspection import inspect as look
+
+    found = look(load_population(scenario, set=options.settings(setting), paths=paths))
+    if json:
+        console.print_json(found.to_dict())
+        return
+    for line in found.lines():
+        console.out.print(escape(line), soft_wrap=not console.out.is_terminal)

@@ -1,0 +1,8 @@
+"""Populations: answers for many paths and viewers instead of one replay of one path."""
+
+from playpath.population.answer import PopulationResult, Versus
+from playpath.population.intervals import Estimate
+from playpath.population.play import population
+from playpath.population.spec import Population, is_population, load_population
+
+__all__ = ["Estimate", "Population", "PopulationResult", "Versus", "is_population", "load_population", "population"]

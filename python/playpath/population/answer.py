@@ -1,0 +1,533 @@
+"""The answer for a population: whom each sender helps and harms, and what it costs the network."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from playpath import stats
+from playpath.errors import RunError
+from playpath.files import replaced, write_text
+from playpath.manifest import manifest
+from playpath.metrics import BULK_CRITERIA, NETWORK_CRITERIA, VIDEO_CRITERIA, metric
+from playpath.population import headline
+from playpath.population.intervals import (
+    Estimate,
+    between_share,
+    is_dominated,
+    mean_interval,
+    net_interval,
+    quantile_band,
+    share_interval,
+)
+from playpath.population.judging import Judgement, judge
+from playpath.population.spec import Population
+
+Relation = Literal["better", "worse", "alike", "open"]
+
+ALIKE = 0.05
+"""A net benefit within this, either way, is nobody's reason to change a sender."""
+LEVELS = np.array([0.5, 0.75, 0.95, 0.99])
+"""Quantiles that are told of each metric."""
+_STALLED_S = 0.1
+_FEW_VALUES = 4
+"""So many different figures are groups of their own; more are told apart by quarters."""
+_KEYS = ("path", "cell", "sender", "cc", "seed", "digest")
+
+
+@dataclass(frozen=True)
+class Versus:
+    """A sender held against another, over the viewers.
+
+    Attributes
+    ----------
+    sender, other : str
+    helped, harmed : Estimate
+        Shares of viewers whom `sender` serves better, worse than `other`.
+    net : Estimate
+        Helped minus harmed.
+    network : Estimate
+        The same for what the sessions cost the network.
+    relation : {"better", "worse", "alike", "open"}
+        Of `sender` to `other`: by the viewers, and where these are served alike, by the network's cost.
+    decided_by : {"viewers", "network"} or None
+    helped_by, harmed_by : dict of str to float
+        Which criterion made the difference, in which share of the cases.
+    stalls : dict of str to float
+        Shares of sessions that stall: `with_sender`, `with_other`, `relieved` (only with the other), `new` (only with the sender).
+    retransmission_ratio : float or None
+        Retransmitted packets of all sessions, sender to other.
+    more_paths : int or None
+        Further paths that would probably settle an open comparison.
+    """
+
+    sender: str
+    other: str
+    helped: Estimate
+    harmed: Estimate
+    net: Estimate
+    network: Estimate
+    relation: Relation
+    decided_by: str | None
+    helped_by: Mapping[str, float]
+    harmed_by: Mapping[str, float]
+    stalls: Mapping[str, float]
+    retransmission_ratio: float | None
+    more_paths: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        found = {key: value.to_dict() if isinstance(value, Estimate) else value for key, value in self.__dict__.items()}
+        return {key: dict(value) if isinstance(value, Mapping) else value for key, value in found.items()}
+
+
+@dataclass(frozen=True)
+class PopulationResult:
+    """The result of a population.
+
+    Attributes
+    ----------
+    population : Population
+    table : polars.DataFrame
+        A row for each session: `path`, `cell`, `sender`, `cc`, `seed`, `digest`, the metrics. Every sender has the same paths and seeds.
+    paths : polars.DataFrame
+        A row for each path: `path`, `unit`, `name`, `weight`, what was drawn for it, columns `group.…` of the set, `rate_mbps`.
+    failed : polars.DataFrame
+        Sessions that could not be run: `path`, `sender`, `seed`, `error`. Their paths are left out for everybody.
+    interrupted : bool
+        Ctrl-C came before all paths were finished.
+    """
+
+    population: Population
+    table: pl.DataFrame
+    paths: pl.DataFrame
+    failed: pl.DataFrame
+    interrupted: bool = False
+
+    @property
+    def name(self) -> str:
+        """The population's name."""
+        return self.population.name
+
+    @property
+    def senders(self) -> list[str]:
+        """Labels, in the scenario's order."""
+        found = set(self.table["sender"].unique().to_list())
+        return [name for name in self.population.base.senders if name in found]
+
+    @property
+    def baseline(self) -> str:
+        """What the viewers have today."""
+        return self.population.baseline
+
+    @property
+    def metric_names(self) -> list[str]:
+        """Metrics that some session has."""
+        return [n for n in self.table.columns if n not in _KEYS and self.table[n].null_count() < self.table.height]
+
+    @property
+    def units(self) -> int:
+        """Links or users that an interval is over."""
+        return int(self.paths["unit"].n_unique())
+
+    @property
+    def viewer_criteria(self) -> list[str]:
+        """What decides about viewers, in order."""
+        criteria = VIDEO_CRITERIA if self.population.base.has_video else BULK_CRITERIA
+        return [name for name in criteria if name in self.metric_names and name not in NETWORK_CRITERIA]
+
+    @property
+    def network_criteria(self) -> list[str]:
+        """What decides where viewers are served alike."""
+        return [name for name in VIDEO_CRITERIA if name in NETWORK_CRITERIA and name in self.metric_names]
+
+    @cached_property
+    def _sessions(self) -> dict[str, dict[str, np.ndarray]]:
+        parts = self.table.sort("path", "seed").partition_by("sender", as_dict=True)
+        return {
+            str(key[0]): {name: part[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in self.metric_names}
+            for key, part in parts.items()
+        }
+
+    @cached_property
+    def keys(self) -> pl.DataFrame:
+        """Path, unit, weight of each session, in the order of `values`."""
+        one = self.table.filter(pl.col("sender") == self.senders[0]).sort("path", "seed").select("path", "seed")
+        return one.join(self.paths.select("path", "unit", "weight"), on="path", how="left", maintain_order="left")
+
+    def values(self, sender: str, name: str) -> np.ndarray:
+        """A metric of a sender, one value a session; NaN where there is none."""
+        return self._sessions[sender][name]
+
+    def judged(self, sender: str, other: str, *, network: bool = False) -> Judgement:
+        """The two session by session."""
+        criteria = self.network_criteria if network else self.viewer_criteria
+        return judge(self._sessions[sender], self._sessions[other], criteria)
+
+    def over_units(self, values: np.ndarray, among: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Means of units with their weights, from one value a session; of sessions `among` only."""
+        frame = self.keys.with_columns(pl.Series("value", values))
+        if among is not None:
+            frame = frame.filter(pl.Series(among))
+        by_path = frame.group_by("path", "unit", maintain_order=True).agg(
+            pl.col("value").mean(), pl.col("weight").first()
+        )
+        weighted = (pl.col("value") * pl.col("weight")).sum() / pl.col("weight").sum()
+        units = by_path.group_by("unit", maintain_order=True).agg(weighted, pl.col("weight").sum())
+        return units["value"].to_numpy(), units["weight"].to_numpy()
+
+    def share(self, flags: np.ndarray, among: np.ndarray | None = None) -> Estimate:
+        """The share of viewers for whom something holds."""
+        return share_interval(*self.over_units(flags.astype(float), among))
+
+    def net(self, scores: np.ndarray, among: np.ndarray | None = None) -> Estimate:
+        """Helped minus harmed."""
+        return net_interval(*self.over_units(scores.astype(float), among))
+
+    @cached_property
+    def _p_corrected(self) -> dict[tuple[str, str, bool], float]:
+        """Holm over all pairs of senders and both levels: whichever sender turns out best, the family holds."""
+        pairs = list(itertools.combinations(self.senders, 2))
+        family = [(a, b, level) for a, b in pairs for level in ((False, True) if self.network_criteria else (False,))]
+        p_values = [self.net(self.judged(a, b, network=level).score).p or 0.0 for a, b, level in family]
+        return dict(zip(family, stats.holm(p_values), strict=True))
+
+    def _relation(self, sender: str, other: str, net: Estimate, *, network: bool) -> Relation:
+        key = (sender, other, network)
+        p = self._p_corrected.get(key, self._p_corrected.get((other, sender, network), 1.0))
+        if net.low >= -ALIKE and net.high <= ALIKE:
+            return "alike"
+        if p < stats.SIGNIFICANCE:
+            return "better" if net.value > 0 else "worse"
+        return "open"
+
+    def versus(self, sender: str, other: str) -> Versus:
+        """How a sender stands against another."""
+        judgement = self.judged(sender, other)
+        network = self.net(self.judged(sender, other, network=True).score)
+        net = self.net(judgement.score)
+        relation = self._relation(sender, other, net, network=False)
+        decided_by: str | None = "viewers" if relation in ("better", "worse") else None
+        if relation == "alike" and self.network_criteria:
+            relation = self._relation(sender, other, network, network=True)
+            decided_by = "network" if relation in ("better", "worse") else None
+        return Versus(
+            sender=sender,
+            other=other,
+            helped=self.share(judgement.score > 0),
+            harmed=self.share(judgement.score < 0),
+            net=net,
+            network=network,
+            relation=relation,
+            decided_by=decided_by,
+            helped_by=judgement.reasons(1),
+            harmed_by=judgement.reasons(-1),
+            stalls=self._stalls(sender, other),
+            retransmission_ratio=self._ratio(sender, other, "retransmitted_packets"),
+            more_paths=self._more_paths(net) if relation == "open" else None,
+        )
+
+    def _stalls(self, sender: str, other: str) -> dict[str, float]:
+        if "stall_time_s" not in self.metric_names:
+            return {}
+        mine, theirs = (np.nan_to_num(self.values(s, "stall_time_s")) > _STALLED_S for s in (sender, other))
+        flags = {"with_sender": mine, "with_other": theirs, "relieved": theirs & ~mine, "new": mine & ~theirs}
+        return {name: self.share(flag).value for name, flag in flags.items()}
+
+    def _ratio(self, sender: str, other: str, name: str) -> float | None:
+        if name not in self.metric_names:
+            return None
+        mine, theirs = (self._mean(np.nan_to_num(self.values(s, name))) for s in (sender, other))
+        return mine / theirs if theirs > 0 else None
+
+    def _mean(self, values: np.ndarray) -> float:
+        means, weights = self.over_units(values)
+        return float(np.average(means, weights=weights))
+
+    def _more_paths(self, net: Estimate) -> int | None:
+        """By the interval's shrinking with the root of the number of units."""
+        half = (net.high - net.low) / 2
+        gap = max(abs(net.value), ALIKE - abs(net.value), 1e-9)
+        needed = self.units * (half / gap) ** 2
+        return max(1, round(needed - self.units)) if needed < stats.MOST_RUNS else None
+
+    @cached_property
+    def ranking(self) -> list[str]:
+        """Labels, best first: by the mean net benefit against all others, those alike for the viewers by the network's."""
+        if len(self.senders) < 2:
+            return list(self.senders)
+        viewer, network = self._borda(network=False), self._borda(network=True)
+        return sorted(self.senders, key=lambda s: (-round(viewer[s] / ALIKE), -network[s], -viewer[s]))
+
+    def _borda(self, *, network: bool) -> dict[str, float]:
+        total = dict.fromkeys(self.senders, 0.0)
+        if network and not self.network_criteria:
+            return total
+        for a, b in itertools.combinations(self.senders, 2):
+            net = self.net(self.judged(a, b, network=network).score).value
+            total[a] += net
+            total[b] -= net
+        return {sender: value / (len(self.senders) - 1) for sender, value in total.items()}
+
+    @property
+    def best(self) -> str:
+        """The sender that serves this population best."""
+        return self.ranking[0]
+
+    @cached_property
+    def against_best(self) -> dict[str, Versus]:
+        """The best against each other sender."""
+        return {other: self.versus(self.best, other) for other in self.ranking[1:]}
+
+    @cached_property
+    def against_baseline(self) -> dict[str, Versus]:
+        """Each other sender against the baseline, in the order of the ranking."""
+        return {s: self.versus(s, self.baseline) for s in self.ranking if s != self.baseline}
+
+    @property
+    def is_decided(self) -> bool:
+        """No other sender may be better than the best one."""
+        return all(v.relation != "open" for v in self.against_best.values())
+
+    @cached_property
+    def headline(self) -> str:
+        """The answer in a sentence that needs no statistics."""
+        return headline.headline(self)
+
+    @cached_property
+    def fine_print(self) -> str:
+        """What the headline rests on."""
+        return headline.fine_print(self)
+
+    def mean(self, sender: str, name: str) -> Estimate | None:
+        """Mean over the viewers who have a value."""
+        values = self.values(sender, name)
+        there = ~np.isnan(values)
+        return mean_interval(*self.over_units(values, there)) if there.any() else None
+
+    def difference(self, sender: str, other: str, name: str) -> Estimate | None:
+        """Mean of sender minus other, over viewers who have both."""
+        values = self.values(sender, name) - self.values(other, name)
+        there = ~np.isnan(values)
+        return mean_interval(*self.over_units(values, there)) if there.any() else None
+
+    def quantiles(self, sender: str, name: str, levels: np.ndarray = LEVELS) -> np.ndarray | None:
+        """Quantiles over viewers with bands: see `intervals.quantile_band`. Of a metric where more is better, the same share is *below*."""
+        values = self.values(sender, name)
+        there = ~np.isnan(values)
+        if not there.any():
+            return None
+        keys = self.keys.filter(pl.Series(there))
+        return quantile_band(values[there], keys["weight"].to_numpy(), keys["unit"].to_numpy(), levels)
+
+    @cached_property
+    def variance(self) -> float | None:
+        """Of the best against the baseline: how much of the variance of single sessions' scores lies between paths."""
+        if self.best == self.baseline:
+            return None
+        scores = self.judged(self.best, self.baseline).score
+        return between_share([scores[group] for group in _groups_of(self.keys["path"].to_numpy())])
+
+    def group_columns(self) -> list[str]:
+        """What viewers can be told apart by: columns of the set that are asked for, then drawn figures."""
+        asked = [f"group.{name}" for name in self.population.group]
+        drawn = [n for n in ("rate_mbps", "rtt_ms", "loss_percent") if n in self.paths.columns]
+        return [*asked, *(n for n in drawn if self.paths[n].drop_nulls().n_unique() > 1)]
+
+    def by_group(self, column: str, sender: str, other: str) -> list[tuple[str, int, Estimate, Estimate, Estimate]]:
+        """For each group its name, units, and helped, harmed, net of a sender against another."""
+        labels = self._labels(column)
+        scores = self.judged(sender, other).score
+        found = []
+        for label in dict.fromkeys(x for x in labels["label"].sort() if x is not None):
+            wanted = labels.filter(pl.col("label") == label)["path"]
+            among = self.keys["path"].is_in(wanted.implode()).to_numpy()
+            number = int(self.keys.filter(pl.Series(among))["unit"].n_unique())
+            estimates = (self.share(scores > 0, among), self.share(scores < 0, among), self.net(scores, among))
+            found.append((str(label).split("|", 1)[-1], number, *estimates))
+        return found
+
+    def _labels(self, column: str) -> pl.DataFrame:
+        """A label for each path: of numbers the quarter they lie in."""
+        values = self.paths[column]
+        if not values.dtype.is_numeric():
+            return pl.DataFrame({"path": self.paths["path"], "label": values})
+        if values.n_unique() <= _FEW_VALUES:
+            order = {value: place for place, value in enumerate(values.unique().sort())}
+            return pl.DataFrame({"path": self.paths["path"], "label": [f"{order[v]}|{v:.3g}" for v in values]})
+        cuts = sorted({float(q) for q in np.quantile(values.drop_nulls().to_numpy(), [0, 0.25, 0.5, 0.75, 1])})
+        last = max(1, len(cuts) - 1)
+        labels = []
+        for value in values:
+            place = min(max(int(np.searchsorted(cuts, value, side="right")) - 1, 0), last - 1)
+            upper = cuts[min(place + 1, len(cuts) - 1)]
+            labels.append(f"{place}|{cuts[place]:.3g} to {upper:.3g}")
+        return pl.DataFrame({"path": self.paths["path"], "label": labels})
+
+    def worst_paths(self, sender: str, other: str, most: int = 10) -> pl.DataFrame:
+        """The paths where the sender harms the most viewers: what the answer turns on."""
+        judgement = self.judged(sender, other)
+        names = [n for n in ("mean_rate_kbps", "stall_time_s") if n in self.metric_names]
+        extra = [pl.Series(n, self.values(sender, n) - self.values(other, n)) for n in names]
+        frame = self.keys.select("path").with_columns(pl.Series("net", judgement.score.astype(float)), *extra)
+        means = frame.group_by("path").agg(pl.all().mean()).filter(pl.col("net") < 0)
+        return (
+            means.sort("net", "path")
+            .head(most)
+            .join(self.paths.drop("unit"), on="path", how="left", maintain_order="left")
+        )
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """What a careful reader should know before trusting the figures."""
+        return headline.warnings(self)
+
+    def dominated(self) -> list[str]:
+        """Metrics in which one unit makes most of the difference between best and baseline."""
+        if self.best == self.baseline:
+            return []
+        found = []
+        for name in self.viewer_criteria:
+            values = self.values(self.best, name) - self.values(self.baseline, name)
+            there = ~np.isnan(values)
+            if there.any() and is_dominated(*self.over_units(values, there)):
+                found.append(metric(name).label)
+        return found
+
+    @property
+    def digest(self) -> str:
+        """Of all sessions; equal digests mean equal results."""
+        lines = "\n".join(self.table.sort("path", "seed", "sender")["digest"].to_list())
+        return hashlib.sha256(lines.encode()).hexdigest()
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """What the result depends on."""
+        own = self.population
+        return {
+            **manifest(own.base, "sim", list(own.seeds(0))),
+            "population": dict(own.source),
+            "paths": own.paths,
+            "sessions": own.sessions,
+            "seed": own.seed,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form of `playpath population --json`."""
+        return {
+            "population": self.name,
+            "paths": self.paths.height,
+            "units": self.units,
+            "sessions": self.population.sessions,
+            "senders": [self._sender_dict(sender) for sender in self.ranking],
+            "ranking": self.ranking,
+            "baseline": self.baseline,
+            "is_decided": self.is_decided,
+            "headline": self.headline,
+            "fine_print": self.fine_print,
+            "against_baseline": [v.to_dict() for v in self.against_baseline.values()],
+            "against_best": [v.to_dict() for v in self.against_best.values()],
+            "groups": self._group_dicts(),
+            "between_paths": self.variance,
+            "failed_sessions": self.failed.height,
+            "interrupted": self.interrupted,
+            "warnings": self.warnings,
+            "manifest": self.manifest,
+            "digest": self.digest,
+        }
+
+    def _sender_dict(self, sender: str) -> dict[str, Any]:
+        metrics = {}
+        for name in self.metric_names:
+            mean, bands = self.mean(sender, name), self.quantiles(sender, name)
+            if mean is not None and bands is not None:
+                named = {f"p{round(100 * level)}": float(value) for level, value in zip(LEVELS, bands[0], strict=True)}
+                metrics[name] = {**mean.to_dict(), **named}
+        return {"name": sender, "metrics": metrics}
+
+    def _group_dicts(self) -> list[dict[str, Any]]:
+        if self.best == self.baseline:
+            return []
+        return [
+            {
+                "column": column,
+                "group": label,
+                "units": units,
+                "helped": helped.to_dict(),
+                "harmed": harmed.to_dict(),
+                "net": net.to_dict(),
+            }
+            for column in self.group_columns()
+            for label, units, helped, harmed, net in self.by_group(column, self.best, self.baseline)
+        ]
+
+    def to_polars(self) -> pl.DataFrame:
+        """A row for each session."""
+        return self.table
+
+    def to_pandas(self) -> Any:
+        """As `to_polars`, for pandas; needs the extra `pandas`."""
+        return self.table.to_pandas()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The sessions for anything that reads the Arrow capsule protocol."""
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        return (
+            f"<PopulationResult {self.name!r}: {self.paths.height} paths, {len(self.senders)} senders; {self.headline}>"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>{escape(self.headline)}</b></p><p>{escape(self.fine_print)}</p>"
+
+    def save(self, folder: str | Path) -> None:
+        """Write `population.json`, `sessions.parquet`, `paths.parquet`, `failed.parquet`."""
+        target = Path(folder)
+        for name, frame in (("sessions", self.table), ("paths", self.paths), ("failed", self.failed)):
+            with replaced(target / f"{name}.parquet") as temporary:
+                frame.write_parquet(temporary)
+        write_text(target / "population.json", json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> PopulationResult:
+        """Read what `save` wrote."""
+        from playpath.scenario import Scenario
+
+        source = Path(folder)
+        try:
+            stored = json.loads((source / "population.json").read_text(encoding="utf-8"))
+            told = stored["manifest"]
+            base = Scenario(told["scenario"], json.dumps(told["scenario"], ensure_ascii=False))
+            group = told["population"].get("population", {}).get("group", ())
+            own = Population(
+                name=stored["population"],
+                base=base,
+                draws={},
+                units=(),
+                paths=told["paths"],
+                sessions=told["sessions"],
+                seed=told["seed"],
+                group=(group,) if isinstance(group, str) else tuple(group),
+                baseline=stored["baseline"],
+                source=told["population"],
+            )
+            frames = [pl.read_parquet(source / f"{name}.parquet") for name in ("sessions", "paths", "failed")]
+        except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
+            raise RunError(f"{folder}: is not a population's result ({type(error).__name__})") from None
+        return cls(own, frames[0], frames[1], frames[2], stored["interrupted"])
+
+
+def _groups_of(values: np.ndarray) -> Sequence[np.ndarray]:
+    """Places of equal values."""
+    return [np.flatnonzero(values == value) for value in np.unique(values)]

@@ -1,0 +1,201 @@
+"""What a quantity of a path or a viewer may be instead of one value: a distribution to draw it from.
+
+In a scenario a distribution stands where a value would stand:
+
+    rtt = { lognormal = { median = "60 ms", sigma = 0.5 }, min = "5 ms", max = "800 ms" }
+    rtt = { normal = { mean = "60 ms", sd = "10 ms" }, min = "20 ms" }
+    rate = { log_uniform = ["1 Mbit/s", "50 Mbit/s"] }
+    rtt = { uniform = ["20 ms", "200 ms"] }
+    loss = { choice = ["0 %", "0.5 %", "2 %"], weights = [6, 3, 1] }
+
+Each draw is the inverse of the distribution function at a uniform share, so that the value of one quantity of one path
+depends on nothing but the population's seed, the path's number and the quantity's name. `min` and `max` cut the
+distribution (they do not pile up its tails at the bounds).
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scipy import special
+
+from playpath.errors import InputError, unknown_name
+from playpath.quantity import parse, quantity
+
+KINDS = ("lognormal", "normal", "uniform", "log_uniform", "choice")
+_EXTRAS = {"choice": ("weights",)}
+_BOUNDS = ("min", "max")
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Where a quantity is drawn from.
+
+    Attributes
+    ----------
+    kind : str
+        One of `KINDS`.
+    at : callable
+        The value as a scenario takes it, at a share in (0, 1).
+    text : str
+        What it is, for people.
+    """
+
+    kind: str
+    at: Callable[[float], Any]
+    text: str
+
+
+def is_distribution(value: Any) -> bool:
+    """Whether a value of a scenario is meant as a distribution."""
+    return isinstance(value, Mapping) and any(kind in value for kind in KINDS)
+
+
+def read(value: Mapping[str, Any], where: str) -> Distribution:
+    """Read a distribution.
+
+    Raises
+    ------
+    InputError
+        One line that says where, what is wrong and what is allowed.
+    """
+    kind = next(kind for kind in KINDS if kind in value)
+    allowed = (kind, *_EXTRAS.get(kind, _BOUNDS))
+    for key in value:
+        if key not in allowed:
+            raise unknown_name(f"key in `{where}`", key, allowed)
+    if kind == "choice":
+        return _choice(value, where)
+    return _continuous(kind, value, where)
+
+
+def _choice(value: Mapping[str, Any], where: str) -> Distribution:
+    options = _list(value["choice"], f"{where}.choice")
+    weights = value.get("weights", [1] * len(options))
+    check_weights(weights, len(options), f"{where}.weights")
+    sums = list(itertools.accumulate(weights))
+
+    def at(share: float) -> Any:
+        return options[min(bisect.bisect_right(sums, share * sums[-1]), len(options) - 1)]
+
+    return Distribution("choice", at, f"one of {', '.join(map(str, options))}")
+
+
+def check_weights(weights: Any, number: int, where: str) -> None:
+    """Refuse weights that are not as many numbers above zero as asked for."""
+    if not isinstance(weights, Sequence) or isinstance(weights, str) or len(weights) != number:
+        raise InputError(f"`{where}`: must be a list of {number} numbers, one for each choice")
+    for weight in weights:
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < math.inf:
+            raise InputError(f"`{where}`: {weight} is not a weight; weights are numbers above 0")
+
+
+def _continuous(kind: str, value: Mapping[str, Any], where: str) -> Distribution:
+    inner = value[kind]
+    if kind in ("uniform", "log_uniform"):
+        low, high, unit = _ends(inner, f"{where}.{kind}", positive=kind == "log_uniform")
+        quantile = _uniform(low, high) if kind == "uniform" else _log_uniform(low, high)
+        share = _uniform_share(low, high) if kind == "uniform" else _log_share(low, high)
+        text = f"{kind.replace('_', '-')} from {low:g} to {high:g} {unit}".strip()
+    else:
+        quantile, share, unit, text = _normal_family(kind, inner, f"{where}.{kind}")
+    lowest, highest = (_bound(value, key, unit, where) for key in _BOUNDS)
+    if lowest is not None and highest is not None and lowest >= highest:
+        raise InputError(f"`{where}`: `min` must be below `max`")
+    first = 0.0 if lowest is None else share(lowest)
+    last = 1.0 if highest is None else share(highest)
+    if last - first < 1e-9:
+        raise InputError(f"`{where}`: nothing of the distribution lies between `min` and `max`")
+    bounds = "".join(f", {key} {value[key]}" for key in _BOUNDS if key in value)
+
+    def at(uniform: float) -> Any:
+        return quantity(quantile(first + uniform * (last - first)), unit)
+
+    return Distribution(kind, at, text + bounds)
+
+
+def _normal_family(
+    kind: str, inner: Any, where: str
+) -> tuple[Callable[[float], float], Callable[[float], float], str, str]:
+    names = ("median", "sigma") if kind == "lognormal" else ("mean", "sd")
+    if not isinstance(inner, Mapping):
+        raise InputError(f"`{where}`: write {{ {names[0]} = …, {names[1]} = … }}")
+    for key in inner:
+        if key not in names:
+            raise unknown_name(f"key in `{where}`", key, names)
+    for key in names:
+        if key not in inner:
+            raise InputError(f"`{where}`: `{key}` is missing")
+    centre, unit = parse(inner[names[0]], f"`{where}.{names[0]}`")
+    spread, other = parse(inner[names[1]], f"`{where}.{names[1]}`")
+    if kind == "lognormal" and other:
+        raise InputError(f"`{where}.sigma`: is the standard deviation of the logarithm, a number without a unit")
+    if kind == "normal" and other != unit:
+        raise InputError(f"`{where}.sd`: is in '{other}', the mean in '{unit}'; use one unit")
+    if spread <= 0 or (kind == "lognormal" and centre <= 0):
+        raise InputError(f"`{where}`: `{names[0]}` and `{names[1]}` must be above 0")
+    if kind == "lognormal":
+        middle = math.log(centre)
+        text = f"log-normal, median {centre:g} {unit}".strip() + f", sigma {spread:g}"
+        return (
+            lambda p: math.exp(middle + spread * float(special.ndtri(p))),
+            lambda x: 0.0 if x <= 0 else float(special.ndtr((math.log(x) - middle) / spread)),
+            unit,
+            text,
+        )
+    text = f"normal, mean {centre:g}, standard deviation {spread:g} {unit}".strip()
+    return (
+        lambda p: centre + spread * float(special.ndtri(p)),
+        lambda x: float(special.ndtr((x - centre) / spread)),
+        unit,
+        text,
+    )
+
+
+def _uniform(low: float, high: float) -> Callable[[float], float]:
+    return lambda p: low + p * (high - low)
+
+
+def _uniform_share(low: float, high: float) -> Callable[[float], float]:
+    return lambda x: min(1.0, max(0.0, (x - low) / (high - low)))
+
+
+def _log_uniform(low: float, high: float) -> Callable[[float], float]:
+    return lambda p: math.exp(math.log(low) + p * (math.log(high) - math.log(low)))
+
+
+def _log_share(low: float, high: float) -> Callable[[float], float]:
+    return lambda x: 0.0 if x <= low else min(1.0, math.log(x / low) / math.log(high / low))
+
+
+def _ends(inner: Any, where: str, *, positive: bool) -> tuple[float, float, str]:
+    if not isinstance(inner, Sequence) or isinstance(inner, str) or len(inner) != 2:
+        raise InputError(f"`{where}`: write [LOWEST, HIGHEST]")
+    (low, unit), (high, other) = (parse(end, f"`{where}`") for end in inner)
+    if unit != other:
+        raise InputError(f"`{where}`: its ends are in '{unit}' and '{other}'; use one unit")
+    if low >= high:
+        raise InputError(f"`{where}`: {inner[0]} is not below {inner[1]}")
+    if positive and low <= 0:
+        raise InputError(f"`{where}`: {inner[0]} must be above 0")
+    return low, high, unit
+
+
+def _bound(value: Mapping[str, Any], key: str, unit: str, where: str) -> float | None:
+    if key not in value:
+        return None
+    number, found = parse(value[key], f"`{where}.{key}`")
+    if found != unit:
+        raise InputError(f"`{where}.{key}`: is in '{found}', the distribution in '{unit}'; use one unit")
+    return number
+
+
+def _list(value: Any, where: str) -> Sequence[Any]:
+    if not isinstance(value, Sequence) or isinstance(value, str) or not value:
+        raise InputError(f"`{where}`: must be a list with at least one value")
+    return value

@@ -1,0 +1,122 @@
+"""The words of a population's answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from playpath.metrics import format_value, metric
+from playpath.population.intervals import FEWEST_UNITS, Estimate
+
+if TYPE_CHECKING:
+    from playpath.population.answer import PopulationResult, Versus
+
+_FEW_CHANGED = 0.005
+
+
+def headline(result: PopulationResult) -> str:
+    """Use this one, and what that does to the viewers."""
+    best, today = result.best, result.baseline
+    if len(result.senders) < 2:
+        return f"{best} was played alone: there is nothing to compare it with."
+    if best == today:
+        return _stay(result)
+    versus = result.versus(best, today)
+    told = _effect(versus)
+    cost = _cost(versus)
+    if versus.relation == "better":
+        start = f"Use {best}." if result.is_decided else f"Leave {today}: {best} is better, if perhaps not the best."
+        why = "" if versus.decided_by == "viewers" else " Viewers are served alike; it costs the network less."
+        return f"{start}{why} {told}{cost}"
+    if versus.relation == "alike":
+        return f"{best} and {today} are alike for these viewers and their network. {told}{cost}"
+    return f"Undecided between {best} and {today}. {told}{cost}{_more(versus)}"
+
+
+def _stay(result: PopulationResult) -> str:
+    others = list(result.against_best.values())
+    open_ones = [v for v in others if v.relation == "open"]
+    next_best = others[0]
+    told = f"Against {next_best.other} it serves {_percent(next_best.helped)} of viewers better and {_percent(next_best.harmed)} worse."
+    if not open_ones:
+        alike = [v.other for v in others if v.relation == "alike"]
+        same = f" {_list(alike)} would do as well." if alike else ""
+        return f"Stay with {result.best}: no other sender serves these viewers better. {told}{same}"
+    names = _list([v.other for v in open_ones])
+    return f"Stay with {result.best} for now: it leads, undecided against {names}. {told}{_more(open_ones[0])}"
+
+
+def _effect(versus: Versus) -> str:
+    """Whom it helps and harms."""
+    if max(versus.helped.value, versus.harmed.value) < _FEW_CHANGED:
+        return f"Hardly a viewer would notice a change from {versus.other}."
+    stalls = ""
+    if versus.stalls and max(versus.stalls["with_other"], versus.stalls["with_sender"]) >= _FEW_CHANGED:
+        before, after = (f"{100 * versus.stalls[key]:.0f} %" for key in ("with_other", "with_sender"))
+        stalls = f" Sessions that stall: {before} with {versus.other}, {after} with {versus.sender}."
+    return (
+        f"It serves {_percent(versus.helped)} of these viewers better than {versus.other} and {_percent(versus.harmed)} worse; "
+        f"the others notice nothing.{stalls}"
+    )
+
+
+def _cost(versus: Versus) -> str:
+    ratio = versus.retransmission_ratio
+    if ratio is None:
+        return ""
+    if 0.8 < ratio < 1.25:
+        return " It retransmits about as much."
+    return f" It retransmits {format_value(ratio, 2)} times as many packets."
+
+
+def _more(versus: Versus) -> str:
+    return f" About {versus.more_paths} more paths would probably settle it." if versus.more_paths else ""
+
+
+def fine_print(result: PopulationResult) -> str:
+    """Over what the intervals are, and what decided."""
+    paths, sessions = result.paths.height, result.population.sessions
+    what = f"{result.units} links or users" if result.population.units or result.units < paths else f"{paths} paths"
+    text = (
+        f"{paths} paths, {sessions} session{'s' if sessions > 1 else ''} on each, every sender on the same ones. Intervals (95 %) are over "
+        f"{what}. A viewer is served better or worse by the first of these that differs noticeably: "
+        f"{', '.join(metric(name).label for name in result.viewer_criteria)}."
+    )
+    if result.best != result.baseline and len(result.senders) > 1:
+        net = result.versus(result.best, result.baseline).net
+        text += f" {result.best} against {result.baseline}, helped minus harmed: {_points(net)}."
+        if result.variance is not None:
+            text += f" {100 * result.variance:.0f} % of what single sessions vary lies between paths."
+    return text
+
+
+def warnings(result: PopulationResult) -> list[str]:
+    """What makes the answer say less than it seems to."""
+    found = []
+    if result.units < FEWEST_UNITS:
+        found.append(
+            f"only {result.units} links or users: below {FEWEST_UNITS} the intervals are too narrow where viewers differ much"
+        )
+    if result.interrupted:
+        found.append(f"interrupted: only {result.paths.height} of {result.population.paths} paths were finished")
+    if result.failed.height:
+        paths = result.failed["path"].n_unique()
+        found.append(
+            f"{result.failed.height} sessions failed; their {paths} paths are left out: {result.failed['error'][0]}"
+        )
+    if dominated := result.dominated():
+        found.append(
+            f"one link or user makes most of the difference in: {', '.join(dominated)}; trust the shares, not the means"
+        )
+    return found
+
+
+def _percent(share: Estimate) -> str:
+    return f"{100 * share.value:.0f} % ({100 * share.low:.0f} to {100 * share.high:.0f} %)"
+
+
+def _points(net: Estimate) -> str:
+    return f"{100 * net.value:+.0f} points ({100 * net.low:+.0f} to {100 * net.high:+.0f})"
+
+
+def _list(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

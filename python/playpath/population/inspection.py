@@ -1,0 +1,86 @@
+"""What a population was understood to be: its links, users and distributions, and how they spread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from playpath.metrics import format_value
+from playpath.population.paths import path_table
+from playpath.population.spec import Population
+from playpath.traces import sparkline
+
+_BINS = 24
+_SHOWN = ("rate_mbps", "rtt_ms", "loss_percent")
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """A population, as understood.
+
+    Attributes
+    ----------
+    population : Population
+    paths : polars.DataFrame
+        A row for each path; see `playpath.population.paths`.
+    """
+
+    population: Population
+    paths: pl.DataFrame
+
+    def figures(self) -> dict[str, dict[str, float]]:
+        """Quantiles over paths of what differs between them."""
+        found = {}
+        for name in self._numbers():
+            values = self.paths[name].drop_nulls().to_numpy()
+            levels = dict(zip(("min", "p5", "median", "p95", "max"), (0, 0.05, 0.5, 0.95, 1), strict=True))
+            found[name] = {key: float(np.quantile(values, level)) for key, level in levels.items()}
+        return found
+
+    def _numbers(self) -> list[str]:
+        return [n for n in _SHOWN if n in self.paths.columns and self.paths[n].null_count() < self.paths.height]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        own = self.population
+        return {
+            "population": own.name,
+            "paths": own.paths,
+            "units": own.unit_count,
+            "sessions": own.sessions,
+            "senders": own.base.senders,
+            "baseline": own.baseline,
+            "drawn": {key: d.text for key, d in own.draws.items()},
+            "figures": self.figures(),
+        }
+
+    def lines(self) -> list[str]:
+        """For people."""
+        own = self.population
+        total = own.paths * own.sessions * len(own.base.senders)
+        unit = f"{own.unit_count} links or users" if own.units else f"{own.paths} paths, each drawn by itself"
+        lines = [
+            f"{own.name}: {own.paths} paths of {unit}; {own.sessions} sessions on each, {len(own.base.senders)} senders: {total} sessions",
+            f"intervals will be over {own.unit_count} {'links or users' if own.units else 'paths'}; baseline: {own.baseline}",
+        ]
+        lines += [f"drawn: {key}: {d.text}" for key, d in own.draws.items()]
+        for name, found in self.figures().items():
+            numbers = ", ".join(f"{key} {format_value(value)}" for key, value in found.items())
+            lines.append(f"{name:13} {self._bars(name)}  {numbers}")
+        return lines
+
+    def _bars(self, name: str) -> str:
+        values = self.paths[name].drop_nulls().to_numpy()
+        if values.min() == values.max():
+            return " " * _BINS
+        positive = values.min() > 0 and values.max() > 10 * values.min()
+        counts, _ = np.histogram(np.log(values) if positive else values, bins=_BINS)
+        return sparkline([float(c) for c in counts])
+
+
+def inspect(population: Population) -> Inspection:
+    """Look at a population without playing it."""
+    return Inspection(population, path_table(population, range(population.paths)))

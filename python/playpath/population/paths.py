@@ -1,0 +1,48 @@
+"""The table of a population's paths: what was drawn for each, in figures."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import polars as pl
+
+from playpath import engine
+from playpath.errors import InputError
+from playpath.population.spec import DrawnPath, Population
+from playpath.sweep.design import at_point
+
+_FIGURES = ("rate_mbps", "rtt_ms", "loss_percent")
+
+
+def path_table(population: Population, numbers: Iterable[int]) -> pl.DataFrame:
+    """A row for each path: `path`, `unit`, `name`, `weight`, columns `group.…`, figures of the first path of the scenario, and the other
+    settings that were drawn.
+
+    Raises
+    ------
+    InputError
+        The scenario is wrong at a path: which one, and what.
+    """
+    base = json.loads(population.base.text)
+    return pl.DataFrame([_row(base, population.path(number)) for number in numbers], infer_schema_length=None)
+
+
+def _row(base: dict[str, Any], path: DrawnPath) -> dict[str, Any]:
+    try:
+        figures = engine.path_figures(at_point(base, dict(path.settings)).text)[0]
+    except InputError as error:
+        raise InputError(f"{path.name}: {re.sub('^axis ', '', str(error))}") from None
+    plain = {key: value for key, value in path.settings.items() if not isinstance(value, Mapping)}
+    others = {key: str(value) for key, value in plain.items() if not key.startswith("path.0.")}
+    return {
+        "path": path.index,
+        "unit": path.unit,
+        "name": path.name,
+        "weight": path.weight,
+        **{f"group.{key}": value for key, value in path.groups.items()},
+        **{name: figures[name] for name in _FIGURES},
+        **others,
+    }

@@ -1,0 +1,116 @@
+"""Play a population: every sender on every path, the sessions of a path paired over the senders."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from playpath import engine
+from playpath.errors import RunError
+from playpath.population.answer import PopulationResult
+from playpath.population.paths import path_table
+from playpath.population.spec import Population, load_population
+from playpath.sweep.cells import Cell, cell_id, variants
+from playpath.sweep.executors import place
+from playpath.sweep.runner import CellRunner
+from playpath.sweep.store import Store
+
+Progress = Callable[[int, int], None]
+
+
+def population(
+    source: Any,
+    *,
+    store: str | Path,
+    cc: Sequence[str | Mapping[str, Any]] | None = None,
+    scheduler: Sequence[str | Mapping[str, Any]] | None = None,
+    set: Mapping[str, Any] | None = None,
+    paths: int | None = None,
+    sessions: int | None = None,
+    baseline: str | None = None,
+    executor: str | Executor = "local",
+    jobs: int | None = None,
+    resume: bool = True,
+    progress: Progress = lambda done, total: None,
+    on_interrupt: Callable[[], None] = lambda: None,
+) -> PopulationResult:
+    """Play a population and say which sender serves its viewers best, and how many of them.
+
+    Parameters
+    ----------
+    source : Population, mapping, str or path
+        A scenario in which something is drawn; see `playpath.population.spec`.
+    store : path
+        Folder that keeps every finished session, so that a run goes on where it was interrupted.
+    cc, scheduler, set
+        As in `playpath.load`.
+    paths, sessions, baseline : optional
+        Instead of those of `[population]`.
+    executor : str or concurrent.futures.Executor
+        `"local"`, `"ray"`, `"slurm"`, or any executor whose workers can import playpath.
+    progress : callable
+        Called with sessions done and sessions in all.
+
+    Returns
+    -------
+    PopulationResult
+        With `interrupted` set if Ctrl-C came: the answer is then over the paths that are finished.
+    """
+    loaded = load_population(
+        source, cc=cc, scheduler=scheduler, set=set, paths=paths, sessions=sessions, baseline=baseline
+    )
+    paths_told = path_table(loaded, range(loaded.paths))  # what is wrong at a path is told before anything runs
+    total = loaded.paths * loaded.sessions * len(loaded.base.senders)
+    where = Store(store)
+    known = where.cells() if resume else _none()
+    with CellRunner(where, place(executor, jobs, where.folder), known, on_interrupt) as run:
+        run.finish(population_cells(loaded), lambda done: progress(done, total))
+    return _gather(loaded, paths_told, where, run.seen, interrupted=run.interrupted)
+
+
+def _none() -> Any:
+    return frozenset()
+
+
+def population_cells(loaded: Population) -> Iterator[Cell]:
+    """All sessions: paths, then seeds, then senders."""
+    version = engine.version()
+    base = json.loads(loaded.base.text)
+    for path in loaded.drawn():
+        found = variants(base, loaded.base, dict(path.settings))
+        for seed in loaded.seeds(path.index):
+            for variant in found:
+                yield Cell(cell_id(variant, seed, version), path.index, variant, seed)
+
+
+def _gather(
+    loaded: Population, paths: pl.DataFrame, store: Store, seen: Sequence[tuple[int, str]], *, interrupted: bool
+) -> PopulationResult:
+    """The rows of finished paths: a path counts when all its sessions are there."""
+    index = pl.DataFrame({"path": [path for path, _ in seen], "cell": [cell for _, cell in seen]})
+    rows = index.join(store.rows(index["cell"]), on="cell", how="left", maintain_order="left")
+    lost = rows.filter(pl.col("sender").is_null()).height
+    if lost and not interrupted:
+        raise RunError(
+            f"{store.folder}: {lost} of {rows.height} finished sessions are gone from the store; run the same again"
+        )
+    wanted = loaded.sessions * len(loaded.base.senders)
+    good = pl.col("error").is_null() & pl.col("sender").is_not_null()
+    whole = rows.filter(good).group_by("path").len().filter(pl.col("len") == wanted)["path"]
+    failed = rows.filter(pl.col("error").is_not_null()).select("path", "sender", "seed", "error")
+    table = rows.filter(pl.col("path").is_in(whole.implode())).drop("error", "engine_version", "scenario_sha256")
+    if table.is_empty():
+        reason = failed["error"][0] if failed.height else "no path was finished"
+        raise RunError(f"population '{loaded.name}': {reason}")
+    return PopulationResult(
+        population=loaded,
+        table=table,
+        paths=paths.filter(pl.col("path").is_in(whole.implode())),
+        failed=failed,
+        interrupted=interrupted,
+    )

@@ -1,0 +1,221 @@
+"""Sets of units that a population is made of: measured links (trace files), users (rows of a table).
+
+A set of traces is written where a path's `trace` would stand: a glob, a folder, a list of files, or an index (a CSV whose
+header has the column `file`, and may have `weight` and columns to group by). Users are a CSV with a header, one user a
+row: the columns are settings of the scenario.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from playpath import traces
+from playpath.errors import InputError, unknown_name
+
+_ENDINGS = (".mahi", ".mahimahi", ".csv", ".json", ".txt", ".down", ".up")
+_MOST_BYTES = 200_000_000
+"""The largest file that is read as a trace or table: a device or a pipe has no end."""
+
+COLUMNS: Mapping[str, tuple[str, str]] = {
+    "rate_mbps": ("path.rate", "Mbit/s"),
+    "rate_kbps": ("path.rate", "kbit/s"),
+    "rtt_ms": ("path.rtt", "ms"),
+    "rtt_s": ("path.rtt", "s"),
+    "loss_percent": ("path.loss", "%"),
+    "jitter_ms": ("path.jitter", "ms"),
+    "buffer_s": ("player.buffer", "s"),
+    "trace": ("path.trace", ""),
+}
+"""Columns of a users' table with a unit in their name: setting, unit. `path.rtt` with a unit in each cell works, too."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One link or one user of a set.
+
+    Attributes
+    ----------
+    name : str
+    weight : float
+        How many of the population it stands for.
+    settings : dict
+        Dotted setting → value.
+    groups : dict
+        What results may be told apart by.
+    """
+
+    name: str
+    weight: float = 1.0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    groups: Mapping[str, str] = field(default_factory=dict)
+
+
+def is_trace_set(value: Any, folder: Path) -> bool:
+    """Whether a path's `trace` names several files."""
+    if isinstance(value, list):
+        return True
+    if not isinstance(value, str):
+        return False
+    place = folder / value
+    return any(c in value for c in "*?[") or place.is_dir() or (place.suffix == ".csv" and _is_index(place))
+
+
+def trace_set(value: str | Sequence[str], key: str, folder: Path) -> list[Unit]:
+    """The links that a glob, a folder, a list or an index names, in the order of their names or of the list.
+
+    Raises
+    ------
+    InputError
+        Nothing is found, or a trace cannot be read: one line.
+    """
+    if isinstance(value, str) and (folder / value).suffix == ".csv" and _is_index(folder / value):
+        return _indexed(folder / value, key)
+    files = _files(value, key, folder)
+    if len({file.resolve() for file in files}) < len(files):
+        raise InputError(
+            f"`{key}`: a file is named twice; give weights in an index (a CSV with the columns file, weight)"
+        )
+    return [_link(file, key) for file in files]
+
+
+def _files(value: str | Sequence[str], key: str, folder: Path) -> list[Path]:
+    if isinstance(value, str):
+        place = folder / value
+        if place.is_dir():
+            found = sorted(p for p in place.iterdir() if p.suffix.lower() in _ENDINGS and p.is_file())
+            what = f"the folder has no trace (a file that ends in {', '.join(_ENDINGS)})"
+        else:
+            found = sorted(p for p in map(Path, glob.glob(str(place), recursive=True)) if p.is_file())
+            what = "no file is called like this"
+        if not found:
+            raise InputError(f'`{key}` = "{value}": {what}')
+        return found
+    if not value:
+        raise InputError(f"`{key}`: the list of traces is empty")
+    for name in value:
+        if not isinstance(name, str):
+            raise InputError(f"`{key}`: {name} is not the name of a trace")
+    return [folder / name for name in value]
+
+
+def _link(file: Path, key: str, name: str | None = None) -> Unit:
+    text = read_text(file, key)
+    try:
+        traces.preview(text)
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from None
+    return Unit(name or file.name, settings={key: {"content": text}})
+
+
+def _is_index(file: Path) -> bool:
+    try:
+        with file.open(encoding="utf-8-sig") as lines:
+            return "file" in [cell.strip() for cell in lines.readline(10_000).split(",")]
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _indexed(file: Path, key: str) -> list[Unit]:
+    units = []
+    for line, row in _rows(file):
+        found = _link(file.parent / row.pop("file"), key, row.get("name"))
+        row.pop("name", None)
+        weight = _weight(row.pop("weight", "1"), file, line)
+        units.append(Unit(found.name, weight, found.settings, row))
+    return _unique(units, file)
+
+
+def users(file: Path, trace_key: str) -> list[Unit]:
+    """The users of a table.
+
+    Columns: `name`, `weight`, those of `COLUMNS`, dotted settings (`path.rtt`, `player.buffer`) with a unit in each cell, and any
+    others, which results can be grouped by.
+    """
+    units = []
+    for line, row in _rows(file):
+        name = row.pop("name", "") or row.pop("user", "") or f"user {line - 1}"
+        weight = _weight(row.pop("weight", "1"), file, line)
+        settings: dict[str, Any] = {}
+        for column in list(row):
+            if column == "trace":
+                settings |= _link(file.parent / row.pop(column), trace_key).settings
+            elif column in COLUMNS:
+                key, unit = COLUMNS[column]
+                settings[key] = f"{_number(row.pop(column), column, file, line):g} {unit}"
+            elif "." in column:
+                settings[column] = row.pop(column)
+        units.append(Unit(name, weight, settings, row))
+    return _unique(units, file)
+
+
+def _rows(file: Path) -> list[tuple[int, dict[str, str]]]:
+    text = read_text(file, "users")
+    reader = csv.reader(text.splitlines())
+    head = [cell.strip() for cell in next(reader, [])]
+    if len(head) < 1 or not all(head) or len(set(head)) < len(head):
+        raise InputError(f"{file}: line 1: the first line names the columns, each once")
+    rows = []
+    for cells in reader:
+        if not any(cell.strip() for cell in cells):
+            continue
+        if len(cells) != len(head):
+            raise InputError(f"{file}: line {reader.line_num}: {len(cells)} cells for {len(head)} columns")
+        rows.append((reader.line_num, dict(zip(head, (cell.strip() for cell in cells), strict=True))))
+    if not rows:
+        raise InputError(f"{file}: has no row below its head")
+    return rows
+
+
+def _weight(text: str, file: Path, line: int) -> float:
+    weight = _number(text, "weight", file, line)
+    if not 0 < weight < math.inf:
+        raise InputError(f"{file}: line {line}: weight {text} must be above 0")
+    return weight
+
+
+def _number(text: str, column: str, file: Path, line: int) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        raise InputError(f"{file}: line {line}: `{column}`: '{text}' is not a number") from None
+    if not 0 <= number < math.inf:
+        raise InputError(f"{file}: line {line}: `{column}`: {text} is negative or not finite")
+    return number
+
+
+def _unique(units: list[Unit], file: Path) -> list[Unit]:
+    seen: dict[str, int] = {}
+    found = []
+    for unit in units:
+        seen[unit.name] = seen.get(unit.name, 0) + 1
+        number = seen[unit.name]
+        found.append(unit if number == 1 else Unit(f"{unit.name} #{number}", unit.weight, unit.settings, unit.groups))
+    return found
+
+
+def need_column(name: str, units: Sequence[Unit]) -> None:
+    """Refuse a column to group by that no unit has."""
+    known = list(dict.fromkeys(column for unit in units for column in unit.groups))
+    if name not in known:
+        raise unknown_name("column to group by", name, known)
+
+
+def read_text(file: Path, key: str) -> str:
+    """The text of a regular file of reasonable size."""
+    try:
+        if not file.is_file():
+            reason = "is no regular file" if file.exists() else "no such file"
+            raise InputError(f"`{key}`: {file}: {reason}")
+        if file.stat().st_size > _MOST_BYTES:
+            raise InputError(f"`{key}`: {file}: is larger than {_MOST_BYTES // 10**6} MB")
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"`{key}`: {file}: is not a text file in UTF-8") from None
+    except OSError as error:
+        raise InputError(f"`{key}`: {file}: {(error.strerror or str(error)).lower()}") from None

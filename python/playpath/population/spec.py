@@ -1,0 +1,332 @@
+"""A population: which paths and viewers there are, and how many sessions are played on each.
+
+A scenario is a population as soon as something in it is drawn:
+
+- a path's `trace` is a set of files (a glob, a folder, a list, an index with weights);
+- a quantity is a distribution (`distributions.py`);
+- `[population] users = "users.csv"` gives a user a row.
+
+`[population]` may also say how much is played:
+
+    [population]
+    paths = 200            # default: every trace or user once, or 100 paths
+    sessions = 3           # on each path
+    seed = 1               # of the draws
+    users = "users.csv"
+    group = ["operator"]   # columns of the index or the users' table
+    baseline = "cubic"     # what the viewers have today; default: the first sender
+
+The **unit of inference** is the link or user: paths that share a trace or a user are one unit, however many of them are
+drawn. Without such a set every path is a unit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from playpath.errors import InputError, unknown_name
+from playpath.population import distributions, sets
+from playpath.population.distributions import Distribution
+from playpath.population.sets import Unit
+from playpath.scenario import Scenario, load
+
+_KEYS = ("paths", "sessions", "seed", "users", "group", "baseline")
+_DEFAULT_PATHS = 100
+_DEFAULT_SESSIONS = 3
+MOST_SESSIONS = 1000
+"""Sessions on a path; seeds of path i are those from i times this on."""
+_MOST_PATHS = 1_000_000
+
+
+@dataclass(frozen=True)
+class DrawnPath:
+    """A path of the population, with its viewer.
+
+    Attributes
+    ----------
+    index : int
+    unit : int
+        What it is a draw of: paths of one unit tell of one link or user.
+    name : str
+        Of the link or user; `path 7` without a set.
+    weight : float
+        How many of the population it stands for.
+    settings : dict
+        Dotted setting → value.
+    groups : dict
+        Columns of the set.
+    """
+
+    index: int
+    unit: int
+    name: str
+    weight: float
+    settings: Mapping[str, Any]
+    groups: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Population:
+    """Paths and viewers to answer for.
+
+    Attributes
+    ----------
+    name : str
+    base : Scenario
+        Resolved at the first path: everything that is not drawn.
+    draws : dict of str to Distribution
+        By setting.
+    units : list of Unit
+        Links or users; empty if everything is drawn from distributions.
+    paths, sessions, seed : int
+    group : tuple of str
+    baseline : str
+        Label of the sender that the others are held against.
+    """
+
+    name: str
+    base: Scenario
+    draws: Mapping[str, Distribution]
+    units: Sequence[Unit]
+    paths: int
+    sessions: int
+    seed: int
+    group: tuple[str, ...] = ()
+    baseline: str = ""
+    source: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def unit_count(self) -> int:
+        """How many links or users (or, without a set, paths) there are: what an interval is over."""
+        return min(self.paths, len(self.units)) if self.units else self.paths
+
+    def drawn(self) -> Iterator[DrawnPath]:
+        """The paths, always the same ones; more paths begin with the same as fewer."""
+        return (self.path(index) for index in range(self.paths))
+
+    def path(self, index: int) -> DrawnPath:
+        """The path of that number."""
+        settings = {key: d.at(self._share(key, index)) for key, d in self.draws.items()}
+        if not self.units:
+            return DrawnPath(index, index, f"path {index + 1}", 1.0, settings, {})
+        number = self._order[index % len(self.units)]
+        unit = self.units[number]
+        copies = (self.paths - index % len(self.units) - 1) // len(self.units) + 1
+        return DrawnPath(index, number, unit.name, unit.weight / copies, {**settings, **unit.settings}, unit.groups)
+
+    def seeds(self, index: int) -> range:
+        """The seeds of a path's sessions: no two paths share one, so that their noise is independent."""
+        first = self.base.seeds[0] + index * MOST_SESSIONS
+        return range(first, first + self.sessions)
+
+    @cached_property
+    def _order(self) -> list[int]:
+        """In which order the units are taken: as they come if all are, drawn if not."""
+        numbers = list(range(len(self.units)))
+        return numbers if self.paths >= len(numbers) else sorted(numbers, key=lambda i: self._share("unit", i))
+
+    def _share(self, key: str, index: int) -> float:
+        """A number in (0, 1) that depends on seed, name and number alone."""
+        digest = hashlib.sha256(f"{self.seed}/{key}/{index}".encode()).digest()
+        return (int.from_bytes(digest[:8], "big") + 0.5) / 2.0**64
+
+
+def is_population(source: Any) -> bool:
+    """Whether a scenario (a path, a TOML text or a mapping) draws anything. What cannot be read is none."""
+    try:
+        raw, folder, _ = _read(source)
+    except InputError:
+        return False
+    return "population" in raw or any(True for _ in _drawn_settings(raw, folder))
+
+
+def load_population(
+    source: Any,
+    *,
+    cc: Sequence[str | Mapping[str, Any]] | None = None,
+    scheduler: Sequence[str | Mapping[str, Any]] | None = None,
+    set: Mapping[str, Any] | None = None,
+    paths: int | None = None,
+    sessions: int | None = None,
+    baseline: str | None = None,
+) -> Population:
+    """Read and check a population: a file, a TOML text, or a mapping.
+
+    Raises
+    ------
+    InputError
+        One line: what, where, what is allowed.
+    """
+    if isinstance(source, Population):
+        return source
+    raw, folder, stem = _read(source)
+    own = _own_table(raw)
+    draws, units = _drawn(raw, own, folder)
+    if not units and not draws:
+        raise InputError(
+            '[population]: nothing in the scenario is drawn; give a path several traces (`trace = "traces/*.json"`), a '
+            "quantity a distribution, or `users`"
+        )
+    for column in (group := _names(own.get("group", ()), "group")):
+        sets.need_column(column, units)
+    count = _whole(own.get("paths") if paths is None else paths, "paths", 2, _MOST_PATHS)
+    played = _whole(own.get("sessions") if sessions is None else sessions, "sessions", 1, MOST_SESSIONS)
+    changes = dict(set or {})
+    chosen = Population(
+        name=str(raw.get("name", stem)),
+        base=Scenario({}, ""),
+        draws={key: d for key, d in draws.items() if key not in changes},
+        units=units,
+        paths=count or len(units) or _DEFAULT_PATHS,
+        sessions=played or _DEFAULT_SESSIONS,
+        seed=_whole(own.get("seed", 1), "seed", 0, 2**63 - 1) or 0,
+        group=group,
+        source=_plain(raw),
+    )
+    first = {**{key: d.at(0.5) for key, d in draws.items()}, **chosen.path(0).settings, **changes}
+    base = _base(source, raw, folder, first, cc, scheduler)
+    if not base.senders:
+        raise InputError(f"scenario '{chosen.name}': no [[sender]] to compare; add one or give --cc")
+    wanted = baseline or own.get("baseline") or base.senders[0]
+    if wanted not in base.senders:
+        raise unknown_name("baseline", str(wanted), base.senders)
+    return replace(chosen, base=base, baseline=str(wanted))
+
+
+def _own_table(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    own = raw.get("population", {})
+    if not isinstance(own, Mapping):
+        raise InputError("`population` is a table: write [population]")
+    for key in own:
+        if key not in _KEYS:
+            raise unknown_name("key in [population]", key, _KEYS)
+    return own
+
+
+def _drawn(raw: Mapping[str, Any], own: Mapping[str, Any], folder: Path) -> tuple[dict[str, Distribution], list[Unit]]:
+    """The distributions by their settings, and the set of links or users."""
+    draws: dict[str, Distribution] = {}
+    units: list[Unit] = []
+    for key, value in _drawn_settings(raw, folder):
+        if distributions.is_distribution(value):
+            draws[key] = distributions.read(value, key)
+        elif units:
+            raise InputError(
+                f"`{key}`: a second set of traces; one path's traces make the population, the others are fixed"
+            )
+        else:
+            units = sets.trace_set(value, key, folder)
+    if "users" in own:
+        if units:
+            raise InputError(
+                "[population]: both `users` and a set of traces; put the traces into the table, as a column `trace`"
+            )
+        units = sets.users(folder / str(own["users"]), "path.0.trace")
+    return draws, units
+
+
+def _base(
+    source: Any,
+    raw: Mapping[str, Any],
+    folder: Path,
+    settings: Mapping[str, Any],
+    cc: Sequence[str | Mapping[str, Any]] | None,
+    scheduler: Sequence[str | Mapping[str, Any]] | None,
+) -> Scenario:
+    """The scenario at one path. A wrong line is reported as of the file: the text keeps its lines."""
+    text = _text(source)
+    if text is None:
+        plain = {key: value for key, value in raw.items() if key != "population"}
+        return load(plain, folder=folder, cc=cc, scheduler=scheduler, set=settings)
+    try:
+        found = load(_without_population(text) + "\n", folder=folder, cc=cc, scheduler=scheduler, set=settings)
+    except InputError as error:
+        if str(error).startswith("line ") and not _is_text(source):
+            raise InputError(f"{source}: {error}") from None
+        raise
+    return found
+
+
+def _without_population(text: str) -> str:
+    """The text with the lines of [population] emptied."""
+    lines, inside = [], False
+    for line in text.splitlines():
+        if header := re.match(r"\s*\[{1,2}\s*([A-Za-z0-9_.\"'-]+)", line):
+            inside = header[1].split(".")[0] == "population"
+        lines.append("" if inside else line)
+    return "\n".join(lines)
+
+
+def _drawn_settings(raw: Mapping[str, Any], folder: Path) -> Iterator[tuple[str, Any]]:
+    """Dotted settings of the scenario that are distributions or sets of traces."""
+    for key, value in _leaves({k: v for k, v in raw.items() if k != "population"}, ""):
+        if distributions.is_distribution(value) or (
+            re.fullmatch(r"path\.\d+(\.up)?\.trace", key) and sets.is_trace_set(value, folder)
+        ):
+            yield key, value
+
+
+def _leaves(value: Any, at: str) -> Iterator[tuple[str, Any]]:
+    """Values with their dotted places; a distribution counts as one value, and so does a list of plain values."""
+    if isinstance(value, Mapping) and not distributions.is_distribution(value):
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{at}.{key}" if at else key)
+    elif isinstance(value, list) and value and all(isinstance(inner, Mapping) for inner in value):
+        for number, inner in enumerate(value):
+            yield from _leaves(inner, f"{at}.{number}")
+    else:
+        yield at, value
+
+
+def _read(source: Any) -> tuple[Mapping[str, Any], Path, str]:
+    """The document, the folder that file names start from, and a name."""
+    if isinstance(source, Mapping):
+        return source, Path(), "population"
+    if isinstance(source, Scenario):
+        return source.resolved, Path(), source.name
+    text = _text(source)
+    folder, stem = (Path(), "population") if _is_text(source) else (Path(source).parent, Path(source).stem)
+    try:
+        found = json.loads(str(text)) if str(text).lstrip().startswith("{") else tomllib.loads(str(text))
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
+        raise InputError(f"{stem}: {error}") from None
+    return found, folder, stem
+
+
+def _is_text(source: Any) -> bool:
+    return isinstance(source, str) and "\n" in source
+
+
+def _text(source: Any) -> str | None:
+    if isinstance(source, Mapping | Scenario):
+        return None
+    return source if _is_text(source) else sets.read_text(Path(source), "scenario")
+
+
+def _names(value: Any, key: str) -> tuple[str, ...]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"[population]: `{key}` is a list of names")
+    return tuple(names)
+
+
+def _whole(value: Any, key: str, least: int, most: int) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InputError(f"[population]: `{key}` = {value}: must be a whole number from {least} to {most}")
+    return value
+
+
+def _plain(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The document as read, for the manifest."""
+    found: dict[str, Any] = json.loads(json.dumps(raw, default=str))
+    return found
