@@ -1,6 +1,7 @@
 //! What the one who started the emulator says on its standard input, a line each: `start NANOSECONDS`, when the run begins on the
 //! monotonic clock. The end of the input ends the emulator.
 
+use crate::error::EmulatorError;
 use std::io::{self, Read};
 
 /// A pipe at standard input.
@@ -23,13 +24,13 @@ pub enum Said {
 
 impl Control {
     /// Read what has come; only when there is something. Errors: one line that says what is wrong.
-    pub fn read(&mut self, input: &mut impl Read) -> Result<Said, String> {
+    pub fn read(&mut self, input: &mut impl Read) -> Result<Said, EmulatorError> {
         let mut buffer = [0; 256];
         match input.read(&mut buffer) {
             Ok(0) => return Ok(Said::End),
             Ok(length) => self.text.push_str(&String::from_utf8_lossy(&buffer[..length])),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(format!("standard input: {error}")),
+            Err(error) => return Err(EmulatorError::system("standard input")(error)),
         }
         let mut said = Said::Nothing;
         while let Some((line, rest)) = self.text.split_once('\n') {
@@ -40,9 +41,9 @@ impl Control {
     }
 }
 
-fn parse(line: &str) -> Result<Said, String> {
+fn parse(line: &str) -> Result<Said, EmulatorError> {
     let nanos = line.strip_prefix("start ").and_then(|nanos| nanos.trim().parse().ok());
-    nanos.map(Said::Start).ok_or_else(|| format!("standard input: \"{line}\" is not known; allowed: start NANOSECONDS"))
+    nanos.map(Said::Start).ok_or_else(|| EmulatorError::UnknownWord(line.into()))
 }
 
 #[cfg(test)]
@@ -52,15 +53,16 @@ mod tests {
     #[test]
     fn a_line_may_come_in_parts() {
         let mut control = Control::default();
-        assert_eq!(control.read(&mut "start 12".as_bytes()), Ok(Said::Nothing));
-        assert_eq!(control.read(&mut "34\n".as_bytes()), Ok(Said::Start(1234)));
-        assert_eq!(control.read(&mut "".as_bytes()), Ok(Said::End));
+        let mut read = |mut text: &[u8]| control.read(&mut text).unwrap();
+        assert_eq!(read(b"start 12"), Said::Nothing);
+        assert_eq!(read(b"34\n"), Said::Start(1234));
+        assert_eq!(read(b""), Said::End);
     }
 
     #[test]
     fn what_is_not_known_is_refused() {
         for line in ["begin 1\n", "start\n", "start soon\n", "\n"] {
-            let refused = Control::default().read(&mut line.as_bytes()).unwrap_err();
+            let refused = Control::default().read(&mut line.as_bytes()).unwrap_err().to_string();
             assert!(refused.ends_with("is not known; allowed: start NANOSECONDS"), "{refused}");
         }
     }

@@ -6,22 +6,25 @@
 //! Whoever prepares a run tells when it begins. At that moment the clock and the links start anew, so that traces, outages, random draws
 //! and statistics begin with the run, as in the simulator, however long its preparation took.
 
+#[cfg(test)]
+mod tests;
+
 use crate::capture::Capture;
 use crate::config::Config;
-use crate::control::{Control, Said};
+use crate::control::Said;
+use crate::error::EmulatorError;
 use crate::flows::Flows;
 use crate::histogram::Histogram;
 use crate::log::PacketLog;
-use crate::net::{self, Device};
+use crate::machine::Machine;
 use crate::packet::IpPacket;
 use crate::report::{LinkMeasure, Pauses, RouteMeasure, RunMeasure};
 use crate::series::Series;
 use crate::spin::Spin;
-use crate::sys::{self, PollSet};
-use playpath_link::{Link, LinkConfig};
+use playpath_link::{Link, LinkConfig, LinkError};
+use playpath_transport::codec::Packet;
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Time};
-use std::os::fd::{AsRawFd, RawFd};
 
 /// Packets read from a device before the others get their turn.
 const BATCH: usize = 64;
@@ -31,14 +34,15 @@ const MAX_PACKET: usize = 65_536;
 const FLUSHED: Duration = Duration::from_secs(2);
 
 /// Everything that a run consists of.
-pub struct Engine {
+pub struct Engine<M> {
+    /// Its devices are the server's and the client's end of each path, alternately: device 2p is where route 2p (down) begins and
+    /// route 2p + 1 (up) ends.
+    machine: M,
     seed: RootSeed,
     link_configs: Vec<LinkConfig>,
     links: Vec<Link<IpPacket>>,
     link_measures: Vec<LinkMeasure>,
     routes: Vec<Route>,
-    /// Server and client end of each path, alternately: device 2p is where route 2p (down) begins and route 2p + 1 (up) ends.
-    devices: Vec<Device>,
     log: Option<PacketLog>,
     capture: Option<Capture>,
     flows: Flows,
@@ -60,24 +64,25 @@ struct Route {
     measure: RouteMeasure,
 }
 
-impl Engine {
-    /// Build links and devices. Errors: what could not be built, in one line.
-    pub fn new(config: &Config) -> Result<Engine, String> {
+impl<M: Machine> Engine<M> {
+    /// Build the links, for a machine with the devices of all paths.
+    pub fn new(config: &Config, machine: M) -> Result<Engine<M>, EmulatorError> {
         let seed = RootSeed(config.seed);
         let link_configs: Vec<LinkConfig> = config.links.iter().map(|spec| spec.config.clone()).collect();
-        let mut routes = Vec::new();
-        let mut devices = Vec::new();
-        for path in &config.paths {
-            devices.extend(net::open_path(path)?);
-            let route =
-                |links: &[usize], to_device| Route { links: links.to_vec(), to_device, measure: RouteMeasure::new() };
-            routes.push(route(&path.down, devices.len() - 1));
-            routes.push(route(&path.up, devices.len() - 2));
-        }
+        let route =
+            |links: &[usize], to_device| Route { links: links.to_vec(), to_device, measure: RouteMeasure::new() };
+        let paths = config.paths.iter().enumerate();
+        let routes = paths.flat_map(|(p, path)| [route(&path.down, 2 * p + 1), route(&path.up, 2 * p)]).collect();
         let names = config.paths.iter().flat_map(|path| ["down", "up"].map(|way| format!("{},{way}", path.name)));
-        let create = |file: &String| PacketLog::create(file, names.collect()).map_err(|e| format!("log {file}: {e}"));
+        let create = |file: &String| {
+            let failed = |source| EmulatorError::File { what: "log", name: file.clone(), source };
+            PacketLog::create(file, names.collect()).map_err(failed)
+        };
         let paths: Vec<&str> = config.paths.iter().map(|path| path.name.as_str()).collect();
-        let capture = |file: &String| Capture::create(file, &paths).map_err(|e| format!("capture {file}: {e}"));
+        let capture = |file: &String| {
+            let failed = |source| EmulatorError::File { what: "capture", name: file.clone(), source };
+            Capture::create(file, &paths).map_err(failed)
+        };
         Ok(Engine {
             capture: config.capture.as_ref().map(capture).transpose()?,
             flows: Flows::default(),
@@ -87,10 +92,10 @@ impl Engine {
             link_configs,
             seed,
             routes,
-            devices,
             log: config.log.as_ref().map(create).transpose()?,
             spin: Spin::new(config.spin),
-            start_nanos: sys::now_nanos(),
+            start_nanos: machine.now_nanos(),
+            machine,
             begin: Time::MAX,
             next_id: 0,
             wakeups: 0,
@@ -99,14 +104,8 @@ impl Engine {
         })
     }
 
-    /// Run until `signals` becomes readable, or standard input ends where it is a `control`.
-    pub fn run(&mut self, signals: RawFd, mut control: Option<Control>) -> Result<(), String> {
-        let devices = self.devices.len();
-        let mut files: Vec<_> = self.devices.iter().map(Device::as_raw_fd).chain([signals]).collect();
-        files.extend(control.as_ref().map(|_| std::io::stdin().as_raw_fd()));
-        let mut poll_set = PollSet::new(files);
-        self.start_nanos = sys::now_nanos();
-        self.capture.iter_mut().for_each(Capture::start);
+    /// Run until told to end.
+    pub fn run(&mut self) -> Result<(), EmulatorError> {
         loop {
             self.deliver_due(Duration::ZERO);
             let now = self.now();
@@ -115,27 +114,24 @@ impl Engine {
                 continue;
             }
             self.series.sample(now, &mut self.links);
-            self.wait(&mut poll_set).map_err(|error| format!("waiting for packets: {error}"))?;
-            if poll_set.is_ready(devices) {
-                return Ok(());
-            }
-            if let Some(control) = control.as_mut().filter(|_| poll_set.is_ready(devices + 1)) {
-                match control.read(&mut std::io::stdin().lock())? {
-                    Said::End => return Ok(()),
-                    Said::Start(nanos) => self.begin = Time::from_nanos(nanos.saturating_sub(self.start_nanos)),
-                    Said::Nothing => {}
-                }
+            self.wait()?;
+            match self.machine.said()? {
+                Said::End => return Ok(()),
+                Said::Start(nanos) => self.begin = Time::from_nanos(nanos.saturating_sub(self.start_nanos)),
+                Said::Nothing => {}
             }
             // What fell due during the wait happened before what has just come.
             self.deliver_due(Duration::ZERO);
-            for device in (0..devices).filter(|device| poll_set.is_ready(*device)) {
-                self.read_device(device)?;
+            for device in 0..self.routes.len() {
+                if self.machine.has_come(device) {
+                    self.read_device(device)?;
+                }
             }
         }
     }
 
     /// The run begins: time counts from `begin`, and links and measures are as new.
-    fn begin_run(&mut self) -> Result<(), String> {
+    fn begin_run(&mut self) -> Result<(), EmulatorError> {
         self.deliver_due(FLUSHED);
         self.start_nanos += std::mem::replace(&mut self.begin, Time::MAX).as_nanos();
         self.links = build_links(&self.link_configs, self.seed)?;
@@ -149,14 +145,13 @@ impl Engine {
     }
 
     /// What the run has measured. Ends the log; errors: it could not be written.
-    pub fn finish(mut self) -> (RunMeasure, Result<(), String>) {
+    pub fn finish(mut self) -> (RunMeasure, M, Result<(), EmulatorError>) {
         let now = self.now();
         if let Some(log) = &mut self.log {
             log.write_drops();
         }
-        let written =
-            self.log.take().map_or(Ok(()), |log| log.finish().map_err(|error| format!("packet log: {error}")));
-        let captured = self.capture.take().map_or(Ok(()), Capture::finish).map_err(|error| format!("capture: {error}"));
+        let logged = self.log.take().map_or(Ok(()), PacketLog::finish).map_err(EmulatorError::system("packet log"));
+        let captured = self.capture.take().map_or(Ok(()), Capture::finish).map_err(EmulatorError::system("capture"));
         let (flows, switches) = self.flows.take();
         let measure = RunMeasure {
             start_nanos: self.start_nanos,
@@ -170,13 +165,12 @@ impl Engine {
             link_stats: self.links.iter_mut().map(|link| link.stats(now)).collect(),
             links: self.link_measures,
             routes: self.routes.into_iter().map(|route| route.measure).collect(),
-            devices: self.devices,
         };
-        (measure, written.and(captured))
+        (measure, self.machine, logged.and(captured))
     }
 
     fn now(&self) -> Time {
-        Time::from_nanos(sys::now_nanos() - self.start_nanos)
+        Time::from_nanos(self.machine.now_nanos() - self.start_nanos)
     }
 
     /// Hand on everything due, or due within the time `ahead`, in order of logical time.
@@ -206,13 +200,15 @@ impl Engine {
         if let Some(next) = route.links.get(usize::from(packet.hop)).copied() {
             return self.links[next].handle_packet(due, packet);
         }
-        self.devices[route.to_device].write(&packet.bytes);
+        self.machine.write(route.to_device, &packet.bytes);
         let path = packet.route / 2;
-        if packet.route.is_multiple_of(2) {
-            self.flows.note_arrived(path, &packet.bytes);
-        } else {
-            self.flows.note_answer(path, &packet.bytes, now);
-            self.capture.iter_mut().for_each(|capture| capture.note(path, &packet.bytes, now));
+        if let Some(flow) = &packet.flow {
+            flow.note_arrived(packet.bytes.len());
+        }
+        if !packet.route.is_multiple_of(2) {
+            let parsed = Packet::parse(&packet.bytes).ok();
+            parsed.iter().for_each(|parsed| self.flows.note_answer(path, parsed, now));
+            self.capture.iter_mut().for_each(|capture| capture.note(path, &packet.bytes, parsed.as_ref(), now));
         }
         route.measure.note_delivery(packet.arrival, due, now);
         if let Some(log) = &mut self.log {
@@ -221,38 +217,36 @@ impl Engine {
     }
 
     /// Sleep until just before the next deadline, then watch the clock; return early if something has come.
-    fn wait(&mut self, poll_set: &mut PollSet) -> std::io::Result<()> {
+    fn wait(&mut self) -> Result<(), EmulatorError> {
         self.wakeups += 1;
         let deadline = self.next_link().map_or(Time::MAX, |index| self.links[index].poll_timeout());
         let deadline = deadline.min(self.series.due()).min(self.begin);
         if deadline == Time::MAX {
-            poll_set.wait(None)?;
-            return Ok(());
+            return self.machine.wait(None).map(drop);
         }
         let now = self.now();
         let sleep_until = deadline - self.spin.margin_at(now);
         if now < sleep_until {
-            let ready = poll_set.wait(Some((sleep_until - now).as_nanos()))?;
-            if ready > 0 {
+            if self.machine.wait(Some((sleep_until - now).as_nanos()))? {
                 return Ok(());
             }
             self.spin.note_wakeup(sleep_until, self.now());
         }
-        self.watch(poll_set, deadline)
+        self.watch(deadline)
     }
 
     /// Watch the clock until `deadline`, and now and then the devices.
-    fn watch(&mut self, poll_set: &mut PollSet, deadline: Time) -> std::io::Result<()> {
+    fn watch(&mut self, deadline: Time) -> Result<(), EmulatorError> {
         const GLANCE: Duration = Duration::from_micros(3);
         let start = self.now();
         let mut now = start;
-        let mut ready = poll_set.wait(Some(0))?;
+        let mut has_come = self.machine.wait(Some(0))?;
         let mut next_glance = now + GLANCE;
-        while ready == 0 && now < deadline {
+        while !has_come && now < deadline {
             let before = std::mem::replace(&mut now, self.now());
             self.pauses.note(now - before);
             if now >= next_glance {
-                ready = poll_set.wait(Some(0))?;
+                has_come = self.machine.wait(Some(0))?;
                 next_glance = now + GLANCE;
             }
         }
@@ -260,13 +254,11 @@ impl Engine {
         Ok(())
     }
 
-    fn read_device(&mut self, device: usize) -> Result<(), String> {
+    fn read_device(&mut self, device: usize) -> Result<(), EmulatorError> {
         let now = self.now();
         let route = device; // by the order of devices and routes
         for _ in 0..BATCH {
-            let read = self.devices[device].read(&mut self.buffer);
-            let read = read.map_err(|error| format!("device {}: {error}", self.devices[device].name()))?;
-            let Some(length) = read else { break };
+            let Some(length) = self.machine.read(device, &mut self.buffer)? else { break };
             let id = self.next_id;
             self.next_id += 1;
             if let Some(log) = &mut self.log {
@@ -275,11 +267,12 @@ impl Engine {
             let bytes = &self.buffer[..length];
             let is_from_server = route.is_multiple_of(2);
             let path = (route / 2) as u16;
+            let parsed = if is_from_server { Packet::parse(bytes).ok() } else { None };
             if let Some(capture) = self.capture.as_mut().filter(|_| is_from_server) {
-                capture.note(path, bytes, now);
+                capture.note(path, bytes, parsed.as_ref(), now);
             }
             let packet = IpPacket {
-                flow: if is_from_server { self.flows.note_sent(path, bytes, now) } else { None },
+                flow: parsed.and_then(|parsed| self.flows.note_sent(path, &parsed, now)),
                 id,
                 route: route as u16,
                 hop: 0,
@@ -293,8 +286,8 @@ impl Engine {
     }
 }
 
-fn build_links(configs: &[LinkConfig], seed: RootSeed) -> Result<Vec<Link<IpPacket>>, String> {
-    configs.iter().map(|config| Link::new(config.clone(), seed).map_err(|error| error.to_string())).collect()
+fn build_links(configs: &[LinkConfig], seed: RootSeed) -> Result<Vec<Link<IpPacket>>, LinkError> {
+    configs.iter().map(|config| Link::new(config.clone(), seed)).collect()
 }
 
 fn measures_of(configs: &[LinkConfig]) -> Vec<LinkMeasure> {

@@ -8,18 +8,19 @@
 //!
 //! Units: bytes of IP packets, nanoseconds. Tested below on made-up segments, and by the test bed against `tcp_info`.
 
+use playpath_transport::codec::{Packet, TCP};
+use playpath_transport::{Flags, Segment};
 use playpath_units::{Duration, Time};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
 use std::rc::Rc;
-
-use crate::segment::Segment;
 
 /// More flows than any run has; further ones are not counted.
 const MOST: usize = 10_000;
 
-/// Server's address and port, client's address and port, protocol.
-type Key = ([u8; 4], u16, [u8; 4], u16, u8);
+/// Server's end, client's end, protocol.
+type Key = (SocketAddr, SocketAddr, u8);
 
 /// All flows of a run.
 #[derive(Clone, Default)]
@@ -33,25 +34,22 @@ struct Table {
     switches: BTreeMap<u16, (u16, u64)>,
 }
 
-/// A flow's place in the table, carried by its data packets.
+/// A flow's place in the table, carried by its packets from the server.
 pub struct FlowMark {
     flows: Flows,
     index: u32,
+    has_data: bool,
 }
 
 /// What is known of a flow.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Flow {
     /// Path, by number.
     pub path: u16,
-    /// Server's address.
-    pub server: [u8; 4],
-    /// Server's port.
-    pub server_port: u16,
-    /// Client's address.
-    pub client: [u8; 4],
-    /// Client's port.
-    pub client_port: u16,
+    /// Server's end.
+    pub server: SocketAddr,
+    /// Client's end.
+    pub client: SocketAddr,
     /// Protocol number.
     pub protocol: u8,
     /// Packets with payload that the server sent.
@@ -81,37 +79,29 @@ struct Sent {
 }
 
 impl Flows {
-    /// The server sent a packet. The mark goes with it if it carries data.
-    pub fn note_sent(&self, path: u16, bytes: &[u8], now: Time) -> Option<FlowMark> {
-        let segment = Segment::parse(bytes)?;
+    /// The server sent a packet, which takes the mark with it.
+    pub fn note_sent(&self, path: u16, packet: &Packet<'_>, now: Time) -> Option<FlowMark> {
         let mut table = self.0.borrow_mut();
-        let index = table.find(path, &segment, true)?;
+        let index = table.find(path, (packet.source, packet.destination, packet.protocol))?;
         let flow = &mut table.flows[index as usize];
-        let is_new = flow.note_sent(&segment, now);
+        let has_data = !packet.payload.is_empty();
+        flow.data_packets += u64::from(has_data);
+        let is_new = has_data && packet.segment(0).map_or(true, |segment| flow.note_sent(&segment, now));
         if is_new {
-            let last = table.switches.entry(segment.source_port).or_insert((path, 0));
+            let last = table.switches.entry(packet.source.port()).or_insert((path, 0));
             last.1 += u64::from(last.0 != path);
             last.0 = path;
         }
-        (segment.payload_bytes > 0).then(|| FlowMark { flows: self.clone(), index })
-    }
-
-    /// A packet reached the client.
-    pub fn note_arrived(&self, path: u16, bytes: &[u8]) {
-        let Some(segment) = Segment::parse(bytes) else { return };
-        let mut table = self.0.borrow_mut();
-        let Some(index) = table.find(path, &segment, true) else { return };
-        let flow = &mut table.flows[index as usize];
-        flow.arrived_packets += 1;
-        flow.arrived_bytes += bytes.len() as u64;
+        Some(FlowMark { flows: self.clone(), index, has_data })
     }
 
     /// A packet of the client reached the server.
-    pub fn note_answer(&self, path: u16, bytes: &[u8], now: Time) {
-        let Some(segment) = Segment::parse(bytes) else { return };
+    pub fn note_answer(&self, path: u16, packet: &Packet<'_>, now: Time) {
         let mut table = self.0.borrow_mut();
-        let Some(index) = table.find(path, &segment, false) else { return };
-        table.flows[index as usize].note_ack(&segment, now);
+        let Some(index) = table.find(path, (packet.destination, packet.source, packet.protocol)) else { return };
+        if let Ok(segment) = packet.segment(0) {
+            table.flows[index as usize].note_ack(&segment, now);
+        }
     }
 
     /// The clock begins anew: no sample spans that moment.
@@ -128,18 +118,21 @@ impl Flows {
 }
 
 impl FlowMark {
+    /// The packet reached the client.
+    pub fn note_arrived(&self, wire_bytes: usize) {
+        let flow = &mut self.flows.0.borrow_mut().flows[self.index as usize];
+        flow.arrived_packets += 1;
+        flow.arrived_bytes += wire_bytes as u64;
+    }
+
     /// The packet was dropped.
     pub fn note_drop(&self) {
-        self.flows.0.borrow_mut().flows[self.index as usize].dropped_data_packets += 1;
+        self.flows.0.borrow_mut().flows[self.index as usize].dropped_data_packets += u64::from(self.has_data);
     }
 }
 
 impl Table {
-    fn find(&mut self, path: u16, segment: &Segment, is_from_server: bool) -> Option<u32> {
-        let (source, destination) =
-            ((segment.source, segment.source_port), (segment.destination, segment.destination_port));
-        let (server, client) = if is_from_server { (source, destination) } else { (destination, source) };
-        let key = (server.0, server.1, client.0, client.1, segment.protocol);
+    fn find(&mut self, path: u16, key: Key) -> Option<u32> {
         if let Some(index) = self.index.get(&key) {
             return Some(*index);
         }
@@ -147,32 +140,41 @@ impl Table {
             return None;
         }
         let index = self.flows.len() as u32;
-        self.flows.push(Flow {
-            path,
-            server: server.0,
-            server_port: server.1,
-            client: client.0,
-            client_port: client.1,
-            protocol: segment.protocol,
-            ..Flow::default()
-        });
+        self.flows.push(Flow::new(path, key));
         self.index.insert(key, index);
         Some(index)
     }
 }
 
 impl Flow {
-    /// Returns whether it carries data that was not sent before.
-    fn note_sent(&mut self, segment: &Segment, now: Time) -> bool {
-        if segment.payload_bytes == 0 {
-            return false;
+    fn new(path: u16, (server, client, protocol): Key) -> Flow {
+        Flow {
+            path,
+            server,
+            client,
+            protocol,
+            data_packets: 0,
+            dropped_data_packets: 0,
+            arrived_packets: 0,
+            arrived_bytes: 0,
+            rtt_sum: Duration::ZERO,
+            rtt_samples: 0,
+            highest: None,
+            outstanding: VecDeque::new(),
         }
-        self.data_packets += 1;
-        let Some(tcp) = &segment.tcp else { return true };
-        let end = tcp.seq.wrapping_add(segment.payload_bytes);
+    }
+
+    /// Whether it is TCP's.
+    pub fn is_tcp(&self) -> bool {
+        self.protocol == TCP
+    }
+
+    /// A segment with data was sent. Returns whether the data is new.
+    fn note_sent(&mut self, segment: &Segment, now: Time) -> bool {
+        let end = segment.seq.wrapping_add(segment.payload_len);
         if self.highest.is_some_and(|highest| !is_after(end, highest)) {
             let again =
-                self.outstanding.iter_mut().filter(|sent| is_after(sent.end, tcp.seq) && !is_after(sent.end, end));
+                self.outstanding.iter_mut().filter(|sent| is_after(sent.end, segment.seq) && !is_after(sent.end, end));
             again.for_each(|sent| sent.is_retransmitted = true);
             return false;
         }
@@ -182,11 +184,13 @@ impl Flow {
     }
 
     fn note_ack(&mut self, segment: &Segment, now: Time) {
-        let Some(tcp) = segment.tcp.as_ref().filter(|tcp| tcp.is_ack) else { return };
-        let first_sacked = self.mark_sacked(tcp.sack.iter().flatten());
+        if !segment.flags.contains(Flags::ACK) {
+            return;
+        }
+        let first_sacked = self.mark_sacked(segment.sack.as_slice());
         let mut first = None;
         let mut is_ambiguous = false;
-        while let Some(sent) = self.outstanding.front().copied().filter(|sent| !is_after(sent.end, tcp.ack)) {
+        while let Some(sent) = self.outstanding.front().copied().filter(|sent| !is_after(sent.end, segment.ack)) {
             self.outstanding.pop_front();
             if !sent.is_sacked {
                 is_ambiguous |= sent.is_retransmitted;
@@ -201,7 +205,7 @@ impl Flow {
     }
 
     /// When the first newly sacked segment was sent, if none among them is ambiguous.
-    fn mark_sacked<'a>(&mut self, blocks: impl Iterator<Item = &'a (u32, u32)>) -> Option<Time> {
+    fn mark_sacked(&mut self, blocks: &[(u32, u32)]) -> Option<Time> {
         let mut first = None;
         for (left, right) in blocks {
             let inside = |sent: &&mut Sent| !sent.is_sacked && is_after(sent.end, *left) && !is_after(sent.end, *right);
@@ -224,36 +228,26 @@ fn is_after(a: u32, b: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::segment::Tcp;
-
-    const SERVER: [u8; 4] = [10, 0, 0, 1];
-    const CLIENT: [u8; 4] = [10, 0, 0, 2];
+    use playpath_transport::SackBlocks;
+    use playpath_transport::codec::{Envelope, Payload, encode};
 
     fn at(ms: u64) -> Time {
         Time::from_nanos(ms * 1_000_000)
     }
 
-    fn data(seq: u32, payload_bytes: u32) -> Segment {
-        let tcp = Tcp { seq, ack: 0, is_ack: true, sack: Default::default() };
-        Segment {
-            source: SERVER,
-            destination: CLIENT,
-            source_port: 80,
-            destination_port: 4000,
-            protocol: 6,
-            payload_bytes,
-            header_bytes: 40,
-            tcp: Some(tcp),
-        }
+    fn flow() -> Flow {
+        let end = SocketAddr::from(([10, 0, 0, 1], 80));
+        Flow::new(0, (end, end, TCP))
+    }
+
+    fn data(seq: u32, payload_len: u32) -> Segment {
+        Segment { seq, payload_len, flags: Flags::ACK, ..Segment::default() }
     }
 
     fn ack(ack: u32, sack: &[(u32, u32)]) -> Segment {
-        let mut blocks = [None; 4];
-        for (block, given) in blocks.iter_mut().zip(sack) {
-            *block = Some(*given);
-        }
-        let tcp = Tcp { seq: 0, ack, is_ack: true, sack: blocks };
-        Segment { payload_bytes: 0, tcp: Some(tcp), ..data(0, 0) }
+        let mut blocks = SackBlocks::EMPTY;
+        sack.iter().for_each(|(left, right)| assert!(blocks.push(*left, *right)));
+        Segment { ack, sack: blocks, ..data(0, 0) }
     }
 
     fn samples(flow: &Flow) -> (u64, u64) {
@@ -262,7 +256,7 @@ mod tests {
 
     #[test]
     fn an_ack_of_two_segments_is_timed_from_the_first() {
-        let mut flow = Flow::default();
+        let mut flow = flow();
         // Across the wrap of the sequence space.
         assert!(flow.note_sent(&data(u32::MAX - 50, 100), at(0)));
         assert!(flow.note_sent(&data(49, 100), at(10)));
@@ -274,7 +268,7 @@ mod tests {
 
     #[test]
     fn what_was_sent_twice_gives_no_sample() {
-        let mut flow = Flow::default();
+        let mut flow = flow();
         flow.note_sent(&data(0, 100), at(0));
         assert!(!flow.note_sent(&data(0, 100), at(200)));
         flow.note_sent(&data(100, 100), at(201));
@@ -282,13 +276,12 @@ mod tests {
         assert_eq!(samples(&flow), (0, 0));
         flow.note_ack(&ack(200, &[]), at(251));
         assert_eq!(samples(&flow), (1, 50));
-        assert_eq!(flow.data_packets, 3);
     }
 
     /// The first segment is lost; the second is acknowledged out of order, and not timed again when the hole is filled.
     #[test]
     fn a_sacked_segment_is_timed_once() {
-        let mut flow = Flow::default();
+        let mut flow = flow();
         flow.note_sent(&data(0, 100), at(0));
         flow.note_sent(&data(100, 100), at(1));
         flow.note_ack(&ack(0, &[(100, 200)]), at(51));
@@ -301,17 +294,24 @@ mod tests {
     #[test]
     fn new_data_on_another_path_is_a_switch() {
         let flows = Flows::default();
-        let mut bytes = vec![0x45, 0, 0, 50, 0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0, 80, 1, 0];
-        bytes.resize(50, 0);
-        bytes[32] = 0x50;
+        let end = |host, port| SocketAddr::from(([10, 0, host, 1], port));
         for (path, seq) in [(0, 0), (0, 10), (1, 0), (1, 0), (0, 20)] {
-            bytes[27] = seq;
-            bytes[15] = 1 + path as u8;
-            flows.note_sent(path, &bytes, at(1));
+            let (source, destination) = (end(path as u8, 80), end(9, 256));
+            let envelope = Envelope { source, destination, window_scale: 0, identification: 0 };
+            let mut bytes = Vec::new();
+            encode(&data(seq, 10), &[], &envelope, Payload::Zeros, &mut bytes).unwrap();
+            let mark = flows.note_sent(path, &Packet::parse(&bytes).unwrap(), at(1)).unwrap();
+            if seq == 20 {
+                mark.note_drop();
+            } else {
+                mark.note_arrived(bytes.len());
+            }
         }
         // 0 0 1 (1 again: not new) 0: two changes.
         let (found, switches) = flows.take();
         assert_eq!(switches, [(80, 2)]);
         assert_eq!(found.iter().map(|flow| flow.data_packets).collect::<Vec<_>>(), [3, 2]);
+        assert_eq!(found.iter().map(|flow| flow.dropped_data_packets).collect::<Vec<_>>(), [1, 0]);
+        assert_eq!(found.iter().map(|flow| flow.arrived_bytes).collect::<Vec<_>>(), [100, 100]);
     }
 }

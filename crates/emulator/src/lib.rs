@@ -5,24 +5,27 @@ pub mod config;
 mod control;
 mod direction;
 mod engine;
+mod error;
 mod flows;
 mod histogram;
 mod log;
+mod machine;
 mod net;
 mod packet;
 mod reader;
 mod report;
-mod segment;
 mod series;
 mod spin;
 mod sys;
 
+pub use error::EmulatorError;
+
 use config::Config;
-use control::Control;
 use engine::Engine;
-use serde_json::{Value, json};
-use std::io::Write;
-use std::os::fd::AsRawFd;
+use machine::Linux;
+use playpath_shell::{Failure, say};
+use report::DeviceMeasure;
+use serde_json::json;
 
 /// What keeps the emulator running besides signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,11 +37,16 @@ pub enum Lifeline {
     Stdin,
 }
 
-/// Run until told to stop; one line on standard output when ready, one with the report. Errors: why it could not run, in one line.
-pub fn run(config: &Config, lifeline: Lifeline) -> Result<(), String> {
-    sys::die_with_parent().map_err(|error| error.to_string())?;
-    let signals = sys::termination_signals().map_err(|error| format!("signals: {error}"))?;
-    let mut engine = Engine::new(config)?;
+/// Run until told to stop; one line on standard output when ready, one with the report.
+pub fn run(config: &Config, lifeline: Lifeline) -> Result<(), Failure> {
+    sys::die_with_parent()?;
+    let signals = sys::termination_signals().map_err(EmulatorError::system("signals"))?;
+    let mut devices = Vec::new();
+    for path in &config.paths {
+        devices.extend(net::open_path(path)?);
+    }
+    let stdin = if lifeline == Lifeline::Stdin { sys::stdin_pipe() } else { None };
+    let mut engine = Engine::new(config, Linux::new(devices, signals, stdin))?;
     let mut warnings = Vec::new();
     let realtime = if config.realtime { sys::set_realtime().map(Some) } else { Ok(None) };
     if let Err(error) = &realtime {
@@ -48,15 +56,14 @@ pub fn run(config: &Config, lifeline: Lifeline) -> Result<(), String> {
         warnings.push(format!("timer slack: {error}"));
     }
     say(&json!({ "ready": true, "paths": config.paths.iter().map(|path| &path.name).collect::<Vec<_>>() }))?;
-    let control = (lifeline == Lifeline::Stdin && sys::stdin_is_pipe()).then(Control::default);
-    engine.run(signals.as_raw_fd(), control)?;
-    let (measure, log_written) = engine.finish();
-    say(&report::report(config, &measure, realtime.ok().flatten(), &warnings))?;
-    log_written
-}
-
-/// One line on standard output.
-fn say(value: &Value) -> Result<(), String> {
-    let mut output = std::io::stdout().lock();
-    writeln!(output, "{value}").and_then(|()| output.flush()).map_err(|error| format!("standard output: {error}"))
+    engine.run()?;
+    let (measure, machine, written) = engine.finish();
+    let device = |device: &net::Device| DeviceMeasure {
+        name: device.name.clone(),
+        transmit_drops: device.transmit_drops(),
+        write_errors: device.write_errors,
+    };
+    let devices: Vec<DeviceMeasure> = machine.devices.iter().map(device).collect();
+    say(&report::report(config, &measure, &devices, realtime.ok().flatten(), &warnings))?;
+    Ok(written?)
 }

@@ -2,36 +2,33 @@
 
 use playpath_emulator::config::Config;
 use playpath_emulator::{Lifeline, run};
+use playpath_shell::{Failure, clap};
 use std::process::ExitCode;
 
+/// The simulator's links on the wall clock, over TUN devices. Prints a line when ready and one with the report at the end, which
+/// comes with SIGTERM or SIGINT or, where standard input is a pipe, with the end of that.
+#[derive(clap::Parser)]
+#[command(name = "playpath-emulator", version)]
+struct Arguments {
+    /// JSON file (README.md has its format), or - for standard input.
+    #[arg(value_name = "CONFIG")]
+    name: String,
+}
+
 fn main() -> ExitCode {
-    let (config, lifeline) = match read_config() {
-        Ok(read) => read,
-        Err(problem) => return fail(2, &problem),
-    };
-    match run(&config, lifeline) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(problem) => fail(1, &problem),
-    }
+    playpath_shell::main(|Arguments { name }| {
+        let config = read_config(&name).map_err(|problem| Failure::Input(format!("{name}: {problem}")))?;
+        // Standard input that brought the configuration is at its end already.
+        let lifeline = if name == "-" { Lifeline::None } else { Lifeline::Stdin };
+        run(&config, lifeline)
+    })
 }
 
-fn fail(status: u8, problem: &str) -> ExitCode {
-    eprintln!("playpath-emulator: {problem}");
-    ExitCode::from(status)
-}
-
-fn read_config() -> Result<(Config, Lifeline), String> {
-    let mut arguments = std::env::args().skip(1);
-    let (Some(name), None) = (arguments.next(), arguments.next()) else {
-        return Err("usage: playpath-emulator CONFIG.json (or - for standard input)".into());
-    };
-    let text = match name.as_str() {
+fn read_config(name: &str) -> Result<Config, String> {
+    let text = match name {
         "-" => std::io::read_to_string(std::io::stdin()),
         file => std::fs::read_to_string(file),
     };
-    let text = text.map_err(|error| format!("{name}: {error}"))?;
     let read_file = |file: &str| std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"));
-    let config = Config::parse(&text, &read_file).map_err(|problem| format!("{name}: {problem}"))?;
-    // Standard input that brought the configuration is at its end already.
-    Ok((config, if name == "-" { Lifeline::None } else { Lifeline::Stdin }))
+    Config::parse(&text.map_err(|error| error.to_string())?, &read_file)
 }

@@ -3,13 +3,11 @@
 use crate::config::{Config, LinkSpec, PathSpec};
 use crate::flows::Flow;
 use crate::histogram::Histogram;
-use crate::net::Device;
 use crate::series::Series;
 use crate::sys::RealTime;
 use playpath_link::{LinkStats, ServerConfig};
 use playpath_units::{Duration, Rate, Time};
 use serde_json::{Map, Value, json};
-use std::net::Ipv4Addr;
 
 /// A hand-over later than this is a slip.
 const SLIP: Duration = Duration::from_millis(1);
@@ -117,12 +115,26 @@ pub struct RunMeasure {
     pub links: Vec<LinkMeasure>,
     /// Per direction of a path: down, up.
     pub routes: Vec<RouteMeasure>,
-    /// Per path: server, client.
-    pub devices: Vec<Device>,
+}
+
+/// What a device reports of itself.
+pub struct DeviceMeasure {
+    /// Name.
+    pub name: String,
+    /// Packets that it dropped because the emulator did not read them in time, if that is known.
+    pub transmit_drops: Option<u64>,
+    /// Packets that the kernel would not take.
+    pub write_errors: u64,
 }
 
 /// The report as one JSON object.
-pub fn report(config: &Config, measure: &RunMeasure, realtime: Option<RealTime>, warnings: &[String]) -> Value {
+pub fn report(
+    config: &Config,
+    measure: &RunMeasure,
+    devices: &[DeviceMeasure],
+    realtime: Option<RealTime>,
+    warnings: &[String],
+) -> Value {
     let link = |index: usize| link_json(&config.links[index], &measure.link_stats[index], &measure.links[index]);
     let is_path = |(_, path): &(usize, &PathSpec)| path.over.is_none();
     let paths = config.paths.iter().enumerate().filter(is_path).map(|(i, path)| {
@@ -141,7 +153,7 @@ pub fn report(config: &Config, measure: &RunMeasure, realtime: Option<RealTime>,
     });
     let link_names = config.links.iter().map(|spec| spec.config.name.as_str());
     let path_name = |index: u16| config.paths[usize::from(index)].name.as_str();
-    let problems = problems(config, measure);
+    let problems = problems(config, measure, devices);
     let warnings: Vec<String> = warnings.iter().cloned().chain(measure.pauses.warning()).collect();
     json!({
         "valid": problems.is_empty(),
@@ -159,19 +171,19 @@ pub fn report(config: &Config, measure: &RunMeasure, realtime: Option<RealTime>,
         "switches": measure.switches.iter().map(|(port, count)| json!({"server_port": port, "count": count})).collect::<Vec<_>>(),
         "start_ns": measure.start_nanos,
         "series": measure.series.to_json(link_names),
-        "devices": measure.devices.iter().map(device_json).collect::<Vec<_>>(),
+        "devices": devices.iter().map(device_json).collect::<Vec<_>>(),
     })
 }
 
 /// Why the run does not count.
-fn problems(config: &Config, measure: &RunMeasure) -> Vec<String> {
+fn problems(config: &Config, measure: &RunMeasure, devices: &[DeviceMeasure]) -> Vec<String> {
     let mut problems = Vec::new();
-    for device in &measure.devices {
-        if let Some(drops @ 1..) = device.transmit_drops() {
-            problems.push(format!("device {} dropped {drops} packets before the emulator read them", device.name()));
+    for DeviceMeasure { name, transmit_drops, write_errors } in devices {
+        if let Some(drops @ 1..) = transmit_drops {
+            problems.push(format!("device {name} dropped {drops} packets before the emulator read them"));
         }
-        if device.write_errors > 0 {
-            problems.push(format!("device {} refused {} packets", device.name(), device.write_errors));
+        if *write_errors > 0 {
+            problems.push(format!("device {name} refused {write_errors} packets"));
         }
     }
     for (path, routes) in config.paths.iter().zip(measure.routes.chunks(2)) {
@@ -241,11 +253,11 @@ fn route_json(route: &RouteMeasure) -> Map<String, Value> {
 fn flow_json(flow: &Flow, path: &str) -> Value {
     json!({
         "path": path,
-        "protocol": if flow.protocol == 6 { "tcp" } else { "udp" },
-        "server": Ipv4Addr::from(flow.server).to_string(),
-        "server_port": flow.server_port,
-        "client": Ipv4Addr::from(flow.client).to_string(),
-        "client_port": flow.client_port,
+        "protocol": if flow.is_tcp() { "tcp" } else { "udp" },
+        "server": flow.server.ip().to_string(),
+        "server_port": flow.server.port(),
+        "client": flow.client.ip().to_string(),
+        "client_port": flow.client.port(),
         "data_packets": flow.data_packets,
         "dropped_data_packets": flow.dropped_data_packets,
         "arrived_packets": flow.arrived_packets,
@@ -255,8 +267,8 @@ fn flow_json(flow: &Flow, path: &str) -> Value {
     })
 }
 
-fn device_json(device: &Device) -> Value {
-    json!({ "device": device.name(), "tx_dropped": device.transmit_drops(), "write_errors": device.write_errors })
+fn device_json(device: &DeviceMeasure) -> Value {
+    json!({ "device": device.name, "tx_dropped": device.transmit_drops, "write_errors": device.write_errors })
 }
 
 fn micros(nanos: u64) -> f64 {

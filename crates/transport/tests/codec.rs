@@ -1,7 +1,8 @@
 //! Segments to bytes and back.
 
 use playpath_transport::codec::{
-    DecodeError, EncodeError, Envelope, Packet, Payload, TCP, decode, encode, flow_hash, is_ecn_capable, mark_ce,
+    DecodeError, EncodeError, Envelope, Packet, Payload, PcapNg, TCP, decode, encode, flow_hash, is_ecn_capable,
+    mark_ce,
 };
 use playpath_transport::mptcp::option::{CAPABLE_SHA256, DSS_ACK, DSS_ACK8, DSS_FIN, DSS_MAP, DSS_SEQ8};
 use playpath_transport::{Ecn, Flags, MptcpOption, SackBlocks, Segment, SynOptions, Timestamps};
@@ -388,11 +389,18 @@ fn wireshark_reads_every_option_of_mptcp() {
             packets.push(bytes_of(&segment, &options[1..], &envelope));
         }
     }
-    let file = std::env::temp_dir().join(format!("playpath-mptcp-{}.pcap", std::process::id()));
+    let file = std::env::temp_dir().join(format!("playpath-mptcp-{}.pcapng", std::process::id()));
     std::fs::write(&file, capture(&packets)).expect("a writable temporary folder");
     let mut command = std::process::Command::new("tshark");
     command.arg("-r").arg(&file).args(["-o", "tcp.check_checksum:TRUE", "-T", "fields", "-E", "separator=;"]);
-    for name in ["tcp.options.mptcp.subtype", "_ws.malformed", "tcp.checksum.status"] {
+    let general = [
+        "tcp.options.mptcp.subtype",
+        "_ws.malformed",
+        "tcp.checksum.status",
+        "frame.interface_name",
+        "frame.time_epoch",
+    ];
+    for name in general {
         command.args(["-e", name]);
     }
     let values: std::collections::BTreeSet<&str> = cases.iter().map(|case| case.2).collect();
@@ -406,25 +414,28 @@ fn wireshark_reads_every_option_of_mptcp() {
     let text = String::from_utf8_lossy(&done.stdout);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), packets.len());
-    for (line, (_, subtype, field, value)) in lines.iter().zip(cases.iter().cycle()) {
+    for (number, (line, (_, subtype, field, value))) in lines.iter().zip(cases.iter().cycle()).enumerate() {
         let read: Vec<&str> = line.split(';').collect();
         assert_eq!((read[0], read[1], read[2]), (*subtype, "", "1"), "{field}: {line}");
-        let at = 3 + values.iter().position(|name| name == field).expect("asked for");
+        let nanos = LATE + number as u64;
+        let time = format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
+        assert_eq!((read[3], read[4]), (["wifi", "lte"][number % 2], time.as_str()));
+        let at = general.len() + values.iter().position(|name| name == field).expect("asked for");
         assert!(value.is_empty() || read[at] == *value, "{field}: {line}");
     }
 }
 
-/// A classic pcap file (link type 101: IP).
+/// Just below a carry of the low half of a timestamp.
+const LATE: u64 = 0x1800_0000_ffff_fff0;
+
+/// A pcapng file: a packet at each nanosecond, over two interfaces in turn.
 fn capture(packets: &[Vec<u8>]) -> Vec<u8> {
-    let mut file: Vec<u8> = Vec::new();
-    for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 101] {
-        file.extend(word.to_le_bytes());
-    }
+    let mut file = Vec::new();
+    let mut capture = PcapNg::new(&mut file, &["wifi", "lte"]).expect("a vector takes all");
     for (number, packet) in packets.iter().enumerate() {
-        for word in [number as u32, 0, packet.len() as u32, packet.len() as u32] {
-            file.extend(word.to_le_bytes());
-        }
-        file.extend(packet);
+        let number = number as u32;
+        capture.write(number % 2, LATE + u64::from(number), packet, packet.len() as u32).expect("a vector takes all");
     }
+    capture.finish().expect("a vector takes all");
     file
 }

@@ -17,9 +17,11 @@
 mod ip;
 mod mptcp;
 mod options;
+mod pcapng;
 
 pub use ip::{flow_hash, is_ecn_capable, mark_ce};
 pub use options::{TcpOption, TcpOptions};
+pub use pcapng::PcapNg;
 
 use crate::mptcp::option::MptcpOption;
 use crate::segment::{Flags, Segment};

@@ -1,0 +1,85 @@
+//! What the loop needs of the machine that it runs on: a clock, sleep, the ends of the paths, and word of when to begin and to end.
+//! Tests of the loop hold a machine of their own, whose clock moves as they say (`engine/tests.rs`).
+
+use crate::control::{Control, Said};
+use crate::error::EmulatorError;
+use crate::net::Device;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::fs::File;
+use std::io;
+use std::os::unix::net::UnixStream;
+
+/// A machine with the devices of all paths: server's and client's end of each, alternately.
+pub trait Machine {
+    /// Nanoseconds of a clock that never goes back.
+    fn now_nanos(&self) -> u64;
+    /// Sleep until something has come, for at most `nanos` (`None`: for ever). Whether something has.
+    fn wait(&mut self, nanos: Option<u64>) -> Result<bool, EmulatorError>;
+    /// What has been said, as of the last wait.
+    fn said(&mut self) -> Result<Said, EmulatorError>;
+    /// Whether a device had a packet at the last wait.
+    fn has_come(&self, device: usize) -> bool;
+    /// The next packet that came to a device, if there is one.
+    fn read(&mut self, device: usize, buffer: &mut [u8]) -> Result<Option<usize>, EmulatorError>;
+    /// Hand a packet over.
+    fn write(&mut self, device: usize, packet: &[u8]);
+}
+
+/// Linux.
+pub struct Linux {
+    /// The ends of the paths.
+    pub devices: Vec<Device>,
+    signals: UnixStream,
+    stdin: Option<(File, Control)>,
+    /// Of the devices, the signals and standard input: whether they were ready at the last wait.
+    is_ready: Vec<bool>,
+}
+
+impl Linux {
+    /// With these devices, until `signals` can be read, or `stdin`, if it is a lifeline, ends.
+    pub fn new(devices: Vec<Device>, signals: UnixStream, stdin: Option<File>) -> Linux {
+        let is_ready = vec![false; devices.len() + 2];
+        Linux { devices, signals, stdin: stdin.map(|file| (file, Control::default())), is_ready }
+    }
+}
+
+impl Machine for Linux {
+    fn now_nanos(&self) -> u64 {
+        playpath_shell::monotonic_nanos()
+    }
+
+    fn wait(&mut self, nanos: Option<u64>) -> Result<bool, EmulatorError> {
+        let mut files: Vec<PollFd<'_>> = self.devices.iter().map(|device| PollFd::new(device, PollFlags::IN)).collect();
+        files.push(PollFd::new(&self.signals, PollFlags::IN));
+        files.extend(self.stdin.iter().map(|(file, _)| PollFd::new(file, PollFlags::IN)));
+        let timeout =
+            nanos.map(|n| Timespec { tv_sec: (n / 1_000_000_000) as i64, tv_nsec: (n % 1_000_000_000) as i64 });
+        match poll(&mut files, timeout.as_ref()) {
+            Ok(_) => self.is_ready.iter_mut().zip(&files).for_each(|(ready, file)| *ready = !file.revents().is_empty()),
+            Err(rustix::io::Errno::INTR) => self.is_ready.fill(false),
+            Err(error) => return Err(EmulatorError::system("waiting for packets")(io::Error::from(error))),
+        }
+        Ok(self.is_ready.contains(&true))
+    }
+
+    fn said(&mut self) -> Result<Said, EmulatorError> {
+        let signals = self.devices.len();
+        match &mut self.stdin {
+            _ if self.is_ready[signals] => Ok(Said::End),
+            Some((file, control)) if self.is_ready[signals + 1] => control.read(file),
+            _ => Ok(Said::Nothing),
+        }
+    }
+
+    fn has_come(&self, device: usize) -> bool {
+        self.is_ready[device]
+    }
+
+    fn read(&mut self, device: usize, buffer: &mut [u8]) -> Result<Option<usize>, EmulatorError> {
+        self.devices[device].read(buffer)
+    }
+
+    fn write(&mut self, device: usize, packet: &[u8]) {
+        self.devices[device].write(packet);
+    }
+}

@@ -1,0 +1,136 @@
+//! What the programs (emulator, client, relay, loader) do alike: they read their arguments, print JSON lines on standard output, say
+//! a failure in one line on standard error, and end with status 0, 1 (failed) or 2 (the input is wrong).
+
+use clap::Parser;
+use rustix::time::{ClockId, clock_gettime};
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+pub use clap;
+
+/// Why a program ends, and so its exit status.
+#[derive(Debug)]
+pub enum Failure {
+    /// The input is wrong: 2.
+    Input(String),
+    /// It could not be done: 1.
+    Run(String),
+}
+
+impl Failure {
+    /// The input is wrong.
+    pub fn input(problem: impl Display) -> Failure {
+        Failure::Input(problem.to_string())
+    }
+
+    /// It could not be done.
+    pub fn run(problem: impl Display) -> Failure {
+        Failure::Run(problem.to_string())
+    }
+}
+
+/// Run a program whose arguments are `A`.
+pub fn main<A: Parser>(run: impl FnOnce(A) -> Result<(), Failure>) -> ExitCode {
+    let (problem, status) = match parse::<A>(std::env::args_os()).and_then(|a| a.map_or(Ok(()), run)) {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Run(problem)) => (problem, 1),
+        Err(Failure::Input(problem)) => (problem, 2),
+    };
+    eprintln!("{}: {}", A::command().get_name(), one_line(&problem));
+    ExitCode::from(status)
+}
+
+/// The arguments; `None` where help or version was asked for, and given.
+pub fn parse<A: Parser>(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Result<Option<A>, Failure> {
+    let error = match A::try_parse_from(arguments) {
+        Ok(arguments) => return Ok(Some(arguments)),
+        Err(error) => error,
+    };
+    let text = error.to_string();
+    if !error.use_stderr() {
+        // Whoever reads this may have enough of it (`--help | head`).
+        let _ = io::stdout().write_all(text.as_bytes());
+        return Ok(None);
+    }
+    let is_said = |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more information");
+    let said: Vec<&str> = text.lines().take_while(is_said).map(str::trim).filter(|line| !line.is_empty()).collect();
+    let said = if said.is_empty() { "say what to do" } else { &said.join("; ").replace(":; ", ": ") };
+    Err(Failure::Input(format!("{} (--help tells more)", said.trim_start_matches("error: "))))
+}
+
+/// A line of JSON on standard output, at once.
+pub fn say(value: &serde_json::Value) -> Result<(), Failure> {
+    let mut output = io::stdout().lock();
+    let said = writeln!(output, "{value}").and_then(|()| output.flush());
+    said.map_err(|error| Failure::Run(format!("standard output: {error}")))
+}
+
+/// Nanoseconds of the machine's monotonic clock, by which all programs of a run agree when it begins.
+pub fn monotonic_nanos() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Line breaks of whoever chose a name do not make one line two, nor do terminals obey it.
+pub fn one_line(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program.
+    #[derive(Parser, Debug)]
+    #[command(name = "playpath-test", version)]
+    struct Arguments {
+        /// A file.
+        file: String,
+        /// How many.
+        #[arg(long)]
+        count: Option<u8>,
+        /// Which.
+        #[arg(long, value_parser = ["cubic", "bbr"])]
+        control: Option<String>,
+    }
+
+    fn refused(words: &[&str]) -> String {
+        let words = ["playpath-test"].iter().chain(words).map(std::ffi::OsString::from);
+        match parse::<Arguments>(words) {
+            Err(Failure::Input(problem)) => problem,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_one_line_and_knows_the_nearest_name() {
+        for (words, expected) in [
+            (
+                &["x", "--conut", "1"][..],
+                "unexpected argument '--conut' found; tip: a similar argument exists: '--count'",
+            ),
+            (&[], "the following required arguments were not provided: <FILE>"),
+            (&["x", "--count", "many"], "invalid value 'many' for '--count <COUNT>': invalid digit found in string"),
+            (&["x", "--control", "cubik"], "invalid value 'cubik' for '--control <CONTROL>'"),
+            (&["x", "--control", "cubik"], "[possible values: cubic, bbr]; tip: a similar value exists: 'cubic'"),
+        ] {
+            let problem = refused(words);
+            assert!(problem.contains(expected), "{problem}");
+            assert_eq!(problem.lines().count(), 1);
+        }
+    }
+
+    #[test]
+    fn help_and_version_are_no_failures() {
+        for word in ["--help", "--version"] {
+            let words = ["playpath-test", word].map(std::ffi::OsString::from);
+            assert!(matches!(parse::<Arguments>(words), Ok(None)));
+        }
+    }
+
+    #[test]
+    fn a_name_with_a_line_break_or_an_escape_stays_on_its_line() {
+        assert_eq!(one_line("a\nb\x1b[2Jc"), "a b [2Jc");
+    }
+}
