@@ -89,6 +89,12 @@ def p1203(resolved_json: str, sender: str, seed: int) -> str:
     return made
 
 
+def parse_cmcd(text: str) -> dict[str, Any]:
+    """What a player told with a request: `sid`, `br_kbps`, `bl_ms`, `d_ms`, `mtp_kbps`, `ot`, `v`; None where it did not."""
+    found: dict[str, Any] = json.loads(_call(_engine.parse_cmcd, text))
+    return found
+
+
 def preview_trace(text: str, format: str | None, bins: int) -> dict[str, Any]:
     """Format, length, rates of a bandwidth trace."""
     found: dict[str, Any] = json.loads(_call(_engine.preview_trace, text, format, bins))

@@ -182,6 +182,17 @@ fn registry(kind: &str) -> PyResult<String> {
     registries::list(kind).map(|list| list.to_string()).map_err(ScenarioError::new_err)
 }
 
+/// What a player told with a request: a URL (or its query) with `CMCD=`, or the value of a header or of several, joined with commas. The
+/// keys that a sender can use, as JSON; what is malformed is left out.
+#[pyfunction]
+fn parse_cmcd(text: &str) -> String {
+    let is_query = text.contains("CMCD=");
+    let data = if is_query { playpath_video::cmcd::parse_query(text) } else { playpath_video::cmcd::parse(text) }.cmcd;
+    json!({ "sid": data.sid, "br_kbps": data.br_kbps, "bl_ms": data.bl_ms, "d_ms": data.d_ms, "mtp_kbps": data.mtp_kbps,
+        "ot": data.ot.map(|ot| ot.token()), "v": data.version.unwrap_or(1) })
+    .to_string()
+}
+
 /// A first look at a bandwidth trace, as JSON.
 #[pyfunction]
 #[pyo3(signature = (text, format = None, bins = 60))]
@@ -211,6 +222,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(capture, module)?)?;
     module.add_function(wrap_pyfunction!(p1203, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_cmcd, module)?)?;
     module.add_function(wrap_pyfunction!(preview_trace, module)?)?;
     module.add_function(wrap_pyfunction!(convert_trace, module)?)?;
     module.add_function(wrap_pyfunction!(generate_trace, module)?)?;

@@ -12,9 +12,10 @@ from rich.table import Table
 from playpath import console
 from playpath.commands import options
 from playpath.errors import unknown_name
-from playpath.files import check_writable
+from playpath.files import check_file, check_writable, write_text
 from playpath.metrics import format_value
 from playpath.population import Estimate, PopulationResult, Versus, load_population, population
+from playpath.population.logs import KINDS, NGINX_FORMAT, read_logs
 from playpath.record import slug
 from playpath.sweep.executors import NAMES
 
@@ -166,3 +167,29 @@ def inspect(
         return
     for line in found.lines():
         console.out.print(escape(line), soft_wrap=not console.out.is_terminal)
+
+
+@commands.command("import")
+def import_logs(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE…", help="Access logs, CMCD, beacons or TCP_INFO samples.")
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The users' table to write (CSV).")],
+    kind: Annotated[str, typer.Option("--kind", metavar="NAME", help=f"auto, {', '.join(KINDS)}.")] = "auto",
+    log_format: Annotated[
+        str,
+        typer.Option(
+            "--log-format", metavar="TEXT", help="nginx's log_format; by default combined + $request_time $tcpinfo_rtt."
+        ),
+    ] = NGINX_FORMAT,
+) -> None:
+    """Make a users' table (rate and RTT of each session's path) from logs; see `[population] users`.
+
+    What a path can carry is inferred from what a flow of today's sender got: the notes say what was left out and how far to trust it.
+    """
+    check_file(out, "--out")
+    found = read_logs(files, kind, log_format=log_format)
+    write_text(out, found.to_csv())
+    console.out.print(escape(f"{out}: {len(found.rows)} sessions"), soft_wrap=True)
+    for note in found.notes:
+        console.err.print(f"[yellow]note:[/yellow] {escape(note)}", soft_wrap=True)

@@ -1,0 +1,92 @@
+"""A users' table from logs: what is read, what is left out, what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from playpath.errors import InputError
+from playpath.population.logs import read_logs
+
+NGINX = (
+    '10.0.0.1 - - [01/Nov/2026:10:00:00 +0000] "GET /a.m4s?CMCD=bl%3D2000%2Cmtp%3D4000%2Csid%3D%22ann%22 HTTP/1.1" 200 {size} '
+    '"-" "player" {seconds} {rtt}\n'
+)
+
+
+def log(folder: Path, text: str, name: str = "access.log") -> Path:
+    file = folder / name
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_an_access_log_gives_rate_and_smallest_rtt(tmp_path):
+    text = NGINX.format(size=1_000_000, seconds="2.000", rtt=60_000) + NGINX.format(
+        size=1_000_000, seconds="4.000", rtt=45_000
+    )
+    found = read_logs([log(tmp_path, text)])
+    # 4 and 2 Mbit/s: the 90th percentile is 3.8; the smaller RTT is the path's.
+    assert found.rows == [{"name": "ann", "rate_mbps": 3.8, "samples": 2, "rtt_ms": 45.0}]
+    assert found.to_csv() == "name,rate_mbps,rtt_ms,samples\nann,3.8,45.0,2\n"
+
+
+def test_small_objects_and_instant_ones_say_nothing_of_the_path(tmp_path):
+    text = NGINX.format(size=20_000, seconds="0.100", rtt=60_000) + NGINX.format(
+        size=900_000, seconds="0.000", rtt=50_000
+    )
+    with pytest.raises(InputError, match="no session can be used"):
+        read_logs([log(tmp_path, text)])
+
+
+def test_an_nginx_log_of_another_format(tmp_path):
+    text = "192.0.2.7|1500000|3.000\ngarbage\n"
+    found = read_logs([log(tmp_path, text)], "nginx", log_format="$remote_addr|$bytes_sent|$request_time")
+    assert found.rows == [{"name": "192.0.2.7", "rate_mbps": 4.0, "samples": 1}]
+    assert any("1 lines could not be read" in note for note in found.notes)
+    assert any("no RTT is known" in note for note in found.notes)
+
+
+def test_the_log_format_needs_times(tmp_path):
+    with pytest.raises(InputError, match=r"needs \$body_bytes_sent"):
+        read_logs([log(tmp_path, "x\n")], "nginx", log_format="$remote_addr")
+
+
+def test_a_w3c_log(tmp_path):
+    text = "#Version: 1.0\n#Fields: date time c-ip sc-bytes time-taken cs-uri-query\n2026-11-01\t10:00:00\t192.0.2.1\t2000000\t2.0\t-\n"
+    assert read_logs([log(tmp_path, text)]).rows == [{"name": "192.0.2.1", "rate_mbps": 8.0, "samples": 1}]
+
+
+def test_cmcd_lines_of_both_forms(tmp_path):
+    text = '/v/1.m4s?CMCD=mtp%3D2500%2Csid%3D%22a%22\nCMCD-Request: mtp=5000,CMCD-Session: sid="b"\n'
+    assert {row["name"]: row["rate_mbps"] for row in read_logs([log(tmp_path, text)]).rows} == {"a": 2.5, "b": 5.0}
+
+
+def test_beacons(tmp_path):
+    text = "session,throughput_kbps,rtt_ms\nx,3000,40\nx,1000,30\ny,800,\n"
+    found = read_logs([log(tmp_path, text)])
+    assert found.rows == [{"name": "x", "rate_mbps": 2.8, "samples": 2, "rtt_ms": 30.0}]
+    assert any("1 sessions have no RTT" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "connection,delivery_rate,delivery_rate_app_limited,min_rtt\nc,250000,0,20000\nc,900,1,20000\n",
+        '{"connection": "c", "delivery_rate": 250000, "delivery_rate_app_limited": 0, "min_rtt": 20000}\n'
+        '{"connection": "c", "delivery_rate": 900, "delivery_rate_app_limited": 1, "min_rtt": 20000}\n',
+    ],
+)
+def test_application_limited_tcp_info_is_left_out(tmp_path, text):
+    found = read_logs([log(tmp_path, text)])
+    assert found.rows == [{"name": "c", "rate_mbps": 2.0, "samples": 1, "rtt_ms": 20.0}]
+    assert any("1 of 2 samples are application-limited" in note for note in found.notes)
+
+
+def test_what_is_no_log_is_refused(tmp_path):
+    with pytest.raises(InputError, match="not recognised"):
+        read_logs([log(tmp_path, "hello\n")])
+    with pytest.raises(InputError, match="no such file"):
+        read_logs([tmp_path / "missing.log"])
+    with pytest.raises(InputError, match="did you mean 'nginx'"):
+        read_logs([log(tmp_path, "hello\n")], "nginks")
