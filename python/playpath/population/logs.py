@@ -294,7 +294,7 @@ def _beacons(text: str, _: str) -> Iterator[Sample | None]:
 
 
 def _tcpinfo(text: str, _: str) -> Iterator[Sample | None]:
-    """TCP_INFO samples, CSV or a JSON object a line, in the kernel's names and units: `delivery_rate` (bytes/s), `delivery_rate_app_limited`,
+    """TCP_INFO samples, CSV or a JSON object a line, in the kernel's names: `delivery_rate` (bytes/s), `delivery_rate_app_limited`,
     `min_rtt` or `rtt` (us), and whose they are.
     """
     rows = (
