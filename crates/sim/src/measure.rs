@@ -86,7 +86,7 @@ fn path_counts(simulation: &Simulation, flows: &[FlowId], end: Time) -> Option<P
     Some(PathCounts {
         path_switches: Some(counts(|watch| watch.counts.switches)),
         switches_from_open_path: Some(servers().map(|m| m.stats().switches_from_open_path).sum()),
-        path_choices: Some(servers().map(|m| m.stats().choices).sum()),
+        path_choices: Some(servers().map(|m| m.stats().path_choices).sum()),
         reinjections: Some(servers().map(|m| m.stats().reinjections).sum()),
         hol_blocking_time_s: Some(blocked),
         max_out_of_order_bytes: Some(clients().map(|(_, m)| m.most_out_of_order_bytes()).max().unwrap_or(0)),

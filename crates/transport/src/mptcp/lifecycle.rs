@@ -2,10 +2,12 @@
 //!
 //! Reference and differences: see `mod.rs`.
 
-use super::data::{DataReceiver, DataSender};
+use super::level::{DataLevel, Watch};
+use super::receiving::DataReceiver;
 use super::scheduler::Scheduler;
 use super::subflow::{PathConfig, SentMappings, Stage, Subflow};
-use super::{MptcpConfig, MptcpConnection, MptcpStats};
+use super::subflows::Subflows;
+use super::{MptcpConfig, MptcpConnection};
 use crate::tcp::config::{Config, FlowControl, Handshake, HeaderSize};
 use crate::tcp::{Connection, Event};
 use playpath_cc::Sibling;
@@ -36,6 +38,7 @@ impl MptcpConnection {
             bytes_since_loss: 0,
             mss,
         };
+        let siblings = if config.is_coupled { vec![idle; subflows.len()] } else { vec![] };
         MptcpConnection {
             is_client,
             peer_key: None,
@@ -43,34 +46,15 @@ impl MptcpConnection {
             peer_zero: 0,
             is_fallback: false,
             is_confirmed: false,
-            is_redundant: scheduler.is_redundant(),
-            room: scheduler.room(),
             reads_backlog: scheduler.reads_backlog(),
-            reads_pacing: scheduler.reads_pacing(),
-            least_mss: None,
-            scheduler,
-            siblings: if config.is_coupled { vec![idle; subflows.len()] } else { vec![] },
-            views: Vec::with_capacity(subflows.len()),
-            stale: 0,
-            holders: 0,
-            eligible: 0,
-            open: 0,
-            dues: vec![Time::MAX; subflows.len()],
-            subflows,
-            sender: DataSender::default(),
+            level: DataLevel::new(scheduler, subflows.len(), Watch::Nothing),
+            subflows: Subflows::new(subflows, siblings),
             receiver: DataReceiver::new(config.receive_buffer, mss),
-            dirty: 0,
             unechoed: 0,
             announce_at: Time::MAX,
-            data_timer: Time::MAX,
-            data_backoff: 0,
-            is_fin_due: false,
-            last_path: None,
-            switch_log: None,
-            is_window_blocked: false,
             is_write_cut: false,
             events: 0,
-            stats: MptcpStats::default(),
+            bytes_delivered: 0,
             config,
         }
     }
@@ -96,7 +80,7 @@ impl MptcpConnection {
     /// In-order bytes of a subflow go to the data level.
     pub(super) fn take_data(&mut self, now: Time, path: usize) {
         let (before, was_finished) = (self.receiver.next(), self.receiver.is_finished());
-        let subflow = &mut self.subflows[path];
+        let subflow = self.subflows.touch(path);
         while subflow.tcp.as_ref().is_some_and(|tcp| tcp.readable() > 0)
             && let Some((start, end)) = subflow.take(self.is_fallback)
         {
@@ -112,17 +96,13 @@ impl MptcpConnection {
 
     /// A subflow's TCP may have changed its state, lost a timer or made progress.
     pub(super) fn after_subflow_event(&mut self, now: Time, path: usize) {
-        let subflow = &mut self.subflows[path];
-        if subflow.tcp.as_ref().is_some_and(Connection::has_news) {
+        if self.subflows[path].tcp.as_ref().is_some_and(Connection::has_news) {
             self.take_tcp_events(now, path);
         }
-        let subflow = &mut self.subflows[path];
+        self.subflows.note_sibling(path);
+        let subflow = self.subflows.touch(path);
         let Some(tcp) = &subflow.tcp else { return };
         let (rto_count, una, srtt) = (tcp.stats().rto_count, tcp.acknowledged_offset(), tcp.rtt.srtt);
-        self.stale |= 1 << path;
-        if self.config.is_coupled {
-            self.siblings[path] = Sibling { established: subflow.is_usable(), ..tcp.sibling() };
-        }
         subflow.note_srtt(srtt);
         if subflow.failed_at.is_some_and(|at| una > at) {
             subflow.failed_at = None;
@@ -131,75 +111,62 @@ impl MptcpConnection {
             subflow.rto_count = rto_count;
             self.suspect(path, una);
         }
-        self.subflows[path].sent.forget_acknowledged(una);
+        self.subflows.touch(path).sent.forget_acknowledged(una);
     }
 
     /// The timer of `path` expired while `una` was the first offset not acknowledged: taken for failed until that moves.
     #[cold]
     fn suspect(&mut self, path: usize, una: u64) {
-        let subflow = &mut self.subflows[path];
-        if subflow.is_ready() {
-            subflow.stats.failures += 1;
-            subflow.failed_at = Some(una);
-            self.reinject_all(path);
+        if self.subflows[path].is_ready() {
+            self.level.note_failure(path);
+            self.subflows.touch(path).failed_at = Some(una);
+            self.reinject_held(path);
         }
     }
 
     /// Reset the subflow of `path`, if there is one.
     #[cold]
     pub(super) fn drop_path(&mut self, now: Time, path: usize) {
-        let Some(subflow) = self.subflows.get_mut(path) else { return };
-        if let Some(tcp) = &mut subflow.tcp {
-            tcp.abort(now);
-            while tcp.poll_event().is_some() {}
-            self.dirty |= 1 << path;
+        if self.subflows.get(path).is_some_and(|subflow| subflow.tcp.is_some()) {
+            if let Some(tcp) = &mut self.subflows.touch(path).tcp {
+                tcp.abort(now);
+                while tcp.poll_event().is_some() {}
+            }
             self.bury(path);
         }
     }
 
     /// Everything that the path holds unacknowledged, and no usable path, goes to others.
     #[cold]
-    pub(super) fn reinject_all(&mut self, path: usize) {
-        let usable = |(index, subflow): (usize, &Subflow)| u32::from(subflow.is_usable()) << index;
-        let others = self.subflows.iter().enumerate().map(usable).sum::<u32>() & !(1 << path);
-        for mapping in self.subflows[path].sent.iter() {
-            if mapping.data + u64::from(mapping.len) > self.sender.una {
-                self.sender.queue_reinjection(mapping.data.max(self.sender.una), others);
-            }
-        }
+    fn reinject_held(&mut self, path: usize) {
+        let held = self.subflows[path].sent.held();
+        self.level.reinject_held(path, self.subflows.usable(), |start| held.binary_search(&start).is_ok());
     }
 
     /// The path is gone for good.
     #[cold]
     pub(super) fn bury(&mut self, path: usize) {
-        self.subflows[path].stage = Stage::Dead;
-        self.dues[path] = self.subflows[path].due();
-        self.stale |= 1 << path;
-        self.reinject_all(path);
-        self.subflows[path].sent = SentMappings::default();
-        if self.config.is_coupled {
-            self.siblings[path].established = false;
-        }
+        self.subflows.touch(path).stage = Stage::Dead;
+        self.reinject_held(path);
+        self.subflows.touch(path).sent = SentMappings::default();
+        self.subflows.note_sibling(path);
         if self.subflows.iter().all(|s| matches!(s.stage, Stage::Dead | Stage::Idle)) && !self.is_closed_in_order() {
-            self.data_timer = Time::MAX;
+            self.level.disarm();
             self.raise(Event::Reset);
         }
     }
 
     pub(super) fn is_closed_in_order(&self) -> bool {
-        self.sender.is_fin_acked && self.receiver.is_finished()
+        self.level.is_fin_acked() && self.receiver.is_finished()
     }
 
     /// Both DATA_FINs are through: close the subflows.
     #[cold]
     pub(super) fn close_subflows(&mut self, now: Time) {
-        for (path, subflow) in self.subflows.iter_mut().enumerate() {
-            if let Some(tcp) = &mut subflow.tcp {
-                tcp.close(now);
-                self.dirty |= 1 << path;
-            }
+        for tcp in self.subflows.touch_all().filter_map(|subflow| subflow.tcp.as_mut()) {
+            tcp.close(now);
         }
-        self.data_timer = Time::MAX;
+        self.level.disarm();
         self.announce_at = Time::MAX;
         self.raise(Event::Closed);
     }
@@ -207,13 +174,8 @@ impl MptcpConnection {
     /// Have every ready subflow send an ACK: the window has opened.
     #[cold]
     pub(super) fn request_acks(&mut self) {
-        for (path, subflow) in self.subflows.iter_mut().enumerate() {
-            if subflow.is_ready()
-                && let Some(tcp) = &mut subflow.tcp
-            {
-                tcp.request_ack();
-                self.dirty |= 1 << path;
-            }
+        for subflow in self.subflows.touch_all().filter(|subflow| subflow.is_ready()) {
+            subflow.tcp.iter_mut().for_each(Connection::request_ack);
         }
     }
 }

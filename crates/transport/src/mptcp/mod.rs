@@ -1,8 +1,8 @@
 //! MPTCP over the TCP endpoints (RFC 8684): sans-IO, with the same verbs as [`Connection`], each segment with
 //! the path that it takes.
 //!
-//! The data level is in `data.rs`, subflows in `subflow.rs`, handshakes and signals in `signalling.rs`, the choice of the next
-//! segment in `sending.rs`, packet schedulers in `scheduler/`.
+//! The data level is in `level/` (what is sent) and `receiving.rs`, subflows in `subflows.rs` and `subflow.rs`, handshakes and
+//! signals in `signalling.rs`, the next segment in `sending.rs`, packet schedulers in `scheduler/`.
 //!
 //! Differences from RFC 8684 and from Linux:
 //! 1. A path is a pair of addresses, known by the same index on both sides; address identifier and path index are equal.
@@ -20,26 +20,30 @@
 //!
 //! Tested by `tests/mptcp.rs` and `tests/schedulers.rs`.
 
-mod data;
 pub(crate) mod keys;
+pub mod level;
 mod lifecycle;
 pub mod option;
+mod receiving;
 pub mod scheduler;
 mod sending;
 mod signalling;
 mod subflow;
+mod subflows;
 
-pub use subflow::{PathConfig, SubflowStats};
+pub use level::{Switch, SwitchSide};
+pub use subflow::PathConfig;
 
 use crate::segment::{Flags, Segment};
 use crate::tcp::{Connection, Event, Events};
-use data::{DataReceiver, DataSender};
+use level::{DataLevel, Event as LevelEvent, LevelStats, PathStats, Watch};
 use option::MptcpOption;
-use playpath_cc::{AppParameters, Sibling};
+use playpath_cc::AppParameters;
 use playpath_units::{Duration, Time};
-use scheduler::{Room, Scheduler, SubflowView};
-use std::collections::VecDeque;
+use receiving::DataReceiver;
+use scheduler::Scheduler;
 use subflow::{Stage, Subflow};
+use subflows::Subflows;
 
 /// Settings of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,68 +60,6 @@ pub struct MptcpConfig {
     pub is_coupled: bool,
 }
 
-/// Counters of the connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct MptcpStats {
-    /// Two segments of new data in a row on different paths.
-    pub path_switches: u64,
-    /// Of these, from a path that still had room in its window and was not in recovery: the scheduler's own will.
-    pub switches_from_open_path: u64,
-    /// Segments of new data for which the windows of two paths or more had room: only there is anything to choose.
-    pub choices: u64,
-    /// Segments given to a further subflow, for whatever reason.
-    pub reinjections: u64,
-    /// Of these, because the connection-level window was full.
-    pub opportunistic_retransmissions: u64,
-    /// Windows halved because they held up the connection.
-    pub penalisations: u64,
-    /// Connection-level retransmission timeouts.
-    pub data_timeouts: u64,
-    /// Payload bytes acknowledged at the data level.
-    pub bytes_acked: u64,
-    /// Payload bytes handed to the reader.
-    pub bytes_delivered: u64,
-}
-
-/// A change of path for new data.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Switch {
-    /// When.
-    pub at: Time,
-    /// Path left.
-    pub from: SwitchSide,
-    /// Path entered.
-    pub to: SwitchSide,
-    /// Data offset of the first byte on the path entered.
-    pub data_offset: u64,
-    /// Payload bytes of a full segment there.
-    pub mss: u32,
-    /// The scheduler's reason.
-    pub reason: &'static str,
-    /// The path left had no room in its window, or was in recovery.
-    pub is_forced: bool,
-    /// When the last segment before it was given out.
-    pub last_before: Time,
-}
-
-/// A path at the moment of a switch.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SwitchSide {
-    /// Index of the path.
-    pub path: usize,
-    /// Smoothed RTT.
-    pub srtt: Duration,
-    /// Congestion window in packets.
-    pub cwnd: f64,
-}
-
-impl SwitchSide {
-    /// Window per smoothed RTT, in packets per second.
-    pub fn window_rate(&self) -> f64 {
-        scheduler::window_rate(self.cwnd, self.srtt)
-    }
-}
-
 /// One end of an MPTCP connection.
 pub struct MptcpConnection {
     config: MptcpConfig,
@@ -130,44 +72,16 @@ pub struct MptcpConnection {
     is_fallback: bool,
     /// The peer has shown that it knows both keys (RFC 8684 §3.1).
     is_confirmed: bool,
-    scheduler: Box<dyn Scheduler>,
-    subflows: Vec<Subflow>,
-    siblings: Vec<Sibling>,
-    /// Views of the opened subflows, in the order of paths; those with a bit in `stale` are out of date.
-    views: Vec<SubflowView>,
-    stale: u32,
-    /// Paths that are marked in the views as holding the segment at hand.
-    holders: u32,
-    /// Paths whose windows take one more packet, and those with room by the scheduler's own measure.
-    eligible: u32,
-    open: u32,
-    room: Room,
+    subflows: Subflows,
+    level: DataLevel,
     reads_backlog: bool,
-    reads_pacing: bool,
-    /// Smallest full segment of the usable paths; `None`: there is none.
-    least_mss: Option<u32>,
-    is_redundant: bool,
-    sender: DataSender,
     receiver: DataReceiver,
-    /// Subflows that may have something to send, a bit each.
-    dirty: u32,
-    /// When each subflow's timers are due, after its last poll.
-    dues: Vec<Time>,
     /// Peer's addresses not yet confirmed by an echo; when to repeat.
     unechoed: u32,
     announce_at: Time,
-    /// Connection-level retransmission, or repetition of the DATA_FIN.
-    data_timer: Time,
-    data_backoff: u32,
-    is_fin_due: bool,
-    /// Path of the last new data, and when it was given out.
-    last_path: Option<(usize, Time)>,
-    /// Switches not yet taken by the owner; kept once [`log_switches`](Self::log_switches) was called.
-    switch_log: Option<VecDeque<Switch>>,
-    is_window_blocked: bool,
     is_write_cut: bool,
     events: u8,
-    stats: MptcpStats,
+    bytes_delivered: u64,
 }
 
 impl MptcpConnection {
@@ -195,9 +109,9 @@ impl MptcpConnection {
         if !self.take_options(now, path, segment) {
             return;
         }
-        self.dirty |= 1 << path;
-        let Some(tcp) = &mut self.subflows[path].tcp else { return };
-        tcp.handle_segment(now, segment, &self.siblings);
+        let (subflow, siblings) = self.subflows.touch_with_siblings(path);
+        let Some(tcp) = &mut subflow.tcp else { return };
+        tcp.handle_segment(now, segment, siblings);
         if tcp.readable() > 0 {
             self.take_data(now, path);
         }
@@ -210,28 +124,21 @@ impl MptcpConnection {
     /// The time of [`poll_timeout`](Self::poll_timeout) has come. Too early is harmless.
     pub fn handle_timeout(&mut self, now: Time) {
         for path in 0..self.subflows.len() {
-            if let Some(tcp) = &mut self.subflows[path].tcp
-                && tcp.poll_timeout() <= now
-            {
-                tcp.handle_timeout(now, &self.siblings);
-                self.dirty |= 1 << path;
+            if self.subflows[path].tcp.as_ref().is_some_and(|tcp| tcp.poll_timeout() <= now) {
+                let (subflow, siblings) = self.subflows.touch_with_siblings(path);
+                subflow.tcp.iter_mut().for_each(|tcp| tcp.handle_timeout(now, siblings));
                 self.after_subflow_event(now, path);
             }
         }
         self.expire_signals(now);
-        if self.data_timer <= now {
+        if self.level.timer() <= now {
             self.expire_data_timer(now);
         }
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) wants to be called; [`Time::MAX`]: never. Known once segments were polled for.
+    /// When [`handle_timeout`](Self::handle_timeout) wants to be called; [`Time::MAX`]: never.
     pub fn poll_timeout(&self) -> Time {
-        debug_assert!(
-            (0..self.dues.len())
-                .all(|path| self.dirty & 1 << path != 0 || self.dues[path] == self.subflows[path].due()),
-            "timers of every subflow that was polled are known"
-        );
-        self.dues.iter().fold(self.announce_at.min(self.data_timer), |least, &due| least.min(due))
+        self.subflows.due().min(self.announce_at).min(self.level.timer())
     }
 
     /// Next event for the owner.
@@ -249,25 +156,23 @@ impl MptcpConnection {
     /// Append up to `bytes` to the stream; returns how many the send buffer took.
     pub fn write(&mut self, bytes: u64) -> u64 {
         let taken = bytes.min(self.send_space());
-        self.sender.written += taken;
+        self.level.write(taken);
         self.is_write_cut |= taken < bytes;
-        for tcp in self.subflows.iter_mut().filter_map(|s| s.tcp.as_mut()) {
-            tcp.is_writer_waiting = taken < bytes; // Subflows share the socket of the connection (Linux `mptcp_sock_graft`).
-        }
+        self.subflows.set_writer_waiting(taken < bytes); // Subflows share the socket of the connection (Linux `mptcp_sock_graft`).
         taken
     }
 
     /// Bytes that [`write`](Self::write) would take.
     pub fn send_space(&self) -> u64 {
-        if self.sender.is_closing || self.is_closed() {
+        if self.level.is_closing() || self.is_closed() {
             return 0;
         }
-        self.config.send_buffer.saturating_sub(self.sender.written - self.sender.una.min(self.sender.written))
+        self.config.send_buffer.saturating_sub(self.level.written() - self.level.bytes_acked())
     }
 
     /// Bytes written and never sent.
     pub fn unsent_bytes(&self) -> u64 {
-        self.sender.unscheduled()
+        self.level.unscheduled()
             + self.subflows.iter().filter_map(|s| s.tcp.as_ref()).map(Connection::unsent_bytes).sum::<u64>()
     }
 
@@ -279,7 +184,7 @@ impl MptcpConnection {
     /// Take up to `max` bytes in order. Poll for a segment after it: the window may have opened.
     pub fn read(&mut self, max: u64) -> u64 {
         let (taken, tell) = self.receiver.read(max);
-        self.stats.bytes_delivered += taken;
+        self.bytes_delivered += taken;
         if tell {
             self.request_acks();
         }
@@ -288,39 +193,33 @@ impl MptcpConnection {
 
     /// No more data will be written; what was written is still delivered.
     pub fn close(&mut self, now: Time) {
-        if !self.sender.is_closing {
-            self.sender.is_closing = true;
-            self.is_fin_due = true;
+        if !self.level.is_closing() {
+            self.level.close();
             self.rearm_data_timer(now);
         }
     }
 
     /// Reset every subflow.
     pub fn abort(&mut self, now: Time) {
-        for (path, subflow) in self.subflows.iter_mut().enumerate() {
-            if let Some(tcp) = &mut subflow.tcp {
-                tcp.abort(now);
-                self.dirty |= 1 << path;
-            }
+        for subflow in self.subflows.touch_all() {
+            subflow.tcp.iter_mut().for_each(|tcp| tcp.abort(now));
             subflow.stage = Stage::Dead;
         }
-        self.stale = self.dirty;
-        self.data_timer = Time::MAX;
+        self.level.disarm();
         self.announce_at = Time::MAX;
         self.raise(Event::Reset);
     }
 
     /// The application tells what it knows of the video; every subflow's control hears it.
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
-        for tcp in self.subflows.iter_mut().filter_map(|s| s.tcp.as_mut()) {
+        for tcp in self.subflows.touch_all().filter_map(|s| s.tcp.as_mut()) {
             tcp.set_app_parameters(now, parameters);
         }
     }
 
     /// Ask both sides to use `path` only if no other works, or to use it again (MP_PRIO).
     pub fn set_backup(&mut self, path: usize, is_backup: bool) {
-        self.subflows[path].is_backup = is_backup;
-        self.stale |= 1 << path;
+        self.subflows.touch(path).is_backup = is_backup;
         self.signal(path, MptcpOption::Priority { is_backup });
     }
 
@@ -337,8 +236,8 @@ impl MptcpConnection {
         self.subflows[path].tcp.as_ref()
     }
     /// Counters of a path.
-    pub fn subflow_stats(&self, path: usize) -> &SubflowStats {
-        &self.subflows[path].stats
+    pub fn subflow_stats(&self, path: usize) -> &PathStats {
+        self.level.path_stats(path)
     }
     /// Data may flow on the path, and it is not taken for failed.
     pub fn is_path_usable(&self, path: usize) -> bool {
@@ -349,16 +248,26 @@ impl MptcpConnection {
         self.subflows.len()
     }
     /// Counters of the connection.
-    pub fn stats(&self) -> &MptcpStats {
-        &self.stats
+    pub fn stats(&self) -> &LevelStats {
+        self.level.stats()
+    }
+    /// Payload bytes acknowledged at the data level.
+    pub fn bytes_acked(&self) -> u64 {
+        self.level.bytes_acked()
+    }
+    /// Payload bytes handed to the reader.
+    pub fn bytes_delivered(&self) -> u64 {
+        self.bytes_delivered
     }
     /// Keep every switch from now on until [`poll_switch`](Self::poll_switch) takes it.
     pub fn log_switches(&mut self) {
-        self.switch_log.get_or_insert_default();
+        self.level.set_watch(Watch::Switches);
     }
     /// The oldest switch not yet taken.
     pub fn poll_switch(&mut self) -> Option<Switch> {
-        self.switch_log.as_mut()?.pop_front()
+        self.level
+            .poll_event()
+            .and_then(|event| if let LevelEvent::Switch(switch) = event { Some(switch) } else { None })
     }
     /// Time that data has waited behind a gap at the data level, up to `now`.
     pub fn hol_blocking_time(&self, now: Time) -> Duration {
@@ -382,12 +291,12 @@ impl MptcpConnection {
     }
     /// Both sides have sent everything and know it, or the connection is gone.
     pub fn is_closed(&self) -> bool {
-        (self.sender.is_fin_acked && self.receiver.is_finished())
+        (self.level.is_fin_acked() && self.receiver.is_finished())
             || self.subflows.iter().all(|s| s.stage == Stage::Dead)
     }
     /// The packet scheduler.
     pub fn scheduler(&self) -> &dyn Scheduler {
-        &*self.scheduler
+        self.level.scheduler()
     }
     /// Data offset of the first payload byte of a segment that this end sends on `path`; for owners of real bytes.
     pub fn transmit_offset(&self, path: usize, segment: &Segment) -> Option<u64> {

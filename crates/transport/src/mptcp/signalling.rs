@@ -21,21 +21,20 @@ const JOIN_AGAIN: Duration = Duration::from_millis(200);
 impl MptcpConnection {
     /// Open the subflow of `path` as a client.
     pub(super) fn open_active(&mut self, now: Time, path: usize) {
-        let Some((config, cc)) = self.subflows[path].idle.take() else { return };
+        let Some((config, cc)) = self.subflows.touch(path).idle.take() else { return };
         let mut tcp = Connection::connect(now, self.subflow_config(config, path), cc);
         tcp.become_subflow(path, option_bytes(&config));
-        let subflow = &mut self.subflows[path];
+        let subflow = self.subflows.touch(path);
         subflow.own_nonce = self.config.nonce.wrapping_add(path as u32).wrapping_mul(0x9e37_79b9);
         (subflow.tcp, subflow.stage) = (Some(tcp), Stage::Opening);
-        self.dirty |= 1 << path;
     }
 
     /// Be ready for the SYN of `path`.
     pub(super) fn open_passive(&mut self, path: usize) {
-        let Some((config, cc)) = self.subflows[path].idle.take() else { return };
+        let Some((config, cc)) = self.subflows.touch(path).idle.take() else { return };
         let mut tcp = Connection::listen(self.subflow_config(config, path), cc);
         tcp.become_subflow(path, option_bytes(&config));
-        let subflow = &mut self.subflows[path];
+        let subflow = self.subflows.touch(path);
         subflow.own_nonce = self.config.nonce.wrapping_add(path as u32).wrapping_mul(0x85eb_ca6b);
         (subflow.tcp, subflow.stage) = (Some(tcp), Stage::Opening);
     }
@@ -65,11 +64,11 @@ impl MptcpConnection {
             MptcpOption::JoinAck { mac } => self.take_join_proof(path, mac),
             MptcpOption::Capable { keys, data_len, sender_key, .. } => {
                 self.take_capable(path, keys, sender_key, is_syn);
-                if self.sender.una == 0 {
-                    self.sender.edge = self.sender.edge.max(segment.window.into());
+                if self.level.una() == 0 {
+                    self.level.widen(segment.window.into());
                 }
                 if data_len > 0 {
-                    self.subflows[path].note_mapping(Mapping { offset: 0, data: 0, len: data_len.into() });
+                    self.subflows.touch(path).note_mapping(Mapping { offset: 0, data: 0, len: data_len.into() });
                 }
             }
             MptcpOption::AddAddress { address_id, is_echo, mac, address, port } => {
@@ -79,7 +78,7 @@ impl MptcpConnection {
                 self.confirm();
                 self.drop_path(now, address_id.into());
             }
-            MptcpOption::Priority { is_backup } => self.subflows[path].is_backup = is_backup,
+            MptcpOption::Priority { is_backup } => self.subflows.touch(path).is_backup = is_backup,
             MptcpOption::None => self.take_plain(path, segment),
             _ => {}
         }
@@ -89,7 +88,7 @@ impl MptcpConnection {
     /// Events of a subflow's TCP.
     #[cold]
     pub(super) fn take_tcp_events(&mut self, now: Time, path: usize) {
-        while let Some(event) = self.subflows[path].tcp.as_mut().and_then(Connection::poll_event) {
+        while let Some(event) = self.subflows.touch(path).tcp.as_mut().and_then(Connection::poll_event) {
             match event {
                 Event::Connected => self.on_connected(now, path),
                 Event::Reset => self.bury(path),
@@ -99,9 +98,9 @@ impl MptcpConnection {
                     self.raise(Event::PeerClosed);
                 }
                 Event::Closed => {
-                    self.subflows[path].stage = Stage::Dead;
+                    self.subflows.touch(path).stage = Stage::Dead;
                     if self.is_fallback {
-                        self.sender.is_fin_acked = true;
+                        self.level.note_fin_acked();
                         self.raise(Event::Closed);
                     }
                 }
@@ -152,8 +151,7 @@ impl MptcpConnection {
 
     /// Queue an option for an ACK of its own on `path`.
     pub(super) fn signal(&mut self, path: usize, option: MptcpOption) {
-        self.subflows[path].signals.push_back(option);
-        self.dirty |= 1 << path;
+        self.subflows.touch(path).signals.push_back(option);
     }
 
     /// Repeat what was not answered.
@@ -173,7 +171,7 @@ impl MptcpConnection {
         MptcpOption::Dss {
             flags: DSS_ACK | DSS_MAP | DSS_SEQ8 | DSS_FIN,
             data_ack: self.data_ack_field(),
-            data_seq: self.own_data_seq(self.sender.written),
+            data_seq: self.own_data_seq(self.level.written()),
             subflow_seq: 0,
             len: 1,
             checksum: None,
@@ -256,12 +254,12 @@ impl MptcpConnection {
             if self.is_client {
                 self.await_fourth_ack(now, path);
             } else {
-                self.subflows[path].stage = Stage::Joining(Time::MAX);
+                self.subflows.touch(path).stage = Stage::Joining(Time::MAX);
                 self.admit(path);
             }
             return;
         }
-        self.subflows[0].stage = Stage::Ready;
+        self.subflows.touch(0).stage = Stage::Ready;
         self.raise(Event::Connected);
         if !self.is_client && !self.is_fallback {
             self.announce(now);
@@ -270,11 +268,10 @@ impl MptcpConnection {
 
     /// The third ACK of a join leaves, now and until it is answered.
     fn await_fourth_ack(&mut self, now: Time, path: usize) {
-        let Some(tcp) = &mut self.subflows[path].tcp else { return };
+        let Some(tcp) = &mut self.subflows.touch(path).tcp else { return };
         tcp.request_ack();
         let again = tcp.info().rto.max(JOIN_AGAIN);
-        self.subflows[path].stage = Stage::Joining(now + again);
-        self.dirty |= 1 << path;
+        self.subflows.touch(path).stage = Stage::Joining(now + again);
     }
 
     /// Announce every path that the client has not confirmed, or confirm the connection if there is none.
@@ -294,9 +291,8 @@ impl MptcpConnection {
             self.announce_at = now + ANNOUNCE_AGAIN;
         }
         // An ACK with a DATA_ACK tells the client that both keys have arrived.
-        if let Some(tcp) = &mut self.subflows[0].tcp {
+        if let Some(tcp) = &mut self.subflows.touch(0).tcp {
             tcp.request_ack();
-            self.dirty |= 1;
         }
     }
 
@@ -321,7 +317,7 @@ impl MptcpConnection {
         if is_alone && is_handshake && !self.is_fallback && !segment.flags.contains(Flags::RST) {
             self.is_fallback = true;
             self.announce_at = Time::MAX;
-            self.sender.edge = self.sender.edge.max(u64::from(segment.window));
+            self.level.widen(segment.window.into());
         }
     }
 
@@ -332,7 +328,7 @@ impl MptcpConnection {
             return false;
         }
         self.open_passive(path);
-        let subflow = &mut self.subflows[path];
+        let subflow = self.subflows.touch(path);
         if subflow.stage != Stage::Opening {
             return subflow.tcp.is_some();
         }
@@ -349,8 +345,8 @@ impl MptcpConnection {
         if mac != u64::from_be_bytes(first(&join_mac(peer, own))) {
             return false;
         }
-        self.subflows[path].peer_nonce = nonce;
-        self.subflows[path].join_mac = first(&join_mac(own, peer));
+        self.subflows.touch(path).peer_nonce = nonce;
+        self.subflows.touch(path).join_mac = first(&join_mac(own, peer));
         true
     }
 
@@ -360,10 +356,10 @@ impl MptcpConnection {
         if self.is_client || path == 0 {
             return;
         }
-        self.subflows[path].join_mac = mac;
+        self.subflows.touch(path).join_mac = mac;
         self.admit(path);
         // The fourth ACK, also when the third comes again.
-        if let Some(tcp) = &mut self.subflows[path].tcp {
+        if let Some(tcp) = &mut self.subflows.touch(path).tcp {
             tcp.request_ack();
         }
     }
@@ -371,11 +367,10 @@ impl MptcpConnection {
     /// Open the path for data once TCP is established and the code is right.
     fn admit(&mut self, path: usize) {
         let Some(peer_key) = self.peer_key else { return };
-        let subflow = &mut self.subflows[path];
+        let subflow = self.subflows.touch(path);
         let expected = join_mac((peer_key, subflow.peer_nonce), (self.config.key, subflow.own_nonce));
         if matches!(subflow.stage, Stage::Joining(_)) && subflow.join_mac == first::<20>(&expected) {
             subflow.stage = Stage::Ready;
-            self.dirty |= 1 << path;
         }
     }
 
@@ -383,15 +378,15 @@ impl MptcpConnection {
         let MptcpOption::Dss { flags, data_ack, data_seq, subflow_seq, len, .. } = segment.mptcp else { return };
         self.confirm();
         if matches!(self.subflows[path].stage, Stage::Joining(_)) && self.is_client {
-            self.subflows[path].stage = Stage::Ready; // the fourth ACK
+            self.subflows.touch(path).stage = Stage::Ready; // the fourth ACK
         }
         if flags & DSS_ACK != 0 {
             // Four bytes travel: take the value nearest to what is expected.
             let low = data_ack as u32;
-            let una = self.sender.una;
+            let una = self.level.una();
             let distance = low.wrapping_sub(self.own_zero.wrapping_add(una) as u32) as i32;
             if distance == 0 {
-                self.sender.widen(una, segment.window); // nothing more is acknowledged
+                self.level.widen(una + u64::from(segment.window)); // nothing more is acknowledged
             } else {
                 self.on_data_ack(now, una.saturating_add_signed(distance.into()), segment.window);
             }
@@ -407,7 +402,7 @@ impl MptcpConnection {
             // The field has 32 bits: the segment's own place tells the rest.
             let near = self.subflows[path].tcp.as_ref().map_or(start, |tcp| tcp.receive_offset(segment));
             let offset_in_subflow = if start as u32 == near as u32 { near } else { start };
-            self.subflows[path].note_mapping(Mapping { offset: offset_in_subflow, data: offset, len: payload });
+            self.subflows.touch(path).note_mapping(Mapping { offset: offset_in_subflow, data: offset, len: payload });
         }
         if has_fin {
             self.take_data_fin(now, path, offset + u64::from(payload));
@@ -418,7 +413,7 @@ impl MptcpConnection {
     fn take_data_fin(&mut self, now: Time, path: usize, at: u64) {
         let was_finished = self.receiver.is_finished();
         self.receiver.insert_fin(now, at);
-        if let Some(tcp) = &mut self.subflows[path].tcp {
+        if let Some(tcp) = &mut self.subflows.touch(path).tcp {
             tcp.request_ack();
         }
         if self.receiver.is_finished() && !was_finished {
@@ -430,24 +425,21 @@ impl MptcpConnection {
     #[cold]
     pub(super) fn on_finished(&mut self, now: Time) {
         self.raise(Event::PeerClosed);
-        if self.sender.is_fin_acked {
+        if self.level.is_fin_acked() {
             self.close_subflows(now);
         }
     }
 
     pub(super) fn on_data_ack(&mut self, now: Time, ack: u64, window: u32) {
-        let was_acked = self.sender.is_fin_acked;
-        let before = self.sender.una;
-        if self.sender.on_data_ack(ack, window) {
-            self.stats.bytes_acked += self.sender.una.min(self.sender.written) - before.min(self.sender.written);
-            self.data_backoff = 0;
+        let was_acked = self.level.is_fin_acked();
+        if self.level.handle_ack(ack, ack + u64::from(window)) == Some(true) {
             self.rearm_data_timer(now);
             if self.is_write_cut && self.send_space() > 0 {
                 self.is_write_cut = false;
                 self.raise(Event::Writable);
             }
         }
-        if self.sender.is_fin_acked && !was_acked && self.receiver.is_finished() {
+        if self.level.is_fin_acked() && !was_acked && self.receiver.is_finished() {
             self.close_subflows(now);
         }
     }

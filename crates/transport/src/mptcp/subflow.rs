@@ -18,23 +18,6 @@ pub struct PathConfig {
     pub is_backup: bool,
 }
 
-/// Counters of a subflow, beside those of its TCP endpoint.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct SubflowStats {
-    /// Segments of new data given to it.
-    pub scheduled_packets: u64,
-    /// Their bytes.
-    pub scheduled_bytes: u64,
-    /// Segments given to it that another subflow carries, too.
-    pub reinjected_packets: u64,
-    /// Their bytes.
-    pub reinjected_bytes: u64,
-    /// Times that it was taken for potentially failed.
-    pub failures: u64,
-    /// Times that its window was halved for holding up the connection.
-    pub penalties: u64,
-}
-
 /// Where the subflow stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
@@ -105,8 +88,12 @@ impl SentMappings {
         }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Mapping> {
-        self.queue.iter()
+    /// Where in the data what is not acknowledged begins, mapping by mapping, in order of the data.
+    #[cold]
+    pub fn held(&self) -> Vec<u64> {
+        let mut starts: Vec<u64> = self.queue.iter().map(|mapping| mapping.data).collect();
+        starts.sort_unstable();
+        starts
     }
 }
 
@@ -129,10 +116,7 @@ pub(crate) struct Subflow {
     /// Subflow offset up to which the data level took data.
     taken: u64,
     pub rto_count: u64,
-    /// Redundant schedulers: this subflow has carried, or skipped as acknowledged, all data before this offset.
-    pub copied_to: u64,
     pub srtt_range: (Duration, Duration),
-    pub stats: SubflowStats,
 }
 
 impl Subflow {
@@ -151,9 +135,7 @@ impl Subflow {
             received: VecDeque::new(),
             taken: 0,
             rto_count: 0,
-            copied_to: 0,
             srtt_range: (Duration::MAX, Duration::ZERO),
-            stats: SubflowStats::default(),
         }
     }
 

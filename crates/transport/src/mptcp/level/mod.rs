@@ -1,0 +1,409 @@
+//! The data level of a sender over several paths: which chunk of the stream goes to which path next. It owns the chunks, the
+//! scheduler and its view of the paths, reinjection, copies, relief of a full window, the data-level timer, switches and counters.
+//! How a chunk is put on a path is the owner's business ([`Paths`]): MPTCP's subflows here, TCP connections in `playpath-relay`.
+//!
+//! Drive it so: after anything that happened, call [`schedule`](DataLevel::schedule) until `None`; then send the end of the stream if
+//! [`fin_path`](DataLevel::fin_path) names a path; then wait, at most until [`timer`](DataLevel::timer).
+//!
+//! Order of what leaves (out-of-tree kernel): copies (redundant schedulers), reinjections, new data, relief of a full window, the
+//! end of the stream.
+//!
+//! Reference: RFC 8684 §3.3; `mptcp_sched.c` and `mptcp_output.c` of the out-of-tree kernel.
+//! Differences from the reference:
+//! 1. What a failed path held and another usable path carries is not reinjected: TCP delivers it there.
+//! 2. The scheduler is not asked while no path has room by its own measure: it could only wait.
+//!
+//! Tested by `tests/level.rs` (the contract over a driver of its own), `tests/mptcp.rs` and the relay's `tests/any_path_death.rs`.
+
+mod chunks;
+mod scheduling;
+
+pub use chunks::Chunk;
+
+use super::scheduler::{self, Room, Scheduler, SubflowView};
+use chunks::Chunks;
+use playpath_units::{Duration, Time};
+use std::collections::VecDeque;
+
+/// The owner of the paths.
+pub trait Paths {
+    /// Paths of which [`view`](Self::view) may say something new since the last call of this, a bit each.
+    fn take_changed(&mut self) -> u32;
+    /// Write down what the scheduler may know of `path`; index and `has_segment` are the data level's. `with_pacing`: it
+    /// [reads](Scheduler::reads_pacing) the pacing rate.
+    fn view(&self, path: usize, with_pacing: bool, view: &mut SubflowView);
+    /// Give a chunk to a path.
+    fn put(&mut self, path: usize, chunk: &Chunk);
+    /// Most payload that one chunk may have on a path with full segments of `mss` bytes.
+    fn chunk_bytes(&self, mss: u32) -> u32 {
+        mss
+    }
+    /// Halve the window of a path that holds up the connection. `false`: the owner cannot.
+    fn penalise(&mut self, now: Time, path: usize) -> bool;
+    /// The longest retransmission timeout of the paths.
+    fn longest_rto(&self) -> Duration;
+}
+
+/// Counters of the connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LevelStats {
+    /// Two chunks of new data in a row on different paths.
+    pub path_switches: u64,
+    /// Of these, from a path that still had room in its window and was not in recovery: the scheduler's own will.
+    pub switches_from_open_path: u64,
+    /// Chunks of new data for which the windows of two paths or more had room: only there is anything to choose.
+    pub path_choices: u64,
+    /// Chunks given to a further path, for whatever reason.
+    pub reinjections: u64,
+    /// Of these, because the connection-level window was full.
+    pub opportunistic_retransmissions: u64,
+    /// Windows halved because they held up the connection.
+    pub penalisations: u64,
+    /// Times that the scheduler wanted a window halved which the owner of the paths could not halve.
+    pub penalties_refused: u64,
+    /// Times that nothing was acknowledged for a whole timeout.
+    pub data_timeouts: u64,
+    /// Times that new data waited: no path had room, or the scheduler waited for a better one.
+    pub waits: u64,
+}
+
+/// Counters of a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathStats {
+    /// Chunks of new data given to it.
+    pub scheduled_packets: u64,
+    /// Their bytes.
+    pub scheduled_bytes: u64,
+    /// Chunks given to it that another path carries, too.
+    pub reinjected_packets: u64,
+    /// Their bytes.
+    pub reinjected_bytes: u64,
+    /// Times that it was taken for potentially failed, or was lost.
+    pub failures: u64,
+    /// Times that its window was halved for holding up the connection.
+    pub penalties: u64,
+}
+
+/// What the owner wants to hear of, each including those before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Watch {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Changes of path.
+    Switches,
+    /// Reinjections, and timeouts of the data level.
+    Reinjections,
+    /// Every chunk, copies on all paths included.
+    Chunks,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Event {
+    /// New data changed path.
+    Switch(Switch),
+    /// New data was given to a path.
+    Sent(Given),
+    /// Data that another path carries, too, was given to a path.
+    Reinjected(Given),
+    /// Nothing was acknowledged for a whole timeout.
+    DataTimeout {
+        /// When.
+        at: Time,
+        /// First offset not acknowledged.
+        una: u64,
+    },
+}
+
+/// A change of path for new data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Switch {
+    /// When.
+    pub at: Time,
+    /// Path left.
+    pub from: SwitchSide,
+    /// Path entered.
+    pub to: SwitchSide,
+    /// Data offset of the first byte on the path entered.
+    pub data_offset: u64,
+    /// Payload bytes of a full segment there.
+    pub mss: u32,
+    /// The scheduler's reason.
+    pub reason: &'static str,
+    /// The path left had no room in its window, or was in recovery.
+    pub is_forced: bool,
+    /// When the last segment before it was given out.
+    pub last_before: Time,
+}
+
+/// A path at the moment of a switch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SwitchSide {
+    /// Index of the path.
+    pub path: usize,
+    /// Smoothed RTT.
+    pub srtt: Duration,
+    /// Congestion window in packets.
+    pub cwnd: f64,
+}
+
+impl SwitchSide {
+    /// Window per smoothed RTT, in packets per second.
+    pub fn window_rate(&self) -> f64 {
+        scheduler::window_rate(self.cwnd, self.srtt)
+    }
+}
+
+/// A chunk given to a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Given {
+    /// When.
+    pub at: Time,
+    /// Path.
+    pub path: usize,
+    /// Data offset of its first byte.
+    pub offset: u64,
+    /// Payload.
+    pub bytes: u32,
+    /// Why this path.
+    pub reason: &'static str,
+}
+
+/// What the data level keeps of a path.
+#[derive(Debug, Default)]
+struct PathState {
+    /// Redundant schedulers: it carries all data before this offset, or that is acknowledged.
+    copied_to: u64,
+    stats: PathStats,
+}
+
+/// See the module.
+pub struct DataLevel {
+    scheduler: Box<dyn Scheduler>,
+    is_redundant: bool,
+    room: Room,
+    reads_pacing: bool,
+    chunks: Chunks,
+    paths: Vec<PathState>,
+    /// By path. Written by [`refresh`](Self::refresh) alone, with the three fields that follow from them.
+    views: Vec<SubflowView>,
+    /// Paths whose windows take one more packet, and those with room by the scheduler's own measure.
+    eligible: u32,
+    open: u32,
+    /// Largest chunk that every usable path takes; `None`: there is none.
+    chunk_bytes: Option<u32>,
+    /// Paths that are marked in the views as holding the chunk at hand.
+    holders: u32,
+    /// Path of the last new data, and when it was given out.
+    last: Option<(usize, Time)>,
+    is_window_blocked: bool,
+    is_fin_due: bool,
+    timer: Time,
+    backoff: u32,
+    watch: Watch,
+    events: VecDeque<Event>,
+    stats: LevelStats,
+}
+
+impl DataLevel {
+    /// Over so many paths, at most 32.
+    pub fn new(scheduler: Box<dyn Scheduler>, paths: usize, watch: Watch) -> DataLevel {
+        let mut level = DataLevel {
+            is_redundant: scheduler.is_redundant(),
+            room: scheduler.room(),
+            reads_pacing: scheduler.reads_pacing(),
+            scheduler,
+            chunks: Chunks::default(),
+            paths: Vec::with_capacity(paths),
+            views: Vec::with_capacity(paths),
+            eligible: 0,
+            open: 0,
+            chunk_bytes: None,
+            holders: 0,
+            last: None,
+            is_window_blocked: false,
+            is_fin_due: false,
+            timer: Time::MAX,
+            backoff: 0,
+            watch,
+            events: VecDeque::new(),
+            stats: LevelStats::default(),
+        };
+        level.grow_to(paths);
+        level
+    }
+
+    /// Make room for so many paths, at most 32.
+    pub fn grow_to(&mut self, paths: usize) {
+        assert!(paths <= 32, "{paths} paths; at most 32 are possible");
+        for path in self.paths.len()..paths {
+            self.paths.push(PathState::default());
+            self.views.push(SubflowView { path, ..SubflowView::default() });
+        }
+    }
+
+    /// The application appends so many bytes.
+    pub fn write(&mut self, bytes: u64) {
+        self.chunks.written += bytes;
+    }
+
+    /// The stream ends here.
+    pub fn close(&mut self) {
+        self.is_fin_due |= !self.chunks.is_closing;
+        self.chunks.is_closing = true;
+    }
+
+    /// The peer takes data up to `edge`. The right edge never moves back.
+    #[inline]
+    pub fn widen(&mut self, edge: u64) {
+        self.chunks.edge = self.chunks.edge.max(edge);
+    }
+
+    /// The peer has everything before `ack`, and takes data up to `edge`. Whether that is progress, after which the owner
+    /// [rearms](Self::rearm) the timer; `None`: it acknowledges what was never sent.
+    #[inline]
+    pub fn handle_ack(&mut self, ack: u64, edge: u64) -> Option<bool> {
+        let is_progress = self.chunks.acknowledge(ack, edge)?;
+        if is_progress {
+            self.backoff = 0;
+        }
+        Some(is_progress)
+    }
+
+    /// So much is given out without a chunk: below is plain TCP, which delivers it.
+    pub fn pass(&mut self, bytes: u64) {
+        self.chunks.next += bytes;
+    }
+
+    /// So is the end of the stream.
+    pub fn pass_fin(&mut self) {
+        self.is_fin_due = false;
+    }
+
+    /// Plain TCP has delivered everything.
+    pub fn note_fin_acked(&mut self) {
+        self.chunks.is_fin_acked = true;
+    }
+
+    /// `path` is taken for failed, or lost: what it `holds` (by the start of a chunk) and none of the `usable` paths carries is
+    /// queued for others.
+    #[cold]
+    pub fn reinject_held(&mut self, path: usize, usable: u32, holds: impl Fn(u64) -> bool) {
+        self.chunks.queue_held(path, usable & !(1 << path), holds);
+        self.is_fin_due |= self.chunks.fin_path == Some(path) && !self.chunks.is_fin_acked;
+    }
+
+    /// `path` begins anew: what it carried before counts no more.
+    pub fn forget_path(&mut self, path: usize) {
+        self.chunks.forget_path(path);
+        self.paths[path].copied_to = 0;
+    }
+
+    /// Count a failure of `path`.
+    pub fn note_failure(&mut self, path: usize) {
+        self.paths[path].stats.failures += 1;
+    }
+
+    /// The timer runs from now on, if anything waits for an answer.
+    pub fn rearm(&mut self, now: Time, longest_rto: Duration) {
+        let is_fin_out = self.chunks.is_closing && self.unscheduled() == 0 && !self.chunks.is_fin_acked;
+        let needs = self.has_outstanding() || self.is_window_blocked || is_fin_out;
+        self.timer = if needs { now + longest_rto * (2 << self.backoff.min(6)) } else { Time::MAX };
+    }
+
+    /// The timer runs no more.
+    pub fn disarm(&mut self) {
+        self.timer = Time::MAX;
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    #[inline]
+    pub fn timer(&self) -> Time {
+        self.timer
+    }
+
+    /// No progress for a whole timeout: the oldest data is to be sent again, and the end of the stream. Whether the window is full, so
+    /// that the owner should ask for it.
+    #[cold]
+    pub fn handle_timeout(&mut self, now: Time, longest_rto: Duration) -> bool {
+        self.backoff += 1;
+        self.stats.data_timeouts += 1;
+        if self.watch >= Watch::Reinjections {
+            self.events.push_back(Event::DataTimeout { at: now, una: self.chunks.una });
+        }
+        self.chunks.queue_head();
+        self.is_fin_due = self.chunks.is_closing && !self.chunks.is_fin_acked;
+        self.rearm(now, longest_rto);
+        self.is_window_blocked
+    }
+
+    /// What happened since the last call, oldest first.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Hear of more, or less, from now on.
+    pub fn set_watch(&mut self, watch: Watch) {
+        self.watch = watch;
+    }
+
+    /// Another call of [`schedule`](Self::schedule) after one that gave something could give more: `true` when in doubt.
+    #[inline]
+    pub fn may_have_more(&self) -> bool {
+        self.chunks.has_work() || self.is_redundant || self.is_fin_due
+    }
+    /// There is data that could leave if a path had room.
+    pub fn has_pending(&mut self) -> bool {
+        self.unscheduled() > 0 || self.chunks.next_reinjection().is_some()
+    }
+    /// Bytes written.
+    pub fn written(&self) -> u64 {
+        self.chunks.written
+    }
+    /// First offset not acknowledged; one beyond what is written when the end is, too.
+    pub fn una(&self) -> u64 {
+        self.chunks.una
+    }
+    /// Bytes acknowledged.
+    pub fn bytes_acked(&self) -> u64 {
+        self.chunks.una.min(self.chunks.written)
+    }
+    /// Bytes written and given to no path.
+    #[inline]
+    pub fn unscheduled(&self) -> u64 {
+        self.chunks.unscheduled()
+    }
+    /// Bytes that the peer's window takes beyond those given out.
+    pub fn window_left(&self) -> u64 {
+        self.chunks.window_left()
+    }
+    /// Something is sent and not acknowledged.
+    pub fn has_outstanding(&self) -> bool {
+        self.chunks.has_outstanding()
+    }
+    /// No more will be written.
+    pub fn is_closing(&self) -> bool {
+        self.chunks.is_closing
+    }
+    /// The end of the stream is to be told, now or once everything is given out.
+    pub fn is_fin_due(&self) -> bool {
+        self.is_fin_due
+    }
+    /// The peer has everything, the end included.
+    pub fn is_fin_acked(&self) -> bool {
+        self.chunks.is_fin_acked
+    }
+    /// The scheduler.
+    pub fn scheduler(&self) -> &dyn Scheduler {
+        &*self.scheduler
+    }
+    /// Counters of the connection.
+    pub fn stats(&self) -> &LevelStats {
+        &self.stats
+    }
+    /// Counters of a path.
+    pub fn path_stats(&self, path: usize) -> &PathStats {
+        &self.paths[path].stats
+    }
+}

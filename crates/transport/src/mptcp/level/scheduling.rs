@@ -1,0 +1,235 @@
+//! What leaves next, and on which path. See `mod.rs`.
+
+use super::chunks::{Chunk, Chunks};
+use super::{DataLevel, Event, Given, Paths, Switch, SwitchSide, Watch};
+use crate::mptcp::scheduler::{Context, Relief, Room, SubflowView};
+use playpath_units::Time;
+
+impl DataLevel {
+    /// Give the next chunk to a path. `None`: nothing to give, or nobody to take it.
+    pub fn schedule(&mut self, now: Time, paths: &mut impl Paths) -> Option<usize> {
+        if self.is_redundant
+            && let Some(path) = self.send_copy(now, paths)
+        {
+            return Some(path);
+        }
+        if !self.chunks.has_work() {
+            return None;
+        }
+        self.refresh(paths);
+        if self.chunks.has_reinjections()
+            && let Some(path) = self.reinject(now, paths)
+        {
+            return Some(path);
+        }
+        self.give_new(now, paths)
+    }
+
+    /// The path for the end of the stream, if that is due and everything is given out: the usable one with the lowest RTT.
+    /// `Some(None)`: no path is usable.
+    #[cold]
+    pub fn fin_path(&mut self, paths: &mut impl Paths) -> Option<Option<usize>> {
+        if !self.is_fin_due || self.unscheduled() > 0 || self.chunks.next_reinjection().is_some() {
+            return None;
+        }
+        self.refresh(paths);
+        let usable = self.views.iter().filter(|view| view.is_usable);
+        Some(usable.min_by_key(|view| view.srtt).map(|view| view.path))
+    }
+
+    /// The end of the stream was given to `path`.
+    pub fn note_fin(&mut self, now: Time, path: usize, paths: &impl Paths) {
+        self.is_fin_due = false;
+        self.chunks.fin_path = Some(path);
+        self.rearm(now, paths.longest_rto());
+    }
+
+    /// Redundant schedulers: on the fastest path with room, the oldest data that it has not carried.
+    #[cold]
+    fn send_copy(&mut self, now: Time, paths: &mut impl Paths) -> Option<usize> {
+        if !self.has_outstanding() {
+            return None;
+        }
+        self.refresh(paths);
+        let open = self.views.iter().filter(|view| view.is_eligible() && !view.is_backup);
+        let behind = open.filter_map(|view| {
+            let chunk = self.chunks.first_not_on(view.path, self.paths[view.path].copied_to)?;
+            Some((view.srtt, view.path, chunk))
+        });
+        let (_, path, chunk) = behind.min_by_key(|&(srtt, path, _)| (srtt, path))?;
+        self.paths[path].copied_to = chunk.end();
+        self.give_again(now, path, &chunk, "copy on every path", paths);
+        Some(path)
+    }
+
+    #[cold]
+    fn reinject(&mut self, now: Time, paths: &mut impl Paths) -> Option<usize> {
+        let chunk = self.chunks.next_reinjection()?;
+        self.mark_holders(chunk.paths);
+        let (path, reason) = self.ask(now, chunk.len, true)?;
+        self.give_again(now, path, &chunk, reason, paths);
+        Some(path)
+    }
+
+    fn give_new(&mut self, now: Time, paths: &mut impl Paths) -> Option<usize> {
+        let (unscheduled, left) = (self.unscheduled(), self.window_left());
+        let most = self.chunk_bytes.filter(|_| unscheduled > 0)?;
+        let len = unscheduled.min(most.into()) as u32;
+        let had_outstanding = self.has_outstanding();
+        // A window too small for the chunk is used only when nothing else is under way (silly window avoidance).
+        if left < u64::from(len) && (left == 0 || had_outstanding) {
+            return self.relieve(now, len, paths);
+        }
+        self.is_window_blocked = false;
+        let len = len.min(left.min(u32::MAX.into()) as u32);
+        self.mark_holders(0);
+        let Some((path, reason)) = self.ask(now, len, false) else {
+            self.stats.waits += 1;
+            return None;
+        };
+        let chunk = self.chunks.take_new(len, path);
+        paths.put(path, &chunk);
+        let stats = &mut self.paths[path].stats;
+        stats.scheduled_packets += 1;
+        stats.scheduled_bytes += u64::from(len);
+        if !had_outstanding {
+            self.rearm(now, paths.longest_rto());
+        }
+        self.stats.path_choices += u64::from(self.eligible.count_ones() > 1);
+        self.note_path(now, path, &chunk, reason);
+        Some(path)
+    }
+
+    /// The connection-level window is full: the scheduler may want to unblock it.
+    #[cold]
+    fn relieve(&mut self, now: Time, len: u32, paths: &mut impl Paths) -> Option<usize> {
+        if !self.is_window_blocked {
+            self.is_window_blocked = true;
+            self.rearm(now, paths.longest_rto());
+        }
+        let head = self.chunks.head()?;
+        if self.open == 0 {
+            return None;
+        }
+        self.mark_holders(head.paths);
+        let context = context(now, &self.views, &self.chunks, len, true);
+        let Relief { retransmit_on, penalised } = self.scheduler.relieve(&context)?;
+        for path in (0..self.paths.len()).filter(|path| penalised & 1 << path != 0) {
+            if paths.penalise(now, path) {
+                self.stats.penalisations += 1;
+                self.paths[path].stats.penalties += 1;
+            } else {
+                self.stats.penalties_refused += 1;
+            }
+        }
+        let path = retransmit_on.filter(|&path| head.paths & 1 << path == 0)?;
+        self.stats.opportunistic_retransmissions += 1;
+        self.give_again(now, path, &head, "window full, oldest data on a faster path", paths);
+        Some(path)
+    }
+
+    fn give_again(&mut self, now: Time, path: usize, chunk: &Chunk, reason: &'static str, paths: &mut impl Paths) {
+        self.chunks.note_sent(chunk.start, path);
+        paths.put(path, chunk);
+        self.stats.reinjections += 1;
+        let stats = &mut self.paths[path].stats;
+        stats.reinjected_packets += 1;
+        stats.reinjected_bytes += u64::from(chunk.len);
+        if self.watch >= if self.is_redundant { Watch::Chunks } else { Watch::Reinjections } {
+            self.events.push_back(Event::Reinjected(given(now, path, chunk, reason)));
+        }
+    }
+
+    /// Ask the scheduler, unless it could only wait; it must not choose a path without room.
+    fn ask(&mut self, now: Time, len: u32, is_reinjection: bool) -> Option<(usize, &'static str)> {
+        if self.open == 0 {
+            return None;
+        }
+        let context = context(now, &self.views, &self.chunks, len, is_reinjection);
+        let decision = self.scheduler.select(&context);
+        let path = decision.path?;
+        debug_assert!(self.views[path].is_usable, "{path} is not usable");
+        Some((path, decision.reason))
+    }
+
+    /// New data goes to `path`. The views are still those of the decision.
+    fn note_path(&mut self, now: Time, path: usize, chunk: &Chunk, reason: &'static str) {
+        if self.watch >= Watch::Chunks {
+            self.events.push_back(Event::Sent(given(now, path, chunk, reason)));
+        }
+        if let Some((last, last_before)) = self.last.replace((path, now))
+            && last != path
+        {
+            let (left, entered) = (&self.views[last], &self.views[path]);
+            let is_forced = !left.is_eligible() || left.is_recovering;
+            self.stats.path_switches += 1;
+            self.stats.switches_from_open_path += u64::from(!is_forced);
+            if self.watch >= Watch::Switches {
+                let (from, to) = (switch_side(left), switch_side(entered));
+                let (mss, data_offset) = (entered.mss, chunk.start);
+                let switch = Switch { at: now, from, to, data_offset, mss, reason, is_forced, last_before };
+                self.events.push_back(Event::Switch(switch));
+            }
+        }
+    }
+
+    /// These paths hold the chunk at hand.
+    fn mark_holders(&mut self, paths: u32) {
+        if self.holders == paths {
+            return;
+        }
+        self.holders = paths;
+        for view in &mut self.views {
+            view.has_segment = paths & 1 << view.path != 0;
+        }
+    }
+
+    /// Views of the paths that have changed are brought up to date, and what follows from them.
+    fn refresh(&mut self, paths: &mut impl Paths) {
+        let mut changed = paths.take_changed();
+        while changed != 0 {
+            let path = changed.trailing_zeros() as usize;
+            let bit = 1 << path;
+            changed &= !bit;
+            let view = &mut self.views[path];
+            let before = (view.is_usable, view.mss);
+            paths.view(path, self.reads_pacing, view);
+            let has_changed = before != (view.is_usable, view.mss);
+            let is_eligible = view.is_eligible();
+            let is_open = if self.room == Room::Window { is_eligible } else { view.has_buffer() };
+            self.eligible = self.eligible & !bit | if is_eligible { bit } else { 0 };
+            self.open = self.open & !bit | if is_open { bit } else { 0 };
+            if has_changed {
+                let usable = self.views.iter().filter(|view| view.is_usable);
+                self.chunk_bytes = usable.map(|view| paths.chunk_bytes(view.mss)).min();
+            }
+        }
+    }
+}
+
+fn given(at: Time, path: usize, chunk: &Chunk, reason: &'static str) -> Given {
+    Given { at, path, offset: chunk.start, bytes: chunk.len, reason }
+}
+
+fn switch_side(view: &SubflowView) -> SwitchSide {
+    SwitchSide { path: view.path, srtt: view.srtt, cwnd: view.cwnd }
+}
+
+/// What the scheduler sees.
+fn context<'a>(
+    now: Time,
+    subflows: &'a [SubflowView],
+    chunks: &Chunks,
+    segment_bytes: u32,
+    is_reinjection: bool,
+) -> Context<'a> {
+    Context {
+        now,
+        subflows,
+        segment_bytes,
+        is_reinjection,
+        unscheduled_bytes: chunks.unscheduled(),
+        window_left: chunks.window_left(),
+        send_window: chunks.edge.saturating_sub(chunks.una),
+    }
+}

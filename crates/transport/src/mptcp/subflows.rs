@@ -1,0 +1,162 @@
+//! The subflows of a connection, and what has been noticed of each. Whoever changes one comes through [`Subflows::touch`]: from there on
+//! it counts as having something to send, and its timers and the scheduler's view of it as out of date. Nothing else keeps those in step.
+
+use super::level::{Chunk, Paths};
+use super::scheduler::SubflowView;
+use super::subflow::Subflow;
+use crate::tcp::sender::recovery::Phase;
+use playpath_cc::{Sibling, WindowChange};
+use playpath_units::{Duration, Time};
+use std::ops::Deref;
+
+pub(super) struct Subflows {
+    list: Vec<Subflow>,
+    /// What coupled controls read of each other; empty if they are not.
+    siblings: Vec<Sibling>,
+    /// Touched since the last poll that gave nothing, a bit each.
+    unpolled: u32,
+    /// Touched since the scheduler's last look.
+    unseen: u32,
+    /// When each wants to be called, if none is touched.
+    dues: Vec<Time>,
+}
+
+impl Subflows {
+    pub fn new(list: Vec<Subflow>, siblings: Vec<Sibling>) -> Subflows {
+        Subflows { siblings, unpolled: 0, unseen: 0, dues: vec![Time::MAX; list.len()], list }
+    }
+
+    /// A subflow to change.
+    #[inline]
+    pub fn touch(&mut self, path: usize) -> &mut Subflow {
+        self.touch_with_siblings(path).0
+    }
+
+    /// A subflow to change, and what its control reads of the others.
+    #[inline]
+    pub fn touch_with_siblings(&mut self, path: usize) -> (&mut Subflow, &[Sibling]) {
+        self.unpolled |= 1 << path;
+        self.unseen |= 1 << path;
+        (&mut self.list[path], &self.siblings)
+    }
+
+    /// Change all.
+    pub fn touch_all(&mut self) -> impl Iterator<Item = &mut Subflow> {
+        let all = ((1u64 << self.list.len()) - 1) as u32;
+        self.unpolled |= all;
+        self.unseen |= all;
+        self.list.iter_mut()
+    }
+
+    /// The writer waits for room, or does not: nothing that a poll or the scheduler asks for depends on it.
+    pub fn set_writer_waiting(&mut self, is_waiting: bool) {
+        for tcp in self.list.iter_mut().filter_map(|subflow| subflow.tcp.as_mut()) {
+            tcp.is_writer_waiting = is_waiting;
+        }
+    }
+
+    /// What the control of `path` shows the others is brought up to date.
+    #[inline]
+    pub fn note_sibling(&mut self, path: usize) {
+        if let (Some(sibling), Some(tcp)) = (self.siblings.get_mut(path), &self.list[path].tcp) {
+            *sibling = Sibling { established: self.list[path].is_usable(), ..tcp.sibling() };
+        }
+    }
+
+    /// The first that may have something to send.
+    #[inline]
+    pub fn first_unpolled(&self) -> Option<usize> {
+        (self.unpolled != 0).then(|| self.unpolled.trailing_zeros() as usize)
+    }
+
+    /// A poll of `path` has given everything.
+    #[inline]
+    pub fn settle(&mut self, path: usize) {
+        self.unpolled &= !(1 << path);
+        self.dues[path] = self.list[path].due();
+    }
+
+    /// The scheduler has seen all.
+    #[inline]
+    pub fn is_seen(&self) -> bool {
+        self.unseen == 0
+    }
+
+    /// When the first wants to be called.
+    #[inline]
+    pub fn due(&self) -> Time {
+        let settled = self.dues.iter().fold(Time::MAX, |least, &due| least.min(due));
+        if self.unpolled == 0 { settled } else { self.iter().map(Subflow::due).min().unwrap_or(Time::MAX) }
+    }
+
+    /// Paths that are usable, a bit each.
+    pub fn usable(&self) -> u32 {
+        self.list.iter().enumerate().map(|(path, subflow)| u32::from(subflow.is_usable()) << path).sum()
+    }
+}
+
+impl Deref for Subflows {
+    type Target = [Subflow];
+    #[inline]
+    fn deref(&self) -> &[Subflow] {
+        &self.list
+    }
+}
+
+impl Paths for Subflows {
+    #[inline]
+    fn take_changed(&mut self) -> u32 {
+        std::mem::take(&mut self.unseen)
+    }
+
+    /// In place: it is done for every ACK and every segment.
+    #[inline]
+    fn view(&self, path: usize, with_pacing: bool, view: &mut SubflowView) {
+        let subflow = &self.list[path];
+        let Some(tcp) = &subflow.tcp else { return };
+        let (phase, mss) = (tcp.recovery.phase, tcp.features.mss);
+        view.is_usable = subflow.is_usable();
+        view.is_backup = subflow.is_backup;
+        view.is_recovering = phase == Phase::Recovery;
+        view.is_loss = phase == Phase::Loss;
+        view.srtt = tcp.rtt.srtt;
+        view.rttvar = tcp.rtt.rttvar;
+        view.srtt_range = subflow.srtt_range;
+        view.cwnd = tcp.send_window();
+        view.ssthresh = tcp.cc.ssthresh();
+        view.in_flight = tcp.in_flight();
+        let unsent = tcp.unsent_bytes();
+        view.queued = if unsent == 0 { 0 } else { unsent.div_ceil(u64::from(mss)) as u32 };
+        view.buffered_bytes = tcp.written_offset() - tcp.acknowledged_offset();
+        if with_pacing {
+            view.paced_at = tcp.pacing_rate();
+        }
+        view.delivery_rate = tcp.rate.latest;
+        view.mss = mss;
+    }
+
+    #[inline]
+    fn put(&mut self, path: usize, chunk: &Chunk) {
+        self.touch(path).push(chunk.start, chunk.len);
+    }
+
+    /// As `mptcp_sched.c` does.
+    #[cold]
+    fn penalise(&mut self, now: Time, path: usize) -> bool {
+        let (subflow, siblings) = self.touch_with_siblings(path);
+        let Some(tcp) = &mut subflow.tcp else { return false };
+        let windows = tcp.windows();
+        let is_slow_start = windows.cwnd < windows.ssthresh;
+        let change = WindowChange {
+            cwnd: (windows.cwnd / 2.0).max(1.0),
+            ssthresh: if is_slow_start { windows.ssthresh } else { (windows.ssthresh / 2.0).max(2.0) },
+        };
+        tcp.change_windows(now, change, siblings);
+        true
+    }
+
+    fn longest_rto(&self) -> Duration {
+        let rto = |s: &Subflow| s.tcp.as_ref().filter(|_| s.is_ready()).map(|tcp| tcp.rtt.rto(&tcp.config.rto));
+        self.list.iter().filter_map(rto).max().unwrap_or(Duration::from_secs(1))
+    }
+}
