@@ -33,5 +33,5 @@ mod copa;
 include!(concat!(env!("OUT_DIR"), "/entries.rs"));
 
 #[cfg(test)]
-#[path = "../../../docs/recipes/aimd.rs"]
-mod aimd; // the example of docs/recipes/add-a-congestion-control.md
+#[path = "../../../docs/recipes/scalable.rs"]
+mod scalable; // the example of docs/recipes/add-a-congestion-control.md

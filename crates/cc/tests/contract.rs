@@ -115,17 +115,68 @@ fn answers_congestion_as_declared() {
             (Link { queue_limit: 50, ..Link::PLAIN }, entry.behaviour.responds_to_loss),
             (Link { ecn_threshold: Some(30), queue_limit: 5000, ..Link::PLAIN }, entry.behaviour.responds_to_ecn),
         ] {
-            let mut sender = Sender::new(build(entry, 200.0), link);
-            let before = sender.cc.cwnd();
-            while sender.episodes == 0 && sender.delivered < 2_000 {
-                sender.step();
-            }
             if responds {
-                assert_eq!(sender.episodes, 1, "{}: 200 packets overload {link:?}", entry.name);
-                assert!(sender.cc.cwnd() < before, "{}: {before} to {}", entry.name, sender.cc.cwnd());
+                let (before, after) = first_episode(build(entry, 200.0), link);
+                assert!(after < before, "{}: {before} to {after}", entry.name);
             }
         }
     }
+}
+
+/// The window before the step that begins the first episode, and after it. 200 packets overload the link.
+fn first_episode(cc: Box<dyn CongestionControl>, link: Link) -> (f64, f64) {
+    let mut sender = Sender::new(cc, link);
+    while sender.delivered < 2_000 {
+        let before = sender.cc.cwnd();
+        sender.step();
+        if sender.episodes == 1 {
+            return (before, sender.cc.cwnd());
+        }
+    }
+    panic!("no episode on {link:?}");
+}
+
+/// A window that takes a share of itself away on congestion, and grows by a packet per ACK until then.
+struct Cut {
+    cwnd: f64,
+    ssthresh: f64,
+    share: f64,
+}
+
+impl CongestionControl for Cut {
+    fn name(&self) -> &'static str {
+        "cut"
+    }
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+    fn on_ack(&mut self, _view: &View, event: &Ack) {
+        if self.cwnd < self.ssthresh && event.may_grow {
+            self.cwnd += f64::from(event.acked);
+        }
+    }
+    fn on_congestion(&mut self, _view: &View, _event: &CongestionEvent) {
+        self.cwnd *= 1.0 - self.share;
+        self.ssthresh = self.cwnd;
+    }
+    fn on_rto(&mut self, _view: &View, _event: &Rto) {}
+    fn on_undo(&mut self, _view: &View, _event: &Undo) {}
+    fn on_window_change(&mut self, _view: &View, _change: &WindowChange) {}
+}
+
+/// A cut is held against the window before the loss, which slow start had raised above the initial one.
+#[test]
+fn a_cut_by_an_eighth_is_told_from_none() {
+    let link = Link { queue_limit: 200, ..Link::PLAIN };
+    let of = |share| first_episode(Box::new(Cut { cwnd: 200.0, ssthresh: f64::INFINITY, share }), link);
+    let (before, after) = of(0.125);
+    assert_eq!(after, 0.875 * before);
+    assert!(after > 200.0, "{after}: the initial window would not show it");
+    let (before, after) = of(0.0);
+    assert_eq!(after, before);
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! AIMD: adds `a` packets per round trip and keeps a share `b` of the window on loss. The example of the recipe "add a congestion
-//! control"; compiled and tested with the crate, not registered.
+//! Scalable TCP: a fixed share of a packet per ACK, and a cut by an eighth, so that recovery takes as many round trips at any
+//! rate. The example of the recipe "add a congestion control"; compiled and tested with the crate, not registered.
 //!
-//! Reference: Chiu and Jain, "Analysis of the increase and decrease algorithms for congestion avoidance in computer networks",
-//! Computer Networks 17 (1989).
+//! Reference: Kelly, "Scalable TCP: improving performance in highspeed wide area networks", ACM CCR 33(2), 2003, section 3.
 //!
 //! Differences from the reference:
-//! 1. Slow start, timeout and undo are TCP's (RFC 5681), which the paper does not treat.
+//! 1. No legacy window: below 16 packets the paper keeps standard TCP.
+//! 2. Slow start, timeout and undo are TCP's (RFC 5681), which the paper does not treat.
 //!
 //! Units: packets. Tested here by worked examples.
 
@@ -16,13 +16,13 @@ use crate::{Ack, CongestionControl, CongestionEvent, ParamSpec, Params, Rto, Und
 
 /// Registry entry.
 pub static ENTRY: Entry = Entry {
-    name: "aimd",
+    name: "scalable",
     aliases: &[],
-    summary: "additive increase, multiplicative decrease",
-    reference: "Chiu and Jain 1989",
+    summary: "a hundredth of a packet per ACK, an eighth less on loss",
+    reference: "Kelly 2003",
     params: &[
-        ParamSpec::number("a", 1.0, (0.01, 100.0), "packets", "added per round trip (TCP: 1)"),
-        ParamSpec::number("b", 0.5, (0.1, 0.99), "", "share of the window kept on loss (TCP: 1/2)"),
+        ParamSpec::number("a", 0.01, (0.001, 1.0), "packets", "added per packet acknowledged (Kelly: 0.01)"),
+        ParamSpec::number("b", 0.125, (0.01, 0.9), "", "share of the window that a loss takes (Kelly: 1/8)"),
         slow_start_spec("classic"),
         ABC_LIMIT,
         PACED,
@@ -31,11 +31,11 @@ pub static ENTRY: Entry = Entry {
     kernel_twin: None,
     is_coupled: false,
     behaviour: Behaviour::LOSS_BASED,
-    build: |params, initial_window| Box::new(Aimd::new(params, initial_window)),
+    build: |params, initial_window| Box::new(Scalable::new(params, initial_window)),
 };
 
-/// State of AIMD.
-pub struct Aimd {
+/// State of Scalable TCP.
+pub struct Scalable {
     a: f64,
     b: f64,
     slow_start: SlowStart,
@@ -43,9 +43,9 @@ pub struct Aimd {
     windows: Windows,
 }
 
-impl Aimd {
-    fn new(params: &Params, initial_window: f64) -> Aimd {
-        Aimd {
+impl Scalable {
+    fn new(params: &Params, initial_window: f64) -> Scalable {
+        Scalable {
             a: params.number("a"),
             b: params.number("b"),
             slow_start: SlowStart::from_params(params),
@@ -55,7 +55,7 @@ impl Aimd {
     }
 }
 
-impl CongestionControl for Aimd {
+impl CongestionControl for Scalable {
     fn name(&self) -> &'static str {
         ENTRY.name
     }
@@ -72,15 +72,17 @@ impl CongestionControl for Aimd {
     fn on_ack(&mut self, view: &View, event: &Ack) {
         // Slow start takes its part and returns the packets that congestion avoidance may count.
         let acked = self.slow_start.on_ack(&mut self.windows, view, event);
-        self.windows.cwnd += self.a * acked / self.windows.cwnd;
+        self.windows.cwnd += self.a * acked;
     }
 
     fn on_congestion(&mut self, _view: &View, event: &CongestionEvent) {
-        self.windows.reduce_to(self.b * self.windows.reducible(self.reduce_from, event.flight_size), event.signal);
+        let from = self.windows.reducible(self.reduce_from, event.flight_size);
+        self.windows.reduce_to((1.0 - self.b) * from, event.signal);
     }
 
     fn on_rto(&mut self, _view: &View, event: &Rto) {
-        self.windows.collapse(self.b * self.windows.reducible_at_rto(self.reduce_from, event.flight_size), event);
+        let from = self.windows.reducible_at_rto(self.reduce_from, event.flight_size);
+        self.windows.collapse((1.0 - self.b) * from, event);
         self.slow_start.on_rto();
     }
 
@@ -98,29 +100,27 @@ mod tests {
     use super::*;
     use crate::testbed::{Script, assert_close};
 
-    fn aimd(a: f64, b: f64) -> Script {
-        let mut params = Params::defaults(ENTRY.params);
-        params.set_number("a", a).expect("in range");
-        params.set_number("b", b).expect("in range");
-        let mut script = Script::new("newreno", 10.0);
-        script.cc = Box::new(Aimd::new(&params, 10.0));
-        script.avoid_congestion_at(10.0);
+    /// At 16 packets in congestion avoidance.
+    fn scalable() -> Script {
+        let mut script = Script::new("newreno", 16.0);
+        script.cc = Box::new(Scalable::new(&Params::defaults(ENTRY.params), 16.0));
+        script.avoid_congestion_at(16.0);
         script
     }
 
     #[test]
-    fn adds_a_per_round_trip() {
-        // The first ACK of a round adds a / cwnd: 0.5 / 10.
-        let mut script = aimd(0.5, 0.5);
-        script.ack(1);
-        assert_close(script.cwnd(), 10.05);
+    fn adds_a_hundredth_per_packet() {
+        // 16 + 3 * 0.01.
+        let mut script = scalable();
+        script.ack(3);
+        assert_close(script.cwnd(), 16.03);
     }
 
     #[test]
-    fn keeps_b_on_loss() {
-        // 10 * 0.8.
-        let mut script = aimd(1.0, 0.8);
+    fn a_loss_takes_an_eighth() {
+        // 16 * 7/8.
+        let mut script = scalable();
         script.lose();
-        assert_close(script.cwnd(), 8.0);
+        assert_close(script.cwnd(), 14.0);
     }
 }
