@@ -112,7 +112,7 @@ void BPF_PROG(pp_cong_control, struct sock *sk, u32 seq, int flag, const struct 
 	pp_set_cwnd(sk, ccp_window(sk, s));
 	/* What `ss` and tcp_info show as slow start must be slow start. */
 	pp_tcp(sk)->snd_ssthresh = slow_start ? s->law.ssthresh : law_min(pp_tcp(sk)->snd_cwnd, s->law.ssthresh);
-	pp_set_pacing(sk, params->value[CCP_PACING_GAIN_Q8], slow_start);
+	pp_set_pacing(sk, LAW_PARAM(params->value, CCP_PACING_GAIN), slow_start);
 	if (ack.round_start)
 		ccp_show(sk, s, params);
 }

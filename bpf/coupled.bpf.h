@@ -14,8 +14,6 @@
 #include "law_coupled.h"
 #include "glue.bpf.h"
 
-enum coupled_param { COUPLED_GROUP };
-
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 4096);

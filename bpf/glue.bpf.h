@@ -183,20 +183,20 @@ LAW_INLINE bool pp_may_grow(const struct tcp_sock *tp)
 	       (tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out);
 }
 
-/* For controls that own the rate (cong_control). gain 0: pacing stays as it is and the rate is the kernel's rule (200 % of
+/* For controls that own the rate (cong_control). Gain 0: pacing stays as it is and the rate is the kernel's rule (200 % of
  * cwnd/srtt in slow start, 120 % after: tcp(7) sysctls tcp_pacing_ss_ratio, tcp_pacing_ca_ratio), which segmentation
  * offload and MPTCP's scheduler read. */
-LAW_INLINE void pp_set_pacing(struct sock *sk, u32 gain_q8, bool slow_start)
+LAW_INLINE void pp_set_pacing(struct sock *sk, u32 gain_milli, bool slow_start)
 {
 	struct tcp_sock *tp = pp_tcp(sk);
 	u64 bytes = (u64)law_max(tp->snd_cwnd, tp->packets_out) * tp->mss_cache;
 	u32 srtt_us = tp->srtt_us >> 3;
-	u32 gain = gain_q8 ? gain_q8 : slow_start ? 512 : 307;
+	u64 gain = gain_milli ? gain_milli : slow_start ? 2000 : 1200;
 
 	if (!srtt_us)
 		return;
-	sk->sk_pacing_rate = ((bytes * gain) >> 8) * 1000000 / srtt_us;
-	if (gain_q8)
+	sk->sk_pacing_rate = bytes * gain / 1000 * 1000000 / srtt_us;
+	if (gain_milli)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 

@@ -6,8 +6,8 @@
  * kernel types, helpers or floating point. The kernel half (`*.bpf.c`) turns kernel callbacks into these events; the twin
  * test (crates/twin) compiles the same functions for the host and feeds them what the Rust controller of crates/cc is fed.
  *
- * Units: windows in 1/65536 packet (suffix _q16), gains in 1/256 (suffix _q8), times in microseconds, rates in packets per
- * microsecond scaled by 2^32 (suffix _q32).
+ * Units: windows in 1/65536 packet (suffix _q16), times in microseconds, rates in packets per microsecond scaled by 2^32
+ * (suffix _q32). Parameters in the steps of law_params.h, decimal ones, so that they hold what a person writes.
  */
 #ifndef PLAYPATH_LAW_H
 #define PLAYPATH_LAW_H
@@ -25,6 +25,8 @@ typedef int32_t s32;
 typedef int64_t s64;
 #endif
 
+#include "law_params.h"
+
 #define LAW_INLINE static inline __attribute__((always_inline))
 
 /* A function that the verifier checks once and by itself, not at every call and for every path that leads there. Loops that
@@ -40,9 +42,6 @@ typedef int64_t s64;
 #define LAW_SSTHRESH_INFINITE 0x7fffffffU
 /* 2^20 packets is 1.5 GB at 1500 bytes: above any window, and it keeps products of two windows inside 64 bits. */
 #define LAW_MAX_WINDOW (1U << 20)
-
-/* Slots of a parameter block: same layout for every control, meaning by each law's enum. */
-#define LAW_PARAM_SLOTS 16
 
 /* What every law may know at an event. Counts in packets. */
 struct law_view {
@@ -88,6 +87,15 @@ LAW_INLINE s64 law_positive(s64 a)
 LAW_INLINE u64 law_clamp(u64 x, u64 low, u64 high)
 {
 	return x < low ? low : x > high ? high : x;
+}
+
+/* A number of a parameter block, within its bounds whoever wrote it. */
+#define LAW_PARAM(block, slot) law_clamp((block)[slot], slot##_MIN, slot##_MAX)
+
+/* x times a parameter in steps of 1 / scale, rounded down. BPF has no signed division. */
+LAW_INLINE s64 law_times(s64 x, u64 steps, u64 scale)
+{
+	return x >= 0 ? (s64)((u64)x * steps / scale) : -(s64)(((u64)-x * steps + scale - 1) / scale);
 }
 
 #endif

@@ -18,29 +18,13 @@
  *  4. The application parameters are words of the parameter block: which part of the playout buffer counts (`size` or
  *     `free`) is decided by who writes it.
  *
- * Fixed point: capacity in packets/us scaled by 2^32, windows in 1/65536 packet, gains in 1/256. Invariant: the law's window
+ * Fixed point: capacity in packets/us scaled by 2^32, windows in 1/65536 packet, gains in 1/1000. Invariant: the law's window
  * is within 2 and max_cwnd. Tested against the Rust control event by event (crates/twin), and on the kernel (tests/testbed).
  */
 #ifndef PLAYPATH_LAW_CCP_H
 #define PLAYPATH_LAW_CCP_H
 
 #include "law_filter.h"
-
-enum ccp_param {
-	CCP_KP_Q8,
-	CCP_KD_Q8,
-	CCP_FLOOR_GAIN_Q8,
-	CCP_FREEZE, /* 1: the window may fall but not rise in recovery */
-	CCP_LOSS_GUARD,
-	CCP_PACING_GAIN_Q8, /* 0: off; for the kernel half */
-	CCP_MAX_CWND,
-	CCP_POB_BYTES, /* playout buffer, or its free part */
-	CCP_POB_RATE_Q8, /* divisor of the playout buffer */
-	CCP_URGENT, /* 1: the player starts or has run dry: POBRate counts as at most 1 */
-	CCP_VIDEO_KBPS,
-	CCP_RTT_MIN_WINDOW_MS,
-	CCP_RTT_MAX_WINDOW_MS,
-};
 
 enum ccp_variant { CCP_PLAIN, CCP_DERIVATIVE, CCP_LCA, CCP_LB };
 
@@ -50,9 +34,8 @@ enum ccp_variant { CCP_PLAIN, CCP_DERIVATIVE, CCP_LCA, CCP_LB };
 #define CCP_HISTORY_PER_RTT 16
 /* 268 s: keeps capacity times RTT inside 64 bits up to 8 packets/us (100 Gbit/s). */
 #define CCP_MAX_RTT_US (1ULL << 28)
-/* Claims of a client: no video faster, no buffer larger. */
-#define CCP_MAX_VIDEO_KBPS 1000000
-#define CCP_MAX_POB_BYTES 1000000000
+
+_Static_assert(CCP_MAX_CWND_MAX <= LAW_MAX_WINDOW, "windows of the law stay below the bound of all");
 
 struct ccp_state {
 	struct law_filter rate; /* packets/us, 2^32 */
@@ -86,11 +69,6 @@ LAW_INLINE void ccp_init(struct ccp_state *s, u32 initial_window)
 	s->in_slow_start = true;
 }
 
-LAW_INLINE u32 ccp_kp_q8(const u32 *param)
-{
-	return law_clamp(param[CCP_KP_Q8], 1, 8 * 256);
-}
-
 /* Capacity times a time, as packets in 1/65536. */
 LAW_INLINE u64 ccp_packets_q16(u64 rate_q32, u64 us)
 {
@@ -111,8 +89,8 @@ LAW_INLINE void ccp_estimate(struct ccp_state *s, const u32 *param, const struct
 	if (!rtt || s->in_backoff)
 		return;
 	s->smoothed_ns = s->smoothed_ns ? (s->smoothed_ns * 7 + rtt * 1000) / 8 : rtt * 1000;
-	law_filter_add(&s->rtt_min, param[CCP_RTT_MIN_WINDOW_MS] * 1000ULL, view->now_us, rtt, false);
-	law_filter_add(&s->rtt_max, param[CCP_RTT_MAX_WINDOW_MS] * 1000ULL, view->now_us, rtt, true);
+	law_filter_add(&s->rtt_min, LAW_PARAM(param, CCP_RTT_MIN_WINDOW) * 1000, view->now_us, rtt, false);
+	law_filter_add(&s->rtt_max, LAW_PARAM(param, CCP_RTT_MAX_WINDOW) * 1000, view->now_us, rtt, true);
 }
 
 /* More than a tenth of the window lost in three round trips in a row: 0.7 of the storage, again every further such round trip.
@@ -139,7 +117,7 @@ LAW_INLINE void ccp_storage(struct ccp_state *s, const u32 *param)
 {
 	u64 rtt_min = s->rtt_min.best.value;
 	u64 rtt_max = law_min(s->rtt_max.best.value, 4 * rtt_min);
-	u64 floor = rtt_min * law_min(param[CCP_FLOOR_GAIN_Q8], 16 * 256) * 3 / ccp_kp_q8(param);
+	u64 floor = rtt_min * LAW_PARAM(param, CCP_FLOOR_GAIN) * 3 / LAW_PARAM(param, CCP_KP);
 	u64 b = ccp_packets_q16(s->rate.best.value, law_max(rtt_max, floor));
 	u64 smoothed = s->smoothed_ns / 1000;
 
@@ -176,7 +154,7 @@ LAW_INLINE s64 ccp_change_q16(struct ccp_state *s, u64 now_us)
 LAW_INLINE s64 ccp_video_q16(const struct ccp_state *s, const u32 *param, u32 mss)
 {
 	/* kbit/s times ns = bits / 10^6 */
-	u64 bits_e6 = law_min(param[CCP_VIDEO_KBPS], CCP_MAX_VIDEO_KBPS) * law_min(s->smoothed_ns, CCP_MAX_RTT_US * 1000);
+	u64 bits_e6 = LAW_PARAM(param, CCP_VIDEO_KBPS) * law_min(s->smoothed_ns, CCP_MAX_RTT_US * 1000);
 	u64 packet = 8ULL * 1000000 * mss;
 
 	return law_min((bits_e6 + packet - 1) / packet, LAW_MAX_WINDOW) * Q16;
@@ -184,21 +162,20 @@ LAW_INLINE s64 ccp_video_q16(const struct ccp_state *s, const u32 *param, u32 ms
 
 LAW_INLINE u64 ccp_pob_q16(const struct ccp_state *s, const u32 *param, u32 mss)
 {
-	u64 packets = law_min(param[CCP_POB_BYTES], CCP_MAX_POB_BYTES) / mss;
-	u64 rate_q8 = law_clamp(param[CCP_POB_RATE_Q8], 1, 1U << 16);
+	u64 packets = LAW_PARAM(param, CCP_POB_BYTES) / mss;
+	u64 rate = LAW_PARAM(param, CCP_POB_RATE);
 
 	if (param[CCP_URGENT])
-		rate_q8 = law_min(rate_q8, 256);
-	return law_min((packets * Q16 << 8) / rate_q8, s->b_q16);
+		rate = law_min(rate, CCP_POB_RATE_SCALE);
+	return law_min(packets * Q16 * CCP_POB_RATE_SCALE / rate, s->b_q16);
 }
 
 LAW_INLINE s64 ccp_window_q16(struct ccp_state *s, const u32 *param, const struct law_view *view, u32 variant)
 {
-	/* The shift rounds down, also below zero. */
-	s64 window = (s64)ccp_kp_q8(param) * ((s64)s->b_q16 - (s64)s->x_q16) >> 8;
+	s64 window = law_times((s64)s->b_q16 - (s64)s->x_q16, LAW_PARAM(param, CCP_KP), CCP_KP_SCALE);
 
 	if (variant == CCP_DERIVATIVE)
-		window -= (s64)law_min(param[CCP_KD_Q8], 4 * 256) * ccp_change_q16(s, view->now_us) >> 8;
+		window -= law_times(ccp_change_q16(s, view->now_us), LAW_PARAM(param, CCP_KD), CCP_KD_SCALE);
 	window = (window - (s64)view->in_flight * (s64)Q16) >> 1;
 	if (variant == CCP_LCA) {
 		s64 video = ccp_video_q16(s, param, view->mss);
@@ -229,9 +206,9 @@ LAW_INLINE void ccp_on_ack(struct ccp_state *s, const u32 *param, const struct l
 		return;
 	ccp_storage(s, param);
 	window = law_positive(ccp_window_q16(s, param, view, variant));
-	window = law_clamp(window, 2 * Q16, law_clamp(param[CCP_MAX_CWND], 10, LAW_MAX_WINDOW) * Q16);
+	window = law_clamp(window, 2 * Q16, LAW_PARAM(param, CCP_MAX_CWND) * Q16);
 	/* An idle sender's empty pipe would raise the window to Kp B / 2. */
-	if ((ack->may_grow && !(ack->in_recovery && param[CCP_FREEZE])) || window < s->cwnd_q16)
+	if ((ack->may_grow && !(ack->in_recovery && param[CCP_RECOVERY] == CCP_RECOVERY_FREEZE)) || window < s->cwnd_q16)
 		s->cwnd_q16 = window;
 }
 

@@ -20,8 +20,6 @@
 
 #include "law.h"
 
-enum compound_param { COMPOUND_GAMMA, COMPOUND_ALPHA_Q8, COMPOUND_LOW_WINDOW, COMPOUND_ZETA_Q8 };
-
 struct compound_state {
 	u64 cwnd_q16;
 	u64 dwnd_q16;
@@ -97,12 +95,12 @@ LAW_INLINE void compound_end_round(struct compound_state *s, const u32 *param, b
 	if (win < s->ssthresh * Q16 || count < 3 || !rtt || !s->base_rtt_us)
 		return;
 	s->diff_q16 = win - win * law_min(s->base_rtt_us, rtt) / rtt;
-	if (s->diff_q16 >= law_clamp(param[COMPOUND_GAMMA], 1, 10000) * Q16) {
-		u64 fall = (s->diff_q16 >> 8) * law_min(param[COMPOUND_ZETA_Q8], 16 * 256);
+	if (s->diff_q16 * COMPOUND_GAMMA_SCALE >= LAW_PARAM(param, COMPOUND_GAMMA) * Q16) {
+		u64 fall = s->diff_q16 * LAW_PARAM(param, COMPOUND_ZETA) / COMPOUND_ZETA_SCALE;
 
 		s->dwnd_q16 = s->dwnd_q16 > fall ? s->dwnd_q16 - fall : 0;
-	} else if (may_grow && win >= law_min(param[COMPOUND_LOW_WINDOW], LAW_MAX_WINDOW) * Q16) {
-		u64 rise = (compound_power_q16(win, s->zero) * law_min(param[COMPOUND_ALPHA_Q8], 16 * 256)) >> 8;
+	} else if (may_grow && win * COMPOUND_LOW_WINDOW_SCALE >= LAW_PARAM(param, COMPOUND_LOW_WINDOW) * Q16) {
+		u64 rise = compound_power_q16(win, s->zero) * LAW_PARAM(param, COMPOUND_ALPHA) / COMPOUND_ALPHA_SCALE;
 
 		s->dwnd_q16 += rise > Q16 ? rise - Q16 : 0;
 	}

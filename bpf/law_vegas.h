@@ -20,8 +20,6 @@
 
 #include "law.h"
 
-enum vegas_param { VEGAS_ALPHA, VEGAS_BETA, VEGAS_GAMMA };
-
 #define VEGAS_MIN_WINDOW 2
 
 struct vegas_state {
@@ -69,19 +67,19 @@ LAW_INLINE void vegas_judge(struct vegas_state *s, const u32 *param)
 		s->grows_this_round = !s->grows_this_round;
 		if (!s->grows_this_round)
 			return;
-		if (s->diff > (s32)law_min(param[VEGAS_GAMMA], 1000)) {
+		if (s->diff * (s64)VEGAS_GAMMA_SCALE > (s64)LAW_PARAM(param, VEGAS_GAMMA)) {
 			/* Slow start has filled the pipe: 7/8 of the window, and congestion avoidance. */
 			s->cwnd_q16 = law_max(s->cwnd_q16 - s->cwnd_q16 / 8, VEGAS_MIN_WINDOW * Q16);
 			s->ssthresh = VEGAS_MIN_WINDOW;
 		} else {
 			s->increment_q16 = Q16;
 		}
-	} else if (s->diff > (s32)law_min(param[VEGAS_BETA], 1000)) {
+	} else if (s->diff * (s64)VEGAS_BETA_SCALE > (s64)LAW_PARAM(param, VEGAS_BETA)) {
 		u64 low = law_min(VEGAS_MIN_WINDOW * Q16, s->cwnd_q16);
 
 		s->cwnd_q16 = s->cwnd_q16 > low + Q16 ? s->cwnd_q16 - Q16 : low;
 		s->ssthresh = law_max(law_min(s->ssthresh, vegas_cwnd(s)), VEGAS_MIN_WINDOW);
-	} else if (s->diff < (s32)law_min(param[VEGAS_ALPHA], 1000)) {
+	} else if (s->diff * (s64)VEGAS_ALPHA_SCALE < (s64)LAW_PARAM(param, VEGAS_ALPHA)) {
 		u64 window = law_max(s->cwnd_q16, Q16);
 
 		/* Rounded up: a round's increments must make a whole packet, for a cut counts whole packets. */

@@ -10,8 +10,6 @@
 #include "law_newcwv.h"
 #include "glue.bpf.h"
 
-enum newcwv_param { NEWCWV_PACING };
-
 struct newcwv_socket {
 	struct newcwv_state law;
 	u32 base_ssthresh; /* what the base control answered last */

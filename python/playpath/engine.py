@@ -78,6 +78,24 @@ def registry(kind: str) -> list[dict[str, Any]]:
     return entries
 
 
+def kernel_control(cc: str | Mapping[str, Any], validation: str) -> dict[str, Any]:
+    """What of Linux stands for a congestion control, as a resolved sender has it.
+
+    Returns
+    -------
+    dict
+        `control` (`reno`, or `bpf:vegas` for ours), its `settings` where they are not its defaults, the `habits` of a stack that
+        are asked for and not in force, and what the control `takes` besides.
+
+    Raises
+    ------
+    InputError
+        Nothing stands for it, or does not take a value: one line with its name and what is allowed.
+    """
+    found: dict[str, Any] = json.loads(_call(_engine.kernel_control, json.dumps(cc), validation))
+    return found
+
+
 def capture(resolved_json: str, sender: str, seed: int, path: str) -> None:
     """One session's packets at the server, written to a pcapng file."""
     _call(_engine.capture, resolved_json, sender, seed, path)

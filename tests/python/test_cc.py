@@ -27,16 +27,18 @@ def test_no_connection_is_said(capsys):
 
 
 def test_controls_say_where_they_are_registered(capsys):
+    kp = {"name": "kp", "default": 2.0, "allowed": "0.1 to 8 in steps of 0.001", "doc": "gain"}
     entry = {"name": "vegas", "summary": "holds its window", "params": []}
     print_controls(
         [
             entry | {"registered": [{"name": "vegas", "link": 3}, {"name": "vegas.a1", "link": None}]},
             entry | {"registered": []},
-            entry | {"registered": None},
+            entry | {"registered": None, "params": [kp]},
         ]
     )
     assert capsys.readouterr().out.splitlines() == [
         "vegas  holds its window  registered: vegas, vegas.a1 (unloaded, still in use)",
         "vegas  holds its window",
         "vegas  holds its window  only root sees whether it is registered",
+        "    kp     = 2     0.1 to 8 in steps of 0.001     gain ",
     ]

@@ -213,11 +213,13 @@ def test_without_root_one_line_and_status_2(small):
 def test_controls_without_a_twin_are_named(monkeypatch):
     from playpath.testbed import controls
 
-    monkeypatch.setattr(controls, "loadable", lambda: {"vegas": {"params": []}})
     monkeypatch.setattr(controls, "built_in", lambda: ["reno", "cubic"])
-    scenario = playpath.load(SMALL, cc=["newreno", "vegas", "copa"])
-    assert list(unsupported(scenario)) == ["copa"]
-    assert "no eBPF twin" in unsupported(scenario)["copa"]
+    scenario = playpath.load(SMALL, cc=["newreno", "vegas", "copa", "westwood", "ccp:max_cwnd=2000000"])
+    reasons = unsupported(scenario)
+    assert list(reasons) == ["copa", "westwood", "ccp(max_cwnd=2000000)"]
+    assert "no eBPF twin" in reasons["copa"]
+    assert "this kernel has no tcp_westwood ready" in reasons["westwood"]
+    assert reasons["ccp(max_cwnd=2000000)"].startswith("`max_cwnd` = 2000000 is nothing that the kernel's ccp takes")
 
 
 DUMBBELL = """

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 from support import FAST, scenario, sender
 
 import playpath
+from playpath import engine
 from playpath.testbed import controls
 from playpath.testbed.bed import Testbed
-from playpath.testbed.errors import TestbedError
+from playpath.testbed.errors import TestbedError, UnsupportedError
 from playpath.testbed.runner import run_kernel, translate
 from playpath.testbed.senders import Sending, send_buffer_warning
 from playpath.testbed.sockdiag import Diag
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 
-OURS = ["ccp", "ccpd", "ccplca", "ccplb", "vegas", "compound", "newcwv", "newcwvcubic", "lia", "olia"]
+SENDERS = [sender(entry["name"]) for entry in engine.registry("cc") if entry["kernel_twin"]]
+SENDERS += [sender(cc, validation="newcwv", pacing={"gain": 1.0}) for cc in ("newreno", "cubic")]
 
 
-@pytest.mark.parametrize("cc", [*OURS, "newreno", "cubic", "bbr"])
-def test_a_video_plays_over_every_control(cc: str) -> None:
-    if controls.KERNEL_NAMES.get(cc, cc) not in controls.built_in() and cc not in OURS:
-        pytest.skip(f"this kernel has no {cc}")
+@pytest.mark.parametrize("of", SENDERS, ids=lambda of: f"{of['name']}-{of['validation']}")
+def test_a_video_plays_over_every_control(of: dict[str, Any]) -> None:
+    control = translate(of).cc
+    if (missing := controls.why_missing(control)) is not None:
+        pytest.skip(missing)
     # What is tested holds on a busy machine too: lateness of the link does not matter here.
-    record = run_kernel(scenario(), sender(cc), 1, tolerance="100 ms")
+    record = run_kernel(scenario(), of, 1, tolerance="100 ms")
     # The socket itself says which control it used.
-    assert record["flows"][0]["cc"].split(".")[0] == controls.KERNEL_NAMES.get(cc, cc)
+    assert record["flows"][0]["cc"].split(".")[0] == control.removeprefix("bpf:")
     # 20 Mbit/s carry 4 Mbit/s without a stall; 0.5 s of media are there after at least 0.1 s.
     assert record["metrics"]["stall_count"] == 0
     assert record["metrics"]["discarded_pictures"] == 0
@@ -80,7 +84,7 @@ def test_ccplb_widens_its_window_when_told_of_a_larger_buffer() -> None:
     with Testbed([FAST | {"queue": {"kind": "droptail", "limit": "500 kB"}}]) as bed:
         server = bed.start_server()
         server.serve_zeros("large", 1 << 30)
-        control = bed.use_control("ccplb")
+        control = bed.use_control("bpf:ccplb")
         address = bed.ends[0].server_address
         bed.start("curl", "client", ["curl", "-s", "-o", "/dev/null", f"http://{address}:8080/large"])
         diag = Diag(bed.server)
@@ -115,14 +119,34 @@ def test_what_the_kernel_world_does_not_do_is_refused_before_anything_is_made() 
     web = {"kind": "web", "name": "web", "count": 500, "cc": "cubic"}
     with pytest.raises(TestbedError, match="500 sources of cross traffic: the kernel world runs 200 at most"):
         run_kernel(scenario(traffic=[web]), sender("cubic"), 1)
-    with pytest.raises(TestbedError, match="goes over newreno and cubic, not over ccp"):
+    with pytest.raises(TestbedError, match="goes over cubic, newreno, not over ccp"):
         translate(sender("ccp", validation="newcwv"))
+
+
+def test_a_value_that_the_kernel_does_not_hold_is_refused_by_name() -> None:
+    def with_cc(**cc: object) -> Sending:
+        return translate(sender("any") | {"cc": cc})
+
+    assert with_cc(name="vegas", alpha=1.5).parameters == {"alpha": 1.5}
+    assert with_cc(name="ccp", recovery="freeze").parameters == {"recovery": "freeze"}
+    for cc, told in [
+        (
+            {"name": "vegas", "alpha": 0.0125},
+            "`alpha` = 0.0125 .* vegas takes; allowed: 0 to 1000 packets in steps of 0.001",
+        ),
+        ({"name": "ccp", "max_cwnd": 2e6}, "`max_cwnd` = 2000000 .* ccp takes; allowed: 10 to 1048576 packets"),
+        ({"name": "ccp", "mode": "paper"}, "`mode` = paper .* ccp takes; allowed: only default"),
+        ({"name": "cubic", "beta": 0.8}, "`beta` = 0.8 .* cubic takes; allowed: only 0.7"),
+    ]:
+        with pytest.raises(UnsupportedError, match=told):
+            with_cc(**cc)
+    assert UnsupportedError.exit_status == 2
 
 
 def test_newcwv_and_pacing_choose_twin_and_sysctls() -> None:
     sending = translate(sender("newreno", validation="newcwv", pacing={"gain": 1.0}))
-    assert sending.cc == "newcwv"
-    assert sending.parameters == {"pacing": 1.0}
+    assert sending.cc == "bpf:newcwv"
+    assert sending.parameters == {"pacing": True}
     assert sending.sysctls["net.ipv4.tcp_pacing_ss_ratio"] == "100"
     assert sending.sysctls["net.ipv4.tcp_slow_start_after_idle"] == "0"
 
@@ -181,7 +205,9 @@ def test_a_receive_buffer_holds_the_sender_back_as_in_the_simulator() -> None:
 
 
 def test_the_verifier_and_the_loader_say_what_is_wrong() -> None:
-    with pytest.raises(TestbedError, match=r"`kp=77` is out of range; allowed: 0.1 to 8"):
+    with pytest.raises(
+        TestbedError, match=r"`kp` = 77 is nothing that the kernel's ccp takes; allowed: 0.1 to 8 in steps of 0.001"
+    ):
         controls.call("load", "ccp", "--param", "kp=77")
     with pytest.raises(TestbedError, match="unknown control `ccpx`"):
         controls.call("load", "ccpx")
@@ -189,7 +215,7 @@ def test_the_verifier_and_the_loader_say_what_is_wrong() -> None:
 
 def test_what_a_player_reports_reaches_its_connection_and_a_dead_bridge_stops_no_video() -> None:
     with Testbed([FAST]) as bed:
-        control = bed.use_control("ccplb")
+        control = bed.use_control("bpf:ccplb")
         server = bed.start_server(agent_of=control)
         server.serve_zeros("zeros", 1 << 20)
         url = f"http://{bed.ends[0].server_address}:{server.port}/zeros"
@@ -216,7 +242,7 @@ def test_what_a_player_reports_reaches_its_connection_and_a_dead_bridge_stops_no
 
 def test_parameters_in_the_socket_itself_go_before_those_of_its_peer_and_both_end_with_it() -> None:
     with Testbed([FAST]) as bed:
-        control = bed.use_control("ccplb")
+        control = bed.use_control("bpf:ccplb")
         server = bed.start_server()
         server.serve_zeros("large", 1 << 30)
         url = f"http://{bed.ends[0].server_address}:{server.port}/large"
@@ -247,7 +273,7 @@ def test_parameters_in_the_socket_itself_go_before_those_of_its_peer_and_both_en
 
 def test_ccplb_widens_its_window_when_the_bridge_is_told_of_a_buffer_and_a_lie_is_cut() -> None:
     with Testbed([FAST | {"queue": {"kind": "droptail", "limit": "500 kB"}}]) as bed:
-        control = bed.use_control("ccplb")
+        control = bed.use_control("bpf:ccplb")
         server = bed.start_server(agent_of=control)
         server.serve_zeros("part", 6_000_000)  # 2.4 s each at 20 Mbit/s
         url = f"http://{bed.ends[0].server_address}:{server.port}/part"

@@ -186,7 +186,7 @@ import sys, time
 from playpath.testbed.bed import Testbed
 with Testbed([{path!r}]) as bed:
     bed.start_server()
-    bed.use_control("vegas")
+    bed.use_control("bpf:vegas")
     print(bed.name, flush=True)
     time.sleep(60)
 """
@@ -339,7 +339,7 @@ def test_two_at_once_do_not_meet() -> None:
         controls = []
         for bed in (one, two):
             bed.start_server().serve_zeros("file", 200_000)
-            controls.append(bed.use_control("ccplb", {"kp": 1.5 if bed is one else 2.5}))
+            controls.append(bed.use_control("bpf:ccplb", {"kp": 1.5 if bed is one else 2.5}))
         assert controls[0].name != controls[1].name
         for bed in (one, two):
             url = f"http://{bed.ends[0].server_address}:8080/file"

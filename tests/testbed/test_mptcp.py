@@ -45,7 +45,7 @@ def send_without_end(listener: socket.socket) -> None:
 
 def transfer(bed: Testbed, cc: str, seconds: float) -> tuple[float, list[dict[str, Any]]]:
     """Mbit/s after all subflows are there, and what each subflow's control showed."""
-    control = bed.use_control(cc)
+    control = bed.use_control(f"bpf:{cc}")
     listener = namespaces.call_inside(bed.server, listen)
     thread = threading.Thread(target=send_without_end, args=(listener,), daemon=True)
     thread.start()

@@ -214,7 +214,7 @@ def test_no_server_is_named_at_once() -> None:
 
 def test_lia_couples_the_connections_of_a_session() -> None:
     with Testbed(TWO) as bed:
-        control = bed.use_control("lia", by_route=False)
+        control = bed.use_control("bpf:lia", by_route=False)
         server, wanted = serve(bed, 3_000_000)
         pair = Relay(bed, server.port, cc=control.name)
         transfer = curl(bed)
@@ -228,7 +228,7 @@ def test_lia_couples_the_connections_of_a_session() -> None:
 def test_what_a_player_reports_reaches_all_connections_of_its_session() -> None:
     roomy = [one | {"queue": {"kind": "droptail", "limit": "500 kB"}} for one in TWO]
     with Testbed(roomy) as bed:
-        control = bed.use_control("ccplb", by_route=False)
+        control = bed.use_control("bpf:ccplb", by_route=False)
         server = bed.start_server(agent_of=control)
         server.serve_zeros("part", 6_000_000)  # 2.4 s over both paths
         pair = Relay(bed, server.port, cc=control.name)

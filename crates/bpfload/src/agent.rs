@@ -19,8 +19,10 @@ use std::time::Duration;
 
 use playpath_video::cmcd::{Limits, SenderHints, ServerView, parse_headers, parse_query};
 
-use crate::controls::Control;
-use crate::live::Registered;
+use playpath_cc::ParamValue;
+use playpath_cc::kernel::{Law, Slot};
+
+use crate::live::{LiveError, Registered};
 
 /// Longer requests are not of nginx.
 const MAX_REQUEST: usize = 16 * 1024;
@@ -102,7 +104,7 @@ impl Agent {
     }
 
     /// `None`: the request tells nothing.
-    fn take(&mut self, text: &str) -> Option<Result<(), String>> {
+    fn take(&mut self, text: &str) -> Option<Result<(), LiveError>> {
         let request = Question::read(text)?;
         let parsed = match request.query {
             Some(query) => parse_query(query),
@@ -146,10 +148,10 @@ impl Agent {
         }
     }
 
-    fn hand_over(&self, peer: SocketAddr, hints: &SenderHints) -> Result<(), String> {
+    fn hand_over(&self, peer: SocketAddr, hints: &SenderHints) -> Result<(), LiveError> {
         let mut block = self.registered.params_of(peer)?;
-        for (name, value) in values(self.registered.control, hints, self.mode) {
-            self.registered.control.set(&mut block, &format!("{name}={value}"))?;
+        for (slot, value) in values(self.registered.control, hints, self.mode) {
+            self.registered.control.set(&mut block, slot, value).expect("whole and within the range");
         }
         self.registered.set_params_of(peer, &block)
     }
@@ -174,19 +176,19 @@ fn is_stale(path: &Path) -> bool {
         && UnixStream::connect(path).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
 }
 
-/// The parameters that this control takes of what is known, within their ranges.
-fn values(control: &Control, hints: &SenderHints, mode: BufferMode) -> Vec<(&'static str, f64)> {
+/// The parameters that this control takes of what is known: measures, so rounded and cut to their ranges.
+fn values(law: &Law, hints: &SenderHints, mode: BufferMode) -> Vec<(&'static Slot, ParamValue)> {
     let buffer = match mode {
         BufferMode::Free => hints.playout_buffer_free_bytes.unwrap_or(hints.playout_buffer_bytes),
         BufferMode::Size => hints.playout_buffer_bytes,
     };
-    let known = [
-        ("pob_bytes", buffer as f64),
-        ("video_kbps", hints.video_rate.as_bits_per_sec() as f64 / 1000.0),
-        ("urgent", f64::from(u8::from(hints.is_urgent))),
-    ];
-    let taken = |name: &str| control.params.iter().find(|p| p.name == name);
-    known.into_iter().filter_map(|(name, value)| taken(name).map(|p| (name, value.clamp(p.min, p.max)))).collect()
+    let number = |name: &str, value: f64| {
+        let slot = law.slot(name)?;
+        Some((slot, ParamValue::Number(value.round().clamp(slot.spec.range.0, slot.spec.range.1))))
+    };
+    let urgent = law.slot("urgent").map(|slot| (slot, ParamValue::Flag(hints.is_urgent)));
+    let rate = hints.video_rate.as_bits_per_sec() as f64 / 1000.0;
+    [number("pob_bytes", buffer as f64), number("video_kbps", rate), urgent].into_iter().flatten().collect()
 }
 
 /// What a relay tells: a session, by the address that nginx sees, and the peers of its connections.
@@ -292,12 +294,16 @@ mod tests {
             is_urgent: true,
             requested_rate: None,
         };
-        let ccplb = values(find("ccplb").unwrap(), &hints, BufferMode::Size);
-        assert_eq!(ccplb, [("pob_bytes", 655_000.0), ("urgent", 1.0)]);
-        assert_eq!(values(find("ccplb").unwrap(), &hints, BufferMode::Free)[0], ("pob_bytes", 65_500.0));
-        assert_eq!(values(find("ccplca").unwrap(), &hints, BufferMode::Size), [("video_kbps", 5240.0)]);
-        assert!(values(find("vegas").unwrap(), &hints, BufferMode::Size).is_empty());
+        let told = |control: &str, hints: &SenderHints, mode| -> Vec<(&str, ParamValue)> {
+            let values = values(find(control).unwrap(), hints, mode);
+            values.into_iter().map(|(slot, value)| (slot.spec.name, value)).collect()
+        };
+        let (number, urgent) = (ParamValue::Number, ("urgent", ParamValue::Flag(true)));
+        assert_eq!(told("ccplb", &hints, BufferMode::Size), [("pob_bytes", number(655_000.0)), urgent]);
+        assert_eq!(told("ccplb", &hints, BufferMode::Free)[0], ("pob_bytes", number(65_500.0)));
+        assert_eq!(told("ccplca", &hints, BufferMode::Size), [("video_kbps", number(5240.0))]);
+        assert!(told("vegas", &hints, BufferMode::Size).is_empty());
         let huge = SenderHints { playout_buffer_bytes: u64::MAX, ..hints };
-        assert_eq!(values(find("ccplb").unwrap(), &huge, BufferMode::Size)[0], ("pob_bytes", 1e9));
+        assert_eq!(told("ccplb", &huge, BufferMode::Size)[0], ("pob_bytes", number(1e9)));
     }
 }

@@ -9,7 +9,10 @@ use libbpf_rs::btf::types::{MemberAttr, Struct};
 use libbpf_rs::query::{LinkInfoIter, LinkTypeInfo, ProgInfoIter, ProgInfoQueryOptions};
 use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, ProgramType};
 
-use crate::controls::{self, Control, SLOTS};
+use playpath_cc::ParamValue;
+use playpath_cc::kernel::{Block, Law, SLOTS};
+
+use crate::controls;
 use crate::load::NAME_SIZE;
 use crate::socket::Socket;
 
@@ -18,7 +21,7 @@ pub struct Registered {
     /// Name as sockets show it.
     pub name: String,
     /// Its entry in the table.
-    pub control: &'static Control,
+    pub control: &'static Law,
     /// Id of the BPF link that holds the registration, if one does (a deleted link may linger while sockets use it).
     pub link_id: Option<u32>,
     defaults: MapHandle,
@@ -54,13 +57,45 @@ pub struct Connection {
     /// Details, by the control's table.
     pub details: Vec<(&'static str, i64)>,
     /// Parameters in force.
-    pub params: Vec<(&'static str, f64)>,
+    pub params: Vec<(&'static str, ParamValue)>,
     /// Whose they are: the `control`'s, the `peer`'s or the `socket`'s own.
     pub params_from: &'static str,
 }
 
+/// Why what is registered cannot be seen or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    /// Not root.
+    #[error("only root (CAP_SYS_ADMIN) sees which controls are registered")]
+    NoRights,
+    /// No /proc.
+    #[error("/proc/self/status: {0}")]
+    Status(#[source] std::io::Error),
+    /// Nobody has registered a control of this name.
+    #[error("no control `{name}` is registered; {}", match registered.as_slice() {
+        [] => "none is".into(),
+        names => format!("registered: {}", names.join(", ")),
+    })]
+    NotRegistered { name: String, registered: Vec<String> },
+    /// The kernel does not tell its types.
+    #[error("cannot read the kernel's BTF: {0}")]
+    Btf(#[source] libbpf_rs::Error),
+    /// A map of a control that is going away, or no rights to it.
+    #[error("{0}")]
+    Map(#[from] libbpf_rs::Error),
+    /// A map without its one element.
+    #[error("the defaults map is empty")]
+    Empty,
+    /// A control without this map.
+    #[error("this control takes no parameters")]
+    NoParameters,
+    /// The kernel does not take the socket.
+    #[error("cannot write into the socket: {0}")]
+    Socket(#[source] libbpf_rs::Error),
+}
+
 /// All registered controls of ours, by name.
-pub fn registered() -> Result<Vec<Registered>, String> {
+pub fn registered() -> Result<Vec<Registered>, LiveError> {
     check_rights()?;
     let links = links_by_name()?;
     let mut found: BTreeMap<u32, Registered> = BTreeMap::new();
@@ -107,66 +142,63 @@ pub fn registered() -> Result<Vec<Registered>, String> {
 
 /// Whether this process may see what is registered. The kernel shows nobody else's programs without CAP_SYS_ADMIN: it would look as
 /// if there were none.
-pub fn check_rights() -> Result<(), String> {
+pub fn check_rights() -> Result<(), LiveError> {
     const CAP_SYS_ADMIN: u64 = 1 << 21;
-    let status = std::fs::read_to_string("/proc/self/status").map_err(|e| format!("/proc/self/status: {e}"))?;
+    let status = std::fs::read_to_string("/proc/self/status").map_err(LiveError::Status)?;
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let has = effective.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or_default();
     if has & CAP_SYS_ADMIN == 0 {
-        return Err("only root (CAP_SYS_ADMIN) sees which controls are registered".into());
+        return Err(LiveError::NoRights);
     }
     Ok(())
 }
 
 /// The registered control called `name`.
-pub fn find(name: &str) -> Result<Registered, String> {
+pub fn find(name: &str) -> Result<Registered, LiveError> {
     let mut all = registered()?;
     match all.iter().position(|r| r.name == name) {
         Some(i) => Ok(all.swap_remove(i)),
         None => {
-            let names: Vec<_> = all.iter().map(|r| r.name.as_str()).collect();
-            let there = if names.is_empty() { "none is".into() } else { format!("registered: {}", names.join(", ")) };
-            Err(format!("no control `{name}` is registered; {there}"))
+            Err(LiveError::NotRegistered { name: name.into(), registered: all.into_iter().map(|r| r.name).collect() })
         }
     }
 }
 
 impl Registered {
     /// Parameters of connections that have none of their own.
-    pub fn defaults(&self) -> Result<[u32; SLOTS], String> {
-        let value = self.defaults.lookup(&0u32.to_ne_bytes(), MapFlags::ANY).map_err(|e| e.to_string())?;
-        Ok(block(&value.ok_or("the defaults map is empty")?[NAME_SIZE..]))
+    pub fn defaults(&self) -> Result<Block, LiveError> {
+        let value = self.defaults.lookup(&0u32.to_ne_bytes(), MapFlags::ANY)?;
+        Ok(block(&value.ok_or(LiveError::Empty)?[NAME_SIZE..]))
     }
 
     /// Set the defaults. Live connections take them within a round trip.
-    pub fn set_defaults(&self, params: &[u32; SLOTS]) -> Result<(), String> {
+    pub fn set_defaults(&self, params: &Block) -> Result<(), LiveError> {
         let key = 0u32.to_ne_bytes();
-        let mut value =
-            self.defaults.lookup(&key, MapFlags::ANY).map_err(|e| e.to_string())?.ok_or("the defaults map is empty")?;
+        let mut value = self.defaults.lookup(&key, MapFlags::ANY)?.ok_or(LiveError::Empty)?;
         value.truncate(NAME_SIZE);
         value.extend(params.iter().flat_map(|v| v.to_ne_bytes()));
-        self.defaults.update(&key, &value, MapFlags::ANY).map_err(|e| e.to_string())
+        Ok(self.defaults.update(&key, &value, MapFlags::ANY)?)
     }
 
     /// Parameters of the connection to `peer`; the defaults if it has none of its own.
-    pub fn params_of(&self, peer: SocketAddr) -> Result<[u32; SLOTS], String> {
-        let map = self.params.as_ref().ok_or("this control takes no parameters")?;
-        match map.lookup(&key_of(peer), MapFlags::ANY).map_err(|e| e.to_string())? {
+    pub fn params_of(&self, peer: SocketAddr) -> Result<Block, LiveError> {
+        let map = self.params.as_ref().ok_or(LiveError::NoParameters)?;
+        match map.lookup(&key_of(peer), MapFlags::ANY)? {
             Some(value) => Ok(block(&value)),
             None => self.defaults(),
         }
     }
 
     /// Give the connection to `peer` parameters of its own.
-    pub fn set_params_of(&self, peer: SocketAddr, params: &[u32; SLOTS]) -> Result<(), String> {
-        let map = self.params.as_ref().ok_or("this control takes no parameters")?;
+    pub fn set_params_of(&self, peer: SocketAddr, params: &Block) -> Result<(), LiveError> {
+        let map = self.params.as_ref().ok_or(LiveError::NoParameters)?;
         let value: Vec<u8> = params.iter().flat_map(|v| v.to_ne_bytes()).collect();
-        map.update(&key_of(peer), &value, MapFlags::ANY).map_err(|e| e.to_string())
+        Ok(map.update(&key_of(peer), &value, MapFlags::ANY)?)
     }
 
     /// Parameters of a socket: its own, else those of its peer.
-    pub fn params_of_socket(&self, socket: &Socket) -> Result<[u32; SLOTS], String> {
-        let map = self.sockets.as_ref().ok_or("this control takes no parameters")?;
+    pub fn params_of_socket(&self, socket: &Socket) -> Result<Block, LiveError> {
+        let map = self.sockets.as_ref().ok_or(LiveError::NoParameters)?;
         match map.lookup(&socket.key(), MapFlags::ANY) {
             Ok(Some(value)) => Ok(block(&value)),
             _ => self.params_of(socket.peer),
@@ -174,10 +206,10 @@ impl Registered {
     }
 
     /// Put parameters into a live socket. They go before its peer's, and end with it.
-    pub fn set_params_of_socket(&self, socket: &Socket, params: &[u32; SLOTS]) -> Result<(), String> {
-        let map = self.sockets.as_ref().ok_or("this control takes no parameters")?;
+    pub fn set_params_of_socket(&self, socket: &Socket, params: &Block) -> Result<(), LiveError> {
+        let map = self.sockets.as_ref().ok_or(LiveError::NoParameters)?;
         let value: Vec<u8> = params.iter().flat_map(|v| v.to_ne_bytes()).collect();
-        map.update(&socket.key(), &value, MapFlags::ANY).map_err(|e| format!("cannot write into the socket: {e}"))
+        map.update(&socket.key(), &value, MapFlags::ANY).map_err(LiveError::Socket)
     }
 
     /// What the connections published last.
@@ -199,7 +231,7 @@ fn map_ids_of_struct_ops_programs() -> impl Iterator<Item = Vec<u32>> {
 }
 
 /// Registered name to link id, for links whose struct_ops is a TCP congestion control.
-fn links_by_name() -> Result<BTreeMap<String, u32>, String> {
+fn links_by_name() -> Result<BTreeMap<String, u32>, LiveError> {
     let Some(offset) = kernel_name_offset()? else { return Ok(BTreeMap::new()) };
     let mut links = BTreeMap::new();
     for link in LinkInfoIter::default() {
@@ -214,8 +246,8 @@ fn links_by_name() -> Result<BTreeMap<String, u32>, String> {
 }
 
 /// Where the name stands in the value of a struct_ops map of this kernel.
-fn kernel_name_offset() -> Result<Option<usize>, String> {
-    let btf = Btf::from_vmlinux().map_err(|e| format!("cannot read the kernel's BTF: {e}"))?;
+fn kernel_name_offset() -> Result<Option<usize>, LiveError> {
+    let btf = Btf::from_vmlinux().map_err(LiveError::Btf)?;
     let offset_in = |outer: &str, member: &str| -> Option<usize> {
         let ty: Struct<'_> = btf.type_by_name(outer)?;
         let member = ty.iter().find(|m| m.name == Some(OsStr::new(member)))?;
@@ -239,7 +271,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
-fn block(bytes: &[u8]) -> [u32; SLOTS] {
+fn block(bytes: &[u8]) -> Block {
     std::array::from_fn(|i| u32_at(bytes, i * 4))
 }
 
@@ -263,7 +295,7 @@ fn key_of(peer: SocketAddr) -> Vec<u8> {
 }
 
 /// Decode a `pp_key` and a `pp_status_record` (bpf/glue.bpf.h).
-fn connection(control: &'static Control, key: &[u8], value: &[u8]) -> Option<Connection> {
+fn connection(control: &'static Law, key: &[u8], value: &[u8]) -> Option<Connection> {
     const DETAILS: usize = 40;
     const PARAMS: usize = DETAILS + 8 * 8;
     const FROM: usize = PARAMS + SLOTS * 4;
@@ -297,7 +329,7 @@ fn connection(control: &'static Control, key: &[u8], value: &[u8]) -> Option<Con
             .enumerate()
             .map(|(i, name)| (*name, u64_at(value, DETAILS + i * 8) as i64))
             .collect(),
-        params: control.params.iter().map(|p| (p.name, p.decode(&params))).collect(),
+        params: control.slots().map(|slot| (slot.spec.name, slot.decode(&params))).collect(),
         params_from: ["control", "peer", "socket"].get(u32_at(value, FROM) as usize).copied().unwrap_or("unknown"),
     })
 }

@@ -6,7 +6,9 @@ use std::sync::Mutex;
 
 use libbpf_rs::{Link, MapCore, MapFlags, MapType, Object, ObjectBuilder, PrintLevel};
 
-use crate::controls::{Control, SLOTS};
+use playpath_cc::kernel::{Block, Law};
+
+use crate::controls::InputError;
 use crate::objects::OBJECTS;
 
 /// Where links of controls that outlive their loader are pinned.
@@ -29,67 +31,76 @@ fn keep_words(_level: PrintLevel, message: String) {
     }
 }
 
+/// Why a control is not registered.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The kernel's verifier said no.
+    #[error("the kernel's verifier refused {control}; its last words:{words}")]
+    Verifier { control: &'static str, words: String },
+    /// Not root.
+    #[error("cannot load {control}: {source}; loading needs root (CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON)")]
+    Rights { control: &'static str, source: libbpf_rs::Error },
+    /// The name is taken.
+    #[error(
+        "cannot load {control}: a control of this name is registered (`playpath-bpf list`); unload it, or load under \
+         NAME.SUFFIX (--as)"
+    )]
+    Taken { control: &'static str },
+    /// The kernel lacks something.
+    #[error("cannot load {control}: {source}; the kernel needs BTF (CONFIG_DEBUG_INFO_BTF) and CONFIG_BPF_JIT{words}")]
+    Kernel { control: &'static str, source: libbpf_rs::Error, words: String },
+    /// What libbpf said.
+    #[error("cannot load {control}: {source}{words}")]
+    Other { control: &'static str, source: libbpf_rs::Error, words: String },
+    /// No file system to pin in.
+    #[error("cannot pin in {PIN_FOLDER}: {0}; mount it (mount -t bpf bpf /sys/fs/bpf) or use --hold")]
+    PinFolder(#[source] std::io::Error),
+    /// The link cannot be pinned.
+    #[error("cannot pin {}: {source}; is a bpf file system mounted on /sys/fs/bpf? or use --hold", path.display())]
+    Pin { path: PathBuf, source: libbpf_rs::Error },
+}
+
 /// Register `control` as `registered` with `params` as the default of its connections.
 /// Errors carry the verifier's words.
-pub fn load(control: &Control, registered: &str, params: &[u32; SLOTS]) -> Result<Loaded, String> {
+pub fn load(control: &Law, registered: &str, params: &Block) -> Result<Loaded, LoadError> {
     let bytes = OBJECTS.iter().find(|(name, _)| *name == control.name).expect("every control has an object").1;
     load_object(bytes, control, registered, params)
 }
 
-fn load_object(bytes: &[u8], control: &Control, registered: &str, params: &[u32; SLOTS]) -> Result<Loaded, String> {
+fn load_object(bytes: &[u8], control: &Law, registered: &str, params: &Block) -> Result<Loaded, LoadError> {
     if let Ok(mut words) = WORDS.lock() {
         words.clear();
     }
     libbpf_rs::set_print(Some((PrintLevel::Info, keep_words)));
-    register(bytes, control, registered, params).map_err(|e| {
+    register(bytes, control, registered, params).map_err(|source| {
         let words = WORDS.lock().map(|w| w.clone()).unwrap_or_default();
-        told(control, &e, &words)
+        told(control.name, source, &words)
     })
 }
 
-/// One line where the reason is known; what libbpf said where it is not.
-fn told(control: &Control, error: &libbpf_rs::Error, words: &str) -> String {
+fn told(control: &'static str, source: libbpf_rs::Error, words: &str) -> LoadError {
     if words.contains("BEGIN PROG LOAD LOG") {
-        return format!("the kernel's verifier refused {}; its last words:{}", control.name, tail(words));
+        return LoadError::Verifier { control, words: tail(words) };
     }
-    let name = control.name;
-    match error.kind() {
-        libbpf_rs::ErrorKind::PermissionDenied => {
-            format!("cannot load {name}: {error}; loading needs root (CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON)")
-        }
-        libbpf_rs::ErrorKind::AlreadyExists => format!(
-            "cannot load {name}: a control of this name is registered (`playpath-bpf list`); unload it, or load under \
-             NAME.SUFFIX (--as)"
-        ),
-        libbpf_rs::ErrorKind::NotFound => {
-            format!(
-                "cannot load {name}: {error}; the kernel needs BTF (CONFIG_DEBUG_INFO_BTF) and CONFIG_BPF_JIT{}",
-                tail(words)
-            )
-        }
-        _ => format!("cannot load {name}: {error}{}", tail(words)),
+    match source.kind() {
+        libbpf_rs::ErrorKind::PermissionDenied => LoadError::Rights { control, source },
+        libbpf_rs::ErrorKind::AlreadyExists => LoadError::Taken { control },
+        libbpf_rs::ErrorKind::NotFound => LoadError::Kernel { control, source, words: tail(words) },
+        _ => LoadError::Other { control, source, words: tail(words) },
     }
 }
 
 /// Whether `control` can be registered under this name.
-pub fn check_name(control: &Control, registered: &str) -> Result<(), String> {
+pub fn check_name(control: &Law, registered: &str) -> Result<(), InputError> {
     let base = registered.split('.').next().unwrap_or_default();
     let is_plain = registered.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
     if base != control.name || !is_plain || registered.len() >= NAME_SIZE {
-        return Err(format!(
-            "`{registered}` cannot be registered; a name is `{0}` or `{0}.SUFFIX`, letters and digits, under {NAME_SIZE} characters",
-            control.name
-        ));
+        return Err(InputError::Name { registered: registered.into(), control: control.name });
     }
     Ok(())
 }
 
-fn register(
-    bytes: &[u8],
-    control: &Control,
-    registered: &str,
-    params: &[u32; SLOTS],
-) -> Result<Loaded, libbpf_rs::Error> {
+fn register(bytes: &[u8], control: &Law, registered: &str, params: &Block) -> Result<Loaded, libbpf_rs::Error> {
     let mut open = ObjectBuilder::default().name(control.name)?.open_memory(bytes)?;
     for mut map in open.maps_mut() {
         if map.map_type() == MapType::StructOps {
@@ -116,14 +127,10 @@ fn register(
 
 impl Loaded {
     /// Keep the registration when this process ends, until it is unloaded.
-    pub fn pin(&mut self, registered: &str) -> Result<PathBuf, String> {
+    pub fn pin(&mut self, registered: &str) -> Result<PathBuf, LoadError> {
         let path = PathBuf::from(PIN_FOLDER).join(registered);
-        std::fs::create_dir_all(PIN_FOLDER).map_err(|e| {
-            format!("cannot pin in {PIN_FOLDER}: {e}; mount it (mount -t bpf bpf /sys/fs/bpf) or use --hold")
-        })?;
-        self.link.pin(&path).map_err(|e| {
-            format!("cannot pin {}: {e}; is a bpf file system mounted on /sys/fs/bpf? or use --hold", path.display())
-        })?;
+        std::fs::create_dir_all(PIN_FOLDER).map_err(LoadError::PinFolder)?;
+        self.link.pin(&path).map_err(|source| LoadError::Pin { path: path.clone(), source })?;
         Ok(path)
     }
 }
@@ -170,6 +177,7 @@ mod tests {
         let Err(said) = load_object(&without_an_end(object), vegas, "vegas.endless", &vegas.defaults()) else {
             panic!("a program without an end was loaded");
         };
+        let said = said.to_string();
         assert!(said.starts_with("the kernel's verifier refused vegas; its last words:\n"), "{said}");
         assert!(said.contains("infinite loop detected") || said.contains("back-edge"), "{said}");
     }
@@ -182,7 +190,7 @@ mod tests {
         }
         // Another control's, too long for the kernel (15 characters), a character that it does not take.
         for bad in ["cubic", "ccplb.0123456789", "ccplb.a b"] {
-            assert!(check_name(ccplb, bad).unwrap_err().contains("cannot be registered"), "{bad}");
+            assert!(check_name(ccplb, bad).unwrap_err().to_string().contains("cannot be registered"), "{bad}");
         }
     }
 }

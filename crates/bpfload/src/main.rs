@@ -14,6 +14,11 @@ use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
 
+use playpath_cc::kernel::{Slot, laws};
+
+use crate::controls::InputError;
+use crate::live::LiveError;
+use crate::load::LoadError;
 use crate::socket::Socket;
 
 const USAGE: &str = "\
@@ -36,6 +41,24 @@ const VERBS: &[&str] = &["list", "load", "unload", "show", "set", "agent", "help
 enum Failure {
     Input(String),
     Run(String),
+}
+
+impl From<InputError> for Failure {
+    fn from(error: InputError) -> Failure {
+        Failure::Input(error.to_string())
+    }
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Failure {
+        Failure::Run(error.to_string())
+    }
+}
+
+impl From<LiveError> for Failure {
+    fn from(error: LiveError) -> Failure {
+        Failure::Run(error.to_string())
+    }
 }
 
 fn main() -> ExitCode {
@@ -88,29 +111,29 @@ fn list() -> Result<(), Failure> {
     process::end_with_reader();
     // Without rights the table still prints; what is registered is then unknown: null.
     let registered = live::registered().ok();
-    let all: Vec<Value> = controls::CONTROLS
-        .iter()
-        .map(|c| {
-            let params: Vec<Value> = c
-                .params
-                .iter()
-                .map(|p| {
-                    json!({"name": p.name, "default": p.default, "min": p.min, "max": p.max, "unit": p.unit, "doc": p.doc})
-                })
-                .collect();
+    let all: Vec<Value> = laws()
+        .into_iter()
+        .map(|law| {
+            let params: Vec<Value> = law.slots().map(parameter).collect();
             let names = registered.as_ref().map(|all| -> Vec<Value> {
-                let own = all.iter().filter(|r| std::ptr::eq(r.control, c));
+                let own = all.iter().filter(|r| std::ptr::eq(r.control, law));
                 own.map(|r| json!({"name": r.name, "link": r.link_id})).collect()
             });
-            json!({"name": c.name, "summary": c.summary, "params": params, "registered": names})
+            json!({"name": law.name, "summary": law.summary, "params": params, "registered": names})
         })
         .collect();
     println!("{}", Value::from(all));
     Ok(())
 }
 
+fn parameter(slot: &Slot) -> Value {
+    let spec = &slot.spec;
+    let default = controls::json(spec.default);
+    json!({"name": spec.name, "default": default, "allowed": slot.allowed(), "doc": spec.doc})
+}
+
 fn load_command(name: &str, options: &[String]) -> Result<(), Failure> {
-    let control = controls::find(name).map_err(Failure::Input)?;
+    let control = controls::find(name)?;
     let mut params = control.defaults();
     let mut registered = control.name;
     let mut hold = false;
@@ -122,13 +145,13 @@ fn load_command(name: &str, options: &[String]) -> Result<(), Failure> {
             "--hold" => hold = true,
             "--until-eof" => until_eof = true,
             "--as" => registered = value()?,
-            "--param" => control.set(&mut params, value()?).map_err(Failure::Input)?,
+            "--param" => controls::assign(control, &mut params, value()?)?,
             other => return Err(Failure::Input(format!("`{other}` is not an option of load"))),
         }
     }
-    load::check_name(control, registered).map_err(Failure::Input)?;
+    load::check_name(control, registered)?;
     process::block_signals();
-    let mut loaded = load::load(control, registered, &params).map_err(Failure::Run)?;
+    let mut loaded = load::load(control, registered, &params)?;
     if hold {
         println!("{}", json!({"registered": registered, "held_by": std::process::id()}));
         if until_eof {
@@ -136,7 +159,7 @@ fn load_command(name: &str, options: &[String]) -> Result<(), Failure> {
         }
         process::wait_for_signal();
     } else {
-        let path = loaded.pin(registered).map_err(Failure::Run)?;
+        let path = loaded.pin(registered)?;
         println!("{}", json!({"registered": registered, "pinned": path.display().to_string()}));
     }
     Ok(())
@@ -145,9 +168,9 @@ fn load_command(name: &str, options: &[String]) -> Result<(), Failure> {
 /// A registered control. A name that none of ours can have is wrong input; one that nobody has registered is not.
 fn find(name: &str) -> Result<live::Registered, Failure> {
     if controls::of_registered(name).is_none() {
-        return Err(Failure::Input(controls::unknown(name)));
+        return Err(InputError::UnknownControl(name.into()).into());
     }
-    live::find(name).map_err(Failure::Run)
+    Ok(live::find(name)?)
 }
 
 fn unload(name: &str) -> Result<(), Failure> {
@@ -170,13 +193,13 @@ fn show(name: Option<&str>) -> Result<(), Failure> {
     process::end_with_reader();
     let all = match name {
         Some(name) => vec![find(name)?],
-        None => live::registered().map_err(Failure::Run)?,
+        None => live::registered()?,
     };
     let mut rows = Vec::new();
     for r in &all {
         for c in r.connections() {
             let details: Map<String, Value> = c.details.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
-            let params: Map<String, Value> = c.params.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
+            let params: Map<String, Value> = c.params.iter().map(|(k, v)| ((*k).into(), controls::json(*v))).collect();
             rows.push(json!({
                 "cc": r.name, "peer": c.peer.to_string(), "local_port": c.local_port, "netns": c.netns,
                 "time_ns": c.time_ns, "snd_cwnd": c.snd_cwnd, "snd_ssthresh": c.snd_ssthresh, "in_flight": c.in_flight,
@@ -207,9 +230,9 @@ fn set(name: &str, options: &[String]) -> Result<(), Failure> {
         Target::Peer(peer) => registered.params_of(*peer),
         Target::Control => registered.defaults(),
     };
-    let mut params = old.map_err(Failure::Run)?;
+    let mut params = old?;
     for assignment in assignments {
-        registered.control.set(&mut params, assignment).map_err(Failure::Input)?;
+        controls::assign(registered.control, &mut params, assignment)?;
     }
     let (peer, pid) = match &target {
         Target::Socket(socket) => (Some(socket.peer), Some(socket.pid)),
@@ -220,8 +243,7 @@ fn set(name: &str, options: &[String]) -> Result<(), Failure> {
         Target::Socket(socket) => registered.set_params_of_socket(socket, &params),
         Target::Peer(peer) => registered.set_params_of(*peer, &params),
         Target::Control => registered.set_defaults(&params),
-    }
-    .map_err(Failure::Run)?;
+    }?;
     if let Target::Peer(peer) = &target
         && !registered.connections().iter().any(|c| c.peer == *peer)
     {

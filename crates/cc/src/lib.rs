@@ -6,6 +6,7 @@
 
 mod controls;
 mod events;
+pub mod kernel;
 mod parts;
 mod registry;
 #[cfg(test)]

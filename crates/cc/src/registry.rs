@@ -1,5 +1,6 @@
 //! The registry: what is known of each algorithm.
 
+use crate::kernel::KernelTwin;
 use crate::{CongestionControl, ParamSpec, ParamValue, Params, controls};
 
 /// What the registry knows of an algorithm.
@@ -14,8 +15,8 @@ pub struct Entry {
     pub reference: &'static str,
     /// Declared parameters.
     pub params: &'static [ParamSpec],
-    /// Name of the kernel's own implementation, or `bpf:` and the name of ours (folder `bpf`), if there is one.
-    pub kernel_twin: Option<&'static str>,
+    /// What stands for it in Linux, if anything does.
+    pub kernel_twin: Option<KernelTwin>,
     /// Couples the windows of an MPTCP connection's subflows.
     pub is_coupled: bool,
     /// Where it legitimately differs from a loss-based control. The contract suite reads it; so may a user.
@@ -50,6 +51,11 @@ pub enum Stack {
     Linux,
     /// Slow start by a packet per ACK until a loss, reductions of `cwnd`.
     Ns2,
+}
+
+impl Stack {
+    /// The parameters that a stack decides, not the control. The test below holds `params_of` to them.
+    pub(crate) const HABITS: &[&str] = &["abc_limit", "reduce_from", "growth", "slow_start", "paced"];
 }
 
 impl Entry {
@@ -122,7 +128,11 @@ mod tests {
         // Every control has defaults under every stack.
         for entry in entries() {
             for stack in [Stack::Rfc, Stack::Linux, Stack::Ns2] {
-                assert_eq!(entry.params_of(stack).iter().count(), entry.params.len());
+                let params = entry.params_of(stack);
+                assert_eq!(params.iter().count(), entry.params.len());
+                let differs = params.iter().filter(|(spec, value)| *value != spec.default);
+                let names: Vec<_> = differs.map(|(spec, _)| spec.name).collect();
+                assert!(names.iter().all(|name| Stack::HABITS.contains(name)), "{}: {names:?}", entry.name);
             }
         }
     }

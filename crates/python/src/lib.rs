@@ -2,6 +2,7 @@
 //! in JSON and the time series as numpy columns. Nothing per packet crosses the border.
 
 mod controller;
+mod kernel;
 mod pcap;
 mod prototype;
 mod registries;
@@ -193,6 +194,13 @@ fn parse_cmcd(text: &str) -> String {
     .to_string()
 }
 
+/// What of Linux stands for a congestion control (JSON as in a resolved sender) under this window validation, as JSON.
+#[pyfunction]
+fn kernel_control(cc_json: &str, validation: &str) -> PyResult<String> {
+    let cc = serde_json::from_str(cc_json).map_err(|error| ScenarioError::new_err(error.to_string()))?;
+    kernel::control(&cc, validation).map(|found| found.to_string()).map_err(ScenarioError::new_err)
+}
+
 /// A first look at a bandwidth trace, as JSON.
 #[pyfunction]
 #[pyo3(signature = (text, format = None, bins = 60))]
@@ -223,6 +231,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(p1203, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(parse_cmcd, module)?)?;
+    module.add_function(wrap_pyfunction!(kernel_control, module)?)?;
     module.add_function(wrap_pyfunction!(preview_trace, module)?)?;
     module.add_function(wrap_pyfunction!(convert_trace, module)?)?;
     module.add_function(wrap_pyfunction!(generate_trace, module)?)?;

@@ -79,7 +79,7 @@ fn cc(entry: &playpath_cc::Entry) -> Value {
         "summary": entry.summary,
         "reference": entry.reference,
         "params": params(entry.params),
-        "kernel_twin": entry.kernel_twin,
+        "kernel_twin": entry.kernel_twin.as_ref().map(|twin| twin.control.to_string()),
         "is_coupled": entry.is_coupled,
         "responds_to_loss": entry.behaviour.responds_to_loss,
     })

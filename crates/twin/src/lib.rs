@@ -10,15 +10,13 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use playpath_cc::kernel::{Block, Law};
 use playpath_cc::{
-    Ack, AppParameters, CongestionControl, CongestionEvent, ParamValue, Params, RecoveryExit, Rto, View, find,
+    Ack, AppParameters, CongestionControl, CongestionEvent, ParamValue, RecoveryExit, Rto, Stack, View, find,
 };
 
-/// Slots of a law's parameter block (`LAW_PARAM_SLOTS`).
-pub const SLOTS: usize = 16;
-
-/// Compiles `source` of this crate into `folder`. Error: why it cannot be, for a test that is skipped without a compiler.
-pub fn compile(source: &str, folder: &Path) -> Result<PathBuf, String> {
+/// Compiles `source` of this crate into `folder`. Panics without a compiler: Rust needs one to link, so it is there.
+pub fn compile(source: &str, folder: &Path) -> PathBuf {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
     let program = folder.join(source.trim_end_matches(".c"));
     let output = Command::new(&compiler)
@@ -28,15 +26,17 @@ pub fn compile(source: &str, folder: &Path) -> Result<PathBuf, String> {
         .arg("-o")
         .arg(&program)
         .output()
-        .map_err(|e| format!("no C compiler: {compiler}: {e}"))?;
+        .unwrap_or_else(|e| panic!("no C compiler: {compiler}: {e}"));
     assert!(output.status.success(), "{source} does not compile:\n{}", String::from_utf8_lossy(&output.stderr));
-    Ok(program)
+    program
 }
 
 /// A Rust controller that is being recorded.
 pub struct Twin {
     /// The controller.
     pub cc: Box<dyn CongestionControl>,
+    law: &'static Law,
+    block: Block,
     script: String,
     answers: Vec<Answer>,
 }
@@ -49,10 +49,10 @@ struct Answer {
 }
 
 impl Twin {
-    /// `set` are parameters of the Rust controller, `block` the same for the law, slot by slot.
-    pub fn new(name: &str, set: &[(&str, ParamValue)], block: [u32; SLOTS], initial_window: u32) -> Twin {
+    /// The control `name` as Linux has it, besides what is `set`, and the law that stands for it, with the same settings.
+    pub fn new(name: &str, set: &[(&str, ParamValue)], initial_window: u32) -> Twin {
         let entry = find(name).unwrap_or_else(|| panic!("no controller {name}"));
-        let mut params = Params::defaults(entry.params);
+        let mut params = entry.params_of(Stack::Linux);
         for (key, value) in set {
             match value {
                 ParamValue::Number(x) => params.set_number(key, *x),
@@ -61,24 +61,33 @@ impl Twin {
             }
             .unwrap_or_else(|e| panic!("{name}: {e}"));
         }
+        let on_kernel = entry.on_kernel(&params, false).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let law = on_kernel.control.law().unwrap_or_else(|| panic!("{name} has no law of ours"));
         let mut twin = Twin {
             cc: (entry.build)(&params, f64::from(initial_window)),
+            law,
+            block: law.defaults(),
             script: format!("{name} {initial_window}\n"),
             answers: Vec::new(),
         };
-        twin.set_block(block);
+        twin.set_law(&on_kernel.settings);
         twin
     }
 
-    /// New parameters of the law.
-    pub fn set_block(&mut self, block: [u32; SLOTS]) {
-        let words: Vec<String> = block.iter().map(u32::to_string).collect();
+    /// Set parameters of the law.
+    fn set_law(&mut self, settings: &[(&str, ParamValue)]) {
+        for (key, value) in settings {
+            let slot = self.law.slot(key).unwrap_or_else(|| panic!("{} has no {key}", self.law.name));
+            self.law.set(&mut self.block, slot, *value).unwrap_or_else(|e| panic!("{e}"));
+        }
+        let words: Vec<String> = self.block.iter().map(u32::to_string).collect();
         self.write(format_args!("p {}", words.join(" ")));
     }
 
-    /// Tell the Rust controller of the video; the law learns it by [`set_block`](Self::set_block).
-    pub fn tell(&mut self, view: &View, parameters: &AppParameters) {
+    /// Tell both of the video; `to_law` is what the law has of it.
+    pub fn tell(&mut self, view: &View, parameters: &AppParameters, to_law: &[(&str, ParamValue)]) {
         self.cc.on_app_parameters(view, parameters);
+        self.set_law(to_law);
     }
 
     /// An acknowledgement.

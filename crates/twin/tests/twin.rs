@@ -1,41 +1,22 @@
 //! Every kernel law against its Rust twin: random events, and sessions over a bottleneck with the Rust controller in the loop.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use playpath_cc::{
     Ack, AppParameters, CongestionEvent, CongestionSignal, ParamValue, RateSample, RecoveryExit, Rto, Sibling, View,
 };
-use playpath_twin::{SLOTS, Twin, compile, run};
+use playpath_twin::{Twin, compile, run};
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, Rate, Time};
 
 const MSS: u32 = 1448;
 
-/// The compiled driver; tests that find none say so and pass.
-fn driver() -> Option<PathBuf> {
-    static DRIVER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    match DRIVER.get_or_init(|| compile("driver.c", env!("CARGO_TARGET_TMPDIR").as_ref())) {
-        Ok(path) => Some(path.clone()),
-        Err(reason) => {
-            eprintln!("skipped: {reason}");
-            None
-        }
-    }
-}
-
-const UNLIMITED: (&str, ParamValue) = ("abc_limit", ParamValue::Number(65535.0));
-const FROM_CWND: (&str, ParamValue) = ("reduce_from", ParamValue::Word("cwnd"));
-
-/// The CCP family: Kp, Kd, floor gain in 1/256; freeze, guard, pacing; largest window; POB, POBRate in
-/// 1/256, urgent; kbit/s; memories of the RTTs in ms.
-const CCP_BLOCK: [u32; SLOTS] = [512, 64, 320, 0, 1, 0, 100_000, 0, 256, 0, 0, 300_000, 10_000, 0, 0, 0];
-
-fn block(words: &[u32]) -> [u32; SLOTS] {
-    let mut all = [0; SLOTS];
-    all[..words.len()].copy_from_slice(words);
-    all
+/// The compiled driver.
+fn driver() -> &'static Path {
+    static DRIVER: OnceLock<PathBuf> = OnceLock::new();
+    DRIVER.get_or_init(|| compile("driver.c", env!("CARGO_TARGET_TMPDIR").as_ref()))
 }
 
 /// A view on the grid of microseconds, as the kernel's clock has it.
@@ -253,16 +234,15 @@ const PATHS: [Bottleneck; 3] = [
 
 /// Runs `make` over random events and the bottlenecks, and compares with these tolerances in packets.
 fn check(make: impl Fn() -> Twin, siblings: bool, tolerance: f64, tolerance_after_rto: f64) {
-    let Some(driver) = driver() else { return };
     for seed in 0..20 {
         let mut twin = make();
         random_session(&mut twin, seed, siblings);
-        twin.compare(&driver, tolerance, tolerance_after_rto);
+        twin.compare(driver(), tolerance, tolerance_after_rto);
     }
     for (i, path) in PATHS.iter().enumerate() {
         let mut twin = make();
         path.session(&mut twin, i as u64, 6_000);
-        let (largest, _) = twin.compare(&driver, tolerance, tolerance);
+        let (largest, _) = twin.compare(driver(), tolerance, tolerance);
         println!("path {i}: largest difference {largest:.5} packets");
     }
 }
@@ -272,38 +252,35 @@ fn check(make: impl Fn() -> Twin, siblings: bool, tolerance: f64, tolerance_afte
 // Kp C 1 us / 2 < 0.002 packets; the guard's factor is kept to 2^-20. With windows up to 1000 packets: 0.02.
 #[test]
 fn ccp() {
-    check(|| Twin::new("ccp", &[UNLIMITED], CCP_BLOCK, 10), false, 0.02, 0.02);
+    check(|| Twin::new("ccp", &[], 10), false, 0.02, 0.02);
 }
 
 #[test]
 fn ccp_with_other_parameters() {
     let set = [
-        UNLIMITED,
-        ("kp", ParamValue::Number(1.5)),
-        ("floor_gain", ParamValue::Number(1.5)),
+        ("kp", ParamValue::Number(2.3)),
+        ("floor_gain", ParamValue::Number(1.55)),
         ("recovery", ParamValue::Word("freeze")),
         ("loss_guard", ParamValue::Flag(false)),
         ("max_cwnd", ParamValue::Number(60.0)),
         ("rtt_min_window", ParamValue::Number(20.0)),
         ("rtt_max_window", ParamValue::Number(5.0)),
     ];
-    let words = block(&[384, 0, 384, 1, 0, 0, 60, 0, 256, 0, 0, 20_000, 5_000]);
-    check(|| Twin::new("ccp", &set, words, 4), false, 0.02, 0.02);
+    check(|| Twin::new("ccp", &set, 4), false, 0.02, 0.02);
 }
 
 #[test]
 fn ccpd() {
-    check(|| Twin::new("ccpd", &[UNLIMITED], CCP_BLOCK, 10), false, 0.02, 0.02);
+    check(|| Twin::new("ccpd", &[], 10), false, 0.02, 0.02);
+    check(|| Twin::new("ccpd", &[("kd", ParamValue::Number(0.3))], 10), false, 0.02, 0.02);
 }
 
 #[test]
 fn ccplca() {
     let make = || {
-        let mut words = CCP_BLOCK;
-        words[10] = 5_240;
-        let mut twin = Twin::new("ccplca", &[UNLIMITED], words, 10);
+        let mut twin = Twin::new("ccplca", &[], 10);
         let video = AppParameters { video_rate: Rate::from_bits_per_sec(5_240_000), ..AppParameters::default() };
-        twin.tell(&view(0, 0, 0, false), &video);
+        twin.tell(&view(0, 0, 0, false), &video, &[("video_kbps", ParamValue::Number(5_240.0))]);
         twin
     };
     check(make, false, 0.02, 0.02);
@@ -311,15 +288,12 @@ fn ccplca() {
 
 #[test]
 fn ccplb() {
-    for (urgent, bytes, rate_q8) in [(false, 655_000, 512), (true, 655_000, 512), (false, 30_000_000, 128)] {
+    for (urgent, bytes, rate) in [(false, 655_000, 2.0), (true, 655_000, 2.0), (false, 30_000_000, 0.7)] {
         let make = || {
-            let mut words = CCP_BLOCK;
-            (words[7], words[8], words[9]) = (bytes, rate_q8, u32::from(urgent));
-            let rate = ("pob_rate", ParamValue::Number(f64::from(rate_q8) / 256.0));
-            let mut twin = Twin::new("ccplb", &[UNLIMITED, rate], words, 10);
-            let video =
-                AppParameters { playout_buffer_bytes: u64::from(bytes), is_urgent: urgent, ..AppParameters::default() };
-            twin.tell(&view(0, 0, 0, false), &video);
+            let mut twin = Twin::new("ccplb", &[("pob_rate", ParamValue::Number(rate))], 10);
+            let video = AppParameters { playout_buffer_bytes: bytes, is_urgent: urgent, ..AppParameters::default() };
+            let to_law = [("pob_bytes", ParamValue::Number(bytes as f64)), ("urgent", ParamValue::Flag(urgent))];
+            twin.tell(&view(0, 0, 0, false), &video, &to_law);
             twin
         };
         check(make, false, 0.02, 0.02);
@@ -331,42 +305,41 @@ fn ccplb() {
 // nothing, so nothing is cut there.
 #[test]
 fn vegas() {
-    let make = |alpha: u32, beta: u32| {
-        let set = [("alpha", ParamValue::Number(alpha.into())), ("beta", ParamValue::Number(beta.into()))];
-        move || Twin::new("vegas", &set, block(&[alpha, beta, 1]), 10)
+    let make = |alpha: f64, beta: f64| {
+        let set = [("alpha", ParamValue::Number(alpha)), ("beta", ParamValue::Number(beta))];
+        move || Twin::new("vegas", &set, 10)
     };
-    check(make(1, 3), false, 1.1, 1.1);
-    check(make(8, 8), false, 1.1, 1.1);
-    let Some(driver) = driver() else { return };
-    let mut twin = make(8, 8)();
-    PATHS[0].session(&mut twin, 0, 6_000);
-    twin.compare(&driver, 0.1, 0.1);
+    check(make(1.0, 3.0), false, 1.1, 1.1);
+    check(make(8.0, 8.0), false, 1.1, 1.1);
+    // A half is a half in both: beta 1.5 ends at a backlog of 2, which an integer 2 would let pass.
+    for (alpha, beta) in [(8.0, 8.0), (1.5, 1.5)] {
+        let mut twin = make(alpha, beta)();
+        PATHS[0].session(&mut twin, 0, 6_000);
+        twin.compare(driver(), 0.1, 0.1);
+    }
 }
 
 // Compound adds acked/win per ACK, rounded down to 2^-16, and alpha win^(3/4) - 1 per round, the root rounded down to 2^-16
 // twice: together under 0.15 packets over a session of 6000 ACKs. After a timeout one packet more (whole ssthresh).
 #[test]
 fn compound() {
-    let words = block(&[30, 32, 38, 256]);
-    check(|| Twin::new("compound", &[UNLIMITED, FROM_CWND], words, 10), false, 0.15, 1.15);
+    check(|| Twin::new("compound", &[], 10), false, 0.15, 1.15);
 }
 
 // The coupled laws round an increment relative to 1/1024 in each RTT ratio, twice squared, and 1/65536 in the sums: below 1 %
 // of what a session adds by increments. Random sessions add up to some 10 packets between losses.
 #[test]
 fn lia() {
-    check(|| Twin::new("lia", &[UNLIMITED, FROM_CWND], block(&[]), 10), true, 0.2, 1.2);
+    check(|| Twin::new("lia", &[], 10), true, 0.2, 1.2);
 }
 
 #[test]
 fn olia() {
-    check(|| Twin::new("olia", &[UNLIMITED, FROM_CWND], block(&[]), 10), true, 0.2, 1.2);
+    check(|| Twin::new("olia", &[], 10), true, 0.2, 1.2);
 }
 
 #[test]
 fn newcwv_by_worked_numbers() {
-    match compile("newcwv.c", env!("CARGO_TARGET_TMPDIR").as_ref()) {
-        Ok(program) => assert!(run(&program, "").is_empty()),
-        Err(reason) => eprintln!("skipped: {reason}"),
-    }
+    let program = compile("newcwv.c", env!("CARGO_TARGET_TMPDIR").as_ref());
+    assert!(run(&program, "").is_empty());
 }

@@ -50,8 +50,8 @@ def print_controls(entries: list[dict[str, Any]]) -> None:
             for p in entry["params"]:
                 table.add_row(
                     p["name"],
-                    f"= {p['default']:g} {p['unit']}".rstrip(),
-                    f"{p['min']:g} … {p['max']:g}",
+                    f"= {_value(p['default'])}",
+                    escape(p["allowed"]),
                     escape(p["doc"]),
                 )
             console.out.print(table)
@@ -90,8 +90,12 @@ def _windows(c: Mapping[str, Any]) -> str:
     )
 
 
-def _pairs(values: Mapping[str, float]) -> str:
-    return escape(", ".join(f"{name} {value:.10g}" for name, value in values.items()))
+def _value(value: Any) -> str:
+    return f"{value:.10g}" if isinstance(value, float) else str(value).lower()
+
+
+def _pairs(values: Mapping[str, Any]) -> str:
+    return escape(", ".join(f"{name} {_value(value)}" for name, value in values.items()))
 
 
 _FOR_PEOPLE: dict[str, Callable[[list[dict[str, Any]]], None]] = {"list": print_controls, "show": print_connections}

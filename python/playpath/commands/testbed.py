@@ -112,4 +112,5 @@ def execute(
     from playpath.scenario import load
     from playpath.testbed.tools import execute as run
 
-    return run(load(scenario).resolved, program, cc=cc, seed=seed, media=media)
+    loaded = load(scenario, cc=[cc])
+    return run(loaded.resolved, program, cc=loaded.sender(loaded.senders[0])["cc"], seed=seed, media=media)

@@ -266,12 +266,15 @@ class Testbed:
     def use_control(
         self,
         cc: str,
-        parameters: Mapping[str, float] | None = None,
+        parameters: Mapping[str, Any] | None = None,
         *,
         by_route: bool = True,
         route: Sequence[str] = (),
     ) -> Control:
-        """Load `cc` if it is ours; `by_route`: make the server's connections to the client use it. `route`: further attributes."""
+        """Load `cc` (`reno`, `bpf:vegas`) if it is ours; `by_route`: make the server's connections to the client use it.
+
+        `route`: further attributes.
+        """
         control = controls.provide(cc, parameters or {}, self.folder)
         if control.child is not None:
             self._adopt(control.child)

@@ -85,8 +85,7 @@ class CrossTraffic:
         key = json.dumps([sending.cc, sending.parameters], sort_keys=True)
         if key not in self._controls:
             self._controls[key] = self._bed.use_control(sending.cc, sending.parameters, by_route=False)
-            said = [*sending.warnings, *self._controls[key].warnings]
-            self.warnings += [f"traffic {group['name']}: {text}" for text in said]
+            self.warnings += [f"traffic {group['name']}: {text}" for text in sending.warnings]
         return self._controls[key].name
 
     def serve(self, settings: str) -> None:

@@ -259,8 +259,8 @@ class _Session:
         namespaces.write_sysctls(bed.client, self.sending.client_sysctls)
         self._carrier.prepare(bed)
         # A player that reports tells the control itself, request by request.
-        reports = self._reports(self.sending.cc)
-        told = {} if reports or not self.scenario.get("video") else of_the_video(self.sending.cc, self._described)
+        reports = self._reports()
+        told = {} if reports or not self.scenario.get("video") else of_the_video(self.sending, self._described)
         parameters = self.sending.parameters | told
         by_route = self._carrier.uses_route
         control = bed.use_control(self.sending.cc, parameters, by_route=by_route, route=self.sending.route)
@@ -275,7 +275,6 @@ class _Session:
         self.warnings = [
             *self.sending.warnings,
             *self._carrier.warnings,
-            *control.warnings,
             *traffic.warnings,
             *self._shared_sysctls(),
         ]
@@ -325,10 +324,10 @@ class _Session:
         """The streaming agent writes in chunks, which nginx does not: the project's own origin serves it."""
         return self.player.name == players.DEFAULT and (self.scenario.get("player") or {}).get("kind") == "agent"
 
-    def _reports(self, cc: str) -> bool:
+    def _reports(self) -> bool:
         """Whether the CMCD bridge is wanted: the player reports, and the control takes what it tells."""
         asked = (self.scenario.get("player") or {}).get("cmcd", "off") != "off"
-        return (self.player.sends_cmcd or asked) and bool(of_the_video(cc, _ANY_VIDEO))
+        return (self.player.sends_cmcd or asked) and bool(of_the_video(self.sending, _ANY_VIDEO))
 
     def _shared_sysctls(self) -> list[str]:
         """Validation, buffers and TCP options are settings of the namespace: those of the sender under test hold for all."""

@@ -8,13 +8,10 @@ from functools import cache
 from typing import Any
 
 from playpath import engine
+from playpath.errors import InputError
 from playpath.scenario import load
-from playpath.testbed import controls
 from playpath.testbed.errors import UnsupportedError
 from playpath.testbed.quantities import number
-
-_TWINS = {"newreno": "newcwv", "reno": "newcwv", "cubic": "newcwvcubic"}
-
 
 _TRUESIZE = 2350
 """Bytes of receive buffer that Linux counts for a packet of up to 1500 bytes out of a TUN device, by measurement (6.18: 2332 to 2370)."""
@@ -32,9 +29,11 @@ class Sending:
     Attributes
     ----------
     cc : str
-        Name of the control.
-    parameters : dict of str to float
-        Of the control.
+        The control as the registry names it: `reno` is the kernel's own, `bpf:vegas` ours.
+    parameters : dict
+        Of the control, where they are not its defaults.
+    takes : tuple of str
+        Parameters that the control has besides those of the scenario's: told by the application or by the test bed.
     sysctls, client_sysctls : dict of str to str
         Of the server's and of the client's namespace.
     route : tuple of str
@@ -44,42 +43,50 @@ class Sending:
     """
 
     cc: str
-    parameters: dict[str, float]
+    parameters: dict[str, Any]
     sysctls: dict[str, str]
     warnings: list[str]
+    takes: tuple[str, ...] = ()
     client_sysctls: dict[str, str] = field(default_factory=dict)
     route: tuple[str, ...] = ()
 
 
 def translate(sender: Mapping[str, Any]) -> Sending:
-    """The kernel control, its parameters and the namespace's sysctls for a resolved sender."""
-    entry = sender["cc"]
-    name, given = (
-        (entry, {}) if isinstance(entry, str) else (entry["name"], {k: v for k, v in entry.items() if k != "name"})
-    )
-    warnings: list[str] = []
-    sysctls = {"net.ipv4.tcp_slow_start_after_idle": "0"}
+    """The kernel control, its parameters and the namespace's sysctls for a resolved sender.
+
+    Raises
+    ------
+    UnsupportedError
+        The kernel has no such control, or does not take a value of its parameters.
+    """
     validation = sender.get("validation", "rfc2861")
-    if validation == "rfc2861":
-        sysctls["net.ipv4.tcp_slow_start_after_idle"] = "1"
-    elif validation == "newcwv":
-        if name not in _TWINS:
-            raise UnsupportedError(f"newcwv on the kernel goes over newreno and cubic, not over {name}")
-        name = _TWINS[name]
-    parameters = _parameters(name, given)
+    try:
+        found = engine.kernel_control(sender["cc"], validation)
+    except InputError as error:
+        raise UnsupportedError(str(error)) from None
+    warnings: list[str] = []
+    sysctls = {"net.ipv4.tcp_slow_start_after_idle": str(int(validation == "rfc2861"))}
+    parameters, takes = dict(found["settings"]), tuple(found["takes"])
     pacing = sender.get("pacing", "off")
     if isinstance(pacing, Mapping):
         percent = str(round(100 * float(pacing["gain"])))
         sysctls |= {"net.ipv4.tcp_pacing_ss_ratio": percent, "net.ipv4.tcp_pacing_ca_ratio": percent}
-    if name.startswith("newcwv"):
-        parameters["pacing"] = 0.0 if pacing == "off" else 1.0
-    elif name.startswith("ccp") and isinstance(pacing, Mapping):
+    if "pacing" in takes:
+        parameters["pacing"] = pacing != "off"
+    elif "pacing_gain" in takes and isinstance(pacing, Mapping):
         parameters["pacing_gain"] = float(pacing["gain"])
     elif pacing not in ("off", "controller"):
-        warnings.append(f"{name} cannot be paced from outside on this kernel: it ran unpaced")
-    warnings += _not_mapped(sender, {**given, "name": entry if isinstance(entry, str) else entry["name"]}, parameters)
+        warnings.append(f"{_name(sender)} cannot be paced from outside on this kernel: it ran unpaced")
+    warnings += _not_mapped(sender, found["habits"])
     both = _both_ends(sender)
-    return Sending(name, parameters, sysctls | both, warnings, both | _window(sender), _route(sender))
+    return Sending(
+        found["control"], parameters, sysctls | both, warnings, takes, both | _window(sender), _route(sender)
+    )
+
+
+def _name(sender: Mapping[str, Any]) -> str:
+    cc = sender["cc"]
+    return cc if isinstance(cc, str) else cc["name"]
 
 
 def _both_ends(sender: Mapping[str, Any]) -> dict[str, str]:
@@ -113,18 +120,14 @@ def _route(sender: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _not_mapped(sender: Mapping[str, Any], cc: Mapping[str, Any], taken: Mapping[str, float]) -> list[str]:
+def _not_mapped(sender: Mapping[str, Any], habits: Mapping[str, Any]) -> list[str]:
     """A warning that names every setting that differs from what Linux does and has no counterpart here."""
-    usual = dict(_usual(str(cc["name"])))
+    usual = dict(_usual(_name(sender)))
     if sender.get("sack") is False:
         usual["loss_detection"] = "newreno"  # what Linux does without SACK (RFC 6582)
     # A source of traffic is a sender with settings of its own besides (`kind`, `start`, …), which are no sender's.
     asked = [(key, sender[key]) for key in usual if key not in _MAPPED and sender.get(key, usual[key]) != usual[key]]
-    asked += [
-        (f"cc.{key}", value)
-        for key, value in cc.items()
-        if key not in taken and value != usual["cc"].get(key) and not (key == "recovery" and "freeze" in taken)
-    ]
+    asked += [(f"cc.{key}", value) for key, value in habits.items()]
     if int(sender.get("mss") or 0) > 1448:
         asked.append(("mss", sender["mss"]))
     told = ", ".join(f"{key} = {_text(value)}" for key, value in asked)
@@ -135,32 +138,15 @@ def _not_mapped(sender: Mapping[str, Any], cc: Mapping[str, Any], taken: Mapping
 def _usual(cc: str) -> Mapping[str, Any]:
     """The sender that `cc` alone resolves to under the profile of Linux."""
     path = {"rate": "1 Mbit/s", "rtt": "10 ms"}
-    is_simulators = cc in {entry["name"] for entry in engine.registry("cc")}
-    sender = {"cc": cc} if is_simulators else {}  # newcwv is a control of its own only here
-    found = load({"path": [path], "traffic": [{"kind": "bulk"}], "sender": [sender]})
-    resolved = found.sender(found.senders[0])
-    return resolved if is_simulators else {**resolved, "cc": {}}
+    found = load({"path": [path], "traffic": [{"kind": "bulk"}], "sender": [{"cc": cc}]})
+    return found.sender(found.senders[0])
 
 
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else str(value)
 
 
-def _parameters(name: str, given: Mapping[str, Any]) -> dict[str, float]:
-    """The scenario's parameters in the words of the kernel twin: those that it takes."""
-    if controls.native_name(name) is not None:
-        return {}
-    numbers = {key: float(value) for key, value in given.items() if isinstance(value, int | float)}
-    if given.get("recovery") == "freeze":
-        numbers["freeze"] = 1.0
-    taken = {p["name"]: p["default"] for p in controls.loadable().get(name, {"params": []})["params"]}
-    return {key: value for key, value in numbers.items() if key in taken}
-
-
-def of_the_video(cc: str, described: Mapping[str, float]) -> dict[str, float]:
-    """What the CCP family is told of the video, as the simulator tells it at the start."""
-    if cc == "ccplb" and described:
-        return {"pob_bytes": float(described["playout_buffer_bytes"])}
-    if cc == "ccplca" and described:
-        return {"video_kbps": float(described["video_kbps"])}
-    return {}
+def of_the_video(sending: Sending, described: Mapping[str, float]) -> dict[str, Any]:
+    """What its control takes of the video, as the simulator tells it at the start."""
+    known = {"pob_bytes": "playout_buffer_bytes", "video_kbps": "video_kbps"}
+    return {key: round(described[source]) for key, source in known.items() if key in sending.takes and described}

@@ -21,6 +21,7 @@ from playpath.testbed.errors import TestbedError
 from playpath.testbed.media import CLIP_S, MANIFEST, ladder, link_into, progressive
 from playpath.testbed.players.scene import kind_of, ladder_of
 from playpath.testbed.quantities import number
+from playpath.testbed.senders import translate
 from playpath.testbed.sockdiag import Diag
 from playpath.testbed.traffic import BulkFlow
 
@@ -42,7 +43,12 @@ _SO_TIMESTAMPNS = 35  # asm-generic/socket.h; Python has no name for it
 
 
 def execute(
-    scenario: Mapping[str, Any], command: Sequence[str], *, cc: str = "cubic", seed: int = 1, media: bool = False
+    scenario: Mapping[str, Any],
+    command: Sequence[str],
+    *,
+    cc: str | Mapping[str, Any] = "cubic",
+    seed: int = 1,
+    media: bool = False,
 ) -> int:
     """Run a program in the client's namespace, behind the paths of a scenario, and return its exit status.
 
@@ -51,8 +57,9 @@ def execute(
     that serves a large file `zeros`; with `media` also `PLAYPATH_VIDEO`, the scenario's video as a file or, for a player of
     segments, as a manifest. The server's connections use `cc`.
     """
+    sending = translate({"cc": cc})
     with Testbed(scenario["path"], links=scenario.get("link") or [], seed=seed, realtime=False) as bed:
-        bed.use_control(cc)
+        bed.use_control(sending.cc, sending.parameters)
         server = bed.start_server()
         server.serve_zeros("zeros", 1 << 36)
         address = bed.ends[0].server_address

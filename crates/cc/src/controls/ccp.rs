@@ -34,12 +34,14 @@
 //! reduce the window. Tested by `ccp/tests.rs`: worked numbers, and the law's closed forms on a packet-level bottleneck.
 
 mod guard;
+pub(crate) mod law;
 mod path;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use path::PathState;
 
+use crate::kernel::{KernelTwin, Law};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
 use crate::parts::windows::Windows;
 use crate::registry::{Behaviour, Entry};
@@ -48,6 +50,7 @@ use crate::{
     WindowChange,
 };
 use guard::LossGuard;
+use law::{COMMON, law};
 use path::{Path, PathSettings};
 
 /// Registry entry.
@@ -72,11 +75,13 @@ pub static ENTRY: Entry = Entry {
         ABC_LIMIT,
         PACED,
     ],
-    kernel_twin: Some("bpf:ccp"),
+    kernel_twin: Some(KernelTwin::ours(&LAW)),
     is_coupled: false,
     behaviour: BEHAVIOUR,
     build: |params, initial_window| Box::new(Control::new(params, initial_window, Plain)),
 };
+
+static LAW: Law = law("ccp", ENTRY.summary, &[COMMON]);
 
 /// The law is blind to loss and ECN, follows the delay both ways, and otherwise does as told.
 pub(crate) const BEHAVIOUR: Behaviour =

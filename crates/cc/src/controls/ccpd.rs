@@ -14,7 +14,9 @@
 //! Units: packets. Tested by `ccp/tests.rs`: worked numbers, steady window and gain limit on the bottleneck, and why the literal
 //! form fails.
 
+use crate::controls::ccp::law::{COMMON, law};
 use crate::controls::ccp::{self, Control, PathState, Variation};
+use crate::kernel::{KernelTwin, Law, Slot};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
 use crate::registry::Entry;
 use crate::{ParamSpec, Params};
@@ -43,11 +45,13 @@ pub static ENTRY: Entry = Entry {
         ABC_LIMIT,
         PACED,
     ],
-    kernel_twin: Some("bpf:ccpd"),
+    kernel_twin: Some(KernelTwin::ours(&LAW)),
     is_coupled: false,
     behaviour: ccp::BEHAVIOUR,
     build: |params, initial_window| Box::new(Control::new(params, initial_window, Derivative::new(params))),
 };
+
+static LAW: Law = law("ccpd", ENTRY.summary, &[COMMON, &[Slot::new(1, 1000, KD)]]);
 
 const KD: ParamSpec = ParamSpec::number(
     "kd",

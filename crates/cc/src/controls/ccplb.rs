@@ -18,7 +18,9 @@
 //!
 //! Units: packets. Tested by `ccp/tests.rs`.
 
+use crate::controls::ccp::law::{COMMON, POB, URGENT, law};
 use crate::controls::ccp::{self, Control, PathState, Variation};
+use crate::kernel::{KernelTwin, Law, Slot};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
 use crate::registry::Entry;
 use crate::{AppParameters, ParamSpec, Params};
@@ -47,11 +49,13 @@ pub static ENTRY: Entry = Entry {
         ABC_LIMIT,
         PACED,
     ],
-    kernel_twin: Some("bpf:ccplb"),
+    kernel_twin: Some(KernelTwin::ours(&LAW)),
     is_coupled: false,
     behaviour: ccp::BEHAVIOUR,
     build: |params, initial_window| Box::new(Control::new(params, initial_window, PlayoutBuffer::new(params))),
 };
+
+static LAW: Law = law("ccplb", ENTRY.summary, &[COMMON, &[POB, Slot::new(8, 1000, POB_RATE), URGENT]]);
 
 const POB_RATE: ParamSpec = ParamSpec::number(
     "pob_rate",

@@ -14,7 +14,9 @@
 //! Units: packets. Tested by `ccp/tests.rs`.
 
 use crate::AppParameters;
+use crate::controls::ccp::law::{COMMON, VIDEO, law};
 use crate::controls::ccp::{self, Control, PathState, Variation};
+use crate::kernel::{KernelTwin, Law};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
 use crate::registry::Entry;
 
@@ -40,11 +42,13 @@ pub static ENTRY: Entry = Entry {
         ABC_LIMIT,
         PACED,
     ],
-    kernel_twin: Some("bpf:ccplca"),
+    kernel_twin: Some(KernelTwin::ours(&LAW)),
     is_coupled: false,
     behaviour: ccp::BEHAVIOUR,
     build: |params, initial_window| Box::new(Control::new(params, initial_window, VideoRate::new())),
 };
+
+static LAW: Law = law("ccplca", ENTRY.summary, &[COMMON, &[VIDEO]]);
 
 /// The video's rate as a lower bound.
 pub(crate) struct VideoRate {

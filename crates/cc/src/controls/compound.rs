@@ -18,6 +18,7 @@
 
 use playpath_units::Duration;
 
+use crate::kernel::{KernelTwin, Law, PHASES, Slot};
 use crate::parts::round::RttRound;
 use crate::parts::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
 use crate::parts::windows::{REDUCE_FROM, ReduceFrom, Windows};
@@ -31,12 +32,12 @@ pub static ENTRY: Entry = Entry {
     summary: "Reno plus a delay window: fast while the queue is short, Reno when it is not",
     reference: "Tan et al. 2006; draft-sridharan-tcpm-ctcp-02",
     params: &[
-        ParamSpec::number("alpha", 0.125, (0.0, 10.0), "", "growth per round is alpha win^k packets (draft: 1/8)"),
+        ALPHA,
         ParamSpec::number("beta", 0.5, (0.1, 0.9), "", "share of the window that a loss takes (draft: 1/2)"),
         ParamSpec::number("k", 0.75, (0.1, 1.0), "", "exponent of the growth (draft: 3/4)"),
-        ParamSpec::number("gamma", 30.0, (1.0, 10_000.0), "packets", "backlog that makes it retreat (draft: 30)"),
-        ParamSpec::number("zeta", 1.0, (0.0, 10.0), "", "packets of retreat per packet of backlog (draft: 1)"),
-        ParamSpec::number("low_window", 38.0, (0.0, 1000.0), "packets", "Reno below this window (38 to 41 published)"),
+        GAMMA,
+        ZETA,
+        LOW_WINDOW,
         ParamSpec::word(
             "mode",
             "draft",
@@ -48,10 +49,34 @@ pub static ENTRY: Entry = Entry {
         PACED,
         REDUCE_FROM,
     ],
-    kernel_twin: Some("bpf:compound"),
+    kernel_twin: Some(KernelTwin::ours(&LAW)),
     is_coupled: false,
     behaviour: Behaviour::DELAY_BASED,
     build: |params, initial_window| Box::new(Compound::new(params, initial_window)),
+};
+
+const ALPHA: ParamSpec =
+    ParamSpec::number("alpha", 0.125, (0.0, 10.0), "", "growth per round is alpha win^k packets (draft: 1/8)");
+const GAMMA: ParamSpec =
+    ParamSpec::number("gamma", 30.0, (1.0, 10_000.0), "packets", "backlog that makes it retreat (draft: 30)");
+const ZETA: ParamSpec =
+    ParamSpec::number("zeta", 1.0, (0.0, 10.0), "", "packets of retreat per packet of backlog (draft: 1)");
+const LOW_WINDOW: ParamSpec =
+    ParamSpec::number("low_window", 38.0, (0.0, 1000.0), "packets", "Reno below this window (38 to 41 published)");
+
+/// The eBPF control.
+static LAW: Law = Law {
+    name: "compound",
+    family: "compound",
+    summary: ENTRY.summary,
+    slots: &[&[
+        Slot::new(0, 1000, GAMMA),
+        Slot::new(1, 1000, ALPHA),
+        Slot::new(2, 1000, LOW_WINDOW),
+        Slot::new(3, 1000, ZETA),
+    ]],
+    phases: PHASES,
+    details: &["base_rtt_us", "delay_window_packets", "backlog_packets"],
 };
 
 /// Fewer RTT samples in a round are not trusted.
@@ -59,7 +84,7 @@ const MIN_SAMPLES: u32 = 3;
 
 /// State of Compound TCP.
 pub struct Compound {
-    law: Law,
+    rules: Rules,
     slow_start: SlowStart,
     reduce_from: ReduceFrom,
     /// The whole window; `delay_window` of it is Compound's own.
@@ -72,7 +97,7 @@ pub struct Compound {
 
 /// The constants.
 #[derive(Clone, Copy, Debug)]
-struct Law {
+struct Rules {
     alpha: f64,
     beta: f64,
     k: f64,
@@ -82,7 +107,7 @@ struct Law {
     is_literal: bool,
 }
 
-impl Law {
+impl Rules {
     /// The delay window after a round.
     fn after_round(&self, window: f64, delay_window: f64, backlog: f64, may_grow: bool) -> f64 {
         if backlog >= self.gamma {
@@ -108,7 +133,7 @@ impl Law {
 impl Compound {
     fn new(params: &Params, initial_window: f64) -> Compound {
         Compound {
-            law: Law {
+            rules: Rules {
                 alpha: params.number("alpha"),
                 beta: params.number("beta"),
                 k: params.number("k"),
@@ -135,7 +160,7 @@ impl Compound {
         let window = self.windows.cwnd;
         // Vegas's backlog: (expected - actual) base_rtt.
         let backlog = window * (1.0 - self.base_rtt.ratio(round.min));
-        let delay_window = self.law.after_round(window, self.delay_window, backlog, event.may_grow);
+        let delay_window = self.rules.after_round(window, self.delay_window, backlog, event.may_grow);
         self.windows.cwnd = (window + delay_window - self.delay_window).max(1.0);
         self.delay_window = delay_window;
     }
@@ -172,7 +197,7 @@ impl CongestionControl for Compound {
         // What was in flight shrinks; its parts in proportion.
         let from = self.windows.reducible(self.reduce_from, event.flight_size);
         let share = from / self.windows.cwnd;
-        let delay_window = self.law.after_loss(from, share * self.delay_window);
+        let delay_window = self.rules.after_loss(from, share * self.delay_window);
         let loss_window = (from - share * self.delay_window) / 2.0;
         self.windows.reduce_to(loss_window + delay_window, event.signal);
         self.delay_window = delay_window.min(self.windows.cwnd - 1.0);
@@ -187,7 +212,7 @@ impl CongestionControl for Compound {
         if event.consecutive <= 1 {
             self.delay_window_before = self.delay_window;
         }
-        let window = (1.0 - self.law.beta) * self.windows.reducible_at_rto(self.reduce_from, event.flight_size);
+        let window = (1.0 - self.rules.beta) * self.windows.reducible_at_rto(self.reduce_from, event.flight_size);
         self.windows.collapse(window, event);
         self.delay_window = 0.0;
         self.slow_start.on_rto();
@@ -210,41 +235,41 @@ mod tests {
     use super::*;
     use crate::testbed::{Script, assert_close, assert_near};
 
-    const LAW: Law =
-        Law { alpha: 0.125, beta: 0.5, k: 0.75, gamma: 30.0, zeta: 1.0, low_window: 38.0, is_literal: false };
+    const RULES: Rules =
+        Rules { alpha: 0.125, beta: 0.5, k: 0.75, gamma: 30.0, zeta: 1.0, low_window: 38.0, is_literal: false };
 
     #[test]
     fn growth_of_the_delay_window() {
         // alpha win^k - 1: 100^0.75 / 8 = 31.6228/8 = 3.9528, less 1. 256: 64/8 - 1 = 7. 41: 16.2027/8 - 1 = 1.0253.
         for (window, increment) in [(100.0, 2.9528471), (256.0, 7.0), (41.0, 1.0253395)] {
-            assert_near(LAW.after_round(window, 10.0, 0.0, true) - 10.0, increment, 1e-6);
+            assert_near(RULES.after_round(window, 10.0, 0.0, true) - 10.0, increment, 1e-6);
         }
         // Zero at 16, never negative below: with the low window out of the way.
-        let law = Law { low_window: 0.0, ..LAW };
+        let law = Rules { low_window: 0.0, ..RULES };
         assert_close(law.after_round(16.0, 10.0, 0.0, true), 10.0);
         assert_close(law.after_round(9.0, 10.0, 0.0, true), 10.0);
     }
 
     #[test]
     fn reno_below_the_low_window_and_when_unused() {
-        assert_eq!(LAW.after_round(37.9, 5.0, 0.0, true), 5.0);
-        assert_eq!(LAW.after_round(100.0, 5.0, 0.0, false), 5.0);
+        assert_eq!(RULES.after_round(37.9, 5.0, 0.0, true), 5.0);
+        assert_eq!(RULES.after_round(100.0, 5.0, 0.0, false), 5.0);
     }
 
     #[test]
     fn retreats_from_its_backlog() {
         // win 120, base 100 ms, RTT 150 ms: backlog 120 (1 - 100/150) = 40 >= 30: dwnd falls by 40, to 0 at the least.
         let backlog = 120.0 * (1.0 - 100.0 / 150.0);
-        assert_close(LAW.after_round(120.0, 60.0, backlog, true), 20.0);
-        assert_eq!(LAW.after_round(120.0, 30.0, backlog, true), 0.0);
+        assert_close(RULES.after_round(120.0, 60.0, backlog, true), 20.0);
+        assert_eq!(RULES.after_round(120.0, 30.0, backlog, true), 0.0);
         // Gamma itself is enough to retreat.
-        assert_close(LAW.after_round(120.0, 60.0, 30.0, true), 30.0);
+        assert_close(RULES.after_round(120.0, 60.0, 30.0, true), 30.0);
     }
 
     #[test]
     fn a_loss_halves_the_sum() {
         // cwnd 60, dwnd 40: 30 and 100/2 - 30 = 20.
-        assert_close(LAW.after_loss(100.0, 40.0), 20.0);
+        assert_close(RULES.after_loss(100.0, 40.0), 20.0);
         let mut compound = Compound::new(&Params::defaults(ENTRY.params), 100.0);
         compound.windows.ssthresh = 2.0;
         compound.delay_window = 40.0;

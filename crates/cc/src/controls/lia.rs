@@ -10,7 +10,8 @@
 //! Units: packets, with bytes where segment sizes differ between subflows. Tested here by the worked examples of the equations,
 //! and on a fluid model of two paths in `tests/comparisons.rs`.
 
-use crate::parts::coupled::{Coupled, Coupling, Paths};
+use crate::kernel::{KernelTwin, Law, PHASES};
+use crate::parts::coupled::{Coupled, Coupling, GROUP, LAW_DETAILS, Paths};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
 use crate::parts::windows::REDUCE_FROM;
 use crate::registry::{Behaviour, Entry};
@@ -22,10 +23,20 @@ pub static ENTRY: Entry = Entry {
     summary: "MPTCP linked increases: as much as the best path alone, shared over all",
     reference: "RFC 6356",
     params: &[slow_start_spec("classic"), ABC_LIMIT, PACED, REDUCE_FROM],
-    kernel_twin: Some("bpf:lia"),
+    kernel_twin: Some(KernelTwin::ours(&LAW)),
     is_coupled: true,
     behaviour: Behaviour::LOSS_BASED,
     build: |params, initial_window| Box::new(Coupled::new(Lia, params, initial_window)),
+};
+
+/// The eBPF control.
+static LAW: Law = Law {
+    name: "lia",
+    family: "coupled",
+    summary: ENTRY.summary,
+    slots: &[&[GROUP]],
+    phases: PHASES,
+    details: LAW_DETAILS,
 };
 
 /// The coupling.

@@ -11,7 +11,8 @@
 //! Units: packets; l in bytes. The increase may be negative; the window never falls below 1. Tested here by worked examples,
 //! and on a fluid model of two paths in `tests/comparisons.rs`.
 
-use crate::parts::coupled::{Coupled, Coupling, Path, Paths};
+use crate::kernel::{KernelTwin, Law, PHASES};
+use crate::parts::coupled::{Coupled, Coupling, GROUP, LAW_DETAILS, Path, Paths};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
 use crate::parts::windows::REDUCE_FROM;
 use crate::registry::{Behaviour, Entry};
@@ -35,10 +36,20 @@ pub static ENTRY: Entry = Entry {
         PACED,
         REDUCE_FROM,
     ],
-    kernel_twin: Some("bpf:olia"),
+    kernel_twin: Some(KernelTwin::ours(&LAW)),
     is_coupled: true,
     behaviour: Behaviour::DELAY_BASED,
     build: |params, initial_window| Box::new(Coupled::new(Olia::new(params), params, initial_window)),
+};
+
+/// The eBPF control.
+static LAW: Law = Law {
+    name: "olia",
+    family: "coupled",
+    summary: ENTRY.summary,
+    slots: &[&[GROUP]],
+    phases: PHASES,
+    details: LAW_DETAILS,
 };
 
 /// The coupling.

@@ -23,6 +23,7 @@
 
 use playpath_units::{Duration, Time};
 
+use crate::kernel::{KernelTwin, Law, PHASES, Slot};
 use crate::parts::round::scale;
 use crate::parts::windows::Windows;
 use crate::registry::{Behaviour, Entry};
@@ -37,15 +38,28 @@ pub static ENTRY: Entry = Entry {
     aliases: &["vegas-brakmo"],
     summary: "delay-based: holds alpha to beta packets in the queue (the authors' rules, as in ns-2)",
     reference: "Brakmo and Peterson 1995; ns-2.35 tcp-vegas.cc",
-    params: &[
-        ParamSpec::number("alpha", 1.0, (0.0, 1000.0), "packets", "backlog below which the window grows (ns-2: 1)"),
-        ParamSpec::number("beta", 3.0, (0.0, 1000.0), "packets", "backlog above which the window shrinks (ns-2: 3)"),
-        ParamSpec::number("gamma", 1.0, (0.0, 1000.0), "packets", "backlog that ends slow start (ns-2: 1)"),
-    ],
-    kernel_twin: Some("bpf:vegas"),
+    params: &[ALPHA, BETA, GAMMA],
+    kernel_twin: Some(KernelTwin::ours(&LAW)),
     is_coupled: false,
     behaviour: Behaviour::DELAY_BASED,
     build: |params, initial_window| Box::new(Vegas::new(params, initial_window)),
+};
+
+const ALPHA: ParamSpec =
+    ParamSpec::number("alpha", 1.0, (0.0, 1000.0), "packets", "backlog below which the window grows (ns-2: 1)");
+const BETA: ParamSpec =
+    ParamSpec::number("beta", 3.0, (0.0, 1000.0), "packets", "backlog above which the window shrinks (ns-2: 3)");
+const GAMMA: ParamSpec =
+    ParamSpec::number("gamma", 1.0, (0.0, 1000.0), "packets", "backlog that ends slow start (ns-2: 1)");
+
+/// The eBPF control.
+static LAW: Law = Law {
+    name: "vegas",
+    family: "vegas",
+    summary: "delay-based, the authors' rules without early retransmission: alpha to beta packets in the queue",
+    slots: &[&[Slot::new(0, 1000, ALPHA), Slot::new(1, 1000, BETA), Slot::new(2, 1000, GAMMA)]],
+    phases: PHASES,
+    details: &["base_rtt_us", "diff_packets"],
 };
 
 /// Smallest window, and the window after a timeout (ns-2).

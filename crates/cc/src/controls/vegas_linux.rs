@@ -14,6 +14,7 @@
 
 use playpath_units::Duration;
 
+use crate::kernel::KernelTwin;
 use crate::parts::round::{RttRound, scale};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
 use crate::parts::windows::{REDUCE_FROM, ReduceFrom, Windows};
@@ -38,7 +39,7 @@ pub static ENTRY: Entry = Entry {
         PACED,
         REDUCE_FROM,
     ],
-    kernel_twin: Some("vegas"),
+    kernel_twin: Some(KernelTwin::linux("vegas")),
     is_coupled: false,
     behaviour: Behaviour::DELAY_BASED,
     build: |params, initial_window| Box::new(VegasLinux::new(params, initial_window)),

@@ -10,9 +10,25 @@
 //!
 //! Units: packets; bytes where subflows of different segment sizes meet (LIA). Tested in the files of the couplings.
 
+use crate::kernel::Slot;
 use crate::parts::slow_start::SlowStart;
 use crate::parts::windows::{ReduceFrom, Windows};
-use crate::{Ack, CongestionControl, CongestionEvent, Params, Rto, Sibling, Undo, View, WindowChange};
+use crate::{Ack, CongestionControl, CongestionEvent, ParamSpec, Params, Rto, Sibling, Undo, View, WindowChange};
+
+/// How the kernel's laws learn which connections share, if MPTCP does not tell.
+pub const GROUP: Slot = Slot::new(
+    0,
+    1,
+    ParamSpec::number(
+        "group",
+        0.0,
+        (0.0, 4_294_967_295.0),
+        "",
+        "couple connections of equal non-zero group; 0: by MPTCP token",
+    ),
+);
+/// What the kernel's laws tell of a connection.
+pub const LAW_DETAILS: &[&str] = &["group", "members", "alpha_q32"];
 
 /// A way to couple subflows.
 pub trait Coupling: Send {

@@ -64,7 +64,7 @@ pub const METRICS: &[Metric] = &[
     },
     Metric {
         name: "discarded_pictures",
-        label: "discarded frames",
+        label: "discarded pictures",
         better: Lower,
         least: 1.0,
         definition: "Frames never shown, because they came later than the player tolerates.",
@@ -185,7 +185,7 @@ pub const METRICS: &[Metric] = &[
     },
     Metric {
         name: "displayed_pictures",
-        label: "displayed frames",
+        label: "displayed pictures",
         definition: "Frames shown, by the player's own count (VLC, dash.js).",
         figure: Told,
         ..BASE

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only)
+ *
+ * Parameter blocks of the laws: slots, steps per unit, bounds in steps. Generated from the registry of crates/cc, of which the
+ * loader and the twin test are made, too; do not edit: UPDATE=1 cargo test -p playpath-cc --test law_header
+ */
+#ifndef PLAYPATH_LAW_PARAMS_H
+#define PLAYPATH_LAW_PARAMS_H
+
+#define LAW_PARAM_SLOTS 16
+
+/* ccp, ccpd, ccplb, ccplca */
+#define CCP_KP 0 /* gain Kp; useful from 1.5 to 2.5, unstable from 3 on (our default) */
+#define CCP_KP_SCALE 1000U
+#define CCP_KP_MIN 100U
+#define CCP_KP_MAX 8000U
+#define CCP_KD 1 /* derivative gain; stable below 0.5 (our default). In mode literal in seconds */
+#define CCP_KD_SCALE 1000U
+#define CCP_KD_MIN 0U
+#define CCP_KD_MAX 4000U
+#define CCP_FLOOR_GAIN 2 /* growth per measured round trip while no queue is seen; the floor of the storage is floor_gain 3/Kp bandwidth-delay products */
+#define CCP_FLOOR_GAIN_SCALE 1000U
+#define CCP_FLOOR_GAIN_MIN 1000U
+#define CCP_FLOOR_GAIN_MAX 3000U
+#define CCP_RECOVERY 3 /* window during loss recovery: the law as ever (paper), or no growth */
+#define CCP_RECOVERY_FOLLOW 0U
+#define CCP_RECOVERY_FREEZE 1U
+#define CCP_LOSS_GUARD 4 /* shrink the storage by 0.7 per round trip once three in a row lost more than a tenth of the window */
+#define CCP_PACING_GAIN 5 /* pace at gain x cwnd / srtt; 0: off */
+#define CCP_PACING_GAIN_SCALE 1000U
+#define CCP_PACING_GAIN_MIN 0U
+#define CCP_PACING_GAIN_MAX 4000U
+#define CCP_MAX_CWND 6 /* packets: upper clamp of the law */
+#define CCP_MAX_CWND_SCALE 1U
+#define CCP_MAX_CWND_MIN 10U
+#define CCP_MAX_CWND_MAX 1048576U
+#define CCP_POB_BYTES 7 /* bytes: playout buffer of the player, or its free part */
+#define CCP_POB_BYTES_SCALE 1U
+#define CCP_POB_BYTES_MIN 0U
+#define CCP_POB_BYTES_MAX 1000000000U
+#define CCP_POB_RATE 8 /* divisor of the playout buffer; the paper's CCPLB(n), n = 0.5, 1, 2, 3 */
+#define CCP_POB_RATE_SCALE 1000U
+#define CCP_POB_RATE_MIN 100U
+#define CCP_POB_RATE_MAX 100000U
+#define CCP_URGENT 9 /* the player starts or has run dry: pob_rate at most 1 */
+#define CCP_VIDEO_KBPS 10 /* kbit/s: bit rate of the video */
+#define CCP_VIDEO_KBPS_SCALE 1U
+#define CCP_VIDEO_KBPS_MIN 0U
+#define CCP_VIDEO_KBPS_MAX 1000000U
+#define CCP_RTT_MIN_WINDOW 11 /* s: memory of the smallest RTT (Linux tcp_min_rtt_wlen); a standing queue enters it after this time */
+#define CCP_RTT_MIN_WINDOW_SCALE 1000U
+#define CCP_RTT_MIN_WINDOW_MIN 100U
+#define CCP_RTT_MIN_WINDOW_MAX 3600000U
+#define CCP_RTT_MAX_WINDOW 12 /* s: memory of the largest RTT; in mode paper that of the smallest one counts (our default) */
+#define CCP_RTT_MAX_WINDOW_SCALE 1000U
+#define CCP_RTT_MAX_WINDOW_MIN 100U
+#define CCP_RTT_MAX_WINDOW_MAX 3600000U
+
+/* compound */
+#define COMPOUND_GAMMA 0 /* packets: backlog that makes it retreat (draft: 30) */
+#define COMPOUND_GAMMA_SCALE 1000U
+#define COMPOUND_GAMMA_MIN 1000U
+#define COMPOUND_GAMMA_MAX 10000000U
+#define COMPOUND_ALPHA 1 /* growth per round is alpha win^k packets (draft: 1/8) */
+#define COMPOUND_ALPHA_SCALE 1000U
+#define COMPOUND_ALPHA_MIN 0U
+#define COMPOUND_ALPHA_MAX 10000U
+#define COMPOUND_LOW_WINDOW 2 /* packets: Reno below this window (38 to 41 published) */
+#define COMPOUND_LOW_WINDOW_SCALE 1000U
+#define COMPOUND_LOW_WINDOW_MIN 0U
+#define COMPOUND_LOW_WINDOW_MAX 1000000U
+#define COMPOUND_ZETA 3 /* packets of retreat per packet of backlog (draft: 1) */
+#define COMPOUND_ZETA_SCALE 1000U
+#define COMPOUND_ZETA_MIN 0U
+#define COMPOUND_ZETA_MAX 10000U
+
+/* lia, olia */
+#define COUPLED_GROUP 0 /* couple connections of equal non-zero group; 0: by MPTCP token */
+#define COUPLED_GROUP_SCALE 1U
+#define COUPLED_GROUP_MIN 0U
+#define COUPLED_GROUP_MAX 4294967295U
+
+/* newcwvcubic, newcwv */
+#define NEWCWV_PACING 0 /* pace, at tcp_pacing_ss_ratio and tcp_pacing_ca_ratio percent of cwnd / srtt */
+
+/* vegas */
+#define VEGAS_ALPHA 0 /* packets: backlog below which the window grows (ns-2: 1) */
+#define VEGAS_ALPHA_SCALE 1000U
+#define VEGAS_ALPHA_MIN 0U
+#define VEGAS_ALPHA_MAX 1000000U
+#define VEGAS_BETA 1 /* packets: backlog above which the window shrinks (ns-2: 3) */
+#define VEGAS_BETA_SCALE 1000U
+#define VEGAS_BETA_MIN 0U
+#define VEGAS_BETA_MAX 1000000U
+#define VEGAS_GAMMA 2 /* packets: backlog that ends slow start (ns-2: 1) */
+#define VEGAS_GAMMA_SCALE 1000U
+#define VEGAS_GAMMA_MIN 0U
+#define VEGAS_GAMMA_MAX 1000000U
+
+#endif

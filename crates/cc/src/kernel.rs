@@ -1,0 +1,399 @@
+//! What stands for a control in Linux, and how our eBPF laws (folder `bpf`) hold its settings. This is their one table: the laws'
+//! C header, the loader's parameters, the twin tests' blocks and the test bed's choice of a control are made of it.
+//!
+//! A law has a block of [`SLOTS`] words of 32 bits. A [`Slot`] holds a parameter as a whole number of steps, so not every value:
+//! one that it does not hold is refused by name, never rounded.
+
+use crate::registry::{Entry, Stack};
+use crate::{ParamSpec, ParamValue, Params};
+use std::fmt;
+
+/// Words of a parameter block.
+pub const SLOTS: usize = 16;
+/// The settings of a law.
+pub type Block = [u32; SLOTS];
+/// Windows of the laws end here: products of two stay inside 64 bits.
+pub(crate) const MAX_WINDOW: f64 = 1_048_576.0;
+
+/// What stands for a control in Linux.
+#[derive(Clone, Copy)]
+pub struct KernelTwin {
+    /// With the kernel's own window validation, or none.
+    pub control: KernelControl,
+    /// With newCWV, which the kernel does not have (RFC 7661).
+    pub newcwv: Option<&'static Law>,
+}
+
+/// A congestion control of a Linux machine.
+#[derive(Clone, Copy)]
+pub enum KernelControl {
+    /// The kernel's own, which takes no parameters.
+    Linux(&'static str),
+    /// Ours.
+    Law(&'static Law),
+}
+
+/// A control of ours in eBPF: `bpf/NAME.bpf.c`.
+#[derive(Debug)]
+pub struct Law {
+    /// Its name in the kernel and of its object.
+    pub name: &'static str,
+    /// Whose header it is (`bpf/law_FAMILY.h`); a slot means the same in all of a family.
+    pub family: &'static str,
+    /// One line for people.
+    pub summary: &'static str,
+    /// Its parameters.
+    pub slots: &'static [&'static [Slot]],
+    /// Names of its phases, as it numbers them.
+    pub phases: &'static [&'static str],
+    /// Names of what else it tells of a connection, in order.
+    pub details: &'static [&'static str],
+}
+
+/// A parameter in a law's block.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    /// A parameter of the control, its range cut to what the law takes; or one that only the law has.
+    pub spec: ParamSpec,
+    /// Place in the block.
+    pub index: usize,
+    /// Steps per unit of a number. Switches and words are numbered.
+    pub scale: u32,
+}
+
+/// A control of Linux with the settings that make it stand for one of the registry.
+pub struct OnKernel {
+    /// Which.
+    pub control: KernelControl,
+    /// Its settings where they are not the defaults.
+    pub settings: Vec<(&'static str, ParamValue)>,
+    /// What is asked of the sender's stack otherwise than Linux has it (see [`Stack`]): not in force there.
+    pub habits: Vec<(&'static str, ParamValue)>,
+}
+
+/// What Linux cannot be asked for. One line for users.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Refused {
+    /// Nothing stands for the control.
+    Control(&'static str),
+    /// Nothing stands for it with newCWV.
+    Newcwv(&'static str),
+    /// A value that its twin does not take.
+    Value {
+        /// The twin.
+        control: &'static str,
+        /// The parameter.
+        name: &'static str,
+        /// What was asked for.
+        value: ParamValue,
+        /// What may be.
+        allowed: String,
+    },
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = |can: fn(&KernelTwin) -> bool| -> String {
+            let has = |entry: &&&Entry| entry.kernel_twin.as_ref().is_some_and(can);
+            crate::entries().iter().filter(has).map(|entry| entry.name).collect::<Vec<_>>().join(", ")
+        };
+        match self {
+            Refused::Control(cc) => {
+                write!(f, "{cc}: Linux has no such control and it has no eBPF twin; there are: {}", named(|_| true))
+            }
+            Refused::Newcwv(cc) => {
+                write!(f, "newcwv on the kernel goes over {}, not over {cc}", named(|twin| twin.newcwv.is_some()))
+            }
+            Refused::Value { control, name, value, allowed } => {
+                write!(f, "`{name}` = {value} is nothing that the kernel's {control} takes; allowed: {allowed}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl KernelTwin {
+    /// Linux's own control `name`.
+    pub const fn linux(name: &'static str) -> KernelTwin {
+        KernelTwin { control: KernelControl::Linux(name), newcwv: None }
+    }
+
+    /// Ours.
+    pub const fn ours(law: &'static Law) -> KernelTwin {
+        KernelTwin { control: KernelControl::Law(law), newcwv: None }
+    }
+}
+
+impl KernelControl {
+    /// What the kernel calls it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            KernelControl::Linux(name) => name,
+            KernelControl::Law(law) => law.name,
+        }
+    }
+
+    /// Our law, if it is one.
+    pub fn law(&self) -> Option<&'static Law> {
+        match self {
+            KernelControl::Linux(_) => None,
+            KernelControl::Law(law) => Some(law),
+        }
+    }
+}
+
+/// `reno` is the kernel's own, `bpf:vegas` ours.
+impl fmt::Display for KernelControl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.law().is_some() { "bpf:" } else { "" })?;
+        f.write_str(self.name())
+    }
+}
+
+/// All laws.
+pub fn laws() -> Vec<&'static Law> {
+    let twins = || crate::entries().iter().filter_map(|entry| entry.kernel_twin.as_ref());
+    twins().filter_map(|twin| twin.control.law()).chain(twins().filter_map(|twin| twin.newcwv)).collect()
+}
+
+impl Law {
+    /// Its parameters.
+    pub fn slots(&self) -> impl Iterator<Item = &'static Slot> {
+        self.slots.iter().copied().flatten()
+    }
+
+    /// The parameter `name`.
+    pub fn slot(&self, name: &str) -> Option<&'static Slot> {
+        self.slots().find(|slot| slot.spec.name == name)
+    }
+
+    /// The block with all defaults.
+    pub fn defaults(&self) -> Block {
+        let mut block = [0; SLOTS];
+        for slot in self.slots() {
+            self.set(&mut block, slot, slot.spec.default).expect("a law takes its own defaults");
+        }
+        block
+    }
+
+    /// Puts `value` into the block. Error: the slot does not hold it.
+    pub fn set(&self, block: &mut Block, slot: &Slot, value: ParamValue) -> Result<(), Refused> {
+        let refused = || Refused::Value { control: self.name, name: slot.spec.name, value, allowed: slot.allowed() };
+        block[slot.index] = slot.encode(value).ok_or_else(refused)?;
+        Ok(())
+    }
+}
+
+impl Slot {
+    /// A number in steps of `1 / scale`.
+    pub const fn new(index: usize, scale: u32, spec: ParamSpec) -> Slot {
+        Slot { spec, index, scale }
+    }
+
+    /// The word for `value`; none if there is none for exactly it.
+    pub fn encode(&self, value: ParamValue) -> Option<u32> {
+        match (value, self.spec.default) {
+            (ParamValue::Number(x), ParamValue::Number(_)) => {
+                let (low, high) = self.spec.range;
+                let steps = x * f64::from(self.scale);
+                let word = libm::round(steps);
+                // 2.3 is no sum of halves either: what a double is off must not count, only what a person wrote.
+                ((low..=high).contains(&x) && (steps - word).abs() <= 1e-9 * word.max(1.0)).then_some(word as u32)
+            }
+            (ParamValue::Flag(x), ParamValue::Flag(_)) => Some(x.into()),
+            (ParamValue::Word(x), ParamValue::Word(_)) => {
+                self.spec.words.iter().position(|word| *word == x).map(|i| i as u32)
+            }
+            _ => None,
+        }
+    }
+
+    /// The value that a block has here.
+    pub fn decode(&self, block: &Block) -> ParamValue {
+        let word = block[self.index];
+        match self.spec.default {
+            ParamValue::Number(_) => ParamValue::Number(f64::from(word) / f64::from(self.scale)),
+            ParamValue::Flag(_) => ParamValue::Flag(word != 0),
+            ParamValue::Word(first) => ParamValue::Word(self.spec.words.get(word as usize).copied().unwrap_or(first)),
+        }
+    }
+
+    /// What it holds, for people.
+    pub fn allowed(&self) -> String {
+        match self.spec.default {
+            ParamValue::Number(_) => {
+                let ((low, high), unit) = (self.spec.range, self.spec.unit);
+                let space = if unit.is_empty() { "" } else { " " };
+                format!("{low} to {high}{space}{unit} in steps of {}", 1.0 / f64::from(self.scale))
+            }
+            ParamValue::Flag(_) => "true, false".into(),
+            ParamValue::Word(_) => self.spec.words.join(", "),
+        }
+    }
+}
+
+impl Entry {
+    /// What of Linux stands for this control with `params`. Error: nothing does, or it does not take a value.
+    pub fn on_kernel(&self, params: &Params, with_newcwv: bool) -> Result<OnKernel, Refused> {
+        let twin = self.kernel_twin.as_ref().ok_or(Refused::Control(self.name))?;
+        let control = match (with_newcwv, twin.newcwv) {
+            (false, _) => twin.control,
+            (true, Some(law)) => KernelControl::Law(law),
+            (true, None) => return Err(Refused::Newcwv(self.name)),
+        };
+        let mut found = OnKernel { control, settings: Vec::new(), habits: Vec::new() };
+        for ((spec, value), (_, usual)) in params.iter().zip(self.params_of(Stack::Linux).iter()) {
+            let slot = control.law().and_then(|law| law.slot(spec.name));
+            match slot {
+                Some(slot) if slot.encode(value).is_some() => {
+                    if value != slot.spec.default {
+                        found.settings.push((spec.name, value));
+                    }
+                }
+                None if value == usual => {}
+                None if Stack::HABITS.contains(&spec.name) => found.habits.push((spec.name, value)),
+                _ => {
+                    let allowed = slot.map_or_else(|| format!("only {usual}"), Slot::allowed);
+                    return Err(Refused::Value { control: control.name(), name: spec.name, value, allowed });
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Phases of the laws whose window Linux leads through recovery.
+pub(crate) const PHASES: &[&str] = &["slow_start", "congestion_avoidance", "recovery"];
+
+const PACING: Slot = Slot::new(
+    0,
+    1,
+    ParamSpec::flag("pacing", true, "pace, at tcp_pacing_ss_ratio and tcp_pacing_ca_ratio percent of cwnd / srtt"),
+);
+const NEWCWV_DETAILS: &[&str] = &["pipe_ack_packets", "is_validated"];
+
+/// Reno with newCWV.
+pub(crate) static NEWCWV: Law = Law {
+    name: "newcwv",
+    family: "newcwv",
+    summary: "Reno with RFC 7661 window validation, for rate-limited senders; wants tcp_slow_start_after_idle=0",
+    slots: &[&[PACING]],
+    phases: PHASES,
+    details: NEWCWV_DETAILS,
+};
+
+/// CUBIC with newCWV.
+pub(crate) static NEWCWV_CUBIC: Law = Law {
+    name: "newcwvcubic",
+    summary: "CUBIC with RFC 7661 window validation; wants tcp_slow_start_after_idle=0",
+    ..NEWCWV
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{entries, find};
+
+    fn asked(cc: &str, name: &str, value: ParamValue) -> Result<OnKernel, Refused> {
+        let entry = find(cc).expect("registered");
+        let mut params = entry.params_of(Stack::Linux);
+        match value {
+            ParamValue::Number(x) => params.set_number(name, x),
+            ParamValue::Flag(x) => params.set_flag(name, x),
+            ParamValue::Word(x) => params.set_word(name, x),
+        }
+        .expect("a value of the control");
+        entry.on_kernel(&params, false)
+    }
+
+    #[test]
+    fn a_value_is_held_exactly_or_refused_by_name() {
+        // The kernel's Vegas once made 2 of 1.5, silently.
+        let vegas = asked("vegas", "alpha", ParamValue::Number(1.5)).expect("thousandths");
+        assert_eq!(
+            (vegas.control.to_string(), vegas.settings),
+            ("bpf:vegas".into(), vec![("alpha", ParamValue::Number(1.5))])
+        );
+        let refused = |cc, name, value| asked(cc, name, value).err().expect("refused").to_string();
+        assert_eq!(
+            refused("vegas", "alpha", ParamValue::Number(0.0125)),
+            "`alpha` = 0.0125 is nothing that the kernel's vegas takes; allowed: 0 to 1000 packets in steps of 0.001"
+        );
+        // The simulator's windows go to 10^7.
+        assert_eq!(
+            refused("ccp", "max_cwnd", ParamValue::Number(2e6)),
+            "`max_cwnd` = 2000000 is nothing that the kernel's ccp takes; allowed: 10 to 1048576 packets in steps of 1"
+        );
+        assert_eq!(
+            refused("ccplb", "mode", ParamValue::Word("paper")),
+            "`mode` = paper is nothing that the kernel's ccplb takes; allowed: only default"
+        );
+        assert_eq!(
+            refused("cubic", "beta", ParamValue::Number(0.8)),
+            "`beta` = 0.8 is nothing that the kernel's cubic takes; allowed: only 0.7"
+        );
+    }
+
+    #[test]
+    fn what_belongs_to_the_stack_is_told() {
+        let found = asked("cubic", "growth", ParamValue::Word("rfc")).expect("Linux's own habit");
+        assert_eq!(found.habits, [("growth", ParamValue::Word("rfc"))]);
+        assert!(found.settings.is_empty());
+    }
+
+    #[test]
+    fn newcwv_has_twins_of_its_own() {
+        let on = |cc: &str| {
+            let entry = find(cc).expect("registered");
+            entry.on_kernel(&entry.params_of(Stack::Linux), true).map(|found| found.control.to_string())
+        };
+        assert_eq!(on("reno"), Ok("bpf:newcwv".into()));
+        assert_eq!(on("cubic"), Ok("bpf:newcwvcubic".into()));
+        let error = on("ccp").unwrap_err().to_string();
+        assert_eq!(error, "newcwv on the kernel goes over cubic, newreno, not over ccp");
+        let error = on("copa").unwrap_err().to_string();
+        assert!(
+            error.starts_with("copa: Linux has no such control and it has no eBPF twin; there are: cubic, newreno"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn slots_hold_what_they_say() {
+        for law in laws() {
+            let block = law.defaults();
+            let mut taken = [false; SLOTS];
+            for slot in law.slots() {
+                assert!(
+                    !std::mem::replace(&mut taken[slot.index], true),
+                    "{}.{}: a second one",
+                    law.name,
+                    slot.spec.name
+                );
+                assert_eq!(slot.decode(&block), slot.spec.default, "{}.{}", law.name, slot.spec.name);
+                if let ParamValue::Number(_) = slot.spec.default {
+                    let (low, high) = slot.spec.range;
+                    let held = |x: f64| slot.encode(ParamValue::Number(x));
+                    assert!(held(low).is_some() && held(high).is_some(), "{}.{}", law.name, slot.spec.name);
+                    assert!(high * f64::from(slot.scale) <= f64::from(u32::MAX), "{}.{}", law.name, slot.spec.name);
+                }
+            }
+            assert!(law.details.len() <= 8, "{}: PP_DETAILS in bpf/glue.bpf.h", law.name);
+        }
+    }
+
+    #[test]
+    fn a_slot_of_a_control_is_its_parameter() {
+        for entry in entries() {
+            let Some(law) = entry.kernel_twin.as_ref().and_then(|twin| twin.control.law()) else { continue };
+            for spec in entry.params {
+                let Some(slot) = law.slot(spec.name) else { continue };
+                assert_eq!(slot.spec.default, spec.default, "{}.{}", entry.name, spec.name);
+                assert_eq!((slot.spec.words, slot.spec.unit), (spec.words, spec.unit), "{}.{}", entry.name, spec.name);
+                let ((low, high), (spec_low, spec_high)) = (slot.spec.range, spec.range);
+                assert!(spec_low <= low && high <= spec_high, "{}.{}: a wider range", entry.name, spec.name);
+            }
+        }
+    }
+}
