@@ -7,7 +7,7 @@ The extension module `playpath._engine` speaks JSON, so that nothing per packet 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -70,6 +70,28 @@ def run(
     answer = _call(_engine.run, resolved_json, sender, seed, trace, controller, rule)
     text, series = answer if isinstance(answer, tuple) else (answer, {})
     return json.loads(text), series
+
+
+def record(measurements: Mapping[str, Any]) -> dict[str, Any]:
+    """The record of a run that another world measured; crates/record/src/measurements.rs says what is asked for.
+
+    Returns
+    -------
+    dict
+        `metrics`, `sessions`, `flows`, `links`, `events`, `warnings`, as the simulator's records have them.
+    """
+    made: dict[str, Any] = json.loads(_call(_engine.record, json.dumps(measurements)))
+    del made["manifest"]
+    return made
+
+
+def jain_index(shares: Iterable[float]) -> float | None:
+    """Jain's index of fairness: 1 if all shares are equal; None for fewer than two.
+
+    >>> jain_index([1.0, 1.0]), jain_index([1.0, 0.0]), jain_index([1.0])
+    (1.0, 0.5, None)
+    """
+    return _engine.jain_index(list(shares))
 
 
 def registry(kind: str) -> list[dict[str, Any]]:

@@ -1,14 +1,16 @@
 """What each metric means: its unit, which way is better, and the difference that a viewer would not notice.
 
-The engine computes metrics; this table only says how to read them. A metric that is not in the table is shown with the
-unit its name ends in and never decides a ranking.
+The engine computes metrics and says how to read them: `crates/record/src/registry`, where a metric is one entry. One that is not
+there (a study's own) is shown with the unit its name ends in and never decides a ranking.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
+
+from playpath import engine
 
 Better = Literal["lower", "higher", "neither"]
 
@@ -48,67 +50,25 @@ class Metric:
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
-_TABLE = [
-    Metric("stall_time_s", "stall time", "s", "lower", 0.1),
-    Metric("stall_count", "stalls", "", "lower", 0.5),
-    Metric("stall_ratio", "stalled share of the time", "", "lower", 0.001),
-    Metric("stalls_per_minute", "stalls per minute", "1/min", "lower", 0.05),
-    Metric("startup_delay_s", "start-up delay", "s", "lower", 0.25),
-    Metric("discarded_pictures", "discarded frames", "", "lower", 1.0),
-    Metric("underflow_events", "buffer underflows", "", "lower", 0.5),
-    Metric("late_packet_ratio", "late packets, share", "", "lower", 0.005),
-    Metric("buffer_fill_time_s", "buffer fill time", "s", "lower", 0.1),
-    Metric("overflow_packet_ratio", "overflowed packets, share", "", "lower", 0.005),
-    # A guard against sessions that never started or were given up: they have no stalls. Smaller shares of missing video
-    # show as discarded frames or stall time, which come next.
-    Metric("played_s", "video shown", "s", "higher", least_share=0.5),
-    Metric("jain_index", "fairness between sessions (Jain)", "", "higher", 0.01),
-    Metric("mean_rate_kbps", "mean video rate", "kbit/s", "higher"),
-    Metric("switches", "quality switches", "", "lower", 0.5),
-    Metric("live_latency_s", "live latency", "s", "lower", 0.1),
-    Metric("qoe_linear", "QoE, linear", "", "higher"),
-    Metric("qoe_linear_pensieve", "QoE, linear (Pensieve)", "", "higher"),
-    Metric("p1203_stalling_factor", "P.1203.3 stalling factor", "", "higher"),
-    Metric("goodput_mbps", "goodput", "Mbit/s", "higher", 0.0, 0.01),
-    Metric("total_goodput_mbps", "goodput of all flows", "Mbit/s", "higher", 0.0, 0.01),
-    Metric("flow_jain_index", "fairness between flows (Jain)", "", "higher", 0.01),
-    Metric("utilisation", "link utilisation", "", "neither", 0.0, 0.01),
-    Metric("throughput_mbps", "throughput", "Mbit/s", "neither", 0.0, 0.01),
-    Metric("retransmitted_packets", "retransmitted", "packets", "lower", 10.0),
-    Metric("rto_count", "timeouts", "", "lower", 0.5),
-    Metric("loss_ratio", "lost packets, share", "", "lower", 0.0005),
-    Metric("mean_rtt_ms", "mean RTT", "ms", "lower", 1.0),
-    Metric("path_switches", "path switches", "", "neither"),
-    Metric("switches_from_open_path", "switches away from a path with room", "", "neither"),
-    Metric("path_choices", "packets with a choice of paths", "packets", "neither"),
-    Metric("reinjections", "reinjected", "packets", "lower", 10.0),
-    Metric("hol_blocking_time_s", "head-of-line blocking", "s", "lower", 0.1),
-    Metric("max_out_of_order_bytes", "most held out of order", "bytes", "lower", 1500.0),
-    Metric("switches_underflow_predicted", "switches that predict an underflow", "", "neither"),
-    Metric("switches_discard_predicted", "switches that predict a discard", "", "neither"),
-    Metric("mean_queue_packets", "mean queue", "packets", "lower", 1.0),
-    Metric("sd_queue_packets", "queue deviation", "packets", "lower", 1.0),
-]
-_BY_NAME = {metric.name: metric for metric in _TABLE}
+_ENTRIES = engine.registry("metric")
+_FIELDS = {field.name for field in fields(Metric)}
+_BY_NAME = {entry["name"]: Metric(**{k: v for k, v in entry.items() if k in _FIELDS}) for entry in _ENTRIES}
 
-VIDEO_CRITERIA = (
-    "played_s",
-    "stall_time_s",
-    "discarded_pictures",
-    "underflow_events",
-    "late_packet_ratio",
-    "mean_rate_kbps",
-    "startup_delay_s",
-    "retransmitted_packets",
-    "mean_queue_packets",
-)
+
+def _criteria(ranks: str) -> tuple[str, ...]:
+    """Names of the entries that have such a rank, the first rank first."""
+    ranked = sorted((entry[ranks], entry["name"]) for entry in _ENTRIES if entry[ranks] is not None)
+    return tuple(name for _, name in ranked)
+
+
+VIDEO_CRITERIA = _criteria("video_rank")
 """What decides a ranking with a video, most important first: what the viewer sees, then what the network pays."""
 
-NETWORK_CRITERIA = frozenset({"retransmitted_packets", "mean_queue_packets"})
-"""The criteria of `VIDEO_CRITERIA` that no viewer sees."""
-
-BULK_CRITERIA = ("goodput_mbps", "mean_rtt_ms", "retransmitted_packets", "mean_queue_packets")
+BULK_CRITERIA = _criteria("bulk_rank")
 """What decides a ranking without a video."""
+
+NETWORK_CRITERIA = frozenset(e["name"] for e in _ENTRIES if e["video_rank"] is not None and e["of"] != "viewer")
+"""The criteria of `VIDEO_CRITERIA` that no viewer sees."""
 
 _UNIT_ENDINGS = {
     "_ms": "ms",

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from playpath import engine
 from playpath.compare import Comparison
 
 ALL_FLOWS = "all flows"
@@ -71,10 +72,8 @@ def _group_of(flow: str, names: Sequence[str]) -> str | None:
 
 def _together(flows: Sequence[Mapping[str, Any]], goodput_mbps: float | None) -> dict[str, float | None]:
     """Goodput over the whole run, and Jain's index over what each flow got while it lasted."""
-    got = [float(flow["goodput_mbps"]) for flow in flows]
-    squares = sum(rate * rate for rate in got)
-    fairness = {"flow_jain_index": sum(got) ** 2 / (len(got) * squares)} if len(got) > 1 and squares else {}
-    return {"total_goodput_mbps": goodput_mbps, **fairness}
+    fairness = engine.jain_index(float(flow["goodput_mbps"]) for flow in flows)
+    return {"total_goodput_mbps": goodput_mbps} | ({} if fairness is None else {"flow_jain_index": fairness})
 
 
 def _links(links: Sequence[Mapping[str, Any]]) -> Iterable[dict[str, Any]]:

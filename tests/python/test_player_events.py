@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from playpath import engine
+from playpath.errors import RunError
 from playpath.testbed.players import dashjs, vlc
 from playpath.testbed.players.events import EventLog
 from playpath.testbed.players.scene import describe_ladder, ladder_of
@@ -32,24 +34,36 @@ def session(module: Any, folder: Path) -> Any:
     return made
 
 
+def figures(events: list[dict[str, Any]]) -> dict[str, float | None]:
+    """The viewer's metrics of a log."""
+    made = engine.record({"sessions": [{"name": "video", "events": events}]})
+    metrics: dict[str, float | None] = made["metrics"]
+    assert made["events"] == events
+    return metrics
+
+
 def test_figures_follow_from_events() -> None:
     log = EventLog()
-    log.add("session_started", 0.0)
-    log.add("playback_started", 0.5)
+    log.begin(0.0, {"duration_s": 6.0})
+    log.moves(0.5)
     for segment, representation, rate in ((0, 0, 1.0), (1, 1, 2.0), (0, 1, 2.0), (2, 0, 1.0)):
         log.add(
             "segment_downloaded",
             1.0,
+            request=segment,
+            kind="video",
             segment=segment,
             representation=representation,
             rate_mbps=rate,
+            body_bytes=1000,
             media_duration_s=2.0,
+            download_time_s=0.1,
         )
-    log.add("underflow_start", 3.0)
-    log.add("stall_start", 3.0)
-    log.add("stall_end", 4.5, frozen_s=1.5)
-    log.add("pictures_discarded", 4.6, count=3)
-    found = log.metrics(played_s=6.0, elapsed_s=8.0)
+    log.stands_still(3.0)
+    log.moves(4.5)
+    log.add("pictures_discarded", 4.6, first=0, count=3, cause="late")
+    log.finish(8.0, "played", 6.0)
+    found = figures(log.events)
     assert found["startup_delay_s"] == 0.5
     assert found["stall_count"] == 1
     # 1.5 s stalled of 7.5 s watched; one stall in 7.5 s are 8 a minute.
@@ -60,18 +74,31 @@ def test_figures_follow_from_events() -> None:
     # Segment 0 came twice: it counts as it came last. 2, 2 and 1 Mbit/s; one change, from segment 1 to 2.
     assert found["mean_rate_kbps"] == pytest.approx(5000 / 3)
     assert found["switches"] == 1
+    # It had shown 2.5 s when it stopped: the media clock is the log's own.
+    assert next(e for e in log.events if e["event"] == "stall_start")["position_s"] == 2.5
 
 
 def test_a_session_that_never_starts_has_waited_all_along() -> None:
-    found = EventLog().metrics(played_s=0.0, elapsed_s=9.0)
+    log = EventLog()
+    log.begin(0.0, {"duration_s": 6.0})
+    log.finish(9.0, "stopped", 0.0)
+    found = figures(log.events)
     assert found["startup_delay_s"] == 9.0
     assert found["stall_ratio"] is None
     assert "mean_rate_kbps" not in found
 
 
+def test_a_plain_download_has_no_viewer_and_its_own_figures() -> None:
+    made = engine.record({"sessions": [{"name": "video", "told": {"first_byte_s": 0.25}}]})
+    assert made["metrics"] == {"first_byte_s": 0.25, "goodput_mbps": 0.0}
+    with pytest.raises(RunError, match='no metric is called "first_bite_s"'):
+        engine.record({"sessions": [{"name": "video", "told": {"first_bite_s": 0.25}}]})
+
+
 def test_vlc_s_words_become_events(tmp_path: Path) -> None:
     made = session(vlc, tmp_path)
     made._begin = 0.0
+    made._log.begin(0.0, {"duration_s": 8.0})
     # VLC 3.0 prints the first two before it plays: a late reference is no underflow then.
     said = [
         (0.2, "main input error: ES_OUT_SET_(GROUP_)PCR  is called too late (pts_delay increased to 300 ms)"),
@@ -89,13 +116,14 @@ def test_vlc_s_words_become_events(tmp_path: Path) -> None:
         made._take_log()
     made._watch.elapsed = 9.7
     played = made._played("played")
-    assert played["metrics"]["startup_delay_s"] == 0.9
-    assert played["metrics"]["stall_count"] == 1
-    assert played["metrics"]["stall_time_s"] == pytest.approx(1.5)
-    assert played["metrics"]["underflow_events"] == 1
-    assert played["metrics"]["discarded_pictures"] == 2
+    found = figures(played["events"])
+    assert found["startup_delay_s"] == 0.9
+    assert found["stall_count"] == 1
+    assert found["stall_time_s"] == pytest.approx(1.5)
+    assert found["underflow_events"] == 1
+    assert found["discarded_pictures"] == 2
     # Two pictures of 40 ms of the 8 s were not shown.
-    assert played["metrics"]["played_s"] == pytest.approx(7.92)
+    assert found["played_s"] == pytest.approx(7.92)
     assert [e["event"] for e in played["events"]][-4:] == ["stall_start", "underflow_end", "stall_end", "finished"]
 
 
@@ -103,6 +131,7 @@ def test_a_buffer_that_vlc_refills_at_once_is_an_underflow_and_no_stall(tmp_path
     """As VLC 3.0 does over DASH, from a segment that it has: twice the reference is late, then `in 2 ms`. 40 ms are a picture."""
     made = session(vlc, tmp_path)
     made._begin = 0.0
+    made._log.begin(0.0, {"duration_s": 8.0})
     late = "main input error: ES_OUT_SET_(GROUP_)PCR  is called too late (pts_delay increased to 1000 ms)\n"
     for at, said in (
         (0.9, "main input debug: Stream buffering done (1020 ms in 900 ms)\n"),
@@ -113,7 +142,8 @@ def test_a_buffer_that_vlc_refills_at_once_is_an_underflow_and_no_stall(tmp_path
         with made._child.log.open("a") as file:
             file.write(said)
         made._take_log()
-    found = made._log.metrics(played_s=8.0, elapsed_s=9.0)
+    made._log.finish(9.0, "played", 8.0)
+    found = figures(made._log.events)
     assert found["underflow_events"] == 2
     assert found["stall_count"] == 1
 
@@ -157,13 +187,14 @@ def test_the_page_s_lines_become_events(tmp_path: Path) -> None:
     ends = [made._take(told) for told in made._lines()]
     assert ends[-1] == "played"
     played = made._played("played")
-    assert played["metrics"]["startup_delay_s"] == 0.7
-    assert played["metrics"]["stall_count"] == 1
-    assert played["metrics"]["stall_time_s"] == pytest.approx(0.25)
-    assert played["metrics"]["mean_rate_kbps"] == 1500
-    assert played["metrics"]["displayed_pictures"] == 96
-    assert played["metrics"]["discarded_pictures"] == 4
-    assert played["metrics"]["mean_buffer_s"] == 1.0
+    found = figures(played["events"])
+    assert found["startup_delay_s"] == 0.7
+    assert found["stall_count"] == 1
+    assert found["stall_time_s"] == pytest.approx(0.25)
+    assert found["mean_rate_kbps"] == 1500
+    assert played["told"]["displayed_pictures"] == 96
+    assert found["discarded_pictures"] == 4
+    assert played["told"]["mean_buffer_s"] == 1.0
     assert played["body_bytes"] == 2000
     assert len((tmp_path / "dashjs.jsonl").read_text().splitlines()) == 10
 

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use playpath_record::{event_to_json, metrics_json, viewer_metrics};
+use playpath_record::event_to_json;
 use playpath_units::{Duration, Time};
 use playpath_video::p1203::{P1203Settings, p1203_input};
 use playpath_video::{Action, ConnectionId, Player};
@@ -102,7 +102,6 @@ impl<'a> Session<'a> {
         let [time_s, level, bytes] = &self.samples;
         let elapsed = self.clock.now().saturating_since(self.span.start);
         json!({
-            "metrics": metrics_json(&viewer_metrics(self.player.events())),
             "events": self.player.events().iter().map(event_to_json).collect::<Vec<_>>(),
             "p1203": p1203_input(self.player.events(), &P1203Settings::default()),
             "start_s": self.span.start.as_secs_f64(),

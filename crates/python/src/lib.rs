@@ -17,7 +17,7 @@ use playpath_sim::Tracing;
 use playpath_video::p1203::{P1203Settings, p1203_input};
 use prototype::FirstError;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use rule::PythonRule;
@@ -177,6 +177,19 @@ fn series_dict(py: Python<'_>, record: Record) -> PyResult<Bound<'_, PyDict>> {
     Ok(all)
 }
 
+/// The record of a run that another world measured, as JSON from JSON: see crates/record/src/measurements.rs.
+#[pyfunction]
+fn record(measurements_json: &str) -> PyResult<String> {
+    let made = playpath_record::record_of_json(measurements_json);
+    made.map(|record| record.to_string()).map_err(|e| PyRuntimeError::new_err(format!("measurements: {e}")))
+}
+
+/// Jain's index of fairness; None for fewer than two shares.
+#[pyfunction]
+fn jain_index(shares: Vec<f64>) -> Option<f64> {
+    playpath_record::jain_index(&shares)
+}
+
 /// What there is of a kind (`cc`, `queue`, `player`, …), as a JSON list.
 #[pyfunction]
 fn registry(kind: &str) -> PyResult<String> {
@@ -229,6 +242,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(capture, module)?)?;
     module.add_function(wrap_pyfunction!(p1203, module)?)?;
+    module.add_function(wrap_pyfunction!(record, module)?)?;
+    module.add_function(wrap_pyfunction!(jain_index, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(parse_cmcd, module)?)?;
     module.add_function(wrap_pyfunction!(kernel_control, module)?)?;

@@ -10,8 +10,20 @@ use playpath_video::registry::{self as players, PlayerEntry, PlayerParam};
 use serde_json::{Value, json};
 
 /// Every kind that can be listed.
-const KINDS: &[&str] =
-    &["cc", "scheduler", "queue", "loss", "trace", "player", "abr", "validation", "pacing", "profile", "traffic"];
+const KINDS: &[&str] = &[
+    "cc",
+    "scheduler",
+    "queue",
+    "loss",
+    "trace",
+    "player",
+    "abr",
+    "validation",
+    "pacing",
+    "profile",
+    "traffic",
+    "metric",
+];
 
 /// The list of a kind. Error: the kinds that there are.
 pub fn list(kind: &str) -> Result<Value, String> {
@@ -29,6 +41,7 @@ pub fn list(kind: &str) -> Result<Value, String> {
         "validation" => Ok(named(VALIDATIONS)),
         "pacing" => Ok(named(PACINGS)),
         "traffic" => Ok(named(TRAFFIC_KINDS)),
+        "metric" => Ok(playpath_record::registry::to_json()),
         _ => Err(format!("unknown kind \"{kind}\"; allowed: {}", KINDS.join(", "))),
     }
 }

@@ -2,10 +2,11 @@
 
 use crate::measurements::{Flow, Measurements, Session, Subflow};
 use crate::record::{FlowRecord, LinkRecord, Metrics, Record, SessionRecord, SubflowRecord};
-use crate::registry::{Figure, Metric, metrics};
+use crate::registry::{Figure, Metric, metric, metrics};
 use playpath_units::Duration;
-use playpath_video::PlaybackEvent;
 use playpath_video::summary::Summary;
+use serde::de::Error;
+use serde_json::{Value, json};
 
 /// What the flows that count for the run's metrics have together.
 #[derive(Clone, Copy, Debug)]
@@ -57,18 +58,43 @@ impl Record {
     }
 }
 
+/// The record, as JSON, of a run whose measurements come as JSON; its log of the main session is the one that came. Errors: what is
+/// wrong with the measurements.
+pub fn record_of_json(measurements: &str) -> Result<Value, serde_json::Error> {
+    let told: Value = serde_json::from_str(measurements)?;
+    let log = told.pointer("/sessions/0/events").cloned();
+    let measured: Measurements = serde_json::from_value(told)?;
+    let mut told = measured.sessions.iter().flat_map(|session| session.told.keys());
+    if let Some(unknown) = told.find(|name| metric(name).is_none()) {
+        return Err(serde_json::Error::custom(format!("no metric is called \"{unknown}\"")));
+    }
+    let mut json = Record::of(measured).to_json(Value::Null);
+    json["events"] = log.unwrap_or_else(|| json!([]));
+    Ok(json)
+}
+
 /// The viewer's figures of a session: what a kind of player does not have is not a number, or left out.
-pub fn viewer_metrics(events: &[PlaybackEvent]) -> Metrics {
-    let summary = Summary::of(events);
-    figures(|figure| match figure {
-        Figure::Viewer(of) => Some(of(&summary)),
+fn session_metrics(session: &Session) -> Metrics {
+    let summary = summary(session);
+    figures(|metric| viewer_figure(metric, session, summary.as_ref()))
+}
+
+/// `None` where nobody watches.
+fn summary(session: &Session) -> Option<Summary> {
+    (!session.events.is_empty()).then(|| Summary::of(&session.events))
+}
+
+fn viewer_figure(metric: &Metric, session: &Session, summary: Option<&Summary>) -> Option<Option<f64>> {
+    match metric.figure {
+        Figure::Viewer(of) => Some(of(summary?)),
+        Figure::Told => session.told.get(metric.name).copied(),
         _ => None,
-    })
+    }
 }
 
 /// Names and values of the metrics for which `value` knows a figure, in the registry's order.
-fn figures(value: impl Fn(Figure) -> Option<Option<f64>>) -> Metrics {
-    let entry = |metric: &Metric| match value(metric.figure)? {
+fn figures(value: impl Fn(&Metric) -> Option<Option<f64>>) -> Metrics {
+    let entry = |metric: &Metric| match value(metric)? {
         None if !metric.is_always_there => None,
         figure => Some((metric.name, figure.unwrap_or(f64::NAN))),
     };
@@ -76,17 +102,17 @@ fn figures(value: impl Fn(Figure) -> Option<Option<f64>>) -> Metrics {
 }
 
 fn all_metrics(measured: &Measurements, sessions: &[SessionRecord]) -> Metrics {
-    let summary = measured.sessions.first().map(|main| Summary::of(&main.events));
+    let main = measured.sessions.first();
+    let summary = main.and_then(summary);
     let rates: Vec<f64> = sessions.iter().map(mean_rate_kbps).collect();
     let transport = transport(measured);
     let bottleneck = measured.links.get(measured.bottleneck);
-    figures(|figure| match figure {
-        Figure::Viewer(of) => Some(of(summary.as_ref()?)),
+    figures(|metric| match metric.figure {
         Figure::Fairness(of) => Some(of(&rates)),
         Figure::Transport(of) => Some(of(&transport)),
         Figure::Paths(of) => Some(of(measured.paths.as_ref()?)),
         Figure::Bottleneck(of) => Some(Some(of(bottleneck?))),
-        Figure::Told | Figure::Beside => None,
+        _ => viewer_figure(metric, main?, summary.as_ref()),
     })
 }
 
@@ -97,7 +123,7 @@ fn mean_rate_kbps(session: &SessionRecord) -> f64 {
 }
 
 fn session_record(session: &Session) -> SessionRecord {
-    let metrics = viewer_metrics(&session.events);
+    let metrics = session_metrics(session);
     SessionRecord { name: session.name.clone(), start_s: session.start.as_secs_f64(), metrics }
 }
 

@@ -9,10 +9,8 @@ mod qoe;
 mod record;
 pub mod registry;
 
-pub use build::{Packets, Transport, viewer_metrics};
+pub use build::{Packets, Transport, record_of_json};
 pub use fairness::jain_index;
 pub use measurements::{Flow, Measurements, PathCounts, Session, Subflow};
 pub use playback_log::to_json as event_to_json;
-pub use record::{
-    FlowRecord, LinkRecord, Metrics, Record, Series, SessionRecord, SubflowRecord, SwitchEvent, metrics_json,
-};
+pub use record::{FlowRecord, LinkRecord, Metrics, Record, Series, SessionRecord, SubflowRecord, SwitchEvent};

@@ -1,12 +1,16 @@
 //! What a world measures of a run: counts and logs, no figure that follows from others. The simulator fills it; the kernel world
 //! sends it as JSON, in which times are seconds (`start_s`) and sums of round-trip times milliseconds (`rtt_sum_ms`).
 
+use crate::playback_log;
 use crate::record::{LinkRecord, Series, SwitchEvent};
 use playpath_units::{Duration, Time};
 use playpath_video::PlaybackEvent;
+use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
 
 /// Everything of a run.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Measurements {
     /// Every video session that has begun, the main one first.
     pub sessions: Vec<Session>,
@@ -19,34 +23,45 @@ pub struct Measurements {
     /// Which of `links` is the first path's `down` link, what a scenario with one path calls the bottleneck.
     pub bottleneck: usize,
     /// Over which time goodput and throughput of the run are taken.
+    #[serde(rename = "active_s", deserialize_with = "duration")]
     pub active: Duration,
     /// What the main session's player has read, where it counts itself; else the sum over its flows.
     pub read_bytes: Option<u64>,
     /// The main session was not played to its end: cut at this time.
+    #[serde(rename = "cut_at_s", deserialize_with = "maybe_time")]
     pub cut_at: Option<Time>,
     /// What only the world itself can know.
     pub warnings: Vec<String>,
     /// See [`Record`](crate::Record).
+    #[serde(skip)]
     pub series: Vec<Series>,
     /// See [`Record`](crate::Record).
+    #[serde(skip)]
     pub switches: Vec<(String, Vec<SwitchEvent>)>,
     /// See [`Record`](crate::Record).
+    #[serde(skip)]
     pub events_handled: u64,
 }
 
 /// A video session.
-#[derive(Debug)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Session {
     /// Name; "video" is the main one.
     pub name: String,
     /// When the viewer pressed play.
+    #[serde(rename = "start_s", deserialize_with = "time")]
     pub start: Time,
-    /// Its playback log, closed.
+    /// Its playback log, closed; empty where nobody watches (a plain download).
+    #[serde(deserialize_with = "playback_log::read")]
     pub events: Vec<PlaybackEvent>,
+    /// Figures of the player's own, by the metric's name.
+    pub told: BTreeMap<String, Option<f64>>,
 }
 
 /// A flow.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Flow {
     /// Name.
     pub name: String,
@@ -55,8 +70,10 @@ pub struct Flow {
     /// It carries the main session, or there is none: it counts for the run's metrics.
     pub is_measured: bool,
     /// When it opened.
+    #[serde(rename = "start_s", deserialize_with = "time")]
     pub start: Time,
     /// When it ended, or the run.
+    #[serde(rename = "end_s", deserialize_with = "time")]
     pub end: Time,
     /// It was open until the end of the run.
     pub is_open: bool,
@@ -73,17 +90,20 @@ pub struct Flow {
     /// Retransmission timeouts.
     pub rto_count: u64,
     /// Sum of the RTT samples.
+    #[serde(rename = "rtt_sum_ms", deserialize_with = "millis")]
     pub rtt_sum: Duration,
     /// Their number.
     pub rtt_samples: u64,
     /// The smallest.
+    #[serde(rename = "min_rtt_ms", deserialize_with = "maybe_millis")]
     pub min_rtt: Option<Duration>,
     /// One for each path under MPTCP; empty otherwise.
     pub subflows: Vec<Subflow>,
 }
 
 /// One path of an MPTCP flow. What a world cannot see has no value.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Subflow {
     /// Name of the path.
     pub path: String,
@@ -102,8 +122,10 @@ pub struct Subflow {
     /// Segments given to it that another subflow carries, too.
     pub reinjections: Option<u64>,
     /// Mean of the RTT samples.
+    #[serde(rename = "mean_rtt_ms", deserialize_with = "maybe_millis")]
     pub mean_rtt: Option<Duration>,
     /// The smallest.
+    #[serde(rename = "min_rtt_ms", deserialize_with = "maybe_millis")]
     pub min_rtt: Option<Duration>,
     /// Times that it was taken for potentially failed.
     pub failures: Option<u64>,
@@ -112,7 +134,8 @@ pub struct Subflow {
 }
 
 /// What connections over several paths did with them, summed up. What a world cannot see has no value.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[allow(missing_docs, reason = "each is a metric of that name: see the registry")]
 pub struct PathCounts {
     pub path_switches: Option<u64>,
@@ -123,4 +146,24 @@ pub struct PathCounts {
     pub max_out_of_order_bytes: Option<u64>,
     pub switches_underflow_predicted: Option<u64>,
     pub switches_discard_predicted: Option<u64>,
+}
+
+fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Time, D::Error> {
+    f64::deserialize(from).map(Time::from_secs_f64)
+}
+
+fn maybe_time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Time>, D::Error> {
+    Ok(Option::<f64>::deserialize(from)?.map(Time::from_secs_f64))
+}
+
+fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    f64::deserialize(from).map(Duration::from_secs_f64)
+}
+
+fn millis<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    f64::deserialize(from).map(|ms| Duration::from_secs_f64(ms / 1e3))
+}
+
+fn maybe_millis<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    Ok(Option::<f64>::deserialize(from)?.map(|ms| Duration::from_secs_f64(ms / 1e3)))
 }

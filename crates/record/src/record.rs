@@ -171,7 +171,7 @@ impl Record {
     /// Everything but the series, as JSON. `manifest` is the resolved scenario, seed, sender and version.
     pub fn to_json(&self, manifest: Value) -> Value {
         json!({
-            "metrics": metrics_json(&self.metrics),
+            "metrics": to_map(&self.metrics),
             "sessions": self.sessions,
             "flows": self.flows,
             "links": self.links,
@@ -182,13 +182,12 @@ impl Record {
     }
 }
 
-/// Metrics as JSON: what is not a number is null.
-pub fn metrics_json(metrics: &Metrics) -> Map<String, Value> {
+fn to_map(metrics: &Metrics) -> Map<String, Value> {
     metrics.iter().map(|(name, value)| (name.to_string(), json!(value))).collect()
 }
 
 fn by_name<S: Serializer>(metrics: &Metrics, serializer: S) -> Result<S::Ok, S::Error> {
-    metrics_json(metrics).serialize(serializer)
+    to_map(metrics).serialize(serializer)
 }
 
 fn seconds<S: Serializer>(time: &Time, serializer: S) -> Result<S::Ok, S::Error> {

@@ -26,7 +26,8 @@ pub fn run(scenario: &Scenario, link: &IdealLink, seed: u64, tracing: Tracing) -
     if tracing == Tracing::Series {
         warnings.push("an idealised run has no time series".into());
     }
-    let main = Session { name: "video".into(), start: Time::ZERO, events: player.events().to_vec() };
+    let main =
+        Session { name: "video".into(), start: Time::ZERO, events: player.events().to_vec(), ..Session::default() };
     Ok(Record::of(Measurements {
         sessions: vec![main],
         active: end.saturating_since(Time::ZERO),

@@ -68,6 +68,7 @@ fn sessions(simulation: &Simulation) -> Vec<Session> {
         name: session.name().to_string(),
         start: session.started_at(),
         events: session.player().events().to_vec(),
+        ..Session::default()
     };
     begun.map(|session| measured(session)).collect()
 }

@@ -24,6 +24,7 @@ KINDS = {
     "profile": "bundles of TCP settings",
     "traffic": "cross traffic",
     "trace": "bandwidth-trace formats and generators",
+    "metric": "metrics of a record, and how rankings use them",
 }
 
 

@@ -42,13 +42,14 @@ class Carried:
 
     Attributes
     ----------
-    metrics : mapping of str to float or None
+    paths : mapping of str to float
+        How the connections used the paths (`PathCounts` of crates/record), as far as the carrier sees it.
     subflows : list of dict
-        A row for each path, as `flows[].subflows` of the simulator has it; empty: the sampled sockets tell.
+        What was measured of each path (`Subflow` of crates/record); empty: the sampled sockets tell.
     warnings : list of str
     """
 
-    metrics: Mapping[str, float | None] = field(default_factory=dict)
+    paths: Mapping[str, float] = field(default_factory=dict)
     subflows: list[dict[str, Any]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -79,10 +80,10 @@ class Carrier(Protocol):
         """What its programs complained of, in one line; empty if nothing."""
         ...
 
-    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], seconds: float) -> Carried:
+    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float]) -> Carried:
         """What only it knows. TestbedError: the run was not what was asked for.
 
-        `flows`: the connections, or subflows, that carried the video; `described`: the video; `seconds`: how long it took.
+        `flows`: the connections, or subflows, that carried the video; `described`: the video.
         """
         ...
 
@@ -111,7 +112,7 @@ class Tcp:
         """It has no programs."""
         return ""
 
-    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], seconds: float) -> Carried:
+    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float]) -> Carried:
         """Nothing more."""
         return Carried()
 
@@ -159,7 +160,7 @@ class KernelMptcp:
         """It has no programs."""
         return ""
 
-    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], seconds: float) -> Carried:
+    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float]) -> Carried:
         """Every path must have carried a subflow."""
         counters = mptcp.counters(bed.server)
         missing = [end.name for end in bed.ends if end.name not in {flow.path for flow in flows}]
@@ -169,7 +170,7 @@ class KernelMptcp:
                 f"{len(bed.ends) - len(missing)} of {len(bed.ends)} paths had a subflow; none on: {', '.join(missing)};"
                 f" counters of the server: {told}"
             )
-        return Carried({"reinjections": float(counters.get("MPTCPRetrans", 0))})
+        return Carried({"reinjections": counters.get("MPTCPRetrans", 0)})
 
 
 class OverRelay:
@@ -199,13 +200,13 @@ class OverRelay:
         """Of both relays."""
         return self._pair.words() if self._pair is not None else ""
 
-    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], seconds: float) -> Carried:
+    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float]) -> Carried:
         """End both: what they counted."""
         assert self._pair is not None
         summaries = self._pair.end()
         kbps = described.get("video_kbps")
         return Carried(
-            relay.metrics_of(summaries, self._pair.switches(), kbps / 1000 if kbps else None),
-            relay.subflows_of(summaries, {}, seconds),
+            relay.path_counts(summaries, self._pair.switches(), kbps / 1000 if kbps else None),
+            relay.subflows_of(summaries),
             [f"relay, {side}: {words}" for side in summaries for words in summaries[side]["warnings"]],
         )

@@ -152,62 +152,46 @@ def scheduler_text(scheduler: str | Mapping[str, Any]) -> str:
     return ":".join([str(scheduler["name"]), ",".join(given)]) if given else str(scheduler["name"])
 
 
-def metrics_of(
+def path_counts(
     summaries: Mapping[str, Mapping[str, Any]], switches: list[dict[str, Any]], video_mbps: float | None
 ) -> dict[str, float]:
-    """The figures that the simulator has of a connection over several paths."""
+    """How the connections used the paths: `PathCounts` of crates/record."""
     server, client = (summaries[side]["sessions"] for side in ("server", "client"))
-    figures = {
-        **{name: float(sum(s[name] for s in server)) for name in _SUMS},
-        "hol_blocking_time_s": float(sum(s["hol_blocking_time_s"] for s in client)),
-        "max_out_of_order_bytes": float(max((s["max_out_of_order_bytes"] for s in client), default=0)),
+    counts = {
+        **{name: sum(s[name] for s in server) for name in _SUMS},
+        "hol_blocking_time_s": sum(s["hol_blocking_time_s"] for s in client),
+        "max_out_of_order_bytes": max((s["max_out_of_order_bytes"] for s in client), default=0),
     }
     if video_mbps:
         # The buffer runs dry if rtt_i rate_i < rtt_j rate_of_the_video (crates/sim/src/multipath.rs).
         dry = [s for s in switches if s["from_srtt_ms"] * s["from_mbps"] < s["to_srtt_ms"] * video_mbps]
-        figures["switches_underflow_predicted"] = float(len(dry))
-    return figures
+        counts["switches_underflow_predicted"] = len(dry)
+    return counts
 
 
-def subflows_of(
-    summaries: Mapping[str, Mapping[str, Any]], arrived: Mapping[str, int], seconds: float
-) -> list[dict[str, Any]]:
-    """A row per path, as `flows[].subflows` of the simulator has it.
-
-    `arrived`: wire bytes that came out of each path at the client.
-    """
+def subflows_of(summaries: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What was measured of each path: `Subflow` of crates/record, without what the network knows."""
     sums: dict[str, dict[str, Any]] = {}
     for session in summaries["server"]["sessions"]:
         for row in session["subflows"]:
-            _add(sums.setdefault(row["path"], dict.fromkeys(_COUNTS, 0) | {"cc": row["cc"].split(".")[0]}), row)
+            known = {"path": row["path"], "cc": row["cc"].split(".")[0], "delivered_bytes": 0}
+            _add(sums.setdefault(row["path"], known | dict.fromkeys(_COUNTS, 0)), row)
     for session in summaries["client"]["sessions"]:
         for row in session["subflows"]:
             if row["path"] in sums:
-                sums[row["path"]]["received_bytes"] += row["received_bytes"]
-    total = sum(row["received_bytes"] for row in sums.values()) or 1
-    return [
-        {
-            "path": path,
-            "cc": row["cc"],
-            "goodput_mbps": row["received_bytes"] * 8e-6 / seconds,
-            "throughput_mbps": arrived.get(path, 0) * 8e-6 / seconds,
-            "share": row["received_bytes"] / total,
-            **{name: row[name] for name in _SHOWN},
-        }
-        for path, row in sums.items()
-    ]
+                sums[row["path"]]["delivered_bytes"] += row["received_bytes"]
+    return list(sums.values())
 
 
-_SHOWN = (
+_COUNTS = (
     "sent_packets", "retransmitted_packets", "rto_count", "reinjections", "mean_rtt_ms", "min_rtt_ms", "failures",
     "penalties",
 )  # fmt: skip
-_COUNTS = (*_SHOWN, "received_bytes")
 
 
 def _add(row: dict[str, Any], other: Mapping[str, Any]) -> None:
     """Counts are added up; of RTTs the latest session with samples counts."""
-    for name in _SHOWN:
+    for name in _COUNTS:
         if name.endswith("_ms"):
             row[name] = other[name] or row[name]
         else:

@@ -300,7 +300,7 @@ class _Session:
             elapsed = time.monotonic() - start
             sampled = sampler.stop()
         video = [flow for flow in sampled if flow.local[1] in way.ports]
-        carried = self._carrier.close(bed, video, self._described, elapsed) if self.has_player else Carried()
+        carried = self._carrier.close(bed, video, self._described) if self.has_player else Carried()
         self.warnings += carried.warnings
         told = traffic.stop()
         hidden = bed.hidden_drops()
@@ -313,7 +313,7 @@ class _Session:
             start,
             elapsed,
             is_multipath=len(bed.ends) > 1,
-            extra_metrics=carried.metrics,
+            paths=carried.paths,
             subflows=carried.subflows,
             datagram_ports=traffic.datagram_ports,
             video_ports=tuple(way.ports),

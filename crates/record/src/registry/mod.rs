@@ -29,8 +29,8 @@ pub struct Metric {
     pub least: f64,
     /// Differences up to this share of the larger mean count as alike, too.
     pub least_share: f64,
-    /// What it is, for the reference page.
-    pub definition: &'static str,
+    /// What it is, in a sentence or two.
+    pub summary: &'static str,
     /// Place among the criteria of a ranking with a video, 1 the most important.
     pub video_rank: Option<u8>,
     /// Place among the criteria of a ranking without one.
@@ -96,7 +96,7 @@ const BASE: Metric = Metric {
     better: Better::Neither,
     least: 0.0,
     least_share: 0.05,
-    definition: "",
+    summary: "",
     video_rank: None,
     bulk_rank: None,
     is_always_there: false,

@@ -11,7 +11,7 @@ pub const METRICS: &[Metric] = &[
         unit: "Mbit/s",
         better: Higher,
         least_share: 0.01,
-        definition: "Payload that the client's application read, over the time in which the session was active.",
+        summary: "Payload that the client's application read, over the time in which the session was active.",
         bulk_rank: Some(1),
         figure: Transport(|t| share(t.read_bytes as f64 * 8e-6, t.active_s).or(Some(0.0))),
         ..BASE
@@ -21,7 +21,7 @@ pub const METRICS: &[Metric] = &[
         label: "throughput",
         unit: "Mbit/s",
         least_share: 0.01,
-        definition: "Wire bytes that arrived at the client, headers and retransmissions included, over the same time.",
+        summary: "Wire bytes that arrived at the client, headers and retransmissions included, over the same time.",
         figure: Transport(|t| share(t.packets?.wire_bytes as f64 * 8e-6, t.active_s).or(Some(0.0))),
         ..BASE
     },
@@ -31,7 +31,7 @@ pub const METRICS: &[Metric] = &[
         unit: "packets",
         better: Lower,
         least: 10.0,
-        definition: "Data packets sent again.",
+        summary: "Data packets sent again.",
         video_rank: Some(8),
         bulk_rank: Some(3),
         figure: Transport(|t| Some(t.packets?.retransmitted as f64)),
@@ -42,7 +42,7 @@ pub const METRICS: &[Metric] = &[
         label: "timeouts",
         better: Lower,
         least: 0.5,
-        definition: "Retransmission timeouts.",
+        summary: "Retransmission timeouts.",
         figure: Transport(|t| Some(t.packets?.rto_count as f64)),
         ..BASE
     },
@@ -51,7 +51,7 @@ pub const METRICS: &[Metric] = &[
         label: "lost packets, share",
         better: Lower,
         least: 0.0005,
-        definition: "Data packets that the network dropped, as a share of those sent.",
+        summary: "Data packets that the network dropped, as a share of those sent.",
         figure: Transport(|t| {
             let packets = t.packets?;
             share(packets.dropped as f64, packets.sent as f64).or(Some(0.0))
@@ -64,7 +64,7 @@ pub const METRICS: &[Metric] = &[
         unit: "ms",
         better: Lower,
         least: 1.0,
-        definition: "Mean of the RTT samples that the server's TCP took.",
+        summary: "Mean of the RTT samples that the server's TCP took.",
         bulk_rank: Some(2),
         figure: Transport(|t| share(t.packets?.rtt_sum_ms, t.packets?.rtt_samples as f64)),
         ..BASE
@@ -78,7 +78,7 @@ pub const BOTTLENECK: &[Metric] = &[
         unit: "packets",
         better: Lower,
         least: 1.0,
-        definition: "Mean length of the queue, weighted by time; the packet on the wire is not counted.",
+        summary: "Mean length of the queue, weighted by time; the packet on the wire is not counted.",
         video_rank: Some(9),
         bulk_rank: Some(4),
         figure: Bottleneck(|link| link.mean_queue_packets),
@@ -90,7 +90,7 @@ pub const BOTTLENECK: &[Metric] = &[
         unit: "packets",
         better: Lower,
         least: 1.0,
-        definition: "Standard deviation of the queue's length, weighted by time.",
+        summary: "Standard deviation of the queue's length, weighted by time.",
         figure: Bottleneck(|link| link.sd_queue_packets),
         ..BASE
     },
@@ -103,7 +103,7 @@ pub const BESIDE: &[Metric] = &[
         unit: "Mbit/s",
         better: Higher,
         least_share: 0.01,
-        definition: "Payload that all flows together got, over the whole run.",
+        summary: "Payload that all flows together got, over the whole run.",
         figure: Beside,
         ..BASE
     },
@@ -112,7 +112,7 @@ pub const BESIDE: &[Metric] = &[
         label: "fairness between flows (Jain)",
         better: Higher,
         least: 0.01,
-        definition: "Fairness between the flows' goodputs (Jain): 1 is equal.",
+        summary: "Fairness between the flows' goodputs (Jain): 1 is equal.",
         figure: Beside,
         ..BASE
     },
@@ -120,7 +120,7 @@ pub const BESIDE: &[Metric] = &[
         name: "utilisation",
         label: "link utilisation",
         least_share: 0.01,
-        definition: "Share of a link's capacity that was used.",
+        summary: "Share of a link's capacity that was used.",
         figure: Beside,
         ..BASE
     },

@@ -8,7 +8,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         name: "path_switches",
         label: "path switches",
-        definition: "Changes of path between two packets of new data.",
+        summary: "Changes of path between two packets of new data.",
         is_always_there: true,
         figure: Paths(|p| count(p.path_switches)),
         ..BASE
@@ -16,7 +16,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         name: "switches_from_open_path",
         label: "switches away from a path with room",
-        definition: "Switches though the path left had room.",
+        summary: "Switches though the path left had room.",
         is_always_there: true,
         figure: Paths(|p| count(p.switches_from_open_path)),
         ..BASE
@@ -25,7 +25,7 @@ pub const METRICS: &[Metric] = &[
         name: "path_choices",
         label: "packets with a choice of paths",
         unit: "packets",
-        definition: "Packets for which more than one path had room, so that the scheduler had a choice.",
+        summary: "Packets for which more than one path had room, so that the scheduler had a choice.",
         is_always_there: true,
         figure: Paths(|p| count(p.path_choices)),
         ..BASE
@@ -36,7 +36,7 @@ pub const METRICS: &[Metric] = &[
         unit: "packets",
         better: Lower,
         least: 10.0,
-        definition: "Packets sent on a further path, too.",
+        summary: "Packets sent on a further path, too.",
         is_always_there: true,
         figure: Paths(|p| count(p.reinjections)),
         ..BASE
@@ -47,7 +47,7 @@ pub const METRICS: &[Metric] = &[
         unit: "s",
         better: Lower,
         least: 0.1,
-        definition: "Time in which data waited at the receiver behind a gap.",
+        summary: "Time in which data waited at the receiver behind a gap.",
         is_always_there: true,
         figure: Paths(|p| p.hol_blocking_time_s),
         ..BASE
@@ -58,7 +58,7 @@ pub const METRICS: &[Metric] = &[
         unit: "bytes",
         better: Lower,
         least: 1500.0,
-        definition: "Most data that waited at once.",
+        summary: "Most data that waited at once.",
         is_always_there: true,
         figure: Paths(|p| count(p.max_out_of_order_bytes)),
         ..BASE
@@ -66,14 +66,14 @@ pub const METRICS: &[Metric] = &[
     Metric {
         name: "switches_underflow_predicted",
         label: "switches that predict an underflow",
-        definition: "Switches for which the sticky schedulers' paper predicts that the playout buffer runs dry ([card](../models/mptcp.md)).",
+        summary: "Switches for which the sticky schedulers' paper predicts that the playout buffer runs dry ([card](../models/mptcp.md)).",
         figure: Paths(|p| count(p.switches_underflow_predicted)),
         ..BASE
     },
     Metric {
         name: "switches_discard_predicted",
         label: "switches that predict a discard",
-        definition: "Switches for which that paper predicts that a frame is discarded; where one response carries the whole file.",
+        summary: "Switches for which that paper predicts that a frame is discarded; where one response carries the whole file.",
         figure: Paths(|p| count(p.switches_discard_predicted)),
         ..BASE
     },

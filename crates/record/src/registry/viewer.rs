@@ -14,7 +14,7 @@ pub const METRICS: &[Metric] = &[
         unit: "s",
         better: Lower,
         least: 0.25,
-        definition: "From pressing play to the first frame, connection set-up included; a session that never starts has waited for its whole length.",
+        summary: "From pressing play to the first frame, connection set-up included; a session that never starts has waited for its whole length.",
         video_rank: Some(7),
         is_always_there: true,
         figure: Viewer(|s| s.has_begun.then(|| s.startup_s())),
@@ -25,7 +25,7 @@ pub const METRICS: &[Metric] = &[
         label: "stalls",
         better: Lower,
         least: 0.5,
-        definition: "Times that the video stood still after the start.",
+        summary: "Times that the video stood still after the start.",
         is_always_there: true,
         figure: Viewer(|s| s.has_pictures().then_some(s.stalls.len() as f64)),
         ..BASE
@@ -36,7 +36,7 @@ pub const METRICS: &[Metric] = &[
         unit: "s",
         better: Lower,
         least: 0.1,
-        definition: "Time that the video stood still after the start. None for the streaming agent, which shows no frames.",
+        summary: "Time that the video stood still after the start. None for the streaming agent, which shows no frames.",
         video_rank: Some(2),
         is_always_there: true,
         figure: Viewer(|s| s.has_pictures().then(|| s.stalled_s())),
@@ -47,7 +47,7 @@ pub const METRICS: &[Metric] = &[
         label: "stalled share of the time",
         better: Lower,
         least: 0.001,
-        definition: "Stall time as a share of stalled and played time.",
+        summary: "Stall time as a share of stalled and played time.",
         is_always_there: true,
         figure: Viewer(|s| watched_s(s).map(|watched| s.stalled_s() / watched)),
         ..BASE
@@ -58,16 +58,16 @@ pub const METRICS: &[Metric] = &[
         unit: "1/min",
         better: Lower,
         least: 0.05,
-        definition: "Stalls per minute of stalled and played time.",
+        summary: "Stalls per minute of stalled and played time.",
         figure: Viewer(|s| watched_s(s).map(|watched| s.stalls.len() as f64 / (watched / 60.0))),
         ..BASE
     },
     Metric {
         name: "discarded_pictures",
-        label: "discarded pictures",
+        label: "discarded frames",
         better: Lower,
         least: 1.0,
-        definition: "Frames never shown, because they came later than the player tolerates.",
+        summary: "Frames never shown, because they came later than the player tolerates.",
         video_rank: Some(3),
         is_always_there: true,
         figure: Viewer(|s| s.has_pictures().then_some(s.discarded as f64)),
@@ -78,7 +78,7 @@ pub const METRICS: &[Metric] = &[
         label: "buffer underflows",
         better: Lower,
         least: 0.5,
-        definition: "Times that the buffer did not hold the frame that was due.",
+        summary: "Times that the buffer did not hold the frame that was due.",
         video_rank: Some(4),
         is_always_there: true,
         figure: Viewer(|s| Some(s.underflows as f64)),
@@ -89,7 +89,7 @@ pub const METRICS: &[Metric] = &[
         label: "late packets, share",
         better: Lower,
         least: 0.005,
-        definition: "Packets of a streaming agent that missed their playout time, as a share of those judged.",
+        summary: "Packets of a streaming agent that missed their playout time, as a share of those judged.",
         video_rank: Some(5),
         is_always_there: true,
         figure: Viewer(|s| share(s.late as f64, s.packets as f64)),
@@ -100,7 +100,7 @@ pub const METRICS: &[Metric] = &[
         label: "overflowed packets, share",
         better: Lower,
         least: 0.005,
-        definition: "Packets of a streaming agent that met a full buffer, as a share of those judged.",
+        summary: "Packets of a streaming agent that met a full buffer, as a share of those judged.",
         figure: Viewer(|s| share(s.overflowed as f64, s.packets as f64)),
         ..BASE
     },
@@ -110,7 +110,7 @@ pub const METRICS: &[Metric] = &[
         unit: "s",
         better: Lower,
         least: 0.1,
-        definition: "From pressing play until the playout buffer was full for the first time.",
+        summary: "From pressing play until the playout buffer was full for the first time.",
         is_always_there: true,
         figure: Viewer(|s| s.filled_after.map(|time| time.as_secs_f64())),
         ..BASE
@@ -120,7 +120,7 @@ pub const METRICS: &[Metric] = &[
         label: "mean video rate",
         unit: "kbit/s",
         better: Higher,
-        definition: "Nominal rate of the video, weighted with media time.",
+        summary: "Nominal rate of the video, weighted with media time.",
         video_rank: Some(6),
         figure: Viewer(Summary::mean_rate_kbps),
         ..BASE
@@ -130,7 +130,7 @@ pub const METRICS: &[Metric] = &[
         label: "quality switches",
         better: Lower,
         least: 0.5,
-        definition: "Adaptive streaming: changes of representation from one segment to the next.",
+        summary: "Adaptive streaming: changes of representation from one segment to the next.",
         figure: Viewer(|s| has_segments(s).then(|| s.switches() as f64)),
         ..BASE
     },
@@ -138,7 +138,7 @@ pub const METRICS: &[Metric] = &[
         name: "qoe_linear",
         label: "QoE, linear",
         better: Higher,
-        definition: "Adaptive streaming: quality less changes, stalls and start-up (Yin et al., SIGCOMM 2015, eq. 5, balanced weights).",
+        summary: "Adaptive streaming: quality less changes, stalls and start-up (Yin et al., SIGCOMM 2015, eq. 5, balanced weights).",
         figure: Viewer(|s| linear(s, QoeWeights::BALANCED)),
         ..BASE
     },
@@ -146,7 +146,7 @@ pub const METRICS: &[Metric] = &[
         name: "qoe_linear_pensieve",
         label: "QoE, linear (Pensieve)",
         better: Higher,
-        definition: "The same in Pensieve's scaling.",
+        summary: "The same in Pensieve's scaling.",
         figure: Viewer(|s| linear(s, QoeWeights::PENSIEVE)),
         ..BASE
     },
@@ -154,7 +154,7 @@ pub const METRICS: &[Metric] = &[
         name: "p1203_stalling_factor",
         label: "P.1203.3 stalling factor",
         better: Higher,
-        definition: "ITU-T P.1203.3, eq. 29: the factor by which stalls and start-up lower the quality; 1 without any.",
+        summary: "ITU-T P.1203.3, eq. 29: the factor by which stalls and start-up lower the quality; 1 without any.",
         figure: Viewer(|s| {
             (s.has_pictures() && s.played_s() > 0.0).then(|| p1203_stalling_factor(&s.p1203_stalls(), s.played_s()))
         }),
@@ -166,7 +166,7 @@ pub const METRICS: &[Metric] = &[
         unit: "s",
         better: Lower,
         least: 0.1,
-        definition: "Live streams: mean time behind the live edge.",
+        summary: "Live streams: mean time behind the live edge.",
         figure: Viewer(Summary::mean_latency_s),
         ..BASE
     },
@@ -178,15 +178,15 @@ pub const METRICS: &[Metric] = &[
         unit: "s",
         better: Higher,
         least_share: 0.5,
-        definition: "Media time that was shown; what was discarded or never came is missing.",
+        summary: "Media time that was shown; what was discarded or never came is missing.",
         video_rank: Some(1),
         figure: Viewer(|s| s.has_begun.then(|| s.played_s())),
         ..BASE
     },
     Metric {
         name: "displayed_pictures",
-        label: "displayed pictures",
-        definition: "Frames shown, by the player's own count (VLC, dash.js).",
+        label: "displayed frames",
+        summary: "Frames shown, by the player's own count (VLC, dash.js).",
         figure: Told,
         ..BASE
     },
@@ -194,7 +194,7 @@ pub const METRICS: &[Metric] = &[
         name: "lost_audio_buffers",
         label: "lost audio buffers",
         better: Lower,
-        definition: "Pieces of sound that VLC could not play.",
+        summary: "Pieces of sound that VLC could not play.",
         figure: Told,
         ..BASE
     },
@@ -203,7 +203,7 @@ pub const METRICS: &[Metric] = &[
         label: "mean buffer",
         unit: "s",
         better: Neither,
-        definition: "Mean of what dash.js held in its buffer.",
+        summary: "Mean of what dash.js held in its buffer.",
         figure: Told,
         ..BASE
     },
@@ -212,7 +212,7 @@ pub const METRICS: &[Metric] = &[
         label: "time to the first byte",
         unit: "s",
         better: Lower,
-        definition: "From curl's start to the first byte of the response.",
+        summary: "From curl's start to the first byte of the response.",
         figure: Told,
         ..BASE
     },
@@ -221,7 +221,7 @@ pub const METRICS: &[Metric] = &[
         label: "fairness between sessions (Jain)",
         better: Higher,
         least: 0.01,
-        definition: "Fairness between the mean video rates of several sessions (Jain): 1 is equal; one that got nothing counts as 0.",
+        summary: "Fairness between the mean video rates of several sessions (Jain): 1 is equal; one that got nothing counts as 0.",
         figure: Fairness(jain_index),
         ..BASE
     },

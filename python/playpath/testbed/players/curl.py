@@ -62,8 +62,8 @@ class Curl:
             raise TestbedError(child.words() or f"curl ended with status {child.process.returncode}")
         told = json.loads(child.output.read_text())
         return Played(
-            metrics={"first_byte_s": float(told["time_starttransfer"])},
             events=[],
+            told={"first_byte_s": float(told["time_starttransfer"])},
             body_bytes=int(told["size_download"]),
             elapsed_s=float(told["time_total"]),
             warnings=[],

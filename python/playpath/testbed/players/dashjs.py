@@ -179,11 +179,11 @@ class _Session(Following):
         event, previous, self._at = told["event"], self._at, float(told["at_s"])
         self._longest_silence = max(self._longest_silence, self._at - previous)
         if event == "start":
-            self._log.add("session_started", self._at, media_duration_s=self._scene.described["duration_s"])
+            self._log.begin(self._at, self._scene.described)
         elif event == "playing":
-            self._moves(self._at)
-        elif event == "waiting" and self._has_started and not self._is_at_end(told):
-            self._stands_still(self._at, position_s=told["position_s"])
+            self._log.moves(self._at)
+        elif event == "waiting" and self._log.has_started and not self._is_at_end(told):
+            self._log.stands_still(self._at, float(told["position_s"]))
         elif event == "loaded":
             self._loaded(told)
         elif event == "alive":
@@ -222,6 +222,7 @@ class _Session(Following):
             self._log.add(
                 "segment_downloaded",
                 self._at,
+                request=told["index"],
                 kind="video",
                 segment=told["index"],
                 representation=number,
@@ -232,25 +233,25 @@ class _Session(Following):
             )
 
     def _played(self, finished: str) -> Played:
-        if self._stalled_since is not None:
-            self._moves(self._at)
+        if self._log.is_stalled:
+            self._log.moves(self._at)
         if self._dropped:
-            self._log.add("pictures_discarded", self._at, count=self._dropped, cause="late")
-        self._log.add("finished", self._at, reason=finished)
-        metrics = self._log.metrics(self._position, self._at)
-        metrics["displayed_pictures"] = float(self._pictures - self._dropped)
+            self._log.add("pictures_discarded", self._at, first=0, count=self._dropped, cause="late")
+        displayed = self._pictures - self._dropped
+        self._log.finish(self._at, finished, self._position, displayed)
+        told: dict[str, float | None] = {"displayed_pictures": displayed}
         if self._buffer:
-            metrics["mean_buffer_s"] = sum(level for _, level in self._buffer) / len(self._buffer)
+            told["mean_buffer_s"] = sum(level for _, level in self._buffer) / len(self._buffer)
         if self._longest_silence > _STARVED_S:
             silence = f"{self._longest_silence:.1f} s"
             self._warnings.append(
                 f"the machine was too busy for Chromium: it stood still for {silence}, stalls may be its own"
             )
-        if not self._has_started:
+        if not self._log.has_started:
             self._warnings.append("dash.js never started to play")
         return Played(
-            metrics=metrics,
             events=self._log.events,
+            told=told,
             body_bytes=self._bytes,
             elapsed_s=self._at,
             warnings=self._warnings + not_believed(self._scene.bed),

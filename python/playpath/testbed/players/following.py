@@ -1,8 +1,6 @@
-"""What following a real player by the lines that it writes takes: its time, new lines, a picture that stands still or moves."""
+"""What following a real player by the lines that it writes takes: its time, new lines, its log."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from playpath.testbed.errors import TestbedError
 from playpath.testbed.players.events import EventLog
@@ -30,8 +28,6 @@ class Following:
         self._watch = Watch(scene.bed, child, scene.until_s + grace_s, silence_s)
         self._log = EventLog()
         self._read = 0
-        self._stalled_since: float | None = None
-        self._has_started = False
 
     def _check_alive(self, program: str) -> None:
         """Raise TestbedError if it has ended by itself."""
@@ -46,20 +42,3 @@ class Following:
         end = fresh.rfind(b"\n") + 1
         self._read += end
         return fresh[:end].decode(errors="replace").splitlines()
-
-    def _stands_still(self, at_s: float, **more: Any) -> None:
-        """The picture stands still since `at_s`, if it did not before."""
-        if self._stalled_since is None:
-            self._stalled_since = at_s
-            self._log.add("underflow_start", at_s, **more)
-            self._log.add("stall_start", at_s, since_s=at_s, **more)
-
-    def _moves(self, at_s: float) -> None:
-        """The picture moves since `at_s`: for the first time, or again."""
-        if not self._has_started:
-            self._has_started = True
-            self._log.add("playback_started", at_s)
-        elif self._stalled_since is not None:
-            self._log.add("underflow_end", at_s)
-            self._log.add("stall_end", at_s, frozen_s=round(at_s - self._stalled_since, 6))
-            self._stalled_since = None

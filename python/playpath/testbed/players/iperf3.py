@@ -61,8 +61,8 @@ class Iperf3:
             raise TestbedError(f"iperf3: {error or child.words() or f'status {child.process.returncode}'}")
         received = told["end"]["sum_received"]
         return Played(
-            metrics={},
             events=[],
+            told={},
             body_bytes=int(received["bytes"]),
             elapsed_s=float(received["seconds"]),
             warnings=[],

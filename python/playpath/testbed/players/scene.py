@@ -24,8 +24,10 @@ _STOPPED_PATIENCE = 3.0
 
 
 class _Needed(TypedDict):
-    metrics: dict[str, float | None]
     events: list[dict[str, Any]]
+    """Its playback log; empty where nobody watches (a plain download)."""
+    told: dict[str, float | None]
+    """Figures of its own, by the metric's name."""
     body_bytes: int
     """Bytes of response bodies."""
     elapsed_s: float
@@ -35,11 +37,13 @@ class _Needed(TypedDict):
 class Played(_Needed, total=False):
     """What a player leaves, in the words of the record.
 
-    Not every player knows: `read_bytes`, headers too; `connections`, each with the client's `port`, `read_bytes`, `start_s`,
-    `end_s`; `series`, columns `time_s`, `buffer_level_s`, `buffer_bytes`; `p1203`, the session as input of P.1203 tools.
+    Not every player knows: `read_bytes`, headers too; `cut_at_s`, if it was not played to its end; `connections`, each with the
+    client's `port`, `read_bytes`, `start_s`, `end_s`; `series`, columns `time_s`, `buffer_level_s`, `buffer_bytes`; `p1203`, the
+    session as input of P.1203 tools.
     """
 
     read_bytes: int
+    cut_at_s: float | None
     connections: list[dict[str, Any]]
     series: dict[str, list[float]]
     p1203: dict[str, Any]

@@ -123,7 +123,7 @@ class _Session(Following):
         if state != "stopped":
             if self._begin is None:
                 self._begin = self._watch.elapsed
-                self._log.add("session_started", 0.0, media_duration_s=self._scene.described["duration_s"])
+                self._log.begin(0.0, self._scene.described)
             self._stats = status.get("stats") or self._stats
             self._seconds = float(status.get("position") or 0.0) * float(status.get("length") or 0.0)
             with (self._scene.bed.folder / "vlc-status.jsonl").open("a") as file:
@@ -137,43 +137,37 @@ class _Session(Following):
         for place, line in enumerate(lines):
             if "picture is too late to be displayed" in line:
                 late += 1
-            elif "called too late" in line and self._has_started:
-                if self._stalled_since is not None or not _is_refilled_at_once(lines[place:]):
-                    self._stands_still(self._now())
+            elif "called too late" in line and self._log.has_started:
+                if self._log.is_stalled or not _is_refilled_at_once(lines[place:]):
+                    self._log.stands_still(self._now())
                 elif not is_refilling:
                     is_refilling = True
-                    self._log.add("underflow_start", self._now())
-                    self._log.add("underflow_end", self._now())
+                    self._log.underflows(self._now())
             elif "Stream buffering done" in line:
                 is_refilling = False
                 self._buffered()
         if late:
-            self._log.add("pictures_discarded", self._now(), count=late, cause="late")
+            self._log.add("pictures_discarded", self._now(), first=0, count=late, cause="late")
 
     def _buffered(self) -> None:
-        if not self._has_started:
+        if not self._log.has_started:
             self._log.add("buffer_filled", self._now())
-        self._moves(self._now())
+        self._log.moves(self._now())
 
     def _played(self, finished: str) -> Played:
         elapsed = self._now()
-        if self._stalled_since is not None:
+        if self._log.is_stalled:
             self._buffered()
-        self._log.add("finished", elapsed, reason=finished)
         total = self._scene.described["duration_s"] if finished == "played" else self._seconds
         discarded = sum(e["count"] for e in self._log.events if e["event"] == "pictures_discarded")
-        metrics = self._log.metrics(max(0.0, total - discarded * _PICTURE_S), elapsed)
-        filled = self._log.times("buffer_filled")
-        metrics["buffer_fill_time_s"] = filled[0] if filled else None
-        metrics["displayed_pictures"] = _count(self._stats, "displayedpictures")
-        metrics["lost_audio_buffers"] = _count(self._stats, "lostabuffers")
-        warnings = [] if self._has_started else ["vlc never started to play"]
+        displayed = self._stats.get("displayedpictures")
+        self._log.finish(elapsed, finished, max(0.0, total - discarded * _PICTURE_S), int(displayed or 0))
         return Played(
-            metrics=metrics,
             events=self._log.events,
+            told={"displayed_pictures": displayed, "lost_audio_buffers": self._stats.get("lostabuffers")},
             body_bytes=int(self._stats.get("readbytes") or 0),
             elapsed_s=elapsed,
-            warnings=warnings,
+            warnings=[] if self._log.has_started else ["vlc never started to play"],
         )
 
     def add_segments(self, played: Played) -> None:
@@ -182,13 +176,14 @@ class _Session(Following):
         lines = [json.loads(line) for line in self._scene.server.access_log.read_text().splitlines()]
         origin = time.time() - self._watch.elapsed + (self._begin or 0.0)
         segments = EventLog()
-        for line in lines:
+        for number, line in enumerate(lines):
             found = _SEGMENT.match(line["request"])
             if found and line["status"] == 200:
                 representation = int(found[1])
                 segments.add(
                     "segment_downloaded",
                     line["time"] - origin,
+                    request=number,
                     kind="video",
                     segment=int(found[2]) - 1,
                     representation=representation,
@@ -197,8 +192,6 @@ class _Session(Following):
                     media_duration_s=segment_s,
                     download_time_s=line["took"],
                 )
-        figures = segments.metrics(0.0, 0.0)
-        played["metrics"] |= {name: figures.get(name) for name in ("mean_rate_kbps", "switches")}
         played["events"] = sorted([*played["events"], *segments.events], key=lambda event: float(event["time_s"]))
         # A ladder's segments come by a reader of their own, whose bytes the counters leave out.
         played["body_bytes"] = sum(int(line["bytes"]) for line in lines)
@@ -208,8 +201,3 @@ def _is_refilled_at_once(lines: list[str]) -> bool:
     """Whether the next buffering took less than a picture's time: from what a DASH reader had already, say. No viewer sees that."""
     found = next(filter(None, map(_DONE.search, lines)), None)
     return found is not None and int(found[1]) < 1000 * _PICTURE_S
-
-
-def _count(stats: Mapping[str, Any], name: str) -> float | None:
-    value = stats.get(name)
-    return None if value is None else float(value)

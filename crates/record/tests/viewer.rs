@@ -1,0 +1,136 @@
+//! The viewer's metrics of logs written by hand, and the same from their JSON.
+
+use playpath_record::{Flow, Measurements, Record, Session, event_to_json, record_of_json};
+use playpath_units::{Duration, Rate, Time};
+use playpath_video::{
+    DiscardCause, EventKind, EventLog, FinishReason, ObjectKind, ObjectRef, PlaybackEvent, RequestId, Totals,
+};
+use serde_json::{Value, json};
+
+fn at(ms: u64) -> Time {
+    Time::from_millis(ms)
+}
+
+fn segment(log: &mut EventLog, time: u64, number: u32, representation: u32, kbps: u64, seconds: u64) {
+    let object = ObjectRef { kind: ObjectKind::Video, segment: number, representation };
+    let media_duration = Duration::from_secs(seconds);
+    let (request, rate) = (RequestId(number), Rate::from_bits_per_sec(kbps * 1000));
+    let download_time = Duration::from_millis(500);
+    let kind = EventKind::SegmentDownloaded { request, object, rate, body_bytes: 1000, media_duration, download_time };
+    log.push(at(time), kind);
+}
+
+fn finish(log: &mut EventLog, time: u64, startup_s: u64, played_s: u64) {
+    let (startup, media_played) = (Duration::from_secs(startup_s), Duration::from_secs(played_s));
+    let totals = Totals { startup, media_played, ..Totals::default() };
+    log.push(at(time), EventKind::Finished { reason: FinishReason::Played, totals });
+}
+
+fn begin(log: &mut EventLog) {
+    log.push(at(0), EventKind::SessionStarted { media_duration: Duration::from_secs(10), media_rate: None });
+}
+
+/// Segments of 4, 4 and 2 s at 1200, 1850, 1850 kbit/s, segment 1 first at 700; start-up 2 s; a stall of 0.5 s; two frames
+/// discarded; latency 3 and 5 s.
+fn segmented() -> Vec<PlaybackEvent> {
+    let mut log = EventLog::default();
+    begin(&mut log);
+    segment(&mut log, 1000, 0, 1, 1200, 4);
+    log.push(at(1500), EventKind::BufferFilled);
+    log.push(at(2000), EventKind::PlaybackStarted);
+    segment(&mut log, 2100, 1, 0, 700, 4);
+    log.push(at(2200), EventKind::LiveLatency(Duration::from_secs(3)));
+    segment(&mut log, 2300, 1, 2, 1850, 4);
+    log.push(at(6000), EventKind::UnderflowStart { position: Duration::from_secs(4) });
+    log.push(at(6000), EventKind::StallStart { since: at(6000), position: Duration::from_secs(4) });
+    log.push(at(6500), EventKind::StallEnd { frozen: Duration::from_millis(500) });
+    log.push(at(6600), EventKind::PicturesDiscarded { first: 9, count: 2, cause: DiscardCause::Late });
+    segment(&mut log, 7000, 2, 2, 1850, 2);
+    log.push(at(7000), EventKind::LiveLatency(Duration::from_secs(5)));
+    finish(&mut log, 12_500, 2, 10);
+    log.as_slice().to_vec()
+}
+
+/// A streaming agent: 2 of 10 packets late, 1 met a full buffer.
+fn judged() -> Vec<PlaybackEvent> {
+    let mut log = EventLog::default();
+    begin(&mut log);
+    log.push(at(5000), EventKind::PacketsJudged { packets: 10, late: 2, overflowed: 1 });
+    finish(&mut log, 10_000, 1, 8);
+    log.as_slice().to_vec()
+}
+
+fn metrics(events: &[PlaybackEvent]) -> Value {
+    let session = Session { name: "video".into(), events: events.to_vec(), ..Session::default() };
+    let record = Record::of(Measurements { sessions: vec![session], ..Measurements::default() });
+    record.to_json(Value::Null)["metrics"].clone()
+}
+
+fn near(metrics: &Value, name: &str, expected: f64) {
+    let value = metrics[name].as_f64().unwrap_or_else(|| panic!("{name} is {}", metrics[name]));
+    assert!((value - expected).abs() < 1e-9, "{name}: {value} is not {expected}");
+}
+
+/// Mean (4 x 1200 + 6 x 1850) / 10 = 1590. Pensieve: 1.2 + 1.85 + 1.85 - 0.65 - 4.3 x 0.5 = 2.1; balanced: 4900 - 650 -
+/// 3000 x 0.5 - 3000 x 2 = -3250.
+#[test]
+fn segmented_session() {
+    let found = metrics(&segmented());
+    for (name, expected) in [
+        ("startup_delay_s", 2.0),
+        ("stall_count", 1.0),
+        ("stall_time_s", 0.5),
+        ("stall_ratio", 0.5 / 10.5),
+        ("stalls_per_minute", 60.0 / 10.5),
+        ("discarded_pictures", 2.0),
+        ("underflow_events", 1.0),
+        ("buffer_fill_time_s", 1.5),
+        ("mean_rate_kbps", 1590.0),
+        ("switches", 1.0),
+        ("qoe_linear", -3250.0),
+        ("qoe_linear_pensieve", 2.1),
+        ("live_latency_s", 4.0),
+        ("played_s", 10.0),
+    ] {
+        near(&found, name, expected);
+    }
+    // There, and without a value; not there.
+    assert_eq!((found.get("late_packet_ratio"), found.get("overflow_packet_ratio")), (Some(&Value::Null), None));
+}
+
+#[test]
+fn a_streaming_agent_shows_no_frames() {
+    let found = metrics(&judged());
+    near(&found, "late_packet_ratio", 0.2);
+    near(&found, "overflow_packet_ratio", 0.1);
+    assert_eq!((found.get("stall_time_s"), found.get("qoe_linear")), (Some(&Value::Null), None));
+}
+
+/// A player of the kernel world writes its log as JSON: the figures are the same.
+#[test]
+fn a_log_that_was_written_and_read_gives_the_same_figures() {
+    for events in [segmented(), judged()] {
+        let log: Vec<Value> = events.iter().map(event_to_json).collect();
+        let told = json!({ "sessions": [{ "name": "video", "events": log }] });
+        let record = record_of_json(&told.to_string()).expect("right");
+        assert_eq!(record["metrics"], metrics(&events));
+        assert_eq!(record["events"], json!(log));
+    }
+}
+
+#[test]
+fn wrong_measurements_are_refused_by_name() {
+    let error = |told: Value| record_of_json(&told.to_string()).expect_err("wrong").to_string();
+    assert!(error(json!({ "flows": [{ "nane": "x" }] })).contains("unknown field `nane`"));
+    let told = json!({ "sessions": [{ "told": { "first_bite_s": 1.0 } }] });
+    assert_eq!(error(told), "no metric is called \"first_bite_s\"");
+}
+
+/// Two of three flows got nothing, one of which had ended before.
+#[test]
+fn flows_that_delivered_nothing() {
+    let flow = |name: &str, read_bytes, is_open| Flow { name: name.into(), read_bytes, is_open, ..Flow::default() };
+    let flows = vec![flow("a", 0, true), flow("b", 0, false), flow("c", 9, true)];
+    let record = Record::of(Measurements { flows, ..Measurements::default() });
+    assert_eq!(record.warnings, ["flow a delivered nothing"]);
+}
