@@ -65,7 +65,7 @@ impl Endpoint {
     #[inline]
     pub fn handle_segment(&mut self, now: Time, path: u8, segment: &Segment) {
         match self {
-            Endpoint::Tcp(tcp) => tcp.handle_segment(now, segment, &[]),
+            Endpoint::Tcp(tcp) => tcp.handle_segment(now, segment),
             Endpoint::Mptcp(mptcp) => mptcp.handle_segment(now, usize::from(path), segment),
             Endpoint::Datagram(end) => end.received_bytes += u64::from(segment.payload_len),
         }
@@ -74,7 +74,7 @@ impl Endpoint {
     #[inline]
     pub fn handle_timeout(&mut self, now: Time) {
         match self {
-            Endpoint::Tcp(tcp) => tcp.handle_timeout(now, &[]),
+            Endpoint::Tcp(tcp) => tcp.handle_timeout(now),
             Endpoint::Mptcp(mptcp) => mptcp.handle_timeout(now),
             Endpoint::Datagram(_) => {}
         }
@@ -84,7 +84,7 @@ impl Endpoint {
     #[inline]
     pub fn poll_transmit(&mut self, now: Time, out: &mut Segment) -> Option<u8> {
         match self {
-            Endpoint::Tcp(tcp) => tcp.poll_transmit_into(now, &[], out).then_some(0),
+            Endpoint::Tcp(tcp) => tcp.poll_transmit_into(now, out).then_some(0),
             Endpoint::Mptcp(mptcp) => mptcp.poll_transmit_into(now, out).map(|path| path as u8),
             Endpoint::Datagram(_) => None,
         }
@@ -156,16 +156,16 @@ impl Endpoint {
 
     pub fn close(&mut self, now: Time) {
         match self {
-            Endpoint::Tcp(tcp) => tcp.close(now),
+            Endpoint::Tcp(tcp) => tcp.close(),
             Endpoint::Mptcp(mptcp) => mptcp.close(now),
             Endpoint::Datagram(_) => {}
         }
     }
 
-    pub fn abort(&mut self, now: Time) {
+    pub fn abort(&mut self) {
         match self {
-            Endpoint::Tcp(tcp) => tcp.abort(now),
-            Endpoint::Mptcp(mptcp) => mptcp.abort(now),
+            Endpoint::Tcp(tcp) => tcp.abort(),
+            Endpoint::Mptcp(mptcp) => mptcp.abort(),
             Endpoint::Datagram(_) => {}
         }
     }

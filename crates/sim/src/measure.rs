@@ -129,7 +129,7 @@ fn subflows(flow: &Flow) -> Vec<Subflow> {
     let (Some(server), Some(client)) = (flow.server().mptcp(), flow.client().mptcp()) else { return Vec::new() };
     let subflow = |(path, count): (usize, &PathCount)| {
         let tcp = server.subflow(path);
-        let (stats, own) = (tcp.map(|tcp| *tcp.stats()).unwrap_or_default(), server.subflow_stats(path));
+        let (stats, own) = (tcp.map(|tcp| tcp.stats()).unwrap_or_default(), server.subflow_stats(path));
         Subflow {
             path: count.name.clone(),
             cc: flow.cc_name.into(),

@@ -502,7 +502,7 @@ impl Network {
         let now = self.now;
         let flow = &mut self.flows[id as usize];
         flow.ended.get_or_insert(now);
-        flow.ends[end as usize].abort(now);
+        flow.ends[end as usize].abort();
         self.drain(id, end);
     }
 
@@ -512,7 +512,7 @@ impl Network {
         let flow = &mut self.flows[id as usize];
         flow.ended.get_or_insert(now);
         for end in [End::Client, End::Server] {
-            self.flows[id as usize].ends[end as usize].abort(now);
+            self.flows[id as usize].ends[end as usize].abort();
             self.drain(id, end);
         }
     }

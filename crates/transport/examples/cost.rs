@@ -63,13 +63,13 @@ fn run(config: Config, window: f64, loss: f64) -> (u64, u64, u64) {
     let (mut client_turn, mut server_turn) = (true, false);
     while client.stats().data_segments_sent < target {
         // Only the endpoint that an event touched is polled, as an engine does.
-        while client_turn && let Some(segment) = client.poll_transmit(now, &[]) {
+        while client_turn && let Some(segment) = client.poll_transmit(now) {
             if loss == 0.0 || segment.payload_len == 0 || !random.chance(loss) {
                 free = free.max(now) + gap;
                 up.push_back((free + delay, segment));
             }
         }
-        while server_turn && let Some(segment) = server.poll_transmit(now, &[]) {
+        while server_turn && let Some(segment) = server.poll_transmit(now) {
             down.push_back((now + delay, segment));
         }
         let (a, b) = (up.front().map_or(Time::MAX, |x| x.0), down.front().map_or(Time::MAX, |x| x.0));
@@ -78,15 +78,15 @@ fn run(config: Config, window: f64, loss: f64) -> (u64, u64, u64) {
         (client_turn, server_turn) = (a != now, b != now || a == now);
         if a == now {
             let (_, segment) = up.pop_front().unwrap();
-            server.handle_segment(now, &segment, &[]);
+            server.handle_segment(now, &segment);
             server.read(u64::MAX);
             while server.poll_event().is_some() {}
         } else if b == now {
             let (_, segment) = down.pop_front().unwrap();
-            client.handle_segment(now, &segment, &[]);
+            client.handle_segment(now, &segment);
         } else {
-            client.handle_timeout(now, &[]);
-            server.handle_timeout(now, &[]);
+            client.handle_timeout(now);
+            server.handle_timeout(now);
         }
     }
     (client.stats().data_segments_sent, cpu_nanos() - start, client.stats().retransmitted_packets)

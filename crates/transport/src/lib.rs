@@ -15,5 +15,4 @@ pub use tcp::config::{
     self, Config, ConfigError, DelayedAck, FlowControl, Growth, Handshake, HeaderSize, InitialWindow, LossDetection,
     Pacing, PartialAckTimer, Recovery, RtoConfig, RtoVariance, UndoConfig, Validation, WindowUpdate,
 };
-pub use tcp::stats::{Stats, TcpInfo};
-pub use tcp::{Connection, Event, Events};
+pub use tcp::{Connection, Event, Events, Moment, Stats, TcpInfo};

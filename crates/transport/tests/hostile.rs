@@ -127,22 +127,22 @@ proptest! {
         let mut connection = Connection::listen(config, Reno::growing(10.0));
         let mut now = Time::from_millis(1);
         for segment in [syn(MptcpOption::None), third(MptcpOption::None)] {
-            connection.handle_segment(now, &segment, &[]);
-            while connection.poll_transmit(now, &[]).is_some() {}
+            connection.handle_segment(now, &segment);
+            while connection.poll_transmit(now).is_some() {}
         }
         for step in steps {
             match step {
-                Step::Arrive(_, segment) => connection.handle_segment(now, &segment, &[]),
+                Step::Arrive(_, segment) => connection.handle_segment(now, &segment),
                 Step::Wait(micros) => now += Duration::from_micros(micros.into()),
                 Step::Write(bytes) => { connection.write(bytes.into()); }
                 Step::Read(bytes) => { connection.read(bytes.into()); }
-                Step::Close => connection.close(now),
+                Step::Close => connection.close(),
             }
             if connection.poll_timeout() <= now {
-                connection.handle_timeout(now, &[]);
+                connection.handle_timeout(now);
             }
             let mut sent = 0;
-            while connection.poll_transmit(now, &[]).is_some() {
+            while connection.poll_transmit(now).is_some() {
                 sent += 1;
                 prop_assert!(sent < 20_000, "sends without end");
             }

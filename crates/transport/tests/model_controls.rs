@@ -41,7 +41,7 @@ fn run(name: &str, queue: usize, loss: f64, parameters: Option<AppParameters>) -
             break;
         }
     }
-    let sent = *pair.client.stats();
+    let sent = pair.client.stats();
     Outcome {
         goodput_mbps: pair.server.stats().bytes_delivered as f64 * 8.0 / 60e6,
         mean_rtt: sent.rtt_sum / sent.rtt_samples.max(1),

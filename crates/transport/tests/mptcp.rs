@@ -403,7 +403,7 @@ fn backups_wait() {
 fn a_path_may_be_removed() {
     let mut net = Net::new(&three(), "dft", (0, 4_000_000), 1 << 20, 1);
     net.run_until(Time::from_secs(3));
-    net.client.mptcp.remove_path(net.now, 0);
+    net.client.mptcp.remove_path(0);
     net.run_until(Time::from_millis(3200));
     assert!(!net.server.mptcp.is_path_usable(0));
     net.run_to_end(Time::from_secs(60));

@@ -82,7 +82,7 @@ impl Script {
                 self.nothing_left()?;
                 let segment = self.segment(&words[2..])?;
                 let endpoint = self.endpoint();
-                endpoint.handle_segment(at, &segment, &[]);
+                endpoint.handle_segment(at, &segment);
             }
             "listen" => self.open(false)?,
             "connect" => self.open(true)?,
@@ -98,8 +98,8 @@ impl Script {
                 }
             }
             "noread" => self.auto_read = false,
-            "close" => self.endpoint().close(at),
-            "abort" => self.endpoint().abort(at),
+            "close" => self.endpoint().close(),
+            "abort" => self.endpoint().abort(),
             "expect" => return self.expect_state(&words[2..]),
             "event" => return self.expect_event(words[2]),
             "none" => return self.nothing_left(),
@@ -129,7 +129,7 @@ impl Script {
                 break;
             }
             self.now = self.now.max(due);
-            endpoint.handle_timeout(self.now, &[]);
+            endpoint.handle_timeout(self.now);
             self.drain();
         }
         self.now = at;
@@ -141,7 +141,7 @@ impl Script {
         if reads {
             endpoint.read(u64::MAX);
         }
-        while let Some(segment) = endpoint.poll_transmit(now, &[]) {
+        while let Some(segment) = endpoint.poll_transmit(now) {
             self.sent.push_back((now, segment));
         }
         while let Some(event) = endpoint.poll_event() {
@@ -350,7 +350,7 @@ impl Script {
 
     fn expect_state(&mut self, words: &[&str]) -> Outcome {
         let endpoint = self.endpoint();
-        let (info, stats, config) = (endpoint.info(), *endpoint.stats(), *endpoint.config());
+        let (info, stats, config) = (endpoint.info(), endpoint.stats(), *endpoint.config());
         for word in words {
             let (key, value) = word.split_once('=').ok_or("key=value")?;
             let got = match key {

@@ -72,7 +72,7 @@ fn losses_are_repaired_without_timeouts() {
         };
         let mut pair = Pair::new(config, config, controls("newreno", &config), bottleneck(1000), fate);
         bulk(&mut pair, Time::from_secs(120));
-        let stats = *pair.client.stats();
+        let stats = pair.client.stats();
         assert!(stats.retransmitted_packets > 200, "{profile}: {stats:?}");
         let per_loss = stats.rto_count as f64 / stats.retransmitted_packets as f64;
         assert!(per_loss <= most_timeouts_per_loss, "{profile}: {per_loss} {stats:?}");

@@ -71,7 +71,7 @@ impl End {
         End { connection, out, written, arrived: vec![], read: vec![], peer_closed, closed, reset }
     }
 
-    fn app(&mut self, now: Time, random: &mut Stream) {
+    fn app(&mut self, random: &mut Stream) {
         while let Some(event) = self.connection.poll_event() {
             match event {
                 Event::PeerClosed => self.peer_closed = true,
@@ -85,7 +85,7 @@ impl End {
             self.written += self.connection.write(want as u64) as usize;
         }
         if self.written == self.out.len() && self.connection.is_established() {
-            self.connection.close(now);
+            self.connection.close();
         }
         if random.chance(0.7) {
             let most = (random.uniform() * 30_000.0) as u64;
@@ -104,7 +104,7 @@ impl End {
             }
             self.arrived[offset..offset + payload.len()].copy_from_slice(payload);
         }
-        self.connection.handle_segment(now, segment, &[]);
+        self.connection.handle_segment(now, segment);
         if !before && self.connection.is_established() && !payload.is_empty() {
             let offset = self.connection.receive_offset(segment) as usize;
             self.arrived.resize(self.arrived.len().max(offset + payload.len()), 0);
@@ -113,7 +113,7 @@ impl End {
     }
 
     fn drain(&mut self, now: Time, is_client: bool, channel: &mut Channel) {
-        while let Some(segment) = self.connection.poll_transmit(now, &[]) {
+        while let Some(segment) = self.connection.poll_transmit(now) {
             let start = self.connection.transmit_offset(&segment) as usize;
             let payload = if segment.payload_len > 0 {
                 self.out[start..start + segment.payload_len as usize].to_vec()
@@ -160,7 +160,7 @@ fn run(case: &Case) {
     };
     while !done(&client, &server) {
         for end in [&mut client, &mut server] {
-            end.app(now, &mut app);
+            end.app(&mut app);
         }
         client.drain(now, true, &mut channel);
         server.drain(now, false, &mut channel);
@@ -176,7 +176,7 @@ fn run(case: &Case) {
         }
         for end in [&mut client, &mut server] {
             if end.connection.poll_timeout() <= now {
-                end.connection.handle_timeout(now, &[]);
+                end.connection.handle_timeout(now);
             }
         }
         events += 1;

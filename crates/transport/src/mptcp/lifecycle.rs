@@ -90,7 +90,7 @@ impl MptcpConnection {
             self.raise(Event::Readable);
         }
         if self.receiver.is_finished() && !was_finished {
-            self.on_finished(now);
+            self.on_finished();
         }
     }
 
@@ -102,7 +102,7 @@ impl MptcpConnection {
         self.subflows.note_sibling(path);
         let subflow = self.subflows.touch(path);
         let Some(tcp) = &subflow.tcp else { return };
-        let (rto_count, una, srtt) = (tcp.stats().rto_count, tcp.acknowledged_offset(), tcp.rtt.srtt);
+        let (rto_count, una, srtt) = (tcp.rto_count(), tcp.acknowledged_offset(), tcp.srtt());
         subflow.note_srtt(srtt);
         if subflow.failed_at.is_some_and(|at| una > at) {
             subflow.failed_at = None;
@@ -126,10 +126,10 @@ impl MptcpConnection {
 
     /// Reset the subflow of `path`, if there is one.
     #[cold]
-    pub(super) fn drop_path(&mut self, now: Time, path: usize) {
+    pub(super) fn drop_path(&mut self, path: usize) {
         if self.subflows.get(path).is_some_and(|subflow| subflow.tcp.is_some()) {
             if let Some(tcp) = &mut self.subflows.touch(path).tcp {
-                tcp.abort(now);
+                tcp.abort();
                 while tcp.poll_event().is_some() {}
             }
             self.bury(path);
@@ -162,9 +162,9 @@ impl MptcpConnection {
 
     /// Both DATA_FINs are through: close the subflows.
     #[cold]
-    pub(super) fn close_subflows(&mut self, now: Time) {
+    pub(super) fn close_subflows(&mut self) {
         for tcp in self.subflows.touch_all().filter_map(|subflow| subflow.tcp.as_mut()) {
-            tcp.close(now);
+            tcp.close();
         }
         self.level.disarm();
         self.announce_at = Time::MAX;

@@ -109,9 +109,9 @@ impl MptcpConnection {
         if !self.take_options(now, path, segment) {
             return;
         }
-        let (subflow, siblings) = self.subflows.touch_with_siblings(path);
+        let (subflow, at) = self.subflows.touch_at(now, path);
         let Some(tcp) = &mut subflow.tcp else { return };
-        tcp.handle_segment(now, segment, siblings);
+        tcp.handle_segment(at, segment);
         if tcp.readable() > 0 {
             self.take_data(now, path);
         }
@@ -125,8 +125,8 @@ impl MptcpConnection {
     pub fn handle_timeout(&mut self, now: Time) {
         for path in 0..self.subflows.len() {
             if self.subflows[path].tcp.as_ref().is_some_and(|tcp| tcp.poll_timeout() <= now) {
-                let (subflow, siblings) = self.subflows.touch_with_siblings(path);
-                subflow.tcp.iter_mut().for_each(|tcp| tcp.handle_timeout(now, siblings));
+                let (subflow, at) = self.subflows.touch_at(now, path);
+                subflow.tcp.iter_mut().for_each(|tcp| tcp.handle_timeout(at));
                 self.after_subflow_event(now, path);
             }
         }
@@ -200,9 +200,9 @@ impl MptcpConnection {
     }
 
     /// Reset every subflow.
-    pub fn abort(&mut self, now: Time) {
+    pub fn abort(&mut self) {
         for subflow in self.subflows.touch_all() {
-            subflow.tcp.iter_mut().for_each(|tcp| tcp.abort(now));
+            subflow.tcp.iter_mut().for_each(|tcp| tcp.abort());
             subflow.stage = Stage::Dead;
         }
         self.level.disarm();
@@ -224,8 +224,8 @@ impl MptcpConnection {
     }
 
     /// Take `path` out of use on both sides (REMOVE_ADDR); what it held is sent elsewhere.
-    pub fn remove_path(&mut self, now: Time, path: usize) {
-        self.drop_path(now, path);
+    pub fn remove_path(&mut self, path: usize) {
+        self.drop_path(path);
         if let Some(other) = self.subflows.iter().position(Subflow::is_ready) {
             self.signal(other, MptcpOption::RemoveAddress { address_id: path as u8 });
         }

@@ -7,7 +7,7 @@
 //!
 //! Units: data offsets; the DATA_FIN counts one. Tested by `tests/mptcp.rs`.
 
-use crate::tcp::receiver::reassembly::Reassembly;
+use crate::tcp::Reassembly;
 use playpath_units::{Duration, Time};
 
 #[derive(Debug)]

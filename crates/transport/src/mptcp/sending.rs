@@ -22,8 +22,7 @@ impl MptcpConnection {
                 }
                 self.subflows.settle(path);
             }
-            let given =
-                if self.is_fallback { self.feed_plain(now) } else { self.level.schedule(now, &mut self.subflows) };
+            let given = if self.is_fallback { self.feed_plain() } else { self.level.schedule(now, &mut self.subflows) };
             if given.is_none() && !(self.level.is_fin_due() && self.send_data_fin(now)) {
                 return None;
             }
@@ -66,10 +65,10 @@ impl MptcpConnection {
 
     fn poll_subflow(&mut self, now: Time, path: usize, out: &mut Segment) -> bool {
         let is_fed = self.level.unscheduled() > 0;
-        let (subflow, siblings) = self.subflows.touch_with_siblings(path);
+        let (subflow, at) = self.subflows.touch_at(now, path);
         let Some(tcp) = &mut subflow.tcp else { return false };
         if subflow.signals.is_empty() && tcp.is_exhausted() {
-            tcp.note_pause(now, siblings);
+            tcp.note_pause(at);
             return false;
         }
         let mut next_mapping = None;
@@ -78,11 +77,11 @@ impl MptcpConnection {
             next_mapping = subflow.sent.next(tcp.next_offset());
             tcp.set_boundary(next_mapping.map_or(u64::MAX, |mapping| mapping.end()), is_fed);
         }
-        if tcp.poll_transmit_into(now, siblings, out) {
+        if tcp.poll_transmit_into(at, out) {
             // Mostly a poll gives a single segment: spare the one that would say so.
             if subflow.signals.is_empty() && tcp.is_exhausted() {
                 if tcp.may_have_more() {
-                    tcp.note_pause(now, siblings);
+                    tcp.note_pause(at);
                 }
                 self.subflows.settle(path);
             }
@@ -95,11 +94,11 @@ impl MptcpConnection {
     /// A signal needs an ACK of its own.
     #[cold]
     fn send_signal(&mut self, now: Time, path: usize, out: &mut Segment) -> bool {
-        let (subflow, siblings) = self.subflows.touch_with_siblings(path);
+        let (subflow, at) = self.subflows.touch_at(now, path);
         let (true, Some(tcp)) = (subflow.is_ready(), &mut subflow.tcp) else { return false };
         let Some(option) = subflow.signals.pop_front() else { return false };
         tcp.request_ack();
-        let has_ack = tcp.poll_transmit_into(now, siblings, out);
+        let has_ack = tcp.poll_transmit_into(at, out);
         if has_ack {
             self.decorate(path, out, None);
             out.mptcp = option;
@@ -115,7 +114,7 @@ impl MptcpConnection {
             return false; // the keys go first
         }
         let Some(usable) = self.level.fin_path(&mut self.subflows) else { return false };
-        let srtt = |path: &usize| self.subflows[*path].tcp.as_ref().map_or(Duration::MAX, |tcp| tcp.rtt.srtt);
+        let srtt = |path: &usize| self.subflows[*path].tcp.as_ref().map_or(Duration::MAX, |tcp| tcp.srtt());
         let ready = (0..self.subflows.len()).filter(|&path| self.subflows[path].is_ready());
         let Some(path) = usable.or_else(|| ready.min_by_key(srtt)) else { return false };
         let fin = self.data_fin();
@@ -126,7 +125,7 @@ impl MptcpConnection {
 
     /// Plain TCP: everything goes to path 0 in order.
     #[cold]
-    fn feed_plain(&mut self, now: Time) -> Option<usize> {
+    fn feed_plain(&mut self) -> Option<usize> {
         let (unscheduled, is_fin_due) = (self.level.unscheduled(), self.level.is_fin_due());
         let len = unscheduled.min(self.level.window_left());
         let has_room = |tcp: &Connection| tcp.unsent_bytes() <= u64::from(tcp.config().mss);
@@ -136,7 +135,7 @@ impl MptcpConnection {
         }
         let tcp = self.subflows.touch(0).tcp.as_mut()?;
         if is_end {
-            tcp.close(now);
+            tcp.close();
             self.level.pass_fin();
         } else {
             tcp.write(len);

@@ -76,7 +76,7 @@ impl MptcpConnection {
             }
             MptcpOption::RemoveAddress { address_id } => {
                 self.confirm();
-                self.drop_path(now, address_id.into());
+                self.drop_path(address_id.into());
             }
             MptcpOption::Priority { is_backup } => self.subflows.touch(path).is_backup = is_backup,
             MptcpOption::None => self.take_plain(path, segment),
@@ -417,16 +417,16 @@ impl MptcpConnection {
             tcp.request_ack();
         }
         if self.receiver.is_finished() && !was_finished {
-            self.on_finished(now);
+            self.on_finished();
         }
     }
 
     /// The peer's stream is complete.
     #[cold]
-    pub(super) fn on_finished(&mut self, now: Time) {
+    pub(super) fn on_finished(&mut self) {
         self.raise(Event::PeerClosed);
         if self.level.is_fin_acked() {
-            self.close_subflows(now);
+            self.close_subflows();
         }
     }
 
@@ -440,7 +440,7 @@ impl MptcpConnection {
             }
         }
         if self.level.is_fin_acked() && !was_acked && self.receiver.is_finished() {
-            self.close_subflows(now);
+            self.close_subflows();
         }
     }
 

@@ -4,7 +4,7 @@
 use super::level::{Chunk, Paths};
 use super::scheduler::SubflowView;
 use super::subflow::Subflow;
-use crate::tcp::sender::recovery::Phase;
+use crate::tcp::{Connection, Moment, Phase};
 use playpath_cc::{Sibling, WindowChange};
 use playpath_units::{Duration, Time};
 use std::ops::Deref;
@@ -29,15 +29,16 @@ impl Subflows {
     /// A subflow to change.
     #[inline]
     pub fn touch(&mut self, path: usize) -> &mut Subflow {
-        self.touch_with_siblings(path).0
-    }
-
-    /// A subflow to change, and what its control reads of the others.
-    #[inline]
-    pub fn touch_with_siblings(&mut self, path: usize) -> (&mut Subflow, &[Sibling]) {
         self.unpolled |= 1 << path;
         self.unseen |= 1 << path;
-        (&mut self.list[path], &self.siblings)
+        &mut self.list[path]
+    }
+
+    /// A subflow to change, and the moment with what its control reads of the others.
+    #[inline]
+    pub fn touch_at(&mut self, now: Time, path: usize) -> (&mut Subflow, Moment<'_>) {
+        self.touch(path);
+        (&mut self.list[path], Moment { now, siblings: &self.siblings })
     }
 
     /// Change all.
@@ -51,7 +52,7 @@ impl Subflows {
     /// The writer waits for room, or does not: nothing that a poll or the scheduler asks for depends on it.
     pub fn set_writer_waiting(&mut self, is_waiting: bool) {
         for tcp in self.list.iter_mut().filter_map(|subflow| subflow.tcp.as_mut()) {
-            tcp.is_writer_waiting = is_waiting;
+            tcp.set_writer_waiting(is_waiting);
         }
     }
 
@@ -114,16 +115,16 @@ impl Paths for Subflows {
     fn view(&self, path: usize, with_pacing: bool, view: &mut SubflowView) {
         let subflow = &self.list[path];
         let Some(tcp) = &subflow.tcp else { return };
-        let (phase, mss) = (tcp.recovery.phase, tcp.features.mss);
+        let (phase, mss) = (tcp.phase(), tcp.mss());
         view.is_usable = subflow.is_usable();
         view.is_backup = subflow.is_backup;
         view.is_recovering = phase == Phase::Recovery;
         view.is_loss = phase == Phase::Loss;
-        view.srtt = tcp.rtt.srtt;
-        view.rttvar = tcp.rtt.rttvar;
+        view.srtt = tcp.srtt();
+        view.rttvar = tcp.rttvar();
         view.srtt_range = subflow.srtt_range;
         view.cwnd = tcp.send_window();
-        view.ssthresh = tcp.cc.ssthresh();
+        view.ssthresh = tcp.windows().ssthresh;
         view.in_flight = tcp.in_flight();
         let unsent = tcp.unsent_bytes();
         view.queued = if unsent == 0 { 0 } else { unsent.div_ceil(u64::from(mss)) as u32 };
@@ -131,7 +132,7 @@ impl Paths for Subflows {
         if with_pacing {
             view.paced_at = tcp.pacing_rate();
         }
-        view.delivery_rate = tcp.rate.latest;
+        view.delivery_rate = tcp.delivery_rate();
         view.mss = mss;
     }
 
@@ -143,7 +144,7 @@ impl Paths for Subflows {
     /// As `mptcp_sched.c` does.
     #[cold]
     fn penalise(&mut self, now: Time, path: usize) -> bool {
-        let (subflow, siblings) = self.touch_with_siblings(path);
+        let (subflow, at) = self.touch_at(now, path);
         let Some(tcp) = &mut subflow.tcp else { return false };
         let windows = tcp.windows();
         let is_slow_start = windows.cwnd < windows.ssthresh;
@@ -151,12 +152,12 @@ impl Paths for Subflows {
             cwnd: (windows.cwnd / 2.0).max(1.0),
             ssthresh: if is_slow_start { windows.ssthresh } else { (windows.ssthresh / 2.0).max(2.0) },
         };
-        tcp.change_windows(now, change, siblings);
+        tcp.change_windows(at, change);
         true
     }
 
     fn longest_rto(&self) -> Duration {
-        let rto = |s: &Subflow| s.tcp.as_ref().filter(|_| s.is_ready()).map(|tcp| tcp.rtt.rto(&tcp.config.rto));
+        let rto = |s: &Subflow| s.tcp.as_ref().filter(|_| s.is_ready()).map(Connection::rto);
         self.list.iter().filter_map(rto).max().unwrap_or(Duration::from_secs(1))
     }
 }

@@ -12,11 +12,9 @@
 //!
 //! Tested by `handshake_*.pkt`, `close_*.pkt` and the stream property test.
 
+use super::config::{Config, LossDetection, PartialAckTimer, Recovery};
+use super::{Connection, Event, Moment};
 use crate::segment::{Flags, Segment, SynOptions, Timestamps};
-use crate::tcp::config::{Config, FlowControl, LossDetection, PartialAckTimer, Recovery};
-use crate::tcp::sender::timers::Timer;
-use crate::tcp::{Connection, Event};
-use playpath_cc::{Sibling, WindowChange};
 use playpath_units::{Duration, Time};
 
 /// State of the connection.
@@ -76,64 +74,120 @@ impl Features {
 /// Timeout of data after a handshake that needed retransmissions (RFC 6298 §5.7).
 const RTO_AFTER_SYN_LOSS: Duration = Duration::from_secs(3);
 
+/// Opening and closing: the segments and the timer that belong to neither half.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    /// A SYN, SYN-ACK or RST to send.
+    segment: Option<Flags>,
+    retries: u32,
+    opened_at: Time,
+    /// The SYN is repeated, or TIME-WAIT ends.
+    deadline: Time,
+    /// Whether our FIN left before the peer's arrived.
+    closed_first: Option<bool>,
+}
+
+impl Default for Opening {
+    fn default() -> Opening {
+        Opening { segment: None, retries: 0, opened_at: Time::ZERO, deadline: Time::MAX, closed_first: None }
+    }
+}
+
+impl Opening {
+    pub fn deadline(&self) -> Time {
+        self.deadline
+    }
+    pub fn has_segment(&self) -> bool {
+        self.segment.is_some()
+    }
+    pub fn take_segment(&mut self) -> Option<Flags> {
+        self.segment.take()
+    }
+    pub fn send(&mut self, flags: Flags) {
+        self.segment = Some(flags);
+    }
+    pub fn wait_until(&mut self, deadline: Time) {
+        self.deadline = deadline;
+    }
+    pub fn stop(&mut self) {
+        (self.segment, self.deadline) = (None, Time::MAX);
+    }
+    /// Our FIN leaves, maybe again.
+    pub fn note_fin(&mut self, has_peers: bool) {
+        self.closed_first.get_or_insert(!has_peers);
+    }
+}
+
 impl Connection {
     /// Both ends begin established.
-    pub(crate) fn skip_handshake(&mut self, now: Time) {
+    pub(super) fn skip_handshake(&mut self, now: Time) {
         self.receiver.start(self.config.isn);
-        self.peer_edge = self.config.receive_buffer;
-        self.peer_window_max = self.config.receive_buffer.min(u64::from(u32::MAX)) as u32;
-        self.establish(now, &[]);
+        self.sender.open_window(self.config.receive_buffer);
+        self.establish(now.into(), None);
+    }
+
+    /// The SYN is the first segment to leave.
+    pub(super) fn begin_opening(&mut self, now: Time) {
+        self.opening.opened_at = now;
+        self.opening.send(self.syn_flags());
     }
 
     /// A segment before the connection is established, or in TIME-WAIT.
-    pub(crate) fn handle_handshake(&mut self, now: Time, segment: &Segment, siblings: &[Sibling]) {
+    pub(super) fn handle_handshake(&mut self, at: Moment<'_>, segment: &Segment) {
         match self.state {
-            State::Listen => self.handle_listen(now, segment),
-            State::SynSent => self.handle_syn_sent(now, segment, siblings),
-            State::SynReceived => self.handle_syn_received(now, segment, siblings),
-            State::TimeWait | State::Closed => self.handle_time_wait(now, segment),
+            State::Listen => self.handle_listen(at.now, segment),
+            State::SynSent => self.handle_syn_sent(at, segment),
+            State::SynReceived => self.handle_syn_received(at, segment),
+            State::TimeWait | State::Closed => self.handle_time_wait(at.now, segment),
             State::Established => {}
         }
     }
 
     /// Options of our SYN.
-    pub(crate) fn syn_options(&self) -> SynOptions {
+    pub(super) fn syn_options(&self) -> SynOptions {
+        let features = self.sender.features();
         SynOptions {
-            mss: (self.config.mss + if self.features.timestamps { 12 } else { 0 }).min(65535) as u16,
+            mss: (self.config.mss + if features.timestamps { 12 } else { 0 }).min(65535) as u16,
             window_scale: Some(window_scale(self.config.receive_buffer)),
-            sack_permitted: self.features.sack,
+            sack_permitted: features.sack,
         }
     }
 
-    /// The SYN or SYN-ACK was not answered.
-    pub(crate) fn expire_handshake(&mut self, now: Time) {
-        self.transmit.control_retries += 1;
-        self.stats.rto_count += 1;
-        if self.transmit.control_retries > self.config.max_syn_retries {
-            return self.finish(now, Event::Reset);
+    /// The SYN or SYN-ACK was not answered, or TIME-WAIT is over.
+    pub(super) fn expire_opening(&mut self, now: Time) {
+        if self.opening.deadline > now {
+            return;
         }
-        self.rtt.back_off();
-        self.transmit.control = Some(self.syn_flags());
+        self.opening.deadline = Time::MAX;
+        if !matches!(self.state, State::SynSent | State::SynReceived) {
+            self.state = State::Closed;
+            return;
+        }
+        self.opening.retries += 1;
+        self.sender.back_off();
+        if self.opening.retries > self.config.max_syn_retries {
+            return self.finish(Event::Reset);
+        }
+        self.opening.send(self.syn_flags());
     }
 
     /// Both FINs are through: the side that closed first waits for stray segments.
-    pub(crate) fn finish_if_closed(&mut self, now: Time) {
-        if !self.transmit.is_fin_acked || !self.receiver.is_finished() {
+    pub(super) fn finish_if_closed(&mut self, now: Time) {
+        if !self.sender.stream().is_fin_acked() || !self.receiver.is_finished() {
             return;
         }
-        self.timers = Default::default();
-        if self.transmit.closed_first && !self.config.time_wait.is_zero() {
+        self.sender.stop();
+        self.state = State::Closed;
+        if self.opening.closed_first == Some(true) && !self.config.time_wait.is_zero() {
             self.state = State::TimeWait;
-            self.timers.set(Timer::TimeWait, now + self.config.time_wait);
-        } else {
-            self.state = State::Closed;
+            self.opening.wait_until(now + self.config.time_wait);
         }
         self.raise(Event::Closed);
     }
 
-    pub(crate) fn syn_flags(&self) -> Flags {
+    fn syn_flags(&self) -> Flags {
         // RFC 3168 §6.1.1: ECE and CWR on the SYN offer ECN, ECE alone on the SYN-ACK accepts it.
-        match (self.state, self.features.ecn) {
+        match (self.state, self.sender.features().ecn) {
             (State::SynReceived, true) => Flags::SYN.with(Flags::ACK).with(Flags::ECE),
             (State::SynReceived, false) => Flags::SYN.with(Flags::ACK),
             (_, true) => Flags::SYN.with(Flags::ECE).with(Flags::CWR),
@@ -141,7 +195,7 @@ impl Connection {
         }
     }
 
-    pub(crate) fn rfc_state_name(&self) -> &'static str {
+    pub(super) fn rfc_state_name(&self) -> &'static str {
         match self.state {
             State::Listen => "LISTEN",
             State::SynSent => "SYN-SENT",
@@ -149,13 +203,13 @@ impl Connection {
             State::TimeWait => "TIME-WAIT",
             State::Closed => "CLOSED",
             State::Established => {
-                let (sent, acked) = (self.transmit.is_fin_sent, self.transmit.is_fin_acked);
-                match (sent, acked, self.receiver.is_finished()) {
+                let stream = self.sender.stream();
+                match (stream.is_fin_sent(), stream.is_fin_acked(), self.receiver.is_finished()) {
                     (false, _, false) => "ESTABLISHED",
                     (false, _, true) => "CLOSE-WAIT",
                     (true, false, false) => "FIN-WAIT-1",
                     (true, true, _) => "FIN-WAIT-2",
-                    (true, false, true) if self.transmit.closed_first => "CLOSING",
+                    (true, false, true) if self.opening.closed_first == Some(true) => "CLOSING",
                     (true, false, true) => "LAST-ACK",
                 }
             }
@@ -168,59 +222,52 @@ impl Connection {
         }
         self.take_syn(now, segment);
         let offers_ecn = segment.flags.contains(Flags::ECE.with(Flags::CWR));
-        self.features.ecn &= offers_ecn;
+        self.limit_ecn(offers_ecn);
         self.state = State::SynReceived;
-        self.transmit.opened_at = now;
-        self.transmit.control = Some(self.syn_flags());
+        self.begin_opening(now);
     }
 
-    fn handle_syn_sent(&mut self, now: Time, segment: &Segment, siblings: &[Sibling]) {
+    fn handle_syn_sent(&mut self, at: Moment<'_>, segment: &Segment) {
         let acks_syn = segment.flags.contains(Flags::ACK) && segment.ack == self.config.isn.wrapping_add(1);
         if segment.flags.contains(Flags::RST) {
             if acks_syn {
-                self.finish(now, Event::Reset);
+                self.finish(Event::Reset);
             }
             return;
         }
         if !segment.flags.contains(Flags::SYN) || (segment.flags.contains(Flags::ACK) && !acks_syn) {
             return;
         }
-        self.take_syn(now, segment);
+        self.take_syn(at.now, segment);
         if !acks_syn {
             // Simultaneous open (RFC 9293 §3.5, figure 7).
             self.state = State::SynReceived;
-            self.transmit.control = Some(self.syn_flags());
+            self.opening.send(self.syn_flags());
             return;
         }
-        self.features.ecn &= segment.flags.0 & (Flags::ECE.0 | Flags::CWR.0) == Flags::ECE.0;
-        self.peer_edge = u64::from(segment.window);
-        self.peer_window_max = segment.window;
+        self.limit_ecn(segment.flags.0 & (Flags::ECE.0 | Flags::CWR.0) == Flags::ECE.0);
         self.receiver.request_ack();
-        self.complete_handshake(now, siblings);
+        self.complete_handshake(at, segment.window);
     }
 
-    fn handle_syn_received(&mut self, now: Time, segment: &Segment, siblings: &[Sibling]) {
+    fn handle_syn_received(&mut self, at: Moment<'_>, segment: &Segment) {
         if segment.flags.contains(Flags::RST) {
-            return self.finish(now, Event::Reset);
+            return self.finish(Event::Reset);
         }
         if segment.flags.contains(Flags::SYN) {
             if !segment.flags.contains(Flags::ACK) {
-                self.transmit.control = Some(self.syn_flags()); // our SYN-ACK was lost
+                self.opening.send(self.syn_flags()); // our SYN-ACK was lost
                 return;
             }
         } else if !self.receiver.is_acceptable(segment) {
             return;
         }
-        if segment.flags.contains(Flags::ACK)
-            && segment.ack == self.config.isn.wrapping_add(1).wrapping_add(self.nxt as u32)
-        {
-            self.peer_edge = u64::from(segment.window);
-            self.peer_window_max = segment.window;
-            self.complete_handshake(now, siblings);
+        if segment.flags.contains(Flags::ACK) && segment.ack == self.config.isn.wrapping_add(1) {
+            self.complete_handshake(at, segment.window);
             if segment.payload_len > 0 || segment.flags.contains(Flags::FIN) {
-                self.handle_established(now, segment, siblings);
+                self.handle_established(at, segment);
             } else {
-                self.receiver.handle_data(now, segment, None); // its timestamp is the first to echo
+                self.receiver.handle_data(at.now, segment, None); // its timestamp is the first to echo
             }
         }
     }
@@ -228,12 +275,12 @@ impl Connection {
     fn handle_time_wait(&mut self, now: Time, segment: &Segment) {
         if segment.flags.contains(Flags::RST) {
             self.state = State::Closed;
-            self.timers = Default::default();
+            self.opening.stop();
         } else if segment.sequence_len() > 0 && self.receiver.is_finished() {
             // The last ACK was lost (RFC 9293 §3.10.7.4).
             self.receiver.request_ack();
             if self.state == State::TimeWait {
-                self.timers.set(Timer::TimeWait, now + self.config.time_wait);
+                self.opening.wait_until(now + self.config.time_wait);
             }
         }
     }
@@ -247,43 +294,38 @@ impl Connection {
         let peer_mss = if segment.syn_options.mss == 0 { 536 } else { u32::from(segment.syn_options.mss) };
         let timestamps = self.config.timestamps && segment.timestamps.is_some();
         let option_bytes = if timestamps { 12 } else { 0 };
-        self.features = Features {
+        let agreed = Features {
             sack: self.config.sack && segment.syn_options.sack_permitted,
             timestamps,
+            ecn: self.sender.features().ecn,
             mss: self.config.mss.min(peer_mss.saturating_sub(option_bytes).max(1)),
             detection: self.config.loss_detection,
             recovery: self.config.recovery,
-            ..self.features
-        }
-        .consistent();
+        };
+        self.sender.agree(agreed.consistent());
     }
 
-    fn complete_handshake(&mut self, now: Time, siblings: &[Sibling]) {
-        self.timers.clear(Timer::Retransmit);
-        self.transmit.control = None;
-        if self.transmit.control_retries == 0 {
-            let sample = now.saturating_since(self.transmit.opened_at);
-            self.take_rtt_sample(sample);
-            self.rtt.observe_min(sample);
+    /// The peer takes part in ECN, or not.
+    fn limit_ecn(&mut self, takes_part: bool) {
+        let features = self.sender.features();
+        self.sender.agree(Features { ecn: features.ecn && takes_part, ..features });
+    }
+
+    fn complete_handshake(&mut self, at: Moment<'_>, window: u32) {
+        self.opening.stop();
+        self.sender.open_window(u64::from(window));
+        if self.opening.retries == 0 {
+            self.sender.take_handshake_rtt(at.now.saturating_since(self.opening.opened_at));
         } else {
-            self.rtt.set_initial(RTO_AFTER_SYN_LOSS.max(self.config.rto.initial));
+            self.sender.set_initial_rto(RTO_AFTER_SYN_LOSS.max(self.config.rto.initial));
         }
-        self.establish(now, siblings);
-        if self.transmit.control_retries > 1 {
-            // RFC 5681 §3.1; Linux waits for the second loss, too.
-            let change = WindowChange { cwnd: 1.0, ssthresh: self.cc.ssthresh() };
-            let view = self.view(now, siblings);
-            self.cc.on_window_change(&view, &change);
-        }
+        // RFC 5681 §3.1; Linux waits for the second loss, too.
+        self.establish(at, (self.opening.retries > 1).then_some(1.0));
     }
 
-    fn establish(&mut self, now: Time, siblings: &[Sibling]) {
+    fn establish(&mut self, at: Moment<'_>, window: Option<f64>) {
         self.state = State::Established;
-        if self.config.flow_control == FlowControl::Above {
-            self.peer_edge = u64::MAX;
-        }
-        let view = self.view(now, siblings);
-        self.cc.on_connection_start(&view);
+        self.sender.start(at, window);
         self.raise(Event::Connected);
     }
 }
@@ -294,11 +336,11 @@ fn window_scale(buffer: u64) -> u8 {
 }
 
 /// Timestamp clock: microseconds since the start, plus one so that zero never shows (RFC 7323 §3 leaves the unit open).
-pub(crate) fn timestamp(now: Time) -> u32 {
+pub(super) fn timestamp(now: Time) -> u32 {
     ((now.as_nanos() / 1000) as u32).wrapping_add(1)
 }
 
 /// Our timestamps option; the receiver fills in the echo.
-pub(crate) fn timestamps(now: Time) -> Timestamps {
+pub(super) fn timestamps(now: Time) -> Timestamps {
     Timestamps { value: timestamp(now), echo: 0 }
 }

@@ -1,36 +1,31 @@
-//! One TCP endpoint: its parts, the verbs that drive it, and what it tells.
+//! One TCP endpoint: a sender and a receiver, the handshake around them, and what the owner is told.
 //!
-//! Reference: RFC 9293. The parts have a file each; this one only routes. The model card `docs/models/tcp.md` lists the
-//! differences from Linux and from the RFCs.
+//! Reference: RFC 9293 §3.10.7.4 (order of the checks), RFC 5961 (challenge ACKs), RFC 7323 §5 (PAWS). The model card
+//! `docs/models/tcp.md` lists the differences from Linux and from the RFCs.
 //!
 //! Units: stream offsets count payload bytes from 0; the FIN counts one more. Offset 0 has sequence number ISN + 1.
-//! Invariants: una ≤ nxt ≤ written + FIN; the scoreboard spans [una, nxt).
 //! Tested by packet scripts (`tests/packets`), the stream property test, pair tests in virtual time.
 
 pub mod config;
 mod handshake;
+mod moment;
 mod profile;
-pub(crate) mod receiver;
-pub(crate) mod sender;
-pub(crate) mod stats;
+mod receiver;
+mod sender;
+mod stats;
+
+pub use moment::Moment;
+pub use stats::{Stats, TcpInfo};
 
 use crate::segment::{Flags, Segment};
-use crate::tcp::config::{Config, Handshake, Recovery};
-use crate::tcp::handshake::{Features, State};
-use crate::tcp::receiver::{Receiver, unwrap_near};
-use crate::tcp::sender::pacing::Pacer;
-use crate::tcp::sender::rack::Rack;
-use crate::tcp::sender::rate_sample::RateEstimator;
-use crate::tcp::sender::recovery::{Phase, RecoveryState};
-use crate::tcp::sender::rtt::RttEstimator;
-use crate::tcp::sender::scoreboard::Scoreboard;
-use crate::tcp::sender::timers::Timers;
-use crate::tcp::sender::transmit::Transmit;
-use crate::tcp::sender::undo::UndoState;
-use crate::tcp::sender::validation::Validator;
-use crate::tcp::stats::{Stats, TcpInfo};
-use playpath_cc::{AppParameters, CongestionControl, RecoveryWindow, Sibling, View};
+use config::{Config, Handshake, HeaderSize};
+use handshake::{Opening, State, timestamps};
+use playpath_cc::{AppParameters, CongestionControl, Sibling, WindowChange};
 use playpath_units::{Duration, Rate, Time};
+pub(crate) use receiver::Reassembly;
+use receiver::{Receiver, unwrap_near};
+pub(crate) use sender::Phase;
+use sender::{Outgoing, Sender};
 use std::sync::Arc;
 
 /// What the owner should know of.
@@ -78,39 +73,16 @@ impl Events {
 
 /// One TCP endpoint, full duplex. Payload is virtual: lengths and stream offsets.
 pub struct Connection {
-    /// Shared: a thousand flows of a group read the same lines of memory.
-    pub(crate) config: Arc<Config>,
-    pub(crate) cc: Box<dyn CongestionControl>,
-    pub(crate) state: State,
-    pub(crate) features: Features,
-    /// First offset not acknowledged.
-    pub(crate) una: u64,
-    /// Next offset to send.
-    pub(crate) nxt: u64,
-    /// End of what the application wrote.
-    pub(crate) written: u64,
-    /// Right edge of the peer's window, and its largest width so far.
-    pub(crate) peer_edge: u64,
-    pub(crate) peer_window_max: u32,
-    pub(crate) scoreboard: Scoreboard,
-    pub(crate) rtt: RttEstimator,
-    pub(crate) rack: Rack,
-    pub(crate) rate: RateEstimator,
-    pub(crate) recovery: RecoveryState,
-    pub(crate) undo: UndoState,
-    pub(crate) pacer: Pacer,
-    pub(crate) validator: Validator,
-    pub(crate) transmit: Transmit,
-    pub(crate) timers: Timers,
-    pub(crate) receiver: Receiver,
-    pub(crate) stats: Stats,
-    pub(crate) own_index: usize,
-    /// Of each segment, paced as if they were payload.
-    paced_option_bytes: u32,
+    config: Arc<Config>,
+    state: State,
     events: u8,
-    is_write_cut: bool,
-    /// The last write was cut: not the application is what the sender waits for (Linux `SOCK_NOSPACE`).
-    pub(crate) is_writer_waiting: bool,
+    sender: Sender,
+    receiver: Receiver,
+    opening: Opening,
+    /// Segments sent and received, wire bytes sent.
+    segments_sent: u64,
+    segments_received: u64,
+    wire_bytes_sent: u64,
 }
 
 impl Connection {
@@ -120,8 +92,7 @@ impl Connection {
         if connection.config.handshake == Handshake::Skip {
             connection.skip_handshake(now);
         } else {
-            connection.transmit.control = Some(connection.syn_flags());
-            connection.transmit.opened_at = now;
+            connection.begin_opening(now);
         }
         connection
     }
@@ -136,25 +107,48 @@ impl Connection {
     }
 
     /// A segment arrived.
-    pub fn handle_segment(&mut self, now: Time, segment: &Segment, siblings: &[Sibling]) {
-        self.stats.segments_received += 1;
-        self.transmit.burst = 0;
+    pub fn handle_segment<'a>(&mut self, at: impl Into<Moment<'a>>, segment: &Segment) {
+        let at = at.into();
+        self.segments_received += 1;
+        self.sender.on_event();
         match self.state {
-            State::Established => self.handle_established(now, segment, siblings),
-            _ => self.handle_handshake(now, segment, siblings),
+            State::Established => self.handle_established(at, segment),
+            _ => self.handle_handshake(at, segment),
         }
     }
 
     /// The time of [`poll_timeout`](Self::poll_timeout) has come. Too early is harmless.
-    pub fn handle_timeout(&mut self, now: Time, siblings: &[Sibling]) {
-        self.transmit.burst = 0;
-        self.receiver.handle_timeout(now);
-        self.expire_timers(now, siblings);
+    pub fn handle_timeout<'a>(&mut self, at: impl Into<Moment<'a>>) {
+        let at = at.into();
+        self.receiver.handle_timeout(at.now);
+        self.expire_opening(at.now);
+        if !self.sender.handle_timeout(at) {
+            self.finish(Event::Reset);
+        }
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called; [`Time::MAX`]: never.
     pub fn poll_timeout(&self) -> Time {
-        self.timers.earliest().min(self.receiver.ack_deadline())
+        self.sender.poll_timeout().min(self.receiver.ack_deadline()).min(self.opening.deadline())
+    }
+
+    /// Next segment to send. Call until `None` after every event.
+    pub fn poll_transmit<'a>(&mut self, at: impl Into<Moment<'a>>) -> Option<Segment> {
+        let mut segment = Segment::default();
+        self.poll_transmit_into(at, &mut segment).then_some(segment)
+    }
+
+    /// As [`poll_transmit`](Self::poll_transmit), written to a place of the caller's; `false`: nothing to send, `out` holds
+    /// no segment.
+    pub fn poll_transmit_into<'a>(&mut self, at: impl Into<Moment<'a>>, out: &mut Segment) -> bool {
+        self.transmit_at(at.into(), out)
+    }
+
+    /// Whether another poll after one that gave a segment could give a further one: cheaper than the poll, `true` when in doubt.
+    /// A receiver that has just acknowledged has nothing more.
+    #[inline]
+    pub fn may_have_more(&self) -> bool {
+        self.sender.may_have_more() || self.receiver.must_ack() || self.opening.has_segment()
     }
 
     /// Next event for the owner, in the order of [`Event`].
@@ -172,24 +166,17 @@ impl Connection {
 
     /// Append up to `bytes` to the stream; returns how many the send buffer took. Takes nothing after `close`.
     pub fn write(&mut self, bytes: u64) -> u64 {
-        let taken = bytes.min(self.send_space());
-        self.written += taken;
-        self.is_write_cut |= taken < bytes;
-        self.is_writer_waiting = taken < bytes;
-        taken
+        if self.state == State::Closed { 0 } else { self.sender.write(bytes) }
     }
 
     /// Bytes that [`write`](Self::write) would take.
     pub fn send_space(&self) -> u64 {
-        if self.transmit.is_closing || self.state == State::Closed {
-            return 0;
-        }
-        self.config.send_buffer.saturating_sub(self.written - self.una)
+        if self.state == State::Closed { 0 } else { self.sender.send_space() }
     }
 
     /// Bytes written and never sent.
     pub fn unsent_bytes(&self) -> u64 {
-        self.written.saturating_sub(self.nxt)
+        self.sender.stream().unsent()
     }
 
     /// Bytes in order and not read.
@@ -199,66 +186,51 @@ impl Connection {
 
     /// Take up to `max` bytes in order; returns how many. Poll for a segment after it: the window may have opened.
     pub fn read(&mut self, max: u64) -> u64 {
-        let taken = self.receiver.read(max);
-        self.stats.bytes_delivered += taken;
-        taken
+        self.receiver.read(max)
     }
 
     /// No more data will be written; what was written is still delivered.
-    pub fn close(&mut self, now: Time) {
+    pub fn close(&mut self) {
         match self.state {
-            State::Listen | State::SynSent => self.finish(now, Event::Closed),
-            _ => self.transmit.is_closing = true,
+            State::Listen | State::SynSent => self.finish(Event::Closed),
+            _ => self.sender.close(),
         }
     }
 
     /// Reset the connection: the peer gets an RST, nothing more is delivered.
-    pub fn abort(&mut self, now: Time) {
-        if matches!(self.state, State::SynReceived | State::Established) {
-            self.finish(now, Event::Reset);
-            self.transmit.control = Some(Flags::RST.with(Flags::ACK));
-        } else {
-            self.finish(now, Event::Reset);
+    pub fn abort(&mut self) {
+        let is_known = matches!(self.state, State::SynReceived | State::Established);
+        self.finish(Event::Reset);
+        if is_known {
+            self.opening.send(Flags::RST.with(Flags::ACK));
         }
     }
 
     /// The application tells what it knows of the video.
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
-        let view = self.view(now, &[]);
-        self.cc.on_app_parameters(&view, &parameters);
+        self.sender.set_app_parameters(now, parameters);
     }
 
     /// State at this moment.
     pub fn info(&self) -> TcpInfo {
-        let sampled = self.rtt.min_rtt < Duration::MAX;
         TcpInfo {
-            snd_cwnd: self.send_window(),
-            snd_ssthresh: self.cc.ssthresh(),
-            rtt: self.rtt.srtt,
-            rttvar: self.rtt.rttvar,
-            min_rtt: sampled.then_some(self.rtt.min_rtt),
-            rto: self.rtt.rto(&self.config.rto),
-            delivery_rate: self.rate.latest,
-            pacing_rate: self.pacing_rate(),
-            unacked: self.scoreboard.packets_out(),
-            sacked: self.sacked_out(),
-            lost: self.scoreboard.lost_out(),
-            retrans: self.scoreboard.retrans_out(),
-            total_retrans: self.stats.retransmitted_packets,
-            in_flight: self.in_flight(),
-            notsent_bytes: self.unsent_bytes(),
-            snd_wnd: self.peer_edge.saturating_sub(self.una),
             rcv_wnd: self.receiver.window(),
             rcv_ooo_bytes: self.receiver.out_of_order_bytes(),
-            ca_state: self.recovery.phase.name(),
-            phase: self.cc.phase(),
-            app_limited: self.rate.is_app_limited(),
+            ..self.sender.info()
         }
     }
 
     /// Counters since the start.
-    pub fn stats(&self) -> &Stats {
-        &self.stats
+    pub fn stats(&self) -> Stats {
+        Stats {
+            segments_sent: self.segments_sent,
+            wire_bytes_sent: self.wire_bytes_sent,
+            segments_received: self.segments_received,
+            data_segments_received: self.receiver.data_segments(),
+            duplicate_bytes_received: self.receiver.duplicate_bytes(),
+            bytes_delivered: self.receiver.bytes_read(),
+            ..*self.sender.stats()
+        }
     }
 
     /// The settings that the endpoint was made with.
@@ -268,7 +240,7 @@ impl Connection {
 
     /// The congestion control.
     pub fn congestion_control(&self) -> &dyn CongestionControl {
-        &*self.cc
+        self.sender.control()
     }
 
     /// The handshake is complete and the connection is not closed.
@@ -288,24 +260,12 @@ impl Connection {
 
     /// What a coupled controller of a sibling subflow may know of this one.
     pub fn sibling(&self) -> Sibling {
-        let in_recovery = matches!(self.recovery.phase, Phase::Recovery | Phase::Loss);
-        let ssthresh = self.cc.ssthresh();
-        Sibling {
-            // Linux OLIA takes ssthresh as the window during recovery.
-            cwnd: if in_recovery && ssthresh.is_finite() { ssthresh } else { self.cc.cwnd() },
-            ssthresh,
-            srtt: self.rtt.srtt,
-            min_rtt: self.rtt.min_rtt,
-            established: self.state == State::Established,
-            bytes_between_losses: self.recovery.bytes_between_losses,
-            bytes_since_loss: self.stats.bytes_acked - self.recovery.acked_at_loss,
-            mss: self.config.mss,
-        }
+        Sibling { established: self.state == State::Established, ..self.sender.sibling() }
     }
 
     /// Stream offset of the first payload byte of a segment that this endpoint sent.
     pub fn transmit_offset(&self, segment: &Segment) -> u64 {
-        unwrap_near(segment.seq, self.config.isn.wrapping_add(1), self.nxt)
+        unwrap_near(segment.seq, self.config.isn.wrapping_add(1), self.sender.stream().nxt())
     }
 
     /// Stream offset of the first payload byte of a segment that arrived here; ask before or after handling it.
@@ -315,17 +275,12 @@ impl Connection {
 
     /// Offset after everything written.
     pub fn written_offset(&self) -> u64 {
-        self.written
-    }
-
-    /// Next offset to be sent for the first time.
-    pub(crate) fn next_offset(&self) -> u64 {
-        self.nxt
+        self.sender.stream().written()
     }
 
     /// Offset up to which everything written has been acknowledged.
     pub fn acknowledged_offset(&self) -> u64 {
-        self.una.min(self.written)
+        self.sender.stream().una().min(self.written_offset())
     }
 }
 
@@ -336,17 +291,19 @@ impl Event {
     }
 }
 
+/// For MPTCP, whose subflow this is.
 impl Connection {
     /// A subflow, with its place among its siblings, whose segments `option_bytes` of MPTCP make smaller.
     pub(crate) fn become_subflow(&mut self, index: usize, option_bytes: u32) {
-        self.own_index = index;
-        self.paced_option_bytes = if self.config.paces_options { option_bytes } else { 0 };
-        self.rate.set_fed();
+        self.sender.become_subflow(index, option_bytes);
     }
     /// New data stops here; `is_fed`: more will be written, only not yet.
     pub(crate) fn set_boundary(&mut self, offset: u64, is_fed: bool) {
-        self.transmit.boundary = offset;
-        self.transmit.is_fed = is_fed;
+        self.sender.set_boundary(offset, is_fed);
+    }
+    /// A write to the connection was cut, or not.
+    pub(crate) fn set_writer_waiting(&mut self, is_waiting: bool) {
+        self.sender.set_writer_waiting(is_waiting);
     }
     /// The owner has not heard of something yet, but for bytes that it can read.
     pub(crate) fn has_news(&self) -> bool {
@@ -358,121 +315,224 @@ impl Connection {
     }
     /// Send a segment that the peer must acknowledge.
     pub(crate) fn probe_window(&mut self) {
-        self.transmit.probe = Some(crate::tcp::sender::transmit::Probe::Window);
+        self.sender.probe_window();
     }
+    /// A poll would find nothing to send, and that is plain to see: [`note_pause`](Self::note_pause) is all that it would do.
+    #[inline]
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.state == State::Established
+            && self.sender.is_exhausted()
+            && !self.receiver.must_ack()
+            && !self.opening.has_segment()
+    }
+    /// Nothing more leaves now.
+    pub(crate) fn note_pause(&mut self, at: Moment<'_>) {
+        self.sender.note_pause(at);
+    }
+    /// Next offset to be sent for the first time.
+    pub(crate) fn next_offset(&self) -> u64 {
+        self.sender.stream().nxt()
+    }
+    /// Windows as the controller has them.
+    pub(crate) fn windows(&self) -> WindowChange {
+        self.sender.windows()
+    }
+    /// Set the controller's windows.
+    pub(crate) fn change_windows(&mut self, at: Moment<'_>, change: WindowChange) {
+        self.sender.change_windows(at, change);
+    }
+    /// Congestion window in force, in packets.
+    pub(crate) fn send_window(&self) -> f64 {
+        self.sender.send_window()
+    }
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.sender.in_flight()
+    }
+    pub(crate) fn phase(&self) -> Phase {
+        self.sender.phase()
+    }
+    /// Payload bytes of a full segment.
+    pub(crate) fn mss(&self) -> u32 {
+        self.sender.features().mss
+    }
+    pub(crate) fn srtt(&self) -> Duration {
+        self.sender.rtt().srtt()
+    }
+    pub(crate) fn rttvar(&self) -> Duration {
+        self.sender.rtt().rttvar()
+    }
+    /// Retransmission timeout, backoff included.
+    pub(crate) fn rto(&self) -> Duration {
+        self.sender.rto()
+    }
+    /// Retransmission timeouts so far.
+    pub(crate) fn rto_count(&self) -> u64 {
+        self.sender.stats().rto_count
+    }
+    pub(crate) fn delivery_rate(&self) -> Rate {
+        self.sender.delivery_rate()
+    }
+    pub(crate) fn pacing_rate(&self) -> Option<Rate> {
+        self.sender.pacing_rate()
+    }
+}
 
+impl Connection {
     fn new(config: Arc<Config>, cc: Box<dyn CongestionControl>, state: State) -> Connection {
         debug_assert_eq!(config.validate(), Ok(()));
         Connection {
-            cc,
             state,
-            features: Features::offered(&config),
-            una: 0,
-            nxt: 0,
-            written: 0,
-            peer_edge: 0,
-            peer_window_max: 0,
-            scoreboard: Scoreboard::default(),
-            rtt: RttEstimator::new(&config.rto),
-            rack: Rack::default(),
-            rate: RateEstimator::default(),
-            recovery: RecoveryState::default(),
-            undo: UndoState::default(),
-            pacer: Pacer::default(),
-            validator: Validator::new(&config),
-            transmit: Transmit::default(),
-            timers: Timers::default(),
-            receiver: Receiver::new(&config),
-            stats: Stats::default(),
-            own_index: 0,
-            paced_option_bytes: 0,
             events: 0,
-            is_write_cut: false,
-            is_writer_waiting: false,
+            sender: Sender::new(Arc::clone(&config), cc),
+            receiver: Receiver::new(&config),
+            opening: Opening::default(),
+            segments_sent: 0,
+            segments_received: 0,
+            wire_bytes_sent: 0,
             config,
         }
     }
 
-    pub(crate) fn raise(&mut self, event: Event) {
+    fn raise(&mut self, event: Event) {
         self.events |= 1 << event as u8;
     }
 
-    /// The send buffer may have room again.
-    pub(crate) fn raise_writable(&mut self) {
-        if self.is_write_cut && self.send_space() > 0 {
-            self.is_write_cut = false;
-            self.raise(Event::Writable);
-        }
-    }
-
-    /// Read-only state for the controller.
-    pub(crate) fn view<'a>(&self, now: Time, siblings: &'a [Sibling]) -> View<'a> {
-        View {
-            now,
-            departs_at: self.pacer.next().max(now),
-            mss: self.config.mss,
-            srtt: self.rtt.srtt,
-            rttvar: self.rtt.rttvar,
-            min_rtt: self.rtt.min_rtt,
-            in_flight: self.in_flight(),
-            flight_size: self.scoreboard.packets_out(),
-            delivered: self.rate.delivered,
-            lost: self.rate.lost,
-            sent: self.stats.data_segments_sent,
-            in_recovery: matches!(self.recovery.phase, Phase::Recovery | Phase::Loss),
-            own_index: self.own_index,
-            siblings,
-        }
-    }
-
-    /// Packets that left the network: SACKed, or counted by duplicate ACKs where the peer has no SACK.
-    pub(crate) fn sacked_out(&self) -> u32 {
-        self.scoreboard.sacked_out() + self.recovery.reno_sacked
-    }
-
-    /// Packets in the network by estimate.
-    pub(crate) fn in_flight(&self) -> u32 {
-        self.scoreboard.in_flight().saturating_sub(self.recovery.reno_sacked)
-    }
-
-    /// Congestion window in force, in packets.
-    pub(crate) fn send_window(&self) -> f64 {
-        if matches!(self.recovery.phase, Phase::Open | Phase::Loss)
-            || self.cc.recovery_window() == RecoveryWindow::Controller
-        {
-            return self.cc.cwnd();
-        }
-        match self.features.recovery {
-            Recovery::Prr => f64::from(self.recovery.prr.cwnd()),
-            Recovery::Rfc6675 => self.cc.cwnd(),
-            Recovery::NewReno => self.recovery.inflated,
-        }
-    }
-
-    /// Pacing rate in force: the controller's, or the transport's rule.
-    pub(crate) fn pacing_rate(&self) -> Option<Rate> {
-        let rate = self.cc.pacing_rate().or_else(|| {
-            if self.config.pacing.is_off() {
-                return None;
-            }
-            let (cwnd, ssthresh) = (self.send_window(), self.cc.ssthresh());
-            self.config.pacing.rate(cwnd, ssthresh, self.scoreboard.packets_out(), self.config.mss, self.rtt.srtt)
-        });
-        if self.paced_option_bytes == 0 { rate } else { rate.map(|rate| self.with_options(rate)) }
-    }
-
-    fn with_options(&self, rate: Rate) -> Rate {
-        let mss = f64::from(self.features.mss);
-        Rate::from_bits_per_sec_f64(rate.as_bits_per_sec() as f64 * (mss + f64::from(self.paced_option_bytes)) / mss)
-    }
-
     /// The end, by whatever way.
-    pub(crate) fn finish(&mut self, _now: Time, event: Event) {
+    fn finish(&mut self, event: Event) {
         self.state = State::Closed;
-        self.timers = Timers::default();
-        self.transmit.control = None;
+        self.sender.stop();
+        self.sender.forget_outstanding();
+        self.opening.stop();
         self.receiver.drop_ack();
-        self.scoreboard = Scoreboard::default();
         self.raise(event);
+    }
+
+    /// RFC 9293 §3.10.7.4.
+    fn handle_established(&mut self, at: Moment<'_>, segment: &Segment) {
+        if !self.is_plausible(at.now, segment) {
+            return;
+        }
+        if segment.flags.contains(Flags::ACK) {
+            if !self.sender.handle_ack(at, segment) {
+                self.receiver.request_ack(); // acknowledges what was never sent
+            }
+            if self.sender.take_room_again() {
+                self.raise(Event::Writable);
+            }
+        }
+        if segment.payload_len > 0 || segment.flags.contains(Flags::FIN) {
+            self.handle_payload(at.now, segment);
+        } else if segment.timestamps.is_some() || self.sender.features().ecn {
+            self.receiver.handle_data(at.now, segment, None);
+        }
+        self.finish_if_closed(at.now);
+    }
+
+    /// Steps 1 to 4: sequence, RST, SYN. `false`: the segment is done with.
+    fn is_plausible(&mut self, now: Time, segment: &Segment) -> bool {
+        if let (Some(timestamps), true) = (segment.timestamps, self.sender.features().timestamps)
+            && self.receiver.is_old_timestamp(now, timestamps)
+            && !segment.flags.contains(Flags::RST)
+        {
+            self.receiver.request_ack();
+            return false;
+        }
+        if segment.flags.intersects(Flags::RST.with(Flags::SYN)) {
+            if segment.flags.contains(Flags::RST) && self.receiver.is_acceptable(segment) {
+                self.finish(Event::Reset);
+            } else if segment.flags.contains(Flags::SYN) {
+                self.receiver.request_ack(); // challenge ACK (RFC 5961 §4)
+            }
+            return false;
+        }
+        if !self.receiver.is_acceptable(segment) {
+            if segment.payload_len > 0 {
+                self.receiver.handle_data(now, segment, None); // an old duplicate: tell by DSACK that it came twice
+            }
+            self.receiver.request_ack();
+            return false;
+        }
+        true
+    }
+
+    fn handle_payload(&mut self, now: Time, segment: &Segment) {
+        self.receiver.note_arrival(now, self.sender.rtt().base_rto());
+        let sack_rtt = self.sender.features().sack.then(|| self.sender.rtt().srtt());
+        let received = self.receiver.handle_data(now, segment, sack_rtt);
+        if received.is_readable {
+            self.raise(Event::Readable);
+        }
+        if received.is_fin {
+            self.raise(Event::PeerClosed);
+        }
+    }
+
+    fn transmit_at(&mut self, at: Moment<'_>, out: &mut Segment) -> bool {
+        if let Some(flags) = self.opening.take_segment() {
+            self.control_segment(at.now, flags, out);
+            return true;
+        }
+        match self.state {
+            State::Established => {
+                if let Some(outgoing) = self.sender.poll(at) {
+                    self.write_segment(at.now, outgoing, out);
+                    return true;
+                }
+            }
+            State::TimeWait | State::Closed => {}
+            _ => return false,
+        }
+        let must_ack = self.receiver.must_ack();
+        if must_ack {
+            self.write_segment(at.now, Outgoing::empty(self.sender.stream().nxt()), out);
+        }
+        must_ack
+    }
+
+    /// The sender's part of a segment, with the acknowledgement and options of this moment.
+    fn write_segment(&mut self, now: Time, outgoing: Outgoing, out: &mut Segment) {
+        let features = self.sender.features();
+        *out = Segment {
+            seq: self.config.isn.wrapping_add(1).wrapping_add(outgoing.start as u32),
+            flags: Flags::ACK.with(outgoing.flags),
+            ecn: outgoing.ecn,
+            payload_len: outgoing.len,
+            timestamps: features.timestamps.then(|| timestamps(now)),
+            ..Segment::default()
+        };
+        if outgoing.flags.contains(Flags::FIN) {
+            self.opening.note_fin(self.receiver.is_finished());
+        }
+        self.receiver.stamp(out, features.sack);
+        self.finish_segment(out);
+    }
+
+    fn control_segment(&mut self, now: Time, flags: Flags, out: &mut Segment) {
+        let is_syn = flags.contains(Flags::SYN);
+        let next = self.config.isn.wrapping_add(1).wrapping_add(self.sender.stream().nxt() as u32);
+        *out = Segment {
+            seq: if is_syn { self.config.isn } else { next },
+            flags,
+            timestamps: self.sender.features().timestamps.then(|| timestamps(now)),
+            window: self.receiver.first_window().min(u64::from(u32::MAX)) as u32,
+            ..Segment::default()
+        };
+        if is_syn {
+            out.syn_options = self.syn_options();
+            self.opening.wait_until(now + self.sender.rto());
+        }
+        if flags.contains(Flags::ACK) {
+            self.receiver.stamp(out, false);
+            out.flags = flags;
+        }
+        self.finish_segment(out);
+    }
+
+    fn finish_segment(&mut self, out: &mut Segment) {
+        if let HeaderSize::Fixed(bytes) = self.config.header {
+            out.fixed_header_bytes = bytes;
+        }
+        self.segments_sent += 1;
+        self.wire_bytes_sent += u64::from(out.wire_bytes());
     }
 }

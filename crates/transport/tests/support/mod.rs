@@ -161,7 +161,7 @@ impl<F: FnMut(bool, u64, &Segment) -> bool> Pair<F> {
 
     /// Send what both want to send.
     pub fn drain(&mut self) {
-        while let Some(segment) = self.client.poll_transmit(self.now, &[]) {
+        while let Some(segment) = self.client.poll_transmit(self.now) {
             self.counts[0] += 1;
             if self.trace {
                 println!("{} > {segment:?}", self.now);
@@ -170,7 +170,7 @@ impl<F: FnMut(bool, u64, &Segment) -> bool> Pair<F> {
                 self.up.push(self.now, segment);
             }
         }
-        while let Some(segment) = self.server.poll_transmit(self.now, &[]) {
+        while let Some(segment) = self.server.poll_transmit(self.now) {
             self.counts[1] += 1;
             if self.trace {
                 println!("{} < {segment:?}", self.now);
@@ -197,22 +197,22 @@ impl<F: FnMut(bool, u64, &Segment) -> bool> Pair<F> {
         self.now = at;
         if self.up.next_at() == at {
             let segment = self.up.pop();
-            self.server.handle_segment(at, &segment, &[]);
+            self.server.handle_segment(at, &segment);
             if self.reads {
                 self.server.read(u64::MAX);
             }
         } else if self.down.next_at() == at {
             let segment = self.down.pop();
-            self.client.handle_segment(at, &segment, &[]);
+            self.client.handle_segment(at, &segment);
             if self.reads {
                 self.client.read(u64::MAX);
             }
         } else {
             if self.client.poll_timeout() <= at {
-                self.client.handle_timeout(at, &[]);
+                self.client.handle_timeout(at);
             }
             if self.server.poll_timeout() <= at {
-                self.server.handle_timeout(at, &[]);
+                self.server.handle_timeout(at);
             }
         }
         true

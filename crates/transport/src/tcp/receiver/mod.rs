@@ -11,7 +11,7 @@
 
 mod ack_policy;
 mod autotuning;
-pub(crate) mod reassembly;
+mod reassembly;
 
 use crate::segment::{Ecn, Flags, SackBlocks, Segment, Timestamps};
 use crate::tcp::config::{Config, DelayedAck, FlowControl, WindowUpdate};
@@ -19,7 +19,8 @@ use crate::tcp::handshake::timestamp;
 use ack_policy::AckPolicy;
 use autotuning::AutoTuning;
 use playpath_units::{Duration, Time};
-use reassembly::{Placed, Reassembly};
+use reassembly::Placed;
+pub(crate) use reassembly::Reassembly;
 
 #[derive(Debug)]
 pub(crate) struct Receiver {
@@ -48,8 +49,9 @@ pub(crate) struct Receiver {
     /// Offset acknowledged by the last ACK sent.
     last_ack_sent: u64,
     /// Send ECN-Echo until CWR arrives.
-    pub ecn_echo: bool,
-    pub duplicate_bytes: u64,
+    ecn_echo: bool,
+    duplicate_bytes: u64,
+    data_segments: u64,
 }
 
 /// What a segment brought.
@@ -82,6 +84,7 @@ impl Receiver {
             last_ack_sent: 0,
             ecn_echo: false,
             duplicate_bytes: 0,
+            data_segments: 0,
         }
     }
 
@@ -108,6 +111,18 @@ impl Receiver {
     /// Bytes in order and not read.
     pub fn readable(&self) -> u64 {
         self.next().min(self.fin.unwrap_or(u64::MAX)) - self.read
+    }
+    /// Bytes handed to the reader.
+    pub fn bytes_read(&self) -> u64 {
+        self.read
+    }
+    /// Segments with payload or FIN received.
+    pub fn data_segments(&self) -> u64 {
+        self.data_segments
+    }
+    /// Payload bytes received more than once.
+    pub fn duplicate_bytes(&self) -> u64 {
+        self.duplicate_bytes
     }
     /// The FIN and everything before it arrived.
     pub fn is_finished(&self) -> bool {
@@ -174,6 +189,7 @@ impl Receiver {
         if segment.payload_len == 0 && !segment.flags.contains(Flags::FIN) {
             return Received::default();
         }
+        self.data_segments += 1;
         let start = self.offset(segment.seq);
         // Unwrapped by itself: a segment may claim bytes from before the stream.
         let mut end = self.offset(segment.seq.wrapping_add(segment.payload_len));

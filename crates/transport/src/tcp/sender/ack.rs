@@ -1,29 +1,26 @@
-//! A segment on an established connection: checks, acknowledgement, data.
+//! The way of an acknowledgement: what it delivers, the samples it gives, what recovery says, the controller, the timers.
 //!
-//! Reference: RFC 9293 §3.10.7.4 (order of the checks), RFC 5961 (challenge ACKs), RFC 7323 §5 (PAWS), RFC 2018/2883 (SACK,
-//! DSACK), RFC 6298 §3 (Karn), draft-cheng (delivery rate).
+//! Reference: RFC 9293 §3.10.7.4, RFC 2018/2883 (SACK, DSACK), RFC 6298 §3 (Karn), draft-cheng (delivery rate).
 //! Differences from the references:
-//! 1. The right edge of the peer's window never moves back: a peer that shrinks its window is not followed.
-//! 2. SRTT takes the first packet that a cumulative ACK covers (delayed ACKs count), the controller's `rtt` the newest.
+//! 1. SRTT takes the first packet that a cumulative ACK covers (delayed ACKs count), the controller's `rtt` the newest.
 //!
 //! Tested by packet scripts and the stream property test.
 
+use super::Sender;
+use super::detection::Detector;
+use super::recovery::Phase;
+use super::scoreboard::{EVER_RETRANS, RETRANS, SACKED, SentPacket};
 use crate::segment::{Flags, Segment};
 use crate::tcp::config::{FlowControl, Growth};
 use crate::tcp::handshake::timestamp;
+use crate::tcp::moment::Moment;
 use crate::tcp::receiver::unwrap_near;
-use crate::tcp::sender::rack::Rack;
-use crate::tcp::sender::recovery::Phase;
-use crate::tcp::sender::scoreboard::{EVER_RETRANS, RETRANS, SACKED, SentPacket};
-use crate::tcp::sender::validation::Validator;
-use crate::tcp::{Connection, Event};
-use playpath_cc::{Ack, RecoveryWindow, Sibling};
+use playpath_cc::Ack;
 use playpath_units::{Duration, Time};
 
 /// What an ACK told, for the recovery.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AckContext {
-    pub now: Time,
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct News {
     /// SND.UNA moved.
     pub is_advance: bool,
     /// A duplicate ACK: no progress, no data, and with SACK it brings news.
@@ -39,23 +36,6 @@ pub(crate) struct AckContext {
     pub original_delivered: bool,
     /// Echoed timestamp.
     pub echo: Option<u32>,
-}
-
-impl AckContext {
-    /// No ACK: a timer.
-    pub fn at(now: Time) -> AckContext {
-        AckContext {
-            now,
-            is_advance: false,
-            is_duplicate: false,
-            has_dsack: false,
-            acked: 0,
-            delivered: 0,
-            has_sacked: false,
-            original_delivered: false,
-            echo: None,
-        }
-    }
 }
 
 /// Collects the packets that one ACK delivers.
@@ -76,7 +56,7 @@ struct Delivery {
 
 impl Delivery {
     #[inline]
-    fn add(&mut self, packet: &SentPacket, rack: &mut Rack) {
+    fn add(&mut self, packet: &SentPacket, detector: &mut Detector) {
         self.delivered += 1;
         if self.newest.as_ref().is_none_or(|newest| packet.sent_at >= newest.sent_at) {
             self.newest = Some(*packet);
@@ -89,114 +69,60 @@ impl Delivery {
             self.original_delivered |= packet.end() <= self.recovery_point;
             false
         };
-        rack.on_delivered(self.now, packet, is_ambiguous);
+        detector.on_delivered(self.now, packet, is_ambiguous);
     }
 }
 
-impl Connection {
-    /// RFC 9293 §3.10.7.4.
-    pub(crate) fn handle_established(&mut self, now: Time, segment: &Segment, siblings: &[Sibling]) {
-        if !self.is_plausible(now, segment) {
-            return;
-        }
-        if segment.flags.contains(Flags::ACK) {
-            self.handle_ack(now, segment, siblings);
-        }
-        if segment.payload_len > 0 || segment.flags.contains(Flags::FIN) {
-            self.handle_payload(now, segment);
-        } else if segment.timestamps.is_some() || self.features.ecn {
-            self.receiver.handle_data(now, segment, None);
-        }
-        self.finish_if_closed(now);
-    }
+/// What was true before the ACK.
+struct Before {
+    in_flight: u32,
+    una: u64,
+    ecn_echo: bool,
+}
 
-    /// Steps 1 to 4: sequence, RST, SYN. `false`: the segment is done with.
-    fn is_plausible(&mut self, now: Time, segment: &Segment) -> bool {
-        if let (Some(timestamps), true) = (segment.timestamps, self.features.timestamps)
-            && self.receiver.is_old_timestamp(now, timestamps)
-            && !segment.flags.contains(Flags::RST)
-        {
-            self.receiver.request_ack();
+impl Sender {
+    /// The acknowledgement of an acceptable segment. `false`: it is for what was never sent.
+    pub fn handle_ack(&mut self, at: Moment<'_>, segment: &Segment) -> bool {
+        let ack = unwrap_near(segment.ack, self.config.isn.wrapping_add(1), self.stream.una());
+        if ack > self.stream.nxt() {
             return false;
         }
-        if segment.flags.intersects(Flags::RST.with(Flags::SYN)) {
-            if segment.flags.contains(Flags::RST) && self.receiver.is_acceptable(segment) {
-                self.reset_by_peer(now);
-            } else if segment.flags.contains(Flags::SYN) {
-                self.receiver.request_ack(); // challenge ACK (RFC 5961 §4)
-            }
-            return false;
-        }
-        if !self.receiver.is_acceptable(segment) {
-            if segment.payload_len > 0 {
-                // An old duplicate: tell by DSACK that it came twice.
-                self.stats.data_segments_received += 1;
-                self.receiver.handle_data(now, segment, None);
-            }
-            self.receiver.request_ack();
-            return false;
-        }
-        true
-    }
-
-    fn handle_payload(&mut self, now: Time, segment: &Segment) {
-        self.stats.data_segments_received += 1;
-        self.receiver.note_arrival(now, self.rtt.base_rto());
-        let sack_rtt = self.features.sack.then_some(self.rtt.srtt);
-        let received = self.receiver.handle_data(now, segment, sack_rtt);
-        self.stats.duplicate_bytes_received = self.receiver.duplicate_bytes;
-        if received.is_readable {
-            self.raise(Event::Readable);
-        }
-        if received.is_fin {
-            self.raise(Event::PeerClosed);
-        }
-    }
-
-    fn handle_ack(&mut self, now: Time, segment: &Segment, siblings: &[Sibling]) {
-        let ack = unwrap_near(segment.ack, self.config.isn.wrapping_add(1), self.una);
-        if ack > self.nxt {
-            return self.receiver.request_ack(); // acknowledges what was never sent
-        }
+        self.recovery.on_segment();
         if self.is_without_news(ack, segment) {
             self.update_peer_window(ack, segment.window);
-            self.recovery.new_data_only = false;
-            return self.rearm();
+            self.rearm();
+            return true;
         }
-        let prior_in_flight = self.in_flight();
+        let before = Before { in_flight: self.in_flight(), una: self.stream.una(), ecn_echo: self.is_echo(segment) };
         let had_outstanding = !self.scoreboard.is_empty();
         let opened = self.update_peer_window(ack, segment.window);
         let mut delivery = Delivery {
-            now,
-            min_rtt: self.rtt.min_rtt,
+            now: at.now,
+            min_rtt: self.rtt.min_rtt(),
             delivered: 0,
             newest: None,
             first_clean: None,
             last_clean: Time::ZERO,
             has_retransmitted: false,
-            recovery_point: self.recovery.point,
+            recovery_point: self.recovery.point(),
             original_delivered: false,
         };
-        let prior_una = self.una;
-        let acked = if ack > self.una { self.advance(ack, &mut delivery) } else { 0 };
+        let acked = if ack > before.una { self.advance(ack, &mut delivery) } else { 0 };
         if !self.features.sack && delivery.has_retransmitted {
             delivery.original_delivered = false; // without SACK the retransmission may have repaired it all
         }
         let prior_delivered = delivery.delivered;
         let has_dsack = !segment.sack.is_empty() && self.features.sack && self.handle_sacks(segment, &mut delivery);
-        let is_duplicate = ack == prior_una
+        let is_duplicate = ack == before.una
             && had_outstanding
             && segment.payload_len == 0
             && !opened
             && !segment.flags.contains(Flags::FIN);
-        if is_duplicate {
-            self.stats.dup_acks_received += 1;
-        }
-        let has_news = !self.features.sack || delivery.delivered > 0;
-        let ctx = AckContext {
-            now,
-            is_advance: self.una > prior_una,
-            is_duplicate: is_duplicate && (has_news || has_dsack),
+        self.stats.dup_acks_received += u64::from(is_duplicate);
+        let brings_news = !self.features.sack || delivery.delivered > 0 || has_dsack;
+        let news = News {
+            is_advance: ack > before.una,
+            is_duplicate: is_duplicate && brings_news,
             has_dsack,
             acked,
             delivered: delivery.delivered,
@@ -204,130 +130,123 @@ impl Connection {
             original_delivered: delivery.original_delivered,
             echo: segment.timestamps.filter(|_| self.features.timestamps).map(|t| t.echo),
         };
-        let summary = Summary { prior_in_flight, prior_una, ecn_echo: self.is_echo(segment) };
-        self.finish_ack(ctx, &delivery, summary, siblings);
+        self.finish_ack(at, news, &delivery, &before);
+        true
     }
 
     /// Header prediction, as at the receiver of a bulk transfer: nothing is outstanding or wrong, so the ACK of a data segment
     /// tells at most of a new window.
     #[inline]
     fn is_without_news(&self, ack: u64, segment: &Segment) -> bool {
-        ack == self.una
+        ack == self.stream.una()
             && self.scoreboard.is_empty()
-            && self.recovery.phase == Phase::Open
+            && self.recovery.phase() == Phase::Open
             && segment.sack.is_empty()
             && !self.is_echo(segment)
     }
 
     /// After the scoreboard has taken the ACK: samples, recovery, controller, timers.
-    fn finish_ack(&mut self, mut ctx: AckContext, delivery: &Delivery, summary: Summary, siblings: &[Sibling]) {
-        let now = ctx.now;
-        self.count_duplicates(&mut ctx);
-        if ctx.delivered > 0 {
-            self.rate.on_delivered(now, ctx.delivered);
+    fn finish_ack(&mut self, at: Moment<'_>, mut news: News, delivery: &Delivery, before: &Before) {
+        self.count_duplicates(&mut news);
+        if news.delivered > 0 {
+            self.rate.on_delivered(at.now, news.delivered);
         }
-        let rtt = if delivery.delivered > 0 || ctx.is_advance { self.sample_rtt(&ctx, delivery) } else { None };
-        let rate = delivery
-            .newest
-            .as_ref()
-            .and_then(|newest| self.rate.sample(now, newest, self.features.mss, self.rtt.min_rtt));
-        let round_start = delivery
-            .newest
-            .as_ref()
-            .is_some_and(|newest| self.transmit.note_round(newest.delivered, self.rate.delivered));
-        let was_fast = matches!(self.recovery.phase, Phase::Recovery | Phase::Cwr);
-        let lost_before = self.rate.lost;
-        self.recovery.new_data_only = false;
-        self.check_probe(&ctx, siblings);
-        if summary.ecn_echo {
-            self.react_to_ecn(&ctx, siblings);
+        let rtt =
+            if delivery.delivered > 0 || news.is_advance { self.sample_rtt(at.now, &news, delivery) } else { None };
+        let (mut rate, mut round_start) = (None, false);
+        if let Some(newest) = &delivery.newest {
+            rate = self.rate.sample(at.now, newest, self.features.mss, self.rtt.min_rtt());
+            round_start = self.rate.is_round_start(newest.delivered);
         }
-        if self.is_dubious(&ctx) {
-            self.react_to_ack(&ctx, siblings);
+        let was_reducing = self.recovery.phase().is_reducing();
+        let lost_before = self.rate.lost();
+        if self.tail_probe.is_out() {
+            self.check_tail_probe(at, &news);
         }
-        let newly_lost = (self.rate.lost - lost_before) as u32;
-        if ctx.delivered > 0 || ctx.acked > 0 {
-            self.feed_validation(&ctx, siblings);
-            self.report_losses(now, siblings);
+        if before.ecn_echo {
+            self.react_to_ecn(at, &news);
+        }
+        if self.is_dubious(&news) {
+            self.react_to_ack(at, &news);
+        }
+        let newly_lost = (self.rate.lost() - lost_before) as u32;
+        let is_reducing = self.recovery.phase().is_reducing();
+        if news.delivered > 0 || news.acked > 0 {
+            self.feed_validation(at, &news);
+            self.report_losses(at);
             // A controller that rules its window in recovery may grow it there.
-            let is_fast = (was_fast || matches!(self.recovery.phase, Phase::Recovery | Phase::Cwr))
-                && self.cc.recovery_window() == RecoveryWindow::Transport;
+            let is_ruled = (was_reducing || is_reducing) && self.is_window_ours;
             let event = Ack {
-                acked: ctx.acked,
-                delivered: ctx.delivered,
-                acked_bytes: (self.una - summary.prior_una) as u32,
+                acked: news.acked,
+                delivered: news.delivered,
+                acked_bytes: (self.stream.una() - before.una) as u32,
                 newly_lost,
                 rtt,
                 rate,
-                prior_in_flight: summary.prior_in_flight,
-                may_grow: !is_fast && self.may_grow(now),
+                prior_in_flight: before.in_flight,
+                may_grow: !is_ruled && self.may_grow(at.now),
                 round_start,
-                ecn_echo: summary.ecn_echo,
+                ecn_echo: before.ecn_echo,
             };
-            let view = self.view(now, siblings);
-            self.cc.on_ack(&view, &event);
+            let view = self.view(at);
+            self.control.on_ack(&view, &event);
         }
-        if matches!(self.recovery.phase, Phase::Recovery | Phase::Cwr) {
-            let is_safe = ctx.is_advance && newly_lost == 0;
-            self.recovery.prr.on_ack(ctx.delivered, self.in_flight(), is_safe);
+        if is_reducing {
+            let is_safe = news.is_advance && newly_lost == 0;
+            self.reduction.on_ack(news.delivered, self.in_flight(), is_safe);
         }
-        self.restart_timers(&ctx);
+        self.restart_timers(at.now, &news);
     }
 
     /// The states and counters that can change something on this ACK; a plain one in the open state has none.
-    fn is_dubious(&self, ctx: &AckContext) -> bool {
-        self.recovery.phase != Phase::Open
-            || ctx.is_duplicate
-            || ctx.has_dsack
+    fn is_dubious(&self, news: &News) -> bool {
+        self.recovery.phase() != Phase::Open
+            || news.is_duplicate
+            || news.has_dsack
             || self.sacked_out() > 0
-            || self.recovery.checks_left > 0
-            || self.timers.reorder_at != Time::MAX
+            || self.head.is_due()
+            || self.timers.is_looking()
     }
 
     fn advance(&mut self, ack: u64, delivery: &mut Delivery) -> u32 {
-        let rack = &mut self.rack;
+        let detector = &mut self.detector;
         let acked = self.scoreboard.acknowledge(ack, |packet| {
             delivery.has_retransmitted |= packet.any(EVER_RETRANS | RETRANS);
             if !packet.is(SACKED) {
-                delivery.add(packet, rack);
+                delivery.add(packet, detector);
             }
         });
-        let end = self.written;
-        self.stats.bytes_acked += ack.min(end) - self.una.min(end);
-        self.una = ack;
-        self.recovery.consecutive_rtos = 0;
-        if self.transmit.is_fin_sent && ack > end {
-            self.transmit.is_fin_acked = true;
-        }
+        self.stats.bytes_acked += self.stream.acknowledge(ack);
+        self.recovery.on_progress();
         if self.scoreboard.is_empty() {
-            self.transmit.emptied_at = delivery.now;
+            self.usage.on_emptied(delivery.now);
         }
-        self.raise_writable();
         acked
     }
 
     /// Returns `true` if the first block is a DSACK.
     fn handle_sacks(&mut self, segment: &Segment, delivery: &mut Delivery) -> bool {
         let zero = self.config.isn.wrapping_add(1);
+        let (una, nxt) = (self.stream.una(), self.stream.nxt());
         let mut blocks = [(0, 0); 4];
         for (slot, &(left, right)) in blocks.iter_mut().zip(segment.sack.as_slice()) {
-            *slot = (unwrap_near(left, zero, self.una), unwrap_near(right, zero, self.una));
+            *slot = (unwrap_near(left, zero, una), unwrap_near(right, zero, una));
         }
         // RFC 2883 §4: a first block below the ACK, or inside the second block, reports a duplicate.
         let count = segment.sack.len();
         let first = blocks[0];
-        let is_dsack = first.1 <= self.una || (count > 1 && first.0 >= blocks[1].0 && first.1 <= blocks[1].1);
+        let is_dsack = first.1 <= una || (count > 1 && first.0 >= blocks[1].0 && first.1 <= blocks[1].1);
         if is_dsack {
             self.stats.dsacks_received += 1;
-            self.undo.on_dsack(first.1);
-            self.rack.on_dsack(self.una, self.nxt);
+            self.recovery.on_dsack(first.1);
+            self.detector.on_dsack(una, nxt);
             blocks[0] = (0, 0);
         }
-        let (una, nxt, rack) = (self.una, self.nxt, &mut self.rack);
+        let detector = &mut self.detector;
         for block in &mut blocks {
             block.0 = block.0.max(una);
             if block.0 < block.1 && block.1 <= nxt {
-                self.scoreboard.sack(block.0, block.1, &mut |packet| delivery.add(packet, rack));
+                self.scoreboard.sack(block.0, block.1, &mut |packet| delivery.add(packet, detector));
             } else {
                 *block = (0, 0);
             }
@@ -339,120 +258,79 @@ impl Connection {
     /// Duplicates: counted up to the fast retransmit; without SACK each says that a packet arrived. Not after a timeout: there
     /// they come from what was sent again in vain, and if they let packets out, these would bring further ones without end
     /// while the head is missing.
-    fn count_duplicates(&mut self, ctx: &mut AckContext) {
-        if ctx.is_duplicate {
-            self.recovery.dup_acks += 1;
-            let may_count = !self.features.sack && self.recovery.phase != Phase::Loss;
-            if may_count && self.recovery.reno_sacked < self.scoreboard.packets_out() {
-                self.recovery.reno_sacked += 1;
-                ctx.delivered += 1;
+    fn count_duplicates(&mut self, news: &mut News) {
+        if news.is_duplicate {
+            let may_tell = !self.features.sack && self.recovery.phase() != Phase::Loss;
+            news.delivered += self.duplicates.add(may_tell.then(|| self.scoreboard.packets_out()));
+        } else if news.is_advance {
+            if self.duplicates.arrived() > 0 {
+                let known = self.duplicates.on_advance(news.acked);
+                news.delivered -= known.min(news.delivered.saturating_sub(1));
             }
-        } else if ctx.is_advance {
-            if self.recovery.reno_sacked > 0 {
-                // The first packet was missing, the others are those that the duplicates told of.
-                let known = self.recovery.reno_sacked.min(ctx.acked.saturating_sub(1));
-                self.recovery.reno_sacked -= known;
-                ctx.delivered -= known.min(ctx.delivered.saturating_sub(1));
-            }
-            if self.recovery.phase == Phase::Open {
-                self.recovery.dup_acks = 0;
-                self.recovery.reno_sacked = 0;
+            if self.recovery.phase() == Phase::Open {
+                self.duplicates.clear();
             }
         }
     }
 
     /// RTT of this ACK for the controller; feeds the estimators. Karn: nothing from retransmitted data without timestamps.
-    fn sample_rtt(&mut self, ctx: &AckContext, delivery: &Delivery) -> Option<Duration> {
+    fn sample_rtt(&mut self, now: Time, news: &News, delivery: &Delivery) -> Option<Duration> {
         if let (Some(first), false) = (delivery.first_clean, delivery.has_retransmitted) {
-            self.take_rtt_sample(ctx.now.saturating_since(first));
-            let newest = ctx.now.saturating_since(delivery.last_clean);
+            self.take_rtt_sample(now.saturating_since(first));
+            let newest = now.saturating_since(delivery.last_clean);
             self.rtt.observe_min(newest);
             return Some(newest);
         }
-        let micros = timestamp(ctx.now).wrapping_sub(ctx.echo.filter(|_| ctx.is_advance)?);
+        let micros = timestamp(now).wrapping_sub(news.echo.filter(|_| news.is_advance)?);
         let sample = Duration::from_micros(u64::from(micros));
         self.take_rtt_sample(sample);
         Some(sample)
     }
 
-    pub(crate) fn take_rtt_sample(&mut self, sample: Duration) {
-        self.rtt.add_sample(sample, self.una, self.nxt, &self.config.rto);
+    pub(super) fn take_rtt_sample(&mut self, sample: Duration) {
+        self.rtt.add_sample(sample, self.stream.una(), self.stream.nxt(), &self.config.rto);
         self.stats.rtt_samples += 1;
         self.stats.rtt_sum += sample;
     }
 
     /// May the window grow (RFC 5681 §3.1, RFC 7661 §4.3; Linux `tcp_is_cwnd_limited`)?
     fn may_grow(&self, now: Time) -> bool {
-        if self.config.growth == Growth::Always {
+        if self.config.growth == Growth::Always || self.usage.is_full() {
             return true;
         }
-        let usage = &self.transmit.usage;
-        let cwnd = self.cc.cwnd();
-        if let Validator::NewCwv(validator) = &self.validator
-            && !usage.is_limited
-            && !validator.is_validated(now, self.rtt.srtt, cwnd)
-        {
-            return false;
-        }
-        usage.is_limited || (cwnd < self.cc.ssthresh() && cwnd < 2.0 * f64::from(usage.max_packets_out))
+        let cwnd = self.control.cwnd();
+        self.usage.is_limited(cwnd, self.control.ssthresh()) && self.validator.allows_growth(now, self.rtt.srtt(), cwnd)
     }
 
-    fn feed_validation(&mut self, ctx: &AckContext, siblings: &[Sibling]) {
-        let in_recovery = matches!(self.recovery.phase, Phase::Recovery | Phase::Loss);
-        if let Validator::NewCwv(validator) = &mut self.validator
-            && !in_recovery
-            && ctx.is_advance
-        {
-            validator.on_ack(ctx.now, self.rtt.srtt, ctx.acked, self.una, self.nxt);
-            self.check_validation(ctx.now, siblings);
+    fn feed_validation(&mut self, at: Moment<'_>, news: &News) {
+        if self.validator.watches_acks() && news.is_advance && !self.recovery.phase().is_repairing() {
+            let (una, nxt) = (self.stream.una(), self.stream.nxt());
+            self.validator.on_ack(at.now, self.rtt.srtt(), news.acked, una, nxt);
+            self.check_validation(at);
         }
     }
 
-    fn restart_timers(&mut self, ctx: &AckContext) {
-        if ctx.is_advance {
-            if self.restarts_timer() {
-                self.restart_rto(ctx.now); // RFC 6298 §5.3
+    fn restart_timers(&mut self, now: Time, news: &News) {
+        if news.is_advance {
+            if !self.recovery.is_partial(self.stream.una()) || self.detector.restarts_timer_by_partial_ack() {
+                self.restart_rto(now); // RFC 6298 §5.3
             }
-            self.timers.probe_base = ctx.now;
+            self.timers.restart_probe(now);
             if self.scoreboard.is_empty() {
-                self.timers.reorder_at = Time::MAX;
+                self.timers.look_again(Time::MAX);
             }
-        } else if ctx.delivered > 0 {
-            self.timers.probe_base = ctx.now;
+        } else if news.delivered > 0 {
+            self.timers.restart_probe(now);
         }
         self.rearm();
     }
 
-    /// The right edge never moves back. Returns `true` if it moved.
+    /// Returns `true` if the ACK did no more than open the window.
     fn update_peer_window(&mut self, ack: u64, window: u32) -> bool {
-        if self.config.flow_control == FlowControl::Above {
-            self.peer_edge = u64::MAX;
-            return false;
-        }
-        self.peer_window_max = self.peer_window_max.max(window);
-        let edge = ack + u64::from(window);
-        let moved = edge > self.peer_edge;
-        if moved {
-            self.peer_edge = edge;
-            self.transmit.is_window_blocked = false;
-            self.transmit.persist_backoff = 0;
-        }
-        moved && ack <= self.una
+        self.config.flow_control == FlowControl::Own && self.stream.update_window(ack, window)
     }
 
     fn is_echo(&self, segment: &Segment) -> bool {
         self.features.ecn && segment.flags.contains(Flags::ECE)
     }
-
-    /// The configured detection counts duplicate ACKs only.
-    pub(crate) fn is_newreno(&self) -> bool {
-        self.features.detection.counts_duplicates()
-    }
-}
-
-/// What was true before the ACK.
-struct Summary {
-    prior_in_flight: u32,
-    prior_una: u64,
-    ecn_echo: bool,
 }

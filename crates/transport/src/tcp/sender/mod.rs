@@ -1,18 +1,397 @@
-//! The sending half: what leaves, what an acknowledgement tells, and how losses are found and repaired.
+//! The sending half: what leaves, what an acknowledgement tells, how losses are found and repaired.
+//!
+//! Parts with a file each: where the stream stands, the scoreboard, RTT, delivery rate, duplicate ACKs, the rule that finds losses, the
+//! phases of recovery, the reduction of the window, window validation, pacing, timers. A part keeps its fields and writes to no other;
+//! [`Sender`] asks them and carries out what they say: `ack.rs` for an acknowledgement, `reaction.rs` for losses and timers,
+//! `transmit.rs` for what leaves, `tso.rs` for groups.
+//!
+//! Invariants: una ≤ nxt ≤ written + FIN; the scoreboard spans [una, nxt).
 
-pub(crate) mod ack;
-pub(crate) mod detection;
-pub(crate) mod frto;
-pub(crate) mod pacing;
-pub(crate) mod prr;
-pub(crate) mod rack;
-pub(crate) mod rate_sample;
-pub(crate) mod recovery;
-pub(crate) mod rtt;
-pub(crate) mod scoreboard;
-pub(crate) mod timers;
-pub(crate) mod transmit;
-pub(crate) mod tso;
-pub(crate) mod undo;
-pub(crate) mod usage;
-pub(crate) mod validation;
+mod ack;
+mod detection;
+mod distance;
+mod duplicates;
+mod frto;
+mod pacing;
+mod prr;
+mod rate_sample;
+mod reaction;
+mod recovery;
+mod reduction;
+mod rtt;
+mod scoreboard;
+mod stream;
+mod tail_probe;
+mod timers;
+mod transmit;
+mod tso;
+mod undo;
+mod usage;
+mod validation;
+
+use super::config::{Config, FlowControl};
+use super::handshake::Features;
+use super::moment::Moment;
+use super::stats::{Stats, TcpInfo};
+use detection::Detector;
+use detection::reno::HeadChecks;
+use distance::LossDistance;
+use duplicates::Duplicates;
+use pacing::Pacer;
+use playpath_cc::{AppParameters, CongestionControl, RecoveryWindow, Sibling, View, WindowChange};
+use playpath_units::{Duration, Rate, Time};
+use rate_sample::RateEstimator;
+pub(crate) use recovery::Phase;
+use recovery::Recovery;
+use reduction::Reduction;
+use rtt::RttEstimator;
+use scoreboard::Scoreboard;
+use std::sync::Arc;
+use stream::Stream;
+use tail_probe::{TailProbe, probe_timeout};
+use timers::{Need, Timers};
+pub(super) use transmit::Outgoing;
+use transmit::Probe;
+use tso::Group;
+use usage::Usage;
+use validation::Validator;
+
+/// The sending half of a TCP endpoint.
+pub(crate) struct Sender {
+    /// Shared: a thousand flows of a group read the same lines of memory.
+    config: Arc<Config>,
+    control: Box<dyn CongestionControl>,
+    /// The transport rules the window in recovery, and window validation may touch it (Linux: controls without `cong_control`).
+    is_window_ours: bool,
+    features: Features,
+    stream: Stream,
+    scoreboard: Scoreboard,
+    rtt: RttEstimator,
+    rate: RateEstimator,
+    duplicates: Duplicates,
+    detector: Detector,
+    head: HeadChecks,
+    recovery: Recovery,
+    reduction: Reduction,
+    tail_probe: TailProbe,
+    distance: LossDistance,
+    validator: Validator,
+    usage: Usage,
+    pacer: Pacer,
+    group: Group,
+    timers: Timers,
+    /// What a timer wants out.
+    probe: Option<Probe>,
+    /// Data packets sent since the last event.
+    burst: u32,
+    /// The window has room, but Linux waits for an ACK that lets a whole group leave.
+    is_deferred: bool,
+    /// Set CWR on the next new data (RFC 3168 §6.1.2).
+    send_cwr: bool,
+    is_write_cut: bool,
+    /// The last write was cut: not the application is what the sender waits for (Linux `SOCK_NOSPACE`).
+    is_writer_waiting: bool,
+    own_index: usize,
+    /// Of each segment, paced as if they were payload.
+    paced_option_bytes: u32,
+    stats: Stats,
+}
+
+impl Sender {
+    pub fn new(config: Arc<Config>, control: Box<dyn CongestionControl>) -> Sender {
+        let features = Features::offered(&config);
+        Sender {
+            is_window_ours: control.recovery_window() == RecoveryWindow::Transport,
+            control,
+            features,
+            stream: Stream::new(),
+            scoreboard: Scoreboard::default(),
+            rtt: RttEstimator::new(&config.rto),
+            rate: RateEstimator::default(),
+            duplicates: Duplicates::default(),
+            detector: Detector::new(features.detection),
+            head: HeadChecks::default(),
+            recovery: Recovery::default(),
+            reduction: Reduction::new(features.recovery),
+            tail_probe: TailProbe::default(),
+            distance: LossDistance::default(),
+            validator: Validator::new(&config),
+            usage: Usage::default(),
+            pacer: Pacer::default(),
+            group: Group::default(),
+            timers: Timers::default(),
+            probe: None,
+            burst: 0,
+            is_deferred: false,
+            send_cwr: false,
+            is_write_cut: false,
+            is_writer_waiting: false,
+            own_index: 0,
+            paced_option_bytes: 0,
+            stats: Stats::default(),
+            config,
+        }
+    }
+
+    /// A subflow, with its place among its siblings, whose segments `option_bytes` of MPTCP make smaller.
+    pub fn become_subflow(&mut self, index: usize, option_bytes: u32) {
+        self.own_index = index;
+        self.paced_option_bytes = if self.config.paces_options { option_bytes } else { 0 };
+        self.rate.set_fed();
+    }
+
+    /// What the handshake agreed on.
+    pub fn agree(&mut self, features: Features) {
+        self.features = features;
+        self.detector = Detector::new(features.detection);
+        self.reduction = Reduction::new(features.recovery);
+    }
+    pub fn features(&self) -> Features {
+        self.features
+    }
+    /// The window that the peer's SYN told.
+    pub fn open_window(&mut self, window: u64) {
+        self.stream.open_window(window);
+    }
+    /// The SYN was not answered in time.
+    pub fn back_off(&mut self) {
+        self.stats.rto_count += 1;
+        self.rtt.back_off();
+    }
+    /// The handshake took so long.
+    pub fn take_handshake_rtt(&mut self, sample: Duration) {
+        self.take_rtt_sample(sample);
+        self.rtt.observe_min(sample);
+    }
+    /// The handshake needed retransmissions: data starts from this timeout.
+    pub fn set_initial_rto(&mut self, rto: Duration) {
+        self.rtt.set_initial(rto);
+    }
+    /// The connection is established. `window`: where the handshake lost so much that the initial window does not hold.
+    pub fn start(&mut self, at: Moment<'_>, window: Option<f64>) {
+        if self.config.flow_control == FlowControl::Above {
+            self.stream.ignore_window();
+        }
+        let view = self.view(at);
+        self.control.on_connection_start(&view);
+        let change = window.map(|cwnd| WindowChange { cwnd, ssthresh: self.control.ssthresh() });
+        self.apply(at, change);
+    }
+    /// Nothing is sent any more.
+    pub fn stop(&mut self) {
+        self.timers = Timers::default();
+        self.probe = None;
+    }
+    /// What is outstanding will not be acknowledged.
+    pub fn forget_outstanding(&mut self) {
+        self.scoreboard = Scoreboard::default();
+    }
+    /// A segment arrived.
+    pub fn on_event(&mut self) {
+        self.burst = 0;
+    }
+
+    /// Append up to `bytes` to the stream; returns how many the buffer took.
+    pub fn write(&mut self, bytes: u64) -> u64 {
+        let taken = bytes.min(self.send_space());
+        self.stream.write(taken);
+        self.is_write_cut |= taken < bytes;
+        self.is_writer_waiting = taken < bytes;
+        taken
+    }
+    /// A write to the buffer above was cut, or not.
+    pub fn set_writer_waiting(&mut self, is_waiting: bool) {
+        self.is_writer_waiting = is_waiting;
+    }
+    /// Bytes that [`write`](Self::write) would take.
+    pub fn send_space(&self) -> u64 {
+        if self.stream.is_closing() {
+            return 0;
+        }
+        self.config.send_buffer.saturating_sub(self.stream.written() - self.stream.una())
+    }
+    /// A write was cut, and the buffer has room again; asked once.
+    #[inline]
+    pub fn take_room_again(&mut self) -> bool {
+        let has_room = self.is_write_cut && self.send_space() > 0;
+        self.is_write_cut &= !has_room;
+        has_room
+    }
+    pub fn close(&mut self) {
+        self.stream.close();
+    }
+    /// New data stops at `offset`; `is_fed`: more will be written, only not yet.
+    pub fn set_boundary(&mut self, offset: u64, is_fed: bool) {
+        self.stream.set_boundary(offset, is_fed);
+    }
+    /// Send a segment that the peer must acknowledge.
+    pub fn probe_window(&mut self) {
+        self.probe = Some(Probe::Window);
+    }
+    pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
+        let view = self.view(now.into());
+        self.control.on_app_parameters(&view, &parameters);
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) wants to be called.
+    pub fn poll_timeout(&self) -> Time {
+        self.timers.earliest()
+    }
+
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+    pub fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+    /// Retransmission timeout, backoff included.
+    pub fn rto(&self) -> Duration {
+        self.rtt.rto(&self.config.rto)
+    }
+    pub fn phase(&self) -> Phase {
+        self.recovery.phase()
+    }
+    pub fn delivery_rate(&self) -> Rate {
+        self.rate.latest()
+    }
+    pub fn control(&self) -> &dyn CongestionControl {
+        &*self.control
+    }
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// The sender's fields of a snapshot.
+    pub fn info(&self) -> TcpInfo {
+        let min_rtt = self.rtt.min_rtt();
+        TcpInfo {
+            snd_cwnd: self.send_window(),
+            snd_ssthresh: self.control.ssthresh(),
+            rtt: self.rtt.srtt(),
+            rttvar: self.rtt.rttvar(),
+            min_rtt: (min_rtt < Duration::MAX).then_some(min_rtt),
+            rto: self.rto(),
+            delivery_rate: self.rate.latest(),
+            pacing_rate: self.pacing_rate(),
+            unacked: self.scoreboard.packets_out(),
+            sacked: self.sacked_out(),
+            lost: self.scoreboard.lost_out(),
+            retrans: self.scoreboard.retrans_out(),
+            total_retrans: self.stats.retransmitted_packets,
+            in_flight: self.in_flight(),
+            notsent_bytes: self.stream.unsent(),
+            snd_wnd: self.stream.window(),
+            rcv_wnd: 0,
+            rcv_ooo_bytes: 0,
+            ca_state: self.recovery.phase().name(),
+            phase: self.control.phase(),
+            app_limited: self.rate.is_app_limited(),
+        }
+    }
+
+    /// What a coupled controller of a sibling subflow may know of this one, once it is established.
+    pub fn sibling(&self) -> Sibling {
+        let ssthresh = self.control.ssthresh();
+        let is_reduced = self.recovery.phase().is_repairing() && ssthresh.is_finite();
+        Sibling {
+            // Linux OLIA takes ssthresh as the window during recovery.
+            cwnd: if is_reduced { ssthresh } else { self.control.cwnd() },
+            ssthresh,
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min_rtt(),
+            established: true,
+            bytes_between_losses: self.distance.between_losses(),
+            bytes_since_loss: self.distance.since_loss(self.stats.bytes_acked),
+            mss: self.config.mss,
+        }
+    }
+
+    /// Windows as the controller has them.
+    pub fn windows(&self) -> WindowChange {
+        WindowChange { cwnd: self.control.cwnd(), ssthresh: self.control.ssthresh() }
+    }
+    /// Set the controller's windows.
+    pub fn change_windows(&mut self, at: Moment<'_>, change: WindowChange) {
+        let view = self.view(at);
+        self.control.on_window_change(&view, &change);
+    }
+
+    /// Packets in the network by estimate.
+    pub fn in_flight(&self) -> u32 {
+        self.scoreboard.in_flight().saturating_sub(self.duplicates.arrived())
+    }
+    /// Congestion window in force, in packets.
+    pub fn send_window(&self) -> f64 {
+        let cwnd = self.control.cwnd();
+        if self.recovery.phase().is_reducing() && self.is_window_ours { self.reduction.window(cwnd) } else { cwnd }
+    }
+    /// Pacing rate in force: the controller's, or the transport's rule.
+    pub fn pacing_rate(&self) -> Option<Rate> {
+        let rate = self.control.pacing_rate().or_else(|| {
+            if self.config.pacing.is_off() {
+                return None;
+            }
+            let (cwnd, ssthresh) = (self.send_window(), self.control.ssthresh());
+            self.config.pacing.rate(cwnd, ssthresh, self.scoreboard.packets_out(), self.config.mss, self.rtt.srtt())
+        });
+        if self.paced_option_bytes == 0 { rate } else { rate.map(|rate| self.with_options(rate)) }
+    }
+
+    fn with_options(&self, rate: Rate) -> Rate {
+        let mss = f64::from(self.features.mss);
+        Rate::from_bits_per_sec_f64(rate.as_bits_per_sec() as f64 * (mss + f64::from(self.paced_option_bytes)) / mss)
+    }
+
+    /// Packets that left the network: SACKed, or counted by duplicate ACKs where the peer has no SACK.
+    fn sacked_out(&self) -> u32 {
+        self.scoreboard.sacked_out() + self.duplicates.arrived()
+    }
+
+    /// Read-only state for the controller.
+    fn view<'a>(&self, at: Moment<'a>) -> View<'a> {
+        View {
+            now: at.now,
+            departs_at: self.pacer.next().max(at.now),
+            mss: self.config.mss,
+            srtt: self.rtt.srtt(),
+            rttvar: self.rtt.rttvar(),
+            min_rtt: self.rtt.min_rtt(),
+            in_flight: self.in_flight(),
+            flight_size: self.scoreboard.packets_out(),
+            delivered: self.rate.delivered(),
+            lost: self.rate.lost(),
+            sent: self.stats.data_segments_sent,
+            in_recovery: self.recovery.phase().is_repairing(),
+            own_index: self.own_index,
+            siblings: at.siblings,
+        }
+    }
+
+    /// The RTO runs anew from `now`.
+    fn restart_rto(&mut self, now: Time) {
+        self.timers.restart_rto(now, self.rto());
+    }
+
+    /// Set the retransmission timer by what is outstanding now.
+    fn rearm(&mut self) {
+        let need = if !self.scoreboard.is_empty() {
+            let probe = || probe_timeout(self.rtt.srtt(), self.scoreboard.packets_out());
+            Need::Outstanding(self.may_probe().then(probe))
+        } else if self.stream.is_window_blocked() {
+            let backoff = self.stream.persist_backoff().min(16);
+            Need::Window((self.rtt.base_rto() * (1 << backoff)).min(self.config.rto.max))
+        } else {
+            Need::Nothing
+        };
+        self.timers.rearm(need);
+    }
+
+    /// A tail loss probe is allowed (RFC 8985 §7.2): nothing SACKed, nothing lost, no other probe out.
+    fn may_probe(&self) -> bool {
+        self.detector.sends_tail_probes()
+            && !self.recovery.phase().is_repairing()
+            && !self.tail_probe.is_out()
+            && self.scoreboard.sacked_out() == 0
+            && self.scoreboard.lost_out() == 0
+    }
+}

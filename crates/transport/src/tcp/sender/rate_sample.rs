@@ -7,14 +7,14 @@
 //!
 //! Invariant: `delivered` never falls. Tested by `tests/pair.rs` against a constant-rate link.
 
-use crate::tcp::sender::scoreboard::{APP_LIMITED, SentPacket};
+use super::scoreboard::{APP_LIMITED, SentPacket};
 use playpath_cc::RateSample;
 use playpath_units::{Duration, Rate, Time};
 
 #[derive(Debug, Default)]
 pub(crate) struct RateEstimator {
     /// C.delivered.
-    pub delivered: u64,
+    delivered: u64,
     /// C.delivered_time.
     delivered_at: Time,
     /// C.first_sent_time.
@@ -24,10 +24,12 @@ pub(crate) struct RateEstimator {
     /// A scheduler feeds it: an empty queue says nothing of the application.
     is_fed: bool,
     /// Packets marked lost since the start.
-    pub lost: u64,
+    lost: u64,
     /// Latest good rate, for `TcpInfo`.
-    pub latest: Rate,
+    latest: Rate,
     latest_is_limited: bool,
+    /// `delivered` when the round trip began.
+    round_end: u64,
 }
 
 impl RateEstimator {
@@ -55,6 +57,32 @@ impl RateEstimator {
         if self.app_limited_until != 0 && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
         }
+    }
+
+    /// C.delivered.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+    /// Packets marked lost since the start.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+    /// Packets were marked lost.
+    pub fn on_lost(&mut self, packets: u32) {
+        self.lost += u64::from(packets);
+    }
+    /// Latest good rate.
+    pub fn latest(&self) -> Rate {
+        self.latest
+    }
+
+    /// A packet was delivered that left when `prior_delivered` were. First of a new round trip?
+    pub fn is_round_start(&mut self, prior_delivered: u64) -> bool {
+        let is_start = prior_delivered >= self.round_end;
+        if is_start {
+            self.round_end = self.delivered;
+        }
+        is_start
     }
 
     /// A scheduler writes, segment by segment.

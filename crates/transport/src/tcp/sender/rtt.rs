@@ -13,10 +13,10 @@ use playpath_units::Duration;
 
 #[derive(Debug)]
 pub(crate) struct RttEstimator {
-    pub srtt: Duration,
+    srtt: Duration,
     /// RFC 6298 RTTVAR; under Linux rules a quarter of the floored term.
-    pub rttvar: Duration,
-    pub min_rtt: Duration,
+    rttvar: Duration,
+    min_rtt: Duration,
     /// Smoothed mean deviation (Linux `mdev`).
     deviation: Duration,
     /// Largest `deviation` × 4 of the round (Linux `mdev_max`).
@@ -40,6 +40,18 @@ impl RttEstimator {
             base_rto: config.initial,
             backoff: 0,
         }
+    }
+
+    /// Smoothed RTT; zero before the first sample.
+    pub fn srtt(&self) -> Duration {
+        self.srtt
+    }
+    pub fn rttvar(&self) -> Duration {
+        self.rttvar
+    }
+    /// Smallest RTT; [`Duration::MAX`] before the first sample.
+    pub fn min_rtt(&self) -> Duration {
+        self.min_rtt
     }
 
     /// Retransmission timeout with backoff.

@@ -208,6 +208,11 @@ impl Scoreboard {
         true
     }
 
+    /// Mark the first packet lost, if there is one. Returns how many that is news of.
+    pub fn mark_head_lost(&mut self) -> u32 {
+        u32::from(!self.is_empty() && self.mark_lost(self.first))
+    }
+
     /// The next packet marked lost, and how many more follow.
     pub fn next_unreported(&mut self) -> Option<(SentPacket, u32)> {
         let packet = self.unreported.pop_front()?;

@@ -1,33 +1,14 @@
-//! Timers: one for everything that concerns retransmission (as in Linux), one for pacing, one for window validation, one for
-//! TIME-WAIT.
+//! The sender's timers: one for everything that concerns retransmission (as in Linux), one for pacing, one for window validation.
 //!
 //! Reference: RFC 6298 §5 (management), RFC 8985 §6.3, §7.3 (reordering timer and probe share the RTO's), RFC 9293 §3.8.6.1
 //! (zero-window probes).
 //! Invariant: data in flight, or data that a closed window holds back, means that the retransmission timer runs.
 
-use crate::tcp::config::{LossDetection, Validation};
-use crate::tcp::handshake::State;
-use crate::tcp::sender::rack::probe_timeout;
-use crate::tcp::sender::recovery::Phase;
-use crate::tcp::sender::transmit::Probe;
-use crate::tcp::sender::validation::Validator;
-use crate::tcp::{Connection, Event};
-use playpath_cc::Sibling;
 use playpath_units::{Duration, Time};
 
-/// A timer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Timer {
-    Retransmit,
-    Pace,
-    Validation,
-    TimeWait,
-}
-
 /// What the retransmission timer stands for now.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    #[default]
     Rto,
     /// Tail loss probe.
     Probe,
@@ -37,158 +18,118 @@ pub(crate) enum Purpose {
     Persist,
 }
 
+/// What the retransmission timer is needed for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Need {
+    Nothing,
+    /// Nothing is in flight, and the peer's window holds data back: ask again after so long.
+    Window(Duration),
+    /// Data is in flight; a tail loss probe may leave so long after the last data or progress.
+    Outstanding(Option<Duration>),
+}
+
 #[derive(Debug)]
 pub(crate) struct Timers {
-    deadlines: [Time; 4],
+    retransmit: Time,
     purpose: Purpose,
+    pace: Time,
+    validation: Time,
     /// The RTO runs from here: last progress or (re)start; and so long. Samples of ACKs without progress do not move it (Linux).
     rto_base: Time,
     rto_length: Duration,
     /// The tail loss probe runs from here: last new data sent or progress.
-    pub probe_base: Time,
+    probe_base: Time,
     /// RACK wants to look again at this time.
-    pub reorder_at: Time,
+    look_again: Time,
 }
 
 impl Default for Timers {
     fn default() -> Timers {
         Timers {
-            deadlines: [Time::MAX; 4],
+            retransmit: Time::MAX,
             purpose: Purpose::Rto,
+            pace: Time::MAX,
+            validation: Time::MAX,
             rto_base: Time::ZERO,
             rto_length: Duration::ZERO,
             probe_base: Time::ZERO,
-            reorder_at: Time::MAX,
+            look_again: Time::MAX,
         }
     }
 }
 
 impl Timers {
     pub fn earliest(&self) -> Time {
-        let [a, b, c, d] = self.deadlines;
-        a.min(b).min(c).min(d)
+        self.retransmit.min(self.pace).min(self.validation)
     }
-    pub fn set(&mut self, timer: Timer, at: Time) {
-        self.deadlines[timer as usize] = at;
-    }
-    pub fn clear(&mut self, timer: Timer) {
-        self.deadlines[timer as usize] = Time::MAX;
-    }
-    pub fn is_due(&self, timer: Timer, now: Time) -> bool {
-        self.deadlines[timer as usize] <= now
-    }
-    fn arm_retransmit(&mut self, purpose: Purpose, at: Time) {
-        self.purpose = purpose;
-        self.set(Timer::Retransmit, at);
-    }
-}
 
-impl Connection {
-    /// Act on every timer that is due.
-    pub(crate) fn expire_timers(&mut self, now: Time, siblings: &[Sibling]) {
-        if self.timers.is_due(Timer::Pace, now) {
-            self.timers.clear(Timer::Pace);
+    /// The retransmission timer, if it is due.
+    pub fn take_retransmit(&mut self, now: Time) -> Option<Purpose> {
+        let is_due = self.retransmit <= now;
+        if is_due {
+            self.retransmit = Time::MAX;
         }
-        if self.timers.is_due(Timer::TimeWait, now) {
-            self.timers.clear(Timer::TimeWait);
-            self.state = State::Closed;
-        }
-        if self.timers.is_due(Timer::Validation, now) {
-            self.timers.clear(Timer::Validation);
-            self.check_validation(now, siblings);
-        }
-        if self.timers.is_due(Timer::Retransmit, now) {
-            self.timers.clear(Timer::Retransmit);
-            match (self.state, self.timers.purpose) {
-                (State::SynSent | State::SynReceived, _) => self.expire_handshake(now),
-                (_, Purpose::Rto) => self.expire_rto(now, siblings),
-                (_, Purpose::Probe) => self.expire_probe(now),
-                (_, Purpose::Reorder) => self.expire_reordering(now, siblings),
-                (_, Purpose::Persist) => self.expire_persist(now),
-            }
-            if self.state == State::Established {
-                self.rearm();
-            }
+        is_due.then_some(self.purpose)
+    }
+    /// Pacing lets the next packet out: there is nothing to do but to poll.
+    pub fn take_pace(&mut self, now: Time) {
+        if self.pace <= now {
+            self.pace = Time::MAX;
         }
     }
-
-    /// The RTO runs anew from `now`.
-    pub(crate) fn restart_rto(&mut self, now: Time) {
-        self.timers.rto_base = now;
-        self.timers.rto_length = self.rtt.rto(&self.config.rto);
-    }
-
-    /// Set the retransmission timer by what is outstanding now.
-    pub(crate) fn rearm(&mut self) {
-        if self.scoreboard.is_empty() {
-            return self.rearm_persist();
+    /// The timer of window validation, if it is due.
+    pub fn take_validation(&mut self, now: Time) -> bool {
+        let is_due = self.validation <= now;
+        if is_due {
+            self.validation = Time::MAX;
         }
-        let rto_at = self.timers.rto_base + self.timers.rto_length;
-        if self.timers.reorder_at < rto_at {
-            self.timers.arm_retransmit(Purpose::Reorder, self.timers.reorder_at);
-        } else if self.may_probe() {
-            let timeout = probe_timeout(self.rtt.srtt, self.scoreboard.packets_out());
-            self.timers.arm_retransmit(Purpose::Probe, (self.timers.probe_base + timeout).min(rto_at));
-        } else {
-            self.timers.arm_retransmit(Purpose::Rto, rto_at);
-        }
+        is_due
     }
 
-    /// The handshake segment that just left is repeated after an RTO.
-    pub(crate) fn arm_handshake(&mut self, now: Time) {
-        let rto = self.rtt.rto(&self.config.rto);
-        self.timers.arm_retransmit(Purpose::Rto, now + rto);
+    /// Pacing holds the next packet until then.
+    pub fn pace_until(&mut self, at: Time) {
+        self.pace = at;
+    }
+    /// Window validation looks again then.
+    pub fn validate_at(&mut self, at: Time) {
+        self.validation = at;
+    }
+    /// The RTO runs anew.
+    pub fn restart_rto(&mut self, now: Time, length: Duration) {
+        (self.rto_base, self.rto_length) = (now, length);
+    }
+    /// New data left, or data was delivered: a tail loss probe counts from here.
+    pub fn restart_probe(&mut self, now: Time) {
+        self.probe_base = now;
+    }
+    /// Losses may show without an ACK at this time; [`Time::MAX`]: not.
+    pub fn look_again(&mut self, at: Time) {
+        self.look_again = at;
+    }
+    /// Losses may show without an ACK.
+    pub fn is_looking(&self) -> bool {
+        self.look_again != Time::MAX
     }
 
-    /// A tail loss probe is allowed (RFC 8985 §7.2): nothing SACKed, nothing lost, no other probe out.
-    fn may_probe(&self) -> bool {
-        self.features.detection == LossDetection::RackTlp
-            && matches!(self.recovery.phase, Phase::Open | Phase::Cwr)
-            && self.recovery.probe_end.is_none()
-            && self.scoreboard.sacked_out() == 0
-            && self.scoreboard.lost_out() == 0
-    }
-
-    /// With nothing in flight the timer runs only while the peer's window holds data back.
-    fn rearm_persist(&mut self) {
-        if !self.transmit.is_window_blocked {
-            self.timers.clear(Timer::Retransmit);
-        } else if self.timers.purpose != Purpose::Persist || self.timers.deadlines[0] == Time::MAX {
-            let backoff = self.transmit.persist_backoff.min(16);
-            let wait = (self.rtt.base_rto() * (1 << backoff)).min(self.config.rto.max);
-            self.timers.arm_retransmit(Purpose::Persist, self.timers.rto_base + wait);
-        }
-    }
-
-    fn expire_persist(&mut self, now: Time) {
-        self.transmit.persist_backoff += 1;
-        self.restart_rto(now);
-        self.transmit.probe = Some(Probe::Window);
-    }
-
-    fn expire_probe(&mut self, now: Time) {
-        self.transmit.probe = Some(Probe::TailLoss);
-        self.restart_rto(now); // RFC 8985 §7.3: the RTO starts anew
-    }
-
-    /// The non-validated period of newCWV may be over.
-    pub(crate) fn check_validation(&mut self, now: Time, siblings: &[Sibling]) {
-        if self.config.validation != Validation::NewCwv || !self.is_validation_on() {
-            return;
-        }
-        let (windows, srtt, iw) = (self.windows(), self.rtt.srtt, self.config.initial_window());
-        if let Validator::NewCwv(validator) = &mut self.validator {
-            let change = validator.check(now, srtt, iw, windows);
-            let deadline = validator.deadline();
-            self.timers.set(Timer::Validation, if deadline > now { deadline } else { Time::MAX });
-            if let Some(change) = change {
-                self.change_windows(now, change, siblings);
+    /// Set the retransmission timer.
+    #[inline]
+    pub fn rearm(&mut self, need: Need) {
+        match need {
+            Need::Nothing => self.retransmit = Time::MAX,
+            Need::Window(_) if self.purpose == Purpose::Persist && self.retransmit != Time::MAX => {}
+            Need::Window(wait) => self.arm(Purpose::Persist, self.rto_base + wait),
+            Need::Outstanding(probe) => {
+                let rto_at = self.rto_base + self.rto_length;
+                match probe {
+                    _ if self.look_again < rto_at => self.arm(Purpose::Reorder, self.look_again),
+                    Some(timeout) => self.arm(Purpose::Probe, (self.probe_base + timeout).min(rto_at)),
+                    None => self.arm(Purpose::Rto, rto_at),
+                }
             }
         }
     }
 
-    /// Give up: too many timeouts in a row.
-    pub(crate) fn give_up(&mut self, now: Time) {
-        self.finish(now, Event::Reset);
+    fn arm(&mut self, purpose: Purpose, at: Time) {
+        (self.purpose, self.retransmit) = (purpose, at);
     }
 }

@@ -14,11 +14,11 @@
 //!
 //! Units: packets. Tested here, by `tests/packets/pacing*.pkt` and by `tests/pair.rs` (which packets are marked).
 
-use crate::segment::{Flags, Segment};
-use crate::tcp::Connection;
+use super::Sender;
+use super::pacing::linux_rate;
+use super::transmit::Outgoing;
+use crate::segment::Flags;
 use crate::tcp::config::PacingBurst;
-use crate::tcp::sender::pacing::linux_rate;
-use crate::tcp::sender::recovery::Phase;
 use playpath_units::{Duration, Rate, Time};
 
 /// `tcp_min_tso_segs`.
@@ -71,58 +71,59 @@ impl Group {
     }
 }
 
-impl Connection {
+impl Sender {
     /// The segment that leaves now gets its place in a group.
-    pub(crate) fn join_group(&mut self, now: Time, start: u64, len: u32, is_new: bool) -> Place {
-        if !self.transmit.group.takes(now, start, is_new) {
+    pub(super) fn join_group(&mut self, now: Time, start: u64, len: u32, is_new: bool) -> Place {
+        if !self.group.takes(now, start, is_new) {
             let most = if is_new { self.group_size().min(self.half_window()) } else { self.group_size() };
-            self.transmit.group.begin(now, most, is_new);
+            self.group.begin(now, most, is_new);
         }
-        self.transmit.group.add(start + u64::from(len))
+        self.group.add(start + u64::from(len))
     }
 
     /// PSH ends what was written and each group of two or more. Comes last: what the packet changed is booked.
-    pub(crate) fn mark_push(&mut self, now: Time, place: Place, out: &mut Segment) {
-        if !self.config.push || out.payload_len == 0 {
+    pub(super) fn mark_push(&mut self, now: Time, place: Place, out: &mut Outgoing) {
+        if !self.config.push || out.len == 0 {
             return;
         }
-        let ends_group = place.number > 1 && (place.number >= self.transmit.group.most || !self.has_more_now(now));
-        if ends_group || (self.nxt == self.written && !self.transmit.is_fed) {
+        let ends_group = place.number > 1 && (place.number >= self.group.most || !self.has_more_now(now));
+        if ends_group || self.stream.is_at_end() {
             out.flags = out.flags.with(Flags::PSH);
         }
     }
 
     /// `tcp_tso_should_defer` of a paced sender: too little of the window is free for a whole group, and the next ACK is near.
-    pub(crate) fn should_defer(&self, now: Time) -> bool {
+    pub(super) fn should_defer(&self, now: Time) -> bool {
         let mss = f64::from(self.features.mss);
-        let unsent = self.written.saturating_sub(self.nxt) as f64;
-        let is_open = self.transmit.group.takes(now, self.nxt, true);
+        let unsent = self.stream.unsent() as f64;
+        let is_open = self.group.takes(now, self.stream.nxt(), true);
         if unsent <= mss || is_open || self.config.pacing_burst != PacingBurst::Linux || self.pacing_rate().is_none() {
             return false;
         }
         let has_paused = now.saturating_since(self.pacer.next()) > NEAR;
-        if has_paused || !matches!(self.recovery.phase, Phase::Open | Phase::Cwr) {
+        if has_paused || self.recovery.phase().is_repairing() {
             return false;
         }
         let window = self.send_window();
         let room = (window - f64::from(self.counted_in_flight())).floor() * mss;
-        let free = room.min(self.peer_edge.saturating_sub(self.nxt) as f64);
-        let takes_the_end = free >= unsent && self.transmit.is_closing;
+        let free = room.min(self.stream.window_left() as f64);
+        let takes_the_end = free >= unsent && self.stream.is_closing();
         if takes_the_end || free >= window * mss / FREE_PART || free >= f64::from(self.group_size()) * mss {
             return false;
         }
-        let head = self.scoreboard.get(self.scoreboard.first());
-        head.is_some_and(|head| head.sent_at + self.rtt.srtt <= now + NEAR.min(self.rtt.srtt / 2))
+        self.scoreboard
+            .front()
+            .is_some_and(|head| head.sent_at + self.rtt.srtt() <= now + NEAR.min(self.rtt.srtt() / 2))
     }
 
     /// Linux keeps a pacing rate for every sender, paced or not, and sizes groups by it.
     fn group_size(&self) -> u32 {
         let packets_out = self.scoreboard.packets_out();
         let rate = self.pacing_rate().or_else(|| {
-            linux_rate(self.send_window(), self.cc.ssthresh(), packets_out, self.config.mss, self.rtt.srtt)
+            linux_rate(self.send_window(), self.control.ssthresh(), packets_out, self.config.mss, self.rtt.srtt())
         });
-        let own = self.cc.pacing_rate().is_some();
-        group_size(rate.unwrap_or(UNKNOWN_RATE), self.rtt.min_rtt, self.features.mss, own)
+        let own = self.control.pacing_rate().is_some();
+        group_size(rate.unwrap_or(UNKNOWN_RATE), self.rtt.min_rtt(), self.features.mss, own)
     }
 
     /// `tcp_cwnd_test`: two groups at least fit into the window.
@@ -132,10 +133,10 @@ impl Connection {
 
     /// A further full segment can leave at this moment.
     fn has_more_now(&self, now: Time) -> bool {
-        let end = self.nxt + u64::from(self.features.mss);
+        let mss = u64::from(self.features.mss);
         let is_due = self.config.pacing_burst == PacingBurst::Linux || self.pacer.next() <= now;
-        let is_there = if self.transmit.group.is_new {
-            end <= self.written.min(self.peer_edge)
+        let is_there = if self.group.is_new {
+            mss <= self.stream.unsent().min(self.stream.window_left())
         } else {
             self.scoreboard.awaiting() > 0
         };

@@ -1,14 +1,18 @@
 //! Congestion window validation: what happens to the window of a sender that does not use it.
 //!
-//! A separate choice of a sender, combinable with every congestion control that leaves recovery to the transport.
+//! A separate choice of a sender, combinable with every congestion control that leaves recovery to the transport. Every rule is told
+//! of the same events and answers with new windows, or not.
 
-pub(crate) mod newcwv;
-pub(crate) mod rfc2861;
+mod newcwv;
+mod rfc2861;
 
 use crate::tcp::config::{Config, Validation};
 use newcwv::NewCwv;
+use playpath_cc::WindowChange;
+use playpath_units::{Duration, Time};
 use rfc2861::Rfc2861;
 
+/// The rule in force.
 #[derive(Debug)]
 pub(crate) enum Validator {
     None,
@@ -17,12 +21,100 @@ pub(crate) enum Validator {
     NewCwv(Box<NewCwv>),
 }
 
+/// What the rules look at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Use {
+    pub now: Time,
+    pub srtt: Duration,
+    pub rto: Duration,
+    pub initial_window: f64,
+    pub windows: WindowChange,
+}
+
 impl Validator {
     pub fn new(config: &Config) -> Validator {
         match config.validation {
             Validation::None => Validator::None,
             Validation::Rfc2861 => Validator::Rfc2861(Rfc2861::default()),
             Validation::NewCwv => Validator::NewCwv(Box::default()),
+        }
+    }
+
+    /// Pauses of sending matter.
+    pub fn watches_pauses(&self) -> bool {
+        matches!(self, Validator::Rfc2861(_))
+    }
+    /// ACKs matter.
+    pub fn watches_acks(&self) -> bool {
+        matches!(self, Validator::NewCwv(_))
+    }
+
+    /// The window may grow although it was not full.
+    pub fn allows_growth(&self, now: Time, srtt: Duration, cwnd: f64) -> bool {
+        match self {
+            Validator::NewCwv(rule) => rule.is_validated(now, srtt, cwnd),
+            _ => true,
+        }
+    }
+
+    /// First packet after `idle`.
+    pub fn after_idle(&mut self, seen: &Use, idle: Duration) -> Option<WindowChange> {
+        match self {
+            Validator::Rfc2861(rule) => rule.after_idle(seen, idle),
+            _ => None,
+        }
+    }
+
+    /// Sending stopped for now. `is_limited`: because of the window.
+    pub fn on_send_pause(&mut self, now: Time, is_limited: bool, packets_out: u32) {
+        if let Validator::Rfc2861(rule) = self {
+            rule.on_send_pause(now, is_limited, packets_out);
+        }
+    }
+
+    /// It stopped in the open state, and the application is what it waits for.
+    pub fn on_starved(&mut self, seen: &Use) -> Option<WindowChange> {
+        match self {
+            Validator::Rfc2861(rule) => rule.on_starved(seen),
+            _ => None,
+        }
+    }
+
+    /// An ACK outside of a recovery advanced SND.UNA by `acked` packets to offset `una`.
+    pub fn on_ack(&mut self, now: Time, srtt: Duration, acked: u32, una: u64, nxt: u64) {
+        if let Validator::NewCwv(rule) = self {
+            rule.on_ack(now, srtt, acked, una, nxt);
+        }
+    }
+
+    /// An ACK was taken, or the deadline has come: new windows, and when to look again.
+    pub fn check(&mut self, seen: &Use) -> (Option<WindowChange>, Time) {
+        match self {
+            Validator::NewCwv(rule) => rule.check(seen),
+            _ => (None, Time::MAX),
+        }
+    }
+
+    /// A loss episode begins with `flight_size` packets out and the window `cwnd` from before.
+    pub fn on_congestion(&mut self, now: Time, srtt: Duration, flight_size: u32, cwnd: f64) -> Option<WindowChange> {
+        match self {
+            Validator::NewCwv(rule) => rule.on_congestion(now, srtt, flight_size, cwnd),
+            _ => None,
+        }
+    }
+
+    /// The recovery ended after `retransmitted` packets.
+    pub fn on_recovery_exit(&mut self, now: Time, retransmitted: u32) -> Option<WindowChange> {
+        match self {
+            Validator::NewCwv(rule) => rule.on_recovery_exit(now, retransmitted),
+            _ => None,
+        }
+    }
+
+    /// A timeout, or an undo: what was measured says nothing any more.
+    pub fn start_anew(&mut self) {
+        if let Validator::NewCwv(rule) = self {
+            rule.start_anew();
         }
     }
 }

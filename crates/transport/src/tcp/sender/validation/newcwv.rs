@@ -12,6 +12,7 @@
 //!
 //! Units: packets and ns. Tested here with the worked numbers of the RFC's rules.
 
+use super::Use;
 use playpath_cc::WindowChange;
 use playpath_units::{Duration, Time};
 
@@ -72,31 +73,19 @@ impl NewCwv {
         }
     }
 
-    /// Keep the time of the last validation. Returns the new windows when the non-validated period is over (§4.4.3).
-    pub fn check(
-        &mut self,
-        now: Time,
-        srtt: Duration,
-        initial_window: f64,
-        windows: WindowChange,
-    ) -> Option<WindowChange> {
-        if self.is_validated(now, srtt, windows.cwnd) {
-            self.validated_at = now;
-            return None;
+    /// Keep the time of the last validation. New windows when the non-validated period is over (§4.4.3), and when it will be.
+    pub fn check(&mut self, seen: &Use) -> (Option<WindowChange>, Time) {
+        let Use { now, windows, .. } = *seen;
+        let is_validated = self.is_validated(now, seen.srtt, windows.cwnd);
+        let is_over = !is_validated && now >= self.validated_at + NON_VALIDATED_PERIOD;
+        if is_validated || is_over {
+            self.validated_at = now; // the period may start again
         }
-        if now < self.deadline() {
-            return None;
-        }
-        self.validated_at = now; // the period may start again
-        Some(WindowChange {
-            cwnd: (windows.cwnd / 2.0).max(initial_window.min(windows.cwnd)),
+        let change = is_over.then(|| WindowChange {
+            cwnd: (windows.cwnd / 2.0).max(seen.initial_window.min(windows.cwnd)),
             ssthresh: windows.ssthresh.max(windows.cwnd * 0.75),
-        })
-    }
-
-    /// End of the non-validated period.
-    pub fn deadline(&self) -> Time {
-        self.validated_at + NON_VALIDATED_PERIOD
+        });
+        (change, self.validated_at + NON_VALIDATED_PERIOD)
     }
 
     /// A loss episode begins with `flight_size` packets out and the window `cwnd` from before. Returns the window for the
@@ -125,7 +114,7 @@ impl NewCwv {
     }
 
     /// The retransmission timer expired: the ordinary response; pipeACK is undefined.
-    pub fn on_rto(&mut self) {
+    pub fn start_anew(&mut self) {
         self.reset_samples();
         self.loss_base = None;
     }
@@ -202,10 +191,14 @@ mod tests {
         let start = Time::from_secs(10);
         let mut v = with_pipe_ack(20, start);
         v.validated_at = start;
-        let windows = WindowChange { cwnd: 60.0, ssthresh: 30.0 };
-        assert!(v.check(start + Duration::from_secs(299), RTT, 10.0, windows).is_none());
-        let change = v.check(start + Duration::from_secs(300), RTT, 10.0, windows).unwrap();
+        let mut check = |seconds| {
+            let (rto, windows) = (RTT * 3, WindowChange { cwnd: 60.0, ssthresh: 30.0 });
+            v.check(&Use { now: start + Duration::from_secs(seconds), srtt: RTT, rto, initial_window: 10.0, windows })
+        };
+        let (change, deadline) = check(299);
+        assert!(change.is_none() && deadline == start + Duration::from_secs(300));
+        let change = check(300).0.unwrap();
         assert_eq!((change.cwnd, change.ssthresh), (30.0, 45.0));
-        assert!(v.check(start + Duration::from_secs(301), RTT, 10.0, windows).is_none());
+        assert!(check(301).0.is_none());
     }
 }

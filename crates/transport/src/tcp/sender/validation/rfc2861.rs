@@ -8,6 +8,7 @@
 //!
 //! Tested here with the worked numbers and by `idle_restart.pkt`, `application_starves.pkt`, `reader_limited.pkt`.
 
+use super::Use;
 use playpath_cc::WindowChange;
 use playpath_units::{Duration, Time};
 
@@ -31,14 +32,9 @@ impl Rfc2861 {
         }
     }
 
-    /// Limited by the application for an RTO: the new windows. Only in the open state.
-    pub fn limited(
-        &mut self,
-        now: Time,
-        rto: Duration,
-        initial_window: f64,
-        windows: WindowChange,
-    ) -> Option<WindowChange> {
+    /// Limited by the application: new windows if it was for an RTO. Only in the open state.
+    pub fn on_starved(&mut self, seen: &Use) -> Option<WindowChange> {
+        let Use { now, rto, initial_window, windows, .. } = *seen;
         if now.saturating_since(self.stamp?) < rto {
             return None;
         }
@@ -50,14 +46,8 @@ impl Rfc2861 {
     }
 
     /// First packet after `idle` without anything in flight: the new windows.
-    pub fn after_idle(
-        &mut self,
-        now: Time,
-        idle: Duration,
-        rto: Duration,
-        initial_window: f64,
-        windows: WindowChange,
-    ) -> Option<WindowChange> {
+    pub fn after_idle(&mut self, seen: &Use, idle: Duration) -> Option<WindowChange> {
+        let Use { now, rto, initial_window, windows, .. } = *seen;
         if idle <= rto {
             return None;
         }
@@ -84,13 +74,15 @@ mod tests {
 
     const RTO: Duration = Duration::from_millis(300);
 
+    fn seen(now: Time) -> Use {
+        let windows = WindowChange { cwnd: 80.0, ssthresh: 20.0 };
+        Use { now, srtt: RTO / 3, rto: RTO, initial_window: 10.0, windows }
+    }
+
     /// cwnd 80, IW 10, idle 3.5 RTO: 80 → 40 → 20 → 10; ssthresh ≥ 3/4·80 = 60.
     #[test]
     fn idle_halves_per_rto() {
-        let windows = WindowChange { cwnd: 80.0, ssthresh: 20.0 };
-        let after = |idle_ms| {
-            Rfc2861::default().after_idle(Time::from_secs(9), Duration::from_millis(idle_ms), RTO, 10.0, windows)
-        };
+        let after = |idle_ms| Rfc2861::default().after_idle(&seen(Time::from_secs(9)), Duration::from_millis(idle_ms));
         let change = after(1050).unwrap();
         assert_eq!((change.cwnd, change.ssthresh), (10.0, 60.0));
         assert_eq!(after(650).unwrap().cwnd, 20.0); // 2.17 RTO: two halvings
@@ -105,9 +97,8 @@ mod tests {
             let mut v = Rfc2861::default();
             v.on_send_pause(Time::from_secs(1), true, 80);
             v.on_send_pause(Time::from_millis(1100), false, used);
-            let windows = WindowChange { cwnd: 80.0, ssthresh: 20.0 };
-            assert!(v.limited(Time::from_millis(1299), RTO, 10.0, windows).is_none());
-            assert_eq!(v.limited(Time::from_millis(1300), RTO, 10.0, windows).unwrap().cwnd, expected);
+            assert!(v.on_starved(&seen(Time::from_millis(1299))).is_none());
+            assert_eq!(v.on_starved(&seen(Time::from_millis(1300))).unwrap().cwnd, expected);
         }
     }
 }

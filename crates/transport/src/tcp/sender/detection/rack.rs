@@ -1,4 +1,4 @@
-//! RACK loss detection and the timing of tail loss probes.
+//! RACK loss detection.
 //!
 //! Reference: RFC 8985.
 //! Differences from the reference:
@@ -9,18 +9,15 @@
 //!    of a SACK is that of the last segment in order (RFC 7323 §4.3), so no retransmission above a hole would ever count, and
 //!    the lost repair of the hole would be found by the timeout alone.
 //!
-//! Tested here (worked numbers) and by the packet scripts `rack_*.pkt`, `tlp_*.pkt`.
+//! Tested here (worked numbers) and by the packet scripts `rack_*.pkt`.
 
-use crate::tcp::sender::scoreboard::{EVER_RETRANS, SentPacket, Verdict};
+use super::{DUP_THRESH, Found, Situation};
+use crate::tcp::sender::recovery::Phase;
+use crate::tcp::sender::scoreboard::{EVER_RETRANS, Scoreboard, SentPacket, Verdict};
 use playpath_units::{Duration, Time};
 
-/// DupThresh of RFC 8985 §6.2 step 4.
-const DUP_THRESH: u32 = 3;
 /// Recoveries after which a widened window returns to normal (§6.2 step 4).
 const WINDOW_PERSIST: u32 = 16;
-/// Longest time a receiver may delay an ACK (§7.2, WCDelAckT).
-pub(crate) const WORST_DELAYED_ACK: Duration = Duration::from_millis(200);
-
 #[derive(Debug, Default)]
 pub(crate) struct Rack {
     /// RACK.xmit_ts and RACK.end_seq: the packet sent last among the delivered.
@@ -29,23 +26,13 @@ pub(crate) struct Rack {
     /// RACK.rtt.
     rtt: Duration,
     /// RACK.fack: highest offset delivered.
-    pub fack: u64,
-    pub reordering_seen: bool,
+    fack: u64,
+    reordering_seen: bool,
     /// RACK.reo_wnd_mult, less one.
     widened: u32,
     persist: u32,
     /// RACK.dsack_round: no second widening before this offset is acknowledged.
     dsack_round: Option<u64>,
-    reo_wnd: Duration,
-}
-
-/// What decides the reordering window, beside RACK's own state.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RackContext {
-    pub min_rtt: Duration,
-    pub srtt: Duration,
-    pub in_recovery: bool,
-    pub sacked_out: u32,
 }
 
 impl Rack {
@@ -83,33 +70,29 @@ impl Rack {
         }
     }
 
-    /// Set the reordering window for the verdicts of this event (§6.2 step 4).
-    pub fn update_reordering_window(&mut self, context: RackContext) {
-        self.reo_wnd = if !self.reordering_seen && (context.in_recovery || context.sacked_out >= DUP_THRESH)
-            || context.min_rtt == Duration::MAX
-        {
-            Duration::ZERO
-        } else {
-            (context.min_rtt * u64::from(1 + self.widened) / 4).min(context.srtt)
-        };
+    /// Mark packets lost by the window of this event (§6.2 steps 4 and 5).
+    pub fn detect(&mut self, board: &mut Scoreboard, at: &Situation) -> Found {
+        let window = self.reordering_window(at, board.sacked_out());
+        let (lost, look_again) = board.judge(|packet| self.verdict(at.now, packet, window));
+        Found { lost, look_again }
+    }
+
+    /// §6.2 step 4.
+    fn reordering_window(&self, at: &Situation, sacked_out: u32) -> Duration {
+        let is_repairing = matches!(at.phase, Phase::Recovery | Phase::Loss) || sacked_out >= DUP_THRESH;
+        if (!self.reordering_seen && is_repairing) || at.min_rtt == Duration::MAX {
+            return Duration::ZERO;
+        }
+        (at.min_rtt * u64::from(1 + self.widened) / 4).min(at.srtt)
     }
 
     /// Is this packet lost (§6.2 step 5)?
-    pub fn verdict(&self, now: Time, packet: &SentPacket) -> Verdict {
+    fn verdict(&self, now: Time, packet: &SentPacket, window: Duration) -> Verdict {
         if !sent_after(self.sent_at, self.end, packet.sent_at, packet.end()) {
             return Verdict::Open(Time::MAX);
         }
-        let deadline = packet.sent_at + self.rtt + self.reo_wnd;
+        let deadline = packet.sent_at + self.rtt + window;
         if now >= deadline { Verdict::Lost } else { Verdict::Open(deadline) }
-    }
-}
-
-/// Time from the last data or ACK to the tail loss probe (§7.2 TLP_calc_PTO), before the bound by the RTO.
-pub(crate) fn probe_timeout(srtt: Duration, packets_out: u32) -> Duration {
-    match (srtt.is_zero(), packets_out) {
-        (true, _) => Duration::from_secs(1),
-        (false, 1) => srtt * 2 + WORST_DELAYED_ACK,
-        (false, _) => srtt * 2,
     }
 }
 
@@ -126,50 +109,37 @@ mod tests {
         Duration::from_millis(x)
     }
 
-    fn context(min_rtt: u64) -> RackContext {
-        RackContext { min_rtt: ms(min_rtt), srtt: ms(100), in_recovery: false, sacked_out: 1 }
+    fn open(min_rtt: u64) -> Situation {
+        let (now, phase) = (Time::ZERO, Phase::Open);
+        Situation { now, min_rtt: ms(min_rtt), srtt: ms(100), phase, una: 0, mss: 1000, duplicates: 0 }
     }
 
     #[test]
     fn window_is_a_quarter_of_min_rtt_and_grows_by_dsack() {
         let mut rack = Rack::default();
-        rack.update_reordering_window(context(40));
-        assert_eq!(rack.reo_wnd, ms(10)); // 40/4
+        let window = |rack: &Rack| rack.reordering_window(&open(40), 1);
+        assert_eq!(window(&rack), ms(10)); // 40/4
         rack.on_dsack(0, 1000);
-        rack.update_reordering_window(context(40));
-        assert_eq!(rack.reo_wnd, ms(20)); // 2*40/4
+        assert_eq!(window(&rack), ms(20)); // 2*40/4
         rack.on_dsack(500, 2000); // same round: once
-        rack.update_reordering_window(context(40));
-        assert_eq!(rack.reo_wnd, ms(20));
+        assert_eq!(window(&rack), ms(20));
         for i in 1..=20 {
             rack.on_dsack(i * 2000, (i + 1) * 2000);
         }
-        rack.update_reordering_window(context(40));
-        assert_eq!(rack.reo_wnd, ms(100)); // never above SRTT
+        assert_eq!(window(&rack), ms(100)); // never above SRTT
         for _ in 0..16 {
             rack.on_recovery_exit();
         }
-        rack.update_reordering_window(context(40));
-        assert_eq!(rack.reo_wnd, ms(10));
+        assert_eq!(window(&rack), ms(10));
     }
 
     #[test]
     fn window_is_zero_in_recovery_until_reordering_is_seen() {
         let mut rack = Rack::default();
-        let recovering = RackContext { in_recovery: true, ..context(40) };
-        rack.update_reordering_window(recovering);
-        assert_eq!(rack.reo_wnd, Duration::ZERO);
-        rack.update_reordering_window(RackContext { sacked_out: 3, ..context(40) });
-        assert_eq!(rack.reo_wnd, Duration::ZERO);
+        let recovering = Situation { phase: Phase::Recovery, ..open(40) };
+        assert_eq!(rack.reordering_window(&recovering, 1), Duration::ZERO);
+        assert_eq!(rack.reordering_window(&open(40), 3), Duration::ZERO);
         rack.reordering_seen = true;
-        rack.update_reordering_window(recovering);
-        assert_eq!(rack.reo_wnd, ms(10));
-    }
-
-    #[test]
-    fn probe_timeouts() {
-        assert_eq!(probe_timeout(ms(100), 2), ms(200));
-        assert_eq!(probe_timeout(ms(100), 1), ms(400));
-        assert_eq!(probe_timeout(Duration::ZERO, 5), ms(1000));
+        assert_eq!(rack.reordering_window(&recovering, 1), ms(10));
     }
 }

@@ -1,0 +1,20 @@
+//! When something happens, and what a coupled control may know then.
+
+use playpath_cc::Sibling;
+use playpath_units::Time;
+
+/// The time of an event, and the subflows of the same MPTCP connection as they are at it. A [`Time`] alone is a moment of a
+/// connection without siblings.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment<'a> {
+    /// The time.
+    pub now: Time,
+    /// All subflows in the order of paths, this endpoint's own included; empty unless the control is coupled.
+    pub siblings: &'a [Sibling],
+}
+
+impl From<Time> for Moment<'_> {
+    fn from(now: Time) -> Self {
+        Moment { now, siblings: &[] }
+    }
+}

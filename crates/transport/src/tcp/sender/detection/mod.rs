@@ -1,0 +1,157 @@
+//! Which packets are lost: one rule for each profile, each in its own file, behind one interface.
+//!
+//! A rule marks packets on the scoreboard and says how many and when to look again; what follows from a loss is not its matter. Tested
+//! by packet scripts and `tests/pair.rs`.
+
+mod newreno;
+mod rack;
+pub(super) mod reno;
+mod rfc6675;
+
+use super::recovery::Phase;
+use super::scoreboard::{Scoreboard, SentPacket};
+use crate::tcp::config::LossDetection;
+use newreno::NewReno;
+use playpath_units::{Duration, Time};
+use rack::Rack;
+use reno::Reno;
+use rfc6675::Rfc6675;
+
+/// DupThresh (RFC 5681 §3.2, RFC 6675 §2, RFC 8985 §6.2 step 4).
+const DUP_THRESH: u32 = 3;
+
+/// The rule in force.
+#[derive(Debug)]
+pub(crate) enum Detector {
+    Rack(Rack),
+    Rfc6675(Rfc6675),
+    NewReno(NewReno),
+    Reno(Reno),
+}
+
+/// What a rule may look at beside the scoreboard and its own state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Situation {
+    pub now: Time,
+    pub min_rtt: Duration,
+    pub srtt: Duration,
+    pub phase: Phase,
+    pub una: u64,
+    pub mss: u32,
+    pub duplicates: u32,
+}
+
+/// What a rule found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Packets newly marked lost.
+    pub lost: u32,
+    /// The answer may change at this time.
+    pub look_again: Time,
+}
+
+impl Detector {
+    pub fn new(rule: LossDetection) -> Detector {
+        match rule {
+            LossDetection::RackTlp => Detector::Rack(Rack::default()),
+            LossDetection::Rfc6675 => Detector::Rfc6675(Rfc6675::default()),
+            LossDetection::NewReno(timer) => Detector::NewReno(NewReno::new(timer)),
+            LossDetection::Reno => Detector::Reno(Reno::default()),
+        }
+    }
+
+    /// Mark packets lost.
+    pub fn detect(&mut self, board: &mut Scoreboard, at: &Situation) -> Found {
+        let lost = match self {
+            Detector::Rack(rule) => return rule.detect(board, at),
+            Detector::Rfc6675(rule) => rule.detect(board, at),
+            Detector::NewReno(rule) => rule.detect(board, at),
+            Detector::Reno(rule) => rule.detect(board, at),
+        };
+        Found { lost, look_again: Time::MAX }
+    }
+
+    /// Tail loss probes belong to this rule.
+    pub fn sends_tail_probes(&self) -> bool {
+        matches!(self, Detector::Rack(_))
+    }
+    /// Every repair of the head restarts the retransmission timer, not only the first (Linux `tcp_xmit_retransmit_queue`).
+    pub fn restarts_timer_by_each_repair(&self) -> bool {
+        matches!(self, Detector::Rack(_))
+    }
+    /// Duplicate ACKs are counted, SACK is not looked at.
+    pub fn counts_duplicates(&self) -> bool {
+        matches!(self, Detector::NewReno(_) | Detector::Reno(_))
+    }
+    /// The first ACK of new data ends a fast recovery, and the controller is asked about the head during it.
+    pub fn knows_no_partial_ack(&self) -> bool {
+        matches!(self, Detector::Reno(_))
+    }
+    /// In fast recovery more may be sent again than what was judged lost.
+    pub fn has_last_resort(&self) -> bool {
+        matches!(self, Detector::Rfc6675(_))
+    }
+
+    /// A packet was delivered; `is_ambiguous`: by the RTT the ACK may be for an earlier transmission.
+    #[inline]
+    pub fn on_delivered(&mut self, now: Time, packet: &SentPacket, is_ambiguous: bool) {
+        if let Detector::Rack(rack) = self {
+            rack.on_delivered(now, packet, is_ambiguous);
+        }
+    }
+    pub fn on_dsack(&mut self, una: u64, nxt: u64) {
+        if let Detector::Rack(rack) = self {
+            rack.on_dsack(una, nxt);
+        }
+    }
+
+    /// A fast recovery begins.
+    pub fn on_recovery(&mut self, nxt: u64) {
+        match self {
+            Detector::Rfc6675(rule) => rule.on_episode(),
+            Detector::NewReno(rule) => rule.on_episode(nxt),
+            Detector::Rack(_) | Detector::Reno(_) => {}
+        }
+    }
+    /// The retransmission timer expired.
+    pub fn on_rto(&mut self, nxt: u64) {
+        match self {
+            Detector::Reno(rule) => rule.on_rto(nxt),
+            _ => self.on_recovery(nxt),
+        }
+    }
+    pub fn on_recovery_exit(&mut self) {
+        if let Detector::Rack(rack) = self {
+            rack.on_recovery_exit();
+        }
+    }
+    pub fn on_undo(&mut self) {
+        match self {
+            Detector::NewReno(rule) => rule.on_undo(),
+            Detector::Reno(rule) => rule.on_undo(),
+            Detector::Rack(_) | Detector::Rfc6675(_) => {}
+        }
+    }
+
+    /// A partial ACK in fast recovery. Returns the packets that it shows lost.
+    pub fn on_partial_ack(&mut self, board: &mut Scoreboard) -> Option<u32> {
+        match self {
+            Detector::NewReno(_) if !board.is_empty() => Some(board.mark_head_lost()),
+            _ => None,
+        }
+    }
+    /// May a partial ACK in fast recovery restart the retransmission timer?
+    pub fn restarts_timer_by_partial_ack(&mut self) -> bool {
+        match self {
+            Detector::NewReno(rule) => rule.restarts_timer(),
+            _ => true,
+        }
+    }
+    /// In fast recovery, with nothing else to send: one more packet to send again.
+    pub fn last_resort(&mut self, board: &Scoreboard, una: u64, nxt: u64) -> Option<u64> {
+        match self {
+            Detector::Rfc6675(rule) => rule.last_resort(board, una, nxt),
+            _ => None,
+        }
+    }
+}

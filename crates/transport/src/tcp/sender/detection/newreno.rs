@@ -1,0 +1,50 @@
+//! Three duplicate ACKs, then partial ACKs.
+//!
+//! Reference: RFC 6582. Differences from the reference: none. Tested by `fast_retransmit_newreno.pkt`, `rto_duplicates.pkt`.
+
+use super::{DUP_THRESH, Situation};
+use crate::tcp::config::PartialAckTimer;
+use crate::tcp::sender::recovery::Phase;
+use crate::tcp::sender::scoreboard::Scoreboard;
+
+#[derive(Debug)]
+pub(crate) struct NewReno {
+    timer: PartialAckTimer,
+    /// No fast retransmit before an ACK beyond this (§3.2 `recover`).
+    recover: Option<u64>,
+    /// A partial ACK of this episode restarted the timer.
+    has_partial_ack: bool,
+}
+
+impl NewReno {
+    pub fn new(timer: PartialAckTimer) -> NewReno {
+        NewReno { timer, recover: None, has_partial_ack: false }
+    }
+
+    pub fn detect(&self, board: &mut Scoreboard, at: &Situation) -> u32 {
+        third_duplicate(self.recover, board, at)
+    }
+
+    pub fn on_episode(&mut self, nxt: u64) {
+        (self.recover, self.has_partial_ack) = (Some(nxt), false);
+    }
+
+    pub fn on_undo(&mut self) {
+        self.recover = None;
+    }
+
+    /// Impatient: only the first partial ACK does (§4).
+    pub fn restarts_timer(&mut self) -> bool {
+        self.timer == PartialAckTimer::SlowButSteady || !std::mem::replace(&mut self.has_partial_ack, true)
+    }
+}
+
+/// The third duplicate ACK shows the head lost, outside of a recovery and above `recover` (§3.2 step 1).
+pub(super) fn third_duplicate(recover: Option<u64>, board: &mut Scoreboard, at: &Situation) -> u32 {
+    let is_new_episode = recover.is_none_or(|recover| at.una > recover);
+    let is_open = matches!(at.phase, Phase::Open | Phase::Cwr);
+    if is_open && at.duplicates >= DUP_THRESH && is_new_episode && !board.is_empty() {
+        return board.mark_head_lost();
+    }
+    0
+}

@@ -1,0 +1,297 @@
+//! What the sender does: about losses and spurious ones, as recovery says, and when a timer expires.
+//!
+//! Reference: as `recovery.rs`; RFC 8985 §7.3 (probe), RFC 9293 §3.8.6.1 (zero-window probe). Tested by packet scripts.
+
+use super::Sender;
+use super::ack::News;
+use super::detection::Situation;
+use super::recovery::{Phase, Step};
+use super::scoreboard::{APP_LIMITED, EVER_RETRANS, SACKED};
+use super::timers::Purpose;
+use super::transmit::Probe;
+use super::validation::Use;
+use crate::tcp::moment::Moment;
+use playpath_cc::{CongestionEvent, CongestionSignal, DupAck, PacketLost, RecoveryExit, Rto, Undo, WindowChange};
+use playpath_units::Time;
+
+impl Sender {
+    /// Act on every timer that is due. `false`: too many timeouts in a row, the connection is given up.
+    pub fn handle_timeout(&mut self, at: Moment<'_>) -> bool {
+        self.burst = 0;
+        self.timers.take_pace(at.now);
+        if self.timers.take_validation(at.now) {
+            self.check_validation(at);
+        }
+        let Some(purpose) = self.timers.take_retransmit(at.now) else { return true };
+        match purpose {
+            Purpose::Rto => {
+                if !self.expire_rto(at) {
+                    return false;
+                }
+            }
+            Purpose::Probe => {
+                self.probe = Some(Probe::TailLoss);
+                self.restart_rto(at.now); // RFC 8985 §7.3: the RTO starts anew
+            }
+            Purpose::Reorder => self.expire_reordering(at),
+            Purpose::Persist => {
+                self.stream.on_persist_timeout();
+                self.restart_rto(at.now);
+                self.probe = Some(Probe::Window);
+            }
+        }
+        self.rearm();
+        true
+    }
+
+    /// React to what an ACK told, outside of the plain open state.
+    pub(super) fn react_to_ack(&mut self, at: Moment<'_>, news: &News) {
+        let ends_with_progress = self.detector.knows_no_partial_ack();
+        match self.recovery.on_ack(self.config.undo, news, &self.stream, ends_with_progress) {
+            Step::Watch => self.watch_for_loss(at, news),
+            Step::Repair => self.continue_recovery(at, news),
+            Step::RepairAll => {
+                self.detect_losses(at.now);
+            }
+            Step::Exit => self.exit_recovery(at),
+            Step::ExitAndWatch => {
+                self.exit_recovery(at);
+                self.watch_for_loss(at, news);
+            }
+            Step::Undo => self.undo(at),
+        }
+    }
+
+    /// ECN-Echo arrived: one reduction per round (RFC 3168 §6.1.2).
+    pub(super) fn react_to_ecn(&mut self, at: Moment<'_>, news: &News) {
+        if self.recovery.phase() == Phase::Open {
+            self.stats.ecn_reductions += 1;
+            self.begin_episode(at, news, CongestionSignal::Ecn);
+            self.recovery.begin(self.stream.nxt());
+            self.recovery.enter_cwr();
+        }
+    }
+
+    /// The outstanding tail loss probe may have been answered.
+    pub(super) fn check_tail_probe(&mut self, at: Moment<'_>, news: &News) {
+        if self.tail_probe.on_ack(news, self.stream.una()) && self.recovery.phase() == Phase::Open {
+            self.begin_episode(at, news, CongestionSignal::Loss);
+            self.recovery.begin(self.stream.nxt());
+        }
+    }
+
+    /// Tell the controller of the packets marked lost, before the episode, timeout or ACK that found them.
+    pub(super) fn report_losses(&mut self, at: Moment<'_>) {
+        while let Some((packet, remaining)) = self.scoreboard.next_unreported() {
+            let lost = (self.rate.lost() as u32).wrapping_sub(remaining);
+            let event = PacketLost {
+                offset: packet.start,
+                payload_bytes: packet.len,
+                tx_in_flight: packet.tx_in_flight,
+                lost_since_sent: lost.wrapping_sub(packet.lost),
+                is_app_limited: packet.is(APP_LIMITED),
+            };
+            let view = self.view(at);
+            self.control.on_packet_lost(&view, &event);
+        }
+    }
+
+    /// newCWV: the non-validated period may be over.
+    pub(super) fn check_validation(&mut self, at: Moment<'_>) {
+        if self.validator.watches_acks() && self.is_window_ours {
+            let seen = self.window_use(at.now);
+            let (change, deadline) = self.validator.check(&seen);
+            self.timers.validate_at(deadline);
+            self.apply(at, change);
+        }
+    }
+
+    /// What window validation looks at.
+    pub(super) fn window_use(&self, now: Time) -> Use {
+        Use {
+            now,
+            srtt: self.rtt.srtt(),
+            rto: self.rto(),
+            initial_window: self.config.initial_window(),
+            windows: self.windows(),
+        }
+    }
+
+    /// Window validation may have set new windows.
+    pub(super) fn apply(&mut self, at: Moment<'_>, change: Option<WindowChange>) {
+        if let Some(change) = change {
+            self.change_windows(at, change);
+        }
+    }
+
+    /// Mark packets lost by the rule in force. Returns how many.
+    fn detect_losses(&mut self, now: Time) -> u32 {
+        let situation = Situation {
+            now,
+            min_rtt: self.rtt.min_rtt(),
+            srtt: self.rtt.srtt(),
+            phase: self.recovery.phase(),
+            una: self.stream.una(),
+            mss: self.features.mss,
+            duplicates: self.duplicates.count(),
+        };
+        let found = self.detector.detect(&mut self.scoreboard, &situation);
+        self.timers.look_again(found.look_again);
+        self.count_lost(found.lost);
+        found.lost
+    }
+
+    fn count_lost(&mut self, packets: u32) {
+        self.rate.on_lost(packets);
+        self.stats.packets_lost += u64::from(packets);
+    }
+
+    /// Open or cwr: does this ACK begin a recovery?
+    fn watch_for_loss(&mut self, at: Moment<'_>, news: &News) {
+        let may_be_dubious = news.is_duplicate || self.sacked_out() > 0 || self.timers.is_looking();
+        if may_be_dubious && self.detect_losses(at.now) > 0 {
+            self.enter_recovery(at, news, CongestionSignal::Loss);
+        } else if news.is_duplicate {
+            self.ask_about_head(at, news, self.duplicates.count());
+        } else if news.is_advance && self.head.take() {
+            self.ask_about_head(at, news, 0);
+        }
+    }
+
+    /// May the controller want the head retransmitted before the third duplicate (Vegas)?
+    fn ask_about_head(&mut self, at: Moment<'_>, news: &News, count: u32) {
+        let Some(head) = self.scoreboard.front().copied() else { return };
+        let event = DupAck { count, head_sent_at: head.sent_at, head_is_retransmitted: head.is(EVER_RETRANS) };
+        let view = self.view(at);
+        if self.control.on_dup_ack(&view, &event) {
+            let lost = self.scoreboard.mark_head_lost();
+            self.count_lost(lost);
+            self.enter_recovery(at, news, CongestionSignal::EarlyRetransmit);
+        }
+    }
+
+    fn enter_recovery(&mut self, at: Moment<'_>, news: &News, signal: CongestionSignal) {
+        self.stats.fast_recoveries += 1;
+        // The window was already reduced in this round for ECN: no second cut (RFC 3168 §6.1.2).
+        if self.recovery.phase() != Phase::Cwr {
+            self.begin_episode(at, news, signal);
+        }
+        self.recovery.enter(self.stream.una(), self.stream.nxt());
+        self.detector.on_recovery(self.stream.nxt());
+        self.tail_probe.forget();
+        self.reduction.enter_recovery(self.control.cwnd(), self.duplicates.count());
+    }
+
+    /// Tell the controller, and prepare the way to its new window.
+    fn begin_episode(&mut self, at: Moment<'_>, news: &News, signal: CongestionSignal) {
+        self.distance.on_loss(self.stats.bytes_acked);
+        let (packets_out, cwnd) = (self.scoreboard.packets_out(), self.control.cwnd());
+        let flight_size = packets_out + news.acked; // before this ACK
+        let lost = self.scoreboard.next_awaiting().and_then(|index| self.scoreboard.get(index).copied());
+        let event = CongestionEvent {
+            signal,
+            flight_size,
+            newly_lost: self.scoreboard.lost_out(),
+            lost_sent_at: lost.map_or(at.now, |packet| packet.sent_at),
+            lost_was_retransmitted: lost.is_some_and(|packet| packet.is(EVER_RETRANS)),
+        };
+        self.report_losses(at);
+        let view = self.view(at);
+        self.control.on_congestion(&view, &event);
+        if self.is_window_ours {
+            let change = self.validator.on_congestion(at.now, self.rtt.srtt(), flight_size, cwnd);
+            self.apply(at, change);
+        }
+        // RFC 9937: what was outstanding before the SACKs, plus what this ACK delivered.
+        let recover_fs = packets_out - self.sacked_out().min(packets_out) + news.delivered;
+        self.reduction.begin(recover_fs, self.control.cwnd(), self.in_flight());
+        self.send_cwr = self.features.ecn;
+    }
+
+    /// In fast recovery, below the recovery point.
+    fn continue_recovery(&mut self, at: Moment<'_>, news: &News) {
+        self.detect_losses(at.now);
+        if news.is_duplicate {
+            self.reduction.inflate();
+            if self.detector.knows_no_partial_ack() {
+                self.ask_about_head(at, news, self.duplicates.count());
+            }
+        } else if news.is_advance {
+            self.reduction.deflate(news.acked);
+            if let Some(lost) = self.detector.on_partial_ack(&mut self.scoreboard) {
+                self.count_lost(lost);
+                self.recovery.force(lost > 0);
+            }
+        }
+    }
+
+    fn exit_recovery(&mut self, at: Moment<'_>) {
+        let retransmitted = self.recovery.retransmitted();
+        let event = RecoveryExit { retransmitted, after_rto: self.recovery.phase() == Phase::Loss };
+        self.recovery.leave();
+        self.duplicates.clear();
+        self.detector.on_recovery_exit();
+        let view = self.view(at);
+        self.control.on_recovery_exit(&view, &event);
+        let change = self.validator.on_recovery_exit(at.now, retransmitted);
+        self.apply(at, change);
+    }
+
+    fn undo(&mut self, at: Moment<'_>) {
+        self.stats.spurious_undos += 1;
+        let was_rto = self.recovery.undo();
+        self.duplicates.clear();
+        self.detector.on_undo();
+        self.scoreboard.forget_losses();
+        self.rtt.clear_backoff();
+        self.validator.start_anew();
+        let view = self.view(at);
+        self.control.on_undo(&view, &Undo { was_rto });
+    }
+
+    /// The reordering timer expired.
+    fn expire_reordering(&mut self, at: Moment<'_>) {
+        if self.detect_losses(at.now) == 0 {
+            return;
+        }
+        if !self.recovery.phase().is_repairing() {
+            self.enter_recovery(at, &News::default(), CongestionSignal::Loss);
+        }
+        if self.recovery.phase() == Phase::Recovery {
+            // A retransmission must be able to leave although no ACK earned it.
+            self.reduction.on_ack(0, self.in_flight(), false);
+        }
+    }
+
+    /// The retransmission timer expired (RFC 6298 §5.4 to 5.7). `false`: too often.
+    fn expire_rto(&mut self, at: Moment<'_>) -> bool {
+        let Some(front) = self.scoreboard.front() else { return true };
+        self.stats.rto_count += 1;
+        let consecutive = self.recovery.count_rto();
+        if consecutive > self.config.max_retries {
+            return false;
+        }
+        if front.is(SACKED) {
+            self.scoreboard.forget_sacks(); // the receiver reneged (RFC 2018 §8)
+        }
+        let lost = self.scoreboard.mark_all_lost();
+        self.count_lost(lost);
+        if !self.recovery.phase().is_repairing() {
+            self.distance.on_loss(self.stats.bytes_acked);
+        }
+        self.rtt.back_off();
+        self.recovery.enter_loss(self.config.undo, self.stream.una(), self.stream.nxt());
+        self.detector.on_rto(self.stream.nxt());
+        self.duplicates.clear();
+        self.tail_probe.forget();
+        self.head.clear();
+        self.validator.start_anew();
+        self.report_losses(at);
+        let event = Rto { flight_size: self.scoreboard.packets_out(), consecutive };
+        let view = self.view(at);
+        self.control.on_rto(&view, &event);
+        self.restart_rto(at.now);
+        self.timers.look_again(Time::MAX);
+        true
+    }
+}

@@ -1,0 +1,59 @@
+//! The outstanding tail loss probe, and what the ACK that answers it says.
+//!
+//! Reference: RFC 8985 §7. Differences from the reference: none. Tested here and by `tlp_*.pkt`.
+
+use super::ack::News;
+use playpath_units::Duration;
+
+/// Longest time a receiver may delay an ACK (§7.2, WCDelAckT).
+const WORST_DELAYED_ACK: Duration = Duration::from_millis(200);
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TailProbe {
+    /// SND.NXT after the probe.
+    end: Option<u64>,
+    is_retransmission: bool,
+}
+
+impl TailProbe {
+    pub fn is_out(&self) -> bool {
+        self.end.is_some()
+    }
+    pub fn forget(&mut self) {
+        self.end = None;
+    }
+    pub fn on_sent(&mut self, nxt: u64, is_retransmission: bool) {
+        *self = TailProbe { end: Some(nxt), is_retransmission };
+    }
+
+    /// An ACK up to `una` arrived (§7.4). `true`: the original was lost and the probe repaired it, congestion all the same.
+    pub fn on_ack(&mut self, news: &News, una: u64) -> bool {
+        let Some(end) = self.end.filter(|&end| una >= end) else { return false };
+        if !self.is_retransmission || news.has_dsack || una > end || news.is_duplicate {
+            self.end = None;
+        }
+        self.is_retransmission && !news.has_dsack && una > end
+    }
+}
+
+/// Time from the last data or ACK to the tail loss probe (§7.2 TLP_calc_PTO), before the bound by the RTO.
+pub(crate) fn probe_timeout(srtt: Duration, packets_out: u32) -> Duration {
+    match (srtt.is_zero(), packets_out) {
+        (true, _) => Duration::from_secs(1),
+        (false, 1) => srtt * 2 + WORST_DELAYED_ACK,
+        (false, _) => srtt * 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probe_timeouts() {
+        let ms = Duration::from_millis;
+        assert_eq!(probe_timeout(ms(100), 2), ms(200));
+        assert_eq!(probe_timeout(ms(100), 1), ms(400));
+        assert_eq!(probe_timeout(Duration::ZERO, 5), ms(1000));
+    }
+}
