@@ -1,9 +1,9 @@
-//! A manifest as the video: `manifest = "stream.mpd"`, `"master.m3u8"`, or a Sabre movie in JSON.
+//! A manifest as the video: `manifest = "stream.mpd"`, `"master.m3u8"`, or a Sabre movie in JSON. `source` takes the first two as well.
 
 use crate::reader::Table;
 use crate::{ReadFile, ScenarioError};
 use playpath_video::Presentation;
-use playpath_video::manifest::{self, ManifestError, ManifestOptions};
+use playpath_video::manifest::{self, Manifest, ManifestError, ManifestOptions};
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -14,23 +14,25 @@ pub struct ManifestSpec {
     format: &'static str,
     content: String,
     playlists: BTreeMap<String, String>,
+    /// What was understood and not used.
+    pub(crate) warnings: Vec<String>,
 }
 
 const FORMATS: &[&str] = &["mpd", "hls", "sabre"];
 
 impl ManifestSpec {
-    /// Reads the key `manifest`; `None` if it is absent.
+    /// Reads the key `manifest`, or a `source` that is named like one; `None` if there is neither.
     pub(crate) fn read(
         table: &Table,
         read_file: ReadFile,
     ) -> Result<Option<(ManifestSpec, Presentation)>, ScenarioError> {
-        let mut spec = match table.value("manifest") {
+        let (mut spec, key) = match table.value("manifest") {
+            Some(Value::Object(_)) => (embedded(table)?, "manifest"),
+            Some(_) => (from_file(table, "manifest", read_file)?, "manifest"),
+            None if is_manifest(table) => (from_file(table, "source", read_file)?, "source"),
             None => return Ok(None),
-            Some(Value::Object(_)) => embedded(table)?,
-            Some(_) => from_file(table, read_file)?,
         };
-        let folder =
-            table.text("manifest").ok().flatten().and_then(|name| name.rsplit_once('/')).map(|(folder, _)| folder);
+        let folder = table.text(key).ok().flatten().and_then(|name| name.rsplit_once('/')).map(|(folder, _)| folder);
         let loaded = RefCell::new(std::mem::take(&mut spec.playlists));
         let load = |uri: &str| {
             if let Some(text) = loaded.borrow().get(uri) {
@@ -41,19 +43,19 @@ impl ManifestSpec {
             loaded.borrow_mut().insert(uri.to_string(), text.clone());
             Some(text)
         };
-        let presentation = spec.parse(load).map_err(|e| table.content_error("manifest", e))?;
+        let manifest = spec.parse(load).map_err(|e| table.content_error(key, e))?;
         spec.playlists = loaded.into_inner();
-        Ok(Some((spec, presentation)))
+        spec.warnings = manifest.warnings;
+        Ok(Some((spec, manifest.presentation)))
     }
 
-    fn parse(&self, load: impl Fn(&str) -> Option<String>) -> Result<Presentation, ManifestError> {
+    fn parse(&self, load: impl Fn(&str) -> Option<String>) -> Result<Manifest, ManifestError> {
         let options = ManifestOptions::default();
-        let manifest = match self.format {
+        match self.format {
             "mpd" => manifest::mpd::parse(&self.content, &options),
             "hls" => manifest::hls::parse(&self.content, load, &options),
             _ => manifest::sabre::parse(&self.content),
-        };
-        manifest.map(|m| m.presentation)
+        }
     }
 
     pub(crate) fn to_json(&self) -> Value {
@@ -76,23 +78,26 @@ fn embedded(table: &Table) -> Result<ManifestSpec, ScenarioError> {
         _ => BTreeMap::new(),
     };
     own.finish()?;
-    Ok(ManifestSpec { format, content, playlists })
+    Ok(ManifestSpec { format, content, playlists, warnings: Vec::new() })
 }
 
-fn from_file(table: &Table, read_file: ReadFile) -> Result<ManifestSpec, ScenarioError> {
-    let name = table.text("manifest")?.expect("present");
+/// Whether `source` names a manifest.
+fn is_manifest(table: &Table) -> bool {
+    let name = table.text("source").ok().flatten().unwrap_or_default();
+    name.ends_with(".mpd") || name.ends_with(".m3u8")
+}
+
+fn from_file(table: &Table, key: &'static str, read_file: ReadFile) -> Result<ManifestSpec, ScenarioError> {
+    let name = table.text(key)?.expect("present");
     let format = match name.rsplit_once('.').map(|(_, ending)| ending) {
         Some("mpd") => "mpd",
         Some("m3u8") => "hls",
         Some("json") => "sabre",
         _ => {
-            return Err(
-                table.error("manifest", format!("\"{name}\": the name must end in .mpd, .m3u8 or .json (Sabre)"))
-            );
+            return Err(table.error(key, format!("\"{name}\": the name must end in .mpd, .m3u8 or .json (Sabre)")));
         }
     };
-    let bytes = read_file(name).map_err(|e| table.error("manifest", e))?;
-    let content =
-        String::from_utf8(bytes).map_err(|_| table.error("manifest", format!("\"{name}\" is not a text file")))?;
-    Ok(ManifestSpec { format, content, playlists: BTreeMap::new() })
+    let bytes = read_file(name).map_err(|e| table.error(key, e))?;
+    let content = String::from_utf8(bytes).map_err(|_| table.error(key, format!("\"{name}\" is not a text file")))?;
+    Ok(ManifestSpec { format, content, playlists: BTreeMap::new(), warnings: Vec::new() })
 }

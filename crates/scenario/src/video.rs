@@ -71,6 +71,11 @@ impl VideoSpec {
         Ok(VideoSpec { source, media, presentation: Some(presentation), manifest: Some(manifest) })
     }
 
+    /// What of a manifest was understood and not used.
+    pub fn warnings(&self) -> impl Iterator<Item = String> + '_ {
+        self.manifest.iter().flat_map(|manifest| &manifest.warnings).map(|warning| format!("manifest: {warning}"))
+    }
+
     /// The playing time.
     pub fn duration(&self) -> Duration {
         match &self.presentation {

@@ -23,6 +23,7 @@ pub fn run(scenario: &Scenario, link: &IdealLink, seed: u64, tracing: Tracing) -
     let end = ideal::play(&mut *player, link, limit);
     let mut warnings =
         vec!["idealised transport: no packets, no congestion control; the sender makes no difference".into()];
+    warnings.extend(video.warnings());
     if tracing == Tracing::Series {
         warnings.push("an idealised run has no time series".into());
     }

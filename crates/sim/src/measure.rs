@@ -32,7 +32,8 @@ pub fn measure(mut simulation: Simulation) -> Measurements {
     let cut_at = main.filter(|session| session.is_cut()).map(|_| simulation.limit);
     let doubts = main.into_iter().flat_map(|session| session.client_data_warnings().iter().take(1));
     let doubts = doubts.map(|warning| format!("client data not believed: {warning}"));
-    let warnings = tight_queues(simulation.scenario).chain(doubts).collect();
+    let left_out = simulation.scenario.video.iter().flat_map(|video| video.warnings());
+    let warnings = tight_queues(simulation.scenario).chain(left_out).chain(doubts).collect();
     let paths = path_counts(&simulation, &measured, end);
     let bottleneck = simulation.first_down_link() as usize;
     let sessions = sessions(&simulation);

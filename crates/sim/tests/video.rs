@@ -4,6 +4,7 @@ mod common;
 
 use common::{dropped, flow, link, metric, play, traffic};
 use playpath_record::Record;
+use playpath_scenario::Scenario;
 use playpath_sim::Tracing;
 use playpath_units::Time;
 use playpath_units::random::RootSeed;
@@ -192,4 +193,25 @@ fn a_queue_that_comes_to_less_than_two_packets_is_warned_of() {
     {
         assert!(!warnings(rtt, queue).iter().any(|w| w.contains("packets of 1500 B")), "{rtt}, {queue}");
     }
+}
+
+/// A set of another codec is left out, and the record says so; `source` finds a manifest by its name.
+#[test]
+fn what_a_manifest_holds_and_nobody_plays_is_a_warning() {
+    let set = |codec: &str, rate: u32| {
+        format!(
+            "<AdaptationSet contentType=\"video\"><Representation id=\"{codec}{rate}\" codecs=\"{codec}\" bandwidth=\"{rate}\">\
+             <SegmentTemplate timescale=\"1\" duration=\"2\" media=\"$Number$.m4s\"/></Representation></AdaptationSet>"
+        )
+    };
+    let sets = [set("avc1.4d", 400_000), set("avc1.64", 900_000), set("hvc1.1", 300_000)].concat();
+    let mpd = format!("<MPD mediaPresentationDuration=\"PT8S\"><Period>{sets}</Period></MPD>");
+    let text = "[video]\nsource = \"stream.mpd\"\n[[path]]\nname = \"p\"\nrate = \"20 Mbit/s\"\nrtt = \"20 ms\"\n[[sender]]\ncc = \"cubic\"\n";
+    let read =
+        |name: &str| if name == "stream.mpd" { Ok(mpd.clone().into_bytes()) } else { Err("no such file".into()) };
+    let scenario = Scenario::parse(text, &serde_json::json!({}), &read).unwrap();
+    assert_eq!(scenario.video.as_ref().unwrap().presentation.as_ref().unwrap().video.bitrates().len(), 2);
+    let record = playpath_sim::run(&scenario, "cubic", 1, Tracing::Off).unwrap();
+    let told = "manifest: an adaptation set of video is left out: its codec is hvc1, the first has avc1";
+    assert!(record.warnings.iter().any(|warning| warning == told), "{:?}", record.warnings);
 }

@@ -66,6 +66,23 @@ fn an_mpd_as_ffmpeg_writes_it() {
     assert_eq!(manifest.audio_urls[0][2], "a-191488.m4s");
 }
 
+/// Without `-adaptation_sets` ffmpeg puts each rung into a set of its own: one ladder all the same. Another codec is told.
+#[test]
+fn sets_that_can_be_switched_between_are_one_ladder() {
+    let set = |id: u32, codec: &str, rate: u32| {
+        format!(
+            r#"<AdaptationSet id="{id}" contentType="video"><Representation id="{id}" codecs="{codec}" bandwidth="{rate}">
+            <SegmentTemplate timescale="1" duration="2" media="$RepresentationID$-$Number$.m4s"/></Representation></AdaptationSet>"#
+        )
+    };
+    let sets =
+        [set(0, "avc1.64001f", 3_000_000), set(1, "avc1.64001e", 700_000), set(2, "hvc1.1.6.L93", 500_000)].concat();
+    let manifest = read_mpd(&format!(r#"<MPD mediaPresentationDuration="PT8S"><Period>{sets}</Period></MPD>"#));
+    assert_eq!(kbps(&manifest.presentation.video), [700, 3000]);
+    assert_eq!(manifest.video_urls[1][3], "0-4.m4s");
+    assert_eq!(manifest.warnings, ["an adaptation set of video is left out: its codec is hvc1, the first has avc1"]);
+}
+
 /// DASH-IF style: template on the adaptation set, number and constant duration; 30 s in segments of 4 s: the last has 2 s.
 #[test]
 fn a_template_with_constant_duration() {
@@ -74,7 +91,7 @@ fn a_template_with_constant_duration() {
         <SegmentTemplate timescale="1000" duration="4000" media="v$Bandwidth$/$Number$.m4s" startNumber="0"/>
         <Representation id="a" bandwidth="500000"/><Representation id="b" bandwidth="1000000"/>
         <Representation id="c" bandwidth="1000000"/></AdaptationSet>
-        <AdaptationSet mimeType="video/mp4"><Representation bandwidth="1"/></AdaptationSet></Period><Period/></MPD>"#,
+        <AdaptationSet mimeType="video/mp4"><Role value="sign"/><Representation bandwidth="1"/></AdaptationSet></Period><Period/></MPD>"#,
     );
     let video = &manifest.presentation.video;
     assert_eq!((video.segments(), video.duration_of(7)), (8, secs(2.0)));
@@ -83,7 +100,7 @@ fn a_template_with_constant_duration() {
         manifest.warnings,
         [
             "2 periods: the first is used",
-            "1 more adaptation sets of video: the first is used",
+            "an adaptation set of video is left out: its role is sign, the first has none",
             "1 representations of equal rate: the first of each is used"
         ]
     );

@@ -4,7 +4,8 @@
 //! timeline), SegmentList with byte ranges, SegmentBase.
 //! Differences from the reference:
 //! 1. The first period, and of each kind of media the first adaptation set, are used; others are warnings. Periods of
-//!    advertisements, trick-play sets and protection are not understood.
+//!    advertisements, trick-play sets and protection are not understood. Sets that a player could switch between without being told
+//!    (same codec, language and role, cut alike) are one ladder: ffmpeg writes a set for each rung unless asked not to.
 //! 2. A SegmentBase has its index in the media file, which is not at hand: the period is cut into
 //!    [`ManifestOptions::segment_duration`].
 //! 3. Of a dynamic MPD [`ManifestOptions::live_duration`] is played, with segments like the last one described.
@@ -89,13 +90,26 @@ impl<'a, 'input> Reader<'a, 'input> {
         warnings: &mut Vec<String>,
     ) -> Result<Option<ReadLadder>, ManifestError> {
         let mut sets = children(self.period, "AdaptationSet").filter(|set| is_of_media(*set, media));
-        let Some(set) = sets.next() else { return Ok(None) };
-        let others = sets.count();
-        if others > 0 {
-            warnings.push(format!("{others} more adaptation sets of {media}: the first is used"));
+        let Some(first) = sets.next() else { return Ok(None) };
+        let (mut rungs, durations) = self.rungs(first)?;
+        for set in sets {
+            let more = self.rungs(set)?;
+            match not_switchable(first, set).or((more.1 != durations).then(|| "it is cut differently".to_string())) {
+                Some(reason) => warnings.push(format!("an adaptation set of {media} is left out: {reason}")),
+                None => rungs.extend(more.0),
+            }
         }
+        if rungs.len() > MAX_REPRESENTATIONS {
+            return Err(at(first, Problem::Ladder(LadderError::Representations(rungs.len()))));
+        }
+        let ladder = ladder_of(kind, rungs, &durations, warnings);
+        ladder.map(Some).map_err(|error| at(first, Problem::Ladder(error)))
+    }
+
+    /// The representations of a set, and how they are all cut.
+    fn rungs(&self, set: Node<'a, 'input>) -> Result<(Vec<Rung>, Vec<Duration>), ManifestError> {
         let (mut rungs, mut durations) = (Vec::new(), Vec::new());
-        for representation in children(set, "Representation") {
+        for representation in children(set, "Representation").take(MAX_REPRESENTATIONS + 1) {
             let (rung, own_durations) = self.rung(set, representation)?;
             if rungs.is_empty() {
                 durations = own_durations;
@@ -104,15 +118,11 @@ impl<'a, 'input> Reader<'a, 'input> {
                 return Err(at(representation, problem));
             }
             rungs.push(rung);
-            if rungs.len() > MAX_REPRESENTATIONS {
-                return Err(at(set, Problem::Ladder(LadderError::Representations(rungs.len()))));
-            }
         }
         if rungs.is_empty() {
             return Err(missing(set, "a Representation"));
         }
-        let ladder = ladder_of(kind, rungs, &durations, warnings);
-        ladder.map(Some).map_err(|error| at(set, Problem::Ladder(error)))
+        Ok((rungs, durations))
     }
 
     fn rung(&self, set: Node<'a, 'input>, node: Node<'a, 'input>) -> Result<(Rung, Vec<Duration>), ManifestError> {
@@ -266,6 +276,25 @@ impl<'a, 'input> Reader<'a, 'input> {
             (sum, time) = (sum + last, time.saturating_add(units));
         }
     }
+}
+
+/// Why a player could not switch between two sets of one kind of media; `None` if it could.
+fn not_switchable(first: Node, other: Node) -> Option<String> {
+    let codec = |set| described(set, "codecs").map(|codecs| codecs.split('.').next().unwrap_or(codecs));
+    let language = |set| described(set, "lang");
+    let role = |set| children(set, "Role").next().and_then(|role| role.attribute("value"));
+    let differs = |what: &str, of_first: Option<&str>, of_other: Option<&str>| {
+        let told = |value: Option<&str>| short(value.unwrap_or("none"));
+        (of_first != of_other).then(|| format!("its {what} is {}, the first has {}", told(of_other), told(of_first)))
+    };
+    differs("codec", codec(first), codec(other))
+        .or_else(|| differs("language", language(first), language(other)))
+        .or_else(|| differs("role", role(first), role(other)))
+}
+
+/// An attribute of a set or of its first representation.
+fn described<'a>(set: Node<'a, '_>, name: &str) -> Option<&'a str> {
+    set.attribute(name).or_else(|| children(set, "Representation").next()?.attribute(name))
 }
 
 /// Kind of an adaptation set: by `contentType`, `mimeType`, or those of its first representation.
