@@ -6,6 +6,7 @@ docs/lessons.toml; everything else is measured.
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -48,8 +49,10 @@ def main() -> None:
         comparisons.append((file, playpath.compare(file, timelines=file.stem == "wireless")))
     wireless = next(result for file, result in comparisons if file.stem == "wireless")
     save(readme_figure(wireless), "wireless")
-    (DOCS / "scenarios.md").write_text(scenarios_page(comparisons))
-    (DOCS / "fairness.md").write_text(fairness_page())
+    pages = {"scenarios.md": scenarios_page(comparisons), "fairness.md": fairness_page()}
+    for name, text in pages.items():
+        (DOCS / name).write_text(text)
+        subprocess.run([sys.executable, "-m", "mdformat", DOCS / name], check=True)
 
 
 def save(drawn: Figure, name: str) -> str:

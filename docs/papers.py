@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -41,6 +42,7 @@ def main(out: Path) -> None:
         return match[1] + "\n".join(PARTS[part](study(name), out / name)) + "\n" + match[4]
 
     PAGE.write_text(BLOCK.sub(block, text))
+    subprocess.run([sys.executable, "-m", "mdformat", PAGE], check=True)
     for figure, name in set(FIGURE.findall(text)):
         if (out / name / "figures" / figure).exists():
             shutil.copy(out / name / "figures" / figure, DOCS / "images" / "papers" / figure)

@@ -7,6 +7,7 @@ one, and the page is written once all are there.
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -91,11 +92,16 @@ SCENARIOS = {
 }
 """The shipped scenarios."""
 
-WORDS = """
+HEAD = """
 # Both worlds beside each other
 
-Made by `docs/twin.py`; do not edit. `sudo playpath twin SCENARIO` runs a scenario in the simulator and on the real kernel, with the same
-senders, seeds and random losses, prints one table for both, and judges each difference:
+Does the simulator say what Linux does? The same scenarios, senders, seeds and random losses, played in both.
+"""
+
+WORDS = """
+What still differs, and why: [validation](validation.md). Made by `docs/twin.py`; do not edit.
+
+## How to read it
 
 - **agree**: the 95 % interval of kernel minus simulator, paired by seed, lies within the margin; **differ**: it lies outside;
   **undecided**: it reaches across, or there is one seed only.
@@ -105,13 +111,13 @@ senders, seeds and random losses, prints one table for both, and judges each dif
   be alike; *opposite* if the worlds are sure of different things; *undecided* if one of them is not sure. Rankings agree if all
   pairs are alike.
 
-Finished kernel sessions are kept in `out/NAME-twin`: after Ctrl-C, or with more seeds, the same command goes on from there.
-`--parallel 3` plays three at a time, `--tolerance` says how late the emulated link may be. `report.html` has the figures.
-
 Two virtual cores played them: the bulk flows two at a time on a machine with nothing else to do, where a link may be 1 ms late in the 99th
 percentile; the scenarios six at a time, while other things were built and tested (load 5 to 8), where it may be 20 ms late. What a
-machine's pauses do is visible in the RTT of controls that measure delay or rate. What was behind former differences, and is behind
-those that remain: [validation](validation.md).
+machine's pauses do is visible in the RTT of controls that measure delay or rate.
+
+`sudo playpath twin SCENARIO` makes such a table for any scenario. Finished kernel sessions are kept in `out/NAME-twin`: after Ctrl-C, or
+with more seeds, the same command goes on from there. `--parallel 3` plays three at a time, `--tolerance` says how late the emulated link
+may be. `report.html` has the figures.
 """
 
 BULK = """
@@ -132,6 +138,7 @@ cc = "{cc}"
 duration = "8 s"
 seeds = 3
 """
+BULK_FIGURES = ("goodput_mbps", "mean_rtt_ms")
 CELLS = [
     (cc, rtt, loss) for rtt in (20, 100) for loss in (0, 0.1, 1) for cc in ("newreno", "cubic", "vegas", "ccp", "bbr")
 ]
@@ -156,6 +163,7 @@ def main() -> None:
         sys.exit("not all sessions are there yet; run it again")
     if options.only is None:
         (DOCS / "twin.md").write_text(page(bulk, shown))
+        subprocess.run([sys.executable, "-m", "mdformat", DOCS / "twin.md"], check=True)
 
 
 def bulk_twin(cell: tuple[str, int, float], deadline: float) -> Twin:
@@ -190,9 +198,27 @@ def check_time(deadline: float) -> None:
 
 def page(bulk: list[tuple[tuple[str, int, float], Twin]], shown: dict[str, Twin]) -> str:
     """The whole page."""
-    parts = [WORDS.strip(), overview(shown), bulk_section(bulk)]
+    parts = [HEAD.strip(), answer(bulk, shown), WORDS.strip(), overview(shown), bulk_section(bulk)]
     parts += [scenario_section(name, result) for name, result in shown.items()]
     return "\n\n".join(parts).rstrip() + "\n"
+
+
+def answer(bulk: list[tuple[tuple[str, int, float], Twin]], shown: dict[str, Twin]) -> str:
+    """What the page shows, in three lines."""
+    judged = [m.verdict for _, result in bulk for m in result.metrics if m.metric in BULK_FIGURES]
+    figures = Counter(judged), Counter(m.verdict for result in shown.values() for m in result.metrics)
+    told = [
+        f"of {c.total()} figures {c['agree']} agree, {c['differ']} differ, {c['undecided']} are undecided"
+        for c in figures
+    ]
+    opposite = sum(result.counted()["opposite"] for result in shown.values())
+    return "\n".join(
+        [
+            f"- Bulk flows: {told[0]}.",
+            f"- Shipped scenarios: {told[1]}.",
+            f"- Pairs of senders that the worlds rank in opposite ways: {opposite or 'none'}.",
+        ]
+    )
 
 
 def bulk_section(bulk: list[tuple[tuple[str, int, float], Twin]]) -> str:
@@ -208,7 +234,7 @@ def bulk_section(bulk: list[tuple[tuple[str, int, float], Twin]]) -> str:
     ]
     for (cc, rtt, loss), result in bulk:
         found = {m.metric: m for m in result.metrics}
-        cells = [cell(found[name]) for name in ("goodput_mbps", "mean_rtt_ms")]
+        cells = [cell(found[name]) for name in BULK_FIGURES]
         again = found["retransmitted_packets"]
         lines.append(
             f"| {cc} | {rtt} ms, {loss:g} % | {' | '.join(cells)} "
