@@ -10,6 +10,26 @@ use std::collections::{BTreeMap, VecDeque};
 /// Most pieces held behind gaps: a peer that cuts the stream into single bytes is refused before the map outgrows the bytes.
 const MAX_PIECES: usize = 1 << 16;
 
+/// The peer broke a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum Broken {
+    #[error("data at {0}, which ends beyond 2^64")]
+    Overflow(u64),
+    #[error("data up to {end}, beyond the window's edge at {edge}")]
+    BeyondWindow { end: u64, edge: u64 },
+    #[error("data up to {0}, beyond the end of the stream")]
+    BeyondEnd(u64),
+    #[error("an end of the stream at {0} that contradicts what came before")]
+    OtherEnd(u64),
+    #[error("more than {MAX_PIECES} pieces out of order")]
+    TooManyPieces,
+    #[error("an acknowledgement of {0}, which was never sent")]
+    NeverSent(u64),
+    #[error("a record \"{0}\" in the middle of a session")]
+    OutOfPlace(&'static str),
+}
+
 /// See the module.
 #[derive(Debug)]
 pub struct Incoming {
@@ -90,13 +110,13 @@ impl Incoming {
     }
 
     /// Bytes from `start` on arrived. Error: the peer broke a rule.
-    pub fn insert(&mut self, now: Time, start: u64, bytes: &[u8]) -> Result<(), String> {
-        let end = start.checked_add(bytes.len() as u64).ok_or("a data offset beyond 2^64")?;
+    pub fn insert(&mut self, now: Time, start: u64, bytes: &[u8]) -> Result<(), Broken> {
+        let end = start.checked_add(bytes.len() as u64).ok_or(Broken::Overflow(start))?;
         if end > self.advertised {
-            return Err(format!("data up to {end}, beyond the window's edge at {}", self.advertised));
+            return Err(Broken::BeyondWindow { end, edge: self.advertised });
         }
         if self.fin.is_some_and(|fin| end > fin) {
-            return Err(format!("data up to {end}, beyond the end of the stream"));
+            return Err(Broken::BeyondEnd(end));
         }
         let next = self.taken + self.ready.len() as u64;
         if end > next {
@@ -112,18 +132,18 @@ impl Incoming {
     }
 
     /// The stream ends at `end`.
-    pub fn insert_fin(&mut self, end: u64) -> Result<(), String> {
+    pub fn insert_fin(&mut self, end: u64) -> Result<(), Broken> {
         let highest = self.pieces.last_key_value().map_or(0, |(start, bytes)| start + bytes.len() as u64);
         let arrived = highest.max(self.taken + self.ready.len() as u64);
         if self.fin.is_some_and(|fin| fin != end) || end < arrived {
-            return Err(format!("an end of the stream at {end} that contradicts what came before"));
+            return Err(Broken::OtherEnd(end));
         }
         self.fin = Some(end);
         Ok(())
     }
 
     /// Keep what no held piece covers.
-    fn hold(&mut self, start: u64, bytes: &[u8]) -> Result<(), String> {
+    fn hold(&mut self, start: u64, bytes: &[u8]) -> Result<(), Broken> {
         let end = start + bytes.len() as u64;
         let mut at = start;
         if let Some((before, held)) = self.pieces.range(..=start).next_back() {
@@ -136,7 +156,7 @@ impl Incoming {
             };
             if gap_end > at {
                 if self.pieces.len() >= MAX_PIECES {
-                    return Err(format!("more than {MAX_PIECES} pieces out of order"));
+                    return Err(Broken::TooManyPieces);
                 }
                 self.pieces.insert(at, bytes[(at - start) as usize..(gap_end - start) as usize].to_vec());
                 self.held += gap_end - at;
@@ -208,10 +228,7 @@ mod tests {
         assert_eq!((incoming.next(), incoming.most_held()), (0, 2));
         incoming.insert(Time::from_secs(3), 0, b"ab").unwrap();
         assert_eq!(incoming.blocked_time(Time::from_secs(9)), Duration::from_secs(2));
-        assert_eq!(
-            incoming.insert(Time::ZERO, 4, b"0123456").unwrap_err(),
-            "data up to 11, beyond the window's edge at 10"
-        );
+        assert_eq!(incoming.insert(Time::ZERO, 4, b"0123456").unwrap_err(), Broken::BeyondWindow { end: 11, edge: 10 });
         incoming.consume(4);
         assert_eq!((incoming.edge(), incoming.advertised()), (14, 10));
         incoming.note_advertised();

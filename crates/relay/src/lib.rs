@@ -1,9 +1,9 @@
 //! A pair of relays carries one stream over several ordinary TCP connections, one per path: striping over TCP, not MPTCP.
 //!
-//! `core` is one end of a session without IO: records (`record`), bytes kept until acknowledged (`outgoing`), reassembly
-//! (`incoming`) and the schedulers of `playpath-transport`. The rest of the crate drives it over real sockets.
+//! `core` is one end of a session without IO: records (`record`), bytes kept until acknowledged (`kept`), reassembly
+//! (`incoming`) and the data level of `playpath-transport`. The rest of the crate drives it over real sockets.
 
 pub mod core;
 pub mod incoming;
-pub mod outgoing;
+pub mod kept;
 pub mod record;

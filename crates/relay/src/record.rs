@@ -13,8 +13,6 @@
 //!
 //! Tested here: every record survives any cutting of the byte stream; what is no record is refused.
 
-use std::fmt;
-
 /// Bytes of a header.
 pub const HEADER: usize = 12;
 /// Most payload of one record.
@@ -80,18 +78,30 @@ pub enum Record<'a> {
 }
 
 /// What arrived is not a record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadRecord(String);
-
-impl fmt::Display for BadRecord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum BadRecord {
+    #[error("no record of a playpath relay")]
+    Stranger,
+    #[error("a record of kind {kind} with {length} bytes, at most {most}")]
+    TooLong { kind: u8, length: usize, most: usize },
+    #[error("a record of kind {kind} with {length} bytes")]
+    Malformed { kind: u8, length: usize },
 }
 
-impl std::error::Error for BadRecord {}
-
 impl Record<'_> {
+    /// In a word, for messages.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Record::Hello(_) => "hello",
+            Record::Accept => "accept",
+            Record::Data { .. } => "data",
+            Record::Ack { .. } => "ack",
+            Record::Fin { .. } => "fin",
+            Record::Reset { .. } => "reset",
+        }
+    }
+
     /// Append the record's bytes.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
@@ -141,7 +151,7 @@ impl Record<'_> {
             }
             (5, []) => Ok(Record::Fin { end: number }),
             (6, reason) => Ok(Record::Reset { reason: String::from_utf8_lossy(reason).into_owned() }),
-            (kind, body) => Err(BadRecord(format!("a record of kind {kind} with {} bytes", body.len()))),
+            (kind, body) => Err(BadRecord::Malformed { kind, length: body.len() }),
         }
     }
 }
@@ -178,7 +188,7 @@ impl Decoder {
 }
 
 fn check_kind(kind: u8) -> Result<(), BadRecord> {
-    if (1..=6).contains(&kind) { Ok(()) } else { Err(BadRecord("no record of a playpath relay".into())) }
+    if (1..=6).contains(&kind) { Ok(()) } else { Err(BadRecord::Stranger) }
 }
 
 /// Before the body is there: an endpoint that is no relay is recognised by its first bytes. Returns the body's length.
@@ -187,10 +197,10 @@ fn check_header(header: &[u8; HEADER]) -> Result<usize, BadRecord> {
     let length = usize::from(u16::from_be_bytes([header[2], header[3]]));
     let most = [0, 19 + MAX_NAME, 256, MAX_PAYLOAD, 8, 0, MAX_REASON][usize::from(header[0])];
     if length > most {
-        return Err(BadRecord(format!("a record of kind {} with {length} bytes, at most {most}", header[0])));
+        return Err(BadRecord::TooLong { kind: header[0], length, most });
     }
     if header[0] <= 2 && header[4..] != MAGIC.to_be_bytes() {
-        return Err(BadRecord("no record of a playpath relay".into()));
+        return Err(BadRecord::Stranger);
     }
     Ok(length)
 }

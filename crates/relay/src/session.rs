@@ -165,7 +165,7 @@ impl Session {
         if open().next().is_some() {
             let is_sound = (0..self.paths.len()).any(|path| self.has_sound(path));
             let least = now + if is_sound { TICK } else { WATCH };
-            at = at.min(self.core.poll_timeout().unwrap_or(Time::MAX).max(least));
+            at = at.min(self.core.poll_timeout().max(least));
             at = at.min(if self.waits_for_room { now + TICK } else { Time::MAX });
             let is_busy = self.core.has_outstanding() || open().any(Connection::is_in_use);
             at = at.min(if is_busy { now + WATCH } else { Time::MAX });

@@ -120,7 +120,7 @@ impl Session {
                     return self.end(now, outcome, log);
                 }
                 Ok(Some(Record::Accept)) => (self.is_known, self.paths[path].retry_delay) = (true, FIRST_RETRY),
-                Ok(Some(record)) => error = self.core.handle_record(now, path, &record).err(),
+                Ok(Some(record)) => error = self.core.handle_record(now, path, &record).err().map(|e| e.to_string()),
                 Err(e) => error = Some(e.to_string()),
             }
             (self.last_heard, self.asked) = (now, false);

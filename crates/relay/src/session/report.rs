@@ -2,7 +2,7 @@
 
 use super::{Outcome, Session};
 use crate::log::Log;
-use playpath_relay::core::Event;
+use playpath_transport::mptcp::level::{Event, SwitchSide};
 use playpath_units::Time;
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ impl Session {
         let is_client = self.local.origin.is_none();
         let carried = |path: usize| {
             let stats = self.core.path_stats(path);
-            if is_client { stats.received_bytes } else { stats.scheduled_bytes + stats.reinjected_bytes }
+            if is_client { self.core.received_bytes(path) } else { stats.scheduled_bytes + stats.reinjected_bytes }
         };
         let all: u64 = (0..self.paths.len()).map(carried).sum();
         let subflows: Vec<Value> =
@@ -49,14 +49,15 @@ impl Session {
             }
             let name = |path: usize| self.paths[path].name.as_str();
             let (at, kind, fields) = match event {
-                Event::Switch { at, from, to, offset, reason } => {
+                Event::Switch(switch) => {
+                    let mbps = |side: &SwitchSide| side.window_rate() * f64::from(switch.mss) * 8e-6;
                     let fields = json!({
-                        "from": name(from.path), "to": name(to.path), "offset": offset, "reason": reason,
-                        "from_srtt_ms": from.srtt.as_millis_f64(), "to_srtt_ms": to.srtt.as_millis_f64(),
-                        "from_mbps": from.window_rate.as_bits_per_sec() as f64 * 1e-6,
-                        "to_mbps": to.window_rate.as_bits_per_sec() as f64 * 1e-6,
+                        "from": name(switch.from.path), "to": name(switch.to.path), "offset": switch.data_offset,
+                        "reason": switch.reason,
+                        "from_srtt_ms": switch.from.srtt.as_millis_f64(), "to_srtt_ms": switch.to.srtt.as_millis_f64(),
+                        "from_mbps": mbps(&switch.from), "to_mbps": mbps(&switch.to),
                     });
-                    (at, "switch", fields)
+                    (switch.at, "switch", fields)
                 }
                 Event::Sent(g) | Event::Reinjected(g) => {
                     let kind = if matches!(event, Event::Sent(_)) { "record" } else { "reinjection" };
@@ -84,9 +85,9 @@ impl Session {
             "rto_count": totals.rto_count, "reinjections": stats.reinjected_packets,
             "mean_rtt_ms": totals.rtt_sum_us as f64 / totals.rtt_samples.max(1) as f64 / 1000.0,
             "min_rtt_ms": totals.min_rtt_us as f64 / 1000.0,
-            "failures": stats.failures, "penalties": 0,
+            "failures": stats.failures, "penalties": stats.penalties,
             "scheduled_packets": stats.scheduled_packets, "scheduled_bytes": stats.scheduled_bytes,
-            "reinjected_bytes": stats.reinjected_bytes, "received_bytes": stats.received_bytes,
+            "reinjected_bytes": stats.reinjected_bytes, "received_bytes": self.core.received_bytes(index),
             "connections": totals.connections,
         })
     }
