@@ -95,7 +95,7 @@ def scenarios_page(comparisons: list[tuple[Path, Comparison]]) -> str:
     """What each shipped scenario shows."""
     parts = [
         "# What the shipped scenarios show\n",
-        "Made by `make figures`; do not edit. Mean ± half the 95 % interval over the seeds; best first.\n",
+        "Made by `make figures`; do not edit. Mean over the seeds, and in brackets the 95 % interval of the median run; best first.\n",
     ]
     for file, result in comparisons:
         parts += [
@@ -192,9 +192,9 @@ def fairness_page() -> str:
     parts = [
         "# What each sender costs its neighbours\n",
         "Made by `make figures`; do not edit. Two bulk flows share 10 Mbit/s, 50 ms, a tail-drop queue of one "
-        "bandwidth-delay product, for two minutes; five seeds, mean ± half the 95 % interval. The neighbour is NewReno, "
-        "then CUBIC. A fair share is 50 %. Compare a row with that of the neighbour's own kind: what is above it is what "
-        "the tested control imposes.\n",
+        "bandwidth-delay product, for two minutes; means of five seeds, in the figures with the lowest and the highest. "
+        "The neighbour is NewReno, then CUBIC. A fair share is 50 %. Compare a row with that of the neighbour's own kind: what is above it "
+        "is what the tested control imposes.\n",
         LESSONS["fairness"].strip() + "\n",
     ]
     for neighbour in NEIGHBOURS:
@@ -251,7 +251,7 @@ def fairness_figure(rows: list[dict], neighbour: str) -> Figure:
     for ax, (name, label) in zip(axes, panels, strict=True):
         for y, row in enumerate(ordered):
             value, style = row[name], styles[row["cc"]]
-            ax.plot(value.ci95, (y, y), "|-", color=INK, lw=1.2, ms=6)
+            ax.plot((value.minimum, value.maximum), (y, y), "|-", color=INK, lw=1.2, ms=6)
             ax.plot(value.mean, y, style.marker, ms=6, mfc=style.colour, mec=INK, mew=0.7)
         ax.axvline(50 if name == "share" else own[name].mean, color=INK, lw=0.8, ls="--")
         ax.set_xlabel(label)

@@ -15,12 +15,13 @@ import polars as pl
 
 from playpath import stats, worlds
 from playpath.errors import InputError, RunError, unknown_name
+from playpath.evidence import STOPPING_RULE, ladder
 from playpath.files import replaced, write_text
 from playpath.manifest import manifest
-from playpath.metrics import BULK_CRITERIA, VIDEO_CRITERIA, format_interval, metric
+from playpath.metrics import BULK_CRITERIA, VIDEO_CRITERIA, format_value, metric
 from playpath.packets import trimmed
 from playpath.parallel import check_jobs, run_all
-from playpath.ranking import Decision, Difference, Ranker
+from playpath.ranking import Decision, Difference, Ranker, identical_replicas
 from playpath.record import Session, file_names
 from playpath.scenario import Scenario, load
 from playpath.session_store import finished_session, play_and_keep, session_folder
@@ -71,6 +72,8 @@ class Comparison:
     failures : list of Failure
         Sessions that failed. Their seeds are left out for everybody, so that pairs stay pairs; a sender without any finished
         session is left out of the ranking.
+    looks : list of int
+        Numbers of seeds at which `until_decided` looked whether the best is decided; empty without it.
     """
 
     scenario: Scenario
@@ -83,6 +86,7 @@ class Comparison:
     timelines: Mapping[str, Session] = field(default_factory=dict, repr=False)
     interrupted: bool = False
     failures: Sequence[Failure] = ()
+    looks: Sequence[int] = ()
 
     @property
     def unranked(self) -> list[str]:
@@ -123,7 +127,8 @@ class Comparison:
     @cached_property
     def ranker(self) -> Ranker:
         """All pairwise comparisons."""
-        return Ranker(self._columns, VIDEO_CRITERIA if self.scenario.has_video else BULK_CRITERIA)
+        criteria = VIDEO_CRITERIA if self.scenario.has_video else BULK_CRITERIA
+        return Ranker(self._columns, criteria, is_random=not identical_replicas(self._columns))
 
     @property
     def shown_criteria(self) -> list[str]:
@@ -159,7 +164,7 @@ class Comparison:
     def warnings(self) -> list[str]:
         """What a careful reader should know before trusting the figures."""
         extra = []
-        if len(self.seeds) > 1 and all(self._is_constant(sender) for sender in self.senders):
+        if not self.ranker.is_random:
             extra.append(
                 "every seed gave the same result: nothing in this scenario is random, so more seeds tell nothing more"
             )
@@ -212,6 +217,7 @@ class Comparison:
             "ranking": self.ranking,
             "differences": [d.to_dict() for d in self.differences],
             "decision": self.decision.to_dict(),
+            "stopping": {"rule": STOPPING_RULE, "looks": list(self.looks)} if self.looks else None,
             "verdict": self.verdict,
             "failed": [dict(failure.__dict__) for failure in self.failures],
             "warnings": self.warnings,
@@ -247,12 +253,9 @@ class Comparison:
     def _sender_dict(self, sender: str) -> dict[str, Any]:
         summaries = {name: self.summary(sender, name) for name in self.metric_names}
         # A figure that this kind of player does not have is named all the same, with n = 0.
-        absent = {"mean": None, "ci95": None, "min": None, "max": None, "n": 0}
+        absent = {"mean": None, "median": None, "ci95": None, "min": None, "max": None, "n": 0}
         metrics = {name: absent if summary is None else summary.to_dict() for name, summary in summaries.items()}
         return {"name": sender, "cc": cc_name(self.scenario, sender), "metrics": metrics}
-
-    def _is_constant(self, sender: str) -> bool:
-        return all(len(set(self.values(sender, name))) == 1 for name in self.metric_names)
 
     def save(self, folder: str | Path) -> None:
         """Write `comparison.json`, `sessions.parquet`, `flows.parquet`, `links.parquet` and the timelines."""
@@ -283,6 +286,7 @@ class Comparison:
             timelines={session.sender: session for session in found},
             interrupted=stored["interrupted"],
             failures=[Failure(**entry) for entry in stored.get("failed", [])],
+            looks=(stored.get("stopping") or {}).get("looks", []),
         )
 
 
@@ -292,8 +296,18 @@ _MOST_TOLD = 3
 
 
 def format_summary(summary: stats.Summary | None) -> str:
-    """`mean ± half width` for people."""
-    return "–" if summary is None else format_interval(summary.mean, summary.half_width)
+    """The mean, and in brackets the interval of the median, for people.
+
+    >>> format_summary(stats.summarise([0.0] * 9 + [60.0])), format_summary(stats.summarise([1.0, 2.0]))
+    ('6 (median 0)', '1.5')
+    """
+    if summary is None:
+        return "–"
+    middle = format_value(summary.mean)
+    if summary.ci95 is None or summary.minimum == summary.maximum:
+        return middle
+    low, high = (format_value(end) for end in summary.ci95)
+    return f"{middle} (median {low})" if low == high else f"{middle} ({low} to {high})"
 
 
 def compare(
@@ -303,6 +317,7 @@ def compare(
     scheduler: Sequence[str | Mapping[str, Any]] | None = None,
     seeds: int | None = None,
     set: Mapping[str, Any] | None = None,
+    until_decided: int | None = None,
     jobs: int | None = None,
     world: str = "sim",
     timelines: bool = False,
@@ -317,6 +332,8 @@ def compare(
     ----------
     scenario : Scenario, mapping, str or path
         See `playpath.load`, which also explains `cc`, `scheduler`, `seeds` and `set`.
+    until_decided : int, optional
+        Add seeds, up to this many, until the best sender is decided.
     jobs : int, optional
         Threads; all cores by default. Results do not depend on it. In the kernel world, test beds at once: 1 by default;
         more share the cores, and a run whose link was late is repeated.
@@ -352,24 +369,40 @@ def compare(
         raise InputError(f"world '{world}' keeps no sessions: it computes them again, the same")
     if not loaded.senders:
         raise InputError(f"scenario '{loaded.name}': no [[sender]] to compare; add one or give --cc")
-    tasks = [(seed, sender) for seed in loaded.seeds for sender in loaded.senders]
+    # Where sessions share the machine's clock, several at once only if it is asked for.
+    threads = check_jobs(jobs) if place.is_parallel or jobs is not None else 1
+    sessions: list[Session] = []
+    failures: list[Failure] = []
+    played, steps = 0, ladder(len(loaded.seeds), until_decided)
+    for look, runs in enumerate(steps):
+        loaded = loaded if runs == len(loaded.seeds) else load(loaded, seeds=runs)
+        player = _Player(loaded, place, trace=timelines and not place.is_parallel, store=store, resume=resume)
+        tasks = [(seed, sender) for seed in loaded.seeds[played:] for sender in loaded.senders]
+        outcome = run_all(
+            player.play, tasks, threads, on_done=_counter(progress, len(tasks)), on_interrupt=on_interrupt
+        )
+        sessions += [s for s in outcome.results if isinstance(s, Session)]
+        failures += [f for f in outcome.results if isinstance(f, Failure)]
+        played = runs
+        result = _gather_whole(loaded, place.name, sessions, failures, interrupted=outcome.interrupted)
+        if until_decided is not None:
+            result = replace(result, looks=steps[: look + 1])
+        if outcome.interrupted or (until_decided is not None and result.decision.is_decided):
+            break
+    if not timelines or (result.interrupted and place.is_parallel):
+        return result
+    return _with_timelines(result, place, threads, sessions)
+
+
+def _counter(progress: Progress, total: int) -> Callable[[tuple[int, str]], None]:
     done = 0
 
     def count(task: tuple[int, str]) -> None:
         nonlocal done
         done += 1
-        progress(done, len(tasks))
+        progress(done, total)
 
-    # Where sessions share the machine's clock, several at once only if it is asked for.
-    threads = check_jobs(jobs) if place.is_parallel or jobs is not None else 1
-    player = _Player(loaded, place, trace=timelines and not place.is_parallel, store=store, resume=resume)
-    outcome = run_all(player.play, tasks, threads, on_done=count, on_interrupt=on_interrupt)
-    sessions = [s for s in outcome.results if isinstance(s, Session)]
-    failures = [f for f in outcome.results if isinstance(f, Failure)]
-    result = _gather_whole(loaded, place.name, sessions, failures, interrupted=outcome.interrupted)
-    if not timelines or (outcome.interrupted and place.is_parallel):
-        return result
-    return _with_timelines(result, place, threads, sessions)
+    return count
 
 
 class _Player:

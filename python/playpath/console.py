@@ -70,7 +70,7 @@ def print_comparison(result: Comparison) -> None:
     network = [name for name in _NETWORK if name in result.metric_names]
     seeds = len(result.seeds)
     out.print(
-        f"[dim]mean ± half the 95 % interval; {seeds} seed{'s' if seeds > 1 else ''}, the same for everybody[/dim]"
+        f"[dim]mean (95 % interval of the median); {seeds} seed{'s' if seeds > 1 else ''}, the same for everybody[/dim]"
     )
     if viewer:
         print_table(_means("what the viewer sees", result, viewer))
@@ -104,7 +104,7 @@ def _means(title: str, result: Comparison, names: list[str]) -> Table:
         entry = metric(name)
         table.add_column(escape(f"{_column_title(entry.label)}\n{entry.unit}"), justify="right")
     for sender in result.ranking:
-        cells = [format_summary(result.summary(sender, name)).replace(" ± ", " ±") for name in names]
+        cells = [format_summary(result.summary(sender, name)) for name in names]
         table.add_row(str(result.decision.ranks[sender]), escape(sender), *cells)
     for sender in result.unranked:
         table.add_row("–", escape(sender), *("failed" for _ in names))
@@ -131,7 +131,7 @@ def _differences(result: Comparison) -> Table:
     """One row for each other sender: where it first differs from the best."""
     best = result.ranking[0]
     table = _new_table(f"against {best}, paired by seed, at the first criterion that tells them apart")
-    for title in ("criterion", "difference", "95 % interval", "p (Holm)"):
+    for title in ("criterion", "difference", "median, 95 %", "p"):
         table.add_column(title, justify="left" if title == "criterion" else "right")
     table.add_column("")
     for sender in result.ranking[1:]:
@@ -146,10 +146,10 @@ def _difference_cells(result: Comparison, sender: str, best: str) -> list[str]:
     name = decision.deciding[sender]
     word = "[yellow]undecided[/yellow]" if sender in decision.open else "worse"
     found = result.ranker.difference(sender, best, name)
-    if found is None or found.ci95 is None or found.p_holm is None:
+    if found is None:
         return [metric(name).label, "–", "–", "–", word]
     more = f" ~{format_more_runs(found.more_runs)}" if sender in decision.open and found.more_runs else ""
     unit = metric(name).unit
-    interval = f"{format_value(found.ci95[0])} to {format_value(found.ci95[1])}"
-    p_value = "<0.001" if found.p_holm < 0.001 else f"{found.p_holm:.3f}"
+    interval = "–" if found.ci95 is None else f"{format_value(found.ci95[0])} to {format_value(found.ci95[1])}"
+    p_value = "–" if found.p is None else "<0.001" if found.p < 0.001 else f"{found.p:.3f}"
     return [metric(name).label, f"{found.mean:+.3g} {unit}".strip(), interval, p_value, word + more]

@@ -1,20 +1,21 @@
-"""Who is best, how sure that is, and the sentence that says so.
+"""Who is best, how sure that is, and what the sentence about it rests on.
 
 The rule (docs/guide.md tells it to users):
 
 1. Criteria are looked at in a fixed order: what the viewer sees first, then what the network pays.
-2. At a criterion two senders are
-   - *alike* when the interval of their paired difference lies within the criterion's margin (what nobody would notice);
-   - *apart* when they are not alike and the difference is significant after Holm's correction;
-   - *open* otherwise.
-3. The best sender is found by elimination: at each criterion the smallest mean (largest, where more is better) leads,
-   and only senders alike with the leader stay for the next criterion. So a lucky mean never wins over a less important
-   criterion, and a difference nobody would notice never hides one that everybody would. The next rank is found the same
-   way among the rest. Senders alike in every criterion share a rank.
-4. The verdict holds the best against each other sender at the first criterion where they are not alike. If that
-   difference is open, the verdict says "undecided" and how many runs would probably settle it.
+2. At a criterion two senders are *alike*, *apart* or *open*, by what `playpath.evidence` calls proven. Where nothing is
+   random (all replicas of a run are identical) one run tells all, and they are alike within the margin or apart.
+3. The order is found by elimination: at each criterion the best mean leads, and only senders whose mean lies within the
+   margin of the leader's stay for the next criterion. So a lucky mean never wins over a less important criterion, and a
+   difference nobody would notice never hides one that everybody would. The next rank is found in the same way among the
+   rest. Senders that stay to the end share a rank.
+4. The verdict holds the first of the order against each other sender at the first criterion where they are not alike. If
+   they are apart there, it beats the other. If that is open, the verdict says "undecided" and how many runs would
+   probably settle it.
 
-A value that is missing (a session that never started to play has no start-up delay) counts as worse than any other.
+The first criterion at which any two senders differ at all is tested at the full level of "apart". The others, which are
+reached only after many runs, share `_LATER` of it. A value that is missing (a session that never started to play has no
+start-up delay) counts as worse than any other.
 """
 
 from __future__ import annotations
@@ -23,13 +24,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from playpath import stats
+from playpath.evidence import Evidence, apart_level
 from playpath.metrics import Metric, metric
 
 Values = Mapping[str, Mapping[str, Sequence[float | None]]]
 """Sender name → metric name → one value a seed, the seeds in the same order for every sender."""
 
 Relation = Literal["alike", "apart", "open"]
+
+GUARDS = frozenset({"played_s"})
+"""Criteria that only keep a session that shows nothing from winning: passed where no two runs differ."""
+
+_LATER = 0.4
 
 
 @dataclass(frozen=True)
@@ -42,13 +51,15 @@ class Difference:
     mean : float
         Mean of sender minus best, in the metric's unit.
     ci95 : tuple of float or None
-        Student t interval of that mean, not corrected for multiple comparisons; None for fewer than two pairs.
-    p, p_holm : float or None
-        Paired t test, uncorrected and corrected over all pairs of senders.
+        95 % interval of the median difference, not corrected for other comparisons; None for fewer than six runs.
+    p : float or None
+        Of "no difference", by the same procedure: below 0.05 where `ci95` leaves zero out. None without an interval.
+    p_adjusted : float or None
+        Of "no further apart than the margin", corrected for all pairs of senders.
     significant : bool
-        `p_holm` below 0.05.
-    n : int
-        Pairs.
+        The relation is "apart": `p_adjusted` is at most the level that this number of runs and this criterion have.
+    n, noticed : int
+        Pairs, and those that differ by more than the margin.
     relation : {"alike", "apart", "open"}
     more_runs : int or None
         Estimate of the further runs that would settle an open difference.
@@ -60,9 +71,10 @@ class Difference:
     mean: float
     ci95: tuple[float, float] | None
     p: float | None
-    p_holm: float | None
+    p_adjusted: float | None
     significant: bool
     n: int
+    noticed: int
     relation: Relation
     more_runs: int | None
 
@@ -109,7 +121,7 @@ class Decision:
 
 
 class Ranker:
-    """All pairwise comparisons of a set of senders, computed once.
+    """All pairwise comparisons of a set of senders.
 
     Parameters
     ----------
@@ -117,18 +129,22 @@ class Ranker:
         Every sender has the same seeds in the same order.
     criteria : sequence of str
         Metric names, most important first; those that no sender has are left out.
-    significance : float
-        Level of a corrected test; smaller where the same data are judged several times.
+    is_random : bool
+        False where all replicas of a run are identical.
     """
 
-    def __init__(self, values: Values, criteria: Sequence[str], significance: float = stats.SIGNIFICANCE) -> None:
+    def __init__(self, values: Values, criteria: Sequence[str], *, is_random: bool = True) -> None:
         self.values = values
-        self.significance = significance
+        self.is_random = is_random
         self.senders = list(values)
-        self.names = _metric_names(values)
-        self.criteria = [name for name in criteria if name in self.names]
+        names = {
+            n for metrics in values.values() for n, column in metrics.items() if any(v is not None for v in column)
+        }
+        self.criteria = [name for name in criteria if name in names]
         self.seeds = max((len(v) for metrics in values.values() for v in metrics.values()), default=0)
-        self._corrected = {name: self._correct(name) for name in self.names}
+        self._means: dict[tuple[str, str], float | None] = {}
+        self._evidence: dict[tuple[str, int], tuple[list[str], Evidence | None]] = {}
+        self._shares = self._share_level()
 
     def column(self, sender: str, name: str) -> list[float | None]:
         """A sender's values of a metric, one a seed."""
@@ -136,8 +152,10 @@ class Ranker:
 
     def mean(self, sender: str, name: str) -> float | None:
         """Mean over the seeds that have a value."""
-        summary = stats.summarise([v for v in self.column(sender, name) if v is not None])
-        return None if summary is None else summary.mean
+        key = sender, name
+        if key not in self._means:
+            self._means[key] = stats.mean([v for v in self.column(sender, name) if v is not None])
+        return self._means[key]
 
     def margin(self, sender: str, other: str, name: str) -> float:
         """The largest difference of two senders in a metric that counts as alike."""
@@ -146,28 +164,36 @@ class Ranker:
 
     def difference(self, sender: str, other: str, name: str) -> Difference | None:
         """`sender` minus `other` in a metric; None when no seed has both."""
-        paired = self._paired(sender, other, name)
+        pairs = zip(self.column(sender, name), self.column(other, name), strict=True)
+        both = [(a, b) for a, b in pairs if a is not None and b is not None]
+        paired = stats.paired_difference([a for a, _ in both], [b for _, b in both])
         if paired is None:
             return None
-        p_holm = self._corrected[name].get(frozenset((sender, other)))
-        significant = p_holm is not None and p_holm < self.significance
         margin = self.margin(sender, other, name)
-        relation = _relation(paired, significant, margin)
-        more = None
-        if relation == "open":
-            needed = stats.runs_needed(paired, margin, comparisons=len(self._corrected[name]))
-            more = None if needed is None else max(1, needed - paired.n)
+        interval, p = (paired.ci95, paired.p) if self.is_random else (None, None)
+        p_adjusted = self._p_adjusted(sender, other, name) if self.is_random and name in self.criteria else None
+        relation = self.relation(sender, other, name)
+        needed = self._needs(sender, other, name) if relation == "open" else None
         return Difference(
-            sender, other, name, paired.mean, paired.ci95, paired.p, p_holm, significant, paired.n, relation, more
-        )
+            sender, other, name, paired.mean, interval, p, p_adjusted, relation == "apart", len(both),
+            sum(abs(a - b) > margin for a, b in both), relation, None if needed is None else needed[0] - self.seeds,
+        )  # fmt: skip
 
     def relation(self, sender: str, other: str, name: str) -> Relation:
         """How two senders stand at one criterion, missing values included."""
-        missing = [self.column(s, name).count(None) for s in (sender, other)]
-        if missing[0] != missing[1]:
-            return "open"
-        found = self.difference(sender, other, name)
-        return "alike" if found is None else found.relation
+        place = self._pair(sender, other, name)
+        if place is None:
+            nobody = self.mean(sender, name) is None and self.mean(other, name) is None
+            return "alike" if nobody else "open"
+        found, one, two = place
+        margin = self.margin(sender, other, name)
+        if not self.is_random:
+            return "apart" if found.noticed(one, two, margin) else "alike"
+        is_passed = name in GUARDS and self.seeds > 1 and not found.noticed(one, two, margin)
+        if is_passed or found.are_alike(one, two, margin):
+            return "alike"
+        level = self._level(name)
+        return "apart" if level > 0 and found.p_apart(one, two, margin) <= level else "open"
 
     def decide(self) -> Decision:
         """Rank everybody and hold the best against each."""
@@ -182,7 +208,7 @@ class Ranker:
                 deciding[other] = name
         return Decision(
             ranking, ranks, groups["apart"], groups["alike"], groups["open"], deciding,
-            self._more_runs(best, groups["open"], deciding),
+            self._more_runs(best, groups["open"]),
         )  # fmt: skip
 
     def _rank_all(self) -> tuple[list[str], dict[str, int]]:
@@ -198,33 +224,49 @@ class Ranker:
         return ranking, ranks
 
     def _best_of(self, senders: list[str]) -> list[str]:
-        """Step 3 of the rule: those alike with the leader of every criterion, in the order given."""
+        """Step 3 of the rule: those whose mean is within the margin of the leader's at every criterion, in the order given."""
         stay = list(senders)
         for name in self.criteria:
             leader = min(stay, key=lambda s: self._badness(s, name))
-            stay = [s for s in stay if s == leader or self._looks_alike(s, leader, name)]
+            stay = [s for s in stay if self._looks_alike(s, leader, name)]
         return stay
 
     def _looks_alike(self, sender: str, leader: str, name: str) -> bool:
-        """Alike; with one run only, which has no interval, alike by its values."""
-        if self.seeds > 1 or self.column(sender, name) == self.column(leader, name):
-            return self.relation(sender, leader, name) == "alike" or self.seeds < 2
-        found = self.difference(sender, leader, name)
-        return found is not None and abs(found.mean) <= self.margin(sender, leader, name)
+        (missing, mean), (fewest, best) = self._badness(sender, name), self._badness(leader, name)
+        return missing == fewest and (mean == best or mean - best <= self.margin(sender, leader, name))
 
     def _first_difference(self, sender: str, best: str) -> tuple[Relation, str | None]:
         """The first criterion where the two are not alike, and how they stand there."""
         for name in self.criteria:
-            relation = self.relation(sender, best, name)
+            relation = self._relation_to_best(sender, best, name)
             if relation != "alike":
                 ahead = self._badness(sender, name) < self._badness(best, name)
                 return ("open" if ahead else relation), name
         return "alike", None
 
-    def _more_runs(self, best: str, undecided: list[str], deciding: Mapping[str, str]) -> int | None:
-        estimates = [self.difference(other, best, deciding[other]) for other in undecided]
-        counts = [None if d is None else d.more_runs for d in estimates]
-        return max((c for c in counts if c is not None), default=None) if None not in counts else None
+    def _relation_to_best(self, sender: str, best: str, name: str) -> Relation:
+        """As `relation`; an open guard at which the best is never behind does not hide what comes after it."""
+        relation = self.relation(sender, best, name)
+        if relation != "open" or name not in GUARDS or self.seeds < 2:
+            return relation
+        margin, place = self.margin(sender, best, name), self._pair(sender, best, name)
+        sign = -1.0 if metric(name).better == "higher" else 1.0
+        return relation if place is None or np.any(-sign * place[0].differences(*place[1:]) > margin) else "alike"
+
+    def _more_runs(self, best: str, undecided: list[str]) -> int | None:
+        """Runs until all open comparisons are settled: each at its criterion, and at those that follow until one tells."""
+        most = 0
+        for other in undecided:
+            for name in self.criteria:
+                if self._relation_to_best(other, best, name) == "alike":
+                    continue
+                found = self._needs(other, best, name)
+                if found is None:
+                    return None
+                most = max(most, found[0] - self.seeds)
+                if found[1]:
+                    break
+        return most or None
 
     def _badness(self, sender: str, name: str) -> tuple[int, float]:
         """Sort key, smaller is better: missing values first, then the mean in the metric's direction."""
@@ -232,32 +274,54 @@ class Ranker:
         sign = -1.0 if metric(name).better == "higher" else 1.0
         return self.column(sender, name).count(None), 0.0 if mean is None else sign * mean
 
-    def _paired(self, sender: str, other: str, name: str) -> stats.PairedDifference | None:
-        pairs = zip(self.column(sender, name), self.column(other, name), strict=True)
-        both = [(a, b) for a, b in pairs if a is not None and b is not None]
-        return stats.paired_difference([a for a, _ in both], [b for _, b in both])
+    def _noticed(self, sender: str, other: str, name: str) -> bool:
+        place = self._pair(sender, other, name)
+        return place is None or place[0].noticed(*place[1:], self.margin(sender, other, name)) > 0
 
-    def _correct(self, name: str) -> dict[frozenset[str], float]:
-        pairs, p_values = [], []
-        for i, sender in enumerate(self.senders):
-            for other in self.senders[i + 1 :]:
-                paired = self._paired(sender, other, name)
-                if paired is not None and paired.p is not None:
-                    pairs.append(frozenset((sender, other)))
-                    p_values.append(paired.p)
-        return dict(zip(pairs, stats.holm(p_values), strict=True))
+    def _p_adjusted(self, sender: str, other: str, name: str) -> float | None:
+        place = self._pair(sender, other, name)
+        return None if place is None else place[0].p_apart(*place[1:], self.margin(sender, other, name))
+
+    def _needs(self, sender: str, other: str, name: str) -> tuple[int, bool] | None:
+        place = self._pair(sender, other, name)
+        if place is None or name not in self._shares:
+            return None
+        return place[0].needs(*place[1:], self.margin(sender, other, name), self._shares[name])
+
+    def _level(self, name: str) -> float:
+        return apart_level(self.seeds) * self._shares.get(name, 0.0)
+
+    def _share_level(self) -> dict[str, float]:
+        """Criterion → its part of the level of "apart"."""
+        differing = [name for name in self.criteria if self._differs(name)]
+        parts = [1.0, *(_LATER / (len(differing) - 1) for _ in differing[1:])]
+        return dict.fromkeys(self.criteria, 0.0) | dict(zip(differing, parts, strict=False))
+
+    def _differs(self, name: str) -> bool:
+        """Whether any two senders differ at a criterion in any run."""
+        first = self.senders[0]
+        if name in GUARDS:
+            return any(self._noticed(first, s, name) for s in self.senders)
+        return any(self.column(s, name) != self.column(first, name) for s in self.senders)
+
+    def _pair(self, sender: str, other: str, name: str) -> tuple[Evidence, int, int] | None:
+        """The evidence on all senders with as few missing values as these two, and their places in it."""
+        missing = self.column(sender, name).count(None)
+        if self.column(other, name).count(None) != missing:
+            return None
+        key = name, missing
+        if key not in self._evidence:
+            group = [s for s in self.senders if self.column(s, name).count(None) == missing]
+            rows = [row for row in zip(*(self.column(s, name) for s in group), strict=True) if None not in row]
+            self._evidence[key] = group, Evidence(np.array(rows, dtype=float).T) if rows else None
+        group, found = self._evidence[key]
+        return None if found is None else (found, group.index(sender), group.index(other))
 
 
-def _metric_names(values: Values) -> list[str]:
-    names: dict[str, None] = {}
-    for metrics in values.values():
-        names.update(dict.fromkeys(metrics))
-    return list(names)
+def identical_replicas(values: Values) -> bool:
+    """Whether all runs of every sender gave the same in every metric: nothing is random, and more runs tell nothing more.
 
-
-def _relation(paired: stats.PairedDifference, significant: bool, margin: float) -> Relation:
-    if paired.ci95 is None:
-        return "open"
-    if -margin <= paired.ci95[0] and paired.ci95[1] <= margin:
-        return "alike"
-    return "apart" if significant else "open"
+    One run alone cannot tell.
+    """
+    columns = [column for metrics in values.values() for column in metrics.values()]
+    return all(len(column) > 1 and len(set(column)) == 1 for column in columns)

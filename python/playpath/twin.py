@@ -291,22 +291,29 @@ def _metric(sim: Comparison, kernel: Comparison, sender: str, name: str) -> Metr
         for simulated, measured in zip(sim.values(sender, name), kernel.values(sender, name), strict=True)
         if simulated is not None and measured is not None
     ]
-    paired = stats.paired_difference([k for _, k in pairs], [s for s, _ in pairs])
+    found = stats.differences([k for _, k in pairs], [s for s, _ in pairs]).tolist()
+    mean, interval = stats.mean(found), stats.mean_interval(found)
     # A value that is missing in one world only is no agreement.
-    incomplete = a is None or b is None or paired is None or a.n != b.n
+    incomplete = a is None or b is None or mean is None or a.n != b.n
     margin = 0.0 if a is None or b is None else margin_of(name, a.mean, b.mean)
-    if incomplete or paired is None:
-        return MetricTwin(sender, name, a, b, paired.mean if paired else None, None, margin, "undecided")
-    return MetricTwin(sender, name, a, b, paired.mean, paired.ci95, margin, judge(paired.ci95, margin))
+    if incomplete:
+        return MetricTwin(sender, name, a, b, mean, None, margin, "undecided")
+    return MetricTwin(sender, name, a, b, mean, interval, margin, judge(interval, margin))
 
 
 def _better(world: Comparison, first: str, second: str, name: str) -> str | None:
-    """The better of two senders; "" if they are alike; None if that is open."""
-    relation = world.ranker.relation(first, second, name)
-    if relation == "open":
+    """The better of two senders, by Student's interval of their difference; "" if they are alike; None if that is open."""
+    pairs = zip(world.values(first, name), world.values(second, name), strict=True)
+    both = [(a, b) for a, b in pairs if a is not None and b is not None]
+    if any(None in world.values(sender, name) for sender in (first, second)) and both:
         return None
-    found = world.ranker.difference(first, second, name)
-    if relation == "alike" or found is None:
+    found = stats.differences([a for a, _ in both], [b for _, b in both]).tolist()
+    interval = stats.mean_interval(found) if found else (0.0, 0.0)
+    if interval is None:
+        return None
+    verdict = judge(interval, world.ranker.margin(first, second, name))
+    if verdict == "agree":
         return ""
-    first_is_less = found.mean < 0
-    return first if first_is_less == (metric(name).better == "lower") else second
+    if interval[0] <= 0.0 <= interval[1]:
+        return None
+    return first if (interval[1] < 0) == (metric(name).better == "lower") else second

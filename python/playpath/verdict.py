@@ -9,6 +9,8 @@ from playpath.ranking import Decision, Difference, Ranker
 
 _DESCRIBED = 2
 """Criteria that describe the best sender."""
+_ROOM = 0.05
+"""What runs without a noticeable difference leave room for: a share of sessions that would show in them with 95 %."""
 
 
 def verdict(ranker: Ranker, decision: Decision) -> str:
@@ -98,13 +100,18 @@ def _for_viewer(ranker: Ranker) -> str:
 
 def _difference(found: Difference) -> str:
     entry = metric(found.metric)
+    if found.noticed == 0 and found.relation == "open":
+        room = f"{100 * (1 - _ROOM ** (1 / found.n)):.0f} %"
+        return f"no run with a noticeable difference in {entry.label} from {found.best}, which {room} of sessions could have"
     unit = f" {entry.unit}" if entry.unit else ""
     more = "more" if found.mean >= 0 else "less"
     size = f"{format_value(abs(found.mean))}{unit} {more} {entry.label} than {found.best}"
-    if found.ci95 is None:
+    if found.p_adjusted is None:
         return size
+    if found.ci95 is None:
+        return f"{size} on average, noticeably different in {found.noticed} of {found.n} runs"
     low, high = found.ci95 if found.mean >= 0 else (-found.ci95[1], -found.ci95[0])
-    return f"{size}, 95 % interval {format_value(low)} to {format_value(high)}"
+    return f"{size} on average, 95 % interval of the median {format_value(low)} to {format_value(high)}"
 
 
 def _describe(ranker: Ranker, sender: str) -> str:

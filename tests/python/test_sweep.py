@@ -8,18 +8,20 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
 from conftest import SMALL, playpath_command
 
 import playpath
+from playpath.errors import RunError
 from playpath.plots import figure
 from playpath.plots.sweep import levels, number, response, winner_map, winner_points
 from playpath.report import write_report
+from playpath.report.sweep_page import _counts, _leader, sweep_page
 from playpath.sweep import Store, SweepResult, load_design, runner, sweep
 from playpath.sweep.cells import cells
-from playpath.sweep.runner import _steps
 from playpath.sweep.worker import Done, run_chunk
 
 TINY = SMALL.replace('duration = "10 s"', 'duration = "2 s"')
@@ -196,13 +198,56 @@ def test_a_failed_cell_is_a_row_with_its_error(tmp_path):
 
 def test_seeds_are_added_only_where_it_is_open(tmp_path):
     with ThreadPoolExecutor(2) as pool:
-        result = sweep(DESIGN, store=tmp_path, executor=pool, until_decided=6)
-    assert _steps(2, 6) == [2, 3, 5, 6]
-    assert _steps(4, 20) == [4, 6, 9, 14, 20]
-    assert _steps(5, None) == [5]
-    assert result.looks == 4
+        result = sweep(DESIGN, store=tmp_path, executor=pool, until_decided=20)
+    assert result.looks == [2, 4, 8, 20]
+    assert result.to_dict()["manifest"]["stopping"]["looks"] == [2, 4, 8, 20]
     for row in result.decisions.iter_rows(named=True):
-        assert row["seeds"] == 6 or (row["is_decided"] and row["seeds"] in (2, 3, 5))
+        assert row["seeds"] == 20 or (row["is_decided"] and row["seeds"] == 8)
+
+
+def test_labels_with_a_plus_are_names(tmp_path):
+    # The page split labels at the sign: the winner was "cubic+pacing", its headline "cubic".
+    scenario = TINY.replace('cc = "cubic"', 'cc = "cubic"\nname = "cubic+pacing"')
+    with ThreadPoolExecutor(2) as pool:
+        result = sweep({**DESIGN, "scenario": scenario}, store=tmp_path, executor=pool)
+    assert set(result.decisions["winners"].explode()) <= {"cubic+pacing", "newreno"}
+    page = sweep_page(result)
+    assert "cubic+pacing" in page
+    assert "cubic leads" not in page
+
+
+def test_a_store_that_vanishes_is_told(tmp_path):
+    class Vanishing(ThreadPoolExecutor):
+        def submit(self, *given):
+            for shard in (tmp_path / "store").rglob("*.parquet"):
+                shard.unlink()
+            return super().submit(*given)
+
+    with Vanishing(1) as pool, pytest.raises(RunError, match="cells that were run are not there any more"):
+        sweep(DESIGN, store=tmp_path / "store", executor=pool)
+
+
+def test_points_where_nothing_is_random_say_so(tmp_path):
+    fixed = {**DESIGN, "axis": [{"key": "path.loss", "values": ["0 %", "2 %"]}]}
+    with ThreadPoolExecutor(2) as pool:
+        result = sweep(fixed, store=tmp_path, executor=pool)
+    certain, random_ = result.decisions.iter_rows(named=True)
+    assert (certain["is_random"], random_["is_random"]) == (False, True)
+    assert certain["is_decided"]
+    assert certain["ci95_low"] is None
+    assert "nothing is random" in sweep_page(result)
+
+
+def test_wins_that_no_viewer_feels_are_counted_apart():
+    rows = [
+        {"point": p, "winners": ["a"], "best": "a", "is_decided": True, "level": level}
+        for p, level in enumerate(("viewer", "network", "network", None))
+    ]
+    result = SimpleNamespace(decisions=pl.DataFrame(rows))
+    assert _counts(result) == {"a": (1, 3, 0)}
+    assert _leader(result) == "a wins most often where the viewer feels it: at 1 point for certain."
+    result = SimpleNamespace(decisions=pl.DataFrame(rows[1:]))
+    assert _leader(result).startswith("No win that a viewer feels is certain; a costs the network least")
 
 
 def dying_chunk(chunk):
@@ -219,7 +264,7 @@ def importable(monkeypatch):
 
 
 def test_the_bound_of_added_seeds_is_above_those_of_the_design(tmp_path):
-    with pytest.raises(playpath.InputError, match="--until-decided 2: must be above the design's 3 seeds"):
+    with pytest.raises(playpath.InputError, match="--until-decided 2: must be above the 3 seeds to begin with"):
         sweep(DESIGN, store=tmp_path, seeds=3, until_decided=2)
 
 

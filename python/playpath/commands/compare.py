@@ -27,6 +27,10 @@ def command(
     cc: options.Cc = None,
     scheduler: options.Scheduler = None,
     seeds: options.Seeds = None,
+    until_decided: Annotated[
+        int | None,
+        typer.Option("--until-decided", metavar="N", min=2, help="Add seeds, up to N, until the best is decided."),
+    ] = None,
     jobs: options.Jobs = None,
     setting: options.Set = None,
     world: options.WorldName = "sim",
@@ -59,6 +63,7 @@ def command(
     with console.progress("sessions") as progress:
         result = compare(
             loaded,
+            until_decided=until_decided,
             jobs=jobs,
             world=place,
             timelines=folder is not None,

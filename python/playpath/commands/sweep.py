@@ -100,15 +100,16 @@ def _print_estimate(found: dict[str, float], json: bool) -> None:
 def print_sweep(result: SweepResult) -> None:
     """The decision table."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for key in [*result.keys, "best", "decided", "second", "criterion", "second minus best"]:
+    for key in [*result.keys, "best", "decided", "seeds", "second", "criterion", "second minus best"]:
         table.add_column(escape(key))
     for row in result.decisions.head(_MOST_ROWS).iter_rows(named=True):
         gap = "–" if row["difference"] is None else f"{row['difference']:+.3g} {metric(row['criterion']).unit}".strip()
         more = f" (~{format_more_runs(row['more_runs'])})" if row["more_runs"] else ""
         decided = "yes" if row["is_decided"] else f"[yellow]no[/yellow]{more}"
         names = [escape(str(row[key])) for key in result.keys]
-        best, second = escape(row["tied"] or row["best"]), escape(row["second"] or "–")
-        table.add_row(*names, best, decided, second, row["criterion"] or "–", gap)
+        decided += "" if row["is_random"] else " (nothing is random)"
+        best, second = escape(", ".join(row["winners"])), escape(row["second"] or "–")
+        table.add_row(*names, best, decided, str(row["seeds"]), second, row["criterion"] or "–", gap)
     console.print_table(table)
     left = result.decisions.height - _MOST_ROWS
     if left > 0:

@@ -113,7 +113,7 @@ def _write(result: Twin, folder: Path) -> None:
 def print_twin(result: Twin) -> None:
     """The tables and the verdicts."""
     console.out.print(
-        f"[dim]mean ± half the 95 % interval; seeds {result.sim.seeds[0]} to {result.sim.seeds[-1]} in both worlds[/dim]"
+        f"[dim]mean (95 % interval of the median); seeds {result.sim.seeds[0]} to {result.sim.seeds[-1]} in both worlds[/dim]"
     )
     if result.judges_traffic:
         console.out.print("[dim]a group of traffic: the mean of its flows[/dim]")

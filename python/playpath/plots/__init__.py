@@ -1,7 +1,7 @@
 """Figures. Every function takes an optional `ax` (or `axes`), draws on it and returns it.
 
 Colours are safe for colour-blind readers, and nothing is told by colour alone: senders also differ in marker and hatch.
-Axes carry units; means carry their 95 % intervals.
+Axes carry units; means carry the 95 % intervals of their medians.
 """
 
 from playpath.plots.bars import metric_bars, metric_dots

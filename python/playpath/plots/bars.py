@@ -1,4 +1,4 @@
-"""A metric of every sender with its 95 % interval: as bars (from zero) or as dots (where zero means nothing)."""
+"""A metric of every sender, with the 95 % interval of its median: as bars (from zero) or as dots (where zero means nothing)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROW = 0.34
 
 
 def metric_bars(result: Comparison, name: str, ax: Axes | None = None, *, order: Sequence[str] | None = None) -> Axes:
-    """Horizontal bars from zero: mean, 95 % interval as a whisker, each seed as a small ring.
+    """Horizontal bars from zero: mean, 95 % interval of the median as a whisker, each seed as a small ring.
 
     Parameters
     ----------

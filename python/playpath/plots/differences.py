@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def paired_differences(result: Comparison, name: str, ax: Axes | None = None) -> Axes:
-    """Each other sender minus the best one: mean and 95 % interval; filled markers are significant (Holm).
+    """Each other sender minus the best one: mean, and the median's 95 % interval; a filled marker is a proven difference.
 
     A grey band is the margin within which nobody would notice a difference.
     """

@@ -24,7 +24,8 @@ def winner_map(
 ) -> Axes:
     """Who wins at each point of two settings: colour and hatch of the winner, its name, and by how much.
 
-    Undecided points are pale and end in a question mark.
+    Filled: a win that the viewer feels. Outlined: the viewer feels none, the winner costs the network least. Pale with a
+    question mark: undecided. A name in brackets: nothing is random there, one run tells all.
 
     Parameters
     ----------
@@ -55,10 +56,17 @@ def winner_map(
 
 
 def _tile(ax: Axes, x: int, y: int, row: dict[str, Any], style: SenderStyle) -> None:
-    strength = 0.75 if row["is_decided"] else 0.25
-    ax.bar(x, 0.94, 0.94, bottom=y - 0.47, color=style.colour, alpha=strength, hatch=style.hatch, edgecolor=PAPER, lw=0)
-    alike = row["tied"].split("+") if row["tied"] else [row["best"]]
-    name = alike[0] if len(alike) == 1 else f"{alike[0]} + {len(alike) - 1} alike"
+    is_felt = row["is_decided"] and row["level"] == "viewer"
+    if row["is_decided"] and not is_felt:
+        ax.bar(x, 0.88, 0.88, bottom=y - 0.44, color=PAPER, edgecolor=style.colour, lw=1.6)
+    else:
+        strength = 0.75 if is_felt else 0.25
+        ax.bar(
+            x, 0.94, 0.94, bottom=y - 0.47, color=style.colour, alpha=strength, hatch=style.hatch, edgecolor=PAPER, lw=0
+        )
+    others = len(row["winners"]) - 1
+    name = row["best"] if others == 0 else f"{row['best']} + {others} alike"
+    name = name if row["is_random"] else f"({name})"
     name += "" if row["is_decided"] else " ?"
     gap = "" if row["difference"] is None else f"\n{_gap(row)}"
     ax.text(x, y, name + gap, ha="center", va="center", fontsize=7.5, color=INK,
@@ -71,16 +79,17 @@ def _gap(row: dict[str, Any]) -> str:
 
 
 def winner_points(result: SweepResult, x: str, y: str, ax: Axes | None = None) -> Axes:
-    """Who wins at each drawn point of two settings: marker of the winner, hollow where it is not decided."""
+    """Who wins at each drawn point of two settings: marker of the winner, hollow where no win is decided that the viewer feels."""
     ax = own_axes(ax, 3.4)
     styles = sender_styles(result.base.senders)
     for sender in result.base.senders:
-        for decided, face in ((True, styles[sender].colour), (False, PAPER)):
-            rows = result.decisions.filter((pl.col("best") == sender) & (pl.col("is_decided") == decided))
+        for felt, face in ((True, styles[sender].colour), (False, PAPER)):
+            is_felt = pl.col("is_decided") & pl.col("level").eq_missing("viewer")
+            rows = result.decisions.filter((pl.col("best") == sender) & (is_felt == felt))
             if rows.height:
                 ax.plot(
                     [number(v) for v in rows[x]], [number(v) for v in rows[y]], styles[sender].marker, ls="none", ms=6,
-                    mfc=face, mec=INK, mew=0.7, label=sender if decided else f"{sender} ?",
+                    mfc=face, mec=INK, mew=0.7, label=sender if felt else f"{sender}, not felt or open",
                 )  # fmt: skip
     ax.set_xlabel(_axis_label(x, result.decisions[x].to_list()))
     ax.set_ylabel(_axis_label(y, result.decisions[y].to_list()))
@@ -92,7 +101,7 @@ def winner_points(result: SweepResult, x: str, y: str, ax: Axes | None = None) -
 def response(
     result: SweepResult, name: str, x: str, ax: Axes | None = None, *, where: dict[str, Any] | None = None
 ) -> Axes:
-    """A metric of every sender against a setting: means over the seeds with 95 % intervals.
+    """A metric of every sender against a setting: means over the seeds, and 95 % intervals of the median.
 
     Parameters
     ----------
@@ -128,7 +137,10 @@ def _curve(
 ) -> None:
     points = [(a, s) for a, s in zip(x, summaries, strict=True) if s is not None]
     means = [s.mean for _, s in points]
-    halves = [s.half_width or 0.0 for _, s in points]
+    ends = [s.ci95 or (s.mean, s.mean) for _, s in points]
+    # The median's interval need not hold the mean: the bar then reaches from one to the other.
+    halves = [[max(0.0, m - low) for m, (low, _) in zip(means, ends, strict=True)],
+              [max(0.0, high - m) for m, (_, high) in zip(means, ends, strict=True)]]  # fmt: skip
     drawn = [a for a, _ in points]
     line: dict[str, Any] = {
         "fmt": style.marker + style.line,

@@ -67,8 +67,8 @@ def _ranking(result: Comparison) -> str:
         for s in result.ranking
     ]
     note = (
-        "Best first. Mean ± half the 95 % interval. Criteria from left to right, most important first; the next one "
-        "counts only between senders that are alike in the one before."
+        "Best first. Mean, and in brackets the 95 % interval of the median run. Criteria from left to right, most important "
+        "first; the next one counts only between senders that are alike in the one before."
     )
     return html.section("Ranking", html.table(head, rows, classes="ranking cards"), note=note, anchor="ranking")
 
@@ -101,12 +101,12 @@ def _viewer_figures(result: Comparison) -> str:
     names = _viewer_criteria(result)[:_MOST_VIEWER_FIGURES]
     if not names:
         return ""
-    note = "Bars: means; whiskers: 95 % intervals; rings: single seeds."
+    note = "Bars: means; whiskers: 95 % intervals of the median; rings: single seeds."
     parts = []
     for name in names:
         drawn, ax = figure(height=0.75 + ROW * len(result.senders))
         metric_bars(result, name, ax)
-        parts.append(html.figure_svg(drawn, f"{metric(name).label} of every sender with 95 % intervals"))
+        parts.append(html.figure_svg(drawn, f"{metric(name).label} of every sender"))
     return html.section("What the viewer sees", html.figures(parts), note=note, anchor="viewer")
 
 
@@ -128,8 +128,8 @@ def _differences(result: Comparison) -> str:
     rows = [[_sender(result, s), *(_difference_cell(result, s, n) for n in names)] for s in result.ranking[1:]]
     numbers = html.details("Differences as numbers", html.table(head, rows, classes="cards"))
     note = (
-        f"Each sender minus {result.ranking[0]}, seed by seed, so that chance that hits both cancels. Filled: "
-        "significant after Holm's correction over all pairs. Grey band: too small to notice."
+        f"Each sender minus {result.ranking[0]}, seed by seed, so that chance that hits both cancels. Marker: "
+        "mean, filled where the difference is proven; whiskers: 95 % interval of the median. Grey band: too small to notice."
     )
     return html.section("Differences against the best", html.figures(parts) + numbers, note=note, anchor="differences")
 
@@ -153,8 +153,10 @@ def _network_figures(result: Comparison) -> str:
         if name in result.metric_names:
             drawn, ax = figure(height=0.75 + ROW * len(result.senders))
             metric_dots(result, name, ax)
-            parts.append(html.figure_svg(drawn, f"{metric(name).label} of every sender with 95 % intervals"))
-    note = "Markers: means; whiskers: 95 % intervals; rings: single seeds. The axes need not begin at zero."
+            parts.append(html.figure_svg(drawn, f"{metric(name).label} of every sender"))
+    note = (
+        "Markers: means; whiskers: 95 % intervals of the median; rings: single seeds. The axes need not begin at zero."
+    )
     return html.section("What it costs the network", html.figures(parts), note=note, anchor="network") if parts else ""
 
 
@@ -225,11 +227,13 @@ def _mean(result: Comparison, sender: str, name: str) -> str:
 
 def _difference_cell(result: Comparison, sender: str, name: str) -> str:
     found = result.ranker.difference(sender, result.ranking[0], name)
-    if found is None or found.ci95 is None:
+    if found is None:
         return "–"
+    star = " <abbr title='proven'>*</abbr>" if found.significant else ""
+    if found.ci95 is None:
+        return f"{_signed(found)}{star}"
     low, high = (format_value(x) for x in found.ci95)
-    star = " <abbr title='significant after Holm’s correction'>*</abbr>" if found.significant else ""
-    return f"{_signed(found)}{star}<br><small>{low} to {high}</small>"
+    return f"{_signed(found)}{star}<br><small>median {low} to {high}</small>"
 
 
 def _signed(found: Difference) -> str:

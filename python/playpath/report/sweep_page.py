@@ -17,6 +17,7 @@ from playpath.report.marker import marker_svg
 from playpath.sweep.result import SweepResult
 
 _MOST_FACETS = 6
+_MOST_CURVES = 3
 _MOST_ROWS = 300
 _TILE_WIDTH, _TILE_HEIGHT = 0.95, 0.5
 
@@ -56,28 +57,35 @@ def _leader(result: SweepResult) -> str:
     counts = _counts(result)
     if not counts:
         return "No point has a result."
-    best, (won, _) = max(counts.items(), key=lambda item: item[1])
-    if won == 0:
-        return f"{best} leads most often, but wins nowhere for certain."
-    return f"{best} wins most often: at {won} points for certain."
+    best, (felt, unfelt, _) = max(counts.items(), key=lambda item: item[1])
+    if felt:
+        return (
+            f"{best} wins most often where the viewer feels it: at {felt} point{'' if felt == 1 else 's'} for certain."
+        )
+    if unfelt:
+        return f"No win that a viewer feels is certain; {best} costs the network least, or is alike with who does, at {unfelt}."
+    return f"{best} leads most often, but wins nowhere for certain."
 
 
-def _counts(result: SweepResult) -> dict[str, tuple[int, int]]:
-    """For each sender the points it wins for certain, and those where it leads without a decision."""
-    found: dict[str, tuple[int, int]] = {}
+def _counts(result: SweepResult) -> dict[str, tuple[int, int, int]]:
+    """For each sender the points it wins and the viewer feels it, those it wins otherwise, and those where it only leads."""
+    found: dict[str, tuple[int, int, int]] = {}
     for row in result.decisions.iter_rows(named=True):
-        for sender in (row["tied"] or row["best"]).split("+"):
-            sure, maybe = found.get(sender, (0, 0))
-            found[sender] = (sure + row["is_decided"], maybe + (not row["is_decided"]))
+        for sender in row["winners"]:
+            felt, unfelt, open_ = found.get(sender, (0, 0, 0))
+            is_felt = row["is_decided"] and row["level"] == "viewer"
+            is_unfelt = row["is_decided"] and not is_felt
+            found[sender] = (felt + is_felt, unfelt + is_unfelt, open_ + (not row["is_decided"]))
     return found
 
 
 def _wins(result: SweepResult) -> str:
     styles = sender_styles(result.base.senders)
     counts = sorted(_counts(result).items(), key=lambda item: item[1], reverse=True)
-    rows = [[marker_svg(styles[s]) + escape(s), str(sure), str(maybe)] for s, (sure, maybe) in counts if s in styles]
-    head = ["sender", "wins (shared ones count)", "leads, undecided"]
-    return html.section("How often each wins", html.table(head, rows, classes="cards")) if rows else ""
+    rows = [[marker_svg(styles[s]) + escape(s), *map(str, numbers)] for s, numbers in counts if s in styles]
+    head = ["sender", "wins that the viewer feels", "wins by the network's cost, or all alike", "leads, undecided"]
+    note = "A win that several share counts for each."
+    return html.section("How often each wins", html.table(head, rows, classes="cards"), note=note) if rows else ""
 
 
 def _maps(result: SweepResult) -> str:
@@ -85,11 +93,15 @@ def _maps(result: SweepResult) -> str:
     if len(keys) < 2:
         return ""
     x, y, *others = keys
-    note = "Colour, hatch and name: the winner; pale with a question mark: undecided. Below: by how much it wins."
+    note = (
+        "Colour and name: the winner. Filled: the viewer feels it. Outlined: the viewer does not; the winner costs the network "
+        "least, or all are alike. Pale with a question mark: undecided. In brackets: nothing is random there, one run tells "
+        "all. Below the name: by how much it wins."
+    )
     if result.decisions.height < result.decisions[x].n_unique() * result.decisions[y].n_unique():
         drawn, ax = figure(4.8, 3.8)
         winner_points(result, x, y, ax)
-        note = "Marker: the winner at each drawn point; hollow: undecided."
+        note = "Marker: the winner at each drawn point; filled: decided, and the viewer feels it."
         return html.section("Who wins where", html.figures([html.figure_svg(drawn, "winners")]), note=note)
     width = max(3.2, 1.0 + _TILE_WIDTH * len(levels(result.decisions, x)))
     height = max(2.2, 0.8 + _TILE_HEIGHT * len(levels(result.decisions, y)))
@@ -118,18 +130,25 @@ def _facet_title(where: dict[str, Any]) -> str:
 def _curves(result: SweepResult) -> str:
     keys = [k for k in result.keys if result.table[k].n_unique() > 1 and is_numeric(result.table, k)]
     keys = [k for k in keys if result.table[k].n_unique() * 4 <= max(8, result.table["point"].n_unique() * 4)]
-    first = result.ranker(int(result.decisions["point"][0])) if result.decisions.height else None
-    if not keys or first is None:
-        return ""
     parts = []
-    for key, name in itertools.product(keys[:3], first.criteria[:3]):
+    for key, name in itertools.product(keys[:3], _shown_metrics(result)):
         if result.table[key].n_unique() > 12:
             continue
         drawn, ax = figure(4.6, 3.1)
         response(result, name, key, ax)
         parts.append(html.figure_svg(drawn, f"{metric(name).label} against {key}"))
-    note = "Means with 95 % intervals; seeds and all other settings are averaged together."
+    note = "Means, with 95 % intervals of the median; seeds and all other settings are taken together."
     return html.section("How the metrics respond", html.figures(parts), note=note) if parts else ""
+
+
+def _shown_metrics(result: SweepResult) -> list[str]:
+    """Those that decide most often, then the first criteria that vary."""
+    if result.decisions.is_empty():
+        return []
+    decide = result.decisions["criterion"].drop_nulls().value_counts(sort=True)["criterion"].to_list()
+    criteria = result.ranker(int(result.decisions["point"][0])).criteria
+    varied = [name for name in criteria if result.table[name].drop_nulls().n_unique() > 1]
+    return list(dict.fromkeys((*decide, *varied)))[:_MOST_CURVES]
 
 
 def _table(result: SweepResult) -> str:
@@ -137,6 +156,7 @@ def _table(result: SweepResult) -> str:
         *(escape(k) for k in result.keys),
         "best",
         "decided",
+        "seeds",
         "second",
         "criterion",
         "second minus best",
@@ -152,16 +172,26 @@ def _row(result: SweepResult, row: dict[str, Any]) -> list[str]:
     gap = ""
     if row["difference"] is not None:
         unit = metric(row["criterion"]).unit
-        low, high = format_value(row["ci95_low"]), format_value(row["ci95_high"])
-        gap = f"{format_value(row['difference'])} {unit}<br><small>{low} to {high}</small>"
+        gap = f"{format_value(row['difference'])} {unit}"
+        if row["ci95_low"] is not None:
+            gap += f"<br><small>median {format_value(row['ci95_low'])} to {format_value(row['ci95_high'])}</small>"
     cells = [
-        row["tied"] or row["best"],
-        "yes" if row["is_decided"] else "no",
+        ", ".join(row["winners"]),
+        _decided(row),
+        str(row["seeds"]),
         row["second"] or "–",
         metric(row["criterion"]).label if row["criterion"] else "–",
     ]
     more = str(row["more_runs"]) if row["more_runs"] else "–"
     return [*(escape(str(row[k])) for k in result.keys), *(escape(c) for c in cells), gap or "–", more]
+
+
+def _decided(row: dict[str, Any]) -> str:
+    """Whether a point is decided, and who feels it."""
+    if not row["is_decided"]:
+        return "no"
+    felt = {"viewer": "yes, felt by the viewer", "network": "yes, by the network's cost", None: "yes, all alike"}
+    return felt[row["level"]] + ("" if row["is_random"] else "; nothing is random")
 
 
 def _errors(result: SweepResult) -> str:

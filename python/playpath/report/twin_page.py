@@ -48,7 +48,7 @@ def _figures(result: Twin) -> str:
         )
         for name in shown
     ]
-    note = "Open circle: simulator; filled square: kernel; whiskers: 95 % interval over the seeds; at the right the verdict."
+    note = "Open circle: simulator; filled square: kernel; whiskers: 95 % interval of the median; at the right the verdict."
     if result.judges_traffic:
         note += " A group of traffic is shown by the mean of its flows."
     return html.section("Both worlds", html.figures(parts), note=note)

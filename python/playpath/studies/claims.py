@@ -128,14 +128,15 @@ def judge(check: Check, table: pl.DataFrame) -> CheckResult:
     seeds = sorted(set(of) if against is None else set(of) & set(against))
     left = [of[seed] for seed in seeds]
     right = None if against is None else [against[seed] for seed in seeds]
-    found = stats.paired_difference(left, [0.0] * len(left) if right is None else [check.scale * v for v in right])
-    if found is None:
+    found = stats.differences(left, [0.0] * len(left) if right is None else [check.scale * v for v in right]).tolist()
+    mean, interval = stats.mean(found), stats.mean_interval(found)
+    if mean is None:
         raise ValueError(f"no case of the grid matches {dict(check.of.where)} with a value of {check.metric}")
     against_mean = None if right is None else math.fsum(right) / len(right)
     slack = check.share * abs(check.scale * against_mean) if against_mean is not None else 0.0
     low, high = check.low - slack, check.high + slack
-    verdict = _verdict(found.ci95, low, high, check.is_strict)
-    return CheckResult(check, verdict, found.mean, found.ci95, math.fsum(left) / len(left), against_mean, low, high)
+    verdict = _verdict(interval, low, high, check.is_strict)
+    return CheckResult(check, verdict, mean, interval, math.fsum(left) / len(left), against_mean, low, high)
 
 
 def _verdict(ci95: tuple[float, float] | None, low: float, high: float, is_strict: bool) -> Verdict:

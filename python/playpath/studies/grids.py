@@ -95,7 +95,9 @@ def today_grid(scenes: Sequence[Scene], today: Today) -> Figure:
     for label in ax.get_yticklabels():
         label.set_fontstyle("italic" if label.get_text() in today.ours else "normal")
     shown = " and ".join(metric(name).axis for name in today.shown)
-    made.supxlabel(f"place, {shown}; mean ± half the 95 % interval; italic: not in the paper", fontsize=8, color=INK)
+    made.supxlabel(
+        f"place, {shown}; mean (95 % interval of the median); italic: not in the paper", fontsize=8, color=INK
+    )
     says = {"best": "best, or leads", "alike": "= alike for the viewer", "open": "? undecided", "behind": "behind"}
     _legend(made, [(fill, says[name]) for name, (fill, _, _) in _STANDINGS.items()])
     return made

@@ -195,7 +195,11 @@ def run_cases(study: Study, cases: Sequence[Case], seeds: int, options: Options)
         again = "the others are stored, and the same command runs those that failed again"
         raise RunError(f"{len(failed)} of {len(todo)} sessions failed; {again}; the first: {failed[0]}")
     names = list(dict.fromkeys(name for case in cases for name in case.labels))
-    table, traces = _gather(names, rows, store.rows(pl.Series(list(cells))))
+    ids = pl.Series(list(cells), dtype=pl.String)
+    stored = store.rows(ids)
+    if not outcome.interrupted:
+        store.check_whole(ids, stored)
+    table, traces = _gather(names, rows, stored)
     return Ran(table, traces, names, outcome.interrupted)
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from playpath.metrics import NETWORK_CRITERIA, format_interval, metric
-from playpath.ranking import Decision, Ranker
+from playpath.compare import format_summary
+from playpath.metrics import NETWORK_CRITERIA, metric
+from playpath.ranking import Decision, Ranker, identical_replicas
 from playpath.stats import summarise
 from playpath.studies.claims import select
 from playpath.studies.study import Study, Today
@@ -45,9 +46,8 @@ class Scene:
         return "open" if sender in self.decision.open else "behind"
 
     def figures(self, sender: str, name: str) -> str:
-        """Mean and half the interval of a metric."""
-        found = summarise([v for v in self.ranker.column(sender, name) if v is not None])
-        return format_interval(found.mean, found.half_width) if found else "–"
+        """Mean of a metric, and the interval of its median."""
+        return format_summary(summarise([v for v in self.ranker.column(sender, name) if v is not None]))
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -68,7 +68,7 @@ def _rank(name: str, rows: pl.DataFrame, today: Today) -> Scene:
     seeds = sorted(rows["seed"].unique().to_list())
     names = [n for n in (*today.criteria, *today.shown) if n in rows.columns and rows[n].is_not_null().any()]
     values = {s: {n: _column(rows.filter(pl.col(today.column) == s), seeds, n) for n in names} for s in senders}
-    ranker = Ranker(values, [n for n in today.criteria if n in names])
+    ranker = Ranker(values, [n for n in today.criteria if n in names], is_random=not identical_replicas(values))
     decision = ranker.decide()
     return Scene(name, ranker, decision, verdict(ranker, decision))
 

@@ -12,11 +12,12 @@ from typing import Any
 
 import polars as pl
 
-from playpath import engine, stats
+from playpath import engine
+from playpath.evidence import STOPPING_RULE
 from playpath.files import replaced, write_text
 from playpath.manifest import package_version
-from playpath.metrics import BULK_CRITERIA, VIDEO_CRITERIA
-from playpath.ranking import Ranker
+from playpath.metrics import BULK_CRITERIA, NETWORK_CRITERIA, VIDEO_CRITERIA
+from playpath.ranking import Ranker, identical_replicas
 from playpath.scenario import Scenario
 from playpath.sweep.design import Design
 from playpath.sweep.store import Store
@@ -36,8 +37,8 @@ class SweepResult:
         The settings that vary.
     table : polars.DataFrame
         A row for each cell in the design's order: `point`, the settings, `sender`, `seed`, …, the metrics, `error`.
-    looks : int
-        How often a point may have been judged; each judgement's level is divided by it.
+    looks : list of int
+        Numbers of seeds at which a point was judged, the first everywhere, the others where it was open.
     interrupted : bool
         Cells are missing; the same sweep again goes on from there.
     source : dict
@@ -48,7 +49,7 @@ class SweepResult:
     base: Scenario
     keys: list[str]
     table: pl.DataFrame
-    looks: int = 1
+    looks: Sequence[int] = ()
     interrupted: bool = False
     source: Mapping[str, Any] = field(default_factory=dict)
 
@@ -71,7 +72,11 @@ class SweepResult:
 
     @cached_property
     def decisions(self) -> pl.DataFrame:
-        """A row for each point: its settings, `best`, `is_decided`, the runner-up and how far it is behind."""
+        """A row for each point: its settings, `best`, `is_decided`, the first that is not alike and how far it is behind.
+
+        `winners` are the best and all that are alike with it. `level` says who feels the difference to the `second`:
+        "viewer" or "network"; null where all are alike.
+        """
         groups = self.table.filter(pl.col("error").is_null()).partition_by("point", maintain_order=True)
         rows = [row for row in (self._decide(group) for group in groups) if row is not None]
         return pl.DataFrame(rows, infer_schema_length=None)
@@ -95,7 +100,7 @@ class SweepResult:
             for key, part in parts.items()
         }
         criteria = VIDEO_CRITERIA if self.base.has_video else BULK_CRITERIA
-        return Ranker(values, criteria, significance=stats.SIGNIFICANCE / self.looks)
+        return Ranker(values, criteria, is_random=not identical_replicas(values))
 
     def _decide(self, group: pl.DataFrame) -> dict[str, Any] | None:
         ranker = self._ranker(group)
@@ -103,19 +108,20 @@ class SweepResult:
             return None
         decision = ranker.decide()
         best = decision.ranking[0]
-        second = decision.ranking[1] if len(decision.ranking) > 1 else None
+        second = next((s for s in decision.ranking[1:] if s not in decision.tied), None)
         name = decision.deciding.get(second) if second is not None else None
         found = ranker.difference(second, best, name) if second is not None and name is not None else None
-        together = [best, *decision.tied]
         return {
             "point": group["point"][0],
             **{key: group[key][0] for key in self.keys},
             "seeds": ranker.seeds,
+            "is_random": ranker.is_random,
             "best": best,
             "is_decided": decision.is_decided,
-            "tied": "+".join(sorted(together)) if len(together) > 1 else None,
+            "winners": [best, *decision.tied],
             "second": second,
             "criterion": name,
+            "level": None if name is None else "network" if name in NETWORK_CRITERIA else "viewer",
             "difference": None if found is None else found.mean,
             "ci95_low": None if found is None or found.ci95 is None else found.ci95[0],
             "ci95_high": None if found is None or found.ci95 is None else found.ci95[1],
@@ -150,7 +156,7 @@ class SweepResult:
                 "scenario": dict(self.base.resolved),
                 "engine_version": engine.version(),
                 "playpath_version": package_version(),
-                "looks": self.looks,
+                "stopping": {"rule": STOPPING_RULE, "looks": list(self.looks)},
             },
             "digest": self.digest,
         }  # fmt: skip
@@ -175,14 +181,14 @@ class SweepResult:
             base=Scenario(resolved, json.dumps(resolved, ensure_ascii=False)),
             keys=stored["keys"],
             table=pl.read_parquet(source / "sweep.parquet"),
-            looks=stored["manifest"]["looks"],
+            looks=stored["manifest"]["stopping"]["looks"],
             interrupted=stored["interrupted"],
             source=stored["manifest"]["design"],
         )
 
 
 def gather(
-    design: Design, store: Store, seen: Sequence[tuple[int, str]], *, looks: int, interrupted: bool
+    design: Design, store: Store, seen: Sequence[tuple[int, str]], *, looks: Sequence[int], interrupted: bool
 ) -> SweepResult:
     """The rows of a design from the store, in the design's order.
 
@@ -190,9 +196,17 @@ def gather(
     ----------
     seen : sequence of (point, cell id)
         In the order of `cells`.
+
+    Raises
+    ------
+    RunError
+        The store has lost cells that were run. Of an interrupted sweep those that were not run are missing, too.
     """
     index = _index(design, sorted(seen, key=lambda pair: pair[0]))
-    table = index.join(store.rows(index["cell"]), on="cell", how="inner", maintain_order="left")
+    stored = store.rows(index["cell"])
+    if not interrupted:
+        store.check_whole(index["cell"], stored)
+    table = index.join(stored, on="cell", how="inner", maintain_order="left")
     names = ["point", *design.keys, *(name for name in KEYS if name in table.columns)]
     rest = sorted(name for name in table.columns if name not in names)
     return SweepResult(

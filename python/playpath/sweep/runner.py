@@ -11,7 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from playpath.errors import InputError, PlaypathError, RunError
+from playpath.errors import PlaypathError, RunError
+from playpath.evidence import ladder
 from playpath.parallel import check_jobs
 from playpath.sweep.cells import Cell, cells
 from playpath.sweep.design import Design, load_design
@@ -76,13 +77,12 @@ def sweep(
         With `interrupted` set if Ctrl-C came; the same call again goes on from there.
     """
     loaded = design if isinstance(design, Design) else load_design(design, seeds=seeds, cc=cc)
-    if until_decided is not None and until_decided <= len(loaded.base.seeds):
-        raise InputError(f"--until-decided {until_decided}: must be above the design's {len(loaded.base.seeds)} seeds")
+    steps = ladder(len(loaded.base.seeds), until_decided)
     where = Store(store)
     known = where.cells() if resume else set()
     run = CellRunner(where, place(executor, jobs, where.folder), known, on_interrupt)
     with run:
-        plan = _Plan(loaded, until_decided)
+        plan = _Plan(loaded, steps)
         while (batch := plan.next_batch()) is not None:
             run.finish(batch, partial(_report, progress, plan))
             result = gather(loaded, where, run.seen, looks=plan.looks, interrupted=run.interrupted)
@@ -123,20 +123,19 @@ def _seconds_a_cell(design: Design, total: int) -> float:
 class _Plan:
     """Which cells to run next: the design's seeds first, then more seeds at open points."""
 
-    def __init__(self, design: Design, most_seeds: int | None) -> None:
+    def __init__(self, design: Design, steps: list[int]) -> None:
         self.design = design
-        base = design.base.seeds
-        self._first = base[0]
-        self._steps = _steps(len(base), most_seeds)
+        self._first = design.base.seeds[0]
+        self._steps = steps
         self._next_points: frozenset[int] | None = frozenset(range(design.size))
         self._step = 0
         self.finished = 0
         self.total = 0
 
     @property
-    def looks(self) -> int:
-        """How often an open point may be judged; the level of each judgement is divided by it."""
-        return len(self._steps)
+    def looks(self) -> list[int]:
+        """Numbers of seeds at which points were judged so far."""
+        return self._steps[: self._step]
 
     def next_batch(self) -> Iterator[Cell] | None:
         if not self._next_points or self._step >= len(self._steps):
@@ -152,18 +151,6 @@ class _Plan:
     def learn(self, result: SweepResult) -> None:
         """Go on where it is open."""
         self._next_points = result.open_points() if self._step < len(self._steps) else frozenset()
-
-
-def _steps(first: int, most: int | None) -> list[int]:
-    """Numbers of seeds at which a point is judged: half as many again each time, up to the bound.
-
-    >>> _steps(4, 20)
-    [4, 6, 9, 14, 20]
-    """
-    steps = [first]
-    while most is not None and steps[-1] < most:
-        steps.append(min(most, max(steps[-1] + 1, round(steps[-1] * 1.5 + 1e-9))))
-    return steps
 
 
 class CellRunner:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
+from playpath.errors import RunError
 from playpath.files import replaced
 
 _CORRUPT = ".corrupt"
@@ -65,6 +66,21 @@ class Store:
         if not parts:
             return pl.DataFrame(schema={"cell": pl.String})
         return pl.concat(parts, how="diagonal_relaxed").unique("cell", keep="any")
+
+    def check_whole(self, ids: pl.Series, found: pl.DataFrame) -> None:
+        """Whether rows were found for all these cells.
+
+        Raises
+        ------
+        RunError
+            Some are missing: what was stored has been moved or deleted meanwhile.
+        """
+        lost = ids.n_unique() - found.height
+        if lost:
+            raise RunError(
+                f"store {self.folder}: {lost} of {ids.n_unique()} cells that were run are not there any more; "
+                "was it moved or deleted? The same command runs them again"
+            )
 
     def _whole(self) -> Iterator[bytes]:
         """Contents of the shards whose name is right; the others are set aside."""
