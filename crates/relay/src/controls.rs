@@ -10,6 +10,7 @@ use crate::options::Options;
 use crate::session::Session;
 use playpath_units::Duration;
 use socket2::{Domain, SockAddr, Socket, Type};
+use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
@@ -20,12 +21,17 @@ use std::process::{Child, Command, Stdio};
 const COUPLED: &[&str] = &["lia", "olia"];
 /// How often a helper is looked at.
 const LOOK: Duration = Duration::from_millis(20);
+/// Helpers at work at once, and connections that wait for one: who opens connections faster stays uncoupled.
+const MOST_HELPERS: usize = 4;
+const MOST_WAITING: usize = 1024;
 
 /// See the module.
 #[derive(Default)]
 pub struct Controls {
     /// `playpath-bpf` at work.
     helpers: Vec<Child>,
+    /// What the next ones are to be told.
+    waiting: VecDeque<[String; 3]>,
     /// The bridge did not listen; said once.
     is_agent_missed: bool,
 }
@@ -36,7 +42,7 @@ impl Controls {
         let opened = std::mem::take(&mut session.opened);
         if let Some(cc) = options.cc.as_deref().filter(|cc| is_coupled(cc)) {
             for peer in opened {
-                self.couple(session, cc, peer, time_s, log);
+                self.couple(cc, session.group, peer, time_s, log);
             }
         }
         if let (Some(agent), Some((name, carriers))) = (&options.agent, session.take_carriers())
@@ -48,16 +54,25 @@ impl Controls {
     }
 
     /// Equal `group` for the connections of a session.
-    fn couple(&mut self, session: &Session, cc: &str, peer: SocketAddr, time_s: f64, log: &mut Log) {
-        let group = u32::from_be_bytes(session.id[..4].try_into().expect("four bytes")).max(1);
+    fn couple(&mut self, cc: &str, group: u32, peer: SocketAddr, time_s: f64, log: &mut Log) {
+        if self.waiting.len() < MOST_WAITING {
+            self.waiting.push_back([cc.into(), peer.to_string(), format!("group={group}")]);
+        } else {
+            log.warn(time_s, "connections come faster than they are coupled: some are not");
+        }
+        self.spawn(time_s, log);
+    }
+
+    fn spawn(&mut self, time_s: f64, log: &mut Log) {
         let program = std::env::var_os("PLAYPATH_BPF").unwrap_or_else(|| "playpath-bpf".into());
-        let mut command = Command::new(&program);
-        command.args(["set", cc, "--peer", &peer.to_string(), &format!("group={group}")]);
-        match command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit()).spawn() {
-            Ok(child) => self.helpers.push(child),
-            Err(e) => {
-                let program = program.to_string_lossy();
-                log.warn(time_s, &format!("{cc} is not coupled: {program}: {e}"));
+        while self.helpers.len() < MOST_HELPERS
+            && let Some([cc, peer, group]) = self.waiting.pop_front()
+        {
+            let mut command = Command::new(&program);
+            command.args(["set", &cc, "--peer", &peer, &group]);
+            match command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::inherit()).spawn() {
+                Ok(child) => self.helpers.push(child),
+                Err(e) => log.warn(time_s, &format!("{cc} is not coupled: {}: {e}", program.to_string_lossy())),
             }
         }
     }
@@ -76,6 +91,7 @@ impl Controls {
         if failed {
             log.warn(time_s, "a connection was not coupled: playpath-bpf failed");
         }
+        self.spawn(time_s, log);
     }
 
     /// When [`settle`](Self::settle) wants to be called again.
@@ -116,6 +132,21 @@ mod tests {
     use super::*;
     use std::io::Read;
     use std::os::unix::net::UnixListener;
+
+    /// A hundred connections at once: as many processes as may be, the others wait, and what does not fit is told once.
+    #[test]
+    fn a_flood_of_connections_spawns_no_flood_of_processes() {
+        let (mut controls, mut log) = (Controls::default(), Log::open(None).unwrap());
+        let peer = "10.0.0.1:1".parse().unwrap();
+        controls.helpers.extend((0..MOST_HELPERS).map(|_| Command::new("true").spawn().unwrap()));
+        for group in 0..MOST_WAITING as u32 + 100 {
+            controls.couple("olia", group, peer, 1.0, &mut log);
+        }
+        assert_eq!((controls.helpers.len(), controls.waiting.len()), (MOST_HELPERS, MOST_WAITING));
+        assert_eq!(log.warnings.len(), 1);
+        assert_eq!(controls.waiting[7], ["olia".to_string(), "10.0.0.1:1".into(), "group=7".into()]);
+        controls.finish();
+    }
 
     #[test]
     fn an_agent_hears_of_a_session_and_one_that_is_gone_or_hangs_stops_nobody() {

@@ -29,9 +29,6 @@ use wire::Wire;
 const ACK_DELAY: Duration = Duration::from_millis(10);
 const MIN_RTO: Duration = Duration::from_millis(200);
 
-/// Most paths of a session.
-pub const MOST_PATHS: usize = 32;
-
 /// Sizes of a session.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -75,7 +72,7 @@ pub struct Core {
 }
 
 impl Core {
-    /// A session over at most [`MOST_PATHS`], all of them down.
+    /// A session over at most [`MOST_PATHS`](crate::record::MOST_PATHS), all of them down.
     pub fn new(settings: Settings, scheduler: Box<dyn Scheduler>, paths: usize) -> Core {
         let watch = if settings.logs_records { Watch::Chunks } else { Watch::Reinjections };
         let mut level = DataLevel::new(scheduler, paths, watch);
@@ -120,7 +117,7 @@ impl Core {
         }
     }
 
-    /// Make room for paths up to `path`, which is less than [`MOST_PATHS`].
+    /// Make room for paths up to `path`, which is less than [`MOST_PATHS`](crate::record::MOST_PATHS).
     pub fn grow_to(&mut self, path: usize) {
         self.paths.resize(self.paths.len().max(path + 1), PathState::default());
         self.level.grow_to(self.paths.len());

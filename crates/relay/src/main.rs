@@ -8,15 +8,9 @@ mod relay;
 mod session;
 mod tcp;
 
+use playpath_shell::Failure;
 use std::io::Write;
 use std::process::ExitCode;
-
-/// Why it failed, and so the exit status.
-#[derive(Debug)]
-enum Failure {
-    Input(String),
-    Run(String),
-}
 
 fn main() -> ExitCode {
     let result = options::parse(lexopt::Parser::from_env()).and_then(|options| match options {
@@ -31,7 +25,7 @@ fn main() -> ExitCode {
         Err(Failure::Run(message)) => (message, 1),
         Err(Failure::Input(message)) => (message, 2),
     };
-    eprintln!("playpath-relay: {message}");
+    eprintln!("playpath-relay: {}", playpath_shell::one_line(&message));
     ExitCode::from(status)
 }
 

@@ -1,8 +1,8 @@
 //! The command line.
 
-use crate::Failure;
 use lexopt::prelude::*;
-use playpath_relay::record::INITIAL_WINDOW;
+use playpath_relay::record::{INITIAL_WINDOW, MOST_PATHS};
+use playpath_shell::Failure;
 use playpath_transport::mptcp::scheduler::{self, Entry, Scheduler};
 use playpath_units::{Bytes, Duration, ParamSpec, ParamValue, Params};
 use std::ffi::OsString;
@@ -179,7 +179,7 @@ fn path(text: &str) -> Result<PathSpec, String> {
 }
 
 fn checked(paths: Vec<PathSpec>) -> Result<Vec<PathSpec>, String> {
-    if paths.is_empty() || paths.len() > 32 {
+    if paths.is_empty() || paths.len() > MOST_PATHS {
         return Err(format!("{} paths; say --path 1 to 32 times", paths.len()));
     }
     for (index, path) in paths.iter().enumerate() {
@@ -240,12 +240,13 @@ fn time(name: &str, text: &str) -> Result<Duration, String> {
 }
 
 #[cfg(test)]
+pub fn of(text: &str) -> Result<Option<Options>, String> {
+    read(&mut lexopt::Parser::from_args(text.split(' ')))
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
-
-    fn of(text: &str) -> Result<Option<Options>, String> {
-        read(&mut lexopt::Parser::from_args(text.split(' ')))
-    }
 
     #[test]
     fn both_ends_are_read() {

@@ -19,6 +19,8 @@ pub const HEADER: usize = 12;
 pub const MAX_PAYLOAD: usize = 16 << 10;
 /// Window that each side has before it hears of the other's.
 pub const INITIAL_WINDOW: u64 = 64 << 10;
+/// Most paths of a session.
+pub const MOST_PATHS: usize = 32;
 /// Of this format.
 pub const VERSION: u8 = 1;
 
@@ -85,6 +87,8 @@ pub enum BadRecord {
     Stranger,
     #[error("a record of kind {kind} with {length} bytes, at most {most}")]
     TooLong { kind: u8, length: usize, most: usize },
+    #[error("path {0} of a session; the last is {last}", last = MOST_PATHS - 1)]
+    NoPath(u8),
     #[error("a record of kind {kind} with {length} bytes")]
     Malformed { kind: u8, length: usize },
 }
@@ -137,6 +141,9 @@ impl Record<'_> {
     fn decode(header: [u8; HEADER], body: &[u8]) -> Result<Record<'_>, BadRecord> {
         let number = u64::from_be_bytes(header[4..].try_into().expect("eight bytes"));
         match (header[0], body) {
+            (1, [_, path, _, rest @ ..]) if rest.len() >= 16 && usize::from(*path) >= MOST_PATHS => {
+                Err(BadRecord::NoPath(*path))
+            }
             (1, [_, path, flags, rest @ ..]) if rest.len() >= 16 => Ok(Record::Hello(Hello {
                 session: rest[..16].try_into().expect("sixteen bytes"),
                 path: *path,
@@ -230,7 +237,7 @@ mod tests {
     fn record<'a>((kind, number, bytes, text, flag): &'a (u8, u64, Vec<u8>, String, bool)) -> Record<'a> {
         match kind {
             1 => {
-                let (path, name) = (*number as u8, text.clone());
+                let (path, name) = (*number as u8 % MOST_PATHS as u8, text.clone());
                 Record::Hello(Hello { session: [*number as u8; 16], path, is_known: *flag, name })
             }
             2 => Record::Accept,
@@ -269,6 +276,17 @@ mod tests {
             decoder.push(&bytes);
             while let Ok(Some(_)) = decoder.next_record() {}
         }
+    }
+
+    /// It opened a session, whose connection to the origin was held for half a minute.
+    #[test]
+    fn a_path_that_cannot_be_is_refused_with_its_hello() {
+        let mut decoder = Decoder::default();
+        let hello = Hello { session: [7; 16], path: 32, is_known: false, name: "x".into() };
+        let mut bytes = Vec::new();
+        Record::Hello(hello).encode(&mut bytes);
+        decoder.push(&bytes);
+        assert_eq!(decoder.next_record().unwrap_err().to_string(), "path 32 of a session; the last is 31");
     }
 
     #[test]

@@ -3,18 +3,18 @@
 //! poll and not an edge-triggered set: with `TCP_NOTSENT_LOWAT` a socket announces room only to who asks while there is none, and
 //! poll asks each time.
 
-use crate::Failure;
 use crate::connection::{Connection, set_cc};
 use crate::controls::Controls;
-use crate::log::Log;
+use crate::log::{Log, Stranger};
 use crate::options::{Options, Role};
 use crate::session::{Session, Slot};
 use playpath_relay::record::{Hello, Record, SessionId};
+use playpath_shell::Failure;
 use playpath_units::{Duration, Time};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read};
 use std::net::SocketAddr;
@@ -22,11 +22,15 @@ use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// Connections that have not said hello.
+/// Connections that have not said hello. The oldest gives way to a new one: who means it says hello at once.
 const MOST_NEWCOMERS: usize = 256;
+/// Sessions at once. One that has carried nothing gives way to a new one.
+const MOST_SESSIONS: usize = 1000;
+/// Connections taken before the others are looked at again.
+const MOST_AT_ONCE: usize = 64;
 /// Ended sessions that are remembered, so that a late connection of one does not begin it anew; also those in the summary.
 const MOST_ENDED: usize = 1000;
-/// Without file descriptors left, nothing is accepted for so long.
+/// After a failure to accept (no file descriptors or memory left, the network is down), nothing is accepted for so long.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 const FLUSH: Duration = Duration::from_secs(1);
 /// After the first signal, sessions that are about to end may do so in order.
@@ -119,7 +123,7 @@ impl Relay {
             for what in &ready {
                 let now = self.now();
                 match *what {
-                    Ready::Listener(index) => self.accept(now, index)?,
+                    Ready::Listener(index) => self.accept(now, index),
                     Ready::Newcomer(index) => self.hear(now, index),
                     Ready::Session(index, slot, flags) => {
                         self.sessions[index].handle_ready(now, slot, flags, &mut self.log);
@@ -194,33 +198,56 @@ impl Relay {
         Ok(())
     }
 
-    fn accept(&mut self, now: Time, index: usize) -> io::Result<()> {
-        let (socket, _) = match self.listeners[index].accept() {
-            Ok(accepted) => accepted,
-            // The other end gave up meanwhile; or files are short for a moment, and the next round tries again.
-            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionAborted) => return Ok(()),
-            Err(e) if matches!(e.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
-                self.log.warn(now.as_secs_f64(), &format!("no more connections: {e}"));
-                self.accept_at = now + ACCEPT_PAUSE;
-                return Ok(());
+    fn accept(&mut self, now: Time, index: usize) {
+        for _ in 0..MOST_AT_ONCE {
+            match judge(self.listeners[index].accept()) {
+                Accepted::Connection(socket) => {
+                    if let Err(e) = self.take(now, socket) {
+                        self.log.tell_of_stranger(
+                            now.as_secs_f64(),
+                            Stranger::Failed,
+                            &format!("a connection was not taken: {e}"),
+                        );
+                    }
+                }
+                Accepted::Nothing => return,
+                Accepted::Failure(e) => {
+                    self.log.warn(now.as_secs_f64(), &format!("no more connections: {e}"));
+                    self.accept_at = now + ACCEPT_PAUSE;
+                    return;
+                }
             }
-            Err(e) => return Err(e),
-        };
-        let begun = match self.options.role {
-            Role::Client { .. } => {
-                let id = session_id()?;
-                Session::of_player(now, id, socket, &self.options).map(|session| self.sessions.push(session))
-            }
-            Role::Server { .. } if self.newcomers.len() >= MOST_NEWCOMERS => return Ok(()),
-            Role::Server { .. } => Connection::new(socket, &self.options).map(|connection| {
-                let until = now + self.options.path_timeout;
-                self.newcomers.push(Newcomer { connection: Some(connection), until });
-            }),
-        };
-        if let Err(e) = begun {
-            self.log.warn(now.as_secs_f64(), &format!("a connection was not taken: {e}"));
         }
+    }
+
+    fn take(&mut self, now: Time, socket: Socket) -> io::Result<()> {
+        if matches!(self.options.role, Role::Client { .. }) {
+            if self.has_place(now) {
+                let session = Session::of_player(now, random()?, u32::from_ne_bytes(random()?), socket, &self.options)?;
+                self.sessions.push(session);
+            }
+            return Ok(());
+        }
+        let connection = Some(Connection::new(socket, &self.options)?);
+        let waiting = self.newcomers.iter().filter(|newcomer| newcomer.connection.is_some()).count();
+        if waiting >= MOST_NEWCOMERS {
+            let oldest = self.newcomers.iter_mut().find(|newcomer| newcomer.connection.is_some());
+            oldest.expect("somebody waits").connection = None;
+            self.log.tell_of_stranger(now.as_secs_f64(), Stranger::Silent, "connections that say no hello are closed");
+        }
+        self.newcomers.push(Newcomer { connection, until: now + self.options.path_timeout });
         Ok(())
+    }
+
+    /// For one more session. The oldest that has carried nothing gives way.
+    fn has_place(&mut self, now: Time) -> bool {
+        if self.sessions.iter().filter(|session| session.is_running()).count() < MOST_SESSIONS {
+            return true;
+        }
+        let message = format!("there are {MOST_SESSIONS} sessions, and more are wanted");
+        self.log.tell_of_stranger(now.as_secs_f64(), Stranger::Crowd, &message);
+        let idle = self.sessions.iter_mut().find(|session| session.is_running() && !session.has_carried());
+        idle.map(|session| session.give_way(now, &mut self.log)).is_some()
     }
 
     /// A connection's first record must be a hello.
@@ -234,7 +261,7 @@ impl Relay {
             Ok(Some(Record::Hello(hello))) => self.admit(now, &hello, connection),
             Ok(Some(_)) | Err(_) => {
                 let message = format!("{}: no hello of a playpath relay", connection.describe());
-                self.log.tell(now.as_secs_f64(), &message);
+                self.log.tell_of_stranger(now.as_secs_f64(), Stranger::Silent, &message);
             }
         }
     }
@@ -245,19 +272,23 @@ impl Relay {
         let is_past = hello.is_known
             || self.sessions.iter().any(|session| session.id == hello.session)
             || self.ended.iter().any(|(id, _)| *id == hello.session);
-        let index = match found {
-            Some(index) => index,
-            None if is_past => {
-                connection.push_record(&Record::Reset { reason: "this session is over".into() });
-                // A client that is gone needs no answer.
-                let _ = connection.flush();
-                return;
-            }
-            None => {
-                self.sessions.push(Session::of_client(now, hello.session, &self.options));
-                self.sessions.len() - 1
-            }
+        let refusal = match found {
+            None if is_past => Some("this session is over"),
+            None if !self.has_place(now) => Some("there are too many sessions"),
+            _ => None,
         };
+        if let Some(reason) = refusal {
+            connection.push_record(&Record::Reset { reason: reason.into() });
+            // A client that is gone needs no answer.
+            let _ = connection.flush();
+            return;
+        }
+        let index = found.unwrap_or_else(|| {
+            // Without random numbers, the hello's are not worse than none.
+            let group = random().map_or(1, u32::from_ne_bytes).max(1);
+            self.sessions.push(Session::of_client(now, hello.session, group, &self.options));
+            self.sessions.len() - 1
+        });
         self.sessions[index].attach(now, hello, connection, &mut self.log);
     }
 
@@ -310,13 +341,51 @@ fn listen(address: SocketAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-fn session_id() -> io::Result<SessionId> {
-    let mut id = SessionId::default();
-    rustix::rand::getrandom(&mut id, rustix::rand::GetRandomFlags::empty())?;
-    Ok(id)
+/// What became of an attempt to accept.
+enum Accepted {
+    Connection(Socket),
+    Nothing,
+    Failure(io::Error),
+}
+
+/// No failure to accept ends the relay: Linux hands errors of the new connection's network out here, too (accept(2)).
+fn judge(result: io::Result<(Socket, SockAddr)>) -> Accepted {
+    match result {
+        Ok((socket, _)) => Accepted::Connection(socket),
+        // Nobody is there, or no more: the other end gave up meanwhile.
+        Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {
+            Accepted::Nothing
+        }
+        Err(e) => Accepted::Failure(e),
+    }
+}
+
+fn random<const N: usize>() -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    Ok(bytes)
 }
 
 fn timespec(duration: Duration) -> Timespec {
     let nanos = duration.as_nanos();
     Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as i64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::io::Errno;
+
+    /// Firewalls, full tables and networks that are down (EPERM, ENOBUFS, EPROTO, ENETDOWN) ended the relay with all its sessions.
+    #[test]
+    fn no_failure_to_accept_ends_the_relay() {
+        for errno in
+            [Errno::PERM, Errno::NOBUFS, Errno::PROTO, Errno::NETDOWN, Errno::MFILE, Errno::NFILE, Errno::NOMEM]
+        {
+            assert!(matches!(judge(Err(errno.into())), Accepted::Failure(_)), "{errno}");
+        }
+        for errno in [Errno::AGAIN, Errno::CONNABORTED, Errno::INTR] {
+            assert!(matches!(judge(Err(errno.into())), Accepted::Nothing), "{errno}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ mod paths;
 mod report;
 
 use crate::connection::{Connection, Totals, cut};
-use crate::log::Log;
+use crate::log::{Log, Stranger};
 use crate::options::{Options, PathSpec, Role};
 use local::Local;
 use playpath_relay::core::{Core, Settings};
@@ -27,7 +27,8 @@ const FIRST_RETRY: Duration = Duration::from_millis(500);
 const LAST_RETRY: Duration = Duration::from_secs(5);
 /// How long the connections of a session that is over are read, so that what was said last is not lost in a reset.
 const DRAIN: Duration = Duration::from_secs(1);
-const CHUNK: usize = 64 << 10;
+/// Read at once.
+const CHUNK: usize = 16 << 10;
 
 /// A socket of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +85,8 @@ pub struct Session {
     waits_for_room: bool,
     phase: Phase,
     outcome: Option<Outcome>,
-    buffer: Vec<u8>,
+    /// Tells its connections from those of other sessions, for coupled controls. The relay's own choice, not the client's.
+    pub group: u32,
     /// Peers of connections that opened; the relay couples them.
     pub opened: Vec<SocketAddr>,
     /// See [`Session::take_carriers`].
@@ -93,21 +95,27 @@ pub struct Session {
 
 impl Session {
     /// A player has connected: one connection per path is opened.
-    pub fn of_player(now: Time, id: SessionId, player: Socket, options: &Rc<Options>) -> io::Result<Session> {
+    pub fn of_player(
+        now: Time,
+        id: SessionId,
+        group: u32,
+        player: Socket,
+        options: &Rc<Options>,
+    ) -> io::Result<Session> {
         let Role::Client { paths } = &options.role else { unreachable!("only clients have players") };
-        let mut session = Session::new(now, id, Local::player(player)?, options);
+        let mut session = Session::new(now, id, group, Local::player(player)?, options);
         session.core.grow_to(paths.len() - 1);
         session.paths = paths.iter().map(|spec| Path::new(spec.name.clone(), Some(spec.clone()), now)).collect();
         Ok(session)
     }
 
     /// A client has said hello: connect to the origin.
-    pub fn of_client(now: Time, id: SessionId, options: &Rc<Options>) -> Session {
+    pub fn of_client(now: Time, id: SessionId, group: u32, options: &Rc<Options>) -> Session {
         let Role::Server { origin } = options.role else { unreachable!("only servers have an origin") };
-        Session::new(now, id, Local::origin(origin, now + options.path_timeout), options)
+        Session::new(now, id, group, Local::origin(origin, now + options.path_timeout), options)
     }
 
-    fn new(now: Time, id: SessionId, local: Local, options: &Rc<Options>) -> Session {
+    fn new(now: Time, id: SessionId, group: u32, local: Local, options: &Rc<Options>) -> Session {
         let scheduler = options.scheduler();
         let settings = Settings {
             send_buffer: options.send_buffer,
@@ -131,7 +139,7 @@ impl Session {
             waits_for_room: false,
             phase: Phase::Running,
             outcome: None,
-            buffer: vec![0; CHUNK],
+            group,
             opened: Vec::new(),
             has_other_carriers: false,
         }
@@ -160,8 +168,9 @@ impl Session {
             return until;
         }
         let open = || self.paths.iter().filter_map(|path| path.connection.as_ref()).filter(|c| c.is_open());
-        let half = self.options.session_timeout / 2;
-        let mut at = self.last_heard + if self.asked { half * 2 } else { half };
+        // Who has no path cannot be asked for a sign of life: nothing is due before the end.
+        let can_ask = open().next().is_some() && !self.asked;
+        let mut at = self.last_heard + self.options.session_timeout / if can_ask { 2 } else { 1 };
         if open().next().is_some() {
             let is_sound = (0..self.paths.len()).any(|path| self.has_sound(path));
             let least = now + if is_sound { TICK } else { WATCH };
@@ -208,6 +217,16 @@ impl Session {
             }
             Phase::Over => {}
         }
+    }
+
+    /// Bytes of the application have passed, one way or the other.
+    pub fn has_carried(&self) -> bool {
+        self.core.bytes_acked() + self.core.bytes_delivered() > 0
+    }
+
+    /// Somebody else wants its place.
+    pub fn give_way(&mut self, now: Time, log: &mut Log) {
+        self.end(now, Outcome::Failed("the relay has too many sessions".into()), log);
     }
 
     /// It takes connections.
@@ -294,7 +313,7 @@ impl Session {
             Outcome::Stopped => Some("the relay was stopped"),
         };
         if let Some(reason) = reason {
-            log.tell(now.as_secs_f64(), &format!("session {}: {reason}", self.tag()));
+            log.tell_of_stranger(now.as_secs_f64(), Stranger::Failed, &format!("session {}: {reason}", self.tag()));
             let reset = Record::Reset { reason: reason.into() };
             self.paths.iter_mut().filter_map(|path| path.connection.as_mut()).for_each(|c| c.push_record(&reset));
         }
@@ -376,4 +395,31 @@ fn unusable(path: usize) -> SubflowView {
 fn words(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    /// A client said hello and its connection died at once. From then on until the session's end, 30 s later, the loop is asked to
+    /// come at times that lie ahead, and a few times only (it came without a pause from the 15th second on).
+    #[test]
+    fn a_session_without_a_path_burns_no_core() {
+        let origin = TcpListener::bind("127.0.0.1:0").unwrap();
+        let text = format!("server --listen 127.0.0.1:0 --origin {}", origin.local_addr().unwrap());
+        let options = Rc::new(crate::options::of(&text).unwrap().unwrap());
+        let mut log = Log::open(None).unwrap();
+        let mut now = Time::from_secs(100);
+        let mut session = Session::of_client(now, [7; 16], 1, &options);
+        session.handle_ready(now, Slot::Local, PollFlags::OUT, &mut log); // connected: nothing is awaited there
+        let mut rounds = 0;
+        while session.is_running() {
+            session.settle(now, &mut log);
+            let at = session.deadline(now);
+            assert!(!session.is_running() || at > now, "due at {at:?}, and it is {now:?}");
+            (now, rounds) = (at, rounds + 1);
+        }
+        assert_eq!((now, rounds), (Time::from_secs(131), 2), "the end, and its second of grace");
+    }
 }

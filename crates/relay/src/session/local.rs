@@ -1,6 +1,6 @@
 //! A session's connection to the player or to the origin.
 
-use super::{Outcome, Phase, Session, words};
+use super::{CHUNK, Outcome, Phase, Session, words};
 use crate::log::Log;
 use playpath_units::Time;
 use rustix::event::PollFlags;
@@ -103,15 +103,16 @@ impl Session {
     }
 
     fn read_local(&mut self) -> io::Result<()> {
+        let mut buffer = [0; CHUNK];
         let Some(socket) = &self.local.socket else { return Ok(()) };
         while !self.local.is_read_closed && self.core.write_space() > 0 {
-            let size = self.core.write_space().min(self.buffer.len());
-            match (&*socket).read(&mut self.buffer[..size]) {
+            let size = self.core.write_space().min(buffer.len());
+            match (&*socket).read(&mut buffer[..size]) {
                 Ok(0) => {
                     self.local.is_read_closed = true;
                     self.core.close();
                 }
-                Ok(count) => self.core.write(&self.buffer[..count]),
+                Ok(count) => self.core.write(&buffer[..count]),
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),

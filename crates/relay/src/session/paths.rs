@@ -1,6 +1,6 @@
 //! The connections of a session's paths: made, read, watched, lost and made anew.
 
-use super::{FIRST_RETRY, LAST_RETRY, Outcome, Path, Phase, Session, WATCH, words};
+use super::{CHUNK, FIRST_RETRY, LAST_RETRY, Outcome, Path, Phase, Session, WATCH, words};
 use crate::connection::Connection;
 use crate::log::Log;
 use playpath_relay::record::{Hello, Record};
@@ -13,9 +13,6 @@ impl Session {
     /// A connection of this session has come in (server). What follows its hello is read at once.
     pub fn attach(&mut self, now: Time, hello: &Hello, mut connection: Connection, log: &mut Log) {
         let path = usize::from(hello.path);
-        if path >= 32 {
-            return;
-        }
         self.core.grow_to(path);
         while self.paths.len() <= path {
             self.paths.push(Path::new(format!("path{}", self.paths.len()), None, now));
@@ -86,17 +83,18 @@ impl Session {
     }
 
     fn read_path(&mut self, now: Time, path: usize, log: &mut Log) {
+        let mut buffer = [0; CHUNK];
         // A few buffers full at most: the others want to be read, too.
-        for _ in 0..4 {
+        for _ in 0..16 {
             let Some(connection) = &mut self.paths[path].connection else { return };
-            match connection.read(&mut self.buffer) {
+            match connection.read(&mut buffer) {
                 Ok(Some(0)) if self.is_through() => return self.paths[path].close(),
                 Ok(Some(0)) => return self.lose(now, path, "closed by the other relay", log),
                 Ok(Some(count)) => {
                     if self.phase == Phase::Running {
                         self.take_records(now, path, log);
                     }
-                    if count < self.buffer.len() {
+                    if count < buffer.len() {
                         return;
                     }
                 }
