@@ -12,8 +12,9 @@ NEEDS_BPF := needs clang and libelf-dev (bpf/setup.sh)
 MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 ADVISORIES := $(if $(wildcard $(HOME)/.cargo/advisory-db*),advisories)
 , := ,
+FUZZ_SECONDS ?= 60
 
-.PHONY: help setup demo test check bench docs figures papers kernel clean check-tools
+.PHONY: help setup demo test check bench fuzz docs figures papers kernel clean check-tools
 
 help: ## show the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,7 +25,7 @@ demo: setup ## rank six senders on a lossy wireless path and write out/wireless/
 	$(BIN)/playpath compare scenarios/wireless.toml --cc cubic,compound,ccp,ccplb,vegas,bbr --out out/wireless
 
 test: setup ## all tests
-	cargo test --workspace --exclude playpath-python --quiet
+	cargo test --workspace --exclude playpath-python --exclude playpath-fuzz --quiet
 	@$(if $(HAS_BPF),cargo test --quiet --manifest-path $(LOADER),echo "skipped: the tests of playpath-bpf $(NEEDS_BPF)")
 	$(BIN)/python -m pytest -q -rs tests/testbed
 	$(BIN)/python -m pytest tests/python
@@ -43,7 +44,14 @@ check: setup ## formatting, lints, types, reference without warnings, licences, 
 	$(BIN)/python tools/check_links.py
 
 bench: check-tools ## speed of the engine: packets per second, cost per event
-	cargo bench --workspace --exclude playpath-python
+	cargo bench --workspace --exclude playpath-python --exclude playpath-fuzz
+
+# The sanitizers are unstable options of a stable compiler. Without link-time optimisation, which takes longer than it gains here.
+fuzz: check-tools ## each fuzz target for a minute; FUZZ_SECONDS=… for longer, TARGET=… for one
+	@command -v cargo-fuzz >/dev/null || { echo "missing: cargo-fuzz; remedy: cargo install cargo-fuzz" >&2; exit 1; }
+	@export RUSTC_BOOTSTRAP=1 CARGO_PROFILE_RELEASE_LTO=off; cargo fuzz build $(TARGET); \
+	for target in $(or $(TARGET),$(shell sed -n 's/^name = "\([a-z_]*\)"/\1/p' fuzz/Cargo.toml)); do \
+	  echo "fuzz $$target"; cargo fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -max_len=4096 || exit 1; done
 
 docs: setup ## the site in out/site: pages, Python and Rust reference, every link checked
 	rm -rf out/site

@@ -3,9 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use playpath_units::random::RootSeed;
 use playpath_video::media::{Media, big_buck_bunny};
 use playpath_video::registry::{PlayerContext, PlayerSettings, find};
-use playpath_units::random::RootSeed;
 use std::sync::{Arc, LazyLock};
 
 static MEDIA: LazyLock<Arc<Media>> =

@@ -16,7 +16,8 @@ fuzz_target!(|bytes: &[u8]| {
     let mut again = Vec::new();
     // Options that were padded oddly, or scattered, may take more room when laid out as Linux does.
     let written = segment.mptcp == options.first().copied().unwrap_or_default()
-        && encode(&segment, options.get(1..).unwrap_or_default(), &packet.envelope(7), Payload::Zeros, &mut again).is_ok();
+        && encode(&segment, options.get(1..).unwrap_or_default(), &packet.envelope(7), Payload::Zeros, &mut again)
+            .is_ok();
     if written {
         let (mut read, packet) = decode(&again, 7).expect("what was written can be read");
         // Only a SYN carries these.
