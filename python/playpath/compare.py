@@ -307,7 +307,9 @@ def format_summary(summary: stats.Summary | None) -> str:
     if summary.ci95 is None or summary.minimum == summary.maximum:
         return middle
     low, high = (format_value(end) for end in summary.ci95)
-    return f"{middle} (median {low})" if low == high else f"{middle} ({low} to {high})"
+    if low == high:
+        return middle if low == middle else f"{middle} (median {low})"
+    return f"{middle} ({low} to {high})"
 
 
 def compare(

@@ -67,7 +67,7 @@ def _ranking(result: Comparison) -> str:
         for s in result.ranking
     ]
     note = (
-        "Best first. Mean, and in brackets the 95 % interval of the median run. Criteria from left to right, most important "
+        "Best first. Mean, and below it the 95 % interval of the median run. Criteria from left to right, most important "
         "first; the next one counts only between senders that are alike in the one before."
     )
     return html.section("Ranking", html.table(head, rows, classes="ranking cards"), note=note, anchor="ranking")
@@ -222,7 +222,9 @@ def _column_head(name: str) -> str:
 
 
 def _mean(result: Comparison, sender: str, name: str) -> str:
-    return escape(format_summary(result.summary(sender, name)))
+    """The mean, and below it the interval of the median."""
+    mean, bracket, interval = escape(format_summary(result.summary(sender, name))).partition(" (")
+    return f"{mean}<br><small>{interval.removesuffix(')')}</small>" if bracket else mean
 
 
 def _difference_cell(result: Comparison, sender: str, name: str) -> str:
