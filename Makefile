@@ -14,7 +14,7 @@ ADVISORIES := $(if $(wildcard $(HOME)/.cargo/advisory-db*),advisories)
 , := ,
 FUZZ_SECONDS ?= 60
 
-.PHONY: help setup demo test check bench fuzz docs figures papers kernel clean check-tools
+.PHONY: help setup demo test check bench fuzz docs reference figures papers kernel clean check-tools
 
 help: ## show the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ docs: setup ## the site in out/site: pages, Python and Rust reference, every lin
 	cp out/site/README.html out/site/index.html
 	cp -r target/doc out/site/rust
 	$(BIN)/python tools/check_site.py out/site
+
+reference: setup ## reference pages that follow from registries (docs/reference)
+	$(BIN)/python docs/reference.py
 
 figures: setup ## figures and pages that are made by runs of the simulator (an hour)
 	$(BIN)/python docs/build.py

@@ -21,6 +21,9 @@ except ImportError as error:  # pragma: no cover - a broken installation
         f"the engine playpath._engine is not built for this Python ({error}); run `make setup` or `pip install .`"
     ) from error
 
+SCHEMA_VERSION = _engine.SCHEMA_VERSION
+"""Of a record's JSON."""
+
 Columns = dict[str, np.ndarray]
 """A time series: column name → values, all of one length."""
 
@@ -83,6 +86,11 @@ def record(measurements: Mapping[str, Any]) -> dict[str, Any]:
     made: dict[str, Any] = json.loads(_call(_engine.record, json.dumps(measurements)))
     del made["manifest"]
     return made
+
+
+def record_reference() -> tuple[str, str]:
+    """JSON Schema of a record, and the reference page of the metrics in Markdown."""
+    return _engine.record_reference()
 
 
 def jain_index(shares: Iterable[float]) -> float | None:

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from playpath import engine
+from playpath.errors import InputError
 from playpath.files import replaced, write_text
 from playpath.metrics import format_value, metric
 
@@ -42,6 +44,8 @@ class Session:
         Time series by name (`flow.<name>`, `link.<name>`, `player`); with several paths `flow.<name>/<path>`,
         `switches.<name>`, a row for each change of path, and `packets.<name>`, one for each data packet sent (its path by
         number; kind 0 new, 1 retransmission, 2 copy). Empty unless traced.
+    schema : int
+        Version of the JSON's schema (docs/reference/record.schema.json); 0 for records from before there was one.
     sessions : list of dict
         Every video session with `name`, `start_s`, `metrics`: the main one, then those among the traffic.
     """
@@ -60,6 +64,7 @@ class Session:
     digest: str
     series: Mapping[str, Columns] = field(default_factory=dict, repr=False)
     sessions: list[dict[str, Any]] = field(default_factory=list)
+    schema: int = engine.SCHEMA_VERSION
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form, without the time series."""
@@ -109,6 +114,12 @@ class Session:
         """Read what `save` wrote; the time series too, if they are there."""
         source = Path(folder)
         stored = json.loads((source / "record.json").read_text(encoding="utf-8"))
+        found = stored.setdefault("schema", 0)
+        if found > engine.SCHEMA_VERSION:
+            known = engine.SCHEMA_VERSION
+            raise InputError(
+                f"{source / 'record.json'}: schema {found} is newer than this playpath's; allowed: up to {known}"
+            )
         files = stored.pop("series")
         series = {name: columns(pl.read_parquet(source / f"{file}.parquet")) for name, file in files.items()}
         return cls(**stored, series=series)

@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from scratch import ROOT, Scratch
 
 pytestmark = pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
 
-LIST = """
+PRELOAD = """
 import importlib.util, sys
-spec = importlib.util.spec_from_file_location("_engine", sys.argv[1])
-engine = importlib.util.module_from_spec(spec)
+spec = importlib.util.spec_from_file_location("playpath._engine", sys.argv.pop(1))
+engine = sys.modules["playpath._engine"] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(engine)
-print(engine.registry(sys.argv[2]))
 """
+LIST = "print(engine.registry(sys.argv[1]))"
+REFERENCE = "print(*engine.record_reference())"
+COMMAND = "from playpath.cli import main; main()"
+
+
+def scratch_python(code: str, *words: str) -> str:
+    """What Python prints, with the engine of the scratch copy that was just built."""
+    library = str(ROOT / "target/debug/lib_engine.so")
+    command = [sys.executable, "-c", PRELOAD + code, library, *words]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def registered(kind: str) -> list[str]:
-    """What the engine of the scratch copy, which was just built, lists of a kind."""
-    library = ROOT / "target/debug/lib_engine.so"
-    done = subprocess.run([sys.executable, "-c", LIST, str(library), kind], check=True, capture_output=True, text=True)
-    return [entry["name"] for entry in json.loads(done.stdout)]
+    """What that engine lists of a kind."""
+    return [entry["name"] for entry in json.loads(scratch_python(LIST, kind))]
 
 
 def test_a_congestion_control_is_a_new_file_and_a_line() -> None:
@@ -40,3 +51,32 @@ def test_a_congestion_control_is_a_new_file_and_a_line() -> None:
     scratch.cargo("test", "-p", "playpath-cc", "--lib", "--test", "contract", "--test", "allocation")
     scratch.cargo("build", "-p", "playpath-python")
     assert "scalable" in registered("cc")
+
+
+STALLS = """
+video = { rate = "1 Mbit/s", duration = "10 s" }
+player = { kind = "progressive", buffer = "1 s", policy = "rebuffer" }
+path = [{ name = "a", rate = "600 kbit/s", rtt = "20 ms" }]
+sender = [{ cc = "cubic" }]
+"""
+
+
+@pytest.mark.slow
+def test_a_metric_is_one_entry(tmp_path: Path) -> None:
+    scratch = Scratch("metric")
+    (entry,) = re.findall(r"```rust\n(.*?)```", (ROOT / "docs/recipes/add-a-metric.md").read_text(), re.DOTALL)
+    viewer = scratch.folder / "crates/record/src/registry/viewer.rs"
+    head = "pub const METRICS: &[Metric] = &[\n"
+    text = viewer.read_text()
+    assert head in text
+    viewer.write_text(text.replace(head, head + entry))
+    scratch.cargo("test", "-p", "playpath-record", "--test", "registry")
+    scratch.cargo("build", "-p", "playpath-python")
+    scenario = tmp_path / "stalls.toml"
+    scenario.write_text(STALLS)
+    found = json.loads(scratch_python(COMMAND, "run", str(scenario), "--json"))["metrics"]
+    assert found["mean_stall_s"] == pytest.approx(found["stall_time_s"] / found["stall_count"])
+    assert "mean stall" in scratch_python(COMMAND, "run", str(scenario))
+    reference = scratch_python(REFERENCE)
+    assert '"mean_stall_s": {' in reference  # the schema
+    assert "| `mean_stall_s` | s | lower | 0.1, 5 % | – | Mean length of a stall. |" in reference

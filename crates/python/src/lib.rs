@@ -184,6 +184,12 @@ fn record(measurements_json: &str) -> PyResult<String> {
     made.map(|record| record.to_string()).map_err(|e| PyRuntimeError::new_err(format!("measurements: {e}")))
 }
 
+/// JSON Schema of a record, and the reference page of the metrics.
+#[pyfunction]
+fn record_reference() -> (String, String) {
+    (format!("{:#}\n", playpath_record::schema()), playpath_record::reference_page())
+}
+
 /// Jain's index of fairness; None for fewer than two shares.
 #[pyfunction]
 fn jain_index(shares: Vec<f64>) -> Option<f64> {
@@ -243,7 +249,9 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(capture, module)?)?;
     module.add_function(wrap_pyfunction!(p1203, module)?)?;
     module.add_function(wrap_pyfunction!(record, module)?)?;
+    module.add_function(wrap_pyfunction!(record_reference, module)?)?;
     module.add_function(wrap_pyfunction!(jain_index, module)?)?;
+    module.add("SCHEMA_VERSION", playpath_record::SCHEMA_VERSION)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(parse_cmcd, module)?)?;
     module.add_function(wrap_pyfunction!(kernel_control, module)?)?;

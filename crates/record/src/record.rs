@@ -1,8 +1,10 @@
 //! What a run leaves: metrics, flows, links, sessions, events, warnings, and time series. The same in every world.
 
 use crate::playback_log;
+use crate::schema;
 use playpath_units::Time;
 use playpath_video::PlaybackEvent;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -11,9 +13,10 @@ use std::collections::BTreeMap;
 pub type Metrics = Vec<(&'static str, f64)>;
 
 /// A run's record.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, JsonSchema)]
 pub struct Record {
     /// Metric name to value; the names are those of `playpath compare --json`.
+    #[schemars(schema_with = "schema::metrics")]
     pub metrics: Metrics,
     /// Every flow, cross traffic too.
     pub flows: Vec<FlowRecord>,
@@ -22,20 +25,24 @@ pub struct Record {
     /// Every video session, the main one first, then those among the traffic.
     pub sessions: Vec<SessionRecord>,
     /// Playback log of the main session.
+    #[schemars(schema_with = "schema::events")]
     pub events: Vec<PlaybackEvent>,
     /// What makes the result say less than it seems to.
     pub warnings: Vec<String>,
     /// Empty unless a trace was asked for.
+    #[schemars(skip)]
     pub series: Vec<Series>,
     /// Changes of path of each MPTCP flow, by the flow's name. Empty unless a trace was asked for; no part of
     /// [`to_json`](Self::to_json), so that a trace does not change the record.
+    #[schemars(skip)]
     pub switches: Vec<(String, Vec<SwitchEvent>)>,
     /// Turns of the engine's loop: what the run cost. Not part of the JSON.
+    #[schemars(skip)]
     pub events_handled: u64,
 }
 
 /// One video session.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SessionRecord {
     /// Name; "video" is the main one.
     pub name: String,
@@ -43,11 +50,12 @@ pub struct SessionRecord {
     pub start_s: f64,
     /// The viewer's figures, as in [`Record::metrics`]; those of a session that the end of the run cut are up to there.
     #[serde(serialize_with = "by_name")]
+    #[schemars(schema_with = "schema::viewer_metrics")]
     pub metrics: Metrics,
 }
 
 /// One path of an MPTCP flow. What a world cannot see has no value.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SubflowRecord {
     /// Name of the path.
     pub path: String,
@@ -78,7 +86,7 @@ pub struct SubflowRecord {
 }
 
 /// One flow, cross traffic too.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FlowRecord {
     /// Name.
     pub name: String,
@@ -109,7 +117,7 @@ pub struct FlowRecord {
 }
 
 /// One direction of a link.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct LinkRecord {
     /// Name.
     pub name: String,

@@ -1,0 +1,70 @@
+//! JSON Schema of a record as `playpath` writes it: the record's own part from its types, the metrics from the registry.
+
+use crate::record::Record;
+use crate::registry::{self, Figure, Metric};
+use schemars::{Schema, SchemaGenerator, json_schema, schema_for};
+use serde_json::{Map, Value, json};
+
+/// Version of a record's JSON: counted up when a field is taken away or changes its meaning. New fields and metrics keep it.
+pub const VERSION: u32 = 1;
+
+/// The schema.
+pub fn schema() -> Value {
+    let mut schema = schema_for!(Record).to_value();
+    let text = |description: &str| json!({ "type": "string", "description": description });
+    let own = json!({
+        "schema": { "const": VERSION, "description": "Version of this schema." },
+        "scenario": text("Name of the scenario."),
+        "world": text("Who ran it: sim, kernel, or kernel:PLAYER."),
+        "sender": text("Name of the sender."),
+        "cc": text("Its congestion control."),
+        "seed": { "type": "integer", "minimum": 0, "description": "Seed of the replication." },
+        "manifest": { "type": "object", "description": "What the result depends on: resolved scenario, versions, kernel, sysctls." },
+        "digest": text("Of the whole record: equal digests mean equal results."),
+    });
+    let Value::Object(own) = own else { unreachable!("an object") };
+    let required: Vec<&String> = own.keys().collect();
+    schema["required"]
+        .as_array_mut()
+        .expect("a record has fields")
+        .extend(required.into_iter().map(|name| json!(name)));
+    schema["properties"].as_object_mut().expect("a record has fields").extend(own);
+    schema["title"] = json!("playpath record");
+    schema["$id"] = json!("playpath-record");
+    schema
+}
+
+/// The metrics of a run.
+pub fn metrics(_: &mut SchemaGenerator) -> Schema {
+    of(|metric| !matches!(metric.figure, Figure::Beside))
+}
+
+/// The metrics of one session.
+pub fn viewer_metrics(_: &mut SchemaGenerator) -> Schema {
+    of(|metric| matches!(metric.figure, Figure::Viewer(_) | Figure::Told))
+}
+
+fn of(is_there: fn(&Metric) -> bool) -> Schema {
+    let entry = |metric: &Metric| {
+        let summary = if metric.unit.is_empty() {
+            metric.summary.into()
+        } else {
+            format!("{} In {}.", metric.summary, metric.unit)
+        };
+        (metric.name.to_string(), json!({ "type": ["number", "null"], "description": summary }))
+    };
+    let properties: Map<String, Value> = registry::metrics().filter(|metric| is_there(metric)).map(entry).collect();
+    json_schema!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
+/// Playback events: `playback_log.rs` has their fields.
+pub fn events(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": { "event": { "type": "string" }, "time_s": { "type": "number" } },
+            "required": ["event", "time_s"],
+        },
+    })
+}
