@@ -26,7 +26,7 @@ demo: setup ## rank six senders on a lossy wireless path and write out/wireless/
 
 test: setup ## all tests
 	cargo test --workspace --exclude playpath-python --exclude playpath-fuzz --quiet
-	@$(if $(HAS_BPF),cargo test --quiet --manifest-path $(LOADER),echo "skipped: the tests of playpath-bpf $(NEEDS_BPF)")
+	@$(if $(HAS_BPF),cargo test --quiet --manifest-path $(LOADER) $(if $(filter 0,$(shell id -u)),-- --include-ignored),echo "skipped: the tests of playpath-bpf $(NEEDS_BPF)")
 	$(BIN)/python -m pytest -q -rs tests/testbed
 	$(BIN)/python -m pytest tests/python
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Runs a control law of bpf/ on events from standard input, a line each; answers each with "cwnd_q16 ssthresh".
- * See src/lib.rs for the other side. First line: control, initial window.
+ * Compiled once for each family: FAMILY is the prefix of the law's names, HEADER its file. See src/lib.rs for the other side.
+ * First line: control, initial window.
  *
  *   p v0 .. v15                                                  parameters
  *   v now_us mss srtt_us in_flight flight_size sent              view, for what follows
@@ -14,18 +15,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../bpf/law_ccp.h"
-#include "../../bpf/law_compound.h"
-#include "../../bpf/law_coupled.h"
-#include "../../bpf/law_vegas.h"
+#include HEADER
 
-static union {
-	struct ccp_state ccp;
-	struct vegas_state vegas;
-	struct compound_state compound;
-	struct coupled_state coupled;
-} law;
-static struct law_group group;
+#define PASTE(a, b) a##_##b
+#define NAMED(a, b) PASTE(a, b)
+#define LAW(x) NAMED(FAMILY, x)
+
+static struct LAW(state) law;
 static struct law_view view;
 static u32 param[LAW_PARAM_SLOTS];
 static char control[16];
@@ -35,93 +31,55 @@ static int is(const char *name)
 	return strcmp(control, name) == 0;
 }
 
-static int ccp_variant_of(void)
+/* The families whose functions differ from those of a window law. */
+#if defined(PLAYPATH_LAW_CCP_H)
+
+static u32 variant(void)
 {
-	return is("ccp") ? CCP_PLAIN : is("ccpd") ? CCP_DERIVATIVE : is("ccplca") ? CCP_LCA : is("ccplb") ? CCP_LB : -1;
+	return is("ccp") ? CCP_PLAIN : is("ccpd") ? CCP_DERIVATIVE : is("ccplca") ? CCP_LCA : CCP_LB;
 }
 
-static int is_coupled(void)
-{
-	return is("lia") || is("olia");
-}
+#define ON_ACK(ack) ccp_on_ack(&law, param, &view, ack, variant())
+#define ON_CONGESTION() ccp_on_congestion(&law)
+#define ON_RECOVERY_EXIT(retransmitted) ccp_on_recovery_exit(&law)
+#define ON_RTO(flight_size, is_first) ccp_on_rto(&law, flight_size, is_first)
+#define CWND_Q16() law.cwnd_q16
 
-static void init(u32 window)
-{
-	if (ccp_variant_of() >= 0)
-		ccp_init(&law.ccp, window);
-	else if (is("vegas"))
-		vegas_init(&law.vegas, window);
-	else if (is("compound"))
-		compound_init(&law.compound, window);
-	else
-		coupled_init(&law.coupled, window);
-}
+#elif defined(PLAYPATH_LAW_COUPLED_H)
+
+static struct law_group group;
 
 static void on_ack(const struct law_ack *ack)
 {
-	if (ccp_variant_of() >= 0) {
-		ccp_on_ack(&law.ccp, param, &view, ack, ccp_variant_of());
-	} else if (is("vegas")) {
-		vegas_on_ack(&law.vegas, param, &view, ack);
-	} else if (is("compound")) {
-		compound_on_ack(&law.compound, param, &view, ack);
-	} else {
-		u64 l = group.member[0].l_bytes;
+	u64 l = group.member[0].l_bytes;
 
-		coupled_tell(&law.coupled, group.member[0].srtt_us, &group.member[0]);
-		group.member[0].l_bytes = l; /* as the test has it for the Rust side */
-		coupled_on_ack(&law.coupled, &view, ack, &group, 0, is("olia"));
-	}
+	coupled_tell(&law, group.member[0].srtt_us, &group.member[0]);
+	group.member[0].l_bytes = l; /* as the test has it for the Rust side */
+	coupled_on_ack(&law, &view, ack, &group, 0, is("olia"));
 }
 
-static void on_congestion(void)
-{
-	if (ccp_variant_of() >= 0)
-		ccp_on_congestion(&law.ccp);
-	else if (is("vegas"))
-		vegas_on_congestion(&law.vegas, param, &view);
-	else if (is("compound"))
-		compound_on_congestion(&law.compound, param, &view);
-	else
-		coupled_on_congestion(&law.coupled, param, &view);
-}
+#define ON_ACK(ack) on_ack(ack)
+#define CWND_Q16() (law.cwnd_q32 >> 16)
 
-static void on_recovery_exit(u32 retransmitted)
-{
-	if (ccp_variant_of() >= 0)
-		ccp_on_recovery_exit(&law.ccp);
-	else if (is("vegas"))
-		vegas_on_recovery_exit(&law.vegas, retransmitted);
-	else if (is("compound"))
-		compound_on_recovery_exit(&law.compound, retransmitted);
-	else
-		coupled_on_recovery_exit(&law.coupled, retransmitted);
-}
+#elif defined(PLAYPATH_LAW_COMPOUND_H)
+#define CWND_Q16() compound_win_q16(&law)
+#endif
 
-static void on_rto(u32 flight_size, bool is_first)
-{
-	if (ccp_variant_of() >= 0)
-		ccp_on_rto(&law.ccp, flight_size, is_first);
-	else if (is("vegas"))
-		vegas_on_rto(&law.vegas, param, &view, is_first);
-	else if (is("compound"))
-		compound_on_rto(&law.compound, param, &view, is_first);
-	else
-		coupled_on_rto(&law.coupled, param, &view, is_first);
-}
+#ifndef ON_ACK
+#define ON_ACK(ack) LAW(on_ack)(&law, param, &view, ack)
+#endif
+#ifndef ON_RTO
+#define ON_CONGESTION() LAW(on_congestion)(&law, param, &view)
+#define ON_RECOVERY_EXIT(retransmitted) LAW(on_recovery_exit)(&law, retransmitted)
+#define ON_RTO(flight_size, is_first) LAW(on_rto)(&law, param, &view, is_first)
+#endif
+#ifndef CWND_Q16
+#define CWND_Q16() law.cwnd_q16
+#endif
 
 static void answer(void)
 {
-	u64 cwnd = ccp_variant_of() >= 0 ? law.ccp.cwnd_q16 :
-		   is("vegas")		 ? law.vegas.cwnd_q16 :
-		   is("compound")	 ? compound_win_q16(&law.compound) :
-					   law.coupled.cwnd_q32 >> 16;
-	u32 ssthresh = ccp_variant_of() >= 0 ? law.ccp.ssthresh :
-		       is("vegas")	     ? law.vegas.ssthresh :
-		       is("compound")	     ? law.compound.ssthresh :
-					       law.coupled.ssthresh;
-
-	printf("%llu %u\n", (unsigned long long)cwnd, ssthresh);
+	printf("%llu %u\n", (unsigned long long)CWND_Q16(), law.ssthresh);
 }
 
 static int take(char kind)
@@ -141,31 +99,33 @@ static int take(char kind)
 		view = (struct law_view){ .now_us = now, .mss = x[0], .srtt_us = x[1], .in_flight = x[2],
 					  .flight_size = x[3], .sent = x[4] };
 		return 1;
+#ifdef PLAYPATH_LAW_COUPLED_H
 	case 's':
 		if (scanf("%u %u %u %llu", &i, &x[0], &x[1], &now) != 4 || i >= LAW_MEMBERS)
 			return 0;
 		group.member[i] = (struct law_member){ .srtt_us = x[0], .cwnd_q10 = x[1], .l_bytes = now };
 		return 1;
+#endif
 	case 'a':
 		for (i = 0; i < 10; i++)
 			if (scanf("%u", &x[i]) != 1)
 				return 0;
-		on_ack(&(struct law_ack){ .acked = x[0], .delivered = x[1], .newly_lost = x[2], .rtt_us = x[3],
+		ON_ACK((&(struct law_ack){ .acked = x[0], .delivered = x[1], .newly_lost = x[2], .rtt_us = x[3],
 					  .rate_delivered = x[4], .rate_interval_us = x[5], .rate_app_limited = x[6],
-					  .may_grow = x[7], .round_start = x[8], .in_recovery = x[9] });
+					  .may_grow = x[7], .round_start = x[8], .in_recovery = x[9] }));
 		return 1;
 	case 'c':
-		on_congestion();
+		ON_CONGESTION();
 		return 1;
 	case 'e':
 		if (scanf("%u", &x[0]) != 1)
 			return 0;
-		on_recovery_exit(x[0]);
+		ON_RECOVERY_EXIT(x[0]);
 		return 1;
 	case 't':
 		if (scanf("%u %u", &x[0], &x[1]) != 2)
 			return 0;
-		on_rto(x[0], x[1]);
+		ON_RTO(x[0], x[1]);
 		return 1;
 	default:
 		return 0;
@@ -177,9 +137,9 @@ int main(void)
 	unsigned window;
 	char kind;
 
-	if (scanf("%15s %u", control, &window) != 2 || (ccp_variant_of() < 0 && !is("vegas") && !is("compound") && !is_coupled()))
+	if (scanf("%15s %u", control, &window) != 2)
 		return 2;
-	init(window);
+	LAW(init)(&law, window);
 	while (scanf(" %c", &kind) == 1) {
 		if (!take(kind))
 			return 2;

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-_COPIED = ("Cargo.toml", "Cargo.lock", "clippy.toml", "crates", "docs/recipes", "media")
+_COPIED = ("Cargo.toml", "Cargo.lock", "clippy.toml", "crates", "docs/recipes", "fuzz", "media")
 _LEFT_OUT = shutil.ignore_patterns("target")
 
 

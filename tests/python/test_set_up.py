@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import tomllib
 
 import pytest
 from conftest import ROOT
@@ -58,3 +59,9 @@ def test_the_verbs_are_listed():
     done = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
     for verb in ("setup", "demo", "test", "lint", "bench", "docs", "clean"):
         assert f"make {verb} " in done.stdout
+
+
+def test_the_loader_outside_the_workspace_has_its_lints():
+    lints = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["lints"]
+    del lints["rust"]["unsafe_code"]  # the loader makes system calls
+    assert tomllib.loads((ROOT / "crates/bpfload/Cargo.toml").read_text())["lints"] == lints

@@ -142,7 +142,7 @@ pub fn registered() -> Result<Vec<Registered>, LiveError> {
 
 /// Whether this process may see what is registered. The kernel shows nobody else's programs without CAP_SYS_ADMIN: it would look as
 /// if there were none.
-pub fn check_rights() -> Result<(), LiveError> {
+fn check_rights() -> Result<(), LiveError> {
     const CAP_SYS_ADMIN: u64 = 1 << 21;
     let status = std::fs::read_to_string("/proc/self/status").map_err(LiveError::Status)?;
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));

@@ -15,13 +15,19 @@ use playpath_cc::{
     Ack, AppParameters, CongestionControl, CongestionEvent, ParamValue, RecoveryExit, Rto, Stack, View, find,
 };
 
-/// Compiles `source` of this crate into `folder`. Panics without a compiler: Rust needs one to link, so it is there.
-pub fn compile(source: &str, folder: &Path) -> PathBuf {
+/// Compiles `driver.c` with the law of a family (`bpf/law_FAMILY.h`) into `folder`.
+pub fn compile_driver(family: &str, folder: &Path) -> PathBuf {
+    let header = format!("-DHEADER=\"../../bpf/law_{family}.h\"");
+    compile("driver.c", &[format!("-DFAMILY={family}"), header], folder.join(family))
+}
+
+/// Compiles `source` of this crate. Panics without a compiler: Rust needs one to link, so it is there.
+pub fn compile(source: &str, defines: &[String], program: PathBuf) -> PathBuf {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
-    let program = folder.join(source.trim_end_matches(".c"));
     let output = Command::new(&compiler)
         .args(["-O2", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-fsanitize=undefined"])
         .args(["-fno-sanitize-recover=all", "-fsanitize-undefined-trap-on-error"])
+        .args(defines)
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(source))
         .arg("-o")
         .arg(&program)
@@ -35,7 +41,8 @@ pub fn compile(source: &str, folder: &Path) -> PathBuf {
 pub struct Twin {
     /// The controller.
     pub cc: Box<dyn CongestionControl>,
-    law: &'static Law,
+    /// What stands for it in the kernel.
+    pub law: &'static Law,
     block: Block,
     script: String,
     answers: Vec<Answer>,
