@@ -17,6 +17,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::time::Duration;
 
+use playpath_shell::clap;
 use playpath_video::cmcd::{Limits, SenderHints, ServerView, parse_headers, parse_query};
 
 use playpath_cc::ParamValue;
@@ -36,7 +37,7 @@ const CLAIM: &str = "playpath-bpf agent: not believed, from ";
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// What of the playout buffer is handed to the control.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum BufferMode {
     /// All of it (the CCPLB paper).
     Size,

@@ -10,105 +10,129 @@ mod process;
 mod socket;
 
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use serde_json::{Map, Value, json};
-
+use clap::{Parser, Subcommand};
 use playpath_cc::kernel::{Slot, laws};
+use playpath_shell::{Failure, clap, say};
+use serde_json::{Map, Value, json};
 
 use crate::controls::InputError;
 use crate::live::LiveError;
 use crate::load::LoadError;
 use crate::socket::Socket;
 
-const USAGE: &str = "\
-playpath-bpf list                                   controls, their parameters, and what is registered
-playpath-bpf load NAME [--as NAME.SUFFIX] [--param K=V ...] [--hold [--until-eof]]
-                                                    register until `unload`; --hold: until this process ends, and with
-                                                    --until-eof when its standard input ends too
-playpath-bpf unload NAME                            unregister (running connections keep it until they close)
-playpath-bpf show [NAME]                            live connections: windows, pacing rate, phase, parameters
-playpath-bpf set NAME [--peer ADDR:PORT [--pid PID]] K=V ...
-                                                    change parameters: of all connections, of those to one peer, or
-                                                    (--pid) of the socket itself that process PID has to that peer
-playpath-bpf agent NAME --socket PATH [--buffer size|free]
-                                                    CMCD bridge for nginx: players' reports become parameters
-Output is JSON on stdout, messages go to stderr. Exit status: 0 done, 1 failed, 2 the input is wrong.";
+/// Loads playpath's kernel congestion controls (BPF struct_ops), lists them, shows live sockets, sets parameters. Output is JSON on
+/// standard output, messages go to standard error. Exit status: 0 done, 1 failed, 2 the input is wrong.
+#[derive(Parser)]
+#[command(name = "playpath-bpf", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
 
-const VERBS: &[&str] = &["list", "load", "unload", "show", "set", "agent", "help"];
+#[derive(Subcommand)]
+enum Command {
+    /// Controls, their parameters, and what is registered.
+    List,
+    /// Register a control, until `unload`.
+    Load(Load),
+    /// Unregister; running connections keep it until they close.
+    Unload {
+        /// Its name.
+        name: String,
+    },
+    /// Live connections: windows, pacing rate, phase, parameters.
+    Show {
+        /// Of this control; otherwise of all.
+        name: Option<String>,
+    },
+    /// Change parameters: of all connections, of those to one peer, or of one socket.
+    Set(Set),
+    /// CMCD bridge for nginx: players' reports become parameters.
+    Agent(Bridge),
+}
 
-/// Why a command failed, and so its exit status.
-enum Failure {
-    Input(String),
-    Run(String),
+#[derive(clap::Args)]
+struct Load {
+    /// The control.
+    name: String,
+    /// Register it as NAME.SUFFIX.
+    #[arg(long = "as", value_name = "NAME.SUFFIX")]
+    registered: Option<String>,
+    /// A parameter's default; may be repeated.
+    #[arg(long = "param", value_name = "NAME=VALUE")]
+    params: Vec<String>,
+    /// Keep it only until this process ends.
+    #[arg(long)]
+    hold: bool,
+    /// And end with standard input, too.
+    #[arg(long, requires = "hold")]
+    until_eof: bool,
+}
+
+#[derive(clap::Args)]
+struct Set {
+    /// The control, as registered.
+    name: String,
+    /// Only of connections to this peer.
+    #[arg(long, value_name = "ADDR:PORT")]
+    peer: Option<SocketAddr>,
+    /// Only of the socket that this process has to that peer.
+    #[arg(long, requires = "peer")]
+    pid: Option<u32>,
+    /// What to change.
+    #[arg(required = true, value_name = "NAME=VALUE")]
+    assignments: Vec<String>,
+}
+
+#[derive(clap::Args)]
+struct Bridge {
+    /// The control, as registered.
+    name: String,
+    /// Unix socket to listen on.
+    #[arg(long, value_name = "PATH")]
+    socket: PathBuf,
+    /// What a player's buffer report means to the control.
+    #[arg(long, default_value = "size")]
+    buffer: agent::BufferMode,
+}
+
+fn main() -> ExitCode {
+    playpath_shell::main(|arguments: Arguments| match arguments.command {
+        Command::List => list(),
+        Command::Load(load) => load_command(&load),
+        Command::Unload { name } => unload(&name),
+        Command::Show { name } => show(name.as_deref()),
+        Command::Set(set) => set_command(&set),
+        Command::Agent(bridge) => agent(&bridge),
+    })
 }
 
 impl From<InputError> for Failure {
     fn from(error: InputError) -> Failure {
-        Failure::Input(error.to_string())
+        Failure::input(error)
     }
 }
 
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Failure {
-        Failure::Run(error.to_string())
+        // The verifier's words are many; the failure stays one line.
+        let text = error.to_string();
+        let (line, words) = text.split_once('\n').unwrap_or((&text, ""));
+        words.lines().for_each(|line| eprintln!("{line}"));
+        Failure::run(line)
     }
 }
 
 impl From<LiveError> for Failure {
     fn from(error: LiveError) -> Failure {
-        Failure::Run(error.to_string())
-    }
-}
-
-fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match run(&arguments) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Run(message)) => {
-            eprintln!("playpath-bpf: {message}");
-            ExitCode::from(1)
-        }
-        Err(Failure::Input(message)) => {
-            eprintln!("playpath-bpf: {message}");
-            ExitCode::from(2)
-        }
-    }
-}
-
-fn run(arguments: &[String]) -> Result<(), Failure> {
-    let Some((verb, rest)) = arguments.split_first() else {
-        return Err(Failure::Input(format!("say a command: {}", VERBS.join(", "))));
-    };
-    if arguments.iter().any(|word| word == "--help" || word == "-h") {
-        println!("{USAGE}");
-        return Ok(());
-    }
-    match (verb.as_str(), rest) {
-        ("list", []) => list(),
-        ("load", [name, options @ ..]) => load_command(name, options),
-        ("unload", [name]) => unload(name),
-        ("show", []) => show(None),
-        ("show", [name]) => show(Some(name)),
-        ("set", [name, options @ ..]) => set(name, options),
-        ("agent", [name, options @ ..]) => agent(name, options),
-        ("help", _) => {
-            println!("{USAGE}");
-            Ok(())
-        }
-        ("load" | "unload" | "set" | "agent", []) => Err(Failure::Input(format!(
-            "{verb}: the control's name is missing; there are: {}",
-            controls::names().join(", ")
-        ))),
-        ("list" | "unload" | "show", [.., last]) => {
-            Err(Failure::Input(format!("{verb}: `{last}` is too much; `help` lists what it takes")))
-        }
-        _ => Err(Failure::Input(names::unknown("command", verb, VERBS))),
+        Failure::run(error)
     }
 }
 
 fn list() -> Result<(), Failure> {
-    process::end_with_reader();
     // Without rights the table still prints; what is registered is then unknown: null.
     let registered = live::registered().ok();
     let all: Vec<Value> = laws()
@@ -122,8 +146,7 @@ fn list() -> Result<(), Failure> {
             json!({"name": law.name, "summary": law.summary, "params": params, "registered": names})
         })
         .collect();
-    println!("{}", Value::from(all));
-    Ok(())
+    say(&Value::from(all))
 }
 
 fn parameter(slot: &Slot) -> Value {
@@ -132,37 +155,23 @@ fn parameter(slot: &Slot) -> Value {
     json!({"name": spec.name, "default": default, "allowed": slot.allowed(), "doc": spec.doc})
 }
 
-fn load_command(name: &str, options: &[String]) -> Result<(), Failure> {
-    let control = controls::find(name)?;
+fn load_command(options: &Load) -> Result<(), Failure> {
+    let control = controls::find(&options.name)?;
     let mut params = control.defaults();
-    let mut registered = control.name;
-    let mut hold = false;
-    let mut until_eof = false;
-    let mut words = options.iter();
-    while let Some(word) = words.next() {
-        let mut value = || words.next().ok_or_else(|| Failure::Input(format!("{word} needs a value")));
-        match word.as_str() {
-            "--hold" => hold = true,
-            "--until-eof" => until_eof = true,
-            "--as" => registered = value()?,
-            "--param" => controls::assign(control, &mut params, value()?)?,
-            other => return Err(Failure::Input(format!("`{other}` is not an option of load"))),
-        }
+    for assignment in &options.params {
+        controls::assign(control, &mut params, assignment)?;
     }
+    let registered = options.registered.as_deref().unwrap_or(control.name);
     load::check_name(control, registered)?;
-    process::block_signals();
+    let ending = process::Ending::new().map_err(Failure::run)?;
     let mut loaded = load::load(control, registered, &params)?;
-    if hold {
-        println!("{}", json!({"registered": registered, "held_by": std::process::id()}));
-        if until_eof {
-            process::end_with_stdin();
-        }
-        process::wait_for_signal();
+    if options.hold {
+        say(&json!({"registered": registered, "held_by": std::process::id()}))?;
+        ending.wait(options.until_eof).map_err(Failure::run)
     } else {
         let path = loaded.pin(registered)?;
-        println!("{}", json!({"registered": registered, "pinned": path.display().to_string()}));
+        say(&json!({"registered": registered, "pinned": path.display().to_string()}))
     }
-    Ok(())
 }
 
 /// A registered control. A name that none of ours can have is wrong input; one that nobody has registered is not.
@@ -174,8 +183,8 @@ fn find(name: &str) -> Result<live::Registered, Failure> {
 }
 
 fn unload(name: &str) -> Result<(), Failure> {
-    let path = std::path::Path::new(load::PIN_FOLDER).join(name);
-    if path.parent() != Some(std::path::Path::new(load::PIN_FOLDER)) || !path.exists() {
+    let path = Path::new(load::PIN_FOLDER).join(name);
+    if path.parent() != Some(Path::new(load::PIN_FOLDER)) || !path.exists() {
         let why = match find(name)? {
             r if r.link_id.is_some() => "another process holds it (load --hold): end that process",
             _ => "only running connections still use it",
@@ -185,12 +194,10 @@ fn unload(name: &str) -> Result<(), Failure> {
     std::fs::remove_file(&path).map_err(|e| Failure::Run(format!("cannot remove {}: {e}", path.display())))?;
     // The folder goes with its last pin; it is not ours to complain about if another remains.
     let _ = std::fs::remove_dir(load::PIN_FOLDER);
-    println!("{}", json!({"unloaded": name}));
-    Ok(())
+    say(&json!({"unloaded": name}))
 }
 
 fn show(name: Option<&str>) -> Result<(), Failure> {
-    process::end_with_reader();
     let all = match name {
         Some(name) => vec![find(name)?],
         None => live::registered()?,
@@ -208,8 +215,7 @@ fn show(name: Option<&str>) -> Result<(), Failure> {
             }));
         }
     }
-    println!("{}", Value::from(rows));
-    Ok(())
+    say(&Value::from(rows))
 }
 
 /// Whose parameters `set` changes.
@@ -219,26 +225,23 @@ enum Target {
     Socket(Socket),
 }
 
-fn set(name: &str, options: &[String]) -> Result<(), Failure> {
+fn set_command(options: &Set) -> Result<(), Failure> {
+    let name = &options.name;
     let registered = find(name)?;
-    let (target, assignments) = target_of(options)?;
-    if assignments.is_empty() {
-        return Err(Failure::Input("set needs at least one NAME=VALUE".into()));
-    }
+    let target = match (options.peer, options.pid) {
+        (Some(peer), Some(pid)) => Target::Socket(Socket::of(pid, peer).map_err(Failure::run)?),
+        (Some(peer), None) => Target::Peer(peer),
+        (None, _) => Target::Control,
+    };
     let old = match &target {
         Target::Socket(socket) => registered.params_of_socket(socket),
         Target::Peer(peer) => registered.params_of(*peer),
         Target::Control => registered.defaults(),
     };
     let mut params = old?;
-    for assignment in assignments {
+    for assignment in &options.assignments {
         controls::assign(registered.control, &mut params, assignment)?;
     }
-    let (peer, pid) = match &target {
-        Target::Socket(socket) => (Some(socket.peer), Some(socket.pid)),
-        Target::Peer(peer) => (Some(*peer), None),
-        Target::Control => (None, None),
-    };
     match &target {
         Target::Socket(socket) => registered.set_params_of_socket(socket, &params),
         Target::Peer(peer) => registered.set_params_of(*peer, &params),
@@ -251,36 +254,11 @@ fn set(name: &str, options: &[String]) -> Result<(), Failure> {
             "playpath-bpf: no connection of {name} has the peer {peer} now; the next one that does gets the parameters"
         );
     }
-    println!("{}", json!({"set": name, "peer": peer.map(|p| p.to_string()), "pid": pid}));
-    Ok(())
+    say(&json!({"set": name, "peer": options.peer.map(|p| p.to_string()), "pid": options.pid}))
 }
 
-fn target_of(options: &[String]) -> Result<(Target, &[String]), Failure> {
-    let [flag, peer, rest @ ..] = options else { return Ok((Target::Control, options)) };
-    if flag != "--peer" {
-        return Ok((Target::Control, options));
-    }
-    let peer: SocketAddr = peer.parse().map_err(|_| Failure::Input(format!("`{peer}` is not ADDR:PORT")))?;
-    let [flag, pid, rest @ ..] = rest else { return Ok((Target::Peer(peer), rest)) };
-    if flag != "--pid" {
-        return Ok((Target::Peer(peer), options.get(2..).unwrap_or_default()));
-    }
-    let pid = pid.parse().map_err(|_| Failure::Input(format!("`{pid}` is not a process id")))?;
-    Ok((Target::Socket(Socket::of(pid, peer).map_err(Failure::Run)?), rest))
-}
-
-fn agent(name: &str, options: &[String]) -> Result<(), Failure> {
-    let (mut socket, mut mode) = (None, agent::BufferMode::Size);
-    for pair in options.chunks(2) {
-        match pair {
-            [flag, path] if flag == "--socket" => socket = Some(path),
-            [flag, word] if flag == "--buffer" && word == "size" => mode = agent::BufferMode::Size,
-            [flag, word] if flag == "--buffer" && word == "free" => mode = agent::BufferMode::Free,
-            _ => return Err(Failure::Input(format!("`{}` is not an option of agent", pair.join(" ")))),
-        }
-    }
-    let socket = socket.ok_or_else(|| Failure::Input("agent needs --socket PATH".into()))?;
-    let registered = find(name)?;
-    let served = agent::Agent::new(registered, mode).serve(std::path::Path::new(socket));
-    served.map_err(|e| Failure::Run(format!("{socket}: {e}")))
+fn agent(options: &Bridge) -> Result<(), Failure> {
+    let registered = find(&options.name)?;
+    let served = agent::Agent::new(registered, options.buffer).serve(&options.socket);
+    served.map_err(|e| Failure::Run(format!("{}: {e}", options.socket.display())))
 }

@@ -1,47 +1,37 @@
 //! When a holding loader ends: on SIGTERM, SIGINT or SIGHUP, and, if asked, with its standard input.
 
-use std::mem::MaybeUninit;
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
 
-/// End this process, as SIGTERM does, when standard input reaches its end: a pipe from a test bed closes even if the test bed
-/// is killed. (A death signal of the parent would come too early: Linux sends it when the parent's *thread* ends.)
-pub fn end_with_stdin() {
-    std::thread::spawn(|| {
-        // An error on standard input is an end of it too.
-        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
-        // SAFETY: a signal to ourselves; SIGTERM is blocked and waited for.
-        unsafe { libc::kill(libc::getpid(), libc::SIGTERM) };
-    });
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+/// The ending signals; they no longer end the process by themselves.
+pub struct Ending {
+    readable: UnixStream,
+    written: UnixStream,
 }
 
-/// End quietly when nobody reads the output any more (`playpath-bpf list | head`), as other programs do.
-pub fn end_with_reader() {
-    // SAFETY: restores the default action, which Rust's start-up code replaced.
-    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
-}
-
-/// Block the ending signals, so that none arrives between registering and waiting.
-pub fn block_signals() {
-    let set = ending_signals();
-    // SAFETY: `set` is a valid signal set; the old mask is not wanted.
-    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut()) };
-}
-
-/// Wait for one of the blocked signals.
-pub fn wait_for_signal() {
-    let set = ending_signals();
-    let mut signal = 0;
-    // SAFETY: both pointers are valid for the call.
-    while unsafe { libc::sigwait(&set, &mut signal) } != 0 {}
-}
-
-fn ending_signals() -> libc::sigset_t {
-    let mut set = MaybeUninit::uninit();
-    // SAFETY: sigemptyset initialises the set before sigaddset reads it.
-    unsafe {
-        libc::sigemptyset(set.as_mut_ptr());
-        for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
-            libc::sigaddset(set.as_mut_ptr(), signal);
+impl Ending {
+    /// From now on.
+    pub fn new() -> io::Result<Ending> {
+        let (readable, written) = UnixStream::pair()?;
+        for signal in [SIGTERM, SIGINT, SIGHUP] {
+            signal_hook::low_level::pipe::register(signal, written.try_clone()?)?;
         }
-        set.assume_init()
+        Ok(Ending { readable, written })
+    }
+
+    /// Wait for one of them or, `with_stdin`, for the end of standard input: a pipe from a test bed closes even if the test bed is
+    /// killed. (A death signal of the parent would come too early: Linux sends it when the parent's *thread* ends.)
+    pub fn wait(mut self, with_stdin: bool) -> io::Result<()> {
+        if with_stdin {
+            let mut written = self.written;
+            std::thread::spawn(move || {
+                // An error on standard input is an end of it too.
+                let _ = io::copy(&mut io::stdin(), &mut io::sink());
+                let _ = io::Write::write(&mut written, &[0]);
+            });
+        }
+        self.readable.read_exact(&mut [0])
     }
 }

@@ -3,12 +3,26 @@
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+
+/// Why a process's connection cannot be taken.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum SocketError {
+    #[error("process {pid} has no TCP socket to {peer} (a subflow of MPTCP has no descriptor: leave out --pid)")]
+    None { pid: u32, peer: SocketAddr },
+    #[error("process {pid} has {count} TCP sockets to {peer}")]
+    Several { pid: u32, peer: SocketAddr, count: usize },
+    #[error("{0} is no process")]
+    NoProcess(u32),
+    #[error("cannot look into process {pid}: {source}")]
+    Process { pid: u32, source: std::io::Error },
+}
 
 /// A connection of a process to a peer.
 pub struct Socket {
-    /// Whose it is.
-    pub pid: u32,
     /// Whom it leads to.
     pub peer: SocketAddr,
     descriptor: OwnedFd,
@@ -16,15 +30,13 @@ pub struct Socket {
 
 impl Socket {
     /// The connection of process `pid` to `peer`; an error if it has none, or several.
-    pub fn of(pid: u32, peer: SocketAddr) -> Result<Socket, String> {
-        let inodes = inodes_of(pid, peer)?;
+    pub fn of(pid: u32, peer: SocketAddr) -> Result<Socket, SocketError> {
+        let inodes = inodes_of(pid, peer);
         let numbers = descriptors_of(pid, &inodes)?;
         match numbers.as_slice() {
-            [number] => Ok(Socket { pid, peer, descriptor: borrow(pid, *number)? }),
-            [] => Err(format!(
-                "process {pid} has no TCP socket to {peer} (a subflow of MPTCP has no descriptor: leave out --pid)"
-            )),
-            several => Err(format!("process {pid} has {} TCP sockets to {peer}", several.len())),
+            [number] => Ok(Socket { peer, descriptor: borrow(pid, *number)? }),
+            [] => Err(SocketError::None { pid, peer }),
+            several => Err(SocketError::Several { pid, peer, count: several.len() }),
         }
     }
 
@@ -35,7 +47,7 @@ impl Socket {
 }
 
 /// Inodes of the sockets with this peer, in the network namespace of the process.
-fn inodes_of(pid: u32, peer: SocketAddr) -> Result<Vec<u64>, String> {
+fn inodes_of(pid: u32, peer: SocketAddr) -> Vec<u64> {
     let mut found = Vec::new();
     for table in ["tcp", "tcp6"] {
         let path = format!("/proc/{pid}/net/{table}");
@@ -43,7 +55,7 @@ fn inodes_of(pid: u32, peer: SocketAddr) -> Result<Vec<u64>, String> {
         let text = fs::read_to_string(&path).unwrap_or_default();
         found.extend(text.lines().skip(1).filter_map(|line| inode_if(line, peer)).filter(|inode| *inode != 0));
     }
-    Ok(found)
+    found
 }
 
 /// The inode of a line of `/proc/net/tcp` whose remote address is `peer`.
@@ -68,9 +80,9 @@ fn address(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, u16::from_str_radix(port, 16).ok()?))
 }
 
-fn descriptors_of(pid: u32, inodes: &[u64]) -> Result<Vec<RawFd>, String> {
+fn descriptors_of(pid: u32, inodes: &[u64]) -> Result<Vec<RawFd>, SocketError> {
     let folder = format!("/proc/{pid}/fd");
-    let entries = fs::read_dir(&folder).map_err(|e| format!("cannot look into process {pid}: {e}"))?;
+    let entries = fs::read_dir(&folder).map_err(|source| SocketError::Process { pid, source })?;
     let wanted: Vec<String> = inodes.iter().map(|inode| format!("socket:[{inode}]")).collect();
     Ok(entries
         .flatten()
@@ -79,21 +91,11 @@ fn descriptors_of(pid: u32, inodes: &[u64]) -> Result<Vec<RawFd>, String> {
         .collect())
 }
 
-fn borrow(pid: u32, number: RawFd) -> Result<OwnedFd, String> {
-    let failed = |what: &str| format!("{what} process {pid}: {}", std::io::Error::last_os_error());
-    // SAFETY: plain system calls with integers; each result is checked before it is taken for a descriptor that is ours.
-    unsafe {
-        let process = libc::syscall(libc::SYS_pidfd_open, pid, 0);
-        if process < 0 {
-            return Err(failed("cannot open"));
-        }
-        let process = OwnedFd::from_raw_fd(process as RawFd);
-        let copy = libc::syscall(libc::SYS_pidfd_getfd, process.as_raw_fd(), number, 0);
-        if copy < 0 {
-            return Err(failed("cannot take a socket of"));
-        }
-        Ok(OwnedFd::from_raw_fd(copy as RawFd))
-    }
+fn borrow(pid: u32, number: RawFd) -> Result<OwnedFd, SocketError> {
+    let id = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(SocketError::NoProcess(pid))?;
+    let failed = |errno: rustix::io::Errno| SocketError::Process { pid, source: errno.into() };
+    let process = pidfd_open(id, PidfdFlags::empty()).map_err(failed)?;
+    pidfd_getfd(process.as_fd(), number, PidfdGetfdFlags::empty()).map_err(failed)
 }
 
 #[cfg(test)]
@@ -119,11 +121,11 @@ mod tests {
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (accepted, peer) = listener.accept().unwrap();
         let pid = std::process::id();
-        let inodes = inodes_of(pid, peer).unwrap();
+        let inodes = inodes_of(pid, peer);
         assert_eq!(descriptors_of(pid, &inodes).unwrap(), [accepted.as_raw_fd()]);
         drop((client, accepted));
         let nobody = "203.0.113.9:1".parse().unwrap();
-        let error = Socket::of(pid, nobody).err().unwrap();
+        let error = Socket::of(pid, nobody).err().unwrap().to_string();
         assert!(error.starts_with(&format!("process {pid} has no TCP socket to 203.0.113.9:1")), "{error}");
     }
 }

@@ -1,7 +1,7 @@
 //! The run's clock: time since the start that all programs of a run were told, on the machine's monotonic clock.
 
+use playpath_shell::monotonic_nanos;
 use playpath_units::Time;
-use rustix::time::{ClockId, clock_gettime};
 
 /// The run's clock.
 #[derive(Clone, Copy, Debug)]
@@ -28,10 +28,4 @@ impl Clock {
             std::thread::sleep(std::time::Duration::from_nanos(left));
         }
     }
-}
-
-/// The machine's monotonic clock.
-pub fn monotonic_nanos() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

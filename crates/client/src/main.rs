@@ -8,10 +8,11 @@ mod session;
 mod socket;
 mod sources;
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::process::ExitCode;
 
 use playpath_scenario::{LiveKind, LiveSource};
+use playpath_shell::{Failure, clap, say};
 use playpath_units::Time;
 use serde_json::{Value, json};
 
@@ -19,45 +20,39 @@ use plan::Plan;
 use session::{Session, Span};
 use sources::Sources;
 
-const USAGE: &str = "\
-playpath-client describe PLAN   print what the run consists of: what the player tells a sender, its length, its cross traffic
-playpath-client play PLAN       play the video, and print what the viewer saw
-playpath-client traffic PLAN    the clients of the cross traffic; prints what they got when standard input ends
-playpath-client serve PLAN      the servers of the cross traffic and of the streaming agent; prints a line when ready,
-                                ends when standard input does
-PLAN is a JSON file; crates/client/src/plan.rs has its format.";
+/// The simulator's players and cross traffic over real sockets. Prints JSON.
+#[derive(clap::Parser)]
+#[command(name = "playpath-client", version)]
+struct Arguments {
+    verb: Verb,
+    /// JSON file; crates/client/src/plan.rs has its format.
+    plan: String,
+}
 
-/// Why it failed, and so the exit status.
-enum Failure {
-    Input(String),
-    Run(String),
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Verb {
+    /// What the run consists of: what the player tells a sender, its length, its cross traffic.
+    Describe,
+    /// Play the video, and print what the viewer saw.
+    Play,
+    /// The clients of the cross traffic; what they got is printed when standard input ends.
+    Traffic,
+    /// The servers of the cross traffic and of the streaming agent; a line when ready; until standard input ends.
+    Serve,
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let result = match arguments.as_slice() {
-        [verb, file] => read(file).and_then(|plan| match verb.as_str() {
-            "describe" => describe(&plan),
-            "play" => play(&plan),
-            "traffic" => traffic(&plan),
-            "serve" => serve(&plan),
-            _ => Err(Failure::Input(USAGE.into())),
-        }),
-        _ => Err(Failure::Input(USAGE.into())),
-    };
-    let (message, status) = match result {
-        Ok(()) => return ExitCode::SUCCESS,
-        Err(Failure::Run(message)) => (message, 1),
-        Err(Failure::Input(message)) => (message, 2),
-    };
-    eprintln!("playpath-client: {message}");
-    ExitCode::from(status)
-}
-
-fn read(file: &str) -> Result<Plan, Failure> {
-    let failed = |e: String| Failure::Input(format!("{file}: {e}"));
-    let text = std::fs::read_to_string(file).map_err(|e| failed(e.to_string()))?;
-    Plan::parse(&text).map_err(failed)
+    playpath_shell::main(|Arguments { verb, plan: file }| {
+        let wrong = |problem: String| Failure::Input(format!("{file}: {problem}"));
+        let text = std::fs::read_to_string(&file).map_err(|e| wrong(e.to_string()))?;
+        let plan = Plan::parse(&text).map_err(|e| wrong(e.to_string()))?;
+        match verb {
+            Verb::Describe => describe(&plan),
+            Verb::Play => play(&plan),
+            Verb::Traffic => traffic(&plan),
+            Verb::Serve => serve(&plan),
+        }
+    })
 }
 
 fn describe(plan: &Plan) -> Result<(), Failure> {
@@ -69,7 +64,7 @@ fn describe(plan: &Plan) -> Result<(), Failure> {
     });
     if plan.scenario.has_video() {
         let player = plan.scenario.live_player(plan.packet_bytes, plan.seed);
-        let report = player.map_err(|e| Failure::Input(e.to_string()))?.app_parameters(Time::ZERO);
+        let report = player.map_err(Failure::input)?.app_parameters(Time::ZERO);
         description["playout_buffer_bytes"] = json!(report.playout_buffer_bytes);
         description["video_kbps"] = json!(report.video_rate.as_bits_per_sec() / 1000);
     }
@@ -96,7 +91,7 @@ fn describe_source(source: &LiveSource) -> Value {
 fn play(plan: &Plan) -> Result<(), Failure> {
     let place = plan.video.as_ref().ok_or_else(|| Failure::Input("`video` is missing".into()))?;
     let player = plan.scenario.live_player(plan.packet_bytes, plan.seed);
-    let player = player.map_err(|e| Failure::Input(e.to_string()))?;
+    let player = player.map_err(Failure::input)?;
     let sampling = plan.trace.then(|| plan.scenario.sample_interval());
     let span = Span { start: Time::ZERO, until: plan.until, sampling };
     let mut session = Session::new(player, place, plan.clock, span);
@@ -105,15 +100,14 @@ fn play(plan: &Plan) -> Result<(), Failure> {
 }
 
 fn traffic(plan: &Plan) -> Result<(), Failure> {
-    let sources = Sources::start(plan).map_err(Failure::Input)?;
+    let sources = Sources::start(plan).map_err(Failure::input)?;
     wait_for_end_of_input();
     say(&sources.finish(plan.clock))
 }
 
 fn serve(plan: &Plan) -> Result<(), Failure> {
-    let failed = |e: std::io::Error| Failure::Run(e.to_string());
     if let Some(place) = &plan.origin {
-        origin::serve(place).map_err(failed)?;
+        origin::serve(place).map_err(Failure::run)?;
     }
     for (source, place) in plan.scenario.live_sources(plan.seed).into_iter().zip(&plan.sources) {
         match source.kind {
@@ -122,7 +116,7 @@ fn serve(plan: &Plan) -> Result<(), Failure> {
                 let span = (source.start, source.stop.unwrap_or(plan.until).min(plan.until));
                 std::thread::spawn(move || sources::send_datagrams(model, stream, span, &place, clock));
             }
-            _ => origin::serve(place).map_err(failed)?,
+            _ => origin::serve(place).map_err(Failure::run)?,
         }
     }
     say(&json!({ "ready": true }))?;
@@ -133,11 +127,4 @@ fn serve(plan: &Plan) -> Result<(), Failure> {
 fn wait_for_end_of_input() {
     let mut ignored = [0; 64];
     while std::io::stdin().read(&mut ignored).is_ok_and(|count| count > 0) {}
-}
-
-/// One line on standard output.
-fn say(value: &Value) -> Result<(), Failure> {
-    let mut output = std::io::stdout().lock();
-    let said = writeln!(output, "{value}").and_then(|()| output.flush());
-    said.map_err(|e| Failure::Run(format!("standard output: {e}")))
 }

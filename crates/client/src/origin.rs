@@ -7,9 +7,9 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
+use playpath_shell::monotonic_nanos;
 use playpath_units::Duration;
 
-use crate::clock::monotonic_nanos;
 use crate::plan::Place;
 use crate::socket;
 

@@ -11,10 +11,11 @@
 use std::net::{IpAddr, SocketAddr};
 
 use playpath_scenario::Scenario;
+use playpath_shell::monotonic_nanos;
 use playpath_units::Time;
 use serde_json::{Value, json};
 
-use crate::clock::{Clock, monotonic_nanos};
+use crate::clock::Clock;
 
 /// How a connection is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,19 +63,35 @@ pub struct Plan {
     pub sources: Vec<Place>,
 }
 
+/// Why a plan cannot be taken.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum PlanError {
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error(transparent)]
+    Scenario(#[from] playpath_scenario::ScenarioError),
+    #[error("`{0}` is missing")]
+    Missing(&'static str),
+    #[error("`{key}` = \"{value}\": {problem}")]
+    Value { key: &'static str, value: String, problem: String },
+    #[error("`sources` has {found} entries, the traffic {wanted}")]
+    Sources { found: usize, wanted: usize },
+}
+
 impl Plan {
-    /// Read a plan. Errors: what is wrong, in one line.
-    pub fn parse(text: &str) -> Result<Plan, String> {
-        let value: Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
+    /// Read a plan.
+    pub fn parse(text: &str) -> Result<Plan, PlanError> {
+        let value: Value = serde_json::from_str(text)?;
         let no_files = |name: &str| Err(format!("{name}: a resolved scenario names no files"));
-        let scenario = Scenario::parse(&value["scenario"].to_string(), &json!({}), &no_files);
-        let whole = |name: &str| value[name].as_u64().ok_or_else(|| format!("`{name}` is missing"));
+        let scenario = Scenario::parse(&value["scenario"].to_string(), &json!({}), &no_files)?;
+        let whole = |name| value[name].as_u64().ok_or(PlanError::Missing(name));
         let place = |name: &str| Some(&value[name]).filter(|v| !v.is_null()).map(read_place).transpose();
         let sources = value["sources"].as_array().map_or(&[][..], Vec::as_slice);
-        let scenario = scenario.map_err(|e| e.to_string())?;
+        let packet_bytes = whole("packet_bytes")?;
         Ok(Plan {
             seed: whole("seed")?,
-            packet_bytes: u32::try_from(whole("packet_bytes")?).map_err(|e| e.to_string())?,
+            packet_bytes: packet_bytes.try_into().map_err(|e| wrong("packet_bytes", packet_bytes, e))?,
             trace: value["trace"].as_bool().unwrap_or(false),
             until: value["until_s"].as_f64().map_or(scenario.limit(), Time::from_secs_f64),
             clock: Clock::starting_at(value["start_ns"].as_u64().unwrap_or_else(monotonic_nanos)),
@@ -86,11 +103,15 @@ impl Plan {
     }
 }
 
-fn read_place(value: &Value) -> Result<Place, String> {
-    let server = value["server"].as_str().ok_or("`server` is missing")?;
-    let client = value["client"].as_str().map(|text| text.parse().map_err(|e| format!("`client` = \"{text}\": {e}")));
+fn wrong(key: &'static str, value: impl ToString, problem: impl ToString) -> PlanError {
+    PlanError::Value { key, value: value.to_string(), problem: problem.to_string() }
+}
+
+fn read_place(value: &Value) -> Result<Place, PlanError> {
+    let server = value["server"].as_str().ok_or(PlanError::Missing("server"))?;
+    let client = value["client"].as_str().map(|text| text.parse().map_err(|e| wrong("client", text, e)));
     Ok(Place {
-        server: server.parse().map_err(|e| format!("`server` = \"{server}\": {e}"))?,
+        server: server.parse().map_err(|e| wrong("server", server, e))?,
         client: client.transpose()?,
         cc: value["cc"].as_str().map(String::from),
         path: value["path"].as_str().unwrap_or("/zeros").to_string(),
@@ -109,13 +130,13 @@ mod tests {
         let text = format!(
             r#"{{"scenario": {scenario}, "seed": 3, "packet_bytes": 1448, "start_ns": 5, "video": {{"server": "10.0.0.1:80", "protocol": "mptcp"}}}}"#
         );
-        let plan = Plan::parse(&text).map_err(|e| e.to_string()).unwrap();
+        let plan = Plan::parse(&text).unwrap();
         assert_eq!(plan.seed, 3);
         // Four times the video and a minute, as in the simulator.
         assert_eq!(plan.until, Time::from_secs_f64(68.0));
         let video = plan.video.unwrap();
         assert_eq!((video.protocol, video.path.as_str(), video.cc), (Protocol::Mptcp, "/zeros", None));
-        let wrong = |from: &str, to: &str| Plan::parse(&text.replace(from, to)).err().unwrap();
+        let wrong = |from: &str, to: &str| Plan::parse(&text.replace(from, to)).err().unwrap().to_string();
         assert_eq!(wrong("\"seed\": 3, ", ""), "`seed` is missing");
         assert!(wrong("10.0.0.1:80", "nowhere").starts_with("`server` = \"nowhere\": "));
         assert!(wrong("5 Mbit/s", "5").contains("rate"));

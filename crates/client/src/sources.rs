@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::clock::Clock;
 use crate::connection::{Connection, Progress};
-use crate::plan::{Place, Plan};
+use crate::plan::{Place, Plan, PlanError};
 use crate::session::{Session, Span};
 
 /// More than any run transfers.
@@ -44,22 +44,20 @@ struct Tally {
 
 impl Sources {
     /// Start them all, each at its time.
-    pub fn start(plan: &Plan) -> Result<Sources, String> {
+    pub fn start(plan: &Plan) -> Result<Sources, PlanError> {
         let results = Arc::new(Mutex::new(Vec::new()));
         let is_over = Arc::new(AtomicBool::new(false));
         let mut threads = Vec::new();
         let sources = plan.scenario.live_sources(plan.seed);
         if sources.len() != plan.sources.len() {
-            return Err(format!("`sources` has {} entries, the traffic {}", plan.sources.len(), sources.len()));
+            return Err(PlanError::Sources { found: plan.sources.len(), wanted: sources.len() });
         }
         for (number, (source, place)) in sources.into_iter().zip(&plan.sources).enumerate() {
             let received = Arc::new(AtomicU64::new(0));
             let tally = Tally { name: source.name.clone(), received: received.clone(), ..Tally::default() };
             results.lock().expect("no holder panics").push(tally);
             let player = match source.kind {
-                LiveKind::Video => {
-                    Some(plan.scenario.live_player(plan.packet_bytes, plan.seed).map_err(|e| e.to_string())?)
-                }
+                LiveKind::Video => Some(plan.scenario.live_player(plan.packet_bytes, plan.seed)?),
                 _ => None,
             };
             let worker = Worker {

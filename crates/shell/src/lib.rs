@@ -2,6 +2,7 @@
 //! a failure in one line on standard error, and end with status 0, 1 (failed) or 2 (the input is wrong).
 
 use clap::Parser;
+use clap::error::ErrorKind;
 use rustix::time::{ClockId, clock_gettime};
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -16,6 +17,8 @@ pub enum Failure {
     Input(String),
     /// It could not be done: 1.
     Run(String),
+    /// Nobody reads the output any more (`… | head`): 1, without a word.
+    Unread,
 }
 
 impl Failure {
@@ -34,6 +37,7 @@ impl Failure {
 pub fn main<A: Parser>(run: impl FnOnce(A) -> Result<(), Failure>) -> ExitCode {
     let (problem, status) = match parse::<A>(std::env::args_os()).and_then(|a| a.map_or(Ok(()), run)) {
         Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Unread) => return ExitCode::FAILURE,
         Err(Failure::Run(problem)) => (problem, 1),
         Err(Failure::Input(problem)) => (problem, 2),
     };
@@ -53,9 +57,14 @@ pub fn parse<A: Parser>(arguments: impl IntoIterator<Item = std::ffi::OsString>)
         let _ = io::stdout().write_all(text.as_bytes());
         return Ok(None);
     }
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let command = A::command();
+        let verbs: Vec<&str> = command.get_subcommands().map(|verb| verb.get_name()).collect();
+        return Err(Failure::Input(format!("say a command: {} (--help tells more)", verbs.join(", "))));
+    }
     let is_said = |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more information");
     let said: Vec<&str> = text.lines().take_while(is_said).map(str::trim).filter(|line| !line.is_empty()).collect();
-    let said = if said.is_empty() { "say what to do" } else { &said.join("; ").replace(":; ", ": ") };
+    let said = said.join("; ").replace(":; ", ": ");
     Err(Failure::Input(format!("{} (--help tells more)", said.trim_start_matches("error: "))))
 }
 
@@ -63,7 +72,10 @@ pub fn parse<A: Parser>(arguments: impl IntoIterator<Item = std::ffi::OsString>)
 pub fn say(value: &serde_json::Value) -> Result<(), Failure> {
     let mut output = io::stdout().lock();
     let said = writeln!(output, "{value}").and_then(|()| output.flush());
-    said.map_err(|error| Failure::Run(format!("standard output: {error}")))
+    said.map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::Unread,
+        _ => Failure::Run(format!("standard output: {error}")),
+    })
 }
 
 /// Nanoseconds of the machine's monotonic clock, by which all programs of a run agree when it begins.
@@ -119,6 +131,21 @@ mod tests {
             assert!(problem.contains(expected), "{problem}");
             assert_eq!(problem.lines().count(), 1);
         }
+    }
+
+    /// A program with verbs.
+    #[derive(Parser, Debug)]
+    enum Verbs {
+        /// One.
+        Load,
+        /// Another.
+        Show,
+    }
+
+    #[test]
+    fn no_verb_is_answered_with_all() {
+        let Err(Failure::Input(problem)) = parse::<Verbs>(["playpath-test".into()]) else { panic!("it is refused") };
+        assert_eq!(problem, "say a command: load, show (--help tells more)");
     }
 
     #[test]
