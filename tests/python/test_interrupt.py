@@ -1,10 +1,12 @@
 """Ctrl-C keeps what is finished."""
 
 import os
+import queue
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -59,24 +61,29 @@ def test_compare_keeps_finished_seeds(tmp_path):
 
 
 def test_interrupt_finishes_what_is_under_way_and_takes_no_more():
-    started = []
+    started, told = [], []
+    interrupted = threading.Event()
 
     def work(task):
         started.append(task)
-        time.sleep(0.3)
+        if task > 0:
+            interrupted.wait()
         return task
 
     def interrupt(task):
         if task == 0:
             os.kill(os.getpid(), signal.SIGINT)
 
-    told = []
-    outcome = run_all(work, range(100), 2, on_done=interrupt, on_interrupt=told.append)
+    def tell(running):
+        told.append(running)
+        interrupted.set()
+
+    outcome = run_all(work, range(100), 2, on_done=interrupt, on_interrupt=tell)
     assert outcome.interrupted
     assert told == [2]
     finished = [r for r in outcome.results if r is not None]
     assert finished == sorted(started)
-    assert len(finished) < 10
+    assert len(finished) <= 3
 
 
 def test_results_are_in_the_order_of_the_tasks():
@@ -89,15 +96,17 @@ def test_results_are_in_the_order_of_the_tasks():
 
 
 def test_an_error_is_raised_and_stops_the_rest():
-    started = []
+    started, raisers = [], queue.SimpleQueue()
 
     def work(task):
         started.append(task)
         if task == 2:
+            raisers.put(threading.current_thread())
             raise ValueError("two")
-        time.sleep(0.01)
+        if task > 2:
+            raisers.get().join()  # its thread ends after it has stopped the rest
         return task
 
     with pytest.raises(ValueError, match="two"):
         run_all(work, range(1000), 2)
-    assert len(started) < 20
+    assert len(started) <= 4

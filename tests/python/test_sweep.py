@@ -370,6 +370,20 @@ def test_ctrl_c_keeps_cells_and_resumes(tmp_path, design_file):
     assert len(Store(tmp_path / "out" / "grid" / "store").cells()) > 0
 
 
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
+def test_workers_end_with_the_sweep_however_it_ends(tmp_path, design_file, end):
+    design_file.write_text(DESIGN_FILE.replace("seeds = 3", "seeds = 5000"))
+    command = [sys.executable, "-m", "playpath", "sweep", str(design_file)]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    while not list((tmp_path / "out" / "grid" / "store").glob("shards/*.parquet")):
+        time.sleep(0.1)
+        assert process.poll() is None
+    process.send_signal(end)
+    # Its standard output ends when the last process that holds it has ended.
+    process.communicate(timeout=60)
+    assert process.returncode != 0
+
+
 def chunk_that_dies_once(chunk):
     """The first worker to come here is killed in the middle of its chunk."""
     try:

@@ -64,7 +64,7 @@ def nothing_left() -> Iterator[None]:
     before = traces()
     yield
     # A run of other people's that has just ended is no stranger any more, while the kernel still takes its control away.
-    patience = time.monotonic() + 5
+    patience = time.monotonic() + 60
     while (left := _new(traces(), before)) and time.monotonic() < patience:
         time.sleep(0.1)
     assert left == {}

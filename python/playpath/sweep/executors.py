@@ -12,7 +12,7 @@ from typing import Any
 
 from playpath.errors import InputError, unknown_name
 from playpath.parallel import check_jobs
-from playpath.sweep.worker import ignore_interrupts
+from playpath.sweep.worker import start_worker
 
 NAMES = ("local", "ray", "slurm")
 _POLL_S = 0.5
@@ -67,7 +67,7 @@ def _local(jobs: int) -> Place:
     # Processes, not threads: with cells of a millisecond the interpreter lock would be the bottleneck. Spawned, not
     # forked: the libraries have threads.
     context = multiprocessing.get_context("spawn")
-    return Place(lambda: ProcessPoolExecutor(jobs, mp_context=context, initializer=ignore_interrupts), jobs, 1.0)
+    return Place(lambda: ProcessPoolExecutor(jobs, mp_context=context, initializer=start_worker), jobs, 1.0)
 
 
 def _ray(jobs: int | None) -> Place:

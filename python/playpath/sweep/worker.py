@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import io
+import multiprocessing
+import multiprocessing.process
+import os
 import signal
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -81,6 +85,19 @@ def _row(cell: Cell) -> dict[str, Any]:
         "seed": cell.seed,
         "engine_version": engine.version(),
     }
+
+
+def start_worker() -> None:
+    """For worker processes of this machine: the driver's death is theirs, however it dies."""
+    ignore_interrupts()
+    driver = multiprocessing.parent_process()
+    if driver is not None:
+        threading.Thread(target=_end_with, args=(driver,), daemon=True).start()
+
+
+def _end_with(driver: multiprocessing.process.BaseProcess) -> None:
+    driver.join()
+    os._exit(1)
 
 
 def ignore_interrupts() -> None:
