@@ -113,7 +113,7 @@ impl Relay {
     }
 
     fn serve(&mut self) -> io::Result<()> {
-        crate::say("ready");
+        let _ = playpath_shell::say(&"ready");
         loop {
             let ready = self.wait()?;
             let is_overdue = self.stop_at.is_some_and(|at| self.now() >= at || self.sessions.is_empty());
@@ -319,12 +319,12 @@ impl Relay {
         let Some(path) = &self.options.summary else { return Ok(()) };
         let is_client = matches!(self.options.role, Role::Client { .. });
         let summary = json!({
-            "role": if is_client { "client" } else { "server" }, "scheduler": self.options.scheduler.name,
+            "role": if is_client { "client" } else { "server" }, "scheduler": self.options.scheduler.name(),
             "session_count": self.ended_count, "duration_s": now.as_secs_f64(), "warnings": self.log.warnings,
             "sessions": self.ended.iter().map(|(_, summary)| summary).collect::<Vec<_>>(),
         });
         if path.as_os_str() == "-" {
-            crate::say(&summary.to_string());
+            let _ = playpath_shell::say(&summary);
             return Ok(());
         }
         std::fs::write(path, format!("{summary}\n"))

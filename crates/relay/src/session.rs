@@ -408,7 +408,7 @@ mod tests {
     fn a_session_without_a_path_burns_no_core() {
         let origin = TcpListener::bind("127.0.0.1:0").unwrap();
         let text = format!("server --listen 127.0.0.1:0 --origin {}", origin.local_addr().unwrap());
-        let options = Rc::new(crate::options::of(&text).unwrap().unwrap());
+        let options = Rc::new(crate::options::of(&text).unwrap());
         let mut log = Log::open(None).unwrap();
         let mut now = Time::from_secs(100);
         let mut session = Session::of_client(now, [7; 16], 1, &options);

@@ -68,10 +68,10 @@ pub fn parse<A: Parser>(arguments: impl IntoIterator<Item = std::ffi::OsString>)
     Err(Failure::Input(format!("{} (--help tells more)", said.trim_start_matches("error: "))))
 }
 
-/// A line of JSON on standard output, at once.
-pub fn say(value: &serde_json::Value) -> Result<(), Failure> {
+/// A line on standard output, at once.
+pub fn say(line: &impl Display) -> Result<(), Failure> {
     let mut output = io::stdout().lock();
-    let said = writeln!(output, "{value}").and_then(|()| output.flush());
+    let said = writeln!(output, "{line}").and_then(|()| output.flush());
     said.map_err(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::Unread,
         _ => Failure::Run(format!("standard output: {error}")),
