@@ -226,7 +226,7 @@ def bulk_section(bulk: list[tuple[tuple[str, int, float], Twin]]) -> str:
     lines = [
         "## One bulk flow",
         "",
-        "10 Mbit/s, a tail-drop queue of 1 bandwidth-delay product, 8 s with slow start; 3 seeds, mean ± half the 95 % interval.",
+        "10 Mbit/s, a tail-drop queue of 1 bandwidth-delay product, 8 s with slow start; 3 seeds, mean.",
         "In brackets: kernel minus simulator. Margins: 5 % of goodput, 10 % of the mean RTT.",
         "",
         "| control | RTT, loss | goodput (Mbit/s): sim, kernel | | mean RTT (ms): sim, kernel | | retransmitted: sim, kernel |",

@@ -130,8 +130,8 @@ def differences(a: Sequence[float], b: Sequence[float]) -> np.ndarray:
     return np.where(np.abs(found) <= noise, 0.0, found)
 
 
-def mean_interval(data: Sequence[float]) -> Interval | None:
-    """Student's t interval of a mean, 95 %; None for fewer than two values.
+def mean_interval(data: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
+    """Student's t interval of a mean; None for fewer than two values.
 
     It assumes values not far from normal, which rates and round-trip times are and stalls are not. For figures that are held
     against a bound in few runs: the claims of the papers, and both worlds beside each other.
@@ -141,7 +141,7 @@ def mean_interval(data: Sequence[float]) -> Interval | None:
         return None
     middle = float(values.mean())
     sd = float(values.std(ddof=1)) if np.ptp(values) > 0 else 0.0
-    half = float(special.stdtrit(values.size - 1, (1 + CONFIDENCE) / 2)) * sd / math.sqrt(values.size)
+    half = float(special.stdtrit(values.size - 1, (1 + confidence) / 2)) * sd / math.sqrt(values.size)
     return middle - half, middle + half
 
 

@@ -8,7 +8,7 @@ The rule:
   which use the 90 % interval). One seed has no interval: undecided.
 - Margins are stated in advance: 5 % of the simulator's mean for goodput and throughput, 10 % for the mean RTT, and for all else
   what `playpath.metrics` says nobody would notice.
-- Rankings: two senders are ordered in each world by the paired difference of one criterion, corrected by Holm over the pairs. A
+- Rankings: two senders are ordered in each world by the paired difference of one criterion, corrected by Bonferroni for the pairs. A
   pair is *alike* when both worlds hold the same sender to be better, or both hold them to be alike; *opposite* when each world is
   sure of another order, or one is sure of an order and the other that there is none; *undecided* when a world is. Rankings agree when
   all pairs are alike, differ when one is opposite.
@@ -302,18 +302,18 @@ def _metric(sim: Comparison, kernel: Comparison, sender: str, name: str) -> Metr
 
 
 def _better(world: Comparison, first: str, second: str, name: str) -> str | None:
-    """The better of two senders, by Student's interval of their difference; "" if they are alike; None if that is open."""
+    """The better of two senders, by Student's intervals of their difference; "" if they are alike; None if that is open."""
     pairs = zip(world.values(first, name), world.values(second, name), strict=True)
     both = [(a, b) for a, b in pairs if a is not None and b is not None]
     if any(None in world.values(sender, name) for sender in (first, second)) and both:
         return None
-    found = stats.differences([a for a, _ in both], [b for _, b in both]).tolist()
-    interval = stats.mean_interval(found) if found else (0.0, 0.0)
-    if interval is None:
-        return None
-    verdict = judge(interval, world.ranker.margin(first, second, name))
-    if verdict == "agree":
+    if not both:
         return ""
-    if interval[0] <= 0.0 <= interval[1]:
+    found = stats.differences([a for a, _ in both], [b for _, b in both]).tolist()
+    if judge(stats.mean_interval(found), world.ranker.margin(first, second, name)) == "agree":
+        return ""
+    pairs_in_all = len(world.senders) * (len(world.senders) - 1) / 2
+    corrected = stats.mean_interval(found, 1 - stats.SIGNIFICANCE / pairs_in_all)
+    if corrected is None or corrected[0] <= 0.0 <= corrected[1]:
         return None
-    return first if (interval[1] < 0) == (metric(name).better == "lower") else second
+    return first if (corrected[1] < 0) == (metric(name).better == "lower") else second

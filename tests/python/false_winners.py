@@ -155,7 +155,7 @@ def report(trials):
             (2, 10, "advice"), (6, 10, "advice"), (2, 10, "until decided"), (6, 10, "until decided"), (2, 2, "every run"))  # fmt: skip
     for place in places:
         for senders, first, use in uses:
-            few = max(20, trials // (20 if use == "every run" else 4 if senders > 2 else 1))
+            few = max(20, trials // (8 if use == "every run" else 4 if senders > 2 else 1))
             found = false_losers(sessions(place[0])[place[1]], senders, first, use, few, random)
             print(f"| {' '.join(place)} | {senders} | {first} | {use} | {100 * found:.1f} % of {few} |", flush=True)
     print("\n| real senders | seeds | use | a false loser | others beaten |\n|---|---:|---|---:|---:|")

@@ -80,7 +80,7 @@ def _today(result: StudyResult) -> str:
     rows = [[escape(cell) for cell in row[:-1]] for row in table_rows(scenes, today)]
     figure = html.figure_svg(today_grid(scenes, today), f"{result.study.name}: who is best today", is_full=True)
     words = "".join(f"<li><b>{escape(scene.name)}</b>: {escape(scene.says)}</li>" for scene in scenes)
-    note = "Ranked as playpath compare ranks: what the viewer sees first, then what the network pays; Holm's correction within a scene."
+    note = "Ranked as playpath compare ranks: what the viewer sees first, then what the network pays."
     body = (
         figure
         + html.table(list(HEAD[:-1]), rows, classes="words cards")
