@@ -134,8 +134,7 @@ impl Connection {
 
     /// Next segment to send. Call until `None` after every event.
     pub fn poll_transmit<'a>(&mut self, at: impl Into<Moment<'a>>) -> Option<Segment> {
-        let mut segment = Segment::default();
-        self.poll_transmit_into(at, &mut segment).then_some(segment)
+        self.next_segment(at.into())
     }
 
     /// As [`poll_transmit`](Self::poll_transmit), written to a place of the caller's; `false`: nothing to send, `out` holds
@@ -467,30 +466,31 @@ impl Connection {
         }
     }
 
+    fn next_segment(&mut self, at: Moment<'_>) -> Option<Segment> {
+        let mut segment = Segment::default();
+        self.transmit_at(at, &mut segment).then_some(segment)
+    }
+
     fn transmit_at(&mut self, at: Moment<'_>, out: &mut Segment) -> bool {
         if let Some(flags) = self.opening.take_segment() {
             self.control_segment(at.now, flags, out);
             return true;
         }
-        match self.state {
-            State::Established => {
-                if let Some(outgoing) = self.sender.poll(at) {
-                    self.write_segment(at.now, outgoing, out);
-                    return true;
-                }
-            }
-            State::TimeWait | State::Closed => {}
+        let mut outgoing = Outgoing::empty(self.sender.stream().nxt());
+        let has_data = match self.state {
+            State::Established => self.sender.poll(at, &mut outgoing),
+            State::TimeWait | State::Closed => false,
             _ => return false,
+        };
+        let has_segment = has_data || self.receiver.must_ack();
+        if has_segment {
+            self.write_segment(at.now, &outgoing, out);
         }
-        let must_ack = self.receiver.must_ack();
-        if must_ack {
-            self.write_segment(at.now, Outgoing::empty(self.sender.stream().nxt()), out);
-        }
-        must_ack
+        has_segment
     }
 
     /// The sender's part of a segment, with the acknowledgement and options of this moment.
-    fn write_segment(&mut self, now: Time, outgoing: Outgoing, out: &mut Segment) {
+    fn write_segment(&mut self, now: Time, outgoing: &Outgoing, out: &mut Segment) {
         let features = self.sender.features();
         *out = Segment {
             seq: self.config.isn.wrapping_add(1).wrapping_add(outgoing.start as u32),

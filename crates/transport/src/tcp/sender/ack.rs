@@ -120,7 +120,7 @@ impl Sender {
             && !segment.flags.contains(Flags::FIN);
         self.stats.dup_acks_received += u64::from(is_duplicate);
         let brings_news = !self.features.sack || delivery.delivered > 0 || has_dsack;
-        let news = News {
+        let mut news = News {
             is_advance: ack > before.una,
             is_duplicate: is_duplicate && brings_news,
             has_dsack,
@@ -130,7 +130,7 @@ impl Sender {
             original_delivered: delivery.original_delivered,
             echo: segment.timestamps.filter(|_| self.features.timestamps).map(|t| t.echo),
         };
-        self.finish_ack(at, news, &delivery, &before);
+        self.finish_ack(at, &mut news, &delivery, &before);
         true
     }
 
@@ -146,13 +146,13 @@ impl Sender {
     }
 
     /// After the scoreboard has taken the ACK: samples, recovery, controller, timers.
-    fn finish_ack(&mut self, at: Moment<'_>, mut news: News, delivery: &Delivery, before: &Before) {
-        self.count_duplicates(&mut news);
+    fn finish_ack(&mut self, at: Moment<'_>, news: &mut News, delivery: &Delivery, before: &Before) {
+        self.count_duplicates(news);
         if news.delivered > 0 {
             self.rate.on_delivered(at.now, news.delivered);
         }
         let rtt =
-            if delivery.delivered > 0 || news.is_advance { self.sample_rtt(at.now, &news, delivery) } else { None };
+            if delivery.delivered > 0 || news.is_advance { self.sample_rtt(at.now, news, delivery) } else { None };
         let (mut rate, mut round_start) = (None, false);
         if let Some(newest) = &delivery.newest {
             rate = self.rate.sample(at.now, newest, self.features.mss, self.rtt.min_rtt());
@@ -161,18 +161,18 @@ impl Sender {
         let was_reducing = self.recovery.phase().is_reducing();
         let lost_before = self.rate.lost();
         if self.tail_probe.is_out() {
-            self.check_tail_probe(at, &news);
+            self.check_tail_probe(at, news);
         }
         if before.ecn_echo {
-            self.react_to_ecn(at, &news);
+            self.react_to_ecn(at, news);
         }
-        if self.is_dubious(&news) {
-            self.react_to_ack(at, &news);
+        if self.is_dubious(news) {
+            self.react_to_ack(at, news);
         }
         let newly_lost = (self.rate.lost() - lost_before) as u32;
         let is_reducing = self.recovery.phase().is_reducing();
         if news.delivered > 0 || news.acked > 0 {
-            self.feed_validation(at, &news);
+            self.feed_validation(at, news);
             self.report_losses(at);
             // A controller that rules its window in recovery may grow it there.
             let is_ruled = (was_reducing || is_reducing) && self.is_window_ours;
@@ -195,7 +195,7 @@ impl Sender {
             let is_safe = news.is_advance && newly_lost == 0;
             self.reduction.on_ack(news.delivered, self.in_flight(), is_safe);
         }
-        self.restart_timers(at.now, &news);
+        self.restart_timers(at.now, news);
     }
 
     /// The states and counters that can change something on this ACK; a plain one in the open state has none.

@@ -31,8 +31,9 @@ pub(crate) enum Probe {
     Window,
 }
 
-/// The sender's part of a segment.
-#[derive(Clone, Copy, Debug)]
+/// The sender's part of a segment. Written where it is read: copied right after it was written in pieces, it would have to leave the
+/// store buffer first.
+#[derive(Debug)]
 pub(crate) struct Outgoing {
     /// Stream offset of the first byte.
     pub start: u64,
@@ -50,29 +51,30 @@ enum Choice {
 }
 
 impl Sender {
-    /// What leaves now, if anything.
-    pub fn poll(&mut self, at: Moment<'_>) -> Option<Outgoing> {
+    /// What leaves now is written to `out`; `false`: nothing.
+    pub fn poll(&mut self, at: Moment<'_>, out: &mut Outgoing) -> bool {
         if let Some(probe) = self.probe.take()
-            && let Some(outgoing) = self.send_probe(at, probe)
+            && self.send_probe(at, probe, out)
         {
-            return Some(outgoing);
+            return true;
         }
         let Some(choice) = self.choose(at.now) else {
             self.note_pause(at);
-            return None;
+            return false;
         };
         if self.is_paced_until_later(at.now, choice) {
             // Linux judges by what is out whatever the reason of the pause.
             if self.config.pacing_burst == PacingBurst::Linux {
                 self.note_usage(at, self.is_window_full());
             }
-            return None;
+            return false;
         }
         self.recovery.on_packet_sent();
-        Some(match choice {
-            Choice::Retransmit(index) => self.send_again(at, index),
-            Choice::New(piece) => self.send_new(at, piece),
-        })
+        match choice {
+            Choice::Retransmit(index) => self.send_again(at, index, out),
+            Choice::New(piece) => self.send_new(at, piece, out),
+        }
+        true
     }
 
     /// A poll would find nothing to send, and that is plain to see: [`note_pause`](Self::note_pause) is all that it would do.
@@ -173,7 +175,7 @@ impl Sender {
         true
     }
 
-    fn send_new(&mut self, at: Moment<'_>, piece: Piece) -> Outgoing {
+    fn send_new(&mut self, at: Moment<'_>, piece: Piece, out: &mut Outgoing) {
         let now = at.now;
         let was_empty = self.scoreboard.is_empty();
         if was_empty {
@@ -194,11 +196,11 @@ impl Sender {
         self.rate.stamp(now, &mut packet, prior_in_flight == 0, prior_in_flight + 1);
         self.scoreboard.push(packet);
         self.stream.send(piece);
-        let mut outgoing = Outgoing::of(packet.start, piece);
+        out.set(packet.start, piece);
         if self.features.ecn && piece.len > 0 {
-            outgoing.ecn = Ecn::Ect0;
+            out.ecn = Ecn::Ect0;
             if std::mem::take(&mut self.send_cwr) {
-                outgoing.flags = outgoing.flags.with(Flags::CWR);
+                out.flags = out.flags.with(Flags::CWR);
             }
         }
         if was_empty {
@@ -207,11 +209,10 @@ impl Sender {
         self.timers.restart_probe(now);
         let place = self.join_group(now, packet.start, piece.len, true);
         self.note_sent(at, piece.len, place, prior_in_flight);
-        self.mark_push(now, place, &mut outgoing);
-        outgoing
+        self.mark_push(now, place, out);
     }
 
-    fn send_again(&mut self, at: Moment<'_>, index: u64) -> Outgoing {
+    fn send_again(&mut self, at: Moment<'_>, index: u64, out: &mut Outgoing) {
         let now = at.now;
         let prior_in_flight = self.in_flight();
         let is_head = self.scoreboard.first() == index;
@@ -230,11 +231,10 @@ impl Sender {
         if is_fast && (self.recovery.retransmitted() == 1 || self.detector.restarts_timer_by_each_repair()) {
             self.restart_rto(now);
         }
-        let mut outgoing = Outgoing::of(packet.start, Piece { len, is_fin });
+        out.set(packet.start, Piece { len, is_fin });
         let place = self.join_group(now, packet.start, len, false);
         self.note_sent(at, len, place, prior_in_flight);
-        self.mark_push(now, place, &mut outgoing);
-        outgoing
+        self.mark_push(now, place, out);
     }
 
     /// Books that every data packet changes.
@@ -257,28 +257,30 @@ impl Sender {
     }
 
     #[cold]
-    fn send_probe(&mut self, at: Moment<'_>, probe: Probe) -> Option<Outgoing> {
+    fn send_probe(&mut self, at: Moment<'_>, probe: Probe, out: &mut Outgoing) -> bool {
         if probe == Probe::Window {
             self.stats.window_probes += 1;
             let len = self.stream.unsent().min(self.stream.window_left()).min(u64::from(self.features.mss)) as u32;
             if len > 0 {
-                return Some(self.send_new(at, Piece { len, is_fin: false }));
+                self.send_new(at, Piece { len, is_fin: false }, out);
+            } else {
+                self.rearm();
+                *out = Outgoing::empty(self.stream.una().wrapping_sub(1));
             }
-            self.rearm();
-            return Some(Outgoing::empty(self.stream.una().wrapping_sub(1)));
+            return true;
         }
         if self.scoreboard.is_empty() {
-            return None;
+            return false;
         }
         self.stats.tlp_probes += 1;
         let new_data = self.next_piece();
-        let outgoing = match new_data {
-            Some(piece) => self.send_new(at, piece),
-            None => self.send_again(at, self.scoreboard.end() - 1),
-        };
+        match new_data {
+            Some(piece) => self.send_new(at, piece, out),
+            None => self.send_again(at, self.scoreboard.end() - 1, out),
+        }
         self.tail_probe.on_sent(self.stream.nxt(), new_data.is_none());
         self.rearm();
-        Some(outgoing)
+        true
     }
 
     /// The first packet after a pause (RFC 5681 §4.1, RFC 2861 §3).
@@ -322,11 +324,13 @@ impl Sender {
 impl Outgoing {
     /// No data.
     pub fn empty(start: u64) -> Outgoing {
-        Outgoing::of(start, Piece { len: 0, is_fin: false })
+        Outgoing { start, len: 0, flags: Flags::default(), ecn: Ecn::NotEct }
     }
 
-    fn of(start: u64, piece: Piece) -> Outgoing {
-        let flags = if piece.is_fin { Flags::FIN } else { Flags::default() };
-        Outgoing { start, len: piece.len, flags, ecn: Ecn::NotEct }
+    fn set(&mut self, start: u64, piece: Piece) {
+        (self.start, self.len) = (start, piece.len);
+        if piece.is_fin {
+            self.flags = Flags::FIN;
+        }
     }
 }
