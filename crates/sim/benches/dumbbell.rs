@@ -27,6 +27,12 @@ fn main() {
             measure(&title, &scenario, flows);
         }
     }
+    for player in ["progressive", "agent", "dash"] {
+        let title = format!("{player} session over 20 Mbit/s");
+        if is_wanted(&title) {
+            measure(&title, &session(player), 1);
+        }
+    }
     if is_wanted("100 dash sessions") {
         measure("100 dash sessions of 600 s", &dash_sessions(100), 100);
     }
@@ -82,6 +88,17 @@ fn multipath(mbps: &[u32]) -> String {
         traffic = [{{ kind = "bulk", cc = "newreno" }}]
         run = {{ duration = "{seconds:.1} s" }}"#,
         paths.join(", ")
+    )
+}
+
+/// One session of ten minutes over a path that loses packets, as `scenarios/wireless.toml` has it: what people run.
+fn session(player: &str) -> String {
+    format!(
+        r#"
+        video = {{ rate = "5.24 Mbit/s", duration = "624 s" }}
+        player = {{ kind = "{player}" }}
+        path = [{{ name = "wifi", rate = "20 Mbit/s", rtt = "100 ms", loss = "0.15 %", queue = "1 bdp" }}]
+        sender = [{{ cc = "cubic" }}]"#
     )
 }
 
