@@ -14,10 +14,10 @@ ADVISORIES := $(if $(wildcard $(HOME)/.cargo/advisory-db*),advisories)
 , := ,
 FUZZ_SECONDS ?= 60
 
-.PHONY: help setup demo test check bench fuzz docs reference figures papers kernel clean check-tools
+.PHONY: help setup demo test test-fast check bench fuzz docs reference figures papers kernel clean check-tools
 
 help: ## show the verbs
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.engine ## virtual environment, release build of the engine, the playpath command
 
@@ -29,6 +29,10 @@ test: setup ## all tests
 	@$(if $(HAS_BPF),cargo test --quiet --manifest-path $(LOADER) $(if $(filter 0,$(shell id -u)),-- --include-ignored),echo "skipped: the tests of playpath-bpf $(NEEDS_BPF)")
 	$(BIN)/python -m pytest -q -rs tests/testbed
 	$(BIN)/python -m pytest tests/python
+
+test-fast: setup ## what everyday work needs, in under a minute: unit tests, and Python tests but the slow ones
+	cargo test --workspace --exclude playpath-python --lib --bins --quiet
+	$(BIN)/python -m pytest -q -m "not slow" tests/python
 
 check: setup ## formatting, lints, types, reference without warnings, licences, minimal Rust, links of the documents
 	cargo fmt --all --check

@@ -7,6 +7,8 @@ import pytest
 
 from playpath import console, doctor
 
+pytestmark = pytest.mark.slow
+
 METRICS = {
     "stall_count", "stall_time_s", "stall_ratio", "startup_delay_s", "discarded_pictures", "underflow_events",
     "late_packet_ratio", "buffer_fill_time_s", "goodput_mbps", "throughput_mbps", "retransmitted_packets", "rto_count",

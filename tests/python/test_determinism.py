@@ -7,6 +7,8 @@ from conftest import SCENARIOS, SMALL
 
 import playpath
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("file", SCENARIOS, ids=lambda file: file.stem)
 def test_shipped_scenarios_do_not_depend_on_jobs(file):

@@ -12,6 +12,8 @@ from playpath.commands import MODULES
 from playpath.metrics import BULK_CRITERIA, VIDEO_CRITERIA
 from playpath.sweep import load_design
 
+pytestmark = pytest.mark.slow
+
 
 def shell_lines(page):
     for block in re.findall(r"```\n(.*?)```", page.read_text(), re.DOTALL):

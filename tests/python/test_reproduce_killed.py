@@ -9,7 +9,11 @@ import sys
 import time
 from collections import Counter
 
+import pytest
+
 from playpath.sweep.store import Store
+
+pytestmark = pytest.mark.slow
 
 KILLS = 4
 STUDY = "newcwv"

@@ -19,6 +19,8 @@ from playpath.studies.sensitivity import summary
 from playpath.studies.study import Case, Check, Claim, Study, Term, Today, Unstated
 from playpath.studies.today import rank_scenes, table_rows
 
+pytestmark = pytest.mark.slow
+
 
 def table(**variants):
     """Values of `x` by variant, one a seed."""

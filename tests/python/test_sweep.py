@@ -24,6 +24,8 @@ from playpath.sweep import Store, SweepResult, load_design, runner, sweep
 from playpath.sweep.cells import cells
 from playpath.sweep.worker import Done, run_chunk
 
+pytestmark = pytest.mark.slow
+
 TINY = SMALL.replace('duration = "10 s"', 'duration = "2 s"')
 DESIGN = {
     "scenario": TINY,

@@ -6,6 +6,8 @@ from conftest import SMALL, playpath_command
 import playpath
 from playpath.tune import Range, tune
 
+pytestmark = pytest.mark.slow
+
 TINY = SMALL.replace('duration = "10 s"', 'duration = "3 s"')
 
 
