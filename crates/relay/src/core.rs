@@ -91,6 +91,14 @@ impl Core {
         }
     }
 
+    /// Memory is short: keep no more than `bytes` in each direction from now on, and [`INITIAL_WINDOW`] at least. What the peer was
+    /// told that it may send still fits.
+    pub fn set_share(&mut self, bytes: u64) {
+        let share = bytes.max(INITIAL_WINDOW);
+        self.kept.set_most(self.settings.send_buffer.min(share));
+        self.incoming.set_buffer(self.settings.receive_buffer.min(share));
+    }
+
     /// Bytes that [`write`](Self::write) takes now.
     pub fn write_space(&self) -> usize {
         if self.level.is_closing() { 0 } else { self.kept.space() }
@@ -112,7 +120,7 @@ impl Core {
     pub fn consume(&mut self, bytes: usize) {
         self.incoming.consume(bytes);
         let untold = self.incoming.edge() - self.incoming.advertised();
-        if untold >= self.settings.receive_buffer / 4 {
+        if self.incoming.is_much(untold) {
             self.ack_at = Some(Time::ZERO);
         }
     }
@@ -155,7 +163,7 @@ impl Core {
                 self.paths[path].received_bytes += payload.len() as u64;
                 self.arrived_on = Some(path);
                 self.incoming.insert(now, offset, payload)?;
-                let is_much = self.incoming.next() - self.acked_next >= self.settings.receive_buffer / 4;
+                let is_much = self.incoming.is_much(self.incoming.next() - self.acked_next);
                 self.request_ack(if is_much { Time::ZERO } else { now + ACK_DELAY });
             }
             Record::Fin { end } => {

@@ -65,6 +65,14 @@ impl Incoming {
         }
     }
 
+    /// Takes up to `buffer` bytes from now on; what the peer was told holds.
+    pub fn set_buffer(&mut self, buffer: u64) {
+        self.buffer = buffer;
+    }
+    /// So much has changed that the peer should hear of it.
+    pub fn is_much(&self, bytes: u64) -> bool {
+        bytes >= self.buffer / 4
+    }
     /// Next offset expected; one beyond the end when the end has arrived, too.
     pub fn next(&self) -> u64 {
         let next = self.taken + self.ready.len() as u64;

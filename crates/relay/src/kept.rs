@@ -19,6 +19,11 @@ impl Kept {
         Kept { most, bytes: VecDeque::new(), base: 0 }
     }
 
+    /// Keep up to `most` bytes from now on; what is there stays.
+    pub fn set_most(&mut self, most: u64) {
+        self.most = most;
+    }
+
     /// Bytes that may be written now.
     pub fn space(&self) -> usize {
         (self.most as usize).saturating_sub(self.bytes.len())

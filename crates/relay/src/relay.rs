@@ -26,6 +26,8 @@ use std::time::Instant;
 const MOST_NEWCOMERS: usize = 256;
 /// Sessions at once. One that has carried nothing gives way to a new one.
 const MOST_SESSIONS: usize = 1000;
+/// What all sessions together may keep in each direction; each has its share. (Up to 85 sessions of the default sizes have all they want.)
+const MEMORY: u64 = 512 << 20;
 /// Connections taken before the others are looked at again.
 const MOST_AT_ONCE: usize = 64;
 /// Ended sessions that are remembered, so that a late connection of one does not begin it anew; also those in the summary.
@@ -133,7 +135,9 @@ impl Relay {
             let now = self.now();
             self.newcomers.retain(|newcomer| newcomer.connection.is_some() && now < newcomer.until);
             let time_s = now.as_secs_f64();
+            let share = MEMORY / self.sessions.len().max(1) as u64;
             for session in &mut self.sessions {
+                session.set_share(share);
                 // Told before the origin gets the request, about which it asks the bridge.
                 self.controls.tell(session, &self.options, time_s, &mut self.log);
                 session.settle(now, &mut self.log);

@@ -219,6 +219,11 @@ impl Session {
         }
     }
 
+    /// As much as it may keep in each direction.
+    pub fn set_share(&mut self, bytes: u64) {
+        self.core.set_share(bytes);
+    }
+
     /// Bytes of the application have passed, one way or the other.
     pub fn has_carried(&self) -> bool {
         self.core.bytes_acked() + self.core.bytes_delivered() > 0

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use std::collections::VecDeque;
 
 const PATHS: usize = 3;
+const BUFFER: u64 = 200 << 10;
 const STEP: Duration = Duration::from_millis(5);
 
 /// What happens in one step of 5 ms.
@@ -21,6 +22,8 @@ enum Act {
     Die(usize),
     Return(usize),
     Stall(usize, bool),
+    /// More or fewer sessions share the memory.
+    Share(u64),
     Nothing,
 }
 
@@ -89,6 +92,7 @@ impl Pair {
                 self.is_stalled[path] = is_stalled;
                 self.ends.iter_mut().for_each(|end| end.core.handle_path_stalled(path, is_stalled));
             }
+            Act::Share(bytes) => self.ends.iter_mut().for_each(|end| end.core.set_share(bytes)),
             _ => {}
         }
         self.now += STEP;
@@ -192,6 +196,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
         1 => path().prop_map(Act::Die),
         1 => path().prop_map(Act::Return),
         1 => (path(), any::<bool>()).prop_map(|(p, b)| Act::Stall(p, b)),
+        1 => (0u64..300_000).prop_map(Act::Share),
         1 => Just(Act::Nothing),
     ];
     prop::collection::vec(act, 0..300)
@@ -204,13 +209,13 @@ fn any_scheduler() -> impl Strategy<Value = &'static str> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
     #[test]
-    fn every_byte_once_and_in_order(acts in acts(), name in any_scheduler(), lengths in (0usize..150_000, 0usize..40_000)) {
-        let mut pair = Pair::new(name, [lengths.0, lengths.1], 64 << 10);
+    fn every_byte_once_and_in_order(acts in acts(), name in any_scheduler(), lengths in (0usize..400_000, 0usize..40_000)) {
+        let mut pair = Pair::new(name, [lengths.0, lengths.1], BUFFER);
         for act in &acts {
             pair.act(act);
             for end in &pair.ends {
-                prop_assert!(end.core.max_out_of_order_bytes() <= 64 << 10);
-                prop_assert!(end.core.write_space() <= 64 << 10);
+                prop_assert!(end.core.max_out_of_order_bytes() <= BUFFER);
+                prop_assert!(end.core.write_space() as u64 <= BUFFER);
             }
         }
         pair.finish();
