@@ -80,3 +80,22 @@ def test_a_metric_is_one_entry(tmp_path: Path) -> None:
     reference = scratch_python(REFERENCE)
     assert '"mean_stall_s": {' in reference  # the schema
     assert "| `mean_stall_s` | s | lower | 0.1, 5 % | – | Mean length of a stall. |" in reference
+
+
+@pytest.mark.slow
+def test_a_scheduler_is_a_new_file_and_a_line() -> None:
+    scratch = Scratch("scheduler")
+    schedulers = scratch.folder / "crates/transport/src/mptcp/scheduler/mod.rs"
+    before, _, rest = schedulers.read_text().partition("\n#[cfg(test)]\n#[path")
+    assert "recipes/fastest.rs" in rest.splitlines()[0]
+    # Steps 1 and 2 of docs/recipes/add-a-scheduler.md.
+    shutil.copy2(ROOT / "docs/recipes/fastest.rs", schedulers.with_name("fastest.rs"))
+    assert "mod roundrobin;\n" in before
+    schedulers.write_text(
+        before.replace("mod roundrobin;\n", "mod roundrobin;\nmod fastest;\n") + rest.split("\n", 2)[2]
+    )
+    scratch.cargo(
+        "test", "-p", "playpath-transport", "--lib", "--test", "schedulers", "--test", "level", "--test", "mptcp"
+    )
+    scratch.cargo("build", "-p", "playpath-python")
+    assert "fastest" in registered("scheduler")

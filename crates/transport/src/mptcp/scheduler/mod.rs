@@ -1,16 +1,27 @@
-//! Packet schedulers: which subflow takes the next segment. One file per scheduler and one line in [`entries`].
+//! Packet schedulers: which subflow takes the next segment. One file per scheduler. Its `mod` line here registers it: the build script
+//! makes `ENTRIES` of what these files declare, in the order of the lines, which is that of `playpath list scheduler`.
 //!
 //! Contract, checked over the registry by `tests/schedulers.rs`: never a subflow without room; some subflow is chosen when one
 //! path works and nothing else holds; the same views give the same answers.
 
-mod blest;
 mod dft;
-mod ecf;
+mod sticky;
+
 mod largest;
 mod linux;
-mod redundant;
+
 mod roundrobin;
-mod sticky;
+
+mod redundant;
+
+mod blest;
+mod ecf;
+
+include!(concat!(env!("OUT_DIR"), "/schedulers.rs"));
+
+#[cfg(test)]
+#[path = "../../../../../docs/recipes/fastest.rs"]
+mod fastest; // the example of docs/recipes/add-a-scheduler.md
 
 use playpath_cc::{ParamSpec, Params};
 use playpath_units::{Duration, Rate, Time};
@@ -193,20 +204,7 @@ pub struct Entry {
 
 /// All schedulers, in the order of `playpath list scheduler`.
 pub fn entries() -> &'static [&'static Entry] {
-    static ENTRIES: [&Entry; 11] = [
-        &dft::ENTRY,
-        &sticky::GR_STY,
-        &sticky::TP_STY,
-        &sticky::TR_STY,
-        &largest::LPC,
-        &largest::LET,
-        &linux::ENTRY,
-        &roundrobin::ENTRY,
-        &redundant::ENTRY,
-        &blest::ENTRY,
-        &ecf::ENTRY,
-    ];
-    &ENTRIES
+    ENTRIES
 }
 
 /// The entry called `name`.
