@@ -27,7 +27,7 @@ CONTENTS = {
     ],
     "What it shows": ["docs/scenarios", "docs/multipath", "docs/fairness", "docs/papers", "docs/kernel-results"],
     "How far to trust it": ["docs/validation", "docs/twin", "docs/models/README", "docs/speed", "docs/appendix/README"],
-    "Change it": ["CONTRIBUTING", "docs/recipes/README", "docs/decisions/README", "CHANGELOG"],
+    "Change it": ["CONTRIBUTING", "docs/architecture", "docs/recipes/README", "docs/decisions/README", "CHANGELOG"],
     "Reference": ["docs/site/python", "docs/site/rust"],
 }
 FOLDERS = ("docs/models", "docs/recipes", "docs/decisions", "docs/appendix")
@@ -90,6 +90,11 @@ def crates() -> str:
 def complete(app: Sphinx, page: str, source: list[str]) -> None:
     """Adds what Markdown in the repository should not hold: tables of contents, and the list of crates."""
     if page == root_doc:
+        known = {p for pages in CONTENTS.values() for p in pages}
+        others = sorted(
+            p for p in app.env.found_docs if p.startswith("docs/") and not p.startswith(FOLDERS) and p not in known
+        )
+        CONTENTS["Reference"] += others
         source[0] += "".join(contents(pages, f":caption: {caption}") for caption, pages in CONTENTS.items())
         source[0] += contents(
             sorted(p for p in app.env.found_docs if p.startswith(("crates/", "bpf/"))), ":caption: Parts of the code"
@@ -112,7 +117,8 @@ class RustSources(SphinxPostTransform):
             file = Path(os.path.normpath(Path(self.env.docname).parent / link["reftarget"]))
             if file.suffix == ".rs" and file.parts[:1] == ("crates",) and "src" in file.parts:
                 inside = Path(*file.parts[file.parts.index("src") + 1 :])
-                page = Path("rust/src") / f"playpath_{file.parts[1].replace('-', '_')}" / f"{inside}.html"
+                module = "_engine" if file.parts[1] == "python" else f"playpath_{file.parts[1].replace('-', '_')}"
+                page = Path("rust/src") / module / f"{inside}.html"
                 up = "../" * self.env.docname.count("/")
                 link.replace_self(nodes.reference("", "", *link.children, refuri=f"{up}{page}"))
 
