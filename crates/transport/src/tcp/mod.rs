@@ -9,23 +9,25 @@
 pub mod config;
 mod handshake;
 mod moment;
+mod output;
 mod profile;
 mod receiver;
 mod sender;
 mod stats;
+mod subflow;
 
 pub use moment::Moment;
 pub use stats::{Stats, TcpInfo};
 
 use crate::segment::{Flags, Segment};
-use config::{Config, Handshake, HeaderSize};
-use handshake::{Opening, State, timestamps};
-use playpath_cc::{AppParameters, CongestionControl, Sibling, WindowChange};
-use playpath_units::{Duration, Rate, Time};
+use config::{Config, Handshake};
+use handshake::{Opening, State};
+use playpath_cc::{AppParameters, CongestionControl, Sibling};
+use playpath_units::Time;
 pub(crate) use receiver::Reassembly;
 use receiver::{Receiver, unwrap_near};
 pub(crate) use sender::Phase;
-use sender::{Outgoing, Sender};
+use sender::Sender;
 use std::sync::Arc;
 
 /// What the owner should know of.
@@ -290,92 +292,6 @@ impl Event {
     }
 }
 
-/// For MPTCP, whose subflow this is.
-impl Connection {
-    /// A subflow, with its place among its siblings, whose segments `option_bytes` of MPTCP make smaller.
-    pub(crate) fn become_subflow(&mut self, index: usize, option_bytes: u32) {
-        self.sender.become_subflow(index, option_bytes);
-    }
-    /// New data stops here; `is_fed`: more will be written, only not yet.
-    pub(crate) fn set_boundary(&mut self, offset: u64, is_fed: bool) {
-        self.sender.set_boundary(offset, is_fed);
-    }
-    /// A write to the connection was cut, or not.
-    pub(crate) fn set_writer_waiting(&mut self, is_waiting: bool) {
-        self.sender.set_writer_waiting(is_waiting);
-    }
-    /// The owner has not heard of something yet, but for bytes that it can read.
-    pub(crate) fn has_news(&self) -> bool {
-        self.events & !(1 << Event::Readable as u8) != 0
-    }
-    /// Send an ACK with the next poll.
-    pub(crate) fn request_ack(&mut self) {
-        self.receiver.request_ack();
-    }
-    /// Send a segment that the peer must acknowledge.
-    pub(crate) fn probe_window(&mut self) {
-        self.sender.probe_window();
-    }
-    /// A poll would find nothing to send, and that is plain to see: [`note_pause`](Self::note_pause) is all that it would do.
-    #[inline]
-    pub(crate) fn is_exhausted(&self) -> bool {
-        self.state == State::Established
-            && self.sender.is_exhausted()
-            && !self.receiver.must_ack()
-            && !self.opening.has_segment()
-    }
-    /// Nothing more leaves now.
-    pub(crate) fn note_pause(&mut self, at: Moment<'_>) {
-        self.sender.note_pause(at);
-    }
-    /// Next offset to be sent for the first time.
-    pub(crate) fn next_offset(&self) -> u64 {
-        self.sender.stream().nxt()
-    }
-    /// Windows as the controller has them.
-    pub(crate) fn windows(&self) -> WindowChange {
-        self.sender.windows()
-    }
-    /// Set the controller's windows.
-    pub(crate) fn change_windows(&mut self, at: Moment<'_>, change: WindowChange) {
-        self.sender.change_windows(at, change);
-    }
-    /// Congestion window in force, in packets.
-    pub(crate) fn send_window(&self) -> f64 {
-        self.sender.send_window()
-    }
-    pub(crate) fn in_flight(&self) -> u32 {
-        self.sender.in_flight()
-    }
-    pub(crate) fn phase(&self) -> Phase {
-        self.sender.phase()
-    }
-    /// Payload bytes of a full segment.
-    pub(crate) fn mss(&self) -> u32 {
-        self.sender.features().mss
-    }
-    pub(crate) fn srtt(&self) -> Duration {
-        self.sender.rtt().srtt()
-    }
-    pub(crate) fn rttvar(&self) -> Duration {
-        self.sender.rtt().rttvar()
-    }
-    /// Retransmission timeout, backoff included.
-    pub(crate) fn rto(&self) -> Duration {
-        self.sender.rto()
-    }
-    /// Retransmission timeouts so far.
-    pub(crate) fn rto_count(&self) -> u64 {
-        self.sender.stats().rto_count
-    }
-    pub(crate) fn delivery_rate(&self) -> Rate {
-        self.sender.delivery_rate()
-    }
-    pub(crate) fn pacing_rate(&self) -> Option<Rate> {
-        self.sender.pacing_rate()
-    }
-}
-
 impl Connection {
     fn new(config: Arc<Config>, cc: Box<dyn CongestionControl>, state: State) -> Connection {
         debug_assert_eq!(config.validate(), Ok(()));
@@ -464,75 +380,5 @@ impl Connection {
         if received.is_fin {
             self.raise(Event::PeerClosed);
         }
-    }
-
-    fn next_segment(&mut self, at: Moment<'_>) -> Option<Segment> {
-        let mut segment = Segment::default();
-        self.transmit_at(at, &mut segment).then_some(segment)
-    }
-
-    fn transmit_at(&mut self, at: Moment<'_>, out: &mut Segment) -> bool {
-        if let Some(flags) = self.opening.take_segment() {
-            self.control_segment(at.now, flags, out);
-            return true;
-        }
-        let mut outgoing = Outgoing::empty(self.sender.stream().nxt());
-        let has_data = match self.state {
-            State::Established => self.sender.poll(at, &mut outgoing),
-            State::TimeWait | State::Closed => false,
-            _ => return false,
-        };
-        let has_segment = has_data || self.receiver.must_ack();
-        if has_segment {
-            self.write_segment(at.now, &outgoing, out);
-        }
-        has_segment
-    }
-
-    /// The sender's part of a segment, with the acknowledgement and options of this moment.
-    fn write_segment(&mut self, now: Time, outgoing: &Outgoing, out: &mut Segment) {
-        let features = self.sender.features();
-        *out = Segment {
-            seq: self.config.isn.wrapping_add(1).wrapping_add(outgoing.start as u32),
-            flags: Flags::ACK.with(outgoing.flags),
-            ecn: outgoing.ecn,
-            payload_len: outgoing.len,
-            timestamps: features.timestamps.then(|| timestamps(now)),
-            ..Segment::default()
-        };
-        if outgoing.flags.contains(Flags::FIN) {
-            self.opening.note_fin(self.receiver.is_finished());
-        }
-        self.receiver.stamp(out, features.sack);
-        self.finish_segment(out);
-    }
-
-    fn control_segment(&mut self, now: Time, flags: Flags, out: &mut Segment) {
-        let is_syn = flags.contains(Flags::SYN);
-        let next = self.config.isn.wrapping_add(1).wrapping_add(self.sender.stream().nxt() as u32);
-        *out = Segment {
-            seq: if is_syn { self.config.isn } else { next },
-            flags,
-            timestamps: self.sender.features().timestamps.then(|| timestamps(now)),
-            window: self.receiver.first_window().min(u64::from(u32::MAX)) as u32,
-            ..Segment::default()
-        };
-        if is_syn {
-            out.syn_options = self.syn_options();
-            self.opening.wait_until(now + self.sender.rto());
-        }
-        if flags.contains(Flags::ACK) {
-            self.receiver.stamp(out, false);
-            out.flags = flags;
-        }
-        self.finish_segment(out);
-    }
-
-    fn finish_segment(&mut self, out: &mut Segment) {
-        if let HeaderSize::Fixed(bytes) = self.config.header {
-            out.fixed_header_bytes = bytes;
-        }
-        self.segments_sent += 1;
-        self.wire_bytes_sent += u64::from(out.wire_bytes());
     }
 }

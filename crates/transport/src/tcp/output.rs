@@ -1,0 +1,80 @@
+//! The segments that leave: a control segment, the sender's part with the receiver's, or an ACK alone. Tested by packet scripts.
+
+use super::config::HeaderSize;
+use super::handshake::{State, timestamps};
+use super::sender::Outgoing;
+use super::{Connection, Moment};
+use crate::segment::{Flags, Segment};
+use playpath_units::Time;
+
+impl Connection {
+    pub(super) fn next_segment(&mut self, at: Moment<'_>) -> Option<Segment> {
+        let mut segment = Segment::default();
+        self.transmit_at(at, &mut segment).then_some(segment)
+    }
+
+    pub(super) fn transmit_at(&mut self, at: Moment<'_>, out: &mut Segment) -> bool {
+        if let Some(flags) = self.opening.take_segment() {
+            self.control_segment(at.now, flags, out);
+            return true;
+        }
+        let mut outgoing = Outgoing::empty(self.sender.stream().nxt());
+        let has_data = match self.state {
+            State::Established => self.sender.poll(at, &mut outgoing),
+            State::TimeWait | State::Closed => false,
+            _ => return false,
+        };
+        let has_segment = has_data || self.receiver.must_ack();
+        if has_segment {
+            self.write_segment(at.now, &outgoing, out);
+        }
+        has_segment
+    }
+
+    /// The sender's part of a segment, with the acknowledgement and options of this moment.
+    fn write_segment(&mut self, now: Time, outgoing: &Outgoing, out: &mut Segment) {
+        let features = self.sender.features();
+        *out = Segment {
+            seq: self.config.isn.wrapping_add(1).wrapping_add(outgoing.start as u32),
+            flags: Flags::ACK.with(outgoing.flags),
+            ecn: outgoing.ecn,
+            payload_len: outgoing.len,
+            timestamps: features.timestamps.then(|| timestamps(now)),
+            ..Segment::default()
+        };
+        if outgoing.flags.contains(Flags::FIN) {
+            self.opening.note_fin(self.receiver.is_finished());
+        }
+        self.receiver.stamp(out, features.sack);
+        self.finish_segment(out);
+    }
+
+    fn control_segment(&mut self, now: Time, flags: Flags, out: &mut Segment) {
+        let is_syn = flags.contains(Flags::SYN);
+        let next = self.config.isn.wrapping_add(1).wrapping_add(self.sender.stream().nxt() as u32);
+        *out = Segment {
+            seq: if is_syn { self.config.isn } else { next },
+            flags,
+            timestamps: self.sender.features().timestamps.then(|| timestamps(now)),
+            window: self.receiver.first_window().min(u64::from(u32::MAX)) as u32,
+            ..Segment::default()
+        };
+        if is_syn {
+            out.syn_options = self.syn_options();
+            self.opening.wait_until(now + self.sender.rto());
+        }
+        if flags.contains(Flags::ACK) {
+            self.receiver.stamp(out, false);
+            out.flags = flags;
+        }
+        self.finish_segment(out);
+    }
+
+    fn finish_segment(&mut self, out: &mut Segment) {
+        if let HeaderSize::Fixed(bytes) = self.config.header {
+            out.fixed_header_bytes = bytes;
+        }
+        self.segments_sent += 1;
+        self.wire_bytes_sent += u64::from(out.wire_bytes());
+    }
+}

@@ -1,0 +1,90 @@
+//! What MPTCP asks of the connection that is its subflow.
+
+use super::{Connection, Event, Moment, Phase, State};
+use playpath_cc::WindowChange;
+use playpath_units::{Duration, Rate};
+
+impl Connection {
+    /// A subflow, with its place among its siblings, whose segments `option_bytes` of MPTCP make smaller.
+    pub(crate) fn become_subflow(&mut self, index: usize, option_bytes: u32) {
+        self.sender.become_subflow(index, option_bytes);
+    }
+    /// New data stops here; `is_fed`: more will be written, only not yet.
+    pub(crate) fn set_boundary(&mut self, offset: u64, is_fed: bool) {
+        self.sender.set_boundary(offset, is_fed);
+    }
+    /// A write to the connection was cut, or not.
+    pub(crate) fn set_writer_waiting(&mut self, is_waiting: bool) {
+        self.sender.set_writer_waiting(is_waiting);
+    }
+    /// The owner has not heard of something yet, but for bytes that it can read.
+    pub(crate) fn has_news(&self) -> bool {
+        self.events & !(1 << Event::Readable as u8) != 0
+    }
+    /// Send an ACK with the next poll.
+    pub(crate) fn request_ack(&mut self) {
+        self.receiver.request_ack();
+    }
+    /// Send a segment that the peer must acknowledge.
+    pub(crate) fn probe_window(&mut self) {
+        self.sender.probe_window();
+    }
+    /// A poll would find nothing to send, and that is plain to see: [`note_pause`](Self::note_pause) is all that it would do.
+    #[inline]
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.state == State::Established
+            && self.sender.is_exhausted()
+            && !self.receiver.must_ack()
+            && !self.opening.has_segment()
+    }
+    /// Nothing more leaves now.
+    pub(crate) fn note_pause(&mut self, at: Moment<'_>) {
+        self.sender.note_pause(at);
+    }
+    /// Next offset to be sent for the first time.
+    pub(crate) fn next_offset(&self) -> u64 {
+        self.sender.stream().nxt()
+    }
+    /// Windows as the controller has them.
+    pub(crate) fn windows(&self) -> WindowChange {
+        self.sender.windows()
+    }
+    /// Set the controller's windows.
+    pub(crate) fn change_windows(&mut self, at: Moment<'_>, change: WindowChange) {
+        self.sender.change_windows(at, change);
+    }
+    /// Congestion window in force, in packets.
+    pub(crate) fn send_window(&self) -> f64 {
+        self.sender.send_window()
+    }
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.sender.in_flight()
+    }
+    pub(crate) fn phase(&self) -> Phase {
+        self.sender.phase()
+    }
+    /// Payload bytes of a full segment.
+    pub(crate) fn mss(&self) -> u32 {
+        self.sender.features().mss
+    }
+    pub(crate) fn srtt(&self) -> Duration {
+        self.sender.rtt().srtt()
+    }
+    pub(crate) fn rttvar(&self) -> Duration {
+        self.sender.rtt().rttvar()
+    }
+    /// Retransmission timeout, backoff included.
+    pub(crate) fn rto(&self) -> Duration {
+        self.sender.rto()
+    }
+    /// Retransmission timeouts so far.
+    pub(crate) fn rto_count(&self) -> u64 {
+        self.sender.stats().rto_count
+    }
+    pub(crate) fn delivery_rate(&self) -> Rate {
+        self.sender.delivery_rate()
+    }
+    pub(crate) fn pacing_rate(&self) -> Option<Rate> {
+        self.sender.pacing_rate()
+    }
+}
