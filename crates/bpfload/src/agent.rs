@@ -11,11 +11,11 @@
 use std::collections::HashMap;
 use std::fs::{self, Permissions};
 use std::io::{ErrorKind, Read, Write};
-use std::net::SocketAddr;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use playpath_shell::clap;
 use playpath_video::cmcd::{Limits, SenderHints, ServerView, parse_headers, parse_query};
@@ -33,7 +33,7 @@ const MAX_SESSIONS: usize = 16 * 1024;
 const OF_RELAY: &str = "POST /carriers ";
 /// How a line begins that reports a claim which was not believed.
 const CLAIM: &str = "playpath-bpf agent: not believed, from ";
-/// A client that does not send or take its few bytes in this time is dropped.
+/// A client that has not sent its request in this time, or does not take its few bytes, is dropped.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// What of the playout buffer is handed to the control.
@@ -89,9 +89,8 @@ impl Agent {
     }
 
     fn answer(&mut self, mut stream: UnixStream) -> std::io::Result<()> {
-        stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
-        let text = read_request(&mut stream)?;
+        let text = read_request(&mut stream, Instant::now() + PATIENCE)?;
         if text.starts_with(OF_RELAY) {
             if let Some((session, carriers)) = carriers(&text) {
                 self.regroup(session, carriers);
@@ -118,7 +117,7 @@ impl Agent {
         let new = || Told { view: ServerView::new(Limits::default()), is_reported: false };
         let told = self.sessions.entry(session).or_insert_with(new);
         let mut warnings = Vec::new();
-        let hints = told.view.handle_request(&parsed.cmcd, None, &mut warnings);
+        let hints = told.view.handle_request(&parsed.cmcd, request.object_bytes(), &mut warnings);
         if let (Some(warning), false) = (warnings.first(), told.is_reported) {
             told.is_reported = true;
             eprintln!("{CLAIM}{}: {warning}", request.peer);
@@ -158,8 +157,8 @@ impl Agent {
     }
 }
 
-/// A listening socket at `path` that nginx's workers, which are not root, may open. What a killed bridge left there goes; what somebody
-/// serves, and what is no socket, stays.
+/// A listening socket at `path`, which the owner of its folder may open, and nobody else: who may tell the control of viewers is
+/// the kernel's to check. What a killed bridge left there goes; what somebody serves, and what is no socket, stays.
 fn listen(path: &Path) -> std::io::Result<UnixListener> {
     let listener = match UnixListener::bind(path) {
         Err(error) if error.kind() == ErrorKind::AddrInUse && is_stale(path) => {
@@ -168,7 +167,10 @@ fn listen(path: &Path) -> std::io::Result<UnixListener> {
         }
         other => other?,
     };
-    fs::set_permissions(path, Permissions::from_mode(0o666))?;
+    // Until here the umask keeps others out, and none may be so loose that they have the right to write.
+    fs::set_permissions(path, Permissions::from_mode(0o600))?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    chown(path, Some(fs::metadata(folder)?.uid()), None)?;
     Ok(listener)
 }
 
@@ -208,6 +210,8 @@ struct Question<'a> {
     /// Query of the original request, if it carries client data.
     query: Option<&'a str>,
     headers: Vec<(&'a str, &'a str)>,
+    /// The file that nginx will serve.
+    file: Option<&'a str>,
 }
 
 impl<'a> Question<'a> {
@@ -215,17 +219,38 @@ impl<'a> Question<'a> {
         let headers: Vec<(&str, &str)> =
             text.lines().skip(1).filter_map(|l| l.split_once(':')).map(|(k, v)| (k.trim(), v.trim())).collect();
         let header = |name: &str| headers.iter().find(|(k, _)| k.eq_ignore_ascii_case(name)).map(|(_, v)| *v);
-        let peer = header("X-Playpath-Peer")?.parse().ok()?;
+        let peer = peer(header("X-Playpath-Peer")?)?;
+        let file = header("X-Playpath-File");
         let query = header("X-Playpath-Uri").and_then(|uri| uri.split_once('?')).map(|(_, query)| query);
         let query = query.filter(|q| q.split('&').any(|part| part.starts_with("CMCD=")));
-        Some(Question { peer, query, headers })
+        Some(Question { peer, query, headers, file })
+    }
+
+    /// Size of what was asked for: a range of the file, or all of it.
+    fn object_bytes(&self) -> Option<u64> {
+        let Some((_, range)) = self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case("Range")) else {
+            return fs::metadata(self.file?).ok().filter(fs::Metadata::is_file).map(|file| file.len());
+        };
+        let (first, last) = range.strip_prefix("bytes=")?.split_once('-')?;
+        last.parse::<u64>().ok()?.checked_sub(first.parse().ok()?)?.checked_add(1)
     }
 }
 
-fn read_request(stream: &mut UnixStream) -> std::io::Result<String> {
+/// An address and a port as nginx's `$remote_addr:$remote_port` has them: IPv6 without brackets, or with.
+fn peer(text: &str) -> Option<SocketAddr> {
+    let plain = || text.rsplit_once(':').and_then(|(ip, port)| Some((ip.parse().ok()?, port.parse().ok()?)));
+    text.parse().ok().or_else(|| plain().map(|(ip, port): (IpAddr, u16)| SocketAddr::new(ip, port)))
+}
+
+fn read_request(stream: &mut UnixStream, deadline: Instant) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     let mut chunk = [0; 4096];
     while !bytes.windows(4).any(|w| w == b"\r\n\r\n") {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        stream.set_read_timeout(Some(left))?;
         let count = stream.read(&mut chunk)?;
         if count == 0 || bytes.len() + count > MAX_REQUEST {
             return Err(std::io::Error::other("a request that does not end"));
@@ -248,7 +273,8 @@ mod tests {
         let path = folder.join("agent.sock");
         drop(UnixListener::bind(&path).unwrap()); // the file stays
         let alive = listen(&path).unwrap();
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o666);
+        let (socket, owner) = (fs::metadata(&path).unwrap(), fs::metadata(&folder).unwrap().uid());
+        assert_eq!((socket.permissions().mode() & 0o777, socket.uid()), (0o600, owner));
         assert_eq!(listen(&path).unwrap_err().kind(), ErrorKind::AddrInUse);
         drop(alive);
         let file = folder.join("a-file");
@@ -269,6 +295,58 @@ mod tests {
         assert_eq!(plain.query, None);
         assert!(plain.headers.contains(&("CMCD-Request", "bl=900")));
         assert!(Question::read("GET / HTTP/1.0\r\nX-Playpath-Peer: nobody\r\n\r\n").is_none());
+    }
+
+    #[test]
+    fn a_peer_may_have_an_ipv6_address() {
+        for (text, address) in [
+            ("10.0.0.2:4711", "10.0.0.2:4711"),
+            ("2001:db8::2:4711", "[2001:db8::2]:4711"),
+            ("[2001:db8::2]:4711", "[2001:db8::2]:4711"),
+        ] {
+            assert_eq!(peer(text), Some(address.parse().unwrap()), "{text}");
+        }
+        assert_eq!(peer("2001:db8::2"), None, "a port of 2 at 2001:db8: is no address");
+    }
+
+    #[test]
+    fn a_request_that_drips_is_dropped_when_its_time_is_over() {
+        let (mut client, mut server) = UnixStream::pair().unwrap();
+        client.write_all(b"GET / HTTP/1.0").unwrap();
+        let over = Instant::now();
+        assert_eq!(read_request(&mut server, over).unwrap_err().kind(), ErrorKind::TimedOut);
+        // A byte every millisecond, without an end: each read is quick, the request is not.
+        let dripping = std::thread::spawn(move || {
+            while client.write_all(b"x").is_ok() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        let error = read_request(&mut server, Instant::now() + Duration::from_millis(20)).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock), "{error}");
+        drop(server);
+        dripping.join().unwrap();
+    }
+
+    #[test]
+    fn a_claim_is_held_against_the_size_of_what_is_served() {
+        let file = std::env::temp_dir().join(format!("playpath-object-{}", std::process::id()));
+        fs::write(&file, vec![0; 65_500]).unwrap();
+        let head = format!("GET / HTTP/1.0\r\nX-Playpath-Peer: 10.0.0.2:1\r\nX-Playpath-File: {}\r\n", file.display());
+        let size = |more: &str| Question::read(&format!("{head}{more}\r\n")).unwrap().object_bytes();
+        assert_eq!(size(""), Some(65_500));
+        assert_eq!(size("Range: bytes=100-299\r\n"), Some(200));
+        assert_eq!(size("Range: bytes=100-\r\n"), None);
+        assert_eq!(size("Range: bytes=300-100\r\n"), None);
+        // 65 500 bytes that last 100 ms are 5240 kbit/s, and no 200 000.
+        let text = format!("{head}CMCD-Object: br=200000,d=100\r\n\r\n");
+        let question = Question::read(&text).unwrap();
+        let cmcd = parse_headers(question.headers.iter().copied()).cmcd;
+        let (mut view, mut warnings) = (ServerView::new(Limits::default()), Vec::new());
+        let hints = view.handle_request(&cmcd, question.object_bytes(), &mut warnings).unwrap();
+        assert_eq!(hints.video_rate, Rate::from_bits_per_sec_f64(5_240e3 * Limits::default().max_rate_ratio));
+        assert_eq!(warnings.len(), 1);
+        fs::remove_file(&file).unwrap();
+        assert_eq!(size(""), None);
     }
 
     #[test]

@@ -52,6 +52,9 @@ http {{
 # its way.
 _AGENT = """
         auth_request /_playpath;
+        location / {{
+            set $playpath_file $request_filename;
+        }}
         location = /_playpath {{
             internal;
             proxy_pass http://unix:{socket}:/;
@@ -59,6 +62,7 @@ _AGENT = """
             proxy_set_header Content-Length "";
             proxy_set_header X-Playpath-Peer $remote_addr:$remote_port;
             proxy_set_header X-Playpath-Uri $request_uri;
+            proxy_set_header X-Playpath-File $playpath_file;
             proxy_connect_timeout 100ms;
             proxy_send_timeout 100ms;
             proxy_read_timeout 100ms;
