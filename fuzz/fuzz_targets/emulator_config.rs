@@ -5,6 +5,5 @@ use libfuzzer_sys::fuzz_target;
 use playpath_emulator::config::Config;
 
 fuzz_target!(|text: &str| {
-    let no_files = |name: &str| Err(format!("{name}: not here"));
-    let _ = Config::parse(text, &no_files);
+    let _ = Config::parse(text);
 });

@@ -3,9 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use playpath_units::Params;
 use playpath_units::random::RootSeed;
 use playpath_video::media::{Media, big_buck_bunny};
-use playpath_video::registry::{PlayerContext, PlayerSettings, find};
+use playpath_video::registry::{PlayerContext, find};
 use std::sync::{Arc, LazyLock};
 
 static MEDIA: LazyLock<Arc<Media>> =
@@ -13,10 +14,10 @@ static MEDIA: LazyLock<Arc<Media>> =
 
 fuzz_target!(|typed: Vec<(u8, &str)>| {
     let entry = find("dash").expect("registered");
-    let mut settings = PlayerSettings::defaults(entry);
+    let mut settings = Params::defaults(entry.params);
     for (number, value) in typed {
         let name = entry.params[usize::from(number) % entry.params.len()].name;
-        if let Err(error) = settings.set(name, value) {
+        if let Err(error) = settings.set_text(name, value) {
             assert!(!error.contains('\n') || value.contains('\n'));
         }
     }

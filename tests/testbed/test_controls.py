@@ -12,6 +12,7 @@ import playpath
 from playpath import engine
 from playpath.testbed import controls
 from playpath.testbed.bed import Testbed
+from playpath.testbed.emulator import network
 from playpath.testbed.errors import TestbedError, UnsupportedError
 from playpath.testbed.runner import run_kernel, translate
 from playpath.testbed.senders import Sending, send_buffer_warning
@@ -81,7 +82,7 @@ def test_cross_traffic_uses_its_own_controls() -> None:
 
 
 def test_ccplb_widens_its_window_when_told_of_a_larger_buffer() -> None:
-    with Testbed([FAST | {"queue": {"kind": "droptail", "limit": "500 kB"}}]) as bed:
+    with Testbed(network([FAST | {"queue": {"kind": "droptail", "limit": "500 kB"}}])) as bed:
         server = bed.start_server()
         server.serve_zeros("large", 1 << 30)
         control = bed.use_control("bpf:ccplb")
@@ -214,7 +215,7 @@ def test_the_verifier_and_the_loader_say_what_is_wrong() -> None:
 
 
 def test_what_a_player_reports_reaches_its_connection_and_a_dead_bridge_stops_no_video() -> None:
-    with Testbed([FAST]) as bed:
+    with Testbed(network([FAST])) as bed:
         control = bed.use_control("bpf:ccplb")
         server = bed.start_server(agent_of=control)
         server.serve_zeros("zeros", 1 << 20)
@@ -241,7 +242,7 @@ def test_what_a_player_reports_reaches_its_connection_and_a_dead_bridge_stops_no
 
 
 def test_parameters_in_the_socket_itself_go_before_those_of_its_peer_and_both_end_with_it() -> None:
-    with Testbed([FAST]) as bed:
+    with Testbed(network([FAST])) as bed:
         control = bed.use_control("bpf:ccplb")
         server = bed.start_server()
         server.serve_zeros("large", 1 << 30)
@@ -272,7 +273,7 @@ def test_parameters_in_the_socket_itself_go_before_those_of_its_peer_and_both_en
 
 
 def test_ccplb_widens_its_window_when_the_bridge_is_told_of_a_buffer_and_a_lie_is_cut() -> None:
-    with Testbed([FAST | {"queue": {"kind": "droptail", "limit": "500 kB"}}]) as bed:
+    with Testbed(network([FAST | {"queue": {"kind": "droptail", "limit": "500 kB"}}])) as bed:
         control = bed.use_control("bpf:ccplb")
         server = bed.start_server(agent_of=control)
         server.serve_zeros("part", 6_000_000)  # 2.4 s each at 20 Mbit/s

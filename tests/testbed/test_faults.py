@@ -19,6 +19,7 @@ from support import FAST, scenario, sender, traces
 
 from playpath.testbed import namespaces, processes, state
 from playpath.testbed.bed import Testbed
+from playpath.testbed.emulator import network
 from playpath.testbed.errors import TestbedError
 from playpath.testbed.runner import run_kernel
 
@@ -162,7 +163,7 @@ def test_a_namespace_name_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None
     namespaces.create(taken)
     try:
         monkeypatch.setattr(state.RunState, "new", classmethod(lambda cls: run))
-        with pytest.raises(TestbedError, match=f"network namespace {taken} exists already"), Testbed([FAST]):
+        with pytest.raises(TestbedError, match=f"network namespace {taken} exists already"), Testbed(network([FAST])):
             pass
     finally:
         run.remove()
@@ -174,7 +175,7 @@ def test_a_folder_that_takes_no_more(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         monkeypatch.setattr(state, "FOLDER", tmp_path / "runs")
         # Room for the owner's note (a page) and not for the emulator's configuration.
         (tmp_path / "filling").write_bytes(bytes(28 * 1024))
-        with pytest.raises(TestbedError, match="No space left on device"), Testbed([FAST]):
+        with pytest.raises(TestbedError, match="No space left on device"), Testbed(network([FAST])):
             pass
         assert not state.FOLDER.exists()
     finally:
@@ -184,7 +185,8 @@ def test_a_folder_that_takes_no_more(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 PROGRAM = """
 import sys, time
 from playpath.testbed.bed import Testbed
-with Testbed([{path!r}]) as bed:
+from playpath.testbed.emulator import network
+with Testbed(network([{path!r}])) as bed:
     bed.start_server()
     bed.use_control("bpf:vegas")
     print(bed.name, flush=True)
@@ -335,7 +337,7 @@ def test_runs_that_come_and_go_do_not_disturb_who_cleans() -> None:
 
 
 def test_two_at_once_do_not_meet() -> None:
-    with Testbed([FAST]) as one, Testbed([FAST]) as two:
+    with Testbed(network([FAST])) as one, Testbed(network([FAST])) as two:
         controls = []
         for bed in (one, two):
             bed.start_server().serve_zeros("file", 200_000)

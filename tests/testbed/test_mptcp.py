@@ -14,6 +14,7 @@ from support import scenario, sender
 
 from playpath.testbed import mptcp, namespaces
 from playpath.testbed.bed import Testbed
+from playpath.testbed.emulator import network
 from playpath.testbed.errors import MissingToolError, TestbedError, UnsupportedError
 from playpath.testbed.runner import run_kernel
 
@@ -69,7 +70,7 @@ def transfer(bed: Testbed, cc: str, seconds: float) -> tuple[float, list[dict[st
 def test_coupled_controls_find_their_siblings(cc: str) -> None:
     if not mptcp.schedulers():
         pytest.skip("this kernel has no MPTCP")
-    with Testbed(PATHS) as bed:
+    with Testbed(network(PATHS)) as bed:
         mptcp.announce_paths(bed)
         rate, rows = transfer(bed, cc, 4.0)
     # 3 x 2 Mbit/s less headers are 5.7; slow starts and the first losses fall into these seconds.
@@ -83,7 +84,7 @@ def test_a_missing_subflow_is_named() -> None:
     if not mptcp.schedulers():
         pytest.skip("this kernel has no MPTCP")
     missing = pytest.raises(TestbedError, match=r"0 of 2 subflows after 0.2 s; none on: first, second")
-    with Testbed(PATHS[:2]) as bed, missing:
+    with Testbed(network(PATHS[:2])) as bed, missing:
         mptcp.wait_for_subflows(bed, PORT, patience=0.2)
 
 

@@ -18,6 +18,7 @@ from support import FAST, scenario, sender
 from playpath.errors import InputError
 from playpath.testbed import media, players
 from playpath.testbed.bed import Testbed
+from playpath.testbed.emulator import network
 from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.testbed.players import scene
 from playpath.testbed.runner import run_kernel
@@ -213,7 +214,7 @@ def test_what_a_player_cannot_play_is_refused_in_a_line() -> None:
 
 
 def test_nginx_speaks_mptcp_and_a_player_without_it_is_served() -> None:
-    with Testbed([FAST]) as bed:
+    with Testbed(network([FAST])) as bed:
         try:
             server = bed.start_server(mptcp=True)
         except MissingToolError as error:

@@ -21,6 +21,7 @@ from support import scenario, sender
 from playpath import engine
 from playpath.testbed import namespaces, relay
 from playpath.testbed.bed import Testbed
+from playpath.testbed.emulator import network
 from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.testbed.relay import Relay
 from playpath.testbed.runner import run_kernel
@@ -74,7 +75,7 @@ def subflows(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def test_a_reset_path_costs_nothing_and_comes_back() -> None:
-    with Testbed(TWO) as bed:
+    with Testbed(network(TWO)) as bed:
         server, wanted = serve(bed, 6_000_000)
         pair = Relay(bed, server.port, options=QUICK)
         transfer = curl(bed)
@@ -95,7 +96,7 @@ def test_a_reset_path_costs_nothing_and_comes_back() -> None:
 
 
 def test_a_link_that_goes_down_costs_nothing() -> None:
-    with Testbed(TWO) as bed:
+    with Testbed(network(TWO)) as bed:
         server, wanted = serve(bed, 4_000_000)
         pair = Relay(bed, server.port, options=QUICK)
         transfer = curl(bed)
@@ -109,7 +110,7 @@ def test_a_link_that_goes_down_costs_nothing() -> None:
 
 
 def test_each_scheduler_moves_a_file() -> None:
-    with Testbed(TWO) as bed:
+    with Testbed(network(TWO)) as bed:
         server, wanted = serve(bed, 300_000)
         for name in SCHEDULERS:
             pair = Relay(bed, server.port, scheduler=name)
@@ -167,13 +168,13 @@ def switches(bed: Testbed, scheduler: str, seconds: float) -> float:
 def test_a_sticky_scheduler_switches_less() -> None:
     # The paths of the sticky study with loss on the first; the source leaves room, as a limited video does.
     rtts = [("first", "50 ms", "2 %"), ("second", "100 ms", None), ("third", "100 ms", None)]
-    with Testbed([path(name, "2 Mbit/s", rtt, loss) for name, rtt, loss in rtts]) as bed:
+    with Testbed(network([path(name, "2 Mbit/s", rtt, loss) for name, rtt, loss in rtts])) as bed:
         counts = {name: switches(bed, name, 4.0) for name in ("dft", "gr-sty")}
     assert 0 < counts["gr-sty"] < counts["dft"] / 2, counts
 
 
 def test_a_refused_origin_is_named() -> None:
-    with Testbed(TWO[:1]) as bed:
+    with Testbed(network(TWO[:1])) as bed:
         pair = Relay(bed, 1)
         transfer = curl(bed)
         _, words = transfer.communicate(timeout=60)
@@ -185,7 +186,7 @@ def test_a_refused_origin_is_named() -> None:
 
 
 def test_a_hung_peer_is_named() -> None:
-    with Testbed(TWO) as bed:
+    with Testbed(network(TWO)) as bed:
         server, _ = serve(bed, 1000)
         pair = Relay(bed, server.port, options={"session-timeout": "1 s"})
         os.kill(pair.server.process.pid, signal.SIGSTOP)
@@ -199,7 +200,7 @@ def test_a_hung_peer_is_named() -> None:
 
 
 def test_no_server_is_named_at_once() -> None:
-    with Testbed(TWO) as bed:
+    with Testbed(network(TWO)) as bed:
         pair = Relay(bed, PORT)
         pair.server.end()
         transfer = curl(bed)
@@ -212,7 +213,7 @@ def test_no_server_is_named_at_once() -> None:
 
 
 def test_lia_couples_the_connections_of_a_session() -> None:
-    with Testbed(TWO) as bed:
+    with Testbed(network(TWO)) as bed:
         control = bed.use_control("bpf:lia", by_route=False)
         server, wanted = serve(bed, 3_000_000)
         pair = Relay(bed, server.port, cc=control.name)
@@ -226,7 +227,7 @@ def test_lia_couples_the_connections_of_a_session() -> None:
 
 def test_what_a_player_reports_reaches_all_connections_of_its_session() -> None:
     roomy = [one | {"queue": {"kind": "droptail", "limit": "500 kB"}} for one in TWO]
-    with Testbed(roomy) as bed:
+    with Testbed(network(roomy)) as bed:
         control = bed.use_control("bpf:ccplb", by_route=False)
         server = bed.start_server(agent_of=control)
         server.serve_zeros("part", 6_000_000)  # 2.4 s over both paths

@@ -180,14 +180,14 @@ fn is_stale(path: &Path) -> bool {
 }
 
 /// The parameters that this control takes of what is known: measures, so rounded and cut to their ranges.
-fn values(law: &Law, hints: &SenderHints, mode: BufferMode) -> Vec<(&'static Slot, ParamValue)> {
+fn values(law: &Law, hints: &SenderHints, mode: BufferMode) -> Vec<(&'static Slot, ParamValue<'static>)> {
     let buffer = match mode {
         BufferMode::Free => hints.playout_buffer_free_bytes.unwrap_or(hints.playout_buffer_bytes),
         BufferMode::Size => hints.playout_buffer_bytes,
     };
     let number = |name: &str, value: f64| {
         let slot = law.slot(name)?;
-        Some((slot, ParamValue::Number(value.round().clamp(slot.spec.range.0, slot.spec.range.1))))
+        Some((slot, ParamValue::Number(value.round().clamp(slot.spec.range().0, slot.spec.range().1))))
     };
     let urgent = law.slot("urgent").map(|slot| (slot, ParamValue::Flag(hints.is_urgent)));
     let rate = hints.video_rate.as_bits_per_sec() as f64 / 1000.0;

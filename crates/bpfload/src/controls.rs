@@ -57,11 +57,11 @@ pub fn assign(law: &'static Law, block: &mut Block, assignment: &str) -> Result<
     Ok(law.set(block, slot, value)?)
 }
 
-fn value_of(slot: &Slot, text: &str) -> Option<ParamValue> {
+fn value_of(slot: &Slot, text: &str) -> Option<ParamValue<'static>> {
     match slot.spec.default {
         ParamValue::Number(_) => text.parse().ok().map(ParamValue::Number),
         ParamValue::Flag(_) => text.parse().ok().map(ParamValue::Flag),
-        ParamValue::Word(_) => slot.spec.words.iter().find(|word| **word == text).copied().map(ParamValue::Word),
+        ParamValue::Word(_) => slot.spec.words().iter().find(|word| **word == text).copied().map(ParamValue::Word),
     }
 }
 

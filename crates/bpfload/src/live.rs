@@ -57,7 +57,7 @@ pub struct Connection {
     /// Details, by the control's table.
     pub details: Vec<(&'static str, i64)>,
     /// Parameters in force.
-    pub params: Vec<(&'static str, ParamValue)>,
+    pub params: Vec<(&'static str, ParamValue<'static>)>,
     /// Whose they are: the `control`'s, the `peer`'s or the `socket`'s own.
     pub params_from: &'static str,
 }

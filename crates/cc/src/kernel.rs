@@ -66,9 +66,9 @@ pub struct OnKernel {
     /// Which.
     pub control: KernelControl,
     /// Its settings where they are not the defaults.
-    pub settings: Vec<(&'static str, ParamValue)>,
+    pub settings: Vec<(&'static str, ParamValue<'static>)>,
     /// What is asked of the sender's stack otherwise than Linux has it (see [`Stack`]): not in force there.
-    pub habits: Vec<(&'static str, ParamValue)>,
+    pub habits: Vec<(&'static str, ParamValue<'static>)>,
 }
 
 /// What Linux cannot be asked for. One line for users.
@@ -85,7 +85,7 @@ pub enum Refused {
         /// The parameter.
         name: &'static str,
         /// What was asked for.
-        value: ParamValue,
+        value: ParamValue<'static>,
         /// What may be.
         allowed: String,
     },
@@ -179,6 +179,7 @@ impl Law {
 
     /// Puts `value` into the block. Error: the slot does not hold it.
     pub fn set(&self, block: &mut Block, slot: &Slot, value: ParamValue) -> Result<(), Refused> {
+        let value = slot.spec.lasting(value);
         let refused = || Refused::Value { control: self.name, name: slot.spec.name, value, allowed: slot.allowed() };
         block[slot.index] = slot.encode(value).ok_or_else(refused)?;
         Ok(())
@@ -195,7 +196,7 @@ impl Slot {
     pub fn encode(&self, value: ParamValue) -> Option<u32> {
         match (value, self.spec.default) {
             (ParamValue::Number(x), ParamValue::Number(_)) => {
-                let (low, high) = self.spec.range;
+                let (low, high) = self.spec.range();
                 let steps = x * f64::from(self.scale);
                 let word = libm::round(steps);
                 // 2.3 is no sum of halves either: what a double is off must not count, only what a person wrote.
@@ -203,19 +204,19 @@ impl Slot {
             }
             (ParamValue::Flag(x), ParamValue::Flag(_)) => Some(x.into()),
             (ParamValue::Word(x), ParamValue::Word(_)) => {
-                self.spec.words.iter().position(|word| *word == x).map(|i| i as u32)
+                self.spec.words().iter().position(|word| *word == x).map(|i| i as u32)
             }
             _ => None,
         }
     }
 
     /// The value that a block has here.
-    pub fn decode(&self, block: &Block) -> ParamValue {
+    pub fn decode(&self, block: &Block) -> ParamValue<'static> {
         let word = block[self.index];
         match self.spec.default {
             ParamValue::Number(_) => ParamValue::Number(f64::from(word) / f64::from(self.scale)),
             ParamValue::Flag(_) => ParamValue::Flag(word != 0),
-            ParamValue::Word(first) => ParamValue::Word(self.spec.words.get(word as usize).copied().unwrap_or(first)),
+            ParamValue::Word(first) => ParamValue::Word(self.spec.words().get(word as usize).copied().unwrap_or(first)),
         }
     }
 
@@ -223,12 +224,12 @@ impl Slot {
     pub fn allowed(&self) -> String {
         match self.spec.default {
             ParamValue::Number(_) => {
-                let ((low, high), unit) = (self.spec.range, self.spec.unit);
+                let ((low, high), unit) = (self.spec.range(), self.spec.unit());
                 let space = if unit.is_empty() { "" } else { " " };
                 format!("{low} to {high}{space}{unit} in steps of {}", 1.0 / f64::from(self.scale))
             }
             ParamValue::Flag(_) => "true, false".into(),
-            ParamValue::Word(_) => self.spec.words.join(", "),
+            ParamValue::Word(_) => self.spec.words().join(", "),
         }
     }
 }
@@ -243,7 +244,9 @@ impl Entry {
             (true, None) => return Err(Refused::Newcwv(self.name)),
         };
         let mut found = OnKernel { control, settings: Vec::new(), habits: Vec::new() };
-        for ((spec, value), (_, usual)) in params.iter().zip(self.params_of(Stack::Linux).iter()) {
+        let usual = self.params_of(Stack::Linux);
+        for ((spec, value), (_, usual)) in params.iter().zip(usual.iter()) {
+            let value = spec.lasting(value);
             let slot = control.law().and_then(|law| law.slot(spec.name));
             match slot {
                 Some(slot) if slot.encode(value).is_some() => {
@@ -373,7 +376,7 @@ mod tests {
                 );
                 assert_eq!(slot.decode(&block), slot.spec.default, "{}.{}", law.name, slot.spec.name);
                 if let ParamValue::Number(_) = slot.spec.default {
-                    let (low, high) = slot.spec.range;
+                    let (low, high) = slot.spec.range();
                     let held = |x: f64| slot.encode(ParamValue::Number(x));
                     assert!(held(low).is_some() && held(high).is_some(), "{}.{}", law.name, slot.spec.name);
                     assert!(high * f64::from(slot.scale) <= f64::from(u32::MAX), "{}.{}", law.name, slot.spec.name);
@@ -390,8 +393,14 @@ mod tests {
             for spec in entry.params {
                 let Some(slot) = law.slot(spec.name) else { continue };
                 assert_eq!(slot.spec.default, spec.default, "{}.{}", entry.name, spec.name);
-                assert_eq!((slot.spec.words, slot.spec.unit), (spec.words, spec.unit), "{}.{}", entry.name, spec.name);
-                let ((low, high), (spec_low, spec_high)) = (slot.spec.range, spec.range);
+                assert_eq!(
+                    (slot.spec.words(), slot.spec.unit()),
+                    (spec.words(), spec.unit()),
+                    "{}.{}",
+                    entry.name,
+                    spec.name
+                );
+                let ((low, high), (spec_low, spec_high)) = (slot.spec.range(), spec.range());
                 assert!(spec_low <= low && high <= spec_high, "{}.{}: a wider range", entry.name, spec.name);
             }
         }

@@ -118,13 +118,13 @@ mod tests {
     fn stacks_differ_in_what_they_declare() {
         let words = |name: &str, stack| {
             let params = find(name).expect("registered").params_of(stack);
-            (params.word("slow_start"), params.number("abc_limit"), params.word("reduce_from"))
+            (params.text("slow_start"), params.number("abc_limit"), params.text("reduce_from"))
         };
-        assert_eq!(words("cubic", Stack::Rfc), ("hystart++", 8.0, "flight_size"));
-        assert_eq!(words("cubic", Stack::Linux), ("hystart", 65535.0, "cwnd"));
-        assert_eq!(words("newreno", Stack::Linux), ("classic", 65535.0, "cwnd"));
-        assert_eq!(words("newreno", Stack::Ns2), ("classic", 1.0, "cwnd"));
-        assert_eq!(words("cubic", Stack::Ns2), ("classic", 1.0, "cwnd"));
+        assert_eq!(words("cubic", Stack::Rfc), ("hystart++".into(), 8.0, "flight_size".into()));
+        assert_eq!(words("cubic", Stack::Linux), ("hystart".into(), 65535.0, "cwnd".into()));
+        assert_eq!(words("newreno", Stack::Linux), ("classic".into(), 65535.0, "cwnd".into()));
+        assert_eq!(words("newreno", Stack::Ns2), ("classic".into(), 1.0, "cwnd".into()));
+        assert_eq!(words("cubic", Stack::Ns2), ("classic".into(), 1.0, "cwnd".into()));
         // Every control has defaults under every stack.
         for entry in entries() {
             for stack in [Stack::Rfc, Stack::Linux, Stack::Ns2] {

@@ -61,16 +61,16 @@ fn write_family(text: &mut String, family: &str, members: &[&Law]) {
 
 fn write_slot(text: &mut String, family: &str, slot: &Slot) {
     let name = format!("{family}_{}", slot.spec.name.to_uppercase());
-    let unit = if slot.spec.unit.is_empty() { String::new() } else { format!("{}: ", slot.spec.unit) };
+    let unit = if slot.spec.unit().is_empty() { String::new() } else { format!("{}: ", slot.spec.unit()) };
     writeln!(text, "#define {name} {} /* {unit}{} */", slot.index, slot.spec.doc).expect("a String takes everything");
     let words: Vec<(String, u32)> = match slot.spec.default {
         ParamValue::Number(_) => {
             let bound = |x| slot.encode(ParamValue::Number(x)).expect("the slot holds its bounds");
-            let (low, high) = slot.spec.range;
+            let (low, high) = slot.spec.range();
             vec![("SCALE".into(), slot.scale), ("MIN".into(), bound(low)), ("MAX".into(), bound(high))]
         }
         ParamValue::Flag(_) => Vec::new(),
-        ParamValue::Word(_) => slot.spec.words.iter().map(|word| word.to_uppercase()).zip(0..).collect(),
+        ParamValue::Word(_) => slot.spec.words().iter().map(|word| word.to_uppercase()).zip(0..).collect(),
     };
     for (word, value) in words {
         writeln!(text, "#define {name}_{word} {value}U").expect("a String takes everything");

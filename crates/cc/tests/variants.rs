@@ -3,6 +3,7 @@
 mod support;
 
 use playpath_cc::{ParamValue, Params, entries};
+use playpath_units::Kind;
 use support::{Link, Sender};
 
 /// Each parameter away from its default, one at a time.
@@ -14,14 +15,15 @@ fn variants(entry: &playpath_cc::Entry) -> Vec<(String, Params)> {
             set(&mut params).expect("an allowed value");
             variants.push((format!("{}: {} = {label}", entry.name, spec.name), params));
         };
-        match default {
-            ParamValue::Word(_) => {
-                spec.words.iter().for_each(|word| add((*word).into(), &|params| params.set_word(spec.name, word)));
+        match (spec.kind, default) {
+            (Kind::Word(words), _) => {
+                words.iter().for_each(|word| add((*word).into(), &|params| params.set_word(spec.name, word)));
             }
-            ParamValue::Flag(flag) => add((!flag).to_string(), &|params| params.set_flag(spec.name, !flag)),
-            ParamValue::Number(_) => [spec.range.0, spec.range.1]
-                .iter()
-                .for_each(|end| add(end.to_string(), &|params| params.set_number(spec.name, *end))),
+            (Kind::Number { low, high, .. }, _) => {
+                [low, high].iter().for_each(|end| add(end.to_string(), &|params| params.set_number(spec.name, *end)));
+            }
+            (_, ParamValue::Flag(flag)) => add((!flag).to_string(), &|params| params.set_flag(spec.name, !flag)),
+            (kind, _) => panic!("{}: no values of {kind:?} are known here", spec.name),
         }
     }
     variants

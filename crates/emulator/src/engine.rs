@@ -67,33 +67,34 @@ struct Route {
 impl<M: Machine> Engine<M> {
     /// Build the links, for a machine with the devices of all paths.
     pub fn new(config: &Config, machine: M) -> Result<Engine<M>, EmulatorError> {
-        let seed = RootSeed(config.seed);
-        let link_configs: Vec<LinkConfig> = config.links.iter().map(|spec| spec.config.clone()).collect();
+        let seed = RootSeed(config.settings.seed);
+        let link_configs: Vec<LinkConfig> = config.links.clone();
         let route =
             |links: &[usize], to_device| Route { links: links.to_vec(), to_device, measure: RouteMeasure::new() };
-        let paths = config.paths.iter().enumerate();
-        let routes = paths.flat_map(|(p, path)| [route(&path.down, 2 * p + 1), route(&path.up, 2 * p)]).collect();
-        let names = config.paths.iter().flat_map(|path| ["down", "up"].map(|way| format!("{},{way}", path.name)));
+        let paths = config.routes.iter().enumerate();
+        let routes =
+            paths.flat_map(|(p, path)| [route(&path.links.down, 2 * p + 1), route(&path.links.up, 2 * p)]).collect();
+        let names = config.routes.iter().flat_map(|path| ["down", "up"].map(|way| format!("{},{way}", path.name)));
         let create = |file: &String| {
             let failed = |source| EmulatorError::File { what: "log", name: file.clone(), source };
             PacketLog::create(file, names.collect()).map_err(failed)
         };
-        let paths: Vec<&str> = config.paths.iter().map(|path| path.name.as_str()).collect();
+        let paths: Vec<&str> = config.routes.iter().map(|path| path.name.as_str()).collect();
         let capture = |file: &String| {
             let failed = |source| EmulatorError::File { what: "capture", name: file.clone(), source };
             Capture::create(file, &paths).map_err(failed)
         };
         Ok(Engine {
-            capture: config.capture.as_ref().map(capture).transpose()?,
+            capture: config.settings.capture.as_ref().map(capture).transpose()?,
             flows: Flows::default(),
-            series: Series::new(config.sample, config.links.len()),
+            series: Series::new(config.settings.sample, config.links.len()),
             link_measures: measures_of(&link_configs),
             links: build_links(&link_configs, seed)?,
             link_configs,
             seed,
             routes,
-            log: config.log.as_ref().map(create).transpose()?,
-            spin: Spin::new(config.spin),
+            log: config.settings.log.as_ref().map(create).transpose()?,
+            spin: Spin::new(config.settings.spin),
             start_nanos: machine.now_nanos(),
             machine,
             begin: Time::MAX,

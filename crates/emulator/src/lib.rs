@@ -3,7 +3,6 @@
 mod capture;
 pub mod config;
 mod control;
-mod direction;
 mod engine;
 mod error;
 mod flows;
@@ -12,7 +11,6 @@ mod log;
 mod machine;
 mod net;
 mod packet;
-mod reader;
 mod report;
 mod series;
 mod spin;
@@ -42,20 +40,20 @@ pub fn run(config: &Config, lifeline: Lifeline) -> Result<(), Failure> {
     sys::die_with_parent()?;
     let signals = sys::termination_signals().map_err(EmulatorError::system("signals"))?;
     let mut devices = Vec::new();
-    for path in &config.paths {
-        devices.extend(net::open_path(path)?);
+    for route in &config.routes {
+        devices.extend(net::open_ends(route)?);
     }
     let stdin = if lifeline == Lifeline::Stdin { sys::stdin_pipe() } else { None };
     let mut engine = Engine::new(config, Linux::new(devices, signals, stdin))?;
     let mut warnings = Vec::new();
-    let realtime = if config.realtime { sys::set_realtime().map(Some) } else { Ok(None) };
+    let realtime = if config.settings.realtime { sys::set_realtime().map(Some) } else { Ok(None) };
     if let Err(error) = &realtime {
         warnings.push(format!("SCHED_DEADLINE and SCHED_FIFO were refused: {error}"));
     }
     if let Err(error) = sys::set_least_timer_slack() {
         warnings.push(format!("timer slack: {error}"));
     }
-    say(&json!({ "ready": true, "paths": config.paths.iter().map(|path| &path.name).collect::<Vec<_>>() }))?;
+    say(&json!({ "ready": true, "paths": config.routes.iter().map(|route| &route.name).collect::<Vec<_>>() }))?;
     engine.run()?;
     let (measure, machine, written) = engine.finish();
     let device = |device: &net::Device| DeviceMeasure {

@@ -29,6 +29,5 @@ fn read_config(name: &str) -> Result<Config, String> {
         "-" => std::io::read_to_string(std::io::stdin()),
         file => std::fs::read_to_string(file),
     };
-    let read_file = |file: &str| std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"));
-    Config::parse(&text.map_err(|error| error.to_string())?, &read_file)
+    Config::parse(&text.map_err(|error| error.to_string())?)
 }

@@ -1,6 +1,6 @@
 //! The ends of the paths: TUN devices in network namespaces.
 
-use crate::config::{EndSpec, Namespace, PathSpec};
+use crate::config::{EndSpec, Namespace, RouteSpec};
 use crate::error::EmulatorError;
 use crate::sys::{self, DeviceSettings};
 use std::fs::File;
@@ -21,11 +21,11 @@ pub struct Device {
     pub write_errors: u64,
 }
 
-/// Make both devices of a path. Errors: which device, and why.
-pub fn open_path(path: &PathSpec) -> Result<[Device; 2], EmulatorError> {
-    let addresses = path.server.address.zip(path.client.address);
-    let server = open_end(&path.server, addresses, path.mtu)?;
-    let client = open_end(&path.client, addresses.map(|(server, client)| (client, server)), path.mtu)?;
+/// Make the devices of both ends. Errors: which device, and why.
+pub fn open_ends(route: &RouteSpec) -> Result<[Device; 2], EmulatorError> {
+    let addresses = route.server.address.zip(route.client.address);
+    let server = open_end(&route.server, addresses, route.mtu)?;
+    let client = open_end(&route.client, addresses.map(|(server, client)| (client, server)), route.mtu)?;
     Ok([server, client])
 }
 

@@ -1,11 +1,11 @@
 //! The report: what was asked for, what was achieved, and whether the run counts.
 
-use crate::config::{Config, LinkSpec, PathSpec};
+use crate::config::{Config, RouteSpec};
 use crate::flows::Flow;
 use crate::histogram::Histogram;
 use crate::series::Series;
 use crate::sys::RealTime;
-use playpath_link::{LinkStats, ServerConfig};
+use playpath_link::{LinkConfig, LinkStats, ServerConfig};
 use playpath_units::{Duration, Rate, Time};
 use serde_json::{Map, Value, json};
 
@@ -136,23 +136,23 @@ pub fn report(
     warnings: &[String],
 ) -> Value {
     let link = |index: usize| link_json(&config.links[index], &measure.link_stats[index], &measure.links[index]);
-    let is_path = |(_, path): &(usize, &PathSpec)| path.over.is_none();
-    let paths = config.paths.iter().enumerate().filter(is_path).map(|(i, path)| {
+    let is_path = |(_, route): &(usize, &RouteSpec)| !route.is_access;
+    let paths = config.routes.iter().enumerate().filter(is_path).map(|(i, path)| {
         let direction = |own: usize, route: usize| {
             let mut json = link(own);
             json.extend(route_json(&measure.routes[route]));
             Value::Object(json)
         };
-        let (down, up) = (*path.down.last().expect("a path has a link"), path.up[0]);
+        let (down, up) = (*path.links.down.last().expect("a path has a link"), path.links.up[0]);
         json!({ "name": path.name, "down": direction(down, 2 * i), "up": direction(up, 2 * i + 1) })
     });
     let every_link = (0..config.links.len()).map(|index| {
         let mut json = link(index);
-        json.insert("name".into(), json!(config.links[index].config.name));
+        json.insert("name".into(), json!(config.links[index].name));
         Value::Object(json)
     });
-    let link_names = config.links.iter().map(|spec| spec.config.name.as_str());
-    let path_name = |index: u16| config.paths[usize::from(index)].name.as_str();
+    let link_names = config.links.iter().map(|link| link.name.as_str());
+    let path_name = |index: u16| config.routes[usize::from(index)].name.as_str();
     let problems = problems(config, measure, devices);
     let warnings: Vec<String> = warnings.iter().cloned().chain(measure.pauses.warning()).collect();
     json!({
@@ -186,11 +186,11 @@ fn problems(config: &Config, measure: &RunMeasure, devices: &[DeviceMeasure]) ->
             problems.push(format!("device {name} refused {write_errors} packets"));
         }
     }
-    for (path, routes) in config.paths.iter().zip(measure.routes.chunks(2)) {
+    for (path, routes) in config.routes.iter().zip(measure.routes.chunks(2)) {
         for (direction, route) in ["down", "up"].iter().zip(routes) {
             let p99 = Duration::from_nanos(route.lateness.quantile(0.99));
-            if p99 > config.tolerance {
-                let (name, tolerance) = (&path.name, config.tolerance);
+            if p99 > config.settings.tolerance() {
+                let (name, tolerance) = (&path.name, config.settings.tolerance());
                 problems.push(format!(
                     "path {name} {direction}: 1 % of packets were more than {p99} late (tolerance {tolerance})"
                 ));
@@ -200,8 +200,7 @@ fn problems(config: &Config, measure: &RunMeasure, devices: &[DeviceMeasure]) ->
     problems
 }
 
-fn link_json(spec: &LinkSpec, stats: &LinkStats, measure: &LinkMeasure) -> Map<String, Value> {
-    let config = &spec.config;
+fn link_json(config: &LinkConfig, stats: &LinkStats, measure: &LinkMeasure) -> Map<String, Value> {
     let dropped: Map<String, Value> =
         stats.dropped.by_cause().map(|(cause, count)| (cause.name().to_string(), json!(count.packets))).collect();
     let loss = stats.dropped.loss.packets as f64 / stats.offered.packets.max(1) as f64;
@@ -209,7 +208,7 @@ fn link_json(spec: &LinkSpec, stats: &LinkStats, measure: &LinkMeasure) -> Map<S
         "requested_rate_bps": config.server.mean_rate().map(|rate| rate.as_bits_per_sec()),
         "achieved_rate_bps": measure.achieved_bits_per_sec(),
         "requested_delay_ms": config.one_way_delay.as_millis_f64(),
-        "requested_loss": spec.mean_loss,
+        "requested_loss": config.loss.mean_loss(),
         "loss": loss,
         "offered_packets": stats.offered.packets,
         "offered_bytes": stats.offered.bytes,

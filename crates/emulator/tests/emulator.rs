@@ -2,7 +2,7 @@
 //! Nothing here depends on how fast the machine is; what happens at which moment is tested on a clock of the tests' own
 //! (`src/engine/tests.rs`).
 
-use playpath_link::{Link, LinkConfig, LossConfig, Packet, QueueConfig};
+use playpath_link::{BernoulliConfig, DropTailConfig, Link, LinkConfig, LossConfig, Packet, QueueConfig};
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, QueueLimit, Rate, Ratio, Time};
 use serde_json::{Value, json};
@@ -89,15 +89,26 @@ fn scratch(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("playpath-emulator-{}-{name}", std::process::id()))
 }
 
+/// A configuration with the one path `keys`.
+fn config(keys: Value, server: Value, client: Value, run: Value) -> Value {
+    json!({
+        "scenario": { "path": [keys], "traffic": [{ "kind": "bulk" }] },
+        "ends": [{ "path": "p", "server": server, "client": client }],
+        "run": run,
+    })
+}
+
 impl Bed {
     /// Start with one path that `keys` describe; `None` where namespaces are not allowed.
     fn start(name: &str, mut keys: Value, options: Value) -> Option<Bed> {
         let (server, client) = (Namespace::new()?, Namespace::new()?);
         keys["name"] = json!("p");
-        keys["server"] = json!({ "namespace": server.0.id(), "device": "pp0", "address": "10.99.0.1" });
-        keys["client"] = json!({ "namespace": client.0.id(), "device": "pp0", "address": "10.99.0.2" });
-        let mut config = options;
-        config["paths"] = json!([keys]);
+        let config = config(
+            keys,
+            json!({ "namespace": server.0.id(), "device": "pp0", "address": "10.99.0.1" }),
+            json!({ "namespace": client.0.id(), "device": "pp0", "address": "10.99.0.2" }),
+            options,
+        );
         let file = scratch(name);
         std::fs::write(&file, config.to_string()).expect("a temporary file");
         let mut emulator = program().arg(&file).stdin(Stdio::piped()).spawn().expect("the program");
@@ -201,8 +212,8 @@ impl Packet for Sized {
 #[test]
 fn the_same_seed_loses_the_same_packets_as_in_the_simulator() {
     let mut config = LinkConfig::new("path.p/down", Rate::from_bits_per_sec(1_000_000_000), Duration::ZERO);
-    config.queue = QueueConfig::DropTail { limit: QueueLimit::Packets(1000) };
-    config.loss = LossConfig::Bernoulli { loss: Ratio::new(0.2).expect("a share") };
+    config.queue = QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Packets(1000) });
+    config.loss = LossConfig::Bernoulli(BernoulliConfig { loss: Ratio::new(0.2).expect("a share") });
     let mut link = Link::new(config, RootSeed(5)).expect("valid");
     let survives = |link: &mut Link<Sized>, number: u32| {
         let before = link.ledger().dropped.loss.packets;
@@ -257,8 +268,9 @@ fn it_ends_with_its_parent() {
     let server = Namespace::new().expect("another one");
     let file = scratch("orphan");
     let end = |device: &str| json!({ "namespace": server.0.id(), "device": device });
-    let path = json!({ "name": "p", "rate": "1 Mbit/s", "rtt": "1 ms", "server": end("a"), "client": end("b") });
-    std::fs::write(&file, json!({ "paths": [path] }).to_string()).expect("a temporary file");
+    let path = json!({ "name": "p", "rate": "1 Mbit/s", "rtt": "1 ms" });
+    let config = config(path, end("a"), end("b"), json!({}));
+    std::fs::write(&file, config.to_string()).expect("a temporary file");
     let mut shell = Command::new("sh")
         .args(["-c", "exec \"$0\" \"$1\" < /dev/null & echo $!; wait", env!("CARGO_BIN_EXE_playpath-emulator")])
         .arg(&file)
@@ -289,18 +301,15 @@ fn faults_are_said_in_one_line() {
         std::fs::remove_file(&file).expect("it is there");
         (output.status.code(), String::from_utf8(output.stderr).expect("text"))
     };
-    let path = |end: &str| {
-        json!({ "paths": [{ "name": "p", "rate": "1 Mbit/s", "rtt": "1 ms",
-            "server": { "namespace": end, "device": "a" }, "client": { "namespace": end, "device": "b" } }] })
+    let path = |rate: &str, namespace: &str| {
+        let end = |device: &str| json!({ "namespace": namespace, "device": device });
+        config(json!({ "name": "p", "rate": rate, "rtt": "1 ms" }), end("a"), end("b"), json!({})).to_string()
     };
-    let mut wrong_trace = path("x");
-    wrong_trace["paths"][0]["rate"] = Value::Null;
-    wrong_trace["paths"][0]["trace"] = json!("/nowhere/trace");
     for (config, status, expected) in [
-        ("{".to_string(), 2, "is not JSON"),
-        ("{}".to_string(), 2, "`paths`: is missing or empty"),
-        (wrong_trace.to_string(), 2, "`paths[0].trace`: /nowhere/trace: No such file"),
-        (path("no-such-namespace").to_string(), 1, "namespace no-such-namespace: No such file"),
+        ("{".to_string(), 2, "not a configuration: "),
+        ("{}".to_string(), 2, "missing field `scenario`"),
+        (path("1", "x"), 2, "`scenario`: `path[0].rate`: "),
+        (path("1 Mbit/s", "no-such-namespace"), 1, "namespace no-such-namespace: No such file"),
     ] {
         let (code, message) = run(&config);
         assert_eq!(code, Some(status), "{message}");

@@ -3,7 +3,8 @@
 //! The packet has 96 bytes. 64 of them are kept inside, as a window of TCP would: one in for one out.
 
 use playpath_link::{
-    CoDelConfig, FqCoDelConfig, Link, LinkConfig, Packet, PieConfig, QueueConfig, RedConfig, ServerConfig,
+    CoDelConfig, DropTailConfig, FqCoDelConfig, Link, LinkConfig, Packet, PieConfig, QueueConfig, RedConfig,
+    ServerConfig,
 };
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Rate, Time};
@@ -51,7 +52,10 @@ fn main() {
     let constant = LinkConfig::new("speed", Rate::from_bits_per_sec(10_000_000), Duration::from_millis(10));
     let with_queue = |queue| LinkConfig { queue, ..constant.clone() };
     let cases = [
-        ("droptail", with_queue(QueueConfig::DropTail { limit: playpath_units::QueueLimit::Packets(100) })),
+        (
+            "droptail",
+            with_queue(QueueConfig::DropTail(DropTailConfig { limit: playpath_units::QueueLimit::Packets(100) })),
+        ),
         ("red", with_queue(QueueConfig::Red(RedConfig::default()))),
         ("codel", with_queue(QueueConfig::CoDel(CoDelConfig::default()))),
         ("fq_codel", with_queue(QueueConfig::FqCoDel(FqCoDelConfig::default()))),

@@ -3,8 +3,9 @@
 use crate::error::LinkError;
 use crate::loss::LossConfig;
 use crate::outage::Outage;
-use crate::queue::QueueConfig;
+use crate::queue::{DropTailConfig, Queue, QueueConfig};
 use crate::trace::{OpportunityTrace, RateTrace};
+use playpath_units::random::RootSeed;
 use playpath_units::{Duration, QueueLimit, Rate, Ratio};
 use std::sync::Arc;
 
@@ -52,6 +53,11 @@ impl LinkConfig {
 
     /// Check everything without building. Errors: the first setting that is not allowed.
     pub fn validate(&self) -> Result<(), LinkError> {
+        self.check_all_but_the_queue()?;
+        Queue::new(&self.queue, self.link_facts(), RootSeed(0).stream("unused")).map(drop)
+    }
+
+    pub(crate) fn check_all_but_the_queue(&self) -> Result<(), LinkError> {
         if let ServerConfig::Constant { rate } = self.server
             && rate.as_bits_per_sec() == 0
         {
@@ -65,13 +71,13 @@ impl LinkConfig {
         {
             return Err(LinkError::new("outage.until", until, "later than `from`"));
         }
-        self.queue.validate(self.link_facts())
+        self.loss.check()
     }
 
     /// A drop-tail limit in time or bandwidth-delay products, and the bytes that it comes to before the least of one packet
     /// applies. `None` for other queues and limits, and behind an unlimited server.
     pub fn derived_queue(&self) -> Option<(QueueLimit, u64)> {
-        let QueueConfig::DropTail { limit } = &self.queue else { return None };
+        let QueueConfig::DropTail(DropTailConfig { limit }) = &self.queue else { return None };
         let length = match limit {
             QueueLimit::Time(length) => *length,
             QueueLimit::Bdp(factor) => self.base_rtt.mul_f64(*factor),

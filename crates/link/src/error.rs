@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkError {
     /// Name of the setting, such as "red.max_p".
-    pub setting: &'static str,
+    pub setting: String,
     /// The value that was given.
     pub value: String,
     /// The allowed range, in words.
@@ -14,8 +14,8 @@ pub struct LinkError {
 }
 
 impl LinkError {
-    pub(crate) fn new(setting: &'static str, value: impl fmt::Display, allowed: impl fmt::Display) -> LinkError {
-        LinkError { setting, value: value.to_string(), allowed: allowed.to_string() }
+    pub(crate) fn new(setting: impl fmt::Display, value: impl fmt::Display, allowed: impl fmt::Display) -> LinkError {
+        LinkError { setting: setting.to_string(), value: value.to_string(), allowed: allowed.to_string() }
     }
 }
 

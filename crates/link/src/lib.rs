@@ -21,9 +21,9 @@ pub use config::{JitterConfig, JitterDistribution, LinkConfig, LossPlace, Reorde
 pub use error::LinkError;
 pub use ledger::{Count, DropCause, Drops, Ledger, LedgerError};
 pub use link::Link;
-pub use loss::{GilbertElliottConfig, LossConfig, LossPattern};
+pub use loss::{BernoulliConfig, GilbertElliottConfig, LossConfig, LossPattern, PatternConfig};
 pub use outage::Outage;
 pub use packet::Packet;
-pub use queue::{CoDelConfig, FqCoDelConfig, PieConfig, PieDelay, QueueConfig, RedConfig, RedUnit};
-pub use settings::SettingInfo;
+pub use queue::*;
+pub use settings::Config;
 pub use stats::LinkStats;

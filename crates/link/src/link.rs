@@ -62,7 +62,7 @@ impl<P: Packet> Link<P> {
     /// A link at time zero. Its random streams are "link.NAME/loss", "/queue", "/jitter", "/reordering" of `seed`.
     /// Errors: the first setting that is not allowed.
     pub fn new(config: LinkConfig, seed: RootSeed) -> Result<Link<P>, LinkError> {
-        config.validate()?;
+        config.check_all_but_the_queue()?;
         let stream = |element: &str| seed.stream(&format!("link.{}/{element}", config.name));
         Ok(Link {
             now: Time::ZERO,

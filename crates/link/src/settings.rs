@@ -1,104 +1,128 @@
-//! Settings as text, the way a scenario, a JSON file or a command line gives them: one table per configuration says how each
-//! setting is written, read and explained. Defaults are those of the configuration itself, so that nothing is stated twice.
+//! The configuration of a model, declared once: field, kind, default, text. The struct, its checks and its text in a scenario
+//! come from that.
 
-use std::fmt::Display;
-use std::str::FromStr;
+use crate::error::LinkError;
+use playpath_units::{Duration, ParamSpec, Params, QueueLimit, Rate, Ratio};
 
-/// One setting of a configuration `C`.
-pub(crate) struct Field<C: 'static> {
-    pub name: &'static str,
-    /// What may be typed, for lists and messages.
-    pub allowed: &'static str,
-    /// One line for users.
-    pub doc: &'static str,
-    pub write: fn(&C) -> String,
-    pub read: fn(&mut C, &str) -> Result<(), String>,
-}
+/// A configuration made by [`config!`].
+pub trait Config: Clone + std::fmt::Debug + Default + PartialEq {
+    /// Every setting.
+    const PARAMS: &'static [ParamSpec];
+    /// From settings as typed. Errors: a file's content that cannot be read; one line.
+    fn of(params: &Params) -> Result<Self, String>;
+    /// Every setting as it would be typed, in declared order.
+    fn texts(&self) -> Vec<(&'static ParamSpec, String)>;
 
-/// A setting as lists show it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SettingInfo {
-    /// Name as typed.
-    pub name: &'static str,
-    /// Default as it would be typed; empty if it must be given.
-    pub default: String,
-    /// What may be typed.
-    pub allowed: &'static str,
-    /// One line for users.
-    pub doc: &'static str,
-}
-
-/// `base` changed by `settings`. Errors: an unknown name, a value that is not allowed; one line that says what is.
-pub(crate) fn apply<C>(mut base: C, fields: &[Field<C>], settings: &[(&str, &str)]) -> Result<C, String> {
-    for (name, value) in settings {
-        let Some(field) = fields.iter().find(|field| field.name == *name) else {
-            let names: Vec<_> = fields.iter().map(|field| field.name).collect();
-            let allowed = if names.is_empty() { "none".into() } else { names.join(", ") };
-            return Err(format!("unknown setting `{name}`; allowed: {allowed}"));
-        };
-        (field.read)(&mut base, value).map_err(|why| format!("`{name}`: {why}; allowed: {}", field.allowed))?;
+    /// As settings, for a resolved scenario. The configuration is a checked one.
+    fn params(&self) -> Params {
+        let mut params = Params::defaults(Self::PARAMS);
+        for (spec, text) in self.texts() {
+            params.set_text(spec.name, &text).expect("was checked");
+        }
+        params
     }
-    Ok(base)
-}
 
-/// Every setting of `config` with its value, in declared order.
-pub(crate) fn values<C>(config: &C, fields: &[Field<C>]) -> Vec<(&'static str, String)> {
-    fields.iter().map(|field| (field.name, (field.write)(config))).collect()
-}
-
-/// Every setting with its default.
-pub(crate) fn infos<C>(defaults: &C, fields: &[Field<C>]) -> Vec<SettingInfo> {
-    let info = |field: &Field<C>| SettingInfo {
-        name: field.name,
-        default: (field.write)(defaults),
-        allowed: field.allowed,
-        doc: field.doc,
-    };
-    fields.iter().map(info).collect()
-}
-
-/// Read a value into its place.
-pub(crate) fn read<T: FromStr>(place: &mut T, text: &str) -> Result<(), String>
-where
-    T::Err: Display,
-{
-    *place = text.parse().map_err(|why: T::Err| problem(text, &why.to_string()))?;
-    Ok(())
-}
-
-/// Quantities name the text that they refuse; numbers and switches do not.
-fn problem(text: &str, why: &str) -> String {
-    if why.contains(text) { why.to_owned() } else { format!("\"{text}\": {why}") }
-}
-
-/// Read a value, or "auto" for none.
-pub(crate) fn read_or_auto<T: FromStr>(place: &mut Option<T>, text: &str) -> Result<(), String>
-where
-    T::Err: Display,
-{
-    if text == "auto" {
-        *place = None;
-        return Ok(());
+    /// Errors: the first value that is not allowed. `model` is named with it.
+    fn check(&self, model: &str) -> Result<(), LinkError> {
+        for (spec, text) in self.texts() {
+            if spec.check(spec.parse(&text)).is_err() {
+                return Err(LinkError::new(format!("{model}.{}", spec.name), text, spec.allowed()));
+            }
+        }
+        Ok(())
     }
-    *place = Some(text.parse().map_err(|why: T::Err| problem(text, &why.to_string()))?);
-    Ok(())
 }
 
-/// The way back of [`read_or_auto`].
-pub(crate) fn or_auto<T: Display>(value: &Option<T>) -> String {
-    value.as_ref().map_or("auto".into(), T::to_string)
+/// A type that a setting may have.
+pub(crate) trait Setting: Sized {
+    /// From text as typed.
+    fn read(text: &str) -> Result<Self, String>;
+    /// As it would be typed.
+    fn text(&self) -> String;
 }
 
-/// Read one of a few words.
-pub(crate) fn read_word<T: Copy>(place: &mut T, text: &str, words: &[(&str, T)]) -> Result<(), String> {
-    let Some((_, value)) = words.iter().find(|(word, _)| *word == text) else {
-        return Err(format!("\"{text}\" is not known"));
+macro_rules! plain_settings {
+    ($($type:ty),+) => {$(
+        impl Setting for $type {
+            fn read(text: &str) -> Result<$type, String> {
+                text.parse().map_err(|why| format!("\"{text}\": {why}"))
+            }
+            fn text(&self) -> String {
+                self.to_string()
+            }
+        }
+    )+};
+}
+plain_settings!(bool, u32, f64, Duration, QueueLimit, Rate, Ratio);
+
+/// `None` is typed "auto".
+impl<T: Setting> Setting for Option<T> {
+    fn read(text: &str) -> Result<Option<T>, String> {
+        if text == "auto" { Ok(None) } else { T::read(text).map(Some) }
+    }
+    fn text(&self) -> String {
+        self.as_ref().map_or("auto".into(), T::text)
+    }
+}
+
+/// `NAME { field: type = constructor(…), "doc"; … }`: the struct with public fields, [`Default`] and [`Config`]. The constructor is one of
+/// [`ParamSpec`]; name and text are put in.
+macro_rules! config {
+    ($(#[$about:meta])* $name:ident {
+        $($field:ident: $type:ty = $make:ident($($value:expr),*) $(or $word:literal)?, $doc:literal;)*
+    }) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name {
+            $(#[doc = $doc] pub $field: $type,)*
+        }
+
+        impl $crate::settings::Config for $name {
+            const PARAMS: &'static [playpath_units::ParamSpec] =
+                &[$(playpath_units::ParamSpec::$make(stringify!($field), $($value,)* $doc)$(.or($word).by_default($word))?,)*];
+            fn of(params: &playpath_units::Params) -> Result<$name, String> {
+                Ok($name { $($field: $crate::settings::Setting::read(&params.text(stringify!($field)))?,)* })
+            }
+            fn texts(&self) -> Vec<(&'static playpath_units::ParamSpec, String)> {
+                let texts = [$($crate::settings::Setting::text(&self.$field)),*];
+                Self::PARAMS.iter().zip(texts).collect()
+            }
+        }
+
+        impl Default for $name {
+            fn default() -> $name {
+                let defaults = playpath_units::Params::defaults(<$name as $crate::settings::Config>::PARAMS);
+                <$name as $crate::settings::Config>::of(&defaults).expect("defaults are right")
+            }
+        }
     };
-    *place = *value;
-    Ok(())
 }
+pub(crate) use config;
 
-/// The way back of [`read_word`].
-pub(crate) fn word<T: Copy + PartialEq>(value: T, words: &[(&'static str, T)]) -> String {
-    words.iter().find(|(_, v)| *v == value).map(|(word, _)| (*word).to_owned()).expect("every value has a word")
+/// `NAME, WORDS { Variant = "word", "doc"; … }`: an enum that is typed as one of a few words.
+macro_rules! words {
+    ($(#[$about:meta])* $name:ident, $words:ident { $($variant:ident = $word:literal, $doc:literal;)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $(#[doc = $doc] $variant,)+
+        }
+
+        const $words: playpath_units::Kind = playpath_units::Kind::Word(&[$($word),+]);
+
+        impl $crate::settings::Setting for $name {
+            fn read(text: &str) -> Result<$name, String> {
+                match text {
+                    $($word => Ok($name::$variant),)+
+                    _ => Err(format!("\"{text}\" is not known")),
+                }
+            }
+            fn text(&self) -> String {
+                match self {
+                    $($name::$variant => $word.into(),)+
+                }
+            }
+        }
+    };
 }
+pub(crate) use words;

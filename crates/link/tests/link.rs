@@ -2,7 +2,9 @@
 
 mod support;
 
-use playpath_link::{Count, LinkConfig, LossConfig, LossPlace, Outage, QueueConfig, ServerConfig};
+use playpath_link::{
+    BernoulliConfig, Count, DropTailConfig, LinkConfig, LossConfig, LossPlace, Outage, QueueConfig, ServerConfig,
+};
 use playpath_units::Ratio;
 use playpath_units::{Duration, QueueLimit, Time};
 use support::{TestPacket, config, drain, link, run_out};
@@ -80,7 +82,7 @@ fn an_unlimited_link_only_delays() {
 fn the_place_of_the_loss_decides_whether_a_lost_packet_uses_the_link() {
     let busy_time = |place| {
         let mut config = config(10, 0);
-        config.loss = LossConfig::Bernoulli { loss: Ratio::new(1.0).unwrap() };
+        config.loss = LossConfig::Bernoulli(BernoulliConfig { loss: Ratio::new(1.0).unwrap() });
         config.loss_place = place;
         let mut link = link(config);
         link.handle_packet(Time::ZERO, TestPacket::new(0, 1500));
@@ -149,7 +151,7 @@ fn a_drop_tail_queue_fills_exactly_to_its_limit() {
     ];
     for (limit, expected) in limits {
         let mut config = config(10, 6);
-        config.queue = QueueConfig::DropTail { limit };
+        config.queue = QueueConfig::DropTail(DropTailConfig { limit });
         let mut link = link(config);
         for number in 0..20 {
             link.handle_packet(Time::ZERO, TestPacket::new(number, 1500));

@@ -3,7 +3,7 @@
 mod support;
 
 use playpath_link::loss::{LossModel, LossPattern};
-use playpath_link::{GilbertElliottConfig, LossConfig, LossPlace};
+use playpath_link::{BernoulliConfig, GilbertElliottConfig, LossConfig, LossPlace, PatternConfig};
 use playpath_units::random::RootSeed;
 use playpath_units::{Ratio, Time};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ fn mean(values: &[usize]) -> f64 {
 #[test]
 fn bernoulli_loses_the_stated_share_without_memory() {
     for p in [0.0, 0.0001, 0.005, 0.02, 0.5, 1.0] {
-        let lost = sequence(&LossConfig::Bernoulli { loss: ratio(p) }, "a", 1_000_000);
+        let lost = sequence(&LossConfig::Bernoulli(BernoulliConfig { loss: ratio(p) }), "a", 1_000_000);
         let bound = 5.0 * (p * (1.0 - p) / 1e6f64).sqrt();
         assert!((share(&lost) - p).abs() <= bound, "{p}: {}", share(&lost));
         // Without memory the packet after a lost one is lost with the same probability.
@@ -50,7 +50,7 @@ fn bernoulli_loses_the_stated_share_without_memory() {
 /// Same stream, higher probability: all that was lost before is lost again. So a comparison over loss rates is paired.
 #[test]
 fn bernoulli_losses_are_nested() {
-    let lost = |p| sequence(&LossConfig::Bernoulli { loss: ratio(p) }, "a", 100_000);
+    let lost = |p| sequence(&LossConfig::Bernoulli(BernoulliConfig { loss: ratio(p) }), "a", 100_000);
     let (low, high) = (lost(0.01), lost(0.02));
     assert!(low.iter().zip(&high).all(|(low, high)| !low || *high));
 }
@@ -60,9 +60,13 @@ fn bernoulli_losses_are_nested() {
 /// loss about 0.04 × sqrt(2 / 96 000) = 0.02 %. Bounds: five of them.
 #[test]
 fn gilbert_elliott_has_the_stated_loss_and_bursts() {
-    let simple = GilbertElliottConfig::simple(ratio(0.01), ratio(0.25));
+    let simple = LossConfig::GilbertElliott(GilbertElliottConfig {
+        p: ratio(0.01),
+        r: ratio(0.25),
+        ..GilbertElliottConfig::default()
+    });
     assert!((simple.mean_loss() - 0.038_461_538).abs() < 1e-9);
-    let lost = sequence(&LossConfig::GilbertElliott(simple), "a", 10_000_000);
+    let lost = sequence(&simple, "a", 10_000_000);
     assert!((share(&lost) - simple.mean_loss()).abs() < 0.001, "{}", share(&lost));
     assert!((mean(&run_lengths(&lost, true)) - 4.0).abs() < 0.055, "{}", mean(&run_lengths(&lost, true)));
     assert!((mean(&run_lengths(&lost, false)) - 100.0).abs() < 1.6, "{}", mean(&run_lengths(&lost, false)));
@@ -72,21 +76,21 @@ fn gilbert_elliott_has_the_stated_loss_and_bursts() {
 /// with a memory of 1 / 0.22 packets about 0.01 %; bound 0.06 %.
 #[test]
 fn gilbert_elliott_with_loss_in_both_states() {
-    let config = GilbertElliottConfig {
-        good_to_bad: ratio(0.02),
-        bad_to_good: ratio(0.2),
+    let config = LossConfig::GilbertElliott(GilbertElliottConfig {
+        p: ratio(0.02),
+        r: ratio(0.2),
         loss_in_good: ratio(0.001),
         loss_in_bad: ratio(0.5),
-    };
+    });
     assert!((config.mean_loss() - 0.046_363_6).abs() < 1e-7);
-    let lost = sequence(&LossConfig::GilbertElliott(config), "a", 10_000_000);
+    let lost = sequence(&config, "a", 10_000_000);
     assert!((share(&lost) - config.mean_loss()).abs() < 0.0006, "{}", share(&lost));
 }
 
 /// p = r = 1: the chain alternates. The state before the move decides, and it starts in good: kept, lost, kept, lost.
 #[test]
 fn gilbert_elliott_judges_by_the_state_before_the_move() {
-    let alternating = GilbertElliottConfig::simple(ratio(1.0), ratio(1.0));
+    let alternating = GilbertElliottConfig { p: ratio(1.0), r: ratio(1.0), ..GilbertElliottConfig::default() };
     assert_eq!(sequence(&LossConfig::GilbertElliott(alternating), "a", 4), [false, true, false, true]);
 }
 
@@ -95,7 +99,7 @@ fn a_pattern_repeats_and_reads_both_forms() {
     let flags = LossPattern::parse("# channel 6\n0 1 0\n0 1\n").unwrap();
     assert_eq!(flags, LossPattern::parse("length 5\n1\n4 # the last\n").unwrap());
     assert_eq!(flags.mean_loss(), 0.4);
-    let lost = sequence(&LossConfig::Pattern { pattern: Arc::new(flags) }, "a", 10);
+    let lost = sequence(&LossConfig::Pattern(PatternConfig { file: Arc::new(flags) }), "a", 10);
     assert_eq!(lost, [false, true, false, false, true, false, true, false, false, true]);
     for (text, expected) in [
         ("", "loss pattern: the pattern is empty"),
@@ -116,7 +120,7 @@ fn each_link_has_its_own_stream() {
     let survivors = |name: &str, mbps| {
         let mut config = config(mbps, 1);
         config.name = name.into();
-        config.loss = LossConfig::Bernoulli { loss: ratio(0.3) };
+        config.loss = LossConfig::Bernoulli(BernoulliConfig { loss: ratio(0.3) });
         config.loss_place = LossPlace::AfterQueue;
         let mut link = link(config);
         (0..500).for_each(|number| link.handle_packet(Time::ZERO, TestPacket::new(number, 1500)));

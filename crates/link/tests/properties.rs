@@ -5,8 +5,9 @@ mod support;
 use playpath_link::loss::LossPattern;
 use playpath_link::trace::Trace;
 use playpath_link::{
-    CoDelConfig, Count, FqCoDelConfig, GilbertElliottConfig, JitterConfig, JitterDistribution, Link, LinkConfig,
-    LinkStats, LossConfig, LossPlace, Outage, PieConfig, PieDelay, QueueConfig, RedConfig, ReorderConfig, ServerConfig,
+    BernoulliConfig, CoDelConfig, Count, DropTailConfig, FqCoDelConfig, GilbertElliottConfig, JitterConfig,
+    JitterDistribution, Link, LinkConfig, LinkStats, LossConfig, LossPlace, Outage, PatternConfig, PieConfig, PieDelay,
+    QueueConfig, RedConfig, ReorderConfig, ServerConfig,
 };
 use playpath_units::{Duration, QueueLimit, Rate, Ratio, Time};
 use proptest::prelude::*;
@@ -34,9 +35,9 @@ fn queues() -> impl Strategy<Value = QueueConfig> {
         ..PieConfig::default()
     };
     prop::sample::select(vec![
-        QueueConfig::DropTail { limit: QueueLimit::Bytes(20_000) },
-        QueueConfig::DropTail { limit: QueueLimit::Packets(0) },
-        QueueConfig::DropTail { limit: QueueLimit::Time(Duration::from_millis(15)) },
+        QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Bytes(20_000) }),
+        QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Packets(0) }),
+        QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Time(Duration::from_millis(15)) }),
         QueueConfig::Red(RedConfig { queue_weight: Some(0.2), ..red }),
         QueueConfig::Red(RedConfig { queue_weight: Some(0.1), ..RedConfig::floyd_1993(QueueLimit::Packets(30)) }),
         QueueConfig::CoDel(CoDelConfig { limit: small, target, interval, ..CoDelConfig::default() }),
@@ -59,18 +60,14 @@ fn servers() -> impl Strategy<Value = ServerConfig> {
 }
 
 fn losses() -> impl Strategy<Value = LossConfig> {
-    let gilbert_elliott = GilbertElliottConfig {
-        good_to_bad: ratio(0.1),
-        bad_to_good: ratio(0.3),
-        loss_in_good: ratio(0.01),
-        loss_in_bad: ratio(0.7),
-    };
+    let gilbert_elliott =
+        GilbertElliottConfig { p: ratio(0.1), r: ratio(0.3), loss_in_good: ratio(0.01), loss_in_bad: ratio(0.7) };
     let pattern = Arc::new(LossPattern::parse("0001011").unwrap());
     prop::sample::select(vec![
         LossConfig::None,
-        LossConfig::Bernoulli { loss: ratio(0.1) },
+        LossConfig::Bernoulli(BernoulliConfig { loss: ratio(0.1) }),
         LossConfig::GilbertElliott(gilbert_elliott),
-        LossConfig::Pattern { pattern },
+        LossConfig::Pattern(PatternConfig { file: pattern }),
     ])
 }
 

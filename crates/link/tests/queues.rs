@@ -3,8 +3,8 @@
 mod support;
 
 use playpath_link::{
-    CoDelConfig, FqCoDelConfig, Link, LinkConfig, LinkError, LinkStats, PieConfig, PieDelay, QueueConfig, RedConfig,
-    RedUnit,
+    CoDelConfig, DropTailConfig, FqCoDelConfig, Link, LinkConfig, LinkError, LinkStats, PieConfig, PieDelay,
+    QueueConfig, RedConfig, RedUnit,
 };
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, QueueLimit, Time};
@@ -43,7 +43,7 @@ fn poisson(load: f64) -> impl FnMut() -> Duration {
 /// the mean is about 1.5 %; bound 6 %.
 #[test]
 fn an_unbounded_queue_with_poisson_arrivals_is_m_d_1() {
-    let mut link = link_with(QueueConfig::DropTail { limit: QueueLimit::Packets(1_000_000) });
+    let mut link = link_with(QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Packets(1_000_000) }));
     let waits = offer(&mut link, 400_000, poisson(0.8));
     let end = waits.last().unwrap().0;
     let stats = link.stats(end);
@@ -56,7 +56,7 @@ fn an_unbounded_queue_with_poisson_arrivals_is_m_d_1() {
 /// distribution of service times. Standard error over 100 000 packets 0.16 %; bound 1 %.
 #[test]
 fn a_link_without_a_queue_loses_as_erlang_says() {
-    let mut link = link_with(QueueConfig::DropTail { limit: QueueLimit::Packets(0) });
+    let mut link = link_with(QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Packets(0) }));
     offer(&mut link, 100_000, poisson(1.0));
     let ledger = link.ledger();
     let loss = ledger.dropped.queue_full.packets as f64 / ledger.offered.packets as f64;
@@ -384,7 +384,7 @@ fn bad_settings_are_refused() {
     let error = |queue| -> LinkError { LinkConfig { queue, ..config(10, 5) }.validate().unwrap_err() };
     let red = RedConfig::default;
     let cases = [
-        (QueueConfig::DropTail { limit: QueueLimit::Bdp(f64::NAN) }, "queue.limit = NaN bdp"),
+        (QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Bdp(f64::NAN) }), "droptail.limit = NaN bdp"),
         (QueueConfig::Red(RedConfig { max_p: 0.0, ..red() }), "red.max_p = 0 is not allowed; allowed: above 0 to 1"),
         (QueueConfig::Red(RedConfig { queue_weight: Some(1.5), ..red() }), "red.queue_weight = 1.5"),
         (QueueConfig::Red(RedConfig { max_threshold_packets: Some(2.0), ..red() }), "red.max_threshold_packets = 2"),

@@ -2,7 +2,7 @@
 
 mod support;
 
-use playpath_link::trace::generate::{self, LteLike, Markov, WifiLike};
+use playpath_link::trace::generate::{Constant, Generate, LteLike, Markov, Steps, WifiLike};
 use playpath_link::trace::{OpportunityTrace, RateTrace, Trace, TraceFormat};
 use playpath_link::{Link, LinkConfig};
 use playpath_units::random::RootSeed;
@@ -205,7 +205,7 @@ fn a_markov_trace_visits_its_rungs_as_stated() {
 /// 0.5 %; bound 2 %. Outages: 0.3 s in 60.3 s = 0.4975 %.
 #[test]
 fn an_lte_like_trace_has_the_stated_mean_variation_and_outages() {
-    let lte = LteLike::new(mbps(10.0), Duration::from_secs(100_000));
+    let lte = LteLike { duration: Duration::from_secs(100_000), ..LteLike::default() };
     let trace = lte.generate(&mut RootSeed(3).stream("lte")).unwrap();
     let (mean, variance) = moments(&trace);
     assert!((mean - 10.0).abs() < 0.2, "{mean}");
@@ -218,18 +218,26 @@ fn an_lte_like_trace_has_the_stated_mean_variation_and_outages() {
 /// 1.5 %; bound 5 %.
 #[test]
 fn a_wifi_like_trace_has_the_stated_mean() {
-    let wifi = WifiLike::new(mbps(65.0), Duration::from_secs(40_000));
+    let wifi = WifiLike { max_rate: mbps(65.0), duration: Duration::from_secs(40_000), ..WifiLike::default() };
     let (mean, _) = moments(&wifi.generate(&mut RootSeed(3).stream("wifi")).unwrap());
     assert!((mean / 26.116 - 1.0).abs() < 0.05, "{mean}");
 }
 
 #[test]
 fn generated_traces_depend_on_the_seed_alone() {
-    let lte = |seed| LteLike::new(mbps(10.0), Duration::from_secs(60)).generate(&mut RootSeed(seed).stream("lte"));
+    let lte = |seed| {
+        LteLike { duration: Duration::from_secs(60), ..LteLike::default() }.generate(&mut RootSeed(seed).stream("lte"))
+    };
     assert_eq!(lte(1), lte(1));
     assert_ne!(lte(1), lte(2));
-    assert_eq!(generate::constant(mbps(3.0)).unwrap().mean_rate(), mbps(3.0));
-    assert_eq!(generate::steps(&[mbps(1.0), mbps(3.0)], ms(500)).unwrap().mean_rate(), mbps(2.0));
+    assert_eq!(Constant { rate: mbps(3.0) }.generate(&mut RootSeed(1).stream("none")).unwrap().mean_rate(), mbps(3.0));
+    assert_eq!(
+        Steps { rates: vec![mbps(1.0), mbps(3.0)], step: ms(500) }
+            .generate(&mut RootSeed(1).stream("none"))
+            .unwrap()
+            .mean_rate(),
+        mbps(2.0)
+    );
 }
 
 /// Mahimahi's own way: at every opportunity in turn, serve what has arrived before it.

@@ -1,12 +1,12 @@
 //! The registries as JSON lists, for `playpath list`.
 
-use playpath_link::SettingInfo;
 use playpath_link::registry::{self, Entry};
 use playpath_scenario::TRAFFIC_KINDS;
 use playpath_transport::mptcp::scheduler;
+use playpath_units::names::unknown;
 use playpath_units::{ParamSpec, ParamValue};
 use playpath_video::abr;
-use playpath_video::registry::{self as players, PlayerEntry, PlayerParam};
+use playpath_video::registry as players;
 use serde_json::{Value, json};
 
 /// Every kind that can be listed.
@@ -35,14 +35,16 @@ pub fn list(kind: &str) -> Result<Value, String> {
         "queue" => Ok(link_entries(registry::queues())),
         "loss" => Ok(link_entries(registry::losses())),
         "trace" => Ok(link_entries(registry::trace_generators())),
-        "player" => Ok(players::entries().iter().map(|e| player(e)).collect()),
+        "player" => {
+            Ok(players::entries().iter().map(|e| plain(e.name, e.summary, e.reference, params(e.params))).collect())
+        }
         "abr" => Ok(abr::entries().iter().map(|e| plain(e.name, e.summary, e.reference, params(e.params))).collect()),
         "profile" => Ok(named(PROFILES)),
         "validation" => Ok(named(VALIDATIONS)),
         "pacing" => Ok(named(PACINGS)),
         "traffic" => Ok(named(TRAFFIC_KINDS)),
         "metric" => Ok(playpath_record::registry::to_json()),
-        _ => Err(format!("unknown kind \"{kind}\"; allowed: {}", KINDS.join(", "))),
+        _ => Err(unknown("kind", kind, KINDS.iter().copied())),
     }
 }
 
@@ -71,19 +73,8 @@ fn plain(name: &str, summary: &str, reference: &str, params: Value) -> Value {
     json!({ "name": name, "summary": summary, "reference": reference, "params": params, "kernel_twin": null })
 }
 
-/// Registries whose values are typed as text.
 fn link_entries<T>(entries: &[Entry<T>]) -> Value {
-    let setting =
-        |s: SettingInfo| json!({ "name": s.name, "default": s.default, "words": [], "unit": s.allowed, "doc": s.doc });
-    entries
-        .iter()
-        .map(|e| plain(e.name, e.summary, e.reference, (e.settings)().into_iter().map(setting).collect()))
-        .collect()
-}
-
-fn player(entry: &PlayerEntry) -> Value {
-    let param = |p: &PlayerParam| json!({ "name": p.name, "default": p.default, "words": [], "unit": p.kind.allowed(), "doc": p.doc });
-    plain(entry.name, entry.summary, entry.reference, entry.params.iter().map(param).collect())
+    entries.iter().map(|e| plain(e.about.name, e.about.summary, e.about.reference, params(e.params))).collect()
 }
 
 fn cc(entry: &playpath_cc::Entry) -> Value {
@@ -103,19 +94,12 @@ fn params(specs: &[ParamSpec]) -> Value {
         .iter()
         .map(|spec| {
             let default = match spec.default {
+                ParamValue::Number(x) if x.fract() == 0.0 && x.abs() < 1e15 => json!(x as i64),
                 ParamValue::Number(x) => json!(x),
                 ParamValue::Flag(x) => json!(x),
                 ParamValue::Word(x) => json!(x),
             };
-            let is_number = matches!(spec.default, ParamValue::Number(_));
-            json!({
-                "name": spec.name,
-                "default": default,
-                "range": is_number.then_some([spec.range.0, spec.range.1]),
-                "words": spec.words,
-                "unit": spec.unit,
-                "doc": spec.doc,
-            })
+            json!({ "name": spec.name, "default": default, "allowed": spec.allowed(), "doc": spec.doc, "unit": if matches!(spec.default, ParamValue::Number(_)) { spec.unit() } else { "" } })
         })
         .collect()
 }

@@ -3,7 +3,8 @@
 use playpath_relay::record::{INITIAL_WINDOW, MOST_PATHS};
 use playpath_shell::clap;
 use playpath_transport::mptcp::scheduler::{self, Entry, Scheduler};
-use playpath_units::{Bytes, Duration, ParamSpec, ParamValue, Params};
+use playpath_units::names::unknown;
+use playpath_units::{Bytes, Duration, Params};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
@@ -166,30 +167,14 @@ fn checked(paths: Vec<PathSpec>) -> Result<Vec<PathSpec>, String> {
 /// `NAME` or `NAME:K=V,…`.
 fn scheduler_of(text: &str) -> Result<Choice, String> {
     let (name, given) = text.split_once(':').unwrap_or((text, ""));
-    let entry = scheduler::find(name).ok_or_else(|| {
-        let names: Vec<_> = scheduler::entries().iter().map(|entry| entry.name).collect();
-        format!("there is no scheduler `{name}`; there are: {}", names.join(", "))
-    })?;
+    let entry = scheduler::find(name)
+        .ok_or_else(|| unknown("scheduler", name, scheduler::entries().iter().map(|entry| entry.name)))?;
     let mut params = Params::defaults(entry.params);
     for pair in given.split(',').filter(|pair| !pair.is_empty()) {
         let (key, value) = pair.split_once('=').ok_or("write parameter=value")?;
-        let spec = entry.params.iter().find(|spec| spec.name == key);
-        let spec = spec.ok_or_else(|| format!("{name} has no parameter `{key}`"))?;
-        set_param(&mut params, spec, value)?;
+        params.set_text(key, value)?;
     }
     Ok(Choice { entry, params })
-}
-
-fn set_param(params: &mut Params, spec: &ParamSpec, value: &str) -> Result<(), String> {
-    match spec.default {
-        ParamValue::Number(_) => {
-            params.set_number(spec.name, value.parse().map_err(|_| format!("`{value}` is no number"))?)
-        }
-        ParamValue::Flag(_) => {
-            params.set_flag(spec.name, value.parse().map_err(|_| format!("`{value}` is neither true nor false"))?)
-        }
-        ParamValue::Word(_) => params.set_word(spec.name, value),
-    }
 }
 
 fn size(text: &str, least: u64) -> Result<u64, String> {
@@ -241,8 +226,8 @@ mod tests {
             ("server --listen 1.2.3.4:5", "not provided: --origin <HOST:PORT>"),
             ("client --listen 1.2.3.4:5", "not provided: --path <NAME="),
             ("client --listen 1.2.3.4:5 --path a=1.2.3.4:5 --path a=1.2.3.4:6", "two paths are called `a`"),
-            ("server --scheduler sticky", "there is no scheduler `sticky`; there are: dft, gr-sty"),
-            ("server --scheduler dft:x=1", "dft has no parameter `x`"),
+            ("server --scheduler sticky", "unknown scheduler \"sticky\"; "),
+            ("server --scheduler dft:x=1", "unknown parameter \"x\"; allowed: "),
             ("server --receive-buffer 1kB", "'1kB' for '--receive-buffer <SIZE>': from"),
             ("server --path a=1.2.3.4:5", "unexpected argument '--path' found"),
             ("client --path a=1.2.3.4:5,via=x --listen 1.2.3.4:5", "`via=x` is neither from= nor dev="),

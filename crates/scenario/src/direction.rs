@@ -1,16 +1,16 @@
 //! One direction of a path or shared link: rate or trace, loss, queue, jitter, reordering.
 
+use crate::params::{params_json, set_params};
 use crate::queue;
 use crate::reader::Table;
 use crate::{ReadFile, ScenarioError};
 use playpath_link::trace::Trace;
 use playpath_link::{
-    GilbertElliottConfig, JitterConfig, JitterDistribution, LinkConfig, LossConfig, LossPattern, LossPlace,
-    QueueConfig, ReorderConfig, ServerConfig,
+    BernoulliConfig, JitterConfig, JitterDistribution, LinkConfig, LossConfig, LossPlace, QueueConfig, ReorderConfig,
+    ServerConfig, registry,
 };
-use playpath_units::{Duration, Rate, Ratio};
+use playpath_units::{Duration, Params, Rate, Ratio};
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 /// One direction.
 #[derive(Clone)]
@@ -21,8 +21,6 @@ pub struct DirectionSpec {
     jitter: Option<JitterConfig>,
     reordering: Option<ReorderConfig>,
     loss: LossConfig,
-    /// The text of a loss pattern: it travels with the scenario, so that a record is complete.
-    loss_pattern: Option<String>,
     loss_place: LossPlace,
     queue: QueueConfig,
 }
@@ -73,7 +71,6 @@ impl DirectionSpec {
             jitter: None,
             reordering: None,
             loss: LossConfig::None,
-            loss_pattern: None,
             loss_place: LossPlace::BeforeQueue,
             queue: queue::default_up(),
         }
@@ -93,7 +90,7 @@ impl DirectionSpec {
         default_queue: QueueConfig,
         read_file: ReadFile,
     ) -> Result<DirectionSpec, ScenarioError> {
-        let (loss, loss_pattern) = read_loss(table, read_file)?;
+        let loss = read_loss(table, read_file)?;
         let names: Vec<&'static str> = PLACES.iter().map(|(n, _)| *n).collect();
         let place = table.word("loss_place", &names)?.unwrap_or("before_queue");
         Ok(DirectionSpec {
@@ -102,7 +99,6 @@ impl DirectionSpec {
             jitter: read_jitter(table)?,
             reordering: read_reordering(table)?,
             loss,
-            loss_pattern,
             loss_place: PLACES.iter().find(|(n, _)| *n == place).expect("listed").1,
             queue: queue::read(table)?.unwrap_or(default_queue),
         })
@@ -154,7 +150,7 @@ impl DirectionSpec {
 
     pub(crate) fn to_json(&self) -> Value {
         let mut json = json!({
-            "loss": loss_json(&self.loss, self.loss_pattern.as_deref()),
+            "loss": loss_json(&self.loss),
             "loss_place": PLACES.iter().find(|(_, p)| *p == self.loss_place).map(|(n, _)| n),
             "queue": queue::to_json(&self.queue),
             "jitter": self.jitter.map(jitter_json),
@@ -202,60 +198,29 @@ pub fn embedded(table: &Table, key: &'static str, read_file: ReadFile) -> Result
     }
 }
 
-const LOSS_KINDS: &[&str] = &["none", "bernoulli", "gilbert_elliott", "pattern"];
-
-/// `loss = "0.5 %"`, or a table with `kind`.
-fn read_loss(table: &Table, read_file: ReadFile) -> Result<(LossConfig, Option<String>), ScenarioError> {
+/// `loss = "0.5 %"`, or a table with `kind` and the settings of that model, as `playpath list loss` shows them.
+fn read_loss(table: &Table, read_file: ReadFile) -> Result<LossConfig, ScenarioError> {
     if !matches!(table.value("loss"), Some(Value::Object(_))) {
-        let loss = table.quantity::<Ratio>("loss")?;
-        return Ok((loss.map_or(LossConfig::None, bernoulli), None));
+        let loss: Ratio = table.quantity("loss")?.unwrap_or_default();
+        return Ok(if loss == Ratio::default() {
+            LossConfig::None
+        } else {
+            LossConfig::Bernoulli(BernoulliConfig { loss })
+        });
     }
     let own = table.table("loss")?.expect("an object");
-    let kind = own
-        .word("kind", LOSS_KINDS)?
-        .ok_or_else(|| own.missing("kind", format!("allowed: {}", LOSS_KINDS.join(", "))))?;
-    let ratio = |key: &'static str| own.quantity::<Ratio>(key);
-    let needed = |key: &'static str| ratio(key)?.ok_or_else(|| own.missing(key, "give a share, such as \"1 %\""));
-    let mut text = None;
-    let loss = match kind {
-        "bernoulli" => bernoulli(needed("loss")?),
-        "gilbert_elliott" => {
-            let simple = GilbertElliottConfig::simple(needed("p")?, needed("r")?);
-            LossConfig::GilbertElliott(GilbertElliottConfig {
-                loss_in_good: ratio("loss_in_good")?.unwrap_or(simple.loss_in_good),
-                loss_in_bad: ratio("loss_in_bad")?.unwrap_or(simple.loss_in_bad),
-                ..simple
-            })
-        }
-        "pattern" => {
-            let content =
-                embedded(&own, "file", read_file)?.ok_or_else(|| own.missing("file", "give a file's name"))?;
-            let pattern = LossPattern::parse(&content).map_err(|e| own.content_error("file", e))?;
-            text = Some(content);
-            LossConfig::Pattern { pattern: Arc::new(pattern) }
-        }
-        _ => LossConfig::None,
-    };
-    own.finish()?;
-    Ok((loss, text))
+    let kind = own.text("kind")?.ok_or_else(|| own.missing("kind", "`playpath list loss` shows what there is"))?;
+    let entry = registry::find(registry::losses(), "loss model", kind).map_err(|e| own.error("kind", e))?;
+    let mut params = Params::defaults(entry.params);
+    set_params(&own, &mut params, read_file)?;
+    (entry.build)(&params).map_err(|e| own.content_error("file", e))
 }
 
-fn bernoulli(loss: Ratio) -> LossConfig {
-    if loss.get() == 0.0 { LossConfig::None } else { LossConfig::Bernoulli { loss } }
-}
-
-fn loss_json(loss: &LossConfig, pattern: Option<&str>) -> Value {
+fn loss_json(loss: &LossConfig) -> Value {
     match loss {
         LossConfig::None => json!("0 %"),
-        LossConfig::Bernoulli { loss } => json!(loss.to_string()),
-        LossConfig::GilbertElliott(c) => json!({
-            "kind": "gilbert_elliott",
-            "p": c.good_to_bad.to_string(),
-            "r": c.bad_to_good.to_string(),
-            "loss_in_good": c.loss_in_good.to_string(),
-            "loss_in_bad": c.loss_in_bad.to_string(),
-        }),
-        LossConfig::Pattern { .. } => json!({ "kind": "pattern", "file": { "content": pattern } }),
+        LossConfig::Bernoulli(BernoulliConfig { loss }) => json!(loss.to_string()),
+        other => params_json("kind", other.kind(), &other.params()),
     }
 }
 

@@ -14,6 +14,7 @@ mod queue;
 mod reader;
 mod scheduler;
 mod sender;
+mod topology;
 mod traffic;
 mod video;
 
@@ -22,15 +23,17 @@ pub use live::{LiveKind, LiveSource};
 pub use path::{PathSpec, SharedLinkSpec};
 pub use player::PlayerSpec;
 pub use sender::{Prototype, SenderSpec};
+pub use topology::{PathLinks, Topology, access_links};
 pub use traffic::{FlowRtt, KINDS as TRAFFIC_KINDS, Source, TrafficKind, TrafficSpec};
 pub use video::VideoSpec;
 
 use document::Document;
 use playpath_transport::Config;
 use playpath_units::Duration;
+use playpath_units::names::unknown;
 use playpath_video::abr;
 use playpath_video::ideal::IdealLink;
-use reader::{Table, unknown};
+use reader::Table;
 use serde_json::{Map, Value, json};
 use std::fmt;
 

@@ -1,42 +1,54 @@
 //! Parameters of what is chosen by name: from a table of the scenario, from the command line, into labels and the record.
 
-use crate::ScenarioError;
-use crate::reader::{Table, unknown};
-use playpath_units::{ParamValue, Params};
+use crate::direction::embedded;
+use crate::reader::Table;
+use crate::{ReadFile, ScenarioError};
+use playpath_units::{Kind, ParamSpec, ParamValue, Params};
 use serde_json::{Map, Value, json};
 
-/// Every parameter of a set as JSON.
-pub fn params_json(params: &Params) -> Map<String, Value> {
-    params
-        .iter()
-        .map(|(spec, value)| {
-            let value = match value {
-                ParamValue::Number(x) => json!(x),
-                ParamValue::Flag(b) => json!(b),
-                ParamValue::Word(w) => json!(w),
-            };
-            (spec.name.to_string(), value)
-        })
-        .collect()
+/// Every parameter of a set as JSON, after the name of what it belongs to.
+pub fn params_json(tag: &str, name: &str, params: &Params) -> Value {
+    let value = |(spec, value): (&ParamSpec, ParamValue)| {
+        let value = match (value, spec.kind) {
+            (ParamValue::Number(x), _) => whole_or_not(x),
+            (ParamValue::Flag(b), _) => json!(b),
+            (ParamValue::Word(text), Kind::File) => json!({ "content": text }),
+            (ParamValue::Word(text), _) => json!(text),
+        };
+        (spec.name.to_string(), value)
+    };
+    Value::Object([(tag.to_string(), json!(name))].into_iter().chain(params.iter().map(value)).collect::<Map<_, _>>())
 }
 
-/// Reads every key of `own` but its tag as a parameter.
-pub fn set_params(own: &Table, params: &mut Params) -> Result<(), ScenarioError> {
-    for (key, value) in own.rest() {
+/// 4 rather than 4.0.
+fn whole_or_not(x: f64) -> Value {
+    if x.fract() == 0.0 && x.abs() < 1e15 { json!(x as i64) } else { json!(x) }
+}
+
+/// Reads every key of `own` but its tag as a parameter; files by `read_file`.
+pub fn set_params(own: &Table, params: &mut Params, read_file: ReadFile) -> Result<(), ScenarioError> {
+    let specs: Vec<&'static ParamSpec> = params.iter().map(|(spec, _)| spec).collect();
+    for spec in specs.iter().filter(|spec| matches!(spec.kind, Kind::File)) {
+        let content =
+            embedded(own, spec.name, read_file)?.ok_or_else(|| own.missing(spec.name, "give a file's name"))?;
+        params.set_word(spec.name, &content).map_err(|e| own.error(spec.name, e))?;
+    }
+    for (key, value) in own.rest().into_iter().filter(|(_, value)| !value.is_null()) {
         set_param(params, key, value).map_err(|e| own.error(key, e))?;
     }
     Ok(())
 }
 
 fn set_param(params: &mut Params, key: &str, value: &Value) -> Result<(), String> {
-    if !params.iter().any(|(spec, _)| spec.name == key) {
-        return Err(unknown("parameter", key, params.iter().map(|(spec, _)| spec.name)));
-    }
     match value {
         Value::Bool(b) => params.set_flag(key, *b),
         Value::String(s) => params.set_word(key, s),
         Value::Number(n) => params.set_number(key, n.as_f64().unwrap_or(f64::NAN)),
-        other => Err(format!("{other} is not a parameter's value")),
+        Value::Array(items) => {
+            let texts: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
+            params.set_word(key, &texts.ok_or("is a list of texts")?.join(", "))
+        }
+        other => Err(format!("`{key}` = {other} is not a parameter's value")),
     }
 }
 
@@ -49,13 +61,7 @@ pub fn split(text: &str) -> (&str, &str) {
 pub fn set_pairs(pairs: &str, params: &mut Params) -> Result<(), String> {
     for pair in pairs.split(',').filter(|p| !p.is_empty()) {
         let (key, text) = pair.split_once('=').ok_or_else(|| format!("\"{pair}\": write parameter=value"))?;
-        let text = text.trim();
-        let value = match text.parse::<f64>() {
-            Ok(x) => json!(x),
-            Err(_) if text == "true" || text == "false" => json!(text == "true"),
-            Err(_) => json!(text),
-        };
-        set_param(params, key.trim(), &value)?;
+        params.set_text(key.trim(), text.trim())?;
     }
     Ok(())
 }

@@ -5,9 +5,10 @@
 //! queue of 1000 packets; the sub-table `up` changes that. The base RTT is split evenly between the directions.
 
 use crate::direction::DirectionSpec;
-use crate::reader::{Table, unknown};
+use crate::reader::Table;
 use crate::{ReadFile, ScenarioError};
 use playpath_link::Outage;
+use playpath_units::names::unknown;
 use playpath_units::{Duration, Time};
 use serde_json::{Value, json};
 

@@ -1,19 +1,21 @@
 //! The player: `[player]`. Its settings are those of the player registry, as `playpath list player` shows them.
 
 use crate::ScenarioError;
-use crate::queue::as_typed;
-use crate::reader::{Table, unknown};
+use crate::params::{params_json, set_params};
+use crate::reader::Table;
 use crate::video::VideoSpec;
+use playpath_units::Params;
+use playpath_units::names::unknown;
 use playpath_units::random::RootSeed;
-use playpath_video::registry::{self, PlayerContext, PlayerEntry, PlayerSettings};
+use playpath_video::registry::{self, PlayerContext, PlayerEntry};
 use playpath_video::{Player, abr};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 /// A player by kind, with its settings.
 #[derive(Clone)]
 pub struct PlayerSpec {
     entry: &'static PlayerEntry,
-    settings: PlayerSettings,
+    settings: Params,
     /// Chooses the video's representations: a prototype from outside the registry.
     rule: Option<abr::Prototype>,
 }
@@ -27,15 +29,9 @@ impl PlayerSpec {
         let names = registry::entries().iter().map(|e| e.name);
         let entry = registry::find(kind)
             .ok_or_else(|| table.as_ref().unwrap_or(root).error("kind", unknown("player", kind, names)))?;
-        let mut settings = PlayerSettings::defaults(entry);
+        let mut settings = Params::defaults(entry.params);
         if let Some(table) = &table {
-            for (name, value) in as_typed(table)?.each() {
-                if !entry.params.iter().any(|p| p.name == name) {
-                    let known = entry.params.iter().map(|p| p.name).chain(["kind"]);
-                    return Err(table.error(name, unknown("key", name, known)));
-                }
-                settings.set(name, value).map_err(|e| table.error(name, e))?;
-            }
+            set_params(table, &mut settings, &|_| Err("a player reads no files".into()))?;
         }
         let spec = PlayerSpec { entry, settings, rule: None };
         // Settings that do not fit together are found now, not in the first run.
@@ -67,8 +63,6 @@ impl PlayerSpec {
     }
 
     pub(crate) fn to_json(&self) -> Value {
-        let mut json = Map::from_iter([("kind".to_string(), json!(self.entry.name))]);
-        json.extend(self.settings.iter().map(|(param, value)| (param.name.to_string(), json!(value))));
-        Value::Object(json)
+        params_json("kind", self.entry.name, &self.settings)
     }
 }

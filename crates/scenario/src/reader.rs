@@ -3,6 +3,7 @@
 
 use crate::ScenarioError;
 use crate::document::Document;
+use playpath_units::names::{is_misspelling, unknown};
 use serde_json::{Map, Value};
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -50,8 +51,7 @@ impl<'a> Table<'a> {
     /// An error about the absent `key`: it "is missing", unless another key looks like a misspelling of it.
     pub fn missing(&self, key: &str, remedy: impl Display) -> ScenarioError {
         // Closer than a guess among all names: a key that is right may merely not have been read yet.
-        let is_misspelling = |other: &str| edit_distance(other, key) <= other.chars().count() / 3;
-        match self.rest().iter().find(|(other, _)| is_misspelling(other)) {
+        match self.rest().iter().find(|(other, _)| is_misspelling(other, key)) {
             Some((other, _)) => self.error(other, format!("unknown key \"{other}\"; did you mean \"{key}\"?")),
             None => self.error(key, format!("is missing; {remedy}")),
         }
@@ -225,35 +225,4 @@ impl<'a> Table<'a> {
 pub struct Named<'a> {
     pub name: String,
     pub table: Option<Table<'a>>,
-}
-
-/// "unknown cc "cubik"; did you mean "cubic"? allowed: ...".
-pub fn unknown<'n>(what: &str, name: &str, allowed: impl Iterator<Item = &'n str>) -> String {
-    let mut names: Vec<&str> = allowed.collect();
-    names.sort_unstable();
-    names.dedup();
-    let nearest = names.iter().map(|n| (edit_distance(name, n), *n)).min();
-    match nearest {
-        Some((distance, n)) if distance <= 1 + name.chars().count() / 3 => {
-            format!("unknown {what} \"{name}\"; did you mean \"{n}\"? allowed: {}", names.join(", "))
-        }
-        _ => format!("unknown {what} \"{name}\"; allowed: {}", names.join(", ")),
-    }
-}
-
-/// Levenshtein distance, case folded.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let (a, b) = (a.to_lowercase(), b.to_lowercase());
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let substitution = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = substitution.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }

@@ -2,10 +2,11 @@
 
 use crate::ScenarioError;
 use crate::params::{self, params_json, set_params};
-use crate::reader::{Named, Table, unknown};
+use crate::reader::{Named, Table};
 use playpath_transport::mptcp::scheduler::{self, Entry, Scheduler};
 use playpath_units::Params;
-use serde_json::{Map, Value, json};
+use playpath_units::names::unknown;
+use serde_json::Value;
 
 /// A scheduler with its parameters.
 #[derive(Clone)]
@@ -25,7 +26,7 @@ impl SchedulerSpec {
         };
         let mut spec = SchedulerSpec::by_name(&name).map_err(|e| table.error("scheduler", e))?;
         if let Some(own) = own {
-            set_params(&own, &mut spec.params)?;
+            set_params(&own, &mut spec.params, &|_| Err("no parameter is a file".into()))?;
         }
         Ok(spec)
     }
@@ -60,8 +61,6 @@ impl SchedulerSpec {
     }
 
     pub(crate) fn to_json(&self) -> Value {
-        let mut map = Map::from_iter([("name".to_string(), json!(self.entry.name))]);
-        map.extend(params_json(&self.params));
-        Value::Object(map)
+        params_json("name", self.entry.name, &self.params)
     }
 }

@@ -2,12 +2,13 @@
 
 use crate::ScenarioError;
 use crate::params::{self, params_json, set_params};
-use crate::reader::{Named, Table, unknown};
+use crate::reader::{Named, Table};
 use crate::scheduler::SchedulerSpec;
 use playpath_cc::{CongestionControl, Entry, Params, Stack};
 use playpath_transport::{Config, InitialWindow, LossDetection, Pacing, PartialAckTimer, Recovery, Validation};
 use playpath_units::Bytes;
-use serde_json::{Map, Value, json};
+use playpath_units::names::unknown;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// A congestion control with its parameters.
@@ -32,7 +33,7 @@ impl CcSpec {
             Some(Named { name, table: own }) => {
                 let mut spec = CcSpec::by_name(&name, profile).map_err(|e| table.error("cc", e))?;
                 if let Some(own) = own {
-                    set_params(&own, &mut spec.params)?;
+                    set_params(&own, &mut spec.params, &|_| Err("no parameter is a file".into()))?;
                 }
                 Ok(spec)
             }
@@ -66,9 +67,7 @@ impl CcSpec {
     }
 
     pub(crate) fn to_json(&self) -> Value {
-        let mut map = Map::from_iter([("name".to_string(), json!(self.entry.name))]);
-        map.extend(params_json(&self.params));
-        Value::Object(map)
+        params_json("name", self.entry.name, &self.params)
     }
 
     fn label(&self) -> String {

@@ -209,7 +209,7 @@ fn web_users_have_one_kind_of_arrivals() {
 
 #[test]
 fn unknown_keys_are_named_with_the_nearest() {
-    expect(&with("buffer =", "bufer ="), &["line 6", "`player.bufer`", "unknown key", "did you mean \"buffer\"?"]);
+    expect(&with("buffer =", "bufer ="), &["line 6", "`player.bufer`", "unknown parameter", "did you mean \"buffer\"?"]);
     expect(&with("rtt =", "rttt ="), &["line 10", "`path[0].rttt`", "did you mean \"rtt\"?"]);
     expect(&with("[player]", "[plyer]"), &["line 4", "`plyer`", "did you mean \"player\"?"]);
     expect(&format!("{GOOD}[run]\nseed = 3\n"), &["line 19", "`run.seed`", "did you mean \"seeds\"?"]);
@@ -327,7 +327,7 @@ fn what_the_command_line_sets_is_checked_like_the_file() {
     assert_eq!(seeds, "--seeds: 2000000 is out of range; allowed: whole numbers from 1 to 1000000");
     assert!(set("path.wifi.rate", json!(20)).unwrap_err().starts_with("--set path.wifi.rate: "));
     let player = set("player", json!({ "kind": "progressive", "bufer": "1 s" })).unwrap_err();
-    assert!(player.starts_with("--set player: `player.bufer`: unknown key"), "{player}");
+    assert!(player.starts_with("--set player: `player.bufer`: unknown parameter"), "{player}");
     // One of several, by number or by name; without either the first.
     for (key, place) in
         [("path.0.loss", 0), ("path.wifi.loss", 0), ("path.dsl.loss", 1), ("path.1.loss", 1), ("path.loss", 0)]

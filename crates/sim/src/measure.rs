@@ -167,14 +167,13 @@ fn link_record(link: &mut Link<SimPacket>, end: Time) -> LinkRecord {
 
 /// Tail-drop queues towards the client that a time or bandwidth-delay product makes too small for two full packets: a burst
 /// of two is cut, which is hardly what was meant.
-fn tight_queues(scenario: &Scenario) -> impl Iterator<Item = String> {
+fn tight_queues(scenario: &Scenario) -> impl Iterator<Item = String> + use<> {
     const FULL_PACKET: u64 = 1500;
-    let shared = scenario.links.iter().map(|l| l.down.to_config(format!("link.{}", l.name), l.base_rtt()));
-    let own = scenario.paths.iter().map(|p| p.down.to_config(format!("path.{}", p.name), p.rtt));
-    shared.chain(own).filter_map(|link| {
+    let to_client = scenario.topology().links.into_iter().filter(|link| link.name.ends_with("/down"));
+    to_client.filter_map(|link| {
         let (limit, bytes) = link.derived_queue().filter(|(_, bytes)| *bytes < 2 * FULL_PACKET)?;
         let packets = bytes as f64 / FULL_PACKET as f64;
-        let name = link.name;
+        let name = link.name.trim_end_matches("/down");
         Some(format!(
             "{name}: the queue of {limit} holds {packets:.1} packets of 1500 B; if so few are meant, say it in packets"
         ))

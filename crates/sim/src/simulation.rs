@@ -5,20 +5,14 @@ use crate::engine::Owner;
 use crate::network::{LinkId, Network, OwnerKind, Routes};
 use crate::probe::Probe;
 use crate::tracing::Tracing;
-use playpath_link::{LinkConfig, ServerConfig};
+use playpath_link::LinkError;
 use playpath_scenario::{
-    DirectionSpec, FlowRtt, PathSpec, Scenario, ScenarioError, SenderSpec, Source, TrafficKind, TrafficSpec,
+    FlowRtt, PathLinks, PathSpec, Scenario, ScenarioError, SenderSpec, Source, Topology, TrafficKind, TrafficSpec,
+    access_links,
 };
+use playpath_units::Time;
 use playpath_units::random::RootSeed;
-use playpath_units::{Duration, Rate, Time};
 use std::sync::Arc;
-
-/// The links of a path from the server to the client, and those back.
-#[derive(Clone)]
-struct PathLinks {
-    down: Vec<LinkId>,
-    up: Vec<LinkId>,
-}
 
 /// A run in progress.
 pub struct Simulation<'s> {
@@ -44,7 +38,8 @@ impl<'s> Simulation<'s> {
         let seed = RootSeed(seed);
         let mut net = Network::new(seed);
         net.keeps_switches = tracing == Tracing::Series;
-        let path_links = build_links(scenario, &mut net)?;
+        let Topology { links, paths } = scenario.topology();
+        links.into_iter().try_for_each(|link| net.add_link(link).map(drop)).map_err(link_error)?;
         let probe_owner = net.add_owner(OwnerKind::Probe);
         let mut simulation = Simulation {
             scenario,
@@ -52,7 +47,7 @@ impl<'s> Simulation<'s> {
             apps: Vec::new(),
             probe: Probe::new(tracing, scenario.run.sample_interval),
             limit: scenario.limit(),
-            path_links,
+            path_links: paths,
             probe_owner,
             seed,
         };
@@ -139,17 +134,16 @@ impl<'s> Simulation<'s> {
         let is_used = |path: &PathSpec| sender.paths.is_empty() || sender.paths.contains(&path.name);
         let mut routes = Vec::new();
         for (i, path) in self.scenario.paths.iter().enumerate().filter(|(_, path)| is_used(path)) {
-            let mut links = self.path_links[i].clone();
+            let id = |&link: &usize| link as LinkId;
+            let mut down: Vec<LinkId> = self.path_links[i].down.iter().map(id).collect();
+            let mut up: Vec<LinkId> = self.path_links[i].up.iter().map(id).collect();
             let extra = rtt.beyond(path.down.one_way_delay + path.up.one_way_delay);
             if !extra.is_zero() {
-                let mut access = |direction: &str, delay| {
-                    let config = pure_delay(format!("flow.{name}/{}/{direction}", path.name), delay);
-                    self.net.add_link(config).map_err(|e| ScenarioError::new(e.to_string()))
-                };
-                links.down.insert(0, access("down", extra / 2)?);
-                links.up.push(access("up", extra - extra / 2)?);
+                let [to_client, to_server] = access_links(name, &path.name, extra);
+                down.insert(0, self.net.add_link(to_client).map_err(link_error)?);
+                up.push(self.net.add_link(to_server).map_err(link_error)?);
             }
-            routes.push(self.net.add_route(&path.name, &links.down, &links.up));
+            routes.push(self.net.add_route(&path.name, &down, &up));
         }
         Ok(routes.into())
     }
@@ -203,7 +197,7 @@ impl<'s> Simulation<'s> {
 
     /// The `down` link of the first path: what a scenario with one path calls the bottleneck.
     pub fn first_down_link(&self) -> LinkId {
-        *self.path_links[0].down.last().expect("a path has its own link")
+        *self.path_links[0].down.last().expect("a path has its own link") as LinkId
     }
 
     fn tell_apps(&mut self) {
@@ -222,34 +216,6 @@ impl<'s> Simulation<'s> {
     }
 }
 
-/// Links that paths share first, then each path's own.
-fn build_links(scenario: &Scenario, net: &mut Network) -> Result<Vec<PathLinks>, ScenarioError> {
-    let failed = |e: playpath_link::LinkError| ScenarioError::new(e.to_string());
-    let mut shared = Vec::new();
-    for link in &scenario.links {
-        let rtt = link.base_rtt();
-        let down = net.add_link(link.down.to_config(format!("link.{}/down", link.name), rtt)).map_err(failed)?;
-        let up = net.add_link(link.up.to_config(format!("link.{}/up", link.name), rtt)).map_err(failed)?;
-        shared.push((link.name.as_str(), down, up));
-    }
-    let mut paths = Vec::new();
-    for path in &scenario.paths {
-        let PathSpec { name, rtt, down, up, via, outage } = path;
-        let mut add_own = |direction: &DirectionSpec, side| {
-            let config = direction.to_config(format!("path.{name}/{side}"), *rtt);
-            net.add_link(LinkConfig { outage: *outage, ..config }).map_err(failed)
-        };
-        let (own_down, own_up) = (add_own(down, "down")?, add_own(up, "up")?);
-        let by_name = |name: &String| shared.iter().find(|s| s.0 == name.as_str()).expect("checked by the parser");
-        // Down: server, shared links in the stated order, the path's own last mile, client. Up: the reverse.
-        let down = via.iter().map(|v| by_name(v).1).chain([own_down]).collect();
-        let up = [own_up].into_iter().chain(via.iter().rev().map(|v| by_name(v).2)).collect();
-        paths.push(PathLinks { down, up });
-    }
-    Ok(paths)
-}
-
-/// A flow's own access: delay alone.
-fn pure_delay(name: String, one_way_delay: Duration) -> LinkConfig {
-    LinkConfig { server: ServerConfig::Unlimited, ..LinkConfig::new(&name, Rate::from_bits_per_sec(1), one_way_delay) }
+fn link_error(error: LinkError) -> ScenarioError {
+    ScenarioError::new(error.to_string())
 }

@@ -3,7 +3,7 @@
 
 use playpath_cc::{ParamValue, Params};
 use playpath_transport::mptcp::scheduler::{self, Context, Room, Scheduler, SubflowView};
-use playpath_units::{Duration, Rate, Time};
+use playpath_units::{Duration, Kind, Rate, Time};
 use proptest::prelude::*;
 
 /// Any state that a subflow can be in; the path is filled in by `views`.
@@ -153,15 +153,17 @@ fn the_registry_is_sound() {
         assert_eq!(scheduler::build(entry.name).unwrap().name(), entry.name);
         for spec in entry.params {
             let mut params = Params::defaults(entry.params);
-            match spec.default {
-                ParamValue::Number(default) => {
-                    for value in [default, spec.range.0, spec.range.1] {
-                        params.set_number(spec.name, value).unwrap();
-                        (entry.build)(&params);
-                    }
+            let values: Vec<ParamValue> = match (spec.kind, spec.default) {
+                (Kind::Number { low, high, .. }, default) => {
+                    vec![default, ParamValue::Number(low), ParamValue::Number(high)]
                 }
-                ParamValue::Flag(default) => params.set_flag(spec.name, !default).unwrap(),
-                ParamValue::Word(_) => spec.words.iter().for_each(|word| params.set_word(spec.name, word).unwrap()),
+                (Kind::Word(words), _) => words.iter().map(|word| ParamValue::Word(word)).collect(),
+                (_, ParamValue::Flag(default)) => vec![ParamValue::Flag(!default)],
+                (_, default) => vec![default],
+            };
+            for value in values {
+                params.set(spec.name, value).unwrap();
+                (entry.build)(&params);
             }
             (entry.build)(&params);
         }

@@ -1,13 +1,14 @@
 //! Quantities as types: time in integer nanoseconds, rates in bit/s, sizes in bytes, ratios, and their parsing
 //! ("10 Mbit/s", "50 ms", "30 kB", "0.5 %"). Also the named random streams of a run.
 
+pub mod names;
 mod params;
 mod parse;
 mod quantity;
 pub mod random;
 mod time;
 
-pub use params::{ParamSpec, ParamValue, Params};
+pub use params::{Kind, ParamSpec, ParamValue, Params};
 pub use parse::ParseError;
 pub use quantity::{Bytes, QueueLimit, Rate, Ratio};
 pub use time::{Duration, Time};

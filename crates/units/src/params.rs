@@ -1,38 +1,111 @@
-//! Parameters of algorithms: declared with defaults and ranges, set by name.
+//! Parameters: declared once with kind, default and text; set by name. From the declaration come the checks, `playpath list`, the
+//! JSON Schema of a scenario and its reference page.
 
+use crate::names::unknown;
+use crate::{Bytes, Duration, QueueLimit, Rate, Ratio};
+use std::borrow::Cow;
 use std::fmt;
+use std::str::FromStr;
 
-/// A declared parameter. Shown by `playpath list`, checked before an algorithm is built.
+/// A declared parameter, of an algorithm or a key of a scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct ParamSpec {
     /// Name as typed in a scenario.
     pub name: &'static str,
-    /// Default and, by its kind, the allowed kind of value.
-    pub default: ParamValue,
-    /// Allowed range of a number, inclusive.
-    pub range: (f64, f64),
-    /// Allowed words of a word parameter; empty otherwise.
-    pub words: &'static [&'static str],
-    /// Unit of a number ("packets", "s", "" for none).
-    pub unit: &'static str,
+    /// What may be typed.
+    pub kind: Kind,
+    /// A word that is allowed besides ("auto"); empty: none.
+    pub or: &'static str,
+    /// Default as it would be typed; an empty word if there is none.
+    pub default: ParamValue<'static>,
+    /// Without a default: it must be given.
+    pub is_needed: bool,
     /// One line for users, with the source of the default.
     pub doc: &'static str,
+    /// A value to try, as typed in TOML; empty where the default shows it.
+    pub example: &'static str,
+    /// What it does in the kernel world, where that differs; empty: the same.
+    pub kernel: &'static str,
+}
+
+/// What may be typed for a parameter.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// A number of this range, inclusive, in this unit ("packets", "s", "" for none).
+    Number {
+        /// Least; the smallest positive number stands for "above 0".
+        low: f64,
+        /// Most; the largest number stands for no limit.
+        high: f64,
+        /// For people.
+        unit: &'static str,
+    },
+    /// A whole number of this range, inclusive.
+    Whole {
+        /// Least.
+        low: u64,
+        /// Most; the largest number stands for no limit.
+        high: u64,
+        /// For people.
+        unit: &'static str,
+    },
+    /// A switch.
+    Flag,
+    /// One of a few words.
+    Word(&'static [&'static str]),
+    /// A time.
+    Time,
+    /// A time above zero.
+    PositiveTime,
+    /// A rate above zero.
+    Rate,
+    /// A size above zero, in bytes.
+    Size,
+    /// A share, in per cent.
+    Share,
+    /// A limit of a queue.
+    Limit,
+    /// A text file: its name, or its content where a scenario is resolved.
+    File,
+    /// Any text.
+    Text,
+    /// A list of texts; one alone may stand without brackets.
+    Texts,
+    /// A text of its own form: what may be typed, and the check.
+    Form(&'static str, fn(&str) -> Result<(), String>),
 }
 
 impl ParamSpec {
+    /// Of any kind, without a default.
+    pub const fn new(name: &'static str, kind: Kind, doc: &'static str) -> ParamSpec {
+        let (default, is_needed) = (ParamValue::Word(""), false);
+        ParamSpec { name, kind, or: "", default, is_needed, doc, example: "", kernel: "" }
+    }
     /// A number within `range`.
     pub const fn number(
         name: &'static str,
         default: f64,
-        range: (f64, f64),
+        (low, high): (f64, f64),
         unit: &'static str,
         doc: &'static str,
     ) -> ParamSpec {
-        ParamSpec { name, default: ParamValue::Number(default), range, words: &[], unit, doc }
+        let default = ParamValue::Number(default);
+        ParamSpec { default, ..ParamSpec::new(name, Kind::Number { low, high, unit }, doc) }
+    }
+    /// A whole number within `range`.
+    pub const fn whole(
+        name: &'static str,
+        default: u64,
+        (low, high): (u64, u64),
+        unit: &'static str,
+        doc: &'static str,
+    ) -> ParamSpec {
+        let default = ParamValue::Number(default as f64);
+        ParamSpec { default, ..ParamSpec::new(name, Kind::Whole { low, high, unit }, doc) }
     }
     /// A switch.
     pub const fn flag(name: &'static str, default: bool, doc: &'static str) -> ParamSpec {
-        ParamSpec { name, default: ParamValue::Flag(default), range: (0.0, 0.0), words: &[], unit: "", doc }
+        ParamSpec { default: ParamValue::Flag(default), ..ParamSpec::new(name, Kind::Flag, doc) }
     }
     /// One of a few words.
     pub const fn word(
@@ -41,22 +114,195 @@ impl ParamSpec {
         words: &'static [&'static str],
         doc: &'static str,
     ) -> ParamSpec {
-        ParamSpec { name, default: ParamValue::Word(default), range: (0.0, 0.0), words, unit: "", doc }
+        ParamSpec::text(name, default, Kind::Word(words), doc)
+    }
+    /// What is typed as a text, a quantity for instance; `default` as it would be typed.
+    pub const fn text(name: &'static str, default: &'static str, kind: Kind, doc: &'static str) -> ParamSpec {
+        ParamSpec { default: ParamValue::Word(default), ..ParamSpec::new(name, kind, doc) }
+    }
+
+    /// The same, which must be given.
+    pub const fn needed(self) -> ParamSpec {
+        ParamSpec { is_needed: true, ..self }
+    }
+    /// The same with another default, as typed.
+    pub const fn by_default(self, default: &'static str) -> ParamSpec {
+        ParamSpec { default: ParamValue::Word(default), ..self }
+    }
+    /// The same; this word is allowed besides.
+    pub const fn or(self, word: &'static str) -> ParamSpec {
+        ParamSpec { or: word, ..self }
+    }
+    /// The same with an example.
+    pub const fn example(self, example: &'static str) -> ParamSpec {
+        ParamSpec { example, ..self }
+    }
+    /// The same with what it does in the kernel world.
+    pub const fn in_kernel(self, kernel: &'static str) -> ParamSpec {
+        ParamSpec { kernel, ..self }
+    }
+
+    /// The same number over a narrower range.
+    pub const fn within(self, low: f64, high: f64) -> ParamSpec {
+        ParamSpec { kind: Kind::Number { low, high, unit: self.unit() }, ..self }
+    }
+
+    /// Least and most of a number; nothing at all of other kinds.
+    pub const fn range(&self) -> (f64, f64) {
+        match self.kind {
+            Kind::Number { low, high, .. } => (low, high),
+            Kind::Whole { low, high, .. } => (low as f64, high as f64),
+            _ => (0.0, 0.0),
+        }
+    }
+    /// Unit of a number, empty of other kinds.
+    pub const fn unit(&self) -> &'static str {
+        match self.kind {
+            Kind::Number { unit, .. } | Kind::Whole { unit, .. } => unit,
+            _ => "",
+        }
+    }
+    /// The words of a word, none of other kinds.
+    pub const fn words(&self) -> &'static [&'static str] {
+        match self.kind {
+            Kind::Word(words) => words,
+            _ => &[],
+        }
+    }
+    /// A checked value that outlives its set: numbers, switches, and one of the declared words.
+    pub fn lasting(&self, value: ParamValue<'_>) -> ParamValue<'static> {
+        match value {
+            ParamValue::Number(x) => ParamValue::Number(x),
+            ParamValue::Flag(x) => ParamValue::Flag(x),
+            ParamValue::Word(x) => {
+                ParamValue::Word(self.words().iter().find(|word| **word == x).copied().unwrap_or(""))
+            }
+        }
+    }
+
+    /// What may be typed, for lists and error messages.
+    pub fn allowed(&self) -> String {
+        let or = if self.or.is_empty() { String::new() } else { format!(", or \"{}\"", self.or) };
+        format!("{}{or}", self.kind.allowed())
+    }
+
+    /// Check a value. Error: one line that says what is allowed.
+    pub fn check(&self, value: ParamValue<'_>) -> Result<(), String> {
+        let name = self.name;
+        let failed = |why: &str| Err(format!("`{name}` {why}; allowed: {}", self.allowed()));
+        match (self.kind, value) {
+            (_, ParamValue::Word(word)) if !self.or.is_empty() && word == self.or => Ok(()),
+            (Kind::Number { low, high, .. }, ParamValue::Number(x)) if (low..=high).contains(&x) => Ok(()),
+            (Kind::Whole { low, high, .. }, ParamValue::Number(x))
+                if x.fract() == 0.0 && (low as f64..=high as f64).contains(&x) =>
+            {
+                Ok(())
+            }
+            (Kind::Number { .. } | Kind::Whole { .. }, ParamValue::Number(x)) => {
+                failed(&format!("= {x} is out of range"))
+            }
+            (Kind::Flag, ParamValue::Flag(_)) => Ok(()),
+            (Kind::Number { .. } | Kind::Whole { .. } | Kind::Flag, other) => failed(&format!("= {other:?} is wrong")),
+            (kind, ParamValue::Word(text)) => match kind.check(text) {
+                Ok(()) => Ok(()),
+                Err(why) if why.is_empty() => failed(&format!("= \"{text}\" is not allowed")),
+                Err(why) => Err(format!("`{name}`: {why}")),
+            },
+            // A bare zero needs no unit.
+            (kind, ParamValue::Number(0.0)) if kind.check("0").is_ok() => Ok(()),
+            (_, other) => failed(&format!("= {other:?} is wrong")),
+        }
+    }
+
+    /// The value that a command line's text stands for.
+    pub fn parse<'t>(&self, text: &'t str) -> ParamValue<'t> {
+        match (self.kind, text.parse(), text.parse()) {
+            (Kind::Number { .. } | Kind::Whole { .. }, Ok(x), _) => ParamValue::Number(x),
+            (Kind::Flag, _, Ok(flag)) => ParamValue::Flag(flag),
+            _ => ParamValue::Word(text),
+        }
+    }
+}
+
+impl Kind {
+    /// What may be typed, for lists and error messages.
+    pub fn allowed(&self) -> String {
+        match *self {
+            Kind::Number { low, high, unit } => {
+                let range = match (low == f64::MIN_POSITIVE, high == f64::MAX) {
+                    (true, true) => "above 0".into(),
+                    (true, false) => format!("above 0 to {high}"),
+                    (false, true) => format!("{low} or more"),
+                    (false, false) => format!("{low} to {high}"),
+                };
+                format!("{range} {unit}").trim_end().into()
+            }
+            Kind::Whole { low, high: u64::MAX, unit } => format!("whole numbers from {low} {unit}").trim_end().into(),
+            Kind::Whole { low, high, unit } => format!("whole numbers from {low} to {high} {unit}").trim_end().into(),
+            Kind::Flag => "true, false".into(),
+            Kind::Word(words) => words.join(", "),
+            Kind::Time => "a time, such as \"50 ms\"".into(),
+            Kind::PositiveTime => "a time above 0, such as \"50 ms\"".into(),
+            Kind::Rate => "a rate above 0, such as \"10 Mbit/s\"".into(),
+            Kind::Size => "a size above 0, such as \"30 kB\"".into(),
+            Kind::Share => "0 % to 100 %".into(),
+            Kind::Limit => "a queue limit: \"50 kB\", \"200 packets\", \"40 ms\", \"1 bdp\"".into(),
+            Kind::File => "a file's name".into(),
+            Kind::Text => "a text".into(),
+            Kind::Texts => "a list of texts".into(),
+            Kind::Form(allowed, _) => allowed.into(),
+        }
+    }
+
+    /// Check a text. Error: why it is wrong; empty where a list of what is allowed says it all.
+    fn check(&self, text: &str) -> Result<(), String> {
+        fn parsed<T: FromStr + Default + PartialEq>(text: &str, may_be_zero: bool) -> Result<(), String>
+        where
+            T::Err: fmt::Display,
+        {
+            match text.parse::<T>() {
+                Ok(value) if value == T::default() && !may_be_zero => Err("must be above zero".into()),
+                Ok(_) => Ok(()),
+                Err(why) => Err(why.to_string()),
+            }
+        }
+        match self {
+            Kind::Word(words) if words.contains(&text) => Ok(()),
+            Kind::Time => parsed::<Duration>(text, true),
+            Kind::PositiveTime => parsed::<Duration>(text, false),
+            Kind::Rate => parsed::<Rate>(text, false),
+            Kind::Size => parsed::<Bytes>(text, false),
+            Kind::Share => parsed::<Ratio>(text, true),
+            Kind::Limit => text.parse::<QueueLimit>().map(drop).map_err(|why| why.to_string()),
+            Kind::File | Kind::Text | Kind::Texts => Ok(()),
+            Kind::Form(_, check) => check(text),
+            Kind::Word(_) | Kind::Number { .. } | Kind::Whole { .. } | Kind::Flag => Err(String::new()),
+        }
     }
 }
 
 /// A value of a parameter.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ParamValue {
+#[derive(Clone, Copy, PartialEq)]
+pub enum ParamValue<'a> {
     /// A number.
     Number(f64),
     /// A switch.
     Flag(bool),
-    /// One of the allowed words.
-    Word(&'static str),
+    /// A word, or a quantity as typed.
+    Word(&'a str),
 }
 
-impl fmt::Display for ParamValue {
+impl fmt::Debug for ParamValue<'_> {
+    /// As typed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ParamValue::Word(x) => write!(f, "\"{x}\""),
+            other => fmt::Display::fmt(other, f),
+        }
+    }
+}
+
+impl fmt::Display for ParamValue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ParamValue::Number(x) => x.fmt(f),
@@ -66,52 +312,69 @@ impl fmt::Display for ParamValue {
     }
 }
 
-/// A full set of values: every declared parameter, defaults filled in.
+/// A value that is kept.
+#[derive(Clone, Debug)]
+enum Kept {
+    Number(f64),
+    Flag(bool),
+    Word(Cow<'static, str>),
+}
+
+impl Kept {
+    fn value(&self) -> ParamValue<'_> {
+        match self {
+            Kept::Number(x) => ParamValue::Number(*x),
+            Kept::Flag(x) => ParamValue::Flag(*x),
+            Kept::Word(x) => ParamValue::Word(x),
+        }
+    }
+}
+
+/// A full set of values: every declared parameter, defaults filled in, every value checked.
 #[derive(Clone, Debug)]
 pub struct Params {
     specs: &'static [ParamSpec],
-    values: Vec<ParamValue>,
+    values: Vec<Kept>,
 }
 
 impl Params {
     /// All defaults.
     pub fn defaults(specs: &'static [ParamSpec]) -> Params {
-        Params { specs, values: specs.iter().map(|s| s.default).collect() }
-    }
-
-    /// Set a number. Errors: unknown name, not a number parameter, out of range; one line that says what is allowed.
-    pub fn set_number(&mut self, name: &str, value: f64) -> Result<(), String> {
-        let i = self.index(name)?;
-        let spec = &self.specs[i];
-        if !matches!(spec.default, ParamValue::Number(_)) {
-            return Err(format!("`{name}` is not a number; {}", allowed(spec)));
-        }
-        if !(spec.range.0..=spec.range.1).contains(&value) {
-            return Err(format!("`{name}` = {value} is out of range; {}", allowed(spec)));
-        }
-        self.values[i] = ParamValue::Number(value);
-        Ok(())
-    }
-
-    /// Set a switch. Errors as [`set_number`](Self::set_number).
-    pub fn set_flag(&mut self, name: &str, value: bool) -> Result<(), String> {
-        let i = self.index(name)?;
-        if !matches!(self.specs[i].default, ParamValue::Flag(_)) {
-            return Err(format!("`{name}` is not a switch; {}", allowed(&self.specs[i])));
-        }
-        self.values[i] = ParamValue::Flag(value);
-        Ok(())
-    }
-
-    /// Set a word. Errors as [`set_number`](Self::set_number).
-    pub fn set_word(&mut self, name: &str, value: &str) -> Result<(), String> {
-        let i = self.index(name)?;
-        let spec = &self.specs[i];
-        let Some(word) = spec.words.iter().find(|w| **w == value) else {
-            return Err(format!("`{name}` = \"{value}\" is not allowed; {}", allowed(spec)));
+        let kept = |spec: &ParamSpec| match spec.default {
+            ParamValue::Number(x) => Kept::Number(x),
+            ParamValue::Flag(x) => Kept::Flag(x),
+            ParamValue::Word(x) => Kept::Word(Cow::Borrowed(x)),
         };
-        self.values[i] = ParamValue::Word(word);
+        Params { specs, values: specs.iter().map(kept).collect() }
+    }
+
+    /// Set a parameter. Errors: unknown name, wrong kind of value, out of range; one line that says what is allowed.
+    pub fn set(&mut self, name: &str, value: ParamValue<'_>) -> Result<(), String> {
+        let i = self.index(name)?;
+        self.specs[i].check(value)?;
+        self.values[i] = match (value, self.specs[i].kind) {
+            (ParamValue::Number(x), Kind::Number { .. } | Kind::Whole { .. }) => Kept::Number(x),
+            (ParamValue::Flag(x), _) => Kept::Flag(x),
+            (other, _) => Kept::Word(Cow::Owned(other.to_string())),
+        };
         Ok(())
+    }
+    /// Set a parameter from a command line's text. Errors as [`set`](Self::set).
+    pub fn set_text(&mut self, name: &str, text: &str) -> Result<(), String> {
+        let value = self.specs[self.index(name)?].parse(text);
+        self.set(name, value)
+    }
+    /// Set a number. Errors as [`set`](Self::set).
+    pub fn set_number(&mut self, name: &str, value: f64) -> Result<(), String> {
+        self.set(name, ParamValue::Number(value))
+    }
+    /// Set a switch. Errors as [`set`](Self::set).
+    pub fn set_flag(&mut self, name: &str, value: bool) -> Result<(), String> {
+        self.set(name, ParamValue::Flag(value))
+    }
+    /// Set a word. Errors as [`set`](Self::set).
+    pub fn set_word(&mut self, name: &str, value: &str) -> Result<(), String> {
+        self.set(name, ParamValue::Word(value))
     }
 
     /// Value of a number parameter. Panics if the algorithm did not declare it: a broken invariant.
@@ -128,40 +391,92 @@ impl Params {
             other => panic!("parameter {name} is declared as {other:?}"),
         }
     }
-    /// Value of a word. Panics as [`number`](Self::number).
-    pub fn word(&self, name: &str) -> &'static str {
+    /// A value as it would be typed. Panics as [`number`](Self::number).
+    pub fn text(&self, name: &str) -> String {
+        self.get(name).to_string()
+    }
+    /// Value of a word, or of a quantity as typed. Panics as [`number`](Self::number).
+    pub fn word(&self, name: &str) -> &str {
         match self.get(name) {
             ParamValue::Word(x) => x,
             other => panic!("parameter {name} is declared as {other:?}"),
         }
     }
-
-    /// Every parameter with its value, in declared order.
-    pub fn iter(&self) -> impl Iterator<Item = (&'static ParamSpec, ParamValue)> + '_ {
-        self.specs.iter().zip(self.values.iter().copied())
+    /// A checked quantity. Panics as [`number`](Self::number).
+    pub fn quantity<T: FromStr>(&self, name: &str) -> T
+    where
+        T::Err: fmt::Display,
+    {
+        self.word(name).parse().unwrap_or_else(|e| panic!("parameter {name} passed its check: {e}"))
+    }
+    /// `None` for the word that the parameter allows besides.
+    pub fn optional<T: FromStr>(&self, name: &str) -> Option<T> {
+        self.text(name).parse().ok()
     }
 
-    fn get(&self, name: &str) -> ParamValue {
+    /// Every parameter with its value, in declared order.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static ParamSpec, ParamValue<'_>)> {
+        self.specs.iter().zip(self.values.iter().map(Kept::value))
+    }
+
+    fn get(&self, name: &str) -> ParamValue<'_> {
         match self.specs.iter().position(|s| s.name == name) {
-            Some(i) => self.values[i],
+            Some(i) => self.values[i].value(),
             None => panic!("parameter {name} is not declared"),
         }
     }
 
     fn index(&self, name: &str) -> Result<usize, String> {
-        self.specs.iter().position(|s| s.name == name).ok_or_else(|| {
-            let names: Vec<_> = self.specs.iter().map(|s| s.name).collect();
-            format!("unknown parameter `{name}`; allowed: {}", names.join(", "))
-        })
+        let found = self.specs.iter().position(|s| s.name == name);
+        found.ok_or_else(|| unknown("parameter", name, self.specs.iter().map(|s| s.name)))
     }
 }
 
-fn allowed(spec: &ParamSpec) -> String {
-    match spec.default {
-        ParamValue::Number(_) => {
-            format!("allowed: {} to {} {}", spec.range.0, spec.range.1, spec.unit).trim_end().into()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPECS: &[ParamSpec] = &[
+        ParamSpec::number("gain", 2.0, (0.0, 10.0), "packets", "a gain"),
+        ParamSpec::whole("flows", 4, (1, u64::MAX), "", "a count"),
+        ParamSpec::flag("ecn", false, "a switch"),
+        ParamSpec::word("mode", "fast", &["fast", "slow"], "a word"),
+        ParamSpec::text("target", "5 ms", Kind::Time, "a time").or("auto"),
+        ParamSpec::number("weight", 0.0, (f64::MIN_POSITIVE, 1.0), "", "a weight").or("auto").by_default("auto"),
+    ];
+
+    #[test]
+    fn values_are_checked_by_kind() {
+        let mut params = Params::defaults(SPECS);
+        for (name, text) in
+            [("gain", "10"), ("flows", "1"), ("ecn", "true"), ("mode", "slow"), ("target", "auto"), ("weight", "0.5")]
+        {
+            params.set_text(name, text).unwrap();
         }
-        ParamValue::Flag(_) => "allowed: true, false".into(),
-        ParamValue::Word(_) => format!("allowed: {}", spec.words.join(", ")),
+        assert_eq!((params.number("gain"), params.flag("ecn"), params.word("mode")), (10.0, true, "slow"));
+        assert_eq!((params.optional::<Duration>("target"), params.optional::<f64>("weight")), (None, Some(0.5)));
+        params.set("target", ParamValue::Number(0.0)).unwrap();
+        assert_eq!(params.quantity::<Duration>("target"), Duration::ZERO);
+        for (name, text, part) in [
+            ("gain", "11", "`gain` = 11 is out of range; allowed: 0 to 10 packets"),
+            ("gain", "x", "`gain` = \"x\" is wrong"),
+            ("flows", "1.5", "allowed: whole numbers from 1"),
+            ("ecn", "yes", "allowed: true, false"),
+            ("mode", "hope", "`mode` = \"hope\" is not allowed; allowed: fast, slow"),
+            ("target", "5", "`target`: \"5\" has no unit"),
+            ("weight", "0", "`weight` = 0 is out of range; allowed: above 0 to 1, or \"auto\""),
+            ("taget", "5 ms", "unknown parameter \"taget\"; did you mean \"target\"?"),
+        ] {
+            let error = params.set_text(name, text).unwrap_err();
+            assert!(error.contains(part) && error.lines().count() == 1, "{error}");
+        }
+        assert!(params.set_word("gain", "1").is_err() && params.set_number("target", 5.0).is_err());
+    }
+
+    #[test]
+    fn defaults_pass_their_own_check() {
+        for (spec, value) in Params::defaults(SPECS).iter() {
+            assert_eq!(spec.check(value), Ok(()));
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! What every player of the registry must do, on an idealised link; and closed forms for constant rates.
 
 use playpath_units::random::RootSeed;
-use playpath_units::{Duration, Rate, Time};
+use playpath_units::{Duration, Params, Rate, Time};
 use playpath_video::ideal::{IdealLink, IdealStep, play};
 use playpath_video::media::{GopModel, Media};
-use playpath_video::registry::{PlayerContext, PlayerEntry, PlayerSettings, entries, find};
+use playpath_video::registry::{PlayerContext, PlayerEntry, entries, find};
 use playpath_video::summary::Summary;
 use playpath_video::{EventKind, FinishReason, PlaybackEvent, Player};
 use std::sync::Arc;
@@ -36,9 +36,9 @@ fn bumpy() -> IdealLink {
 }
 
 fn build(entry: &PlayerEntry, settings: &[(&str, &str)]) -> Box<dyn Player> {
-    let mut all = PlayerSettings::defaults(entry);
+    let mut all = Params::defaults(entry.params);
     for (name, value) in settings {
-        all.set(name, value).unwrap();
+        all.set_text(name, value).unwrap();
     }
     (entry.build)(&context(), &all).unwrap()
 }

@@ -70,7 +70,7 @@ def _print_entry(entry: dict[str, Any]) -> None:
     if entry.get("params"):
         table = Table(box=None, show_header=False, padding=(0, 1, 0, 4))
         for param in entry["params"]:
-            table.add_row(param["name"], escape(_default(param)), escape(_allowed(param)), escape(param["doc"]))
+            table.add_row(param["name"], escape(_default(param)), escape(param["allowed"]), escape(param["doc"]))
         console.out.print(table)
 
 
@@ -78,12 +78,3 @@ def _default(param: dict[str, Any]) -> str:
     value = param["default"]
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return f"= {text} {param.get('unit') or ''}".rstrip()
-
-
-def _allowed(param: dict[str, Any]) -> str:
-    if param.get("words"):
-        return " | ".join(param["words"])
-    if isinstance(param["default"], bool):
-        return "true | false"
-    low, high = param.get("range") or (None, None)
-    return "" if low is None else f"{low:g} … {high:g}"

@@ -59,9 +59,9 @@ class Access:
     over: str
     rtt_s: float
 
-    def to_path(self) -> dict[str, str]:
-        """The emulator's entry."""
-        return {"name": self.name, "over": self.over, "rtt": f"{round(self.rtt_s * 1e9)} ns"}
+    def where(self) -> dict[str, str]:
+        """Which way it is, for the emulator."""
+        return {"path": self.over, "flow": self.name, "rtt": f"{round(self.rtt_s * 1e9)} ns"}
 
 
 _open: dict[int, Testbed] = {}
@@ -86,10 +86,8 @@ class Testbed:
 
     Parameters
     ----------
-    paths : sequence of mapping
-        As `[[path]]` of a resolved scenario.
-    links : sequence of mapping
-        Links that paths share, as `[[link]]` of a resolved scenario.
+    scenario : mapping
+        A resolved scenario: its paths and shared links are emulated.
     used : sequence of str, optional
         Names of the paths that the sender takes; all of them by default. The others are there for cross traffic.
     accesses : sequence of Access
@@ -127,9 +125,8 @@ class Testbed:
 
     def __init__(
         self,
-        paths: Sequence[Mapping[str, Any]],
+        scenario: Mapping[str, Any],
         *,
-        links: Sequence[Mapping[str, Any]] = (),
         used: Sequence[str] | None = None,
         accesses: Sequence[Access] = (),
         seed: int = 1,
@@ -139,17 +136,16 @@ class Testbed:
         capture: Path | None = None,
         sample_s: float | None = None,
     ) -> None:
-        self._paths = [dict(path) for path in paths]
-        self._links = [dict(link) for link in links]
+        self._scenario = scenario
         self._seed = seed
         self._tolerance = tolerance
         self._realtime = realtime
         self._capture = capture
         self._sample_s = sample_s
         self.mss = mss
-        self._accesses = list(accesses)
-        names = [str(path["name"]) for path in self._paths]
-        self._all_ends: list[PathEnds] = emulator.ends_of([*names, *(access.name for access in self._accesses)])
+        names = [str(path["name"]) for path in scenario["path"]]
+        self._ways = [*({"path": name} for name in names), *(access.where() for access in accesses)]
+        self._all_ends: list[PathEnds] = emulator.ends_of([*names, *(access.name for access in accesses)])
         self.ends = [end for end in self._all_ends[: len(names)] if used is None or end.name in used]
         self.report: dict[str, Any] = {}
         self._controls: list[Control] = []
@@ -221,23 +217,23 @@ class Testbed:
 
     def _emulator_config(self) -> dict[str, Any]:
         return {
-            "seed": self._seed,
-            "tolerance": self._tolerance,
-            "realtime": self._realtime,
-            "capture": None if self._capture is None else str(self._capture.absolute()),
-            "sample": None if self._sample_s is None else f"{round(self._sample_s * 1e9)} ns",
-            "links": self._links,
-            "paths": [
+            "scenario": dict(self._scenario),
+            "ends": [
                 {
-                    **path,
+                    **way,
                     "mtu": self.mss + IP_AND_TCP_HEADER,
                     "server": _end(self.server, end.server_device, end.server_address),
                     "client": _end(self.client, end.client_device, end.client_address),
                 }
-                for path, end in zip(
-                    [*self._paths, *(access.to_path() for access in self._accesses)], self._all_ends, strict=True
-                )
+                for way, end in zip(self._ways, self._all_ends, strict=True)
             ],
+            "run": {
+                "seed": self._seed,
+                "tolerance": self._tolerance,
+                "realtime": self._realtime,
+                "capture": None if self._capture is None else str(self._capture.absolute()),
+                "sample": None if self._sample_s is None else f"{round(self._sample_s * 1e9)} ns",
+            },
         }
 
     def end_for(self, paths: Sequence[str], access: str | None = None) -> PathEnds:

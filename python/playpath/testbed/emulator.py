@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,11 @@ class PathEnds:
 def ends_of(paths: Sequence[str]) -> list[PathEnds]:
     """Devices and addresses by position; point-to-point, so every path is a network of its own."""
     return [PathEnds(name, f"down{i}", f"up{i}", f"10.77.{i}.1", f"10.77.{i}.2") for i, name in enumerate(paths)]
+
+
+def network(paths: Sequence[Mapping[str, Any]], links: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """A scenario of nothing but paths, for a test bed that plays something of its own over them."""
+    return {"path": list(paths), "link": list(links), "traffic": [{"kind": "bulk"}]}
 
 
 def program() -> str:

@@ -240,8 +240,7 @@ class _Session:
     def bed(self, tolerance: str, pcap: Path | None) -> Testbed:
         """A test bed for it, not yet built."""
         return Testbed(
-            self.scenario["path"],
-            links=self.scenario.get("link") or [],
+            self.scenario,
             used=self.used,
             accesses=crosstraffic.accesses(self.scenario, self._described["sources"]),
             seed=self.seed,

@@ -17,6 +17,7 @@ from typing import Any
 from playpath.errors import InputError
 from playpath.testbed import namespaces
 from playpath.testbed.bed import IP_AND_TCP_HEADER, Testbed
+from playpath.testbed.emulator import network
 from playpath.testbed.errors import TestbedError
 from playpath.testbed.media import CLIP_S, MANIFEST, ladder, link_into, progressive
 from playpath.testbed.players.scene import kind_of, ladder_of
@@ -58,7 +59,7 @@ def execute(
     segments, as a manifest. The server's connections use `cc`.
     """
     sending = translate({"cc": cc})
-    with Testbed(scenario["path"], links=scenario.get("link") or [], seed=seed, realtime=False) as bed:
+    with Testbed(scenario, seed=seed, realtime=False) as bed:
         bed.use_control(sending.cc, sending.parameters)
         server = bed.start_server()
         server.serve_zeros("zeros", 1 << 36)
@@ -184,7 +185,7 @@ def _measure(rate_mbps: float, rtt_ms: float, seconds: float) -> Calibration:
         "rtt": f"{rtt_ms:g} ms",
         "queue": {"kind": "droptail", "limit": f"{queue} packets"},
     }
-    with Testbed([path], realtime=rate_mbps <= 200) as bed:
+    with Testbed(network([path]), realtime=rate_mbps <= 200) as bed:
         errors = _delay_errors(bed, rate_mbps, rtt_ms)
         flow = BulkFlow("calibration", "cubic", _BULK_PORT)
         diag = Diag(bed.server)

@@ -89,9 +89,12 @@ impl Outcome {
 fn play(mut keys: Value, packets: &[(u64, u32)], begin: Option<u64>, late: u64) -> Outcome {
     keys["name"] = json!("p");
     let end = |device: &str| json!({ "namespace": null, "device": device });
-    (keys["server"], keys["client"]) = (end("a"), end("b"));
-    let config = json!({ "seed": 5, "paths": [keys] }).to_string();
-    let config = Config::parse(&config, &|file| panic!("it reads {file}")).expect("a configuration");
+    let config = json!({
+        "scenario": { "path": [keys], "traffic": [{ "kind": "bulk" }] },
+        "ends": [{ "path": "p", "server": end("a"), "client": end("b") }],
+        "run": { "seed": 5 },
+    });
+    let config = Config::parse(&config.to_string()).expect("a configuration");
     let at = |micros: u64| BOOT + micros * 1000;
     let begun = begin.map(|micros| (at(micros) - 1_000_000, Said::Start(at(micros))));
     let machine = Rehearsal {
@@ -150,7 +153,7 @@ fn a_burst_fills_the_queue_and_drains_at_the_rate() {
 /// and the counts.
 #[test]
 fn losses_and_outages_begin_with_the_run() {
-    let keys = json!({ "rate": "unlimited", "rtt": "10 ms", "loss": { "kind": "pattern", "content": "01" },
+    let keys = json!({ "rate": "unlimited", "rtt": "10 ms", "loss": { "kind": "pattern", "file": { "content": "01" } },
         "outage": { "from": "100 ms", "until": "400 ms" } });
     // The second packet of each phase is lost; 5 is in the outage.
     let packets = [(450_000, 1), (451_000, 2), (560_000, 3), (561_000, 4), (700_000, 5), (960_000, 6), (961_000, 7)];

@@ -10,8 +10,18 @@
 //! probability lose nested sets of packets.
 //! Tested: mean rate within 5 standard errors, no correlation between neighbours, nested sets.
 
-use playpath_units::Ratio;
+use super::LossProcess;
+use crate::registry::About;
+use crate::settings::config;
 use playpath_units::random::Stream;
+use playpath_units::{Kind, Ratio};
+
+config! {
+    /// Parameters of independent loss.
+    BernoulliConfig {
+        loss: Ratio = text("0 %", Kind::Share), "chance to lose a packet";
+    }
+}
 
 /// Independent loss at work.
 #[derive(Clone, Debug)]
@@ -20,14 +30,21 @@ pub struct Bernoulli {
     stream: Stream,
 }
 
-impl Bernoulli {
-    /// Lose each packet with probability `loss`.
-    pub fn new(loss: Ratio, stream: Stream) -> Bernoulli {
-        Bernoulli { loss: loss.get(), stream }
-    }
+impl LossProcess for Bernoulli {
+    type Config = BernoulliConfig;
+    const ABOUT: About = About {
+        name: "bernoulli",
+        summary: "each packet is lost with the same probability",
+        reference: "netem loss random; ns-2 ErrorModel",
+    };
 
-    /// Whether the next packet is lost.
-    pub fn loses_next(&mut self) -> bool {
+    fn new(config: &BernoulliConfig, stream: Stream) -> Bernoulli {
+        Bernoulli { loss: config.loss.get(), stream }
+    }
+    fn loses_next(&mut self) -> bool {
         self.stream.chance(self.loss)
+    }
+    fn mean_loss(config: &BernoulliConfig) -> f64 {
+        config.loss.get()
     }
 }

@@ -1,80 +1,111 @@
-//! Loss models: noise on the channel. One file per model.
+//! Loss models: noise on the channel. One file per model, with its configuration; [`LossProcess`] is what a new one implements, and the
+//! list at the end is where it is named.
 
-mod bernoulli;
-mod gilbert_elliott;
-mod pattern;
-
-pub use bernoulli::Bernoulli;
-pub use gilbert_elliott::{GilbertElliott, GilbertElliottConfig};
-pub use pattern::{LossPattern, LossPatternError};
-use playpath_units::Ratio;
+use crate::error::LinkError;
+use crate::registry::{About, Entry};
+use crate::settings::Config;
+use playpath_units::Params;
 use playpath_units::random::Stream;
-use std::sync::Arc;
 
-/// Which loss model, with its parameters.
-#[derive(Clone, Debug, Default)]
-pub enum LossConfig {
-    /// Nothing is lost.
-    #[default]
-    None,
-    /// Independent loss.
-    Bernoulli {
-        /// Chance to lose a packet.
-        loss: Ratio,
-    },
-    /// Bursts from a two-state chain.
-    GilbertElliott(GilbertElliottConfig),
-    /// A recorded sequence; wraps.
-    Pattern {
-        /// Shared, never copied.
-        pattern: Arc<LossPattern>,
-    },
-}
-
-impl LossConfig {
+/// What a loss model does.
+pub(crate) trait LossProcess: Sized {
+    /// Its settings.
+    type Config: Config;
+    /// Name, text, reference.
+    const ABOUT: About;
+    /// A model at its start, drawing from `stream`.
+    fn new(config: &Self::Config, stream: Stream) -> Self;
+    /// Whether the next packet is lost. Asked once per packet.
+    fn loses_next(&mut self) -> bool;
     /// Share of lost packets in the long run.
-    pub fn mean_loss(&self) -> f64 {
-        match self {
-            LossConfig::None => 0.0,
-            LossConfig::Bernoulli { loss } => loss.get(),
-            LossConfig::GilbertElliott(config) => config.mean_loss(),
-            LossConfig::Pattern { pattern } => pattern.mean_loss(),
+    fn mean_loss(config: &Self::Config) -> f64;
+}
+
+/// The registry entry of one model.
+const fn entry<M: LossProcess>(build: fn(&Params) -> Result<LossConfig, String>) -> Entry<LossConfig> {
+    Entry { about: M::ABOUT, params: M::Config::PARAMS, build }
+}
+
+/// From the list of models: their modules, configuration, registry, and the dispatch.
+macro_rules! losses {
+    ($($model:ident($config:ident) in $file:ident,)+) => {
+        $(mod $file;)+
+        $(pub use $file::*;)+
+
+        /// Which loss model, with its settings.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        #[allow(missing_docs, reason = "each is named after its model")]
+        pub enum LossConfig {
+            /// Nothing is lost.
+            #[default]
+            None,
+            $($model($config),)+
         }
-    }
-}
 
-/// A loss model at work. It is asked once per packet.
-#[derive(Clone, Debug)]
-pub enum LossModel {
-    /// Independent loss.
-    Bernoulli(Bernoulli),
-    /// Bursts from a two-state chain.
-    GilbertElliott(GilbertElliott),
-    /// A recorded sequence and the position in it.
-    Pattern(Arc<LossPattern>, usize),
-}
-
-impl LossModel {
-    /// The model that `config` describes, drawing from `stream`; `None`: nothing is lost.
-    pub fn new(config: &LossConfig, stream: Stream) -> Option<LossModel> {
-        Some(match config {
-            LossConfig::None => return None,
-            LossConfig::Bernoulli { loss } => LossModel::Bernoulli(Bernoulli::new(*loss, stream)),
-            LossConfig::GilbertElliott(c) => LossModel::GilbertElliott(GilbertElliott::new(*c, stream)),
-            LossConfig::Pattern { pattern } => LossModel::Pattern(Arc::clone(pattern), 0),
-        })
-    }
-
-    /// Whether the next packet is lost.
-    pub fn loses_next(&mut self) -> bool {
-        match self {
-            LossModel::Bernoulli(model) => model.loses_next(),
-            LossModel::GilbertElliott(model) => model.loses_next(),
-            LossModel::Pattern(pattern, position) => {
-                let lost = pattern.is_lost(*position);
-                *position = (*position + 1) % pattern.len();
-                lost
+        impl LossConfig {
+            /// Name in the registry.
+            pub fn kind(&self) -> &'static str {
+                match self {
+                    LossConfig::None => NONE.name,
+                    $(LossConfig::$model(_) => $model::ABOUT.name,)+
+                }
+            }
+            /// Every setting, for a resolved scenario.
+            pub fn params(&self) -> Params {
+                match self {
+                    LossConfig::None => Params::defaults(&[]),
+                    $(LossConfig::$model(config) => config.params(),)+
+                }
+            }
+            /// Share of lost packets in the long run.
+            pub fn mean_loss(&self) -> f64 {
+                match self {
+                    LossConfig::None => 0.0,
+                    $(LossConfig::$model(config) => $model::mean_loss(config),)+
+                }
+            }
+            pub(crate) fn check(&self) -> Result<(), LinkError> {
+                match self {
+                    LossConfig::None => Ok(()),
+                    $(LossConfig::$model(config) => config.check($model::ABOUT.name),)+
+                }
             }
         }
-    }
+
+        pub(crate) static ENTRIES: &[Entry<LossConfig>] = &[
+            Entry { about: NONE, params: &[], build: |_| Ok(LossConfig::None) },
+            $(entry::<$model>(|params| $config::of(params).map(LossConfig::$model)),)+
+        ];
+
+        /// A loss model at work.
+        #[derive(Clone, Debug)]
+        #[allow(missing_docs, reason = "each is named after its model")]
+        pub enum LossModel {
+            $($model($model),)+
+        }
+
+        impl LossModel {
+            /// The model that `config` describes, drawing from `stream`; `None`: nothing is lost.
+            pub fn new(config: &LossConfig, stream: Stream) -> Option<LossModel> {
+                Some(match config {
+                    LossConfig::None => return None,
+                    $(LossConfig::$model(config) => LossModel::$model($model::new(config, stream)),)+
+                })
+            }
+            /// Whether the next packet is lost.
+            pub fn loses_next(&mut self) -> bool {
+                match self {
+                    $(LossModel::$model(model) => model.loses_next(),)+
+                }
+            }
+        }
+    };
+}
+
+const NONE: About = About { name: "none", summary: "nothing is lost", reference: "" };
+
+losses! {
+    Bernoulli(BernoulliConfig) in bernoulli,
+    GilbertElliott(GilbertElliottConfig) in gilbert_elliott,
+    Pattern(PatternConfig) in pattern,
 }

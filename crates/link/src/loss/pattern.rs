@@ -7,7 +7,57 @@
 //! Differences from the reference: ns-2's list does not wrap; ours does.
 //! Invariants: never empty. Tested: both forms, wrapping, errors with line numbers.
 
+use super::LossProcess;
+use crate::registry::About;
+use crate::settings::{Setting, config};
+use playpath_units::Kind;
+use playpath_units::random::Stream;
 use std::fmt;
+use std::sync::Arc;
+
+config! {
+    /// Parameters of a recorded sequence.
+    PatternConfig {
+        file: Arc<LossPattern> = text("0", Kind::File), "which packets are lost: 0 and 1, one per packet; or \"length N\" and packet numbers, one per line";
+    }
+}
+
+impl Setting for Arc<LossPattern> {
+    fn read(text: &str) -> Result<Arc<LossPattern>, String> {
+        LossPattern::parse(text).map(Arc::new).map_err(|error| error.to_string())
+    }
+    fn text(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// A recorded sequence at work: the position in it.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    lost: Arc<LossPattern>,
+    position: usize,
+}
+
+impl LossProcess for Pattern {
+    type Config = PatternConfig;
+    const ABOUT: About = About {
+        name: "pattern",
+        summary: "a recorded sequence of lost packets, repeated",
+        reference: "ns-2 ErrorModel/List",
+    };
+
+    fn new(config: &PatternConfig, _stream: Stream) -> Pattern {
+        Pattern { lost: Arc::clone(&config.file), position: 0 }
+    }
+    fn loses_next(&mut self) -> bool {
+        let is_lost = self.lost.is_lost(self.position);
+        self.position = (self.position + 1) % self.lost.len();
+        is_lost
+    }
+    fn mean_loss(config: &PatternConfig) -> f64 {
+        config.file.mean_loss()
+    }
+}
 
 /// Which packets of a sequence are lost.
 #[derive(Clone, Debug, PartialEq, Eq)]

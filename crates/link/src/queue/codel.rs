@@ -18,45 +18,20 @@ use crate::Packet;
 use crate::config::LinkFacts;
 use crate::error::LinkError;
 use crate::ledger::DropCause;
+use crate::registry::About;
+use crate::settings::config;
 use crate::store::{Queued, Store};
-use playpath_units::{Duration, QueueLimit, Time};
+use playpath_units::random::Stream;
+use playpath_units::{Duration, Kind, QueueLimit, Time};
 
-/// Parameters of CoDel.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CoDelConfig {
-    /// Hard limit.
-    pub limit: QueueLimit,
-    /// Acceptable standing delay (RFC 8289, 4.3: 5 % to 10 % of the interval).
-    pub target: Duration,
-    /// A worst-case round-trip time (RFC 8289, 4.2).
-    pub interval: Duration,
-    /// With this much or less in the queue nothing is dropped: the size of one full packet.
-    pub max_packet_bytes: u32,
-    /// Mark ECN-capable packets instead of dropping them.
-    pub ecn: bool,
-}
-
-impl Default for CoDelConfig {
-    fn default() -> CoDelConfig {
-        CoDelConfig {
-            limit: QueueLimit::Packets(1000),
-            target: Duration::from_millis(5),
-            interval: Duration::from_millis(100),
-            max_packet_bytes: 1514,
-            ecn: false,
-        }
-    }
-}
-
-impl CoDelConfig {
-    pub(super) fn resolve(&self, link: LinkFacts) -> Result<(Limit, CoDelRule), LinkError> {
-        let rule = CoDelRule {
-            target: self.target,
-            interval: self.interval,
-            max_packet_bytes: u64::from(self.max_packet_bytes),
-            ecn: self.ecn,
-        };
-        Ok((Limit::resolve_for_aqm(self.limit, link)?, rule.checked()?))
+config! {
+    /// Parameters of CoDel.
+    CoDelConfig {
+        limit: QueueLimit = text("1000 packets", Kind::Limit), "hard limit (Linux: 1000 packets)";
+        target: Duration = text("5 ms", Kind::Time), "acceptable standing delay (RFC 8289, 4.3: 5 % to 10 % of the interval)";
+        interval: Duration = text("100 ms", Kind::PositiveTime), "a worst-case round-trip time (RFC 8289, 4.2)";
+        max_packet_bytes: u32 = whole(1514, (0, u32::MAX as u64), "B"), "with this much or less waiting nothing is dropped";
+        ecn: bool = flag(false), "mark instead of dropping where the sender understands it";
     }
 }
 
@@ -71,9 +46,6 @@ pub(super) struct CoDelRule {
 
 impl CoDelRule {
     pub(super) fn checked(self) -> Result<CoDelRule, LinkError> {
-        if self.interval.is_zero() {
-            return Err(LinkError::new("codel.interval", self.interval, "above 0"));
-        }
         if self.target > self.interval {
             return Err(LinkError::new(
                 "codel.target",
@@ -210,14 +182,20 @@ pub(crate) struct CoDel {
     state: CoDelState,
 }
 
-impl CoDel {
-    pub(crate) fn new(config: &CoDelConfig, link: LinkFacts) -> Result<CoDel, LinkError> {
-        let (limit, rule) = config.resolve(link)?;
+impl QueueDiscipline for CoDel {
+    type Config = CoDelConfig;
+    const ABOUT: About = About {
+        name: "codel",
+        summary: "controlled delay: drops from the head while packets wait too long",
+        reference: "RFC 8289",
+    };
+
+    fn new(config: &CoDelConfig, link: LinkFacts, _stream: Stream) -> Result<CoDel, LinkError> {
+        let CoDelConfig { limit, target, interval, max_packet_bytes, ecn } = *config;
+        let rule = CoDelRule { target, interval, max_packet_bytes: max_packet_bytes.into(), ecn }.checked()?;
+        let limit = Limit::resolve_for_aqm(limit, link)?;
         Ok(CoDel { fifo: Fifo::new(), limit, rule, state: CoDelState::default() })
     }
-}
-
-impl QueueDiscipline for CoDel {
     fn enqueue<P: Packet>(&mut self, _now: Time, packet: Queued, store: &mut Store<P>) {
         if self.limit.admits(self.fifo.packets(), self.fifo.bytes(), packet.wire_bytes) {
             self.fifo.push(packet);

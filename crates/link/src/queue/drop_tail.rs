@@ -14,22 +14,38 @@
 
 use super::{Fifo, Limit, QueueDiscipline};
 use crate::Packet;
+use crate::config::LinkFacts;
+use crate::error::LinkError;
 use crate::ledger::DropCause;
+use crate::registry::About;
+use crate::settings::config;
 use crate::store::{Queued, Store};
-use playpath_units::Time;
+use playpath_units::random::Stream;
+use playpath_units::{Kind, QueueLimit, Time};
+
+config! {
+    /// Parameters of drop-tail.
+    DropTailConfig {
+        limit: QueueLimit = text("1 bdp", Kind::Limit), "how much may wait, without the packet on the wire";
+    }
+}
 
 pub(crate) struct DropTail {
     fifo: Fifo,
     limit: Limit,
 }
 
-impl DropTail {
-    pub(crate) fn new(limit: Limit) -> DropTail {
-        DropTail { fifo: Fifo::new(), limit }
-    }
-}
-
 impl QueueDiscipline for DropTail {
+    type Config = DropTailConfig;
+    const ABOUT: About = About {
+        name: "droptail",
+        summary: "first in, first out; what does not fit is dropped",
+        reference: "ns-2 DropTail; Linux pfifo, bfifo",
+    };
+
+    fn new(config: &DropTailConfig, link: LinkFacts, _stream: Stream) -> Result<DropTail, LinkError> {
+        Ok(DropTail { fifo: Fifo::new(), limit: Limit::resolve(config.limit, link)? })
+    }
     #[inline]
     fn enqueue<P: Packet>(&mut self, _now: Time, packet: Queued, store: &mut Store<P>) {
         if self.limit.admits(self.fifo.packets(), self.fifo.bytes(), packet.wire_bytes) {

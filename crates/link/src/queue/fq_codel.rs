@@ -18,59 +18,23 @@ use crate::Packet;
 use crate::config::LinkFacts;
 use crate::error::LinkError;
 use crate::ledger::DropCause;
+use crate::registry::About;
+use crate::settings::config;
 use crate::store::{Queued, Store};
 use playpath_units::random::Stream;
-use playpath_units::{Duration, QueueLimit, Time};
+use playpath_units::{Duration, Kind, QueueLimit, Time};
 use std::collections::VecDeque;
 
-/// Parameters of FQ-CoDel.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FqCoDelConfig {
-    /// Hard limit of all flows together (RFC 8290, 5.2.3).
-    pub limit: QueueLimit,
-    /// Number of queues (5.2.5).
-    pub flows: u32,
-    /// Bytes per round (5.2.4).
-    pub quantum_bytes: u32,
-    /// See [`CoDelConfig`](super::CoDelConfig).
-    pub target: Duration,
-    /// See [`CoDelConfig`](super::CoDelConfig).
-    pub interval: Duration,
-    /// Most packets dropped at once on overflow.
-    pub drop_batch: u32,
-    /// Mark ECN-capable packets instead of dropping them.
-    pub ecn: bool,
-}
-
-impl Default for FqCoDelConfig {
-    /// RFC 8290, 5.2, and Linux.
-    fn default() -> FqCoDelConfig {
-        FqCoDelConfig {
-            limit: QueueLimit::Packets(10_240),
-            flows: 1024,
-            quantum_bytes: 1514,
-            target: Duration::from_millis(5),
-            interval: Duration::from_millis(100),
-            drop_batch: 64,
-            ecn: true,
-        }
-    }
-}
-
-impl FqCoDelConfig {
-    pub(super) fn resolve(&self, link: LinkFacts) -> Result<(Limit, CoDelRule), LinkError> {
-        if !(1..=65_536).contains(&self.flows) {
-            return Err(LinkError::new("fq_codel.flows", self.flows, "1 to 65536"));
-        }
-        if self.quantum_bytes == 0 {
-            return Err(LinkError::new("fq_codel.quantum_bytes", 0, "1 or more"));
-        }
-        if self.drop_batch == 0 {
-            return Err(LinkError::new("fq_codel.drop_batch", 0, "1 or more"));
-        }
-        let max_packet_bytes = u64::from(self.quantum_bytes);
-        let rule = CoDelRule { target: self.target, interval: self.interval, max_packet_bytes, ecn: self.ecn };
-        Ok((Limit::resolve_for_aqm(self.limit, link)?, rule.checked()?))
+config! {
+    /// Parameters of FQ-CoDel: RFC 8290, 5.2, and Linux.
+    FqCoDelConfig {
+        limit: QueueLimit = text("10240 packets", Kind::Limit), "hard limit of all flows together (RFC 8290, 5.2.3)";
+        flows: u32 = whole(1024, (1, 65_536), ""), "number of queues (RFC 8290, 5.2.5)";
+        quantum_bytes: u32 = whole(1514, (1, u32::MAX as u64), "B"), "bytes per round (RFC 8290, 5.2.4)";
+        target: Duration = text("5 ms", Kind::Time), "acceptable standing delay (RFC 8289, 4.3)";
+        interval: Duration = text("100 ms", Kind::PositiveTime), "a worst-case round-trip time (RFC 8289, 4.2)";
+        drop_batch: u32 = whole(64, (1, u32::MAX as u64), "packets"), "most packets dropped at once on overflow (Linux: 64)";
+        ecn: bool = flag(true), "mark instead of dropping where the sender understands it";
     }
 }
 
@@ -101,25 +65,6 @@ struct Flow {
 const NONE: u32 = u32::MAX;
 
 impl FqCoDel {
-    pub(crate) fn new(config: &FqCoDelConfig, link: LinkFacts, mut stream: Stream) -> Result<FqCoDel, LinkError> {
-        let (limit, rule) = config.resolve(link)?;
-        let flow =
-            || Flow { head: NONE, tail: NONE, bytes: 0, deficit: 0, is_listed: false, codel: CoDelState::default() };
-        Ok(FqCoDel {
-            flows: std::iter::repeat_with(flow).take(config.flows as usize).collect(),
-            new_flows: VecDeque::new(),
-            old_flows: VecDeque::new(),
-            pool: Pool { links: Vec::new(), free: NONE },
-            packets: 0,
-            bytes: 0,
-            limit,
-            rule,
-            quantum: i64::from(config.quantum_bytes),
-            drop_batch: config.drop_batch,
-            salt: stream.bits(),
-        })
-    }
-
     /// RFC 8290, 4.1.1: classification.
     fn flow_of(&self, flow_hash: u64) -> usize {
         let mut mixed = (flow_hash ^ self.salt).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -172,6 +117,34 @@ impl FqCoDel {
 }
 
 impl QueueDiscipline for FqCoDel {
+    type Config = FqCoDelConfig;
+    const ABOUT: About = About {
+        name: "fq_codel",
+        summary: "flows take turns, sparse ones first, each with its own CoDel",
+        reference: "RFC 8290",
+    };
+
+    fn new(config: &FqCoDelConfig, link: LinkFacts, mut stream: Stream) -> Result<FqCoDel, LinkError> {
+        let max_packet_bytes = u64::from(config.quantum_bytes);
+        let rule = CoDelRule { target: config.target, interval: config.interval, max_packet_bytes, ecn: config.ecn };
+        let (limit, rule) = (Limit::resolve_for_aqm(config.limit, link)?, rule.checked()?);
+        let flow =
+            || Flow { head: NONE, tail: NONE, bytes: 0, deficit: 0, is_listed: false, codel: CoDelState::default() };
+        Ok(FqCoDel {
+            flows: std::iter::repeat_with(flow).take(config.flows as usize).collect(),
+            new_flows: VecDeque::new(),
+            old_flows: VecDeque::new(),
+            pool: Pool { links: Vec::new(), free: NONE },
+            packets: 0,
+            bytes: 0,
+            limit,
+            rule,
+            quantum: i64::from(config.quantum_bytes),
+            drop_batch: config.drop_batch,
+            salt: stream.bits(),
+        })
+    }
+
     fn enqueue<P: Packet>(&mut self, _now: Time, packet: Queued, store: &mut Store<P>) {
         let index = self.flow_of(store.flow_hash(packet));
         self.packets += 1;

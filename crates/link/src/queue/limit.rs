@@ -29,9 +29,6 @@ impl Limit {
             QueueLimit::Packets(packets) => Ok(Limit { packets, ..Limit::NONE }),
             QueueLimit::Bytes(n) => Ok(bytes(n)),
             QueueLimit::Time(length) => Ok(derived(length)),
-            QueueLimit::Bdp(factor) if !(factor.is_finite() && factor >= 0.0) => {
-                Err(LinkError::new("queue.limit", limit, "a finite number of bdp, 0 or more"))
-            }
             QueueLimit::Bdp(_) if link.base_rtt.is_zero() && link.rate.is_some() => {
                 Err(LinkError::new("queue.limit", limit, "packets, bytes or time, as the path has no delay"))
             }

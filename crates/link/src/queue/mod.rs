@@ -1,71 +1,29 @@
-//! Queues and active queue management. One file per discipline; [`QueueDiscipline`] is what a new one implements.
+//! Queues and active queue management. One file per discipline, with its configuration; [`QueueDiscipline`] is what a new one
+//! implements, and the list at the end is where it is named.
 
-mod codel;
-mod drop_tail;
 mod fifo;
-mod fq_codel;
 mod limit;
-mod pie;
-mod red;
 
 use crate::Packet;
 use crate::config::LinkFacts;
 use crate::error::LinkError;
+use crate::registry::{About, Entry};
+use crate::settings::Config;
 use crate::store::{Queued, Store};
-pub(crate) use codel::CoDel;
-pub use codel::CoDelConfig;
-pub(crate) use drop_tail::DropTail;
 pub(crate) use fifo::Fifo;
-pub(crate) use fq_codel::FqCoDel;
-pub use fq_codel::FqCoDelConfig;
 pub(crate) use limit::Limit;
-pub(crate) use pie::Pie;
-pub use pie::{PieConfig, PieDelay};
 use playpath_units::random::Stream;
-use playpath_units::{QueueLimit, Time};
-pub(crate) use red::Red;
-pub use red::{RedConfig, RedUnit};
-
-/// Which queue, with its parameters.
-#[derive(Clone, Debug, PartialEq)]
-pub enum QueueConfig {
-    /// First in, first out; what does not fit is dropped.
-    DropTail {
-        /// How much may wait. Never includes the packet on the wire.
-        limit: QueueLimit,
-    },
-    /// Random early detection.
-    Red(RedConfig),
-    /// Controlled delay.
-    CoDel(CoDelConfig),
-    /// Fair queueing with controlled delay.
-    FqCoDel(FqCoDelConfig),
-    /// Proportional integral controller, enhanced.
-    Pie(PieConfig),
-}
-
-impl Default for QueueConfig {
-    /// Drop-tail with one bandwidth-delay product.
-    fn default() -> QueueConfig {
-        QueueConfig::DropTail { limit: QueueLimit::Bdp(1.0) }
-    }
-}
-
-impl QueueConfig {
-    pub(crate) fn validate(&self, link: LinkFacts) -> Result<(), LinkError> {
-        match self {
-            QueueConfig::DropTail { limit } => Limit::resolve(*limit, link).map(|_| ()),
-            QueueConfig::Red(config) => config.resolve(link).map(|_| ()),
-            QueueConfig::CoDel(config) => config.resolve(link).map(|_| ()),
-            QueueConfig::FqCoDel(config) => config.resolve(link).map(|_| ()),
-            QueueConfig::Pie(config) => config.resolve(link).map(|_| ()),
-        }
-    }
-}
+use playpath_units::{Params, Time};
 
 /// What a queueing discipline does. Times are logical: `now` of a dequeue is the moment the server became free, however
 /// late the link was called. A packet handed in is either kept or dropped through the store, which counts it.
-pub(crate) trait QueueDiscipline {
+pub(crate) trait QueueDiscipline: Sized {
+    /// Its settings.
+    type Config: Config;
+    /// Name, text, reference.
+    const ABOUT: About;
+    /// A queue in front of `link`. Values are checked against their declaration before; errors: what does not fit the link.
+    fn new(config: &Self::Config, link: LinkFacts, stream: Stream) -> Result<Self, LinkError>;
     /// A packet arrives while the server is busy.
     fn enqueue<P: Packet>(&mut self, now: Time, packet: Queued, store: &mut Store<P>);
     /// The server is free: the next packet, or `None` if the queue is (or becomes) empty.
@@ -81,65 +39,137 @@ pub(crate) trait QueueDiscipline {
     fn bytes(&self) -> u64;
 }
 
-/// A queue at work. Static dispatch, and without a jump for drop-tail, which most links have.
-pub(crate) enum Queue {
-    DropTail(DropTail),
-    Managed(Box<Managed>),
+/// The registry entry of one discipline.
+const fn entry<Q: QueueDiscipline>(build: fn(&Params) -> Result<QueueConfig, String>) -> Entry<QueueConfig> {
+    Entry { about: Q::ABOUT, params: Q::Config::PARAMS, build }
 }
 
-/// Active queue management at work.
-pub(crate) enum Managed {
-    Red(Red),
-    CoDel(CoDel),
-    FqCoDel(FqCoDel),
-    Pie(Pie),
+/// A checked queue.
+fn built<Q: QueueDiscipline>(config: &Q::Config, link: LinkFacts, stream: Stream) -> Result<Q, LinkError> {
+    config.check(Q::ABOUT.name)?;
+    Q::new(config, link, stream)
 }
 
-macro_rules! each {
-    ($queue:expr, $deref:ident, $q:ident => $body:expr) => {
-        match $queue {
-            Queue::DropTail($q) => $body,
-            Queue::Managed(managed) => match managed.$deref() {
-                Managed::Red($q) => $body,
-                Managed::CoDel($q) => $body,
-                Managed::FqCoDel($q) => $body,
-                Managed::Pie($q) => $body,
-            },
+/// From the list of disciplines: their modules, configuration, registry, and the dispatch. Static, and without a jump for the
+/// first, drop-tail, which most links have.
+macro_rules! queues {
+    ($plain:ident($plain_config:ident) in $plain_file:ident, $($managed:ident($config:ident) in $file:ident,)+) => {
+        mod $plain_file;
+        $(mod $file;)+
+        pub use $plain_file::*;
+        $(pub use $file::*;)+
+
+        /// Which queue, with its settings.
+        #[derive(Clone, Debug, PartialEq)]
+        #[allow(missing_docs, reason = "each is named after its model")]
+        pub enum QueueConfig {
+            $plain($plain_config),
+            $($managed($config),)+
+        }
+
+        impl QueueConfig {
+            /// Name in the registry.
+            pub fn kind(&self) -> &'static str {
+                match self {
+                    QueueConfig::$plain(_) => $plain::ABOUT.name,
+                    $(QueueConfig::$managed(_) => $managed::ABOUT.name,)+
+                }
+            }
+            /// Every setting, for a resolved scenario.
+            pub fn params(&self) -> Params {
+                match self {
+                    QueueConfig::$plain(config) => config.params(),
+                    $(QueueConfig::$managed(config) => config.params(),)+
+                }
+            }
+        }
+
+        pub(crate) static ENTRIES: &[Entry<QueueConfig>] = &[
+            entry::<$plain>(|params| $plain_config::of(params).map(QueueConfig::$plain)),
+            $(entry::<$managed>(|params| $config::of(params).map(QueueConfig::$managed)),)+
+        ];
+
+        /// A queue at work.
+        pub(crate) enum Queue {
+            $plain($plain),
+            Managed(Box<Managed>),
+        }
+
+        /// Active queue management at work.
+        pub(crate) enum Managed {
+            $($managed($managed),)+
+        }
+
+        impl Queue {
+            /// Errors: the first setting that is not allowed.
+            pub(crate) fn new(config: &QueueConfig, link: LinkFacts, stream: Stream) -> Result<Queue, LinkError> {
+                Ok(match config {
+                    QueueConfig::$plain(config) => Queue::$plain(built(config, link, stream)?),
+                    $(QueueConfig::$managed(config) => {
+                        Queue::Managed(Box::new(Managed::$managed(built(config, link, stream)?)))
+                    })+
+                })
+            }
+            #[inline]
+            pub(crate) fn enqueue<P: Packet>(&mut self, now: Time, packet: Queued, store: &mut Store<P>) {
+                match self {
+                    Queue::$plain(queue) => queue.enqueue(now, packet, store),
+                    Queue::Managed(managed) => match managed.as_mut() {
+                        $(Managed::$managed(queue) => queue.enqueue(now, packet, store),)+
+                    },
+                }
+            }
+            #[inline]
+            pub(crate) fn dequeue<P: Packet>(&mut self, now: Time, store: &mut Store<P>) -> Option<Queued> {
+                match self {
+                    Queue::$plain(queue) => queue.dequeue(now, store),
+                    Queue::Managed(managed) => match managed.as_mut() {
+                        $(Managed::$managed(queue) => queue.dequeue(now, store),)+
+                    },
+                }
+            }
+            #[inline]
+            pub(crate) fn pass<P: Packet>(&mut self, now: Time, packet: Queued, store: &mut Store<P>) -> Option<Queued> {
+                match self {
+                    Queue::$plain(queue) => queue.pass(now, packet, store),
+                    Queue::Managed(managed) => match managed.as_mut() {
+                        $(Managed::$managed(queue) => queue.pass(now, packet, store),)+
+                    },
+                }
+            }
+            #[inline]
+            pub(crate) fn packets(&self) -> u32 {
+                match self {
+                    Queue::$plain(queue) => queue.packets(),
+                    Queue::Managed(managed) => match managed.as_ref() {
+                        $(Managed::$managed(queue) => queue.packets(),)+
+                    },
+                }
+            }
+            #[inline]
+            pub(crate) fn bytes(&self) -> u64 {
+                match self {
+                    Queue::$plain(queue) => queue.bytes(),
+                    Queue::Managed(managed) => match managed.as_ref() {
+                        $(Managed::$managed(queue) => queue.bytes(),)+
+                    },
+                }
+            }
         }
     };
 }
 
-impl Queue {
-    pub(crate) fn new(config: &QueueConfig, link: LinkFacts, stream: Stream) -> Result<Queue, LinkError> {
-        let managed = match config {
-            QueueConfig::DropTail { limit } => {
-                return Ok(Queue::DropTail(DropTail::new(Limit::resolve(*limit, link)?)));
-            }
-            QueueConfig::Red(config) => Managed::Red(Red::new(config, link, stream)?),
-            QueueConfig::CoDel(config) => Managed::CoDel(CoDel::new(config, link)?),
-            QueueConfig::FqCoDel(config) => Managed::FqCoDel(FqCoDel::new(config, link, stream)?),
-            QueueConfig::Pie(config) => Managed::Pie(Pie::new(config, link, stream)?),
-        };
-        Ok(Queue::Managed(Box::new(managed)))
-    }
-    #[inline]
-    pub(crate) fn enqueue<P: Packet>(&mut self, now: Time, packet: Queued, store: &mut Store<P>) {
-        each!(self, as_mut, q => q.enqueue(now, packet, store))
-    }
-    #[inline]
-    pub(crate) fn dequeue<P: Packet>(&mut self, now: Time, store: &mut Store<P>) -> Option<Queued> {
-        each!(self, as_mut, q => q.dequeue(now, store))
-    }
-    #[inline]
-    pub(crate) fn pass<P: Packet>(&mut self, now: Time, packet: Queued, store: &mut Store<P>) -> Option<Queued> {
-        each!(self, as_mut, q => q.pass(now, packet, store))
-    }
-    #[inline]
-    pub(crate) fn packets(&self) -> u32 {
-        each!(self, as_ref, q => q.packets())
-    }
-    #[inline]
-    pub(crate) fn bytes(&self) -> u64 {
-        each!(self, as_ref, q => q.bytes())
+queues! {
+    DropTail(DropTailConfig) in drop_tail,
+    Red(RedConfig) in red,
+    CoDel(CoDelConfig) in codel,
+    FqCoDel(FqCoDelConfig) in fq_codel,
+    Pie(PieConfig) in pie,
+}
+
+impl Default for QueueConfig {
+    /// Drop-tail with one bandwidth-delay product.
+    fn default() -> QueueConfig {
+        QueueConfig::DropTail(DropTailConfig::default())
     }
 }

@@ -18,72 +18,33 @@ use crate::Packet;
 use crate::config::LinkFacts;
 use crate::error::LinkError;
 use crate::ledger::DropCause;
+use crate::registry::About;
+use crate::settings::{config, words};
 use crate::store::{Queued, Store};
 use playpath_units::random::Stream;
-use playpath_units::{Duration, QueueLimit, Ratio, Time};
+use playpath_units::{Duration, Kind, QueueLimit, Ratio, Time};
 
-/// How PIE learns the queueing delay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PieDelay {
-    /// From the time that the last packet waited.
-    Timestamp,
-    /// From the queue length and an estimate of the departure rate (RFC 8033, 5.2).
-    DepartureRate,
-}
-
-/// Parameters of PIE.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PieConfig {
-    /// Hard limit.
-    pub limit: QueueLimit,
-    /// QDELAY_REF: the delay aimed at.
-    pub target: Duration,
-    /// T_UPDATE: time between updates of the drop probability.
-    pub update_interval: Duration,
-    /// Weight of the distance from the target, 1/s.
-    pub alpha: f64,
-    /// Weight of the trend, 1/s.
-    pub beta: f64,
-    /// MAX_BURST: a burst of this length passes without drops.
-    pub max_burst: Duration,
-    /// How the delay is learnt.
-    pub delay: PieDelay,
-    /// Spread drops evenly (RFC 8033, 5.4).
-    pub derandomize: bool,
-    /// Mark ECN-capable packets instead of dropping them, below `ecn_threshold`.
-    pub ecn: bool,
-    /// Drop probability above which ECN-capable packets are dropped too (RFC 8033, 5.1).
-    pub ecn_threshold: Ratio,
-}
-
-impl Default for PieConfig {
-    fn default() -> PieConfig {
-        PieConfig {
-            limit: QueueLimit::Packets(1000),
-            target: Duration::from_millis(15),
-            update_interval: Duration::from_millis(15),
-            alpha: 0.125,
-            beta: 1.25,
-            max_burst: Duration::from_millis(150),
-            delay: PieDelay::Timestamp,
-            derandomize: false,
-            ecn: false,
-            ecn_threshold: Ratio::new(0.1).expect("within 0 to 1"),
-        }
+words! {
+    /// How PIE learns the queueing delay.
+    PieDelay, DELAYS {
+        Timestamp = "timestamp", "From the time that the last packet waited.";
+        DepartureRate = "departure_rate", "From the queue length and an estimate of the departure rate (RFC 8033, 5.2).";
     }
 }
 
-impl PieConfig {
-    pub(super) fn resolve(&self, link: LinkFacts) -> Result<Limit, LinkError> {
-        if self.update_interval.is_zero() {
-            return Err(LinkError::new("pie.update_interval", self.update_interval, "above 0"));
-        }
-        for (setting, value) in [("pie.alpha", self.alpha), ("pie.beta", self.beta)] {
-            if !(value >= 0.0 && value.is_finite()) {
-                return Err(LinkError::new(setting, value, "0 or more"));
-            }
-        }
-        Limit::resolve_for_aqm(self.limit, link)
+config! {
+    /// Parameters of PIE.
+    PieConfig {
+        limit: QueueLimit = text("1000 packets", Kind::Limit), "hard limit (Linux: 1000 packets)";
+        target: Duration = text("15 ms", Kind::Time), "QDELAY_REF: the delay aimed at (RFC 8033: 15 ms)";
+        update_interval: Duration = text("15 ms", Kind::PositiveTime), "T_UPDATE: time between updates (RFC 8033: 15 ms)";
+        alpha: f64 = number(0.125, (0.0, f64::MAX), "1/s"), "weight of the distance from the target (RFC 8033: 1/8)";
+        beta: f64 = number(1.25, (0.0, f64::MAX), "1/s"), "weight of the trend (RFC 8033: 1 1/4)";
+        max_burst: Duration = text("150 ms", Kind::Time), "MAX_BURST: a burst this long passes without drops (RFC 8033: 150 ms)";
+        delay: PieDelay = text("timestamp", DELAYS), "how the delay is learnt (Linux; RFC 8033, 5.2)";
+        derandomize: bool = flag(false), "spread drops evenly (RFC 8033, 5.4)";
+        ecn: bool = flag(false), "mark instead of dropping where the sender understands it";
+        ecn_threshold: Ratio = text("10 %", Kind::Share), "drop probability above which marking ends (RFC 8033, 5.1)";
     }
 }
 
@@ -116,21 +77,6 @@ enum Verdict {
 }
 
 impl Pie {
-    pub(crate) fn new(config: &PieConfig, link: LinkFacts, stream: Stream) -> Result<Pie, LinkError> {
-        let controller =
-            Controller { drop_probability: 0.0, old_delay: 0.0, burst_allowance: config.max_burst, accumulated: 0.0 };
-        Ok(Pie {
-            fifo: Fifo::new(),
-            limit: config.resolve(link)?,
-            config: config.clone(),
-            controller,
-            next_update: Time::ZERO + config.update_interval,
-            sojourn: Duration::ZERO,
-            departures: DepartureRate::default(),
-            stream,
-        })
-    }
-
     /// All updates that fell due until `now`.
     fn update_until(&mut self, now: Time) {
         while self.next_update <= now {
@@ -262,6 +208,28 @@ impl DepartureRate {
 }
 
 impl QueueDiscipline for Pie {
+    type Config = PieConfig;
+    const ABOUT: About = About {
+        name: "pie",
+        summary: "drops on arrival with a probability steered by the queueing delay",
+        reference: "RFC 8033",
+    };
+
+    fn new(config: &PieConfig, link: LinkFacts, stream: Stream) -> Result<Pie, LinkError> {
+        let controller =
+            Controller { drop_probability: 0.0, old_delay: 0.0, burst_allowance: config.max_burst, accumulated: 0.0 };
+        Ok(Pie {
+            fifo: Fifo::new(),
+            limit: Limit::resolve_for_aqm(config.limit, link)?,
+            config: config.clone(),
+            controller,
+            next_update: Time::ZERO + config.update_interval,
+            sojourn: Duration::ZERO,
+            departures: DepartureRate::default(),
+            stream,
+        })
+    }
+
     fn enqueue<P: Packet>(&mut self, now: Time, packet: Queued, store: &mut Store<P>) {
         self.update_until(now);
         if !self.limit.admits(self.fifo.packets(), self.fifo.bytes(), packet.wire_bytes) {

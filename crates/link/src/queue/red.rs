@@ -25,68 +25,36 @@ use crate::Packet;
 use crate::config::LinkFacts;
 use crate::error::LinkError;
 use crate::ledger::DropCause;
+use crate::registry::About;
+use crate::settings::{config, words};
 use crate::store::{Queued, Store};
 use playpath_units::random::Stream;
-use playpath_units::{Duration, QueueLimit, Rate, Time};
+use playpath_units::{Duration, Kind, QueueLimit, Rate, Time};
 
-/// What RED counts in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RedUnit {
-    /// Bytes: large packets weigh more.
-    Bytes,
-    /// Packets, whatever their size.
-    Packets,
+words! {
+    /// What RED counts in.
+    RedUnit, UNITS {
+        Bytes = "bytes", "Bytes: large packets weigh more.";
+        Packets = "packets", "Packets, whatever their size.";
+    }
 }
 
-/// Parameters of RED.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RedConfig {
-    /// Hard limit. Counted in `queue_unit`: packets become bytes by the mean size and the other way round.
-    pub limit: QueueLimit,
-    /// How the queue is measured (ns-2 `queue_in_bytes_`).
-    pub queue_unit: RedUnit,
-    /// Whether a large packet is dropped more often than a small one (ns-2 `bytes_`).
-    pub drop_unit: RedUnit,
-    /// Mean packet size (ns-2 `mean_pktsize_`).
-    pub mean_packet_bytes: u32,
-    /// Lower threshold; `None`: half of what `target_delay` holds, at least 5.
-    pub min_threshold_packets: Option<f64>,
-    /// Upper threshold; `None`: three times the lower one.
-    pub max_threshold_packets: Option<f64>,
-    /// Weight w of the newest sample; `None`: 1 − exp(−1 / (10 × rtt × ptc)) with rtt = max(0.1 s, 3 (delay + 1 / ptc)).
-    pub queue_weight: Option<f64>,
-    /// Drop probability at the upper threshold (ns-2 `1 / linterm_`).
-    pub max_p: f64,
-    /// Queueing delay that the automatic threshold aims at.
-    pub target_delay: Duration,
-    /// Above the upper threshold the probability rises to 1 instead of jumping.
-    pub gentle: bool,
-    /// Space drops out: never two close together.
-    pub wait: bool,
-    /// Let `max_p` follow the average queue.
-    pub adaptive: bool,
-    /// Mark ECN-capable packets instead of dropping them.
-    pub ecn: bool,
-}
-
-impl Default for RedConfig {
-    /// ns-2's defaults with a mean size of 1000 bytes.
-    fn default() -> RedConfig {
-        RedConfig {
-            limit: QueueLimit::Packets(50),
-            queue_unit: RedUnit::Bytes,
-            drop_unit: RedUnit::Bytes,
-            mean_packet_bytes: 1000,
-            min_threshold_packets: None,
-            max_threshold_packets: None,
-            queue_weight: None,
-            max_p: 0.1,
-            target_delay: Duration::from_millis(5),
-            gentle: true,
-            wait: true,
-            adaptive: false,
-            ecn: false,
-        }
+config! {
+    /// Parameters of RED: ns-2's defaults with a mean size of 1000 bytes.
+    RedConfig {
+        limit: QueueLimit = text("50 packets", Kind::Limit), "hard limit, counted in queue_unit by the mean size (ns-2: 50 packets)";
+        queue_unit: RedUnit = text("bytes", UNITS), "what the queue is measured in (ns-2 queue_in_bytes_)";
+        drop_unit: RedUnit = text("bytes", UNITS), "bytes: large packets are dropped more often (ns-2 bytes_)";
+        mean_packet_bytes: u32 = whole(1000, (1, u32::MAX as u64), "B"), "mean packet size (ns-2 mean_pktsize_, there 500)";
+        min_threshold_packets: Option<f64> = number(0.0, (f64::MIN_POSITIVE, f64::MAX), "packets") or "auto", "lower threshold; auto: half of target_delay, 5 or more";
+        max_threshold_packets: Option<f64> = number(0.0, (f64::MIN_POSITIVE, f64::MAX), "packets") or "auto", "upper threshold, above the lower one; auto: three times the lower one";
+        queue_weight: Option<f64> = number(0.0, (f64::MIN_POSITIVE, 1.0), "") or "auto", "weight w of the newest sample; auto, as in ns-2: 1 − exp(−1 / (10 × rtt × ptc)) with rtt = max(0.1 s, 3 (delay + 1 / ptc))";
+        max_p: f64 = number(0.1, (f64::MIN_POSITIVE, 1.0), ""), "drop probability at the upper threshold (ns-2 1/linterm_)";
+        target_delay: Duration = text("5 ms", Kind::Time), "delay that the automatic thresholds aim at (ns-2 targetdelay_)";
+        gentle: bool = flag(true), "rise to 1 above the upper threshold instead of jumping";
+        wait: bool = flag(true), "keep drops apart";
+        adaptive: bool = flag(false), "let max_p follow the average queue (2001)";
+        ecn: bool = flag(false), "mark instead of dropping where the sender understands it";
     }
 }
 
@@ -107,13 +75,7 @@ impl RedConfig {
         }
     }
 
-    pub(super) fn resolve(&self, link: LinkFacts) -> Result<RedRule, LinkError> {
-        if self.mean_packet_bytes == 0 {
-            return Err(LinkError::new("red.mean_packet_bytes", 0, "1 or more"));
-        }
-        if !(self.max_p > 0.0 && self.max_p <= 1.0) {
-            return Err(LinkError::new("red.max_p", self.max_p, "above 0 to 1"));
-        }
+    fn resolve(&self, link: LinkFacts) -> Result<RedRule, LinkError> {
         let mean = f64::from(self.mean_packet_bytes);
         // An unlimited server never queues: there any rate does.
         let rate = link.rate.unwrap_or(Rate::from_bits_per_sec(1_000_000_000)).as_bits_per_sec() as f64;
@@ -122,14 +84,8 @@ impl RedConfig {
         let max = self.max_threshold_packets.unwrap_or(3.0 * min);
         let rtt = (3.0 * (link.one_way_delay.as_secs_f64() + 1.0 / ptc)).max(0.1);
         let weight = self.queue_weight.unwrap_or(1.0 - libm::exp(-1.0 / (10.0 * rtt * ptc)));
-        if !(min > 0.0 && min.is_finite()) {
-            return Err(LinkError::new("red.min_threshold_packets", min, "above 0"));
-        }
         if !(max > min && max.is_finite()) {
             return Err(LinkError::new("red.max_threshold_packets", max, format!("above the lower threshold, {min}")));
-        }
-        if !(weight > 0.0 && weight <= 1.0) {
-            return Err(LinkError::new("red.queue_weight", weight, "above 0 to 1"));
         }
         let scale = if self.queue_unit == RedUnit::Bytes { mean } else { 1.0 };
         Ok(RedRule {
@@ -155,7 +111,7 @@ impl RedConfig {
 
 /// What a configuration means on a given link, in the queue's own unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct RedRule {
+struct RedRule {
     min: f64,
     max: f64,
     weight: f64,
@@ -188,22 +144,6 @@ enum Verdict {
 }
 
 impl Red {
-    pub(crate) fn new(config: &RedConfig, link: LinkFacts, stream: Stream) -> Result<Red, LinkError> {
-        Ok(Red {
-            fifo: Fifo::new(),
-            config: config.clone(),
-            rule: config.resolve(link)?,
-            average: 0.0,
-            max_p: config.max_p,
-            max_p_set_at: Time::ZERO,
-            count_packets: 0,
-            count_bytes: 0,
-            was_above_min: false,
-            idle_since: Some(Time::ZERO),
-            stream,
-        })
-    }
-
     fn queue_length(&self) -> u64 {
         match self.config.queue_unit {
             RedUnit::Bytes => self.fifo.bytes(),
@@ -318,6 +258,29 @@ fn spaced_probability(base: f64, count: f64, wait: bool) -> f64 {
 }
 
 impl QueueDiscipline for Red {
+    type Config = RedConfig;
+    const ABOUT: About = About {
+        name: "red",
+        summary: "random early detection: drops early as the average queue grows",
+        reference: "Floyd, Jacobson 1993; ns-2.35 queue/red.cc",
+    };
+
+    fn new(config: &RedConfig, link: LinkFacts, stream: Stream) -> Result<Red, LinkError> {
+        Ok(Red {
+            fifo: Fifo::new(),
+            config: config.clone(),
+            rule: config.resolve(link)?,
+            average: 0.0,
+            max_p: config.max_p,
+            max_p_set_at: Time::ZERO,
+            count_packets: 0,
+            count_bytes: 0,
+            was_above_min: false,
+            idle_since: Some(Time::ZERO),
+            stream,
+        })
+    }
+
     fn enqueue<P: Packet>(&mut self, now: Time, packet: Queued, store: &mut Store<P>) {
         match self.judge(now, packet, store) {
             Verdict::Drop(cause) => return store.drop_packet(cause, packet),

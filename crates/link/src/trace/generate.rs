@@ -3,37 +3,90 @@
 //! They are models for experiments, not measurements; their statistics are stated with each and tested. Units: bit/s, ns.
 
 use super::{RateTrace, TraceError};
+use crate::registry::{About, Entry};
+use crate::settings::{Config, Setting, config};
 use playpath_units::random::Stream;
-use playpath_units::{Duration, Rate, Ratio};
+use playpath_units::{Duration, Kind, Rate, Ratio};
 
-/// One rate for ever.
-pub fn constant(rate: Rate) -> Result<RateTrace, TraceError> {
-    RateTrace::new(&[(Duration::from_secs(1), rate)])
+/// What makes a trace.
+pub trait Generate {
+    /// A trace from `stream`. Errors: settings that make no trace.
+    fn generate(&self, stream: &mut Stream) -> Result<RateTrace, TraceError>;
 }
 
-/// The given rates in turn, each for `step`, and again from the first.
-pub fn steps(rates: &[Rate], step: Duration) -> Result<RateTrace, TraceError> {
-    RateTrace::new(&rates.iter().map(|&rate| (step, rate)).collect::<Vec<_>>())
+const fn entry<C: Config + Generate + 'static>(
+    name: &'static str,
+    summary: &'static str,
+    reference: &'static str,
+) -> Entry<Box<dyn Generate>> {
+    let build = |params: &_| C::of(params).map(|generator| Box::new(generator) as Box<dyn Generate>);
+    Entry { about: About { name, summary, reference }, params: C::PARAMS, build }
 }
 
-/// A walk over a ladder of rates.
-///
-/// Each stay is exponential with mean `mean_stay`; then the walk goes one step up or down, with equal chance, and from an end
-/// inwards. So inner rungs are visited twice as often as the two ends: with n rungs an inner one holds for 1/(n − 1) of the time, an end
-/// for half of that. It starts on a random rung.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Markov {
-    /// The ladder, in order.
-    pub rates: Vec<Rate>,
-    /// Mean time on a rung.
-    pub mean_stay: Duration,
-    /// Length of the trace.
-    pub duration: Duration,
+const OWN: &str = "own model, see docs/models/link-trace-generators.md";
+
+pub(crate) static ENTRIES: &[Entry<Box<dyn Generate>>] = &[
+    entry::<Constant>("constant", "one rate for ever", ""),
+    entry::<Steps>("steps", "the given rates in turn, each for the same time", ""),
+    entry::<Markov>("markov", "a walk over a ladder of rates with exponential stays", ""),
+    entry::<LteLike>("lte", "slow log-normal fading and short outages", OWN),
+    entry::<WifiLike>("wifi", "a walk over modulations, and a share of the air that changes every 20 ms", OWN),
+];
+
+const RATES: Kind =
+    Kind::Form("rates with commas, such as \"1 Mbit/s, 4 Mbit/s\"", |text| Vec::<Rate>::read(text).map(drop));
+
+impl Setting for Vec<Rate> {
+    fn read(text: &str) -> Result<Vec<Rate>, String> {
+        text.split(',').map(|rate| rate.parse().map_err(|why: playpath_units::ParseError| why.to_string())).collect()
+    }
+    fn text(&self) -> String {
+        self.iter().map(Rate::to_string).collect::<Vec<_>>().join(", ")
+    }
 }
 
-impl Markov {
-    /// Errors: no rates, no time.
-    pub fn generate(&self, stream: &mut Stream) -> Result<RateTrace, TraceError> {
+config! {
+    /// One rate for ever.
+    Constant {
+        rate: Rate = text("10 Mbit/s", Kind::Rate), "the rate";
+    }
+}
+
+impl Generate for Constant {
+    fn generate(&self, _stream: &mut Stream) -> Result<RateTrace, TraceError> {
+        RateTrace::new(&[(Duration::from_secs(1), self.rate)])
+    }
+}
+
+config! {
+    /// The given rates in turn, and again from the first.
+    Steps {
+        rates: Vec<Rate> = text("1 Mbit/s, 2 Mbit/s, 4 Mbit/s, 8 Mbit/s", RATES), "rates in order; again from the first after the last";
+        step: Duration = text("30 s", Kind::PositiveTime), "how long each holds";
+    }
+}
+
+impl Generate for Steps {
+    fn generate(&self, _stream: &mut Stream) -> Result<RateTrace, TraceError> {
+        RateTrace::new(&self.rates.iter().map(|&rate| (self.step, rate)).collect::<Vec<_>>())
+    }
+}
+
+config! {
+    /// A walk over a ladder of rates.
+    ///
+    /// Each stay is exponential with mean `mean_stay`; then the walk goes one step up or down, with equal chance, and from an end
+    /// inwards. So inner rungs are visited twice as often as the two ends: with n rungs an inner one holds for 1/(n − 1) of the time, an end
+    /// for half of that. It starts on a random rung.
+    Markov {
+        rates: Vec<Rate> = text("1 Mbit/s, 2 Mbit/s, 4 Mbit/s, 8 Mbit/s", RATES), "the ladder, in order";
+        mean_stay: Duration = text("10 s", Kind::PositiveTime), "mean time on a rung";
+        duration: Duration = text("600 s", Kind::PositiveTime), "length of the trace, which then repeats";
+    }
+}
+
+impl Generate for Markov {
+    fn generate(&self, stream: &mut Stream) -> Result<RateTrace, TraceError> {
         if self.rates.is_empty() {
             return Err(TraceError::whole("a Markov trace needs at least one rate"));
         }
@@ -75,43 +128,25 @@ impl Walk {
     }
 }
 
-/// LTE-like: slow log-normal fading and short outages.
-///
-/// The rate is log-normal with coefficient of variation `variation`; its logarithm is a first-order autoregression in steps of 100 ms
-/// with correlation time `correlation`. Outages (handovers) come as a Poisson process and last an exponential time, in
-/// whole steps of 100 ms, at least one. The mean over time, outages included, is `mean_rate`.
-/// Not fitted to a measurement.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LteLike {
-    /// Mean over time.
-    pub mean_rate: Rate,
-    /// Standard deviation over mean, outside outages.
-    pub variation: f64,
-    /// Time in which the correlation of the logarithm falls to 1/e.
-    pub correlation: Duration,
-    /// Mean time from the end of an outage to the next one; zero for none.
-    pub time_between_outages: Duration,
-    /// Mean length of an outage.
-    pub outage: Duration,
-    /// Length of the trace.
-    pub duration: Duration,
+config! {
+    /// LTE-like: slow log-normal fading and short outages.
+    ///
+    /// The rate is log-normal with coefficient of variation `variation`; its logarithm is a first-order autoregression in steps of 100 ms
+    /// with correlation time `correlation`. Outages (handovers) come as a Poisson process and last an exponential time, in
+    /// whole steps of 100 ms, at least one. The mean over time, outages included, is `mean_rate`.
+    /// Not fitted to a measurement.
+    LteLike {
+        mean_rate: Rate = text("10 Mbit/s", Kind::Rate), "mean over time, outages included";
+        variation: f64 = number(0.5, (0.0, f64::MAX), ""), "standard deviation over mean, outside outages";
+        correlation: Duration = text("5 s", Kind::PositiveTime), "time in which the correlation of the rate's logarithm falls to 1/e";
+        time_between_outages: Duration = text("60 s", Kind::Time), "mean time from the end of an outage to the next; 0 for none";
+        outage: Duration = text("300 ms", Kind::PositiveTime), "mean length of an outage";
+        duration: Duration = text("600 s", Kind::PositiveTime), "length of the trace, which then repeats";
+    }
 }
 
-impl LteLike {
-    /// 5 s of memory, variation 0.5, an outage of 300 ms in a minute.
-    pub fn new(mean_rate: Rate, duration: Duration) -> LteLike {
-        LteLike {
-            mean_rate,
-            variation: 0.5,
-            correlation: Duration::from_secs(5),
-            time_between_outages: Duration::from_secs(60),
-            outage: Duration::from_millis(300),
-            duration,
-        }
-    }
-
-    /// Errors: no time, a variation that is not a number of 0 or more.
-    pub fn generate(&self, stream: &mut Stream) -> Result<RateTrace, TraceError> {
+impl Generate for LteLike {
+    fn generate(&self, stream: &mut Stream) -> Result<RateTrace, TraceError> {
         const STEP: Duration = Duration::from_millis(100);
         require_positive("correlation", self.correlation)?;
         require_positive("outage", self.outage)?;
@@ -136,7 +171,9 @@ impl LteLike {
             .collect();
         RateTrace::new(&steps)
     }
+}
 
+impl LteLike {
     /// Per step: chance that an outage starts, chance that it ends; and the share of time in outages.
     fn outage_chances(&self, step: Duration) -> (f64, f64, f64) {
         if self.time_between_outages.is_zero() {
@@ -148,34 +185,24 @@ impl LteLike {
     }
 }
 
-/// WiFi-like: a modulation that follows the fading, and a share of the air that follows the neighbours.
-///
-/// In steps of 20 ms. The modulation walks, as [`Markov`], over the eight rates of 802.11n (20 MHz, one stream: 6.5 to
-/// 65 Mbit/s, here relative to the highest) with mean stay `mean_stay`. The share of the air is 1 − `contention` × u with u
-/// uniform, drawn anew in every step. So the rate varies within tens of milliseconds and within seconds.
-/// Mean = `max_rate` × 0.5357 × (1 − `contention` / 2): the inner rates count 1/7 each and the two ends 1/14 each, so
-/// (208 / 7 + 71.5 / 14) / 65 = 0.5357. Not fitted to a measurement.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WifiLike {
-    /// Rate at the highest modulation with the air to itself.
-    pub max_rate: Rate,
-    /// Largest share of the air that others take.
-    pub contention: Ratio,
-    /// Mean time at a modulation.
-    pub mean_stay: Duration,
-    /// Length of the trace.
-    pub duration: Duration,
+config! {
+    /// WiFi-like: a modulation that follows the fading, and a share of the air that follows the neighbours.
+    ///
+    /// In steps of 20 ms. The modulation walks, as [`Markov`], over the eight rates of 802.11n (20 MHz, one stream: 6.5 to
+    /// 65 Mbit/s, here relative to the highest) with mean stay `mean_stay`. The share of the air is 1 − `contention` × u with u
+    /// uniform, drawn anew in every step. So the rate varies within tens of milliseconds and within seconds.
+    /// Mean = `max_rate` × 0.5357 × (1 − `contention` / 2): the inner rates count 1/7 each and the two ends 1/14 each, so
+    /// (208 / 7 + 71.5 / 14) / 65 = 0.5357. Not fitted to a measurement.
+    WifiLike {
+        max_rate: Rate = text("40 Mbit/s", Kind::Rate), "rate at the highest modulation with the air to itself";
+        contention: Ratio = text("50 %", Kind::Share), "largest share of the air that others take";
+        mean_stay: Duration = text("2 s", Kind::PositiveTime), "mean time at a modulation";
+        duration: Duration = text("600 s", Kind::PositiveTime), "length of the trace, which then repeats";
+    }
 }
 
-impl WifiLike {
-    /// Half of the air may be taken; modulations last 2 s.
-    pub fn new(max_rate: Rate, duration: Duration) -> WifiLike {
-        let contention = Ratio::new(0.5).expect("within 0 to 1");
-        WifiLike { max_rate, contention, mean_stay: Duration::from_secs(2), duration }
-    }
-
-    /// Errors: no time.
-    pub fn generate(&self, stream: &mut Stream) -> Result<RateTrace, TraceError> {
+impl Generate for WifiLike {
+    fn generate(&self, stream: &mut Stream) -> Result<RateTrace, TraceError> {
         const STEP: Duration = Duration::from_millis(20);
         const MODULATIONS: [f64; 8] = [6.5, 13.0, 19.5, 26.0, 39.0, 52.0, 58.5, 65.0];
         require_positive("mean stay", self.mean_stay)?;

@@ -1,7 +1,7 @@
 //! A packet for tests, and a link driven to its end.
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use playpath_link::{Link, LinkConfig, Packet, QueueConfig};
+use playpath_link::{DropTailConfig, Link, LinkConfig, Packet, QueueConfig};
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, QueueLimit, Rate, Time};
 
@@ -46,7 +46,7 @@ pub fn link(config: LinkConfig) -> Link<TestPacket> {
 /// A constant-rate link of `mbps` with `delay_ms` of delay and a queue of 1000 packets.
 pub fn config(mbps: u64, delay_ms: u64) -> LinkConfig {
     let rate = Rate::from_bits_per_sec(mbps * 1_000_000);
-    let queue = QueueConfig::DropTail { limit: QueueLimit::Packets(1000) };
+    let queue = QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Packets(1000) });
     LinkConfig { queue, ..LinkConfig::new("test/down", rate, Duration::from_millis(delay_ms)) }
 }
 

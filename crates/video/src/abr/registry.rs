@@ -1,7 +1,8 @@
 //! The registry: one line per rule.
 
 use super::{Abr, bba, bola, dash_js, dynamic, fixed, mpc, throughput, vlc};
-use playpath_units::{ParamSpec, ParamValue, Params};
+use playpath_units::names::unknown;
+use playpath_units::{ParamSpec, Params};
 
 /// What the registry knows of a rule.
 pub struct AbrEntry {
@@ -45,33 +46,13 @@ pub fn build(name: &str) -> Option<Box<dyn Abr>> {
 pub fn parse(text: &str) -> Result<(&'static AbrEntry, Params), String> {
     let mut words = text.split_whitespace();
     let name = words.next().unwrap_or_default();
-    let entry = find(name).ok_or_else(|| {
-        let names: Vec<_> = entries().iter().map(|entry| entry.name).collect();
-        format!("unknown rule `{name}`; allowed: {}", names.join(", "))
-    })?;
+    let entry = find(name).ok_or_else(|| unknown("rule", name, entries().iter().map(|entry| entry.name)))?;
     let mut params = Params::defaults(entry.params);
     for word in words {
         let (key, value) = word.split_once('=').ok_or_else(|| format!("\"{word}\" is not of the form key=value"))?;
-        set(&mut params, entry, key, value)?;
+        params.set_text(key, value)?;
     }
     Ok((entry, params))
-}
-
-fn set(params: &mut Params, entry: &AbrEntry, key: &str, value: &str) -> Result<(), String> {
-    match entry.params.iter().find(|spec| spec.name == key).map(|spec| spec.default) {
-        Some(ParamValue::Number(_)) => {
-            let number = value.parse::<f64>().map_err(|_| format!("`{key}` = \"{value}\" is not a number"))?;
-            params.set_number(key, number)
-        }
-        Some(ParamValue::Flag(_)) => {
-            let flag = value.parse::<bool>().map_err(|_| format!("`{key}` = \"{value}\"; allowed: true, false"))?;
-            params.set_flag(key, flag)
-        }
-        Some(ParamValue::Word(_)) => params.set_word(key, value),
-        None if entry.params.is_empty() => Err(format!("rule `{}` has no parameters", entry.name)),
-        // Names what is allowed.
-        None => params.set_number(key, 0.0),
-    }
 }
 
 #[cfg(test)]
@@ -83,11 +64,11 @@ mod tests {
         let (entry, params) = parse("bola variant=u gp=7.5").unwrap();
         assert_eq!((entry.name, params.word("variant"), params.number("gp")), ("bola", "u", 7.5));
         let error = |text: &str| parse(text).map(drop).unwrap_err();
-        assert!(error("bolla").starts_with("unknown rule `bolla`; allowed: fixed, throughput"));
+        assert!(error("bolla").starts_with("unknown rule \"bolla\"; did you mean \"bola\"? allowed: "));
         assert!(error("bola gp").contains("key=value"));
-        assert!(error("bola gp=x").contains("not a number"));
+        assert!(error("bola gp=x").contains("is wrong; allowed: "));
         assert!(error("bola variant=z").contains("basic, u, o, e"));
-        assert!(error("bola vriant=e").contains("unknown parameter `vriant`; allowed: variant, gp"));
+        assert!(error("bola vriant=e").contains("unknown parameter \"vriant\"; did you mean \"variant\"?"));
         assert!(error("throughput abandon=1").contains("true, false"));
     }
 }

@@ -25,7 +25,7 @@ mod settings;
 mod track;
 mod transfer;
 
-pub(crate) use settings::{ENTRY, parse_rates};
+pub(crate) use settings::ENTRY;
 
 pub use config::{CmcdMode, ConfigError, Connections, DashConfig, HttpSizes, Live, PRESETS};
 

@@ -4,9 +4,20 @@ use super::DashPlayer;
 use super::config::{CmcdMode, Connections, DashConfig, Live, PRESETS};
 use crate::abr;
 use crate::ladder::{Ladder, Presentation, SizeModel};
-use crate::registry::{ParamKind, PlayerContext, PlayerEntry, PlayerSettings, param};
+use crate::registry::{INTERVAL, PlayerContext, PlayerEntry};
 use crate::{ObjectKind, Player};
-use playpath_units::{Duration, Rate, Ratio};
+use playpath_units::{Duration, Kind, ParamSpec, Params, Rate, Ratio};
+
+const RATES: Kind = Kind::Form("rising rates, such as \"300 kbit/s, 1 Mbit/s\"", |text| parse_rates(text).map(drop));
+const SHARE_BELOW_ALL: Kind = Kind::Form("a share below 100 %, such as \"80 %\"", |text| match text.parse::<Ratio>() {
+    Ok(share) if share.get() >= 1.0 => Err(String::new()),
+    parsed => parsed.map(drop).map_err(|why| why.to_string()),
+});
+const RULE: Kind = Kind::Form("a rule with parameters, such as \"bola variant=u\"", |text| abr::parse(text).map(drop));
+const CONNECTIONS: Kind =
+    Kind::Form("\"persistent\", \"per-segment\", \"series of 30\" (requests each), \"parallel 4\"", |text| {
+        text.parse::<Connections>().map(drop).map_err(|_| String::new())
+    });
 
 /// The registry's entry.
 pub(crate) static ENTRY: PlayerEntry = PlayerEntry {
@@ -14,83 +25,62 @@ pub(crate) static ENTRY: PlayerEntry = PlayerEntry {
     summary: "adaptive streaming: segments in representations that a rule chooses; fills and pauses",
     reference: "ISO/IEC 23009-1; DASH-JS, VLC 2.1, dash.js; newCWV study (2014)",
     params: &[
-        param("client", "dash.js", ParamKind::Word(PRESETS), "buffer policy and connections of a known client"),
-        param(
-            "abr",
-            "client",
-            ParamKind::RuleOr("client"),
-            "adaptation rule of the video; the client's own by default",
-        ),
-        param(
-            "audio_abr",
-            "fixed",
-            ParamKind::RuleOr("client"),
-            "adaptation rule of the audio, if it is a set of its own",
-        ),
-        param(
+        ParamSpec::word("client", "dash.js", PRESETS, "buffer policy and connections of a known client"),
+        ParamSpec::text("abr", "client", RULE, "adaptation rule of the video; the client's own by default")
+            .or("client"),
+        ParamSpec::text("audio_abr", "fixed", RULE, "adaptation rule of the audio, if it is a set of its own")
+            .or("client"),
+        ParamSpec::text(
             "ladder",
             "200 kbit/s, 250 kbit/s, 300 kbit/s, 400 kbit/s, 500 kbit/s, 600 kbit/s, 700 kbit/s",
-            ParamKind::Rates,
+            RATES,
             "rates of the video, where no manifest is given (newCWV study)",
         ),
-        param(
-            "segment",
-            "2 s",
-            ParamKind::Interval,
-            "duration of a segment, where no manifest is given (newCWV study)",
-        ),
-        param("duration", "media", ParamKind::Time(Some("media")), "duration, where no manifest is given"),
-        param(
+        ParamSpec::text("segment", "2 s", INTERVAL, "duration of a segment, where no manifest is given (newCWV study)"),
+        ParamSpec::text("duration", "media", Kind::Time, "duration, where no manifest is given").or("media"),
+        ParamSpec::text(
             "size_cv",
             "10 %",
-            ParamKind::Share,
+            Kind::Share,
             "coefficient of variation of segment sizes, where they are not known",
         ),
-        param(
-            "audio",
-            "none",
-            ParamKind::RateOr("none"),
-            "rate of an audio set of its own, where no manifest is given",
-        ),
-        param("full_level", "client", ParamKind::Time(Some("client")), "requests stop at this buffer level"),
-        param("resume_level", "client", ParamKind::Time(Some("client")), "and start again at this one"),
-        param("start_level", "segment", ParamKind::Time(Some("segment")), "playback starts at this level"),
-        param(
-            "stall_resume_level",
-            "segment",
-            ParamKind::Time(Some("segment")),
-            "and goes on after a stall at this one",
-        ),
-        param("connections", "client", ParamKind::ConnectionsOr("client"), "use of connections"),
-        param("idle_timeout", "never", ParamKind::Time(Some("never")), "the server closes connections idle for longer"),
-        param(
+        ParamSpec::text("audio", "none", Kind::Rate, "rate of an audio set of its own, where no manifest is given")
+            .or("none"),
+        ParamSpec::text("full_level", "client", Kind::Time, "requests stop at this buffer level").or("client"),
+        ParamSpec::text("resume_level", "client", Kind::Time, "and start again at this one").or("client"),
+        ParamSpec::text("start_level", "segment", Kind::Time, "playback starts at this level").or("segment"),
+        ParamSpec::text("stall_resume_level", "segment", Kind::Time, "and goes on after a stall at this one")
+            .or("segment"),
+        ParamSpec::text("connections", "client", CONNECTIONS, "use of connections").or("client"),
+        ParamSpec::text("idle_timeout", "never", Kind::Time, "the server closes connections idle for longer")
+            .or("never"),
+        ParamSpec::text(
             "pipeline_at",
             "client",
-            ParamKind::ShareOr("client"),
+            SHARE_BELOW_ALL,
             "share of a response after which the next is asked for",
-        ),
-        param("abandonment", "true", ParamKind::Flag, "let the rule give up downloads"),
-        param(
+        )
+        .or("client"),
+        ParamSpec::flag("abandonment", true, "let the rule give up downloads"),
+        ParamSpec::number(
             "request_header_bytes",
-            "400",
-            ParamKind::Number(0.0, 65_536.0),
+            400.0,
+            (0.0, 65_536.0),
+            "",
             "HTTP request without client data (Chromium: about 400)",
         ),
-        param(
+        ParamSpec::number(
             "response_header_bytes",
-            "300",
-            ParamKind::Number(0.0, 65_536.0),
+            300.0,
+            (0.0, 65_536.0),
+            "",
             "HTTP response header (nginx, Apache: about 300)",
         ),
-        param("manifest_bytes", "0", ParamKind::Number(0.0, 1e7), "size of the manifest fetched first; 0: none"),
-        param("cmcd", "off", ParamKind::Word(&["off", "v1", "v2"]), "client data sent with each request"),
-        param("latency_target", "on-demand", ParamKind::Time(Some("on-demand")), "play live, so far behind the edge"),
-        param(
-            "skip_behind",
-            "never",
-            ParamKind::Time(Some("never")),
-            "live: skip when stalls have cost more than this",
-        ),
+        ParamSpec::number("manifest_bytes", 0.0, (0.0, 1e7), "", "size of the manifest fetched first; 0: none"),
+        ParamSpec::word("cmcd", "off", &["off", "v1", "v2"], "client data sent with each request"),
+        ParamSpec::text("latency_target", "on-demand", Kind::Time, "play live, so far behind the edge").or("on-demand"),
+        ParamSpec::text("skip_behind", "never", Kind::Time, "live: skip when stalls have cost more than this")
+            .or("never"),
     ],
     build,
 };
@@ -107,19 +97,19 @@ pub(crate) fn parse_rates(text: &str) -> Result<Vec<Rate>, String> {
     }
 }
 
-fn build(context: &PlayerContext, settings: &PlayerSettings) -> Result<Box<dyn Player>, String> {
+fn build(context: &PlayerContext, settings: &Params) -> Result<Box<dyn Player>, String> {
     let presentation = match &context.presentation {
         Some(presentation) => presentation.clone(),
         None => of_settings(context, settings).map_err(|error| error.to_string())?,
     };
     let config = config(settings, presentation.video.segments());
-    let own_rule = match settings.text("client") {
+    let own_rule = match settings.word("client") {
         "dash-js" => "dash-js",
         "dash.js" => "dynamic",
         _ => "vlc",
     };
     let rule = |name: &str| {
-        let typed = settings.text(name);
+        let typed = settings.word(name);
         abr::parse(if typed == "client" { own_rule } else { typed }).map(|(entry, params)| (entry.build)(&params))
     };
     let video_rule = match &context.rule {
@@ -130,13 +120,13 @@ fn build(context: &PlayerContext, settings: &PlayerSettings) -> Result<Box<dyn P
     Ok(Box::new(player.map_err(|error| error.to_string())?))
 }
 
-fn of_settings(context: &PlayerContext, settings: &PlayerSettings) -> Result<Presentation, crate::ladder::LadderError> {
-    let segment = settings.get("segment");
+fn of_settings(context: &PlayerContext, settings: &Params) -> Result<Presentation, crate::ladder::LadderError> {
+    let segment = settings.quantity("segment");
     let duration = settings.optional::<Duration>("duration").unwrap_or_else(|| context.media.duration());
-    let model = SizeModel { cv: settings.get::<Ratio>("size_cv").get(), ..SizeModel::default() };
+    let model = SizeModel { cv: settings.quantity::<Ratio>("size_cv").get(), ..SizeModel::default() };
     let mut stream = context.seed.stream("video/segment_sizes");
     // Checked when it was typed.
-    let rates = parse_rates(settings.text("ladder")).unwrap_or_default();
+    let rates = parse_rates(settings.word("ladder")).unwrap_or_default();
     let video = Ladder::of_rates(ObjectKind::Video, &rates, segment, duration)?.with_drawn_sizes(model, &mut stream);
     let audio = match settings.optional::<Rate>("audio") {
         Some(rate) => Some(Ladder::of_rates(ObjectKind::Audio, &[rate], segment, duration)?),
@@ -145,8 +135,8 @@ fn of_settings(context: &PlayerContext, settings: &PlayerSettings) -> Result<Pre
     Ok(Presentation { video, audio, is_live: settings.optional::<Duration>("latency_target").is_some() })
 }
 
-fn config(settings: &PlayerSettings, segments: usize) -> DashConfig {
-    let base = DashConfig::preset(settings.text("client"), segments).unwrap_or_default();
+fn config(settings: &Params, segments: usize) -> DashConfig {
+    let base = DashConfig::preset(settings.word("client"), segments).unwrap_or_default();
     let full_level = settings.optional("full_level").unwrap_or(base.full_level);
     let mut config = DashConfig {
         full_level,
@@ -158,8 +148,8 @@ fn config(settings: &PlayerSettings, segments: usize) -> DashConfig {
         stall_resume_level: settings.optional("stall_resume_level").unwrap_or(base.stall_resume_level),
         connections: settings.optional::<Connections>("connections").unwrap_or(base.connections),
         pipeline_at: settings.optional::<Ratio>("pipeline_at").map(Ratio::get).or(base.pipeline_at),
-        abandonment: settings.get("abandonment"),
-        cmcd: match settings.text("cmcd") {
+        abandonment: settings.flag("abandonment"),
+        cmcd: match settings.word("cmcd") {
             "v1" => CmcdMode::V1,
             "v2" => CmcdMode::V2,
             _ => CmcdMode::Off,
@@ -170,9 +160,9 @@ fn config(settings: &PlayerSettings, segments: usize) -> DashConfig {
         ..base
     };
     config.connections.idle_timeout = settings.optional("idle_timeout");
-    config.http.request_header_bytes = settings.get::<f64>("request_header_bytes") as u32;
-    config.http.response_header_bytes = settings.get::<f64>("response_header_bytes") as u32;
-    config.http.manifest_bytes = settings.get::<f64>("manifest_bytes") as u64;
+    config.http.request_header_bytes = settings.number("request_header_bytes") as u32;
+    config.http.response_header_bytes = settings.number("response_header_bytes") as u32;
+    config.http.manifest_bytes = settings.number("manifest_bytes") as u64;
     config
 }
 
@@ -187,9 +177,9 @@ mod tests {
 
     fn build_with(set: &[(&str, &str)]) -> Result<Box<dyn Player>, String> {
         let entry = find("dash").expect("registered");
-        let mut settings = PlayerSettings::defaults(entry);
+        let mut settings = Params::defaults(entry.params);
         for (name, value) in set {
-            settings.set(name, value)?;
+            settings.set_text(name, value)?;
         }
         let media = Arc::new(Media::new(&big_buck_bunny()).expect("the clip"));
         (entry.build)(

@@ -35,7 +35,7 @@ pub const COMMON: &[Slot] = &[
     Slot::new(3, 1, RECOVERY),
     Slot::new(4, 1, LOSS_GUARD),
     Slot::new(5, 1000, ParamSpec::number("pacing_gain", 0.0, (0.0, 4.0), "", "pace at gain x cwnd / srtt; 0: off")),
-    Slot::new(6, 1, ParamSpec { range: (MAX_CWND.range.0, MAX_WINDOW), ..MAX_CWND }),
+    Slot::new(6, 1, MAX_CWND.within(MAX_CWND.range().0, MAX_WINDOW)),
     Slot::new(11, 1000, RTT_MIN_WINDOW),
     Slot::new(12, 1000, RTT_MAX_WINDOW),
 ];
