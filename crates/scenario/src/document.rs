@@ -22,12 +22,14 @@ impl Document {
             return from_json(text);
         }
         let table = DeTable::parse(text).map_err(|e| {
-            let line = e.span().map(|s| line_of(text, s.start)).unwrap_or(1);
+            let before = &text.as_bytes()[..e.span().map_or(0, |span| span.start.min(text.len()))];
+            let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
             ScenarioError::new(format!("line {line}: not valid TOML: {}", e.message().lines().next().unwrap_or("")))
         })?;
-        let mut lines = BTreeMap::new();
-        let root = convert_table(text, table.get_ref(), "", &mut lines)?;
-        Ok(Document { root, lines, ..Document::default() })
+        let mut places =
+            Places { breaks: text.match_indices('\n').map(|(at, _)| at).collect(), lines: BTreeMap::new() };
+        let root = places.convert_table(table.get_ref(), "")?;
+        Ok(Document { root, lines: places.lines, ..Document::default() })
     }
 
     /// An error about the key at `at`, a key of the table at `table`: with the option that set it, or its line.
@@ -53,56 +55,55 @@ fn from_json(text: &str) -> Result<Document, ScenarioError> {
     }
 }
 
-fn convert_table(
-    text: &str,
-    table: &DeTable,
-    path: &str,
-    lines: &mut BTreeMap<String, usize>,
-) -> Result<Map<String, Value>, ScenarioError> {
-    let mut map = Map::new();
-    for (key, value) in table.iter() {
-        let name = key.get_ref().to_string();
-        let at = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-        let line = line_of(text, key.span().start);
-        lines.insert(at.clone(), line);
-        map.insert(name, convert(text, value.get_ref(), &at, line, lines)?);
+/// Where keys stand.
+struct Places {
+    /// Offsets of the ends of lines.
+    breaks: Vec<usize>,
+    lines: BTreeMap<String, usize>,
+}
+
+impl Places {
+    fn line_of(&self, offset: usize) -> usize {
+        self.breaks.partition_point(|at| *at < offset) + 1
     }
-    Ok(map)
-}
 
-fn convert(
-    text: &str,
-    value: &DeValue,
-    at: &str,
-    line: usize,
-    lines: &mut BTreeMap<String, usize>,
-) -> Result<Value, ScenarioError> {
-    Ok(match value {
-        DeValue::String(s) => Value::String(s.to_string()),
-        DeValue::Boolean(b) => Value::Bool(*b),
-        DeValue::Integer(n) => i64::from_str_radix(n.as_str(), n.radix())
-            .map(Value::from)
-            .map_err(|_| ScenarioError::new(format!("line {line}: `{at}` = {n} is too large")))?,
-        DeValue::Float(x) => {
-            let number = x.as_str().parse::<f64>().ok().and_then(serde_json::Number::from_f64);
-            number.map(Value::Number).ok_or_else(|| {
-                ScenarioError::new(format!("line {line}: `{at}` = {} is not a finite number", x.as_str()))
-            })?
+    fn convert_table(&mut self, table: &DeTable, path: &str) -> Result<Map<String, Value>, ScenarioError> {
+        let mut map = Map::new();
+        for (key, value) in table.iter() {
+            let name = key.get_ref().to_string();
+            let at = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            let line = self.line_of(key.span().start);
+            self.lines.insert(at.clone(), line);
+            map.insert(name, self.convert(value.get_ref(), &at, line)?);
         }
-        DeValue::Datetime(d) => Value::String(d.to_string()),
-        DeValue::Array(items) => {
-            let convert_item = |(i, item): (usize, &toml::Spanned<DeValue>)| {
-                let path = format!("{at}[{i}]");
-                let line = line_of(text, item.span().start);
-                lines.insert(path.clone(), line);
-                convert(text, item.get_ref(), &path, line, lines)
-            };
-            Value::Array(items.iter().enumerate().map(convert_item).collect::<Result<_, _>>()?)
-        }
-        DeValue::Table(table) => Value::Object(convert_table(text, table, at, lines)?),
-    })
-}
+        Ok(map)
+    }
 
-fn line_of(text: &str, offset: usize) -> usize {
-    text.as_bytes()[..offset.min(text.len())].iter().filter(|b| **b == b'\n').count() + 1
+    fn convert(&mut self, value: &DeValue, at: &str, line: usize) -> Result<Value, ScenarioError> {
+        Ok(match value {
+            DeValue::String(s) => Value::String(s.to_string()),
+            DeValue::Boolean(b) => Value::Bool(*b),
+            DeValue::Integer(n) => i64::from_str_radix(n.as_str(), n.radix())
+                .map(Value::from)
+                .map_err(|_| ScenarioError::new(format!("line {line}: `{at}` = {n} is too large")))?,
+            DeValue::Float(x) => {
+                let number = x.as_str().parse::<f64>().ok().and_then(serde_json::Number::from_f64);
+                number.map(Value::Number).ok_or_else(|| {
+                    ScenarioError::new(format!("line {line}: `{at}` = {} is not a finite number", x.as_str()))
+                })?
+            }
+            DeValue::Datetime(d) => Value::String(d.to_string()),
+            DeValue::Array(items) => {
+                let mut values = Vec::new();
+                for (i, item) in items.iter().enumerate() {
+                    let path = format!("{at}[{i}]");
+                    let line = self.line_of(item.span().start);
+                    self.lines.insert(path.clone(), line);
+                    values.push(self.convert(item.get_ref(), &path, line)?);
+                }
+                Value::Array(values)
+            }
+            DeValue::Table(table) => Value::Object(self.convert_table(table, at)?),
+        })
+    }
 }

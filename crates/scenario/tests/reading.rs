@@ -209,7 +209,10 @@ fn web_users_have_one_kind_of_arrivals() {
 
 #[test]
 fn unknown_keys_are_named_with_the_nearest() {
-    expect(&with("buffer =", "bufer ="), &["line 6", "`player.bufer`", "unknown parameter", "did you mean \"buffer\"?"]);
+    expect(
+        &with("buffer =", "bufer ="),
+        &["line 6", "`player.bufer`", "unknown parameter", "did you mean \"buffer\"?"],
+    );
     expect(&with("rtt =", "rttt ="), &["line 10", "`path[0].rttt`", "did you mean \"rtt\"?"]);
     expect(&with("[player]", "[plyer]"), &["line 4", "`plyer`", "did you mean \"player\"?"]);
     expect(&format!("{GOOD}[run]\nseed = 3\n"), &["line 19", "`run.seed`", "did you mean \"seeds\"?"]);
@@ -309,6 +312,13 @@ fn text_that_is_neither_toml_nor_json_is_refused_with_its_line() {
     expect("{\n \"video\": }", &["line 2", "not valid JSON"]);
     expect("x = inf", &["line 1", "`x`", "not a finite number"]);
     expect("x = 99999999999999999999", &["line 1", "`x`", "too large"]);
+}
+
+/// Found in one pass over the text: with a pass for each key this takes minutes.
+#[test]
+fn lines_of_a_long_document_are_right() {
+    let keys: String = (0..100_000).map(|i| format!("key{i} = {i}\n")).collect();
+    expect(&format!("{}[padding]\n{keys}x = inf\n", with("\"5 s\"", "\"5 s\" # µ\n")), &["line 100020", "`padding.x`"]);
 }
 
 #[test]
