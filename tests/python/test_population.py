@@ -109,6 +109,15 @@ def test_a_glob_or_a_list_of_traces_is_a_population_of_links(links, written):
     assert [p.name for p in found.drawn()] == ["link0.csv", "link1.csv", "link2.csv"]
 
 
+def test_sessions_begin_anywhere_in_a_trace_unless_told_where(links):
+    file = links / "users.toml"
+    for written, starts in (('trace = "*.csv"', {"random"}), ('trace = "*.csv"\nstart = "3 s"', {None})):
+        file.write_text(scenario(rate=written, own="sessions = 1"), encoding="utf-8")
+        found = load_population(file)
+        assert {p.settings.get("path.0.start") for p in found.drawn()} == starts
+        assert found.base.resolved["path"][0]["start"] == ("random" if starts == {"random"} else "3 s")
+
+
 def test_links_drawn_several_times_are_still_as_many_units(links):
     file = links / "users.toml"
     file.write_text(scenario(rate='trace = "*.csv"', own="paths = 7\nsessions = 1"), encoding="utf-8")

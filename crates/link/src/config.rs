@@ -16,6 +16,8 @@ pub struct LinkConfig {
     pub name: String,
     /// What sets the pace.
     pub server: ServerConfig,
+    /// Where in its trace a link begins; without a trace it has no meaning.
+    pub trace_start: TraceStart,
     /// Propagation delay, in this direction.
     pub one_way_delay: Duration,
     /// Variation of the delay that keeps packets in order.
@@ -40,6 +42,7 @@ impl LinkConfig {
         LinkConfig {
             name: name.to_owned(),
             server: ServerConfig::Constant { rate },
+            trace_start: TraceStart::default(),
             one_way_delay,
             jitter: None,
             reordering: None,
@@ -99,6 +102,36 @@ pub(crate) struct LinkFacts {
     pub rate: Option<Rate>,
     pub one_way_delay: Duration,
     pub base_rtt: Duration,
+}
+
+/// Where in its trace a link begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceStart {
+    /// This long after the trace's beginning; beyond its end it wraps.
+    At(Duration),
+    /// Anywhere, by the run's seed: both directions of a path at the same share of their traces.
+    Random,
+}
+
+impl Default for TraceStart {
+    fn default() -> TraceStart {
+        TraceStart::At(Duration::ZERO)
+    }
+}
+
+impl TraceStart {
+    /// The offset in a trace of this length, for the link `name` under `seed`.
+    pub(crate) fn offset(self, period: Duration, name: &str, seed: RootSeed) -> Duration {
+        let nanos = match self {
+            TraceStart::At(start) => start.as_nanos() % period.as_nanos(),
+            TraceStart::Random => {
+                let path = name.rsplit_once('/').map_or(name, |(path, _direction)| path);
+                let share = seed.stream(&format!("link.{path}/start")).uniform();
+                (share * period.as_nanos() as f64) as u64 % period.as_nanos()
+            }
+        };
+        Duration::from_nanos(nanos)
+    }
 }
 
 /// What sets the pace of a link.

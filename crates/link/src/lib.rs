@@ -17,7 +17,7 @@ mod stats;
 mod store;
 pub mod trace;
 
-pub use config::{JitterConfig, JitterDistribution, LinkConfig, LossPlace, ReorderConfig, ServerConfig};
+pub use config::{JitterConfig, JitterDistribution, LinkConfig, LossPlace, ReorderConfig, ServerConfig, TraceStart};
 pub use error::LinkError;
 pub use ledger::{Count, DropCause, Drops, Ledger, LedgerError};
 pub use link::Link;

@@ -59,7 +59,8 @@ struct InService {
 }
 
 impl<P: Packet> Link<P> {
-    /// A link at time zero. Its random streams are "link.NAME/loss", "/queue", "/jitter", "/reordering" of `seed`.
+    /// A link at time zero. Its random streams are "link.NAME/loss", "/queue", "/jitter", "/reordering" of `seed`;
+    /// where a trace begins is that of the name without its direction, "/start".
     /// Errors: the first setting that is not allowed.
     pub fn new(config: LinkConfig, seed: RootSeed) -> Result<Link<P>, LinkError> {
         config.check_all_but_the_queue()?;
@@ -69,7 +70,7 @@ impl<P: Packet> Link<P> {
             free_at: Time::MAX,
             timeout: Time::MAX,
             in_service: InService { packet: Queued { arrival: Time::ZERO, slot: 0, wire_bytes: 0 }, is_lost: false },
-            server: Server::new(&config.server),
+            server: Server::new(&config, seed),
             queue: Queue::new(&config.queue, config.link_facts(), stream("queue"))?,
             line: DelayLine::new(&config, seed),
             loss: LossModel::new(&config.loss, stream("loss")).map(Box::new),

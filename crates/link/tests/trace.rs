@@ -4,7 +4,7 @@ mod support;
 
 use playpath_link::trace::generate::{Constant, Generate, LteLike, Markov, Steps, WifiLike};
 use playpath_link::trace::{OpportunityTrace, RateTrace, Trace, TraceFormat};
-use playpath_link::{Link, LinkConfig};
+use playpath_link::{Link, LinkConfig, TraceStart};
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Rate, Time};
 use proptest::prelude::*;
@@ -23,7 +23,16 @@ fn traced_link(trace: Trace) -> Link<TestPacket> {
 
 /// Delivery times in ms of packets of the given sizes sent at the given ms.
 fn delivery_ms(trace: Trace, packets: &[(u64, u32)]) -> Vec<f64> {
-    let mut link = traced_link(trace);
+    delivery_ms_over(traced_link(trace), packets)
+}
+
+/// The same of a link that begins `start` into its trace.
+fn delivery_ms_from(start: Duration, trace: Trace, packets: &[(u64, u32)]) -> Vec<f64> {
+    let trace_start = TraceStart::At(start);
+    delivery_ms_over(support::link(LinkConfig { server: trace.into_server(), trace_start, ..config(1, 0) }), packets)
+}
+
+fn delivery_ms_over(mut link: Link<TestPacket>, packets: &[(u64, u32)]) -> Vec<f64> {
     let mut delivered = Vec::new();
     for (number, &(at, bytes)) in packets.iter().enumerate() {
         delivered.extend(drain(&mut link, Time::from_millis(at)));
@@ -56,6 +65,46 @@ fn opportunities_by_hand() {
     assert_eq!(delivery_ms(mahimahi("0\n10"), &[(0, 1500), (0, 1500), (0, 1500)]), [10.0, 10.0, 20.0]);
     // After a long idle time the right lap is found: 1003 = 50 × 20 + 3, next opportunity at 1005.
     assert_eq!(delivery_ms(mahimahi(text), &[(0, 1500), (1003, 1500)]), [5.0, 1005.0]);
+}
+
+/// A session may begin anywhere in a trace; beyond the trace's end it wraps.
+#[test]
+fn a_trace_may_begin_anywhere() {
+    // Opportunities at 5, 10 and 20 ms of 20 ms, from 7 ms on: 3, 13, then 18 (the 5 of the next lap).
+    let sent = [(0, 1500), (0, 1500), (0, 1500)];
+    for start in [7, 27, 2007] {
+        assert_eq!(delivery_ms_from(ms(start), mahimahi("5\n10\n20"), &sent), [3.0, 13.0, 18.0]);
+    }
+    // 12 Mbit/s for 1 ms, nothing for 2 ms, 4 Mbit/s for 3 ms, from 2 ms on: 1 ms of nothing, 3 ms for a packet, 1 ms for the next.
+    let steps = RateTrace::new(&[(ms(1), mbps(12.0)), (ms(2), mbps(0.0)), (ms(3), mbps(4.0))]).unwrap();
+    assert_eq!(delivery_ms_from(ms(2), Trace::Rate(steps.clone()), &[(0, 1500), (0, 1500)]), [4.0, 5.0]);
+    assert_eq!(
+        steps.pieces_from(ms(2)),
+        [(ms(1), mbps(0.0)), (ms(3), mbps(4.0)), (ms(1), mbps(12.0)), (ms(1), mbps(0.0))]
+    );
+}
+
+/// By the seed: the same for both directions, another for another seed, uniform over the trace.
+#[test]
+fn a_random_start_is_drawn_by_the_seed() {
+    let first_ms = |name: &str, seed: u64| {
+        let server = mahimahi("1000").into_server();
+        let mut link = Link::new(
+            LinkConfig { name: name.into(), server, trace_start: TraceStart::Random, ..config(1, 0) },
+            RootSeed(seed),
+        )
+        .unwrap();
+        link.handle_packet(Time::ZERO, TestPacket::new(0, 1500));
+        run_out(&mut link)[0].0.as_nanos() as f64 / 1e6
+    };
+    assert_eq!(first_ms("path.wifi/down", 3), first_ms("path.wifi/up", 3));
+    let drawn: Vec<f64> = (0..400).map(|seed| first_ms("path.wifi/down", seed)).collect();
+    // Uniform on 0 to 1000 ms: the mean of 400 is within 4 · 289 / 20 = 58 ms of 500, a tenth falls into each tenth.
+    assert!((drawn.iter().sum::<f64>() / 400.0 - 500.0).abs() < 58.0);
+    for tenth in 0..10 {
+        let count = drawn.iter().filter(|at| (**at / 100.0) as u32 == tenth).count();
+        assert!((16..=64).contains(&count), "{tenth}: {count}");
+    }
 }
 
 /// 1 ms at 12 Mbit/s (1500 B), 2 ms of outage, 3 ms at 4 Mbit/s (1500 B); period 6 ms.

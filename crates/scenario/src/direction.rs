@@ -7,7 +7,7 @@ use crate::{ReadFile, ScenarioError};
 use playpath_link::trace::Trace;
 use playpath_link::{
     BernoulliConfig, JitterConfig, JitterDistribution, LinkConfig, LossConfig, LossPlace, QueueConfig, ReorderConfig,
-    ServerConfig, registry,
+    ServerConfig, TraceStart, registry,
 };
 use playpath_units::{Duration, Params, Rate, Ratio};
 use serde_json::{Value, json};
@@ -34,9 +34,11 @@ enum ServerSpec {
     Trace {
         content: String,
         server: ServerConfig,
+        start: TraceStart,
     },
 }
 
+const RANDOM: &str = "random";
 const PLACES: &[(&str, LossPlace)] =
     &[("before_queue", LossPlace::BeforeQueue), ("after_queue", LossPlace::AfterQueue)];
 
@@ -114,16 +116,19 @@ impl DirectionSpec {
         found.into_iter().find(|(_, is_there)| *is_there).map(|(name, _)| name)
     }
 
-    /// Length and rate, piece by piece; delivery opportunities are gathered over a tenth of a second.
+    /// Length and rate, piece by piece, from where the trace begins; delivery opportunities are gathered over a tenth of a second.
     pub fn rate_steps(&self) -> Result<Vec<(Duration, Rate)>, String> {
         match &self.server {
             ServerSpec::Rate(rate) => Ok(vec![(Duration::from_secs(1), *rate)]),
             ServerSpec::Unlimited => {
                 Err("`run.transport` = \"ideal\" needs a rate or a trace, not \"unlimited\"".into())
             }
-            ServerSpec::Trace { content, .. } => {
+            ServerSpec::Trace { start: TraceStart::Random, .. } => {
+                Err("`run.transport` = \"ideal\" draws nothing: give a time as the trace's `start`".into())
+            }
+            ServerSpec::Trace { content, start: TraceStart::At(start), .. } => {
                 let trace = Trace::parse(content, None).and_then(|t| t.to_rate(Duration::from_millis(100)));
-                trace.map(|t| t.pieces().map(|(_, length, rate)| (length, rate)).collect()).map_err(|e| e.to_string())
+                trace.map(|t| t.pieces_from(*start)).map_err(|e| e.to_string())
             }
         }
     }
@@ -136,6 +141,10 @@ impl DirectionSpec {
                 ServerSpec::Rate(rate) => ServerConfig::Constant { rate: *rate },
                 ServerSpec::Unlimited => ServerConfig::Unlimited,
                 ServerSpec::Trace { server, .. } => server.clone(),
+            },
+            trace_start: match &self.server {
+                ServerSpec::Trace { start, .. } => *start,
+                _ => TraceStart::default(),
             },
             one_way_delay: self.one_way_delay,
             jitter: self.jitter,
@@ -159,7 +168,13 @@ impl DirectionSpec {
         match &self.server {
             ServerSpec::Rate(rate) => json["rate"] = json!(rate.to_string()),
             ServerSpec::Unlimited => json["rate"] = json!("unlimited"),
-            ServerSpec::Trace { content, .. } => json["trace"] = json!({ "content": content }),
+            ServerSpec::Trace { content, start, .. } => {
+                json["trace"] = json!({ "content": content });
+                json["start"] = match start {
+                    TraceStart::At(start) => json!(start.to_string()),
+                    TraceStart::Random => json!(RANDOM),
+                };
+            }
         }
         json
     }
@@ -172,11 +187,22 @@ fn read_server(table: &Table, read_file: ReadFile) -> Result<Option<ServerSpec>,
             return Err(table.error("rate", "and `trace` exclude each other"));
         }
         let trace = Trace::parse(&content, None).map_err(|e| table.content_error("trace", e))?;
-        return Ok(Some(ServerSpec::Trace { content, server: trace.into_server() }));
+        return Ok(Some(ServerSpec::Trace { content, server: trace.into_server(), start: read_start(table)? }));
+    }
+    if table.has("start") {
+        return Err(table.error("start", "is where a trace begins, and there is no `trace`"));
     }
     match table.value("rate") {
         Some(Value::String(word)) if word == "unlimited" => Ok(Some(ServerSpec::Unlimited)),
         _ => Ok(table.positive("rate")?.map(ServerSpec::Rate)),
+    }
+}
+
+/// `start = "30 s"`, or `start = "random"`: where in the trace a session begins.
+fn read_start(table: &Table) -> Result<TraceStart, ScenarioError> {
+    match table.value("start") {
+        Some(Value::String(word)) if word == RANDOM => Ok(TraceStart::Random),
+        _ => Ok(TraceStart::At(table.quantity("start")?.unwrap_or_default())),
     }
 }
 

@@ -489,3 +489,22 @@ proptest! {
         }
     }
 }
+
+/// `start`: a time or "random", with a trace only; it is part of the resolved scenario.
+#[test]
+fn a_trace_begins_where_it_is_told() {
+    let path = |start: &str| {
+        format!(
+            "[video]\nrate = \"2 Mbit/s\"\nduration = \"10 s\"\n[[path]]\nname = \"cell\"\n{start}\nrtt = \"20 ms\"\n[[sender]]\ncc = \"cubic\"\n"
+        )
+    };
+    let trace = "trace = { content = \"time_s,rate_mbps\\n0,1\\n10,2\\n\" }\n";
+    for (written, resolved) in [("", "0 s"), ("start = \"30 s\"", "30 s"), ("start = \"random\"", "random")] {
+        let scenario = parse(&path(&format!("{trace}{written}")));
+        assert_eq!(scenario.to_json()["path"][0]["start"], resolved);
+        assert_eq!(parse(&scenario.to_json().to_string()).to_json(), scenario.to_json());
+    }
+    assert!(error(&path(&format!("{trace}start = \"later\""))).contains("later"));
+    let without = error(&path("rate = \"5 Mbit/s\"\nstart = \"3 s\""));
+    assert!(without.contains("there is no `trace`"), "{without}");
+}

@@ -36,7 +36,7 @@ def _row(base: dict[str, Any], path: DrawnPath) -> dict[str, Any]:
     except InputError as error:
         raise InputError(f"{path.name}: {re.sub('^axis ', '', str(error))}") from None
     plain = {key: value for key, value in path.settings.items() if not isinstance(value, Mapping)}
-    others = {key: str(value) for key, value in plain.items() if not key.startswith("path.0.")}
+    others = {key: str(value) for key, value in plain.items() if not key.startswith("path.")}
     return {
         "path": path.index,
         "unit": path.unit,

@@ -16,6 +16,8 @@ A scenario is a population as soon as something in it is drawn:
     group = ["operator"]   # columns of the index or the users' table
     baseline = "cubic"     # what the viewers have today; default: the first sender
 
+A session begins anywhere in its link's trace (`start = "random"`, the same moment for every sender), unless the path has a `start`.
+
 The **unit of inference** is the link or user: paths that share a trace or a user are one unit, however many of them are
 drawn. Without such a set every path is a unit.
 """
@@ -230,7 +232,29 @@ def _drawn(raw: Mapping[str, Any], own: Mapping[str, Any], folder: Path) -> tupl
                 "[population]: both `users` and a set of traces; put the traces into the table, as a column `trace`"
             )
         units = sets.users(folder / str(own["users"]), "path.0.trace")
-    return draws, units
+    return draws, [_started_anywhere(unit, raw) for unit in units]
+
+
+def _started_anywhere(unit: Unit, raw: Mapping[str, Any]) -> Unit:
+    """A viewer presses play at any moment of a measured link, unless the scenario says when."""
+    starts = {
+        key.removesuffix("trace") + "start": "random"
+        for key in unit.settings
+        if key.endswith(".trace") and not _has(raw, key.removesuffix("trace") + "start")
+    }
+    return replace(unit, settings={**unit.settings, **starts})
+
+
+def _has(raw: Any, key: str) -> bool:
+    """Whether a document has a dotted setting."""
+    for part in key.split("."):
+        if isinstance(raw, list) and part.isdigit() and int(part) < len(raw):
+            raw = raw[int(part)]
+        elif isinstance(raw, Mapping) and part in raw:
+            raw = raw[part]
+        else:
+            return False
+    return True
 
 
 def _base(

@@ -3,8 +3,9 @@
 mod opportunities;
 mod rate_trace;
 
-use crate::config::ServerConfig;
+use crate::config::{LinkConfig, ServerConfig};
 use opportunities::OpportunityServer;
+use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Rate, Time};
 use rate_trace::RateTraceServer;
 
@@ -14,21 +15,29 @@ pub(crate) enum Server {
     Traced(Box<Traced>),
 }
 
-/// A recorded channel.
-pub(crate) enum Traced {
+/// A recorded channel that began `offset` into its trace.
+pub(crate) struct Traced {
+    offset: Duration,
+    channel: Channel,
+}
+
+enum Channel {
     Opportunities(OpportunityServer),
     Rate(RateTraceServer),
 }
 
 impl Server {
-    pub(crate) fn new(config: &ServerConfig) -> Server {
-        let traced = match config {
+    pub(crate) fn new(config: &LinkConfig, seed: RootSeed) -> Server {
+        let (channel, period) = match &config.server {
             ServerConfig::Constant { rate } => return Server::Constant(ConstantServer::new(*rate)),
             ServerConfig::Unlimited => return Server::Unlimited,
-            ServerConfig::Opportunities { trace } => Traced::Opportunities(OpportunityServer::new(trace.clone())),
-            ServerConfig::RateTrace { trace } => Traced::Rate(RateTraceServer::new(trace.clone())),
+            ServerConfig::Opportunities { trace } => {
+                (Channel::Opportunities(OpportunityServer::new(trace.clone())), trace.period())
+            }
+            ServerConfig::RateTrace { trace } => (Channel::Rate(RateTraceServer::new(trace.clone())), trace.period()),
         };
-        Server::Traced(Box::new(traced))
+        let offset = config.trace_start.offset(period, &config.name, seed);
+        Server::Traced(Box::new(Traced { offset, channel }))
     }
 
     /// When the last bit of a packet leaves that starts at `start`. Starts never go back in time.
@@ -37,10 +46,7 @@ impl Server {
         match self {
             Server::Constant(server) => start + server.service_time(wire_bytes),
             Server::Unlimited => start,
-            Server::Traced(traced) => match traced.as_mut() {
-                Traced::Opportunities(server) => server.departure(start, wire_bytes),
-                Traced::Rate(server) => server.departure(start, wire_bytes),
-            },
+            Server::Traced(traced) => traced.departure(start, wire_bytes),
         }
     }
 
@@ -48,7 +54,7 @@ impl Server {
     #[inline]
     pub(crate) fn go_idle(&mut self) {
         if let Server::Traced(traced) = self
-            && let Traced::Opportunities(server) = traced.as_mut()
+            && let Channel::Opportunities(server) = &mut traced.channel
         {
             server.go_idle();
         }
@@ -58,11 +64,29 @@ impl Server {
     pub(crate) fn capacity_bytes(&self, now: Time) -> Option<f64> {
         match self {
             Server::Constant(_) | Server::Unlimited => None,
-            Server::Traced(traced) => Some(match traced.as_ref() {
-                Traced::Opportunities(server) => server.capacity_bytes(now),
-                Traced::Rate(server) => server.capacity_bytes(now),
-            }),
+            Server::Traced(traced) => Some(traced.capacity_bytes(now)),
         }
+    }
+}
+
+impl Traced {
+    #[inline]
+    fn departure(&mut self, start: Time, wire_bytes: u32) -> Time {
+        let start = start + self.offset;
+        let departure = match &mut self.channel {
+            Channel::Opportunities(server) => server.departure(start, wire_bytes),
+            Channel::Rate(server) => server.departure(start, wire_bytes),
+        };
+        Time::from_nanos(departure.as_nanos() - self.offset.as_nanos())
+    }
+
+    fn capacity_bytes(&self, now: Time) -> f64 {
+        let until = |at: Time| match &self.channel {
+            Channel::Opportunities(server) => server.capacity_bytes(at),
+            Channel::Rate(server) => server.capacity_bytes(at),
+        };
+        let before = if self.offset.is_zero() { 0.0 } else { until(Time::ZERO + self.offset) };
+        until(now + self.offset) - before
     }
 }
 

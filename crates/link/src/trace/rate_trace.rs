@@ -45,6 +45,17 @@ impl RateTrace {
         let ends = self.steps.iter().skip(1).map(|next| next.0).chain([self.period]);
         self.steps.iter().zip(ends).map(|(&(start, rate), end)| (start, end - start, rate))
     }
+    /// (length, rate) of a lap that begins `start` into the trace.
+    pub fn pieces_from(&self, start: Duration) -> Vec<(Duration, Rate)> {
+        let start = Duration::from_nanos(start.as_nanos() % self.period.as_nanos());
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        for (from, length, rate) in self.pieces() {
+            let early = length.min(start.saturating_sub(from));
+            before.push((early, rate));
+            after.push((length - early, rate));
+        }
+        after.into_iter().chain(before).filter(|(length, _)| !length.is_zero()).collect()
+    }
     /// Mean over time.
     pub fn mean_rate(&self) -> Rate {
         Rate::from_bits_per_sec_f64(self.bits_until(Time::ZERO + self.period) / self.period.as_secs_f64())

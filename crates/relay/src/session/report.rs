@@ -1,4 +1,4 @@
-//! What a session tells: events for the log, counters in the simulator's names. Figures follow from them in crates/record.
+//! What a session tells: events for the log, counters in the simulator's names.
 
 use super::{Outcome, Session};
 use crate::log::Log;
@@ -10,7 +10,15 @@ impl Session {
     /// Counters, in the simulator's names.
     pub fn summary(&self, now: Time) -> Value {
         let end = self.ended.unwrap_or(now);
-        let subflows: Vec<Value> = (0..self.paths.len()).map(|path| self.subflow(path)).collect();
+        let seconds = end.saturating_since(self.started).as_secs_f64().max(1e-9);
+        let is_client = self.local.origin.is_none();
+        let carried = |path: usize| {
+            let stats = self.core.path_stats(path);
+            if is_client { self.core.received_bytes(path) } else { stats.scheduled_bytes + stats.reinjected_bytes }
+        };
+        let all: u64 = (0..self.paths.len()).map(carried).sum();
+        let subflows: Vec<Value> =
+            (0..self.paths.len()).map(|path| self.subflow(path, carried(path), all, seconds)).collect();
         let (outcome, reason) = match &self.outcome {
             None => ("running", None),
             Some(Outcome::Finished) => ("finished", None),
@@ -18,9 +26,11 @@ impl Session {
             Some(Outcome::Stopped) => ("stopped", None),
         };
         let (core, stats) = (&self.core, self.core.stats());
+        let bytes = if is_client { core.bytes_delivered() } else { core.bytes_acked() };
         json!({
             "session": self.tag(), "outcome": outcome, "reason": reason, "scheduler": core.scheduler().name(),
             "start_s": self.started.as_secs_f64(), "end_s": end.as_secs_f64(),
+            "goodput_mbps": bytes as f64 * 8e-6 / seconds,
             "bytes_acked": core.bytes_acked(), "bytes_delivered": core.bytes_delivered(),
             "path_switches": stats.path_switches, "switches_from_open_path": stats.switches_from_open_path,
             "path_choices": stats.path_choices, "reinjections": stats.reinjections,
@@ -63,11 +73,14 @@ impl Session {
         }
     }
 
-    fn subflow(&self, index: usize) -> Value {
+    fn subflow(&self, index: usize, carried: u64, all: u64, seconds: f64) -> Value {
         let (path, stats) = (&self.paths[index], self.core.path_stats(index));
         let totals = path.connection.iter().filter(|c| c.is_open()).fold(path.closed, |sum, c| sum.plus(c.totals()));
         json!({
-            "path": path.name, "cc": path.cc, "wire_bytes": totals.wire_bytes,
+            "path": path.name, "cc": path.cc,
+            "goodput_mbps": carried as f64 * 8e-6 / seconds,
+            "throughput_mbps": totals.wire_bytes as f64 * 8e-6 / seconds,
+            "share": if all > 0 { carried as f64 / all as f64 } else { 0.0 },
             "sent_packets": totals.sent_packets, "retransmitted_packets": totals.retransmitted_packets,
             "rto_count": totals.rto_count, "reinjections": stats.reinjected_packets,
             "mean_rtt_ms": totals.rtt_sum_us as f64 / totals.rtt_samples.max(1) as f64 / 1000.0,
