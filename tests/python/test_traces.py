@@ -61,7 +61,7 @@ def test_wrong_traces_say_what_and_where():
         traces.convert(STEADY, "sabr")
     with pytest.raises(playpath.InputError, match="above 0"):
         traces.convert(STEADY, "csv", bin_ms=0)
-    with pytest.raises(playpath.InputError, match="`mean_rate`: \"10\" has no unit"):
+    with pytest.raises(playpath.InputError, match='`mean_rate`: "10" has no unit'):
         traces.generate("lte", {"mean_rate": "10"})
     with pytest.raises(playpath.InputError, match="colour"):
         traces.generate("constant", {"rate": "1 Mbit/s", "colour": "red"})

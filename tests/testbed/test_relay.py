@@ -74,12 +74,6 @@ def subflows(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {row["path"]: row for row in session["subflows"]}
 
 
-def share(rows: dict[str, dict[str, Any]], path: str) -> float:
-    """Of what the server sent, what went over a path."""
-    carried = {name: row["scheduled_bytes"] + row["reinjected_bytes"] for name, row in rows.items()}
-    return carried[path] / sum(carried.values())
-
-
 def test_a_reset_path_costs_nothing_and_comes_back() -> None:
     with Testbed(network(TWO)) as bed:
         server, wanted = serve(bed, 6_000_000)
@@ -98,7 +92,7 @@ def test_a_reset_path_costs_nothing_and_comes_back() -> None:
     assert rows["wifi"]["connections"] == 2
     assert rows["lte"]["reinjections"] > 0
     assert rows["lte"]["failures"] == 0
-    assert share(rows, "wifi") > 0.2
+    assert rows["wifi"]["share"] > 0.2
 
 
 def test_a_link_that_goes_down_costs_nothing() -> None:
@@ -112,7 +106,7 @@ def test_a_link_that_goes_down_costs_nothing() -> None:
         rows = subflows(pair.end()["server"])
     assert rows["lte"]["failures"] >= 1
     assert rows["wifi"]["reinjections"] > 0
-    assert share(rows, "wifi") > 0.5
+    assert rows["wifi"]["share"] > 0.5
 
 
 def test_each_scheduler_moves_a_file() -> None:
