@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -263,8 +264,12 @@ class Comparison:
         for name, frame in (("sessions", self.table), ("flows", self.flows), ("links", self.links)):
             with replaced(target / f"{name}.parquet") as temporary:
                 frame.write_parquet(temporary)
-        for sender, file in file_names(self.timelines).items():
+        timelines = file_names(self.timelines)
+        for sender, file in timelines.items():
             self.timelines[sender].save(target / "timelines" / file)
+        for record in target.glob("timelines/*/record.json"):
+            if record.parent.name not in timelines.values():  # of a sender or a run that is no part of this
+                shutil.rmtree(record.parent)
         stored = {**self.to_dict(), "notes": self.notes, "interrupted": self.interrupted}
         write_text(target / "comparison.json", json.dumps(stored, ensure_ascii=False, indent=1) + "\n")
 
@@ -489,7 +494,7 @@ def run(
     loaded = load(scenario, cc=cc, scheduler=scheduler, set=set)
     if not 0 <= seed < 2**64:
         raise InputError(f"--seed {seed}: must be from 0 to {2**64 - 1}")
-    name = _pick_sender(loaded, sender)
+    name = pick_sender(loaded, sender)
     if controller is None and abr is None:
         return worlds.world(world, files=files).session(loaded, name, seed, trace=trace)
     if world != worlds.SimWorld.name:
@@ -497,7 +502,14 @@ def run(
     return worlds.SimWorld().session(loaded, name, seed, trace=trace, controller=controller, rule=abr)
 
 
-def _pick_sender(scenario: Scenario, sender: str | None) -> str:
+def pick_sender(scenario: Scenario, sender: str | None) -> str:
+    """The label asked for, or the only one; empty for traffic alone.
+
+    Raises
+    ------
+    InputError
+        There is none of that name, or several and none was named.
+    """
     names = scenario.senders
     if sender is None and len(names) <= 1:
         return names[0] if names else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,10 @@ from playpath.files import replaced, write_text
 from playpath.metrics import format_value, metric
 
 Columns = dict[str, np.ndarray]
+
+_SERIES = ("flow.", "link.", "player", "switches.", "packets.")
+_LONGEST_NAME = 120
+"""Bytes: file systems take 255, and suffixes come to it."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +113,9 @@ class Session:
                 self.frame(name).write_parquet(temporary)
         stored = {**self.to_dict(), "series": files}
         write_text(target / "record.json", json.dumps(stored, ensure_ascii=False) + "\n")
+        for path in target.glob("*.parquet"):  # series of an earlier record
+            if path.stem not in files.values() and path.stem.startswith(_SERIES):
+                path.unlink()
 
     @classmethod
     def load(cls, folder: str | Path) -> Session:
@@ -161,9 +169,13 @@ def file_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def slug(name: str) -> str:
-    """A file name for a sender or a series.
+    """A file name for anything that people name: never hidden, empty, a way out of its folder, or too long for a file system.
 
-    >>> slug("ccplb(pob_rate=2)"), slug("flow.cubic")
-    ('ccplb_pob_rate=2_', 'flow.cubic')
+    >>> slug("ccplb(pob_rate=2)"), slug("flow.cubic"), slug("../x"), slug("")
+    ('ccplb_pob_rate=2_', 'flow.cubic', '_._x', '_')
     """
-    return "".join(c if c.isalnum() or c in "-_.=+" else "_" for c in name)
+    safe = "".join(c if c.isalnum() or c in "-_.=+" else "_" for c in name) or "_"
+    if safe[0] in ".-":  # hidden, the parent folder, or an option to the next program
+        safe = f"_{safe[1:]}"
+    short = safe.encode()[:_LONGEST_NAME].decode(errors="ignore")
+    return safe if short == safe else f"{short}-{hashlib.sha256(name.encode(errors='replace')).hexdigest()[:8]}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -9,9 +10,9 @@ import typer
 
 from playpath import console, worlds
 from playpath.commands import options
+from playpath.commands.results import results_folder
 from playpath.compare import Comparison, compare
 from playpath.errors import InputError, RunError
-from playpath.files import check_writable
 from playpath.scenario import load
 
 INTERRUPTED = 130
@@ -53,27 +54,27 @@ def command(
         seeds=seeds,
         set=options.settings(setting),
     )
-    folder = out if out is not None or json else Path("out") / loaded.name
-    if folder is not None:
-        check_writable(folder)
     place = options.world_with(world, player)
-    keeps = folder is not None and not worlds.world(place).is_parallel
+    keeps = (out is not None or not json) and not worlds.world(place).is_parallel
     if resume and not keeps:
         raise InputError("--resume: only with --world kernel and a folder of results (--out)")
-    with console.progress("sessions") as progress:
-        result = compare(
-            loaded,
-            until_decided=until_decided,
-            jobs=jobs,
-            world=place,
-            timelines=folder is not None,
-            store=folder / "sessions" if folder is not None and keeps else None,
-            resume=resume,
-            progress=progress,
-            on_interrupt=_tell_interrupt,
-        )
-    if folder is not None:
-        _write(result, folder)
+    question = {"world": worlds.world(place).name, "manifest": {"scenario": loaded.resolved}}
+    where = results_folder(out, loaded.name, "comparison.json", question)
+    with nullcontext() if json and out is None else where as folder:
+        with console.progress("sessions") as progress:
+            result = compare(
+                loaded,
+                until_decided=until_decided,
+                jobs=jobs,
+                world=place,
+                timelines=folder is not None,
+                store=folder / "sessions" if folder is not None and keeps else None,
+                resume=resume,
+                progress=progress,
+                on_interrupt=_tell_interrupt,
+            )
+        if folder is not None:
+            _write(result, folder)
     if json:
         console.print_json(result.to_dict())
     else:

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from playpath import console
 from playpath.commands import options
+from playpath.commands.results import results_folder
 from playpath.errors import unknown_name
 from playpath.files import check_file, check_writable, write_text
 from playpath.metrics import format_value
@@ -73,21 +74,23 @@ def compare(
         sessions=sessions,
         baseline=baseline,
     )
-    folder = out or Path("out") / slug(loaded.name)
-    check_writable(folder)
-    cells = store or folder / "store"
-    check_writable(cells, "--store")
-    with console.progress("sessions") as progress:
-        result = population(
-            loaded,
-            store=cells,
-            executor=executor,
-            jobs=jobs,
-            resume=resume,
-            progress=progress,
-            on_interrupt=lambda: console.message("stopping: finishing the chunks under way; Ctrl-C again drops them"),
-        )
-    _finish(result, folder, json)
+    cells = store or (out or Path("out") / slug(loaded.name)) / "store"
+    check_writable(cells, "--store" if store else "--out")
+    told = {"scenario": loaded.base.resolved, "population": loaded.source}
+    with results_folder(out, loaded.name, "population.json", {"manifest": told, "baseline": loaded.baseline}) as folder:
+        with console.progress("sessions") as progress:
+            result = population(
+                loaded,
+                store=cells,
+                executor=executor,
+                jobs=jobs,
+                resume=resume,
+                progress=progress,
+                on_interrupt=lambda: console.message(
+                    "stopping: finishing the chunks under way; Ctrl-C again drops them"
+                ),
+            )
+        _finish(result, folder, json)
 
 
 def _finish(result: PopulationResult, folder: Path, json: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,8 +15,8 @@ from rich.table import Table
 from playpath import console
 from playpath.commands import options
 from playpath.commands.compare import INTERRUPTED, sessions
+from playpath.commands.results import results_folder
 from playpath.errors import unknown_name
-from playpath.files import check_writable
 from playpath.metrics import format_value, metric
 from playpath.studies import NAMES, Options, Sensitivity, StudyResult, run_sensitivity, run_study, study
 from playpath.studies.beside import WORLDS, SideBySide, run_beside
@@ -54,17 +55,22 @@ def command(
     if name not in (*NAMES, "all"):
         raise unknown_name("study", name, [*NAMES, "all"])
     root = out or Path("out/reproduce")
-    check_writable(root)
-    if world != "sim":
-        _run_beside(name, root, Options(root, seeds, quick, jobs, world), json)
-        return
-    shown = []
-    for one in NAMES if name == "all" else (name,):
-        result, swept = _run(one, root / one, seeds, jobs, quick, sensitivity)
-        _write(result, root / one, figures, swept)
-        shown.append(_json(result, swept))
-        if not json:
-            print_study(result, swept)
+    how = Options(root, seeds, quick, jobs, world)
+    studies = NAMES if name == "all" else (name,)
+    with ExitStack() as held:
+        for one in studies:  # all of them before the first runs
+            question = {"study": one, "media_share": how.share}
+            held.enter_context(results_folder(root / one, one, "claims.json", question))
+        if world != "sim":
+            _run_beside(name, root, how, json)
+            return
+        shown = []
+        for one in studies:
+            result, swept = _run(one, root / one, seeds, jobs, quick, sensitivity)
+            _write(result, root / one, figures, swept)
+            shown.append(_json(result, swept))
+            if not json:
+                print_study(result, swept)
     if json:
         console.print_json(shown)
 

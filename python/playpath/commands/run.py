@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -9,10 +10,11 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from playpath import console, engine
+from playpath import console, engine, worlds
 from playpath.commands import options
-from playpath.compare import run
-from playpath.files import check_file, check_writable, write_text
+from playpath.commands.results import results_folder
+from playpath.compare import pick_sender, run
+from playpath.files import check_file, write_text
 from playpath.metrics import format_value, metric
 from playpath.record import Session
 from playpath.scenario import load
@@ -53,8 +55,6 @@ def command(
         scheduler=options.choices(scheduler, "--scheduler"),
         set=options.settings(setting),
     )
-    if trace is not None:
-        check_writable(trace, "--trace")
     if pcap is not None:
         check_file(pcap, "--pcap")
     if p1203 is not None:
@@ -65,10 +65,14 @@ def command(
     files = Files(logs, pcap, p1203)
     if pcap is not None:
         pcap.parent.mkdir(parents=True, exist_ok=True)
-    session = run(loaded, sender=sender, seed=seed, trace=trace is not None, world=place, files=files)
-    if trace is not None:
-        session.save(trace)
-        console.message(f"time series: {trace}")
+    name = pick_sender(loaded, sender)
+    question = {"world": worlds.world(place).name, "sender": name, "manifest": {"scenario": loaded.resolved}}
+    where = results_folder(trace, "", "record.json", question, "--trace")
+    with nullcontext() if trace is None else where as folder:
+        session = run(loaded, sender=name, seed=seed, trace=trace is not None, world=place, files=files)
+        if folder is not None:
+            session.save(folder)
+            console.message(f"time series: {folder}")
     if pcap is not None:
         if is_sim:
             engine.capture(loaded.text, session.sender, seed, str(pcap))

@@ -12,9 +12,11 @@ from rich.table import Table
 from playpath import console
 from playpath.commands import options
 from playpath.commands.compare import INTERRUPTED
+from playpath.commands.results import results_folder
 from playpath.errors import unknown_name
 from playpath.files import check_writable
 from playpath.metrics import format_more_runs, metric
+from playpath.record import slug
 from playpath.sweep import SweepResult, load_design, sweep
 from playpath.sweep.executors import NAMES
 from playpath.sweep.runner import estimate
@@ -47,7 +49,7 @@ def command(
 ) -> None:
     """Run a design of many points, senders and seeds; resumable at any moment; writes tables and a report.
 
-    Results go to --out, by default out/NAME; cells to --store, by default the folder store in it.
+    Results go to --out, by default out/NAME; cells to --store, by default the folder store in that.
     """
     if executor not in NAMES:
         raise unknown_name("executor", executor, NAMES)
@@ -55,22 +57,24 @@ def command(
     if dry_run:
         _print_estimate(estimate(loaded, jobs), json)
         return
-    folder = out or Path("out") / loaded.name
-    check_writable(folder)
-    cells = store or folder / "store"
-    check_writable(cells, "--store")
-    with console.progress("cells") as progress:
-        result = sweep(
-            loaded,
-            store=cells,
-            executor=executor,
-            jobs=jobs,
-            until_decided=until_decided,
-            resume=resume,
-            progress=progress,
-            on_interrupt=lambda: console.message("stopping: finishing the chunks under way; Ctrl-C again drops them"),
-        )
-    _finish(result, folder, json)
+    cells = store or (out or Path("out") / slug(loaded.name)) / "store"
+    check_writable(cells, "--store" if store else "--out")
+    question = {"manifest": {"scenario": loaded.base.resolved, "design": loaded.source}}
+    with results_folder(out, loaded.name, "sweep.json", question) as folder:
+        with console.progress("cells") as progress:
+            result = sweep(
+                loaded,
+                store=cells,
+                executor=executor,
+                jobs=jobs,
+                until_decided=until_decided,
+                resume=resume,
+                progress=progress,
+                on_interrupt=lambda: console.message(
+                    "stopping: finishing the chunks under way; Ctrl-C again drops them"
+                ),
+            )
+        _finish(result, folder, json)
 
 
 def _finish(result: SweepResult, folder: Path, json: bool) -> None:

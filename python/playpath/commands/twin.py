@@ -13,9 +13,10 @@ from rich.table import Table
 from playpath import console
 from playpath.commands import options
 from playpath.commands.compare import INTERRUPTED, sessions
+from playpath.commands.results import results_folder
 from playpath.compare import format_summary
 from playpath.errors import InputError
-from playpath.files import check_writable, write_text
+from playpath.files import write_text
 from playpath.metrics import format_value, metric
 from playpath.scenario import load
 from playpath.testbed.errors import TestbedError
@@ -61,19 +62,19 @@ def command(
     together.
     """
     loaded = load(scenario, cc=options.choices(cc, "--cc"), seeds=seeds, set=options.settings(setting))
-    folder = out or Path("out") / f"{loaded.name}-twin"
-    check_writable(folder)
-    with console.progress("kernel sessions") as progress:
-        result = twin(
-            loaded,
-            jobs=jobs,
-            store=folder / "sessions",
-            parallel=parallel,
-            tolerance=check_tolerance(tolerance),
-            progress=progress,
-            on_interrupt=_tell_interrupt,
-        )
-    _write(result, folder)
+    question = {"sim": {"manifest": {"scenario": loaded.resolved}}}
+    with results_folder(out, f"{loaded.name}-twin", "twin.json", question) as folder:
+        with console.progress("kernel sessions") as progress:
+            result = twin(
+                loaded,
+                jobs=jobs,
+                store=folder / "sessions",
+                parallel=parallel,
+                tolerance=check_tolerance(tolerance),
+                progress=progress,
+                on_interrupt=_tell_interrupt,
+            )
+        _write(result, folder)
     if json:
         console.print_json(result.to_dict())
     else:
