@@ -99,3 +99,48 @@ def test_a_scheduler_is_a_new_file_and_a_line() -> None:
     )
     scratch.cargo("build", "-p", "playpath-python")
     assert "fastest" in registered("scheduler")
+
+
+PATH = {
+    "name": "p",
+    "rate": "10 Mbit/s",
+    "rtt": "20 ms",
+    "queue": {"kind": "bounded", "limit": "20 packets"},
+    "loss": {"kind": "every_nth", "n": 20},
+}
+SCENARIO = {"path": [PATH], "traffic": [{"kind": "bulk"}], "run": {"duration": "1 s"}}
+
+
+@pytest.mark.slow
+def test_a_queue_and_a_loss_model_are_a_new_file_and_a_line_each(tmp_path: Path) -> None:
+    scratch = Scratch("queue")
+    for folder, name, last, line in (
+        ("queue", "bounded", "    Pie(PieConfig) in pie,\n", "    Bounded(BoundedConfig) in bounded,\n"),
+        (
+            "loss",
+            "every_nth",
+            "    Pattern(PatternConfig) in pattern,\n",
+            "    EveryNth(EveryNthConfig) in every_nth,\n",
+        ),
+    ):
+        models = scratch.folder / "crates/link/src" / folder
+        shutil.copy2(ROOT / f"docs/recipes/{name}.rs", models / f"{name}.rs")
+        text = (models / "mod.rs").read_text()
+        assert text.count(last) == 1
+        (models / "mod.rs").write_text(text.replace(last, last + line))
+    scratch.cargo("test", "-p", "playpath-link", "--test", "registry")
+    scratch.cargo("build", "-p", "playpath-python", "-p", "playpath-emulator")
+    assert "bounded" in registered("queue")
+    assert "every_nth" in registered("loss")
+    # The simulator plays it, and resolves it to what the emulator takes: only the namespace is missing there.
+    file = tmp_path / "recipe.json"
+    file.write_text(json.dumps(SCENARIO))
+    shown = json.loads(scratch_python(COMMAND, "run", str(file), "--sender", "cubic", "--json"))
+    assert shown["links"][0]["dropped_packets"]["loss"] > 0
+    ends = {side: {"namespace": "no-such-namespace", "device": side} for side in ("server", "client")}
+    config = tmp_path / "emulator.json"
+    config.write_text(json.dumps({"scenario": SCENARIO, "ends": [{"path": "p", **ends}]}))
+    emulator = [ROOT / "target/debug/playpath-emulator", config]
+    refused = subprocess.run(emulator, check=False, capture_output=True, text=True)
+    assert refused.returncode == 1, refused.stderr
+    assert "no-such-namespace" in refused.stderr
