@@ -12,20 +12,19 @@ from typing import Annotated, Any
 
 import typer
 
-from playpath import console
-from playpath.commands import register_all
+from playpath.commands import Commands
 from playpath.errors import InputError, PlaypathError
-from playpath.manifest import package_version
 
 app = typer.Typer(
     name="playpath",
+    cls=Commands,
+    rich_markup_mode=None,  # help is text: brackets are brackets
     help="On this network path, which sender keeps the viewer's video playing?",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-register_all(app)
 
 # The parser's own error for a wrong command line; typer exports only this subclass of it.
 _UsageError: Any = typer.BadParameter.__mro__[1]
@@ -33,9 +32,9 @@ _UsageError: Any = typer.BadParameter.__mro__[1]
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from playpath import engine
+        from playpath import __version__, engine
 
-        console.out.print(f"playpath {package_version()} (engine {engine.version()})")
+        print(f"playpath {__version__} (engine {engine.version()})")
         raise typer.Exit
 
 
@@ -55,13 +54,13 @@ def main() -> None:
         status = app(standalone_mode=False) or 0
     except _UsageError as error:
         if error.format_message():  # empty when help was printed for want of a command
-            console.message(f"error: {error.format_message()}")
+            _tell(f"error: {error.format_message()}")
         status = InputError.exit_status
     except PlaypathError as error:
-        console.message(f"error: {error}")
+        _tell(f"error: {error}")
         status = error.exit_status
     except KeyboardInterrupt:
-        console.message("interrupted")
+        _tell("interrupted")
         status = 130
     except SystemExit as error:  # SIGTERM, SIGHUP
         status = error.code if isinstance(error.code, int) else 1
@@ -69,6 +68,12 @@ def main() -> None:
         # The reader has seen enough (`playpath … | head`).
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     _leave(status)
+
+
+def _tell(text: str) -> None:
+    from playpath import console  # rich and polars take their time
+
+    console.message(text)
 
 
 def _leave(status: int) -> None:

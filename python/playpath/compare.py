@@ -89,6 +89,9 @@ class Comparison:
     failures: Sequence[Failure] = ()
     looks: Sequence[int] = ()
 
+    def __repr__(self) -> str:
+        return f"<Comparison {self.scenario.name}, {self.world}: {self.verdict}>"
+
     @property
     def unranked(self) -> list[str]:
         """Senders none of whose sessions counts, because they failed."""

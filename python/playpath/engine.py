@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from playpath.errors import InputError, RunError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 try:
     from playpath import _engine
@@ -24,7 +25,7 @@ except ImportError as error:  # pragma: no cover - a broken installation
 SCHEMA_VERSION = _engine.SCHEMA_VERSION
 """Of a record's JSON."""
 
-Columns = dict[str, np.ndarray]
+Columns = dict[str, "np.ndarray"]
 """A time series: column name → values, all of one length."""
 
 

@@ -71,6 +71,10 @@ class Session:
     sessions: list[dict[str, Any]] = field(default_factory=list)
     schema: int = engine.SCHEMA_VERSION
 
+    def __repr__(self) -> str:
+        traced = f"; {len(self.series)} time series" if self.series else ""
+        return f"<Session {self.scenario}, {self.world}: {self.sender or 'no sender'}, seed {self.seed}{traced}>"
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form, without the time series."""
         return {key: value for key, value in self.__dict__.items() if key != "series"}

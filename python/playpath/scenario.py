@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,10 @@ class Scenario:
     """
 
     resolved: Mapping[str, Any]
-    text: str = field(repr=False)
+    text: str
+
+    def __repr__(self) -> str:
+        return f"<Scenario {self.name}: {', '.join(self.senders) or 'no senders'}; {len(self.seeds)} seeds>"
 
     @property
     def name(self) -> str:
@@ -86,7 +89,7 @@ def load(
         path names a file (TOML, or JSON).
     cc, scheduler : sequence, optional
         Compare these instead of the senders of the file. An element is a name, `"ccplb(pob_rate=2)"`, or a mapping with
-        `name` and parameters.
+        `name` and parameters. A single string is a list with commas: `cc="cubic, bbr"`.
     seeds : int, optional
         Number of replications.
     set : mapping, optional
@@ -101,9 +104,9 @@ def load(
     """
     overrides: dict[str, Any] = {}
     if cc is not None:
-        overrides["cc"] = [parse_choice(c) for c in cc]
+        overrides["cc"] = _choices(cc)
     if scheduler is not None:
-        overrides["scheduler"] = [parse_choice(s) for s in scheduler]
+        overrides["scheduler"] = _choices(scheduler)
     if seeds is not None:
         overrides["seeds"] = seeds
     if set:
@@ -140,6 +143,10 @@ def _read(source: Any) -> tuple[str, str, str]:
         raise InputError(
             f"{path}: {(error.strerror or str(error)).lower()}; give the path of a scenario file"
         ) from None
+
+
+def _choices(given: str | Sequence[str | Mapping[str, Any]]) -> list[str]:
+    return [parse_choice(choice) for choice in (split_outside(given) if isinstance(given, str) else given)]
 
 
 def parse_choice(choice: str | Mapping[str, Any]) -> str:

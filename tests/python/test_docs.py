@@ -8,7 +8,7 @@ import pytest
 from conftest import ROOT, SCENARIOS, playpath_command
 
 import playpath
-from playpath.commands import MODULES
+from playpath import commands
 from playpath.metrics import BULK_CRITERIA, VIDEO_CRITERIA
 from playpath.sweep import load_design
 
@@ -43,7 +43,7 @@ def test_python_example_of_the_guide_runs(monkeypatch):
 
 def test_every_command_is_in_the_guide():
     guide = (ROOT / "docs" / "guide.md").read_text()
-    for name in MODULES:
+    for name in commands.COMMANDS:
         assert f"`playpath {name}" in guide, name
 
 

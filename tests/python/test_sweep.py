@@ -271,7 +271,7 @@ def test_the_bound_of_added_seeds_is_above_those_of_the_design(tmp_path):
 
 
 def test_a_cell_that_kills_its_worker_costs_only_itself(tmp_path, monkeypatch, importable):
-    monkeypatch.setattr("playpath.sweep.runner.run_chunk", dying_chunk)
+    monkeypatch.setattr(runner, "run_chunk", dying_chunk)
     result = sweep(DESIGN, store=tmp_path, jobs=2)
     assert result.table.height == 16
     assert result.errors.select("point", "sender", "seed").rows() == [(1, "cubic", 2)]
@@ -286,7 +286,7 @@ def dying_first_chunk(chunk):
 
 
 def test_when_all_chunks_under_way_die_the_others_still_run(tmp_path, monkeypatch, importable):
-    monkeypatch.setattr("playpath.sweep.runner.run_chunk", dying_first_chunk)
+    monkeypatch.setattr(runner, "run_chunk", dying_first_chunk)
     result = sweep(DESIGN, store=tmp_path, jobs=1)
     assert result.table.height == 16
     assert result.errors.select("point", "sender", "seed").rows() == [(0, "cubic", 1)]
@@ -401,7 +401,7 @@ def test_ray_gives_the_same_bytes_though_a_worker_dies(tmp_path, result, monkeyp
     monkeypatch.setenv("PLAYPATH_TEST_FLAG", str(tmp_path / "died"))
     ray.init(num_cpus=2, log_to_driver=False, include_dashboard=False)
     try:
-        monkeypatch.setattr("playpath.sweep.runner.run_chunk", chunk_that_dies_once)
+        monkeypatch.setattr(runner, "run_chunk", chunk_that_dies_once)
         found = sweep(DESIGN, store=tmp_path, executor="ray", jobs=2)
         assert found.digest == result.digest
         assert found.table.equals(result.table)

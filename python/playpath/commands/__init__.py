@@ -1,30 +1,56 @@
-"""The commands: one module each, with a `register(app)`. A new command is a file here and a name in `MODULES`."""
+"""The commands: one module each, with a `register(app)`. A new command is a file here and a line in `COMMANDS`."""
 
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
-MODULES = (
-    "compare",
-    "population",
-    "twin",
-    "run",
-    "report",
-    "list",
-    "doctor",
-    "sweep",
-    "tune",
-    "relay",
-    "reproduce",
-    "convert",
-    "testbed",
-    "cc",
-)
+COMMANDS = {
+    "compare": "Rank the senders of a scenario.",
+    "population": "Answer for a population of paths and viewers instead of one path.",
+    "twin": "Run a scenario in both worlds, the simulator and the kernel.",
+    "run": "Run one session and print its metrics, flows and links.",
+    "report": "Draw one self-contained HTML file from stored results.",
+    "list": "List congestion controls, schedulers, queues, players, metrics.",
+    "doctor": "Say what this machine can run, and what is missing.",
+    "sweep": "Run a design of many points, senders and seeds.",
+    "tune": "Find parameters of a congestion control.",
+    "relay": "Carry a stream over several paths, a TCP connection each.",
+    "reproduce": "Run a paper's whole grid and judge its claims.",
+    "convert": "Recognise, check, preview and convert bandwidth traces.",
+    "testbed": "The kernel world: clean up, show, calibrate, run a program.",
+    "cc": "Load, list, show, set, unload kernel congestion controls.",
+}
+"""What `playpath --help` shows; a module's own help is imported with the module."""
 
 
-def register_all(app: typer.Typer) -> None:
-    """Add every command to the application."""
-    for name in MODULES:
-        import_module(f"{__name__}.{name}").register(app)
+class Commands(TyperGroup):
+    """Commands whose modules are imported when they are called: `--help` needs none of them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names, the most wanted first."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command, imported; None if there is no such."""
+        if cmd_name not in COMMANDS:
+            return None
+        app = typer.Typer(rich_markup_mode=None)
+        # A callback makes it a group, whatever it holds.
+        app.callback()(lambda: None)
+        import_module(f"{__name__}.{cmd_name}").register(app)
+        return typer.main.get_group(app).commands[cmd_name]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command called; the nearest name for a wrong one."""
+        names: Any = dict.fromkeys(COMMANDS)  # all that is asked of them: which is nearest to a wrong one
+        self.commands = names
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The names with what they do."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))

@@ -4,7 +4,9 @@ A new study is a file with a `STUDY` and a name in `NAMES`; see docs/recipes/add
 """
 
 from importlib import import_module
+from pathlib import Path
 
+from playpath.errors import unknown_name
 from playpath.studies.claims import CheckResult, ClaimResult, evaluate
 from playpath.studies.runner import Options, StudyResult, run_study
 from playpath.studies.sensitivity import Sensitivity, run_sensitivity
@@ -19,6 +21,7 @@ __all__ = [
     "Study",
     "StudyResult",
     "evaluate",
+    "reproduce",
     "run_sensitivity",
     "run_study",
     "study",
@@ -31,3 +34,29 @@ def study(name: str) -> Study:
     """A study by name."""
     found: Study = import_module(f"{__name__}.{name}").STUDY
     return found
+
+
+def reproduce(
+    name: str,
+    folder: str | Path = "out/reproduce",
+    *,
+    seeds: int | None = None,
+    quick: bool = False,
+    jobs: int | None = None,
+) -> StudyResult:
+    """Run a paper's whole grid and judge its claims, as `playpath reproduce` does in the simulator.
+
+    Parameters
+    ----------
+    name : str
+        One of `NAMES`.
+    folder : path
+        Keeps finished cells in a folder of the study's name; a second call goes on from there.
+    seeds, jobs : int, optional
+        By default the study's seeds, and all cores.
+    quick : bool
+        Short media and three seeds: to see that all works.
+    """
+    if name not in NAMES:
+        raise unknown_name("study", name, NAMES)
+    return run_study(study(name), Options(Path(folder) / name, seeds, quick, jobs))

@@ -53,6 +53,10 @@ class SweepResult:
     interrupted: bool = False
     source: Mapping[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        decided = int(self.decisions["is_decided"].sum())
+        return f"<SweepResult {self.name}: {self.table.height} cells; best decided at {decided} of {self.decisions.height} points>"
+
     @property
     def metric_names(self) -> list[str]:
         """Metrics of the table."""
