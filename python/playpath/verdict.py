@@ -43,14 +43,45 @@ def _first(ranker: Ranker, decision: Decision, told: str) -> str:
     colon = told and ":"
     if open_senders:
         found = ranker.difference(open_senders[0], best, decision.deciding[open_senders[0]])
-        why = f" ({_difference(found)})" if found is not None else ""
         between = _join([*together, *open_senders])
+        if found is not None and all(_is_unnoticed(ranker, decision, sender) for sender in open_senders):
+            said = f"{between} are not told apart by {ranker.seeds} runs: {_difference(found)}{colon}{told}."
+            return said + (_later(ranker, decision, open_senders) or _cheapest(ranker, [*together, *open_senders]))
+        why = f" ({_difference(found)})" if found is not None else ""
         return f"Undecided after {ranker.seeds} runs between {between}{why}. {best} leads{colon}{told}."
     if len(together) == 1:
         return f"{best} does best{colon}{told}."
     if len(decision.tied) == len(decision.ranking) - 1:
         return f"No difference that counts between {_join(together)}{colon}{told}."
     return f"{_join(together)} are alike{_for_viewer(ranker)}{colon}{told}."
+
+
+def _is_unnoticed(ranker: Ranker, decision: Decision, sender: str) -> bool:
+    """Open for want of runs alone: in none of them would a viewer have noticed a difference from the best."""
+    found = ranker.difference(sender, decision.ranking[0], decision.deciding[sender])
+    return found is not None and found.noticed == 0
+
+
+def _later(ranker: Ranker, decision: Decision, open_senders: Sequence[str]) -> str:
+    """What does differ for certain, though less important than what is open."""
+    best = decision.ranking[0]
+    for sender in open_senders:
+        rest = ranker.criteria[ranker.criteria.index(decision.deciding[sender]) + 1 :]
+        name = next((name for name in rest if ranker.relation(sender, best, name) == "apart"), None)
+        found = None if name is None else ranker.difference(sender, best, name)
+        if found is not None:
+            return f" What does differ: {sender} has {_difference(found)}."
+    return ""
+
+
+def _cheapest(ranker: Ranker, senders: Sequence[str]) -> str:
+    """Who of them retransmits least, and most, so far; nothing where that is close."""
+    name = "retransmitted_packets"
+    means = sorted((mean, s) for s in senders if (mean := ranker.mean(s, name)) is not None)
+    if len(means) < 2 or means[-1][0] - means[0][0] <= metric(name).margin(means[0][0], means[-1][0]):
+        return ""
+    (least, first), (most, last) = means[0], means[-1]
+    return f" So far {first} retransmits least, {format_value(least)} packets a session, and {last} most, {format_value(most)}."
 
 
 def _cost(ranker: Ranker, decision: Decision) -> str:
@@ -102,7 +133,7 @@ def _difference(found: Difference) -> str:
     entry = metric(found.metric)
     if found.noticed == 0 and found.relation == "open":
         room = f"{100 * (1 - _ROOM ** (1 / found.n)):.0f} %"
-        return f"no run with a noticeable difference in {entry.label} from {found.best}, which {room} of sessions could have"
+        return f"in no run does a viewer notice a difference in {entry.label} from {found.best}, though {room} of sessions could have one"
     unit = f" {entry.unit}" if entry.unit else ""
     more = "more" if found.mean >= 0 else "less"
     size = f"{format_value(abs(found.mean))}{unit} {more} {entry.label} than {found.best}"
