@@ -4,7 +4,7 @@
 use crate::error::LinkError;
 use playpath_units::{Duration, ParamSpec, Params, QueueLimit, Rate, Ratio};
 
-/// A configuration made by [`config!`].
+/// A configuration made by `config!`.
 pub trait Config: Clone + std::fmt::Debug + Default + PartialEq {
     /// Every setting.
     const PARAMS: &'static [ParamSpec];

@@ -1,4 +1,4 @@
-//! Loss models: noise on the channel. One file per model, with its configuration; [`LossProcess`] is what a new one implements, and the
+//! Loss models: noise on the channel. One file per model, with its configuration; `LossProcess` is what a new one implements, and the
 //! list at the end is where it is named.
 
 use crate::error::LinkError;
