@@ -77,7 +77,7 @@ docs: setup ## the site in out/site: pages, Python and Rust reference, every lin
 reference: setup ## reference pages that follow from registries (docs/reference)
 	$(BIN)/python docs/reference.py
 
-figures: setup ## figures and pages that are made by runs of the simulator (an hour)
+figures: setup ## figures and pages that are made by runs of the simulator (a minute)
 	$(BIN)/python docs/build.py
 
 papers: setup ## the papers' studies with their sweeps, and docs/papers.md from them (about a quarter of an hour)
