@@ -172,11 +172,21 @@ class Comparison:
             extra.append(
                 "every seed gave the same result: nothing in this scenario is random, so more seeds tell nothing more"
             )
+        if self._replays_one_moment:
+            extra.append(
+                "every session begins at the same moment of the same trace: at another moment, or on another link, the answer may "
+                'turn; give the path `start = "random"`, or several traces (playpath population)'
+            )
         if self.interrupted:
             extra.append(f"interrupted: only {len(self.seeds)} of {len(self.scenario.seeds)} seeds were finished")
         if self.failures:
             extra.append(self._failure_warning())
         return [*extra, *self.notes]
+
+    @property
+    def _replays_one_moment(self) -> bool:
+        paths = self.scenario.resolved.get("path") or []
+        return any("trace" in path and path.get("start") != "random" for path in paths)
 
     def _failure_warning(self) -> str:
         without = f"; not ranked: {', '.join(self.unranked)}" if self.unranked else ""

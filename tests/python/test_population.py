@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import playpath
 from playpath.errors import InputError
 from playpath.population import is_population, load_population, population
 from playpath.population.answer import PopulationResult
@@ -116,6 +117,15 @@ def test_sessions_begin_anywhere_in_a_trace_unless_told_where(links):
         found = load_population(file)
         assert {p.settings.get("path.0.start") for p in found.drawn()} == starts
         assert found.base.resolved["path"][0]["start"] == ("random" if starts == {"random"} else "3 s")
+
+
+@pytest.mark.parametrize(("start", "is_told"), [("", True), ('start = "3 s"', True), ('start = "random"', False)])
+def test_one_moment_of_one_trace_is_told(start, is_told):
+    """The verdict over seeds of one replay turned with the second at which the viewer pressed play, without a warning."""
+    trace = '{ content = "time_s,rate_mbps\\n0,1\\n5,4\\n10,2\\n" }'
+    text = scenario(rate=f"trace = {trace}\n{start}", own="").replace("[population]", "")
+    found = playpath.compare(text, seeds=2, jobs=1)
+    assert any("the same moment of the same trace" in warning for warning in found.warnings) == is_told
 
 
 def test_links_drawn_several_times_are_still_as_many_units(links):
