@@ -186,6 +186,8 @@ proptest! {
             run.act(&Act::Read(u64::MAX >> 1));
             run.act(&Act::Wait(100));
         }
+        // Also where nothing was written, and so nothing waited for a path.
+        (0..PATHS).for_each(|path| run.act(&Act::Return(path)));
         let written = run.level.written();
         prop_assert_eq!((run.next(), run.level.bytes_acked(), run.level.has_outstanding()), (written, written, false));
         let stats = *run.level.stats();
