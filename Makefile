@@ -24,7 +24,7 @@ help: ## show the verbs
 setup: $(VENV)/.engine ## virtual environment, release build of the engine, the playpath command
 
 demo: setup ## rank six senders on a lossy wireless path and write out/wireless/report.html
-	$(BIN)/playpath compare scenarios/wireless.toml --cc cubic,compound,ccp,ccplb,vegas,bbr --out out/wireless
+	$(BIN)/playpath demo
 
 test: setup ## all tests
 	cargo test --workspace --exclude playpath-python --exclude playpath-fuzz --quiet

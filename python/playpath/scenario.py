@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from playpath import engine
+from playpath import engine, shipped
 from playpath.errors import InputError
 
 _UNNAMED = "scenario"
@@ -86,7 +86,7 @@ def load(
     ----------
     source : Scenario, mapping, str or path
         A mapping is the scenario itself, built in Python. A string with a line break is TOML text. Any other string or
-        path names a file (TOML, or JSON).
+        path names a file (TOML, or JSON); where there is none, a bare name is that of a shipped scenario: `"wireless"`.
     cc, scheduler : sequence, optional
         Compare these instead of the senders of the file. An element is a name, `"ccplb(pob_rate=2)"`, or a mapping with
         `name` and parameters. A single string is a list with commas: `cc="cubic, bbr"`.
@@ -117,8 +117,12 @@ def load(
     try:
         resolved = engine.resolve(text, base if folder is None else str(folder), overrides)
     except InputError as error:
+        called = "" if isinstance(source, Scenario | Mapping) or "\n" in str(source) else str(source)
+        # With a folder it is the text of a population at one of its paths.
+        if folder is None and (other := shipped.mistaken(shipped.document(text), Path(base), called, "scenario")):
+            raise other from None
         # A line is of the file; what is wrong in an option has none.
-        if str(error).startswith("line ") and not isinstance(source, Scenario | Mapping) and "\n" not in str(source):
+        if str(error).startswith("line ") and called:
             raise InputError(f"{source}: {error}") from None
         raise
     if resolved["name"] == _UNNAMED:
@@ -134,7 +138,7 @@ def _read(source: Any) -> tuple[str, str, str]:
         return json.dumps(source), ".", "scenario"
     if isinstance(source, str) and "\n" in source:
         return source, ".", "scenario"
-    path = Path(source)
+    path = shipped.find(source)
     try:
         return path.read_text(encoding="utf-8"), str(path.parent), path.stem
     except UnicodeDecodeError:

@@ -2,11 +2,17 @@
 
 import subprocess
 import sys
+import tomllib
 
 import pytest
+from conftest import ROOT, SCENARIOS, SMALL
 
 import playpath
+from playpath import shipped
 from playpath.commands import COMMANDS, Commands
+from playpath.errors import InputError
+from playpath.population import load_population
+from playpath.sweep import load_design
 
 HEAVY = ("matplotlib", "numpy", "playpath.compare", "polars", "rich", "scipy")
 
@@ -65,3 +71,58 @@ def test_results_print_on_one_line(comparison):
 def test_a_bare_name_is_a_list_of_one(small):
     assert playpath.load(small, cc="cubic").senders == ["cubic"]
     assert playpath.load(small, cc="cubic, ccplb(pob_rate=2)").senders == ["cubic", "ccplb(pob_rate=2)"]
+
+
+SHIPPED = sorted(file.stem for file in (ROOT / "scenarios").rglob("*.toml"))
+
+
+def test_every_shipped_file_has_a_name_of_its_own():
+    assert sorted(shipped.files()) == SHIPPED
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda file: file.stem)
+def test_a_shipped_scenario_is_found_by_name(scenario, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert playpath.load(scenario.stem).digest == playpath.load(scenario).digest
+
+
+def test_designs_and_populations_are_found_by_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert load_design("loss-and-delay").base.name == "wireless"
+    assert load_population("home-users").name == "home users"
+
+
+def test_a_file_goes_before_a_shipped_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wireless").write_text(SMALL)
+    assert playpath.load("wireless").name == "small"
+
+
+def test_an_unknown_name_is_told_with_the_nearest():
+    for take in (playpath.load, load_design, load_population):
+        with pytest.raises(InputError, match=r"^no file 'wirless' here, .*did you mean 'wireless'\?"):
+            take("wirless")
+
+
+@pytest.mark.parametrize(
+    ("take", "name", "remedy"),
+    [
+        (playpath.load, "loss-and-delay", "is a design, not a scenario; use `playpath sweep loss-and-delay`"),
+        (playpath.load, "home-users", "is a population, not a scenario; use `playpath population compare home-users`"),
+        (load_design, "wireless", "is a scenario, not a design; use `playpath compare wireless`"),
+        (load_design, "home-users", "is a population, not a design; use `playpath population compare home-users`"),
+        (load_population, "loss-and-delay", "is a design, not a population; use `playpath sweep loss-and-delay`"),
+    ],
+)
+def test_what_was_taken_for_another_kind_names_its_command(take, name, remedy):
+    with pytest.raises(InputError) as told:
+        take(name)
+    assert str(told.value) == f"{name}: {remedy}"
+
+
+def test_a_wheel_holds_every_shipped_file():
+    patterns = [
+        entry["path"] for entry in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["maturin"]["include"]
+    ]
+    packed = {file.resolve() for pattern in patterns for file in ROOT.glob(pattern)}
+    assert {file for file in (ROOT / "scenarios").rglob("*") if file.is_file()} <= packed

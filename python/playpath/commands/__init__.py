@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 COMMANDS = {
+    "demo": "Rank six senders on a lossy wireless path and write a report.",
     "compare": "Rank the senders of a scenario.",
     "population": "Answer for a population of paths and viewers instead of one path.",
     "twin": "Run a scenario in both worlds, the simulator and the kernel.",

@@ -10,7 +10,9 @@ import typer
 from playpath.errors import InputError
 from playpath.scenario import parse_value, split_outside
 
-ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML or JSON).")]
+ScenarioFile = Annotated[
+    Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML or JSON), or the name of a shipped one.")
+]
 Cc = Annotated[
     str | None,
     typer.Option("--cc", metavar="LIST", help='Use these congestion controls: "cubic,ccplb(pob_rate=2)".'),

@@ -30,7 +30,12 @@ def register(app: typer.Typer) -> None:
 
 
 def command(
-    design: Annotated[Path, typer.Argument(metavar="DESIGN", help="Design file (TOML): scenario, axes, seeds.")],
+    design: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DESIGN", help="Design file (TOML: scenario, axes, seeds), or the name of a shipped one."
+        ),
+    ],
     executor: Annotated[str, typer.Option("--executor", metavar="NAME", help=f"One of: {', '.join(NAMES)}.")] = "local",
     cc: options.Cc = None,
     seeds: options.Seeds = None,

@@ -34,6 +34,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from playpath import shipped
 from playpath.errors import InputError, unknown_name
 from playpath.population import distributions, sets
 from playpath.population.distributions import Distribution
@@ -147,6 +148,11 @@ def is_population(source: Any) -> bool:
         raw, folder, _ = _read(source)
     except InputError:
         return False
+    return draws_anything(raw, folder)
+
+
+def draws_anything(raw: Mapping[str, Any], folder: Path) -> bool:
+    """Whether a document, whose file names start from `folder`, draws anything."""
     return "population" in raw or any(True for _ in _drawn_settings(raw, folder))
 
 
@@ -170,6 +176,8 @@ def load_population(
     if isinstance(source, Population):
         return source
     raw, folder, stem = _read(source)
+    if "axis" in raw and (error := shipped.mistaken(raw, folder, _called(source), "population")):
+        raise error
     own = _own_table(raw)
     draws, units = _drawn(raw, own, folder)
     if not units and not draws:
@@ -317,7 +325,8 @@ def _read(source: Any) -> tuple[Mapping[str, Any], Path, str]:
     if isinstance(source, Scenario):
         return source.resolved, Path(), source.name
     text = _text(source)
-    folder, stem = (Path(), "population") if _is_text(source) else (Path(source).parent, Path(source).stem)
+    file = Path("population") if _is_text(source) else shipped.find(source)
+    folder, stem = file.parent, file.stem
     try:
         found = json.loads(str(text)) if str(text).lstrip().startswith("{") else tomllib.loads(str(text))
     except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
@@ -329,10 +338,14 @@ def _is_text(source: Any) -> bool:
     return isinstance(source, str) and "\n" in source
 
 
+def _called(source: Any) -> str:
+    return "" if isinstance(source, Mapping | Scenario) or _is_text(source) else str(source)
+
+
 def _text(source: Any) -> str | None:
     if isinstance(source, Mapping | Scenario):
         return None
-    return source if _is_text(source) else sets.read_text(Path(source), "scenario")
+    return source if _is_text(source) else sets.read_text(shipped.find(source), "scenario")
 
 
 def _names(value: Any, key: str) -> tuple[str, ...]:

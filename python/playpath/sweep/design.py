@@ -37,6 +37,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from playpath import shipped
 from playpath.errors import InputError, unknown_name
 from playpath.quantity import parse, quantity
 from playpath.scenario import Scenario, load
@@ -159,6 +160,9 @@ def load_design(source: Any, *, seeds: int | None = None, cc: Sequence[str] | No
         One line: what, where, what is allowed.
     """
     raw, folder, name = _read(source)
+    called = "" if isinstance(source, Mapping) else str(source)
+    if not {"axis", "scenario"} & raw.keys() and (error := shipped.mistaken(raw, folder, called, "design")):
+        raise error
     _only_known(raw, _DESIGN_KEYS, "the design")
     if "scenario" not in raw:
         raise InputError("the design has no `scenario`; give the file that it varies")
@@ -175,7 +179,7 @@ def load_design(source: Any, *, seeds: int | None = None, cc: Sequence[str] | No
 def _read(source: Any) -> tuple[Mapping[str, Any], Path, str]:
     if isinstance(source, Mapping):
         return source, Path(), "sweep"
-    path = Path(source)
+    path = shipped.find(source)
     try:
         return tomllib.loads(path.read_text(encoding="utf-8")), path.parent, path.stem
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
