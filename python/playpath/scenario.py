@@ -130,6 +130,11 @@ def load(
     return Scenario(resolved, json.dumps(resolved, ensure_ascii=False))
 
 
+def read(source: Any) -> Mapping[str, Any]:
+    """A scenario's document as written, without defaults; `source` as `load` takes it."""
+    return shipped.document(_read(source)[0])
+
+
 def _read(source: Any) -> tuple[str, str, str]:
     """Text, base folder and fallback name."""
     if isinstance(source, Scenario):

@@ -15,6 +15,7 @@ COMMANDS = {
     "twin": "Run a scenario in both worlds, the simulator and the kernel.",
     "run": "Run one session and print its metrics, flows and links.",
     "report": "Draw one self-contained HTML file from stored results.",
+    "show": "Show a scenario on one page, with every default.",
     "list": "List congestion controls, schedulers, queues, players, metrics.",
     "doctor": "Say what this machine can run, and what is missing.",
     "sweep": "Run a design of many points, senders and seeds.",

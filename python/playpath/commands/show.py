@@ -1,0 +1,60 @@
+"""`playpath show`: a scenario or a population on one page, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from playpath import console
+from playpath.commands import options
+from playpath.overview import Block, blocks
+from playpath.population import is_population, load_population
+from playpath.population.inspection import inspect
+from playpath.scenario import load, read
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("show")(command)
+
+
+def command(scenario: options.ScenarioFile, json: options.Json = False) -> None:
+    """Show video, player, paths and senders of a scenario, with every default that is filled in.
+
+    Of a population, also what is drawn and how it spreads.
+    """
+    if is_population(scenario):
+        population = load_population(scenario)
+        name, loaded, lines = population.name, population.base, inspect(population).lines()
+    else:
+        loaded = load(scenario)
+        name, lines = loaded.name, []
+    page = blocks(read(scenario), loaded.resolved)
+    if json:
+        console.print_json({"name": name, "blocks": [dict(block.__dict__) for block in page]})
+        return
+    for line in (name, loaded.description, *lines):
+        console.out.print(Text(line), soft_wrap=not console.out.is_terminal)
+    console.print_table(_table(page))
+
+
+def _table(page: list[Block]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(overflow="fold", max_width=24)
+    table.add_column()
+    table.add_column(overflow="fold")
+    for block in page:
+        title = Text(block.title, style="bold")
+        for word, values in (("given", block.given), ("default", block.defaults)):
+            if values:
+                table.add_row(title, Text(word, style="dim"), Text(_line(values), style="dim" * (word == "default")))
+                title = Text()
+    return table
+
+
+def _line(values: Mapping[str, Any]) -> str:
+    return "; ".join(f"{key} {value}" for key, value in values.items())

@@ -1,0 +1,83 @@
+"""`playpath show`: what is given and what is a default."""
+
+import playpath
+from playpath.overview import blocks
+from playpath.scenario import read
+
+SCENARIO = """
+[video]
+rate = "4 Mbit/s"
+duration = "10 s"
+[player]
+kind = "progressive"
+buffer = "1 s"
+[[path]]
+name = "wifi"
+rate = "6 Mbit/s"
+rtt = "60 ms"
+queue = "20 packets"
+jitter = "0.05 ms"
+[[sender]]
+cc = "cubic"
+[[sender]]
+cc = { name = "ccplb", pob_rate = 2 }
+mss = 1000
+"""
+
+
+def page():
+    loaded = playpath.load(SCENARIO)
+    return {block.title: block for block in blocks(read(SCENARIO), loaded.resolved)}
+
+
+def test_what_is_given_stands_as_typed_and_is_no_default():
+    path = page()["path wifi"]
+    assert path.given == {"rate": "6 Mbit/s", "rtt": "60 ms", "queue": "20 packets", "jitter": "0.05 ms"}
+    assert {"rate", "rtt", "queue.limit", "jitter.amplitude", "name"}.isdisjoint(path.defaults)
+    # a text for a table fills the place that it is for, the others are defaults
+    assert path.defaults["queue.kind"] == "droptail"
+    assert path.defaults["jitter.distribution"] == "uniform"
+    assert path.defaults["loss"] == "0 %"
+
+
+def test_a_sender_gives_its_name_and_parameters():
+    found = page()
+    sender = next(block for title, block in found.items() if "ccplb" in title)
+    assert sender.given == {"cc.name": "ccplb", "cc.pob_rate": "2", "mss": "1000"}
+    assert {"cc.name", "cc.pob_rate", "mss"}.isdisjoint(sender.defaults)
+    assert "cc.kp" in sender.defaults
+
+
+def test_defaults_of_all_senders_stand_once():
+    found = page()
+    assert found["every sender"].defaults["sack"] == "true"
+    assert not any("sack" in block.defaults for title, block in found.items() if title.startswith("sender "))
+    assert found["sender cubic"].defaults["mss"] == "1448"
+
+
+def test_every_value_of_a_scenario_is_given_or_a_default():
+    resolved = playpath.load(SCENARIO).resolved
+    player = page()["player"]
+    assert set(resolved["player"]) == {*player.given, *player.defaults}
+
+
+def test_the_page_holds_every_part(cli):
+    done = cli("show", "mobile")
+    assert done.status == 0, done.err
+    for part in ("video ", "player ", "path cell ", "every sender ", "sender copa ", "run "):
+        assert f"\n{part}" in done.out, part
+    assert "trace traces/lte-like.mahi" in done.out
+    assert max(map(len, done.out.splitlines())) <= 200, "no content of a trace"
+
+
+def test_a_population_shows_what_is_drawn(cli):
+    done = cli("show", "home-users")
+    assert done.status == 0, done.err
+    assert "drawn: path.0.rate: log-normal" in done.out
+    assert "rate.lognormal.median 6 Mbit/s" in done.out
+
+
+def test_a_design_is_sent_to_its_command(cli):
+    done = cli("show", "loss-and-delay")
+    assert (done.status, done.out) == (2, "")
+    assert "`playpath sweep loss-and-delay`" in done.err
