@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -35,6 +35,12 @@ def print_json(value: Any) -> None:
 def message(text: str) -> None:
     """A line for people, on stderr."""
     err.print(escape(text), soft_wrap=True)
+
+
+def warn(texts: Iterable[str]) -> None:
+    """A line on stderr for each."""
+    for text in texts:
+        err.print(f"[yellow]warning:[/yellow] {escape(text)}", soft_wrap=True)
 
 
 @contextmanager

@@ -57,7 +57,7 @@ def test_one_line_for_what_is_missing(tmp_path, change, named, remedy):
 
 def test_the_verbs_are_listed():
     done = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
-    for verb in ("setup", "demo", "test", "lint", "bench", "docs", "clean"):
+    for verb in ("setup", "demo", "test", "check", "bench", "docs", "clean"):
         assert f"make {verb} " in done.stdout
 
 

@@ -13,6 +13,7 @@ from playpath.commands import options
 from playpath.commands.results import results_folder
 from playpath.compare import Comparison, compare
 from playpath.errors import InputError, RunError
+from playpath.sanity import doubts
 from playpath.scenario import load
 
 INTERRUPTED = 130
@@ -54,6 +55,7 @@ def command(
         seeds=seeds,
         set=options.settings(setting),
     )
+    console.warn(doubts(loaded))
     place = options.world_with(world, player)
     keeps = (out is not None or not json) and not worlds.world(place).is_parallel
     if resume and not keeps:

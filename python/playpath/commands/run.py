@@ -17,6 +17,7 @@ from playpath.compare import pick_sender, run
 from playpath.files import check_file, write_text
 from playpath.metrics import format_value, metric
 from playpath.record import Session
+from playpath.sanity import doubts
 from playpath.scenario import load
 from playpath.worlds import Files
 
@@ -55,6 +56,7 @@ def command(
         scheduler=options.choices(scheduler, "--scheduler"),
         set=options.settings(setting),
     )
+    console.warn(doubts(loaded))
     if pcap is not None:
         check_file(pcap, "--pcap")
     if p1203 is not None:

@@ -14,6 +14,7 @@ from playpath.commands import options
 from playpath.overview import Block, blocks
 from playpath.population import is_population, load_population
 from playpath.population.inspection import inspect
+from playpath.sanity import doubts
 from playpath.scenario import load, read
 
 
@@ -40,6 +41,7 @@ def command(scenario: options.ScenarioFile, json: options.Json = False) -> None:
     for line in (name, loaded.description, *lines):
         console.out.print(Text(line), soft_wrap=not console.out.is_terminal)
     console.print_table(_table(page))
+    console.warn(doubts(loaded))
 
 
 def _table(page: list[Block]) -> Table:

@@ -1,0 +1,64 @@
+"""What is likely not meant in a scenario that is valid: told before it runs, not refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playpath import engine
+from playpath.metrics import format_value
+from playpath.quantity import parse
+from playpath.scenario import Scenario
+
+_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+_MBPS = {"bit/s": 1e-6, "kbit/s": 1e-3, "Mbit/s": 1.0, "Gbit/s": 1e3}
+_BYTES = {"B": 1.0, "kB": 1e3, "MB": 1e6}
+_TWO_PACKETS = 3000.0
+"""Bytes of two packets of the usual size on the wire."""
+
+
+def doubts(scenario: Scenario) -> list[str]:
+    """A sentence for each: a video faster than its paths, a buffer longer than its video, a queue of less than two packets.
+
+    A queue in bdp or time is the engine's to judge; one in packets is meant.
+    """
+    video, player = scenario.resolved.get("video") or {}, scenario.resolved.get("player") or {}
+    found = [_queue(path) for path in scenario.resolved.get("path") or []]
+    rate = _in(_MBPS, video.get("rate"))
+    if rate is not None:
+        found.append(_rate(scenario, rate))
+        found.append(_buffer(player.get("buffer"), video.get("duration"), rate))
+    return [text for text in found if text]
+
+
+def _rate(scenario: Scenario, rate: float) -> str:
+    rates = [path["rate_mbps"] for path in engine.path_figures(scenario.text)]
+    if not rates or None in rates or rate <= sum(rates):
+        return ""
+    whose = "the path carries" if len(rates) == 1 else f"all {len(rates)} paths carry together"
+    return f"the video's {format_value(rate)} Mbit/s are more than {whose} ({format_value(sum(rates))} Mbit/s): everybody stalls"
+
+
+def _buffer(buffer: Any, duration: Any, rate: float) -> str:
+    held, length = _in(_SECONDS, buffer), _in(_SECONDS, duration)
+    size = _in(_BYTES, buffer)
+    if size is not None:
+        held = size * 8e-6 / rate
+    if held is None or length is None or held <= length:
+        return ""
+    return f"the player's buffer of {buffer} is longer than the video of {duration}: it is loaded whole before it plays, or never fills"
+
+
+def _queue(path: Any) -> str:
+    queue = path.get("queue")
+    size = _in(_BYTES, queue.get("limit")) if isinstance(queue, dict) else None
+    if size is None or size >= _TWO_PACKETS:
+        return ""
+    return f"path {path['name']}: the queue of {queue['limit']} holds less than two packets; if so few are meant, say it in packets"
+
+
+def _in(units: dict[str, float], value: Any) -> float | None:
+    """A quantity in the unit that is 1; None if it has none of these units."""
+    if not isinstance(value, str) or not value[:1].isdigit():
+        return None
+    number, unit = parse(value, "value")
+    return number * units[unit] if unit in units else None

@@ -1,0 +1,76 @@
+"""What is told before a run, and what is not."""
+
+import pytest
+from conftest import SCENARIOS
+
+import playpath
+from playpath.sanity import doubts
+
+PATH = """
+[video]
+rate = "{rate}"
+duration = "10 s"
+[player]
+kind = "progressive"
+buffer = "{buffer}"
+[[path]]
+name = "one"
+rate = "6 Mbit/s"
+rtt = "60 ms"
+queue = "{queue}"
+[[sender]]
+cc = "cubic"
+"""
+SECOND = """
+[[path]]
+name = "two"
+rate = "6 Mbit/s"
+rtt = "60 ms"
+"""
+
+
+def told(more="", **changes):
+    return doubts(
+        playpath.load(PATH.format(**{"rate": "4 Mbit/s", "buffer": "1 s", "queue": "1 bdp"} | changes) + more)
+    )
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda file: file.stem)
+def test_shipped_scenarios_raise_no_doubt(scenario):
+    assert doubts(playpath.load(scenario)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"rate": "8 Mbit/s"}, "the video's 8 Mbit/s are more than the path carries (6 Mbit/s)"),
+        ({"rate": "8000 kbit/s"}, "the video's 8 Mbit/s are more than the path carries (6 Mbit/s)"),
+        ({"buffer": "20 s"}, "the player's buffer of 20 s is longer than the video of 10 s"),
+        ({"buffer": "6000 kB"}, "the player's buffer of 6000 kB is longer than the video of 10 s"),  # 12 s at 4 Mbit/s
+        ({"queue": "2 kB"}, "path one: the queue of 2 kB holds less than two packets"),
+    ],
+)
+def test_each_doubt_is_one_sentence(changes, says):
+    (text,) = told(**changes)
+    assert text.startswith(says)
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"rate": "6 Mbit/s"}, {"buffer": "10 s"}, {"queue": "1 packets"}, {"queue": "3 kB"}]
+)
+def test_what_may_be_meant_is_not_doubted(changes):
+    assert told(**changes) == []
+
+
+def test_several_paths_count_together():
+    assert told(SECOND, rate="8 Mbit/s") == []
+    (text,) = told(SECOND, rate="13 Mbit/s")
+    assert "all 2 paths carry together (12 Mbit/s)" in text
+
+
+def test_doubts_come_before_the_result(cli, tmp_path):
+    file = tmp_path / "doubtful.toml"
+    file.write_text(PATH.format(rate="4 Mbit/s", buffer="20 s", queue="1 bdp"))
+    for command in ("show", "run"):
+        assert "warning: the player's buffer of 20 s is longer" in cli(command, file).err
