@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -79,7 +79,10 @@ class Tuning:
     evaluations: int
     train: list[Comparison]
     held_out: list[Comparison]
-    history: list[tuple[dict[str, float], float]] = field(repr=False)
+    history: list[tuple[dict[str, float], float]]
+
+    def __repr__(self) -> str:
+        return f"<Tuning {self.sender}: the best of {self.evaluations} parameter sets>"
 
     @property
     def sender(self) -> str:

@@ -146,6 +146,9 @@ class Twin:
     left_out: Mapping[str, str]
     interrupted: bool = False
 
+    def __repr__(self) -> str:
+        return f"<Twin {self.sim.scenario.name}: {self.sentence}>"
+
     @property
     def judges_traffic(self) -> bool:
         """Nobody watches: groups of traffic stand in the place of senders."""

@@ -3,7 +3,9 @@
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 
+import polars as pl
 import pytest
 from conftest import ROOT, SCENARIOS, SMALL
 
@@ -66,6 +68,22 @@ def test_results_print_on_one_line(comparison):
         assert "\n" not in repr(shown)
         assert len(repr(shown)) < 600
     assert comparison.verdict in repr(comparison)
+
+
+def test_a_sweep_prints_on_one_line_even_where_all_failed(tmp_path):
+    design = {"scenario": SMALL, "axis": [{"key": "path.loss", "values": ["0 %", "1 %"]}]}
+    result = playpath.sweep(design, store=tmp_path, seeds=1)
+    assert repr(result).startswith("<SweepResult sweep: 4 cells; best decided at ")
+    failed = replace(result, table=result.table.with_columns(error=pl.lit("no")))
+    assert repr(failed).endswith("at 0 of 0 points>")
+
+
+@pytest.mark.slow
+def test_the_demo_runs_in_any_folder(cli, tmp_path):
+    done = cli("demo")
+    assert done.status == 0, done.err
+    assert (tmp_path / "out" / "wireless" / "report.html").is_file()
+    assert "bbr" in done.out
 
 
 def test_a_bare_name_is_a_list_of_one(small):

@@ -124,6 +124,11 @@ class StudyResult:
     seeds: int
     share: float
 
+    def __repr__(self) -> str:
+        verdicts = [result.verdict for result in self.claims]
+        counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
+        return f"<StudyResult {self.study.name}: {self.table.height} sessions; claims: {counts or 'not judged'}>"
+
     @property
     def table(self) -> pl.DataFrame:
         """The tidy table."""

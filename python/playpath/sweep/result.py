@@ -54,8 +54,9 @@ class SweepResult:
     source: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        decided = int(self.decisions["is_decided"].sum())
-        return f"<SweepResult {self.name}: {self.table.height} cells; best decided at {decided} of {self.decisions.height} points>"
+        points = self.decisions.height
+        decided = f"best decided at {points - len(self.open_points())} of {points} points"
+        return f"<SweepResult {self.name}: {self.table.height} cells; {decided}>"
 
     @property
     def metric_names(self) -> list[str]:
