@@ -31,7 +31,7 @@ class Scratch:
             else:
                 shutil.copy2(source, to)
         manifest = self.folder / "Cargo.toml"
-        manifest.write_text(manifest.read_text().replace('\nversion = "', '\nversion = "0.0.0-recipe.', 1))
+        manifest.write_text(manifest.read_text().replace('\nversion = "', f'\nversion = "0.0.0-{name}.', 1))
 
     def cargo(self, *words: str) -> None:
         """Run cargo; a failed assertion with its words if it fails."""

@@ -206,6 +206,8 @@ impl ParamSpec {
             (kind, ParamValue::Word(text)) => match kind.check(text) {
                 Ok(()) => Ok(()),
                 Err(why) if why.is_empty() => failed(&format!("= \"{text}\" is not allowed")),
+                // A quantity's own words say what is allowed.
+                Err(why) if matches!(kind, Kind::Form(..)) => failed(&format!("= \"{text}\": {why}")),
                 Err(why) => Err(format!("`{name}`: {why}")),
             },
             // A bare zero needs no unit.
