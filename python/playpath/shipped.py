@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
@@ -42,12 +43,13 @@ def find(source: str | Path) -> Path:
     """
     path = Path(source)
     is_name = len(path.parts) == 1 and not path.suffix
-    if not is_name or (path.exists() and not path.is_dir()):
+    is_folder = os.path.isdir(path)  # of a name too long for a file it is untrue, where Path raises an error
+    if not is_name or (os.path.exists(path) and not is_folder):
         return path
     known = files()
     if path.name in known:
         return known[path.name]
-    if path.is_dir():
+    if is_folder:
         return path
     raise InputError(f"no file '{path}' here, and {unknown_name('shipped scenario', path.name, known)}")
 
@@ -79,7 +81,7 @@ def mistaken(raw: Mapping[str, Any], folder: Path, name: str | Path, wanted: Kin
 
 def document(text: str) -> Mapping[str, Any]:
     """TOML, or JSON if it starts with `{`; nothing if it is neither."""
-    with suppress(ValueError):
+    with suppress(ValueError, RecursionError):
         found = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
         return found if isinstance(found, Mapping) else {}
     return {}

@@ -122,6 +122,21 @@ def test_an_unknown_name_is_told_with_the_nearest():
             take("wirless")
 
 
+@pytest.mark.parametrize("name", ["x" * 5000, "a\0b", "..", "", "/nowhere", "sub/wireless", "wireless.json"])
+@pytest.mark.parametrize("take", [playpath.load, load_design, load_population])
+def test_a_hostile_name_is_wrong_input(take, name):
+    with pytest.raises(InputError):
+        take(name)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000 + "\n", '{"a":' * 100_000 + "\n", "axis = 1\n", "scenario = []\npopulation = 3\n"]
+)
+def test_a_hostile_document_is_wrong_input(text):
+    with pytest.raises(InputError):
+        playpath.load(text)
+
+
 @pytest.mark.parametrize(
     ("take", "name", "remedy"),
     [
