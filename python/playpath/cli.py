@@ -5,15 +5,18 @@ Exit status: 0 done, 1 the run failed, 2 the input is wrong, 130 stopped by Ctrl
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+import tempfile
 import threading
+import traceback
 from typing import Annotated, Any
 
 import typer
 
 from playpath.commands import Commands
-from playpath.errors import InputError, PlaypathError
+from playpath.errors import InputError, PlaypathError, RunError
 
 app = typer.Typer(
     name="playpath",
@@ -49,9 +52,11 @@ def _options(
 
 def main() -> None:
     """Run the command line; errors become one line on stderr and an exit status."""
+    _prepare_streams()
     status = 0
     try:
         status = app(standalone_mode=False) or 0
+        sys.stdout.flush()
     except _UsageError as error:
         if error.format_message():  # empty when help was printed for want of a command
             _tell(f"error: {error.format_message()}")
@@ -65,8 +70,14 @@ def main() -> None:
     except SystemExit as error:  # SIGTERM, SIGHUP
         status = error.code if isinstance(error.code, int) else 1
     except BrokenPipeError:
-        # The reader has seen enough (`playpath … | head`).
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # the reader has seen enough (`playpath … | head`)
+    except BaseException as error:  # a panic of the engine is no Exception
+        status = RunError.exit_status
+        if isinstance(error, OSError) and error.filename is None:
+            _tell(f"error: cannot write the output: {error.strerror or error}")
+            _drop_output()
+        else:
+            _tell(_last_resort(error))
     _leave(status)
 
 
@@ -74,6 +85,32 @@ def _tell(text: str) -> None:
     from playpath import console  # rich and polars take their time
 
     console.message(text)
+
+
+def _prepare_streams() -> None:
+    """Make streams that are closed, or whose encoding lacks a character, no reason to fail."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            handle = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(handle, "r" if name == "stdin" else "w", encoding="utf-8"))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _drop_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _last_resort(error: BaseException) -> str:
+    """One line for an error that nobody foresaw; the traceback goes into a file."""
+    what = f"error: {type(error).__name__}: {error}"
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="playpath-", suffix=".log", delete=False, errors="replace") as log:
+            log.write("".join([" ".join(sys.argv), "\n", *traceback.format_exception(error)]))
+    except OSError:
+        return what
+    return f"{what}; this is a fault of playpath, its details are in {log.name}"
 
 
 def _leave(status: int) -> None:

@@ -24,7 +24,7 @@ from playpath.packets import trimmed
 from playpath.parallel import check_jobs, run_all
 from playpath.ranking import Decision, Difference, Ranker, identical_replicas
 from playpath.record import Session, file_names
-from playpath.scenario import Scenario, load
+from playpath.scenario import LAST_SEED, Scenario, load
 from playpath.session_store import finished_session, play_and_keep, session_folder
 from playpath.testbed.errors import MissingToolError
 from playpath.verdict import verdict
@@ -505,8 +505,8 @@ def run(
         In the kernel world, what the session leaves besides its record.
     """
     loaded = load(scenario, cc=cc, scheduler=scheduler, set=set)
-    if not 0 <= seed < 2**64:
-        raise InputError(f"--seed {seed}: must be from 0 to {2**64 - 1}")
+    if not 0 <= seed <= LAST_SEED:
+        raise InputError(f"--seed {seed}: must be from 0 to {LAST_SEED}")
     name = pick_sender(loaded, sender)
     if controller is None and abr is None:
         return worlds.world(world, files=files).session(loaded, name, seed, trace=trace)

@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from rich.console import Console
@@ -24,23 +24,38 @@ err = Console(stderr=True, highlight=False)
 
 _NETWORK = ("goodput_mbps", "retransmitted_packets", "rto_count", "mean_rtt_ms", "mean_queue_packets")
 _MOST_COLUMNS = 6
+_CONTROLS = {
+    code: chr(code).encode("unicode_escape").decode()
+    for code in (*range(32), *range(127, 160), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+}
+"""Line breaks, terminal escapes and changes of the writing direction, and how they are shown."""
 
 
 def print_json(value: Any) -> None:
     """One JSON value and a line break on stdout."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(value) + "\n")  # escaped: any encoding of stdout can take it
     sys.stdout.flush()
 
 
+def plain(text: str) -> str:
+    r"""A user's text as a part of what is printed: no markup, no control character, one line.
+
+    >>> plain("[/b]\nx\x1b[2J")
+    '\\[/b]\\nx\\x1b[2J'
+    """
+    return escape(text.translate(_CONTROLS))
+
+
 def message(text: str) -> None:
-    """A line for people, on stderr."""
-    err.print(escape(text), soft_wrap=True)
+    """A line for people, on stderr; lost where stderr cannot be written, which the exit status survives."""
+    with suppress(OSError):
+        err.print(plain(text), soft_wrap=True)
 
 
 def warn(texts: Iterable[str]) -> None:
     """A line on stderr for each."""
     for text in texts:
-        err.print(f"[yellow]warning:[/yellow] {escape(text)}", soft_wrap=True)
+        err.print(f"[yellow]warning:[/yellow] {plain(text)}", soft_wrap=True)
 
 
 @contextmanager
@@ -86,9 +101,9 @@ def print_comparison(result: Comparison) -> None:
     if result.failures:
         print_table(_failures(result))
     out.print()
-    out.print(f"[bold]{escape(result.verdict)}[/bold]", soft_wrap=not out.is_terminal)
+    out.print(f"[bold]{plain(result.verdict)}[/bold]", soft_wrap=not out.is_terminal)
     for text in result.warnings:
-        err.print(f"[yellow]warning:[/yellow] {escape(text)}", soft_wrap=True)
+        warn([text])
 
 
 def print_table(table: Table) -> None:
@@ -108,12 +123,12 @@ def _means(title: str, result: Comparison, names: list[str]) -> Table:
     table = _new_table(title)
     for name in names:
         entry = metric(name)
-        table.add_column(escape(f"{_column_title(entry.label)}\n{entry.unit}"), justify="right")
+        table.add_column(f"{_column_title(entry.label)}\n{entry.unit}", justify="right")
     for sender in result.ranking:
         cells = [format_summary(result.summary(sender, name)) for name in names]
-        table.add_row(str(result.decision.ranks[sender]), escape(sender), *cells)
+        table.add_row(str(result.decision.ranks[sender]), plain(sender), *cells)
     for sender in result.unranked:
-        table.add_row("–", escape(sender), *("failed" for _ in names))
+        table.add_row("–", plain(sender), *("failed" for _ in names))
     return table
 
 
@@ -123,7 +138,7 @@ def _failures(result: Comparison) -> Table:
     for title in ("sender", "seeds", "reason"):
         table.add_column(title, overflow="fold")
     for sender, seeds, reason in result.failed_rows:
-        table.add_row(escape(sender), seeds, f"[red]{escape(reason)}[/red]")
+        table.add_row(plain(sender), seeds, f"[red]{plain(reason)}[/red]")
     return table
 
 
@@ -136,12 +151,12 @@ def _column_title(label: str) -> str:
 def _differences(result: Comparison) -> Table:
     """One row for each other sender: where it first differs from the best."""
     best = result.ranking[0]
-    table = _new_table(f"against {best}, paired by seed, at the first criterion that tells them apart")
+    table = _new_table(f"against {plain(best)}, paired by seed, at the first criterion that tells them apart")
     for title in ("criterion", "difference", "median, 95 %", "p"):
         table.add_column(title, justify="left" if title == "criterion" else "right")
     table.add_column("")
     for sender in result.ranking[1:]:
-        table.add_row(str(result.decision.ranks[sender]), escape(sender), *_difference_cells(result, sender, best))
+        table.add_row(str(result.decision.ranks[sender]), plain(sender), *_difference_cells(result, sender, best))
     return table
 
 

@@ -51,7 +51,7 @@ def resolve(text: str, base_dir: str, overrides: Mapping[str, Any]) -> dict[str,
     InputError
         One line: what, where, what is allowed, the nearest name.
     """
-    resolved: dict[str, Any] = json.loads(_call(_engine.resolve, text, base_dir, json.dumps(overrides)))
+    resolved: dict[str, Any] = json.loads(_call(_engine.resolve, text, base_dir, json.dumps(overrides, default=str)))
     return resolved
 
 

@@ -12,6 +12,9 @@ from polars.exceptions import PolarsError
 
 from playpath.errors import InputError, RunError
 
+_MOST_BYTES = 200_000_000
+"""Of a file that is read as a whole."""
+
 
 def check_writable(folder: Path, option: str = "--out") -> None:
     """Make sure that `folder`, given by `option`, can be made and written to, without making it.
@@ -82,6 +85,28 @@ def replaced(path: Path) -> Iterator[Path]:
 
 def _is_special(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def read_text(path: Path, *, where: str = "", remedy: str = "") -> str:
+    """The text of a regular file: a device or a pipe may never end.
+
+    Raises
+    ------
+    InputError
+        One line: `where`, the file, what is wrong with it, `remedy`.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            reason = "is a folder" if path.is_dir() else "is a device, a pipe or a socket"
+        elif path.stat().st_size > _MOST_BYTES:
+            reason = f"is larger than {_MOST_BYTES // 10**6} MB"
+        else:
+            return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        reason = "not a text file in UTF-8"
+    except (OSError, ValueError) as error:  # a name with NUL is a ValueError
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+    raise InputError(f"{where}{path}: {reason}{f'; {remedy}' if remedy else ''}")
 
 
 def write_text(path: Path, text: str) -> None:

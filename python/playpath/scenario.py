@@ -11,7 +11,10 @@ from typing import Any
 
 from playpath import engine, shipped
 from playpath.errors import InputError
+from playpath.files import read_text
 
+LAST_SEED = 2**63 - 1
+"""What the columns of tables hold."""
 _UNNAMED = "scenario"
 """What the engine calls a scenario that gives no name."""
 
@@ -103,10 +106,9 @@ def load(
         The file cannot be read or the scenario is wrong; one line.
     """
     overrides: dict[str, Any] = {}
-    if cc is not None:
-        overrides["cc"] = _choices(cc)
-    if scheduler is not None:
-        overrides["scheduler"] = _choices(scheduler)
+    for key, choices in (("cc", cc), ("scheduler", scheduler)):
+        if choices is not None:
+            overrides[key] = _choices(choices, key)
     if seeds is not None:
         overrides["seeds"] = seeds
     if set:
@@ -127,6 +129,9 @@ def load(
         raise
     if resolved["name"] == _UNNAMED:
         resolved["name"] = stem
+    last = int(resolved["run"].get("first_seed", 1)) + int(resolved["run"]["seeds"]) - 1
+    if last > LAST_SEED:
+        raise InputError(f"[run]: the last seed is {last}; allowed: up to {LAST_SEED}")
     return Scenario(resolved, json.dumps(resolved, ensure_ascii=False))
 
 
@@ -144,18 +149,15 @@ def _read(source: Any) -> tuple[str, str, str]:
     if isinstance(source, str) and "\n" in source:
         return source, ".", "scenario"
     path = shipped.find(source)
-    try:
-        return path.read_text(encoding="utf-8"), str(path.parent), path.stem
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: not a text file; a scenario is TOML or JSON in UTF-8") from None
-    except OSError as error:
-        raise InputError(
-            f"{path}: {(error.strerror or str(error)).lower()}; give the path of a scenario file"
-        ) from None
+    return read_text(path, remedy="give the path of a scenario file (TOML or JSON)"), str(path.parent), path.stem
 
 
-def _choices(given: str | Sequence[str | Mapping[str, Any]]) -> list[str]:
-    return [parse_choice(choice) for choice in (split_outside(given) if isinstance(given, str) else given)]
+def _choices(given: Any, key: str) -> list[str]:
+    if isinstance(given, str):
+        given = split_outside(given)
+    if isinstance(given, Mapping) or not isinstance(given, Sequence):
+        raise InputError(f"`{key}` = {given}: must be a list of names, as in `playpath list {key}`")
+    return [parse_choice(choice) for choice in given]
 
 
 def parse_choice(choice: str | Mapping[str, Any]) -> str:
@@ -170,6 +172,8 @@ def parse_choice(choice: str | Mapping[str, Any]) -> str:
         given = {key: _typed(value) for key, value in choice.items() if key != "name"}
         name = str(choice.get("name", ""))
         return name + (":" + ",".join(f"{key}={value}" for key, value in given.items()) if given else "")
+    if not isinstance(choice, str):
+        raise InputError(f"{choice}: write a name, or NAME(PARAMETER=VALUE,…); see `playpath list`")
     text = choice.strip()
     name, bracket, inside = text.partition("(")
     if not bracket and ")" not in text:
@@ -188,9 +192,15 @@ def parse_value(text: str) -> Any:
     """A TOML-like value: number, true/false, otherwise the text itself (quotes optional)."""
     stripped = text.strip()
     try:
-        return json.loads(stripped)
+        return json.loads(stripped, parse_constant=_no_constant)
     except ValueError:
         return stripped.strip("'\"")
+    except RecursionError:
+        raise InputError(f"--set: '{stripped[:20]}…' is nested too deeply") from None
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
 
 
 def split_outside(text: str) -> list[str]:

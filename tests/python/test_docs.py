@@ -69,5 +69,5 @@ def test_designs_load(file):
 
 def test_package_data_is_declared():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    assert project["project"]["scripts"]["playpath"] == "playpath.cli:main"
+    assert project["project"]["scripts"]["playpath"] == "playpath.__main__:main"
     assert (ROOT / "LICENSE").read_text().startswith("MIT License")

@@ -104,10 +104,10 @@ WRONG_DESIGNS = [
     ({"axis": [{"key": "path.rt", "values": ["1 ms"]}]}, "rtt"),
     ({"axis": [{"keys": ["a", "b"], "values": [[1]]}]}, "1 values for 2 keys"),
     ({"axis": [{"key": "path.rtt", "values": ["-1 ms"]}]}, "^axis path.rtt: "),
-    ({"seeds": 0}, "at least 1"),
+    ({"seeds": 0}, "from 1 to"),
     ({"seeds": 2_000_000}, "^`seeds`: 2000000 is out of range"),
     ({"sample": {"kind": "grit", "points": 3}}, "latin_hypercube"),
-    ({"sample": {"kind": "random", "points": 0}}, "at least 1"),
+    ({"sample": {"kind": "random", "points": 0}}, "from 1 to"),
     ({"scenario": "nowhere.toml"}, "nowhere.toml"),
 ]
 

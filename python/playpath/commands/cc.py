@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from playpath import console
@@ -44,15 +43,17 @@ def command(context: typer.Context) -> int:
 def print_controls(entries: list[dict[str, Any]]) -> None:
     """Each control with its parameters, and the names under which it is registered."""
     for entry in entries:
-        console.out.print(f"[bold]{escape(entry['name'])}[/bold]  {escape(entry['summary'])}{_registered(entry)}")
+        console.out.print(
+            f"[bold]{console.plain(entry['name'])}[/bold]  {console.plain(entry['summary'])}{_registered(entry)}"
+        )
         if entry["params"]:
             table = Table(box=None, show_header=False, padding=(0, 1, 0, 4))
             for p in entry["params"]:
                 table.add_row(
                     p["name"],
                     f"= {_value(p['default'])}",
-                    escape(p["allowed"]),
-                    escape(p["doc"]),
+                    console.plain(p["allowed"]),
+                    console.plain(p["doc"]),
                 )
             console.out.print(table)
 
@@ -63,7 +64,7 @@ def _registered(entry: Mapping[str, Any]) -> str:
     names = ", ".join(
         r["name"] + ("" if r["link"] is not None else " (unloaded, still in use)") for r in entry["registered"]
     )
-    return f"  [green]registered: {escape(names)}[/green]" if names else ""
+    return f"  [green]registered: {console.plain(names)}[/green]" if names else ""
 
 
 def print_connections(entries: list[dict[str, Any]]) -> None:
@@ -72,7 +73,7 @@ def print_connections(entries: list[dict[str, Any]]) -> None:
         console.out.print("no live connection uses one of our controls")
     for c in entries:
         console.out.print(
-            f"[bold]{escape(c['cc'])}[/bold]  port {c['local_port']} to {c['peer']}, {c['phase'].replace('_', ' ')}"
+            f"[bold]{console.plain(c['cc'])}[/bold]  port {c['local_port']} to {c['peer']}, {c['phase'].replace('_', ' ')}"
         )
         console.out.print(f"    {_windows(c)}", soft_wrap=True)
         if c["details"]:
@@ -95,7 +96,7 @@ def _value(value: Any) -> str:
 
 
 def _pairs(values: Mapping[str, Any]) -> str:
-    return escape(", ".join(f"{name} {_value(value)}" for name, value in values.items()))
+    return console.plain(", ".join(f"{name} {_value(value)}" for name, value in values.items()))
 
 
 _FOR_PEOPLE: dict[str, Callable[[list[dict[str, Any]]], None]] = {"list": print_controls, "show": print_connections}

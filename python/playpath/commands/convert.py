@@ -13,7 +13,7 @@ import typer
 from playpath import console, traces
 from playpath.commands import options
 from playpath.errors import InputError
-from playpath.files import check_writable, write_text
+from playpath.files import check_writable, read_text, write_text
 
 
 def register(app: typer.Typer) -> None:
@@ -60,7 +60,7 @@ def command(
         _finish(text, target, out, None, json)
     else:
         assert file is not None
-        text = _read(file)
+        text = read_text(file)
         with _naming(file):
             converted = traces.convert(text, target, source, bin_ms=bin_ms) if target else text
             _finish(converted, target, out, source if target is None else None, json)
@@ -88,15 +88,6 @@ def print_preview(found: traces.Preview) -> None:
         f"{found.outage_share * 100:.3g} % of them without capacity"
     )
     console.out.print(f"[dim]│[/dim]{traces.sparkline(found.bins_mbps)}[dim]│[/dim]")
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise InputError(f"{file}: not a text file") from None
-    except OSError as error:
-        raise InputError(f"{file}: {(error.strerror or str(error)).lower()}") from None
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from playpath import console
@@ -29,6 +28,6 @@ def command(json: options.Json = False) -> None:
         table = Table(box=None, show_header=False, padding=(0, 1, 0, 2))
         for check in (c for c in checks if c.area == area):
             sign = "[green]✓[/green]" if check.is_there else "[yellow]✗[/yellow]"
-            remedy = f"[yellow]→ {escape(check.remedy)}[/yellow]" if check.remedy else ""
-            table.add_row(sign, check.name, f"{escape(check.detail)} {remedy}".strip())
+            remedy = f"[yellow]→ {console.plain(check.remedy)}[/yellow]" if check.remedy else ""
+            table.add_row(sign, check.name, f"{console.plain(check.detail)} {remedy}".strip())
         console.out.print(table)

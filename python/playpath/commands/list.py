@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from playpath import console, engine
@@ -63,14 +62,19 @@ def _print_kinds(json: bool) -> None:
 
 
 def _print_entry(entry: dict[str, Any]) -> None:
-    twin = f" [green]kernel: {escape(entry['kernel_twin'])}[/green]" if entry.get("kernel_twin") else ""
-    console.out.print(f"[bold]{escape(entry['name'])}[/bold]  {escape(entry['summary'])}{twin}")
+    twin = f" [green]kernel: {console.plain(entry['kernel_twin'])}[/green]" if entry.get("kernel_twin") else ""
+    console.out.print(f"[bold]{console.plain(entry['name'])}[/bold]  {console.plain(entry['summary'])}{twin}")
     if entry.get("reference"):
-        console.out.print(f"    [dim]{escape(entry['reference'])}[/dim]")
+        console.out.print(f"    [dim]{console.plain(entry['reference'])}[/dim]")
     if entry.get("params"):
         table = Table(box=None, show_header=False, padding=(0, 1, 0, 4))
         for param in entry["params"]:
-            table.add_row(param["name"], escape(_default(param)), escape(param["allowed"]), escape(param["doc"]))
+            table.add_row(
+                param["name"],
+                console.plain(_default(param)),
+                console.plain(param["allowed"]),
+                console.plain(param["doc"]),
+            )
         console.out.print(table)
 
 

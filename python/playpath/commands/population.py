@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from playpath import console
@@ -109,24 +108,28 @@ def _finish(result: PopulationResult, folder: Path, json: bool) -> None:
 
 def print_population(result: PopulationResult) -> None:
     """The headline, the table of shares, the fine print, the warnings."""
-    console.out.print(f"[bold]{escape(result.headline)}[/bold]", soft_wrap=not console.out.is_terminal)
+    console.out.print(f"[bold]{console.plain(result.headline)}[/bold]", soft_wrap=not console.out.is_terminal)
     if result.against_baseline:
         console.print_table(_shares(result))
     console.out.print()
-    console.out.print(f"[dim]{escape(result.fine_print)}[/dim]", soft_wrap=not console.out.is_terminal)
-    for text in result.warnings:
-        console.err.print(f"[yellow]warning:[/yellow] {escape(text)}", soft_wrap=True)
+    console.out.print(f"[dim]{console.plain(result.fine_print)}[/dim]", soft_wrap=not console.out.is_terminal)
+    console.warn(result.warnings)
 
 
 def _shares(result: PopulationResult) -> Table:
     title = f"viewers, each once with {result.baseline} and once with the other sender"
     table = Table(
-        title=escape(title), title_justify="left", title_style="dim", box=None, pad_edge=False, header_style="bold"
+        title=console.plain(title),
+        title_justify="left",
+        title_style="dim",
+        box=None,
+        pad_edge=False,
+        header_style="bold",
     )
     for head in ("sender", "better\n%", "worse\n%", "net\npoints", "network\npoints", "retransmits\n×", ""):
         table.add_column(head, justify="left" if head in ("sender", "") else "right", overflow="fold")
     for name, versus in result.against_baseline.items():
-        table.add_row(escape(name), *_cells(versus))
+        table.add_row(console.plain(name), *_cells(versus))
     return table
 
 
@@ -169,7 +172,7 @@ def inspect(
         console.print_json(found.to_dict())
         return
     for line in found.lines():
-        console.out.print(escape(line), soft_wrap=not console.out.is_terminal)
+        console.out.print(console.plain(line), soft_wrap=not console.out.is_terminal)
 
 
 @commands.command("import")
@@ -193,6 +196,6 @@ def import_logs(
     check_file(out, "--out")
     found = read_logs(files, kind, log_format=log_format)
     write_text(out, found.to_csv())
-    console.out.print(escape(f"{out}: {len(found.rows)} sessions"), soft_wrap=True)
+    console.out.print(console.plain(f"{out}: {len(found.rows)} sessions"), soft_wrap=True)
     for note in found.notes:
-        console.err.print(f"[yellow]note:[/yellow] {escape(note)}", soft_wrap=True)
+        console.err.print(f"[yellow]note:[/yellow] {console.plain(note)}", soft_wrap=True)

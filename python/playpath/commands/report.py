@@ -43,7 +43,7 @@ def command(
     part = None if window is None else _window(window)
     result = load_results(folder)
     check_writable(target.parent)
-    console.out.print(str(write_report(result, target, window=part)), soft_wrap=True)
+    console.out.print(console.plain(str(write_report(result, target, window=part))), soft_wrap=True)
 
 
 def _window(text: str) -> tuple[float, float]:
@@ -69,6 +69,9 @@ def load_results(folder: Path) -> Comparison | Session | SweepResult | Populatio
         if (folder / name).is_file():
             try:
                 return kind.load(folder)
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                raise InputError(f"{folder / name}: damaged or of another version ({error}); run it again") from None
+            except InputError:
+                raise
+            except Exception as error:  # whatever a damaged file makes its readers say
+                reason = (str(error).splitlines() or [type(error).__name__])[0]
+                raise InputError(f"{folder / name}: damaged or of another version ({reason}); run it again") from None
     raise InputError(f"{folder}: no results here; give a folder written by compare, run --trace, sweep or population")

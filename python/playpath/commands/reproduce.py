@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from playpath import console
@@ -115,12 +114,12 @@ def _print_beside(result: SideBySide) -> None:
     rows = result.rows()
     labels = [name for name in rows[0] if name not in ("metric", *(f"{w}{end}" for w in WORLDS for end in _ENDS))]
     title = f"{result.study.title}: mean over {result.seeds} seed{'' if result.seeds == 1 else 's'} (range)"
-    table = Table(title=escape(title), title_justify="left", box=None, pad_edge=False, header_style="bold")
+    table = Table(title=console.plain(title), title_justify="left", box=None, pad_edge=False, header_style="bold")
     for column in (*labels, "metric", *WORLDS):
         table.add_column(column, overflow="fold")
     for row in rows:
         cells = [_with_range(row, world) for world in WORLDS]
-        table.add_row(*(escape(str(row[name])) for name in labels), metric(row["metric"]).axis, *cells)
+        table.add_row(*(console.plain(str(row[name])) for name in labels), metric(row["metric"]).axis, *cells)
     console.print_table(table)
 
 
@@ -158,19 +157,21 @@ def print_study(result: StudyResult, swept: Sensitivity | None) -> None:
     """Verdicts, who is best today, and what the claims hang on."""
     print_claims(result)
     for scene in rank_scenes(result.study, result.table):
-        console.out.print(f"[bold]today, {escape(scene.name)}[/bold]: {escape(scene.says)}")
+        console.out.print(f"[bold]today, {console.plain(scene.name)}[/bold]: {console.plain(scene.says)}")
     for sentence in summary(swept) if swept else []:
-        console.out.print(f"[bold]sensitivity[/bold] {escape(sentence)}")
+        console.out.print(f"[bold]sensitivity[/bold] {console.plain(sentence)}")
     console.out.print(f"[dim]digest {result.digest[:16]}[/dim]")
 
 
 def print_claims(result: StudyResult) -> None:
     """The table of verdicts."""
-    table = Table(title=escape(result.study.title), title_justify="left", box=None, pad_edge=False, header_style="bold")
+    table = Table(
+        title=console.plain(result.study.title), title_justify="left", box=None, pad_edge=False, header_style="bold"
+    )
     for title in ("claim", "verdict", "what decides", "figures"):
         table.add_column(title, overflow="fold")
     for claim in result.claims:
         deciding = claim.deciding
         verdict = f"[{_STYLES[claim.verdict]}]{claim.verdict}[/]"
-        table.add_row(claim.claim.id, verdict, escape(deciding.check.says), escape(deciding.figures()))
+        table.add_row(claim.claim.id, verdict, console.plain(deciding.check.says), console.plain(deciding.figures()))
     console.print_table(table)

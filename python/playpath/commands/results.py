@@ -95,7 +95,9 @@ def _difference(folder: Path, file: str, question: Question) -> str:
         try:
             stored = json.loads((folder / name).read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            continue  # not there, or damaged: no answer
+            continue  # not there, or damaged
+        if not any(_parts(name, stored).values()):
+            continue
         if name != file:
             return f"found: {name}"
         if keys := _differing(_parts(name, stored), _parts(file, question)):

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from playpath import console, engine, worlds
@@ -18,7 +17,7 @@ from playpath.files import check_file, write_text
 from playpath.metrics import format_value, metric
 from playpath.record import Session
 from playpath.sanity import doubts
-from playpath.scenario import load
+from playpath.scenario import LAST_SEED, load
 from playpath.worlds import Files
 
 
@@ -30,7 +29,7 @@ def register(app: typer.Typer) -> None:
 def command(
     scenario: options.ScenarioFile,
     sender: Annotated[str | None, typer.Option("--sender", metavar="NAME", help="Which sender.")] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, max=2**64 - 1, help="Which replication.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, max=LAST_SEED, help="Which replication.")] = 1,
     trace: Annotated[
         Path | None, typer.Option("--trace", metavar="DIR", help="Write record.json and time series (Parquet) here.")
     ] = None,
@@ -92,15 +91,18 @@ def command(
 def print_session(session: Session) -> None:
     """Metrics, flows and links as tables."""
     if session.metrics:
-        table = Table(title=f"{session.sender or session.scenario}, seed {session.seed}", box=None, show_header=False)
+        table = Table(
+            title=f"{console.plain(session.sender or session.scenario)}, seed {session.seed}",
+            box=None,
+            show_header=False,
+        )
         for name, value in session.metrics.items():
             table.add_row(metric(name).label, format_value(value), metric(name).unit, f"[dim]{name}[/dim]")
         console.out.print(table)
     for title, rows in (("flows", session.flows), ("links", session.links)):
         if rows:
             console.out.print(_rows(title, rows))
-    for text in session.warnings:
-        console.err.print(f"[yellow]warning:[/yellow] {escape(text)}", soft_wrap=True)
+    console.warn(session.warnings)
 
 
 def _rows(title: str, rows: list[dict[str, object]]) -> Table:
@@ -109,7 +111,7 @@ def _rows(title: str, rows: list[dict[str, object]]) -> Table:
     for name in names:
         table.add_column(name.replace("_", " "), overflow="fold")
     for row in rows:
-        table.add_row(*(escape(_cell(row.get(name))) for name in names))
+        table.add_row(*(console.plain(_cell(row.get(name))) for name in names))
     return table
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from playpath import console
@@ -110,14 +109,14 @@ def print_sweep(result: SweepResult) -> None:
     """The decision table."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for key in [*result.keys, "best", "decided", "seeds", "second", "criterion", "second minus best"]:
-        table.add_column(escape(key))
+        table.add_column(console.plain(key))
     for row in result.decisions.head(_MOST_ROWS).iter_rows(named=True):
         gap = "–" if row["difference"] is None else f"{row['difference']:+.3g} {metric(row['criterion']).unit}".strip()
         more = f" (~{format_more_runs(row['more_runs'])})" if row["more_runs"] else ""
         decided = "yes" if row["is_decided"] else f"[yellow]no[/yellow]{more}"
-        names = [escape(str(row[key])) for key in result.keys]
+        names = [console.plain(str(row[key])) for key in result.keys]
         decided += "" if row["is_random"] else " (nothing is random)"
-        best, second = escape(", ".join(row["winners"])), escape(row["second"] or "–")
+        best, second = console.plain(", ".join(row["winners"])), console.plain(row["second"] or "–")
         table.add_row(*names, best, decided, str(row["seeds"]), second, row["criterion"] or "–", gap)
     console.print_table(table)
     left = result.decisions.height - _MOST_ROWS
@@ -126,5 +125,5 @@ def print_sweep(result: SweepResult) -> None:
     if result.errors.height:
         first = result.errors["error"][0]
         console.err.print(
-            f"[yellow]warning:[/yellow] {result.errors.height} cells failed, the first with: {escape(first)}"
+            f"[yellow]warning:[/yellow] {result.errors.height} cells failed, the first with: {console.plain(first)}"
         )

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from playpath import console
 from playpath.commands import options
@@ -28,7 +27,7 @@ def command(
     budget: Annotated[int, typer.Option("--budget", metavar="N", min=2, help="Most parameter sets to try.")] = 60,
     seeds: options.Seeds = None,
     jobs: options.Jobs = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="S", help="Of the optimiser.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Of the optimiser.")] = 1,
     json: options.Json = False,
 ) -> None:
     """Find parameters on train scenarios and judge them on held-out ones, against the defaults.
@@ -44,9 +43,9 @@ def command(
     if json:
         console.print_json(found.to_dict())
         return
-    console.out.print(f"[bold]{escape(found.sender)}[/bold], the best of {found.evaluations} parameter sets")
+    console.out.print(f"[bold]{console.plain(found.sender)}[/bold], the best of {found.evaluations} parameter sets")
     for title, comparisons in (("train", found.train), ("held out", found.held_out)):
         for comparison in comparisons:
             seeds_shown = f"seeds {comparison.seeds[0]} to {comparison.seeds[-1]}"
-            console.out.print(f"[dim]{title}: {escape(comparison.scenario.name)}, {seeds_shown}[/dim]")
-            console.out.print(f"  {escape(comparison.verdict)}")
+            console.out.print(f"[dim]{title}: {console.plain(comparison.scenario.name)}, {seeds_shown}[/dim]")
+            console.out.print(f"  {console.plain(comparison.verdict)}")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from playpath import console
@@ -124,9 +123,8 @@ def print_twin(result: Twin) -> None:
     if beside:
         console.print_table(_table(f"cross traffic, mean of a group's flows: {metric('goodput_mbps').axis}", beside))
     console.out.print()
-    console.out.print(f"[bold]{escape(result.sentence)}[/bold]", soft_wrap=not console.out.is_terminal)
-    for text in (*result.left_out.values(), *result.kernel.warnings):
-        console.err.print(f"[yellow]warning:[/yellow] {escape(text)}", soft_wrap=True)
+    console.out.print(f"[bold]{console.plain(result.sentence)}[/bold]", soft_wrap=not console.out.is_terminal)
+    console.warn((*result.left_out.values(), *result.kernel.warnings))
 
 
 def _table(title: str, rows: Sequence[MetricTwin]) -> Table:
@@ -139,7 +137,7 @@ def _table(title: str, rows: Sequence[MetricTwin]) -> Table:
             f" ({100 * row.mean / row.sim.mean:+.1f} %)" if row.mean is not None and row.sim and row.sim.mean else ""
         )
         table.add_row(
-            escape(row.sender), format_summary(row.sim), format_summary(row.kernel), f"{format_value(row.mean)}{share}",
+            console.plain(row.sender), format_summary(row.sim), format_summary(row.kernel), f"{format_value(row.mean)}{share}",
             interval, f"± {format_value(row.margin)}", row.verdict,
         )  # fmt: skip
     return table

@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.ticker import LogFormatter
 
 PAPER = "#ffffff"
 INK = "#24292f"
@@ -71,3 +75,14 @@ def dress(ax: Axes, *, grid: str = "x") -> None:
     for text in (ax.title, ax.xaxis.label, ax.yaxis.label):
         text.set_color(INK)
         text.set_fontsize(9)
+    take_literally(ax)
+
+
+def take_literally(part: Artist) -> None:
+    """Draw names as they are, without reading formulas between dollars; only logarithmic axes may use them."""
+    for text in part.findobj(Text):
+        text.set_parse_math(False)
+    for axis in part.findobj(Axis):
+        if isinstance(axis.get_major_formatter(), LogFormatter):  # writes powers of ten
+            for text in axis.findobj(Text):
+                text.set_parse_math(text is not axis.label)

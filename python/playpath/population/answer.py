@@ -16,7 +16,6 @@ import numpy as np
 import polars as pl
 
 from playpath import stats
-from playpath.errors import RunError
 from playpath.files import replaced, write_text
 from playpath.manifest import manifest
 from playpath.metrics import BULK_CRITERIA, NETWORK_CRITERIA, VIDEO_CRITERIA, metric
@@ -505,26 +504,23 @@ class PopulationResult:
         from playpath.scenario import Scenario
 
         source = Path(folder)
-        try:
-            stored = json.loads((source / "population.json").read_text(encoding="utf-8"))
-            told = stored["manifest"]
-            base = Scenario(told["scenario"], json.dumps(told["scenario"], ensure_ascii=False))
-            group = told["population"].get("population", {}).get("group", ())
-            own = Population(
-                name=stored["population"],
-                base=base,
-                draws={},
-                units=(),
-                paths=told["paths"],
-                sessions=told["sessions"],
-                seed=told["seed"],
-                group=(group,) if isinstance(group, str) else tuple(group),
-                baseline=stored["baseline"],
-                source=told["population"],
-            )
-            frames = [pl.read_parquet(source / f"{name}.parquet") for name in ("sessions", "paths", "failed")]
-        except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
-            raise RunError(f"{folder}: is not a population's result ({type(error).__name__})") from None
+        stored = json.loads((source / "population.json").read_text(encoding="utf-8"))
+        told = stored["manifest"]
+        base = Scenario(told["scenario"], json.dumps(told["scenario"], ensure_ascii=False))
+        group = told["population"].get("population", {}).get("group", ())
+        own = Population(
+            name=stored["population"],
+            base=base,
+            draws={},
+            units=(),
+            paths=told["paths"],
+            sessions=told["sessions"],
+            seed=told["seed"],
+            group=(group,) if isinstance(group, str) else tuple(group),
+            baseline=stored["baseline"],
+            source=told["population"],
+        )
+        frames = [pl.read_parquet(source / f"{name}.parquet") for name in ("sessions", "paths", "failed")]
         return cls(own, frames[0], frames[1], frames[2], stored["interrupted"])
 
 

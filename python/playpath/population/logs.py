@@ -26,7 +26,7 @@ import numpy as np
 
 from playpath import engine
 from playpath.errors import InputError, unknown_name
-from playpath.population.sets import read_text
+from playpath.files import read_text
 
 LEAST_BYTES = 50_000
 """Objects smaller than this tell of round trips, not of the rate."""
@@ -106,7 +106,7 @@ def read_logs(files: Iterable[Path], kind: str = "auto", *, log_format: str = NG
     samples: list[Sample] = []
     notes: list[str] = []
     for file in files:
-        text = read_text(file, "import")
+        text = read_text(file)
         found = _detect(text, file) if kind == "auto" else kind
         try:
             read, skipped = _take(KINDS[found](text, log_format))

@@ -17,10 +17,9 @@ from typing import Any
 
 from playpath import traces
 from playpath.errors import InputError, unknown_name
+from playpath.files import read_text
 
 _ENDINGS = (".mahi", ".mahimahi", ".csv", ".json", ".txt", ".down", ".up")
-_MOST_BYTES = 200_000_000
-"""The largest file that is read as a trace or table: a device or a pipe has no end."""
 
 COLUMNS: Mapping[str, tuple[str, str]] = {
     "rate_mbps": ("path.rate", "Mbit/s"),
@@ -105,7 +104,7 @@ def _files(value: str | Sequence[str], key: str, folder: Path) -> list[Path]:
 
 
 def _link(file: Path, key: str, name: str | None = None) -> Unit:
-    text = read_text(file, key)
+    text = read_text(file, where=f"`{key}`: ")
     try:
         traces.preview(text)
     except InputError as error:
@@ -114,6 +113,8 @@ def _link(file: Path, key: str, name: str | None = None) -> Unit:
 
 
 def _is_index(file: Path) -> bool:
+    if not file.is_file():
+        return False
     try:
         with file.open(encoding="utf-8-sig") as lines:
             return "file" in [cell.strip() for cell in lines.readline(10_000).split(",")]
@@ -155,7 +156,7 @@ def users(file: Path, trace_key: str) -> list[Unit]:
 
 
 def _rows(file: Path) -> list[tuple[int, dict[str, str]]]:
-    text = read_text(file, "users")
+    text = read_text(file, where="`users`: ")
     reader = csv.reader(text.splitlines())
     head = [cell.strip() for cell in next(reader, [])]
     if len(head) < 1 or not all(head) or len(set(head)) < len(head):
@@ -204,18 +205,3 @@ def need_column(name: str, units: Sequence[Unit]) -> None:
     known = list(dict.fromkeys(column for unit in units for column in unit.groups))
     if name not in known:
         raise unknown_name("column to group by", name, known)
-
-
-def read_text(file: Path, key: str) -> str:
-    """The text of a regular file of reasonable size."""
-    try:
-        if not file.is_file():
-            reason = "is no regular file" if file.exists() else "no such file"
-            raise InputError(f"`{key}`: {file}: {reason}")
-        if file.stat().st_size > _MOST_BYTES:
-            raise InputError(f"`{key}`: {file}: is larger than {_MOST_BYTES // 10**6} MB")
-        return file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError(f"`{key}`: {file}: is not a text file in UTF-8") from None
-    except OSError as error:
-        raise InputError(f"`{key}`: {file}: {(error.strerror or str(error)).lower()}") from None

@@ -36,6 +36,7 @@ from typing import Any
 
 from playpath import shipped
 from playpath.errors import InputError, unknown_name
+from playpath.files import read_text
 from playpath.population import distributions, sets
 from playpath.population.distributions import Distribution
 from playpath.population.sets import Unit
@@ -345,7 +346,7 @@ def _called(source: Any) -> str:
 def _text(source: Any) -> str | None:
     if isinstance(source, Mapping | Scenario):
         return None
-    return source if _is_text(source) else sets.read_text(shipped.find(source), "scenario")
+    return source if _is_text(source) else read_text(shipped.find(source), remedy="give the path of a scenario file")
 
 
 def _names(value: Any, key: str) -> tuple[str, ...]:

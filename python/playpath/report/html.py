@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 from collections.abc import Sequence
 from html import escape
 from importlib import resources
@@ -12,7 +13,7 @@ from typing import Any
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from playpath.plots.style import GRID, INK, MUTED, PAPER
+from playpath.plots.style import GRID, INK, MUTED, PAPER, take_literally
 
 _SVG_SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "playpath", "font.family": "sans-serif"}
 _FONT = "font-family: var(--font)"
@@ -54,7 +55,9 @@ def figure_svg(figure: Figure, description: str, *, is_full: bool = False) -> st
     With `is_full` it takes the page's width, and scrolls on a phone: for figures full of text.
     """
     buffer = io.StringIO()
-    with rc_context(_SVG_SETTINGS):
+    take_literally(figure)
+    with rc_context(_SVG_SETTINGS), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing|constrained_layout not applied")  # the reader's fonts draw the text, not ours
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]

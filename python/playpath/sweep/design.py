@@ -39,12 +39,14 @@ import numpy as np
 
 from playpath import shipped
 from playpath.errors import InputError, unknown_name
+from playpath.files import read_text
 from playpath.quantity import parse, quantity
-from playpath.scenario import Scenario, load
+from playpath.scenario import LAST_SEED, Scenario, load
 
 Point = dict[str, Any]
 """Dotted setting → value, as `--set` takes it."""
 
+_MOST_POINTS = 10**7
 _DESIGN_KEYS = ("name", "scenario", "cc", "scheduler", "seeds", "axis", "sample")
 _AXIS_KEYS = ("key", "keys", "values", "from", "to", "steps", "scale")
 _SAMPLE_KEYS = ("kind", "points", "seed")
@@ -169,9 +171,14 @@ def load_design(source: Any, *, seeds: int | None = None, cc: Sequence[str] | No
     axes = tuple(_axis(entry, i) for i, entry in enumerate(_list(raw, "axis")))
     if not axes:
         raise InputError("the design has no [[axis]]; give at least one, with `key` and `values`")
+    keys = [key for axis in axes for key in axis.keys]
+    if again := next((key for key in keys if keys.count(key) > 1), None):
+        raise InputError(f"the design has two axes of `{again}`; give one")
     base = _base(raw, folder, seeds, cc)
     sample, points, seed = _sample(raw.get("sample"))
     design = Design(str(raw.get("name", name)), base, axes, sample, points, seed, _plain(raw))
+    if design.size > _MOST_POINTS:
+        raise InputError(f"the design has {design.size} points; allowed: up to {_MOST_POINTS}")
     _check_first_point(design)
     return design
 
@@ -181,20 +188,20 @@ def _read(source: Any) -> tuple[Mapping[str, Any], Path, str]:
         return source, Path(), "sweep"
     path = shipped.find(source)
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8")), path.parent, path.stem
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return tomllib.loads(read_text(path, remedy="give the path of a design")), path.parent, path.stem
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{path}: not valid TOML: {error}") from None
-    except OSError as error:
-        raise InputError(f"{path}: {(error.strerror or str(error)).lower()}; give the path of a design") from None
 
 
 def _base(raw: Mapping[str, Any], folder: Path, seeds: int | None, cc: Sequence[str] | None) -> Scenario:
     scenario = raw["scenario"]
+    if not isinstance(scenario, str | Path | Mapping | Scenario):
+        raise InputError(f"`scenario` = {scenario}: must be the name of a file")
     if isinstance(scenario, str) and "\n" not in scenario:
         scenario = folder / scenario
     wanted = seeds if seeds is not None else raw.get("seeds")
-    if wanted is not None and (not isinstance(wanted, int) or wanted < 1):
-        raise InputError(f"`seeds` = {wanted}: must be a whole number of at least 1")
+    if wanted is not None:
+        _check_whole(wanted, "`seeds`", 1, LAST_SEED)
     try:
         return load(scenario, cc=cc or raw.get("cc"), scheduler=raw.get("scheduler"), seeds=wanted)
     except InputError as error:
@@ -235,7 +242,7 @@ def _axis(entry: Any, index: int) -> Axis:
 
 
 def _list_axis(entry: Mapping[str, Any], where: str) -> Axis:
-    keys = tuple(entry["keys"]) if "keys" in entry else (entry["key"],)
+    keys = _keys(entry, where)
     values = entry["values"]
     if not isinstance(values, Sequence) or isinstance(values, str) or not values:
         raise InputError(f"{where}: `values` must be a list with at least one value")
@@ -257,9 +264,8 @@ def _range_axis(entry: Mapping[str, Any], where: str) -> Axis:
         raise unknown_name(f"scale of {where}", str(scale), ("linear", "log"))
     if scale == "log" and min(low, high) <= 0:
         raise InputError(f"{where}: a log scale needs `from` and `to` above zero")
-    if not isinstance(steps, int) or steps < 2:
-        raise InputError(f"{where}: `steps` = {steps}: must be a whole number of at least 2")
-    axis = Axis((entry["key"],), (), low, high, unit, scale == "log", is_range=True)
+    _check_whole(steps, f"{where}: `steps`", 2, _MOST_POINTS)
+    axis = Axis(_keys(entry, where), (), low, high, unit, scale == "log", is_range=True)
     levels = tuple(axis.at(i / (steps - 1)) for i in range(steps))
     return Axis(axis.keys, levels, low, high, unit, axis.is_log, is_range=True)
 
@@ -267,13 +273,28 @@ def _range_axis(entry: Mapping[str, Any], where: str) -> Axis:
 def _sample(entry: Any) -> tuple[Literal["grid", "latin_hypercube", "random"], int, int]:
     if entry is None:
         return "grid", 0, 1
+    if not isinstance(entry, Mapping):
+        raise InputError("[sample]: write a table with `kind` and `points`")
     _only_known(entry, _SAMPLE_KEYS, "[sample]")
     kind, points, seed = entry.get("kind"), entry.get("points"), entry.get("seed", 1)
     if kind not in ("latin_hypercube", "random"):
         raise unknown_name("kind of [sample]", str(kind), ("latin_hypercube", "random"))
-    if not isinstance(points, int) or points < 1:
-        raise InputError(f"[sample]: `points` = {points}: must be a whole number of at least 1")
-    return kind, points, int(seed)
+    count = _check_whole(points, "[sample]: `points`", 1, _MOST_POINTS)
+    return kind, count, _check_whole(seed, "[sample]: `seed`", 0, LAST_SEED)
+
+
+def _check_whole(value: Any, where: str, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InputError(f"{where} = {value}: must be a whole number from {least} to {most}")
+    return value
+
+
+def _keys(entry: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    """The settings of an axis."""
+    keys = entry.get("keys", [entry.get("key")])
+    if not isinstance(keys, list | tuple) or not keys or not all(isinstance(key, str) and key for key in keys):
+        raise InputError(f'{where}: `key` is the name of a setting, `keys` a list of names, such as "path.loss"')
+    return tuple(keys)
 
 
 def _only_known(entry: Mapping[str, Any], known: Sequence[str], where: str) -> None:

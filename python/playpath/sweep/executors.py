@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -67,7 +68,19 @@ def _local(jobs: int) -> Place:
     # Processes, not threads: with cells of a millisecond the interpreter lock would be the bottleneck. Spawned, not
     # forked: the libraries have threads.
     context = multiprocessing.get_context("spawn")
-    return Place(lambda: ProcessPoolExecutor(jobs, mp_context=context, initializer=start_worker), jobs, 1.0)
+    return Place(lambda: _Workers(jobs, mp_context=context, initializer=start_worker), jobs, 1.0)
+
+
+class _Workers(ProcessPoolExecutor):
+    """Processes that inherit a blocked Ctrl-C, so that none complains of it while it starts: the driver decides."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Hand over a call; the first one starts the workers."""
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            return super().submit(fn, *args, **kwargs)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _ray(jobs: int | None) -> Place:

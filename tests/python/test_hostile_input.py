@@ -1,0 +1,174 @@
+"""Bad input and a bad surrounding: one line and an exit status, never a traceback."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import SMALL, playpath_command
+
+import playpath
+from playpath import cli as command_line
+from playpath.errors import InputError
+from playpath.scenario import LAST_SEED
+from playpath.sweep import load_design
+
+ALONE = [sys.executable, "-m", "playpath"]
+AXIS = '[[axis]]\nkey = "path.loss"\nvalues = ["1 %"]\n'
+RANGE = '[[axis]]\nkey = "path.rtt"\nfrom = "1 ms"\nto = "5 ms"\n'
+
+
+def assert_one_line(done, status=2):
+    assert done.status == status, (done.out, done.err)
+    assert len(done.err.splitlines()) == 1, done.err
+    assert done.err.startswith("error: ")
+    assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "scenario = 5\n" + AXIS,
+        "scenario = []\n" + AXIS,
+        'scenario = "/dev/zero"\n' + AXIS,
+        "cc = 5\n" + AXIS,
+        "cc = [5]\n" + AXIS,
+        "scheduler = 3\n" + AXIS,
+        "seeds = true\n" + AXIS,
+        "seeds = 99999999999999999\n" + AXIS,
+        '[[axis]]\nkey = ["path.loss"]\nvalues = [1]\n',
+        "[[axis]]\nkeys = 5\nvalues = [1]\n",
+        "[[axis]]\nkeys = []\nvalues = [[]]\n",
+        '[[axis]]\nkey = "path.loss"\nvalues = [1979-05-27]\n',
+        AXIS + AXIS,
+        RANGE + "steps = 1000000000\n",
+        RANGE + "steps = true\n",
+        "sample = 5\n" + AXIS,
+        AXIS + '[sample]\nkind = "random"\npoints = true\n',
+        AXIS + '[sample]\nkind = "random"\npoints = 9000000000000\n',
+        AXIS + '[sample]\nkind = "random"\npoints = 3\nseed = "x"\n',
+        AXIS + '[sample]\nkind = "random"\npoints = 3\nseed = -1\n',
+        AXIS + '[sample]\nkind = "random"\npoints = 3\nseed = nan\n',
+        "a = " + "[" * 20_000,
+    ],
+)
+def test_a_malformed_design_is_an_input_error(text, tmp_path):
+    (tmp_path / "small.toml").write_text(SMALL)
+    (tmp_path / "d.toml").write_text(text if text.startswith("scenario") else 'scenario = "small.toml"\n' + text)
+    with pytest.raises(InputError):
+        load_design(tmp_path / "d.toml")
+
+
+def test_seeds_end_where_the_columns_do(cli, small):
+    assert_one_line(cli("compare", small, "--seeds", "2", "--set", f"run.first_seed={LAST_SEED}"))
+    assert_one_line(cli("run", small, "--sender", "cubic", "--seed", str(LAST_SEED + 1)))
+    found = playpath.compare(SMALL, cc=["cubic"], seeds=1, set={"run.first_seed": LAST_SEED})
+    assert found.seeds == [LAST_SEED]
+
+
+def test_wrong_options_are_one_line(cli, small):
+    assert_one_line(cli("tune", small, "--param", "ccplb.pob_rate=1..2", "--seed", "-1"))
+    for value in ("[" * 100_000, "NaN", "1\n2", "\x1b[2J"):
+        done = cli("compare", small, "--set", f"path.loss={value}")
+        assert_one_line(done)
+        assert "\x1b" not in done.err
+    assert_one_line(cli("compare", "no\nsuch\nfile"))
+
+
+def test_what_never_ends_is_not_read(cli, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "sparse").open("wb").truncate(10**12)
+    for name in ("/dev/zero", "pipe", "sparse", "."):
+        for command in (["compare", name], ["sweep", name], ["convert", name], ["population", "compare", name]):
+            assert_one_line(cli(*command))
+        assert_one_line(cli("population", "import", name, "--out", "users.csv"))
+
+
+def test_a_damaged_result_is_one_line(cli, small, tmp_path):
+    for damaged in ("sessions.parquet", "timelines/cubic/player.parquet", "comparison.json"):
+        assert cli("compare", small, "--seeds", "1", "--out", "o").status == 0  # damaged, so nothing is lost
+        (tmp_path / "o" / damaged).write_bytes(b"[]")
+        done = cli("report", "o")
+        assert_one_line(done)
+        assert "damaged or of another version" in done.err
+
+
+def shell(line: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["sh", "-c", line.replace("playpath", " ".join(ALONE))],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, **variables},
+        timeout=120,
+        check=False,
+    )
+
+
+def test_a_full_or_closed_output_is_one_line(small, tmp_path):
+    done = shell("playpath list queue > /dev/full", tmp_path)
+    assert (done.returncode, done.stderr) == (1, "error: cannot write the output: No space left on device\n")
+    assert shell("playpath compare small.toml --json > /dev/full 2> /dev/full", tmp_path).returncode == 1
+    for closed in (">&-", ">&- 2>&-", "<&- >&- 2>&-"):
+        done = shell(f"playpath compare small.toml --seeds 1 --out o {closed}", tmp_path)
+        assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+
+
+def test_no_surrounding_is_too_poor(small, tmp_path):
+    for number, variables in enumerate(
+        [{"PYTHONIOENCODING": "ascii"}, {"HOME": "/nowhere"}, {"COLUMNS": "20", "FORCE_COLOR": "1"}, {"COLUMNS": "1"}]
+    ):
+        done = shell(f"playpath compare small.toml --seeds 2 --out o{number}", tmp_path, **variables)
+        assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+    done = shell("playpath compare small.toml --seeds 1 --json", tmp_path, PYTHONIOENCODING="ascii")
+    assert json.loads(done.stdout)["seeds"] == 1
+    assert shell("env -i playpath compare small.toml --seeds 1 --out o", tmp_path).returncode == 0
+
+
+def test_the_last_resort_is_one_line_and_a_file(monkeypatch, tmp_path, capsys):
+    def fail(**_):
+        raise ZeroDivisionError("one\ntwo")
+
+    monkeypatch.setattr(command_line, "app", fail)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(SystemExit) as ended:
+        command_line.main()
+    assert ended.value.code == 1
+    (log,) = tmp_path.iterdir()
+    told = capsys.readouterr().err
+    assert told == f"error: ZeroDivisionError: one\\ntwo; this is a fault of playpath, its details are in {log}\n"
+    assert "Traceback" in log.read_text()
+
+
+INTERRUPTED_AT = """
+import os, runpy, sys
+class Find:
+    def find_spec(self, name, *_):
+        if name == WANTED:
+            os.kill(os.getpid(), 2)
+WANTED = sys.argv.pop(1)
+sys.meta_path.insert(0, Find())
+runpy.run_module("playpath", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.parametrize("module", ["polars", "playpath.stats", "typer", "playpath.commands.tune", "playpath.tune"])
+def test_ctrl_c_while_modules_load_is_no_traceback(module, small, tmp_path):
+    command = [sys.executable, "-c", INTERRUPTED_AT, module, "tune", "small.toml", "--param", "ccplb.kp=1..2"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (130, False), done.stderr
+
+
+def test_names_are_text_in_the_terminal(tmp_path):
+    raw = playpath.load(SMALL).resolved
+    names = ["[/b]", "[/nope]", "a\nb", "\x1b[2J", "$\\frac{$", "x\\"]
+    (tmp_path / "s.json").write_text(
+        json.dumps({**raw, "name": "[/c]", "sender": [{**raw["sender"][0], "name": name} for name in names]})
+    )
+    done = playpath_command("compare", "s.json", "--seeds", "2", "--out", "o", cwd=tmp_path)
+    assert done.status == 0, done.err
+    assert "\x1b" not in done.out + done.err
+    assert "[/b]" in done.out
+    assert playpath_command("run", "s.json", "--sender", "[/b]", cwd=tmp_path).status == 0
