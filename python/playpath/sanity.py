@@ -17,12 +17,16 @@ _TWO_PACKETS = 3000.0
 
 
 def doubts(scenario: Scenario) -> list[str]:
-    """A sentence for each: a video faster than its paths, a buffer longer than its video, a queue of less than two packets.
+    """One for each: no sender named, a video faster than its paths, a buffer longer than its video, a queue of less than two packets.
 
     A queue in bdp or time is the engine's to judge; one in packets is meant.
     """
     video, player = scenario.resolved.get("video") or {}, scenario.resolved.get("player") or {}
     found = [_queue(path) for path in scenario.resolved.get("path") or []]
+    if video and not scenario.names_sender:
+        found.append(
+            f"the scenario names no sender: {', '.join(scenario.senders)} plays; name others with [[sender]] or --cc"
+        )
     rate = _in(_MBPS, video.get("rate"))
     if rate is not None:
         found.append(_rate(scenario, rate))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from playpath.files import read_text
 
 LAST_SEED = 2**63 - 1
 """What the columns of tables hold."""
+_SENDER = re.compile(r"""(^|[{,])[\s\["']*sender["']?\s*[]=:.]""", re.MULTILINE)
 _UNNAMED = "scenario"
 """What the engine calls a scenario that gives no name."""
 
@@ -29,10 +31,13 @@ class Scenario:
         What the engine runs. Do not change it; load it again with overrides.
     text : str
         The same as JSON, as it is handed to the engine.
+    names_sender : bool
+        Whether senders were named, in the text or by an option; otherwise the engine's default plays.
     """
 
     resolved: Mapping[str, Any]
     text: str
+    names_sender: bool = True
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name}: {', '.join(self.senders) or 'no senders'}; {len(self.seeds)} seeds>"
@@ -132,7 +137,8 @@ def load(
     last = int(resolved["run"].get("first_seed", 1)) + int(resolved["run"]["seeds"]) - 1
     if last > LAST_SEED:
         raise InputError(f"[run]: the last seed is {last}; allowed: up to {LAST_SEED}")
-    return Scenario(resolved, json.dumps(resolved, ensure_ascii=False))
+    names_sender = cc is not None or _SENDER.search(text) is not None
+    return Scenario(resolved, json.dumps(resolved, ensure_ascii=False), names_sender)
 
 
 def read(source: Any) -> Mapping[str, Any]:

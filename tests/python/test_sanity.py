@@ -1,7 +1,7 @@
 """What is told before a run, and what is not."""
 
 import pytest
-from conftest import SCENARIOS
+from conftest import SCENARIOS, SMALL
 
 import playpath
 from playpath.sanity import doubts
@@ -74,3 +74,13 @@ def test_doubts_come_before_the_result(cli, tmp_path):
     file.write_text(PATH.format(rate="4 Mbit/s", buffer="20 s", queue="1 bdp"))
     for command in ("show", "run"):
         assert "warning: the player's buffer of 20 s is longer" in cli(command, file).err
+
+
+def test_a_default_sender_is_named():
+    text = SMALL.split("[[sender]]")[0]
+    (told,) = doubts(playpath.load(text))
+    assert told == "the scenario names no sender: cubic plays; name others with [[sender]] or --cc"
+    for named in (SMALL, text + "[[ sender ]]\ncc = 'vegas'\n", "sender = [{cc = 'vegas'}]\n" + text):
+        assert doubts(playpath.load(named)) == []
+    assert doubts(playpath.load(playpath.load(SMALL).resolved)) == []
+    assert doubts(playpath.load(text, cc=["vegas"])) == []

@@ -57,7 +57,9 @@ def figure_svg(figure: Figure, description: str, *, is_full: bool = False) -> st
     buffer = io.StringIO()
     take_literally(figure)
     with rc_context(_SVG_SETTINGS), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing|constrained_layout not applied")  # the reader's fonts draw the text, not ours
+        warnings.filterwarnings(
+            "ignore", "Glyph .* missing|constrained_layout not applied"
+        )  # the reader's fonts draw the text, not ours
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
