@@ -39,8 +39,12 @@ pub struct Packets {
 }
 
 impl Record {
-    /// The record of a run.
+    /// The record of a run. Panics if two time series have one name: a broken invariant, since every flow has a name of its own.
     pub fn of(measured: Measurements) -> Record {
+        let mut names: Vec<&str> = measured.series.iter().map(|series| series.name.as_str()).collect();
+        names.sort_unstable();
+        let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
+        assert!(twice.is_none(), "two time series are called {:?}", twice.map(|pair| pair[0]));
         let sessions: Vec<SessionRecord> = measured.sessions.iter().map(session_record).collect();
         let metrics = all_metrics(&measured, &sessions);
         let warnings = warnings(&measured);

@@ -33,3 +33,13 @@ fn ranks_are_places() {
         assert!(ranks.iter().copied().eq(1..=ranks.len() as u8), "{ranks:?}");
     }
 }
+
+/// Every flow has a name of its own; two series of one name would overwrite one another.
+#[test]
+#[should_panic(expected = "two time series are called Some(\"flow.a\")")]
+fn two_series_of_one_name_are_a_broken_invariant() {
+    let series = |name: &str| playpath_record::Series { name: name.into(), columns: Vec::new() };
+    let measured =
+        playpath_record::Measurements { series: vec![series("flow.a"), series("flow.a")], ..Default::default() };
+    playpath_record::Record::of(measured);
+}

@@ -35,6 +35,7 @@ use playpath_video::abr;
 use playpath_video::ideal::IdealLink;
 use reader::Table;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// What is wrong with a scenario: one line with what, where, what is allowed, and the nearest name.
@@ -117,7 +118,7 @@ impl Scenario {
             name: root.text("name")?.unwrap_or("scenario").to_string(),
             description: root.text("description")?.unwrap_or_default().to_string(),
             senders: read_senders(&root, &run, overrides)?,
-            traffic: read_traffic(&root, &run)?,
+            traffic: read_traffic(&root, &run, video.is_some())?,
             video,
             player,
             links,
@@ -260,8 +261,33 @@ fn default_sender(run: &RunSpec) -> Result<SenderSpec, ScenarioError> {
     SenderSpec::read(&Table::root(&document), run.profile, run.mss)
 }
 
-fn read_traffic(root: &Table, run: &RunSpec) -> Result<Vec<TrafficSpec>, ScenarioError> {
-    root.tables("traffic")?.iter().map(|t| TrafficSpec::read(t, run.profile, run.mss)).collect()
+/// Every source has a name of its own, since its random stream and its time series are named after it. The main session is "video". A
+/// group without a name is called after its kind, with a number where that is taken.
+fn read_traffic(root: &Table, run: &RunSpec, has_video: bool) -> Result<Vec<TrafficSpec>, ScenarioError> {
+    let mut taken: BTreeSet<String> = has_video.then(|| "video".to_string()).into_iter().collect();
+    let mut groups = Vec::new();
+    for table in root.tables("traffic")? {
+        let mut group = TrafficSpec::read(&table, run.profile, run.mss)?;
+        if !table.has("name") {
+            let kind = group.sender.name.clone();
+            let numbered = (2..).map(|number| format!("{kind} {number}"));
+            let mut names = std::iter::once(kind.clone()).chain(numbered);
+            let is_free =
+                |label: &String| !taken.contains(label) && !group.names_as(label).any(|name| taken.contains(&name));
+            group.sender.name = names.find(is_free).expect("numbers do not end");
+        }
+        let label = group.sender.name.clone();
+        let names: Vec<String> = group.names_as(&label).chain([label.clone()]).collect();
+        for name in &names {
+            if taken.contains(name) {
+                let message = format!("a second source is called \"{name}\"; give each group a `name` of its own");
+                return Err(table.error("name", message));
+            }
+        }
+        taken.extend(names);
+        groups.push(group);
+    }
+    Ok(groups)
 }
 
 /// What the command line changes: `{"cc": ["cubic", "ccplb:pob_rate=2"], "seeds": 5, "set": {"player.buffer": "2 s", "path.0.loss": "1 %"}}`.

@@ -173,18 +173,20 @@ impl TrafficSpec {
         Ok(spec)
     }
 
+    /// The names that its sources have if the group is called `label`.
+    pub(crate) fn names_as<'a>(&'a self, label: &'a str) -> impl Iterator<Item = String> + 'a {
+        let name = move |i| if self.count == 1 { label.to_string() } else { format!("{label}.{}", i + 1) };
+        (0..self.count).map(name)
+    }
+
     /// The sources of this group, which is entry `number` of the traffic.
     pub fn sources(&self, number: usize, seed: RootSeed) -> impl Iterator<Item = Source> + '_ {
         let mut draw = seed.stream(&format!("traffic.{number}/setup"));
-        let label = &self.sender.name;
-        (0..self.count).map(move |i| {
-            let name = if self.count == 1 { label.clone() } else { format!("{label}.{}", i + 1) };
-            Source {
-                start_at: self.start + self.start_spread.mul_f64(draw.uniform()),
-                rtt: self.rtt.draw(&mut draw),
-                stream: seed.stream(&format!("traffic.{name}")),
-                name,
-            }
+        self.names_as(&self.sender.name).map(move |name| Source {
+            start_at: self.start + self.start_spread.mul_f64(draw.uniform()),
+            rtt: self.rtt.draw(&mut draw),
+            stream: seed.stream(&format!("traffic.{name}")),
+            name,
         })
     }
 

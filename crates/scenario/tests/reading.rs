@@ -508,3 +508,29 @@ fn a_trace_begins_where_it_is_told() {
     let without = error(&path("rate = \"5 Mbit/s\"\nstart = \"3 s\""));
     assert!(without.contains("there is no `trace`"), "{without}");
 }
+
+/// Groups of one name had one random stream (two unnamed `web` groups were identical), and a competitor without a name overwrote the
+/// main flow's series.
+#[test]
+fn every_source_has_a_name_of_its_own() {
+    let scenario = |traffic: &str| {
+        format!(
+            "[video]\nrate = \"1 Mbit/s\"\nduration = \"5 s\"\n[[path]]\nname = \"p\"\nrate = \"5 Mbit/s\"\nrtt = \"20 ms\"\n[[sender]]\ncc = \"cubic\"\n{traffic}"
+        )
+    };
+    let group = |more: &str| format!("[[traffic]]\n{more}\ncc = \"cubic\"\n");
+    let unnamed =
+        ["kind = \"web\"", "kind = \"web\"", "kind = \"video\"", "kind = \"web\"\ncount = 2"].map(group).concat();
+    let read = parse(&scenario(&unnamed));
+    let names: Vec<_> = read.traffic.iter().map(|group| group.sender.name.as_str()).collect();
+    assert_eq!(names, ["web", "web 2", "video 2", "web 3"]);
+    assert_eq!(parse(&read.to_json().to_string()).to_json(), read.to_json());
+    for twice in [
+        [group("kind = \"web\"\nname = \"a\""), group("kind = \"bulk\"\nname = \"a\"")].concat(),
+        group("kind = \"bulk\"\nname = \"video\""),
+        [group("kind = \"web\"\nname = \"a\"\ncount = 3"), group("kind = \"bulk\"\nname = \"a.2\"")].concat(),
+    ] {
+        let message = error(&scenario(&twice));
+        assert!(message.contains("a second source is called") && !message.contains('\n'), "{message}");
+    }
+}
