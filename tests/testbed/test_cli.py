@@ -48,7 +48,7 @@ def test_a_program_runs_behind_the_path_and_its_status_is_ours(scenario: str) ->
 def test_what_the_kernel_world_lacks_is_wrong_input(scenario: str) -> None:
     done = playpath("testbed", "exec", scenario, "--cc", "cubicc", "--", "true")
     assert done.returncode == 2
-    assert "cubicc: Linux has no such control and it has no eBPF twin; did you mean 'cubic'? there are: " in done.stderr
+    assert 'unknown congestion control "cubicc"; did you mean "cubic"? allowed: ' in done.stderr
     done = playpath("run", scenario, "--cc", "copa", "--world", "kernel")
     assert done.returncode == 2
     assert done.stderr.startswith("error: copa: Linux has no such control and it has no eBPF twin; there are: ")
