@@ -69,7 +69,7 @@ fuzz: check-tools ## each fuzz target for a minute; FUZZ_SECONDS=… for longer,
 docs: setup ## the site in out/site: pages, Python and Rust reference, every link checked
 	rm -rf out/site
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
-	$(BIN)/sphinx-build -q -W --keep-going -d out/site-cache -c docs/site . out/site
+	$(BIN)/sphinx-build -q -E -W --keep-going -d out/site-cache -c docs/site . out/site
 	cp out/site/README.html out/site/index.html
 	cp -r target/doc out/site/rust
 	$(BIN)/python tools/check_site.py out/site

@@ -99,7 +99,17 @@ fn params(specs: &[ParamSpec]) -> Value {
                 ParamValue::Flag(x) => json!(x),
                 ParamValue::Word(x) => json!(x),
             };
-            json!({ "name": spec.name, "default": default, "allowed": spec.allowed(), "doc": spec.doc, "unit": if matches!(spec.default, ParamValue::Number(_)) { spec.unit() } else { "" } })
+            let unit = if matches!(spec.default, ParamValue::Number(_)) { spec.unit() } else { "" };
+            json!({
+                "name": spec.name,
+                "default": default,
+                "is_needed": spec.is_needed,
+                "allowed": spec.allowed(),
+                "unit": unit,
+                "doc": spec.doc,
+                "example": spec.example,
+                "kernel": spec.kernel,
+            })
         })
         .collect()
 }
