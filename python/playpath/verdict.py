@@ -45,7 +45,7 @@ def _first(ranker: Ranker, decision: Decision, told: str) -> str:
         found = ranker.difference(open_senders[0], best, decision.deciding[open_senders[0]])
         between = _join([*together, *open_senders])
         if found is not None and all(_is_unnoticed(ranker, decision, sender) for sender in open_senders):
-            said = f"{between} are not told apart by {ranker.seeds} runs: {_difference(found)}{colon}{told}."
+            said = f"{between} are not told apart by {ranker.seeds} runs: {_difference(found)}. {best}{colon}{told}."
             return said + (_later(ranker, decision, open_senders) or _cheapest(ranker, [*together, *open_senders]))
         why = f" ({_difference(found)})" if found is not None else ""
         return f"Undecided after {ranker.seeds} runs between {between}{why}. {best} leads{colon}{told}."

@@ -44,16 +44,14 @@ def _shares(result: PopulationResult) -> str:
     versus = result.against_baseline
     if not versus:
         return ""
-    drawn, ax = figure(6.4, 0.9 + 0.42 * len(versus))
+    drawn, ax = figure(5.2, 0.9 + 0.42 * len(versus))
     helped_and_harmed(result, ax)
     head = ["sender", "better served", "worse served", "helped minus harmed", "network", "retransmits", "decided"]
     rows = [[escape(name), *_share_cells(v)] for name, v in versus.items()]
     note = (
         f"Every viewer once with {result.baseline} and once with the other sender, on the same path at the same moment."
     )
-    body = html.figures([html.figure_svg(drawn, "helped and harmed", is_full=True)]) + html.table(
-        head, rows, classes="cards"
-    )
+    body = html.figures([html.figure_svg(drawn, "helped and harmed")]) + html.table(head, rows, classes="cards")
     return html.section(f"Whom each sender helps and harms, against {result.baseline}", body, note=note)
 
 
