@@ -55,6 +55,16 @@ def resolve(text: str, base_dir: str, overrides: Mapping[str, Any]) -> dict[str,
     return resolved
 
 
+def number(text: str) -> float:
+    """A quantity of a resolved scenario as a number: seconds, bits per second, or bytes.
+
+    >>> number("50 ms"), number("10 Mbit/s"), number("30 kB")
+    (0.05, 10000000.0, 30000.0)
+    """
+    found: float = _call(_engine.number, text)
+    return found
+
+
 def path_figures(resolved_json: str) -> list[dict[str, Any]]:
     """`name`, `rate_mbps` (of a trace its mean; None if unlimited), `rtt_ms`, `loss_percent` of each path."""
     figures: list[dict[str, Any]] = json.loads(_call(_engine.path_figures, resolved_json))

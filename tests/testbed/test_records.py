@@ -16,9 +16,9 @@ import pytest
 from support import scenario, sender
 
 import playpath
+from playpath.engine import number
 from playpath.record import Session
 from playpath.testbed.errors import TestbedError
-from playpath.testbed.quantities import number
 from playpath.testbed.runner import run_kernel
 
 # A ladder, a competing session, web users, datagrams and a transfer: every kind of traffic there is.

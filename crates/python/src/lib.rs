@@ -14,6 +14,7 @@ use numpy::IntoPyArray;
 use playpath_record::Record;
 use playpath_scenario::Scenario;
 use playpath_sim::Tracing;
+use playpath_units::{Bytes, Duration, Rate};
 use playpath_video::p1203::{P1203Settings, p1203_input};
 use prototype::FirstError;
 use pyo3::create_exception;
@@ -55,6 +56,15 @@ fn read_file(base_dir: &Path, name: &str) -> Result<Vec<u8>, String> {
 
 fn scenario_error(error: playpath_scenario::ScenarioError) -> PyErr {
     ScenarioError::new_err(error.to_string())
+}
+
+/// A quantity of a resolved scenario as a number: seconds, bits per second, or bytes.
+#[pyfunction]
+fn number(text: &str) -> PyResult<f64> {
+    let time = || text.parse::<Duration>().ok().map(Duration::as_secs_f64);
+    let rate = || text.parse::<Rate>().ok().map(|rate| rate.as_bits_per_sec() as f64);
+    let size = text.parse::<Bytes>().map(|bytes| bytes.0 as f64);
+    time().or_else(rate).map_or_else(|| size.map_err(|e| ScenarioError::new_err(e.to_string())), Ok)
 }
 
 /// Mean rate, RTT and loss of each path of a resolved scenario, as a JSON list.
@@ -244,6 +254,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(number, module)?)?;
     module.add_function(wrap_pyfunction!(path_figures, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(capture, module)?)?;

@@ -14,12 +14,12 @@ from playpath.commands import options
 from playpath.commands.compare import INTERRUPTED, sessions
 from playpath.commands.results import results_folder
 from playpath.compare import format_summary
+from playpath.engine import number
 from playpath.errors import InputError
 from playpath.files import write_text
 from playpath.metrics import format_value, metric
 from playpath.scenario import load
 from playpath.testbed.errors import TestbedError
-from playpath.testbed.quantities import number
 from playpath.twin import MetricTwin, Twin
 from playpath.twin_run import twin
 

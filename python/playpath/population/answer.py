@@ -419,6 +419,7 @@ class PopulationResult:
             "paths": own.paths,
             "sessions": own.sessions,
             "seed": own.seed,
+            "intervals_over": own.unit_word,
         }
 
     def to_dict(self) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def _more(versus: Versus) -> str:
 def fine_print(result: PopulationResult) -> str:
     """Over what the intervals are, and what decided."""
     paths, sessions = result.paths.height, result.population.sessions
-    what = f"{result.units} links or users" if result.population.units or result.units < paths else f"{paths} paths"
+    what = f"{result.units} {result.population.unit_word}"
     text = (
         f"{paths} paths, {sessions} session{'s' if sessions > 1 else ''} on each, every sender on the same ones. Intervals (95 %) are over "
         f"{what}. A viewer is served better or worse by the first of these that differs noticeably: "
@@ -94,7 +94,7 @@ def warnings(result: PopulationResult) -> list[str]:
     found = []
     if result.units < FEWEST_UNITS:
         found.append(
-            f"only {result.units} links or users: below {FEWEST_UNITS} the intervals are too narrow where viewers differ much"
+            f"only {result.units} {result.population.unit_word}: below {FEWEST_UNITS} the intervals are too narrow where viewers differ much"
         )
     if result.interrupted:
         found.append(f"interrupted: only {result.paths.height} of {result.population.paths} paths were finished")

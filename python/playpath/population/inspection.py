@@ -64,7 +64,7 @@ class Inspection:
         unit = f"{own.unit_count} links or users" if own.units else f"{own.paths} paths, each drawn by itself"
         lines = [
             f"{own.name}: {own.paths} paths of {unit}; {own.sessions} sessions on each, {len(own.base.senders)} senders: {total} sessions",
-            f"intervals will be over {own.unit_count} {'links or users' if own.units else 'paths'}; baseline: {own.baseline}",
+            f"intervals will be over {own.unit_count} {own.unit_word}; baseline: {own.baseline}",
         ]
         lines += [f"drawn: {key}: {d.text}" for key, d in own.draws.items()]
         for name, found in self.figures().items():

@@ -94,6 +94,10 @@ class Population:
     group : tuple of str
     baseline : str
         Label of the sender that the others are held against.
+    source : dict
+        The document as read, for the manifest.
+    unit_word : str
+        What an interval is over: `links or users`, or `paths`.
     """
 
     name: str
@@ -106,6 +110,7 @@ class Population:
     group: tuple[str, ...] = ()
     baseline: str = ""
     source: Mapping[str, Any] = field(default_factory=dict)
+    unit_word: str = "paths"
 
     @property
     def unit_count(self) -> int:
@@ -201,6 +206,7 @@ def load_population(
         seed=_whole(own.get("seed", 1), "seed", 0, 2**63 - 1) or 0,
         group=group,
         source=_plain(raw),
+        unit_word="links or users" if units else "paths",
     )
     first = {**{key: d.at(0.5) for key, d in draws.items()}, **chosen.path(0).settings, **changes}
     base = _base(source, raw, folder, first, cc, scheduler)

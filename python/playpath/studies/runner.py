@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from playpath import engine, worlds
+from playpath.engine import number
 from playpath.errors import RunError
 from playpath.manifest import package_version
 from playpath.parallel import check_jobs, run_all
@@ -27,7 +28,6 @@ from playpath.studies.claims import ClaimResult, evaluate
 from playpath.studies.study import Case, Series, Study
 from playpath.sweep.store import Store
 from playpath.testbed.errors import MissingToolError
-from playpath.testbed.quantities import number
 from playpath.worlds import SimWorld
 
 Progress = Callable[[int, int], None]

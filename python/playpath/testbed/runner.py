@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from playpath import engine
+from playpath.engine import number
 from playpath.errors import RunError
 from playpath.files import write_text
 from playpath.testbed import controls, crosstraffic, namespaces, players
@@ -25,7 +26,6 @@ from playpath.testbed.plan import FILE, Plan
 from playpath.testbed.players import Played, Player, Scene
 from playpath.testbed.players.own import program as client
 from playpath.testbed.players.scene import describe_ladder
-from playpath.testbed.quantities import number
 from playpath.testbed.records import InvalidLinkError, Measured, record
 from playpath.testbed.sampling import INTERVAL, Sampler
 from playpath.testbed.senders import Sending, of_the_video, translate

@@ -8,10 +8,10 @@ from functools import cache
 from typing import Any
 
 from playpath import engine
+from playpath.engine import number
 from playpath.errors import InputError
 from playpath.scenario import load
 from playpath.testbed.errors import UnsupportedError
-from playpath.testbed.quantities import number
 
 _TRUESIZE = 2350
 """Bytes of receive buffer that Linux counts for a packet of up to 1500 bytes out of a TUN device, by measurement (6.18: 2332 to 2370)."""

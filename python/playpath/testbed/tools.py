@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from playpath.engine import number
 from playpath.errors import InputError
 from playpath.testbed import namespaces
 from playpath.testbed.bed import IP_AND_TCP_HEADER, Testbed
@@ -21,7 +22,6 @@ from playpath.testbed.emulator import network
 from playpath.testbed.errors import TestbedError
 from playpath.testbed.media import CLIP_S, MANIFEST, ladder, link_into, progressive
 from playpath.testbed.players.scene import kind_of, ladder_of
-from playpath.testbed.quantities import number
 from playpath.testbed.senders import translate
 from playpath.testbed.sockdiag import Diag
 from playpath.testbed.traffic import BulkFlow

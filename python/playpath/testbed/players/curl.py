@@ -7,10 +7,10 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from playpath.engine import number
 from playpath.errors import InputError
 from playpath.testbed.errors import TestbedError
 from playpath.testbed.players.scene import Played, Scene, Watch, require
-from playpath.testbed.quantities import number
 from playpath.testbed.server import over_mptcp
 
 _BULK = "bulk"

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypedDict
 
+from playpath.engine import number
 from playpath.errors import InputError
 from playpath.testbed import media
 from playpath.testbed.bed import Testbed
 from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.testbed.processes import Child
-from playpath.testbed.quantities import number
 from playpath.testbed.server import WebServer
 
 _STOPPED_PATIENCE = 3.0
