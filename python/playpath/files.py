@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from polars.exceptions import PolarsError
-
 from playpath.errors import InputError, RunError
 
 _MOST_BYTES = 200_000_000
@@ -79,7 +77,11 @@ def replaced(path: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
     except OSError as error:
         raise RunError(f"cannot write {path}: {error.strerror or error}") from None
-    except PolarsError as error:
+    except Exception as error:
+        from polars.exceptions import PolarsError  # a tenth of a second, which `--version` does not need
+
+        if not isinstance(error, PolarsError):
+            raise
         raise RunError(f"cannot write {path}: {str(error).rpartition('IO error: ')[2]}") from None
 
 

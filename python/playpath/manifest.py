@@ -5,10 +5,12 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from playpath import engine
-from playpath.scenario import Scenario
+
+if TYPE_CHECKING:
+    from playpath.scenario import Scenario
 
 
 def package_version() -> str:

@@ -94,7 +94,7 @@ def warnings(result: PopulationResult) -> list[str]:
     found = []
     if result.units < FEWEST_UNITS:
         found.append(
-            f"only {result.units} {result.population.unit_word}: below {FEWEST_UNITS} the intervals are too narrow where viewers differ much"
+            f"only {result.units} {result.population.unit_word}: below {FEWEST_UNITS} intervals are too narrow where viewers differ much"
         )
     if result.interrupted:
         found.append(f"interrupted: only {result.paths.height} of {result.population.paths} paths were finished")
