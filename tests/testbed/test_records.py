@@ -17,8 +17,8 @@ from support import scenario, sender
 
 import playpath
 from playpath.engine import number
+from playpath.errors import InputError
 from playpath.record import Session
-from playpath.testbed.errors import TestbedError
 from playpath.testbed.runner import run_kernel
 
 # A ladder, a competing session, web users, datagrams and a transfer: every kind of traffic there is.
@@ -179,7 +179,7 @@ def test_quantities() -> None:
     assert number("50 ms") == 0.05
     assert number("10 Mbit/s") == 1e7
     assert number("2 min") == 120
-    with pytest.raises(TestbedError, match="cannot read the quantity '3 parsecs'"):
+    with pytest.raises(InputError, match='"3 parsecs": unknown unit'):
         number("3 parsecs")
 
 
