@@ -255,6 +255,11 @@ def test_finished_sessions_are_not_played_again(tmp_path):
     assert first.table["digest"].to_list() == more.table.filter(more.table["path"] < 4)["digest"].to_list()
 
 
+def test_without_resuming_everything_is_played_again(played, tmp_path):
+    again = [population(DRAWN, store=tmp_path, jobs=1, resume=False).digest for _ in range(2)]
+    assert again == [played.digest] * 2
+
+
 def test_a_saved_answer_loads_and_says_the_same(played, tmp_path):
     played.save(tmp_path)
     again = PopulationResult.load(tmp_path)

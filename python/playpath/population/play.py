@@ -67,14 +67,10 @@ def population(
     paths_told = path_table(loaded, range(loaded.paths))  # what is wrong at a path is told before anything runs
     total = loaded.paths * loaded.sessions * len(loaded.base.senders)
     where = Store(store)
-    known = where.cells() if resume else _none()
+    known = where.cells() if resume else {*()}  # `set` is a parameter here
     with CellRunner(where, place(executor, jobs, where.folder), known, on_interrupt) as run:
         run.finish(population_cells(loaded), lambda done: progress(done, total))
     return _gather(loaded, paths_told, where, run.seen, interrupted=run.interrupted)
-
-
-def _none() -> Any:
-    return frozenset()
 
 
 def population_cells(loaded: Population) -> Iterator[Cell]:
