@@ -11,7 +11,7 @@
  *            CCP + POB / POBRate                   (CCPLB)
  *
  * The definitions, defaults and deviations are those of the Rust controls in crates/cc (ccp.rs and its neighbours), which
- * this is the twin of. Differences from the Rust controls:
+ * this stands for. Differences from the Rust controls:
  *  1. Capacity is the largest delivery rate of 10 round trips (`maxrate`) only: packet pairs do not survive GRO and TSO.
  *  2. No `paper` and no `literal` mode, backlog from the smoothed RTT only.
  *  3. Classic slow start without a limit per ACK, as Linux.
@@ -19,7 +19,7 @@
  *     `free`) is decided by who writes it.
  *
  * Fixed point: capacity in packets/us scaled by 2^32, windows in 1/65536 packet, gains in 1/1000. Invariant: the law's window
- * is within 2 and max_cwnd. Tested against the Rust control event by event (crates/twin), and on the kernel (tests/testbed).
+ * is within 2 and max_cwnd. Tested against the Rust control event by event (crates/laws), and on the kernel (tests/testbed).
  */
 #ifndef PLAYPATH_LAW_CCP_H
 #define PLAYPATH_LAW_CCP_H

@@ -6,11 +6,11 @@
  * validated while pipeACK >= cwnd/2 or pipeACK is undefined (at the start and after a recovery), else non-validated. A
  * non-validated window may grow only while it is used fully, is kept for 5 minutes, and on loss falls to half of what was used.
  *
- * Differences from the reference: those of the Rust twin, `validation/newcwv.rs` of crates/transport (at least 1 packet after a
- * loss; R in packets). Differences from the twin: pipeACK is in five buckets here too, but times are in microseconds and wrap
+ * Differences from the reference: those of the Rust one, `validation/newcwv.rs` of crates/transport (at least 1 packet after a
+ * loss; R in packets). Differences from that: pipeACK is in five buckets here too, but times are in microseconds and wrap
  * never; the loss window is rounded down to whole packets.
  *
- * Units: packets, microseconds. Tested by worked numbers (crates/twin).
+ * Units: packets, microseconds. Tested by worked numbers (crates/laws).
  */
 #ifndef PLAYPATH_LAW_NEWCWV_H
 #define PLAYPATH_LAW_NEWCWV_H

@@ -13,7 +13,7 @@
  *  2. Linux leads the window from the old value to the new one (PRR) where ns-2 inflates it.
  *  3. Linux's own tcp_vegas differs in most rules (minimum RTT, slow start in every round, Reno's cut): see `vegas-linux`.
  *
- * Fixed point: windows in 1/65536 packet, times in microseconds. Tested against the Rust controller (crates/twin).
+ * Fixed point: windows in 1/65536 packet, times in microseconds. Tested against the Rust controller (crates/laws).
  */
 #ifndef PLAYPATH_LAW_VEGAS_H
 #define PLAYPATH_LAW_VEGAS_H

@@ -56,7 +56,7 @@ def components() -> str:
 def component(entry: Mapping[str, Any], set_as: str) -> str:
     """One entry of a registry."""
     reference = f" Reference: {entry['reference']}." if entry["reference"] else ""
-    twin = f" In the kernel world: `{entry['kernel_twin']}`." if entry.get("kernel_twin") else ""
+    twin = f" In the kernel world: `{entry['in_kernel']}`." if entry.get("in_kernel") else ""
     text = f"### {entry['name']}\n\n{cell(entry['summary'])}.{reference}{twin}\n"
     if not entry["params"]:
         return text

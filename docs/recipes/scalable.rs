@@ -28,7 +28,7 @@ pub static ENTRY: Entry = Entry {
         PACED,
         REDUCE_FROM,
     ],
-    kernel_twin: None,
+    in_kernel: None,
     is_coupled: false,
     behaviour: Behaviour::LOSS_BASED,
     build: |params, initial_window| Box::new(Scalable::new(params, initial_window)),

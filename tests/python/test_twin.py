@@ -217,7 +217,7 @@ def test_controls_without_a_twin_are_named(monkeypatch):
     scenario = playpath.load(SMALL, cc=["newreno", "vegas", "copa", "westwood", "ccp:max_cwnd=2000000"])
     reasons = unsupported(scenario)
     assert list(reasons) == ["copa", "westwood", "ccp(max_cwnd=2000000)"]
-    assert "no eBPF twin" in reasons["copa"]
+    assert "none of ours in eBPF" in reasons["copa"]
     assert "this kernel has no tcp_westwood ready" in reasons["westwood"]
     assert reasons["ccp(max_cwnd=2000000)"].startswith("`max_cwnd` = 2000000 is nothing that the kernel's ccp takes")
 

@@ -20,7 +20,7 @@ from playpath.testbed.sockdiag import Diag
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 
-SENDERS = [sender(entry["name"]) for entry in engine.registry("cc") if entry["kernel_twin"]]
+SENDERS = [sender(entry["name"]) for entry in engine.registry("cc") if entry["in_kernel"]]
 SENDERS += [sender(cc, validation="newcwv", pacing={"gain": 1.0}) for cc in ("newreno", "cubic")]
 
 

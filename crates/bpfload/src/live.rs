@@ -31,7 +31,7 @@ pub struct Registered {
 }
 
 /// State of one connection, as it last published it.
-pub struct Connection {
+pub struct LiveConnection {
     /// Peer.
     pub peer: SocketAddr,
     /// Local port.
@@ -213,7 +213,7 @@ impl Registered {
     }
 
     /// What the connections published last.
-    pub fn connections(&self) -> Vec<Connection> {
+    pub fn connections(&self) -> Vec<LiveConnection> {
         let Some(map) = &self.status else { return Vec::new() };
         map.keys()
             .filter_map(|key| {
@@ -295,7 +295,7 @@ fn key_of(peer: SocketAddr) -> Vec<u8> {
 }
 
 /// Decode a `pp_key` and a `pp_status_record` (bpf/glue.bpf.h).
-fn connection(control: &'static Law, key: &[u8], value: &[u8]) -> Option<Connection> {
+fn connection(control: &'static Law, key: &[u8], value: &[u8]) -> Option<LiveConnection> {
     const DETAILS: usize = 40;
     const PARAMS: usize = DETAILS + 8 * 8;
     const FROM: usize = PARAMS + SLOTS * 4;
@@ -311,7 +311,7 @@ fn connection(control: &'static Law, key: &[u8], value: &[u8]) -> Option<Connect
     let port_at = |at: usize| u16::from_ne_bytes([key[at], key[at + 1]]);
     let rate = u64_at(value, 8);
     let params = block(&value[PARAMS..]);
-    Some(Connection {
+    Some(LiveConnection {
         peer: SocketAddr::new(ip, port_at(16)),
         local_port: port_at(18),
         netns: u32_at(key, 20),

@@ -1,6 +1,6 @@
 //! `playpath-bpf`: loads playpath's kernel congestion controls, lists them, shows live sockets, sets parameters.
 
-mod agent;
+mod bridge;
 mod controls;
 mod live;
 mod load;
@@ -96,7 +96,7 @@ struct Bridge {
     socket: PathBuf,
     /// What a player's buffer report means to the control.
     #[arg(long, default_value = "size")]
-    buffer: agent::BufferMode,
+    buffer: bridge::BufferMode,
 }
 
 fn main() -> ExitCode {
@@ -259,6 +259,6 @@ fn set_command(options: &Set) -> Result<(), Failure> {
 
 fn agent(options: &Bridge) -> Result<(), Failure> {
     let registered = find(&options.name)?;
-    let served = agent::Agent::new(registered, options.buffer).serve(&options.socket);
+    let served = bridge::CmcdBridge::new(registered, options.buffer).serve(&options.socket);
     served.map_err(|e| Failure::Run(format!("{}: {e}", options.socket.display())))
 }

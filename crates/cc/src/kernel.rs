@@ -1,5 +1,5 @@
 //! What stands for a control in Linux, and how our eBPF laws (folder `bpf`) hold its settings. This is their one table: the laws'
-//! C header, the loader's parameters, the twin tests' blocks and the test bed's choice of a control are made of it.
+//! C header, the loader's parameters, the blocks of the laws' tests and the test bed's choice of a control are made of it.
 //!
 //! A law has a block of [`SLOTS`] words of 32 bits. A [`Slot`] holds a parameter as a whole number of steps, so not every value:
 //! one that it does not hold is refused by name, never rounded.
@@ -17,7 +17,7 @@ pub(crate) const MAX_WINDOW: f64 = 1_048_576.0;
 
 /// What stands for a control in Linux.
 #[derive(Clone, Copy)]
-pub struct KernelTwin {
+pub struct InKernel {
     /// With the kernel's own window validation, or none.
     pub control: KernelControl,
     /// With newCWV, which the kernel does not have (RFC 7661).
@@ -78,9 +78,9 @@ pub enum Refused {
     Control(&'static str),
     /// Nothing stands for it with newCWV.
     Newcwv(&'static str),
-    /// A value that its twin does not take.
+    /// A value that the control in the kernel does not take.
     Value {
-        /// The twin.
+        /// The control there.
         control: &'static str,
         /// The parameter.
         name: &'static str,
@@ -93,16 +93,20 @@ pub enum Refused {
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = |can: fn(&KernelTwin) -> bool| -> String {
-            let has = |entry: &&&Entry| entry.kernel_twin.as_ref().is_some_and(can);
+        let named = |can: fn(&InKernel) -> bool| -> String {
+            let has = |entry: &&&Entry| entry.in_kernel.as_ref().is_some_and(can);
             crate::entries().iter().filter(has).map(|entry| entry.name).collect::<Vec<_>>().join(", ")
         };
         match self {
             Refused::Control(cc) => {
-                write!(f, "{cc}: Linux has no such control and it has no eBPF twin; there are: {}", named(|_| true))
+                write!(
+                    f,
+                    "{cc}: Linux has no such control and there is none of ours in eBPF; there are: {}",
+                    named(|_| true)
+                )
             }
             Refused::Newcwv(cc) => {
-                write!(f, "newcwv on the kernel goes over {}, not over {cc}", named(|twin| twin.newcwv.is_some()))
+                write!(f, "newcwv on the kernel goes over {}, not over {cc}", named(|it| it.newcwv.is_some()))
             }
             Refused::Value { control, name, value, allowed } => {
                 write!(f, "`{name}` = {value} is nothing that the kernel's {control} takes; allowed: {allowed}")
@@ -113,15 +117,15 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-impl KernelTwin {
+impl InKernel {
     /// Linux's own control `name`.
-    pub const fn linux(name: &'static str) -> KernelTwin {
-        KernelTwin { control: KernelControl::Linux(name), newcwv: None }
+    pub const fn linux(name: &'static str) -> InKernel {
+        InKernel { control: KernelControl::Linux(name), newcwv: None }
     }
 
     /// Ours.
-    pub const fn ours(law: &'static Law) -> KernelTwin {
-        KernelTwin { control: KernelControl::Law(law), newcwv: None }
+    pub const fn ours(law: &'static Law) -> InKernel {
+        InKernel { control: KernelControl::Law(law), newcwv: None }
     }
 }
 
@@ -153,8 +157,8 @@ impl fmt::Display for KernelControl {
 
 /// All laws.
 pub fn laws() -> Vec<&'static Law> {
-    let twins = || crate::entries().iter().filter_map(|entry| entry.kernel_twin.as_ref());
-    twins().filter_map(|twin| twin.control.law()).chain(twins().filter_map(|twin| twin.newcwv)).collect()
+    let in_kernel = || crate::entries().iter().filter_map(|entry| entry.in_kernel.as_ref());
+    in_kernel().filter_map(|it| it.control.law()).chain(in_kernel().filter_map(|it| it.newcwv)).collect()
 }
 
 impl Law {
@@ -237,9 +241,9 @@ impl Slot {
 impl Entry {
     /// What of Linux stands for this control with `params`. Error: nothing does, or it does not take a value.
     pub fn on_kernel(&self, params: &Params, with_newcwv: bool) -> Result<OnKernel, Refused> {
-        let twin = self.kernel_twin.as_ref().ok_or(Refused::Control(self.name))?;
-        let control = match (with_newcwv, twin.newcwv) {
-            (false, _) => twin.control,
+        let in_kernel = self.in_kernel.as_ref().ok_or(Refused::Control(self.name))?;
+        let control = match (with_newcwv, in_kernel.newcwv) {
+            (false, _) => in_kernel.control,
             (true, Some(law)) => KernelControl::Law(law),
             (true, None) => return Err(Refused::Newcwv(self.name)),
         };
@@ -357,7 +361,9 @@ mod tests {
         assert_eq!(error, "newcwv on the kernel goes over cubic, newreno, not over ccp");
         let error = on("copa").unwrap_err().to_string();
         assert!(
-            error.starts_with("copa: Linux has no such control and it has no eBPF twin; there are: cubic, newreno"),
+            error.starts_with(
+                "copa: Linux has no such control and there is none of ours in eBPF; there are: cubic, newreno"
+            ),
             "{error}"
         );
     }
@@ -389,7 +395,7 @@ mod tests {
     #[test]
     fn a_slot_of_a_control_is_its_parameter() {
         for entry in entries() {
-            let Some(law) = entry.kernel_twin.as_ref().and_then(|twin| twin.control.law()) else { continue };
+            let Some(law) = entry.in_kernel.as_ref().and_then(|it| it.control.law()) else { continue };
             for spec in entry.params {
                 let Some(slot) = law.slot(spec.name) else { continue };
                 assert_eq!(slot.spec.default, spec.default, "{}.{}", entry.name, spec.name);

@@ -1,6 +1,6 @@
 //! The registry: what is known of each algorithm.
 
-use crate::kernel::KernelTwin;
+use crate::kernel::InKernel;
 use crate::{CongestionControl, ParamSpec, ParamValue, Params, controls};
 
 /// What the registry knows of an algorithm.
@@ -16,7 +16,7 @@ pub struct Entry {
     /// Declared parameters.
     pub params: &'static [ParamSpec],
     /// What stands for it in Linux, if anything does.
-    pub kernel_twin: Option<KernelTwin>,
+    pub in_kernel: Option<InKernel>,
     /// Couples the windows of an MPTCP connection's subflows.
     pub is_coupled: bool,
     /// Where it legitimately differs from a loss-based control. The contract suite reads it; so may a user.

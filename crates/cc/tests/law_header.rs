@@ -9,7 +9,7 @@ use std::path::Path;
 const HEAD: &str = "/* SPDX-License-Identifier: (MIT OR GPL-2.0-only)
  *
  * Parameter blocks of the laws: slots, steps per unit, bounds in steps. Generated from the registry of crates/cc, of which the
- * loader and the twin test are made, too; do not edit: UPDATE=1 cargo test -p playpath-cc --test law_header
+ * loader and the test of the laws are made, too; do not edit: UPDATE=1 cargo test -p playpath-cc --test law_header
  */
 #ifndef PLAYPATH_LAW_PARAMS_H
 #define PLAYPATH_LAW_PARAMS_H

@@ -1,10 +1,10 @@
 //! `playpath-client`: the simulator's players and cross traffic over real sockets. `plan.rs` has the format of a plan.
 
 mod clock;
-mod connection;
+mod http;
 mod origin;
 mod plan;
-mod session;
+mod playback;
 mod socket;
 mod sources;
 
@@ -17,7 +17,7 @@ use playpath_units::Time;
 use serde_json::{Value, json};
 
 use plan::Plan;
-use session::{Session, Span};
+use playback::{Playback, Span};
 use sources::Sources;
 
 /// The simulator's players and cross traffic over real sockets. Prints JSON.
@@ -94,7 +94,7 @@ fn play(plan: &Plan) -> Result<(), Failure> {
     let player = player.map_err(Failure::input)?;
     let sampling = plan.trace.then(|| plan.scenario.sample_interval());
     let span = Span { start: Time::ZERO, until: plan.until, sampling };
-    let mut session = Session::new(player, place, plan.clock, span);
+    let mut session = Playback::new(player, place, plan.clock, span);
     session.play().map_err(|e| Failure::Run(format!("{}: {e}", place.server)))?;
     say(&session.to_json())
 }

@@ -15,9 +15,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 
 use crate::clock::Clock;
-use crate::connection::{Connection, Progress};
+use crate::http::{HttpConnection, Progress};
 use crate::plan::{Place, Plan, PlanError};
-use crate::session::{Session, Span};
+use crate::playback::{Playback, Span};
 
 /// More than any run transfers.
 const ENDLESS: u64 = 1 << 60;
@@ -146,7 +146,7 @@ impl Worker {
     /// A competing session. The end of the run cuts it in a glance at the latest.
     fn watch(&self, start: Time, player: Box<dyn Player>) -> io::Result<()> {
         let span = Span { start, until: self.until, sampling: self.sampling };
-        let mut session = Session::new(player, &self.place, self.clock, span).ended_by(self.is_over.clone());
+        let mut session = Playback::new(player, &self.place, self.clock, span).ended_by(self.is_over.clone());
         let played = session.play();
         let json = session.to_json();
         self.received.store(json["read_bytes"].as_u64().unwrap_or(0), Ordering::Relaxed);
@@ -179,8 +179,8 @@ impl Worker {
         Ok(())
     }
 
-    fn connect(&self) -> io::Result<Connection> {
-        let mut connection = Connection::open(&self.place, self.clock.now())?;
+    fn connect(&self) -> io::Result<HttpConnection> {
+        let mut connection = HttpConnection::open(&self.place, self.clock.now())?;
         while !self.is_over() {
             if ready(&connection, PollFlags::OUT)? {
                 connection.finish_connect()?;
@@ -191,7 +191,7 @@ impl Worker {
     }
 
     /// Read an object to its end; `false` if the run ended first.
-    fn fetch(&self, connection: &mut Connection, number: u32, bytes: u64) -> io::Result<bool> {
+    fn fetch(&self, connection: &mut HttpConnection, number: u32, bytes: u64) -> io::Result<bool> {
         if !connection.is_connected {
             return Ok(false);
         }
@@ -248,7 +248,7 @@ pub fn send_datagrams(model: OnOffModel, stream: Stream, span: (Time, Time), pla
     }
 }
 
-fn ready(connection: &Connection, flags: PollFlags) -> io::Result<bool> {
+fn ready(connection: &HttpConnection, flags: PollFlags) -> io::Result<bool> {
     let mut sockets = [PollFd::new(&connection.stream, flags)];
     let glance = Timespec { tv_sec: 0, tv_nsec: GLANCE.as_nanos() as i64 };
     match poll(&mut sockets, Some(&glance)) {

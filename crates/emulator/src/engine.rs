@@ -11,12 +11,12 @@ mod tests;
 
 use crate::capture::Capture;
 use crate::config::Config;
-use crate::control::Said;
 use crate::error::EmulatorError;
 use crate::flows::Flows;
 use crate::histogram::Histogram;
 use crate::log::PacketLog;
 use crate::machine::Machine;
+use crate::orders::Said;
 use crate::packet::IpPacket;
 use crate::report::{LinkMeasure, Pauses, RouteMeasure, RunMeasure};
 use crate::series::Series;

@@ -2,7 +2,6 @@
 
 mod capture;
 pub mod config;
-mod control;
 mod engine;
 mod error;
 mod flows;
@@ -10,6 +9,7 @@ mod histogram;
 mod log;
 mod machine;
 mod net;
+mod orders;
 mod packet;
 mod report;
 mod series;

@@ -1,9 +1,9 @@
 //! What the loop needs of the machine that it runs on: a clock, sleep, the ends of the paths, and word of when to begin and to end.
 //! Tests of the loop hold a machine of their own, whose clock moves as they say (`engine/tests.rs`).
 
-use crate::control::{Control, Said};
 use crate::error::EmulatorError;
 use crate::net::Device;
+use crate::orders::{Orders, Said};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io;
@@ -30,7 +30,7 @@ pub struct Linux {
     /// The ends of the paths.
     pub devices: Vec<Device>,
     signals: UnixStream,
-    stdin: Option<(File, Control)>,
+    stdin: Option<(File, Orders)>,
     /// Of the devices, the signals and standard input: whether they were ready at the last wait.
     is_ready: Vec<bool>,
 }
@@ -39,7 +39,7 @@ impl Linux {
     /// With these devices, until `signals` can be read, or `stdin`, if it is a lifeline, ends.
     pub fn new(devices: Vec<Device>, signals: UnixStream, stdin: Option<File>) -> Linux {
         let is_ready = vec![false; devices.len() + 2];
-        Linux { devices, signals, stdin: stdin.map(|file| (file, Control::default())), is_ready }
+        Linux { devices, signals, stdin: stdin.map(|file| (file, Orders::default())), is_ready }
     }
 }
 
@@ -66,7 +66,7 @@ impl Machine for Linux {
         let signals = self.devices.len();
         match &mut self.stdin {
             _ if self.is_ready[signals] => Ok(Said::End),
-            Some((file, control)) if self.is_ready[signals + 1] => control.read(file),
+            Some((file, orders)) if self.is_ready[signals + 1] => orders.read(file),
             _ => Ok(Said::Nothing),
         }
     }

@@ -70,7 +70,7 @@ fn named(items: &[(&str, &str)]) -> Value {
 }
 
 fn plain(name: &str, summary: &str, reference: &str, params: Value) -> Value {
-    json!({ "name": name, "summary": summary, "reference": reference, "params": params, "kernel_twin": null })
+    json!({ "name": name, "summary": summary, "reference": reference, "params": params, "in_kernel": null })
 }
 
 fn link_entries<T>(entries: &[Entry<T>]) -> Value {
@@ -83,7 +83,7 @@ fn cc(entry: &playpath_cc::Entry) -> Value {
         "summary": entry.summary,
         "reference": entry.reference,
         "params": params(entry.params),
-        "kernel_twin": entry.kernel_twin.as_ref().map(|twin| twin.control.to_string()),
+        "in_kernel": entry.in_kernel.as_ref().map(|twin| twin.control.to_string()),
         "is_coupled": entry.is_coupled,
         "responds_to_loss": entry.behaviour.responds_to_loss,
     })

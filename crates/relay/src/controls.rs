@@ -7,7 +7,7 @@
 
 use crate::log::Log;
 use crate::options::Options;
-use crate::session::Session;
+use crate::session::RelaySession;
 use playpath_units::Duration;
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::collections::VecDeque;
@@ -38,7 +38,7 @@ pub struct Controls {
 
 impl Controls {
     /// Tell what has changed in a session.
-    pub fn tell(&mut self, session: &mut Session, options: &Options, time_s: f64, log: &mut Log) {
+    pub fn tell(&mut self, session: &mut RelaySession, options: &Options, time_s: f64, log: &mut Log) {
         let opened = std::mem::take(&mut session.opened);
         if let Some(cc) = options.cc.as_deref().filter(|cc| is_coupled(cc)) {
             for peer in opened {

@@ -1,6 +1,6 @@
 //! `playpath-relay`: one end of a relay pair. See docs/relay.md.
 
-mod connection;
+mod carrier;
 mod controls;
 mod log;
 mod options;

@@ -29,7 +29,7 @@ pub enum Arguments {
     Client {
         /// A path to the server, bound to an own address or device; may be repeated.
         #[arg(long = "path", required = true, value_name = "NAME=HOST:PORT[,from=ADDR][,dev=DEVICE]", value_parser = path)]
-        paths: Vec<PathSpec>,
+        paths: Vec<PathOption>,
         #[command(flatten)]
         options: Options,
     },
@@ -37,7 +37,7 @@ pub enum Arguments {
 
 /// Where a path of the client leads.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PathSpec {
+pub struct PathOption {
     pub name: String,
     pub remote: SocketAddr,
     pub from: Option<IpAddr>,
@@ -48,7 +48,7 @@ pub struct PathSpec {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Role {
     Server { origin: SocketAddr },
-    Client { paths: Vec<PathSpec> },
+    Client { paths: Vec<PathOption> },
 }
 
 /// Of both ends, for the data that this end sends.
@@ -133,12 +133,12 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 /// `NAME=HOST:PORT[,from=ADDR][,dev=DEVICE]`.
-fn path(text: &str) -> Result<PathSpec, String> {
+fn path(text: &str) -> Result<PathOption, String> {
     let wrong = |what: &str| format!("{what}; write NAME=HOST:PORT[,from=ADDR][,dev=DEVICE]");
     let (name, rest) = text.split_once('=').ok_or_else(|| wrong("no name"))?;
     let mut parts = rest.split(',');
     let remote = address(parts.next().unwrap_or_default())?;
-    let mut spec = PathSpec { name: name.into(), remote, from: None, device: None };
+    let mut spec = PathOption { name: name.into(), remote, from: None, device: None };
     for part in parts {
         match part.split_once('=') {
             Some(("from", own)) => spec.from = Some(own.parse().map_err(|_| wrong(&format!("`{own}` is no address")))?),
@@ -152,7 +152,7 @@ fn path(text: &str) -> Result<PathSpec, String> {
     Ok(spec)
 }
 
-fn checked(paths: Vec<PathSpec>) -> Result<Vec<PathSpec>, String> {
+fn checked(paths: Vec<PathOption>) -> Result<Vec<PathOption>, String> {
     if paths.len() > MOST_PATHS {
         return Err(format!("{} paths; say --path 1 to 32 times", paths.len()));
     }

@@ -3,11 +3,11 @@
 //! poll and not an edge-triggered set: with `TCP_NOTSENT_LOWAT` a socket announces room only to who asks while there is none, and
 //! poll asks each time.
 
-use crate::connection::{Connection, set_cc};
+use crate::carrier::{Carrier, set_cc};
 use crate::controls::Controls;
 use crate::log::{Log, Stranger};
 use crate::options::{Options, Role};
-use crate::session::{Session, Slot};
+use crate::session::{RelaySession, Slot};
 use playpath_relay::record::{Hello, Record, SessionId};
 use playpath_shell::Failure;
 use playpath_units::{Duration, Time};
@@ -55,7 +55,7 @@ enum Ready {
 
 /// A connection without a hello; none once it is taken or gone.
 struct Newcomer {
-    connection: Option<Connection>,
+    connection: Option<Carrier>,
     until: Time,
 }
 
@@ -67,7 +67,7 @@ struct Relay {
     newcomers: Vec<Newcomer>,
     accept_at: Time,
     flushed_at: Time,
-    sessions: Vec<Session>,
+    sessions: Vec<RelaySession>,
     ended: VecDeque<(SessionId, Value)>,
     ended_count: u64,
     signals: UnixStream,
@@ -227,12 +227,13 @@ impl Relay {
     fn take(&mut self, now: Time, socket: Socket) -> io::Result<()> {
         if matches!(self.options.role, Role::Client { .. }) {
             if self.has_place(now) {
-                let session = Session::of_player(now, random()?, u32::from_ne_bytes(random()?), socket, &self.options)?;
+                let session =
+                    RelaySession::of_player(now, random()?, u32::from_ne_bytes(random()?), socket, &self.options)?;
                 self.sessions.push(session);
             }
             return Ok(());
         }
-        let connection = Some(Connection::new(socket, &self.options)?);
+        let connection = Some(Carrier::new(socket, &self.options)?);
         let waiting = self.newcomers.iter().filter(|newcomer| newcomer.connection.is_some()).count();
         if waiting >= MOST_NEWCOMERS {
             let oldest = self.newcomers.iter_mut().find(|newcomer| newcomer.connection.is_some());
@@ -271,7 +272,7 @@ impl Relay {
     }
 
     /// To its session, which begins with the first connection.
-    fn admit(&mut self, now: Time, hello: &Hello, mut connection: Connection) {
+    fn admit(&mut self, now: Time, hello: &Hello, mut connection: Carrier) {
         let found = self.sessions.iter().position(|session| session.id == hello.session && session.is_running());
         let is_past = hello.is_known
             || self.sessions.iter().any(|session| session.id == hello.session)
@@ -290,7 +291,7 @@ impl Relay {
         let index = found.unwrap_or_else(|| {
             // Without random numbers, the hello's are not worse than none.
             let group = random().map_or(1, u32::from_ne_bytes).max(1);
-            self.sessions.push(Session::of_client(now, hello.session, group, &self.options));
+            self.sessions.push(RelaySession::of_client(now, hello.session, group, &self.options));
             self.sessions.len() - 1
         });
         self.sessions[index].attach(now, hello, connection, &mut self.log);

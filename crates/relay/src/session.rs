@@ -4,9 +4,9 @@ mod local;
 mod paths;
 mod report;
 
-use crate::connection::{Connection, Totals, cut};
+use crate::carrier::{Carrier, Totals, cut};
 use crate::log::{Log, Stranger};
-use crate::options::{Options, PathSpec, Role};
+use crate::options::{Options, PathOption, Role};
 use local::Local;
 use playpath_relay::core::{Core, Settings};
 use playpath_relay::record::{Record, SessionId};
@@ -58,8 +58,8 @@ enum Phase {
 /// A path of the session, with or without a connection at the moment.
 struct Path {
     name: String,
-    spec: Option<PathSpec>,
-    connection: Option<Connection>,
+    spec: Option<PathOption>,
+    connection: Option<Carrier>,
     closed: Totals,
     retry_at: Time,
     retry_delay: Duration,
@@ -68,7 +68,7 @@ struct Path {
 }
 
 /// See the module.
-pub struct Session {
+pub struct RelaySession {
     pub id: SessionId,
     options: Rc<Options>,
     room: Room,
@@ -89,11 +89,11 @@ pub struct Session {
     pub group: u32,
     /// Peers of connections that opened; the relay couples them.
     pub opened: Vec<SocketAddr>,
-    /// See [`Session::take_carriers`].
+    /// See [`RelaySession::take_carriers`].
     has_other_carriers: bool,
 }
 
-impl Session {
+impl RelaySession {
     /// A player has connected: one connection per path is opened.
     pub fn of_player(
         now: Time,
@@ -101,28 +101,28 @@ impl Session {
         group: u32,
         player: Socket,
         options: &Rc<Options>,
-    ) -> io::Result<Session> {
+    ) -> io::Result<RelaySession> {
         let Role::Client { paths } = &options.role else { unreachable!("only clients have players") };
-        let mut session = Session::new(now, id, group, Local::player(player)?, options);
+        let mut session = RelaySession::new(now, id, group, Local::player(player)?, options);
         session.core.grow_to(paths.len() - 1);
         session.paths = paths.iter().map(|spec| Path::new(spec.name.clone(), Some(spec.clone()), now)).collect();
         Ok(session)
     }
 
     /// A client has said hello: connect to the origin.
-    pub fn of_client(now: Time, id: SessionId, group: u32, options: &Rc<Options>) -> Session {
+    pub fn of_client(now: Time, id: SessionId, group: u32, options: &Rc<Options>) -> RelaySession {
         let Role::Server { origin } = options.role else { unreachable!("only servers have an origin") };
-        Session::new(now, id, group, Local::origin(origin, now + options.path_timeout), options)
+        RelaySession::new(now, id, group, Local::origin(origin, now + options.path_timeout), options)
     }
 
-    fn new(now: Time, id: SessionId, group: u32, local: Local, options: &Rc<Options>) -> Session {
+    fn new(now: Time, id: SessionId, group: u32, local: Local, options: &Rc<Options>) -> RelaySession {
         let scheduler = options.scheduler();
         let settings = Settings {
             send_buffer: options.send_buffer,
             receive_buffer: options.receive_buffer,
             logs_records: options.logs_records,
         };
-        Session {
+        RelaySession {
             id,
             options: Rc::clone(options),
             room: scheduler.room(),
@@ -176,7 +176,7 @@ impl Session {
             let least = now + if is_sound { TICK } else { WATCH };
             at = at.min(self.core.poll_timeout().max(least));
             at = at.min(if self.waits_for_room { now + TICK } else { Time::MAX });
-            let is_busy = self.core.has_outstanding() || open().any(Connection::is_in_use);
+            let is_busy = self.core.has_outstanding() || open().any(Carrier::is_in_use);
             at = at.min(if is_busy { now + WATCH } else { Time::MAX });
         }
         for path in self.paths.iter().filter(|path| path.spec.is_some()) {
@@ -187,7 +187,7 @@ impl Session {
     }
 
     fn has_sound(&self, path: usize) -> bool {
-        let is_open = self.paths[path].connection.as_ref().is_some_and(Connection::is_open);
+        let is_open = self.paths[path].connection.as_ref().is_some_and(Carrier::is_open);
         is_open && !self.core.is_path_stalled(path)
     }
 
@@ -351,7 +351,7 @@ impl Session {
 }
 
 impl Path {
-    fn new(name: String, spec: Option<PathSpec>, now: Time) -> Path {
+    fn new(name: String, spec: Option<PathOption>, now: Time) -> Path {
         Path {
             name,
             spec,
@@ -416,7 +416,7 @@ mod tests {
         let options = Rc::new(crate::options::of(&text).unwrap());
         let mut log = Log::open(None).unwrap();
         let mut now = Time::from_secs(100);
-        let mut session = Session::of_client(now, [7; 16], 1, &options);
+        let mut session = RelaySession::of_client(now, [7; 16], 1, &options);
         session.handle_ready(now, Slot::Local, PollFlags::OUT, &mut log); // connected: nothing is awaited there
         let mut rounds = 0;
         while session.is_running() {

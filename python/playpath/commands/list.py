@@ -62,7 +62,7 @@ def _print_kinds(json: bool) -> None:
 
 
 def _print_entry(entry: dict[str, Any]) -> None:
-    twin = f" [green]kernel: {console.plain(entry['kernel_twin'])}[/green]" if entry.get("kernel_twin") else ""
+    twin = f" [green]kernel: {console.plain(entry['in_kernel'])}[/green]" if entry.get("in_kernel") else ""
     console.out.print(f"[bold]{console.plain(entry['name'])}[/bold]  {console.plain(entry['summary'])}{twin}")
     if entry.get("reference"):
         console.out.print(f"    [dim]{console.plain(entry['reference'])}[/dim]")

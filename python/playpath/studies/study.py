@@ -201,7 +201,7 @@ class Beside:
     Attributes
     ----------
     cases : callable
-        Share of the media's length → cases whose controls have a kernel twin that does the same.
+        Share of the media's length → cases whose controls have a kernel control that does the same.
     metrics : sequence of str
         Columns to put side by side.
     share : float

@@ -21,7 +21,7 @@ pub static ENTRY: Entry = Entry {
     summary: "MPTCP balanced linked adaptation: between LIA and OLIA, in the cut too",
     reference: "draft-walid-mptcp-congestion-control-04; Peng et al. 2016",
     params: &[slow_start_spec("classic"), ABC_LIMIT, PACED, REDUCE_FROM],
-    kernel_twin: None,
+    in_kernel: None,
     is_coupled: true,
     behaviour: Behaviour::LOSS_BASED,
     build: |params, initial_window| Box::new(Coupled::new(Balia, params, initial_window)),

@@ -23,7 +23,7 @@ mod policer;
 #[cfg(test)]
 mod tests;
 
-use crate::kernel::KernelTwin;
+use crate::kernel::InKernel;
 use crate::parts::draws;
 use crate::parts::estimators::{AppLimitedMark, WindowedMax};
 use crate::registry::{Behaviour, Entry};
@@ -43,7 +43,7 @@ pub static ENTRY: Entry = Entry {
     summary: "paces at the measured bandwidth, keeps two bandwidth-delay products; version 1",
     reference: "Cardwell et al., ACM Queue 14(5), 2016; Linux tcp_bbr.c",
     params: &[CWND_GAIN, PROBE_RTT, QUANTUM, draws::SEED],
-    kernel_twin: Some(KernelTwin::linux("bbr")),
+    in_kernel: Some(InKernel::linux("bbr")),
     is_coupled: false,
     behaviour: BEHAVIOUR,
     build: |params, initial_window| Box::new(Bbr::new(params, initial_window)),

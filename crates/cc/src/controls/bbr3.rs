@@ -47,7 +47,7 @@ pub static ENTRY: Entry = Entry {
     summary: "BBR that bounds what it has in flight by loss; version 3",
     reference: "draft-ietf-ccwg-bbr-06",
     params: &[LOSS_THRESH, BETA, HEADROOM, bbr::QUANTUM, draws::SEED],
-    kernel_twin: None,
+    in_kernel: None,
     is_coupled: false,
     behaviour: bbr::BEHAVIOUR,
     build: |params, initial_window| Box::new(Bbr3::new(params, initial_window)),

@@ -41,7 +41,7 @@ mod tests;
 
 pub(crate) use path::PathState;
 
-use crate::kernel::{KernelTwin, Law};
+use crate::kernel::{InKernel, Law};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
 use crate::parts::windows::Windows;
 use crate::registry::{Behaviour, Entry};
@@ -75,7 +75,7 @@ pub static ENTRY: Entry = Entry {
         ABC_LIMIT,
         PACED,
     ],
-    kernel_twin: Some(KernelTwin::ours(&LAW)),
+    in_kernel: Some(InKernel::ours(&LAW)),
     is_coupled: false,
     behaviour: BEHAVIOUR,
     build: |params, initial_window| Box::new(Control::new(params, initial_window, Plain)),

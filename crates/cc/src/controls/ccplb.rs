@@ -20,7 +20,7 @@
 
 use crate::controls::ccp::law::{COMMON, POB, URGENT, law};
 use crate::controls::ccp::{self, Control, PathState, Variation};
-use crate::kernel::{KernelTwin, Law, Slot};
+use crate::kernel::{InKernel, Law, Slot};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
 use crate::registry::Entry;
 use crate::{AppParameters, ParamSpec, Params};
@@ -49,7 +49,7 @@ pub static ENTRY: Entry = Entry {
         ABC_LIMIT,
         PACED,
     ],
-    kernel_twin: Some(KernelTwin::ours(&LAW)),
+    in_kernel: Some(InKernel::ours(&LAW)),
     is_coupled: false,
     behaviour: ccp::BEHAVIOUR,
     build: |params, initial_window| Box::new(Control::new(params, initial_window, PlayoutBuffer::new(params))),

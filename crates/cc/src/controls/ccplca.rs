@@ -16,7 +16,7 @@
 use crate::AppParameters;
 use crate::controls::ccp::law::{COMMON, VIDEO, law};
 use crate::controls::ccp::{self, Control, PathState, Variation};
-use crate::kernel::{KernelTwin, Law};
+use crate::kernel::{InKernel, Law};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
 use crate::registry::Entry;
 
@@ -42,7 +42,7 @@ pub static ENTRY: Entry = Entry {
         ABC_LIMIT,
         PACED,
     ],
-    kernel_twin: Some(KernelTwin::ours(&LAW)),
+    in_kernel: Some(InKernel::ours(&LAW)),
     is_coupled: false,
     behaviour: ccp::BEHAVIOUR,
     build: |params, initial_window| Box::new(Control::new(params, initial_window, VideoRate::new())),

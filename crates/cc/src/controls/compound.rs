@@ -18,7 +18,7 @@
 
 use playpath_units::Duration;
 
-use crate::kernel::{KernelTwin, Law, PHASES, Slot};
+use crate::kernel::{InKernel, Law, PHASES, Slot};
 use crate::parts::round::RttRound;
 use crate::parts::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
 use crate::parts::windows::{REDUCE_FROM, ReduceFrom, Windows};
@@ -49,7 +49,7 @@ pub static ENTRY: Entry = Entry {
         PACED,
         REDUCE_FROM,
     ],
-    kernel_twin: Some(KernelTwin::ours(&LAW)),
+    in_kernel: Some(InKernel::ours(&LAW)),
     is_coupled: false,
     behaviour: Behaviour::DELAY_BASED,
     build: |params, initial_window| Box::new(Compound::new(params, initial_window)),

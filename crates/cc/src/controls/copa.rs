@@ -37,7 +37,7 @@ pub static ENTRY: Entry = Entry {
     summary: "holds a few packets of queue; competes by loss where others fill the queue",
     reference: "Arun, Balakrishnan, NSDI 2018",
     params: &[DELTA, MODE, MAX_CWND],
-    kernel_twin: None,
+    in_kernel: None,
     is_coupled: false,
     behaviour: Behaviour { responds_to_loss: false, responds_to_ecn: false, ..Behaviour::DELAY_BASED },
     build: |params, initial_window| Box::new(Copa::new(params, initial_window)),

@@ -22,7 +22,7 @@ mod linux;
 use linux::LinuxGrowth;
 use playpath_units::{Duration, Time};
 
-use crate::kernel::{self, KernelTwin};
+use crate::kernel::{self, InKernel};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
 use crate::parts::windows::{REDUCE_FROM, ReduceFrom, Windows};
 use crate::registry::{Behaviour, Entry};
@@ -53,7 +53,7 @@ pub static ENTRY: Entry = Entry {
             "by RFC 9438 with c and beta, or in whole packets with the constants of Linux's tcp_cubic.c",
         ),
     ],
-    kernel_twin: Some(KernelTwin { newcwv: Some(&kernel::NEWCWV_CUBIC), ..KernelTwin::linux("cubic") }),
+    in_kernel: Some(InKernel { newcwv: Some(&kernel::NEWCWV_CUBIC), ..InKernel::linux("cubic") }),
     is_coupled: false,
     behaviour: Behaviour::LOSS_BASED,
     build: |params, initial_window| Box::new(Cubic::new(params, initial_window)),

@@ -10,7 +10,7 @@
 //! Units: packets, with bytes where segment sizes differ between subflows. Tested here by the worked examples of the equations,
 //! and on a fluid model of two paths in `tests/comparisons.rs`.
 
-use crate::kernel::{KernelTwin, Law, PHASES};
+use crate::kernel::{InKernel, Law, PHASES};
 use crate::parts::coupled::{Coupled, Coupling, GROUP, LAW_DETAILS, Paths};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
 use crate::parts::windows::REDUCE_FROM;
@@ -23,7 +23,7 @@ pub static ENTRY: Entry = Entry {
     summary: "MPTCP linked increases: as much as the best path alone, shared over all",
     reference: "RFC 6356",
     params: &[slow_start_spec("classic"), ABC_LIMIT, PACED, REDUCE_FROM],
-    kernel_twin: Some(KernelTwin::ours(&LAW)),
+    in_kernel: Some(InKernel::ours(&LAW)),
     is_coupled: true,
     behaviour: Behaviour::LOSS_BASED,
     build: |params, initial_window| Box::new(Coupled::new(Lia, params, initial_window)),

@@ -11,7 +11,7 @@
 //!
 //! Units: packets. Tested here by worked examples and by `tests/contract.rs`; against the square-root law in the crate `sim`.
 
-use crate::kernel::{self, KernelTwin};
+use crate::kernel::{self, InKernel};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
 use crate::parts::windows::{REDUCE_FROM, ReduceFrom, Windows};
 use crate::registry::{Behaviour, Entry};
@@ -24,7 +24,7 @@ pub static ENTRY: Entry = Entry {
     summary: "standard TCP: +1 packet per round trip, halved on loss",
     reference: "RFC 5681, RFC 6582",
     params: &[slow_start_spec("classic"), ABC_LIMIT, PACED, REDUCE_FROM],
-    kernel_twin: Some(KernelTwin { newcwv: Some(&kernel::NEWCWV), ..KernelTwin::linux("reno") }),
+    in_kernel: Some(InKernel { newcwv: Some(&kernel::NEWCWV), ..InKernel::linux("reno") }),
     is_coupled: false,
     behaviour: Behaviour::LOSS_BASED,
     build: |params, initial_window| Box::new(NewReno::new(params, initial_window)),

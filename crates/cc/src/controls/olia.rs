@@ -11,7 +11,7 @@
 //! Units: packets; l in bytes. The increase may be negative; the window never falls below 1. Tested here by worked examples,
 //! and on a fluid model of two paths in `tests/comparisons.rs`.
 
-use crate::kernel::{KernelTwin, Law, PHASES};
+use crate::kernel::{InKernel, Law, PHASES};
 use crate::parts::coupled::{Coupled, Coupling, GROUP, LAW_DETAILS, Path, Paths};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
 use crate::parts::windows::REDUCE_FROM;
@@ -36,7 +36,7 @@ pub static ENTRY: Entry = Entry {
         PACED,
         REDUCE_FROM,
     ],
-    kernel_twin: Some(KernelTwin::ours(&LAW)),
+    in_kernel: Some(InKernel::ours(&LAW)),
     is_coupled: true,
     behaviour: Behaviour::DELAY_BASED,
     build: |params, initial_window| Box::new(Coupled::new(Olia::new(params), params, initial_window)),

@@ -23,7 +23,7 @@
 
 use playpath_units::{Duration, Time};
 
-use crate::kernel::{KernelTwin, Law, PHASES, Slot};
+use crate::kernel::{InKernel, Law, PHASES, Slot};
 use crate::parts::round::scale;
 use crate::parts::windows::Windows;
 use crate::registry::{Behaviour, Entry};
@@ -39,7 +39,7 @@ pub static ENTRY: Entry = Entry {
     summary: "delay-based: holds alpha to beta packets in the queue (the authors' rules, as in ns-2)",
     reference: "Brakmo and Peterson 1995; ns-2.35 tcp-vegas.cc",
     params: &[ALPHA, BETA, GAMMA],
-    kernel_twin: Some(KernelTwin::ours(&LAW)),
+    in_kernel: Some(InKernel::ours(&LAW)),
     is_coupled: false,
     behaviour: Behaviour::DELAY_BASED,
     build: |params, initial_window| Box::new(Vegas::new(params, initial_window)),

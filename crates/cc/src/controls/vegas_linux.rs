@@ -14,7 +14,7 @@
 
 use playpath_units::Duration;
 
-use crate::kernel::KernelTwin;
+use crate::kernel::InKernel;
 use crate::parts::round::{RttRound, scale};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
 use crate::parts::windows::{REDUCE_FROM, ReduceFrom, Windows};
@@ -39,7 +39,7 @@ pub static ENTRY: Entry = Entry {
         PACED,
         REDUCE_FROM,
     ],
-    kernel_twin: Some(KernelTwin::linux("vegas")),
+    in_kernel: Some(InKernel::linux("vegas")),
     is_coupled: false,
     behaviour: Behaviour::DELAY_BASED,
     build: |params, initial_window| Box::new(VegasLinux::new(params, initial_window)),

@@ -14,7 +14,7 @@
 
 use playpath_units::{Duration, Time};
 
-use crate::kernel::KernelTwin;
+use crate::kernel::InKernel;
 use crate::parts::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
 use crate::parts::windows::{REDUCE_FROM, ReduceFrom, Windows};
 use crate::registry::{Behaviour, Entry};
@@ -27,7 +27,7 @@ pub static ENTRY: Entry = Entry {
     summary: "the classic wireless control: after a loss, the window is measured bandwidth times smallest RTT",
     reference: "Grieco and Mascolo 2004; Linux tcp_westwood.c",
     params: &[slow_start_spec("classic"), ABC_LIMIT, PACED, REDUCE_FROM],
-    kernel_twin: Some(KernelTwin::linux("westwood")),
+    in_kernel: Some(InKernel::linux("westwood")),
     is_coupled: false,
     behaviour: Behaviour::LOSS_BASED,
     build: |params, initial_window| Box::new(Westwood::new(params, initial_window)),

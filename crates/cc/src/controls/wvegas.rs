@@ -49,7 +49,7 @@ pub static ENTRY: Entry = Entry {
         PACED,
         REDUCE_FROM,
     ],
-    kernel_twin: None,
+    in_kernel: None,
     is_coupled: true,
     behaviour: Behaviour::DELAY_BASED,
     build: |params, initial_window| Box::new(WeightedVegas::new(params, initial_window)),

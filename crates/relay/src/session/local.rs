@@ -1,6 +1,6 @@
 //! A session's connection to the player or to the origin.
 
-use super::{CHUNK, Outcome, Phase, Session, words};
+use super::{CHUNK, Outcome, Phase, RelaySession, words};
 use crate::log::Log;
 use playpath_units::Time;
 use rustix::event::PollFlags;
@@ -50,7 +50,7 @@ impl Local {
     }
 }
 
-impl Session {
+impl RelaySession {
     pub(super) fn local_interest(&self) -> PollFlags {
         let mut flags = PollFlags::empty();
         if self.local.connecting_until.is_some() {

@@ -1,7 +1,7 @@
 //! The connections of a session's paths: made, read, watched, lost and made anew.
 
-use super::{CHUNK, FIRST_RETRY, LAST_RETRY, Outcome, Path, Phase, Session, WATCH, words};
-use crate::connection::Connection;
+use super::{CHUNK, FIRST_RETRY, LAST_RETRY, Outcome, Path, Phase, RelaySession, WATCH, words};
+use crate::carrier::Carrier;
 use crate::log::Log;
 use playpath_relay::record::{Hello, Record};
 use playpath_units::Time;
@@ -9,9 +9,9 @@ use rustix::event::PollFlags;
 use serde_json::json;
 use std::net::SocketAddr;
 
-impl Session {
+impl RelaySession {
     /// A connection of this session has come in (server). What follows its hello is read at once.
-    pub fn attach(&mut self, now: Time, hello: &Hello, mut connection: Connection, log: &mut Log) {
+    pub fn attach(&mut self, now: Time, hello: &Hello, mut connection: Carrier, log: &mut Log) {
         let path = usize::from(hello.path);
         self.core.grow_to(path);
         while self.paths.len() <= path {
@@ -33,7 +33,7 @@ impl Session {
             return None;
         }
         let open = self.paths.iter().filter_map(|path| path.connection.as_ref()).filter(|c| c.is_open());
-        let carriers = if self.is_running() { open.filter_map(Connection::peer).collect() } else { Vec::new() };
+        let carriers = if self.is_running() { open.filter_map(Carrier::peer).collect() } else { Vec::new() };
         Some((self.local.name_at_origin?, carriers))
     }
 
@@ -62,7 +62,7 @@ impl Session {
         }
     }
 
-    fn open(&mut self, now: Time, path: usize, mut connection: Connection, log: &mut Log) {
+    fn open(&mut self, now: Time, path: usize, mut connection: Carrier, log: &mut Log) {
         if let Err(e) = connection.refresh(self.room) {
             return self.lose(now, path, &words(&e), log);
         }
@@ -123,7 +123,7 @@ impl Session {
             }
             (self.last_heard, self.asked) = (now, false);
             if let Some(error) = error.take() {
-                let peer = self.paths[path].connection.as_ref().map_or(String::new(), Connection::describe);
+                let peer = self.paths[path].connection.as_ref().map_or(String::new(), Carrier::describe);
                 return self.end(now, Outcome::Failed(format!("path {}, {peer}: {error}", self.paths[path].name)), log);
             }
         }
@@ -132,7 +132,7 @@ impl Session {
     /// The connection of a path is gone, or never came to be.
     pub(super) fn lose(&mut self, now: Time, path: usize, reason: &str, log: &mut Log) {
         let state = &mut self.paths[path];
-        let was_open = state.connection.as_ref().is_some_and(Connection::is_open);
+        let was_open = state.connection.as_ref().is_some_and(Carrier::is_open);
         state.close();
         self.has_other_carriers |= was_open;
         state.retry_at = now + state.retry_delay;
@@ -154,7 +154,7 @@ impl Session {
             }
             None if state.spec.is_some() && now >= state.retry_at => {
                 let spec = state.spec.as_ref().expect("just looked");
-                match Connection::connect(now, spec, &self.options) {
+                match Carrier::connect(now, spec, &self.options) {
                     Ok(connection) => state.connection = Some(connection),
                     Err(e) => self.lose(now, path, &words(&e), log),
                 }
@@ -165,7 +165,7 @@ impl Session {
 
     /// Without a path, or without an answer, for too long.
     pub(super) fn check_peer(&mut self, now: Time, log: &mut Log) {
-        let is_open = self.paths.iter().any(|path| path.connection.as_ref().is_some_and(Connection::is_open));
+        let is_open = self.paths.iter().any(|path| path.connection.as_ref().is_some_and(Carrier::is_open));
         let silence = now.saturating_since(self.last_heard);
         let limit = self.options.session_timeout;
         let tried = |path: &Path| path.connection.is_none() && path.last_error.is_some();

@@ -1,12 +1,12 @@
 //! What a session tells: events for the log, counters in the simulator's names.
 
-use super::{Outcome, Session};
+use super::{Outcome, RelaySession};
 use crate::log::Log;
 use playpath_transport::mptcp::level::{Event, SwitchSide};
 use playpath_units::Time;
 use serde_json::{Value, json};
 
-impl Session {
+impl RelaySession {
     /// Counters, in the simulator's names.
     pub fn summary(&self, now: Time) -> Value {
         let end = self.ended.unwrap_or(now);

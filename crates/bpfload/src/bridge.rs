@@ -46,7 +46,7 @@ pub enum BufferMode {
 }
 
 /// The bridge.
-pub struct Agent {
+pub struct CmcdBridge {
     registered: Registered,
     mode: BufferMode,
     sessions: HashMap<String, Told>,
@@ -70,10 +70,10 @@ struct Told {
     is_reported: bool,
 }
 
-impl Agent {
+impl CmcdBridge {
     /// A bridge to a registered control.
-    pub fn new(registered: Registered, mode: BufferMode) -> Agent {
-        Agent { registered, mode, sessions: HashMap::new(), relayed: HashMap::new() }
+    pub fn new(registered: Registered, mode: BufferMode) -> CmcdBridge {
+        CmcdBridge { registered, mode, sessions: HashMap::new(), relayed: HashMap::new() }
     }
 
     /// Serve on a Unix socket at `path` until the process ends. Error: the socket cannot be made.

@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 
 use crate::clock::Clock;
-use crate::connection::{Connection, Progress};
+use crate::http::{HttpConnection, Progress};
 use crate::plan::Place;
 
 /// From when to when a session lasts, and how often it is sampled.
@@ -28,12 +28,12 @@ pub struct Span {
 }
 
 /// A player, its connections and its clock.
-pub struct Session<'a> {
+pub struct Playback<'a> {
     player: Box<dyn Player>,
     place: &'a Place,
     clock: Clock,
     span: Span,
-    connections: Vec<Option<Connection>>,
+    connections: Vec<Option<HttpConnection>>,
     closed: Vec<Value>,
     body_bytes: u64,
     read_bytes: u64,
@@ -44,10 +44,10 @@ pub struct Session<'a> {
     buffer: Vec<u8>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> Playback<'a> {
     /// A session of `player` with the server at `place`, which serves one large file.
-    pub fn new(player: Box<dyn Player>, place: &'a Place, clock: Clock, span: Span) -> Session<'a> {
-        Session {
+    pub fn new(player: Box<dyn Player>, place: &'a Place, clock: Clock, span: Span) -> Playback<'a> {
+        Playback {
             player,
             place,
             clock,
@@ -65,7 +65,7 @@ impl<'a> Session<'a> {
     }
 
     /// Let the flag cut it, too: it is looked at every 100 ms.
-    pub fn ended_by(mut self, flag: Arc<AtomicBool>) -> Session<'a> {
+    pub fn ended_by(mut self, flag: Arc<AtomicBool>) -> Playback<'a> {
         self.ended = Some(flag);
         self
     }
@@ -127,7 +127,7 @@ impl<'a> Session<'a> {
     }
 
     fn open(&mut self, id: ConnectionId) -> io::Result<()> {
-        let connection = Connection::open(self.place, self.clock.now())?;
+        let connection = HttpConnection::open(self.place, self.clock.now())?;
         self.connections.resize_with(self.connections.len().max(id.0 as usize + 1), || None);
         self.connections[id.0 as usize] = Some(connection);
         Ok(())
@@ -145,7 +145,7 @@ impl<'a> Session<'a> {
         }));
     }
 
-    fn connection(&mut self, id: ConnectionId) -> io::Result<&mut Connection> {
+    fn connection(&mut self, id: ConnectionId) -> io::Result<&mut HttpConnection> {
         let found = self.connections.get_mut(id.0 as usize).and_then(Option::as_mut);
         found.ok_or_else(|| io::Error::other(format!("connection {} is not open", id.0)))
     }

@@ -1,6 +1,6 @@
 //! One TCP connection of a path: options, what the kernel says of it, records out and in.
 
-use crate::options::{Options, PathSpec};
+use crate::options::{Options, PathOption};
 use crate::tcp::{self, TcpInfo};
 use playpath_relay::record::{BadRecord, Decoder, Record};
 use playpath_transport::mptcp::scheduler::{Room, SubflowView};
@@ -17,7 +17,7 @@ const LOOKAHEAD: f64 = 1.5e-3;
 const MOST_LOOKAHEAD: f64 = 64.0;
 
 /// See the module.
-pub struct Connection {
+pub struct Carrier {
     pub socket: Socket,
     /// The handshake is under way, until this time.
     pub connecting_until: Option<Time>,
@@ -63,9 +63,9 @@ impl Totals {
     }
 }
 
-impl Connection {
+impl Carrier {
     /// Begin to connect.
-    pub fn connect(now: Time, path: &PathSpec, options: &Options) -> io::Result<Connection> {
+    pub fn connect(now: Time, path: &PathOption, options: &Options) -> io::Result<Carrier> {
         let socket = Socket::new(Domain::for_address(path.remote), Type::STREAM, Some(Protocol::TCP))?;
         if let Some(device) = &path.device {
             socket.bind_device(Some(device.as_bytes()))?;
@@ -73,7 +73,7 @@ impl Connection {
         if let Some(own) = path.from {
             socket.bind(&SocketAddr::new(own, 0).into())?;
         }
-        let mut connection = Connection::new(socket, options)?;
+        let mut connection = Carrier::new(socket, options)?;
         match connection.socket.connect(&path.remote.into()) {
             Err(e) if e.raw_os_error() != Some(libc::EINPROGRESS) => return Err(e),
             _ => connection.connecting_until = Some(now + options.path_timeout),
@@ -82,7 +82,7 @@ impl Connection {
     }
 
     /// Take a socket, and set what both ends set.
-    pub fn new(socket: Socket, options: &Options) -> io::Result<Connection> {
+    pub fn new(socket: Socket, options: &Options) -> io::Result<Carrier> {
         socket.set_nonblocking(true)?;
         socket.set_tcp_nodelay(true)?;
         socket.set_tcp_user_timeout(Some(std(options.path_timeout)))?;
@@ -91,7 +91,7 @@ impl Connection {
         if let Some(cc) = &options.cc {
             set_cc(&socket, cc).map_err(io::Error::other)?;
         }
-        Ok(Connection {
+        Ok(Carrier {
             socket,
             connecting_until: None,
             decoder: Decoder::default(),

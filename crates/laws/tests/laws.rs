@@ -1,4 +1,4 @@
-//! Every kernel law against its Rust twin: random events, and sessions over a bottleneck with the Rust controller in the loop.
+//! Every kernel law against its Rust control: random events, and sessions over a bottleneck with the Rust controller in the loop.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use playpath_cc::{
     Ack, AppParameters, CongestionEvent, CongestionSignal, ParamValue, RateSample, RecoveryExit, Rto, Sibling, View,
 };
-use playpath_twin::{Twin, compile, compile_driver, run};
+use playpath_laws::{Replay, compile, compile_driver, run};
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, Rate, Time};
 
@@ -87,7 +87,7 @@ fn random_ack(noise: &mut Stream) -> Ack {
 }
 
 /// Events without any sense: whatever comes, the two do the same.
-fn random_session(twin: &mut Twin, seed: u64, siblings: bool) {
+fn random_session(replay: &mut Replay, seed: u64, siblings: bool) {
     let mut noise = RootSeed(seed).stream("twin");
     let mut now_us = 1_000_000;
     let mut sent = 0;
@@ -95,24 +95,24 @@ fn random_session(twin: &mut Twin, seed: u64, siblings: bool) {
     for _ in 0..4_000 {
         now_us += 1 + noise.bits() % 20_000;
         sent += noise.bits() % 4;
-        let group = random_group(&mut noise, twin.cc.cwnd());
+        let group = random_group(&mut noise, replay.cc.cwnd());
         let siblings: &[Sibling] = if siblings { &group } else { &[] };
         let view = View { siblings, ..view(now_us, even(&mut noise, 100), sent, in_recovery) };
         match noise.bits() % 1_000 {
             0..10 if !in_recovery => {
-                twin.congestion(&view, &loss(&view));
+                replay.congestion(&view, &loss(&view));
                 in_recovery = true;
             }
             10..60 if in_recovery => {
                 in_recovery = false;
                 let view = View { in_recovery, ..view };
-                twin.recovery_exit(&view, &RecoveryExit { retransmitted: 3, after_rto: false });
+                replay.recovery_exit(&view, &RecoveryExit { retransmitted: 3, after_rto: false });
             }
             60..63 => {
-                twin.rto(&view, &Rto { flight_size: view.flight_size, consecutive: 1 });
+                replay.rto(&view, &Rto { flight_size: view.flight_size, consecutive: 1 });
                 in_recovery = false;
             }
-            _ => twin.ack(&view, &random_ack(&mut noise)),
+            _ => replay.ack(&view, &random_ack(&mut noise)),
         }
     }
 }
@@ -157,7 +157,7 @@ struct Flying {
 }
 
 impl Bottleneck {
-    fn session(&self, twin: &mut Twin, seed: u64, packets: u64) {
+    fn session(&self, replay: &mut Replay, seed: u64, packets: u64) {
         let mut noise = RootSeed(seed).stream("bottleneck");
         let service_us = 1_000_000 / self.packets_per_s;
         let mut flying: VecDeque<Flying> = VecDeque::new();
@@ -165,7 +165,7 @@ impl Bottleneck {
         // What was lost counts as sent until the next ACK tells.
         let (mut round_end, mut lost, mut recovery_until) = (0, 0_u64, None);
         while sent < packets {
-            while (flying.len() as f64) + (lost as f64) < twin.cc.cwnd().floor() {
+            while (flying.len() as f64) + (lost as f64) < replay.cc.cwnd().floor() {
                 sent += 1;
                 let start_us = busy_us.max(now_us);
                 if (start_us - now_us) / service_us >= self.buffer || noise.chance(self.loss) {
@@ -185,7 +185,7 @@ impl Bottleneck {
                 // Everything was lost: the timer.
                 now_us += 300_000;
                 let at = view(now_us, 2, sent, false);
-                twin.rto(&at, &Rto { flight_size: 2, consecutive: 1 });
+                replay.rto(&at, &Rto { flight_size: 2, consecutive: 1 });
                 (lost, recovery_until) = (0, None);
                 continue;
             };
@@ -196,11 +196,11 @@ impl Bottleneck {
             let in_recovery = recovery_until.is_some();
             let at = view(now_us, in_flight, sent, in_recovery);
             if newly_lost > 0 && !in_recovery {
-                twin.congestion(&at, &loss(&at));
+                replay.congestion(&at, &loss(&at));
                 recovery_until = Some(sent);
             } else if recovery_until.is_some_and(|until| delivered + u64::from(in_flight) >= until && newly_lost == 0) {
                 recovery_until = None;
-                twin.recovery_exit(&at, &RecoveryExit { retransmitted: 1, after_rto: false });
+                replay.recovery_exit(&at, &RecoveryExit { retransmitted: 1, after_rto: false });
             }
             let round_start = packet.delivered_at_send >= round_end;
             if round_start {
@@ -224,7 +224,7 @@ impl Bottleneck {
                 round_start,
                 ecn_echo: false,
             };
-            twin.ack(&View { in_recovery: recovery_until.is_some(), ..at }, &ack);
+            replay.ack(&View { in_recovery: recovery_until.is_some(), ..at }, &ack);
         }
     }
 }
@@ -236,17 +236,17 @@ const PATHS: [Bottleneck; 3] = [
 ];
 
 /// Runs `make` over random events and the bottlenecks, and compares with these tolerances in packets.
-fn check(make: impl Fn() -> Twin, siblings: bool, tolerance: f64, tolerance_after_rto: f64) {
+fn check(make: impl Fn() -> Replay, siblings: bool, tolerance: f64, tolerance_after_rto: f64) {
     let driver = driver(make().law.family);
     for seed in 0..20 {
-        let mut twin = make();
-        random_session(&mut twin, seed, siblings);
-        twin.compare(&driver, tolerance, tolerance_after_rto);
+        let mut replay = make();
+        random_session(&mut replay, seed, siblings);
+        replay.compare(&driver, tolerance, tolerance_after_rto);
     }
     for (i, path) in PATHS.iter().enumerate() {
-        let mut twin = make();
-        path.session(&mut twin, i as u64, 6_000);
-        let (largest, _) = twin.compare(&driver, tolerance, tolerance);
+        let mut replay = make();
+        path.session(&mut replay, i as u64, 6_000);
+        let (largest, _) = replay.compare(&driver, tolerance, tolerance);
         println!("path {i}: largest difference {largest:.5} packets");
     }
 }
@@ -256,7 +256,7 @@ fn check(make: impl Fn() -> Twin, siblings: bool, tolerance: f64, tolerance_afte
 // Kp C 1 us / 2 < 0.002 packets; the guard's factor is kept to 2^-20. With windows up to 1000 packets: 0.02.
 #[test]
 fn ccp() {
-    check(|| Twin::new("ccp", &[], 10), false, 0.02, 0.02);
+    check(|| Replay::new("ccp", &[], 10), false, 0.02, 0.02);
 }
 
 #[test]
@@ -270,22 +270,22 @@ fn ccp_with_other_parameters() {
         ("rtt_min_window", ParamValue::Number(20.0)),
         ("rtt_max_window", ParamValue::Number(5.0)),
     ];
-    check(|| Twin::new("ccp", &set, 4), false, 0.02, 0.02);
+    check(|| Replay::new("ccp", &set, 4), false, 0.02, 0.02);
 }
 
 #[test]
 fn ccpd() {
-    check(|| Twin::new("ccpd", &[], 10), false, 0.02, 0.02);
-    check(|| Twin::new("ccpd", &[("kd", ParamValue::Number(0.3))], 10), false, 0.02, 0.02);
+    check(|| Replay::new("ccpd", &[], 10), false, 0.02, 0.02);
+    check(|| Replay::new("ccpd", &[("kd", ParamValue::Number(0.3))], 10), false, 0.02, 0.02);
 }
 
 #[test]
 fn ccplca() {
     let make = || {
-        let mut twin = Twin::new("ccplca", &[], 10);
+        let mut replay = Replay::new("ccplca", &[], 10);
         let video = AppParameters { video_rate: Rate::from_bits_per_sec(5_240_000), ..AppParameters::default() };
-        twin.tell(&view(0, 0, 0, false), &video, &[("video_kbps", ParamValue::Number(5_240.0))]);
-        twin
+        replay.tell(&view(0, 0, 0, false), &video, &[("video_kbps", ParamValue::Number(5_240.0))]);
+        replay
     };
     check(make, false, 0.02, 0.02);
 }
@@ -294,11 +294,11 @@ fn ccplca() {
 fn ccplb() {
     for (urgent, bytes, rate) in [(false, 655_000, 2.0), (true, 655_000, 2.0), (false, 30_000_000, 0.7)] {
         let make = || {
-            let mut twin = Twin::new("ccplb", &[("pob_rate", ParamValue::Number(rate))], 10);
+            let mut replay = Replay::new("ccplb", &[("pob_rate", ParamValue::Number(rate))], 10);
             let video = AppParameters { playout_buffer_bytes: bytes, is_urgent: urgent, ..AppParameters::default() };
             let to_law = [("pob_bytes", ParamValue::Number(bytes as f64)), ("urgent", ParamValue::Flag(urgent))];
-            twin.tell(&view(0, 0, 0, false), &video, &to_law);
-            twin
+            replay.tell(&view(0, 0, 0, false), &video, &to_law);
+            replay
         };
         check(make, false, 0.02, 0.02);
     }
@@ -311,16 +311,16 @@ fn ccplb() {
 fn vegas() {
     let make = |alpha: f64, beta: f64| {
         let set = [("alpha", ParamValue::Number(alpha)), ("beta", ParamValue::Number(beta))];
-        move || Twin::new("vegas", &set, 10)
+        move || Replay::new("vegas", &set, 10)
     };
     check(make(1.0, 3.0), false, 1.1, 1.1);
     check(make(8.0, 8.0), false, 1.1, 1.1);
     // A half is a half in both: beta 1.5 ends at a backlog of 2, which an integer 2 would let pass.
     let driver = driver("vegas");
     for (alpha, beta) in [(8.0, 8.0), (1.5, 1.5)] {
-        let mut twin = make(alpha, beta)();
-        PATHS[0].session(&mut twin, 0, 6_000);
-        twin.compare(&driver, 0.1, 0.1);
+        let mut replay = make(alpha, beta)();
+        PATHS[0].session(&mut replay, 0, 6_000);
+        replay.compare(&driver, 0.1, 0.1);
     }
 }
 
@@ -328,19 +328,19 @@ fn vegas() {
 // twice: together under 0.15 packets over a session of 6000 ACKs. After a timeout one packet more (whole ssthresh).
 #[test]
 fn compound() {
-    check(|| Twin::new("compound", &[], 10), false, 0.15, 1.15);
+    check(|| Replay::new("compound", &[], 10), false, 0.15, 1.15);
 }
 
 // The coupled laws round an increment relative to 1/1024 in each RTT ratio, twice squared, and 1/65536 in the sums: below 1 %
 // of what a session adds by increments. Random sessions add up to some 10 packets between losses.
 #[test]
 fn lia() {
-    check(|| Twin::new("lia", &[], 10), true, 0.2, 1.2);
+    check(|| Replay::new("lia", &[], 10), true, 0.2, 1.2);
 }
 
 #[test]
 fn olia() {
-    check(|| Twin::new("olia", &[], 10), true, 0.2, 1.2);
+    check(|| Replay::new("olia", &[], 10), true, 0.2, 1.2);
 }
 
 #[test]

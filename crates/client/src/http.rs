@@ -32,7 +32,7 @@ pub enum Progress {
 }
 
 /// A connection to the server.
-pub struct Connection {
+pub struct HttpConnection {
     /// The socket; not blocking.
     pub stream: TcpStream,
     /// The handshake is done.
@@ -49,12 +49,12 @@ pub struct Connection {
     is_in_body: bool,
 }
 
-impl Connection {
+impl HttpConnection {
     /// Begin to connect.
-    pub fn open(place: &Place, now: Time) -> io::Result<Connection> {
+    pub fn open(place: &Place, now: Time) -> io::Result<HttpConnection> {
         let stream = socket::begin_connect(place.server, place.protocol)?;
         stream.set_nodelay(true)?;
-        Ok(Connection {
+        Ok(HttpConnection {
             stream,
             is_connected: false,
             read_bytes: 0,

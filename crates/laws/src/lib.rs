@@ -1,7 +1,7 @@
 //! The kernel controls' arithmetic against the Rust controllers, event by event. Test only.
 //!
 //! A congestion control is written twice: in Rust for the simulator (crates/cc), in C with fixed point for the kernel
-//! (bpf/law_*.h). [`Twin`] feeds a Rust controller and writes down what it was fed and what it answered; then `driver.c`, which
+//! (bpf/law_*.h). [`Replay`] feeds a Rust controller and writes down what it was fed and what it answered; then `driver.c`, which
 //! holds the C law compiled for this machine, gets the same events, and the answers are compared. It needs a C compiler, no
 //! root and no BPF.
 
@@ -38,7 +38,7 @@ pub fn compile(source: &str, defines: &[String], program: PathBuf) -> PathBuf {
 }
 
 /// A Rust controller that is being recorded.
-pub struct Twin {
+pub struct Replay {
     /// The controller.
     pub cc: Box<dyn CongestionControl>,
     /// What stands for it in the kernel.
@@ -55,9 +55,9 @@ struct Answer {
     after_rto: bool,
 }
 
-impl Twin {
+impl Replay {
     /// The control `name` as Linux has it, besides what is `set`, and the law that stands for it, with the same settings.
-    pub fn new(name: &str, set: &[(&str, ParamValue)], initial_window: u32) -> Twin {
+    pub fn new(name: &str, set: &[(&str, ParamValue)], initial_window: u32) -> Replay {
         let entry = find(name).unwrap_or_else(|| panic!("no controller {name}"));
         let mut params = entry.params_of(Stack::Linux);
         for (key, value) in set {
@@ -70,15 +70,15 @@ impl Twin {
         }
         let on_kernel = entry.on_kernel(&params, false).unwrap_or_else(|e| panic!("{name}: {e}"));
         let law = on_kernel.control.law().unwrap_or_else(|| panic!("{name} has no law of ours"));
-        let mut twin = Twin {
+        let mut replay = Replay {
             cc: (entry.build)(&params, f64::from(initial_window)),
             law,
             block: law.defaults(),
             script: format!("{name} {initial_window}\n"),
             answers: Vec::new(),
         };
-        twin.set_law(&on_kernel.settings);
-        twin
+        replay.set_law(&on_kernel.settings);
+        replay
     }
 
     /// Set parameters of the law.

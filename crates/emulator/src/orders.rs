@@ -6,7 +6,7 @@ use std::io::{self, Read};
 
 /// A pipe at standard input.
 #[derive(Default)]
-pub struct Control {
+pub struct Orders {
     /// A line that has come in part.
     text: String,
 }
@@ -22,7 +22,7 @@ pub enum Said {
     End,
 }
 
-impl Control {
+impl Orders {
     /// Read what has come; only when there is something. Errors: one line that says what is wrong.
     pub fn read(&mut self, input: &mut impl Read) -> Result<Said, EmulatorError> {
         let mut buffer = [0; 256];
@@ -52,8 +52,8 @@ mod tests {
 
     #[test]
     fn a_line_may_come_in_parts() {
-        let mut control = Control::default();
-        let mut read = |mut text: &[u8]| control.read(&mut text).unwrap();
+        let mut orders = Orders::default();
+        let mut read = |mut text: &[u8]| orders.read(&mut text).unwrap();
         assert_eq!(read(b"start 12"), Said::Nothing);
         assert_eq!(read(b"34\n"), Said::Start(1234));
         assert_eq!(read(b""), Said::End);
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn what_is_not_known_is_refused() {
         for line in ["begin 1\n", "start\n", "start soon\n", "\n"] {
-            let refused = Control::default().read(&mut line.as_bytes()).unwrap_err().to_string();
+            let refused = Orders::default().read(&mut line.as_bytes()).unwrap_err().to_string();
             assert!(refused.ends_with("is not known; allowed: start NANOSECONDS"), "{refused}");
         }
     }
