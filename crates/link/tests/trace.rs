@@ -215,6 +215,24 @@ fn conversions_keep_the_bytes() {
     }
 }
 
+/// 10 Mbit/s for 3 s with latencies of 20 ms for 1 s and 50 ms for 2 s, then 4 Mbit/s for 1 s with 50 ms; also from 2.5 s on.
+#[test]
+fn a_sabre_file_keeps_its_latencies() {
+    let text = r#"[{"duration_ms": 1000, "bandwidth_kbps": 10000, "latency_ms": 20}, {"duration_ms": 2000, "bandwidth_kbps": 10000,
+        "latency_ms": 50}, {"duration_ms": 1000, "bandwidth_kbps": 4000, "latency_ms": 50}]"#;
+    let Ok(Trace::Rate(trace)) = Trace::parse(text, None) else { panic!("a rate") };
+    let pieces = [(ms(1000), mbps(10.0), ms(20)), (ms(2000), mbps(10.0), ms(50)), (ms(1000), mbps(4.0), ms(50))];
+    assert_eq!(trace.pieces_with_latency(ms(0)), pieces);
+    let late = [(ms(500), mbps(10.0), ms(50)), pieces[2], pieces[0], (ms(1500), mbps(10.0), ms(50))];
+    assert_eq!(trace.pieces_with_latency(ms(2500)), late);
+    assert_eq!(trace.latency_range(), Some((ms(20), ms(50))));
+    let trace = Trace::Rate(trace);
+    let written = trace.to_text(TraceFormat::Sabre, ms(100)).unwrap();
+    assert_eq!(Trace::parse(&written, None).unwrap(), trace);
+    let Ok(Trace::Rate(silent)) = Trace::parse(&text.replace("20}", "0}").replace("50}", "0}"), None) else { panic!() };
+    assert_eq!((silent.latency_range(), silent.pieces_with_latency(ms(0)).len()), (None, 2));
+}
+
 #[test]
 fn summary_by_hand() {
     let rate = Trace::Rate(RateTrace::new(&[(ms(100), mbps(12.0)), (ms(300), mbps(0.0))]).unwrap());

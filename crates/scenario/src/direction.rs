@@ -116,10 +116,11 @@ impl DirectionSpec {
         found.into_iter().find(|(_, is_there)| *is_there).map(|(name, _)| name)
     }
 
-    /// Length and rate, piece by piece, from where the trace begins; delivery opportunities are gathered over a tenth of a second.
-    pub fn rate_steps(&self) -> Result<Vec<(Duration, Rate)>, String> {
+    /// Length, rate and latency of its file, piece by piece, from where the trace begins; delivery opportunities are gathered over a
+    /// tenth of a second.
+    pub fn rate_steps(&self) -> Result<Vec<(Duration, Rate, Duration)>, String> {
         match &self.server {
-            ServerSpec::Rate(rate) => Ok(vec![(Duration::from_secs(1), *rate)]),
+            ServerSpec::Rate(rate) => Ok(vec![(Duration::from_secs(1), *rate, Duration::ZERO)]),
             ServerSpec::Unlimited => {
                 Err("`run.transport` = \"ideal\" needs a rate or a trace, not \"unlimited\"".into())
             }
@@ -128,9 +129,15 @@ impl DirectionSpec {
             }
             ServerSpec::Trace { content, start: TraceStart::At(start), .. } => {
                 let trace = Trace::parse(content, None).and_then(|t| t.to_rate(Duration::from_millis(100)));
-                trace.map(|t| t.pieces_from(*start)).map_err(|e| e.to_string())
+                trace.map(|t| t.pieces_with_latency(*start)).map_err(|e| e.to_string())
             }
         }
+    }
+
+    /// Lowest and highest latency that the trace's file gives: packets take the path's delay instead.
+    pub fn trace_latency(&self) -> Option<(Duration, Duration)> {
+        let ServerSpec::Trace { server: ServerConfig::RateTrace { trace }, .. } = &self.server else { return None };
+        trace.latency_range()
     }
 
     /// The link of this direction. `base_rtt` is that of the whole path, for limits of "1 bdp".

@@ -2,10 +2,9 @@
 //! only. What such a transport cannot have is an error, so that nobody believes it was simulated.
 
 use crate::{Scenario, ScenarioError};
-use playpath_units::Duration;
 use playpath_video::ideal::{IdealLink, IdealStep};
 
-/// The rate or trace of the only path; a response begins one RTT after its request.
+/// The rate or trace of the only path; a response begins one RTT, and the latency in the trace's file, after its request.
 pub fn link(scenario: &Scenario) -> Result<IdealLink, ScenarioError> {
     let refuse =
         |what: &str| Err(ScenarioError::new(format!("`run.transport` = \"ideal\" knows no {what}; leave it out")));
@@ -26,7 +25,7 @@ pub fn link(scenario: &Scenario) -> Result<IdealLink, ScenarioError> {
         return refuse(&format!("`{what}` of a path"));
     }
     let steps = path.down.rate_steps().map_err(ScenarioError::new)?;
-    let step = |(duration, rate): (Duration, _)| IdealStep { duration, rate, latency: path.rtt };
+    let step = |(duration, rate, latency)| IdealStep { duration, rate, latency: path.rtt + latency };
     let mut link =
         IdealLink::new(steps.into_iter().map(step).collect()).map_err(|e| ScenarioError::new(e.to_string()))?;
     // As the simulator's links do.

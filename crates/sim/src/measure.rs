@@ -33,7 +33,8 @@ pub fn measure(mut simulation: Simulation) -> Measurements {
     let doubts = main.into_iter().flat_map(|session| session.client_data_warnings().iter().take(1));
     let doubts = doubts.map(|warning| format!("client data not believed: {warning}"));
     let left_out = simulation.scenario.video.iter().flat_map(|video| video.warnings());
-    let warnings = tight_queues(simulation.scenario).chain(left_out).chain(doubts).collect();
+    let latencies = unused_latencies(simulation.scenario);
+    let warnings = tight_queues(simulation.scenario).chain(latencies).chain(left_out).chain(doubts).collect();
     let paths = path_counts(&simulation, &measured, end);
     let bottleneck = simulation.first_down_link() as usize;
     let sessions = sessions(&simulation);
@@ -167,6 +168,17 @@ fn link_record(link: &mut Link<SimPacket>, end: Time) -> LinkRecord {
 
 /// Tail-drop queues towards the client that a time or bandwidth-delay product makes too small for two full packets: a burst
 /// of two is cut, which is hardly what was meant.
+/// Latencies of a trace's file that are not in force: the packets take the path's delay.
+fn unused_latencies(scenario: &Scenario) -> impl Iterator<Item = String> + use<'_> {
+    let paths = scenario.paths.iter().map(|path| (&path.name, path.down.trace_latency()));
+    let links = scenario.links.iter().map(|link| (&link.name, link.down.trace_latency()));
+    paths.chain(links).filter_map(|(name, latency)| {
+        let (least, most) = latency?;
+        let of = if least == most { format!("{most}") } else { format!("{least} to {most}") };
+        Some(format!("{name}: latency_ms of the trace ({of}) is not in force; the delay is the path's"))
+    })
+}
+
 fn tight_queues(scenario: &Scenario) -> impl Iterator<Item = String> + use<> {
     const FULL_PACKET: u64 = 1500;
     let to_client = scenario.topology().links.into_iter().filter(|link| link.name.ends_with("/down"));

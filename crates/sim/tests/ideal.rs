@@ -78,6 +78,19 @@ fn rate_and_rtt_of_the_path() {
     }
 }
 
+/// The latency of a Sabre file is a response's: 2 Mbit at 2 Mbit/s, 100 ms of the path and 50 ms of the file: 1.15 s. With packets it
+/// is the path's delay that counts, and the record says so.
+#[test]
+fn the_latency_of_a_trace_counts_or_is_named() {
+    let trace = r#"[{"duration_ms": 1000, "bandwidth_kbps": 2000, "latency_ms": 50}]"#;
+    let ideal = scenario("fixed", "trace = \"t.json\"\nrtt = \"100 ms\"");
+    let startup = |r: &Record| r.metrics.iter().find(|(name, _)| *name == "startup_delay_s").unwrap().1;
+    let record = play(&ideal, trace);
+    assert!((startup(&record) - 1.15).abs() < 1e-6 && !record.warnings.join("").contains("latency_ms"));
+    let packets = play(&ideal.replace("transport = \"ideal\"", "duration = \"5 s\""), trace);
+    assert!(packets.warnings.iter().any(|w| w.contains("latency_ms of the trace (50 ms)")), "{:?}", packets.warnings);
+}
+
 /// The resolved scenario says so and runs the same.
 #[test]
 fn resolves_to_itself() {

@@ -9,8 +9,8 @@
 //!    response headers instead, [`IdealLink::counts_handshake`] a latency per connection. Off, as in Sabre.
 //! 3. A request takes the latency at its start; Sabre lets it change under way.
 //!
-//! Units: bit/s, nanoseconds; bytes are delivered whole, the fraction is carried. Progress is reported at least every
-//! [`PROGRESS`]. Tested by `tests/ideal.rs` (worked downloads) and `tests/abr_traces.rs`.
+//! Units: bit/s, nanoseconds; bytes are delivered whole, the fraction is carried. The first byte of a body is delivered when it
+//! arrives, further progress at least every [`PROGRESS`]. Tested by `tests/ideal.rs` (worked downloads) and `tests/abr_traces.rs`.
 
 use crate::{Action, ConnectionId, Delivery, Player, Request, RequestId};
 use playpath_units::{Duration, Rate, Time};
@@ -149,6 +149,12 @@ impl Response {
         }
     }
 
+    /// Body bytes until the next delivery: the first byte comes alone, so that the player sees it when it arrives.
+    fn next_cut(&self, now: Time) -> u64 {
+        let released = self.released(now);
+        if self.body_left == self.body_bytes { released.min(1) } else { released }
+    }
+
     fn next_release(&self, now: Time) -> Time {
         match self.delivery {
             Delivery::Chunks { every, .. } if self.released(now) < self.body_left => {
@@ -194,7 +200,7 @@ impl Transport<'_> {
                 next = next.min(head.starts_at);
             } else {
                 let readable = player.read_limit(self.now, flow.connection);
-                flow.sendable = head.header_left + head.released(self.now).min(readable);
+                flow.sendable = head.header_left + head.next_cut(self.now).min(readable);
                 next = next.min(head.next_release(self.now));
             }
         }
@@ -281,7 +287,8 @@ impl Flow {
         let head = self.responses.front_mut()?;
         let total = self.carry + work;
         let bytes = u64::try_from(total / PER_BYTE).unwrap_or(u64::MAX).min(self.sendable);
-        self.carry = if bytes == self.sendable { 0 } else { total % PER_BYTE };
+        // A delivery ends on a whole nanosecond: what that rounds up belongs to the next byte.
+        self.carry = (total - u128::from(bytes) * PER_BYTE).min(PER_BYTE - 1);
         let header = bytes.min(head.header_left);
         head.header_left -= header;
         let body = bytes - header;
@@ -289,6 +296,7 @@ impl Flow {
         let id = head.id;
         if head.header_left == 0 && head.body_left == 0 {
             self.responses.pop_front();
+            self.carry = 0;
         }
         (body > 0).then_some((id, body))
     }

@@ -193,6 +193,16 @@ fn a_client_that_reads_slowly_holds_the_server_back() {
     assert_eq!(end, Time::from_millis(2020));
 }
 
+/// 80 Mbit/s after a latency of 100 ms: the first byte (0.1 us) arrives at 100.0001 ms, not at the end of a cut of 50 ms; the body of
+/// 100 kB is whole 10 ms after the latency. A body of no more than a byte comes whole.
+#[test]
+fn the_first_byte_is_on_time() {
+    let link = IdealLink::constant(Rate::from_bits_per_sec(80_000_000), Duration::from_millis(100)).unwrap();
+    let mut reader = Reader::new(Delivery::AsFastAsPossible, u64::MAX);
+    assert_eq!(play(&mut reader, &link, Time::MAX), Time::from_millis(110));
+    assert_eq!(reader.arrivals[0], (Time::from_nanos(100_000_100), 1));
+}
+
 /// A trace that ends in an outage, and nobody who waits for anything: the session is cut where nothing can happen any more.
 #[test]
 fn an_outage_without_end_stops() {

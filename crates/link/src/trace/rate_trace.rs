@@ -9,27 +9,30 @@ pub struct RateTrace {
     /// (start since the start of a lap, rate), starts strictly rising, the first at zero.
     steps: Vec<(Duration, Rate)>,
     period: Duration,
+    /// (start since the start of a lap, latency) where the file gives one: not in force on a link, whose delay is the path's.
+    latencies: Vec<(Duration, Duration)>,
 }
 
 impl RateTrace {
     /// From (length, rate) of each step. Steps of length zero vanish, equal neighbours are joined. Errors: nothing left, or
     /// never a rate above zero.
     pub fn new(steps: &[(Duration, Rate)]) -> Result<RateTrace, TraceError> {
-        let mut joined: Vec<(Duration, Rate)> = Vec::new();
-        let mut end = Duration::ZERO;
-        for &(length, rate) in steps {
-            if !length.is_zero() && joined.last().is_none_or(|last| last.1 != rate) {
-                joined.push((end, rate));
-            }
-            end += length;
-        }
+        let (joined, end) = join(steps);
         if joined.is_empty() {
             return Err(TraceError::whole("it is empty; at least one step that lasts is needed"));
         }
         if joined.iter().all(|(_, rate)| rate.as_bits_per_sec() == 0) {
             return Err(TraceError::whole("its rate is 0 all the time; it must be above 0 at some time"));
         }
-        Ok(RateTrace { steps: joined, period: end })
+        Ok(RateTrace { steps: joined, period: end, latencies: Vec::new() })
+    }
+
+    /// The same with the latencies of the file it was read from: (length, latency) of each step, of the same period.
+    pub(super) fn with_latencies(self, steps: &[(Duration, Duration)]) -> RateTrace {
+        let (latencies, end) = join(steps);
+        debug_assert_eq!(end, self.period);
+        let says_nothing = latencies.iter().all(|(_, latency)| latency.is_zero());
+        RateTrace { latencies: if says_nothing { Vec::new() } else { latencies }, ..self }
     }
 
     /// (start since the start of a lap, rate), starts strictly rising, the first at zero.
@@ -55,6 +58,30 @@ impl RateTrace {
             after.push((length - early, rate));
         }
         after.into_iter().chain(before).filter(|(length, _)| !length.is_zero()).collect()
+    }
+    /// (length, rate, latency) of a lap that begins `start` into the trace; without latencies in the file they are zero.
+    pub fn pieces_with_latency(&self, start: Duration) -> Vec<(Duration, Rate, Duration)> {
+        let latencies = if self.latencies.is_empty() { &[(Duration::ZERO, Duration::ZERO)] } else { &*self.latencies };
+        let mut at = start;
+        let mut pieces = Vec::new();
+        for (length, rate) in self.pieces_from(start) {
+            let mut left = length;
+            while !left.is_zero() {
+                let within = Duration::from_nanos(at.as_nanos() % self.period.as_nanos());
+                let index = latencies.partition_point(|(from, _)| *from <= within) - 1;
+                let end = latencies.get(index + 1).map_or(self.period, |next| next.0);
+                let piece = left.min(end - within);
+                pieces.push((piece, rate, latencies[index].1));
+                at += piece;
+                left = left - piece;
+            }
+        }
+        pieces
+    }
+    /// Lowest and highest latency of the file it was read from, if it gives one above zero.
+    pub fn latency_range(&self) -> Option<(Duration, Duration)> {
+        let all = || self.latencies.iter().map(|step| step.1);
+        all().min().zip(all().max())
     }
     /// Mean over time.
     pub fn mean_rate(&self) -> Rate {
@@ -103,4 +130,17 @@ impl RateTrace {
         let (lap, offset) = (now.as_nanos() / self.period.as_nanos(), now.as_nanos() % self.period.as_nanos());
         (lap, self.steps.partition_point(|(start, _)| start.as_nanos() <= offset) - 1)
     }
+}
+
+/// (start, value) of steps given as (length, value), and the end of the last. Steps of length zero vanish, equal neighbours are joined.
+fn join<T: Copy + PartialEq>(steps: &[(Duration, T)]) -> (Vec<(Duration, T)>, Duration) {
+    let mut joined: Vec<(Duration, T)> = Vec::new();
+    let mut end = Duration::ZERO;
+    for &(length, value) in steps {
+        if !length.is_zero() && joined.last().is_none_or(|last| last.1 != value) {
+            joined.push((end, value));
+        }
+        end += length;
+    }
+    (joined, end)
 }
