@@ -3,17 +3,18 @@
 use playpath_cc::ParamValue;
 use playpath_cc::kernel::{Block, Law, Refused, Slot, laws};
 
+use playpath_units::names::unknown;
+
 use crate::load::NAME_SIZE;
-use crate::names;
 
 /// What is wrong with a name or a setting: one line.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// No control has this name.
-    #[error("{}", names::unknown("control", .0, &names()))]
+    #[error("{}", unknown("control", .0, names()))]
     UnknownControl(String),
     /// The control has no such parameter.
-    #[error("{}", names::unknown(&format!("parameter of {}", .law.name), .name, &parameters(.law)))]
+    #[error("{}", unknown(&format!("parameter of {}", .law.name), .name, parameters(.law)))]
     UnknownParameter { law: &'static Law, name: String },
     /// Not NAME=VALUE with a value of the parameter's kind.
     #[error("`{assignment}`: write {allowed}")]
@@ -99,7 +100,7 @@ mod tests {
         assert_eq!(set("kp=9"), Err(told.into()));
         assert!(set("kp=2.00001").unwrap_err().ends_with("in steps of 0.001"));
         assert!(
-            set("kq=2").unwrap_err().starts_with("unknown parameter of ccplb `kq`; did you mean `kp`? there are: kp, ")
+            set("kq=2").unwrap_err().starts_with("unknown parameter of ccplb \"kq\"; did you mean \"kp\"? allowed: ")
         );
         assert_eq!(set("kp=two").unwrap_err(), "`kp=two`: write kp=VALUE, 0.1 to 8 in steps of 0.001");
         assert_eq!(set("recovery=thaw").unwrap_err(), "`recovery=thaw`: write recovery=VALUE, follow, freeze");

@@ -4,7 +4,6 @@ mod bridge;
 mod controls;
 mod live;
 mod load;
-mod names;
 mod objects;
 mod process;
 mod socket;

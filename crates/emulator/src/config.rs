@@ -1,5 +1,6 @@
 //! The configuration: a resolved scenario, where the ends of its paths are, and how to run. See the README for the format.
 
+use crate::error::{ConfigError, EndsError};
 use playpath_link::LinkConfig;
 use playpath_scenario::{PathLinks, Scenario, Topology, access_links};
 use playpath_units::Duration;
@@ -127,20 +128,20 @@ const LONGEST_DEVICE_NAME: usize = 15;
 
 impl Config {
     /// From JSON. Errors: one line that says where and what.
-    pub fn parse(text: &str) -> Result<Config, String> {
-        let file: File = serde_json::from_str(text).map_err(|e| format!("not a configuration: {e}"))?;
+    pub fn parse(text: &str) -> Result<Config, ConfigError> {
+        let file: File = serde_json::from_str(text)?;
         let no_files = |name: &str| Err(format!("{name}: a resolved scenario names no files"));
         let scenario = Scenario::parse(&file.scenario.to_string(), &json!({}), &no_files);
-        let scenario = scenario.map_err(|e| format!("`scenario`: {e}"))?;
+        let scenario = scenario.map_err(ConfigError::Scenario)?;
         let Topology { mut links, paths } = scenario.topology();
         for link in &links {
-            link.validate().map_err(|e| format!("`scenario`: {}: {e}", link.name))?;
+            link.validate().map_err(|source| ConfigError::Link { name: link.name.clone(), source })?;
         }
         let mut routes = Vec::new();
         for (i, ends) in file.ends.into_iter().enumerate() {
-            ends.check().map_err(|why| format!("`ends[{i}]`: {why}"))?;
+            ends.check().map_err(|source| ConfigError::Ends { i, source })?;
             let path = scenario.paths.iter().position(|path| path.name == ends.path);
-            let path = path.ok_or_else(|| format!("`ends[{i}].path`: there is no path \"{}\"", ends.path))?;
+            let path = path.ok_or_else(|| ConfigError::NoPath { i, path: ends.path.clone() })?;
             routes.push(ends.into_route(paths[path].clone(), &mut links));
         }
         check_names(&routes)?;
@@ -149,22 +150,21 @@ impl Config {
 }
 
 impl Ends {
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), EndsError> {
         if self.flow.is_some() != self.rtt.is_some() {
-            return Err("`flow` and `rtt` belong together".into());
+            return Err(EndsError::HalfAFlow);
         }
         if self.mtu.is_some_and(|mtu| !(68..=65_535).contains(&mtu)) {
-            return Err("`mtu`; allowed: 68 to 65535".into());
+            return Err(EndsError::Mtu);
         }
         for end in [&self.server, &self.client] {
             if end.device.len() > LONGEST_DEVICE_NAME || !is_plain_name(&end.device) {
-                let device = &end.device;
-                return Err(format!("\"{device}\" is not a device name of at most 15 letters and digits"));
+                return Err(EndsError::Device(end.device.clone()));
             }
             if let Namespace::Named(name) = &end.namespace
                 && !is_plain_name(name)
             {
-                return Err(format!("\"{name}\" is not the name of a namespace"));
+                return Err(EndsError::Namespace(name.clone()));
             }
         }
         Ok(())
@@ -190,20 +190,20 @@ impl Ends {
 }
 
 /// Two ways with one name could not be told apart; two ends cannot be one device.
-fn check_names(routes: &[RouteSpec]) -> Result<(), String> {
+fn check_names(routes: &[RouteSpec]) -> Result<(), ConfigError> {
     if routes.is_empty() {
-        return Err("`ends` is empty; at least one path is needed".into());
+        return Err(ConfigError::NoEnds);
     }
     for (i, route) in routes.iter().enumerate() {
         let before = &routes[..i];
         if before.iter().any(|other| other.name == route.name) {
-            return Err(format!("a second way is called \"{}\"", route.name));
+            return Err(ConfigError::SameName(route.name.clone()));
         }
         let earlier_ends = before.iter().flat_map(|other| [&other.server, &other.client]);
         for (end, others) in [(&route.server, None), (&route.client, Some(&route.server))] {
             let mut others = earlier_ends.clone().chain(others);
             if others.any(|other| other.device == end.device && other.namespace == end.namespace) {
-                return Err(format!("device \"{}\" is named twice in one namespace", end.device));
+                return Err(ConfigError::SameDevice(end.device.clone()));
             }
         }
     }
@@ -232,7 +232,7 @@ mod tests {
     const PATH: &str = r#"{"name": "a", "rate": "1 Mbit/s", "rtt": "20 ms"}"#;
 
     /// A scenario of these paths, with ends.
-    fn parse(scenario: &str, ends: &str) -> Result<Config, String> {
+    fn parse(scenario: &str, ends: &str) -> Result<Config, ConfigError> {
         let text = format!(r#"{{"scenario": {{"traffic": [{{"kind": "bulk"}}], {scenario}}}, "ends": [{ends}]}}"#);
         Config::parse(&text.replace("ENDS", ENDS).replace("PATH", PATH))
     }
@@ -283,7 +283,7 @@ mod tests {
         for (text, expected) in
             [("[", "not a configuration: "), ("{}", "not a configuration: missing field `scenario`")]
         {
-            assert!(Config::parse(text).unwrap_err().starts_with(expected));
+            assert!(Config::parse(text).unwrap_err().to_string().starts_with(expected));
         }
         let path = r#""path": [PATH]"#;
         for (scenario, ends, expected) in [
@@ -316,7 +316,7 @@ mod tests {
                 "a second way",
             ),
         ] {
-            let message = parse(scenario, ends).unwrap_err();
+            let message = parse(scenario, ends).unwrap_err().to_string();
             assert!(message.starts_with(expected), "{ends}: {message}");
             assert!(!message.contains('\n'), "{message}");
         }

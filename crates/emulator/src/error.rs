@@ -20,6 +20,44 @@ pub enum EmulatorError {
     Link(#[from] playpath_link::LinkError),
 }
 
+/// What is wrong with a configuration, in one line that says where and what.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum ConfigError {
+    #[error(transparent)]
+    Unreadable(#[from] io::Error),
+    #[error("not a configuration: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error("`scenario`: {0}")]
+    Scenario(playpath_scenario::ScenarioError),
+    #[error("`scenario`: {name}: {source}")]
+    Link { name: String, source: playpath_link::LinkError },
+    #[error("`ends[{i}]`: {source}")]
+    Ends { i: usize, source: EndsError },
+    #[error("`ends[{i}].path`: there is no path \"{path}\"")]
+    NoPath { i: usize, path: String },
+    #[error("`ends` is empty; at least one path is needed")]
+    NoEnds,
+    #[error("a second way is called \"{0}\"")]
+    SameName(String),
+    #[error("device \"{0}\" is named twice in one namespace")]
+    SameDevice(String),
+}
+
+/// What is wrong with one of its `ends`.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum EndsError {
+    #[error("`flow` and `rtt` belong together")]
+    HalfAFlow,
+    #[error("`mtu`; allowed: 68 to 65535")]
+    Mtu,
+    #[error("\"{0}\" is not a device name of at most 15 letters and digits")]
+    Device(String),
+    #[error("\"{0}\" is not the name of a namespace")]
+    Namespace(String),
+}
+
 impl EmulatorError {
     /// For `map_err`, of what the emulator does at one place only.
     pub fn system(what: &'static str) -> impl Fn(io::Error) -> EmulatorError {

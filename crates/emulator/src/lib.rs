@@ -16,7 +16,7 @@ mod series;
 mod spin;
 mod sys;
 
-pub use error::EmulatorError;
+pub use error::{ConfigError, EmulatorError};
 
 use config::Config;
 use engine::Engine;

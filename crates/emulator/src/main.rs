@@ -1,7 +1,7 @@
 //! `playpath-emulator CONFIG.json`: the simulator's links on the wall clock, over TUN devices. See the README.
 
 use playpath_emulator::config::Config;
-use playpath_emulator::{Lifeline, run};
+use playpath_emulator::{ConfigError, Lifeline, run};
 use playpath_shell::{Failure, clap};
 use std::process::ExitCode;
 
@@ -24,10 +24,10 @@ fn main() -> ExitCode {
     })
 }
 
-fn read_config(name: &str) -> Result<Config, String> {
+fn read_config(name: &str) -> Result<Config, ConfigError> {
     let text = match name {
         "-" => std::io::read_to_string(std::io::stdin()),
         file => std::fs::read_to_string(file),
     };
-    Config::parse(&text.map_err(|error| error.to_string())?)
+    Config::parse(&text?)
 }

@@ -1,5 +1,4 @@
 //! System calls beyond the standard library. Those that rustix lacks, and with them all unsafe code of the crate, are at the end.
-#![allow(unsafe_code, reason = "sched_setattr and the ioctl of a TUN device: no library offers them")]
 
 use crate::error::EmulatorError;
 use rustix::io::Errno;
@@ -191,6 +190,7 @@ pub fn set_realtime() -> io::Result<RealTime> {
     Ok(RealTime::Fifo)
 }
 
+#[allow(unsafe_code, reason = "sched_setattr: no library offers it")]
 fn set_scheduling(attributes: SchedulingAttributes) -> io::Result<()> {
     let attributes = SchedulingAttributes { size: size_of::<SchedulingAttributes>() as u32, ..attributes };
     // SAFETY: `attributes` has the layout of the kernel's structure, says its size, and outlives the call.
@@ -198,6 +198,7 @@ fn set_scheduling(attributes: SchedulingAttributes) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
+#[allow(unsafe_code, reason = "the ioctl of a TUN device: no library offers it")]
 fn set_tun(file: &File, name: &str) -> io::Result<()> {
     let mut request = [0u8; size_of::<libc::ifreq>()];
     // One byte stays zero: the name ends there.

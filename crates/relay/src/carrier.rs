@@ -1,5 +1,6 @@
 //! One TCP connection of a path: options, what the kernel says of it, records out and in.
 
+use crate::error::StartError;
 use crate::options::{Options, PathOption};
 use crate::tcp::{self, TcpInfo};
 use playpath_relay::record::{BadRecord, Decoder, Record};
@@ -75,7 +76,7 @@ impl Carrier {
         }
         let mut connection = Carrier::new(socket, options)?;
         match connection.socket.connect(&path.remote.into()) {
-            Err(e) if e.raw_os_error() != Some(libc::EINPROGRESS) => return Err(e),
+            Err(e) if !tcp::is_under_way(&e) => return Err(e),
             _ => connection.connecting_until = Some(now + options.path_timeout),
         }
         Ok(connection)
@@ -180,7 +181,7 @@ impl Carrier {
         let lowat = if room == Room::Buffer { u32::MAX } else { lookahead.max(1) * self.info.snd_mss };
         self.lookahead = lookahead;
         if lowat > self.lowat.saturating_mul(2) || lowat < self.lowat / 2 {
-            tcp::set_notsent_lowat(&self.socket, lowat)?;
+            self.socket.set_tcp_notsent_lowat(lowat)?;
             self.lowat = lowat;
         }
         Ok(())
@@ -281,19 +282,9 @@ impl Carrier {
     }
 }
 
-/// Choose the congestion control. Error: a line for the operator.
-pub fn set_cc(socket: &Socket, cc: &str) -> Result<(), String> {
-    socket.set_tcp_congestion(cc.as_bytes()).map_err(|e| match e.raw_os_error() {
-        Some(libc::ENOENT) => {
-            format!(
-                "--cc {cc}: the kernel has none of this name (net.ipv4.tcp_available_congestion_control lists them)"
-            )
-        }
-        Some(libc::EPERM) => {
-            format!("--cc {cc}: needs root, or to be listed in net.ipv4.tcp_allowed_congestion_control")
-        }
-        _ => format!("--cc {cc}: {e}"),
-    })
+/// Choose the congestion control.
+pub fn set_cc(socket: &Socket, cc: &str) -> Result<(), StartError> {
+    socket.set_tcp_congestion(cc.as_bytes()).map_err(|source| StartError::Control { cc: cc.into(), source })
 }
 
 /// Reset instead of closing in order: the other program sees that the stream is cut.
@@ -317,7 +308,7 @@ mod tests {
     #[test]
     fn an_unknown_congestion_control_is_told() {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).unwrap();
-        let message = set_cc(&socket, "fastest").unwrap_err();
+        let message = set_cc(&socket, "fastest").unwrap_err().to_string();
         assert!(message.starts_with("--cc fastest: "), "{message}");
         assert!(message.contains("congestion_control"), "{message}");
     }

@@ -3,6 +3,8 @@
 //! `core` is one end of a session without IO: records (`record`), bytes kept until acknowledged (`kept`), reassembly
 //! (`incoming`) and the data level of `playpath-transport`. The rest of the crate drives it over real sockets.
 
+#![forbid(unsafe_code)]
+
 pub mod core;
 pub mod incoming;
 pub mod kept;

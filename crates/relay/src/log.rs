@@ -1,6 +1,7 @@
 //! The log: a JSON object per line, each with `time_s` since the start and `event`. A log that cannot be written ends the log, not
 //! the relay: the warning goes to standard error and into the summary.
 
+use crate::error::StartError;
 use playpath_shell::one_line;
 use serde_json::{Map, Value, json};
 use std::fs::File;
@@ -34,8 +35,9 @@ pub enum Stranger {
 
 impl Log {
     /// Without a path nothing is written.
-    pub fn open(path: Option<&Path>) -> Result<Log, String> {
-        let file = path.map(|path| File::create(path).map_err(|e| format!("--log {}: {e}", path.display())));
+    pub fn open(path: Option<&Path>) -> Result<Log, StartError> {
+        let file =
+            path.map(|path| File::create(path).map_err(|source| StartError::Log { path: path.to_path_buf(), source }));
         Ok(Log {
             path: path.map(Path::to_path_buf).unwrap_or_default(),
             file: file.transpose()?.map(BufWriter::new),
@@ -134,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_log_that_cannot_be_made_is_wrong_input() {
-        let message = Log::open(Some(Path::new("/dev/null/x"))).err().unwrap();
+        let message = Log::open(Some(Path::new("/dev/null/x"))).err().unwrap().to_string();
         assert!(message.starts_with("--log /dev/null/x: Not a directory"), "{message}");
     }
 

@@ -2,6 +2,7 @@
 
 mod carrier;
 mod controls;
+mod error;
 mod log;
 mod options;
 mod relay;
@@ -12,5 +13,5 @@ use playpath_shell::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    playpath_shell::main(|arguments: options::Arguments| relay::run(&arguments.options().map_err(Failure::Input)?))
+    playpath_shell::main(|arguments: options::Arguments| relay::run(&arguments.options().map_err(Failure::input)?))
 }

@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::error::OptionError;
 use playpath_relay::record::{INITIAL_WINDOW, MOST_PATHS};
 use playpath_shell::clap;
 use playpath_transport::mptcp::scheduler::{self, Entry, Scheduler};
@@ -117,7 +118,7 @@ impl Options {
 
 impl Arguments {
     /// What was asked for. Errors: paths that do not go together.
-    pub fn options(self) -> Result<Options, String> {
+    pub fn options(self) -> Result<Options, OptionError> {
         Ok(match self {
             Arguments::Server { origin, agent, options } => Options { role: Role::Server { origin }, agent, ..options },
             Arguments::Client { paths, options } => {
@@ -127,14 +128,13 @@ impl Arguments {
     }
 }
 
-fn address(text: &str) -> Result<SocketAddr, String> {
-    let mut found = text.to_socket_addrs().map_err(|e| e.to_string())?;
-    found.next().ok_or_else(|| "no address".into())
+fn address(text: &str) -> Result<SocketAddr, OptionError> {
+    text.to_socket_addrs()?.next().ok_or(OptionError::NoAddress)
 }
 
 /// `NAME=HOST:PORT[,from=ADDR][,dev=DEVICE]`.
-fn path(text: &str) -> Result<PathOption, String> {
-    let wrong = |what: &str| format!("{what}; write NAME=HOST:PORT[,from=ADDR][,dev=DEVICE]");
+fn path(text: &str) -> Result<PathOption, OptionError> {
+    let wrong = |what: &str| OptionError::Path(what.into());
     let (name, rest) = text.split_once('=').ok_or_else(|| wrong("no name"))?;
     let mut parts = rest.split(',');
     let remote = address(parts.next().unwrap_or_default())?;
@@ -152,51 +152,49 @@ fn path(text: &str) -> Result<PathOption, String> {
     Ok(spec)
 }
 
-fn checked(paths: Vec<PathOption>) -> Result<Vec<PathOption>, String> {
+fn checked(paths: Vec<PathOption>) -> Result<Vec<PathOption>, OptionError> {
     if paths.len() > MOST_PATHS {
-        return Err(format!("{} paths; say --path 1 to 32 times", paths.len()));
+        return Err(OptionError::TooManyPaths(paths.len()));
     }
     for (index, path) in paths.iter().enumerate() {
         if paths[..index].iter().any(|other| other.name == path.name) {
-            return Err(format!("two paths are called `{}`", path.name));
+            return Err(OptionError::SamePath(path.name.clone()));
         }
     }
     Ok(paths)
 }
 
 /// `NAME` or `NAME:K=V,…`.
-fn scheduler_of(text: &str) -> Result<Choice, String> {
+fn scheduler_of(text: &str) -> Result<Choice, OptionError> {
     let (name, given) = text.split_once(':').unwrap_or((text, ""));
-    let entry = scheduler::find(name)
-        .ok_or_else(|| unknown("scheduler", name, scheduler::entries().iter().map(|entry| entry.name)))?;
+    let known = || scheduler::entries().iter().map(|entry| entry.name);
+    let entry = scheduler::find(name).ok_or_else(|| OptionError::Scheduler(unknown("scheduler", name, known())))?;
     let mut params = Params::defaults(entry.params);
     for pair in given.split(',').filter(|pair| !pair.is_empty()) {
-        let (key, value) = pair.split_once('=').ok_or("write parameter=value")?;
-        params.set_text(key, value)?;
+        let (key, value) =
+            pair.split_once('=').ok_or_else(|| OptionError::Scheduler("write parameter=value".into()))?;
+        params.set_text(key, value).map_err(OptionError::Scheduler)?;
     }
     Ok(Choice { entry, params })
 }
 
-fn size(text: &str, least: u64) -> Result<u64, String> {
+fn size(text: &str, least: u64) -> Result<u64, OptionError> {
     const MOST: u64 = 1 << 30;
-    let Bytes(bytes) = text.parse().map_err(|e| format!("{e}"))?;
-    if (least..=MOST).contains(&bytes) {
-        return Ok(bytes);
-    }
-    Err(format!("from {} to {}", Bytes(least), Bytes(MOST)))
+    let Bytes(bytes) = text.parse()?;
+    if (least..=MOST).contains(&bytes) { Ok(bytes) } else { Err(OptionError::Size(least, MOST)) }
 }
 
-fn time(text: &str) -> Result<Duration, String> {
+fn time(text: &str) -> Result<Duration, OptionError> {
     let (least, most) = (Duration::from_millis(500), Duration::from_secs(3600));
-    let time: Duration = text.parse().map_err(|e| format!("{e}"))?;
-    if (least..=most).contains(&time) { Ok(time) } else { Err(format!("from {least} to {most}")) }
+    let time: Duration = text.parse()?;
+    if (least..=most).contains(&time) { Ok(time) } else { Err(OptionError::Time(least, most)) }
 }
 
 #[cfg(test)]
 pub fn of(text: &str) -> Result<Options, String> {
     let words = std::iter::once("playpath-relay").chain(text.split(' ')).map(Into::into);
     match playpath_shell::parse::<Arguments>(words) {
-        Ok(arguments) => arguments.expect("no help is wanted").options(),
+        Ok(arguments) => arguments.expect("no help is wanted").options().map_err(|error| error.to_string()),
         Err(failure) => Err(format!("{failure:?}")),
     }
 }

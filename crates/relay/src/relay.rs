@@ -5,6 +5,7 @@
 
 use crate::carrier::{Carrier, set_cc};
 use crate::controls::Controls;
+use crate::error::StartError;
 use crate::log::{Log, Stranger};
 use crate::options::{Options, Role};
 use crate::session::{RelaySession, Slot};
@@ -78,19 +79,18 @@ struct Relay {
 }
 
 impl Relay {
-    fn new(options: &Options) -> Result<Relay, Failure> {
-        let log = Log::open(options.log.as_deref()).map_err(Failure::Input)?;
-        let (signals, end) = UnixStream::pair().map_err(|e| Failure::Run(e.to_string()))?;
+    fn new(options: &Options) -> Result<Relay, StartError> {
+        let log = Log::open(options.log.as_deref())?;
+        let (signals, end) = UnixStream::pair().map_err(StartError::Signals)?;
         for signal in [SIGTERM, SIGINT, SIGHUP] {
-            let end = end.try_clone().map_err(|e| Failure::Run(e.to_string()))?;
-            signal_hook::low_level::pipe::register(signal, end).map_err(|e| Failure::Run(e.to_string()))?;
+            let end = end.try_clone().map_err(StartError::Signals)?;
+            signal_hook::low_level::pipe::register(signal, end).map_err(StartError::Signals)?;
         }
-        let listen =
-            |address: &SocketAddr| listen(*address).map_err(|e| Failure::Run(format!("--listen {address}: {e}")));
+        let listen = |&address: &SocketAddr| listen(address).map_err(|source| StartError::Listen { address, source });
         let listeners: Vec<Socket> = options.listen.iter().map(listen).collect::<Result<_, _>>()?;
         if let (Some(cc), Some(listener)) = (&options.cc, listeners.first()) {
             // Said now, not at the first session.
-            set_cc(listener, cc).map_err(Failure::Run)?;
+            set_cc(listener, cc)?;
         }
         Ok(Relay {
             options: Rc::new(options.clone()),

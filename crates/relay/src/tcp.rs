@@ -1,7 +1,6 @@
-//! What the relay knows of a kernel TCP connection (`struct tcp_info`, linux/tcp.h), and the two options that socket2 lacks. All
-//! unsafe code of the crate is here.
-#![allow(unsafe_code, reason = "getsockopt(TCP_INFO) and setsockopt(TCP_NOTSENT_LOWAT): no library offers both")]
+//! What the relay knows of a kernel TCP connection (`struct tcp_info`, linux/tcp.h), and what errors of its calls mean.
 
+use rustix::io::Errno;
 use socket2::Socket;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -46,39 +45,31 @@ impl TcpInfo {
 }
 
 /// Read it.
+#[allow(
+    unsafe_code,
+    reason = "getsockopt(TCP_INFO): neither rustix nor socket2 offers it; the crate's only unsafe call"
+)]
 pub fn info(socket: &Socket) -> io::Result<TcpInfo> {
     let mut bytes = [0u8; 512];
     let mut length = bytes.len() as libc::socklen_t;
+    let (level, name, value) = (libc::IPPROTO_TCP, libc::TCP_INFO, bytes.as_mut_ptr().cast());
     // SAFETY: `bytes` and `length` are valid for writing, and `length` is the size of `bytes`.
-    let result = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_INFO,
-            bytes.as_mut_ptr().cast(),
-            &raw mut length,
-        )
-    };
-    if result < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(parse(&bytes))
+    let result = unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, value, &raw mut length) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(parse(&bytes)) }
 }
 
-/// Let the kernel hold fewer than so many unsent bytes; it tells that there is room at less than half of it.
-pub fn set_notsent_lowat(socket: &Socket, bytes: u32) -> io::Result<()> {
-    let value = bytes.min(i32::MAX as u32) as libc::c_int;
-    // SAFETY: `value` outlives the call, and its size is given.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::IPPROTO_TCP,
-            libc::TCP_NOTSENT_LOWAT,
-            (&raw const value).cast(),
-            size_of_val(&value) as libc::socklen_t,
-        )
-    };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+/// A socket that does not block connects: no error.
+pub fn is_under_way(error: &io::Error) -> bool {
+    Errno::from_io_error(error) == Some(Errno::INPROGRESS)
+}
+
+/// What an operator can do whose congestion control was refused.
+pub fn congestion_hint(error: &io::Error) -> &'static str {
+    match Errno::from_io_error(error) {
+        Some(Errno::NOENT) => "; net.ipv4.tcp_available_congestion_control lists what the kernel has",
+        Some(Errno::PERM) => "; it needs root, or to be listed in net.ipv4.tcp_allowed_congestion_control",
+        _ => "",
+    }
 }
 
 fn parse(bytes: &[u8; 512]) -> TcpInfo {
@@ -122,7 +113,7 @@ mod tests {
         near.write_all(&[7; 3000]).unwrap();
         far.read_exact(&mut [0; 3000]).unwrap();
         let socket = Socket::from(near);
-        set_notsent_lowat(&socket, 1448).unwrap();
+        socket.set_tcp_notsent_lowat(1448).unwrap();
         let read = info(&socket).unwrap();
         assert_eq!(read.bytes_sent, 3000);
         assert!(read.snd_mss >= 536 && read.snd_cwnd >= 2 && read.rtt > 0, "{read:?}");

@@ -2,6 +2,7 @@
 
 use super::{CHUNK, Outcome, Phase, RelaySession, words};
 use crate::log::Log;
+use crate::tcp;
 use playpath_units::Time;
 use rustix::event::PollFlags;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -136,7 +137,7 @@ fn connect(to: SocketAddr) -> io::Result<Socket> {
     socket.set_nonblocking(true)?;
     socket.set_tcp_nodelay(true)?;
     match socket.connect(&to.into()) {
-        Err(e) if e.raw_os_error() != Some(libc::EINPROGRESS) => Err(e),
+        Err(e) if !tcp::is_under_way(&e) => Err(e),
         _ => Ok(socket),
     }
 }
