@@ -14,7 +14,7 @@ mod packet;
 mod report;
 mod series;
 mod spin;
-mod sys;
+pub mod sys;
 
 pub use error::{ConfigError, EmulatorError};
 

@@ -277,6 +277,10 @@ impl MptcpConnection {
     pub fn out_of_order_bytes(&self) -> u64 {
         self.receiver.out_of_order_bytes()
     }
+    /// One past the last data offset that the peer may send.
+    pub fn window_end(&self) -> u64 {
+        self.receiver.edge()
+    }
     /// Most bytes held behind a gap so far.
     pub fn most_out_of_order_bytes(&self) -> u64 {
         self.receiver.most_out_of_order

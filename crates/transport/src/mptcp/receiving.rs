@@ -50,6 +50,10 @@ impl DataReceiver {
     pub fn readable(&self) -> u64 {
         self.next().min(self.fin.unwrap_or(u64::MAX)) - self.read
     }
+    /// Right edge of the window as told.
+    pub fn edge(&self) -> u64 {
+        self.advertised
+    }
     /// The DATA_FIN and everything before it arrived.
     pub fn is_finished(&self) -> bool {
         self.fin.is_some_and(|fin| self.next() > fin)

@@ -1,0 +1,275 @@
+//! One connection: the endpoint, the bytes that it carries, and HTTP above them.
+
+use crate::http::Http;
+use crate::incoming::Incoming;
+use crate::outgoing::{Outgoing, Source};
+use crate::path::Path;
+use crate::settings::Limits;
+use crate::store::Store;
+use crate::transport::Transport;
+use playpath_cc::AppParameters;
+use playpath_transport::{Connection as Tcp, Event, Segment};
+use playpath_units::Time;
+use playpath_video::cmcd::{Cmcd, Limits as Believed, ServerView};
+use std::time::SystemTime;
+
+/// See the module.
+pub struct Connection {
+    /// What carries the bytes.
+    pub transport: Transport,
+    /// Its paths, by index.
+    pub paths: Vec<Path>,
+    /// When the first SYN came.
+    pub opened: Time,
+    incoming: Incoming,
+    outgoing: Outgoing,
+    http: Http,
+    told: ServerView,
+    /// Bytes of the stream handed to the transport.
+    written: u64,
+    stage: Stage,
+    /// The peer will send no more.
+    is_peer_done: bool,
+    /// When anything moved last, and the bytes acknowledged then.
+    moved: Time,
+    acked: u64,
+    /// When the first byte of the request at hand came.
+    asked: Option<Time>,
+    buffer: Vec<u8>,
+}
+
+/// How far the connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Serving,
+    /// The last answer is being written; nothing more is read.
+    Finishing,
+    /// Closed by us; waiting for the peer, or for stray segments.
+    Closed,
+    /// To be forgotten once its last segments have left.
+    Gone,
+}
+
+impl Connection {
+    /// For a SYN that has come at `now` over `path`.
+    pub fn new(now: Time, transport: Transport, path: Path) -> Connection {
+        Connection {
+            transport,
+            paths: vec![path],
+            opened: now,
+            incoming: Incoming::default(),
+            outgoing: Outgoing::default(),
+            http: Http::default(),
+            told: ServerView::new(Believed::default()),
+            written: 0,
+            stage: Stage::Serving,
+            is_peer_done: false,
+            moved: now,
+            acked: 0,
+            asked: None,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// A segment has come, with its payload.
+    pub fn handle_segment(&mut self, now: Time, path: usize, segment: &Segment, payload: &[u8]) {
+        if payload.is_empty() {
+            self.transport.handle_segment(now, path, segment);
+            return;
+        }
+        let window = self.transport.window_end();
+        if let Some(offset) = self.transport.handle_segment(now, path, segment) {
+            let room = window.saturating_sub(offset).min(payload.len() as u64) as usize;
+            self.incoming.store(offset, &payload[..room]);
+            self.moved = now;
+        }
+    }
+
+    /// Timers of the transport, and limits on patience.
+    pub fn handle_timeout(&mut self, now: Time, limits: &Limits) {
+        if self.transport.poll_timeout() <= now {
+            self.transport.handle_timeout(now);
+        }
+        if now >= self.deadline(limits) {
+            self.lose_patience(now);
+        }
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) wants to be called.
+    pub fn poll_timeout(&self, limits: &Limits) -> Time {
+        self.transport.poll_timeout().min(self.deadline(limits))
+    }
+
+    /// Read requests and write answers as far as both go.
+    pub fn serve(&mut self, now: Time, store: &Store) {
+        self.take_events();
+        if self.transport.bytes_acked() > self.acked {
+            (self.acked, self.moved) = (self.transport.bytes_acked(), now);
+            self.outgoing.release(self.transport.needed_from());
+        }
+        while self.stage == Stage::Serving && self.written == self.outgoing.end() && self.read_request(now, store) {
+            self.write();
+        }
+        self.write();
+        if self.stage != Stage::Serving {
+            self.discard();
+        }
+        let has_all_written = self.written == self.outgoing.end();
+        if has_all_written && (self.stage == Stage::Finishing || self.stage == Stage::Serving && self.is_peer_done) {
+            self.transport.close(now);
+            self.stage = Stage::Closed;
+        }
+    }
+
+    /// The next packet is in `out` (emptied before); `None`: there is none now.
+    pub fn poll_packet(&mut self, now: Time, out: &mut Vec<u8>) -> Option<()> {
+        let mut segment = Segment::default();
+        let path = self.transport.poll_transmit(now, &mut segment)?;
+        self.buffer.resize(segment.payload_len as usize, 0);
+        if segment.payload_len > 0 {
+            let offset = self.transport.transmit_offset(path, &segment);
+            let is_read = offset.is_some_and(|offset| self.outgoing.read(offset, &mut self.buffer).is_ok());
+            if !is_read {
+                // The file is not what it was: nothing right can be sent any more.
+                self.transport.abort();
+                return self.poll_packet(now, out);
+            }
+        }
+        out.clear();
+        let encoded = self.paths[path].encode(&mut segment, &self.buffer, out);
+        debug_assert_eq!(encoded, Ok(()));
+        Some(())
+    }
+
+    /// Closed, and good for nothing but stray segments.
+    pub fn is_over(&self) -> bool {
+        matches!(self.stage, Stage::Closed | Stage::Gone) && self.transport.subflow(0).is_some_and(Tcp::is_closed)
+    }
+
+    /// Nothing is left to do, once no packet is left.
+    pub fn is_gone(&self) -> bool {
+        self.stage == Stage::Gone
+    }
+
+    /// Between requests: whoever needs its place may have it.
+    pub fn is_idle(&self) -> bool {
+        self.stage != Stage::Serving || (self.asked.is_none() && self.acked == self.outgoing.end())
+    }
+
+    /// Bytes of answers made so far, heads included.
+    pub fn answered_bytes(&self) -> u64 {
+        self.outgoing.end()
+    }
+
+    /// Requests answered.
+    pub fn requests(&self) -> u64 {
+        self.http.requests
+    }
+
+    /// Bytes of memory that grow with what the peer sends.
+    pub fn footprint(&self) -> usize {
+        self.incoming.footprint() + 64 * self.outgoing.pieces()
+    }
+
+    /// End it now: the peer is told by a reset.
+    pub fn abort(&mut self) {
+        self.transport.abort();
+        self.take_events();
+    }
+
+    /// End it in order.
+    pub fn close(&mut self, now: Time) {
+        if self.stage == Stage::Serving {
+            self.stage = Stage::Finishing;
+            self.moved = now;
+        }
+    }
+
+    /// What the control learns of the video.
+    pub fn tell(&mut self, now: Time, parameters: AppParameters) {
+        self.transport.set_app_parameters(now, parameters);
+    }
+
+    fn take_events(&mut self) {
+        let events = self.transport.take_events();
+        self.is_peer_done |= events.contains(Event::PeerClosed);
+        if events.contains(Event::Closed) {
+            self.stage = Stage::Closed;
+        }
+        if events.contains(Event::Reset) || self.stage == Stage::Closed && self.transport.is_over() {
+            self.stage = Stage::Gone;
+        }
+    }
+
+    /// Whether something was read.
+    fn read_request(&mut self, now: Time, store: &Store) -> bool {
+        let readable = self.transport.readable();
+        if readable == 0 {
+            return false;
+        }
+        self.asked.get_or_insert(now);
+        let step = self.http.handle(self.incoming.peek(readable), store, SystemTime::now());
+        self.transport.read(step.consumed as u64);
+        self.incoming.consume(step.consumed as u64);
+        let Some(answer) = step.answer else { return step.consumed > 0 };
+        if !self.http.is_within_request() {
+            self.asked = None;
+        }
+        if let Some((cmcd, body_bytes)) = &answer.told {
+            self.take_client_data(now, cmcd, *body_bytes);
+        }
+        self.outgoing.push(answer.head.len() as u64, Source::Bytes(answer.head.into_bytes().into()));
+        if let Some((len, source)) = answer.body {
+            self.outgoing.push(len, source);
+        }
+        if answer.is_last {
+            self.stage = Stage::Finishing;
+        }
+        true
+    }
+
+    fn write(&mut self) {
+        let wanted = self.outgoing.end() - self.written;
+        if wanted > 0 {
+            self.written += self.transport.write(wanted);
+        }
+    }
+
+    fn discard(&mut self) {
+        let readable = self.transport.readable();
+        self.transport.read(readable);
+        self.incoming.consume(readable);
+    }
+
+    /// As in the simulator (crates/sim/src/apps/session.rs).
+    fn take_client_data(&mut self, now: Time, cmcd: &Cmcd, body_bytes: u64) {
+        let Some(hints) = self.told.handle_request(cmcd, Some(body_bytes), &mut Vec::new()) else { return };
+        self.tell(
+            now,
+            AppParameters {
+                playout_buffer_bytes: hints.playout_buffer_bytes,
+                playout_buffer_free_bytes: hints.playout_buffer_free_bytes,
+                video_rate: hints.video_rate,
+                is_urgent: hints.is_urgent,
+            },
+        );
+    }
+
+    /// When patience ends: a request must be complete in time, and something must move.
+    fn deadline(&self, limits: &Limits) -> Time {
+        let is_head = self.asked.is_some() && !self.http.is_within_request();
+        let asked = self.asked.filter(|_| is_head).map_or(Time::MAX, |asked| asked + limits.request_timeout);
+        let patience = if self.transport.is_established() { limits.idle_timeout } else { limits.open_timeout };
+        asked.min(self.moved + patience)
+    }
+
+    /// An idle client is let go in order; one that takes or sends nothing is reset.
+    fn lose_patience(&mut self, now: Time) {
+        let is_idle = self.stage == Stage::Serving && self.is_idle() && self.transport.is_established();
+        if is_idle {
+            self.close(now);
+        } else {
+            self.abort();
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! HTTP/1.1 over a connection's bytes: requests in, answers out, one at a time (RFC 9112 section 9.3.2).
+//!
+//! Reference: RFC 9110 (semantics; section 14 ranges), RFC 9112 (syntax, by the crate `httparse`), CTA-5004 (CMCD).
+//! Differences from the reference:
+//! 1. One range at most: a request for several is answered with the whole (RFC 9110 section 14.2 allows it).
+//! 2. An upload (PUT, POST) is measured, not kept: the answer says how many bytes came, and their SHA-256. It needs a
+//!    Content-Length; a chunked one is answered 411.
+//!
+//! Tested here and, against curl, by `tests/testbed/test_wire.py`.
+
+use crate::outgoing::Source;
+use crate::store::{Found, Missing, Store};
+use playpath_video::cmcd::{self, Cmcd};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use std::time::SystemTime;
+
+/// Most bytes of a request before its body.
+pub const MOST_HEAD_BYTES: usize = 16 * 1024;
+const MOST_HEADERS: usize = 100;
+
+/// What is to be sent.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// Status line and headers, or an interim response.
+    pub head: String,
+    /// Body: how long, and from where.
+    pub body: Option<(u64, Source)>,
+    /// No more requests are read after it.
+    pub is_last: bool,
+    /// What the client told of itself, with the size of the body.
+    pub told: Option<(Cmcd, u64)>,
+}
+
+/// What some input came to.
+#[derive(Debug, Default)]
+pub struct Step {
+    /// Bytes of it that are done with.
+    pub consumed: usize,
+    /// The answer, if one is due.
+    pub answer: Option<Answer>,
+}
+
+/// One side of a connection, between requests or within an upload.
+#[derive(Debug, Default)]
+pub struct Http {
+    upload: Option<Upload>,
+    /// Requests answered.
+    pub requests: u64,
+}
+
+#[derive(Debug)]
+struct Upload {
+    left: u64,
+    size: u64,
+    hash: Sha256,
+    is_last: bool,
+}
+
+impl Http {
+    /// A request has begun and is not complete.
+    pub fn is_within_request(&self) -> bool {
+        self.upload.is_some()
+    }
+
+    /// Read on. Call again with what is left, and more, until nothing is consumed.
+    pub fn handle(&mut self, input: &[u8], store: &Store, date: SystemTime) -> Step {
+        if self.upload.is_some() {
+            return self.read_upload(input, date);
+        }
+        let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+        let mut request = httparse::Request::new(&mut headers);
+        let refused = |status| Step { consumed: input.len(), answer: Some(plain(status, "", true, date)) };
+        match request.parse(input) {
+            Ok(httparse::Status::Complete(consumed)) => {
+                let answer = self.answer(&request, store, date);
+                self.requests += u64::from(answer.as_ref().is_none_or(|answer| !answer.head.starts_with(CONTINUE)));
+                Step { consumed, answer }
+            }
+            Ok(httparse::Status::Partial) if input.len() < MOST_HEAD_BYTES => Step::default(),
+            Ok(httparse::Status::Partial) | Err(httparse::Error::TooManyHeaders) => {
+                refused("431 Request Header Fields Too Large")
+            }
+            Err(httparse::Error::Version) => refused("505 HTTP Version Not Supported"),
+            Err(_) => refused("400 Bad Request"),
+        }
+    }
+
+    fn answer(&mut self, request: &httparse::Request, store: &Store, date: SystemTime) -> Option<Answer> {
+        let asked = Asked::new(request);
+        Some(match asked.method {
+            "GET" | "HEAD" => match store.find(asked.target) {
+                Ok(found) => asked.file(found, date),
+                Err(Missing::NotFound) => plain("404 Not Found", "", asked.is_last, date),
+                Err(Missing::Forbidden) => plain("403 Forbidden", "", asked.is_last, date),
+            },
+            "PUT" | "POST" => return self.begin_upload(&asked, date),
+            "OPTIONS" => plain("204 No Content", ALLOWED, asked.is_last, date),
+            _ => plain("405 Method Not Allowed", ALLOWED, true, date),
+        })
+    }
+
+    fn begin_upload(&mut self, asked: &Asked, date: SystemTime) -> Option<Answer> {
+        let Some(size) = asked.header("content-length").and_then(|text| text.parse().ok()) else {
+            return Some(plain("411 Length Required", "", true, date));
+        };
+        self.upload = Some(Upload { left: size, size, hash: Sha256::new(), is_last: asked.is_last });
+        let expects = asked.header("expect").is_some_and(|text| text.eq_ignore_ascii_case("100-continue"));
+        match size {
+            0 => self.finish_upload(date),
+            _ => expects.then(|| Answer { head: format!("{CONTINUE}\r\n\r\n"), ..Answer::default() }),
+        }
+    }
+
+    fn read_upload(&mut self, input: &[u8], date: SystemTime) -> Step {
+        let Some(upload) = &mut self.upload else { return Step::default() };
+        let consumed = upload.left.min(input.len() as u64) as usize;
+        upload.hash.update(&input[..consumed]);
+        upload.left -= consumed as u64;
+        let answer = if upload.left == 0 { self.finish_upload(date) } else { None };
+        Step { consumed, answer }
+    }
+
+    fn finish_upload(&mut self, date: SystemTime) -> Option<Answer> {
+        let Upload { size, hash, is_last, .. } = self.upload.take()?;
+        let hash = hash.finalize().iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+        let body = format!("{{\"bytes\":{size},\"sha256\":\"{hash}\"}}\n");
+        let headers = format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
+        Some(Answer {
+            head: head("200 OK", &headers, is_last, date),
+            body: Some((body.len() as u64, Source::Bytes(body.into_bytes().into()))),
+            is_last,
+            told: None,
+        })
+    }
+}
+
+const CONTINUE: &str = "HTTP/1.1 100 Continue";
+const ALLOWED: &str = "Allow: GET, HEAD, PUT, POST, OPTIONS\r\nAccess-Control-Allow-Methods: GET, HEAD, PUT, POST\r\n\
+    Access-Control-Allow-Headers: *\r\n";
+
+/// A request.
+struct Asked<'a, 'b> {
+    method: &'a str,
+    target: &'a str,
+    headers: &'a [httparse::Header<'b>],
+    /// The connection ends after it.
+    is_last: bool,
+}
+
+impl<'a, 'b> Asked<'a, 'b> {
+    fn new(request: &'a httparse::Request<'_, 'b>) -> Asked<'a, 'b> {
+        let mut asked = Asked {
+            method: request.method.unwrap_or_default(),
+            target: request.path.unwrap_or_default(),
+            headers: &*request.headers,
+            is_last: false,
+        };
+        let connection = asked.header("connection").unwrap_or_default().to_ascii_lowercase();
+        let has = |word| connection.split(',').any(|part| part.trim() == word);
+        asked.is_last = has("close") || (request.version == Some(0) && !has("keep-alive"));
+        asked
+    }
+
+    fn header(&self, name: &str) -> Option<&'b str> {
+        let header = self.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name))?;
+        std::str::from_utf8(header.value).ok().map(str::trim)
+    }
+
+    fn file(&self, found: Found, date: SystemTime) -> Answer {
+        let tag = entity_tag(&found);
+        let is_same = |wanted: &str| wanted == tag || wanted == httpdate::fmt_http_date(found.modified);
+        let range = self.header("range").filter(|_| self.header("if-range").is_none_or(is_same));
+        let mut headers = format!(
+            "Accept-Ranges: bytes\r\nContent-Type: {}\r\nLast-Modified: {}\r\nETag: {tag}\r\n",
+            found.media_type,
+            httpdate::fmt_http_date(found.modified)
+        );
+        let (status, from, len) = match range.map_or(Range::Whole, |text| Range::parse(text, found.len)) {
+            Range::Whole => ("200 OK", 0, found.len),
+            Range::Part(first, last) => {
+                let _ = write!(headers, "Content-Range: bytes {first}-{last}/{}\r\n", found.len);
+                ("206 Partial Content", first, last - first + 1)
+            }
+            Range::Beyond => {
+                let range = format!("Content-Range: bytes */{}\r\n", found.len);
+                return plain("416 Range Not Satisfiable", &range, self.is_last, date);
+            }
+        };
+        let _ = write!(headers, "Content-Length: {len}\r\n");
+        let body = (self.method != "HEAD").then(|| (len, Source::File(found.file, from)));
+        Answer { head: head(status, &headers, self.is_last, date), body, is_last: self.is_last, told: self.told(len) }
+    }
+
+    /// CMCD of the query, or else of the headers.
+    fn told(&self, len: u64) -> Option<(Cmcd, u64)> {
+        let pairs = self.headers.iter().map(|header| (header.name, std::str::from_utf8(header.value).unwrap_or("")));
+        let found = [cmcd::parse_query(self.target).cmcd, cmcd::parse_headers(pairs).cmcd];
+        found.into_iter().find(|cmcd| *cmcd != Cmcd::default()).map(|cmcd| (cmcd, len))
+    }
+}
+
+/// Changes when the file does.
+fn entity_tag(found: &Found) -> String {
+    let since = found.modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    format!("\"{:x}-{:x}\"", since.as_nanos(), found.len)
+}
+
+/// What part of a file is asked for.
+#[derive(Debug, PartialEq, Eq)]
+enum Range {
+    Whole,
+    /// First and last byte.
+    Part(u64, u64),
+    /// Nothing of it exists.
+    Beyond,
+}
+
+impl Range {
+    /// `bytes=0-99`, `bytes=100-`, `bytes=-100` (RFC 9110 section 14.1.2) of `len` bytes. What is not understood counts for nothing.
+    fn parse(text: &str, len: u64) -> Range {
+        let Some((first, last)) = text.strip_prefix("bytes=").and_then(|text| text.trim().split_once('-')) else {
+            return Range::Whole;
+        };
+        let number = |text: &str| text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse::<u64>().ok()).flatten();
+        match (first.is_empty(), number(first), last.is_empty(), number(last)) {
+            (true, _, false, Some(0)) => Range::Beyond,
+            (true, _, false, Some(_)) if len == 0 => Range::Beyond,
+            (true, _, false, Some(count)) => Range::Part(len - count.min(len), len - 1),
+            (false, Some(first), true, _) if first < len => Range::Part(first, len - 1),
+            (false, Some(first), false, Some(last)) if first <= last && first < len => {
+                Range::Part(first, last.min(len - 1))
+            }
+            (false, Some(first), false, Some(last)) if last < first => Range::Whole,
+            (false, Some(_), true, _) | (false, Some(_), false, Some(_)) => Range::Beyond,
+            _ => Range::Whole,
+        }
+    }
+}
+
+/// An answer without a file.
+fn plain(status: &str, headers: &str, is_last: bool, date: SystemTime) -> Answer {
+    let length = if status.starts_with("204") { "" } else { "Content-Length: 0\r\n" };
+    Answer { head: head(status, &format!("{headers}{length}"), is_last, date), is_last, ..Answer::default() }
+}
+
+fn head(status: &str, headers: &str, is_last: bool, date: SystemTime) -> String {
+    let close = if is_last { "Connection: close\r\n" } else { "" };
+    format!(
+        "HTTP/1.1 {status}\r\nDate: {}\r\nServer: playpath\r\nAccess-Control-Allow-Origin: *\r\n{headers}{close}\r\n",
+        httpdate::fmt_http_date(date)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Site(std::path::PathBuf, Store);
+
+    impl Site {
+        fn new(name: &str) -> Site {
+            let folder = std::env::temp_dir().join(format!("playpath-http-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join("clip.mp4"), "0123456789").unwrap();
+            std::fs::write(folder.join("empty"), "").unwrap();
+            let store = Store::open(&folder).unwrap();
+            Site(folder, store)
+        }
+        fn ask(&self, text: &str) -> Step {
+            Http::default().handle(text.as_bytes(), &self.1, SystemTime::UNIX_EPOCH)
+        }
+        fn answer(&self, text: &str) -> Answer {
+            self.ask(text).answer.unwrap()
+        }
+    }
+
+    impl Drop for Site {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn ranges() {
+        for (text, len, expected) in [
+            ("bytes=0-3", 10, Range::Part(0, 3)),
+            ("bytes=4-", 10, Range::Part(4, 9)),
+            ("bytes=-3", 10, Range::Part(7, 9)),
+            ("bytes=-30", 10, Range::Part(0, 9)),
+            ("bytes=5-100", 10, Range::Part(5, 9)),
+            ("bytes=10-", 10, Range::Beyond),
+            ("bytes=0-0", 0, Range::Beyond),
+            ("bytes=-5", 0, Range::Beyond),
+            ("bytes=-0", 10, Range::Beyond),
+            ("bytes=5-2", 10, Range::Whole),
+            ("bytes=0-1,4-5", 10, Range::Whole),
+            ("bytes=+1-2", 10, Range::Whole),
+            ("lines=1-2", 10, Range::Whole),
+            ("bytes=-", 10, Range::Whole),
+            ("bytes=18446744073709551616-", 10, Range::Whole),
+        ] {
+            assert_eq!(Range::parse(text, len), expected, "{text} of {len}");
+        }
+    }
+
+    #[test]
+    fn a_file_a_part_of_it_and_its_head() {
+        let site = Site::new("file");
+        for (request, status, length) in [
+            ("GET /clip.mp4 HTTP/1.1\r\n\r\n", "200 OK", Some(10)),
+            ("GET /clip.mp4 HTTP/1.1\r\nrange: bytes=2-5\r\n\r\n", "206 Partial Content", Some(4)),
+            ("GET /clip.mp4 HTTP/1.1\r\nRange: bytes=2-5\r\nIf-Range: \"old\"\r\n\r\n", "200 OK", Some(10)),
+            ("HEAD /clip.mp4 HTTP/1.1\r\n\r\n", "200 OK", None),
+            ("GET /empty HTTP/1.1\r\n\r\n", "200 OK", Some(0)),
+            ("GET /clip.mp4 HTTP/1.1\r\nRange: bytes=90-\r\n\r\n", "416 Range Not Satisfiable", None),
+            ("GET /nothing HTTP/1.1\r\n\r\n", "404 Not Found", None),
+            ("DELETE /clip.mp4 HTTP/1.1\r\n\r\n", "405 Method Not Allowed", None),
+            ("PUT /clip.mp4 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", "411 Length Required", None),
+        ] {
+            let answer = site.answer(request);
+            assert!(answer.head.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{request}: {}", answer.head);
+            assert_eq!(answer.body.map(|body| body.0), length, "{request}");
+        }
+    }
+
+    #[test]
+    fn a_connection_lasts_unless_somebody_wants_it_to_end() {
+        let site = Site::new("last");
+        for (request, is_last) in [
+            ("GET /clip.mp4 HTTP/1.1\r\n\r\n", false),
+            ("GET /clip.mp4 HTTP/1.1\r\nConnection: Close\r\n\r\n", true),
+            ("GET /clip.mp4 HTTP/1.0\r\n\r\n", true),
+            ("GET /clip.mp4 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", false),
+            ("nonsense\r\n\r\n", true),
+            ("GET /clip.mp4 HTTP/3.0\r\n\r\n", true),
+        ] {
+            let answer = site.answer(request);
+            assert_eq!(answer.is_last, is_last, "{request}");
+            assert_eq!(answer.head.contains("Connection: close"), is_last);
+        }
+    }
+
+    #[test]
+    fn a_head_without_end_is_refused() {
+        let site = Site::new("head");
+        let long = format!("GET / HTTP/1.1\r\nX: {}", "x".repeat(MOST_HEAD_BYTES));
+        assert!(site.answer(&long).head.starts_with("HTTP/1.1 431"));
+        assert!(site.ask(&long[..MOST_HEAD_BYTES - 1]).answer.is_none());
+        let many = format!("GET / HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(MOST_HEADERS + 1));
+        assert!(site.answer(&many).head.starts_with("HTTP/1.1 431"));
+    }
+
+    /// Two requests in one packet, the first with a body in two pieces.
+    #[test]
+    fn an_upload_is_measured() {
+        let site = Site::new("upload");
+        let mut http = Http::default();
+        let mut handle = |text: &str| http.handle(text.as_bytes(), &site.1, SystemTime::UNIX_EPOCH);
+        let first = handle("PUT /x HTTP/1.1\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\nab");
+        assert_eq!(first.answer.unwrap().head, "HTTP/1.1 100 Continue\r\n\r\n");
+        assert!(handle("ab").answer.is_none());
+        let last = handle("cGET / HTTP/1.1");
+        assert_eq!(last.consumed, 1);
+        let Some((_, Source::Bytes(body))) = last.answer.unwrap().body else { panic!() };
+        // sha256sum of "abc" (FIPS 180-4, appendix B.1).
+        let hash = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(body[..], *format!("{{\"bytes\":3,\"sha256\":\"{hash}\"}}\n").as_bytes());
+    }
+
+    #[test]
+    fn what_a_client_tells_of_itself_is_read_from_query_or_headers() {
+        let site = Site::new("cmcd");
+        for request in [
+            "GET /clip.mp4?CMCD=bl%3D2100%2Cbr%3D3200 HTTP/1.1\r\n\r\n",
+            "GET /clip.mp4 HTTP/1.1\r\nCMCD-Request: bl=2100\r\nCMCD-Object: br=3200\r\n\r\n",
+        ] {
+            let (told, len) = site.answer(request).told.unwrap();
+            assert_eq!((told.bl_ms, told.br_kbps, len), (Some(2100), Some(3200), 10));
+        }
+        assert!(site.answer("GET /clip.mp4 HTTP/1.1\r\n\r\n").told.is_none());
+    }
+}

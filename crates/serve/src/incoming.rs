@@ -1,0 +1,76 @@
+//! Bytes that have arrived and were not read: the endpoint keeps offsets only.
+//!
+//! What is held is bounded by the window that the endpoint tells: the caller stores nothing beyond it.
+
+/// Bytes by their offset in the stream. Gaps read as zeros until they are filled; the endpoint knows which there are.
+#[derive(Debug, Default)]
+pub struct Incoming {
+    /// Offset of `bytes[head]`.
+    start: u64,
+    head: usize,
+    bytes: Vec<u8>,
+}
+
+impl Incoming {
+    /// Keep `data`, whose first byte has offset `offset`; what lies before the bytes read is left out.
+    pub fn store(&mut self, offset: u64, data: &[u8]) {
+        let skipped = self.start.saturating_sub(offset).min(data.len() as u64) as usize;
+        let data = &data[skipped..];
+        if data.is_empty() {
+            return;
+        }
+        self.compact();
+        let from = self.head + (offset + skipped as u64 - self.start) as usize;
+        let to = from + data.len();
+        if to > self.bytes.len() {
+            self.bytes.resize(to, 0);
+        }
+        self.bytes[from..to].copy_from_slice(data);
+    }
+
+    /// The first `len` bytes that were not consumed.
+    pub fn peek(&self, len: u64) -> &[u8] {
+        let end = (self.head + len as usize).min(self.bytes.len());
+        &self.bytes[self.head..end]
+    }
+
+    /// The first `len` bytes are done with.
+    pub fn consume(&mut self, len: u64) {
+        self.head += len as usize;
+        self.start += len;
+        if self.head >= self.bytes.len() {
+            (self.bytes, self.head) = (Vec::new(), 0);
+        }
+    }
+
+    /// Bytes of memory in use.
+    pub fn footprint(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    fn compact(&mut self) {
+        if self.head > self.bytes.len() / 2 {
+            self.bytes.drain(..self.head);
+            self.head = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_in_any_order_are_read_in_order() {
+        let mut incoming = Incoming::default();
+        incoming.store(5, b"67890");
+        incoming.store(0, b"1234");
+        incoming.store(3, b"45"); // overlaps
+        assert_eq!(incoming.peek(10), b"1234567890");
+        incoming.consume(7);
+        incoming.store(4, b"56789012"); // begins with what is read
+        assert_eq!(incoming.peek(5), b"89012");
+        incoming.consume(5);
+        assert_eq!(incoming.footprint(), 0, "nothing is kept of what is read");
+    }
+}

@@ -1,0 +1,85 @@
+//! A pair of addresses that segments travel between, and what their headers need beside the segment.
+
+use playpath_transport::codec::{self, EncodeError, Envelope, Packet, Payload};
+use playpath_transport::{Flags, Segment, SynOptions};
+use std::net::SocketAddr;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Path {
+    /// Own address and port.
+    pub local: SocketAddr,
+    /// The peer's.
+    pub remote: SocketAddr,
+    /// Window scales: what the peer's SYN told, and what ours does. Both or none (RFC 7323 section 2.2).
+    peer_scale: Option<u8>,
+    own_scale: u8,
+    identification: u16,
+    mtu: u32,
+}
+
+impl Path {
+    /// Of a SYN that has come in `packet`.
+    pub fn of_syn(packet: &Packet<'_>, syn: &SynOptions, mtu: u32) -> Path {
+        Path {
+            local: packet.destination,
+            remote: packet.source,
+            peer_scale: syn.window_scale,
+            own_scale: 0,
+            identification: 0,
+            mtu,
+        }
+    }
+
+    /// Shift of the window field in what the peer sends.
+    pub fn peer_scale(&self) -> u8 {
+        self.peer_scale.unwrap_or(0)
+    }
+
+    /// Write a segment as a packet, with the `payload` that it announces. Errors: a broken invariant of the endpoint.
+    pub fn encode(&mut self, segment: &mut Segment, payload: &[u8], out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        if segment.flags.contains(Flags::SYN) {
+            if self.peer_scale.is_none() {
+                segment.syn_options.window_scale = None;
+            }
+            self.own_scale = segment.syn_options.window_scale.unwrap_or(0);
+        }
+        // A full segment leaves no room for SACK blocks; pure ACKs carry them.
+        let family_bytes = if self.local.is_ipv6() { 20 } else { 0 };
+        while segment.payload_len > 0 && !segment.sack.is_empty() && segment.wire_bytes() + family_bytes > self.mtu {
+            segment.sack.pop();
+        }
+        let envelope = Envelope {
+            source: self.local,
+            destination: self.remote,
+            window_scale: self.own_scale,
+            identification: self.identification,
+        };
+        self.identification = self.identification.wrapping_add(1);
+        codec::encode(segment, &[], &envelope, Payload::Bytes(payload), out)
+    }
+}
+
+/// Bytes of IP and TCP headers without options.
+pub fn header_bytes(address: SocketAddr) -> u32 {
+    if address.is_ipv6() { 60 } else { 40 }
+}
+
+/// The answer to a segment of no connection (RFC 9293 section 3.10.7.1): `None` to a reset.
+pub fn refusal(packet: &Packet<'_>, segment: &Segment) -> Option<Vec<u8>> {
+    if segment.flags.contains(Flags::RST) {
+        return None;
+    }
+    let is_ack = segment.flags.contains(Flags::ACK);
+    let reset = Segment {
+        seq: if is_ack { segment.ack } else { 0 },
+        ack: if is_ack { 0 } else { segment.seq.wrapping_add(segment.sequence_len()) },
+        flags: if is_ack { Flags::RST } else { Flags::RST.with(Flags::ACK) },
+        ..Segment::default()
+    };
+    let envelope =
+        Envelope { source: packet.destination, destination: packet.source, window_scale: 0, identification: 0 };
+    let mut out = Vec::new();
+    codec::encode(&reset, &[], &envelope, Payload::Bytes(&[]), &mut out).ok()?;
+    Some(out)
+}

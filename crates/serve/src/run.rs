@@ -1,0 +1,130 @@
+//! The loop: a packet from the device, what the server answers, sleep until the next timer.
+
+use crate::device::Device;
+use crate::options::Arguments;
+use crate::server::Server;
+use crate::store::Store;
+use playpath_emulator::sys;
+use playpath_shell::{Failure, monotonic_nanos, say};
+use playpath_units::Time;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde_json::json;
+use std::io;
+
+/// Packets read before timers get their turn.
+const BATCH: usize = 64;
+/// The largest IP packet.
+const MOST_PACKET: usize = 65_536;
+
+/// Serve until told to end.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let settings = arguments.settings().map_err(Failure::Input)?;
+    let root = arguments.root.display();
+    let store = Store::open(&arguments.root).map_err(|error| Failure::Input(format!("{root}: {error}")))?;
+    let signals = sys::termination_signals().map_err(|error| Failure::run(format!("signals: {error}")))?;
+    let device = Device::open(&arguments.tun, &arguments.addresses, arguments.mtu)
+        .map_err(|error| Failure::Run(format!("device {}: {error}{}", arguments.tun, hint(&error))))?;
+    // Late timers are no fault, only less exact.
+    let _ = sys::set_least_timer_slack();
+    let url = format!("http://{}:{}/", arguments.addresses[0], arguments.port);
+    say(&json!({ "ready": true, "device": arguments.tun, "url": url, "sender": settings.sender.name }))?;
+    let stdin = sys::stdin_pipe();
+    let mut looped = Loop { server: Server::new(settings, store), device, start_nanos: monotonic_nanos() };
+    looped.run(|device, timeout| wait(device, &signals, stdin.as_ref(), timeout))?;
+    looped.end();
+    Ok(())
+}
+
+/// What a wait came to.
+enum Woken {
+    Packet,
+    Time,
+    End,
+}
+
+struct Loop {
+    server: Server,
+    device: Device,
+    start_nanos: u64,
+}
+
+impl Loop {
+    fn now(&self) -> Time {
+        Time::from_nanos(monotonic_nanos() - self.start_nanos)
+    }
+
+    fn run(&mut self, wait: impl Fn(&Device, Option<u64>) -> Result<Woken, Failure>) -> Result<(), Failure> {
+        let mut buffer = vec![0; MOST_PACKET];
+        let mut out = Vec::with_capacity(MOST_PACKET);
+        loop {
+            let now = self.now();
+            self.server.handle_timeout(now);
+            self.flush(now, &mut out);
+            let due = self.server.poll_timeout();
+            let timeout = (due != Time::MAX).then(|| due.saturating_since(self.now()).as_nanos());
+            match wait(&self.device, timeout)? {
+                Woken::End => return Ok(()),
+                Woken::Time => {}
+                Woken::Packet => self.read(&mut buffer, &mut out)?,
+            }
+        }
+    }
+
+    /// Each packet is answered before the next is read, as in the simulator.
+    fn read(&mut self, buffer: &mut [u8], out: &mut Vec<u8>) -> Result<(), Failure> {
+        for _ in 0..BATCH {
+            let read = self.device.read(buffer).map_err(|error| Failure::run(format!("device: {error}")))?;
+            let Some(length) = read else { break };
+            let now = self.now();
+            self.server.handle_packet(now, &buffer[..length]);
+            self.flush(now, out);
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, now: Time, out: &mut Vec<u8>) {
+        while self.server.poll_packet(now, out) {
+            self.device.write(out);
+        }
+    }
+
+    /// Nobody is left waiting for an answer.
+    fn end(&mut self) {
+        self.server.abort_all();
+        let now = self.now();
+        self.flush(now, &mut Vec::new());
+    }
+}
+
+fn wait(
+    device: &Device,
+    signals: &impl std::os::fd::AsFd,
+    stdin: Option<&std::fs::File>,
+    nanos: Option<u64>,
+) -> Result<Woken, Failure> {
+    let mut files = vec![PollFd::new(device, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
+    files.extend(stdin.map(|file| PollFd::new(file, PollFlags::IN)));
+    let timeout = nanos.map(|n| Timespec { tv_sec: (n / 1_000_000_000) as i64, tv_nsec: (n % 1_000_000_000) as i64 });
+    match poll(&mut files, timeout.as_ref()) {
+        Ok(_) => {}
+        Err(rustix::io::Errno::INTR) => return Ok(Woken::Time),
+        Err(error) => return Err(Failure::run(format!("waiting for packets: {}", io::Error::from(error)))),
+    }
+    let is_ready = |index: usize| files.get(index).is_some_and(|file| !file.revents().is_empty());
+    Ok(if is_ready(1) || is_ready(2) {
+        Woken::End
+    } else if is_ready(0) {
+        Woken::Packet
+    } else {
+        Woken::Time
+    })
+}
+
+fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "; to make one needs root (CAP_NET_ADMIN)",
+        io::ErrorKind::ResourceBusy => "; another program has it",
+        io::ErrorKind::NotFound => "; /dev/net/tun is missing (modprobe tun)",
+        _ => "",
+    }
+}

@@ -1,0 +1,72 @@
+//! What a server is told: the transport, the addresses, the limits.
+
+use playpath_scenario::{Scenario, SenderSpec};
+use playpath_units::Duration;
+use serde_json::{Value, json};
+use std::net::IpAddr;
+
+/// See the module.
+pub struct Settings {
+    /// Congestion control, scheduler and TCP settings.
+    pub sender: SenderSpec,
+    /// Own addresses; packets for others are not answered.
+    pub addresses: Vec<IpAddr>,
+    /// Port.
+    pub port: u16,
+    /// Largest packet.
+    pub mtu: u32,
+    /// What strangers may take.
+    pub limits: Limits,
+    /// Clients may speak MPTCP.
+    pub mptcp: bool,
+}
+
+/// What strangers may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections at a time; beyond them idle ones go first, then new ones are refused.
+    pub connections: usize,
+    /// Of these, with a handshake under way; beyond them the oldest goes.
+    pub half_open: usize,
+    /// For a handshake.
+    pub open_timeout: Duration,
+    /// From the first byte of a request to the last of its head.
+    pub request_timeout: Duration,
+    /// Without a byte sent or taken.
+    pub idle_timeout: Duration,
+    /// Bytes of requests and uploads held for one connection.
+    pub receive_buffer: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            connections: 1024,
+            half_open: 256,
+            open_timeout: Duration::from_secs(20),
+            request_timeout: Duration::from_secs(20),
+            idle_timeout: Duration::from_secs(60),
+            receive_buffer: 1 << 20,
+        }
+    }
+}
+
+/// A sender as a scenario has it, `[[sender]]` as JSON, with the congestion control and scheduler of the command line. Errors: one
+/// line, with the nearest name.
+pub fn sender(entry: &Value, cc: Option<&str>, scheduler: Option<&str>) -> Result<SenderSpec, String> {
+    let scenario = json!({
+        "path": [{"rate": "1 Gbit/s", "rtt": "1 ms"}],
+        "traffic": [{"kind": "bulk"}],
+        "sender": [entry],
+    });
+    let no_files = |name: &str| Err(format!("{name}: a sender names no files"));
+    let scenario = Scenario::parse(&scenario.to_string(), &json!({}), &no_files).map_err(|error| error.to_string())?;
+    let mut sender = scenario.senders[0].clone();
+    if let Some(name) = cc {
+        sender = SenderSpec::by_cc(name, &sender)?;
+    }
+    if let Some(name) = scheduler {
+        sender = sender.with_scheduler(name)?;
+    }
+    Ok(sender)
+}

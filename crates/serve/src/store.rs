@@ -1,0 +1,137 @@
+//! What is served: a folder, or one file.
+
+use percent_encoding::percent_decode_str;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// A folder, or one file.
+#[derive(Debug)]
+pub struct Store {
+    root: PathBuf,
+    is_file: bool,
+}
+
+/// A file that was asked for.
+#[derive(Debug)]
+pub struct Found {
+    /// Open.
+    pub file: Arc<File>,
+    /// Bytes.
+    pub len: u64,
+    /// When it was changed last.
+    pub modified: SystemTime,
+    /// Media type.
+    pub media_type: String,
+}
+
+/// Why there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// No such file.
+    NotFound,
+    /// It may not be read, or lies outside.
+    Forbidden,
+}
+
+impl Store {
+    /// Serve `root`. Errors: it cannot be read.
+    pub fn open(root: &Path) -> io::Result<Store> {
+        let is_file = root.metadata()?.is_file();
+        if is_file {
+            File::open(root)?;
+        } else {
+            root.read_dir()?;
+        }
+        Ok(Store { root: root.to_path_buf(), is_file })
+    }
+
+    /// The file of a request's target: `/a%20b.mp4?query`. A folder stands for its `index.html`; a single file is served at its own
+    /// name and at `/`. Links are followed, as whoever made them wants; `..` is not.
+    pub fn find(&self, target: &str) -> Result<Found, Missing> {
+        let path = target.split(['?', '#']).next().unwrap_or_default();
+        let path = percent_decode_str(path).decode_utf8().map_err(|_| Missing::NotFound)?;
+        let path = path.strip_prefix('/').ok_or(Missing::NotFound)?;
+        if path.contains('\0') || path.split('/').any(|part| part == "..") {
+            return Err(Missing::Forbidden);
+        }
+        open(&self.place(path)?)
+    }
+
+    fn place(&self, path: &str) -> Result<PathBuf, Missing> {
+        if self.is_file {
+            let is_it = path.is_empty() || self.root.file_name().is_some_and(|name| name == path);
+            return if is_it { Ok(self.root.clone()) } else { Err(Missing::NotFound) };
+        }
+        // A path that begins with another slash would replace the root.
+        let place = self.root.join(path.trim_start_matches('/'));
+        Ok(if place.is_dir() { place.join("index.html") } else { place })
+    }
+}
+
+fn open(place: &Path) -> Result<Found, Missing> {
+    let refused = |error: io::Error| match error.kind() {
+        io::ErrorKind::PermissionDenied => Missing::Forbidden,
+        _ => Missing::NotFound,
+    };
+    // A pipe would hold up everybody: look before opening.
+    let about = place.metadata().map_err(refused)?;
+    if !about.is_file() {
+        return Err(Missing::NotFound);
+    }
+    let file = File::open(place).map_err(refused)?;
+    let about = file.metadata().map_err(refused)?;
+    Ok(Found {
+        file: Arc::new(file),
+        len: about.len(),
+        modified: about.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+        media_type: media_type(place),
+    })
+}
+
+fn media_type(place: &Path) -> String {
+    // Players need these; the list of the crate knows them otherwise, or not.
+    match place.extension().and_then(|extension| extension.to_str()) {
+        Some("mpd") => "application/dash+xml".into(),
+        Some("m3u8") => "application/vnd.apple.mpegurl".into(),
+        Some("m4s") => "video/iso.segment".into(),
+        _ => mime_guess::from_path(place).first_or_octet_stream().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_served_and_nothing_beside_it() {
+        let folder = std::env::temp_dir().join(format!("playpath-store-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("www/a b")).unwrap();
+        std::fs::write(folder.join("secret"), "s").unwrap();
+        std::fs::write(folder.join("www/a b/clip.mpd"), "12345").unwrap();
+        std::fs::write(folder.join("www/index.html"), "<html>").unwrap();
+        let store = Store::open(&folder.join("www")).unwrap();
+        let found = store.find("/a%20b/clip.mpd?CMCD=bl%3D1").unwrap();
+        assert_eq!((found.len, found.media_type.as_str()), (5, "application/dash+xml"));
+        assert_eq!(store.find("/").unwrap().media_type, "text/html");
+        for (target, why) in [
+            ("/../secret", Missing::Forbidden),
+            ("/%2e%2e/secret", Missing::Forbidden),
+            ("/a%20b/..%2f..%2fsecret", Missing::Forbidden),
+            ("/index.html%00", Missing::Forbidden),
+            ("//etc/passwd", Missing::NotFound),
+            ("/nothing", Missing::NotFound),
+            ("/a%20b", Missing::NotFound),
+            ("secret", Missing::NotFound),
+            ("/%ff", Missing::NotFound),
+        ] {
+            assert_eq!(store.find(target).err(), Some(why), "{target}");
+        }
+        let store = Store::open(&folder.join("www/index.html")).unwrap();
+        assert!(store.find("/").is_ok() && store.find("/index.html").is_ok());
+        assert_eq!(store.find("/a%20b/clip.mpd").err(), Some(Missing::NotFound));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
