@@ -84,8 +84,8 @@ papers: setup ## the papers' studies with their sweeps, and docs/papers.md from 
 	$(BIN)/playpath reproduce all --sensitivity --figures
 	$(BIN)/python docs/papers.py out/reproduce
 
-kernel: ## what the kernel world needs besides: controls, loader, link emulator, player, relay (bpf/setup.sh installs the packages)
-	cargo build --release --quiet -p playpath-client -p playpath-emulator -p playpath-relay
+kernel: ## what the kernel world needs besides: controls, loader, link emulator, player, relay, own endpoint (bpf/setup.sh installs the packages)
+	cargo build --release --quiet -p playpath-client -p playpath-emulator -p playpath-relay -p playpath-serve
 	cargo build --release --quiet --manifest-path crates/bpfload/Cargo.toml
 
 clean: ## remove what was built here

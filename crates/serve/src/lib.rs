@@ -1,12 +1,12 @@
-//! The simulator's TCP and MPTCP as a web server for stock clients, on a TUN device (Linux). See docs/wire.md.
+//! The simulator's TCP and MPTCP as a web server for stock clients, on a TUN device (Linux).
 
-pub mod connection;
+pub mod conversation;
 pub mod device;
 pub mod http;
 pub mod incoming;
 pub mod options;
 pub mod outgoing;
-pub mod path;
+pub mod pair;
 pub mod run;
 pub mod server;
 pub mod settings;

@@ -1,4 +1,4 @@
-//! `playpath-serve FOLDER`: see docs/wire.md.
+//! `playpath-serve FOLDER`: the command line.
 
 use std::process::ExitCode;
 

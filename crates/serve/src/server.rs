@@ -6,13 +6,13 @@
 //! Nothing grows without bound: connections and half-open ones are counted ([`Limits`](crate::settings::Limits)), each holds at most its
 //! window of unread bytes, and who is not answered leaves no trace.
 
-use crate::connection::Connection;
-use crate::path::{Path, header_bytes, refusal};
+use crate::conversation::Conversation;
+use crate::pair::{AddressPair, header_bytes, refusal};
 use crate::settings::Settings;
 use crate::store::Store;
 use crate::transport::Transport;
 use playpath_transport::codec::{Packet, TCP};
-use playpath_transport::{Config, Connection as Tcp, Flags, Segment};
+use playpath_transport::{Config, Connection, Flags, Segment};
 use playpath_units::Time;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -41,7 +41,7 @@ pub struct Server {
     settings: Settings,
     store: Store,
     /// By age.
-    connections: BTreeMap<u64, Connection>,
+    connections: BTreeMap<u64, Conversation>,
     half_open: BTreeSet<u64>,
     /// Whose keys strangers choose: hashed with a random seed.
     ends: HashMap<Ends, (u64, usize)>,
@@ -129,7 +129,7 @@ impl Server {
     }
 
     /// Connections that there are, by age.
-    pub fn connections(&self) -> impl Iterator<Item = (u64, &Connection)> {
+    pub fn connections(&self) -> impl Iterator<Item = (u64, &Conversation)> {
         self.connections.iter().map(|(id, connection)| (*id, connection))
     }
 
@@ -140,7 +140,7 @@ impl Server {
 
     /// Bytes of memory that grow with what peers send.
     pub fn footprint(&self) -> usize {
-        self.connections.values().map(Connection::footprint).sum()
+        self.connections.values().map(Conversation::footprint).sum()
     }
 
     /// `None`: not for us, or broken.
@@ -184,13 +184,13 @@ impl Server {
             return;
         }
         let Ok(isn) = random_u32() else { return };
-        let path = Path::of_syn(packet, &syn.syn_options, self.settings.mtu);
+        let path = AddressPair::of_syn(packet, &syn.syn_options, self.settings.mtu);
         let id = self.next_id;
         self.next_id += 1;
         self.counts.connections += 1;
         self.ends.insert((path.local, path.remote), (id, 0));
         self.half_open.insert(id);
-        let connection = Connection::new(now, self.transport(isn, packet.source, syn), path);
+        let connection = Conversation::new(now, self.transport(isn, packet.source, syn), path);
         self.connections.insert(id, connection);
         self.hand_to(now, id, 0, syn, &[]);
     }
@@ -198,7 +198,7 @@ impl Server {
     fn transport(&self, isn: u32, peer: SocketAddr, syn: &Segment) -> Transport {
         let config = self.config(isn, peer, syn);
         let cc = self.settings.sender.cc.build(config.initial_window());
-        Transport::Tcp(Tcp::listen(config, cc))
+        Transport::Tcp(Connection::listen(config, cc))
     }
 
     /// TCP settings towards a peer: packets as large as the device takes.

@@ -1,24 +1,24 @@
-//! One connection: the endpoint, the bytes that it carries, and HTTP above them.
+//! One client: the endpoint, the bytes that it carries, and HTTP above them.
 
 use crate::http::Http;
 use crate::incoming::Incoming;
 use crate::outgoing::{Outgoing, Source};
-use crate::path::Path;
+use crate::pair::AddressPair;
 use crate::settings::Limits;
 use crate::store::Store;
 use crate::transport::Transport;
 use playpath_cc::AppParameters;
-use playpath_transport::{Connection as Tcp, Event, Segment};
+use playpath_transport::{Connection, Event, Segment};
 use playpath_units::Time;
 use playpath_video::cmcd::{Cmcd, Limits as Believed, ServerView};
 use std::time::SystemTime;
 
 /// See the module.
-pub struct Connection {
+pub struct Conversation {
     /// What carries the bytes.
     pub transport: Transport,
     /// Its paths, by index.
-    pub paths: Vec<Path>,
+    pub paths: Vec<AddressPair>,
     /// When the first SYN came.
     pub opened: Time,
     incoming: Incoming,
@@ -50,10 +50,10 @@ enum Stage {
     Gone,
 }
 
-impl Connection {
+impl Conversation {
     /// For a SYN that has come at `now` over `path`.
-    pub fn new(now: Time, transport: Transport, path: Path) -> Connection {
-        Connection {
+    pub fn new(now: Time, transport: Transport, path: AddressPair) -> Conversation {
+        Conversation {
             transport,
             paths: vec![path],
             opened: now,
@@ -143,7 +143,8 @@ impl Connection {
 
     /// Closed, and good for nothing but stray segments.
     pub fn is_over(&self) -> bool {
-        matches!(self.stage, Stage::Closed | Stage::Gone) && self.transport.subflow(0).is_some_and(Tcp::is_closed)
+        matches!(self.stage, Stage::Closed | Stage::Gone)
+            && self.transport.subflow(0).is_some_and(Connection::is_closed)
     }
 
     /// Nothing is left to do, once no packet is left.

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 /// See the module.
 #[derive(Debug)]
-pub struct Path {
+pub struct AddressPair {
     /// Own address and port.
     pub local: SocketAddr,
     /// The peer's.
@@ -18,10 +18,10 @@ pub struct Path {
     mtu: u32,
 }
 
-impl Path {
+impl AddressPair {
     /// Of a SYN that has come in `packet`.
-    pub fn of_syn(packet: &Packet<'_>, syn: &SynOptions, mtu: u32) -> Path {
-        Path {
+    pub fn of_syn(packet: &Packet<'_>, syn: &SynOptions, mtu: u32) -> AddressPair {
+        AddressPair {
             local: packet.destination,
             remote: packet.source,
             peer_scale: syn.window_scale,
