@@ -10,6 +10,9 @@ SCHEMA_VERSION: int
 class ScenarioError(ValueError):
     """The scenario is wrong; the message is one line."""
 
+class OwnCodeError(RuntimeError):
+    """Code of the user's own failed; its reference and the method asked, the cause is what it raised."""
+
 def version() -> str: ...
 def resolve(text: str, base_dir: str, overrides_json: str) -> str: ...
 def number(text: str) -> float: ...

@@ -337,6 +337,9 @@ def compare(
     scheduler: Sequence[str | Mapping[str, Any]] | None = None,
     seeds: int | None = None,
     set: Mapping[str, Any] | None = None,
+    abr: Sequence[str | None] | None = None,
+    controllers: Mapping[str, Any] | None = None,
+    abrs: Mapping[str, Any] | None = None,
     until_decided: int | None = None,
     jobs: int | None = None,
     world: str = "sim",
@@ -351,7 +354,7 @@ def compare(
     Parameters
     ----------
     scenario : Scenario, mapping, str or path
-        See `playpath.load`, which also explains `cc`, `scheduler`, `seeds` and `set`.
+        See `playpath.load`, which also explains `cc`, `scheduler`, `seeds`, `set`, `abr`, `controllers` and `abrs`.
     until_decided : int, optional
         Add seeds, up to this many, until the best sender is decided.
     jobs : int, optional
@@ -383,7 +386,16 @@ def compare(
         A session of the simulator failed, or no seed was finished by every sender that finished any; or Ctrl-C came before the
         first seed was finished.
     """
-    loaded = load(scenario, cc=cc, scheduler=scheduler, seeds=seeds, set=set)
+    loaded = load(
+        scenario,
+        cc=cc,
+        scheduler=scheduler,
+        seeds=seeds,
+        set=set,
+        abr=abr,
+        controllers=controllers,
+        abrs=abrs,
+    )
     place = worlds.world(world)
     if place.is_parallel and (store is not None or resume):
         raise InputError(f"world '{world}' keeps no sessions: it computes them again, the same")

@@ -81,7 +81,10 @@ def run(
     rule: Callable[[], Any] | None = None,
 ) -> tuple[dict[str, Any], dict[str, Columns]]:
     """One session: its record and, with `trace`, its time series by name. Releases the interpreter lock."""
-    answer = _call(_engine.run, resolved_json, sender, seed, trace, controller, rule)
+    try:
+        answer = _call(_engine.run, resolved_json, sender, seed, trace, controller, rule)
+    except _engine.OwnCodeError as error:
+        raise _own_failure(error, sender, seed, controller or rule) from error.__cause__
     text, series = answer if isinstance(answer, tuple) else (answer, {})
     return json.loads(text), series
 
@@ -139,12 +142,18 @@ def kernel_control(cc: str | Mapping[str, Any], validation: str) -> dict[str, An
 
 def capture(resolved_json: str, sender: str, seed: int, path: str) -> None:
     """One session's packets at the server, written to a pcapng file."""
-    _call(_engine.capture, resolved_json, sender, seed, path)
+    try:
+        _call(_engine.capture, resolved_json, sender, seed, path)
+    except _engine.OwnCodeError as error:
+        raise _own_failure(error, sender, seed) from error.__cause__
 
 
 def p1203(resolved_json: str, sender: str, seed: int) -> str:
     """One session as the input of ITU-T P.1203 tools, in JSON."""
-    made: str = _call(_engine.p1203, resolved_json, sender, seed)
+    try:
+        made: str = _call(_engine.p1203, resolved_json, sender, seed)
+    except _engine.OwnCodeError as error:
+        raise _own_failure(error, sender, seed) from error.__cause__
     return made
 
 
@@ -177,5 +186,14 @@ def _call(function: Any, *arguments: Any) -> Any:
         return function(*arguments)
     except _engine.ScenarioError as error:
         raise InputError(str(error)) from None
+    except _engine.OwnCodeError:
+        raise
     except (RuntimeError, OSError) as error:
         raise RunError(str(error)) from None
+
+
+def _own_failure(error: Any, sender: str, seed: int, target: Callable[[], Any] | None = None) -> RunError:
+    from playpath.own import failure
+
+    reference, method = error.args
+    return failure(sender, seed, target or reference, method, error.__cause__)

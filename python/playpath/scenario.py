@@ -86,6 +86,9 @@ def load(
     scheduler: Sequence[str | Mapping[str, Any]] | None = None,
     seeds: int | None = None,
     set: Mapping[str, Any] | None = None,
+    abr: Sequence[str | None] | None = None,
+    controllers: Mapping[str, Any] | None = None,
+    abrs: Mapping[str, Any] | None = None,
     folder: str | Path | None = None,
 ) -> Scenario:
     """Load, override and validate a scenario.
@@ -102,6 +105,12 @@ def load(
         Number of replications.
     set : mapping, optional
         Dotted key → value, for example `{"player.buffer": "2 s"}`.
+    abr : sequence, optional
+        Play every sender with each of these ABR rules: `"bola"`, `"module:Rule"`; None is the scenario's own. Needs a player
+        that adapts.
+    controllers, abrs : mapping, optional
+        Code of your own, label → class (or a function or `functools.partial` that makes objects, or a name): congestion
+        controls that play beside the senders, rules that are added to `abr`. See docs/recipes/prototype-in-python.md.
     folder : path, optional
         Where relative file names start from: by default the file's own folder, the working directory for text and mappings.
 
@@ -110,14 +119,8 @@ def load(
     InputError
         The file cannot be read or the scenario is wrong; one line.
     """
-    overrides: dict[str, Any] = {}
-    for key, choices in (("cc", cc), ("scheduler", scheduler)):
-        if choices is not None:
-            overrides[key] = _choices(choices, key)
-    if seeds is not None:
-        overrides["seeds"] = seeds
-    if set:
-        overrides["set"] = dict(set)
+    senders = _sender_overrides(cc, scheduler, abr, controllers or {}, abrs or {})
+    overrides = {**senders, **({} if seeds is None else {"seeds": seeds}), **({"set": dict(set)} if set else {})}
     if isinstance(source, Scenario) and not overrides:
         return source
     text, base, stem = _read(source)
@@ -132,12 +135,16 @@ def load(
         if str(error).startswith("line ") and called:
             raise InputError(f"{source}: {error}") from None
         raise
+    if own_code(resolved):
+        from playpath.own import complete  # imported where there is any
+
+        complete(resolved, base if folder is None else str(folder))
     if resolved["name"] == _UNNAMED:
         resolved["name"] = stem
     last = int(resolved["run"].get("first_seed", 1)) + int(resolved["run"]["seeds"]) - 1
     if last > LAST_SEED:
         raise InputError(f"[run]: the last seed is {last}; allowed: up to {LAST_SEED}")
-    names_sender = cc is not None or _SENDER.search(text) is not None
+    names_sender = cc is not None or bool(controllers) or _SENDER.search(text) is not None
     return Scenario(resolved, json.dumps(resolved, ensure_ascii=False), names_sender)
 
 
@@ -156,6 +163,39 @@ def _read(source: Any) -> tuple[str, str, str]:
         return source, ".", "scenario"
     path = shipped.find(source)
     return read_text(path, remedy="give the path of a scenario file (TOML or JSON)"), str(path.parent), path.stem
+
+
+def own_code(resolved: Mapping[str, Any]) -> list[str]:
+    """The congestion controls and ABR rules of a resolved scenario that are code of the user's own: `module:Name`."""
+    tables = [*(resolved.get("sender") or []), *(resolved.get("traffic") or []), resolved.get("player") or {}]
+    entries = [table.get(key) for table in tables for key in ("cc", "abr")]
+    return [e["name"] for e in entries if isinstance(e, dict) and ":" in str(e.get("name"))]
+
+
+def _sender_overrides(
+    cc: Any, scheduler: Any, abr: Any, controllers: Mapping[str, Any], abrs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Who plays, as the engine reads it."""
+    found: dict[str, Any] = {k: _choices(v, k) for k, v in (("cc", cc), ("scheduler", scheduler)) if v is not None}
+    if controllers:
+        found["controllers"] = [{"name": n, "cc": _reference(n, target)} for n, target in controllers.items()]
+    if abr is not None or abrs:
+        found["abr"] = [*_rules(abr), *({"name": n, "abr": _reference(n, target)} for n, target in abrs.items())]
+    return found
+
+
+def _reference(name: str, target: Any) -> str:
+    from playpath.own import reference_of
+
+    return reference_of(name, target)
+
+
+def _rules(abr: Any) -> list[str | None]:
+    if abr is None:
+        return [None]
+    if isinstance(abr, str):
+        abr = split_outside(abr)
+    return [None if rule is None else parse_choice(rule) for rule in abr]
 
 
 def _choices(given: Any, key: str) -> list[str]:

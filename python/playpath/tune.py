@@ -20,9 +20,10 @@ from scipy import optimize
 from playpath.compare import Comparison, compare
 from playpath.errors import InputError
 from playpath.metrics import metric
+from playpath.own import reference_of
 from playpath.scenario import Scenario, load, parse_choice
 
-_PARAM = re.compile(r"(?P<cc>[\w-]+)\.(?P<name>\w+)=(?P<low>[-+.\de]+)\.\.(?P<high>[-+.\de]+)")
+_PARAM = re.compile(r"(?P<cc>[\w./:-]+)\.(?P<name>\w+)=(?P<low>[-+.\de]+)\.\.(?P<high>[-+.\de]+)")
 _WEIGHT = 0.1
 _POPULATION = 6
 """Members for each parameter; the budget decides how many generations there are."""
@@ -118,6 +119,7 @@ def tune(
     budget: int = 60,
     jobs: int | None = None,
     seed: int = 1,
+    controllers: Mapping[str, Any] | None = None,
     progress: Progress = lambda done, total: None,
 ) -> Tuning:
     """Find parameters on the train scenarios and judge them on the held-out ones.
@@ -137,6 +139,8 @@ def tune(
         Most parameter sets to try.
     seed : int
         Of the optimiser.
+    controllers : mapping, optional
+        Classes of your own by the names that `params` uses: `"mine.gain=1..3"` with `{"mine": Mine}`.
 
     Raises
     ------
@@ -145,6 +149,8 @@ def tune(
     """
     ranges = [p if isinstance(p, Range) else Range.parse(p) for p in params]
     cc = _one_control(ranges)
+    if controllers and cc in controllers:
+        cc = reference_of(cc, controllers[cc])
     if budget < 2:
         raise InputError(f"--budget {budget}: must be at least 2")
     seen = [load(source, cc=[cc], seeds=seeds) for source in train]

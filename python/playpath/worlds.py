@@ -12,7 +12,7 @@ import numpy as np
 from playpath import engine
 from playpath.errors import InputError, unknown_name
 from playpath.record import Session, switch_series
-from playpath.scenario import Scenario
+from playpath.scenario import Scenario, own_code
 
 
 @dataclass(frozen=True)
@@ -111,6 +111,7 @@ class KernelWorld:
 
     def session(self, scenario: Scenario, sender: str, seed: int, *, trace: bool) -> Session:
         """Run one session in namespaces of its own."""
+        _refuse_simulated(scenario, sender)
         from playpath.testbed.runner import run_kernel
 
         record = run_kernel(
@@ -149,6 +150,14 @@ def cc_name(scenario: Scenario, sender: str) -> str:
         return ""
     cc = scenario.sender(sender)["cc"]
     return str(cc["name"] if isinstance(cc, dict) else cc)
+
+
+def _refuse_simulated(scenario: Scenario, sender: str) -> None:
+    """What the kernel has no counterpart of."""
+    if found := own_code(scenario.resolved):
+        raise InputError(f"'{found[0]}' is code of your own: it plays in the world 'sim' only")
+    if scenario.sender(sender).get("abr"):
+        raise InputError(f"sender '{sender}': `abr` of a sender plays in the world 'sim' only; set player.abr")
 
 
 WORLDS: dict[str, type[World]] = {"sim": SimWorld, "kernel": KernelWorld}

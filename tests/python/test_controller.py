@@ -5,7 +5,7 @@ import math
 import pytest
 
 import playpath
-from playpath.errors import InputError
+from playpath.errors import InputError, RunError
 
 SCENARIO = """
 [video]
@@ -81,9 +81,9 @@ def test_errors_reach_the_caller():
         def on_report(self, report):
             return float("inf")
 
-    with pytest.raises(KeyError, match="mine"):
+    with pytest.raises(RunError, match=r"newreno, seed 1: .*test_controller.py:\d+, in on_report: KeyError: 'mine'"):
         playpath.run(SCENARIO, controller=Broken)
-    with pytest.raises(ValueError, match="finite"):
+    with pytest.raises(RunError, match=r"in on_report: ValueError: .* finite"):
         playpath.run(SCENARIO, controller=Infinite)
     with pytest.raises(InputError, match="world 'sim' only"):
         playpath.run(SCENARIO, controller=Fixed, world="kernel")

@@ -6,7 +6,7 @@
 //! used, or an exception, ends up as the run's error. Between calls nothing changes, so a window never grows within a round.
 //! Tested by `tests/python/test_controller.py`.
 
-use crate::prototype::{FirstError, Prototype};
+use crate::prototype::{FirstError, Prototype, Source};
 use playpath_cc::{Ack, CongestionControl, CongestionEvent, Rto, Undo, View, WindowChange};
 use playpath_units::{Duration, Rate};
 use pyo3::exceptions::PyValueError;
@@ -37,10 +37,10 @@ struct Round {
 }
 
 impl PythonControl {
-    /// Calls `factory` for an object with the method `on_report`.
-    pub fn new(factory: &Py<PyAny>, initial_window: f64, error: FirstError) -> PythonControl {
+    /// Calls the factory for an object with the method `on_report`.
+    pub fn new(source: &Source, initial_window: f64, error: FirstError) -> PythonControl {
         PythonControl {
-            prototype: Prototype::new(factory, error),
+            prototype: Prototype::new(source, error),
             cwnd: initial_window.max(1.0),
             ssthresh: f64::INFINITY,
             pacing: None,

@@ -8,20 +8,19 @@ mod prototype;
 mod registries;
 mod rule;
 mod traces;
+mod workshop;
 
-use controller::PythonControl;
 use numpy::IntoPyArray;
 use playpath_record::Record;
 use playpath_scenario::Scenario;
 use playpath_sim::Tracing;
 use playpath_units::{Bytes, Duration, Rate};
 use playpath_video::p1203::{P1203Settings, p1203_input};
-use prototype::FirstError;
+use prototype::{FirstError, OwnCodeError, Source};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use rule::PythonRule;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
@@ -88,11 +87,12 @@ fn run<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let tracing = if trace { Tracing::Series } else { Tracing::Off };
     let error = FirstError::default();
-    let controller = controller.map(|factory| controller_prototype(factory, error.clone()));
-    let rule = rule.map(|factory| rule_prototype(factory, error.clone()));
+    let unnamed = |factory| Source { reference: String::new(), factory };
+    let controller = controller.map(|factory| workshop::control(unnamed(factory), error.clone()));
+    let rule = rule.map(|factory| workshop::rule(unnamed(factory), error.clone()));
     let (json, record) = py
         .detach(|| {
-            let mut scenario = parsed(resolved_json)?;
+            let mut scenario = workshop::with_own(parsed(resolved_json)?, sender, &error)?;
             if let Some(rule) = rule {
                 scenario = Arc::new(scenario.with_rule(rule)?);
             }
@@ -108,9 +108,7 @@ fn run<'py>(
             Ok((json, record))
         })
         .map_err(scenario_error)?;
-    if let Some(error) = error.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take() {
-        return Err(error);
-    }
+    raise(&error)?;
     if !trace {
         return Ok(json.into_pyobject(py)?.into_any());
     }
@@ -121,8 +119,14 @@ fn run<'py>(
 /// Plays a session and writes the packets at the server's interface to a pcapng file: headers without payload.
 #[pyfunction]
 fn capture(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64, path: PathBuf) -> PyResult<()> {
-    let packets =
-        py.detach(|| playpath_sim::capture(&*parsed(resolved_json)?, sender, seed)).map_err(scenario_error)?;
+    let error = FirstError::default();
+    let packets = py
+        .detach(|| {
+            let scenario = workshop::with_own(parsed(resolved_json)?, sender, &error)?;
+            playpath_sim::capture(&scenario, sender, seed)
+        })
+        .map_err(scenario_error)?;
+    raise(&error)?;
     py.detach(|| pcap::write(&path, &packets)).map_err(PyOSError::new_err)
 }
 
@@ -130,23 +134,23 @@ fn capture(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64, path: P
 /// project.
 #[pyfunction]
 fn p1203(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64) -> PyResult<String> {
+    let error = FirstError::default();
     let record = py
-        .detach(|| playpath_sim::run(&*parsed(resolved_json)?, sender, seed, Tracing::Off))
+        .detach(|| {
+            let scenario = workshop::with_own(parsed(resolved_json)?, sender, &error)?;
+            playpath_sim::run(&scenario, sender, seed, Tracing::Off)
+        })
         .map_err(scenario_error)?;
+    raise(&error)?;
     if record.events.is_empty() {
         return Err(ScenarioError::new_err("a P.1203 input needs a scenario with [video]"));
     }
     Ok(p1203_input(&record.events, &P1203Settings::default()).to_string())
 }
 
-/// Controllers made by a Python callable, one per connection.
-fn controller_prototype(factory: Py<PyAny>, error: FirstError) -> playpath_scenario::Prototype {
-    Arc::new(move |initial_window| Box::new(PythonControl::new(&factory, initial_window, error.clone())))
-}
-
-/// Rules made by a Python callable, one per player.
-fn rule_prototype(factory: Py<PyAny>, error: FirstError) -> playpath_video::abr::Prototype {
-    Arc::new(move || Box::new(PythonRule::new(&factory, error.clone())))
+/// The run's error, if code of the user's own failed in it.
+fn raise(error: &FirstError) -> PyResult<()> {
+    error.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take().map_or(Ok(()), Err)
 }
 
 /// The last scenario parsed: a comparison plays the same one many times.
@@ -252,6 +256,7 @@ fn generate_trace(kind: &str, settings_json: &str, seed: u64, target: &str) -> P
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    module.add("OwnCodeError", module.py().get_type::<OwnCodeError>())?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(number, module)?)?;

@@ -1,26 +1,44 @@
 //! An object written in Python that takes the place of a part of the engine. Its first error ends up as the run's error; after
 //! it the object is not asked again.
 
+use pyo3::create_exception;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex};
 
+create_exception!(
+    _engine,
+    OwnCodeError,
+    PyRuntimeError,
+    "Code of the user's own failed: its reference and the method asked; the cause is what it raised."
+);
+
 /// The first error of a run's prototypes.
 pub type FirstError = Arc<Mutex<Option<PyErr>>>;
+
+/// What makes prototypes.
+pub struct Source {
+    /// As the scenario names it; empty for a callable that was handed over.
+    pub reference: String,
+    /// Called without arguments for each object.
+    pub factory: Py<PyAny>,
+}
 
 /// One object, made by calling a factory without arguments.
 pub struct Prototype {
     object: Option<Py<PyAny>>,
+    reference: String,
     error: FirstError,
 }
 
 impl Prototype {
-    /// Calls `factory`.
-    pub fn new(factory: &Py<PyAny>, error: FirstError) -> Prototype {
-        let mut prototype = Prototype { object: None, error };
-        match Python::attach(|py| factory.call0(py)) {
+    /// Calls the factory.
+    pub fn new(source: &Source, error: FirstError) -> Prototype {
+        let mut prototype = Prototype { object: None, reference: source.reference.clone(), error };
+        match Python::attach(|py| source.factory.call0(py)) {
             Ok(object) => prototype.object = Some(object),
-            Err(error) => prototype.fail(error),
+            Err(error) => prototype.fail("__init__", error),
         }
         prototype
     }
@@ -38,11 +56,13 @@ impl Prototype {
             fill(&report)?;
             read(&object.bind(py).call_method1(method, (report,))?)
         });
-        answer.map_err(|error| self.fail(error)).ok()
+        answer.map_err(|error| self.fail(method, error)).ok()
     }
 
-    fn fail(&mut self, error: PyErr) {
+    fn fail(&mut self, method: &str, cause: PyErr) {
         self.object = None;
+        let error = OwnCodeError::new_err((self.reference.clone(), method.to_string()));
+        Python::attach(|py| error.set_cause(py, Some(cause)));
         self.error.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get_or_insert(error);
     }
 }

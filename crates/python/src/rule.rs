@@ -5,7 +5,7 @@
 //! abandons a download. An answer that is not possible, or an exception, ends up as the run's error.
 //! Tested by `tests/python/test_abr_rule.py`.
 
-use crate::prototype::{FirstError, Prototype};
+use crate::prototype::{FirstError, Prototype, Source};
 use playpath_units::Duration;
 use playpath_video::abr::{Abr, Choice, Context, Decision, Download, PlayState};
 use pyo3::exceptions::PyValueError;
@@ -23,9 +23,9 @@ pub struct PythonRule {
 }
 
 impl PythonRule {
-    /// Calls `factory` for an object with the method `choose`.
-    pub fn new(factory: &Py<PyAny>, error: FirstError) -> PythonRule {
-        PythonRule { prototype: Prototype::new(factory, error), downloads: Vec::new() }
+    /// Calls the factory for an object with the method `choose`.
+    pub fn new(source: &Source, error: FirstError) -> PythonRule {
+        PythonRule { prototype: Prototype::new(source, error), downloads: Vec::new() }
     }
 }
 

@@ -7,6 +7,7 @@ mod figures;
 mod ideal;
 mod live;
 mod manifest;
+mod own;
 mod params;
 mod path;
 mod player;
@@ -20,6 +21,7 @@ mod video;
 
 pub use direction::DirectionSpec;
 pub use live::{LiveKind, LiveSource};
+pub use own::{Own, RuleSpec, Workshop};
 pub use path::{PathSpec, SharedLinkSpec};
 pub use player::PlayerSpec;
 pub use sender::{Prototype, SenderSpec};
@@ -31,6 +33,7 @@ use document::Document;
 use playpath_transport::Config;
 use playpath_units::Duration;
 use playpath_units::names::unknown;
+use playpath_units::random::RootSeed;
 use playpath_video::abr;
 use playpath_video::ideal::IdealLink;
 use reader::Table;
@@ -128,6 +131,7 @@ impl Scenario {
         };
         root.finish()?;
         scenario.check_paths(&root)?;
+        scenario.check_rules()?;
         scenario.require_something_to_run()?;
         if scenario.run.transport == "ideal" {
             scenario.ideal = Some(ideal::link(&scenario)?);
@@ -179,6 +183,17 @@ impl Scenario {
                 let names = self.paths.iter().map(|p| p.name.as_str());
                 return Err(root.error(&key, unknown("path", name, names)));
             }
+        }
+        Ok(())
+    }
+
+    fn check_rules(&self) -> Result<(), ScenarioError> {
+        let senders = self.senders.iter().chain(self.traffic.iter().map(|t| &t.sender)).filter(|s| s.abr.is_some());
+        for sender in senders {
+            let (Some(player), Some(video)) = (&self.player, &self.video) else {
+                return Err(ScenarioError(format!("sender \"{}\": `abr` needs [video]", sender.name)));
+            };
+            player.of(sender)?.build(video, sender.config.mss, RootSeed(0)).map_err(ScenarioError)?;
         }
         Ok(())
     }
@@ -241,11 +256,18 @@ fn read_senders(root: &Table, run: &RunSpec, overrides: &Value) -> Result<Vec<Se
     if senders.is_empty() {
         senders.push(default_sender(run)?);
     }
+    for added in overrides.get("controllers").and_then(Value::as_array).into_iter().flatten() {
+        senders.push(added_sender(added, &senders[0])?);
+    }
     if let Some(names) = overrides.get("scheduler").and_then(Value::as_array) {
         let failed = |e| ScenarioError(format!("--scheduler: {e}"));
         let names = || names.iter().filter_map(Value::as_str);
         let grid = senders.iter().flat_map(|sender| names().map(|name| sender.with_scheduler(name)));
         senders = grid.collect::<Result<_, _>>().map_err(failed)?;
+    }
+    if let Some(rules) = overrides.get("abr").and_then(Value::as_array) {
+        let grid = senders.iter().flat_map(|sender| rules.iter().map(|rule| of_rule(sender, rule)));
+        senders = grid.collect::<Result<_, _>>()?;
     }
     for (i, sender) in senders.iter().enumerate() {
         if senders[..i].iter().any(|other| other.name == sender.name) {
@@ -254,6 +276,25 @@ fn read_senders(root: &Table, run: &RunSpec, overrides: &Value) -> Result<Vec<Se
         }
     }
     Ok(senders)
+}
+
+/// `{"name": "mine", "cc": "module:Mine"}`: a sender that plays beside the others, with the transport of the first.
+fn added_sender(added: &Value, template: &SenderSpec) -> Result<SenderSpec, ScenarioError> {
+    let (name, cc) = (added["name"].as_str().unwrap_or_default(), added["cc"].as_str().unwrap_or_default());
+    let mut sender =
+        SenderSpec::by_cc(cc, template).map_err(|e| ScenarioError(format!("controllers, \"{name}\": {e}")))?;
+    sender.name = name.into();
+    Ok(sender)
+}
+
+/// The sender with a rule: `"bola"`, `{"name": "mine", "abr": "module:Mine"}`, or null for the player's own.
+fn of_rule(sender: &SenderSpec, rule: &Value) -> Result<SenderSpec, ScenarioError> {
+    let made = match rule {
+        Value::Null => Ok(sender.clone()),
+        Value::String(text) => sender.with_abr(text, None),
+        named => sender.with_abr(named["abr"].as_str().unwrap_or_default(), named["name"].as_str()),
+    };
+    made.map_err(|e| ScenarioError(format!("--abr: {e}")))
 }
 
 fn default_sender(run: &RunSpec) -> Result<SenderSpec, ScenarioError> {

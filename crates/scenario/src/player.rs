@@ -1,8 +1,10 @@
 //! The player: `[player]`. Its settings are those of the player registry, as `playpath list player` shows them.
 
 use crate::ScenarioError;
+use crate::own::{Own, RuleSpec};
 use crate::params::{params_json, set_params};
 use crate::reader::Table;
+use crate::sender::SenderSpec;
 use crate::video::VideoSpec;
 use playpath_units::Params;
 use playpath_units::names::unknown;
@@ -10,13 +12,16 @@ use playpath_units::random::RootSeed;
 use playpath_video::registry::{self, PlayerContext, PlayerEntry};
 use playpath_video::{Player, abr};
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// A player by kind, with its settings.
 #[derive(Clone)]
 pub struct PlayerSpec {
     entry: &'static PlayerEntry,
     settings: Params,
-    /// Chooses the video's representations: a prototype from outside the registry.
+    /// Chooses the video's representations instead of `settings`: one from outside the registry.
+    own_rule: Option<RuleSpec>,
+    /// Instead of both: a prototype that is not named in the scenario.
     rule: Option<abr::Prototype>,
 }
 
@@ -30,10 +35,11 @@ impl PlayerSpec {
         let entry = registry::find(kind)
             .ok_or_else(|| table.as_ref().unwrap_or(root).error("kind", unknown("player", kind, names)))?;
         let mut settings = Params::defaults(entry.params);
+        let own_rule = table.as_ref().filter(|_| kind == "dash").map(own_rule).transpose()?.flatten();
         if let Some(table) = &table {
             set_params(table, &mut settings, &|_| Err("a player reads no files".into()))?;
         }
-        let spec = PlayerSpec { entry, settings, rule: None };
+        let spec = PlayerSpec { entry, settings, own_rule, rule: None };
         // Settings that do not fit together are found now, not in the first run.
         spec.build(video, 1448, RootSeed(0)).map_err(|e| table.as_ref().unwrap_or(root).error("player", e))?;
         Ok(spec)
@@ -46,9 +52,46 @@ impl PlayerSpec {
             packet_bytes,
             presentation: video.presentation.clone(),
             seed,
-            rule: self.rule.clone(),
+            rule: self.rule.clone().or_else(|| self.made_rule()),
         };
         (self.entry.build)(&context, &self.settings)
+    }
+
+    fn made_rule(&self) -> Option<abr::Prototype> {
+        match &self.own_rule {
+            Some(RuleSpec::Own(_, made)) => made.clone(),
+            _ => None,
+        }
+    }
+
+    /// The rule of the user's own that `abr` names.
+    pub(crate) fn own_rule(&self) -> Option<&RuleSpec> {
+        self.own_rule.as_ref()
+    }
+
+    pub(crate) fn own_rule_mut(&mut self) -> Option<&mut RuleSpec> {
+        self.own_rule.as_mut()
+    }
+
+    /// The player of this sender's viewers. Error: the sender has a rule and the player does not adapt.
+    pub fn of(&self, sender: &SenderSpec) -> Result<Cow<'_, PlayerSpec>, ScenarioError> {
+        let Some(rule) = &sender.abr else { return Ok(Cow::Borrowed(self)) };
+        let mut player = self.clone();
+        if self.entry.name != "dash" {
+            let (name, kind) = (&sender.name, self.entry.name);
+            let message = format!(
+                "sender \"{name}\": `abr` needs a player that adapts; `player.kind` is \"{kind}\", not \"dash\""
+            );
+            return Err(ScenarioError::new(message));
+        }
+        match rule {
+            RuleSpec::Own(..) => player.own_rule = Some(rule.clone()),
+            RuleSpec::Registered(text) => {
+                player.own_rule = None;
+                player.settings.set_text("abr", text).map_err(ScenarioError::new)?;
+            }
+        }
+        Ok(Cow::Owned(player))
     }
 
     /// The same player with a rule from outside the registry. Error: a player that does not adapt.
@@ -63,6 +106,19 @@ impl PlayerSpec {
     }
 
     pub(crate) fn to_json(&self) -> Value {
-        params_json("kind", self.entry.name, &self.settings)
+        let mut settings = params_json("kind", self.entry.name, &self.settings);
+        if let Some(rule) = &self.own_rule {
+            settings["abr"] = rule.to_json();
+        }
+        settings
+    }
+}
+
+/// `abr` where it names a rule of the user's own; left to the settings otherwise.
+fn own_rule(table: &Table) -> Result<Option<RuleSpec>, ScenarioError> {
+    let is_own = |value: &Value| value.is_object() || value.as_str().is_some_and(|text| Own::parse(text).is_some());
+    match table.rest().iter().any(|(key, value)| *key == "abr" && is_own(value)) {
+        true => RuleSpec::read(table),
+        false => Ok(None),
     }
 }

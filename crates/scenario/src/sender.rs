@@ -1,6 +1,7 @@
 //! Senders and everything that shapes a TCP endpoint: `cc`, `profile`, `validation`, `pacing`, `mss`, `initial_window`, …
 
 use crate::ScenarioError;
+use crate::own::{Own, RuleSpec};
 use crate::params::{self, params_json, set_params};
 use crate::reader::{Named, Table};
 use crate::scheduler::SchedulerSpec;
@@ -14,12 +15,20 @@ use std::sync::Arc;
 /// A congestion control with its parameters.
 #[derive(Clone)]
 pub struct CcSpec {
-    pub entry: &'static Entry,
-    pub params: Params,
-    /// What the profile's stack would have.
-    defaults: Params,
-    /// Builds the controllers instead of `entry`: a prototype from outside the registry.
-    prototype: Option<Prototype>,
+    choice: Choice,
+    /// Builds the controllers: a prototype from outside the registry.
+    pub(crate) prototype: Option<Prototype>,
+}
+
+#[derive(Clone)]
+enum Choice {
+    Registered {
+        entry: &'static Entry,
+        params: Params,
+        /// What the profile's stack would have.
+        defaults: Params,
+    },
+    Own(Own),
 }
 
 /// Makes a controller with an initial window, in packets.
@@ -30,19 +39,28 @@ impl CcSpec {
     fn read(table: &Table, default: &str, profile: &str) -> Result<CcSpec, ScenarioError> {
         match table.named("cc", "name")? {
             None => Ok(CcSpec::by_name(default, profile).expect("defaults are registered")),
-            Some(Named { name, table: own }) => {
+            Some(Named { name, table: keys }) => {
                 let mut spec = CcSpec::by_name(&name, profile).map_err(|e| table.error("cc", e))?;
-                if let Some(own) = own {
-                    set_params(&own, &mut spec.params, &|_| Err("no parameter is a file".into()))?;
+                if let Some(keys) = keys {
+                    match &mut spec.choice {
+                        Choice::Registered { params, .. } => {
+                            set_params(&keys, params, &|_| Err("no parameter is a file".into()))?;
+                        }
+                        Choice::Own(own) => *own = own.clone().with_table(&keys)?,
+                    }
                 }
                 Ok(spec)
             }
         }
     }
 
-    /// By name, with the defaults that the profile's stack has. Error: the unknown name with the nearest one.
+    /// By name, with the defaults that the profile's stack has; or where one's own is. Error: the unknown name with the nearest one.
     fn by_name(name: &str, profile: &str) -> Result<CcSpec, String> {
         let names = || playpath_cc::entries().iter().map(|e| e.name);
+        let is_registered = || name.split(':').next().and_then(playpath_cc::find).is_some();
+        if let Some(own) = Own::parse(name).filter(|_| !is_registered()) {
+            return Ok(CcSpec { choice: Choice::Own(own), prototype: None });
+        }
         let entry = playpath_cc::find(name).ok_or_else(|| unknown("congestion control", name, names()))?;
         let stack = match profile {
             "linux" => Stack::Linux,
@@ -50,28 +68,52 @@ impl CcSpec {
             _ => Stack::Rfc,
         };
         let defaults = entry.params_of(stack);
-        Ok(CcSpec { entry, params: defaults.clone(), defaults, prototype: None })
+        Ok(CcSpec { choice: Choice::Registered { entry, params: defaults.clone(), defaults }, prototype: None })
     }
 
     /// Name of the algorithm, for the record.
-    pub fn name(&self) -> &'static str {
-        if self.prototype.is_some() { "prototype" } else { self.entry.name }
+    pub fn name(&self) -> &str {
+        match &self.choice {
+            Choice::Own(own) => &own.reference,
+            Choice::Registered { .. } if self.prototype.is_some() => "prototype",
+            Choice::Registered { entry, .. } => entry.name,
+        }
+    }
+
+    /// It wants to know the other subflows of its MPTCP connection.
+    pub fn is_coupled(&self) -> bool {
+        matches!(&self.choice, Choice::Registered { entry, .. } if entry.is_coupled)
     }
 
     /// A new controller.
     pub fn build(&self, initial_window: f64) -> Box<dyn CongestionControl> {
-        match &self.prototype {
-            Some(make) => make(initial_window),
-            None => (self.entry.build)(&self.params, initial_window),
+        match (&self.prototype, &self.choice) {
+            (Some(make), _) => make(initial_window),
+            (None, Choice::Registered { entry, params, .. }) => (entry.build)(params, initial_window),
+            (None, Choice::Own(own)) => unreachable!("{}: checked by SenderSpec::unmade", own.reference),
+        }
+    }
+
+    /// The user's own, if it is.
+    pub(crate) fn own(&self) -> Option<&Own> {
+        match &self.choice {
+            Choice::Own(own) => Some(own),
+            Choice::Registered { .. } => None,
         }
     }
 
     pub(crate) fn to_json(&self) -> Value {
-        params_json("name", self.entry.name, &self.params)
+        match &self.choice {
+            Choice::Registered { entry, params, .. } => params_json("name", entry.name, params),
+            Choice::Own(own) => own.to_json(),
+        }
     }
 
     fn label(&self) -> String {
-        params::label(self.entry.name, &self.params, &self.defaults)
+        match &self.choice {
+            Choice::Registered { entry, params, defaults } => params::label(entry.name, params, defaults),
+            Choice::Own(own) => own.label(),
+        }
     }
 }
 
@@ -86,6 +128,8 @@ pub struct SenderSpec {
     pub paths: Vec<String>,
     /// Of MPTCP connections; over one path it has no say.
     pub scheduler: SchedulerSpec,
+    /// In place of the player's rule.
+    pub abr: Option<RuleSpec>,
     /// Of the kernel world: what carries a stream over several paths. Here it is MPTCP always.
     multipath: Option<&'static str>,
     profile: &'static str,
@@ -125,6 +169,7 @@ impl SenderSpec {
             cc,
             paths: table.texts("paths")?.unwrap_or_default(),
             scheduler: SchedulerSpec::read(table)?,
+            abr: RuleSpec::read(table)?,
             multipath: table.word("multipath", MULTIPATHS)?,
             profile,
             config: Arc::new(config),
@@ -154,6 +199,21 @@ impl SenderSpec {
         Ok(spec)
     }
 
+    /// The same sender whose viewers' players choose by this rule; `name` instead of the rule's in the label.
+    pub(crate) fn with_abr(&self, rule: &str, name: Option<&str>) -> Result<SenderSpec, String> {
+        let rule = RuleSpec::parse(rule)?;
+        let mut spec = SenderSpec { abr: None, ..self.clone() };
+        spec.name = format!("{}/{}", self.name, name.map_or_else(|| rule.label(), String::from));
+        spec.abr = Some(rule);
+        Ok(spec)
+    }
+
+    /// What of the user's own has not been made yet.
+    pub fn unmade(&self) -> Option<&Own> {
+        let of_cc = self.cc.own().filter(|_| self.cc.prototype.is_none());
+        of_cc.or_else(|| self.abr.as_ref()?.unmade())
+    }
+
     /// A sender named on the command line: a congestion control with defaults.
     pub fn by_cc(name: &str, template: &SenderSpec) -> Result<SenderSpec, String> {
         let mut spec = SenderSpec { cc: parse_cc(name, template.profile)?, ..template.clone() };
@@ -167,6 +227,9 @@ impl SenderSpec {
         let mut label = self.cc.label();
         if let Some(scheduler) = self.scheduler.label() {
             label += &format!("/{scheduler}");
+        }
+        if let Some(rule) = &self.abr {
+            label += &format!("/{}", rule.label());
         }
         if self.config.validation != base.validation {
             label += &format!("+{}", validation_name(self.config.validation));
@@ -200,6 +263,9 @@ impl SenderSpec {
             "paths": self.paths,
             "scheduler": self.scheduler.to_json(),
         });
+        if let Some(rule) = &self.abr {
+            resolved["abr"] = rule.to_json();
+        }
         if let Some(multipath) = self.multipath {
             resolved["multipath"] = json!(multipath);
         }
@@ -210,8 +276,13 @@ impl SenderSpec {
 /// "ccplb:pob_rate=2", as the command line gives it.
 fn parse_cc(text: &str, profile: &str) -> Result<CcSpec, String> {
     let (name, pairs) = params::split(text);
+    if playpath_cc::find(name).is_none() && Own::parse(text).is_some() {
+        return CcSpec::by_name(text, profile);
+    }
     let mut spec = CcSpec::by_name(name, profile)?;
-    params::set_pairs(pairs, &mut spec.params)?;
+    if let Choice::Registered { params, .. } = &mut spec.choice {
+        params::set_pairs(pairs, params)?;
+    }
     Ok(spec)
 }
 

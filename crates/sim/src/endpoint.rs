@@ -56,7 +56,7 @@ impl Endpoint {
         let of_paths = |cc: &dyn Fn() -> Box<dyn CongestionControl>| {
             (0..paths).map(|_| PathConfig { tcp: **tcp, cc: cc(), is_backup: false }).collect::<Vec<_>>()
         };
-        let (client, server) = (config(random, false), config(random, sender.cc.entry.is_coupled));
+        let (client, server) = (config(random, false), config(random, sender.cc.is_coupled()));
         let server = MptcpConnection::listen(server, sender.scheduler.build(), of_paths(&server_cc));
         let client = MptcpConnection::connect(now, client, sender.scheduler.build(), of_paths(&client_cc));
         (Endpoint::Mptcp(Box::new(client)), Endpoint::Mptcp(Box::new(server)))

@@ -1,9 +1,10 @@
 //! A run without packets: the player over `playpath_video::ideal`. The record has the same schema; flows, links and their figures
 //! are not known and not there.
 
+use crate::simulation::require_made;
 use crate::tracing::Tracing;
 use playpath_record::{Measurements, Record, Session};
-use playpath_scenario::{Scenario, ScenarioError};
+use playpath_scenario::{Scenario, ScenarioError, SenderSpec};
 use playpath_units::Time;
 use playpath_units::random::RootSeed;
 use playpath_video::ideal::{self, IdealLink};
@@ -13,12 +14,19 @@ use playpath_video::{EventKind, Player};
 const PACKET_BYTES: u32 = 1448;
 
 /// Plays the scenario's video over `link`.
-pub fn run(scenario: &Scenario, link: &IdealLink, seed: u64, tracing: Tracing) -> Result<Record, ScenarioError> {
+pub fn run(
+    scenario: &Scenario,
+    sender: &SenderSpec,
+    link: &IdealLink,
+    seed: u64,
+    tracing: Tracing,
+) -> Result<Record, ScenarioError> {
+    require_made(scenario, sender)?;
     let (Some(video), Some(spec)) = (&scenario.video, &scenario.player) else {
         unreachable!("checked when the scenario was read");
     };
     let packet_bytes = scenario.run.mss.unwrap_or(PACKET_BYTES);
-    let mut player = spec.build(video, packet_bytes, RootSeed(seed)).map_err(ScenarioError::new)?;
+    let mut player = spec.of(sender)?.build(video, packet_bytes, RootSeed(seed)).map_err(ScenarioError::new)?;
     let limit = scenario.limit();
     let end = ideal::play(&mut *player, link, limit);
     let mut warnings =

@@ -107,7 +107,7 @@ pub type Routes = Arc<[Route]>;
 /// How one flow is set up.
 pub struct FlowConfig {
     pub name: String,
-    pub cc_name: &'static str,
+    pub cc_name: String,
     pub app: AppId,
     /// The client reads everything at once, the server's buffer is filled again whenever it has room, and nobody is told of
     /// either (bulk transfers).
@@ -120,7 +120,7 @@ pub struct FlowConfig {
 /// Two endpoints and their routes.
 pub struct Flow {
     pub name: String,
-    pub cc_name: &'static str,
+    pub cc_name: String,
     app: AppId,
     pub started: Time,
     /// When the flow was given up or closed; it lasts until the end of the run otherwise.

@@ -15,7 +15,7 @@ use playpath_scenario::{Prototype, Scenario, ScenarioError};
 pub fn run(scenario: &Scenario, sender: &str, seed: u64, tracing: Tracing) -> Result<Record, ScenarioError> {
     let sender = scenario.sender(sender)?;
     if let Some(link) = &scenario.ideal {
-        return ideal::run(scenario, link, seed, tracing);
+        return ideal::run(scenario, sender, link, seed, tracing);
     }
     let mut simulation = Simulation::build(scenario, sender, seed, tracing)?;
     simulation.run();

@@ -35,6 +35,7 @@ impl<'s> Simulation<'s> {
         seed: u64,
         tracing: Tracing,
     ) -> Result<Simulation<'s>, ScenarioError> {
+        require_made(scenario, sender)?;
         let seed = RootSeed(seed);
         let mut net = Network::new(seed);
         net.keeps_switches = tracing == Tracing::Series;
@@ -78,7 +79,7 @@ impl<'s> Simulation<'s> {
         let (Some(video), Some(player)) = (&self.scenario.video, &self.scenario.player) else {
             return Err(ScenarioError::new("a video session needs [video]".into()));
         };
-        let player = player.build(video, sender.config.mss, self.seed).map_err(ScenarioError::new)?;
+        let player = player.of(&sender)?.build(video, sender.config.mss, self.seed).map_err(ScenarioError::new)?;
         let id = self.apps.len() as u32;
         let random = self.seed.stream(&format!("flow.{name}/keys"));
         let media = video.media.clone();
@@ -214,6 +215,13 @@ impl<'s> Simulation<'s> {
     fn is_over(&self) -> bool {
         self.scenario.video.is_some() && matches!(self.apps.first(), Some(App::Video(main)) if main.is_over())
     }
+}
+
+/// What the scenario only names cannot be played.
+pub fn require_made(scenario: &Scenario, sender: &SenderSpec) -> Result<(), ScenarioError> {
+    scenario.unmade(sender).map_or(Ok(()), |own| {
+        Err(ScenarioError::new(format!("\"{}\" is code of your own; the Python package plays it", own.reference)))
+    })
 }
 
 fn link_error(error: LinkError) -> ScenarioError {

@@ -28,6 +28,7 @@ def command(
     scenario: options.ScenarioFile,
     cc: options.Cc = None,
     scheduler: options.Scheduler = None,
+    abr: options.Abr = None,
     seeds: options.Seeds = None,
     until_decided: Annotated[
         int | None,
@@ -52,6 +53,7 @@ def command(
         scenario,
         cc=options.choices(cc, "--cc"),
         scheduler=options.choices(scheduler, "--scheduler"),
+        abr=options.choices(abr, "--abr"),
         seeds=seeds,
         set=options.settings(setting),
     )

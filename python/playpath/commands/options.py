@@ -15,7 +15,13 @@ ScenarioFile = Annotated[
 ]
 Cc = Annotated[
     str | None,
-    typer.Option("--cc", metavar="LIST", help='Use these congestion controls: "cubic,ccplb(pob_rate=2)".'),
+    typer.Option(
+        "--cc", metavar="LIST", help='Use these congestion controls: "cubic,ccplb(pob_rate=2),my_module:MyClass".'
+    ),
+]
+Abr = Annotated[
+    str | None,
+    typer.Option("--abr", metavar="LIST", help='Play every sender with these ABR rules: "bola,my_module:MyRule".'),
 ]
 Scheduler = Annotated[
     str | None,

@@ -41,6 +41,7 @@ def compare(
     scenario: Source,
     cc: options.Cc = None,
     scheduler: options.Scheduler = None,
+    abr: options.Abr = None,
     paths: Paths = None,
     sessions: Sessions = None,
     baseline: Annotated[
@@ -68,6 +69,7 @@ def compare(
         scenario,
         cc=options.choices(cc, "--cc"),
         scheduler=options.choices(scheduler, "--scheduler"),
+        abr=options.choices(abr, "--abr"),
         set=options.settings(setting),
         paths=paths,
         sessions=sessions,

@@ -43,6 +43,7 @@ def command(
     ] = None,
     cc: options.Cc = None,
     scheduler: options.Scheduler = None,
+    abr: options.Abr = None,
     setting: options.Set = None,
     world: options.WorldName = "sim",
     player: options.Player = None,
@@ -53,6 +54,7 @@ def command(
         scenario,
         cc=options.choices(cc, "--cc"),
         scheduler=options.choices(scheduler, "--scheduler"),
+        abr=options.choices(abr, "--abr"),
         set=options.settings(setting),
     )
     console.warn(doubts(loaded))

@@ -37,6 +37,7 @@ def command(
     ],
     executor: Annotated[str, typer.Option("--executor", metavar="NAME", help=f"One of: {', '.join(NAMES)}.")] = "local",
     cc: options.Cc = None,
+    abr: options.Abr = None,
     seeds: options.Seeds = None,
     jobs: options.Jobs = None,
     until_decided: Annotated[
@@ -57,7 +58,7 @@ def command(
     """
     if executor not in NAMES:
         raise unknown_name("executor", executor, NAMES)
-    loaded = load_design(design, seeds=seeds, cc=options.choices(cc, "--cc"))
+    loaded = load_design(design, seeds=seeds, cc=options.choices(cc, "--cc"), abr=options.choices(abr, "--abr"))
     if dry_run:
         _print_estimate(estimate(loaded, jobs), json)
         return

@@ -17,7 +17,7 @@ from playpath.population.paths import path_table
 from playpath.population.spec import Population, load_population
 from playpath.sweep.cells import Cell, cell_id, variants
 from playpath.sweep.executors import place
-from playpath.sweep.runner import CellRunner
+from playpath.sweep.runner import CellRunner, code_for_workers
 from playpath.sweep.store import Store
 
 Progress = Callable[[int, int], None]
@@ -30,6 +30,9 @@ def population(
     cc: Sequence[str | Mapping[str, Any]] | None = None,
     scheduler: Sequence[str | Mapping[str, Any]] | None = None,
     set: Mapping[str, Any] | None = None,
+    abr: Sequence[str | None] | None = None,
+    controllers: Mapping[str, Any] | None = None,
+    abrs: Mapping[str, Any] | None = None,
     paths: int | None = None,
     sessions: int | None = None,
     baseline: str | None = None,
@@ -47,7 +50,7 @@ def population(
         A scenario in which something is drawn; see `playpath.population.spec`.
     store : path
         Folder that keeps every finished session, so that a run goes on where it was interrupted.
-    cc, scheduler, set
+    cc, scheduler, set, abr, controllers, abrs
         As in `playpath.load`.
     paths, sessions, baseline : optional
         Instead of those of `[population]`.
@@ -62,13 +65,23 @@ def population(
         With `interrupted` set if Ctrl-C came: the answer is then over the paths that are finished.
     """
     loaded = load_population(
-        source, cc=cc, scheduler=scheduler, set=set, paths=paths, sessions=sessions, baseline=baseline
+        source,
+        cc=cc,
+        scheduler=scheduler,
+        set=set,
+        abr=abr,
+        controllers=controllers,
+        abrs=abrs,
+        paths=paths,
+        sessions=sessions,
+        baseline=baseline,
     )
+    code = code_for_workers(loaded.base)
     paths_told = path_table(loaded, range(loaded.paths))  # what is wrong at a path is told before anything runs
     total = loaded.paths * loaded.sessions * len(loaded.base.senders)
     where = Store(store)
     known = where.cells() if resume else {*()}  # `set` is a parameter here
-    with CellRunner(where, place(executor, jobs, where.folder), known, on_interrupt) as run:
+    with CellRunner(where, place(executor, jobs, where.folder), known, on_interrupt, code) as run:
         run.finish(population_cells(loaded), lambda done: progress(done, total))
     return _gather(loaded, paths_told, where, run.seen, interrupted=run.interrupted)
 

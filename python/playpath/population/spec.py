@@ -168,6 +168,9 @@ def load_population(
     cc: Sequence[str | Mapping[str, Any]] | None = None,
     scheduler: Sequence[str | Mapping[str, Any]] | None = None,
     set: Mapping[str, Any] | None = None,
+    abr: Sequence[str | None] | None = None,
+    controllers: Mapping[str, Any] | None = None,
+    abrs: Mapping[str, Any] | None = None,
     paths: int | None = None,
     sessions: int | None = None,
     baseline: str | None = None,
@@ -209,7 +212,8 @@ def load_population(
         unit_word="links or users" if units else "paths",
     )
     first = {**{key: d.at(0.5) for key, d in draws.items()}, **chosen.path(0).settings, **changes}
-    base = _base(source, raw, folder, first, cc, scheduler)
+    senders = {"cc": cc, "scheduler": scheduler, "abr": abr, "controllers": controllers, "abrs": abrs}
+    base = _base(source, raw, folder, first, senders)
     if not base.senders:
         raise InputError(f"scenario '{chosen.name}': no [[sender]] to compare; add one or give --cc")
     wanted = baseline or own.get("baseline") or base.senders[0]
@@ -277,16 +281,15 @@ def _base(
     raw: Mapping[str, Any],
     folder: Path,
     settings: Mapping[str, Any],
-    cc: Sequence[str | Mapping[str, Any]] | None,
-    scheduler: Sequence[str | Mapping[str, Any]] | None,
+    senders: Mapping[str, Any],
 ) -> Scenario:
     """The scenario at one path. A wrong line is reported as of the file: the text keeps its lines."""
     text = _text(source)
     if text is None:
         plain = {key: value for key, value in raw.items() if key != "population"}
-        return load(plain, folder=folder, cc=cc, scheduler=scheduler, set=settings)
+        return load(plain, folder=folder, set=settings, **senders)
     try:
-        found = load(_without_population(text) + "\n", folder=folder, cc=cc, scheduler=scheduler, set=settings)
+        found = load(_without_population(text) + "\n", folder=folder, set=settings, **senders)
     except InputError as error:
         if str(error).startswith("line ") and not _is_text(source):
             raise InputError(f"{source}: {error}") from None

@@ -47,7 +47,7 @@ Point = dict[str, Any]
 """Dotted setting → value, as `--set` takes it."""
 
 _MOST_POINTS = 10**7
-_DESIGN_KEYS = ("name", "scenario", "cc", "scheduler", "seeds", "axis", "sample")
+_DESIGN_KEYS = ("name", "scenario", "cc", "scheduler", "abr", "seeds", "axis", "sample")
 _AXIS_KEYS = ("key", "keys", "values", "from", "to", "steps", "scale")
 _SAMPLE_KEYS = ("kind", "points", "seed")
 
@@ -153,8 +153,16 @@ class Design:
         return drawn
 
 
-def load_design(source: Any, *, seeds: int | None = None, cc: Sequence[str] | None = None) -> Design:
-    """Read and check a design: a path, or a mapping whose `scenario` is anything `playpath.load` takes.
+def load_design(
+    source: Any,
+    *,
+    seeds: int | None = None,
+    cc: Sequence[str] | None = None,
+    abr: Sequence[str | None] | None = None,
+    controllers: Mapping[str, Any] | None = None,
+    abrs: Mapping[str, Any] | None = None,
+) -> Design:
+    """Read and check a design: a path, or a mapping whose `scenario` is anything `playpath.load` takes, as are the options.
 
     Raises
     ------
@@ -174,7 +182,8 @@ def load_design(source: Any, *, seeds: int | None = None, cc: Sequence[str] | No
     keys = [key for axis in axes for key in axis.keys]
     if again := next((key for key in keys if keys.count(key) > 1), None):
         raise InputError(f"the design has two axes of `{again}`; give one")
-    base = _base(raw, folder, seeds, cc)
+    senders = {"cc": cc or raw.get("cc"), "abr": abr or raw.get("abr"), "controllers": controllers, "abrs": abrs}
+    base = _base(raw, folder, seeds, senders)
     sample, points, seed = _sample(raw.get("sample"))
     design = Design(str(raw.get("name", name)), base, axes, sample, points, seed, _plain(raw))
     if design.size > _MOST_POINTS:
@@ -193,7 +202,7 @@ def _read(source: Any) -> tuple[Mapping[str, Any], Path, str]:
         raise InputError(f"{path}: not valid TOML: {error}") from None
 
 
-def _base(raw: Mapping[str, Any], folder: Path, seeds: int | None, cc: Sequence[str] | None) -> Scenario:
+def _base(raw: Mapping[str, Any], folder: Path, seeds: int | None, senders: Mapping[str, Any]) -> Scenario:
     scenario = raw["scenario"]
     if not isinstance(scenario, str | Path | Mapping | Scenario):
         raise InputError(f"`scenario` = {scenario}: must be the name of a file")
@@ -203,7 +212,7 @@ def _base(raw: Mapping[str, Any], folder: Path, seeds: int | None, cc: Sequence[
     if wanted is not None:
         _check_whole(wanted, "`seeds`", 1, LAST_SEED)
     try:
-        return load(scenario, cc=cc or raw.get("cc"), scheduler=raw.get("scheduler"), seeds=wanted)
+        return load(scenario, scheduler=raw.get("scheduler"), seeds=wanted, **senders)
     except InputError as error:
         raise InputError(str(error) if seeds is not None else re.sub("^--seeds:", "`seeds`:", str(error))) from None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from functools import partial
 from itertools import islice
@@ -14,6 +14,7 @@ from typing import Any
 from playpath.errors import PlaypathError, RunError
 from playpath.evidence import ladder
 from playpath.parallel import check_jobs
+from playpath.scenario import Scenario, own_code
 from playpath.sweep.cells import Cell, cells
 from playpath.sweep.design import Design, load_design
 from playpath.sweep.executors import Place, place
@@ -43,6 +44,9 @@ def sweep(
     jobs: int | None = None,
     seeds: int | None = None,
     cc: Sequence[str] | None = None,
+    abr: Sequence[str | None] | None = None,
+    controllers: Mapping[str, Any] | None = None,
+    abrs: Mapping[str, Any] | None = None,
     until_decided: int | None = None,
     resume: bool = True,
     progress: Progress = lambda done, total: None,
@@ -60,8 +64,8 @@ def sweep(
         `"local"`, `"ray"`, `"slurm"`, or any executor whose workers can import playpath.
     jobs : int, optional
         Workers.
-    seeds : int, optional
-        Instead of the design's.
+    seeds, cc, abr, controllers, abrs : optional
+        Instead of the design's, or beside its senders: see `playpath.load`.
     until_decided : int, optional
         Add seeds, up to this many, at points where the best sender is not decided.
     resume : bool
@@ -76,11 +80,14 @@ def sweep(
     SweepResult
         With `interrupted` set if Ctrl-C came; the same call again goes on from there.
     """
-    loaded = design if isinstance(design, Design) else load_design(design, seeds=seeds, cc=cc)
+    if not isinstance(design, Design):
+        design = load_design(design, seeds=seeds, cc=cc, abr=abr, controllers=controllers, abrs=abrs)
+    loaded: Design = design
     steps = ladder(len(loaded.base.seeds), until_decided)
+    code = code_for_workers(loaded.base)
     where = Store(store)
     known = where.cells() if resume else set()
-    run = CellRunner(where, place(executor, jobs, where.folder), known, on_interrupt)
+    run = CellRunner(where, place(executor, jobs, where.folder), known, on_interrupt, code)
     with run:
         plan = _Plan(loaded, steps)
         while (batch := plan.next_batch()) is not None:
@@ -90,6 +97,22 @@ def sweep(
                 break
             plan.learn(result)
     return result
+
+
+def code_for_workers(scenario: Scenario) -> tuple[str, ...]:
+    """Folders in which workers find the user's own code.
+
+    Raises
+    ------
+    InputError
+        They could not import it.
+    """
+    if not own_code(scenario.resolved):
+        return ()
+    from playpath import own
+
+    own.require_importable(scenario)
+    return own.folders()
 
 
 def _report(progress: Progress, plan: _Plan, done: int) -> None:
@@ -156,9 +179,16 @@ class _Plan:
 class CellRunner:
     """Chunks under way, retries, and Ctrl-C."""
 
-    def __init__(self, store: Store, where: Place, known: set[str], on_interrupt: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        where: Place,
+        known: set[str],
+        on_interrupt: Callable[[], None],
+        code: tuple[str, ...] = (),
+    ) -> None:
         self._store, self._place, self._known = store, where, known
-        self._on_interrupt = on_interrupt
+        self._on_interrupt, self._code = on_interrupt, code
         self._executor = where.make()
         self._pending: dict[Future[Done], list[Cell]] = {}
         self._alone: deque[list[Cell]] = deque()
@@ -217,7 +247,7 @@ class CellRunner:
 
     def _submit(self, chunk: list[Cell]) -> None:
         try:
-            self._pending[self._executor.submit(run_chunk, chunk)] = chunk
+            self._pending[self._executor.submit(run_chunk, chunk, self._code)] = chunk
         except RuntimeError:  # the pool broke since the last look
             self._alone.append(chunk)
 
@@ -255,7 +285,7 @@ class CellRunner:
 
     def _run_alone(self, chunk: list[Cell]) -> None:
         try:
-            self._keep(self._executor.submit(run_chunk, chunk).result())
+            self._keep(self._executor.submit(run_chunk, chunk, self._code).result())
         except PlaypathError:
             raise
         except Exception as error:

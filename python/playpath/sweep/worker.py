@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from playpath import engine
+from playpath.errors import PlaypathError
 from playpath.sweep.cells import Cell
 
 KEYS = {
@@ -40,8 +41,12 @@ class Done:
     seconds: float
 
 
-def run_chunk(chunk: Sequence[Cell]) -> Done:
-    """Run cells one after the other. A cell that fails becomes a row with its error."""
+def run_chunk(chunk: Sequence[Cell], code: tuple[str, ...] = ()) -> Done:
+    """Run cells one after the other. A cell that fails becomes a row with its error. `code`: folders of the user's own code."""
+    if code:
+        from playpath.own import add_folders
+
+        add_folders(code)
     begin = time.perf_counter()
     shard = to_shard([run_cell(cell) for cell in chunk])
     return Done(shard, len(chunk), time.perf_counter() - begin)
@@ -56,7 +61,8 @@ def run_cell(cell: Cell) -> dict[str, Any]:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a panic of the engine is no Exception; it must not end the sweep
-        return failed_row(cell, f"{type(error).__name__}: {error}".splitlines()[0])
+        kind = "" if isinstance(error, PlaypathError) else f"{type(error).__name__}: "
+        return failed_row(cell, f"{kind}{error}".splitlines()[0])
     metrics: dict[str, Any] = record["metrics"]
     return _row(cell) | {"digest": record["digest"], "error": None} | metrics
 

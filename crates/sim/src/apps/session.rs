@@ -228,7 +228,7 @@ impl VideoSession {
         let (client, server) = Endpoint::pair(&self.sender, net.now, self.routes.len(), &mut self.random);
         let flow = net.open_flow(FlowConfig {
             name,
-            cc_name: self.sender.cc.name(),
+            cc_name: self.sender.cc.name().into(),
             app: self.id,
             is_bulk: false,
             client,

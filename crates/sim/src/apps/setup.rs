@@ -22,7 +22,7 @@ impl FlowSetup {
         let (client, server) = Endpoint::pair(&self.sender, net.now, self.routes.len(), &mut self.random);
         net.open_flow(FlowConfig {
             name: self.name,
-            cc_name: self.sender.cc.name(),
+            cc_name: self.sender.cc.name().into(),
             app: self.app,
             is_bulk,
             client,

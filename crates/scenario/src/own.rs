@@ -1,0 +1,197 @@
+//! Congestion controls and ABR rules from outside the registries: code of the user's own, named by where it is.
+//!
+//! `MODULE:NAME` is a class of a Python module, `LIBRARY.so:NAME` a control of a shared library. The scenario only keeps the
+//! name, the parameters and the hash of the source; who runs it makes the code out of them ([`Workshop`]).
+//! Tested by `tests/python/test_own.py`.
+
+use crate::reader::Table;
+use crate::sender::{Prototype, SenderSpec};
+use crate::{Scenario, ScenarioError};
+use playpath_video::abr;
+use serde_json::{Map, Value, json};
+
+/// Written by who resolves a scenario, checked by who runs it: what the code was.
+const HASH: &str = "source_sha256";
+
+/// A control or a rule of the user's own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Own {
+    /// `MODULE:NAME`.
+    pub reference: String,
+    /// What it is made with, by name: numbers, texts, flags.
+    pub params: Map<String, Value>,
+    /// SHA-256 of its source in hexadecimal; empty until it is resolved.
+    pub sha256: String,
+}
+
+/// Makes code out of what a scenario names.
+pub trait Workshop {
+    /// Error: one line.
+    fn control(&self, own: &Own) -> Result<Prototype, String>;
+    /// Error: one line.
+    fn rule(&self, own: &Own) -> Result<abr::Prototype, String>;
+}
+
+impl Own {
+    /// `MODULE:NAME`, `MODULE:NAME(a=1,b=x)`, or as the command line hands it on, `MODULE:NAME:a=1,b=x`; `None` if it is none.
+    pub fn parse(text: &str) -> Option<Own> {
+        let (source, rest) = text.trim().split_once(':')?;
+        let name = rest.split(['(', ':']).next()?;
+        let is_plain =
+            |text: &str| !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || "=,()".contains(c));
+        if !is_plain(source) || !is_identifier(name) {
+            return None;
+        }
+        let inside = rest[name.len()..].trim_start_matches([':', '(']).trim_end_matches(')');
+        let mut params = Map::new();
+        for pair in inside.split(',').filter(|pair| !pair.trim().is_empty()) {
+            let (key, value) = pair.split_once('=')?;
+            let value = serde_json::from_str(value.trim()).unwrap_or_else(|_| json!(value.trim()));
+            params.insert(key.trim().to_string(), value);
+        }
+        Some(Own { reference: format!("{source}:{name}"), params, sha256: String::new() })
+    }
+
+    /// With the keys of a table in which it was named.
+    pub(crate) fn with_table(mut self, table: &Table) -> Result<Own, ScenarioError> {
+        self.sha256 = table.text(HASH)?.unwrap_or_default().to_string();
+        for (key, value) in table.rest().into_iter().filter(|(_, value)| !value.is_null()) {
+            if value.is_object() || value.is_array() {
+                return Err(table.error(key, format!("{value} is no number, text or flag")));
+            }
+            self.params.insert(key.to_string(), value.clone());
+        }
+        Ok(self)
+    }
+
+    /// `Mine(gain=2)`.
+    pub(crate) fn label(&self) -> String {
+        let name = self.reference.rsplit([':', '.']).next().unwrap_or_default();
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), String::from);
+        let pairs: Vec<String> = self.params.iter().map(|(key, value)| format!("{key}={}", text(value))).collect();
+        if pairs.is_empty() { name.into() } else { format!("{name}({})", pairs.join(",")) }
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        let mut found = Map::from_iter([("name".to_string(), json!(self.reference))]);
+        if !self.sha256.is_empty() {
+            found.insert(HASH.into(), json!(self.sha256));
+        }
+        found.extend(self.params.clone());
+        Value::Object(found)
+    }
+}
+
+fn is_identifier(name: &str) -> bool {
+    let is_part = |part: &str| {
+        part.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && part.chars().all(|c| c.is_alphanumeric() || c == '_')
+    };
+    name.split('.').all(is_part)
+}
+
+/// An ABR rule that takes the place of the player's.
+#[derive(Clone)]
+pub enum RuleSpec {
+    /// As typed in `[player] abr`.
+    Registered(String),
+    /// Of the user's own; with it once it is made.
+    Own(Own, Option<abr::Prototype>),
+}
+
+impl RuleSpec {
+    /// From the text of an option. Error: one line.
+    pub(crate) fn parse(text: &str) -> Result<RuleSpec, String> {
+        match Own::parse(text) {
+            Some(own) => Ok(RuleSpec::Own(own, None)),
+            None => abr::parse(text).map(|_| RuleSpec::Registered(text.into())),
+        }
+    }
+
+    /// `abr` of a table.
+    pub(crate) fn read(table: &Table) -> Result<Option<RuleSpec>, ScenarioError> {
+        let Some(named) = table.named("abr", "name")? else { return Ok(None) };
+        let rule = RuleSpec::parse(&named.name).map_err(|e| table.error("abr", e))?;
+        match (rule, named.table) {
+            (RuleSpec::Own(own, _), Some(own_table)) => Ok(Some(RuleSpec::Own(own.with_table(&own_table)?, None))),
+            (RuleSpec::Registered(_), Some(_)) => {
+                Err(table.error("abr", "only a rule of your own takes a table; write \"bola variant=u\""))
+            }
+            (rule, None) => Ok(Some(rule)),
+        }
+    }
+
+    pub(crate) fn label(&self) -> String {
+        match self {
+            RuleSpec::Registered(text) => text.clone(),
+            RuleSpec::Own(own, _) => own.label(),
+        }
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        match self {
+            RuleSpec::Registered(text) => json!(text),
+            RuleSpec::Own(own, _) => own.to_json(),
+        }
+    }
+
+    fn make(&mut self, workshop: &dyn Workshop) -> Result<(), ScenarioError> {
+        if let RuleSpec::Own(own, made) = self {
+            *made = Some(workshop.rule(own).map_err(ScenarioError::new)?);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn unmade(&self) -> Option<&Own> {
+        match self {
+            RuleSpec::Own(own, None) => Some(own),
+            _ => None,
+        }
+    }
+}
+
+impl Scenario {
+    /// What of the user's own a run with this sender still needs.
+    pub fn unmade<'a>(&'a self, sender: &'a SenderSpec) -> Option<&'a Own> {
+        let of_traffic = || self.traffic.iter().find_map(|t| t.sender.unmade());
+        sender.unmade().or_else(of_traffic).or_else(|| self.player.as_ref()?.own_rule()?.unmade())
+    }
+
+    /// The same scenario with the code that a run with this sender needs. Error: one line.
+    pub fn made(&self, sender: &str, workshop: &dyn Workshop) -> Result<Scenario, ScenarioError> {
+        let mut scenario = self.clone();
+        let chosen = scenario.senders.iter_mut().filter(|s| s.name == sender);
+        for spec in chosen.chain(scenario.traffic.iter_mut().map(|t| &mut t.sender)) {
+            if let Some(own) = spec.cc.own() {
+                let made = workshop.control(own).map_err(ScenarioError::new)?;
+                spec.cc.prototype = Some(made);
+            }
+            spec.abr.as_mut().map_or(Ok(()), |rule| rule.make(workshop))?;
+        }
+        scenario.player.as_mut().and_then(|p| p.own_rule_mut()).map_or(Ok(()), |rule| rule.make(workshop))?;
+        Ok(scenario)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_is_told_from_a_registered_name_with_parameters() {
+        for text in
+            ["cubic", "ccplb:pob_rate=2", "ccplb:pob_rate=2,mode=free", "bola variant=u", "mine:", ":Mine", "a b:C"]
+        {
+            assert_eq!(Own::parse(text), None, "{text}");
+        }
+        let plain = Own::parse("pkg.mine:Outer.Mine").unwrap();
+        assert_eq!((plain.reference.as_str(), plain.label().as_str()), ("pkg.mine:Outer.Mine", "Mine"));
+        for text in ["mine:Mine(gain=2.5,mode=fast,on=true)", "mine:Mine:gain=2.5,mode=fast,on=true"] {
+            let own = Own::parse(text).unwrap();
+            assert_eq!(own.reference, "mine:Mine");
+            assert_eq!(Value::Object(own.params.clone()), json!({ "gain": 2.5, "mode": "fast", "on": true }));
+            assert_eq!(own.label(), "Mine(gain=2.5,mode=fast,on=true)");
+        }
+        assert_eq!(Own::parse("target/release/libmine.so:mine").unwrap().label(), "mine");
+    }
+}
