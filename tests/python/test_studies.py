@@ -5,14 +5,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import golden_verdicts
+import numpy as np
 import polars as pl
 import pytest
 
+from playpath.errors import InputError
 from playpath.parallel import default_jobs
-from playpath.studies import NAMES, Options, evaluate, run_sensitivity, run_study, study
-from playpath.studies.claims import alike, between, fewer, judge, ratio
+from playpath.studies import NAMES, Options, StudyResult, evaluate, run_sensitivity, run_study, study
+from playpath.studies.claims import VERDICTS, alike, between, fewer, judge, ratio
 from playpath.studies.figures import draw
-from playpath.studies.grids import sensitivity_grid
+from playpath.studies.grids import joint_grid, sensitivity_grid
+from playpath.studies.joint import Joint, run_joint
 from playpath.studies.results import save
 from playpath.studies.runner import run_all as run_all_cells
 from playpath.studies.sensitivity import summary
@@ -23,9 +26,9 @@ pytestmark = pytest.mark.slow
 
 
 def table(**variants):
-    """Values of `x` by variant, one a seed."""
+    """Values of `x` by variant, one a seed; something else differs between seeds, as where anything is random."""
     rows = [
-        {"variant": name, "seed": seed, "x": float(value)}
+        {"variant": name, "seed": seed, "x": float(value), "other": float(seed)}
         for name, values in variants.items()
         for seed, value in enumerate(values, 1)
     ]
@@ -58,7 +61,29 @@ def test_ratio_needs_no_division():
     data = table(a=[1, 1], b=[2, 2], c=[0, 0])
     assert judge(ratio("x", A, B, "", most=0.5), data).verdict == "reproduced"
     assert judge(ratio("x", A, B, "", most=0.4), data).verdict == "not reproduced"
-    assert judge(ratio("x", {"variant": "c"}, {"variant": "c"}, "", most=0.5), data).verdict == "reproduced"
+
+
+def test_equal_in_every_seed_is_reproduced_vacuously():
+    """Nought against nought is at most half of it, and says nothing."""
+    data = table(a=[0, 0], b=[0, 0], c=[1, 2])
+    assert judge(ratio("x", A, B, "", most=0.5), data).verdict == "reproduced vacuously"
+    assert judge(alike("x", A, B, "", within=1), data).verdict == "reproduced vacuously"
+    # A bound alone compares nothing: none lost is what it asks for.
+    assert judge(between("x", A, "", high=1), data).verdict == "reproduced"
+    empty, told = alike("x", A, B, "", within=1), alike("x", A, {"variant": "c"}, "", within=20)
+    assert evaluate(Claim("c", "", "", [empty]), data).verdict == "reproduced vacuously"
+    found = evaluate(Claim("c", "", "", [empty, told]), data)
+    assert (found.verdict, found.deciding.check) == ("reproduced", told)
+
+
+def test_seeds_that_are_one_run_decide_nothing():
+    """An interval of no width over replicas of one run is not certainty."""
+    same = table(a=[1, 1], b=[2, 2]).with_columns(other=pl.lit(1.0))
+    assert judge(fewer("x", A, B, ""), same).verdict == "undecided"
+    assert judge(between("x", A, "", high=0), same).verdict == "undecided"
+    # One side is random: the difference has a spread.
+    half = table(a=[1, 1], b=[2, 3])
+    assert judge(fewer("x", A, B, ""), half).verdict in ("reproduced", "undecided")
 
 
 def test_range_over_cases_is_taken_within_a_seed():
@@ -88,7 +113,8 @@ def tiny_study(**more):
     def cases(share, loss=1):
         scenario = {
             "video": {"rate": "1 Mbit/s", "duration": "10 s"},
-            "path": [{"rate": "5 Mbit/s", "rtt": "20 ms", "loss": f"{loss} %", "queue": "2 MB"}],
+            # Jitter, so that seeds differ without loss, too.
+            "path": [{"rate": "5 Mbit/s", "rtt": "20 ms", "jitter": "1 ms", "loss": f"{loss} %", "queue": "2 MB"}],
         }
         return [Case({"variant": cc}, {**scenario, "sender": [{"cc": cc}]}) for cc in ("newreno", "cubic")]
 
@@ -96,8 +122,8 @@ def tiny_study(**more):
     always = Claim("t-2", "", "", [between("startup_delay_s", {"variant": "newreno"}, "starts", low=0.0)])
     loss = Unstated("loss", "1 %", "", knob="loss", values=(0, 1), chosen=1, unit="%")
 
-    def vary(share, knob, value):
-        return cases(share, **{knob: value})
+    def vary(share, settings):
+        return cases(share, **settings)
 
     return Study("tiny", "Tiny", "none", 3, cases, [claim, always], [], [loss], vary=vary, **more)
 
@@ -154,10 +180,73 @@ def test_sensitivity_tells_which_claims_hang_on_what(tmp_path, monkeypatch):
     assert "loss: turns t-1" in page
 
 
+def test_the_joint_space_tells_how_much_of_it_reproduces(tmp_path):
+    """Of losses from 0 to 1 % all but the least make CUBIC repeat something; the start does not care."""
+    tiny = tiny_study()
+    result = run_study(tiny, Options(tmp_path))
+    found = run_joint(result, 16, Options(tmp_path))
+    assert [point["loss"] for point in found.points] == [tiny.unstated[0].at(p) for p in found.positions[:, 0]]
+    share, low, high = found.share_of("t-1")
+    assert 0 <= low <= share <= high <= 1
+    assert found.share_of("t-2")[0] == 1
+    assert found.effects["t-2"] == []
+    # The best set ran in full, beside the base.
+    assert found.best.seeds == result.seeds
+    assert found.best.settings == found.points[found.best_point]
+    assert set(found.undone) == {"loss"}
+    joint_grid(found)
+    assert "All unstated parameters together" in save(result, tmp_path, joint=found).read_text()
+    again = run_joint(result, 16, Options(tmp_path))
+    assert again.to_dict() == found.to_dict()
+    with pytest.raises(InputError, match="at least 8 points, got 3"):
+        run_joint(result, 3, Options(tmp_path))
+
+
+def test_what_a_claim_depends_on_is_found_in_data_made_for_it(tmp_path):
+    """One parameter decides one claim, two together another, nothing a third."""
+    a, b = (Unstated(name, "", "", knob=name, values=(0.0, 0.5, 1.0), chosen=0.5) for name in "ab")
+    claims = [Claim(name, "", "", []) for name in ("only-a", "a-and-b", "chance")]
+    made = Study("made", "Made", "none", 3, lambda share: [], claims, [], [a, b])
+    positions = np.random.default_rng(1).random((300, 2))
+    chance = np.random.default_rng(2).random(300)
+    truth = {
+        "only-a": positions[:, 0] > 2 / 3,
+        "a-and-b": (positions[:, 0] > 1 / 3) ^ (positions[:, 1] > 2 / 3),
+        "chance": chance > 0.5,
+    }
+    verdicts = [{c: "reproduced" if truth[c][i] else "not reproduced" for c in truth} for i in range(300)]
+    points = [{"a": x, "b": y} for x, y in positions]
+    found = Joint(StudyResult(made, None, [], 3, 1.0), positions, points, verdicts, 3, 0.25)
+    (only,) = found.effects["only-a"]
+    assert (only.name, [share for _, share in only.shares]) == ("a", [0.0, 0.0, 1.0])
+    assert only.explained == pytest.approx(1)
+    assert found.effects["a-and-b"][-1].name == "a with b"
+    assert found.effects["chance"] == []
+
+
+def test_own_values_run_the_claims_and_are_told_by_name(tmp_path):
+    tiny = tiny_study()
+    assert tiny.settings(["loss=0"]) == {"loss": 0}
+    result = run_study(tiny, Options(tmp_path, settings=tiny.settings(["loss=0"])))
+    assert result.claims[0].verdict == "not reproduced"
+    assert "loss = 0" in save(result, tmp_path).read_text()
+    for text, says in (("los=0", "did you mean 'loss'"), ("loss", "needs a value"), ("loss=-1", "from 0 on, in %")):
+        with pytest.raises(InputError, match=says):
+            tiny.settings([text])
+
+
+def test_a_claim_that_falls_without_our_guard_says_so(tmp_path):
+    """The "guard" here is the loss itself: without it nothing is repeated."""
+    guarded = replace(tiny_study(), guards={"loss": 0})
+    result = run_study(guarded, Options(tmp_path))
+    assert [claim.verdict for claim in result.claims] == ["rests on our guard", "reproduced"]
+    assert "without our guard" in save(result, tmp_path).read_text()
+
+
 def test_a_value_that_touches_some_cases_leaves_the_others(tmp_path):
     whole = tiny_study()
     vary = whole.vary
-    part = replace(whole, vary=lambda share, knob, value: vary(share, knob, value)[:1])
+    part = replace(whole, vary=lambda share, settings: vary(share, settings)[:1])
     result = run_study(part, Options(tmp_path))
     swept = run_sensitivity(result, Options(tmp_path))
     # Only newreno's case is varied: cubic's losses stay.
@@ -191,7 +280,7 @@ def test_the_page_tells_every_claim_and_every_unstated_parameter():
         for claim in study(name).claims:
             rows = [line for line in page.splitlines() if line.startswith(f"| {claim.id}: ")]
             assert len(rows) == 1, claim.id
-            assert rows[0].split(" | ")[1] in ("reproduced", "not reproduced", "undecided")
+            assert rows[0].split(" | ")[1] in VERDICTS
         if f"<!-- {name} sensitivity -->" in page:
             for unstated in study(name).unstated:
                 assert f"| {unstated.name} | {unstated.value} |" in page

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Protocol, TypeVar
 
 import typer
 from rich.table import Table
@@ -15,15 +16,31 @@ from playpath import console
 from playpath.commands import options
 from playpath.commands.compare import INTERRUPTED, sessions
 from playpath.commands.results import results_folder
-from playpath.errors import unknown_name
+from playpath.errors import InputError, unknown_name
 from playpath.metrics import format_value, metric
 from playpath.studies import NAMES, Options, Sensitivity, StudyResult, run_sensitivity, run_study, study
 from playpath.studies.beside import WORLDS, SideBySide, run_beside
+from playpath.studies.joint import Joint, run_joint, sentences
 from playpath.studies.sensitivity import summary
 from playpath.studies.today import rank_scenes
+from playpath.worlds import SimWorld
 
 _ENDS = ("", "_min", "_max")
-_STYLES = {"reproduced": "green", "not reproduced": "red", "undecided": "yellow"}
+_STYLES = {
+    "reproduced": "green",
+    "reproduced vacuously": "cyan",
+    "rests on our guard": "cyan",
+    "undecided": "yellow",
+    "not reproduced": "red",
+}
+
+
+class _Interruptible(Protocol):
+    @property
+    def interrupted(self) -> bool: ...
+
+
+_Found = TypeVar("_Found", bound=_Interruptible)
 
 
 def register(app: typer.Typer) -> None:
@@ -39,6 +56,18 @@ def command(
     sensitivity: Annotated[
         bool, typer.Option("--sensitivity", help="Also sweep what the paper leaves unstated (minutes a study).")
     ] = False,
+    joint: Annotated[
+        int | None,
+        typer.Option(
+            "--joint",
+            metavar="POINTS",
+            help="Also vary all of it together, at so many points (117: 5 to 15 min a study).",
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="An unstated parameter at a value of your own; repeatable."),
+    ] = None,
     figures: Annotated[bool, typer.Option("--figures", help="Also write every figure as PNG.")] = False,
     world: Annotated[
         str, typer.Option("--world", metavar="NAME", help="kernel: a part of the grid, short, beside the simulator.")
@@ -54,43 +83,63 @@ def command(
     if name not in (*NAMES, "all"):
         raise unknown_name("study", name, [*NAMES, "all"])
     root = out or Path("out/reproduce")
-    how = Options(root, seeds, quick, jobs, world)
     studies = NAMES if name == "all" else (name,)
+    own = _settings(studies, settings or [], world)
+    how = Options(root, seeds, quick, jobs, world, own)
     with ExitStack() as held:
         for one in studies:  # all of them before the first runs
-            question = {"study": one, "media_share": how.share}
+            question = {"study": one, "media_share": how.share, "settings": own}
             held.enter_context(results_folder(root / one, one, "claims.json", question))
         if world != "sim":
             _run_beside(name, root, how, json)
             return
         shown = []
         for one in studies:
-            result, swept = _run(one, root / one, seeds, jobs, quick, sensitivity)
-            _write(result, root / one, figures, swept)
-            shown.append(_json(result, swept))
+            ran = _run(one, replace(how, folder=root / one), sensitivity, joint)
+            _write(ran, root / one, figures)
+            shown.append(_json(ran))
             if not json:
-                print_study(result, swept)
+                print_study(ran)
     if json:
         console.print_json(shown)
 
 
-def _run(
-    name: str, folder: Path, seeds: int | None, jobs: int | None, quick: bool, sensitivity: bool
-) -> tuple[StudyResult, Sensitivity | None]:
-    begin = time.perf_counter()
-    swept = None
-    with console.progress(name) as progress:
-        how = Options(folder, seeds, quick, jobs, progress=progress, on_interrupt=_tell_interrupt)
-        result = run_study(study(name), how)
-        _stop_if(result.interrupted)
-    console.message(f"{name}: {result.table.height} sessions in {time.perf_counter() - begin:.1f} s")
+def _settings(studies: Sequence[str], texts: list[str], world: str) -> dict[str, Any]:
+    if not texts:
+        return {}
+    if len(studies) > 1:
+        raise InputError(f"--set belongs to one study: name one of {', '.join(NAMES)}")
+    if world != SimWorld.name:
+        raise InputError("--set is for the simulator; the other world runs what the study chose")
+    return study(studies[0]).settings(texts)
+
+
+@dataclass(frozen=True)
+class _Ran:
+    """What was asked of a study."""
+
+    result: StudyResult
+    swept: Sensitivity | None
+    joint: Joint | None
+
+
+def _run(name: str, how: Options, sensitivity: bool, points: int | None) -> _Ran:
+    result, swept, joint = _timed(name, how, lambda options: run_study(study(name), options)), None, None
+    console.message(f"{name}: {result.table.height} sessions")
     if sensitivity:
-        begin = time.perf_counter()
-        with console.progress(f"{name}, sensitivity") as progress:
-            swept = run_sensitivity(result, replace(how, progress=progress))
-            _stop_if(swept.ran.interrupted)
-        console.message(f"{name}: {swept.ran.table.height} swept sessions in {time.perf_counter() - begin:.1f} s")
-    return result, swept
+        swept = _timed(f"{name}, sensitivity", how, lambda options: run_sensitivity(result, options))
+    if points is not None:
+        joint = _timed(f"{name}, joint", how, lambda options: run_joint(result, points, options))
+    return _Ran(result, swept, joint)
+
+
+def _timed(title: str, how: Options, run: Callable[[Options], _Found]) -> _Found:
+    begin = time.perf_counter()
+    with console.progress(title) as progress:
+        found = run(replace(how, progress=progress, on_interrupt=_tell_interrupt))
+    _stop_if(found.interrupted)
+    console.message(f"{title}: {time.perf_counter() - begin:.1f} s")
+    return found
 
 
 def _run_beside(name: str, root: Path, how: Options, json: bool) -> None:
@@ -140,27 +189,30 @@ def _stop_if(interrupted: bool) -> None:
         raise typer.Exit(INTERRUPTED)
 
 
-def _write(result: StudyResult, folder: Path, figures: bool, swept: Sensitivity | None) -> None:
+def _write(ran: _Ran, folder: Path, figures: bool) -> None:
     from playpath.studies.results import save, save_figures  # matplotlib takes its time
 
-    console.message(f"report: {save(result, folder, swept)}")
+    console.message(f"report: {save(ran.result, folder, ran.swept, ran.joint)}")
     if figures:
-        save_figures(result, folder / "figures", swept)
+        save_figures(ran.result, folder / "figures", ran.swept, ran.joint)
 
 
-def _json(result: StudyResult, swept: Sensitivity | None) -> dict[str, Any]:
-    scenes = [scene.to_dict() for scene in rank_scenes(result.study, result.table)]
-    return result.to_dict() | {"today": scenes} | ({"sensitivity": swept.to_dict()} if swept else {})
+def _json(ran: _Ran) -> dict[str, Any]:
+    scenes = [scene.to_dict() for scene in rank_scenes(ran.result.study, ran.result.table)]
+    more = {"sensitivity": ran.swept, "joint": ran.joint}
+    return ran.result.to_dict() | {"today": scenes} | {k: v.to_dict() for k, v in more.items() if v is not None}
 
 
-def print_study(result: StudyResult, swept: Sensitivity | None) -> None:
+def print_study(ran: _Ran) -> None:
     """Verdicts, who is best today, and what the claims hang on."""
-    print_claims(result)
-    for scene in rank_scenes(result.study, result.table):
+    print_claims(ran.result)
+    for scene in rank_scenes(ran.result.study, ran.result.table):
         console.out.print(f"[bold]today, {console.plain(scene.name)}[/bold]: {console.plain(scene.says)}")
-    for sentence in summary(swept) if swept else []:
+    for sentence in summary(ran.swept) if ran.swept else []:
         console.out.print(f"[bold]sensitivity[/bold] {console.plain(sentence)}")
-    console.out.print(f"[dim]digest {result.digest[:16]}[/dim]")
+    for sentence in sentences(ran.joint) if ran.joint else []:
+        console.out.print(f"[bold]joint[/bold] {console.plain(sentence)}")
+    console.out.print(f"[dim]digest {ran.result.digest[:16]}[/dim]")
 
 
 def print_claims(result: StudyResult) -> None:

@@ -53,6 +53,11 @@ def _alike_both(a: str, b: str, rtt: int, buffer: int = 448, other_buffer: int =
     ]
 
 
+def _best_of_all(rtt: int) -> list[Check]:
+    """CCPLB(1) is the best: next to nothing wrong, and better than CCP, which the paper sets out to improve."""
+    return _almost_none("CCPLB(1)", rtt) + _fewer_both("CCPLB(1)", "CCP", rtt)
+
+
 def _spread_falls(metric: str, what: str) -> Check:
     where: dict[str, str | float] = {"part": "paper", "rtt": 100}
     pob: dict[str, str | float] = {"is_pob": "yes"}
@@ -112,8 +117,8 @@ CLAIMS = [
     Claim(
         "ccp-8",
         "RTT 100: CCPLB(1) is the best: no discards, very few underflows",
-        "under one discard, at most five underflows; no variant has fewer",
-        _almost_none("CCPLB(1)", 100),
+        "under one discard, at most five underflows; strictly fewer of both than CCP, the next in the paper",
+        _best_of_all(100),
     ),
     Claim(
         "ccp-9",
@@ -125,7 +130,7 @@ CLAIMS = [
         "ccp-10",
         "RTT 200: as ccp-6, ccp-7 and ccp-8",
         "the same checks at 200 ms",
-        _two_worst(200) + _ccp_better(200) + _almost_none("CCPLB(1)", 200),
+        _two_worst(200) + _ccp_better(200) + _best_of_all(200),
     ),
     Claim(
         "ccp-11",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from playpath.studies.study import Case, Labels, Series
+from playpath.studies.study import Case, Labels, Series, Settings
 
 POB_RATES = (3.0, 2.0, 1.0, 0.5)
 RTTS = (3, 100, 200)
@@ -170,9 +170,9 @@ def beside_cases(share: float) -> list[Case]:
     return [*(_case("beside", v, share, setup=guarded) for v in FIVE), _case("beside", "BBR", share)]
 
 
-def vary(share: float, knob: str, value: Any) -> list[Case]:
-    """The paper's cases with one unstated parameter at another value."""
-    return _paper_cases(share, replace(CHOSEN, **{knob: value}))
+def vary(share: float, settings: Settings) -> list[Case]:
+    """The paper's cases with unstated parameters at other values."""
+    return _paper_cases(share, replace(CHOSEN, **settings))
 
 
 TRACED = ((3, "CCP"), (200, "CCP"), (200, "CCPLB(1)"))

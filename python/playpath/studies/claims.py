@@ -3,12 +3,15 @@
 A check asks whether a quantity lies within bounds. The quantity has one value a seed (paired by seed where two cases are
 compared); the interval is Student's t, 95 %.
 
-- interval inside the bounds: reproduced
+- interval inside the bounds: reproduced; *reproduced vacuously* if the two cases are equal in every seed, so that there was
+  nothing to tell apart
 - interval outside the bounds: not reproduced
-- interval across a bound: undecided
+- interval across a bound, or all seeds one and the same run: undecided
 
-A claim is reproduced if all its checks are, not reproduced if one is not, undecided otherwise. Claims are not corrected
-for being many: each stands for itself, as in the papers.
+A claim is reproduced if all its checks are, not reproduced if one is not, undecided otherwise. It is reproduced vacuously
+if none of its checks found anything to tell apart, and *rests on our guard* if it fails once what we added to the paper's
+algorithm is taken away (`runner.run_study`). Claims are not corrected for being many: each stands for itself, as in the
+papers.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import polars as pl
 
@@ -24,7 +27,9 @@ from playpath import stats
 from playpath.metrics import format_value, metric
 from playpath.studies.study import Check, Claim, Labels, Term
 
-Verdict = Literal["reproduced", "not reproduced", "undecided"]
+Verdict = Literal["reproduced", "reproduced vacuously", "rests on our guard", "undecided", "not reproduced"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+"""From the best to the worst."""
 
 
 @dataclass(frozen=True)
@@ -87,23 +92,30 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A judged claim."""
+    """A judged claim.
+
+    Attributes
+    ----------
+    unguarded : CheckResult, optional
+        The check that fails without what we added to the paper's algorithm.
+    """
 
     claim: Claim
     checks: Sequence[CheckResult]
+    unguarded: CheckResult | None = None
 
     @property
     def verdict(self) -> Verdict:
         """Of all checks together."""
-        found = {result.verdict for result in self.checks}
-        if "not reproduced" in found:
-            return "not reproduced"
-        return "undecided" if "undecided" in found else "reproduced"
+        verdict = self.deciding.verdict
+        return "rests on our guard" if self.unguarded is not None and verdict == "reproduced" else verdict
 
     @property
     def deciding(self) -> CheckResult:
-        """The check that the verdict rests on: the first that failed, else the first undecided, else the first."""
-        return next(result for result in self.checks if result.verdict == self.verdict)
+        """The check that the verdict rests on: the first that failed, else the first undecided, else the first that told something."""
+        found = {result.verdict: result for result in reversed(self.checks)}
+        order: tuple[Verdict, ...] = ("not reproduced", "undecided", "reproduced", "reproduced vacuously")
+        return next(found[verdict] for verdict in order if verdict in found)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -113,6 +125,7 @@ class ClaimResult:
             "reading": self.claim.reading,
             "verdict": self.verdict,
             "checks": [result.to_dict() for result in self.checks],
+            "unguarded": None if self.unguarded is None else self.unguarded.to_dict(),
         }
 
 
@@ -136,7 +149,22 @@ def judge(check: Check, table: pl.DataFrame) -> CheckResult:
     slack = check.share * abs(check.scale * against_mean) if against_mean is not None else 0.0
     low, high = check.low - slack, check.high + slack
     verdict = _verdict(interval, low, high, check.is_strict)
+    if _is_one_run(check, table):
+        verdict = "undecided"
+    elif verdict == "reproduced" and right is not None and left == right:
+        verdict = "reproduced vacuously"
     return CheckResult(check, verdict, mean, interval, math.fsum(left) / len(left), against_mean, low, high)
+
+
+def _is_one_run(check: Check, table: pl.DataFrame) -> bool:
+    """Nothing is random in any of the cases: all seeds are one run, and their interval of no width says nothing."""
+    terms = [check.of, *([] if check.against is None else [check.against])]
+    return all(_is_repeated(select(table, term.where).drop("digest", strict=False)) for term in terms)
+
+
+def _is_repeated(rows: pl.DataFrame) -> bool:
+    seeds = rows["seed"].n_unique()
+    return seeds > 1 and rows.drop("seed").unique().height * seeds == rows.height
 
 
 def _verdict(ci95: tuple[float, float] | None, low: float, high: float, is_strict: bool) -> Verdict:

@@ -1,4 +1,4 @@
-"""Two figures that every study has, for the width of a page: what its claims hang on, and who is best today.
+"""The figures that every study has: what its claims hang on, one parameter at a time and all together, and who is best today.
 
 Grids of cells that read without colour.
 """
@@ -15,13 +15,18 @@ from matplotlib.patches import Rectangle
 from playpath.metrics import metric
 from playpath.plots import INK
 from playpath.plots.style import GRID, MUTED, figure
+from playpath.studies.joint import Joint
 from playpath.studies.sensitivity import Sensitivity
 from playpath.studies.study import Today, Unstated
 from playpath.studies.today import Scene
 
+Colour = str | tuple[float, float, float]
+
 # Fill, ink on it, sign: dark, middle and light also in grey.
 _VERDICTS = {
     "reproduced": ("#2b5c8a", "white", "\N{CHECK MARK}"),
+    "reproduced vacuously": ("#e3e3e3", INK, "="),
+    "rests on our guard": ("#7fa6c9", INK, "g"),
     "undecided": ("#b8cfe0", INK, "?"),
     "not reproduced": ("#fff3ee", "#a8321e", "\N{BALLOT X}"),
 }
@@ -73,6 +78,50 @@ def _sensitivity_row(found: Sensitivity, parameters: Sequence[Unstated], ax: Axe
     ax.set_yticks([row + 0.5 for row in range(len(claims))], claims, fontsize=9)
 
 
+def joint_grid(found: Joint) -> Figure:
+    """Claims down: the share of the joint space in which each reproduces, with base and best set, and what explains where."""
+    claims, swept = found.study.claims, found.study.swept
+    made, (left, right) = figure(
+        3.4 + 0.62 * len(swept), 1.5 + 0.3 * len(claims), ncols=2, width_ratios=(2.2, 0.62 * len(swept))
+    )
+    base = {claim.claim.id: claim.verdict for claim in found.result.claims}
+    best = {} if found.best is None else {claim.claim.id: claim.verdict for claim in found.best.claims}
+    for row, claim in enumerate(claims):
+        share, low, high = found.share_of(claim.id)
+        left.barh(row + 0.5, 100 * share, 0.62, color="#7fa6c9", ec=INK, lw=0.6)
+        left.plot((100 * low, 100 * high), (row + 0.5,) * 2, "|-", color=INK, lw=1.0, ms=5)
+        for x, verdicts in ((108, base), (118, best)):
+            if claim.id in verdicts:
+                _cell_at(left, x, row, *_VERDICTS[verdicts[claim.id]])
+        mains = {e.parameters[0].knob: e.explained for e in found.effects[claim.id] if e.shares}
+        for column, parameter in enumerate(swept):
+            explained = mains.get(parameter.knob, 0.0)
+            fill = (1 - 0.83 * explained**0.5, 1 - 0.64 * explained**0.5, 1 - 0.46 * explained**0.5)
+            text = f"{explained:.0%}".rstrip("%") if explained else ""
+            _cell(right, column, row, fill, "white" if explained > 0.35 else INK, text)
+    left.set(xlim=(0, 124), ylim=(len(claims), 0))
+    left.set_xticks([0, 50, 100, 110.5, 120.5], ["0", "50", "100 %", "base", "best"], fontsize=9)
+    left.set_yticks([row + 0.5 for row in range(len(claims))], [claim.id for claim in claims], fontsize=9)
+    left.set_xlabel("of the space reproduces it", fontsize=9, color=INK)
+    left.xaxis.set_label_coords(0.4, -0.11 * 8 / len(claims))
+    _frame(right, len(swept), len(claims))
+    right.set_yticks([])
+    right.set_xticks([])
+    for column, parameter in enumerate(swept):
+        right.text(column + 0.2, -0.2, parameter.name, rotation=32, ha="left", va="bottom", fontsize=9, color=INK)
+    right.set_xlabel("explained of where it does (%)", fontsize=9, color=INK)
+    for side in ("top", "right"):
+        left.spines[side].set_visible(False)
+    left.tick_params(length=0, colors=INK)
+    _legend(made, [(fill, f"{sign} {name}") for name, (fill, _, sign) in _VERDICTS.items()])
+    return made
+
+
+def _cell_at(ax: Axes, x: float, row: int, fill: str, ink: str, sign: str) -> None:
+    ax.add_patch(Rectangle((x - 2, row + 0.1), 9, 0.8, fc=fill, ec=GRID, lw=0.8))
+    ax.text(x + 2.5, row + 0.53, sign, ha="center", va="center", fontsize=9, color=ink)
+
+
 def today_grid(scenes: Sequence[Scene], today: Today) -> Figure:
     """Senders down, scenes across: place, and what the viewer sees."""
     senders = list(dict.fromkeys(sender for scene in scenes for sender in scene.ranker.senders))
@@ -103,7 +152,7 @@ def today_grid(scenes: Sequence[Scene], today: Today) -> Figure:
     return made
 
 
-def _cell(ax: Axes, x: float, y: float, fill: str, ink: str, sign: str) -> None:
+def _cell(ax: Axes, x: float, y: float, fill: Colour, ink: str, sign: str) -> None:
     ax.add_patch(Rectangle((x, y), 1, 1, fc=fill, ec=GRID, lw=0.8))
     ax.text(x + 0.5, y + 0.53, sign, ha="center", va="center", fontsize=9, color=ink)
 
@@ -122,7 +171,7 @@ def _legend(made: Figure, entries: Sequence[tuple[str, str]]) -> None:
         handles,
         [text for _, text in entries],
         loc="outside upper left",
-        ncols=len(entries),
+        ncols=min(len(entries), 3),
         fontsize=8.5,
         frameon=False,
     )

@@ -25,7 +25,20 @@ from playpath.studies.newcwv_series import (
     measure,
     trace,
 )
-from playpath.studies.study import Beside, Case, Check, Claim, FigureSpec, Labels, Panel, Study, Term, Today, Unstated
+from playpath.studies.study import (
+    Beside,
+    Case,
+    Check,
+    Claim,
+    FigureSpec,
+    Labels,
+    Panel,
+    Settings,
+    Study,
+    Term,
+    Today,
+    Unstated,
+)
 
 LADDER = "200 kbit/s, 250 kbit/s, 300 kbit/s, 400 kbit/s, 500 kbit/s, 600 kbit/s, 700 kbit/s"
 NEWRENO, NEWCWV, PACED = "NewReno", "newCWV", "newCWV + pacing"
@@ -117,9 +130,9 @@ def cases(share: float) -> list[Case]:
     return found + [_case("today", v, "dash.js", share, ftp=ftp) for ftp in (False, True) for v in _SENDERS]
 
 
-def vary(share: float, knob: str, value: Any) -> list[Case]:
-    """The paper's cases with one unstated parameter at another value."""
-    return _paper_cases(share, replace(CHOSEN, **{knob: value}))
+def vary(share: float, settings: Settings) -> list[Case]:
+    """The paper's cases with unstated parameters at other values."""
+    return _paper_cases(share, replace(CHOSEN, **settings))
 
 
 def _at(variant: str, client: str = "VLC", ftp: str = "no") -> Labels:

@@ -7,16 +7,17 @@ from collections import Counter
 from html import escape
 
 from playpath.report import html
-from playpath.studies.claims import CheckResult, ClaimResult
+from playpath.studies.claims import VERDICTS, CheckResult, ClaimResult
 from playpath.studies.figures import draw
-from playpath.studies.grids import sensitivity_grid, today_grid
+from playpath.studies.grids import joint_grid, sensitivity_grid, today_grid
+from playpath.studies.joint import Joint, describe
 from playpath.studies.runner import Ran, StudyResult
 from playpath.studies.sensitivity import Sensitivity, summary
 from playpath.studies.study import FigureSpec
 from playpath.studies.today import HEAD, rank_scenes, table_rows
 
 
-def study_page(result: StudyResult, swept: Sensitivity | None = None) -> str:
+def study_page(result: StudyResult, swept: Sensitivity | None = None, joint: Joint | None = None) -> str:
     """The whole page as text."""
     sections = [
         _head(result),
@@ -25,6 +26,7 @@ def study_page(result: StudyResult, swept: Sensitivity | None = None) -> str:
         _checks(result),
         _figures(result),
         _unstated(result, swept),
+        *([] if joint is None else [_joint(joint)]),
         _manifest(result),
     ]
     return html.page(f"{result.study.title}: what reproduces", sections, interactive=False)
@@ -32,11 +34,13 @@ def study_page(result: StudyResult, swept: Sensitivity | None = None) -> str:
 
 def _head(result: StudyResult) -> str:
     counts = Counter(claim.verdict for claim in result.claims)
-    verdict = ", ".join(f"{counts[v]} {v}" for v in ("reproduced", "not reproduced", "undecided"))
+    verdict = ", ".join(f"{counts[v]} {v}" for v in VERDICTS if counts[v])
     share = (
         "" if result.share == 1 else f" Quick run: {result.share:.0%} of the media; its verdicts are not the paper's."
     )
-    facts = f"{result.study.paper}. {result.table.height} sessions, {result.seeds} seeds a case.{share}"
+    own = ", ".join(f"{knob} = {value}" for knob, value in result.settings.items())
+    own = f" With values of your own: {own}; its verdicts are not the study's." if own else ""
+    facts = f"{result.study.paper}. {result.table.height} sessions, {result.seeds} seeds a case.{share}{own}"
     return (
         f"<header><p class='kicker'>playpath reproduce</p><h1>{escape(result.study.title)}</h1>"
         f"<p class='verdict decided'>{escape(verdict)} of {len(result.claims)} claims</p>"
@@ -55,6 +59,8 @@ def _claim(claim: ClaimResult) -> list[str]:
     deciding = claim.deciding
     decides = f"<span>{escape(deciding.check.says)}<br><small>{escape(deciding.figures())}</small></span>"
     distance = f"{deciding.distance:.3g}" if deciding.distance else "–"
+    if claim.verdict == "rests on our guard" and claim.unguarded is not None:
+        decides += f"<br><small>without our guard: {escape(claim.unguarded.figures())}</small>"
     return [escape(claim.claim.id), escape(claim.claim.statement), f"<b>{claim.verdict}</b>", decides, distance]
 
 
@@ -120,6 +126,44 @@ def _swept(result: StudyResult, swept: Sensitivity | None) -> str:
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in summary(swept))
     head = f"<h3>Which claims depend on what ({swept.seeds} seeds a case)</h3>"
     return head + grid + f"<ul>{items}</ul>" + "".join(_figure(result, swept.ran, s) for s in result.study.sweeps)
+
+
+def _joint(found: Joint) -> str:
+    claims = {claim.claim.id: claim.verdict for claim in found.result.claims}
+    best = {claim.claim.id: claim.verdict for claim in (found.best.claims if found.best else ())}
+    rows = []
+    for claim in found.study.claims:
+        share, low, high = found.share_of(claim.id)
+        depends = "; ".join(describe(effect) for effect in found.effects[claim.id]) or "–"
+        cells = (claim.id, claims[claim.id], f"{share:.0%} ({low:.0%} to {high:.0%})", best.get(claim.id, "–"), depends)
+        rows.append([escape(cell) for cell in cells])
+    figure = html.figure_svg(joint_grid(found), f"{found.study.name}: the joint space", is_full=True)
+    note = (
+        f"{len(found.points)} points that fill the space of all unstated parameters evenly; {found.seeds} seeds a case, "
+        f"{found.share:.0%} of the media. The best set ran in full."
+    )
+    head = ["claim", "at the base", "of the space", "at the best set", "depends on"]
+    table = html.table(head, rows, classes="words cards")
+    return html.section("All unstated parameters together", figure + table + _best(found), note=note)
+
+
+def _best(found: Joint) -> str:
+    if found.best is None or found.undone is None:
+        return ""
+    rows = [
+        [
+            escape(parameter.name),
+            escape(f"{found.best.settings[parameter.knob]} {parameter.unit}".strip()),
+            escape(f"{parameter.chosen} {parameter.unit}".strip()),
+            escape(", ".join(found.undone[parameter.knob]) or "–"),
+        ]
+        for parameter in found.study.swept
+    ]
+    head = ["parameter", "in the best set", "at the base", "lost with the base's value"]
+    says = "Such a set exists; nothing says that the authors had it."
+    return f"<h3>The set that reproduces most</h3><p class='note'>{says}</p>" + html.table(
+        head, rows, classes="words cards"
+    )
 
 
 def _manifest(result: StudyResult) -> str:

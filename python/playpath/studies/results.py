@@ -10,17 +10,18 @@ from matplotlib.figure import Figure
 
 from playpath.files import replaced, write_text
 from playpath.studies.figures import draw
-from playpath.studies.grids import sensitivity_grid, today_grid
+from playpath.studies.grids import joint_grid, sensitivity_grid, today_grid
+from playpath.studies.joint import Joint
 from playpath.studies.page import study_page
 from playpath.studies.runner import Ran, StudyResult
 from playpath.studies.sensitivity import Sensitivity
 from playpath.studies.today import rank_scenes
 
 
-def save(result: StudyResult, folder: Path, swept: Sensitivity | None = None) -> Path:
+def save(result: StudyResult, folder: Path, swept: Sensitivity | None = None, joint: Joint | None = None) -> Path:
     """Write `table.parquet`, `table.csv`, `claims.json`, `today.json`, `report.html`; returns the report's path.
 
-    With `swept` also `sensitivity.parquet`, `.csv` and `.json`.
+    With `swept` also `sensitivity.parquet`, `.csv` and `.json`, with `joint` also `joint.json`.
     """
     _save_table(result.ran, folder / "table")
     _save_json(result.to_dict(), folder / "claims.json")
@@ -28,23 +29,27 @@ def save(result: StudyResult, folder: Path, swept: Sensitivity | None = None) ->
     if swept is not None:
         _save_table(swept.ran, folder / "sensitivity")
         _save_json(swept.to_dict(), folder / "sensitivity.json")
+    if joint is not None:
+        _save_json(joint.to_dict(), folder / "joint.json")
     report = folder / "report.html"
-    write_text(report, study_page(result, swept))
+    write_text(report, study_page(result, swept, joint))
     return report
 
 
-def save_figures(result: StudyResult, folder: Path, swept: Sensitivity | None = None) -> list[Path]:
+def save_figures(
+    result: StudyResult, folder: Path, swept: Sensitivity | None = None, joint: Joint | None = None
+) -> list[Path]:
     """Every figure as PNG; returns their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    for name, figure in _figures(result, swept):
+    for name, figure in _figures(result, swept, joint):
         path = folder / f"{result.study.name}-{name}.png"
         figure.savefig(path, dpi=110, metadata={"Software": None})
         paths.append(path)
     return paths
 
 
-def _figures(result: StudyResult, swept: Sensitivity | None) -> Iterator[tuple[str, Figure]]:
+def _figures(result: StudyResult, swept: Sensitivity | None, joint: Joint | None) -> Iterator[tuple[str, Figure]]:
     for spec in result.study.figures:
         yield spec.id, draw(result.ran, spec)
     scenes = rank_scenes(result.study, result.table)
@@ -54,6 +59,8 @@ def _figures(result: StudyResult, swept: Sensitivity | None) -> Iterator[tuple[s
         yield "sensitivity", sensitivity_grid(swept)
         for spec in result.study.sweeps:
             yield spec.id, draw(swept.ran, spec)
+    if joint is not None:
+        yield "joint", joint_grid(joint)
 
 
 def _save_table(ran: Ran, path: Path) -> None:

@@ -11,7 +11,7 @@ import hashlib
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from playpath.manifest import package_version
 from playpath.parallel import check_jobs, run_all
 from playpath.scenario import load
 from playpath.studies.claims import ClaimResult, evaluate
-from playpath.studies.study import Case, Series, Study
+from playpath.studies.study import Case, Series, Settings, Study
 from playpath.sweep.store import Store
 from playpath.testbed.errors import MissingToolError
 from playpath.worlds import SimWorld
@@ -86,6 +86,8 @@ class Options:
         Short media and few seeds: to see that all works, not to judge the papers.
     world : str
         Where the sessions run.
+    settings : mapping
+        Unstated parameters at values other than the study's.
     """
 
     folder: Path
@@ -93,6 +95,7 @@ class Options:
     quick: bool = False
     jobs: int | None = None
     world: str = "sim"
+    settings: Settings = field(default_factory=dict)
     progress: Progress = lambda done, total: None
     on_interrupt: Callable[[int], None] = lambda running: None
 
@@ -116,6 +119,8 @@ class StudyResult:
         Empty if interrupted.
     share : float
         Of the media's length that was played.
+    settings : mapping
+        Unstated parameters at values other than the study's.
     """
 
     study: Study
@@ -123,6 +128,7 @@ class StudyResult:
     claims: list[ClaimResult]
     seeds: int
     share: float
+    settings: Settings = field(default_factory=dict)
 
     def __repr__(self) -> str:
         verdicts = [result.verdict for result in self.claims]
@@ -152,6 +158,7 @@ class StudyResult:
             "cells": self.table.height,
             "seeds": self.seeds,
             "media_share": self.share,
+            "settings": dict(self.settings),
             "interrupted": self.interrupted,
             "digest": self.digest,
             "engine_version": engine.version(),
@@ -163,9 +170,23 @@ class StudyResult:
 def run_study(study: Study, options: Options) -> StudyResult:
     """Run what the store lacks, and judge the claims."""
     count = options.seeds_of(study.seeds)
-    ran = run_cases(study, study.cases(options.share), count, options)
+    ran = run_cases(study, study.cases_at(options.share, options.settings), count, options)
     claims = [] if ran.interrupted else [evaluate(claim, ran.table) for claim in study.claims]
-    return StudyResult(study, ran, claims, count, options.share)
+    if study.guards and not ran.interrupted:
+        ran, claims = _without_guards(study, ran, claims, count, options)
+    return StudyResult(study, ran, claims, count, options.share, options.settings)
+
+
+def _without_guards(
+    study: Study, ran: Ran, claims: list[ClaimResult], count: int, options: Options
+) -> tuple[Ran, list[ClaimResult]]:
+    """Judges again without what we added to the paper's algorithms."""
+    bare = run_cases(study, study.cases_at(options.share, {**options.settings, **study.guards}), count, options)
+    if bare.interrupted:
+        return replace(ran, interrupted=True), []
+    found = [evaluate(claim.claim, bare.table) for claim in claims]
+    failed = [again.deciding if again.verdict == "not reproduced" else None for again in found]
+    return ran, [replace(claim, unguarded=check) for claim, check in zip(claims, failed, strict=True)]
 
 
 def run_cases(study: Study, cases: Sequence[Case], seeds: int, options: Options) -> Ran:

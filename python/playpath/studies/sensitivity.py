@@ -37,9 +37,14 @@ class Sensitivity:
     seeds: int
 
     @property
+    def interrupted(self) -> bool:
+        """Ctrl-C came before all were done."""
+        return self.ran.interrupted
+
+    @property
     def swept(self) -> list[Unstated]:
         """The parameters with a range, in the study's order."""
-        return [u for u in self.study.unstated if u.knob]
+        return self.study.swept
 
     def of(self, parameter: Unstated, claim: str) -> list[Verdict]:
         """A claim's verdicts over a parameter's range."""
@@ -79,7 +84,7 @@ def run_sensitivity(result: StudyResult, options: Options) -> Sensitivity:
     points = [(u.knob, value) for u in study.unstated if u.knob for value in u.values]
     cases = []
     for knob, value in points:
-        varied = study.vary(options.share, knob, value) if study.vary else []
+        varied = study.vary(options.share, {knob: value}) if study.vary else []
         cases += [replace(c, labels={**c.labels, PARAMETER: knob, VALUE: f"{value}"}) for c in varied]
     ran = run_cases(study, cases, seeds, options)
     if ran.interrupted:

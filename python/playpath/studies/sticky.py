@@ -16,6 +16,7 @@ from playpath.studies.study import (
     Labels,
     Panel,
     Series,
+    Settings,
     Study,
     Term,
     Today,
@@ -119,9 +120,9 @@ def _paper_cases(share: float, **varied: Any) -> list[Case]:
     return [_case("paper", c, s, share, scene=n, **varied) for n in SCENARIOS for c in CONTROLS for s in SCHEDULERS]
 
 
-def vary(share: float, knob: str, value: Any) -> list[Case]:
-    """The paper's cases with one unstated parameter at another value."""
-    pairs = zip(_paper_cases(share), _paper_cases(share, **{knob: value}), strict=True)
+def vary(share: float, settings: Settings) -> list[Case]:
+    """The paper's cases with unstated parameters at other values."""
+    pairs = zip(_paper_cases(share), _paper_cases(share, **settings), strict=True)
     return [replace(varied, labels=paper.labels) for paper, varied in pairs]
 
 

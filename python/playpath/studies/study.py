@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from playpath.errors import InputError, unknown_name
 from playpath.metrics import VIDEO_CRITERIA
 
 Labels = Mapping[str, str | float]
 """Where a case lies in the grid: column → value. A case and a selection of cases are both written so."""
+
+Settings = Mapping[str, Any]
+"""Unstated parameters at values of one's own: knob → value."""
 
 Series = dict[str, dict[str, Any]]
 Measure = Callable[[Mapping[str, Any], Series], dict[str, float]]
@@ -121,6 +126,41 @@ class Unstated:
     chosen: float | str = ""
     unit: str = ""
 
+    @property
+    def is_number(self) -> bool:
+        """The range is one of numbers, not a list of choices."""
+        return all(isinstance(value, int | float) for value in self.values)
+
+    def at(self, position: float) -> float | str:
+        """The value at a position from 0 to 1 along the range.
+
+        Each listed choice has the same share. Between two listed numbers it is interpolated, geometrically where both are
+        positive, since ranges are listed in steps of about the same factor; to three digits, whole if the listed ones are.
+        """
+        if not self.is_number:
+            return self.values[min(int(position * len(self.values)), len(self.values) - 1)]
+        numbers = [float(value) for value in self.values]
+        place = position * (len(numbers) - 1)
+        left = min(int(place), len(numbers) - 2)
+        low, high, share = numbers[left], numbers[left + 1], place - left
+        found = low * (high / low) ** share if low > 0 else low + (high - low) * share
+        return round(found) if all(isinstance(v, int) for v in self.values) else float(f"{found:.3g}")
+
+    def read(self, text: str) -> float | str:
+        """A value as someone types it; ValueError says what is allowed."""
+        if not self.is_number:
+            if text in map(str, self.values):
+                return text
+            raise ValueError(f"{self.knob} is one of {', '.join(map(str, self.values))}, not '{text}'")
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not 0 <= number < math.inf:
+            unit = f", in {self.unit}" if self.unit else ""
+            raise ValueError(f"{self.knob} is a number from 0 on{unit}, not '{text}'")
+        return int(number) if all(isinstance(v, int) for v in self.values) else number
+
 
 @dataclass(frozen=True)
 class Today:
@@ -228,8 +268,11 @@ class Study:
     cases : callable
         Gives the cases; its argument is the share of the media's length to play (1 for the paper's).
     vary : callable, optional
-        Share, knob, value → the cases of the claims with one unstated parameter at that value, labelled as in `cases`.
-        Cases that the parameter does not touch may be left out.
+        Share, knob → value: the cases of the claims with these unstated parameters at those values, labelled as in `cases`.
+        Cases that the parameters do not touch may be left out.
+    guards : mapping
+        Knob → the paper's own value, for what we added to an algorithm to keep it from failing. A claim that reproduces with
+        our additions and not without *rests on our guard*.
     sweeps : sequence of FigureSpec
         Figures of the sensitivity table, which has the columns `parameter` and `value` besides.
     sensitivity_seeds : int
@@ -253,7 +296,8 @@ class Study:
     claims: Sequence[Claim]
     figures: Sequence[FigureSpec]
     unstated: Sequence[Unstated]
-    vary: Callable[[float, str, Any], Sequence[Case]] | None = None
+    vary: Callable[[float, Settings], Sequence[Case]] | None = None
+    guards: Settings = field(default_factory=dict)
     sweeps: Sequence[FigureSpec] = ()
     sensitivity_seeds: int = 5
     today: Today | None = None
@@ -262,3 +306,33 @@ class Study:
     trace: Callable[[Mapping[str, Any], Series], dict[str, tuple[list[float], list[float]]]] | None = None
     revision: int = 1
     notes: str = ""
+
+    @property
+    def swept(self) -> list[Unstated]:
+        """The unstated parameters that have a range."""
+        return [parameter for parameter in self.unstated if parameter.knob]
+
+    def settings(self, texts: Sequence[str]) -> dict[str, Any]:
+        """`knob=value` texts as values; InputError for a knob that the study does not have, or a value it cannot take."""
+        knobs = {parameter.knob: parameter for parameter in self.swept}
+        found: dict[str, Any] = {}
+        for text in texts:
+            knob, equals, value = text.partition("=")
+            if knob not in knobs:
+                raise unknown_name(f"unstated parameter of {self.name}", knob, list(knobs))
+            try:
+                if not equals:
+                    raise ValueError(f"{knob} needs a value: {knob}={knobs[knob].chosen}")
+                found[knob] = knobs[knob].read(value)
+            except ValueError as error:
+                raise InputError(f"--set: {error}") from None
+        return found
+
+    def cases_at(self, share: float, settings: Settings) -> list[Case]:
+        """The whole grid, with unstated parameters of the claims' cases at other values."""
+        varied = {_key(case): case for case in self.vary(share, settings)} if self.vary and settings else {}
+        return [varied.get(_key(case), case) for case in self.cases(share)]
+
+
+def _key(case: Case) -> tuple[tuple[str, str | float], ...]:
+    return tuple(sorted(case.labels.items()))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from playpath.studies.study import Case, Labels, Series, Unstated
+from playpath.studies.study import Case, Labels, Series, Settings, Unstated
 
 PAPER = ("NewReno", "Vegas")
 # ns-2's Vegas agent has neither limited transmit nor NewReno's partial ACKs: after a retransmission it looks at the head at two
@@ -156,9 +156,9 @@ def cases(share: float) -> list[Case]:
     ]
 
 
-def vary(share: float, knob: str, value: Any) -> list[Case]:
-    """The cases that claims are judged by, with one parameter at another value; RED's only where RED is."""
-    setup = replace(CHOSEN, **{knob: value})
+def vary(share: float, settings: Settings) -> list[Case]:
+    """The cases that claims are judged by, with parameters at other values; RED's own alone only where RED is."""
+    setup = replace(CHOSEN, **settings)
     found = []
     for v in PAPER:
         found += [_case("media", v, share, media=m, background=None, most_seeds=2, setup=setup) for m in MEDIA_RATES]
@@ -167,7 +167,7 @@ def vary(share: float, knob: str, value: Any) -> list[Case]:
         found += [_case("loss", v, share, loss=p, setup=setup) for p in (0.125, 0.25, 0.5, 1.0, 8.0)]
         judged = ((1, 3), (2, 5), (3, 8), (4, 10), (8, 20))
         found += [_case("background", v, share, background=b, setup=setup) for b in judged]
-    return [c for c in found if knob != "red_mean_bytes" or c.labels["queue"] == "RED"]
+    return [c for c in found if set(settings) != {"red_mean_bytes"} or c.labels["queue"] == "RED"]
 
 
 def measure(record: Mapping[str, Any], series: Series) -> dict[str, float]:
