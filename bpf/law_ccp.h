@@ -116,7 +116,7 @@ LAW_INLINE void ccp_guard(struct ccp_state *s, const struct law_ack *ack)
 LAW_INLINE void ccp_storage(struct ccp_state *s, const u32 *param)
 {
 	u64 rtt_min = s->rtt_min.best.value;
-	u64 rtt_max = law_min(s->rtt_max.best.value, 4 * rtt_min);
+	u64 rtt_max = law_min(s->rtt_max.best.value, rtt_min * LAW_PARAM(param, CCP_RTT_MAX_CAP) / CCP_RTT_MAX_CAP_SCALE);
 	u64 floor = rtt_min * LAW_PARAM(param, CCP_FLOOR_GAIN) * 3 / LAW_PARAM(param, CCP_KP);
 	u64 b = ccp_packets_q16(s->rate.best.value, law_max(rtt_max, floor));
 	u64 smoothed = s->smoothed_ns / 1000;
@@ -193,6 +193,7 @@ LAW_INLINE void ccp_on_ack(struct ccp_state *s, const u32 *param, const struct l
 			   u32 variant)
 {
 	u64 window;
+	u32 held = ack->in_recovery ? param[CCP_RECOVERY] : CCP_RECOVERY_FOLLOW;
 
 	ccp_estimate(s, param, view, ack);
 	ccp_guard(s, ack);
@@ -208,7 +209,7 @@ LAW_INLINE void ccp_on_ack(struct ccp_state *s, const u32 *param, const struct l
 	window = law_positive(ccp_window_q16(s, param, view, variant));
 	window = law_clamp(window, 2 * Q16, LAW_PARAM(param, CCP_MAX_CWND) * Q16);
 	/* An idle sender's empty pipe would raise the window to Kp B / 2. */
-	if ((ack->may_grow && !(ack->in_recovery && param[CCP_RECOVERY] == CCP_RECOVERY_FREEZE)) || window < s->cwnd_q16)
+	if (window > s->cwnd_q16 ? ack->may_grow && held == CCP_RECOVERY_FOLLOW : held != CCP_RECOVERY_HOLD)
 		s->cwnd_q16 = window;
 }
 

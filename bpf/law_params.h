@@ -21,9 +21,10 @@
 #define CCP_FLOOR_GAIN_SCALE 1000U
 #define CCP_FLOOR_GAIN_MIN 1000U
 #define CCP_FLOOR_GAIN_MAX 3000U
-#define CCP_RECOVERY 3 /* window during loss recovery: the law as ever (paper), or no growth */
+#define CCP_RECOVERY 3 /* window during loss recovery: the law as ever (paper), no growth, or no change */
 #define CCP_RECOVERY_FOLLOW 0U
 #define CCP_RECOVERY_FREEZE 1U
+#define CCP_RECOVERY_HOLD 2U
 #define CCP_LOSS_GUARD 4 /* shrink the storage by 0.7 per round trip once three in a row lost more than a tenth of the window */
 #define CCP_PACING_GAIN 5 /* pace at gain x cwnd / srtt; 0: off */
 #define CCP_PACING_GAIN_SCALE 1000U
@@ -54,6 +55,10 @@
 #define CCP_RTT_MAX_WINDOW_SCALE 1000U
 #define CCP_RTT_MAX_WINDOW_MIN 100U
 #define CCP_RTT_MAX_WINDOW_MAX 3600000U
+#define CCP_RTT_MAX_CAP 13 /* rtt_max counts up to this many rtt_min; in mode paper without a limit (our default) */
+#define CCP_RTT_MAX_CAP_SCALE 1000U
+#define CCP_RTT_MAX_CAP_MIN 1000U
+#define CCP_RTT_MAX_CAP_MAX 1000000U
 
 /* compound */
 #define COMPOUND_GAMMA 0 /* packets: backlog that makes it retreat (draft: 30) */

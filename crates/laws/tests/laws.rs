@@ -269,8 +269,11 @@ fn ccp_with_other_parameters() {
         ("max_cwnd", ParamValue::Number(60.0)),
         ("rtt_min_window", ParamValue::Number(20.0)),
         ("rtt_max_window", ParamValue::Number(5.0)),
+        ("rtt_max_cap", ParamValue::Number(1.5)),
     ];
     check(|| Replay::new("ccp", &set, 4), false, 0.02, 0.02);
+    let held = [("recovery", ParamValue::Word("hold")), ("rtt_max_cap", ParamValue::Number(8.0))];
+    check(|| Replay::new("ccp", &held, 4), false, 0.02, 0.02);
 }
 
 #[test]

@@ -19,6 +19,8 @@
 //!    products or more, so nothing refreshes rtt_min: each time it is forgotten it grows to the RTT with queue, and the window
 //!    with it, by 15 % per memory. With 10 s the queue would be full after a minute.
 //! 8. `loss_guard`: the law is blind to loss, and an overestimated B can lose half of what it sends for ever.
+//! 9. `rtt_max_cap`: rtt_max counts up to four rtt_min, so that one late ACK on a short path does not make a storage of
+//!    hundreds of pipes. It decides how a jittery path of a few milliseconds is read; `mode = "paper"` has no cap.
 //!
 //! Recovery. The window follows the law while lost packets are repaired ([`RecoveryWindow::Controller`]), and `in_flight` is
 //! the transport's pipe, so marking n packets lost raises the window by n/2 at once. From W = pipe the sender then repairs n
@@ -26,9 +28,11 @@
 //! a loss by overflow this is the wrong direction for one round trip. RFC 5681's FlightSize instead of the pipe would be worse:
 //! it grows by every packet sent above a hole, and W = (Kp (B - x) - FlightSize) / 2 falls to its minimum while one lost
 //! retransmission holds the hole open. `recovery = "freeze"` lets the window fall but not rise, which is packet conservation: n
-//! lost, n sent. (A window held both ways can be too large and then never leaves recovery.)
+//! lost, n sent.
+//! `recovery = "hold"` keeps the window as it was when the loss was found until all is repaired, whatever the law says: what
+//! some take "no special adjustment" to mean. A window that was too large then stays so.
 //! Outside recovery the window grows only on ACKs with `may_grow`; otherwise an idle sender's empty pipe would raise it to
-//! Kp B / 2.
+//! Kp B / 2. `mode = "paper"` follows the law on every ACK, up and down, as the paper has it.
 //!
 //! Units: packets, packets/s. Invariants: `2 <= cwnd <= max_cwnd` in congestion avoidance, 1 after a timeout; losses never
 //! reduce the window. Tested by `ccp/tests.rs`: worked numbers, and the law's closed forms on a packet-level bottleneck.
@@ -67,6 +71,7 @@ pub static ENTRY: Entry = Entry {
         RTT,
         RTT_MIN_WINDOW,
         RTT_MAX_WINDOW,
+        RTT_MAX_CAP,
         FLOOR_GAIN,
         RECOVERY,
         LOSS_GUARD,
@@ -95,7 +100,7 @@ pub(crate) const MODE: ParamSpec = ParamSpec::word(
     "mode",
     "default",
     &["default", "paper"],
-    "paper: no floor under the storage, no guard, no cap on the playout buffer's term, capprobe, long memory of rtt_max",
+    "paper: the window follows the law on every ACK, capprobe, long memory of rtt_max; no floor, guard or cap on the storage, rtt_max or the playout buffer's term",
 );
 /// Parameter `estimator`.
 pub(crate) const ESTIMATOR: ParamSpec = ParamSpec::word(
@@ -130,6 +135,14 @@ pub(crate) const RTT_MAX_WINDOW: ParamSpec = ParamSpec::number(
     "s",
     "memory of the largest RTT; in mode paper that of the smallest one counts (our default)",
 );
+/// Parameter `rtt_max_cap`.
+pub(crate) const RTT_MAX_CAP: ParamSpec = ParamSpec::number(
+    "rtt_max_cap",
+    4.0,
+    (1.0, 1000.0),
+    "",
+    "rtt_max counts up to this many rtt_min; in mode paper without a limit (our default)",
+);
 /// Parameter `floor_gain`.
 pub(crate) const FLOOR_GAIN: ParamSpec = ParamSpec::number(
     "floor_gain",
@@ -142,8 +155,8 @@ pub(crate) const FLOOR_GAIN: ParamSpec = ParamSpec::number(
 pub(crate) const RECOVERY: ParamSpec = ParamSpec::word(
     "recovery",
     "follow",
-    &["follow", "freeze"],
-    "window during loss recovery: the law as ever (paper), or no growth",
+    &["follow", "freeze", "hold"],
+    "window during loss recovery: the law as ever (paper), no growth, or no change",
 );
 /// Parameter `loss_guard`.
 pub(crate) const LOSS_GUARD: ParamSpec = ParamSpec::flag(
@@ -192,11 +205,21 @@ pub(crate) struct Control<V> {
     in_slow_start: bool,
     path: Path,
     guard: Option<LossGuard>,
-    freezes: bool,
+    in_recovery: InRecovery,
+    /// On every ACK, up and down, not only where growth is due.
+    follows_always: bool,
     max_cwnd: f64,
     /// Between a timeout and the end of its recovery RTT samples say more about the timer than about the path.
     in_backoff: bool,
     before: Option<Before>,
+}
+
+/// What the window may do while losses are repaired.
+#[derive(Clone, Copy, PartialEq)]
+enum InRecovery {
+    Follow,
+    Freeze,
+    Hold,
 }
 
 /// What an undo restores.
@@ -217,7 +240,12 @@ impl<V: Variation> Control<V> {
             in_slow_start: true,
             path: Path::new(PathSettings::from_params(params, is_paper)),
             guard: (params.flag("loss_guard") && !is_paper).then(LossGuard::new),
-            freezes: params.word("recovery") == "freeze",
+            in_recovery: match params.word("recovery") {
+                "freeze" => InRecovery::Freeze,
+                "hold" => InRecovery::Hold,
+                _ => InRecovery::Follow,
+            },
+            follows_always: is_paper,
             max_cwnd: params.number("max_cwnd"),
             in_backoff: false,
             before: None,
@@ -229,8 +257,13 @@ impl<V: Variation> Control<V> {
         let storage_factor = self.guard.as_ref().map_or(1.0, LossGuard::factor);
         let Some(path) = self.path.state(view, storage_factor) else { return };
         let window = self.variation.window(&path).clamp(MIN_CWND, self.max_cwnd);
-        let may_grow = ack.may_grow && !(self.freezes && view.in_recovery);
-        if may_grow || window < self.windows.cwnd {
+        let may_grow = ack.may_grow || self.follows_always;
+        let (may_rise, may_fall) = match self.in_recovery {
+            InRecovery::Freeze if view.in_recovery => (false, true),
+            InRecovery::Hold if view.in_recovery => (false, false),
+            _ => (may_grow, true),
+        };
+        if if window > self.windows.cwnd { may_rise } else { may_fall } {
             self.windows.cwnd = window;
         }
     }

@@ -37,6 +37,7 @@ pub static ENTRY: Entry = Entry {
         ccp::RTT,
         ccp::RTT_MIN_WINDOW,
         ccp::RTT_MAX_WINDOW,
+        ccp::RTT_MAX_CAP,
         ccp::FLOOR_GAIN,
         ccp::RECOVERY,
         ccp::LOSS_GUARD,

@@ -1,8 +1,8 @@
 //! The parameter block of the family's eBPF laws (`bpf/law_ccp.h`).
 
 use super::{
-    FLOOR_GAIN, KP, LOSS_GUARD, MAX_CWND, MAX_PLAYOUT_BUFFER_BYTES, MAX_VIDEO_BITS_PER_SEC, RECOVERY, RTT_MAX_WINDOW,
-    RTT_MIN_WINDOW,
+    FLOOR_GAIN, KP, LOSS_GUARD, MAX_CWND, MAX_PLAYOUT_BUFFER_BYTES, MAX_VIDEO_BITS_PER_SEC, RECOVERY, RTT_MAX_CAP,
+    RTT_MAX_WINDOW, RTT_MIN_WINDOW,
 };
 use crate::ParamSpec;
 use crate::kernel::{Law, MAX_WINDOW, Slot};
@@ -38,6 +38,7 @@ pub const COMMON: &[Slot] = &[
     Slot::new(6, 1, MAX_CWND.within(MAX_CWND.range().0, MAX_WINDOW)),
     Slot::new(11, 1000, RTT_MIN_WINDOW),
     Slot::new(12, 1000, RTT_MAX_WINDOW),
+    Slot::new(13, 1000, RTT_MAX_CAP),
 ];
 
 /// What the application tells, a word each.

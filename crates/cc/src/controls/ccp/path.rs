@@ -13,6 +13,8 @@ pub(super) struct PathSettings {
     max_window: Duration,
     /// Floor of the storage in bandwidth-delay products.
     floor: f64,
+    /// rtt_max counts up to this many rtt_min.
+    cap: f64,
 }
 
 impl PathSettings {
@@ -30,6 +32,7 @@ impl PathSettings {
             min_window: seconds("rtt_min_window"),
             max_window: seconds(if is_paper { "rtt_min_window" } else { "rtt_max_window" }),
             floor: if is_paper { 0.0 } else { params.number("floor_gain") * 3.0 / kp },
+            cap: if is_paper { f64::INFINITY } else { params.number("rtt_max_cap") },
         }
     }
 }
@@ -74,9 +77,6 @@ impl PathState {
 }
 
 impl Path {
-    /// rtt_max counts up to this many rtt_min.
-    const MAX_RTT_RATIO: f64 = 4.0;
-
     pub(super) fn new(settings: PathSettings) -> Path {
         Path {
             settings,
@@ -104,7 +104,7 @@ impl Path {
         let capacity = self.settings.capacity.get()?;
         let (rtt_min, rtt_max) = (self.rtt_min.get()?, self.rtt_max.get()?);
         let pipe = capacity * rtt_min.as_secs_f64();
-        let ratio = rtt_max.ratio(rtt_min).min(Self::MAX_RTT_RATIO).max(self.settings.floor);
+        let ratio = rtt_max.ratio(rtt_min).min(self.settings.cap).max(self.settings.floor);
         let backlog = |rtt: Duration| capacity * rtt.saturating_sub(rtt_min).as_secs_f64();
         Some(PathState {
             now: view.now,

@@ -63,7 +63,7 @@ fn worked_numbers_of_the_law() {
 
 #[test]
 fn worked_numbers_of_the_video_rate() {
-    let mut video = VideoRate::new();
+    let mut video = VideoRate::new(&params(&ccplca::ENTRY, &[], &[]));
     let rate = |mbit: f64| AppParameters { video_rate: Rate::from_bits_per_sec_f64(mbit * 1e6), ..Default::default() };
     video.on_app_parameters(&rate(5.24));
     let mut window =
@@ -74,6 +74,17 @@ fn worked_numbers_of_the_video_rate() {
     // Clamped to 1 Gbit/s: 1e9 * 0.1 / 11680 = 8561.6.
     assert_eq!(video.window(&path(2.0, 0.0, 0.0, 0.0)), 8562.0);
     assert_eq!(video.window(&path(2.0, 1e6, 0.0, 0.0)), 1e6, "the law where it is larger");
+}
+
+#[test]
+fn worked_numbers_of_the_printed_video_rate() {
+    let mut video = VideoRate::new(&params(&ccplca::ENTRY, &[("bound", "printed")], &[]));
+    let rate = Rate::from_bits_per_sec_f64(5.24e6);
+    video.on_app_parameters(&AppParameters { video_rate: rate, ..Default::default() });
+    let mut window =
+        |rtt_ms| video.window(&PathState { rtt: Duration::from_millis(rtt_ms), ..path(2.0, 0.0, 0.0, 0.0) });
+    // 5.24e6 / 11680 = 448.63 packets/s; over 0.1 s and 0.2 s.
+    assert_eq!([100, 200].map(&mut window), [4487.0, 2244.0]);
 }
 
 #[test]
@@ -288,7 +299,7 @@ fn derivative_keeps_the_steady_window_and_has_its_own_limit() {
 fn video_rate_above_the_link_fills_the_queue() {
     let run = |mbit: f64| {
         let params = params(&ccplca::ENTRY, &[], &[]);
-        let mut network = on_plain(&params, VideoRate::new());
+        let mut network = on_plain(&params, VideoRate::new(&params));
         let told = AppParameters { video_rate: Rate::from_bits_per_sec_f64(mbit * 1e6), ..Default::default() };
         network.flows[0].cc.on_app_parameters(&view(0), &told);
         network.measure(secs(15), secs(15))
@@ -389,9 +400,49 @@ fn marking_losses_raises_the_window_unless_frozen() {
     }
 }
 
+/// Held both ways: 150 whatever the law says, until the recovery is over.
+#[test]
+fn a_held_window_keeps_still_until_all_is_repaired() {
+    let mut control = settled(&[("recovery", "hold")]);
+    let lossy = View { in_flight: 60, in_recovery: true, ..view(100) };
+    for in_flight in [60, 200] {
+        control.on_ack(&View { in_flight, ..lossy }, &sample(100, 1000));
+        assert!((control.cwnd() - 150.0).abs() < 0.1, "{in_flight}: {}", control.cwnd());
+    }
+    control.on_ack(&View { in_flight: 200, ..view(101) }, &sample(100, 1000));
+    assert!((control.cwnd() - 100.0).abs() < 0.1, "{}", control.cwnd());
+}
+
+/// A spike of 1000 ms on a path of 100 ms: B counts 400 ms of it, all of it in mode paper, 150 ms where told so.
+#[test]
+fn the_largest_rtt_is_capped_outside_mode_paper() {
+    let storage = |mode, cap| {
+        let params =
+            params(&ENTRY, &[("mode", mode), ("estimator", "given")], &[("rtt_max_cap", cap), ("floor_gain", 1.0)]);
+        let mut path = Path::new(PathSettings::from_params(&params, mode == "paper"));
+        path.on_ack(&view(0), &sample(100, 1000), false);
+        path.on_ack(&view(1), &sample(1000, 1000), false);
+        path.state(&view(1), 1.0).expect("a path").storage
+    };
+    let found = [("default", 4.0), ("default", 2.0), ("paper", 4.0)].map(|(mode, cap)| storage(mode, cap));
+    assert!(
+        found.iter().zip([400.0, 200.0, 1000.0]).all(|(found, expected)| (found - expected).abs() < 1e-6),
+        "{found:?}"
+    );
+}
+
+/// "On every ACK": also where an idle sender's growth would not be due. Kp B / 2 = 200 at an empty pipe.
+#[test]
+fn mode_paper_follows_the_law_on_every_ack() {
+    let mut control = settled(&[("mode", "paper")]);
+    let before = control.cwnd();
+    control.on_ack(&View { in_flight: 5, ..view(100) }, &Ack { may_grow: false, ..sample(100, 1000) });
+    assert!(control.cwnd() > before + 10.0, "{before} and {}", control.cwnd());
+}
+
 #[test]
 fn an_idle_pipe_does_not_raise_the_window() {
-    let mut control = settled(&[]);
+    let mut control = settled(&[("mode", "default")]);
     let limited = Ack { may_grow: false, ..sample(100, 1000) };
     control.on_ack(&View { in_flight: 5, ..view(100) }, &limited);
     assert!((control.cwnd() - 150.0).abs() < 0.1, "not (400 - 5) / 2");
