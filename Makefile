@@ -41,7 +41,7 @@ check: setup ## formatting, lints, types, reference without warnings, licences, 
 	rustfmt --edition 2024 --check $(LISTED)
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
-	@$(if $(HAS_BPF),cargo clippy --manifest-path $(LOADER) --all-targets --quiet -- -D warnings,echo "skipped: clippy on playpath-bpf $(NEEDS_BPF)")
+	@$(if $(HAS_BPF),cargo clippy --manifest-path $(LOADER) --all-targets --quiet -- -D warnings && RUSTDOCFLAGS="-D warnings" cargo doc --manifest-path $(LOADER) --no-deps --quiet,echo "skipped: clippy and rustdoc on playpath-bpf $(NEEDS_BPF)")
 	@$(if $(shell rustup toolchain list 2>/dev/null | grep '^$(MSRV)'),cargo +$(MSRV) check --workspace --quiet,echo "skipped: cargo +$(MSRV) check needs that toolchain; clippy has looked for newer APIs")
 	tools/check_dependencies.py Cargo.toml $(LOADER)
 	@$(if $(shell command -v cargo-deny),cargo deny --offline check --hide-inclusion-graph bans licenses sources $(ADVISORIES),echo "skipped: cargo deny (cargo install cargo-deny); licences and duplicates are checked above$(,) advisories are not")

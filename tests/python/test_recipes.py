@@ -144,3 +144,37 @@ def test_a_queue_and_a_loss_model_are_a_new_file_and_a_line_each(tmp_path: Path)
     refused = subprocess.run(emulator, check=False, capture_output=True, text=True)
     assert refused.returncode == 1, refused.stderr
     assert "no-such-namespace" in refused.stderr
+
+
+CLEAN = {"name": "p", "rate": "10 Mbit/s", "rtt": "20 ms"}
+
+
+@pytest.mark.slow
+def test_a_player_and_an_abr_rule_are_a_new_file_and_a_line_each(tmp_path: Path) -> None:
+    scratch = Scratch("player")
+    for list_of_modules, folder, name, last in (
+        ("players.rs", "players", "complete", "pub mod agent;\n"),
+        ("abr/mod.rs", "abr", "careful", "mod mpc;\n"),
+    ):
+        modules = scratch.folder / "crates/video/src" / list_of_modules
+        before, _, rest = modules.read_text().partition("\n#[cfg(test)]\n#[path")
+        assert f"recipes/{name}.rs" in rest.splitlines()[0]
+        # Steps 1 and 2 of docs/recipes/add-a-player.md and add-an-abr-rule.md.
+        shutil.copy2(ROOT / f"docs/recipes/{name}.rs", scratch.folder / f"crates/video/src/{folder}/{name}.rs")
+        assert before.count(last) == 1
+        modules.write_text(before.replace(last, f"{last}mod {name};\n") + rest.split("\n", 2)[2])
+    contracts = ("--test", "player_contract", "--test", "abr_contract", "--test", "abr_allocation")
+    scratch.cargo("test", "-p", "playpath-video", "--lib", *contracts)
+    scratch.cargo("build", "-p", "playpath-python")
+    assert "complete" in registered("player")
+    assert "careful" in registered("abr")
+    scenario = tmp_path / "recipe.json"
+    for player, shown in (
+        ({"kind": "complete"}, {"stall_count": 0}),
+        ({"kind": "dash", "abr": "careful share=0.8", "segment": "1 s", "full_level": "4 s"}, {}),
+    ):
+        text = {"path": [CLEAN], "video": {"rate": "1 Mbit/s", "duration": "10 s"}, "player": player}
+        scenario.write_text(json.dumps(text))
+        found = json.loads(scratch_python(COMMAND, "run", str(scenario), "--sender", "cubic", "--json"))["metrics"]
+        assert found["played_s"] == pytest.approx(10, abs=0.1)
+        assert found.items() >= shown.items()

@@ -30,7 +30,7 @@ mod bbr;
 mod bbr3;
 mod copa;
 
-include!(concat!(env!("OUT_DIR"), "/entries.rs"));
+include!(concat!(env!("OUT_DIR"), "/controls.rs"));
 
 #[cfg(test)]
 #[path = "../../../docs/recipes/scalable.rs"]

@@ -5,10 +5,8 @@
 //! the events afterwards, never inside a player.
 
 pub mod abr;
-pub mod agent;
 pub mod buffer;
 pub mod cmcd;
-pub mod dash;
 pub mod events;
 pub mod ideal;
 pub mod ladder;
@@ -16,7 +14,7 @@ pub mod manifest;
 pub mod media;
 pub mod p1203;
 pub mod player;
-pub mod progressive;
+pub mod players;
 pub mod registry;
 pub mod summary;
 pub mod traffic;
@@ -26,3 +24,4 @@ pub use dash::{DashConfig, DashPlayer};
 pub use events::{DiscardCause, EventKind, EventLog, FinishReason, PlaybackEvent, Totals};
 pub use ladder::{Ladder, Presentation, Representation, SizeModel};
 pub use player::{Action, AppReport, ConnectionId, Delivery, ObjectKind, ObjectRef, Player, Request, RequestId};
+pub use players::{agent, dash, progressive};

@@ -3,13 +3,11 @@
 //! Quantities are kept as text ("1 s", "448 packets"): what is shown, checked and stored with a record is what was typed.
 
 use crate::Player;
-use crate::agent::{AgentConfig, AgentPlayer, Overflow};
 use crate::buffer::BufferSize;
 use crate::media::Media;
-use crate::progressive::{Policy, ProgressiveConfig, ProgressivePlayer, StartRule};
-use crate::{Presentation, abr, dash};
+use crate::{Presentation, abr, players};
 use playpath_units::random::RootSeed;
-use playpath_units::{Duration, Kind, ParamSpec, Params, Ratio};
+use playpath_units::{Duration, Kind, ParamSpec, Params};
 use std::sync::Arc;
 
 /// What a player is built from besides its settings.
@@ -46,8 +44,7 @@ pub struct PlayerEntry {
 
 /// All players, in the order of `playpath list player`.
 pub fn entries() -> &'static [&'static PlayerEntry] {
-    static ENTRIES: [&PlayerEntry; 3] = [&PROGRESSIVE, &dash::ENTRY, &AGENT];
-    &ENTRIES
+    players::ENTRIES
 }
 
 /// The entry called `name`.
@@ -55,111 +52,13 @@ pub fn find(name: &str) -> Option<&'static PlayerEntry> {
     entries().iter().copied().find(|e| e.name == name)
 }
 
-const BUFFER: Kind = Kind::Form("a buffer size, such as \"1 s\", \"300 kB\", \"448 packets\"", |text| {
+pub(crate) const BUFFER: Kind = Kind::Form("a buffer size, such as \"1 s\", \"300 kB\", \"448 packets\"", |text| {
     text.parse::<BufferSize>().map(drop).map_err(|why| why.to_string())
 });
 pub(crate) const INTERVAL: Kind = Kind::Form("a time from \"1 ms\"", |text| match text.parse::<Duration>() {
     Ok(time) if time < Duration::from_millis(1) => Err(format!("\"{text}\" is less than 1 ms")),
     parsed => parsed.map(drop).map_err(|why| why.to_string()),
 });
-
-static PROGRESSIVE: PlayerEntry = PlayerEntry {
-    name: "progressive",
-    summary: "one HTTP response, a cache, and a clock: VLC's catch-up or a browser's rebuffering",
-    reference: "Cavendish et al. 2015 (CCP), VLC; HTML5 video",
-    params: &[
-        ParamSpec::text(
-            "buffer",
-            "1 s",
-            BUFFER,
-            "size of the cache; VLC's network cache is 1 s, the CCP papers use 1, 2, 3 s",
-        ),
-        ParamSpec::word(
-            "policy",
-            "catch-up",
-            &["catch-up", "rebuffer"],
-            "late data: run on and discard (VLC), or stop the clock (browsers)",
-        ),
-        ParamSpec::word(
-            "start",
-            "full",
-            &["full", "first-frame"],
-            "the clock starts when the cache is full, or the cache's length after the first picture",
-        ),
-        ParamSpec::text(
-            "late_threshold",
-            "20 ms",
-            Kind::Time,
-            "catch-up: pictures later than this are discarded (VLC)",
-        ),
-        ParamSpec::text("shift_after", "cache", Kind::Time, "catch-up: later than this sets the clock back")
-            .or("cache"),
-        ParamSpec::text(
-            "max_shift",
-            "5 s",
-            Kind::Time,
-            "catch-up: most that the clock is set back at once (VLC's clock-jitter)",
-        ),
-        ParamSpec::text("resume", "cache", BUFFER, "rebuffer: what must be there for the clock to go on").or("cache"),
-        ParamSpec::flag("drop_dependents", false, "catch-up: also discard pictures that depend on a discarded one"),
-    ],
-    build: |context, settings| {
-        let config = ProgressiveConfig {
-            buffer: settings.quantity("buffer"),
-            policy: if settings.word("policy") == "rebuffer" { Policy::Rebuffer } else { Policy::CatchUp },
-            start: if settings.word("start") == "full" { StartRule::CacheFull } else { StartRule::FirstFrame },
-            late_threshold: settings.quantity("late_threshold"),
-            shift_after: settings.optional("shift_after"),
-            max_shift: settings.quantity("max_shift"),
-            resume: settings.optional("resume"),
-            drop_dependents: settings.flag("drop_dependents"),
-            packet_bytes: context.packet_bytes,
-            ..ProgressiveConfig::default()
-        };
-        Ok(Box::new(ProgressivePlayer::new(context.media.clone(), config)))
-    },
-};
-
-static AGENT: PlayerEntry = PlayerEntry {
-    name: "agent",
-    summary: "constant-rate media written in chunks and drained at the media rate; counts late packets",
-    reference: "Boyden, Mahanti, Williamson 2007 (Vegas), section 4.2",
-    params: &[
-        ParamSpec::number(
-            "xfactor",
-            8.0,
-            (0.01, 1e6),
-            "",
-            "the server writes so many times the media rate; 1 is constrained (paper: 8)",
-        ),
-        ParamSpec::text("heartbeat", "100 ms", INTERVAL, "interval of the server's writes (the paper does not say)"),
-        ParamSpec::text(
-            "start_share",
-            "5 %",
-            Kind::Share,
-            "share of the media that is buffered before the start (paper)",
-        ),
-        ParamSpec::text("buffer", "infinite", BUFFER, "size of the buffer (paper: larger than needed)").or("infinite"),
-        ParamSpec::word(
-            "overflow",
-            "backpressure",
-            &["backpressure", "discard"],
-            "a full buffer stops reading, or loses what comes",
-        ),
-    ],
-    build: |context, settings| {
-        let config = AgentConfig {
-            xfactor: settings.number("xfactor"),
-            heartbeat: settings.quantity("heartbeat"),
-            start_share: settings.quantity::<Ratio>("start_share").get(),
-            buffer: settings.optional("buffer"),
-            overflow: if settings.word("overflow") == "discard" { Overflow::Discard } else { Overflow::Backpressure },
-            packet_bytes: context.packet_bytes,
-            ..AgentConfig::new(context.media.mean_rate(), context.media.duration())
-        };
-        Ok(Box::new(AgentPlayer::new(config)))
-    },
-};
 
 #[cfg(test)]
 mod tests {

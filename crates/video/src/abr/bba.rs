@@ -15,7 +15,7 @@ use super::{Abr, AbrEntry, Context, Decision};
 use crate::ladder::Ladder;
 use playpath_units::{ParamSpec, Params};
 
-pub(super) const ENTRY: AbrEntry = AbrEntry {
+pub(super) static ENTRY: AbrEntry = AbrEntry {
     name: "bba",
     summary: "BBA-0: rate linear in the buffer level between reservoir and cushion",
     reference: "Huang et al., SIGCOMM 2014, Algorithm 1",

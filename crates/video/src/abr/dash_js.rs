@@ -12,7 +12,7 @@
 use super::{Abr, AbrEntry, Context, Decision, Download};
 use playpath_units::{ParamSpec, Params};
 
-pub(super) const ENTRY: AbrEntry = AbrEntry {
+pub(super) static ENTRY: AbrEntry = AbrEntry {
     name: "dash-js",
     summary: "DASH-JS: damped last throughput; settles at 0.80 of the link",
     reference: "dazedsheep/DASH-JS; newCWV study (2014)",

@@ -14,7 +14,7 @@ use super::throughput::{FLAVOUR, INITIAL, Throughput};
 use super::{Abandonment, Abr, AbrEntry, Context, Decision, Download, Progress, bola};
 use playpath_units::{ParamSpec, Params};
 
-pub(super) const ENTRY: AbrEntry = AbrEntry {
+pub(super) static ENTRY: AbrEntry = AbrEntry {
     name: "dynamic",
     summary: "dash.js default: throughput rule at low buffer, BOLA-E at high buffer",
     reference: "dash.js AbrController; Spiteri et al., MMSys 2018",

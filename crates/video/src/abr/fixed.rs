@@ -6,7 +6,7 @@
 use super::{Abr, AbrEntry, Context, Decision};
 use playpath_units::{ParamSpec, Params};
 
-pub(super) const ENTRY: AbrEntry = AbrEntry {
+pub(super) static ENTRY: AbrEntry = AbrEntry {
     name: "fixed",
     summary: "Always the same representation",
     reference: "control case",

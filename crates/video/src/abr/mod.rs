@@ -1,22 +1,36 @@
 //! Adaptation rules: which representation the next segment is asked for in, and why.
 //!
 //! A rule is told of every download and is asked once per segment. It keeps its own state; the context carries everything
-//! that a rule without state needs. One file per rule, one line each in the [registry](entries).
+//! that a rule without state needs. One file per rule; its `mod` line here registers it: the build script makes `ENTRIES` of
+//! these lines, in their order, which is that of `playpath list abr`.
 //!
 //! Contract, checked over the whole registry by `tests/abr_contract.rs`: a choice is an index of the ladder; a wait ends
 //! later than `now` and is only asked for while playing; the same calls give the same answers; nothing is allocated.
 
+mod fixed;
+
+mod throughput;
+
+mod dash_js;
+mod vlc;
+
 mod bba;
 mod bola;
-mod dash_js;
+
 mod dynamic;
-mod estimate;
-mod fixed;
+
 mod mpc;
+
+include!(concat!(env!("OUT_DIR"), "/rules.rs"));
+
+#[cfg(test)]
+#[path = "../../../../docs/recipes/careful.rs"]
+mod careful; // the example of docs/recipes/add-an-abr-rule.md
+
+// What rules share.
+mod estimate;
 mod registry;
 mod safety;
-mod throughput;
-mod vlc;
 
 pub use estimate::{DualEwma, harmonic_mean};
 pub use registry::{AbrEntry, build, entries, find, parse};

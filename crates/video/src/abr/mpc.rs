@@ -18,7 +18,7 @@ use super::{Abr, AbrEntry, Context, Decision, Download, harmonic_mean};
 use crate::ladder::Ladder;
 use playpath_units::{ParamSpec, Params};
 
-pub(super) const ENTRY: AbrEntry = AbrEntry {
+pub(super) static ENTRY: AbrEntry = AbrEntry {
     name: "mpc",
     summary: "robustMPC: plans five segments over a cautious throughput prediction",
     reference: "Yin et al., SIGCOMM 2015; Pensieve's test/mpc.py",

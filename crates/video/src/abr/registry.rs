@@ -1,6 +1,6 @@
-//! The registry: one line per rule.
+//! What the registry knows of a rule, and rules by name.
 
-use super::{Abr, bba, bola, dash_js, dynamic, fixed, mpc, throughput, vlc};
+use super::Abr;
 use playpath_units::names::unknown;
 use playpath_units::{ParamSpec, Params};
 
@@ -20,16 +20,7 @@ pub struct AbrEntry {
 
 /// All rules, in the order of `playpath list abr`.
 pub fn entries() -> &'static [&'static AbrEntry] {
-    &[
-        &fixed::ENTRY,
-        &throughput::ENTRY,
-        &dash_js::ENTRY,
-        &vlc::ENTRY,
-        &bba::ENTRY,
-        &bola::ENTRY,
-        &dynamic::ENTRY,
-        &mpc::ENTRY,
-    ]
+    super::ENTRIES
 }
 
 /// The entry called `name`.

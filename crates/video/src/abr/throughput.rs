@@ -16,7 +16,7 @@ use super::safety::{self, Flavour, InsufficientBuffer, SAFETY};
 use super::{Abandonment, Abr, AbrEntry, Context, Decision, Download, DualEwma, Progress};
 use playpath_units::{ParamSpec, Params};
 
-pub(super) const ENTRY: AbrEntry = AbrEntry {
+pub(super) static ENTRY: AbrEntry = AbrEntry {
     name: "throughput",
     summary: "dash.js/Sabre throughput rule: 0.9 of the smaller of two averages",
     reference: "dash.js ThroughputRule; Sabre (MMSys 2018)",

@@ -12,7 +12,7 @@
 use super::{Abr, AbrEntry, Context, Decision, Download};
 use playpath_units::{ParamSpec, Params};
 
-pub(super) const ENTRY: AbrEntry = AbrEntry {
+pub(super) static ENTRY: AbrEntry = AbrEntry {
     name: "vlc",
     summary: "VLC 2.1: session average; lowest rate while the buffer is under 30 %",
     reference: "videolan/vlc 2.1 stream_filter/dash; newCWV study (2014)",

@@ -29,7 +29,7 @@ use enhanced::Enhanced;
 use law::Law;
 use playpath_units::{Duration, ParamSpec, Params};
 
-pub(super) const ENTRY: AbrEntry = AbrEntry {
+pub(super) static ENTRY: AbrEntry = AbrEntry {
     name: "bola",
     summary: "BOLA (variants basic, u, o, e): Lyapunov control of the buffer level",
     reference: "Spiteri et al., ToN 2020 and MMSys 2018; dash.js BolaRule; Sabre",

@@ -34,11 +34,13 @@
 mod config;
 mod reading;
 mod screen;
+mod settings;
 
 pub use config::{Policy, ProgressiveConfig, StartRule};
 
 use crate::buffer::Cache;
 use crate::media::{Media, Picture};
+use crate::registry::PlayerEntry;
 use crate::{
     Action, AppReport, ConnectionId, Delivery, DiscardCause, EventKind, FinishReason, ObjectRef, PlaybackEvent, Player,
     Request, RequestId,
@@ -53,6 +55,14 @@ const CONNECTION: ConnectionId = ConnectionId(0);
 const REQUEST: RequestId = RequestId(0);
 /// A picture is missing if it is not there one tick after it was due: arrival at the due time itself is in time.
 const TICK: Duration = Duration::from_nanos(1);
+
+pub(super) static ENTRY: PlayerEntry = PlayerEntry {
+    name: "progressive",
+    summary: "one HTTP response, a cache, and a clock: VLC's catch-up or a browser's rebuffering",
+    reference: "Cavendish et al. 2015 (CCP), VLC; HTML5 video",
+    params: settings::PARAMS,
+    build: settings::build,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {

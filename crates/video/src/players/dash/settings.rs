@@ -4,7 +4,7 @@ use super::DashPlayer;
 use super::config::{CmcdMode, Connections, DashConfig, Live, PRESETS};
 use crate::abr;
 use crate::ladder::{Ladder, Presentation, SizeModel};
-use crate::registry::{INTERVAL, PlayerContext, PlayerEntry};
+use crate::registry::{INTERVAL, PlayerContext};
 use crate::{ObjectKind, Player};
 use playpath_units::{Duration, Kind, ParamSpec, Params, Rate, Ratio};
 
@@ -19,71 +19,54 @@ const CONNECTIONS: Kind =
         text.parse::<Connections>().map(drop).map_err(|_| String::new())
     });
 
-/// The registry's entry.
-pub(crate) static ENTRY: PlayerEntry = PlayerEntry {
-    name: "dash",
-    summary: "adaptive streaming: segments in representations that a rule chooses; fills and pauses",
-    reference: "ISO/IEC 23009-1; DASH-JS, VLC 2.1, dash.js; newCWV study (2014)",
-    params: &[
-        ParamSpec::word("client", "dash.js", PRESETS, "buffer policy and connections of a known client"),
-        ParamSpec::text("abr", "client", RULE, "adaptation rule of the video; the client's own by default")
-            .or("client"),
-        ParamSpec::text("audio_abr", "fixed", RULE, "adaptation rule of the audio, if it is a set of its own")
-            .or("client"),
-        ParamSpec::text(
-            "ladder",
-            "200 kbit/s, 250 kbit/s, 300 kbit/s, 400 kbit/s, 500 kbit/s, 600 kbit/s, 700 kbit/s",
-            RATES,
-            "rates of the video, where no manifest is given (newCWV study)",
-        ),
-        ParamSpec::text("segment", "2 s", INTERVAL, "duration of a segment, where no manifest is given (newCWV study)"),
-        ParamSpec::text("duration", "media", Kind::Time, "duration, where no manifest is given").or("media"),
-        ParamSpec::text(
-            "size_cv",
-            "10 %",
-            Kind::Share,
-            "coefficient of variation of segment sizes, where they are not known",
-        ),
-        ParamSpec::text("audio", "none", Kind::Rate, "rate of an audio set of its own, where no manifest is given")
-            .or("none"),
-        ParamSpec::text("full_level", "client", Kind::Time, "requests stop at this buffer level").or("client"),
-        ParamSpec::text("resume_level", "client", Kind::Time, "and start again at this one").or("client"),
-        ParamSpec::text("start_level", "segment", Kind::Time, "playback starts at this level").or("segment"),
-        ParamSpec::text("stall_resume_level", "segment", Kind::Time, "and goes on after a stall at this one")
-            .or("segment"),
-        ParamSpec::text("connections", "client", CONNECTIONS, "use of connections").or("client"),
-        ParamSpec::text("idle_timeout", "never", Kind::Time, "the server closes connections idle for longer")
-            .or("never"),
-        ParamSpec::text(
-            "pipeline_at",
-            "client",
-            SHARE_BELOW_ALL,
-            "share of a response after which the next is asked for",
-        )
+pub(super) const PARAMS: &[ParamSpec] = &[
+    ParamSpec::word("client", "dash.js", PRESETS, "buffer policy and connections of a known client"),
+    ParamSpec::text("abr", "client", RULE, "adaptation rule of the video; the client's own by default").or("client"),
+    ParamSpec::text("audio_abr", "fixed", RULE, "adaptation rule of the audio, if it is a set of its own").or("client"),
+    ParamSpec::text(
+        "ladder",
+        "200 kbit/s, 250 kbit/s, 300 kbit/s, 400 kbit/s, 500 kbit/s, 600 kbit/s, 700 kbit/s",
+        RATES,
+        "rates of the video, where no manifest is given (newCWV study)",
+    ),
+    ParamSpec::text("segment", "2 s", INTERVAL, "duration of a segment, where no manifest is given (newCWV study)"),
+    ParamSpec::text("duration", "media", Kind::Time, "duration, where no manifest is given").or("media"),
+    ParamSpec::text(
+        "size_cv",
+        "10 %",
+        Kind::Share,
+        "coefficient of variation of segment sizes, where they are not known",
+    ),
+    ParamSpec::text("audio", "none", Kind::Rate, "rate of an audio set of its own, where no manifest is given")
+        .or("none"),
+    ParamSpec::text("full_level", "client", Kind::Time, "requests stop at this buffer level").or("client"),
+    ParamSpec::text("resume_level", "client", Kind::Time, "and start again at this one").or("client"),
+    ParamSpec::text("start_level", "segment", Kind::Time, "playback starts at this level").or("segment"),
+    ParamSpec::text("stall_resume_level", "segment", Kind::Time, "and goes on after a stall at this one").or("segment"),
+    ParamSpec::text("connections", "client", CONNECTIONS, "use of connections").or("client"),
+    ParamSpec::text("idle_timeout", "never", Kind::Time, "the server closes connections idle for longer").or("never"),
+    ParamSpec::text("pipeline_at", "client", SHARE_BELOW_ALL, "share of a response after which the next is asked for")
         .or("client"),
-        ParamSpec::flag("abandonment", true, "let the rule give up downloads"),
-        ParamSpec::number(
-            "request_header_bytes",
-            400.0,
-            (0.0, 65_536.0),
-            "",
-            "HTTP request without client data (Chromium: about 400)",
-        ),
-        ParamSpec::number(
-            "response_header_bytes",
-            300.0,
-            (0.0, 65_536.0),
-            "",
-            "HTTP response header (nginx, Apache: about 300)",
-        ),
-        ParamSpec::number("manifest_bytes", 0.0, (0.0, 1e7), "", "size of the manifest fetched first; 0: none"),
-        ParamSpec::word("cmcd", "off", &["off", "v1", "v2"], "client data sent with each request"),
-        ParamSpec::text("latency_target", "on-demand", Kind::Time, "play live, so far behind the edge").or("on-demand"),
-        ParamSpec::text("skip_behind", "never", Kind::Time, "live: skip when stalls have cost more than this")
-            .or("never"),
-    ],
-    build,
-};
+    ParamSpec::flag("abandonment", true, "let the rule give up downloads"),
+    ParamSpec::number(
+        "request_header_bytes",
+        400.0,
+        (0.0, 65_536.0),
+        "",
+        "HTTP request without client data (Chromium: about 400)",
+    ),
+    ParamSpec::number(
+        "response_header_bytes",
+        300.0,
+        (0.0, 65_536.0),
+        "",
+        "HTTP response header (nginx, Apache: about 300)",
+    ),
+    ParamSpec::number("manifest_bytes", 0.0, (0.0, 1e7), "", "size of the manifest fetched first; 0: none"),
+    ParamSpec::word("cmcd", "off", &["off", "v1", "v2"], "client data sent with each request"),
+    ParamSpec::text("latency_target", "on-demand", Kind::Time, "play live, so far behind the edge").or("on-demand"),
+    ParamSpec::text("skip_behind", "never", Kind::Time, "live: skip when stalls have cost more than this").or("never"),
+];
 
 /// Rising rates, separated by commas.
 pub(crate) fn parse_rates(text: &str) -> Result<Vec<Rate>, String> {
@@ -97,7 +80,7 @@ pub(crate) fn parse_rates(text: &str) -> Result<Vec<Rate>, String> {
     }
 }
 
-fn build(context: &PlayerContext, settings: &Params) -> Result<Box<dyn Player>, String> {
+pub(super) fn build(context: &PlayerContext, settings: &Params) -> Result<Box<dyn Player>, String> {
     let presentation = match &context.presentation {
         Some(presentation) => presentation.clone(),
         None => of_settings(context, settings).map_err(|error| error.to_string())?,

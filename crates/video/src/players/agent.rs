@@ -19,17 +19,59 @@
 
 use crate::buffer::{BufferSize, Cache};
 use crate::events::{EventLog, Totals};
+use crate::registry::{BUFFER, INTERVAL, PlayerEntry};
 use crate::{
     Action, AppReport, ConnectionId, Delivery, EventKind, FinishReason, ObjectRef, PlaybackEvent, Player, Request,
     RequestId,
 };
-use playpath_units::{Duration, Rate, Time};
+use playpath_units::{Duration, Kind, ParamSpec, Rate, Ratio, Time};
 use std::collections::VecDeque;
 
 const CONNECTION: ConnectionId = ConnectionId(0);
 const REQUEST: RequestId = RequestId(0);
 /// A packet is missing if it is not there one tick after it was due.
 const TICK: Duration = Duration::from_nanos(1);
+
+pub(super) static ENTRY: PlayerEntry = PlayerEntry {
+    name: "agent",
+    summary: "constant-rate media written in chunks and drained at the media rate; counts late packets",
+    reference: "Boyden, Mahanti, Williamson 2007 (Vegas), section 4.2",
+    params: &[
+        ParamSpec::number(
+            "xfactor",
+            8.0,
+            (0.01, 1e6),
+            "",
+            "the server writes so many times the media rate; 1 is constrained (paper: 8)",
+        ),
+        ParamSpec::text("heartbeat", "100 ms", INTERVAL, "interval of the server's writes (the paper does not say)"),
+        ParamSpec::text(
+            "start_share",
+            "5 %",
+            Kind::Share,
+            "share of the media that is buffered before the start (paper)",
+        ),
+        ParamSpec::text("buffer", "infinite", BUFFER, "size of the buffer (paper: larger than needed)").or("infinite"),
+        ParamSpec::word(
+            "overflow",
+            "backpressure",
+            &["backpressure", "discard"],
+            "a full buffer stops reading, or loses what comes",
+        ),
+    ],
+    build: |context, settings| {
+        let config = AgentConfig {
+            xfactor: settings.number("xfactor"),
+            heartbeat: settings.quantity("heartbeat"),
+            start_share: settings.quantity::<Ratio>("start_share").get(),
+            buffer: settings.optional("buffer"),
+            overflow: if settings.word("overflow") == "discard" { Overflow::Discard } else { Overflow::Backpressure },
+            packet_bytes: context.packet_bytes,
+            ..AgentConfig::new(context.media.mean_rate(), context.media.duration())
+        };
+        Ok(Box::new(AgentPlayer::new(config)))
+    },
+};
 
 /// What a full buffer does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,12 +25,11 @@ mod settings;
 mod track;
 mod transfer;
 
-pub(crate) use settings::ENTRY;
-
 pub use config::{CmcdMode, ConfigError, Connections, DashConfig, HttpSizes, Live, PRESETS};
 
 use crate::abr::{Abr, PlayState};
 use crate::ladder::Presentation;
+use crate::registry::PlayerEntry;
 use crate::{Action, AppReport, ConnectionId, EventKind, PlaybackEvent, Player, RequestId};
 use connections::Io;
 use moment::Moment;
@@ -38,6 +37,14 @@ use playback::Playback;
 use playpath_units::{Duration, Rate, Time};
 use track::Track;
 use transfer::{Arrival, What};
+
+pub(super) static ENTRY: PlayerEntry = PlayerEntry {
+    name: "dash",
+    summary: "adaptive streaming: segments in representations that a rule chooses; fills and pauses",
+    reference: "ISO/IEC 23009-1; DASH-JS, VLC 2.1, dash.js; newCWV study (2014)",
+    params: settings::PARAMS,
+    build: settings::build,
+};
 
 /// A DASH client. See the module's documentation.
 pub struct DashPlayer {

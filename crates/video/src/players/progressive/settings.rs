@@ -1,0 +1,53 @@
+//! The player kind `progressive` as it is typed in a scenario.
+
+use super::{Policy, ProgressiveConfig, ProgressivePlayer, StartRule};
+use crate::Player;
+use crate::registry::{BUFFER, PlayerContext};
+use playpath_units::{Kind, ParamSpec, Params};
+
+pub(super) const PARAMS: &[ParamSpec] = &[
+    ParamSpec::text(
+        "buffer",
+        "1 s",
+        BUFFER,
+        "size of the cache; VLC's network cache is 1 s, the CCP papers use 1, 2, 3 s",
+    ),
+    ParamSpec::word(
+        "policy",
+        "catch-up",
+        &["catch-up", "rebuffer"],
+        "late data: run on and discard (VLC), or stop the clock (browsers)",
+    ),
+    ParamSpec::word(
+        "start",
+        "full",
+        &["full", "first-frame"],
+        "the clock starts when the cache is full, or the cache's length after the first picture",
+    ),
+    ParamSpec::text("late_threshold", "20 ms", Kind::Time, "catch-up: pictures later than this are discarded (VLC)"),
+    ParamSpec::text("shift_after", "cache", Kind::Time, "catch-up: later than this sets the clock back").or("cache"),
+    ParamSpec::text(
+        "max_shift",
+        "5 s",
+        Kind::Time,
+        "catch-up: most that the clock is set back at once (VLC's clock-jitter)",
+    ),
+    ParamSpec::text("resume", "cache", BUFFER, "rebuffer: what must be there for the clock to go on").or("cache"),
+    ParamSpec::flag("drop_dependents", false, "catch-up: also discard pictures that depend on a discarded one"),
+];
+
+pub(super) fn build(context: &PlayerContext, settings: &Params) -> Result<Box<dyn Player>, String> {
+    let config = ProgressiveConfig {
+        buffer: settings.quantity("buffer"),
+        policy: if settings.word("policy") == "rebuffer" { Policy::Rebuffer } else { Policy::CatchUp },
+        start: if settings.word("start") == "full" { StartRule::CacheFull } else { StartRule::FirstFrame },
+        late_threshold: settings.quantity("late_threshold"),
+        shift_after: settings.optional("shift_after"),
+        max_shift: settings.quantity("max_shift"),
+        resume: settings.optional("resume"),
+        drop_dependents: settings.flag("drop_dependents"),
+        packet_bytes: context.packet_bytes,
+        ..ProgressiveConfig::default()
+    };
+    Ok(Box::new(ProgressivePlayer::new(context.media.clone(), config)))
+}
