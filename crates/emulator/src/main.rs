@@ -26,8 +26,8 @@ fn main() -> ExitCode {
 
 fn read_config(name: &str) -> Result<Config, ConfigError> {
     let text = match name {
-        "-" => std::io::read_to_string(std::io::stdin()),
-        file => std::fs::read_to_string(file),
+        "-" => std::io::read_to_string(std::io::stdin()).map_err(|error| error.to_string()),
+        file => playpath_shell::read_text(file.as_ref()),
     };
     Config::parse(&text?)
 }

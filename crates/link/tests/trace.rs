@@ -290,6 +290,23 @@ fn a_wifi_like_trace_has_the_stated_mean() {
     assert!((mean / 26.116 - 1.0).abs() < 0.05, "{mean}");
 }
 
+/// A trace of 31 years, and one of 10⁹ stays: each would take the machine's memory.
+#[test]
+fn generated_traces_are_of_bounded_length() {
+    let (long, short) = (Duration::from_secs(1_000_000_000), Duration::from_nanos(1));
+    let made: [(Box<dyn Generate>, &str); 5] = [
+        (Box::new(Markov { duration: long, ..Markov::default() }), "at most 10000000 s"),
+        (Box::new(LteLike { duration: long, ..LteLike::default() }), "at most 10000000 s"),
+        (Box::new(WifiLike { duration: long, ..WifiLike::default() }), "at most 10000000 s"),
+        (Box::new(Markov { mean_stay: short, ..Markov::default() }), "at most 5000000 are allowed"),
+        (Box::new(WifiLike { duration: long / 100, ..WifiLike::default() }), "at most 5000000 are allowed"),
+    ];
+    for (generator, problem) in made {
+        let error = generator.generate(&mut RootSeed(1).stream("long")).unwrap_err();
+        assert!(error.problem.contains(problem), "{error}");
+    }
+}
+
 #[test]
 fn generated_traces_depend_on_the_seed_alone() {
     let lte = |seed| {

@@ -50,7 +50,7 @@ fn resolve(text: &str, base_dir: PathBuf, overrides_json: &str) -> PyResult<Stri
 }
 
 fn read_file(base_dir: &Path, name: &str) -> Result<Vec<u8>, String> {
-    std::fs::read(base_dir.join(name)).map_err(|e| format!("cannot read \"{name}\": {}", e.kind()))
+    playpath_shell::read_file(&base_dir.join(name)).map_err(|problem| format!("cannot read \"{name}\": {problem}"))
 }
 
 fn scenario_error(error: playpath_scenario::ScenarioError) -> PyErr {

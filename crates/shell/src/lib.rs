@@ -5,7 +5,9 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use rustix::time::{ClockId, clock_gettime};
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 pub use clap;
@@ -78,6 +80,36 @@ pub fn say(line: &impl Display) -> Result<(), Failure> {
     })
 }
 
+/// The largest file that is read as a whole; a bandwidth trace of a week in milliseconds has half of it.
+pub const MOST_FILE_BYTES: u64 = 200_000_000;
+
+/// The content of a regular file: a device or a pipe may never end. Error: what is wrong with it.
+pub fn read_file(path: &Path) -> Result<Vec<u8>, String> {
+    let said = |error: io::Error| error.kind().to_string();
+    let kind = fs::metadata(path).map_err(said)?;
+    if kind.is_dir() {
+        return Err("is a folder".into());
+    }
+    if !kind.is_file() {
+        return Err("is a device, a pipe or a socket".into());
+    }
+    // Files of /proc do not tell their size, and others grow.
+    let mut content = Vec::new();
+    let file = File::open(path).map_err(said)?;
+    if kind.len() <= MOST_FILE_BYTES {
+        file.take(MOST_FILE_BYTES + 1).read_to_end(&mut content).map_err(said)?;
+    }
+    if kind.len().max(content.len() as u64) > MOST_FILE_BYTES {
+        return Err(format!("is larger than {} MB", MOST_FILE_BYTES / 1_000_000));
+    }
+    Ok(content)
+}
+
+/// The text of a regular file in UTF-8. Error: what is wrong with it.
+pub fn read_text(path: &Path) -> Result<String, String> {
+    String::from_utf8(read_file(path)?).map_err(|_| "is not a text in UTF-8".into())
+}
+
 /// Nanoseconds of the machine's monotonic clock, by which all programs of a run agree when it begins.
 pub fn monotonic_nanos() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
@@ -92,6 +124,7 @@ pub fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
 
     /// A program.
     #[derive(Parser, Debug)]
@@ -154,6 +187,31 @@ mod tests {
             let words = ["playpath-test", word].map(std::ffi::OsString::from);
             assert!(matches!(parse::<Arguments>(words), Ok(None)));
         }
+    }
+
+    /// Nobody writes into the pipe: opening it would wait for ever.
+    #[test]
+    fn only_regular_files_of_a_bounded_size_are_read() {
+        let folder = std::env::temp_dir().join(format!("playpath-shell-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let at = |name: &str| folder.join(name);
+        fs::write(at("text"), "a\n").unwrap();
+        fs::write(at("bytes"), b"\xff").unwrap();
+        File::create(at("sparse")).unwrap().set_len(MOST_FILE_BYTES + 1).unwrap();
+        mknodat(CWD, at("pipe"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        assert_eq!(read_text(&at("text")), Ok("a\n".into()));
+        assert_eq!(read_file(&at("bytes")), Ok(b"\xff".to_vec()));
+        for (name, problem) in [
+            ("bytes", "is not a text in UTF-8"),
+            ("sparse", "is larger than 200 MB"),
+            ("pipe", "is a device, a pipe or a socket"),
+            ("/dev/zero", "is a device, a pipe or a socket"),
+            (".", "is a folder"),
+            ("none", "entity not found"),
+        ] {
+            assert_eq!(read_text(&at(name)), Err(problem.into()), "{name}");
+        }
+        fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

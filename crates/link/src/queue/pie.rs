@@ -48,6 +48,9 @@ config! {
     }
 }
 
+/// Every update is made, and each costs as much as a packet does.
+const SHORTEST_INTERVAL: Duration = Duration::from_micros(10);
+
 pub(crate) struct Pie {
     fifo: Fifo,
     limit: Limit,
@@ -216,6 +219,10 @@ impl QueueDiscipline for Pie {
     };
 
     fn new(config: &PieConfig, link: LinkFacts, stream: Stream) -> Result<Pie, LinkError> {
+        if config.update_interval < SHORTEST_INTERVAL {
+            let allowed = format!("{SHORTEST_INTERVAL} or longer");
+            return Err(LinkError::new("pie.update_interval", config.update_interval, allowed));
+        }
         let controller =
             Controller { drop_probability: 0.0, old_delay: 0.0, burst_allowance: config.max_burst, accumulated: 0.0 };
         Ok(Pie {
@@ -290,6 +297,16 @@ mod tests {
             false
         }
         fn mark_ce(&mut self) {}
+    }
+
+    #[test]
+    fn updates_by_the_nanosecond_are_refused() {
+        let link = LinkFacts { rate: None, one_way_delay: Duration::ZERO, base_rtt: Duration::from_millis(10) };
+        let config = PieConfig { update_interval: Duration::from_nanos(1), ..PieConfig::default() };
+        let Err(error) = Pie::new(&config, link, playpath_units::random::RootSeed(1).stream("pie")) else {
+            panic!("it is refused")
+        };
+        assert_eq!(error.to_string(), "pie.update_interval = 1 ns is not allowed; allowed: 10 us or longer");
     }
 
     /// RFC 8033, 4.1. (drop probability, old delay in ms, queue in bytes, burst allowance in ms) → share dropped of 10 000; the

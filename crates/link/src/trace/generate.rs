@@ -2,7 +2,7 @@
 //!
 //! They are models for experiments, not measurements; their statistics are stated with each and tested. Units: bit/s, ns.
 
-use super::{RateTrace, TraceError};
+use super::{MAX_SECONDS, RateTrace, TraceError};
 use crate::registry::{About, Entry};
 use crate::settings::{Config, Setting, config};
 use playpath_units::random::Stream;
@@ -22,6 +22,9 @@ const fn entry<C: Config + Generate + 'static>(
     let build = |params: &_| C::of(params).map(|generator| Box::new(generator) as Box<dyn Generate>);
     Entry { about: About { name, summary, reference }, params: C::PARAMS, build }
 }
+
+/// Of a generated trace: more than a day of the finest. They take some 100 MB until they are written.
+const MOST_STEPS: u64 = 5_000_000;
 
 const OWN: &str = "own model, see docs/models/link-trace-generators.md";
 
@@ -91,6 +94,7 @@ impl Generate for Markov {
             return Err(TraceError::whole("a Markov trace needs at least one rate"));
         }
         require_positive("mean stay", self.mean_stay)?;
+        steps_of("mean_stay", self.mean_stay, self.duration)?;
         let mut walk = Walk::new(self.rates.len(), stream);
         let mut steps = Vec::new();
         let mut at = Duration::ZERO;
@@ -161,7 +165,7 @@ impl Generate for LteLike {
         let mean = self.mean_rate.as_bits_per_sec() as f64 / (1.0 - outage_share);
         let mut level = stream.normal();
         let mut is_out = false;
-        let steps: Vec<_> = (0..self.duration.as_nanos().div_ceil(STEP.as_nanos()))
+        let steps: Vec<_> = (0..steps_of("steps", STEP, self.duration)?)
             .map(|_| {
                 let rate = mean * libm::exp(sigma * level - sigma * sigma / 2.0);
                 level = keep * level + fresh * stream.normal();
@@ -209,7 +213,7 @@ impl Generate for WifiLike {
         let max = self.max_rate.as_bits_per_sec() as f64;
         let leave_chance = STEP.ratio(self.mean_stay).min(1.0);
         let mut walk = Walk::new(MODULATIONS.len(), stream);
-        let steps: Vec<_> = (0..self.duration.as_nanos().div_ceil(STEP.as_nanos()))
+        let steps: Vec<_> = (0..steps_of("steps", STEP, self.duration)?)
             .map(|_| {
                 let share = 1.0 - self.contention.get() * stream.uniform();
                 let rate = max * MODULATIONS[walk.rung] / 65.0 * share;
@@ -221,6 +225,19 @@ impl Generate for WifiLike {
             .collect();
         RateTrace::new(&steps)
     }
+}
+
+/// How many steps a trace of this duration has. Errors: it is longer, or has more steps, than any trace that is accepted.
+fn steps_of(what: &str, step: Duration, duration: Duration) -> Result<u64, TraceError> {
+    if duration.as_secs_f64() > MAX_SECONDS {
+        return Err(TraceError::whole(format!("duration {duration}; at most {MAX_SECONDS} s are allowed")));
+    }
+    let steps = duration.as_nanos().div_ceil(step.as_nanos());
+    if steps > MOST_STEPS {
+        let problem = format!("{what} of {step} in {duration} make {steps} steps; at most {MOST_STEPS} are allowed");
+        return Err(TraceError::whole(problem));
+    }
+    Ok(steps)
 }
 
 fn require_positive(what: &str, length: Duration) -> Result<(), TraceError> {
