@@ -25,6 +25,7 @@ def run(
     trace: Literal[False],
     controller: Callable[[], Any] | None,
     rule: Callable[[], Any] | None,
+    watch: Callable[[float, float], None] | None,
 ) -> str: ...
 @overload
 def run(
@@ -34,6 +35,7 @@ def run(
     trace: Literal[True],
     controller: Callable[[], Any] | None,
     rule: Callable[[], Any] | None,
+    watch: Callable[[float, float], None] | None,
 ) -> tuple[str, dict[str, dict[str, np.ndarray]]]: ...
 def record(measurements_json: str) -> str: ...
 def record_reference() -> tuple[str, str]: ...

@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from playpath import stats, worlds
+from playpath import engine, stats, worlds
 from playpath.errors import InputError, RunError, unknown_name
 from playpath.evidence import STOPPING_RULE, ladder
 from playpath.files import replaced, write_text
@@ -22,6 +22,7 @@ from playpath.manifest import manifest
 from playpath.metrics import BULK_CRITERIA, VIDEO_CRITERIA, format_value, metric
 from playpath.packets import trimmed
 from playpath.parallel import check_jobs, run_all
+from playpath.progress import Progress, Pulse
 from playpath.ranking import Decision, Difference, Ranker, identical_replicas
 from playpath.record import Session, file_names
 from playpath.scenario import LAST_SEED, Scenario, load
@@ -29,8 +30,6 @@ from playpath.session_store import finished_session, play_and_keep, session_fold
 from playpath.testbed.errors import MissingToolError
 from playpath.verdict import verdict
 from playpath.worlds import Files, World, cc_name
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -370,7 +369,7 @@ def compare(
     resume : bool
         Take finished sessions from `store`; those that failed or are missing are played.
     progress : callable
-        Called with sessions done and sessions in all.
+        Called with sessions done, parts of long ones included, and sessions in all.
     on_interrupt : callable
         Called at Ctrl-C with the number of sessions under way; they are finished first.
 
@@ -408,10 +407,11 @@ def compare(
     played, steps = 0, ladder(len(loaded.seeds), until_decided)
     for look, runs in enumerate(steps):
         loaded = loaded if runs == len(loaded.seeds) else load(loaded, seeds=runs)
-        player = _Player(loaded, place, trace=timelines and not place.is_parallel, store=store, resume=resume)
         tasks = [(seed, sender) for seed in loaded.seeds[played:] for sender in loaded.senders]
+        pulse = Pulse(progress, len(tasks))
+        player = _Player(loaded, place, pulse, trace=timelines and not place.is_parallel, store=store, resume=resume)
         outcome = run_all(
-            player.play, tasks, threads, on_done=_counter(progress, len(tasks)), on_interrupt=on_interrupt
+            player.play, tasks, threads, on_done=pulse.count, on_wait=pulse.tell, on_interrupt=on_interrupt
         )
         sessions += [s for s in outcome.results if isinstance(s, Session)]
         failures += [f for f in outcome.results if isinstance(f, Failure)]
@@ -426,24 +426,14 @@ def compare(
     return _with_timelines(result, place, threads, sessions)
 
 
-def _counter(progress: Progress, total: int) -> Callable[[tuple[int, str]], None]:
-    done = 0
-
-    def count(task: tuple[int, str]) -> None:
-        nonlocal done
-        done += 1
-        progress(done, total)
-
-    return count
-
-
 class _Player:
     """Plays a sender with a seed. In a world of real time a session that fails is a result, no reason to stop."""
 
     def __init__(
-        self, scenario: Scenario, place: World, *, trace: bool, store: str | Path | None, resume: bool
+        self, scenario: Scenario, place: World, pulse: Pulse, *, trace: bool, store: str | Path | None, resume: bool
     ) -> None:
         self._scenario, self._place, self._trace, self._resume = scenario, place, trace, resume
+        self._pulse = pulse
         self._store = store
 
     def play(self, task: tuple[int, str]) -> Session | Failure:
@@ -458,7 +448,8 @@ class _Player:
 
     def _session(self, sender: str, seed: int) -> Session:
         if self._store is None:
-            return self._place.session(self._scenario, sender, seed, trace=self._trace)
+            with self._pulse.watching() as watch:
+                return self._place.session(self._scenario, sender, seed, trace=self._trace, watch=watch)
         folder = session_folder(self._store, self._scenario, sender, seed)
         found = finished_session(folder, self._place.name) if self._resume else None
         return found or play_and_keep(self._scenario, sender, seed, self._place, folder, trace=self._trace)
@@ -494,6 +485,7 @@ def run(
     controller: Callable[[], Any] | None = None,
     abr: Callable[[], Any] | None = None,
     files: Files | None = None,
+    watch: engine.Watch | None = None,
 ) -> Session:
     """Run one session.
 
@@ -515,16 +507,18 @@ def run(
         docs/recipes/abr-rule-in-python.md.
     files : Files, optional
         In the kernel world, what the session leaves besides its record.
+    watch : callable, optional
+        In the simulator, called now and then with the seconds played and those that are expected.
     """
     loaded = load(scenario, cc=cc, scheduler=scheduler, set=set)
     if not 0 <= seed <= LAST_SEED:
         raise InputError(f"--seed {seed}: must be from 0 to {LAST_SEED}")
     name = pick_sender(loaded, sender)
     if controller is None and abr is None:
-        return worlds.world(world, files=files).session(loaded, name, seed, trace=trace)
+        return worlds.world(world, files=files).session(loaded, name, seed, trace=trace, watch=watch)
     if world != worlds.SimWorld.name:
         raise InputError(f"world '{world}': a controller or rule written in Python runs in the world 'sim' only")
-    return worlds.SimWorld().session(loaded, name, seed, trace=trace, controller=controller, rule=abr)
+    return worlds.SimWorld().session(loaded, name, seed, trace=trace, watch=watch, controller=controller, rule=abr)
 
 
 def pick_sender(scenario: Scenario, sender: str | None) -> str:

@@ -59,7 +59,7 @@ def warn(texts: Iterable[str]) -> None:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+def progress(what: str) -> Iterator[Callable[[float, int], None]]:
     """A progress bar on stderr, without a terminal a line every 10 s; gives a function of (done, total)."""
     if not err.is_terminal:
         yield ProgressLines(what)
@@ -77,7 +77,7 @@ class ProgressLines:
         self._what, self._every_s, self._clock = what, every_s, clock
         self._start = self._last = clock()
 
-    def __call__(self, done: int, total: int) -> None:
+    def __call__(self, done: float, total: int) -> None:
         """Take the count; print it when it is time."""
         now = self._clock()
         if now - self._last >= self._every_s:

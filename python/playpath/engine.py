@@ -29,6 +29,10 @@ Columns = dict[str, "np.ndarray"]
 """A time series: column name → values, all of one length."""
 
 
+Watch = Callable[[float, float], None]
+"""Told now and then, by the thread that plays, how many seconds were played and how many there probably are."""
+
+
 def version() -> str:
     """Version of the engine; part of what a result depends on."""
     return _engine.version()
@@ -79,10 +83,11 @@ def run(
     trace: bool,
     controller: Callable[[], Any] | None = None,
     rule: Callable[[], Any] | None = None,
+    watch: Watch | None = None,
 ) -> tuple[dict[str, Any], dict[str, Columns]]:
     """One session: its record and, with `trace`, its time series by name. Releases the interpreter lock."""
     try:
-        answer = _call(_engine.run, resolved_json, sender, seed, trace, controller, rule)
+        answer = _call(_engine.run, resolved_json, sender, seed, trace, controller, rule, watch)
     except _engine.OwnCodeError as error:
         raise _own_failure(error, sender, seed, controller or rule) from error.__cause__
     text, series = answer if isinstance(answer, tuple) else (answer, {})

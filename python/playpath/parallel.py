@@ -58,6 +58,7 @@ def run_all(
     jobs: int,
     *,
     on_done: Callable[[Task], None] = lambda task: None,
+    on_wait: Callable[[], None] = lambda: None,
     on_interrupt: Callable[[int], None] = lambda running: None,
 ) -> Outcome[Result]:
     """Run `work` on every task.
@@ -74,6 +75,8 @@ def run_all(
         Number of threads.
     on_done : callable
         Called in the calling thread with each finished task.
+    on_wait : callable
+        Called in the calling thread some times a second.
     on_interrupt : callable
         Called at the first Ctrl-C with the number of tasks under way.
     """
@@ -84,6 +87,7 @@ def run_all(
             try:
                 for task in pool.wait():
                     on_done(task)
+                on_wait()
             except KeyboardInterrupt:
                 if interrupted:
                     break

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from playpath import worlds
-from playpath.compare import Progress, compare, gather, whole_seeds
+from playpath.compare import compare, gather, whole_seeds
 from playpath.errors import InputError, RunError
 from playpath.parallel import run_all
+from playpath.progress import Progress
 from playpath.record import Session
 from playpath.scenario import Scenario, load
 from playpath.session_store import finished_session, play_and_keep, session_folder

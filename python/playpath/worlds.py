@@ -45,8 +45,10 @@ class World(Protocol):
         """This world with a folder for what the programs of its next session write; itself if it has no programs."""
         ...
 
-    def session(self, scenario: Scenario, sender: str, seed: int, *, trace: bool) -> Session:
-        """Run one session."""
+    def session(
+        self, scenario: Scenario, sender: str, seed: int, *, trace: bool, watch: engine.Watch | None = None
+    ) -> Session:
+        """Run one session. `watch` is told how far it is, in a world that is not as slow as the clock."""
         ...
 
 
@@ -67,11 +69,14 @@ class SimWorld:
         seed: int,
         *,
         trace: bool,
+        watch: engine.Watch | None = None,
         controller: Callable[[], Any] | None = None,
         rule: Callable[[], Any] | None = None,
     ) -> Session:
         """Run one session in the engine; the interpreter lock is released meanwhile."""
-        record, series = engine.run(scenario.text, sender, seed, trace=trace, controller=controller, rule=rule)
+        record, series = engine.run(
+            scenario.text, sender, seed, trace=trace, controller=controller, rule=rule, watch=watch
+        )
         return Session(
             scenario=scenario.name,
             world=self.name,
@@ -109,7 +114,9 @@ class KernelWorld:
         """This world with `logs` as the folder for what server and player write."""
         return KernelWorld(self.player, replace(self.files, logs=logs), self.tolerance)
 
-    def session(self, scenario: Scenario, sender: str, seed: int, *, trace: bool) -> Session:
+    def session(
+        self, scenario: Scenario, sender: str, seed: int, *, trace: bool, watch: engine.Watch | None = None
+    ) -> Session:
         """Run one session in namespaces of its own."""
         _refuse_simulated(scenario, sender)
         from playpath.testbed.runner import run_kernel

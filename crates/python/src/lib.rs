@@ -3,17 +3,19 @@
 
 mod controller;
 mod kernel;
+mod memory;
 mod pcap;
 mod prototype;
 mod registries;
 mod rule;
 mod traces;
+mod watch;
 mod workshop;
 
 use numpy::IntoPyArray;
 use playpath_record::Record;
 use playpath_scenario::Scenario;
-use playpath_sim::Tracing;
+use playpath_sim::{Options, Tracing};
 use playpath_units::{Bytes, Duration, Rate};
 use playpath_video::p1203::{P1203Settings, p1203_input};
 use prototype::{FirstError, OwnCodeError, Source};
@@ -25,6 +27,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use watch::Watcher;
 
 create_exception!(
     _engine,
@@ -73,9 +76,11 @@ fn path_figures(resolved_json: &str) -> PyResult<String> {
 }
 
 /// Plays a resolved scenario with one sender and seed. Returns the record as JSON; with `trace` a pair of the record and
-/// `{series: {column: array}}`. `controller` and `rule` make a congestion control and an ABR rule written in Python.
+/// `{series: {column: array}}`. `controller` and `rule` make a congestion control and an ABR rule written in Python. `watch`
+/// is called now and then with the seconds played and those expected; what it raises ends the run, as Ctrl-C does.
 #[pyfunction]
-#[pyo3(signature = (resolved_json, sender, seed, trace = false, controller = None, rule = None))]
+#[pyo3(signature = (resolved_json, sender, seed, trace = false, controller = None, rule = None, watch = None))]
+#[expect(clippy::too_many_arguments, reason = "called by name, by one wrapper in Python")]
 fn run<'py>(
     py: Python<'py>,
     resolved_json: &str,
@@ -84,31 +89,30 @@ fn run<'py>(
     trace: bool,
     controller: Option<Py<PyAny>>,
     rule: Option<Py<PyAny>>,
+    watch: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let tracing = if trace { Tracing::Series } else { Tracing::Off };
     let error = FirstError::default();
     let unnamed = |factory| Source { reference: String::new(), factory };
-    let controller = controller.map(|factory| workshop::control(unnamed(factory), error.clone()));
+    let prototype = controller.map(|factory| workshop::control(unnamed(factory), error.clone()));
     let rule = rule.map(|factory| workshop::rule(unnamed(factory), error.clone()));
-    let (json, record) = py
-        .detach(|| {
-            let mut scenario = workshop::with_own(parsed(resolved_json)?, sender, &error)?;
-            if let Some(rule) = rule {
-                scenario = Arc::new(scenario.with_rule(rule)?);
-            }
-            let record = match controller {
-                Some(controller) => playpath_sim::run_prototype(&scenario, sender, seed, tracing, controller)?,
-                None => playpath_sim::run(&scenario, sender, seed, tracing)?,
-            };
-            let mut json = with_digest(record.to_json(manifest(&scenario, sender, seed)));
-            if !record.switches.is_empty() {
-                json["path_switches"] = record.switches_to_json();
-            }
-            let json = json.to_string();
-            Ok((json, record))
-        })
-        .map_err(scenario_error)?;
-    raise(&error)?;
+    let mut watcher = Watcher::new(watch, error.clone());
+    let played = py.detach(|| {
+        let mut scenario = workshop::with_own(parsed(resolved_json)?, sender, &error)?;
+        if let Some(rule) = rule {
+            scenario = Arc::new(scenario.with_rule(rule)?);
+        }
+        let watch = &mut |progress| watcher.look(progress);
+        let record =
+            playpath_sim::run_with(&scenario, sender, seed, Options { tracing, prototype, watch: Some(watch) })?;
+        let mut json = with_digest(record.to_json(manifest(&scenario, sender, seed)));
+        if !record.switches.is_empty() {
+            json["path_switches"] = record.switches_to_json();
+        }
+        let json = json.to_string();
+        Ok((json, record))
+    });
+    let (json, record) = finished(played, &error)?;
     if !trace {
         return Ok(json.into_pyobject(py)?.into_any());
     }
@@ -116,17 +120,24 @@ fn run<'py>(
     Ok(PyTuple::new(py, [json.into_pyobject(py)?.into_any(), series.into_any()])?.into_any())
 }
 
+/// What was played, unless Python raised an error meanwhile.
+fn finished<T>(played: Result<T, playpath_scenario::ScenarioError>, error: &FirstError) -> PyResult<T> {
+    match error.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take() {
+        Some(raised) => Err(raised),
+        None => played.map_err(scenario_error),
+    }
+}
+
 /// Plays a session and writes the packets at the server's interface to a pcapng file: headers without payload.
 #[pyfunction]
 fn capture(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64, path: PathBuf) -> PyResult<()> {
     let error = FirstError::default();
-    let packets = py
-        .detach(|| {
-            let scenario = workshop::with_own(parsed(resolved_json)?, sender, &error)?;
-            playpath_sim::capture(&scenario, sender, seed)
-        })
-        .map_err(scenario_error)?;
-    raise(&error)?;
+    let mut watcher = Watcher::new(None, error.clone());
+    let played = py.detach(|| {
+        let scenario = workshop::with_own(parsed(resolved_json)?, sender, &error)?;
+        playpath_sim::capture(&scenario, sender, seed, &mut |progress| watcher.look(progress))
+    });
+    let packets = finished(played, &error)?;
     py.detach(|| pcap::write(&path, &packets)).map_err(PyOSError::new_err)
 }
 
@@ -135,22 +146,17 @@ fn capture(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64, path: P
 #[pyfunction]
 fn p1203(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64) -> PyResult<String> {
     let error = FirstError::default();
-    let record = py
-        .detach(|| {
-            let scenario = workshop::with_own(parsed(resolved_json)?, sender, &error)?;
-            playpath_sim::run(&scenario, sender, seed, Tracing::Off)
-        })
-        .map_err(scenario_error)?;
-    raise(&error)?;
+    let mut watcher = Watcher::new(None, error.clone());
+    let played = py.detach(|| {
+        let scenario = workshop::with_own(parsed(resolved_json)?, sender, &error)?;
+        let watch = &mut |progress| watcher.look(progress);
+        playpath_sim::run_with(&scenario, sender, seed, Options { watch: Some(watch), ..Options::default() })
+    });
+    let record = finished(played, &error)?;
     if record.events.is_empty() {
         return Err(ScenarioError::new_err("a P.1203 input needs a scenario with [video]"));
     }
     Ok(p1203_input(&record.events, &P1203Settings::default()).to_string())
-}
-
-/// The run's error, if code of the user's own failed in it.
-fn raise(error: &FirstError) -> PyResult<()> {
-    error.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take().map_or(Ok(()), Err)
 }
 
 /// The last scenario parsed: a comparison plays the same one many times.

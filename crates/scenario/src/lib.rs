@@ -31,6 +31,7 @@ pub use video::VideoSpec;
 
 use document::Document;
 use playpath_transport::Config;
+use playpath_transport::mptcp::MOST_PATHS;
 use playpath_units::Duration;
 use playpath_units::names::unknown;
 use playpath_units::random::RootSeed;
@@ -77,9 +78,14 @@ pub struct RunSpec {
     pub profile: &'static str,
     /// "packets" or "ideal".
     pub transport: &'static str,
+    /// The most events that a run of the simulator may take.
+    pub max_events: u64,
     /// Payload of a full packet in bytes; the profile's if absent.
     pub mss: Option<u32>,
 }
+
+/// Some three quarters of an hour of a core.
+const MAX_EVENTS: u64 = 10_000_000_000;
 
 /// A whole scenario.
 #[derive(Clone)]
@@ -160,6 +166,7 @@ impl Scenario {
             "sample_interval": self.run.sample_interval.to_string(),
             "profile": self.run.profile,
             "transport": self.run.transport,
+            "max_events": self.run.max_events,
             "mss": self.run.mss,
         });
         json!({
@@ -176,12 +183,18 @@ impl Scenario {
     }
 
     fn check_paths(&self, root: &Table) -> Result<(), ScenarioError> {
-        let senders = self.senders.iter().enumerate().map(|(i, sender)| (format!("sender[{i}].paths"), sender));
-        let traffic = self.traffic.iter().enumerate().map(|(i, t)| (format!("traffic[{i}].paths"), &t.sender));
-        for (key, sender) in senders.chain(traffic) {
+        let plays = self.video.is_some();
+        let senders = self.senders.iter().enumerate().map(|(i, sender)| (format!("sender[{i}].paths"), sender, plays));
+        let traffic = self.traffic.iter().enumerate().map(|(i, t)| (format!("traffic[{i}].paths"), &t.sender, true));
+        for (key, sender, plays) in senders.chain(traffic) {
             if let Some(name) = sender.paths.iter().find(|name| !self.paths.iter().any(|p| p.name == **name)) {
                 let names = self.paths.iter().map(|p| p.name.as_str());
                 return Err(root.error(&key, unknown("path", name, names)));
+            }
+            let used = if sender.paths.is_empty() { self.paths.len() } else { sender.paths.len() };
+            if plays && used > MOST_PATHS {
+                let problem = format!("{used} paths are more than one connection takes; allowed: up to {MOST_PATHS}");
+                return Err(root.error(&key, problem));
             }
         }
         Ok(())
@@ -214,6 +227,7 @@ fn read_run(root: &Table) -> Result<RunSpec, ScenarioError> {
         sample_interval: Duration::from_millis(100),
         profile: "linux",
         transport: "packets",
+        max_events: MAX_EVENTS,
         mss: None,
     };
     if let Some(table) = root.table("run")? {
@@ -223,6 +237,7 @@ fn read_run(root: &Table) -> Result<RunSpec, ScenarioError> {
         run.sample_interval = table.positive("sample_interval")?.unwrap_or(run.sample_interval);
         run.profile = table.word("profile", Config::PROFILES)?.unwrap_or(run.profile);
         run.transport = table.word("transport", &["packets", "ideal"])?.unwrap_or(run.transport);
+        run.max_events = table.integer("max_events", 1..=u64::MAX)?.unwrap_or(run.max_events);
         run.mss = table.integer("mss", 88..=65_000)?.map(|n| n as u32);
         table.finish()?;
     }

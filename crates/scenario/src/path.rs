@@ -11,6 +11,7 @@ use playpath_link::Outage;
 use playpath_units::names::unknown;
 use playpath_units::{Duration, Time};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// A link that several paths share.
 #[derive(Clone)]
@@ -64,9 +65,10 @@ pub fn read_shared_links(root: &Table, read_file: ReadFile) -> Result<Vec<Shared
 
 pub fn read_paths(root: &Table, links: &[SharedLinkSpec], read_file: ReadFile) -> Result<Vec<PathSpec>, ScenarioError> {
     let mut paths: Vec<PathSpec> = Vec::new();
+    let mut taken = BTreeSet::new();
     for (i, table) in root.tables("path")?.iter().enumerate() {
         let name = table.text("name")?.map_or_else(|| format!("path{}", i + 1), String::from);
-        if paths.iter().any(|p| p.name == name) {
+        if !taken.insert(name.clone()) {
             return Err(table.error("name", format!("a second path is called \"{name}\"")));
         }
         let via = table.texts("via")?.unwrap_or_default();

@@ -1,6 +1,7 @@
 //! The simulator: virtual time, one event queue, topology, applications, probes; scenario in, record out.
 
 mod apps;
+mod budget;
 mod capture;
 mod endpoint;
 mod engine;
@@ -14,6 +15,7 @@ mod run;
 mod simulation;
 mod tracing;
 
+pub use budget::{Progress, Watch};
 pub use capture::CapturedPacket;
-pub use run::{capture, run, run_prototype};
+pub use run::{Options, capture, run, run_with};
 pub use tracing::Tracing;

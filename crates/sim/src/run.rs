@@ -1,52 +1,80 @@
 //! The ways into the simulator.
 
+use crate::budget::{Watch, check_samples};
 use crate::capture::{Capture, CapturedPacket};
 use crate::ideal;
 use crate::measure::measure;
 use crate::simulation::Simulation;
 use crate::tracing::Tracing;
 use playpath_record::Record;
-use playpath_scenario::{Prototype, Scenario, ScenarioError};
+use playpath_scenario::{Prototype, Scenario, ScenarioError, SenderSpec};
+
+/// How a run is played, besides what the scenario says.
+#[derive(Default)]
+pub struct Options<'a> {
+    /// What it keeps.
+    pub tracing: Tracing,
+    /// Takes the place of the sender's congestion control.
+    pub prototype: Option<Prototype>,
+    /// Looks on, and may end it.
+    pub watch: Option<&'a mut Watch<'a>>,
+}
 
 /// Plays the scenario with one of its senders.
 ///
 /// The same scenario, sender and seed give the same record, bit for bit. Replications with the same seed share the channel:
 /// every random stream is derived from the seed and the name of its consumer, never from the sender.
+///
+/// Errors: no such sender; the run would take more than `run.max_events`.
 pub fn run(scenario: &Scenario, sender: &str, seed: u64, tracing: Tracing) -> Result<Record, ScenarioError> {
-    let sender = scenario.sender(sender)?;
-    if let Some(link) = &scenario.ideal {
-        return ideal::run(scenario, sender, link, seed, tracing);
-    }
-    let mut simulation = Simulation::build(scenario, sender, seed, tracing)?;
-    simulation.run();
-    Ok(Record::of(measure(simulation)))
+    run_with(scenario, sender, seed, Options { tracing, ..Options::default() })
 }
 
-/// As [`run`], with the sender's congestion control replaced by a prototype from outside the registry.
-pub fn run_prototype(
-    scenario: &Scenario,
-    sender: &str,
-    seed: u64,
-    tracing: Tracing,
-    prototype: Prototype,
-) -> Result<Record, ScenarioError> {
-    let sender = scenario.sender(sender)?.with_prototype(prototype);
-    if scenario.ideal.is_some() {
-        return Err(ScenarioError::new("`run.transport` = \"ideal\" has no congestion control to replace".into()));
+/// As [`run`], with further options. Errors: also what the watch says.
+pub fn run_with(scenario: &Scenario, sender: &str, seed: u64, options: Options) -> Result<Record, ScenarioError> {
+    let sender = scenario.sender(sender)?;
+    if let Some(link) = &scenario.ideal {
+        if options.prototype.is_some() {
+            return Err(ScenarioError::new("`run.transport` = \"ideal\" has no congestion control to replace".into()));
+        }
+        return ideal::run(scenario, sender, link, seed, options.tracing);
     }
-    let mut simulation = Simulation::build(scenario, &sender, seed, tracing)?;
-    simulation.run();
+    let replaced: SenderSpec;
+    let sender = match options.prototype {
+        Some(prototype) => {
+            replaced = sender.with_prototype(prototype);
+            &replaced
+        }
+        None => sender,
+    };
+    if options.tracing == Tracing::Series {
+        check_samples(scenario)?;
+    }
+    let mut simulation = Simulation::build(scenario, sender, seed, options.tracing)?;
+    play(&mut simulation, options.watch)?;
     Ok(Record::of(measure(simulation)))
 }
 
 /// As [`run`], for the packets that pass the servers' interfaces instead of the record.
-pub fn capture(scenario: &Scenario, sender: &str, seed: u64) -> Result<Vec<CapturedPacket>, ScenarioError> {
+pub fn capture(
+    scenario: &Scenario,
+    sender: &str,
+    seed: u64,
+    watch: &mut Watch,
+) -> Result<Vec<CapturedPacket>, ScenarioError> {
     let sender = scenario.sender(sender)?;
     if scenario.ideal.is_some() {
         return Err(ScenarioError::new("`run.transport` = \"ideal\" has no packets to capture".into()));
     }
     let mut simulation = Simulation::build(scenario, sender, seed, Tracing::Off)?;
     simulation.net.capture = Some(Capture::default());
-    simulation.run();
+    simulation.run(watch)?;
     Ok(simulation.net.capture.map_or_else(Vec::new, |capture| capture.packets))
+}
+
+fn play(simulation: &mut Simulation, watch: Option<&mut Watch>) -> Result<(), ScenarioError> {
+    match watch {
+        Some(watch) => simulation.run(watch),
+        None => simulation.run(&mut |_| Ok(())),
+    }
 }

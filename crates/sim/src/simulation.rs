@@ -1,6 +1,7 @@
 //! One run in virtual time: scenario + sender + seed.
 
 use crate::apps::{App, BulkSource, FlowSetup, OnOffSource, SessionConfig, VideoSession, WebSource};
+use crate::budget::{Budget, EVENTS_BETWEEN_LOOKS, Watch};
 use crate::engine::Owner;
 use crate::network::{LinkId, Network, OwnerKind, Routes};
 use crate::probe::Probe;
@@ -149,8 +150,10 @@ impl<'s> Simulation<'s> {
         Ok(routes.into())
     }
 
-    /// The event loop: pop, advance, hand to the owner, then tell the applications.
-    pub fn run(&mut self) {
+    /// The event loop: pop, advance, hand to the owner, then tell the applications. Errors: the run would take more events than it
+    /// may, or the watch ends it.
+    pub fn run(&mut self, watch: &mut Watch) -> Result<(), ScenarioError> {
+        let budget = Budget::of(self.scenario);
         for app in &mut self.apps {
             app.start(&mut self.net);
         }
@@ -178,8 +181,14 @@ impl<'s> Simulation<'s> {
                     break;
                 }
             }
+            if self.net.events_handled.is_multiple_of(EVENTS_BETWEEN_LOOKS) {
+                let progress = budget.progress(self.net.now, self.net.events_handled);
+                budget.check(progress)?;
+                watch(progress).map_err(ScenarioError::new)?;
+            }
         }
         self.finish();
+        Ok(())
     }
 
     /// Cuts what is still going on: at the limit, or other sessions when the main one is over, so that every log is closed.

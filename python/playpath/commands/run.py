@@ -72,7 +72,16 @@ def command(
     question = {"world": worlds.world(place).name, "sender": name, "manifest": {"scenario": loaded.resolved}}
     where = results_folder(trace, "", "record.json", question, "--trace")
     with nullcontext() if trace is None else where as folder:
-        session = run(loaded, sender=name, seed=seed, trace=trace is not None, world=place, files=files)
+        with console.progress("seconds played") as tell:
+            session = run(
+                loaded,
+                sender=name,
+                seed=seed,
+                trace=trace is not None,
+                world=place,
+                files=files,
+                watch=lambda played_s, expected_s: tell(round(played_s), round(expected_s)),
+            )
         if folder is not None:
             session.save(folder)
             console.message(f"time series: {folder}")

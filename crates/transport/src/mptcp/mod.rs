@@ -84,8 +84,11 @@ pub struct MptcpConnection {
     bytes_delivered: u64,
 }
 
+/// The most paths of a connection: each is a bit of its sets of paths.
+pub const MOST_PATHS: usize = 32;
+
 impl MptcpConnection {
-    /// Active open on path 0. At most 32 paths.
+    /// Active open on path 0. At most [`MOST_PATHS`] paths.
     pub fn connect(
         now: Time,
         config: MptcpConfig,

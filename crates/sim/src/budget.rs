@@ -1,0 +1,127 @@
+//! What a run may take, and who looks on while it goes on.
+//!
+//! A scenario can be right and still never end (an unlimited rate, a source of 10^18 packets per second). Its budget of events,
+//! `run.max_events`, is counted in the simulator and so the same everywhere; what follows from the machine (memory, somebody
+//! who has waited long enough) is the watch's to judge. Neither changes a result: a run is played whole, or not at all.
+
+use playpath_scenario::{Scenario, ScenarioError};
+use playpath_units::Time;
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Virtual time.
+    pub now: Time,
+    /// When it will probably end: a video when it has been played without a stall, and at the limit if it has not.
+    pub expected_end: Time,
+    /// Events handled so far.
+    pub events: u64,
+}
+
+/// Looks on every [`EVENTS_BETWEEN_LOOKS`] events. Error: why the run must end here, in one line.
+pub type Watch<'a> = dyn FnMut(Progress) -> Result<(), String> + 'a;
+
+/// Some hundredths of a second; a power of two.
+pub const EVENTS_BETWEEN_LOOKS: u64 = 1 << 16;
+
+/// The most rows of a time series: a gigabyte for a flow.
+const MOST_SAMPLES: u64 = 10_000_000;
+
+/// The budget of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    limit: Time,
+    played: Time,
+    max_events: u64,
+}
+
+impl Budget {
+    pub fn of(scenario: &Scenario) -> Budget {
+        let limit = scenario.limit();
+        let played = if scenario.video.is_some() { Time::ZERO + scenario.media_duration() } else { limit };
+        Budget { limit, played: played.min(limit), max_events: scenario.run.max_events }
+    }
+
+    pub fn progress(&self, now: Time, events: u64) -> Progress {
+        Progress { now, expected_end: if now < self.played { self.played } else { self.limit }, events }
+    }
+
+    /// Whether the run may go on. What it would take as a whole is a guess that gets better with what has been spent: with a
+    /// tenth of the budget it must be within the budget, with a hundredth within ten times the budget, and so on; nothing is
+    /// guessed from less than a thousandth, since many flows may begin at the same time.
+    pub fn check(&self, progress: Progress) -> Result<(), ScenarioError> {
+        let (events, most) = (progress.events as f64, self.max_events as f64);
+        let share = progress.now.as_secs_f64() / progress.expected_end.as_secs_f64();
+        let whole = events / share;
+        if events < most && (events < most / 1000.0 || whole * events <= most * most / 10.0) {
+            return Ok(());
+        }
+        let takes =
+            if whole.is_finite() { format!("about {whole:.0e} events") } else { "events without end".to_string() };
+        Err(ScenarioError::new(format!(
+            "`run.max_events` = {}: the run would take {takes} ({events:.0e} at {} of {}); ask for less (rates, flows, \
+             duration) or allow more",
+            self.max_events, progress.now, progress.expected_end
+        )))
+    }
+}
+
+/// Before a run with time series: whether they are of a bearable length.
+pub fn check_samples(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let (limit, interval) = (scenario.limit(), scenario.run.sample_interval);
+    let rows = limit.as_nanos() / interval.as_nanos();
+    if rows <= MOST_SAMPLES {
+        return Ok(());
+    }
+    Err(ScenarioError::new(format!(
+        "`run.sample_interval` = {interval}: time series of {limit} would have {rows} rows; allowed: up to {MOST_SAMPLES}"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use playpath_units::Duration;
+
+    const BUDGET: Budget =
+        Budget { limit: Time::from_secs(460), played: Time::from_secs(100), max_events: 1_000_000_000 };
+
+    fn verdict(now: Duration, events: u64) -> Result<(), String> {
+        BUDGET.check(BUDGET.progress(Time::ZERO + now, events)).map_err(|error| error.to_string())
+    }
+
+    /// 10⁷ events are a hundredth of the budget: the whole may seem to take ten times the budget, 10¹⁰, but not more. They do
+    /// so at a thousandth of the 100 s that are expected.
+    #[test]
+    fn the_guess_counts_for_more_the_more_is_spent() {
+        let second = Duration::from_secs(1);
+        for (now, events, goes_on) in [
+            (second / 10, 10_000_000, true),
+            (second / 11, 10_000_000, false),
+            (second * 10, 100_000_000, true),
+            (second * 9, 100_000_000, false),
+            (second * 99, 300_000_000, true),
+            (second * 99, 1_000_000_000, false),
+            (Duration::ZERO, 900_000, true),
+            (Duration::ZERO, 1_000_000, false),
+        ] {
+            assert_eq!(verdict(now, events).is_ok(), goes_on, "{now} {events}");
+        }
+    }
+
+    #[test]
+    fn the_refusal_says_what_it_would_take() {
+        assert_eq!(
+            verdict(Duration::from_millis(1), 10_000_000).unwrap_err(),
+            "`run.max_events` = 1000000000: the run would take about 1e12 events (1e7 at 1 ms of 100 s); ask for less (rates, \
+             flows, duration) or allow more"
+        );
+        assert!(verdict(Duration::ZERO, 1_000_000).unwrap_err().contains("would take events without end"));
+    }
+
+    #[test]
+    fn a_video_that_stalls_may_last_until_the_limit() {
+        assert_eq!(BUDGET.progress(Time::from_secs(99), 1).expected_end, Time::from_secs(100));
+        assert_eq!(BUDGET.progress(Time::from_secs(100), 1).expected_end, Time::from_secs(460));
+    }
+}
