@@ -44,7 +44,7 @@ enum Verb {
 fn main() -> ExitCode {
     playpath_shell::main(|Arguments { verb, plan: file }| {
         let wrong = |problem: String| Failure::Input(format!("{file}: {problem}"));
-        let text = playpath_shell::read_text(file.as_ref()).map_err(wrong)?;
+        let text = playpath_shell::read_text(file.as_ref()).map_err(|e| wrong(e.to_string()))?;
         let plan = Plan::parse(&text).map_err(|e| wrong(e.to_string()))?;
         match verb {
             Verb::Describe => describe(&plan),

@@ -26,7 +26,7 @@ fn main() -> ExitCode {
 
 fn read_config(name: &str) -> Result<Config, ConfigError> {
     let text = match name {
-        "-" => std::io::read_to_string(std::io::stdin()).map_err(|error| error.to_string()),
+        "-" => std::io::read_to_string(std::io::stdin()),
         file => playpath_shell::read_text(file.as_ref()),
     };
     Config::parse(&text?)

@@ -83,31 +83,32 @@ pub fn say(line: &impl Display) -> Result<(), Failure> {
 /// The largest file that is read as a whole; a bandwidth trace of a week in milliseconds has half of it.
 pub const MOST_FILE_BYTES: u64 = 200_000_000;
 
-/// The content of a regular file: a device or a pipe may never end. Error: what is wrong with it.
-pub fn read_file(path: &Path) -> Result<Vec<u8>, String> {
-    let said = |error: io::Error| error.kind().to_string();
-    let kind = fs::metadata(path).map_err(said)?;
-    if kind.is_dir() {
-        return Err("is a folder".into());
-    }
+/// The content of a regular file: a device or a pipe may never end.
+pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let kind = fs::metadata(path).map_err(in_words)?;
     if !kind.is_file() {
-        return Err("is a device, a pipe or a socket".into());
+        return Err(io::Error::other(if kind.is_dir() { "is a folder" } else { "is a device, a pipe or a socket" }));
     }
     // Files of /proc do not tell their size, and others grow.
     let mut content = Vec::new();
-    let file = File::open(path).map_err(said)?;
+    let file = File::open(path).map_err(in_words)?;
     if kind.len() <= MOST_FILE_BYTES {
-        file.take(MOST_FILE_BYTES + 1).read_to_end(&mut content).map_err(said)?;
+        file.take(MOST_FILE_BYTES + 1).read_to_end(&mut content).map_err(in_words)?;
     }
     if kind.len().max(content.len() as u64) > MOST_FILE_BYTES {
-        return Err(format!("is larger than {} MB", MOST_FILE_BYTES / 1_000_000));
+        return Err(io::Error::other(format!("is larger than {} MB", MOST_FILE_BYTES / 1_000_000)));
     }
     Ok(content)
 }
 
-/// The text of a regular file in UTF-8. Error: what is wrong with it.
-pub fn read_text(path: &Path) -> Result<String, String> {
-    String::from_utf8(read_file(path)?).map_err(|_| "is not a text in UTF-8".into())
+/// The text of a regular file in UTF-8.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    String::from_utf8(read_file(path)?).map_err(|_| io::Error::other("is not a text in UTF-8"))
+}
+
+/// Without the number that the system has for it.
+fn in_words(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), error.kind().to_string())
 }
 
 /// Nanoseconds of the machine's monotonic clock, by which all programs of a run agree when it begins.
@@ -199,8 +200,8 @@ mod tests {
         fs::write(at("bytes"), b"\xff").unwrap();
         File::create(at("sparse")).unwrap().set_len(MOST_FILE_BYTES + 1).unwrap();
         mknodat(CWD, at("pipe"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
-        assert_eq!(read_text(&at("text")), Ok("a\n".into()));
-        assert_eq!(read_file(&at("bytes")), Ok(b"\xff".to_vec()));
+        assert_eq!(read_text(&at("text")).unwrap(), "a\n");
+        assert_eq!(read_file(&at("bytes")).unwrap(), b"\xff");
         for (name, problem) in [
             ("bytes", "is not a text in UTF-8"),
             ("sparse", "is larger than 200 MB"),
@@ -209,7 +210,7 @@ mod tests {
             (".", "is a folder"),
             ("none", "entity not found"),
         ] {
-            assert_eq!(read_text(&at(name)), Err(problem.into()), "{name}");
+            assert_eq!(read_text(&at(name)).unwrap_err().to_string(), problem, "{name}");
         }
         fs::remove_dir_all(folder).unwrap();
     }
