@@ -163,15 +163,24 @@ mod tests {
     use super::*;
     use crate::ideal::{IdealLink, play};
     use crate::media::big_buck_bunny;
-    use playpath_units::Rate;
+    use crate::registry::PlayerContext;
+    use playpath_units::random::RootSeed;
+    use playpath_units::{Params, Rate};
 
     /// The clip at twice its rate: half of its duration until the last byte, then all of it.
     #[test]
     fn plays_when_all_is_there() {
         let media = Arc::new(Media::new(&big_buck_bunny()).unwrap());
         let rate = Rate::from_bits_per_sec(2 * media.mean_rate().as_bits_per_sec());
-        let mut player = Complete::new(media.clone());
-        let end = play(&mut player, &IdealLink::constant(rate, Duration::ZERO).unwrap(), Time::from_secs(1000));
+        let context = PlayerContext {
+            media: media.clone(),
+            packet_bytes: 1000,
+            presentation: None,
+            seed: RootSeed(1),
+            rule: None,
+        };
+        let mut player = (ENTRY.build)(&context, &Params::defaults(ENTRY.params)).unwrap();
+        let end = play(&mut *player, &IdealLink::constant(rate, Duration::ZERO).unwrap(), Time::from_secs(1000));
         let expected = media.duration().as_secs_f64() * 1.5;
         assert!((end.as_secs_f64() - expected).abs() < 0.01, "{end} instead of {expected} s");
         let EventKind::Finished { reason, totals } = player.events().last().unwrap().kind else { panic!() };

@@ -9,10 +9,11 @@
 //!
 //! Units: packets. Tested here by worked examples.
 
-use crate::parts::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
-use crate::parts::windows::{REDUCE_FROM, ReduceFrom, Windows};
+use crate::parts::reno::{Reno, RenoBased};
+use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
+use crate::parts::windows::REDUCE_FROM;
 use crate::registry::{Behaviour, Entry};
-use crate::{Ack, CongestionControl, CongestionEvent, ParamSpec, Params, Rto, Undo, View, WindowChange};
+use crate::{Ack, ParamSpec, Params, View};
 
 /// Registry entry.
 pub static ENTRY: Entry = Entry {
@@ -38,60 +39,33 @@ pub static ENTRY: Entry = Entry {
 pub struct Scalable {
     a: f64,
     b: f64,
-    slow_start: SlowStart,
-    reduce_from: ReduceFrom,
-    windows: Windows,
+    reno: Reno,
 }
 
 impl Scalable {
     fn new(params: &Params, initial_window: f64) -> Scalable {
-        Scalable {
-            a: params.number("a"),
-            b: params.number("b"),
-            slow_start: SlowStart::from_params(params),
-            reduce_from: ReduceFrom::from_params(params),
-            windows: Windows::new(initial_window),
-        }
+        Scalable { a: params.number("a"), b: params.number("b"), reno: Reno::new(params, initial_window) }
     }
 }
 
-impl CongestionControl for Scalable {
-    fn name(&self) -> &'static str {
-        ENTRY.name
+impl RenoBased for Scalable {
+    const NAME: &'static str = ENTRY.name;
+
+    fn reno(&self) -> &Reno {
+        &self.reno
     }
-    fn cwnd(&self) -> f64 {
-        self.windows.cwnd
-    }
-    fn ssthresh(&self) -> f64 {
-        self.windows.ssthresh
-    }
-    fn phase(&self) -> &'static str {
-        self.slow_start.phase(&self.windows)
+    fn reno_mut(&mut self) -> &mut Reno {
+        &mut self.reno
     }
 
-    fn on_ack(&mut self, view: &View, event: &Ack) {
+    fn grow(&mut self, view: &View, event: &Ack) {
         // Slow start takes its part and returns the packets that congestion avoidance may count.
-        let acked = self.slow_start.on_ack(&mut self.windows, view, event);
-        self.windows.cwnd += self.a * acked;
+        let acked = self.reno.take(view, event);
+        self.reno.windows.cwnd += self.a * acked;
     }
 
-    fn on_congestion(&mut self, _view: &View, event: &CongestionEvent) {
-        let from = self.windows.reducible(self.reduce_from, event.flight_size);
-        self.windows.reduce_to((1.0 - self.b) * from, event.signal);
-    }
-
-    fn on_rto(&mut self, _view: &View, event: &Rto) {
-        let from = self.windows.reducible_at_rto(self.reduce_from, event.flight_size);
-        self.windows.collapse((1.0 - self.b) * from, event);
-        self.slow_start.on_rto();
-    }
-
-    fn on_undo(&mut self, _view: &View, _event: &Undo) {
-        self.windows.undo();
-    }
-
-    fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
-        self.windows.set(change);
+    fn remaining(&self, _view: &View) -> f64 {
+        1.0 - self.b
     }
 }
 

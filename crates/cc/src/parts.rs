@@ -1,10 +1,11 @@
-//! What controls are made of: estimators, slow starts, windows, rounds, the bookkeeping of coupled subflows, random draws.
+//! What controls are made of: estimators, slow starts, windows, Reno, rounds, the bookkeeping of coupled subflows, random draws.
 
 pub mod coupled;
 pub mod draws;
 pub mod estimators;
 mod hystart;
 mod hystart_pp;
+pub mod reno;
 pub mod round;
 pub mod slow_start;
 pub mod windows;

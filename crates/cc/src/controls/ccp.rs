@@ -46,7 +46,7 @@ mod tests;
 pub(crate) use path::PathState;
 
 use crate::kernel::{InKernel, Law};
-use crate::parts::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
+use crate::parts::slow_start::SlowStart;
 use crate::parts::windows::Windows;
 use crate::registry::{Behaviour, Entry};
 use crate::{
@@ -57,29 +57,36 @@ use guard::LossGuard;
 use law::{COMMON, law};
 use path::{Path, PathSettings};
 
+/// The parameters of a member of the family: its own, then those of all.
+macro_rules! family_params {
+    ($($own:expr),*) => {
+        &[
+            $($own,)*
+            $crate::controls::ccp::ESTIMATOR,
+            $crate::controls::ccp::CAPACITY,
+            $crate::controls::ccp::RTT,
+            $crate::controls::ccp::RTT_MIN_WINDOW,
+            $crate::controls::ccp::RTT_MAX_WINDOW,
+            $crate::controls::ccp::RTT_MAX_CAP,
+            $crate::controls::ccp::FLOOR_GAIN,
+            $crate::controls::ccp::RECOVERY,
+            $crate::controls::ccp::LOSS_GUARD,
+            $crate::controls::ccp::MAX_CWND,
+            $crate::parts::slow_start::slow_start_spec("classic"),
+            $crate::parts::slow_start::ABC_LIMIT,
+            $crate::parts::slow_start::PACED,
+        ]
+    };
+}
+pub(crate) use family_params;
+
 /// Registry entry.
 pub static ENTRY: Entry = Entry {
     name: "ccp",
     aliases: &[],
     summary: "fills the path's estimated storage by a proportional controller; ignores loss",
     reference: "Cavendish et al., INTERNET 2015, equation 4",
-    params: &[
-        KP,
-        MODE,
-        ESTIMATOR,
-        CAPACITY,
-        RTT,
-        RTT_MIN_WINDOW,
-        RTT_MAX_WINDOW,
-        RTT_MAX_CAP,
-        FLOOR_GAIN,
-        RECOVERY,
-        LOSS_GUARD,
-        MAX_CWND,
-        slow_start_spec("classic"),
-        ABC_LIMIT,
-        PACED,
-    ],
+    params: family_params![KP, MODE],
     in_kernel: Some(InKernel::ours(&LAW)),
     is_coupled: false,
     behaviour: BEHAVIOUR,

@@ -15,9 +15,8 @@
 //! form fails.
 
 use crate::controls::ccp::law::{COMMON, law};
-use crate::controls::ccp::{self, Control, PathState, Variation};
+use crate::controls::ccp::{self, Control, PathState, Variation, family_params};
 use crate::kernel::{InKernel, Law, Slot};
-use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
 use crate::registry::Entry;
 use crate::{ParamSpec, Params};
 use playpath_units::{Duration, Time};
@@ -28,24 +27,7 @@ pub static ENTRY: Entry = Entry {
     aliases: &[],
     summary: "CCP with a derivative of the backlog",
     reference: "Cavendish et al., INTERNET 2015, reference 4 (form recalled)",
-    params: &[
-        ccp::KP,
-        KD,
-        MODE,
-        ccp::ESTIMATOR,
-        ccp::CAPACITY,
-        ccp::RTT,
-        ccp::RTT_MIN_WINDOW,
-        ccp::RTT_MAX_WINDOW,
-        ccp::RTT_MAX_CAP,
-        ccp::FLOOR_GAIN,
-        ccp::RECOVERY,
-        ccp::LOSS_GUARD,
-        ccp::MAX_CWND,
-        slow_start_spec("classic"),
-        ABC_LIMIT,
-        PACED,
-    ],
+    params: family_params![ccp::KP, KD, MODE],
     in_kernel: Some(InKernel::ours(&LAW)),
     is_coupled: false,
     behaviour: ccp::BEHAVIOUR,

@@ -19,9 +19,8 @@
 //! Units: packets. Tested by `ccp/tests.rs`.
 
 use crate::controls::ccp::law::{COMMON, POB, URGENT, law};
-use crate::controls::ccp::{self, Control, PathState, Variation};
+use crate::controls::ccp::{self, Control, PathState, Variation, family_params};
 use crate::kernel::{InKernel, Law, Slot};
-use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
 use crate::registry::Entry;
 use crate::{AppParameters, ParamSpec, Params};
 
@@ -31,25 +30,7 @@ pub static ENTRY: Entry = Entry {
     aliases: &[],
     summary: "CCP with the player's buffer counted as room for packets",
     reference: "Cavendish et al., INTERNET 2015, equation 5",
-    params: &[
-        POB_RATE,
-        POB_MODE,
-        ccp::KP,
-        ccp::MODE,
-        ccp::ESTIMATOR,
-        ccp::CAPACITY,
-        ccp::RTT,
-        ccp::RTT_MIN_WINDOW,
-        ccp::RTT_MAX_WINDOW,
-        ccp::RTT_MAX_CAP,
-        ccp::FLOOR_GAIN,
-        ccp::RECOVERY,
-        ccp::LOSS_GUARD,
-        ccp::MAX_CWND,
-        slow_start_spec("classic"),
-        ABC_LIMIT,
-        PACED,
-    ],
+    params: family_params![POB_RATE, POB_MODE, ccp::KP, ccp::MODE],
     in_kernel: Some(InKernel::ours(&LAW)),
     is_coupled: false,
     behaviour: ccp::BEHAVIOUR,

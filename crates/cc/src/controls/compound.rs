@@ -16,14 +16,13 @@
 //! Units: packets. Invariants: delay window 0 or more; window = loss window + delay window. Tested here by worked examples; its
 //! growth against the fluid formula in `tests/comparisons.rs`.
 
-use playpath_units::Duration;
-
 use crate::kernel::{InKernel, Law, PHASES, Slot};
-use crate::parts::round::RttRound;
-use crate::parts::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
-use crate::parts::windows::{REDUCE_FROM, ReduceFrom, Windows};
+use crate::parts::reno::{Reno, RenoBased};
+use crate::parts::round::{RttRound, RttRounds};
+use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
+use crate::parts::windows::REDUCE_FROM;
 use crate::registry::{Behaviour, Entry};
-use crate::{Ack, CongestionControl, CongestionEvent, ParamSpec, Params, RecoveryExit, Rto, Undo, View, WindowChange};
+use crate::{Ack, CongestionEvent, ParamSpec, Params, Rto, View};
 
 /// Registry entry.
 pub static ENTRY: Entry = Entry {
@@ -79,20 +78,14 @@ static LAW: Law = Law {
     details: &["base_rtt_us", "delay_window_packets", "backlog_packets"],
 };
 
-/// Fewer RTT samples in a round are not trusted.
-const MIN_SAMPLES: u32 = 3;
-
 /// State of Compound TCP.
 pub struct Compound {
     rules: Rules,
-    slow_start: SlowStart,
-    reduce_from: ReduceFrom,
-    /// The whole window; `delay_window` of it is Compound's own.
-    windows: Windows,
+    /// `delay_window` of the window is Compound's own.
+    reno: Reno,
     delay_window: f64,
     delay_window_before: f64,
-    base_rtt: Duration,
-    round: RttRound,
+    rounds: RttRounds,
 }
 
 /// The constants.
@@ -142,90 +135,73 @@ impl Compound {
                 low_window: params.number("low_window"),
                 is_literal: params.word("mode") == "seed-literal",
             },
-            slow_start: SlowStart::from_params(params),
-            reduce_from: ReduceFrom::from_params(params),
-            windows: Windows::new(initial_window),
+            reno: Reno::new(params, initial_window),
             delay_window: 0.0,
             delay_window_before: 0.0,
-            base_rtt: Duration::MAX,
-            round: RttRound::NEW,
+            rounds: RttRounds::NEW,
         }
     }
 
     fn end_round(&mut self, event: &Ack) {
-        let round = std::mem::replace(&mut self.round, RttRound::NEW);
-        if round.count < MIN_SAMPLES || self.windows.in_slow_start() {
-            return;
-        }
-        let window = self.windows.cwnd;
+        let round = self.rounds.end().filter(|_| !self.reno.windows.in_slow_start());
+        let Some(round) = round else { return };
+        let window = self.reno.windows.cwnd;
         // Vegas's backlog: (expected - actual) base_rtt.
-        let backlog = window * (1.0 - self.base_rtt.ratio(round.min));
+        let backlog = window * (1.0 - self.rounds.base_rtt.ratio(round.min));
         let delay_window = self.rules.after_round(window, self.delay_window, backlog, event.may_grow);
-        self.windows.cwnd = (window + delay_window - self.delay_window).max(1.0);
+        self.reno.windows.cwnd = (window + delay_window - self.delay_window).max(1.0);
         self.delay_window = delay_window;
     }
 }
 
-impl CongestionControl for Compound {
-    fn name(&self) -> &'static str {
-        ENTRY.name
+impl RenoBased for Compound {
+    const NAME: &'static str = ENTRY.name;
+
+    fn reno(&self) -> &Reno {
+        &self.reno
     }
-    fn cwnd(&self) -> f64 {
-        self.windows.cwnd
-    }
-    fn ssthresh(&self) -> f64 {
-        self.windows.ssthresh
-    }
-    fn phase(&self) -> &'static str {
-        self.slow_start.phase(&self.windows)
+    fn reno_mut(&mut self) -> &mut Reno {
+        &mut self.reno
     }
 
-    fn on_ack(&mut self, view: &View, event: &Ack) {
+    fn grow(&mut self, view: &View, event: &Ack) {
         if event.round_start && !view.in_recovery {
             self.end_round(event);
         }
-        if let Some(rtt) = event.rtt.filter(|rtt| !rtt.is_zero()) {
-            self.base_rtt = self.base_rtt.min(rtt);
-            self.round.take(rtt);
-        }
-        let acked = self.slow_start.on_ack(&mut self.windows, view, event);
-        self.windows.cwnd += acked / self.windows.cwnd;
+        self.rounds.take(event);
+        self.reno.grow(view, event);
     }
 
-    fn on_congestion(&mut self, _view: &View, event: &CongestionEvent) {
+    fn reduce(&mut self, _view: &View, event: &CongestionEvent) {
         self.delay_window_before = self.delay_window;
         // What was in flight shrinks; its parts in proportion.
-        let from = self.windows.reducible(self.reduce_from, event.flight_size);
-        let share = from / self.windows.cwnd;
+        let from = self.reno.reducible(event);
+        let share = from / self.reno.windows.cwnd;
         let delay_window = self.rules.after_loss(from, share * self.delay_window);
         let loss_window = (from - share * self.delay_window) / 2.0;
-        self.windows.reduce_to(loss_window + delay_window, event.signal);
-        self.delay_window = delay_window.min(self.windows.cwnd - 1.0);
+        self.reno.windows.reduce_to(loss_window + delay_window, event.signal);
+        self.delay_window = delay_window.min(self.reno.windows.cwnd - 1.0);
     }
 
     /// What was measured in the recovery says nothing of the queue of the next round.
-    fn on_recovery_exit(&mut self, _view: &View, _event: &RecoveryExit) {
-        self.round = RttRound::NEW;
+    fn recovered(&mut self) {
+        self.rounds.round = RttRound::NEW;
     }
 
-    fn on_rto(&mut self, _view: &View, event: &Rto) {
+    fn collapse(&mut self, _view: &View, event: &Rto) {
         if event.consecutive <= 1 {
             self.delay_window_before = self.delay_window;
         }
-        let window = (1.0 - self.rules.beta) * self.windows.reducible_at_rto(self.reduce_from, event.flight_size);
-        self.windows.collapse(window, event);
+        let window = (1.0 - self.rules.beta) * self.reno.reducible_at_rto(event);
+        self.reno.collapse(window, event);
         self.delay_window = 0.0;
-        self.slow_start.on_rto();
     }
 
-    fn on_undo(&mut self, _view: &View, _event: &Undo) {
-        if self.windows.undo() {
-            self.delay_window = self.delay_window_before;
-        }
+    fn undone(&mut self) {
+        self.delay_window = self.delay_window_before;
     }
 
-    fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
-        self.windows.set(change);
+    fn moved(&mut self) {
         self.delay_window = 0.0;
     }
 }
@@ -234,6 +210,7 @@ impl CongestionControl for Compound {
 mod tests {
     use super::*;
     use crate::testbed::{Script, assert_close, assert_near};
+    use crate::{CongestionControl, Undo, WindowChange};
 
     const RULES: Rules =
         Rules { alpha: 0.125, beta: 0.5, k: 0.75, gamma: 30.0, zeta: 1.0, low_window: 38.0, is_literal: false };
@@ -271,7 +248,7 @@ mod tests {
         // cwnd 60, dwnd 40: 30 and 100/2 - 30 = 20.
         assert_close(RULES.after_loss(100.0, 40.0), 20.0);
         let mut compound = Compound::new(&Params::defaults(ENTRY.params), 100.0);
-        compound.windows.ssthresh = 2.0;
+        compound.reno.windows.ssthresh = 2.0;
         compound.delay_window = 40.0;
         let mut script = Script::new("newreno", 100.0);
         script.cc = Box::new(compound);
@@ -285,9 +262,12 @@ mod tests {
         compound.delay_window = 40.0;
         let view = Script::new("newreno", 10.0).view;
         compound.on_rto(&view, &Rto { flight_size: 100, consecutive: 1 });
-        assert_eq!((compound.windows.cwnd, compound.windows.ssthresh, compound.delay_window), (1.0, 50.0, 0.0));
+        assert_eq!(
+            (compound.reno.windows.cwnd, compound.reno.windows.ssthresh, compound.delay_window),
+            (1.0, 50.0, 0.0)
+        );
         compound.on_undo(&view, &Undo { was_rto: true });
-        assert_eq!((compound.windows.cwnd, compound.delay_window), (100.0, 40.0));
+        assert_eq!((compound.reno.windows.cwnd, compound.delay_window), (100.0, 40.0));
     }
 
     #[test]
@@ -304,7 +284,7 @@ mod tests {
         compound.delay_window = 40.0;
         let view = Script::new("newreno", 10.0).view;
         compound.on_window_change(&view, &WindowChange { cwnd: 30.0, ssthresh: 20.0 });
-        assert_eq!((compound.windows.cwnd, compound.delay_window), (30.0, 0.0));
+        assert_eq!((compound.reno.windows.cwnd, compound.delay_window), (30.0, 0.0));
     }
 
     #[test]

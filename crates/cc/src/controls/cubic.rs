@@ -23,10 +23,11 @@ use linux::LinuxGrowth;
 use playpath_units::{Duration, Time};
 
 use crate::kernel::{self, InKernel};
-use crate::parts::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
-use crate::parts::windows::{REDUCE_FROM, ReduceFrom, Windows};
+use crate::parts::reno::{Reno, RenoBased};
+use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
+use crate::parts::windows::REDUCE_FROM;
 use crate::registry::{Behaviour, Entry};
-use crate::{Ack, CongestionControl, CongestionEvent, IdleRestart, ParamSpec, Params, Rto, Undo, View, WindowChange};
+use crate::{Ack, CongestionEvent, IdleRestart, ParamSpec, Params, Rto, View};
 
 /// Registry entry.
 pub static ENTRY: Entry = Entry {
@@ -66,9 +67,7 @@ pub struct Cubic {
     /// Additive increase of the Reno-friendly region (§4.3).
     alpha: f64,
     fast_convergence: bool,
-    slow_start: SlowStart,
-    reduce_from: ReduceFrom,
-    windows: Windows,
+    reno: Reno,
     law: Law,
 }
 
@@ -117,9 +116,7 @@ impl Cubic {
             beta,
             alpha: 3.0 * (1.0 - beta) / (1.0 + beta),
             fast_convergence: params.flag("fast_convergence"),
-            slow_start: SlowStart::from_params(params),
-            reduce_from: ReduceFrom::from_params(params),
-            windows: Windows::new(initial_window),
+            reno: Reno::new(params, initial_window),
             law: if params.word("growth") == "linux" {
                 Law::Linux(LinuxGrowth::default())
             } else {
@@ -130,7 +127,7 @@ impl Cubic {
 
     /// Congestion avoidance (§4.2 to §4.5).
     fn avoid_congestion(&mut self, view: &View, acked: f64) {
-        let cwnd = self.windows.cwnd;
+        let cwnd = self.reno.windows.cwnd;
         let (c, alpha) = (self.c, self.alpha);
         let Law::Rfc(rfc) = &mut self.law else { return };
         let epoch = rfc.growth.epoch_at(view.now, cwnd, c);
@@ -140,7 +137,7 @@ impl Cubic {
         // §4.3: as fast as Reno once the window of the last reduction is reached.
         let alpha = if epoch.w_est >= epoch.cwnd_prior { 1.0 } else { alpha };
         epoch.w_est += alpha * acked / cwnd;
-        self.windows.cwnd = if epoch.w_cubic(c, t) < epoch.w_est {
+        self.reno.windows.cwnd = if epoch.w_cubic(c, t) < epoch.w_est {
             cwnd.max(epoch.w_est)
         } else {
             let target = epoch.w_cubic(c, t + view.srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
@@ -191,26 +188,22 @@ impl Epoch {
     }
 }
 
-impl CongestionControl for Cubic {
-    fn name(&self) -> &'static str {
-        ENTRY.name
+impl RenoBased for Cubic {
+    const NAME: &'static str = ENTRY.name;
+
+    fn reno(&self) -> &Reno {
+        &self.reno
     }
-    fn cwnd(&self) -> f64 {
-        self.windows.cwnd
-    }
-    fn ssthresh(&self) -> f64 {
-        self.windows.ssthresh
-    }
-    fn phase(&self) -> &'static str {
-        self.slow_start.phase(&self.windows)
+    fn reno_mut(&mut self) -> &mut Reno {
+        &mut self.reno
     }
 
-    fn on_ack(&mut self, view: &View, event: &Ack) {
-        let acked = self.slow_start.on_ack(&mut self.windows, view, event);
+    fn grow(&mut self, view: &View, event: &Ack) {
+        let acked = self.reno.take(view, event);
         match &mut self.law {
             Law::Linux(linux) if acked >= 1.0 => {
-                let grown = linux.on_ack(view.now, view.min_rtt, self.windows.cwnd as u32, acked as u32);
-                self.windows.cwnd = f64::from(grown);
+                let grown = linux.on_ack(view.now, view.min_rtt, self.reno.windows.cwnd as u32, acked as u32);
+                self.reno.windows.cwnd = f64::from(grown);
             }
             Law::Linux(_) => {}
             Law::Rfc(_) if acked > 0.0 => self.avoid_congestion(view, acked),
@@ -218,22 +211,22 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn on_congestion(&mut self, _view: &View, event: &CongestionEvent) {
-        let from = self.windows.reducible(self.reduce_from, event.flight_size);
+    fn reduce(&mut self, _view: &View, event: &CongestionEvent) {
+        let from = self.reno.reducible(event);
         let window = match &mut self.law {
             Law::Linux(linux) => f64::from(linux.reduce(from as u32, self.fast_convergence)),
             Law::Rfc(rfc) => {
                 rfc.undo = Some(rfc.growth);
-                rfc.growth.remember_w_max(self.windows.cwnd, self.beta, self.fast_convergence);
+                rfc.growth.remember_w_max(self.reno.windows.cwnd, self.beta, self.fast_convergence);
                 self.beta * from
             }
         };
-        self.windows.reduce_to(window, event.signal);
+        self.reno.windows.reduce_to(window, event.signal);
     }
 
     /// §4.8: the next congestion avoidance starts on a plateau of its own.
-    fn on_rto(&mut self, _view: &View, event: &Rto) {
-        let from = self.windows.reducible_at_rto(self.reduce_from, event.flight_size);
+    fn collapse(&mut self, _view: &View, event: &Rto) {
+        let from = self.reno.reducible_at_rto(event);
         let mut window = self.beta * from;
         match &mut self.law {
             Law::Linux(linux) => {
@@ -242,35 +235,31 @@ impl CongestionControl for Cubic {
             }
             Law::Rfc(rfc) if event.consecutive <= 1 => {
                 rfc.undo = Some(rfc.growth);
-                rfc.growth = Growth { w_max: None, cwnd_prior: Some(self.windows.cwnd), epoch: None };
+                rfc.growth = Growth { w_max: None, cwnd_prior: Some(self.reno.windows.cwnd), epoch: None };
             }
             Law::Rfc(_) => {}
         }
-        self.windows.collapse(window, event);
-        self.slow_start.on_rto();
+        self.reno.collapse(window, event);
     }
 
     /// §4.9.2: take everything back, unless the window has outgrown what it was.
-    fn on_undo(&mut self, _view: &View, _event: &Undo) {
-        if self.windows.undo()
-            && let Law::Rfc(rfc) = &mut self.law
-        {
+    fn undone(&mut self) {
+        if let Law::Rfc(rfc) = &mut self.law {
             rfc.growth = rfc.undo.take().unwrap_or(rfc.growth);
         }
     }
 
-    fn on_idle_restart(&mut self, view: &View, event: &IdleRestart) {
+    fn wake(&mut self, view: &View, event: &IdleRestart) {
         match &mut self.law {
             Law::Linux(linux) => linux.on_idle(view.now, event.idle),
             Law::Rfc(rfc) => rfc.pause(view.now),
         }
     }
 
-    fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
-        self.windows.set(change);
+    fn moved(&mut self) {
         match &mut self.law {
             Law::Linux(linux) => {
-                self.windows.cwnd = libm::floor(self.windows.cwnd).max(1.0);
+                self.reno.windows.cwnd = libm::floor(self.reno.windows.cwnd).max(1.0);
                 linux.on_window_change();
             }
             Law::Rfc(rfc) => rfc.growth.epoch = None,

@@ -12,10 +12,10 @@
 //! Units: packets. Tested here by worked examples and by `tests/contract.rs`; against the square-root law in the crate `sim`.
 
 use crate::kernel::{self, InKernel};
-use crate::parts::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
-use crate::parts::windows::{REDUCE_FROM, ReduceFrom, Windows};
+use crate::parts::reno::{Reno, RenoBased};
+use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
+use crate::parts::windows::REDUCE_FROM;
 use crate::registry::{Behaviour, Entry};
-use crate::{Ack, CongestionControl, CongestionEvent, Params, Rto, Undo, View, WindowChange};
 
 /// Registry entry.
 pub static ENTRY: Entry = Entry {
@@ -27,63 +27,22 @@ pub static ENTRY: Entry = Entry {
     in_kernel: Some(InKernel { newcwv: Some(&kernel::NEWCWV), ..InKernel::linux("reno") }),
     is_coupled: false,
     behaviour: Behaviour::LOSS_BASED,
-    build: |params, initial_window| Box::new(NewReno::new(params, initial_window)),
+    build: |params, initial_window| Box::new(NewReno { reno: Reno::new(params, initial_window) }),
 };
 
-/// What remains of the window after a congestion event (RFC 5681 equation 4).
-const BETA: f64 = 0.5;
-
-/// NewReno's window.
+/// RFC 5681 as it is: a half remains after a loss (equation 4).
 pub struct NewReno {
-    windows: Windows,
-    slow_start: SlowStart,
-    reduce_from: ReduceFrom,
+    reno: Reno,
 }
 
-impl NewReno {
-    fn new(params: &Params, initial_window: f64) -> NewReno {
-        NewReno {
-            windows: Windows::new(initial_window),
-            slow_start: SlowStart::from_params(params),
-            reduce_from: ReduceFrom::from_params(params),
-        }
-    }
-}
+impl RenoBased for NewReno {
+    const NAME: &'static str = ENTRY.name;
 
-impl CongestionControl for NewReno {
-    fn name(&self) -> &'static str {
-        ENTRY.name
+    fn reno(&self) -> &Reno {
+        &self.reno
     }
-    fn cwnd(&self) -> f64 {
-        self.windows.cwnd
-    }
-    fn ssthresh(&self) -> f64 {
-        self.windows.ssthresh
-    }
-    fn phase(&self) -> &'static str {
-        self.slow_start.phase(&self.windows)
-    }
-
-    fn on_ack(&mut self, view: &View, event: &Ack) {
-        let acked = self.slow_start.on_ack(&mut self.windows, view, event);
-        self.windows.cwnd += acked / self.windows.cwnd;
-    }
-
-    fn on_congestion(&mut self, _view: &View, event: &CongestionEvent) {
-        self.windows.reduce_to(BETA * self.windows.reducible(self.reduce_from, event.flight_size), event.signal);
-    }
-
-    fn on_rto(&mut self, _view: &View, event: &Rto) {
-        self.windows.collapse(BETA * self.windows.reducible_at_rto(self.reduce_from, event.flight_size), event);
-        self.slow_start.on_rto();
-    }
-
-    fn on_undo(&mut self, _view: &View, _event: &Undo) {
-        self.windows.undo();
-    }
-
-    fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
-        self.windows.set(change);
+    fn reno_mut(&mut self) -> &mut Reno {
+        &mut self.reno
     }
 }
 

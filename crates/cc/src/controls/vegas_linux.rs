@@ -15,14 +15,12 @@
 use playpath_units::Duration;
 
 use crate::kernel::InKernel;
-use crate::parts::round::{RttRound, scale};
-use crate::parts::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
-use crate::parts::windows::{REDUCE_FROM, ReduceFrom, Windows};
+use crate::parts::reno::{Reno, RenoBased};
+use crate::parts::round::{RttRound, RttRounds, scale};
+use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
+use crate::parts::windows::{REDUCE_FROM, Windows};
 use crate::registry::{Behaviour, Entry};
-use crate::{
-    Ack, CongestionControl, CongestionEvent, IdleRestart, ParamSpec, Params, RecoveryExit, Rto, Undo, View,
-    WindowChange,
-};
+use crate::{Ack, IdleRestart, ParamSpec, Params, View};
 
 /// Registry entry.
 pub static ENTRY: Entry = Entry {
@@ -46,21 +44,16 @@ pub static ENTRY: Entry = Entry {
 };
 
 /// What remains of the window after a loss: Linux leaves that to Reno.
-const BETA_LOSS: f64 = 0.5;
 const MIN_WINDOW: f64 = 2.0;
 /// Fewer samples in a round may all come from delayed ACKs: Reno then.
-const MIN_SAMPLES: u32 = 3;
 
 /// State of Linux's Vegas.
 pub struct VegasLinux {
     alpha: f64,
     beta: f64,
     gamma: f64,
-    slow_start: SlowStart,
-    reduce_from: ReduceFrom,
-    windows: Windows,
-    base_rtt: Duration,
-    round: RttRound,
+    reno: Reno,
+    rounds: RttRounds,
 }
 
 impl VegasLinux {
@@ -69,104 +62,68 @@ impl VegasLinux {
             alpha: params.number("alpha"),
             beta: params.number("beta"),
             gamma: params.number("gamma"),
-            slow_start: SlowStart::from_params(params),
-            reduce_from: ReduceFrom::from_params(params),
-            windows: Windows::new(initial_window),
-            base_rtt: Duration::MAX,
-            round: RttRound::NEW,
+            reno: Reno::new(params, initial_window),
+            rounds: RttRounds::NEW,
         }
-    }
-
-    fn reno(&mut self, view: &View, event: &Ack) {
-        let acked = self.slow_start.on_ack(&mut self.windows, view, event);
-        self.windows.cwnd += acked / self.windows.cwnd;
     }
 
     fn end_round(&mut self, view: &View, event: &Ack) {
-        let round = std::mem::replace(&mut self.round, RttRound::NEW);
-        if round.count < MIN_SAMPLES {
-            return self.reno(view, event);
-        }
-        let cwnd = self.windows.cwnd;
-        let target = libm::floor(scale(cwnd, self.base_rtt, round.min));
-        let diff = libm::floor(scale(cwnd, round.min.saturating_sub(self.base_rtt), self.base_rtt));
-        if self.windows.in_slow_start() {
+        let Some(round) = self.rounds.end() else { return self.reno.grow(view, event) };
+        let cwnd = self.reno.windows.cwnd;
+        let target = libm::floor(scale(cwnd, self.rounds.base_rtt, round.min));
+        let diff = libm::floor(scale(cwnd, round.min.saturating_sub(self.rounds.base_rtt), self.rounds.base_rtt));
+        if self.reno.windows.in_slow_start() {
             if diff > self.gamma {
                 // Match the rate at which ACKs come back, plus one against the truncation.
-                self.windows.cwnd = cwnd.min(target + 1.0);
-                self.windows.ssthresh = self.windows.ssthresh.min(self.windows.cwnd);
+                self.reno.windows.cwnd = cwnd.min(target + 1.0);
+                self.reno.windows.ssthresh = self.reno.windows.ssthresh.min(self.reno.windows.cwnd);
             } else {
-                self.slow_start.on_ack(&mut self.windows, view, event);
+                self.reno.take(view, event);
             }
         } else if diff > self.beta {
-            self.windows.cwnd -= 1.0;
-            self.windows.ssthresh = self.windows.ssthresh.min(self.windows.cwnd);
+            self.reno.windows.cwnd -= 1.0;
+            self.reno.windows.ssthresh = self.reno.windows.ssthresh.min(self.reno.windows.cwnd);
         } else if diff < self.alpha && event.may_grow {
-            self.windows.cwnd += 1.0;
+            self.reno.windows.cwnd += 1.0;
         }
-        self.windows.cwnd = self.windows.cwnd.max(MIN_WINDOW.min(cwnd));
+        self.reno.windows.cwnd = self.reno.windows.cwnd.max(MIN_WINDOW.min(cwnd));
         // Linux's tcp_current_ssthresh: never below 3/4 of the window.
-        self.windows.ssthresh = self.windows.ssthresh.max(0.75 * self.windows.cwnd).max(Windows::MIN_SSTHRESH);
+        self.reno.windows.ssthresh =
+            self.reno.windows.ssthresh.max(0.75 * self.reno.windows.cwnd).max(Windows::MIN_SSTHRESH);
     }
 }
 
-impl CongestionControl for VegasLinux {
-    fn name(&self) -> &'static str {
-        ENTRY.name
+impl RenoBased for VegasLinux {
+    const NAME: &'static str = ENTRY.name;
+
+    fn reno(&self) -> &Reno {
+        &self.reno
     }
-    fn cwnd(&self) -> f64 {
-        self.windows.cwnd
-    }
-    fn ssthresh(&self) -> f64 {
-        self.windows.ssthresh
-    }
-    fn phase(&self) -> &'static str {
-        self.slow_start.phase(&self.windows)
+    fn reno_mut(&mut self) -> &mut Reno {
+        &mut self.reno
     }
 
-    fn on_ack(&mut self, view: &View, event: &Ack) {
+    fn grow(&mut self, view: &View, event: &Ack) {
         // Linux takes the samples of an ACK before it judges the round that the ACK ends.
-        if let Some(rtt) = event.rtt.filter(|rtt| !rtt.is_zero()) {
-            self.base_rtt = self.base_rtt.min(rtt);
-            self.round.take(rtt);
-        }
+        self.rounds.take(event);
         // Active in the state Open only; Reno otherwise.
         if view.in_recovery {
-            self.reno(view, event);
+            self.reno.grow(view, event);
         } else if event.round_start {
             self.end_round(view, event);
-        } else if self.windows.in_slow_start() {
-            self.slow_start.on_ack(&mut self.windows, view, event);
+        } else if self.reno.windows.in_slow_start() {
+            self.reno.take(view, event);
         }
     }
 
-    fn on_congestion(&mut self, _view: &View, event: &CongestionEvent) {
-        let window = BETA_LOSS * self.windows.reducible(self.reduce_from, event.flight_size);
-        self.windows.reduce_to(window, event.signal);
-    }
-
-    fn on_recovery_exit(&mut self, _view: &View, _event: &RecoveryExit) {
-        self.round = RttRound::NEW;
-    }
-
-    fn on_rto(&mut self, _view: &View, event: &Rto) {
-        let window = BETA_LOSS * self.windows.reducible_at_rto(self.reduce_from, event.flight_size);
-        self.windows.collapse(window, event);
-        self.slow_start.on_rto();
-    }
-
-    fn on_undo(&mut self, _view: &View, _event: &Undo) {
-        self.windows.undo();
+    fn recovered(&mut self) {
+        self.rounds.round = RttRound::NEW;
     }
 
     /// Linux forgets the base RTT: the path may have changed.
-    fn on_idle_restart(&mut self, _view: &View, _event: &IdleRestart) {
-        self.base_rtt = Duration::MAX;
-        self.round = RttRound::NEW;
-    }
-
-    fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
-        self.windows.set(change);
+    fn wake(&mut self, _view: &View, _event: &IdleRestart) {
+        self.rounds.base_rtt = Duration::MAX;
+        self.rounds.round = RttRound::NEW;
     }
 }
 

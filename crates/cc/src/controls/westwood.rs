@@ -15,10 +15,11 @@
 use playpath_units::{Duration, Time};
 
 use crate::kernel::InKernel;
-use crate::parts::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
-use crate::parts::windows::{REDUCE_FROM, ReduceFrom, Windows};
+use crate::parts::reno::{Reno, RenoBased};
+use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
+use crate::parts::windows::REDUCE_FROM;
 use crate::registry::{Behaviour, Entry};
-use crate::{Ack, CongestionControl, CongestionEvent, Params, Rto, Undo, View, WindowChange};
+use crate::{Ack, CongestionEvent, Params, Rto, View};
 
 /// Registry entry.
 pub static ENTRY: Entry = Entry {
@@ -38,9 +39,7 @@ const MIN_INTERVAL: Duration = Duration::from_millis(50);
 
 /// State of Westwood+.
 pub struct Westwood {
-    slow_start: SlowStart,
-    reduce_from: ReduceFrom,
-    windows: Windows,
+    reno: Reno,
     bandwidth: Bandwidth,
     /// None before the first sample and after a timeout.
     rtt_min: Option<Duration>,
@@ -79,9 +78,7 @@ impl Bandwidth {
 impl Westwood {
     fn new(params: &Params, initial_window: f64) -> Westwood {
         Westwood {
-            slow_start: SlowStart::from_params(params),
-            reduce_from: ReduceFrom::from_params(params),
-            windows: Windows::new(initial_window),
+            reno: Reno::new(params, initial_window),
             bandwidth: Bandwidth { stages: None, sample_started_at: None, delivered: 0 },
             rtt_min: None,
         }
@@ -94,54 +91,40 @@ impl Westwood {
     }
 }
 
-impl CongestionControl for Westwood {
-    fn name(&self) -> &'static str {
-        ENTRY.name
+impl RenoBased for Westwood {
+    const NAME: &'static str = ENTRY.name;
+
+    fn reno(&self) -> &Reno {
+        &self.reno
     }
-    fn cwnd(&self) -> f64 {
-        self.windows.cwnd
-    }
-    fn ssthresh(&self) -> f64 {
-        self.windows.ssthresh
-    }
-    fn phase(&self) -> &'static str {
-        self.slow_start.phase(&self.windows)
+    fn reno_mut(&mut self) -> &mut Reno {
+        &mut self.reno
     }
 
-    fn on_connection_start(&mut self, view: &View) {
+    fn start(&mut self, view: &View) {
         self.bandwidth.sample_started_at = Some(view.now);
     }
 
-    fn on_ack(&mut self, view: &View, event: &Ack) {
+    fn grow(&mut self, view: &View, event: &Ack) {
         if let Some(rtt) = event.rtt {
             self.rtt_min = Some(self.rtt_min.map_or(rtt, |min| min.min(rtt)));
         }
         self.bandwidth.take(view.now, event.rtt.unwrap_or(view.srtt), event.delivered);
-        let acked = self.slow_start.on_ack(&mut self.windows, view, event);
-        self.windows.cwnd += acked / self.windows.cwnd;
+        self.reno.grow(view, event);
     }
 
-    fn on_congestion(&mut self, _view: &View, event: &CongestionEvent) {
-        let half = 0.5 * self.windows.reducible(self.reduce_from, event.flight_size);
-        let window = self.pipe().unwrap_or(half).min(self.windows.cwnd);
-        self.windows.reduce_to(window, event.signal);
+    fn reduce(&mut self, _view: &View, event: &CongestionEvent) {
+        let half = 0.5 * self.reno.reducible(event);
+        let window = self.pipe().unwrap_or(half).min(self.reno.windows.cwnd);
+        self.reno.windows.reduce_to(window, event.signal);
     }
 
     /// Linux measures the smallest RTT anew after a timeout: the path may have changed.
-    fn on_rto(&mut self, _view: &View, event: &Rto) {
-        let half = 0.5 * self.windows.reducible_at_rto(self.reduce_from, event.flight_size);
+    fn collapse(&mut self, _view: &View, event: &Rto) {
+        let half = 0.5 * self.reno.reducible_at_rto(event);
         let window = self.pipe().unwrap_or(half);
-        self.windows.collapse(window, event);
-        self.slow_start.on_rto();
+        self.reno.collapse(window, event);
         self.rtt_min = None;
-    }
-
-    fn on_undo(&mut self, _view: &View, _event: &Undo) {
-        self.windows.undo();
-    }
-
-    fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
-        self.windows.set(change);
     }
 }
 

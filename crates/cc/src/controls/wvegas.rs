@@ -18,14 +18,12 @@
 use playpath_units::Duration;
 
 use crate::parts::coupled::Paths;
-use crate::parts::round::{RttRound, scale};
-use crate::parts::slow_start::{ABC_LIMIT, PACED, SlowStart, slow_start_spec};
-use crate::parts::windows::{REDUCE_FROM, ReduceFrom, Windows};
+use crate::parts::reno::{Reno, RenoBased};
+use crate::parts::round::{RttRound, RttRounds, scale};
+use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
+use crate::parts::windows::{REDUCE_FROM, Windows};
 use crate::registry::{Behaviour, Entry};
-use crate::{
-    Ack, CongestionControl, CongestionEvent, IdleRestart, ParamSpec, Params, RecoveryExit, Rto, Undo, View,
-    WindowChange,
-};
+use crate::{Ack, IdleRestart, ParamSpec, Params, View};
 
 /// Registry entry.
 pub static ENTRY: Entry = Entry {
@@ -55,11 +53,9 @@ pub static ENTRY: Entry = Entry {
     build: |params, initial_window| Box::new(WeightedVegas::new(params, initial_window)),
 };
 
-const BETA_LOSS: f64 = 0.5;
 const MIN_WINDOW: f64 = 2.0;
 /// Smallest backlog of a subflow.
 const MIN_ALPHA: f64 = 2.0;
-const MIN_SAMPLES: u32 = 3;
 
 /// State of wVegas.
 pub struct WeightedVegas {
@@ -67,15 +63,12 @@ pub struct WeightedVegas {
     initial_alpha: f64,
     gamma: f64,
     drains: bool,
-    slow_start: SlowStart,
-    reduce_from: ReduceFrom,
-    windows: Windows,
+    reno: Reno,
     /// This subflow's share of the backlog.
     alpha: f64,
-    base_rtt: Duration,
     /// Smallest queueing delay since the queue was drained last.
     queue_delay: Option<Duration>,
-    round: RttRound,
+    rounds: RttRounds,
 }
 
 impl WeightedVegas {
@@ -85,46 +78,36 @@ impl WeightedVegas {
             initial_alpha: params.number("initial_alpha"),
             gamma: params.number("gamma"),
             drains: params.flag("drain"),
-            slow_start: SlowStart::from_params(params),
-            reduce_from: ReduceFrom::from_params(params),
-            windows: Windows::new(initial_window),
+            reno: Reno::new(params, initial_window),
             alpha: params.number("initial_alpha"),
-            base_rtt: Duration::MAX,
             queue_delay: None,
-            round: RttRound::NEW,
+            rounds: RttRounds::NEW,
         }
     }
 
     /// Measure anew: after a recovery and after idle.
     fn restart(&mut self) {
-        self.round = RttRound::NEW;
+        self.rounds.round = RttRound::NEW;
         self.alpha = self.initial_alpha;
         self.queue_delay = None;
     }
 
-    fn reno(&mut self, view: &View, event: &Ack) {
-        let acked = self.slow_start.on_ack(&mut self.windows, view, event);
-        self.windows.cwnd += acked / self.windows.cwnd;
-    }
-
     fn end_round(&mut self, view: &View, event: &Ack) {
-        let round = std::mem::replace(&mut self.round, RttRound::NEW);
-        if round.count < MIN_SAMPLES {
-            return self.reno(view, event);
-        }
-        let before = self.windows.cwnd;
+        let Some(round) = self.rounds.end() else { return self.reno.grow(view, event) };
+        let before = self.reno.windows.cwnd;
         let rtt = round.sum / u64::from(round.count);
-        let diff = libm::floor(scale(before, rtt.saturating_sub(self.base_rtt), rtt));
-        if !self.windows.in_slow_start() {
+        let diff = libm::floor(scale(before, rtt.saturating_sub(self.rounds.base_rtt), rtt));
+        if !self.reno.windows.in_slow_start() {
             self.avoid_congestion(view, event, rtt, diff);
         } else if diff > self.gamma {
-            self.windows.cwnd = before.min(libm::floor(scale(before, self.base_rtt, rtt)) + 1.0);
-            self.windows.ssthresh = self.windows.ssthresh.min(self.windows.cwnd - 1.0);
+            self.reno.windows.cwnd = before.min(libm::floor(scale(before, self.rounds.base_rtt, rtt)) + 1.0);
+            self.reno.windows.ssthresh = self.reno.windows.ssthresh.min(self.reno.windows.cwnd - 1.0);
         } else {
-            self.slow_start.on_ack(&mut self.windows, view, event);
+            self.reno.take(view, event);
         }
-        self.windows.cwnd = self.windows.cwnd.max(MIN_WINDOW.min(before));
-        self.windows.ssthresh = self.windows.ssthresh.max(0.75 * self.windows.cwnd).max(Windows::MIN_SSTHRESH);
+        self.reno.windows.cwnd = self.reno.windows.cwnd.max(MIN_WINDOW.min(before));
+        self.reno.windows.ssthresh =
+            self.reno.windows.ssthresh.max(0.75 * self.reno.windows.cwnd).max(Windows::MIN_SSTHRESH);
     }
 
     fn avoid_congestion(&mut self, view: &View, event: &Ack, rtt: Duration, diff: f64) {
@@ -132,10 +115,10 @@ impl WeightedVegas {
             self.alpha = (self.weight(view) * self.total_alpha).max(MIN_ALPHA);
         }
         if diff > self.alpha {
-            self.windows.cwnd -= 1.0;
-            self.windows.ssthresh = self.windows.ssthresh.min(self.windows.cwnd - 1.0);
+            self.reno.windows.cwnd -= 1.0;
+            self.reno.windows.ssthresh = self.reno.windows.ssthresh.min(self.reno.windows.cwnd - 1.0);
         } else if diff < self.alpha && event.may_grow {
-            self.windows.cwnd += 1.0;
+            self.reno.windows.cwnd += 1.0;
         }
         if self.drains {
             self.drain(rtt);
@@ -144,75 +127,49 @@ impl WeightedVegas {
 
     /// The own rate over that of all subflows.
     fn weight(&self, view: &View) -> f64 {
-        Paths::new(view, self.windows.cwnd).map_or(1.0, |paths| paths.own().rate() / paths.total_rate())
+        Paths::new(view, self.reno.windows.cwnd).map_or(1.0, |paths| paths.own().rate() / paths.total_rate())
     }
 
     /// The queueing delay has doubled since its minimum: let the queue run empty to see the base RTT again.
     fn drain(&mut self, rtt: Duration) {
-        let delay = rtt.saturating_sub(self.base_rtt);
+        let delay = rtt.saturating_sub(self.rounds.base_rtt);
         let least = self.queue_delay.map_or(delay, |least| least.min(delay));
         self.queue_delay = Some(least).filter(|least| !least.is_zero());
         if self.queue_delay.is_some_and(|least| delay >= least * 2) {
-            self.windows.cwnd *= self.base_rtt.ratio(rtt) / 2.0;
+            self.reno.windows.cwnd *= self.rounds.base_rtt.ratio(rtt) / 2.0;
             self.queue_delay = None;
         }
     }
 }
 
-impl CongestionControl for WeightedVegas {
-    fn name(&self) -> &'static str {
-        ENTRY.name
+impl RenoBased for WeightedVegas {
+    const NAME: &'static str = ENTRY.name;
+
+    fn reno(&self) -> &Reno {
+        &self.reno
     }
-    fn cwnd(&self) -> f64 {
-        self.windows.cwnd
-    }
-    fn ssthresh(&self) -> f64 {
-        self.windows.ssthresh
-    }
-    fn phase(&self) -> &'static str {
-        self.slow_start.phase(&self.windows)
+    fn reno_mut(&mut self) -> &mut Reno {
+        &mut self.reno
     }
 
-    fn on_ack(&mut self, view: &View, event: &Ack) {
-        if let Some(rtt) = event.rtt.filter(|rtt| !rtt.is_zero()) {
-            self.base_rtt = self.base_rtt.min(rtt);
-            self.round.take(rtt);
-        }
+    fn grow(&mut self, view: &View, event: &Ack) {
+        self.rounds.take(event);
         if view.in_recovery {
-            self.reno(view, event);
+            self.reno.grow(view, event);
         } else if event.round_start {
             self.end_round(view, event);
-        } else if self.windows.in_slow_start() {
-            self.slow_start.on_ack(&mut self.windows, view, event);
+        } else if self.reno.windows.in_slow_start() {
+            self.reno.take(view, event);
         }
     }
 
-    fn on_congestion(&mut self, _view: &View, event: &CongestionEvent) {
-        let window = BETA_LOSS * self.windows.reducible(self.reduce_from, event.flight_size);
-        self.windows.reduce_to(window, event.signal);
-    }
-
-    fn on_recovery_exit(&mut self, _view: &View, _event: &RecoveryExit) {
+    fn recovered(&mut self) {
         self.restart();
     }
 
-    fn on_rto(&mut self, _view: &View, event: &Rto) {
-        let window = BETA_LOSS * self.windows.reducible_at_rto(self.reduce_from, event.flight_size);
-        self.windows.collapse(window, event);
-        self.slow_start.on_rto();
-    }
-
-    fn on_undo(&mut self, _view: &View, _event: &Undo) {
-        self.windows.undo();
-    }
-
-    fn on_idle_restart(&mut self, _view: &View, _event: &IdleRestart) {
-        self.base_rtt = Duration::MAX;
+    fn wake(&mut self, _view: &View, _event: &IdleRestart) {
+        self.rounds.base_rtt = Duration::MAX;
         self.restart();
-    }
-
-    fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
-        self.windows.set(change);
     }
 }
 
@@ -227,9 +184,9 @@ mod tests {
         let mut params = Params::defaults(ENTRY.params);
         params.set_flag("drain", drains).expect("a switch");
         let mut subflow = WeightedVegas::new(&params, cwnd);
-        subflow.windows.ssthresh = 2.0;
-        subflow.base_rtt = Duration::from_millis(100);
-        subflow.round = RttRound { min: Duration::ZERO, sum: Duration::from_millis(rtt_millis) * 10, count: 10 };
+        subflow.reno.windows.ssthresh = 2.0;
+        subflow.rounds.base_rtt = Duration::from_millis(100);
+        subflow.rounds.round = RttRound { min: Duration::ZERO, sum: Duration::from_millis(rtt_millis) * 10, count: 10 };
         subflow
     }
 
@@ -255,18 +212,18 @@ mod tests {
         let mut big = subflow_in_round(30.0, 125, false);
         big.end_round(&view(&siblings, 0), &ack());
         assert_close(big.alpha, 7.5);
-        assert_close(big.windows.cwnd, 31.0);
+        assert_close(big.reno.windows.cwnd, 31.0);
         // The small one: weight 0.25, alpha 2.5; diff = 10 * 0.2 = 2, at least initial_alpha: 2 < 2.5 grows.
         let mut small = subflow_in_round(10.0, 125, false);
         small.end_round(&view(&siblings, 1), &ack());
         assert_close(small.alpha, 2.5);
-        assert_close(small.windows.cwnd, 11.0);
+        assert_close(small.reno.windows.cwnd, 11.0);
         // Weight 10/160 of 10 packets would be less than 1: alpha is 2 at least. Diff 2: held.
         let siblings = [subflow(150.0, 125), subflow(10.0, 125)];
         let mut tiny = subflow_in_round(10.0, 125, false);
         tiny.end_round(&view(&siblings, 1), &ack());
         assert_close(tiny.alpha, 2.0);
-        assert_close(tiny.windows.cwnd, 10.0);
+        assert_close(tiny.reno.windows.cwnd, 10.0);
     }
 
     #[test]
@@ -275,7 +232,7 @@ mod tests {
         for (cwnd, after) in [(50.0, 50.0), (55.0, 54.0), (45.0, 46.0)] {
             let mut alone = subflow_in_round(cwnd, 125, false);
             alone.end_round(&view(&[subflow(cwnd, 125)], 0), &ack());
-            assert_close(alone.windows.cwnd, after);
+            assert_close(alone.reno.windows.cwnd, after);
         }
     }
 
@@ -285,12 +242,12 @@ mod tests {
         let mut subflow = subflow_in_round(50.0, 125, true);
         subflow.queue_delay = Some(Duration::from_millis(13));
         subflow.end_round(&view(&siblings, 0), &ack());
-        assert_close(subflow.windows.cwnd, 50.0); // 25 ms are less than 2 * 13
+        assert_close(subflow.reno.windows.cwnd, 50.0); // 25 ms are less than 2 * 13
         subflow = subflow_in_round(50.0, 125, true);
         subflow.queue_delay = Some(Duration::from_micros(12_500));
         subflow.end_round(&view(&siblings, 0), &ack());
         // 50 * 100/(2 * 125) = 20.
-        assert_close(subflow.windows.cwnd, 20.0);
+        assert_close(subflow.reno.windows.cwnd, 20.0);
         assert_eq!(subflow.queue_delay, None);
     }
 
@@ -298,7 +255,7 @@ mod tests {
     fn an_empty_queue_is_not_drained() {
         let mut subflow = subflow_in_round(50.0, 100, true);
         subflow.end_round(&view(&[subflow_of_50()], 0), &ack());
-        assert_close(subflow.windows.cwnd, 51.0);
+        assert_close(subflow.reno.windows.cwnd, 51.0);
     }
 
     fn subflow_of_50() -> crate::Sibling {
@@ -308,9 +265,9 @@ mod tests {
     #[test]
     fn slow_start_ends_at_the_rate_of_the_acks() {
         let mut subflow = subflow_in_round(25.0, 125, true);
-        subflow.windows.ssthresh = f64::INFINITY;
+        subflow.reno.windows.ssthresh = f64::INFINITY;
         // Diff 25 * 0.2 = 5 > 1: 25 * 100/125 + 1 = 21, ssthresh 20.
         subflow.end_round(&view(&[subflow_of_50()], 0), &ack());
-        assert_eq!((subflow.windows.cwnd, subflow.windows.ssthresh), (21.0, 20.0));
+        assert_eq!((subflow.reno.windows.cwnd, subflow.reno.windows.ssthresh), (21.0, 20.0));
     }
 }

@@ -11,9 +11,8 @@
 //! Units: packets; bytes where subflows of different segment sizes meet (LIA). Tested in the files of the couplings.
 
 use crate::kernel::Slot;
-use crate::parts::slow_start::SlowStart;
-use crate::parts::windows::{ReduceFrom, Windows};
-use crate::{Ack, CongestionControl, CongestionEvent, ParamSpec, Params, Rto, Sibling, Undo, View, WindowChange};
+use crate::parts::reno::{Reno, RenoBased};
+use crate::{Ack, ParamSpec, Params, Sibling, View};
 
 /// How the kernel's laws learn which connections share, if MPTCP does not tell.
 pub const GROUP: Slot = Slot::new(
@@ -106,67 +105,37 @@ fn is_usable(sibling: &Sibling) -> bool {
 /// A subflow's controller.
 pub struct Coupled<C> {
     coupling: C,
-    slow_start: SlowStart,
-    reduce_from: ReduceFrom,
-    windows: Windows,
+    reno: Reno,
 }
 
 impl<C: Coupling> Coupled<C> {
     /// A new subflow.
     pub fn new(coupling: C, params: &Params, initial_window: f64) -> Coupled<C> {
-        Coupled {
-            coupling,
-            slow_start: SlowStart::from_params(params),
-            reduce_from: ReduceFrom::from_params(params),
-            windows: Windows::new(initial_window),
-        }
-    }
-
-    fn remaining(&self, view: &View) -> f64 {
-        Paths::new(view, self.windows.cwnd).map_or(0.5, |paths| self.coupling.remaining(&paths))
+        Coupled { coupling, reno: Reno::new(params, initial_window) }
     }
 }
 
-impl<C: Coupling> CongestionControl for Coupled<C> {
-    fn name(&self) -> &'static str {
-        C::NAME
+impl<C: Coupling> RenoBased for Coupled<C> {
+    const NAME: &'static str = C::NAME;
+
+    fn reno(&self) -> &Reno {
+        &self.reno
     }
-    fn cwnd(&self) -> f64 {
-        self.windows.cwnd
-    }
-    fn ssthresh(&self) -> f64 {
-        self.windows.ssthresh
-    }
-    fn phase(&self) -> &'static str {
-        self.slow_start.phase(&self.windows)
+    fn reno_mut(&mut self) -> &mut Reno {
+        &mut self.reno
     }
 
-    fn on_ack(&mut self, view: &View, event: &Ack) {
-        let acked = self.slow_start.on_ack(&mut self.windows, view, event);
+    fn remaining(&self, view: &View) -> f64 {
+        Paths::new(view, self.reno.windows.cwnd).map_or(0.5, |paths| self.coupling.remaining(&paths))
+    }
+
+    fn grow(&mut self, view: &View, event: &Ack) {
+        let acked = self.reno.take(view, event);
         if acked > 0.0 {
-            let cwnd = self.windows.cwnd;
+            let cwnd = self.reno.windows.cwnd;
             let increase = Paths::new(view, cwnd).map_or(1.0 / cwnd, |paths| self.coupling.increase(&paths));
-            self.windows.cwnd = (cwnd + acked * increase).max(1.0);
+            self.reno.windows.cwnd = (cwnd + acked * increase).max(1.0);
         }
-    }
-
-    fn on_congestion(&mut self, view: &View, event: &CongestionEvent) {
-        let window = self.remaining(view) * self.windows.reducible(self.reduce_from, event.flight_size);
-        self.windows.reduce_to(window, event.signal);
-    }
-
-    fn on_rto(&mut self, view: &View, event: &Rto) {
-        let window = self.remaining(view) * self.windows.reducible_at_rto(self.reduce_from, event.flight_size);
-        self.windows.collapse(window, event);
-        self.slow_start.on_rto();
-    }
-
-    fn on_undo(&mut self, _view: &View, _event: &Undo) {
-        self.windows.undo();
-    }
-
-    fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
-        self.windows.set(change);
     }
 }
 
@@ -225,6 +194,7 @@ pub(crate) mod testing {
 mod tests {
     use super::testing::{subflow, view};
     use super::*;
+    use crate::{CongestionControl, WindowChange};
 
     #[test]
     fn one_usable_subflow_is_not_coupled() {

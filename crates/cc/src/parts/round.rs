@@ -1,6 +1,38 @@
 //! What the delay-based controls measure in a round trip.
 
+use crate::Ack;
 use playpath_units::Duration;
+
+/// Fewer samples of a round are not trusted (Linux).
+const MIN_SAMPLES: u32 = 3;
+
+/// The smallest RTT so far and the round under way, as Linux's Vegas and Compound keep them.
+#[derive(Clone, Copy, Debug)]
+pub struct RttRounds {
+    /// Smallest sample; [`Duration::MAX`] before the first.
+    pub base_rtt: Duration,
+    /// The round under way.
+    pub round: RttRound,
+}
+
+impl RttRounds {
+    /// Before the first sample.
+    pub const NEW: RttRounds = RttRounds { base_rtt: Duration::MAX, round: RttRound::NEW };
+
+    /// Take the sample of an ACK.
+    pub fn take(&mut self, event: &Ack) {
+        if let Some(rtt) = event.rtt.filter(|rtt| !rtt.is_zero()) {
+            self.base_rtt = self.base_rtt.min(rtt);
+            self.round.take(rtt);
+        }
+    }
+
+    /// The round is over; none if it had too few samples.
+    pub fn end(&mut self) -> Option<RttRound> {
+        let round = std::mem::replace(&mut self.round, RttRound::NEW);
+        (round.count >= MIN_SAMPLES).then_some(round)
+    }
+}
 
 /// RTT samples of a round.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,148 @@
+//! TCP's own windows, and the controls that are Reno but for what they override.
+//!
+//! Reference: RFC 5681 §3.1, §3.2; RFC 6582. What differs from them is said in `windows.rs` and `slow_start.rs`.
+//!
+//! Units: packets. Tested through every control that is built on it, and by `tests/contract.rs`.
+
+use crate::parts::slow_start::SlowStart;
+use crate::parts::windows::{ReduceFrom, Windows};
+use crate::{
+    Ack, CongestionControl, CongestionEvent, IdleRestart, Params, RecoveryExit, Rto, Undo, View, WindowChange,
+};
+
+/// Windows, slow start, and which window a reduction starts from.
+pub struct Reno {
+    /// The windows.
+    pub windows: Windows,
+    /// Grows them below `ssthresh`.
+    pub slow_start: SlowStart,
+    reduce_from: ReduceFrom,
+}
+
+impl Reno {
+    /// Of a new connection; reads the parameters of slow start and `reduce_from`.
+    pub fn new(params: &Params, initial_window: f64) -> Reno {
+        Reno {
+            windows: Windows::new(initial_window),
+            slow_start: SlowStart::from_params(params),
+            reduce_from: ReduceFrom::from_params(params),
+        }
+    }
+
+    /// Slow start takes its part of an ACK; the packets that congestion avoidance may count.
+    pub fn take(&mut self, view: &View, event: &Ack) -> f64 {
+        self.slow_start.on_ack(&mut self.windows, view, event)
+    }
+
+    /// Slow start, and a packet per round trip in congestion avoidance.
+    pub fn grow(&mut self, view: &View, event: &Ack) {
+        let acked = self.take(view, event);
+        self.windows.cwnd += acked / self.windows.cwnd;
+    }
+
+    /// The window that a congestion event reduces.
+    pub fn reducible(&self, event: &CongestionEvent) -> f64 {
+        self.windows.reducible(self.reduce_from, event.flight_size)
+    }
+
+    /// The window that a timeout reduces.
+    pub fn reducible_at_rto(&self, event: &Rto) -> f64 {
+        self.windows.reducible_at_rto(self.reduce_from, event.flight_size)
+    }
+
+    /// A timeout, after which the threshold is `ssthresh`.
+    pub fn collapse(&mut self, ssthresh: f64, event: &Rto) {
+        self.windows.collapse(ssthresh, event);
+        self.slow_start.on_rto();
+    }
+}
+
+/// A control that is Reno but for what it overrides. The hooks are those of [`CongestionControl`].
+pub trait RenoBased: Send {
+    /// Registry name.
+    const NAME: &'static str;
+
+    /// Its windows.
+    fn reno(&self) -> &Reno;
+    /// Its windows.
+    fn reno_mut(&mut self) -> &mut Reno;
+
+    /// What remains of the window after a loss or a timeout.
+    fn remaining(&self, _view: &View) -> f64 {
+        0.5
+    }
+
+    /// The handshake is complete.
+    fn start(&mut self, _view: &View) {}
+
+    /// An acknowledgement delivered data.
+    fn grow(&mut self, view: &View, event: &Ack) {
+        self.reno_mut().grow(view, event);
+    }
+
+    /// A loss episode or ECN-Echo.
+    fn reduce(&mut self, view: &View, event: &CongestionEvent) {
+        let window = self.remaining(view) * self.reno().reducible(event);
+        self.reno_mut().windows.reduce_to(window, event.signal);
+    }
+
+    /// The retransmission timer expired.
+    fn collapse(&mut self, view: &View, event: &Rto) {
+        let window = self.remaining(view) * self.reno().reducible_at_rto(event);
+        self.reno_mut().collapse(window, event);
+    }
+
+    /// The recovery point was acknowledged.
+    fn recovered(&mut self) {}
+
+    /// The last reduction was spurious, and the windows are what they were before it.
+    fn undone(&mut self) {}
+
+    /// First packet after an idle period.
+    fn wake(&mut self, _view: &View, _event: &IdleRestart) {}
+
+    /// The windows were set from outside.
+    fn moved(&mut self) {}
+}
+
+impl<C: RenoBased> CongestionControl for C {
+    fn name(&self) -> &'static str {
+        C::NAME
+    }
+    fn cwnd(&self) -> f64 {
+        self.reno().windows.cwnd
+    }
+    fn ssthresh(&self) -> f64 {
+        self.reno().windows.ssthresh
+    }
+    fn phase(&self) -> &'static str {
+        self.reno().slow_start.phase(&self.reno().windows)
+    }
+    fn on_connection_start(&mut self, view: &View) {
+        self.start(view);
+    }
+    fn on_ack(&mut self, view: &View, event: &Ack) {
+        self.grow(view, event);
+    }
+    fn on_congestion(&mut self, view: &View, event: &CongestionEvent) {
+        self.reduce(view, event);
+    }
+    fn on_recovery_exit(&mut self, _view: &View, _event: &RecoveryExit) {
+        self.recovered();
+    }
+    fn on_rto(&mut self, view: &View, event: &Rto) {
+        self.collapse(view, event);
+    }
+    fn on_undo(&mut self, _view: &View, _event: &Undo) {
+        if self.reno_mut().windows.undo() {
+            self.undone();
+        }
+    }
+    fn on_idle_restart(&mut self, view: &View, event: &IdleRestart) {
+        self.wake(view, event);
+    }
+    fn on_window_change(&mut self, _view: &View, change: &WindowChange) {
+        self.reno_mut().windows.set(change);
+        self.moved();
+    }
+}
