@@ -80,6 +80,8 @@ def can_run(checks: list[Check]) -> dict[str, bool]:
 
 
 def _probes() -> list[_Probe]:
+    from playpath.testbed.programs import remedy
+
     return [
         _Probe(SIM, "engine", _engine_version, "run `make setup` or `pip install .`"),
         _Probe(SIM, "cores", lambda: f"{default_jobs()} usable", ""),
@@ -87,19 +89,22 @@ def _probes() -> list[_Probe]:
         _Probe(EMULATION, "root", _root, "run the kernel world as root, for example with sudo"),
         _Probe(EMULATION, "network namespaces", _namespaces, "use a kernel with CONFIG_NET_NS"),
         _Probe(EMULATION, "ip", _program("ip"), "apt install iproute2"),
-        _Probe(EMULATION, "playpath-emulator", _built("emulator", "program"), "make kernel"),
-        _Probe(EMULATION, "playpath-client", _built("runner", "client"), "make kernel"),
-        _Probe(EMULATION, "playpath-relay", _built("relay", "program"), "make kernel"),
+        _Probe(EMULATION, "playpath-emulator", _built("playpath-emulator"), remedy()),
+        _Probe(EMULATION, "playpath-client", _built("playpath-client"), remedy()),
+        _Probe(EMULATION, "playpath-relay", _built("playpath-relay"), remedy()),
         _Probe(EMULATION, "/dev/net/tun", _tun, "modprobe tun; in a container: start it with --device /dev/net/tun"),
         _Probe(EBPF, "BTF", _btf, "use a kernel with CONFIG_DEBUG_INFO_BTF (Debian's and Ubuntu's have it)"),
         _Probe(EBPF, "right to load", _may_load, "run as root, for example with sudo; a container needs CAP_SYS_ADMIN"),
         _Probe(EBPF, "struct_ops for TCP", _struct_ops, "use Linux 6.10 or newer with CONFIG_BPF_JIT and BTF"),
         _Probe(EBPF, "bpf file system", _bpf_file_system, "mount /proc"),
-        _Probe(EBPF, "clang", _program("clang"), "bpf/setup.sh, or apt install clang"),
+        _Probe(EBPF, "clang", _to_build_bpf(_program("clang")), "bpf/setup.sh, or apt install clang"),
         _Probe(
-            EBPF, "libelf headers", _file("/usr/include/libelf.h"), "bpf/setup.sh, or apt install libelf-dev zlib1g-dev"
+            EBPF,
+            "libelf headers",
+            _to_build_bpf(_file("/usr/include/libelf.h")),
+            "bpf/setup.sh, or apt install libelf-dev zlib1g-dev",
         ),
-        _Probe(EBPF, "playpath-bpf", _built("controls", "loader"), "make kernel"),
+        _Probe(EBPF, "playpath-bpf", _built("playpath-bpf"), remedy()),
         _Probe(EBPF, "kernel's own controls", _controls, "mount /proc"),
         _Probe(MPTCP, "root", _root, "run the kernel world as root, for example with sudo"),
         _Probe(MPTCP, "MPTCP", _mptcp, "sysctl net.mptcp.enabled=1; needs a kernel with CONFIG_MPTCP"),
@@ -167,20 +172,24 @@ def _file(path: str) -> Callable[[], str | None]:
     return lambda: path if Path(path).exists() else None
 
 
-def _built(module: str, function: str) -> Callable[[], str | None]:
+def _built(name: str) -> Callable[[], str | None]:
     """Where the kernel world finds one of its own programs."""
 
     def look() -> str | None:
-        from importlib import import_module
-
         from playpath.testbed.errors import MissingToolError
+        from playpath.testbed.programs import find
 
         try:
-            return str(getattr(import_module(f"playpath.testbed.{module}"), function)())
+            return find(name)
         except MissingToolError:
             return None
 
     return look
+
+
+def _to_build_bpf(look: Callable[[], str | None]) -> Callable[[], str | None]:
+    """What only the build of `playpath-bpf` needs: its objects are compiled in, and fit themselves to the running kernel."""
+    return lambda: look() or ("not needed: playpath-bpf is built" if _built("playpath-bpf")() else None)
 
 
 def _tun() -> str | None:

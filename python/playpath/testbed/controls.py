@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
-import shutil
 import subprocess
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from playpath.testbed.errors import MissingToolError, TestbedError, UnsupportedError
+from playpath.testbed import programs
+from playpath.testbed.errors import TestbedError, UnsupportedError
 from playpath.testbed.processes import Child
 
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -22,14 +21,7 @@ _OURS = "bpf:"
 
 def loader() -> str:
     """Path of `playpath-bpf`."""
-    own = os.environ.get("PLAYPATH_BPF")
-    here = Path(__file__).resolve()
-    built = [parent / "crates/bpfload/target/release/playpath-bpf" for parent in here.parents[2:5]]
-    candidates = [own] if own else [*map(str, built), shutil.which("playpath-bpf")]
-    for candidate in candidates:
-        if candidate and os.access(candidate, os.X_OK):
-            return candidate
-    raise MissingToolError("playpath-bpf is not built: `make kernel` (bpf/setup.sh installs what it needs)")
+    return programs.find("playpath-bpf")
 
 
 def call(*arguments: str) -> str:

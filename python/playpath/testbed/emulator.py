@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -12,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from playpath.testbed.errors import MissingToolError, TestbedError
+from playpath.testbed import programs
+from playpath.testbed.errors import TestbedError
 from playpath.testbed.processes import Child
 
 
@@ -39,13 +38,7 @@ def network(paths: Sequence[Mapping[str, Any]], links: Sequence[Mapping[str, Any
 
 def program() -> str:
     """Path of `playpath-emulator`."""
-    own = os.environ.get("PLAYPATH_EMULATOR")
-    here = Path(__file__).resolve()
-    built = [parent / "target/release/playpath-emulator" for parent in here.parents[2:5]]
-    for candidate in [own] if own else [*map(str, built), shutil.which("playpath-emulator")]:
-        if candidate and os.access(candidate, os.X_OK):
-            return candidate
-    raise MissingToolError("playpath-emulator is not built: `make kernel`")
+    return programs.find("playpath-emulator")
 
 
 class Emulator:

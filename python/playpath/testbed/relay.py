@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import shutil
 import subprocess
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from playpath.testbed import controls
+from playpath.testbed import controls, programs
 from playpath.testbed.bed import Testbed
 from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.testbed.processes import Child
@@ -31,13 +29,7 @@ _SUMS = ("path_switches", "switches_from_open_path", "path_choices", "reinjectio
 
 def program() -> str:
     """Path of `playpath-relay`."""
-    own = os.environ.get("PLAYPATH_RELAY")
-    here = Path(__file__).resolve()
-    built = [parent / "target/release/playpath-relay" for parent in here.parents[2:5]]
-    for candidate in [own] if own else [*map(str, built), shutil.which("playpath-relay")]:
-        if candidate and os.access(candidate, os.X_OK):
-            return candidate
-    raise MissingToolError("playpath-relay is not built: `make kernel`")
+    return programs.find("playpath-relay")
 
 
 class Relay:

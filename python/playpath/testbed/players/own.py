@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from playpath.testbed.errors import MissingToolError, TestbedError
+from playpath.testbed import programs
+from playpath.testbed.errors import TestbedError
 from playpath.testbed.players.scene import Played, Scene, Watch
 
 _GRACE_S = 10.0
@@ -58,10 +56,4 @@ class Own:
 
 def program() -> str:
     """Path of `playpath-client`."""
-    own = os.environ.get("PLAYPATH_CLIENT")
-    here = Path(__file__).resolve()
-    built = [parent / "target/release/playpath-client" for parent in here.parents[3:6]]
-    for candidate in [own] if own else [*map(str, built), shutil.which("playpath-client")]:
-        if candidate and os.access(candidate, os.X_OK):
-            return candidate
-    raise MissingToolError("playpath-client is not built: `make kernel`")
+    return programs.find("playpath-client")
