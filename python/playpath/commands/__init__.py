@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 
 COMMANDS = {
     "demo": "Rank six senders on a lossy wireless path and write a report.",
+    "init": "Write a scenario of your own, from a few answers.",
     "compare": "Rank the senders of a scenario.",
     "population": "Answer for a population of paths and viewers instead of one path.",
     "twin": "Run a scenario in both worlds, the simulator and the kernel.",
