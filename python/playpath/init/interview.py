@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Mapping
 from datetime import date
@@ -208,6 +209,7 @@ def input_(prompt: str) -> str:
     """
     sys.stderr.write(prompt)
     sys.stderr.flush()
+    signal.siginterrupt(signal.SIGINT, True)  # polars lets a read go on after Ctrl-C
     line = sys.stdin.readline()
     if not line:
         raise InputError("the answers ended before the last question; nothing is written")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import socket
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,6 +65,8 @@ def measure(url: str, *, seconds: float = SECONDS, most_bytes: int = MOST_BYTES)
     try:
         rtt = _round_trip(parts)
         samples = _download(url, seconds, most_bytes)
+    except urllib.error.HTTPError as error:
+        raise RunError(f"{url}: the server answers {error.code} {error.reason}") from None
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
         raise RunError(f"{url}: {reason}") from None
