@@ -16,10 +16,10 @@ ADVISORIES := $(if $(wildcard $(HOME)/.cargo/advisory-db*),advisories)
 , := ,
 FUZZ_SECONDS ?= 60
 
-.PHONY: help setup demo test test-fast check bench fuzz docs reference figures papers kernel clean check-tools
+.PHONY: help setup demo test test-fast check bench fuzz docs reference figures papers kernel wheel wheel-check clean check-tools
 
 help: ## show the verbs
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.engine ## virtual environment, release build of the engine, the playpath command
 
@@ -88,6 +88,12 @@ kernel: ## what the kernel world needs besides: controls, loader, link emulator,
 	cargo build --release --quiet -p playpath-client -p playpath-emulator -p playpath-relay -p playpath-serve
 	cargo build --release --quiet --manifest-path crates/bpfload/Cargo.toml
 
+wheel: $(VENV)/.wheel-tools ## the source distribution and the wheel with everything, out/dist (bpf/setup.sh build installs the tools)
+	tools/wheel $(TARGET)
+
+wheel-check: ## installs what `make wheel` made as a user does, and runs the demo
+	PYTHON=$(PYTHON) tools/try-wheel
+
 clean: ## remove what was built here
 	rm -rf $(VENV) target crates/bpfload/target out .pytest_cache .mypy_cache .ruff_cache
 
@@ -97,6 +103,10 @@ check-tools:
 $(VENV)/.tools:
 	@PYTHON=$(PYTHON) tools/check-tools
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.wheel-tools: | $(VENV)/.tools
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.9,<2' ziglang cargo-zigbuild auditwheel wheel
 	@touch $@
 
 # Dependencies change rarely: a full install only when pyproject.toml does.
