@@ -8,7 +8,8 @@ use crate::settings::Limits;
 use crate::store::Store;
 use crate::transport::Transport;
 use playpath_cc::AppParameters;
-use playpath_transport::{Connection, Event, Segment};
+use playpath_transport::mptcp::PathConfig;
+use playpath_transport::{Connection, Event, MptcpOption, Segment};
 use playpath_units::Time;
 use playpath_video::cmcd::{Cmcd, Limits as Believed, ServerView};
 use std::time::SystemTime;
@@ -72,17 +73,34 @@ impl Conversation {
     }
 
     /// A segment has come, with its payload.
-    pub fn handle_segment(&mut self, now: Time, path: usize, segment: &Segment, payload: &[u8]) {
+    pub fn handle_segment(
+        &mut self,
+        now: Time,
+        path: usize,
+        (segment, more): (&Segment, &[MptcpOption]),
+        payload: &[u8],
+    ) {
         if payload.is_empty() {
-            self.transport.handle_segment(now, path, segment);
+            self.transport.handle_segment(now, path, segment, more);
             return;
         }
         let window = self.transport.window_end();
-        if let Some(offset) = self.transport.handle_segment(now, path, segment) {
+        if let Some(offset) = self.transport.handle_segment(now, path, segment, more) {
             let room = window.saturating_sub(offset).min(payload.len() as u64) as usize;
             self.incoming.store(offset, &payload[..room]);
             self.moved = now;
         }
+    }
+
+    /// A join that has come over `pair`, to the own address with this identifier; its SYN is handled next. `None`: refused.
+    pub fn join(&mut self, pair: AddressPair, path: PathConfig, address_id: u8) -> Option<usize> {
+        let index = self.transport.add_path(path, address_id)?;
+        if index < self.paths.len() {
+            self.paths[index] = pair;
+        } else {
+            self.paths.push(pair);
+        }
+        Some(index)
     }
 
     /// Timers of the transport, and limits on patience.
@@ -105,7 +123,6 @@ impl Conversation {
         self.take_events();
         if self.transport.bytes_acked() > self.acked {
             (self.acked, self.moved) = (self.transport.bytes_acked(), now);
-            self.outgoing.release(self.transport.needed_from());
         }
         while self.stage == Stage::Serving && self.written == self.outgoing.end() && self.read_request(now, store) {
             self.write();
@@ -219,6 +236,7 @@ impl Conversation {
         if let Some((cmcd, body_bytes)) = &answer.told {
             self.take_client_data(now, cmcd, *body_bytes);
         }
+        self.outgoing.release(self.transport.needed_from());
         self.outgoing.push(answer.head.len() as u64, Source::Bytes(answer.head.into_bytes().into()));
         if let Some((len, source)) = answer.body {
             self.outgoing.push(len, source);

@@ -19,13 +19,15 @@ pub struct AddressPair {
 }
 
 impl AddressPair {
-    /// Of a SYN that has come in `packet`.
-    pub fn of_syn(packet: &Packet<'_>, syn: &SynOptions, mtu: u32) -> AddressPair {
+    /// Of a SYN that has come in `packet`, for a receiver with this buffer.
+    pub fn of_syn(packet: &Packet<'_>, syn: &SynOptions, mtu: u32, receive_buffer: u64) -> AddressPair {
+        // Wide enough for the buffer, not for what MPTCP's subflows pretend to have.
+        let own_scale = (0..14).find(|scale| receive_buffer >> scale <= 65_535).unwrap_or(14);
         AddressPair {
             local: packet.destination,
             remote: packet.source,
             peer_scale: syn.window_scale,
-            own_scale: 0,
+            own_scale: syn.window_scale.map_or(0, |_| own_scale),
             identification: 0,
             mtu,
         }
@@ -39,10 +41,7 @@ impl AddressPair {
     /// Write a segment as a packet, with the `payload` that it announces. Errors: a broken invariant of the endpoint.
     pub fn encode(&mut self, segment: &mut Segment, payload: &[u8], out: &mut Vec<u8>) -> Result<(), EncodeError> {
         if segment.flags.contains(Flags::SYN) {
-            if self.peer_scale.is_none() {
-                segment.syn_options.window_scale = None;
-            }
-            self.own_scale = segment.syn_options.window_scale.unwrap_or(0);
+            segment.syn_options.window_scale = self.peer_scale.map(|_| self.own_scale);
         }
         // A full segment leaves no room for SACK blocks; pure ACKs carry them.
         let family_bytes = if self.local.is_ipv6() { 20 } else { 0 };

@@ -11,12 +11,14 @@ use crate::pair::{AddressPair, header_bytes, refusal};
 use crate::settings::Settings;
 use crate::store::Store;
 use crate::transport::Transport;
+use playpath_cc::CongestionControl;
 use playpath_transport::codec::{Packet, TCP};
-use playpath_transport::{Config, Connection, Flags, Segment};
+use playpath_transport::mptcp::option::{CAPABLE_CHECKSUM, CAPABLE_EXTENDED, CAPABLE_SHA256};
+use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
+use playpath_transport::{Config, Connection, Flags, MptcpOption, Segment};
 use playpath_units::Time;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::net::{IpAddr, SocketAddr};
 
 /// What has happened since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,6 +47,8 @@ pub struct Server {
     half_open: BTreeSet<u64>,
     /// Whose keys strangers choose: hashed with a random seed.
     ends: HashMap<Ends, (u64, usize)>,
+    /// MPTCP connections, by what a join names.
+    tokens: HashMap<u32, u64>,
     /// When each connection wants to be called.
     dues: BTreeSet<(Time, u64)>,
     due_of: HashMap<u64, Time>,
@@ -68,6 +72,7 @@ impl Server {
             connections: BTreeMap::new(),
             half_open: BTreeSet::new(),
             ends: HashMap::new(),
+            tokens: HashMap::new(),
             dues: BTreeSet::new(),
             due_of: HashMap::new(),
             ready: VecDeque::new(),
@@ -152,22 +157,24 @@ impl Server {
         let ends = (packet.destination, packet.source);
         let known = self.ends.get(&ends).copied();
         let scale = known.map_or(0, |(id, path)| self.connections[&id].paths[path].peer_scale());
-        let segment = packet.segment(scale).ok()?;
+        let mut segment = packet.segment(scale).ok()?;
+        let more = further_options(&packet, &mut segment);
         match known {
             Some((id, _)) if is_new(&segment) && self.connections[&id].is_over() => {
                 self.forget(id);
                 self.admit(now, &packet, &segment);
             }
-            Some((id, path)) => self.hand_to(now, id, path, &segment, packet.payload),
-            None if is_new(&segment) && packet.destination.port() == self.settings.port => {
-                self.admit(now, &packet, &segment);
-            }
+            Some((id, path)) => self.hand_to(now, id, path, (&segment, &more), packet.payload),
+            None if is_new(&segment) && packet.destination.port() == self.settings.port => match segment.mptcp {
+                MptcpOption::JoinSyn { token, .. } => self.join(now, token, &packet, &segment),
+                _ => self.admit(now, &packet, &segment),
+            },
             None => self.refuse(&packet, &segment),
         }
         Some(())
     }
 
-    fn hand_to(&mut self, now: Time, id: u64, path: usize, segment: &Segment, payload: &[u8]) {
+    fn hand_to(&mut self, now: Time, id: u64, path: usize, segment: (&Segment, &[MptcpOption]), payload: &[u8]) {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         connection.handle_segment(now, path, segment, payload);
         connection.serve(now, &self.store);
@@ -183,37 +190,90 @@ impl Server {
             self.counts.refused_connections += 1;
             return;
         }
-        let Ok(isn) = random_u32() else { return };
-        let path = AddressPair::of_syn(packet, &syn.syn_options, self.settings.mtu);
+        let Ok(transport) = self.transport(packet.source, syn) else { return };
+        let path = self.pair(packet, syn);
         let id = self.next_id;
         self.next_id += 1;
         self.counts.connections += 1;
         self.ends.insert((path.local, path.remote), (id, 0));
         self.half_open.insert(id);
-        let connection = Conversation::new(now, self.transport(isn, packet.source, syn), path);
-        self.connections.insert(id, connection);
-        self.hand_to(now, id, 0, syn, &[]);
+        if let Some(mptcp) = transport.mptcp() {
+            self.tokens.insert(mptcp.token(), id);
+        }
+        self.connections.insert(id, Conversation::new(now, transport, path));
+        self.hand_to(now, id, 0, (syn, &[]), &[]);
     }
 
-    fn transport(&self, isn: u32, peer: SocketAddr, syn: &Segment) -> Transport {
-        let config = self.config(isn, peer, syn);
-        let cc = self.settings.sender.cc.build(config.initial_window());
-        Transport::Tcp(Connection::listen(config, cc))
+    /// A SYN of a further path.
+    fn join(&mut self, now: Time, token: u32, packet: &Packet<'_>, syn: &Segment) {
+        let known = self.tokens.get(&token).copied();
+        let index = known.and_then(|id| {
+            let config = self.config(random().ok()?, packet.source, syn);
+            let path = PathConfig { tcp: config, cc: self.control(&config), is_backup: false };
+            let pair = self.pair(packet, syn);
+            let address_id = self.address_id(packet.destination.ip());
+            let connection = self.connections.get_mut(&id)?;
+            Some((id, connection.join(pair, path, address_id)?))
+        });
+        match index {
+            None => self.refuse(packet, syn),
+            Some((id, path)) => {
+                self.ends.retain(|_, place| *place != (id, path)); // of a path that is gone
+                self.ends.insert((packet.destination, packet.source), (id, path));
+                self.hand_to(now, id, path, (syn, &[]), &[]);
+            }
+        }
+    }
+
+    fn pair(&self, packet: &Packet<'_>, syn: &Segment) -> AddressPair {
+        AddressPair::of_syn(packet, &syn.syn_options, self.settings.mtu, self.settings.limits.receive_buffer)
+    }
+
+    /// The first address is that of the connection; the others have their place in the list.
+    fn address_id(&self, address: IpAddr) -> u8 {
+        self.settings.addresses.iter().position(|own| *own == address).unwrap_or(0) as u8
+    }
+
+    /// What answers a SYN: MPTCP if the client offers it as we have it (RFC 8684 section 3.1: HMAC-SHA256, no checksums, no extension),
+    /// else TCP.
+    fn transport(&self, peer: SocketAddr, syn: &Segment) -> rustix::io::Result<Transport> {
+        let config = self.config(random()?, peer, syn);
+        let offers = matches!(syn.mptcp, MptcpOption::Capable { flags, keys: 0, .. }
+            if flags & (CAPABLE_SHA256 | CAPABLE_CHECKSUM | CAPABLE_EXTENDED) == CAPABLE_SHA256);
+        if !offers || !self.settings.mptcp {
+            return Ok(Transport::Tcp(Connection::listen(config, self.control(&config))));
+        }
+        let mptcp = MptcpConfig {
+            key: (u64::from(random()?) << 32) | u64::from(random()?),
+            nonce: random()?,
+            send_buffer: config.send_buffer,
+            receive_buffer: config.receive_buffer,
+            is_coupled: self.settings.sender.cc.entry.is_coupled,
+        };
+        let path = PathConfig { tcp: config, cc: self.control(&config), is_backup: false };
+        let mut connection = MptcpConnection::listen(mptcp, self.settings.sender.scheduler.build(), vec![path]);
+        let others = self.settings.addresses.iter().zip(0u8..).skip(1);
+        connection.announce_addresses(others.map(|(address, id)| (id, *address)).collect());
+        Ok(Transport::Mptcp(Box::new(connection)))
+    }
+
+    fn control(&self, config: &Config) -> Box<dyn CongestionControl> {
+        self.settings.sender.cc.build(config.initial_window())
     }
 
     /// TCP settings towards a peer: packets as large as the device takes.
-    fn config(&self, isn: u32, peer: SocketAddr, syn: &Segment) -> Arc<Config> {
+    fn config(&self, isn: u32, peer: SocketAddr, syn: &Segment) -> Config {
         const TIMESTAMP_BYTES: u32 = 12;
         let base = &*self.settings.sender.config;
         let timestamps = base.timestamps && syn.timestamps.is_some();
         let options = if timestamps { TIMESTAMP_BYTES } else { 0 };
-        Arc::new(Config {
+        Config {
             mss: (self.settings.mtu - header_bytes(peer) - options).max(1),
             timestamps,
             isn,
             receive_buffer: self.settings.limits.receive_buffer,
             ..*base
-        })
+        }
     }
 
     /// A place for one more. `false`: there is none.
@@ -262,6 +322,9 @@ impl Server {
 
     fn forget(&mut self, id: u64) {
         let Some(connection) = self.connections.remove(&id) else { return };
+        if let Some(mptcp) = connection.transport.mptcp() {
+            self.tokens.remove(&mptcp.token());
+        }
         for path in &connection.paths {
             self.ends.remove(&(path.local, path.remote));
         }
@@ -277,8 +340,21 @@ fn is_new(segment: &Segment) -> bool {
     segment.flags.contains(Flags::SYN) && !segment.flags.intersects(Flags::ACK.with(Flags::RST))
 }
 
-/// Initial sequence numbers that nobody can guess (RFC 6528).
-fn random_u32() -> rustix::io::Result<u32> {
+/// Linux packs several MPTCP options into a segment: the one that says where its payload lies goes with it, the others apart.
+fn further_options(packet: &Packet<'_>, segment: &mut Segment) -> Vec<MptcpOption> {
+    if segment.mptcp == MptcpOption::None {
+        return Vec::new();
+    }
+    let mut options: Vec<MptcpOption> = packet.mptcp().filter(|option| *option != MptcpOption::None).collect();
+    let main = options.iter().position(|option| matches!(option, MptcpOption::Dss { .. })).unwrap_or(0);
+    if main < options.len() {
+        segment.mptcp = options.remove(main);
+    }
+    options
+}
+
+/// Sequence numbers, keys and nonces that nobody can guess (RFC 6528, RFC 8684 section 3.1).
+fn random() -> rustix::io::Result<u32> {
     let mut bytes = [0u8; 4];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
     Ok(u32::from_ne_bytes(bytes))

@@ -2,8 +2,8 @@
 //! simulator has one (`crates/sim/src/endpoint.rs`).
 
 use playpath_cc::AppParameters;
-use playpath_transport::mptcp::MptcpConnection;
-use playpath_transport::{Connection, Events, Segment};
+use playpath_transport::mptcp::{MptcpConnection, PathConfig};
+use playpath_transport::{Connection, Events, Flags, MptcpOption, Segment};
 use playpath_units::Time;
 
 /// See the module.
@@ -16,8 +16,8 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// A segment arrived. Returns where the bytes of the stream that its payload holds lie, if it was taken.
-    pub fn handle_segment(&mut self, now: Time, path: usize, segment: &Segment) -> Option<u64> {
+    /// A segment arrived, with `more` MPTCP options. Returns where the bytes of the stream that its payload holds lie, if it was taken.
+    pub fn handle_segment(&mut self, now: Time, path: usize, segment: &Segment, more: &[MptcpOption]) -> Option<u64> {
         match self {
             Transport::Tcp(tcp) => {
                 let (offset, count) = (tcp.receive_offset(segment), tcp.stats().data_segments_received);
@@ -25,8 +25,14 @@ impl Transport {
                 (tcp.stats().data_segments_received > count).then_some(offset)
             }
             Transport::Mptcp(mptcp) => {
+                for option in more {
+                    mptcp.handle_option(now, path, &Segment { mptcp: *option, ..*segment });
+                }
                 let offset = mptcp.receive_offset(path, segment);
-                mptcp.handle_segment(now, path, segment);
+                // Bytes whose place is not known would be lost once they were acknowledged.
+                if segment.payload_len == 0 || offset.is_some() || segment.flags.contains(Flags::SYN) {
+                    mptcp.handle_segment(now, path, segment);
+                }
                 offset
             }
         }
@@ -149,7 +155,7 @@ impl Transport {
     pub fn needed_from(&self) -> u64 {
         match self {
             Transport::Tcp(tcp) => tcp.acknowledged_offset(),
-            Transport::Mptcp(_) => 0,
+            Transport::Mptcp(mptcp) => mptcp.needed_from(),
         }
     }
 
@@ -166,6 +172,14 @@ impl Transport {
         match self {
             Transport::Tcp(tcp) => (path == 0).then_some(tcp),
             Transport::Mptcp(mptcp) => mptcp.subflow(path),
+        }
+    }
+
+    /// A place for a join that came in to the own address with this identifier. `None`: it cannot be joined.
+    pub fn add_path(&mut self, path: PathConfig, address_id: u8) -> Option<usize> {
+        match self {
+            Transport::Tcp(_) => None,
+            Transport::Mptcp(mptcp) => mptcp.add_path(path, address_id),
         }
     }
 

@@ -27,7 +27,7 @@ impl MptcpConnection {
     ) -> MptcpConnection {
         assert!((1..=MOST_PATHS).contains(&paths.len()), "{} paths; 1 to {MOST_PATHS} are possible", paths.len());
         let mss = paths.iter().map(|p| p.tcp.mss).max().unwrap_or(0);
-        let subflows: Vec<_> = paths.into_iter().map(Subflow::new).collect();
+        let subflows: Vec<_> = paths.into_iter().zip(0..).map(|(path, index)| Subflow::new(path, index)).collect();
         let idle = Sibling {
             cwnd: 1.0,
             ssthresh: f64::INFINITY,
@@ -50,9 +50,12 @@ impl MptcpConnection {
             level: DataLevel::new(scheduler, subflows.len(), Watch::Nothing),
             subflows: Subflows::new(subflows, siblings),
             receiver: DataReceiver::new(config.receive_buffer, mss),
+            addresses: Vec::new(),
             unechoed: 0,
             announce_at: Time::MAX,
+            announced: 0,
             is_write_cut: false,
+            is_aborted: false,
             events: 0,
             bytes_delivered: 0,
             config,

@@ -5,9 +5,11 @@
 //! signals in `signalling.rs`, the next segment in `sending.rs`, packet schedulers in `scheduler/`.
 //!
 //! Differences from RFC 8684 and from Linux:
-//! 1. A path is a pair of addresses, known by the same index on both sides; address identifier and path index are equal.
-//! 2. The client joins a path when the server has announced it by ADD_ADDR; the server announces every path that it has.
-//! 3. No checksums, no MP_TCPRST, no MP_FASTCLOSE on `abort` (every subflow is reset).
+//! 1. A path is a pair of addresses. Paths made with the connection have the same index on both sides, which is also the identifier
+//!    of both addresses; a listener [adds](MptcpConnection::add_path) others as joins come in, from any address to any.
+//! 2. A client joins a path when the server has announced its address by ADD_ADDR; addresses beyond the paths that both sides know
+//!    are only announced ([`announce_addresses`](MptcpConnection::announce_addresses)). Nobody joins towards a client.
+//! 3. No checksums: the owner answers a peer that wants them (flag A of MP_CAPABLE) with plain TCP. MP_FAIL is ignored.
 //! 4. A subflow whose timer expires is taken for potentially failed (as the out-of-tree kernel does): what it holds is given to
 //!    others, and it gets no data until it makes progress again.
 //! 5. The DATA_FIN travels in a segment of its own.
@@ -35,15 +37,19 @@ pub use level::{Switch, SwitchSide};
 pub use subflow::PathConfig;
 
 use crate::segment::{Flags, Segment};
-use crate::tcp::{Connection, Event, Events};
+use crate::tcp::{Connection, Event, Events, unwrap_near};
 use level::{DataLevel, Event as LevelEvent, LevelStats, PathStats, Watch};
 use option::MptcpOption;
 use playpath_cc::AppParameters;
 use playpath_units::{Duration, Time};
 use receiving::DataReceiver;
 use scheduler::Scheduler;
+use std::net::{IpAddr, Ipv4Addr};
 use subflow::{Stage, Subflow};
 use subflows::Subflows;
+
+/// Paths of a connection at most.
+pub const MOST_PATHS: usize = 32;
 
 /// Settings of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,10 +82,15 @@ pub struct MptcpConnection {
     level: DataLevel,
     reads_backlog: bool,
     receiver: DataReceiver,
-    /// Peer's addresses not yet confirmed by an echo; when to repeat.
+    /// Own addresses beside the first, by identifier.
+    addresses: Vec<(u8, IpAddr)>,
+    /// Of these, by place, those not yet confirmed by an echo; when to repeat, and how often that was done.
     unechoed: u32,
     announce_at: Time,
+    announced: u32,
     is_write_cut: bool,
+    /// Ended by [`abort`](Self::abort).
+    is_aborted: bool,
     events: u8,
     bytes_delivered: u64,
 }
@@ -103,8 +114,33 @@ impl MptcpConnection {
     /// Passive open: answers on every path that a join comes in on.
     pub fn listen(config: MptcpConfig, scheduler: Box<dyn Scheduler>, paths: Vec<PathConfig>) -> MptcpConnection {
         let mut connection = MptcpConnection::new(config, scheduler, paths, false);
+        let others = 1..connection.subflows.len() as u32;
+        connection.addresses = others.map(|path| (path as u8, Ipv4Addr::from(path).into())).collect();
         connection.open_passive(0);
         connection
+    }
+
+    /// Announce these addresses, at most 32, by identifier, instead of those of the paths. Before the handshake is complete.
+    pub fn announce_addresses(&mut self, mut addresses: Vec<(u8, IpAddr)>) {
+        addresses.truncate(32);
+        self.addresses = addresses;
+    }
+
+    /// A place for a join that has come in to the own address with this identifier; the SYN is handled next. Places of paths that
+    /// are gone are used again. `None`: all 32 are taken.
+    pub fn add_path(&mut self, path: PathConfig, address_id: u8) -> Option<usize> {
+        let free = (1..self.subflows.len()).find(|&index| self.subflows[index].stage == Stage::Dead);
+        let index = match free {
+            Some(index) => index,
+            None if self.subflows.len() < MOST_PATHS => self.subflows.len(),
+            None => return None,
+        };
+        let mut subflow = Subflow::new(path, index as u8);
+        subflow.own_id = address_id;
+        self.subflows.put(index, subflow);
+        self.level.grow_to(self.subflows.len());
+        self.level.forget_path(index);
+        Some(index)
     }
 
     /// A segment arrived on `path`. Panics if there is no such path.
@@ -202,12 +238,18 @@ impl MptcpConnection {
         }
     }
 
-    /// Reset every subflow.
+    /// A further MPTCP option of a segment (`segment.mptcp` is that option); before the segment itself is handled.
+    pub fn handle_option(&mut self, now: Time, path: usize, segment: &Segment) {
+        self.take_options(now, path, segment);
+    }
+
+    /// Reset every subflow, and say that the connection ends with them (MP_FASTCLOSE).
     pub fn abort(&mut self) {
         for subflow in self.subflows.touch_all() {
             subflow.tcp.iter_mut().for_each(|tcp| tcp.abort());
             subflow.stage = Stage::Dead;
         }
+        self.is_aborted = true;
         self.level.disarm();
         self.announce_at = Time::MAX;
         self.raise(Event::Reset);
@@ -288,6 +330,15 @@ impl MptcpConnection {
     pub fn most_out_of_order_bytes(&self) -> u64 {
         self.receiver.most_out_of_order
     }
+    /// What a client must name to join: a hash of the own key.
+    pub fn token(&self) -> u32 {
+        keys::token(self.config.key)
+    }
+    /// Nothing before this data offset will be sent again on any subflow.
+    pub fn needed_from(&self) -> u64 {
+        let held = self.subflows.iter().filter_map(|subflow| subflow.sent.first_data());
+        held.fold(self.level.bytes_acked(), u64::min)
+    }
     /// The peer speaks plain TCP.
     pub fn is_fallback(&self) -> bool {
         self.is_fallback
@@ -313,14 +364,25 @@ impl MptcpConnection {
         }
         Some(subflow.place(segment, None)?.1)
     }
-    /// Data offset of the first payload byte of a segment that arrived on `path`; ask before handling it.
+    /// Data offset of the first payload byte of a segment that arrived on `path`; ask before handling it. `None`: no mapping of it
+    /// has come, or nothing beyond the window can have; an owner of real bytes does not handle such a segment, as if it were lost.
     pub fn receive_offset(&self, path: usize, segment: &Segment) -> Option<u64> {
-        match segment.mptcp {
-            MptcpOption::Capable { data_len: 1.., .. } => Some(0),
-            MptcpOption::Dss { flags, data_seq, .. } if flags & option::DSS_MAP != 0 => {
-                self.peer_data_offset(flags, data_seq)
-            }
-            _ => self.subflows[path].tcp.as_ref().filter(|_| self.is_fallback).map(|tcp| tcp.receive_offset(segment)),
+        let subflow = &self.subflows[path];
+        let tcp = subflow.tcp.as_ref()?;
+        let within = tcp.receive_offset(segment);
+        if self.is_fallback {
+            return Some(within);
         }
+        let data = match segment.mptcp {
+            MptcpOption::Capable { data_len: 1.., .. } if path == 0 => within,
+            MptcpOption::Dss { flags, data_seq, subflow_seq, len: 1.., .. }
+                if flags & option::DSS_MAP != 0 && subflow_seq != 0 =>
+            {
+                let mapping = unwrap_near(subflow_seq.wrapping_sub(1), 0, within);
+                (self.peer_data_offset(flags, data_seq)? + within).checked_sub(mapping)?
+            }
+            _ => subflow.received_place(within)?,
+        };
+        (data <= self.receiver.edge()).then_some(data)
     }
 }

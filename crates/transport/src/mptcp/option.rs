@@ -115,6 +115,8 @@ pub enum MptcpOption {
 pub const CAPABLE_CHECKSUM: u8 = 0x80;
 /// No joins to this address (flag C).
 pub const CAPABLE_NO_JOIN: u8 = 0x20;
+/// An extension that is not defined: who does not know it answers with TCP (flag B).
+pub const CAPABLE_EXTENDED: u8 = 0x40;
 /// HMAC-SHA256 (flag H).
 pub const CAPABLE_SHA256: u8 = 0x01;
 

@@ -9,12 +9,14 @@ use super::lifecycle::option_bytes;
 use super::option::{CAPABLE_SHA256, DSS_ACK, DSS_FIN, DSS_MAP, DSS_SEQ8, MptcpOption};
 use super::subflow::{Mapping, Stage};
 use crate::segment::{Flags, Segment};
-use crate::tcp::{Connection, Event};
+use crate::tcp::{Connection, Event, unwrap_near};
 use playpath_units::{Duration, Time};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 /// An ADD_ADDR without echo is repeated after this time.
 const ANNOUNCE_AGAIN: Duration = Duration::from_secs(1);
+/// After so many the peer is taken for one that does not echo.
+const MOST_ANNOUNCEMENTS: u32 = 20;
 /// The third ACK of MP_JOIN is repeated at least this late (it is repeated after the RTO).
 const JOIN_AGAIN: Duration = Duration::from_millis(200);
 
@@ -57,13 +59,15 @@ impl MptcpConnection {
     fn take_rare_option(&mut self, now: Time, path: usize, segment: &Segment) -> bool {
         let is_syn = segment.flags.contains(Flags::SYN);
         match segment.mptcp {
-            MptcpOption::JoinSyn { token: theirs, nonce, is_backup, .. } if is_syn => {
-                return self.take_join(path, theirs, nonce, is_backup);
+            MptcpOption::JoinSyn { address_id, token: theirs, nonce, is_backup } if is_syn => {
+                return self.take_join(path, address_id, theirs, (nonce, is_backup));
             }
-            MptcpOption::JoinSynAck { mac, nonce, .. } if is_syn => return self.take_join_answer(path, mac, nonce),
+            MptcpOption::JoinSynAck { address_id, mac, nonce, .. } if is_syn => {
+                return self.take_join_answer(path, address_id, mac, nonce);
+            }
             MptcpOption::JoinAck { mac } => self.take_join_proof(path, mac),
-            MptcpOption::Capable { keys, data_len, sender_key, .. } => {
-                self.take_capable(path, keys, sender_key, is_syn);
+            MptcpOption::Capable { keys, data_len, sender_key, receiver_key, .. } if path == 0 => {
+                self.take_capable(keys, (sender_key, receiver_key), is_syn);
                 if self.level.una() == 0 {
                     self.level.widen(segment.window.into());
                 }
@@ -76,8 +80,9 @@ impl MptcpConnection {
             }
             MptcpOption::RemoveAddress { address_id } => {
                 self.confirm();
-                self.drop_path(address_id.into());
+                self.drop_peer_address(address_id);
             }
+            MptcpOption::FastClose { receiver_key } if receiver_key == self.config.key => self.take_fast_close(),
             MptcpOption::Priority { is_backup } => self.subflows.touch(path).is_backup = is_backup,
             MptcpOption::None => self.take_plain(path, segment),
             _ => {}
@@ -133,7 +138,8 @@ impl MptcpConnection {
             return;
         }
         if segment.flags.contains(Flags::RST) || self.is_fallback {
-            segment.mptcp = MptcpOption::None;
+            let peer_key = self.peer_key.filter(|_| self.is_aborted && !self.is_fallback);
+            segment.mptcp = peer_key.map_or(MptcpOption::None, |receiver_key| MptcpOption::FastClose { receiver_key });
             return;
         }
         if matches!(subflow.stage, Stage::Joining(_)) && self.is_client {
@@ -229,7 +235,7 @@ impl MptcpConnection {
             (0, false) => capable(0, 0, 0, 0),
             (0, true) => capable(1, 0, self.config.key, 0),
             (_, false) => MptcpOption::JoinSyn {
-                address_id: path as u8,
+                address_id: subflow.own_id,
                 is_backup: subflow.is_backup,
                 token: self.peer_key.map_or(0, token),
                 nonce: subflow.own_nonce,
@@ -238,7 +244,7 @@ impl MptcpConnection {
                 let own = (self.config.key, subflow.own_nonce);
                 let mac = join_mac(own, (self.peer_key.unwrap_or(0), subflow.peer_nonce));
                 MptcpOption::JoinSynAck {
-                    address_id: path as u8,
+                    address_id: subflow.own_id,
                     is_backup: subflow.is_backup,
                     mac: u64::from_be_bytes(first(&mac)),
                     nonce: subflow.own_nonce,
@@ -274,21 +280,24 @@ impl MptcpConnection {
         self.subflows.touch(path).stage = Stage::Joining(now + again);
     }
 
-    /// Announce every path that the client has not confirmed, or confirm the connection if there is none.
+    /// Announce every address that the client has not confirmed, or confirm the connection if there is none.
     #[cold]
     fn announce(&mut self, now: Time) {
-        let count = self.subflows.len();
         if self.announce_at == Time::MAX {
-            self.unechoed =
-                (1..count).filter(|&p| self.subflows[p].stage == Stage::Idle).fold(0, |bits, p| bits | 1 << p);
+            self.unechoed = ((1u64 << self.addresses.len()) - 1) as u32;
         }
         self.announce_at = Time::MAX;
-        let unechoed = self.unechoed;
-        for path in (1..count).filter(|path| unechoed & 1 << path != 0) {
-            let (address_id, address) = (path as u8, Ipv4Addr::from(path as u32).into());
+        self.announced += 1;
+        for place in 0..self.addresses.len() {
+            if self.unechoed & 1 << place == 0 {
+                continue;
+            }
+            let (address_id, address) = self.addresses[place];
             let mac = address_mac(self.config.key, self.peer_key.unwrap_or(0), address_id, address, 0);
             self.signal(0, MptcpOption::AddAddress { address_id, is_echo: false, address, port: 0, mac });
-            self.announce_at = now + ANNOUNCE_AGAIN;
+            if self.announced < MOST_ANNOUNCEMENTS {
+                self.announce_at = now + ANNOUNCE_AGAIN;
+            }
         }
         // An ACK with a DATA_ACK tells the client that both keys have arrived.
         if let Some(tcp) = &mut self.subflows.touch(0).tcp {
@@ -296,9 +305,28 @@ impl MptcpConnection {
         }
     }
 
-    fn take_capable(&mut self, path: usize, keys: u8, sender_key: u64, is_syn: bool) {
-        if path == 0 && keys >= 1 && self.peer_key.is_none() && is_syn == self.is_client {
-            self.set_peer_key(sender_key);
+    /// The peer's key, and behind a client's own the one that it got from us.
+    fn take_capable(&mut self, keys: u8, (peers, own): (u64, u64), is_syn: bool) {
+        let is_right = self.is_client || own == self.config.key;
+        if keys >= 1 && self.peer_key.is_none() && is_syn == self.is_client && is_right {
+            self.set_peer_key(peers);
+        }
+    }
+
+    /// The peer ends the connection with all its subflows (RFC 8684 section 3.5).
+    #[cold]
+    fn take_fast_close(&mut self) {
+        self.abort();
+        self.is_aborted = false; // it knows
+    }
+
+    /// The peer has lost an address.
+    #[cold]
+    fn drop_peer_address(&mut self, address_id: u8) {
+        for path in 0..self.subflows.len() {
+            if self.subflows[path].peer_id == address_id && self.subflows[path].stage != Stage::Dead {
+                self.drop_path(path);
+            }
         }
     }
 
@@ -323,7 +351,7 @@ impl MptcpConnection {
 
     /// A client wants to add `path`. `false`: refused.
     #[cold]
-    fn take_join(&mut self, path: usize, theirs: u32, nonce: u32, is_backup: bool) -> bool {
+    fn take_join(&mut self, path: usize, peer_id: u8, theirs: u32, (nonce, is_backup): (u32, bool)) -> bool {
         if self.is_fallback || self.peer_key.is_none() || theirs != token(self.config.key) {
             return false;
         }
@@ -332,6 +360,7 @@ impl MptcpConnection {
         if subflow.stage != Stage::Opening {
             return subflow.tcp.is_some();
         }
+        subflow.peer_id = peer_id;
         subflow.peer_nonce = nonce;
         subflow.is_backup |= is_backup;
         true
@@ -339,12 +368,13 @@ impl MptcpConnection {
 
     /// The server's answer to a join; a wrong code closes the subflow.
     #[cold]
-    fn take_join_answer(&mut self, path: usize, mac: u64, nonce: u32) -> bool {
+    fn take_join_answer(&mut self, path: usize, peer_id: u8, mac: u64, nonce: u32) -> bool {
         let Some(peer_key) = self.peer_key else { return false };
         let (own, peer) = ((self.config.key, self.subflows[path].own_nonce), (peer_key, nonce));
         if mac != u64::from_be_bytes(first(&join_mac(peer, own))) {
             return false;
         }
+        self.subflows.touch(path).peer_id = peer_id;
         self.subflows.touch(path).peer_nonce = nonce;
         self.subflows.touch(path).join_mac = first(&join_mac(own, peer));
         true
@@ -369,8 +399,13 @@ impl MptcpConnection {
         let Some(peer_key) = self.peer_key else { return };
         let subflow = self.subflows.touch(path);
         let expected = join_mac((peer_key, subflow.peer_nonce), (self.config.key, subflow.own_nonce));
-        if matches!(subflow.stage, Stage::Joining(_)) && subflow.join_mac == first::<20>(&expected) {
+        if !matches!(subflow.stage, Stage::Joining(_)) {
+            return;
+        }
+        if subflow.join_mac == first::<20>(&expected) {
             subflow.stage = Stage::Ready;
+        } else if subflow.join_mac != [0; 20] {
+            self.drop_path(path); // a wrong code: nobody whom we know
         }
     }
 
@@ -398,10 +433,10 @@ impl MptcpConnection {
         let has_fin = flags & DSS_FIN != 0;
         let payload = u32::from(len).saturating_sub(u32::from(has_fin));
         if payload > 0 && segment.payload_len > 0 {
-            let start = u64::from(subflow_seq.wrapping_sub(1));
-            // The field has 32 bits: the segment's own place tells the rest.
-            let near = self.subflows[path].tcp.as_ref().map_or(start, |tcp| tcp.receive_offset(segment));
-            let offset_in_subflow = if start as u32 == near as u32 { near } else { start };
+            // The field has 32 bits: the segment's own place tells the rest. It need not be the mapping's first segment.
+            let start = subflow_seq.wrapping_sub(1);
+            let near = self.subflows[path].tcp.as_ref().map_or(start.into(), |tcp| tcp.receive_offset(segment));
+            let offset_in_subflow = unwrap_near(start, 0, near);
             self.subflows.touch(path).note_mapping(Mapping { offset: offset_in_subflow, data: offset, len: payload });
         }
         if has_fin {
@@ -454,7 +489,8 @@ impl MptcpConnection {
         self.confirm();
         let index = usize::from(address_id);
         if is_echo {
-            self.unechoed &= !(1u32.checked_shl(address_id.into()).unwrap_or(0));
+            let place = self.addresses.iter().position(|(own, _)| *own == address_id);
+            self.unechoed &= !place.map_or(0, |place| 1 << place);
             if self.unechoed == 0 {
                 self.announce_at = Time::MAX;
             }

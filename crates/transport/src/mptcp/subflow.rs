@@ -88,6 +88,12 @@ impl SentMappings {
         }
     }
 
+    /// The lowest data offset of what is not acknowledged.
+    #[cold]
+    pub fn first_data(&self) -> Option<u64> {
+        self.queue.iter().map(|mapping| mapping.data).min()
+    }
+
     /// Where in the data what is not acknowledged begins, mapping by mapping, in order of the data.
     #[cold]
     pub fn held(&self) -> Vec<u64> {
@@ -97,6 +103,9 @@ impl SentMappings {
     }
 }
 
+/// Mappings kept of what has not been read: more than segments fit into any window, unless somebody makes them up.
+const MOST_MAPPINGS: usize = 1 << 16;
+
 pub(crate) struct Subflow {
     /// Settings and control of a path that is not opened yet.
     pub idle: Option<(Config, Box<dyn CongestionControl>)>,
@@ -105,6 +114,9 @@ pub(crate) struct Subflow {
     pub is_backup: bool,
     /// Taken for failed: its timer expired when this offset was the first not acknowledged.
     pub failed_at: Option<u64>,
+    /// Identifiers of both addresses.
+    pub own_id: u8,
+    pub peer_id: u8,
     pub own_nonce: u32,
     pub peer_nonce: u32,
     /// Code to send with the third ACK of MP_JOIN, or to expect in it.
@@ -120,8 +132,11 @@ pub(crate) struct Subflow {
 }
 
 impl Subflow {
-    pub fn new(path: PathConfig) -> Subflow {
+    /// The path with this index, which is also the identifier of its addresses until one is told.
+    pub fn new(path: PathConfig, index: u8) -> Subflow {
         Subflow {
+            own_id: index,
+            peer_id: index,
             is_backup: path.is_backup,
             idle: Some((path.tcp, path.cc)),
             tcp: None,
@@ -189,9 +204,20 @@ impl Subflow {
     #[cold]
     fn insert_mapping(&mut self, mapping: Mapping) {
         let index = self.received.partition_point(|m| m.offset < mapping.offset);
-        if self.received.get(index).is_none_or(|m| m.offset != mapping.offset) {
-            self.received.insert(index, mapping);
+        let is_full = self.received.len() >= MOST_MAPPINGS;
+        match self.received.get_mut(index) {
+            // Linux repeats a mapping with each of the segments that it covers.
+            Some(known) if known.offset == mapping.offset => known.len = known.len.max(mapping.len),
+            _ if is_full => {}
+            _ => self.received.insert(index, mapping),
         }
+    }
+
+    /// Where in the data the byte at `offset` of what the peer sends lies, if a mapping of it has come.
+    pub fn received_place(&self, offset: u64) -> Option<u64> {
+        let index = self.received.partition_point(|mapping| mapping.end() <= offset);
+        let mapping = self.received.get(index).filter(|mapping| mapping.offset <= offset)?;
+        Some(mapping.data + (offset - mapping.offset))
     }
 
     /// Take in-order bytes from TCP: the next piece that one mapping covers, as a range of data offsets. `is_fallback`: the

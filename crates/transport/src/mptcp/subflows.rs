@@ -41,6 +41,19 @@ impl Subflows {
         (&mut self.list[path], Moment { now, siblings: &self.siblings })
     }
 
+    /// A new path, at the end or in the place of one that is gone. With it comes what its control shows the others, if that is asked
+    /// for.
+    pub fn put(&mut self, path: usize, subflow: Subflow) {
+        if path == self.list.len() {
+            self.siblings.extend(self.siblings.last().map(|last| Sibling { established: false, ..*last }));
+            self.dues.push(Time::MAX);
+            self.list.push(subflow);
+        } else {
+            self.list[path] = subflow;
+        }
+        self.touch(path);
+    }
+
     /// Change all.
     pub fn touch_all(&mut self) -> impl Iterator<Item = &mut Subflow> {
         let all = ((1u64 << self.list.len()) - 1) as u32;

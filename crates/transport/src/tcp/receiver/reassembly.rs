@@ -4,6 +4,8 @@
 //! RFC 2883 (a duplicate is reported first, once).
 //! Invariants: ranges are sorted, disjoint, not adjacent, all above `next`. Nothing is allocated while data comes in order.
 
+/// Ranges kept above a gap. What would make more is as if lost: each costs memory and time, and a peer may make them of single bytes.
+const MOST_RANGES: usize = 1 << 15;
 /// Blocks remembered for reports.
 const REMEMBERED: usize = 4;
 
@@ -88,8 +90,7 @@ impl Reassembly {
         if start <= self.next {
             return (self.advance(start, end), None);
         }
-        let (placed, block) = self.hold(start, end);
-        (placed, Some(block))
+        self.hold(start, end)
     }
 
     /// In-order data moved past reported blocks.
@@ -117,8 +118,8 @@ impl Reassembly {
         Placed::FilledGap
     }
 
-    /// Above a gap; the block that holds the range now.
-    fn hold(&mut self, start: u64, end: u64) -> (Placed, (u64, u64)) {
+    /// Above a gap; the block that holds the range now, if it is kept.
+    fn hold(&mut self, start: u64, end: u64) -> (Placed, Option<(u64, u64)>) {
         // First range that ends at or after `start`: it may touch or overlap.
         let from = match self.ranges.last() {
             Some(last) if last.1 < start => self.ranges.len(),
@@ -126,14 +127,17 @@ impl Reassembly {
         };
         let to = from + self.ranges[from..].iter().take_while(|range| range.0 <= end).count();
         if from == to {
-            self.ranges.insert(from, (start, end));
-            return (Placed::OutOfOrder, (start, end));
+            let is_kept = self.ranges.len() < MOST_RANGES;
+            if is_kept {
+                self.ranges.insert(from, (start, end));
+            }
+            return (Placed::OutOfOrder, is_kept.then_some((start, end)));
         }
         let (left, right) = (self.ranges[from].0.min(start), self.ranges[to - 1].1.max(end));
         let (first_left, first_right) = self.ranges[from];
         if to == from + 1 && first_left <= start && end <= first_right {
             self.dsack = Some((start, end));
-            return (Placed::Duplicate(end - start), (left, right));
+            return (Placed::Duplicate(end - start), Some((left, right)));
         }
         if first_right > start && first_left <= start {
             self.dsack = Some((start, first_right.min(end)));
@@ -142,7 +146,7 @@ impl Reassembly {
         if to > from + 1 {
             self.ranges.drain(from + 1..to);
         }
-        (Placed::OutOfOrder, (left, right))
+        (Placed::OutOfOrder, Some((left, right)))
     }
 
     /// Put `block` first and drop what it contains.
@@ -198,6 +202,18 @@ mod tests {
         assert_eq!(r.insert(500, 1000), Placed::FilledGap);
         r.forget_reported_below_next();
         assert_eq!((r.next(), blocks(&mut r)), (2500, vec![(3000, 3500)]));
+    }
+
+    /// Every second byte of a long window: a bounded number of ranges is kept, and no block tells of one that is not.
+    #[test]
+    fn ranges_are_bounded() {
+        let mut r = Reassembly::default();
+        for i in 1..2 * MOST_RANGES as u64 {
+            r.insert(2 * i, 2 * i + 1);
+        }
+        assert_eq!(r.out_of_order_bytes(), MOST_RANGES as u64);
+        let last = 2 * MOST_RANGES as u64;
+        assert_eq!(blocks(&mut r)[0], (last, last + 1));
     }
 
     /// RFC 2883 §4.1: a duplicate is reported once, first.

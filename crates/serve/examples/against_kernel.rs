@@ -1,0 +1,361 @@
+//! Our TCP against the kernel's, both ways: downloads and uploads under settings drawn from a seed, over a TUN device with loss,
+//! reordering, duplication and jitter. Every byte must arrive (SHA-256), nothing may stall, no connection may be reset.
+//!
+//! Inside a network namespace of its own, as root: `against_kernel FIRST_SEED COUNT [--mptcp]`. A JSON line for each draw; exit status 1
+//! if one was wrong. `tests/testbed/test_wire.py` runs a few, docs/wire.md says what many gave.
+
+use playpath_emulator::sys;
+use playpath_serve::device::Device;
+use playpath_serve::server::Server;
+use playpath_serve::settings::{Limits, Settings, sender};
+use playpath_serve::store::Store;
+use playpath_shell::monotonic_nanos;
+use playpath_transport::Flags;
+use playpath_transport::codec::Packet;
+use playpath_units::random::{RootSeed, Stream};
+use playpath_units::{Duration, Time};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::sockopt::{set_socket_recv_buffer_size, set_socket_send_buffer_size};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration as Wall;
+
+const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 201, 1);
+const PORT: u16 = 8080;
+const FILE_BYTES: usize = 3 << 20;
+/// The longest that a transfer may stand still: several timeouts of a second in a row.
+const PATIENCE: Wall = Wall::from_secs(40);
+
+fn main() -> ExitCode {
+    let numbers: Vec<u64> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
+    let [first, count] = numbers[..] else {
+        eprintln!("against_kernel FIRST_SEED COUNT");
+        return ExitCode::from(2);
+    };
+    let folder = std::env::temp_dir().join(format!("playpath-against-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder for the file");
+    let bytes: Arc<Vec<u8>> =
+        Arc::new((0..FILE_BYTES as u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect());
+    std::fs::write(folder.join("file"), &*bytes).expect("room for the file");
+    let mut wrong = 0;
+    for seed in first..first + count {
+        let draw = Draw::new(seed);
+        let outcome = draw.run(&folder, &bytes);
+        wrong += u32::from(outcome.is_err());
+        let result = outcome.map_or_else(|why| json!({ "wrong": why }), |taken| taken);
+        println!("{}", json!({ "seed": seed, "draw": draw.describe(), "result": result }));
+    }
+    let _ = std::fs::remove_dir_all(folder);
+    if wrong > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// What one run is like.
+struct Draw {
+    seed: u64,
+    mtu: u32,
+    cc: &'static str,
+    own: Value,
+    kernel: Vec<(&'static str, String)>,
+    receive_buffer: u64,
+    kernel_buffer: Option<u32>,
+    loss: [f64; 2],
+    duplication: f64,
+    reordering: f64,
+    delay_us: u64,
+    jitter_us: u64,
+    range: (usize, usize),
+    upload: usize,
+    /// The reader sleeps now and then, so that windows close.
+    is_slow: bool,
+}
+
+fn stream(seed: u64, name: &str) -> Stream {
+    RootSeed(seed).stream(name)
+}
+
+impl Draw {
+    fn new(seed: u64) -> Draw {
+        let mut random = stream(seed, "draw");
+        let mut flip = |share: f64| random.uniform() < share;
+        let flags: Vec<bool> = [0.7, 0.8, 0.3, 0.8, 0.7, 0.8, 0.3, 0.3, 0.3, 0.3, 0.3].map(&mut flip).to_vec();
+        let mut between = |low: f64, high: f64| low + (high - low) * random.uniform();
+        let ccs = ["cubic", "newreno", "bbr", "bbr3", "vegas", "copa", "westwood", "compound"];
+        let start = between(0.0, FILE_BYTES as f64 - 1.0) as usize;
+        let mtus = [576.0, 1280.0, 1492.0, 1500.0, 1500.0, 4000.0, 9000.0];
+        let on = |yes: bool| String::from(if yes { "1" } else { "0" });
+        Draw {
+            seed,
+            mtu: mtus[between(0.0, 7.0) as usize] as u32,
+            cc: ccs[between(0.0, ccs.len() as f64) as usize],
+            own: json!({ "timestamps": flags[0], "sack": flags[1], "ecn": flags[2] }),
+            kernel: vec![
+                ("tcp_timestamps", on(flags[3])),
+                ("tcp_window_scaling", on(flags[4])),
+                ("tcp_sack", on(flags[5])),
+                ("tcp_ecn", on(flags[6])),
+                ("tcp_congestion_control", if flags[7] { "reno".into() } else { "bbr".into() }),
+            ],
+            receive_buffer: between(65_536.0, 1e6) as u64,
+            kernel_buffer: flags[8].then(|| between(4_000.0, 60_000.0) as u32),
+            loss: [between(0.0, 0.04), between(0.0, 0.04)],
+            duplication: if flags[9] { between(0.0, 0.05) } else { 0.0 },
+            reordering: if flags[10] { between(0.0, 0.1) } else { 0.0 },
+            delay_us: between(0.0, 8_000.0) as u64,
+            jitter_us: between(0.0, 500.0) as u64,
+            range: (start, (start + between(1.0, 1.5e6) as usize).min(FILE_BYTES)),
+            upload: between(1.0, 1e6) as usize,
+            is_slow: flags[7] && flags[8],
+        }
+    }
+
+    fn describe(&self) -> Value {
+        json!({
+            "mtu": self.mtu, "cc": self.cc, "own": self.own, "receive_buffer": self.receive_buffer,
+            "kernel": self.kernel.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>(),
+            "kernel_buffer": self.kernel_buffer, "loss": self.loss, "duplication": self.duplication,
+            "reordering": self.reordering, "delay_us": self.delay_us, "jitter_us": self.jitter_us,
+            "download": self.range.1 - self.range.0, "upload": self.upload, "is_slow": self.is_slow,
+        })
+    }
+
+    /// Seconds, or what was wrong.
+    fn run(&self, folder: &std::path::Path, bytes: &Arc<Vec<u8>>) -> Result<Value, String> {
+        let said = |error: std::io::Error| error.to_string();
+        let settings = Settings {
+            sender: sender(&self.own, Some(self.cc), None)?,
+            addresses: vec![ADDRESS.into()],
+            port: PORT,
+            mtu: self.mtu,
+            limits: Limits { receive_buffer: self.receive_buffer, ..Limits::default() },
+            mptcp: false,
+        };
+        let server = Server::new(settings, Store::open(folder).map_err(said)?);
+        let device = Device::open("against0", &[IpAddr::from(ADDRESS)], self.mtu).map_err(said)?;
+        for (name, value) in &self.kernel {
+            std::fs::write(format!("/proc/sys/net/ipv4/{name}"), value).map_err(|e| format!("{name}: {e}"))?;
+        }
+        let is_over = Arc::new(AtomicBool::new(false));
+        let mut network = Network::new(self, server, device);
+        let flag = Arc::clone(&is_over);
+        let network = std::thread::spawn(move || {
+            network.run(&flag);
+            network
+        });
+        let start = monotonic_nanos();
+        let found = self.transfers(bytes);
+        is_over.store(true, Ordering::Relaxed);
+        let network = network.join().map_err(|_| "the server panicked")?;
+        found?;
+        match network.resets - network.server.counts().refused_segments {
+            0 => Ok(
+                json!({ "seconds": (monotonic_nanos() - start) as f64 * 1e-9, "packets": network.packets, "lost": network.lost }),
+            ),
+            resets => Err(format!("{resets} segments reset a connection")),
+        }
+    }
+
+    /// A download and an upload at the same time, each over a connection of its own, then both in turn over one.
+    fn transfers(&self, bytes: &Arc<Vec<u8>>) -> Result<(), String> {
+        let (down, up) = std::thread::scope(|scope| {
+            let up = scope.spawn(|| self.upload(&mut self.connect()?, bytes));
+            let down = self.connect().and_then(|mut stream| self.download(&mut stream, bytes));
+            (down, up.join().unwrap_or_else(|_| Err("the uploading thread panicked".into())))
+        });
+        down.map_err(|why| format!("download: {why}"))?;
+        up.map_err(|why| format!("upload: {why}"))?;
+        let mut stream = self.connect()?;
+        self.upload(&mut stream, &bytes[..self.upload.min(1000)].to_vec().into())?;
+        self.download(&mut stream, bytes)?;
+        stream.shutdown(std::net::Shutdown::Write).map_err(|e| format!("half-close: {e}"))?;
+        match stream.read(&mut [0]) {
+            Ok(0) => Ok(()),
+            other => Err(format!("no clean end: {other:?}")),
+        }
+    }
+
+    fn connect(&self) -> Result<TcpStream, String> {
+        let address = SocketAddr::from((ADDRESS, PORT));
+        let stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(|e| format!("connect: {e}"))?;
+        stream.set_read_timeout(Some(PATIENCE)).map_err(|e| e.to_string())?;
+        stream.set_write_timeout(Some(PATIENCE)).map_err(|e| e.to_string())?;
+        if let Some(bytes) = self.kernel_buffer {
+            let said = |error: rustix::io::Errno| error.to_string();
+            set_socket_recv_buffer_size(&stream, bytes as usize).map_err(said)?;
+            set_socket_send_buffer_size(&stream, bytes as usize).map_err(said)?;
+        }
+        Ok(stream)
+    }
+
+    fn download(&self, stream: &mut TcpStream, bytes: &[u8]) -> Result<(), String> {
+        let (from, to) = self.range;
+        let request = format!("GET /file HTTP/1.1\r\nRange: bytes={from}-{}\r\n\r\n", to - 1);
+        stream.write_all(request.as_bytes()).map_err(|e| format!("request: {e}"))?;
+        read_head(stream, "206")?;
+        let mut hash = Sha256::new();
+        let mut buffer = vec![0; 30_000];
+        let mut left = to - from;
+        while left > 0 {
+            let room = left.min(buffer.len());
+            let count = stream.read(&mut buffer[..room]).map_err(|e| format!("{left} bytes left: {e}"))?;
+            if count == 0 {
+                return Err(format!("ended with {left} bytes left"));
+            }
+            hash.update(&buffer[..count]);
+            left -= count;
+            if self.is_slow && left % 7 == 0 {
+                std::thread::sleep(Wall::from_millis(20));
+            }
+        }
+        if hash.finalize() == Sha256::digest(&bytes[from..to]) { Ok(()) } else { Err("wrong bytes".into()) }
+    }
+
+    fn upload(&self, stream: &mut TcpStream, bytes: &Arc<Vec<u8>>) -> Result<(), String> {
+        let body = &bytes[..self.upload.min(bytes.len())];
+        let head = format!("PUT /up HTTP/1.1\r\nContent-Length: {}\r\n\r\n", body.len());
+        stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body)).map_err(|e| format!("sending: {e}"))?;
+        let length = read_head(stream, "200")?;
+        let mut answer = vec![0; length];
+        stream.read_exact(&mut answer).map_err(|e| format!("answer: {e}"))?;
+        let answer: Value = serde_json::from_slice(&answer).map_err(|e| e.to_string())?;
+        let hash: String = Sha256::digest(body).iter().map(|byte| format!("{byte:02x}")).collect();
+        if answer == json!({ "bytes": body.len(), "sha256": hash }) {
+            Ok(())
+        } else {
+            Err(format!("wrong bytes: {answer}"))
+        }
+    }
+}
+
+/// The length of the body that follows.
+fn read_head(stream: &mut TcpStream, status: &str) -> Result<usize, String> {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).map_err(|e| format!("head: {e}"))?;
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8_lossy(&head);
+    if !head.starts_with(&format!("HTTP/1.1 {status}")) {
+        return Err(format!("answered {}", head.lines().next().unwrap_or_default()));
+    }
+    let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: ")?.parse().ok());
+    length.ok_or_else(|| "no length".into())
+}
+
+/// A packet on its way: when it arrives, its number, whether to the server.
+type Flying = (Time, u64, bool, Vec<u8>);
+
+/// The server, the device, and what happens in between.
+struct Network {
+    server: Server,
+    device: Device,
+    random: Stream,
+    loss: [f64; 2],
+    duplication: f64,
+    reordering: f64,
+    delay: Duration,
+    jitter_us: u64,
+    start_nanos: u64,
+    air: BinaryHeap<Reverse<Flying>>,
+    packets: u64,
+    lost: u64,
+    /// Resets of connections, and to strangers: what comes twice comes late.
+    resets: u64,
+    /// No packet overtakes another unless it is drawn to.
+    last: [Time; 2],
+}
+
+impl Network {
+    fn new(draw: &Draw, server: Server, device: Device) -> Network {
+        Network {
+            server,
+            device,
+            random: stream(draw.seed, "network"),
+            loss: draw.loss,
+            duplication: draw.duplication,
+            reordering: draw.reordering,
+            delay: Duration::from_micros(draw.delay_us),
+            jitter_us: draw.jitter_us,
+            start_nanos: monotonic_nanos(),
+            air: BinaryHeap::new(),
+            packets: 0,
+            lost: 0,
+            resets: 0,
+            last: [Time::ZERO; 2],
+        }
+    }
+
+    fn now(&self) -> Time {
+        Time::from_nanos(monotonic_nanos() - self.start_nanos)
+    }
+
+    fn run(&mut self, is_over: &AtomicBool) {
+        let _ = sys::set_least_timer_slack();
+        let mut buffer = vec![0; 65_536];
+        while !is_over.load(Ordering::Relaxed) {
+            self.deliver();
+            let next = self.air.peek().map_or(Time::MAX, |Reverse((at, ..))| *at).min(self.server.poll_timeout());
+            let nanos = next.saturating_since(self.now()).as_nanos().min(20_000_000);
+            let timeout = Timespec { tv_sec: 0, tv_nsec: nanos as i64 };
+            let _ = poll(&mut [PollFd::new(&self.device, PollFlags::IN)], Some(&timeout));
+            for _ in 0..64 {
+                let Ok(Some(length)) = self.device.read(&mut buffer) else { break };
+                let now = self.now();
+                self.launch(now, true, buffer[..length].to_vec());
+            }
+        }
+    }
+
+    fn deliver(&mut self) {
+        let now = self.now();
+        self.server.handle_timeout(now);
+        self.flush(now);
+        while self.air.peek().is_some_and(|Reverse((at, ..))| *at <= now) {
+            let Some(Reverse((_, _, is_up, packet))) = self.air.pop() else { return };
+            if is_up {
+                self.server.handle_packet(now, &packet);
+                self.flush(now);
+            } else {
+                self.device.write(&packet);
+            }
+        }
+    }
+
+    fn flush(&mut self, now: Time) {
+        let mut out = Vec::new();
+        while self.server.poll_packet(now, &mut out) {
+            let is_reset = Packet::parse(&out)
+                .and_then(|packet| packet.segment(0))
+                .is_ok_and(|segment| segment.flags.contains(Flags::RST));
+            self.resets += u64::from(is_reset);
+            self.launch(now, false, out.clone());
+        }
+    }
+
+    fn launch(&mut self, now: Time, is_up: bool, packet: Vec<u8>) {
+        self.packets += 1;
+        if self.random.uniform() < self.loss[usize::from(is_up)] {
+            self.lost += 1;
+            return;
+        }
+        let copies = 1 + usize::from(self.random.uniform() < self.duplication);
+        for _ in 0..copies {
+            let jitter = (self.random.uniform() * self.jitter_us as f64) as u64;
+            let mut at = now + self.delay + Duration::from_micros(jitter);
+            if self.random.uniform() < self.reordering {
+                at += Duration::from_micros((self.random.uniform() * 8_000.0) as u64);
+            } else {
+                at = at.max(self.last[usize::from(is_up)]);
+                self.last[usize::from(is_up)] = at;
+            }
+            self.air.push(Reverse((at, self.packets * 2 + copies as u64, is_up, packet.clone())));
+        }
+    }
+}
