@@ -248,7 +248,7 @@ impl Server {
             nonce: random()?,
             send_buffer: config.send_buffer,
             receive_buffer: config.receive_buffer,
-            is_coupled: self.settings.sender.cc.entry.is_coupled,
+            is_coupled: self.settings.sender.cc.is_coupled(),
         };
         let path = PathConfig { tcp: config, cc: self.control(&config), is_backup: false };
         let mut connection = MptcpConnection::listen(mptcp, self.settings.sender.scheduler.build(), vec![path]);
