@@ -102,17 +102,18 @@ class KernelWorld:
     besides. `tolerance`: 99th percentile of the link's lateness above which a session is repeated.
     """
 
+    base = "kernel"
     is_parallel = False
 
     def __init__(self, player: str = "own", files: Files | None = None, tolerance: str = "1 ms") -> None:
         self.player = player
         self.files = files or Files()
         self.tolerance = tolerance
-        self.name = "kernel" if player == "own" else f"kernel:{player}"
+        self.name = self.base if player == "own" else f"{self.base}:{player}"
 
     def keeping(self, logs: Path) -> World:
         """This world with `logs` as the folder for what server and player write."""
-        return KernelWorld(self.player, replace(self.files, logs=logs), self.tolerance)
+        return type(self)(self.player, replace(self.files, logs=logs), self.tolerance)
 
     def session(
         self, scenario: Scenario, sender: str, seed: int, *, trace: bool, watch: engine.Watch | None = None
@@ -131,6 +132,7 @@ class KernelWorld:
             pcap=self.files.pcap,
             p1203=self.files.p1203,
             tolerance=self.tolerance,
+            world=self.base,
         )
         series = {name: {k: np.asarray(v) for k, v in columns.items()} for name, columns in record["series"].items()}
         return Session(
@@ -151,6 +153,15 @@ class KernelWorld:
         )
 
 
+class WireWorld(KernelWorld):
+    """As the kernel world, with the simulator's TCP and MPTCP as the server (docs/wire.md). Needs root.
+
+    Between `sim` and `wire` only link and client differ, between `wire` and `kernel` only the sender's stack.
+    """
+
+    base = "wire"
+
+
 def cc_name(scenario: Scenario, sender: str) -> str:
     """Name of a sender's congestion control."""
     if sender not in scenario.senders:
@@ -167,7 +178,7 @@ def _refuse_simulated(scenario: Scenario, sender: str) -> None:
         raise InputError(f"sender '{sender}': `abr` of a sender plays in the world 'sim' only; set player.abr")
 
 
-WORLDS: dict[str, type[World]] = {"sim": SimWorld, "kernel": KernelWorld}
+WORLDS: dict[str, type[World]] = {"sim": SimWorld, "wire": WireWorld, "kernel": KernelWorld}
 
 
 def world(name: str, *, files: Files | None = None) -> World:
@@ -175,11 +186,14 @@ def world(name: str, *, files: Files | None = None) -> World:
     base, colon, player = name.partition(":")
     if base not in WORLDS:
         raise unknown_name("world", name, WORLDS)
-    if base == "kernel":
+    kind = WORLDS[base]
+    if issubclass(kind, KernelWorld):
         from playpath.testbed.players import DEFAULT
         from playpath.testbed.players import player as find
 
-        return KernelWorld(find(player or DEFAULT).name, files)
+        return kind(find(player or DEFAULT).name, files)
     if colon:
-        raise InputError(f"world '{name}': only the kernel world has real players, for example kernel:{player}")
-    return WORLDS[base]()
+        raise InputError(
+            f"world '{name}': only the worlds kernel and wire have real players, for example kernel:{player}"
+        )
+    return kind()

@@ -185,10 +185,12 @@ def test_unknown_sender_names_the_nearest(cli, small):
 
 
 def test_real_players_are_for_the_kernel_world(cli, small):
-    assert_one_line(cli("compare", small, "--player", "vlc"), "--player vlc: real players run in the kernel world only")
+    assert_one_line(
+        cli("compare", small, "--player", "vlc"), "--player vlc: real players run in the worlds kernel and wire only"
+    )
     assert_one_line(cli("compare", small, "--world", "kernel", "--player", "vcl"), "did you mean 'vlc'")
     assert_one_line(cli("compare", small, "--world", "kernel:vlc", "--player", "vlc"), "names a player already")
-    assert_one_line(cli("compare", small, "--world", "sim:vlc"), "only the kernel world has real players")
+    assert_one_line(cli("compare", small, "--world", "sim:vlc"), "only the worlds kernel and wire have real players")
 
 
 def test_several_senders_need_a_choice(cli, small):

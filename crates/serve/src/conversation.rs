@@ -1,6 +1,6 @@
 //! One client: the endpoint, the bytes that it carries, and HTTP above them.
 
-use crate::http::Http;
+use crate::http::{Answer, Http};
 use crate::incoming::Incoming;
 use crate::outgoing::{Outgoing, Source};
 use crate::pair::AddressPair;
@@ -10,9 +10,29 @@ use crate::transport::Transport;
 use playpath_cc::AppParameters;
 use playpath_transport::mptcp::PathConfig;
 use playpath_transport::{Connection, Event, MptcpOption, Segment};
-use playpath_units::Time;
+use playpath_units::{Duration, Time};
 use playpath_video::cmcd::{Cmcd, Limits as Believed, ServerView};
+use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::time::SystemTime;
+
+/// An answer that has arrived in whole.
+#[derive(Debug)]
+pub struct Access {
+    /// The client.
+    pub remote: SocketAddr,
+    /// First line of the request.
+    pub request: String,
+    /// Status code.
+    pub status: u16,
+    /// Bytes of the body.
+    pub body_bytes: u64,
+    /// From the first byte of the request to the acknowledgement of the last one of the answer.
+    pub took: Duration,
+    /// Offset of the stream where it ends, and when its request came.
+    end: u64,
+    asked: Time,
+}
 
 /// See the module.
 pub struct Conversation {
@@ -37,7 +57,12 @@ pub struct Conversation {
     /// When the first byte of the request at hand came.
     asked: Option<Time>,
     buffer: Vec<u8>,
+    /// Answers on their way.
+    answers: VecDeque<Access>,
 }
+
+/// Answers on their way that are kept for the log.
+const MOST_ANSWERS: usize = 64;
 
 /// How far the connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +94,15 @@ impl Conversation {
             acked: 0,
             asked: None,
             buffer: Vec::new(),
+            answers: VecDeque::new(),
         }
+    }
+
+    /// Answers that have arrived since the last call.
+    pub fn take_accesses(&mut self, now: Time) -> Vec<Access> {
+        let arrived = self.answers.iter().take_while(|access| access.end <= self.acked).count();
+        let took = |access: Access| Access { took: now.saturating_since(access.asked), ..access };
+        self.answers.drain(..arrived).map(took).collect()
     }
 
     /// A segment has come, with its payload.
@@ -230,6 +263,7 @@ impl Conversation {
         self.transport.read(step.consumed as u64);
         self.incoming.consume(step.consumed as u64);
         let Some(answer) = step.answer else { return step.consumed > 0 };
+        let asked = self.asked.unwrap_or(now);
         if !self.http.is_within_request() {
             self.asked = None;
         }
@@ -237,9 +271,15 @@ impl Conversation {
             self.take_client_data(now, cmcd, *body_bytes);
         }
         self.outgoing.release(self.transport.needed_from());
-        self.outgoing.push(answer.head.len() as u64, Source::Bytes(answer.head.into_bytes().into()));
+        self.outgoing.push(answer.head.len() as u64, Source::Bytes(answer.head.as_bytes().into()));
+        let body_bytes = answer.body.as_ref().map_or(0, |(len, _)| *len);
         if let Some((len, source)) = answer.body {
             self.outgoing.push(len, source);
+        }
+        if self.answers.len() < MOST_ANSWERS {
+            let (remote, took, end) = (self.paths[0].remote, Duration::ZERO, self.outgoing.end());
+            let Answer { request, status, .. } = answer;
+            self.answers.push_back(Access { remote, request, status, body_bytes, took, end, asked });
         }
         if answer.is_last {
             self.stage = Stage::Finishing;

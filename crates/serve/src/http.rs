@@ -30,6 +30,10 @@ pub struct Answer {
     pub is_last: bool,
     /// What the client told of itself, with the size of the body.
     pub told: Option<(Cmcd, u64)>,
+    /// First line of the request, where it could be read.
+    pub request: String,
+    /// Status code; zero of an interim response.
+    pub status: u16,
 }
 
 /// What some input came to.
@@ -71,7 +75,7 @@ impl Http {
         let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
         let mut request = httparse::Request::new(&mut headers);
         let refused = |status| Step { consumed: input.len(), answer: Some(plain(status, "", true, date)) };
-        match request.parse(input) {
+        let mut step = match request.parse(input) {
             Ok(httparse::Status::Complete(consumed)) => {
                 let answer = self.answer(&request, store, date);
                 self.requests += u64::from(answer.as_ref().is_none_or(|answer| !answer.head.starts_with(CONTINUE)));
@@ -83,7 +87,12 @@ impl Http {
             }
             Err(httparse::Error::Version) => refused("505 HTTP Version Not Supported"),
             Err(_) => refused("400 Bad Request"),
+        };
+        if let Some(answer) = &mut step.answer {
+            let (method, target) = (request.method.unwrap_or_default(), request.path.unwrap_or_default());
+            answer.request = format!("{method} {target} HTTP/1.{}", request.version.unwrap_or(1));
         }
+        step
     }
 
     fn answer(&mut self, request: &httparse::Request, store: &Store, date: SystemTime) -> Option<Answer> {
@@ -130,7 +139,8 @@ impl Http {
             head: head("200 OK", &headers, is_last, date),
             body: Some((body.len() as u64, Source::Bytes(body.into_bytes().into()))),
             is_last,
-            told: None,
+            status: 200,
+            ..Answer::default()
         })
     }
 }
@@ -189,7 +199,9 @@ impl<'a, 'b> Asked<'a, 'b> {
         };
         let _ = write!(headers, "Content-Length: {len}\r\n");
         let body = (self.method != "HEAD").then(|| (len, Source::File(found.file, from)));
-        Answer { head: head(status, &headers, self.is_last, date), body, is_last: self.is_last, told: self.told(len) }
+        let head = head(status, &headers, self.is_last, date);
+        let told = self.told(len);
+        Answer { head, body, is_last: self.is_last, told, status: code(status), ..Answer::default() }
     }
 
     /// CMCD of the query, or else of the headers.
@@ -241,7 +253,13 @@ impl Range {
 /// An answer without a file.
 fn plain(status: &str, headers: &str, is_last: bool, date: SystemTime) -> Answer {
     let length = if status.starts_with("204") { "" } else { "Content-Length: 0\r\n" };
-    Answer { head: head(status, &format!("{headers}{length}"), is_last, date), is_last, ..Answer::default() }
+    let head = head(status, &format!("{headers}{length}"), is_last, date);
+    Answer { head, is_last, status: code(status), ..Answer::default() }
+}
+
+/// The number that a status line begins with.
+fn code(status: &str) -> u16 {
+    status.split(' ').next().and_then(|code| code.parse().ok()).unwrap_or(0)
 }
 
 fn head(status: &str, headers: &str, is_last: bool, date: SystemTime) -> String {

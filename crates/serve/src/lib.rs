@@ -7,6 +7,7 @@ pub mod incoming;
 pub mod options;
 pub mod outgoing;
 pub mod pair;
+pub mod record;
 pub mod run;
 pub mod server;
 pub mod settings;

@@ -1,8 +1,9 @@
 //! The command line.
 
 use crate::settings::{Limits, Settings, sender};
+use playpath_cc::AppParameters;
 use playpath_shell::clap;
-use playpath_units::{Bytes, Duration};
+use playpath_units::{Bytes, Duration, Rate};
 use serde_json::{Value, json};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -46,12 +47,33 @@ pub struct Arguments {
     /// A client that neither takes nor sends anything is let go after so long.
     #[arg(long, default_value = "60 s", value_name = "TIME", value_parser = time)]
     pub idle_timeout: Duration,
+    /// A JSON line for each answer that has arrived: when, to whom, what, how much, how long.
+    #[arg(long, value_name = "FILE")]
+    pub access_log: Option<PathBuf>,
+    /// At the end: time series and counters of every path of every connection, as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Interval of those time series.
+    #[arg(long, default_value = "50 ms", value_name = "TIME", value_parser = interval)]
+    pub sample: Duration,
+    /// What the congestion control is told of the video, where the player does not tell: size of the playout buffer.
+    #[arg(long, value_name = "SIZE", requires = "video_rate")]
+    pub playout_buffer: Option<Bytes>,
+    /// And its mean rate.
+    #[arg(long, value_name = "RATE", requires = "playout_buffer")]
+    pub video_rate: Option<Rate>,
     /// Bytes of an upload held for each connection.
     #[arg(long, default_value = "1 MiB", value_name = "SIZE", value_parser = size)]
     pub receive_buffer: u64,
 }
 
 impl Arguments {
+    /// What the control is told of the video.
+    pub fn told(&self) -> Option<AppParameters> {
+        let (Bytes(playout_buffer_bytes), video_rate) = self.playout_buffer.zip(self.video_rate)?;
+        Some(AppParameters { playout_buffer_bytes, video_rate, ..AppParameters::default() })
+    }
+
     /// What the server is told. Errors: one line.
     pub fn settings(&self) -> Result<Settings, String> {
         let entry = match &self.sender {
@@ -89,6 +111,12 @@ fn device_name(text: &str) -> Result<String, String> {
         return Ok(text.into());
     }
     Err("a device's name has 1 to 15 letters and digits".into())
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let (least, most) = (Duration::from_millis(1), Duration::from_secs(60));
+    let time: Duration = text.parse().map_err(|e| format!("{e}"))?;
+    if (least..=most).contains(&time) { Ok(time) } else { Err(format!("from {least} to {most}")) }
 }
 
 /// Timestamps turn within half an hour of silence: nobody may idle so long (RFC 7323 section 5.5).

@@ -1,15 +1,20 @@
 //! The loop: a packet from the device, what the server answers, sleep until the next timer.
 
+use crate::conversation::Access;
 use crate::device::Device;
 use crate::options::Arguments;
+use crate::record::Recorder;
 use crate::server::Server;
 use crate::store::Store;
 use playpath_emulator::sys;
 use playpath_shell::{Failure, monotonic_nanos, say};
 use playpath_units::Time;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use serde_json::json;
-use std::io;
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::SystemTime;
 
 /// Packets read before timers get their turn.
 const BATCH: usize = 64;
@@ -22,6 +27,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let root = arguments.root.display();
     let store = Store::open(&arguments.root).map_err(|error| Failure::Input(format!("{root}: {error}")))?;
     let signals = sys::termination_signals().map_err(|error| Failure::run(format!("signals: {error}")))?;
+    let log = arguments.access_log.as_deref().map(create).transpose()?;
+    arguments.record.as_deref().map(create).transpose()?;
     let device = Device::open(&arguments.tun, &arguments.addresses, arguments.mtu)
         .map_err(|error| Failure::Run(format!("device {}: {error}{}", arguments.tun, hint(&error))))?;
     // Late timers are no fault, only less exact.
@@ -29,10 +36,35 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let url = format!("http://{}:{}/", arguments.addresses[0], arguments.port);
     say(&json!({ "ready": true, "device": arguments.tun, "url": url, "sender": settings.sender.name }))?;
     let stdin = sys::stdin_pipe();
-    let mut looped = Loop { server: Server::new(settings, store), device, start_nanos: monotonic_nanos() };
+    let mut server = Server::new(settings, store);
+    arguments.told().into_iter().for_each(|told| server.tell(told));
+    if arguments.record.is_some() {
+        server.record(Recorder::new(arguments.sample));
+    }
+    if log.is_some() {
+        server.log_accesses();
+    }
+    let mut looped = Loop { server, device, log, start_nanos: monotonic_nanos() };
     looped.run(|device, timeout| wait(device, &signals, stdin.as_ref(), timeout))?;
-    looped.end();
-    Ok(())
+    looped.end(arguments.record.as_deref())
+}
+
+fn create(file: &Path) -> Result<File, Failure> {
+    File::create(file).map_err(|error| Failure::Input(format!("{}: {error}", file.display())))
+}
+
+/// As the test bed's nginx writes it (python/playpath/testbed/server.py).
+fn log_line(access: &Access) -> Value {
+    let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    json!({
+        "time": time.as_secs_f64(),
+        "peer": access.remote.ip().to_string(),
+        "port": access.remote.port(),
+        "request": access.request,
+        "status": access.status,
+        "bytes": access.body_bytes,
+        "took": access.took.as_secs_f64(),
+    })
 }
 
 /// What a wait came to.
@@ -45,6 +77,7 @@ enum Woken {
 struct Loop {
     server: Server,
     device: Device,
+    log: Option<File>,
     start_nanos: u64,
 }
 
@@ -86,13 +119,27 @@ impl Loop {
         while self.server.poll_packet(now, out) {
             self.device.write(out);
         }
+        while let Some(access) = self.server.poll_access() {
+            let line = log_line(&access);
+            // A log that takes no more is no reason to stop serving.
+            self.log.iter_mut().for_each(|log| drop(writeln!(log, "{line}")));
+        }
     }
 
-    /// Nobody is left waiting for an answer.
-    fn end(&mut self) {
-        self.server.abort_all();
+    /// The record is written; nobody is left waiting for an answer.
+    fn end(mut self, record: Option<&Path>) -> Result<(), Failure> {
         let now = self.now();
+        let recorder = self.server.take_record(now);
+        self.server.abort_all();
         self.flush(now, &mut Vec::new());
+        if let (Some(file), Some(recorder)) = (record, recorder) {
+            let mut told = recorder.to_json();
+            told["start_ns"] = json!(self.start_nanos);
+            told["write_errors"] = json!(self.device.write_errors);
+            let written = std::fs::write(file, told.to_string());
+            written.map_err(|error| Failure::Run(format!("{}: {error}", file.display())))?;
+        }
+        Ok(())
     }
 }
 

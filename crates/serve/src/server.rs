@@ -6,12 +6,13 @@
 //! Nothing grows without bound: connections and half-open ones are counted ([`Limits`](crate::settings::Limits)), each holds at most its
 //! window of unread bytes, and who is not answered leaves no trace.
 
-use crate::conversation::Conversation;
+use crate::conversation::{Access, Conversation};
 use crate::pair::{AddressPair, header_bytes, refusal};
+use crate::record::Recorder;
 use crate::settings::Settings;
 use crate::store::Store;
 use crate::transport::Transport;
-use playpath_cc::CongestionControl;
+use playpath_cc::{AppParameters, CongestionControl};
 use playpath_transport::codec::{Packet, TCP};
 use playpath_transport::mptcp::option::{CAPABLE_CHECKSUM, CAPABLE_EXTENDED, CAPABLE_SHA256};
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
@@ -58,6 +59,12 @@ pub struct Server {
     refusals: VecDeque<Vec<u8>>,
     next_id: u64,
     counts: Counts,
+    recorder: Option<Recorder>,
+    /// Answers that have arrived, if somebody wants to hear of them.
+    accesses: VecDeque<Access>,
+    keeps_accesses: bool,
+    /// What the control learns of the video at the start, where the player does not tell.
+    told: Option<AppParameters>,
 }
 
 /// Resets that wait to leave; more are not sent.
@@ -79,7 +86,37 @@ impl Server {
             refusals: VecDeque::new(),
             next_id: 0,
             counts: Counts::default(),
+            recorder: None,
+            accesses: VecDeque::new(),
+            keeps_accesses: false,
+            told: None,
         }
+    }
+
+    /// Keep what [`Recorder`] does.
+    pub fn record(&mut self, recorder: Recorder) {
+        self.recorder = Some(recorder);
+    }
+
+    /// Tell the control of every new connection of the video.
+    pub fn tell(&mut self, told: AppParameters) {
+        self.told = Some(told);
+    }
+
+    /// What was recorded, with a last look.
+    pub fn take_record(&mut self, now: Time) -> Option<Recorder> {
+        self.sample(now);
+        self.recorder.take()
+    }
+
+    /// Keep answers for [`poll_access`](Self::poll_access).
+    pub fn log_accesses(&mut self) {
+        self.keeps_accesses = true;
+    }
+
+    /// The oldest answer that has arrived and was not taken.
+    pub fn poll_access(&mut self) -> Option<Access> {
+        self.accesses.pop_front()
     }
 
     /// A packet has come.
@@ -91,6 +128,9 @@ impl Server {
 
     /// Timers that are due.
     pub fn handle_timeout(&mut self, now: Time) {
+        if self.recorder.as_ref().is_some_and(|recorder| recorder.due() <= now) {
+            self.sample(now);
+        }
         while let Some((due, id)) = self.dues.first().copied().filter(|(due, _)| *due <= now) {
             self.dues.remove(&(due, id));
             self.due_of.remove(&id);
@@ -104,7 +144,8 @@ impl Server {
 
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called; [`Time::MAX`]: never.
     pub fn poll_timeout(&self) -> Time {
-        self.dues.first().map_or(Time::MAX, |(due, _)| *due)
+        let sample = self.recorder.as_ref().map_or(Time::MAX, Recorder::due);
+        self.dues.first().map_or(Time::MAX, |(due, _)| *due).min(sample)
     }
 
     /// The next packet is in `out`; `false`: there is none now.
@@ -120,7 +161,7 @@ impl Server {
                 return true;
             }
             self.ready.pop_front();
-            self.settle(id);
+            self.settle(now, id);
         }
         false
     }
@@ -178,6 +219,9 @@ impl Server {
         let Some(connection) = self.connections.get_mut(&id) else { return };
         connection.handle_segment(now, path, segment, payload);
         connection.serve(now, &self.store);
+        if self.keeps_accesses {
+            self.accesses.extend(connection.take_accesses(now));
+        }
         if self.half_open.contains(&id) && connection.transport.is_established() {
             self.half_open.remove(&id);
         }
@@ -200,7 +244,9 @@ impl Server {
         if let Some(mptcp) = transport.mptcp() {
             self.tokens.insert(mptcp.token(), id);
         }
-        self.connections.insert(id, Conversation::new(now, transport, path));
+        let mut conversation = Conversation::new(now, transport, path);
+        self.told.iter().for_each(|told| conversation.tell(now, *told));
+        self.connections.insert(id, conversation);
         self.hand_to(now, id, 0, (syn, &[]), &[]);
     }
 
@@ -254,6 +300,9 @@ impl Server {
         let mut connection = MptcpConnection::listen(mptcp, self.settings.sender.scheduler.build(), vec![path]);
         let others = self.settings.addresses.iter().zip(0u8..).skip(1);
         connection.announce_addresses(others.map(|(address, id)| (id, *address)).collect());
+        if self.recorder.is_some() {
+            connection.log_switches();
+        }
         Ok(Transport::Mptcp(Box::new(connection)))
     }
 
@@ -305,9 +354,10 @@ impl Server {
     }
 
     /// No packet is left: when it wants to be called again, or its end.
-    fn settle(&mut self, id: u64) {
+    fn settle(&mut self, now: Time, id: u64) {
         let Some(connection) = self.connections.get(&id) else { return };
         if connection.is_gone() {
+            self.note(now, id);
             return self.forget(id);
         }
         let due = connection.poll_timeout(&self.settings.limits);
@@ -317,6 +367,21 @@ impl Server {
                 self.dues.remove(&(before, id));
             }
             self.dues.insert((due, id));
+        }
+    }
+
+    fn sample(&mut self, now: Time) {
+        let Some(recorder) = &mut self.recorder else { return };
+        recorder.begin_sample(now);
+        for (id, connection) in &mut self.connections {
+            recorder.note(now, *id, connection);
+        }
+    }
+
+    /// A last look at a connection that is about to be forgotten.
+    fn note(&mut self, now: Time, id: u64) {
+        if let (Some(recorder), Some(connection)) = (&mut self.recorder, self.connections.get_mut(&id)) {
+            recorder.note(now, id, connection);
         }
     }
 

@@ -22,6 +22,7 @@ COMMANDS = {
     "sweep": "Run a design of many points, senders and seeds.",
     "tune": "Find parameters of a congestion control.",
     "relay": "Carry a stream over several paths, a TCP connection each.",
+    "serve": "Serve a folder to stock clients with the simulator's own TCP and MPTCP.",
     "reproduce": "Run a paper's whole grid and judge its claims.",
     "convert": "Recognise, check, preview and convert bandwidth traces.",
     "testbed": "The kernel world: clean up, show, calibrate, run a program.",

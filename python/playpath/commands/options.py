@@ -62,8 +62,8 @@ def world_with(world: str, player: str | None) -> str:
         return world
     if ":" in world:
         raise InputError(f"--player {player}: world '{world}' names a player already")
-    if world != "kernel":
-        raise InputError(f"--player {player}: real players run in the kernel world only; add --world kernel")
+    if world not in ("kernel", "wire"):
+        raise InputError(f"--player {player}: real players run in the worlds kernel and wire only; add --world kernel")
     return f"{world}:{player}"
 
 

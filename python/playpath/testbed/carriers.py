@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
-from playpath.testbed import mptcp, namespaces, relay
+from playpath.testbed import controls, mptcp, namespaces, relay
 from playpath.testbed.bed import Testbed
 from playpath.testbed.errors import MissingToolError, TestbedError, UnsupportedError
 from playpath.testbed.sampling import Flow
-from playpath.testbed.senders import send_buffer_warning
+from playpath.testbed.senders import Sending, of_the_video, send_buffer_warning, translate
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,20 @@ class Way:
     ports: Mapping[int, str] = field(default_factory=dict)
 
 
+class Server(Protocol):
+    """What serves the player."""
+
+    port: int
+    www: Path
+    """What lies here is served."""
+    access_log: Path
+    """A JSON line for each answer: `time`, `peer`, `port`, `request`, `status`, `bytes`, `took`."""
+
+    def serve_zeros(self, name: str, size: int) -> None:
+        """A file of `size` zero bytes."""
+        ...
+
+
 @dataclass(frozen=True)
 class Carried:
     """What only the carrier knows of a run.
@@ -47,20 +62,21 @@ class Carried:
     subflows : list of dict
         What was measured of each path (`Subflow` of crates/record); empty: the sampled sockets tell.
     warnings : list of str
+    flows : list of Flow
+        Connections, or subflows, that it has sampled itself.
     """
 
     paths: Mapping[str, float] = field(default_factory=dict)
     subflows: list[dict[str, Any]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    flows: list[Flow] = field(default_factory=list)
 
 
 class Carrier(Protocol):
     """See the module."""
 
-    serves_mptcp: bool
-    """Whether the web server must listen for MPTCP."""
-    uses_route: bool
-    """Whether the web server's own connections cross the paths, so that the route chooses their congestion control."""
+    world: str
+    """Whose TCP serves: "kernel" or "wire"."""
     warnings: list[str]
     """What the record should say."""
 
@@ -68,8 +84,20 @@ class Carrier(Protocol):
         """Raise MissingToolError or TestbedError if this cannot run here."""
         ...
 
+    def translate(self, sender: Mapping[str, Any]) -> Sending:
+        """What a resolved sender is here. Raises UnsupportedError where it cannot be that."""
+        ...
+
     def prepare(self, bed: Testbed) -> None:
         """Addresses, limits, endpoints."""
+        ...
+
+    def serve(
+        self, bed: Testbed, sending: Sending, described: Mapping[str, float], *, reports: bool
+    ) -> tuple[Server, str]:
+        """Start the server: it, and the name of its congestion control. `described`: the video, or nothing; `reports`: the player
+        tells of itself, request by request.
+        """
         ...
 
     def open(self, bed: Testbed, port: int, control: str) -> Way:
@@ -80,19 +108,44 @@ class Carrier(Protocol):
         """What its programs complained of, in one line; empty if nothing."""
         ...
 
-    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float]) -> Carried:
+    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
         """What only it knows. TestbedError: the run was not what was asked for.
 
-        `flows`: the connections, or subflows, that carried the video; `described`: the video.
+        `flows`: the connections, or subflows, that carried the video; `described`: the video; `start`: of the run, on the
+        monotonic clock.
         """
         ...
 
 
-class Tcp:
-    """Plain TCP over the first path."""
+class _OfKernel:
+    """Linux's TCP serves: nginx, under a congestion control of the kernel's or ours in eBPF."""
 
+    world = "kernel"
     serves_mptcp = False
+    """Whether the web server must listen for MPTCP."""
     uses_route = True
+    """Whether the web server's own connections cross the paths, so that the route chooses their congestion control."""
+
+    def translate(self, sender: Mapping[str, Any]) -> Sending:
+        """Control, sysctls and routes."""
+        sending = translate(sender)
+        missing = controls.why_missing(sending.cc)
+        if missing is not None:
+            raise UnsupportedError(missing)
+        return sending
+
+    def serve(
+        self, bed: Testbed, sending: Sending, described: Mapping[str, float], *, reports: bool
+    ) -> tuple[Server, str]:
+        """nginx, where players report with the bridge that tells the control."""
+        told = {} if reports else of_the_video(sending, described)
+        parameters = sending.parameters | told
+        control = bed.use_control(sending.cc, parameters, by_route=self.uses_route, route=sending.route)
+        return bed.start_server(agent_of=control if reports else None, mptcp=self.serves_mptcp), control.name
+
+
+class Tcp(_OfKernel):
+    """Plain TCP over the first path."""
 
     def __init__(self) -> None:
         self.warnings: list[str] = []
@@ -112,16 +165,15 @@ class Tcp:
         """It has no programs."""
         return ""
 
-    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float]) -> Carried:
+    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
         """Nothing more."""
         return Carried()
 
 
-class KernelMptcp:
+class KernelMptcp(_OfKernel):
     """The kernel's MPTCP over all paths of the sender, with the scheduler that the kernel has."""
 
     serves_mptcp = True
-    uses_route = True
 
     def __init__(self) -> None:
         self.warnings: list[str] = []
@@ -160,7 +212,7 @@ class KernelMptcp:
         """It has no programs."""
         return ""
 
-    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float]) -> Carried:
+    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
         """Every path must have carried a subflow."""
         counters = mptcp.counters(bed.server)
         missing = [end.name for end in bed.ends if end.name not in {flow.path for flow in flows}]
@@ -173,10 +225,9 @@ class KernelMptcp:
         return Carried({"reinjections": counters.get("MPTCPRetrans", 0)})
 
 
-class OverRelay:
+class OverRelay(_OfKernel):
     """A pair of relays: a plain TCP connection on each path, the project's own schedulers above (docs/relay.md)."""
 
-    serves_mptcp = False
     uses_route = False
 
     def __init__(self) -> None:
@@ -200,7 +251,7 @@ class OverRelay:
         """Of both relays."""
         return self._pair.words() if self._pair is not None else ""
 
-    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float]) -> Carried:
+    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
         """End both: what they counted."""
         assert self._pair is not None
         summaries = self._pair.end()

@@ -51,11 +51,16 @@ def announce_paths(bed: Testbed) -> None:
     if not Path("/proc/sys/net/mptcp/enabled").exists():
         raise MissingToolError("this kernel has no MPTCP (CONFIG_MPTCP)")
     for namespace in (bed.server, bed.client):
-        namespaces.write_sysctls(namespace, {"net.mptcp.enabled": "1"})
-        namespaces.run_ip("-n", namespace, "mptcp", "limits", "set", "subflows", _LIMIT, "add_addr_accepted", _LIMIT)
+        accept_paths(namespace)
     for end in bed.ends[1:]:
         address = (end.server_address, "dev", end.server_device)
         namespaces.run_ip("-n", bed.server, "mptcp", "endpoint", "add", *address, "signal")
+
+
+def accept_paths(namespace: str) -> None:
+    """Let connections of a namespace take part in MPTCP, and join what their peers announce."""
+    namespaces.write_sysctls(namespace, {"net.mptcp.enabled": "1"})
+    namespaces.run_ip("-n", namespace, "mptcp", "limits", "set", "subflows", _LIMIT, "add_addr_accepted", _LIMIT)
 
 
 def wait_for_subflows(bed: Testbed, port: int, patience: float = 5.0) -> int:

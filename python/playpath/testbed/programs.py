@@ -9,7 +9,7 @@ from pathlib import Path
 
 from playpath.testbed.errors import MissingToolError
 
-NAMES = ("playpath-emulator", "playpath-client", "playpath-relay", "playpath-bpf")
+NAMES = ("playpath-emulator", "playpath-client", "playpath-relay", "playpath-serve", "playpath-bpf")
 _PACKAGE = Path(__file__).parents[1]
 
 

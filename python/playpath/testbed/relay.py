@@ -9,7 +9,7 @@ import contextlib
 import json
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ PORT = 7070
 PLAYER_PORT = 7071
 """Where the relay beside the player listens, on the loopback device."""
 _PATIENCE = 2.0
-_SUMS = ("path_switches", "switches_from_open_path", "path_choices", "reinjections")
+SUMS = ("path_switches", "switches_from_open_path", "path_choices", "reinjections")
 
 
 def program() -> str:
@@ -82,7 +82,7 @@ class Relay:
         self.server = self._start("server", server)
         self.client = self._start("client", client)
         for child in (self.server, self.client):
-            _wait_until_ready(child)
+            wait_until_ready(child)
 
     def _start(self, side: str, arguments: list[str]) -> Child:
         files = ["--log", str(self._folder / f"relay-{side}.jsonl"), "--summary", str(self._summary(side))]
@@ -150,15 +150,18 @@ def path_counts(
     """How the connections used the paths: `PathCounts` of crates/record."""
     server, client = (summaries[side]["sessions"] for side in ("server", "client"))
     counts = {
-        **{name: sum(s[name] for s in server) for name in _SUMS},
+        **{name: sum(s[name] for s in server) for name in SUMS},
         "hol_blocking_time_s": sum(s["hol_blocking_time_s"] for s in client),
         "max_out_of_order_bytes": max((s["max_out_of_order_bytes"] for s in client), default=0),
     }
     if video_mbps:
-        # The buffer runs dry if rtt_i rate_i < rtt_j rate_of_the_video (crates/sim/src/multipath.rs).
-        dry = [s for s in switches if s["from_srtt_ms"] * s["from_mbps"] < s["to_srtt_ms"] * video_mbps]
-        counts["switches_underflow_predicted"] = len(dry)
+        counts["switches_underflow_predicted"] = len(predicted_dry(switches, video_mbps))
     return counts
+
+
+def predicted_dry(switches: Sequence[Mapping[str, Any]], video_mbps: float) -> list[Mapping[str, Any]]:
+    """The switches after which the buffer would run dry: rtt_i rate_i < rtt_j rate_of_the_video (crates/sim/src/multipath.rs)."""
+    return [s for s in switches if s["from_srtt_ms"] * s["from_mbps"] < s["to_srtt_ms"] * video_mbps]
 
 
 def subflows_of(summaries: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -190,7 +193,8 @@ def _add(row: dict[str, Any], other: Mapping[str, Any]) -> None:
             row[name] += other[name]
 
 
-def _wait_until_ready(child: Child, patience: float = 5.0) -> None:
+def wait_until_ready(child: Child, patience: float = 5.0) -> None:
+    """Until it has said its first line."""
     deadline = time.monotonic() + patience
     while b"\n" not in child.output.read_bytes():
         child.check()

@@ -1,4 +1,4 @@
-"""`--world kernel`: one session of a resolved scenario on the real kernel, as a record in the simulator's schema."""
+"""`--world kernel` and `--world wire`: one session of a resolved scenario on the real kernel, as a record in the simulator's schema."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from playpath import engine
 from playpath.engine import number
 from playpath.errors import RunError
 from playpath.files import write_text
-from playpath.testbed import controls, crosstraffic, namespaces, players
+from playpath.testbed import crosstraffic, namespaces, players
 from playpath.testbed.bed import TOLERANCE, Testbed
 from playpath.testbed.carriers import Carried, Carrier, KernelMptcp, OverRelay, Tcp, Way
 from playpath.testbed.crosstraffic import ORIGIN_PORT, CrossTraffic
@@ -30,6 +30,7 @@ from playpath.testbed.records import InvalidLinkError, Measured, record
 from playpath.testbed.sampling import INTERVAL, Sampler
 from playpath.testbed.senders import Sending, of_the_video, translate
 from playpath.testbed.server import PORT
+from playpath.testbed.wire import Wire
 
 _log = logging.getLogger("playpath.testbed")
 """Without a handler of one's own its lines go to standard error."""
@@ -70,6 +71,7 @@ def run_kernel(
     carrier: Carrier | None = None,
     pcap: Path | None = None,
     p1203: Path | None = None,
+    world: str = "kernel",
 ) -> dict[str, Any]:
     """Run one session.
 
@@ -98,6 +100,8 @@ def run_kernel(
         File for the packets at the server's ends of the paths (pcapng, headers only).
     p1203 : path, optional
         File for the session as input of ITU-T P.1203 tools.
+    world : str
+        "kernel": Linux's TCP serves; "wire": the simulator's, on a TUN device (docs/wire.md).
 
     Returns
     -------
@@ -111,7 +115,7 @@ def run_kernel(
         The run failed, or this scenario cannot run here; MissingToolError if a right or program is missing.
     """
     with _marked(logs, str(sender["name"]), seed, player):
-        session = _Session(scenario, sender, seed, players.player(player), carrier, trace=trace)
+        session = _Session(scenario, sender, seed, players.player(player), carrier, world, trace=trace)
         found, measured, sysctls = _counted(session, tolerance, tries, logs, pcap)
         if p1203 is not None:
             _write_p1203(p1203, measured)
@@ -200,6 +204,7 @@ class _Session:
         seed: int,
         player: Player,
         carrier: Carrier | None,
+        world: str,
         *,
         trace: bool,
     ) -> None:
@@ -209,12 +214,9 @@ class _Session:
         player.check(scenario)
         crosstraffic.check(scenario)
         self.used = list(sender.get("paths") or [path["name"] for path in scenario["path"]])
-        self._carrier = carrier or self._default_carrier()
+        self._carrier = carrier or (self._own_endpoint() if world == "wire" else self._default_carrier())
         self._carrier.check(scenario, sender)
-        self.sending: Sending = translate(sender)
-        missing = controls.why_missing(self.sending.cc)
-        if missing is not None:
-            raise UnsupportedError(missing)
+        self.sending: Sending = self._carrier.translate(sender)
         self.mss = min(int(sender.get("mss") or MSS), MSS)
         self._plan = Plan(scenario, seed, self.mss, trace=trace)
         self._described = self._plan.described
@@ -237,6 +239,18 @@ class _Session:
             raise UnsupportedError("iperf3 opens connections of its own, which a relay cannot carry")
         return OverRelay()
 
+    def _own_endpoint(self) -> Carrier:
+        if self._is_agent:
+            raise UnsupportedError("the streaming agent writes in chunks, which the wire world's server does not")
+        if self.player.name == "iperf3":
+            raise UnsupportedError("iperf3 needs a server of its own; curl downloads in the wire world")
+        if len(self.used) > 1 and self.player.name not in _OVER_MPTCP:
+            raise UnsupportedError(
+                f"{self.player.name} opens plain TCP connections; over several paths of the wire world play "
+                f"{' and '.join(_OVER_MPTCP)}"
+            )
+        return Wire()
+
     def bed(self, tolerance: str, pcap: Path | None) -> Testbed:
         """A test bed for it, not yet built."""
         return Testbed(
@@ -258,15 +272,11 @@ class _Session:
         namespaces.write_sysctls(bed.client, self.sending.client_sysctls)
         self._carrier.prepare(bed)
         # A player that reports tells the control itself, request by request.
-        reports = self._reports()
-        told = {} if reports or not self.scenario.get("video") else of_the_video(self.sending, self._described)
-        parameters = self.sending.parameters | told
-        by_route = self._carrier.uses_route
-        control = bed.use_control(self.sending.cc, parameters, by_route=by_route, route=self.sending.route)
-        server = bed.start_server(agent_of=control if reports else None, mptcp=self._carrier.serves_mptcp)
+        described = self._described if self.scenario.get("video") else {}
+        server, control = self._carrier.serve(bed, self.sending, described, reports=self._reports())
         server.serve_zeros(FILE, _FILE_BYTES)
         port = ORIGIN_PORT if self._is_agent else PORT
-        way = self._carrier.open(bed, port, control.name)
+        way = self._carrier.open(bed, port, control)
         plan = str(bed.folder / "plan.json")
         scene = Scene(bed, server, self.scenario, self._described, plan, self._until_s, way.origin, way.protocol)
         url = self.player.prepare(scene) if self.has_player else ""
@@ -285,7 +295,8 @@ class _Session:
     def _measure(self, scene: Scene, url: str, way: Way, traffic: CrossTraffic, start: float) -> Measured:
         bed = scene.bed
         paths = {end.server_address: end.name for end in bed.ends}
-        ports = {**dict.fromkeys(self.player.ports, "video"), **way.ports, **traffic.ports}
+        own = {} if self._carrier.world == "wire" else way.ports
+        ports = {**dict.fromkeys(self.player.ports, "video"), **own, **traffic.ports}
         interval = min(INTERVAL, float(self._described["sample_interval_s"]))
         sampler = Sampler(bed.server, ports if self.has_player else traffic.ports, paths, start, interval)
         sampler.start()
@@ -299,8 +310,9 @@ class _Session:
             elapsed = time.monotonic() - start
             sampled = sampler.stop()
         video = [flow for flow in sampled if flow.local[1] in way.ports]
-        carried = self._carrier.close(bed, video, self._described) if self.has_player else Carried()
+        carried = self._carrier.close(bed, video, self._described, start) if self.has_player else Carried()
         self.warnings += carried.warnings
+        sampled = [*carried.flows, *sampled]
         told = traffic.stop()
         hidden = bed.hidden_drops()
         if hidden:
@@ -326,7 +338,8 @@ class _Session:
     def _reports(self) -> bool:
         """Whether the CMCD bridge is wanted: the player reports, and the control takes what it tells."""
         asked = (self.scenario.get("player") or {}).get("cmcd", "off") != "off"
-        return (self.player.sends_cmcd or asked) and bool(of_the_video(self.sending, _ANY_VIDEO))
+        takes = self._carrier.world == "wire" or bool(of_the_video(self.sending, _ANY_VIDEO))
+        return (self.player.sends_cmcd or asked) and takes
 
     def _shared_sysctls(self) -> list[str]:
         """Validation, buffers and TCP options are settings of the namespace: those of the sender under test hold for all."""
@@ -368,7 +381,7 @@ class _Session:
             "scenario": dict(self.scenario),
             "sender": self.sender["name"],
             "seed": self.seed,
-            "world": "kernel",
+            "world": self._carrier.world,
             "player": self.player.name,
             "kernel": platform.release(),
             "machine": platform.machine(),

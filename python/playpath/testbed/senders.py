@@ -84,6 +84,11 @@ def translate(sender: Mapping[str, Any]) -> Sending:
     )
 
 
+def of_the_client(sender: Mapping[str, Any]) -> dict[str, str]:
+    """Sysctls of a client whose server does everything that a sender says, as our own does."""
+    return _both_ends(sender) | _window(sender)
+
+
 def _name(sender: Mapping[str, Any]) -> str:
     cc = sender["cc"]
     return cc if isinstance(cc, str) else cc["name"]

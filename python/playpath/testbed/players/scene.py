@@ -15,9 +15,9 @@ from playpath.engine import number
 from playpath.errors import InputError
 from playpath.testbed import media
 from playpath.testbed.bed import Testbed
+from playpath.testbed.carriers import Server
 from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.testbed.processes import Child
-from playpath.testbed.server import WebServer
 
 _STOPPED_PATIENCE = 3.0
 """A player that is stopped by a signal (or traced) for so long is said to hang."""
@@ -68,7 +68,7 @@ class Scene:
     """
 
     bed: Testbed
-    server: WebServer
+    server: Server
     scenario: Mapping[str, Any]
     described: Mapping[str, float]
     settings: str

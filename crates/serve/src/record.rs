@@ -1,0 +1,237 @@
+//! What a run leaves: time series of every path of every connection, in the kernel's names and units (`struct tcp_info`), so that both
+//! worlds' records are made alike (python/playpath/testbed); switches between paths; counters.
+//!
+//! Bounded: so many connections and so many samples of each path are kept, and what is left out is counted.
+
+use crate::conversation::Conversation;
+use crate::transport::Transport;
+use playpath_transport::Connection;
+use playpath_transport::mptcp::{Switch, SwitchSide};
+use playpath_units::{Duration, Time};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+const MOST_CONVERSATIONS: usize = 4096;
+const MOST_SAMPLES: usize = 200_000;
+const MOST_SWITCHES: usize = 1_000_000;
+
+/// In the order of [`sample_of`].
+const COLUMNS: [&str; 20] = [
+    "time_s",
+    "ca_state",
+    "rto",
+    "snd_mss",
+    "unacked",
+    "sacked",
+    "lost",
+    "retrans",
+    "rtt",
+    "rttvar",
+    "snd_ssthresh",
+    "snd_cwnd",
+    "total_retrans",
+    "pacing_rate",
+    "bytes_acked",
+    "notsent_bytes",
+    "min_rtt",
+    "data_segs_out",
+    "delivery_rate",
+    "total_rto",
+];
+type Sample = [f64; COLUMNS.len()];
+
+/// As `struct tcp_info` says that there is none.
+const NO_SSTHRESH: f64 = 0x7fff_ffff as f64;
+const NO_MIN_RTT: f64 = u32::MAX as f64;
+const NOT_PACED: f64 = u64::MAX as f64;
+
+/// Everything of a run so far.
+pub struct Recorder {
+    interval: Duration,
+    due: Time,
+    conversations: BTreeMap<u64, Kept>,
+    left_out: u64,
+}
+
+#[derive(Default)]
+struct Kept {
+    opened_s: f64,
+    requests: u64,
+    is_mptcp: bool,
+    is_fallback: bool,
+    level: Value,
+    paths: Vec<KeptPath>,
+    switches: Vec<Value>,
+}
+
+struct KeptPath {
+    local: SocketAddr,
+    remote: SocketAddr,
+    cc: &'static str,
+    counts: Value,
+    samples: Vec<Sample>,
+}
+
+impl Recorder {
+    /// Sample at this interval.
+    pub fn new(interval: Duration) -> Recorder {
+        Recorder { interval, due: Time::ZERO, conversations: BTreeMap::new(), left_out: 0 }
+    }
+
+    /// When the next sample is due.
+    pub fn due(&self) -> Time {
+        self.due
+    }
+
+    /// The next sample is taken at `now`.
+    pub fn begin_sample(&mut self, now: Time) {
+        self.due = (self.due + self.interval).max(now);
+    }
+
+    /// Look at a connection.
+    pub fn note(&mut self, now: Time, id: u64, conversation: &mut Conversation) {
+        if !self.conversations.contains_key(&id) && self.conversations.len() >= MOST_CONVERSATIONS {
+            self.left_out += 1;
+            return;
+        }
+        let kept = self.conversations.entry(id).or_default();
+        kept.opened_s = conversation.opened.as_secs_f64();
+        kept.requests = conversation.requests();
+        for (index, pair) in conversation.paths.iter().enumerate() {
+            let Some(tcp) = conversation.transport.subflow(index) else { continue };
+            let place = kept.paths.iter().position(|path| (path.local, path.remote) == (pair.local, pair.remote));
+            let place = place.unwrap_or_else(|| {
+                let cc = tcp.congestion_control().name();
+                let (local, remote) = (pair.local, pair.remote);
+                kept.paths.push(KeptPath { local, remote, cc, counts: Value::Null, samples: Vec::new() });
+                kept.paths.len() - 1
+            });
+            let path = &mut kept.paths[place];
+            path.counts = counts_of(tcp, &conversation.transport, index);
+            if path.samples.len() < MOST_SAMPLES {
+                path.samples.push(sample_of(now, tcp));
+            }
+        }
+        if let Transport::Mptcp(mptcp) = &mut conversation.transport {
+            (kept.is_mptcp, kept.is_fallback) = (true, mptcp.is_fallback());
+            kept.level = level_of(mptcp.stats());
+            while let Some(switch) = mptcp.poll_switch() {
+                if kept.switches.len() < MOST_SWITCHES {
+                    kept.switches.push(switch_of(&switch));
+                }
+            }
+        }
+    }
+
+    /// All of it.
+    pub fn to_json(&self) -> Value {
+        let conversations: Vec<Value> = self.conversations.values().map(Kept::to_json).collect();
+        json!({ "connections": conversations, "left_out": self.left_out })
+    }
+}
+
+impl Kept {
+    fn to_json(&self) -> Value {
+        json!({
+            "opened_s": self.opened_s,
+            "requests": self.requests,
+            "mptcp": self.is_mptcp,
+            "fallback": self.is_fallback,
+            "level": self.level,
+            "paths": self.paths.iter().map(KeptPath::to_json).collect::<Vec<_>>(),
+            "switches": self.switches,
+        })
+    }
+}
+
+impl KeptPath {
+    fn to_json(&self) -> Value {
+        let column = |index: usize| self.samples.iter().map(|sample| json!(sample[index])).collect::<Vec<_>>();
+        let columns = COLUMNS.iter().enumerate().map(|(index, name)| ((*name).to_string(), column(index).into()));
+        json!({
+            "local": [self.local.ip().to_string(), self.local.port()],
+            "remote": [self.remote.ip().to_string(), self.remote.port()],
+            "cc": self.cc,
+            "counts": self.counts,
+            "columns": Value::Object(columns.collect()),
+        })
+    }
+}
+
+fn sample_of(now: Time, tcp: &Connection) -> Sample {
+    let (info, stats) = (tcp.info(), tcp.stats());
+    let micros = |time: Duration| time.as_nanos() as f64 / 1e3;
+    let bytes_per_s = |bits: u64| bits as f64 / 8.0;
+    let state = ["open", "disorder", "cwr", "recovery", "loss"].iter().position(|name| *name == info.ca_state);
+    [
+        now.as_secs_f64(),
+        state.unwrap_or(0) as f64,
+        micros(info.rto),
+        f64::from(tcp.config().mss),
+        f64::from(info.unacked),
+        f64::from(info.sacked),
+        f64::from(info.lost),
+        f64::from(info.retrans),
+        micros(info.rtt),
+        micros(info.rttvar),
+        if info.snd_ssthresh.is_finite() { info.snd_ssthresh } else { NO_SSTHRESH },
+        info.snd_cwnd,
+        info.total_retrans as f64,
+        info.pacing_rate.map_or(NOT_PACED, |rate| bytes_per_s(rate.as_bits_per_sec())),
+        stats.bytes_acked as f64,
+        info.notsent_bytes as f64,
+        info.min_rtt.map_or(NO_MIN_RTT, micros),
+        stats.data_segments_sent as f64,
+        bytes_per_s(info.delivery_rate.as_bits_per_sec()),
+        stats.rto_count as f64,
+    ]
+}
+
+fn counts_of(tcp: &Connection, transport: &Transport, path: usize) -> Value {
+    let stats = tcp.stats();
+    let mut counts = json!({
+        "sent_packets": stats.data_segments_sent,
+        "retransmitted_packets": stats.retransmitted_packets,
+        "rto_count": stats.rto_count,
+        "rtt_sum_ms": stats.rtt_sum.as_secs_f64() * 1e3,
+        "rtt_samples": stats.rtt_samples,
+        "min_rtt_ms": tcp.info().min_rtt.map(|rtt| rtt.as_secs_f64() * 1e3),
+        "acked_bytes": stats.bytes_acked,
+    });
+    if let Some(mptcp) = transport.mptcp() {
+        let stats = mptcp.subflow_stats(path);
+        counts["scheduled_packets"] = json!(stats.scheduled_packets);
+        counts["reinjections"] = json!(stats.reinjected_packets);
+        counts["failures"] = json!(stats.failures);
+        counts["penalties"] = json!(stats.penalties);
+    }
+    counts
+}
+
+fn level_of(stats: &playpath_transport::mptcp::level::LevelStats) -> Value {
+    json!({
+        "path_switches": stats.path_switches,
+        "switches_from_open_path": stats.switches_from_open_path,
+        "path_choices": stats.path_choices,
+        "reinjections": stats.reinjections,
+    })
+}
+
+/// In the relay's words.
+fn switch_of(switch: &Switch) -> Value {
+    let mbps = |side: &SwitchSide| side.window_rate() * f64::from(switch.mss) * 8e-6;
+    json!({
+        "time_s": switch.at.as_secs_f64(),
+        "from": switch.from.path,
+        "to": switch.to.path,
+        "from_srtt_ms": switch.from.srtt.as_secs_f64() * 1e3,
+        "to_srtt_ms": switch.to.srtt.as_secs_f64() * 1e3,
+        "from_mbps": mbps(&switch.from),
+        "to_mbps": mbps(&switch.to),
+        "data_offset": switch.data_offset,
+        "mss": switch.mss,
+        "reason": switch.reason,
+        "is_forced": switch.is_forced,
+    })
+}

@@ -1,0 +1,203 @@
+"""The wire world: the simulator's own TCP and MPTCP on a TUN device, against the kernel's clients."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import FAST, scenario, sender
+
+from playpath.errors import InputError
+from playpath.testbed import namespaces, wire
+from playpath.testbed.bed import Testbed
+from playpath.testbed.emulator import network
+from playpath.testbed.errors import MissingToolError, UnsupportedError
+from playpath.testbed.runner import run_kernel
+from playpath.testbed.senders import Sending
+from playpath.worlds import world
+
+pytestmark = pytest.mark.usefixtures("nothing_left", "_has_program")
+
+# The paths of the sticky study: 2 Mbit/s each, 50, 100 and 100 ms; here ten times as fast.
+PATHS = [
+    {"name": name, "rate": "20 Mbit/s", "rtt": rtt, "loss": None, "queue": {"kind": "droptail", "limit": "100 kB"}}
+    for name, rtt in (("first", "10 ms"), ("second", "20 ms"), ("third", "20 ms"))
+]
+BYTES = bytes(range(256)) * 24_000
+"""6 MB."""
+
+
+@pytest.fixture
+def _has_program() -> None:
+    try:
+        wire.program()
+    except MissingToolError as error:
+        pytest.skip(str(error))
+
+
+class Bed:
+    """A test bed whose server is our endpoint, with one file."""
+
+    def __init__(self, bed: Testbed, server: wire.OwnServer, url: str) -> None:
+        self.bed, self.server, self.url = bed, server, url
+
+    def start(self, *command: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(namespaces.inside(self.bed.client, command), stdout=subprocess.PIPE)
+
+    def run(self, *command: str) -> bytes:
+        done = subprocess.run(
+            namespaces.inside(self.bed.client, command), check=True, stdout=subprocess.PIPE, timeout=60
+        )
+        return done.stdout
+
+
+@contextlib.contextmanager
+def serving(paths: list[dict[str, Any]], cc: str = "cubic", **changes: Any) -> Iterator[Bed]:
+    with Testbed(network(paths), realtime=False) as bed:
+        carrier = wire.Wire()
+        carrier.check({"path": paths}, sender(cc, **changes))
+        carrier.prepare(bed)
+        server, control = carrier.serve(bed, Sending("own", {}, {}, []), {}, reports=False)
+        (server.www / "file").write_bytes(BYTES)
+        bed.emulator.begin_at(time.monotonic())
+        yield Bed(bed, server, f"http://{carrier.open(bed, server.port, control).origin}/file")
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def needs_mptcpize() -> None:
+    if shutil.which("mptcpize") is None:
+        pytest.skip("mptcpize is missing (bpf/setup.sh)")
+
+
+def test_a_session_has_the_record_of_the_other_worlds() -> None:
+    found = run_kernel(scenario(), sender("bbr3"), 1, world="wire", trace=True)
+    assert found["manifest"]["world"] == "wire"
+    (flow,) = found["flows"]
+    assert (flow["name"], flow["cc"], flow["subflows"]) == ("video", "bbr3", [])
+    # 1.5 s at 4 Mbit/s are 750 kB, and the link takes 20 ms.
+    assert 700_000 < flow["read_bytes"] < 800_000
+    assert 20 <= flow["min_rtt_ms"] < 25
+    assert found["metrics"]["stall_time_s"] == 0
+    assert {"flow.video", "player", "link.path.path/down"} <= set(found["series"])
+    assert max(found["series"]["flow.video"]["snd_cwnd"]) >= 10
+    assert found["warnings"] == []
+
+
+def test_a_control_without_a_kernel_twin_and_a_scheduler_over_real_mptcp() -> None:
+    paths = [path | {"rate": "3 Mbit/s"} for path in PATHS]
+    video = {"rate": "6 Mbit/s", "duration": "3 s", "fps": 30, "seed": 1}
+    several = scenario(path=paths, video=video)
+    found = run_kernel(several, sender("balia", scheduler={"name": "gr-sty"}), 1, world="wire", trace=True)
+    (flow,) = found["flows"]
+    assert sorted(row["path"] for row in flow["subflows"]) == ["first", "second", "third"]
+    # One path carries half of the video's rate: all three were needed.
+    assert all(row["delivered_bytes"] > 100_000 for row in flow["subflows"])
+    metrics = found["metrics"]
+    assert metrics["path_switches"] > 0
+    assert metrics["path_choices"] is not None
+    assert metrics["switches_underflow_predicted"] is not None
+    assert {"flow.video/first", "flow.video/second", "flow.video/third"} <= set(found["series"])
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_bytes_are_right_both_ways(several: bool) -> None:
+    if several:
+        needs_mptcpize()
+    with serving(PATHS if several else [FAST]) as site:
+        curl = [*(["mptcpize", "run"] if several else []), "curl", "-sS"]
+        assert sha256(site.run(*curl, site.url)) == sha256(BYTES)
+        assert site.run(*curl, "-r", "1000-1999", site.url) == BYTES[1000:2000]
+        told = json.loads(site.run(*curl, "-T", str(site.server.www / "file"), site.url))
+        assert told == {"bytes": len(BYTES), "sha256": sha256(BYTES)}
+        record = site.server.end()
+    assert {connection["mptcp"] for connection in record["connections"]} == {several}
+    assert {len(connection["paths"]) for connection in record["connections"][:1]} == {3 if several else 1}
+
+
+def test_a_client_joins_from_its_own_addresses() -> None:
+    """Without ADD_ADDR: a stock client accepts none by default, and joins the first address by endpoints of its own."""
+    needs_mptcpize()
+    with serving(PATHS) as site:
+        bed = site.bed
+        namespaces.run_ip("-n", bed.client, "mptcp", "limits", "set", "subflows", "8", "add_addr_accepted", "0")
+        first = wire.address_on(bed.ends[0])
+        for metric, end in enumerate(bed.ends[1:], 10):
+            way = ("dev", end.client_device, "src", end.client_address, "metric", str(metric))
+            namespaces.run_ip("-n", bed.client, "route", "add", first, *way)
+            endpoint = (end.client_address, "dev", end.client_device, "subflow")
+            namespaces.run_ip("-n", bed.client, "mptcp", "endpoint", "add", *endpoint)
+        assert sha256(site.run("mptcpize", "run", "curl", "-sS", site.url)) == sha256(BYTES)
+        (connection,) = site.server.end()["connections"]
+    assert {path["local"][0] for path in connection["paths"]} == {first}
+    assert sorted(path["remote"][0] for path in connection["paths"]) == sorted(end.client_address for end in bed.ends)
+    assert all(path["counts"]["acked_bytes"] > 100_000 for path in connection["paths"])
+
+
+def test_a_path_may_die_and_an_address_may_go() -> None:
+    needs_mptcpize()
+    with serving(PATHS) as site:
+        download = site.start("mptcpize", "run", "curl", "-sS", site.url)
+        time.sleep(0.4)
+        # The second path falls silent; the address of the third is taken away, which the client tells (RM_ADDR).
+        namespaces.run_ip("-n", site.bed.client, "link", "set", site.bed.ends[1].client_device, "down")
+        address = f"{site.bed.ends[2].client_address}/32"
+        namespaces.run_ip("-n", site.bed.client, "address", "del", address, "dev", site.bed.ends[2].client_device)
+        data, _ = download.communicate(timeout=60)
+    assert sha256(data) == sha256(BYTES)
+
+
+def test_a_client_that_is_killed_leaves_nothing() -> None:
+    """The kernel says so by MP_FASTCLOSE: the server forgets the connection, and serves on."""
+    needs_mptcpize()
+    with serving(PATHS) as site:
+        download = site.start("mptcpize", "run", "curl", "-sS", "--limit-rate", "100k", site.url)
+        time.sleep(0.5)
+        download.send_signal(signal.SIGKILL)
+        download.wait()
+        for stray in namespaces.processes_in(site.bed.client):
+            if Path(f"/proc/{stray}/comm").read_text().strip() == "curl":
+                os.kill(stray, signal.SIGKILL)
+        download.stdout.close() if download.stdout else None
+        assert sha256(site.run("curl", "-sS", site.url)) == sha256(BYTES)
+        assert site.server.child.process.poll() is None
+
+
+def test_bulk_against_the_kernel_under_drawn_settings() -> None:
+    """A few of the draws of examples/against_kernel; docs/wire.md has what many gave."""
+    program = Path(wire.program()).parent / "examples/against_kernel"
+    if not program.exists():
+        pytest.skip("not built: cargo build --release -p playpath-serve --examples")
+    with Testbed(network([FAST]), realtime=False) as bed:
+        command = namespaces.inside(bed.client, [str(program), "1", "6"])
+        done = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True, timeout=300)
+    wrong = [line for line in done.stdout.splitlines() if "wrong" in line]
+    assert (wrong, done.returncode, len(done.stdout.splitlines())) == ([], 0, 6)
+
+
+def test_what_the_wire_world_cannot_play_is_said() -> None:
+    agent = {"kind": "agent", "buffer": "1 s"}
+    for asked, player, words in (
+        (scenario(player=agent), "own", "streaming agent"),
+        (scenario(), "iperf3", "iperf3"),
+        (scenario(path=PATHS), "vlc", "plain TCP"),
+    ):
+        with pytest.raises((UnsupportedError, InputError), match=words):
+            run_kernel(asked, sender("cubic"), 1, world="wire", player=player)
+
+
+def test_names_of_worlds() -> None:
+    assert world("wire").name == "wire"
+    assert world("wire:vlc").name == "wire:vlc"
