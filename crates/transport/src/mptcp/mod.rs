@@ -48,9 +48,6 @@ use std::net::{IpAddr, Ipv4Addr};
 use subflow::{Stage, Subflow};
 use subflows::Subflows;
 
-/// Paths of a connection at most.
-pub const MOST_PATHS: usize = 32;
-
 /// Settings of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MptcpConfig {
