@@ -14,7 +14,7 @@ fn parse(text: &str, trace: &str) -> Result<Scenario, String> {
 
 fn scenario(abr: &str, path: &str) -> String {
     format!(
-        "[video]\nrate = \"4 Mbit/s\"\nduration = \"60 s\"\n[player]\nkind = \"dash\"\nabr = \"{abr}\"\nsegment = \"4 s\"\nsize_cv = \"0 %\"\n\
+        "[video]\nrate = \"4 Mbit/s\"\nduration = \"60 s\"\n[player]\nkind = \"dash\"\nclient = \"dash-js\"\nabr = \"{abr}\"\nsegment = \"4 s\"\nsize_cv = \"0 %\"\n\
          ladder = \"500 kbit/s, 1 Mbit/s, 2 Mbit/s, 4 Mbit/s\"\nfull_level = \"24 s\"\nresume_level = \"24 s\"\nabandonment = false\n\
          [[path]]\n{path}\n[run]\ntransport = \"ideal\"\n"
     )
@@ -62,7 +62,7 @@ macro_rules! rules {
     )+};
 }
 
-rules!(throughput, dash_js, vlc, bba, bola_basic, bola_u, bola_o, bola_e, dynamic, mpc);
+rules!(dash_js, vlc, bba, bola_basic, bola_u, bola_o, mpc);
 
 /// 2 Mbit at 2 Mbit/s and an RTT of 100 ms: the first segment is there after 1.1 s. Same schema as with packets.
 #[test]

@@ -91,7 +91,7 @@ const TEN_MINUTES: u32 = 600;
 const SHORT_RTT: &str = "rtt = \"20 ms\"\nqueue = \"200 packets\"";
 
 fn session(rule: &str, resume: u32, link_kbps: u64) -> Record {
-    let player = format!("abr = \"{rule}\"\nresume_level = \"{resume} s\"");
+    let player = format!("client = \"dash-js\"\nabr = \"{rule}\"\nresume_level = \"{resume} s\"");
     play(TEN_MINUTES, &player, &format!("rate = \"{link_kbps} kbit/s\"\n{SHORT_RTT}"))
 }
 
@@ -339,7 +339,7 @@ fn live_latency_is_the_target_and_the_start_up() {
 /// family rules the window; the server's window over time. Requests take no time to send, however long client data makes them.
 fn windows(cc: &str, player: &str) -> (Vec<f64>, Record) {
     let text = format!(
-        "[video]\nrate = \"1 Mbit/s\"\nduration = \"60 s\"\n[player]\nkind = \"dash\"\nsize_cv = \"0 %\"\nabr = \"throughput\"\nladder = \"200 kbit/s, 1 Mbit/s\"\n{player}\n\
+        "[video]\nrate = \"1 Mbit/s\"\nduration = \"60 s\"\n[player]\nkind = \"dash\"\nsize_cv = \"0 %\"\nroom = \"any\"\nabr = \"throughput\"\nladder = \"200 kbit/s, 1 Mbit/s\"\n{player}\n\
          [[path]]\nrate = \"8 Mbit/s\"\nrtt = \"100 ms\"\nqueue = \"1 bdp\"\n\
          up = {{ rate = \"unlimited\" }}\n[[sender]]\nname = \"s\"\ncc = {cc}\n"
     );

@@ -50,6 +50,7 @@ fn decide(rule: &mut dyn abr::Abr, ladder: &Ladder, segment: usize, downloads: &
         bytes: ladder.bytes(segment, representation),
         level_at_request: level,
         is_abandoned: false,
+        is_replacement: false,
     };
     let so_far = Download { bytes: download.bytes / 3, ..download };
     rule.abandon(&context, &Progress { so_far, total_bytes: download.bytes, reports: 9 });

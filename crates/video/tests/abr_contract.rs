@@ -78,6 +78,7 @@ fn session(rule: &mut dyn Abr, ladder: &Ladder, seed: u64) -> Vec<Decision> {
             bytes: ladder.bytes(segment, choice) / 2,
             level_at_request: Duration::from_secs_f64(level),
             is_abandoned: false,
+            is_replacement: false,
         };
         let progress = Progress { so_far: download, total_bytes: ladder.bytes(segment, choice), reports: 9 };
         let half_way = Context {

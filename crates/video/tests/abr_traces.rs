@@ -93,7 +93,7 @@ macro_rules! rules {
     )+};
 }
 
-rules!(throughput, dash_js, vlc, bba, bola_basic, bola_u, bola_o, bola_e, dynamic, mpc);
+rules!(dash_js, vlc, bba, bola_basic, bola_u, bola_o, mpc);
 
 /// The fixed rule needs no table.
 #[test]

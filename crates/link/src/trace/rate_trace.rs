@@ -73,7 +73,7 @@ impl RateTrace {
                 let piece = left.min(end - within);
                 pieces.push((piece, rate, latencies[index].1));
                 at += piece;
-                left = left - piece;
+                left -= piece;
             }
         }
         pieces

@@ -1,59 +1,106 @@
-//! dash.js Dynamic: throughput rule at low buffer, BOLA at high buffer.
+//! Throughput rule at low buffer, BOLA at high buffer: dash.js 5's, or one of Sabre's two.
 //!
-//! References: dash.js AbrController (`_updateDynamicAbrStrategy`); Spiteri et al., MMSys 2018. BOLA takes over at the stable
-//! buffer time (18 s), the throughput rule again below half of it. Both are told of every download, whoever chose.
-//! Differences from the references:
-//! 1. Sabre's `Dynamic` (10 s, and only when BOLA's choice is not below the throughput's) and `DynamicDash` (10 s and 5 s) use
-//!    other thresholds; they are parameters here, the comparison of choices is not included.
-//! 2. dash.js's guards for dropped frames and switch history are not included: no frame is dropped here for lack of CPU.
+//! References: dash.js 5.2.1 (`dash_js_5`); Sabre `DynamicDash` and `Dynamic` (Spiteri et al., MMSys 2018).
+//! `flavour=dash.js`: BOLA from 12 s on and until the level falls below half of that. `flavour=sabre`, `variant=dynamicdash`: BOLA-E
+//! above 10 s until below 5 s. `variant=dynamic` (MMSys 2018): BOLA, U or O, takes over above 10 s if it wants no less than the
+//! throughput rule, and hands back below 10 s if it wants less; the throughput rule gives up downloads in both cases. Both rules are
+//! told of every download, whoever chose. Differences from the references: none but those of the rules.
 //!
-//! Tested by `tests/abr_traces.rs` and the contract suite.
+//! Tested by the worked examples here and by the contract suite.
 
+use super::bola::{self, Bola};
+use super::dash_js_5::{DashJs, Settings, Strategy};
 use super::safety::Flavour;
-use super::throughput::{FLAVOUR, INITIAL, Throughput};
-use super::{Abandonment, Abr, AbrEntry, Context, Decision, Download, Progress, bola};
+use super::throughput::{INITIAL, Throughput};
+use super::{Abandonment, Abr, AbrEntry, Context, Decision, Download, Progress};
 use playpath_units::{ParamSpec, Params};
 
 pub(super) static ENTRY: AbrEntry = AbrEntry {
     name: "dynamic",
-    summary: "dash.js default: throughput rule at low buffer, BOLA-E at high buffer",
-    reference: "dash.js AbrController; Spiteri et al., MMSys 2018",
+    summary: "throughput rule at low buffer, BOLA at high buffer: of dash.js 5, or Sabre's two",
+    reference: "dash.js 5.2.1 AbrController; Sabre Dynamic, DynamicDash (MMSys 2018)",
     params: PARAMS,
-    build: |params| Box::new(Dynamic::new(params)),
+    build,
 };
 
 const PARAMS: &[ParamSpec] = &[
+    Flavour::PARAM,
+    ParamSpec::word("variant", "dynamicdash", &["dynamicdash", "dynamic"], "which of Sabre's two; dynamic: MMSys 2018"),
     ParamSpec::number(
         "switch_on",
-        18.0,
-        (1.0, 600.0),
+        0.0,
+        (0.0, 600.0),
         "s",
-        "buffer level from which BOLA decides (stable buffer time)",
+        "buffer level from which BOLA decides; 0: the reference's (dash.js 12 s, Sabre 10 s)",
     ),
-    ParamSpec::number("switch_off", 9.0, (0.0, 600.0), "s", "level below which the throughput rule decides again"),
-    FLAVOUR,
+    ParamSpec::number(
+        "switch_off",
+        0.0,
+        (0.0, 600.0),
+        "s",
+        "level below which the throughput rule decides again; 0: the reference's (half of switch_on; variant dynamic: all)",
+    ),
+    bola::OSC,
+    bola::FINITE,
     INITIAL,
 ];
 
+fn build(params: &Params) -> Box<dyn Abr> {
+    let initial_kbps = params.number("initial");
+    let set = |name: &str| Some(params.number(name)).filter(|level| *level > 0.0);
+    let switch_on = |default: f64| set("switch_on").unwrap_or(default);
+    let switch_off = |share: f64, on: f64| set("switch_off").unwrap_or(share * on).min(on);
+    if Flavour::of_word(params.word("flavour")) == Flavour::DashJs {
+        let on = switch_on(12.0);
+        let settings = Settings {
+            name: ENTRY.name,
+            switch_on: on,
+            switch_off: switch_off(0.5, on),
+            initial_kbps,
+            ..Settings::default()
+        };
+        return Box::new(DashJs::new(Strategy::Dynamic, settings));
+    }
+    let compares = params.word("variant") == "dynamic";
+    let (on, osc) = (switch_on(10.0), params.flag("osc"));
+    Box::new(Dynamic {
+        bola: if compares {
+            Bola::plain(osc, params.flag("finite"), initial_kbps)
+        } else {
+            Bola::enhanced(osc, initial_kbps)
+        },
+        throughput: Throughput::guarded(initial_kbps),
+        uses_bola: false,
+        compares,
+        switch_on: on,
+        switch_off: switch_off(if compares { 1.0 } else { 0.5 }, on),
+    })
+}
+
+/// Sabre's.
 struct Dynamic {
-    bola: Box<dyn Abr>,
+    bola: Bola,
     throughput: Throughput,
     uses_bola: bool,
+    /// The two choices are compared (`Dynamic`), not the level alone (`DynamicDash`).
+    compares: bool,
     switch_on: f64,
     switch_off: f64,
 }
 
 impl Dynamic {
-    fn new(params: &Params) -> Dynamic {
-        let flavour = Flavour::of_word(params.word("flavour"));
-        let (switch_on, initial) = (params.number("switch_on"), params.number("initial"));
-        Dynamic {
-            bola: Box::new(bola::enhanced(flavour, switch_on, initial)),
-            throughput: Throughput::guarded(flavour, initial),
-            uses_bola: false,
-            switch_on,
-            switch_off: params.number("switch_off").min(switch_on),
+    /// Both are asked, and both keep what they would have chosen.
+    fn choose_by_comparison(&mut self, context: &Context) -> Decision {
+        let by_bola = self.bola.choose(context);
+        let by_throughput = self.throughput.choose(context);
+        let wants_less = self.bola.wants_less_than(&by_throughput);
+        let level = context.level();
+        if self.uses_bola {
+            self.uses_bola = !(level < self.switch_off && wants_less);
+        } else {
+            self.uses_bola = level > self.switch_on && !wants_less;
         }
+        if self.uses_bola { by_bola } else { by_throughput }
     }
 }
 
@@ -63,8 +110,11 @@ impl Abr for Dynamic {
     }
 
     fn choose(&mut self, context: &Context) -> Decision {
-        let threshold = if self.uses_bola { self.switch_off } else { self.switch_on };
-        self.uses_bola = context.buffer_level.as_secs_f64() >= threshold;
+        if self.compares {
+            return self.choose_by_comparison(context);
+        }
+        let level = context.level();
+        self.uses_bola = if self.uses_bola { level >= self.switch_off } else { level > self.switch_on };
         if self.uses_bola { self.bola.choose(context) } else { self.throughput.choose(context) }
     }
 
@@ -74,7 +124,7 @@ impl Abr for Dynamic {
     }
 
     fn abandon(&mut self, context: &Context, progress: &Progress) -> Option<Abandonment> {
-        let rule: &mut dyn Abr = if self.uses_bola { self.bola.as_mut() } else { &mut self.throughput };
+        let rule: &mut dyn Abr = if self.uses_bola && !self.compares { &mut self.bola } else { &mut self.throughput };
         rule.abandon(context, progress)
     }
 }

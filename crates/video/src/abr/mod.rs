@@ -9,6 +9,7 @@
 
 mod fixed;
 
+mod dash_js_5;
 mod throughput;
 
 mod dash_js;
@@ -76,6 +77,13 @@ pub struct Context<'a> {
     pub idle: Duration,
 }
 
+impl Context<'_> {
+    /// Buffer level in seconds.
+    pub fn level(&self) -> f64 {
+        self.buffer_level.as_secs_f64()
+    }
+}
+
 /// A finished or abandoned download of a segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Download {
@@ -97,12 +105,29 @@ pub struct Download {
     pub level_at_request: Duration,
     /// It was given up before its end.
     pub is_abandoned: bool,
+    /// It replaced media that was in the buffer: the level did not grow.
+    pub is_replacement: bool,
+}
+
+/// When a rule hears of a download under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reports {
+    /// With bytes that arrive so long after the first byte or the last report, or later.
+    AfterFirstByte(Duration),
+    /// With bytes that arrive so long after the request or the last report, or later.
+    AfterRequest(Duration),
+    /// So often from the request on, whether bytes arrive or not.
+    Timer(Duration),
 }
 
 impl Download {
     /// Seconds from the start to the last byte, at least one nanosecond.
     pub fn seconds(&self) -> f64 {
         self.completed_at.saturating_since(self.started_at).as_secs_f64().max(1e-9)
+    }
+    /// Seconds from the first byte to the last.
+    pub fn seconds_from_first_byte(&self) -> f64 {
+        self.completed_at.saturating_since(self.first_byte_at).as_secs_f64()
     }
     /// Seconds from the start to the first byte.
     pub fn latency_seconds(&self) -> f64 {
@@ -150,6 +175,13 @@ impl Decision {
     pub fn fetch(representation: usize, reason: &'static str) -> Decision {
         Decision { choice: Choice::Fetch(representation), estimate: None, reason }
     }
+    /// What is to be fetched, if something is.
+    pub fn representation(&self) -> Option<usize> {
+        match self.choice {
+            Choice::Fetch(representation) => Some(representation),
+            Choice::WaitUntil(_) => None,
+        }
+    }
     /// The same with the estimate it rests on.
     pub fn with_estimate(self, bits_per_sec: f64) -> Decision {
         Decision { estimate: Some(Rate::from_bits_per_sec_f64(bits_per_sec)), ..self }
@@ -179,7 +211,17 @@ pub trait Abr: Send {
     /// A download ended. `context` is the state after it: `segment` is the next one, `downloads` ends with this one.
     fn on_download(&mut self, _context: &Context, _download: &Download) {}
 
-    /// Bytes of a download arrived (the player asks every few tens of milliseconds).
+    /// Whether it is asked once more after the last segment, for a client that replaces segments; `segment` is the number after it then.
+    fn asks_at_the_end(&self) -> bool {
+        false
+    }
+
+    /// When [`abandon`](Self::abandon) is called. Browsers report progress about every 50 ms.
+    fn reports(&self) -> Reports {
+        Reports::AfterFirstByte(Duration::from_millis(50))
+    }
+
+    /// A report of a download under way: shall it be given up?
     fn abandon(&mut self, _context: &Context, _progress: &Progress) -> Option<Abandonment> {
         None
     }
@@ -224,6 +266,7 @@ pub(crate) mod testing {
             bytes: kbit * 125,
             level_at_request: Duration::from_secs(10),
             is_abandoned: false,
+            is_replacement: false,
         }
     }
 }

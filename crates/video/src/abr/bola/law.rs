@@ -2,7 +2,7 @@
 
 use crate::ladder::{Ladder, MAX_REPRESENTATIONS};
 
-/// `e`: level of the lowest rate, and what each rung adds at least; seconds (dash.js MINIMUM_BUFFER_S, ..._PER_BITRATE_LEVEL_S).
+/// `e`: level of the lowest rate, and what each rung adds at least; seconds (Sabre `minimum_buffer`, `minimum_buffer_per_level`).
 pub(super) const MINIMUM_LEVEL: f64 = 10.0;
 const MINIMUM_LEVEL_PER_RUNG: f64 = 2.0;
 
@@ -28,8 +28,10 @@ impl Law {
         let mut law = Law::with_utilities(ladder);
         let target = target.max(MINIMUM_LEVEL + MINIMUM_LEVEL_PER_RUNG * law.count as f64);
         // A ladder of one rung has u_M = 0: any gp will do.
-        law.gp = if law.count > 1 { law.top_utility() / (target / MINIMUM_LEVEL - 1.0) } else { 1.0 };
-        law.v = MINIMUM_LEVEL / law.gp;
+        let gp = if law.count > 1 { law.top_utility() / (target / MINIMUM_LEVEL - 1.0) } else { 1.0 };
+        law.v = MINIMUM_LEVEL / gp;
+        // Sabre's utilities are ln(rate / lowest) + 1.
+        law.gp = gp + 1.0;
         law
     }
 
@@ -95,26 +97,28 @@ mod tests {
         }
     }
 
-    /// Target max(16, 10 + 2 · 3) = 16 s: gp = 1.60944 / 0.6 = 2.68240; V = 10 / 2.68240 = 3.72801.
-    /// Thresholds 3.72801 · (2.68240 − 0.61086) = 7.7227 and 3.72801 · (2.68240 + 0.22314) = 10.8319 s.
-    /// Levels: lowest 3.72801 · 2.6824 = 10 s, highest 3.72801 · (1.60944 + 2.6824) = 16 s.
+    /// Target max(16, 10 + 2 · 3) = 16 s: 1.60944 / 0.6 = 2.68240; V = 10 / 2.68240 = 3.72801, gp = 3.68240.
+    /// Thresholds 3.72801 · (3.68240 − 0.61086) = 11.4507 and 3.72801 · (3.68240 + 0.22314) = 14.5599 s.
+    /// Levels: lowest 3.72801 · 3.6824 = 13.7280 s, highest 3.72801 · (1.60944 + 3.6824) = 19.7280 s.
     #[test]
     fn worked_ladder_enhanced() {
         let ladder = ladder(&[1.0, 2.5, 5.0], 3);
         let law = Law::enhanced(&ladder, 16.0);
-        assert!((law.gp - 2.68240).abs() < 1e-5);
+        assert!((law.gp - 3.68240).abs() < 1e-5);
         assert!((law.v - 3.72801).abs() < 1e-5);
-        assert!((law.min_level(&ladder, 1) - 7.7227).abs() < 1e-3);
-        assert!((law.min_level(&ladder, 2) - 10.8319).abs() < 1e-3);
-        assert!((law.max_level(0) - 10.0).abs() < 1e-9);
-        assert!((law.max_level(2) - 16.0).abs() < 1e-9);
+        assert!((law.min_level(&ladder, 1) - 11.4507).abs() < 1e-3);
+        assert!((law.min_level(&ladder, 2) - 14.5599).abs() < 1e-3);
+        assert!((law.max_level(0) - 13.7280).abs() < 1e-3);
+        assert!((law.max_level(2) - 19.7280).abs() < 1e-3);
     }
 
-    /// Seven rungs push the target to 10 + 2 · 7 = 24 s whatever is configured below.
+    /// Seven rungs push the target to 10 + 2 · 7 = 24 s whatever is configured below. The highest level is the target and V more.
     #[test]
     fn many_rungs_raise_the_target() {
         let ladder = ladder(&[0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7], 2);
-        assert!((Law::enhanced(&ladder, 18.0).max_level(6) - 24.0).abs() < 1e-9);
-        assert!((Law::enhanced(&ladder, 30.0).max_level(6) - 30.0).abs() < 1e-9);
+        for (target, expected) in [(18.0, 24.0), (30.0, 30.0)] {
+            let law = Law::enhanced(&ladder, target);
+            assert!((law.max_level(6) - law.v - expected).abs() < 1e-9);
+        }
     }
 }

@@ -1,29 +1,32 @@
 //! BOLA: buffer-based adaptation by Lyapunov optimisation.
 //!
 //! References: Spiteri, Urgaonkar, Sitaraman, "BOLA: Near-Optimal Bitrate Adaptation for Online Videos" (ToN 2020; BASIC,
-//! U, O, Algorithm 1); "From Theory to Practice" (MMSys 2018; BOLA-E); Sabre `Bola`, `BolaEnh`; dash.js BolaRule.
+//! U, O, Algorithm 1); "From Theory to Practice" (MMSys 2018; BOLA-E); Sabre `Bola`, `BolaEnh`; dash.js 5.2.1 BolaRule.
 //! With utilities u_m = ln(S_m / S_1): choose the largest (V · (u_m + gp) − Q) / S_m, Q the buffer level in seconds; wait
 //! while every one is negative.
 //! - `basic`: V = (Qmax − p) / (u_M + gp), p the segment duration.
-//! - `u`, `o`: Qmax shrinks to half the time from the start or to the end (at least 3 p; BOLA-FINITE); a step up beyond what
-//!   the throughput carries is cut to one rung above it (U), or to it with a wait until the level is V · (u_m + gp) (O).
-//! - `e`: the lowest rate's level is 10 s, the highest's the target max(18 s, 10 s + 2 s per rung): gp = u_M / (target / 10 s
-//!   − 1), V = 10 s / gp; a placeholder buffer stands for the time in which the player could have had more; starts by
-//!   throughput; guards against an empty buffer and slow downloads.
+//! - `u`, `o`: Qmax shrinks to half the time from the start or to the end (at least 3 p; BOLA-FINITE; not with `finite=false`,
+//!   Sabre's `-ab`); a step up beyond what the throughput carries is cut to one rung above it (U), or to it with a wait until the
+//!   level is V · (u_m + gp) (O, Sabre's `-ao`).
+//! - `e`, `flavour=sabre`: V = 10 s · (target / 10 s − 1) / u_M, target at least 10 s + 2 s per rung, gp = 10 s / V + 1; a placeholder
+//!   buffer stands for the time in which the player could have had more; starts by throughput; steps up to one rung above the
+//!   throughput (`osc=true`, Sabre's `-ao`: to it); guards against an empty buffer and slow downloads.
+//! - `e`, `flavour=dash.js`: dash.js 5 with its BolaRule alone (`dash_js_5`).
 //!
 //! Differences from the references:
-//! 1. dash.js stores u + 1 and takes 1 off again, except in its "maximum level", where that is forgotten; ours is with u.
-//! 2. In `e` the decay of the placeholder (0.99 per decision) is dash.js's, its limits after a download are Sabre's.
-//! 3. A buffer of less than 1.1 segments would make V negative; Qmax − p is at least 0.1 p.
-//! 4. Before the first picture and while stalled nobody waits: the level could never sink.
+//! 1. A buffer of less than 1.1 segments would make V negative; Qmax − p is at least 0.1 p.
+//! 2. Before the first picture and while stalled nobody waits: the level could never sink.
+//! 3. A segment that was given up is asked for in the rate it was given up for; Sabre asks the rule again.
+//! 4. `estimate=last` (u, o) caps with the last segment's throughput instead of Sabre's averages.
 //!
 //! Units: seconds, bit/s. Tested in `law.rs`: V, gp and thresholds of the worked ladders; by `tests/abr_traces.rs` and the contract.
 
 mod enhanced;
 mod law;
 
-use super::safety::{self, Flavour};
-use super::throughput::{FLAVOUR, INITIAL, ThroughputEstimate};
+use super::dash_js_5::{DashJs, Settings, Strategy};
+use super::safety::{Flavour, nominal_size};
+use super::throughput::{INITIAL, ThroughputEstimate};
 use super::{Abandonment, Abr, AbrEntry, Choice, Context, Decision, Download, PlayState, Progress};
 use enhanced::Enhanced;
 use law::Law;
@@ -34,22 +37,43 @@ pub(super) static ENTRY: AbrEntry = AbrEntry {
     summary: "BOLA (variants basic, u, o, e): Lyapunov control of the buffer level",
     reference: "Spiteri et al., ToN 2020 and MMSys 2018; dash.js BolaRule; Sabre",
     params: PARAMS,
-    build: |params| Box::new(Bola::new(params)),
+    build,
 };
 
 const PARAMS: &[ParamSpec] = &[
     ParamSpec::word("variant", "e", &["basic", "u", "o", "e"], "e is what dash.js runs"),
     ParamSpec::number("gp", 5.0, (0.01, 1000.0), "", "gamma · p of basic, u and o: weight of not stalling"),
-    ParamSpec::number("target", 18.0, (11.0, 600.0), "s", "level of the highest rate in e (dash.js stable buffer)"),
+    ParamSpec::number("target", 18.0, (11.0, 600.0), "s", "level of the highest rate in e (dash.js bufferTimeDefault)"),
     ParamSpec::word(
         "estimate",
         "last",
         &["last", "ewma"],
         "throughput that caps u and o: last segment, or two averages",
     ),
-    FLAVOUR,
+    OSC,
+    FINITE,
+    Flavour::PARAM,
     INITIAL,
 ];
+
+pub(super) const OSC: ParamSpec =
+    ParamSpec::flag("osc", false, "Sabre's -ao in e and dynamic: no step up beyond the throughput (u becomes o)");
+pub(super) const FINITE: ParamSpec = ParamSpec::flag(
+    "finite",
+    true,
+    "u and o: Qmax shrinks at both ends, slow downloads are given up; false is Sabre's -ab",
+);
+
+fn build(params: &Params) -> Box<dyn Abr> {
+    let initial_kbps = params.number("initial");
+    let is_dash_js = Flavour::of_word(params.word("flavour")) == Flavour::DashJs;
+    if params.word("variant") == "e" && is_dash_js {
+        let settings =
+            Settings { name: ENTRY.name, target: params.number("target"), initial_kbps, ..Settings::default() };
+        return Box::new(DashJs::new(Strategy::Bola, settings));
+    }
+    Box::new(Bola::new(params))
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Variant {
@@ -59,17 +83,23 @@ enum Variant {
     E,
 }
 
+/// gamma · p of Sabre (`-gp`), s.
+const GAMMA_P: f64 = 5.0;
+
 /// Shorter waits are not worth a wake-up, and rounding would repeat them.
 const SHORTEST_WAIT: f64 = 1e-6;
 
-struct Bola {
+pub(super) struct Bola {
     variant: Variant,
     gp: f64,
     target: f64,
     caps_by_last: bool,
-    flavour: Flavour,
+    osc: bool,
+    finite: bool,
     estimate: ThroughputEstimate,
     last: usize,
+    /// A wait is over: this is asked for now.
+    after_wait: Option<Decision>,
     /// The law in force; kept for the abandonment.
     law: Option<Law>,
     enhanced: Enhanced,
@@ -79,29 +109,57 @@ impl Bola {
     fn new(params: &Params) -> Bola {
         let variant = match params.word("variant") {
             "basic" => Variant::Basic,
+            "u" if params.flag("osc") => Variant::O,
             "u" => Variant::U,
             "o" => Variant::O,
             _ => Variant::E,
         };
-        let flavour = Flavour::of_word(params.word("flavour"));
         Bola {
-            variant,
             gp: params.number("gp"),
             target: params.number("target"),
             caps_by_last: params.word("estimate") == "last",
-            flavour,
-            estimate: ThroughputEstimate::new(flavour, params.number("initial")),
-            last: 0,
-            law: None,
-            enhanced: Enhanced::new(flavour),
+            osc: params.flag("osc"),
+            finite: params.flag("finite"),
+            ..Bola::of(variant, params.number("initial"))
         }
+    }
+
+    fn of(variant: Variant, initial_kbps: f64) -> Bola {
+        Bola {
+            variant,
+            gp: GAMMA_P,
+            target: 0.0,
+            caps_by_last: false,
+            osc: false,
+            finite: true,
+            estimate: ThroughputEstimate::new(initial_kbps),
+            last: 0,
+            after_wait: None,
+            law: None,
+            enhanced: Enhanced::new(),
+        }
+    }
+
+    /// Sabre's `Bola`, for `dynamic`.
+    pub(super) fn plain(osc: bool, finite: bool, initial_kbps: f64) -> Bola {
+        Bola { finite, ..Bola::of(if osc { Variant::O } else { Variant::U }, initial_kbps) }
+    }
+
+    /// Sabre's `BolaEnh`, for `dynamic`. The least target holds.
+    pub(super) fn enhanced(osc: bool, initial_kbps: f64) -> Bola {
+        Bola { osc, ..Bola::of(Variant::E, initial_kbps) }
+    }
+
+    /// Whether the representation it last settled for is below that of another rule's decision.
+    pub(super) fn wants_less_than(&self, other: &Decision) -> bool {
+        matches!(other.choice, Choice::Fetch(choice) if self.last < choice)
     }
 
     /// BASIC, U and O.
     fn choose_plain(&mut self, context: &Context) -> Decision {
         let duration = context.ladder.segment_duration().as_secs_f64();
         let mut qmax = context.buffer_capacity.as_secs_f64();
-        if self.variant != Variant::Basic {
+        if self.variant != Variant::Basic && self.finite {
             // BOLA-FINITE, Algorithm 1: t = min(from start, to end); t' = max(t / 2, 3 p).
             let from_ends = context.segment.min(context.ladder.segments() - context.segment);
             qmax = qmax.min((from_ends as f64 / 2.0).max(3.0) * duration);
@@ -113,46 +171,60 @@ impl Bola {
             return decision;
         }
         let best = law.best(context.ladder, level);
-        let decision = match self.variant {
-            Variant::Basic => Decision::fetch(best, "best score"),
+        match self.variant {
+            Variant::Basic => self.settle(Decision::fetch(best, "best score"), None),
             _ => self.cap_by_throughput(context, &law, best, level),
-        };
+        }
+    }
+
+    /// Ask for it, after a wait if there is one.
+    fn settle(&mut self, decision: Decision, wait: Option<Decision>) -> Decision {
         if let Choice::Fetch(choice) = decision.choice {
             self.last = choice;
         }
-        decision
+        self.after_wait = wait.is_some().then_some(decision);
+        wait.map_or(decision, |wait| Decision { estimate: decision.estimate, ..wait })
     }
 
-    fn cap_by_throughput(&self, context: &Context, law: &Law, best: usize, level: f64) -> Decision {
+    fn cap_by_throughput(&mut self, context: &Context, law: &Law, best: usize, level: f64) -> Decision {
         let measured = if self.caps_by_last {
             context.downloads.last().map(|download| download.bits_per_sec())
         } else {
             self.estimate.bits_per_sec()
         };
         let Some(measured) = measured.filter(|_| best > self.last) else {
-            return Decision::fetch(best, "best score");
+            return self.settle(Decision::fetch(best, "best score"), None);
         };
-        let sustained = context.ladder.highest_at_most(measured);
-        let decision = if best <= sustained {
-            Decision::fetch(best, "best score")
-        } else if self.last > sustained {
-            Decision::fetch(self.last, "step up not sustainable: stay")
-        } else if self.variant == Variant::U {
-            Decision::fetch(sustained + 1, "step up capped one above throughput")
+        let sustained = if self.caps_by_last {
+            context.ladder.highest_at_most(measured)
         } else {
-            wait_for(context, level - law.max_level(sustained), "step up capped: let the buffer sink")
-                .unwrap_or(Decision::fetch(sustained, "step up capped at throughput"))
+            self.estimate.carried_by(context.ladder, measured)
         };
-        decision.with_estimate(measured)
+        let (choice, reason, wait) = if best <= sustained {
+            (best, "best score", None)
+        } else if self.last > sustained {
+            (self.last, "step up not sustainable: stay", None)
+        } else if self.variant == Variant::U {
+            (sustained + 1, "step up capped one above throughput", None)
+        } else {
+            let excess = level - law.max_level(sustained);
+            (
+                sustained,
+                "step up capped at throughput",
+                wait_for(context, excess, "step up capped: let the buffer sink"),
+            )
+        };
+        self.settle(Decision::fetch(choice, reason).with_estimate(measured), wait)
     }
 
     fn choose_enhanced(&mut self, context: &Context) -> Decision {
         let law = *self.law.get_or_insert_with(|| Law::enhanced(context.ladder, self.target));
-        let decision = self.enhanced.choose(context, &law, &self.estimate, self.last);
-        if let Choice::Fetch(choice) = decision.choice {
-            self.last = choice;
+        let (decision, seconds) = self.enhanced.choose(context, &law, &self.estimate, self.last, self.osc);
+        let wait = wait_for(context, seconds, "buffer above the level of this rate");
+        if wait.is_some() {
+            self.enhanced.own_wait = seconds;
         }
-        decision
+        self.settle(decision, wait)
     }
 
     /// Sabre's `check_abandon`: another size may now have the better score than what is left of this one.
@@ -172,10 +244,10 @@ impl Bola {
         }
         let score = |index: usize, bytes: f64| (law.max_level(index) - level) / bytes;
         let own = so_far.representation.min(law.count - 1);
-        if left <= 0.0 || score(own, left) < 0.0 {
+        if left <= 0.0 || (self.variant != Variant::E && score(own, left) < 0.0) {
             return None;
         }
-        let size = |index: usize| context.ladder.bytes(so_far.segment, index) as f64;
+        let size = |index: usize| nominal_size(context.ladder, progress.total_bytes, own, index);
         let candidates = (0..own).filter(|&index| size(index) < left);
         let best = candidates.max_by(|&a, &b| score(a, size(a)).total_cmp(&score(b, size(b))))?;
         (score(best, size(best)) > score(own, left))
@@ -189,13 +261,18 @@ impl Abr for Bola {
     }
 
     fn choose(&mut self, context: &Context) -> Decision {
+        if let Some(decision) = self.after_wait.take() {
+            return decision;
+        }
         if self.variant == Variant::E { self.choose_enhanced(context) } else { self.choose_plain(context) }
     }
 
     fn on_download(&mut self, context: &Context, download: &Download) {
+        if !download.is_abandoned || self.variant == Variant::E {
+            self.last = download.representation;
+        }
         if !download.is_abandoned {
             self.estimate.push(context, download);
-            self.last = download.representation;
         }
         if let (Variant::E, Some(law)) = (self.variant, &self.law) {
             self.enhanced.on_download(context, law, download);
@@ -203,31 +280,15 @@ impl Abr for Bola {
     }
 
     fn abandon(&mut self, context: &Context, progress: &Progress) -> Option<Abandonment> {
-        let abandonment = match (self.variant, self.flavour) {
-            (Variant::Basic, _) => None,
-            (Variant::E, Flavour::DashJs) => safety::abandon(self.flavour, context, progress),
-            _ => self.abandon_by_score(context, progress),
-        }?;
+        if self.variant == Variant::Basic || !self.finite {
+            return None;
+        }
+        let abandonment = self.abandon_by_score(context, progress)?;
         self.last = abandonment.representation;
         if let Some(law) = &self.law {
             self.enhanced.on_abandonment(context, law, abandonment.representation);
         }
         Some(abandonment)
-    }
-}
-
-/// A BOLA-E without parameters of its own, for `dynamic`.
-pub(super) fn enhanced(flavour: Flavour, target: f64, initial_kbps: f64) -> impl Abr {
-    Bola {
-        variant: Variant::E,
-        gp: 0.0,
-        target,
-        caps_by_last: false,
-        flavour,
-        estimate: ThroughputEstimate::new(flavour, initial_kbps),
-        last: 0,
-        law: None,
-        enhanced: Enhanced::new(flavour),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Settings of the DASH client, their checks, and the presets that mimic known clients.
 
+use crate::ladder::Ladder;
 use playpath_units::Duration;
 use std::fmt;
 use std::str::FromStr;
@@ -9,6 +10,16 @@ use std::str::FromStr;
 pub struct DashConfig {
     /// Requests stop when this much media is buffered or on its way.
     pub full_level: Duration,
+    /// What a rung makes of `full_level`.
+    pub goal: Goal,
+    /// Whether a segment must fit below it.
+    pub room: Room,
+    /// When a client that found no room looks again; `None`: as soon as there is room.
+    pub look: Option<Look>,
+    /// Whether the rule is asked before or after the client has found room.
+    pub asks: Asks,
+    /// A step up replaces buffered segments of lower rungs, from 1.5 segments ahead of the playhead on (dash.js `fastSwitch`).
+    pub fast_switch: bool,
     /// After a stop, requests start again when no more than this is left; equal to `full_level`, a segment's room is enough.
     pub resume_level: Duration,
     /// Playback starts when this much is buffered (or everything).
@@ -31,6 +42,72 @@ pub struct DashConfig {
     pub pictures_per_second: u32,
     /// Session and content identifiers in the client data.
     pub session: String,
+}
+
+/// How much is buffered at a rung.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// `full_level` at each.
+    FullLevel,
+    /// More at the highest rung: `usual`, or `long` for media of `long_from` and more (dash.js).
+    MoreAtTop {
+        /// At the highest rung.
+        usual: Duration,
+        /// At the highest rung of long media.
+        long: Duration,
+        /// What is long.
+        long_from: Duration,
+    },
+    /// `full_level`, or as much as fits into `bytes` at the rung's rate, at most `most` (hls.js).
+    Bytes {
+        /// Size of the buffer.
+        bytes: u64,
+        /// Longest buffer.
+        most: Duration,
+    },
+}
+
+impl Goal {
+    /// The level at which requests stop.
+    pub fn level(self, full_level: Duration, ladder: &Ladder, rung: usize) -> Duration {
+        match self {
+            Goal::FullLevel => full_level,
+            Goal::MoreAtTop { .. } if rung + 1 < ladder.count() => full_level,
+            Goal::MoreAtTop { long, long_from, .. } if ladder.media_duration() >= long_from => long,
+            Goal::MoreAtTop { usual, .. } => usual,
+            Goal::Bytes { bytes, most } => {
+                let fits = Duration::from_secs_f64(bytes as f64 * 8.0 / ladder.bits_per_sec(rung));
+                full_level.max(fits).min(most)
+            }
+        }
+    }
+}
+
+/// Whether there is room for a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// When the whole segment fits below the level: it is never exceeded. A segment longer than the level needs an empty place.
+    Whole,
+    /// When the level is not reached: the last segment may exceed it.
+    Any,
+}
+
+/// When a client looks for room again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// How often.
+    pub every: Duration,
+    /// Counted from the last arrival; otherwise from the start of the session.
+    pub from_arrival: bool,
+}
+
+/// When the rule is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asks {
+    /// Once there is room at the rung of the segment before; its answer holds until there is room at the new one.
+    AfterRoom,
+    /// At each look; then there must be room at the rung that it chose.
+    BeforeRoom,
 }
 
 /// Use of connections.
@@ -81,6 +158,11 @@ impl Default for DashConfig {
         DashConfig {
             // DASH-JS: 30 s, critical level 20 s (newCWV study).
             full_level: Duration::from_secs(30),
+            goal: Goal::FullLevel,
+            room: Room::Any,
+            look: None,
+            asks: Asks::AfterRoom,
+            fast_switch: false,
             resume_level: Duration::from_secs(20),
             // A media element shows the first picture as soon as it has a segment.
             start_level: Duration::from_nanos(1),
@@ -137,7 +219,27 @@ impl FromStr for Connections {
 }
 
 /// Names of [`DashConfig::preset`].
-pub const PRESETS: &[&str] = &["dash-js", "vlc", "vlc-2.1", "dash.js"];
+pub const PRESETS: &[&str] = &["dash-js", "vlc", "vlc-2.1", "dash.js", "sabre"];
+
+/// Settings of clients that people run, each from its source ([`DashConfig::preset`]).
+fn dash_js(base: DashConfig) -> DashConfig {
+    let full_level = Duration::from_secs(18);
+    DashConfig {
+        full_level,
+        resume_level: full_level,
+        // bufferTimeAtTopQuality, bufferTimeAtTopQualityLongForm, longFormContentDurationThreshold.
+        goal: Goal::MoreAtTop {
+            usual: Duration::from_secs(30),
+            long: Duration::from_secs(60),
+            long_from: Duration::from_secs(600),
+        },
+        room: Room::Whole,
+        // scheduling.defaultTimeout
+        look: Some(Look { every: Duration::from_millis(500), from_arrival: true }),
+        fast_switch: true,
+        ..base
+    }
+}
 
 impl DashConfig {
     /// A known client, for a presentation of `segments` segments. The rule of the same name belongs to it.
@@ -146,7 +248,9 @@ impl DashConfig {
     /// - `vlc`: its VLC: the same buffer policy, four persistent connections, next request at 80 %. Figure 3 shows one
     ///   connection at work for 160 s of 600 s and calls the others "subsequent": they serve in series.
     /// - `vlc-2.1`: VLC as shipped: blocks when the buffer is full, so the off period is one segment long.
-    /// - `dash.js`: dash.js: asks whenever there is room below 30 s, one persistent connection.
+    /// - `sabre`: the simulator's: 25 s, never exceeded.
+    /// - `dash.js`: dash.js 5.2.1: 18 s, at the top rate 30 s (60 s for media of ten minutes), never exceeded; looks for room every
+    ///   500 ms; steps up replace what is buffered; one persistent connection.
     pub fn preset(name: &str, segments: usize) -> Option<DashConfig> {
         let series = |count: u64| Connections::in_series((segments as u64).div_ceil(count).max(1) as u32);
         let base = DashConfig::default();
@@ -159,7 +263,11 @@ impl DashConfig {
                 resume_level: base.full_level,
                 ..base
             }),
-            "dash.js" => Some(DashConfig { resume_level: base.full_level, ..base }),
+            "dash.js" => Some(dash_js(base)),
+            "sabre" => {
+                let full_level = Duration::from_secs(25);
+                Some(DashConfig { full_level, resume_level: full_level, room: Room::Whole, ..base })
+            }
             _ => None,
         }
     }

@@ -9,10 +9,10 @@
 //! 1. Video and audio have connections of their own, as browsers give them in practice.
 //! 2. An abandoned download costs its connection (HTTP/1.1); the segment is asked for again at once.
 //! 3. A live stream has no playback-rate catch-up; time lost in stalls can be made up by skipping ([`Live`]).
-//! 4. No seeking, no replacement of segments already buffered ("fast switching").
+//! 4. No seeking.
 //!
-//! Units: nanoseconds, bytes. Invariants: the buffer level is never negative and never above full level plus one segment;
-//! each segment is asked for once, unless its download was abandoned; after the end
+//! Units: nanoseconds, bytes. Invariants: the buffer level is never negative and never above full level plus one segment ([`Room`]:
+//! never above it); each segment is asked for once, unless its download was abandoned or a step up replaces it; after the end
 //! start-up + played + discarded + stopped is the time from start to end.
 //! Tested by `tests/dash_timelines.rs` (hand-computed sessions), `tests/dash_properties.rs`, `tests/abr_traces.rs`.
 
@@ -25,7 +25,7 @@ mod settings;
 mod track;
 mod transfer;
 
-pub use config::{CmcdMode, ConfigError, Connections, DashConfig, HttpSizes, Live, PRESETS};
+pub use config::{Asks, CmcdMode, ConfigError, Connections, DashConfig, Goal, HttpSizes, Live, Look, PRESETS, Room};
 
 use crate::abr::{Abr, PlayState};
 use crate::ladder::Presentation;
@@ -281,6 +281,8 @@ impl Player for DashPlayer {
     fn handle_timeout(&mut self, now: Time) {
         if now >= self.timeout {
             self.advance(now);
+            let at = Moment { now, playback: &self.playback, config: &self.config, produced: self.produced };
+            self.tracks.iter_mut().for_each(|track| track.report_by_timer(now, &at, &mut self.io));
             self.drive(now);
         }
     }

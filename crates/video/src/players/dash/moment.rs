@@ -32,12 +32,10 @@ impl Moment<'_> {
         ladder: &'c Ladder,
         downloads: &'c [Download],
         segment: usize,
-        chosen: &[u8],
+        previous: Option<usize>,
         buffer_level: Duration,
         idle: Duration,
     ) -> Context<'c> {
-        // A skipped segment was never chosen: the last one that was counts.
-        let previous = chosen[..segment].iter().rev().find(|&&before| before != NOT_CHOSEN);
         Context {
             now: self.now,
             segment,
@@ -45,7 +43,7 @@ impl Moment<'_> {
             buffer_capacity: self.config.full_level,
             ladder,
             state: self.playback.state(),
-            previous: previous.map(|&before| usize::from(before)),
+            previous,
             downloads,
             idle,
         }

@@ -1,7 +1,7 @@
 //! The player kind `dash` as it is typed in a scenario.
 
 use super::DashPlayer;
-use super::config::{CmcdMode, Connections, DashConfig, Live, PRESETS};
+use super::config::{CmcdMode, Connections, DashConfig, Goal, Live, PRESETS, Room};
 use crate::abr;
 use crate::ladder::{Ladder, Presentation, SizeModel};
 use crate::registry::{INTERVAL, PlayerContext};
@@ -41,6 +41,18 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         .or("none"),
     ParamSpec::text("full_level", "client", Kind::Time, "requests stop at this buffer level").or("client"),
     ParamSpec::text("resume_level", "client", Kind::Time, "and start again at this one").or("client"),
+    ParamSpec::word(
+        "room",
+        "client",
+        &["client", "whole", "any"],
+        "whole: a segment must fit below full_level; any: the last one may exceed it",
+    ),
+    ParamSpec::word(
+        "fast_switch",
+        "client",
+        &["client", "on", "off"],
+        "steps up replace buffered segments of lower rungs (dash.js: on)",
+    ),
     ParamSpec::text("start_level", "segment", Kind::Time, "playback starts at this level").or("segment"),
     ParamSpec::text("stall_resume_level", "segment", Kind::Time, "and goes on after a stall at this one").or("segment"),
     ParamSpec::text("connections", "client", CONNECTIONS, "use of connections").or("client"),
@@ -88,7 +100,8 @@ pub(super) fn build(context: &PlayerContext, settings: &Params) -> Result<Box<dy
     let config = config(settings, presentation.video.segments());
     let own_rule = match settings.word("client") {
         "dash-js" => "dash-js",
-        "dash.js" => "dynamic",
+        "dash.js" => "dash.js",
+        "sabre" => "bola flavour=sabre target=25",
         _ => "vlc",
     };
     let rule = |name: &str| {
@@ -120,9 +133,21 @@ fn of_settings(context: &PlayerContext, settings: &Params) -> Result<Presentatio
 
 fn config(settings: &Params, segments: usize) -> DashConfig {
     let base = DashConfig::preset(settings.word("client"), segments).unwrap_or_default();
-    let full_level = settings.optional("full_level").unwrap_or(base.full_level);
+    let own_level: Option<Duration> = settings.optional("full_level");
+    let full_level = own_level.unwrap_or(base.full_level);
     let mut config = DashConfig {
         full_level,
+        // A level of one's own holds at every rung.
+        goal: if own_level.is_some() { Goal::FullLevel } else { base.goal },
+        fast_switch: match settings.word("fast_switch") {
+            "client" => base.fast_switch,
+            word => word == "on",
+        },
+        room: match settings.word("room") {
+            "whole" => Room::Whole,
+            "any" => Room::Any,
+            _ => base.room,
+        },
         // A client whose buffer is made smaller keeps its proportions.
         resume_level: settings
             .optional("resume_level")

@@ -1,16 +1,16 @@
 //! One kind of media: which segment is asked for next, when, in which representation, and what is under way.
 
-use super::config::{CmcdMode, DashConfig};
+use super::config::{Asks, CmcdMode, DashConfig, Room};
 use super::connections::{Io, Pool};
 use super::moment::{Moment, NOT_CHOSEN};
 use super::transfer::{Arrival, Finished, Transfer, What};
-use crate::abr::{Abandonment, Abr, Choice, Decision, Download, HISTORY, Progress};
+use crate::abr::{Abandonment, Abr, Choice, Decision, Download, HISTORY, Progress, Reports};
 use crate::ladder::Ladder;
 use crate::{ConnectionId, Delivery, EventKind, ObjectKind, ObjectRef, Request, RequestId};
 use playpath_units::{Duration, Time};
 
-/// Time between two questions whether to give a download up (browsers report progress about every 50 ms).
-const REPORT_INTERVAL: Duration = Duration::from_millis(50);
+/// A step up replaces what is buffered from so many segments ahead of the playhead on.
+const SAFE_SEGMENTS: f64 = 1.5;
 
 pub(super) struct Track {
     ladder: Ladder,
@@ -23,10 +23,17 @@ pub(super) struct Track {
     appended: usize,
     complete: Vec<bool>,
     chosen: Vec<u8>,
+    /// Representation asked for last.
+    current: Option<usize>,
     downloads: Vec<Download>,
     is_filling: bool,
-    /// The rule said to wait.
+    /// The rule said to wait, or it is not time to look again.
     wait_until: Time,
+    /// The rule's answer, which waits for room.
+    answer: Option<Decision>,
+    last_arrival: Time,
+    /// The rule was asked once more after the last segment.
+    is_done: bool,
     retry: Option<(usize, Abandonment)>,
     /// A segment that waits for its initialisation segment, and those that are there (a bit per representation).
     after_init: Option<What>,
@@ -49,9 +56,13 @@ impl Track {
             appended: 0,
             complete: vec![false; segments],
             chosen: vec![NOT_CHOSEN; segments],
+            current: None,
             downloads: Vec::with_capacity(HISTORY + 1),
             is_filling: true,
             wait_until: Time::ZERO,
+            answer: None,
+            last_arrival: Time::ZERO,
+            is_done: false,
             retry: None,
             after_init: None,
             inits: 0,
@@ -78,7 +89,7 @@ impl Track {
     }
     /// Representation of the last segment that was asked for.
     pub fn last_chosen(&self) -> Option<usize> {
-        (0..self.next_segment).rev().find_map(|segment| self.chosen(segment))
+        self.current
     }
     /// End of the media without a gap.
     pub fn appended_end(&self) -> Duration {
@@ -118,10 +129,26 @@ impl Track {
         if transfer.received >= transfer.notify_at {
             transfer.notify_at = transfer.total;
         }
-        if now < transfer.next_report {
-            return None;
+        if now < transfer.next_report { None } else { self.report(now, index, at, io) }
+    }
+
+    /// Reports that come by the clock.
+    pub fn report_by_timer(&mut self, now: Time, at: &Moment, io: &mut Io) {
+        if !matches!(self.abr.reports(), Reports::Timer(_)) {
+            return;
         }
-        transfer.next_report = now + REPORT_INTERVAL;
+        while let Some(index) = self.transfers.iter().position(|transfer| transfer.next_report <= now) {
+            self.report(now, index, at, io);
+        }
+    }
+
+    fn report(&mut self, now: Time, index: usize, at: &Moment, io: &mut Io) -> Option<Download> {
+        let reports = self.abr.reports();
+        let transfer = &mut self.transfers[index];
+        transfer.next_report = match reports {
+            Reports::Timer(every) => transfer.next_report + every,
+            Reports::AfterFirstByte(every) | Reports::AfterRequest(every) => now + every,
+        };
         transfer.reports += 1;
         let transfer = *transfer;
         let What::Segment { segment, .. } = transfer.what else { return None };
@@ -130,15 +157,16 @@ impl Track {
         }
         let so_far = transfer.download(now, false)?;
         let progress = Progress { so_far, total_bytes: transfer.total, reports: transfer.reports };
-        let context =
-            at.context(&self.ladder, &self.downloads, self.next_segment, &self.chosen, self.level(at), Duration::ZERO);
+        let (level, next) = (self.level(at), self.next_segment);
+        let context = at.context(&self.ladder, &self.downloads, next, self.current, level, Duration::ZERO);
         let abandonment = self.abr.abandon(&context, &progress)?;
         self.retry = Some((segment, abandonment));
         self.transfers.remove(index);
-        self.pool.abandon(transfer.slot, request, io);
-        io.log.push(now, EventKind::RequestAbandoned(request));
+        self.pool.abandon(transfer.slot, transfer.request, io);
+        io.log.push(now, EventKind::RequestAbandoned(transfer.request));
         self.idle_since = self.transfers.is_empty().then_some(now);
         let given_up = Download { is_abandoned: true, ..so_far };
+        self.last_arrival = now;
         self.remember(given_up, at);
         Some(given_up)
     }
@@ -158,6 +186,11 @@ impl Track {
             What::Init(representation) => self.inits |= 1 << representation,
             What::Segment { segment, representation } => {
                 self.complete[segment] = true;
+                self.chosen[segment] = representation as u8;
+                self.last_arrival = now;
+                if config.look.is_some() {
+                    self.wait_until = Time::ZERO;
+                }
                 while self.complete.get(self.appended) == Some(&true) {
                     self.appended += 1;
                 }
@@ -183,8 +216,8 @@ impl Track {
             self.downloads.remove(0);
         }
         self.downloads.push(download);
-        let context =
-            at.context(&self.ladder, &self.downloads, self.next_segment, &self.chosen, self.level(at), Duration::ZERO);
+        let (level, next) = (self.level(at), self.next_segment);
+        let context = at.context(&self.ladder, &self.downloads, next, self.current, level, Duration::ZERO);
         self.abr.on_download(&context, &download);
     }
 
@@ -201,16 +234,24 @@ impl Track {
         }
     }
 
-    /// When [`drive`](Self::drive) could do more without any arrival.
+    /// When [`drive`](Self::drive) or [`report_by_timer`](Self::report_by_timer) could do more without any arrival.
     pub fn timeout(&self, at: &Moment) -> Time {
-        if self.next_segment == self.ladder.segments() || self.slot_for_next(at.config).is_none() {
+        let by_timer = matches!(self.abr.reports(), Reports::Timer(_));
+        let reports = self.transfers.iter().filter(|_| by_timer).map(|transfer| transfer.next_report);
+        reports.min().unwrap_or(Time::MAX).min(self.next_request_at(at))
+    }
+
+    fn next_request_at(&self, at: &Moment) -> Time {
+        let is_last = self.next_segment == self.ladder.segments();
+        if (is_last && self.retry.is_none() && !self.may_go_back(at)) || self.slot_for_next(at.config).is_none() {
             return Time::MAX;
         }
-        if !self.is_filling {
-            let resume = at.config.resume_level.min(at.config.full_level - Duration::from_nanos(1));
-            return at.playback.time_of(self.ladder.start_of(self.next_segment).saturating_sub(resume));
+        if !self.is_filling && at.config.look.is_none() {
+            return at
+                .playback
+                .time_of(self.committed_end(self.next_in_turn()).saturating_sub(self.room_level(at.config)));
         }
-        let next = self.wait_until.max(at.available_at(&self.ladder, self.next_segment));
+        let next = self.may_ask_at(at);
         if next > at.now { next } else { Time::MAX }
     }
 
@@ -258,7 +299,9 @@ impl Track {
                 Some(share) => ((transfer.total as f64 * share) as u64).clamp(1, transfer.total),
                 None => transfer.total,
             };
-            transfer.next_report = if config.abandonment { now + REPORT_INTERVAL } else { Time::MAX };
+            if let (true, Reports::AfterFirstByte(every)) = (config.abandonment, self.abr.reports()) {
+                transfer.next_report = now + every;
+            }
             io.log.push(now, EventKind::FirstByte(transfer.request));
         }
     }
@@ -281,10 +324,15 @@ impl Track {
         if let Some(what) = self.after_init.take() {
             return Some(what);
         }
-        let (segment, representation) = match self.retry.take() {
+        let (segment, representation) = match self.retry {
             Some((segment, abandonment)) => {
-                let decision = Decision::fetch(abandonment.representation, abandonment.reason);
-                (segment, self.note_decision(segment, abandonment.representation, decision, at, io))
+                let representation = abandonment.representation;
+                if at.now < self.wait_until || !self.finds_room(at, segment, representation) {
+                    return None;
+                }
+                self.retry = None;
+                let decision = Decision::fetch(representation, abandonment.reason);
+                (segment, self.note_decision(segment, representation, decision, at, io))
             }
             None => {
                 let representation = self.decide(at, io)?;
@@ -292,7 +340,10 @@ impl Track {
                 (self.next_segment - 1, representation)
             }
         };
-        self.chosen[segment] = representation as u8;
+        self.current = Some(representation);
+        if !self.complete[segment] {
+            self.chosen[segment] = representation as u8;
+        }
         let order = What::Segment { segment, representation };
         let init_bytes = self.ladder.representations()[representation].init_bytes;
         if init_bytes > 0 && self.inits & (1 << representation) == 0 {
@@ -304,28 +355,114 @@ impl Track {
 
     /// The representation of the next segment, if it is to be asked for now.
     fn decide(&mut self, at: &Moment, io: &mut Io) -> Option<usize> {
-        let segment = self.next_segment;
-        if segment == self.ladder.segments() {
+        let is_last = self.next_segment == self.ladder.segments();
+        if (is_last && !self.may_go_back(at)) || at.now < self.may_ask_at(at) {
             return None;
         }
-        // What is on its way counts as buffered, or parallel requests would overshoot.
-        let committed = self.ladder.start_of(segment).saturating_sub(at.playback.position(at.now));
-        let full = at.config.full_level;
-        self.is_filling =
-            if self.is_filling { committed < full } else { committed <= at.config.resume_level && committed < full };
-        let is_late = at.now >= self.wait_until && at.now >= at.available_at(&self.ladder, segment);
-        if !self.is_filling || !is_late {
+        let asks_first = at.config.asks == Asks::BeforeRoom;
+        if self.answer.is_none() && !asks_first && !self.finds_room(at, self.next_segment, self.current.unwrap_or(0)) {
             return None;
         }
-        let idle = self.idle_since.map_or(Duration::ZERO, |since| at.now.saturating_since(since));
-        let context = at.context(&self.ladder, &self.downloads, segment, &self.chosen, self.level(at), idle);
-        let decision = self.abr.choose(&context);
+        let decision = self.answer.take().unwrap_or_else(|| self.ask(at));
         match decision.choice {
-            Choice::Fetch(representation) => Some(self.note_decision(segment, representation, decision, at, io)),
+            Choice::Fetch(choice) => {
+                let choice = choice.min(self.ladder.count() - 1);
+                if at.config.fast_switch {
+                    self.replace_from_playhead(at, choice);
+                }
+                if self.next_segment == self.ladder.segments() {
+                    self.is_done = true;
+                    return None;
+                }
+                if !self.finds_room(at, self.next_segment, choice) {
+                    self.answer = Some(decision).filter(|_| !asks_first);
+                    return None;
+                }
+                Some(self.note_decision(self.next_segment, choice, decision, at, io))
+            }
             Choice::WaitUntil(until) => {
                 self.wait_until = until.max(at.now + Duration::from_nanos(1));
                 None
             }
+        }
+    }
+
+    /// When the next question to the rule may come.
+    fn may_ask_at(&self, at: &Moment) -> Time {
+        let segment = self.next_segment.min(self.ladder.segments() - 1);
+        self.wait_until.max(at.available_at(&self.ladder, segment))
+    }
+
+    /// All segments are there, and a last step up may replace some of them.
+    fn may_go_back(&self, at: &Moment) -> bool {
+        at.config.fast_switch && !self.is_done && self.abr.asks_at_the_end()
+    }
+
+    fn ask(&mut self, at: &Moment) -> Decision {
+        let idle = self.idle_since.map_or(Duration::ZERO, |since| at.now.saturating_since(since));
+        let (level, next) = (self.level(at), self.next_segment);
+        let context = at.context(&self.ladder, &self.downloads, next, self.current, level, idle);
+        self.abr.choose(&context)
+    }
+
+    /// End of what is buffered or on its way: parallel requests would overshoot otherwise. What is replaced adds nothing.
+    fn committed_end(&self, before: usize) -> Duration {
+        self.ladder.start_of(before).max(self.appended_end())
+    }
+
+    /// The segment that is asked for next.
+    fn next_in_turn(&self) -> usize {
+        self.retry.map_or(self.next_segment, |(segment, _)| segment)
+    }
+
+    /// Whether there is room for `segment`, at this rung; if not, when to look again.
+    fn finds_room(&mut self, at: &Moment, segment: usize, rung: usize) -> bool {
+        let config = at.config;
+        let level = self.committed_end(segment).saturating_sub(at.playback.position(at.now));
+        let goal = config.goal.level(config.full_level, &self.ladder, rung);
+        let duration = self.ladder.duration_of(segment.min(self.ladder.segments() - 1));
+        let has_room = match config.room {
+            // A client that looks from time to time starts below the level, one that waits for the moment starts at it.
+            Room::Whole if duration < goal && config.look.is_none() => level + duration <= goal,
+            Room::Whole if duration < goal => level + duration < goal,
+            Room::Whole | Room::Any => level < goal,
+        };
+        let may_resume = self.is_filling || config.resume_level >= config.full_level || level <= config.resume_level;
+        self.is_filling = has_room && may_resume;
+        if let (false, Some(look)) = (self.is_filling, config.look) {
+            let from = if look.from_arrival { self.last_arrival } else { at.playback.session_started_at() };
+            let looks = at.now.saturating_since(from).as_nanos() / look.every.as_nanos().max(1) + 1;
+            self.wait_until = from + Duration::from_nanos(look.every.as_nanos().saturating_mul(looks));
+        }
+        self.is_filling
+    }
+
+    /// Level at which there is room again, for a client that does not look from time to time.
+    fn room_level(&self, config: &DashConfig) -> Duration {
+        let rung = self.answer.and_then(|answer| answer.representation()).or(self.current).unwrap_or(0);
+        let goal = config.goal.level(config.full_level, &self.ladder, rung);
+        let duration = self.ladder.duration_of(self.next_in_turn().min(self.ladder.segments() - 1));
+        let level = match config.room {
+            Room::Whole if duration < goal => goal - duration,
+            Room::Whole | Room::Any => goal - Duration::from_nanos(1),
+        };
+        if config.resume_level < config.full_level { level.min(config.resume_level) } else { level }
+    }
+
+    /// dash.js `fastSwitch`: after a step up go on behind the playhead, if there is something lower to replace.
+    fn replace_from_playhead(&mut self, at: &Moment, choice: usize) {
+        let safe = self.ladder.segment_duration().mul_f64(SAFE_SEGMENTS);
+        if self.current.is_none_or(|current| choice <= current) || self.level(at) < safe {
+            return;
+        }
+        let from = at.playback.position(at.now) + safe;
+        let segment = (0..self.next_segment).rev().find(|&segment| self.ladder.start_of(segment) <= from);
+        let ends_later = |segment: &usize| self.ladder.start_of(segment + 1) > from;
+        if let Some(segment) = segment.filter(ends_later)
+            && self.complete[segment]
+            && self.chosen(segment).is_some_and(|there| there < choice)
+        {
+            self.next_segment = segment;
         }
     }
 
@@ -375,9 +512,13 @@ impl Track {
             received: 0,
             total,
             notify_at: 1,
-            next_report: Time::MAX,
+            next_report: match self.abr.reports() {
+                Reports::AfterRequest(every) | Reports::Timer(every) if config.abandonment => at.now + every,
+                _ => Time::MAX,
+            },
             reports: 0,
             level_at_request: self.level(at),
+            is_replacement: matches!(what, What::Segment { segment, .. } if self.complete[segment]),
         });
         self.idle_since = None;
         self.pool.send(at.now, slot, request, io);

@@ -27,6 +27,7 @@ pub(super) struct Transfer {
     pub next_report: Time,
     pub reports: u32,
     pub level_at_request: Duration,
+    pub is_replacement: bool,
 }
 
 /// What the arrival of bytes led to.
@@ -63,6 +64,7 @@ impl Transfer {
             bytes: self.received,
             level_at_request: self.level_at_request,
             is_abandoned,
+            is_replacement: self.is_replacement,
         })
     }
 }
