@@ -80,7 +80,7 @@ def _level(total: float, runs: int, first: int) -> float:
     return 0.0 if passed < 0 else total * 0.5 ** (passed + 1)
 
 
-def ladder(first: int, most: int | None) -> list[int]:
+def ladder(first: int, most: int | None, what: str = "seeds") -> list[int]:
     """Numbers of runs at which to look: twice as many each time, up to the bound, never two in a span.
 
     >>> ladder(10, 70), ladder(10, 50), ladder(4, 60), ladder(10, 13), ladder(5, None)
@@ -94,7 +94,7 @@ def ladder(first: int, most: int | None) -> list[int]:
     if most is None:
         return [first]
     if most <= first:
-        raise InputError(f"--until-decided {most}: must be above the {first} seeds to begin with")
+        raise InputError(f"--until-decided {most}: must be above the {first} {what} to begin with")
     steps = [first * 2**k for k in range(MOST_RUNS.bit_length()) if _span(first * 2**k) < _span(most)]
     return [*steps, most]
 

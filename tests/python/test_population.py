@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import playpath
@@ -264,6 +265,47 @@ def test_a_saved_answer_loads_and_says_the_same(played, tmp_path):
     played.save(tmp_path)
     again = PopulationResult.load(tmp_path)
     assert again.to_dict() == played.to_dict()
+
+
+def test_paths_are_added_until_it_is_decided(tmp_path):
+    # CUBIC stalls on most paths of 3 % loss, BBR on none: 20 paths are enough.
+    clear = scenario(rtt='{ uniform = ["60 ms", "90 ms"] }', loss='"3 %"', own="paths = 4\nsessions = 1")
+    found = population(clear, store=tmp_path, until_decided=64, jobs=2)
+    assert found.is_decided
+    assert found.best == "bbr"
+    assert (list(found.looks), found.paths.height, found.level) == ([20], 20, 0.025)
+    told = found.to_dict()
+    assert told["stopping"]["looks"] == [20]
+    assert "Looked after 20 paths; decided at 2.5 %, all looks together at 5 %." in found.fine_print
+    found.save(tmp_path / "saved")
+    assert PopulationResult.load(tmp_path / "saved").to_dict() == told
+    with pytest.raises(InputError, match="must be above the 20 paths to begin with"):
+        population(clear, store=tmp_path, until_decided=20)
+
+
+def test_links_are_added_in_an_order_that_is_drawn_and_none_is_played_twice(tmp_path):
+    for number in range(40):
+        _trace(tmp_path, f"link{number:02}.csv", 2.0)
+    file = tmp_path / "people.toml"
+    file.write_text(scenario(rate='trace = "link*.csv"', own="paths = 2\nsessions = 1"))
+    found = population(file, store=tmp_path / "store", until_decided=48, jobs=2)
+    assert list(found.looks) == [20, 48]
+    names = found.paths["name"].to_list()
+    assert len(set(names[:20])) == 20
+    assert len(set(names)) == 40
+    assert names[:20] != sorted(names)[:20]
+    weights = dict(zip(names, found.paths["weight"], strict=True))
+    assert {weights[name] for name in names[:8]} == {0.5}
+    stored = sum(pl.read_parquet(p).height for p in (tmp_path / "store").rglob("*.parquet"))
+    assert stored == found.table.height == 96
+
+
+def test_with_all_links_played_only_others_could_settle_it(links, tmp_path):
+    file = links / "people.toml"
+    file.write_text(scenario(rate='trace = "*.csv"', own="sessions = 1"))
+    found = population(file, store=tmp_path / "store", jobs=1)
+    assert not found.is_decided
+    assert "only others could settle it" in found.headline
 
 
 def test_the_page_is_whole_and_escapes_names(played, tmp_path):

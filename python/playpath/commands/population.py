@@ -48,6 +48,10 @@ def compare(
         str | None,
         typer.Option("--baseline", metavar="SENDER", help="What the viewers have today; default: the first sender."),
     ] = None,
+    until_decided: Annotated[
+        int | None,
+        typer.Option("--until-decided", metavar="N", min=2, help="Add paths, up to N, until the best is decided."),
+    ] = None,
     setting: options.Set = None,
     executor: Annotated[str, typer.Option("--executor", metavar="NAME", help=f"One of: {', '.join(NAMES)}.")] = "local",
     jobs: options.Jobs = None,
@@ -83,6 +87,7 @@ def compare(
             result = population(
                 loaded,
                 store=cells,
+                until_decided=until_decided,
                 executor=executor,
                 jobs=jobs,
                 resume=resume,

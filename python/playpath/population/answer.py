@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +23,7 @@ from playpath.metrics import BULK_CRITERIA, NETWORK_CRITERIA, VIDEO_CRITERIA, me
 from playpath.population import headline
 from playpath.population.intervals import (
     Estimate,
+    alike_interval,
     between_share,
     is_dominated,
     mean_interval,
@@ -38,10 +40,36 @@ ALIKE = 0.05
 """A net benefit within this, either way, is nobody's reason to change a sender."""
 LEVELS = np.array([0.5, 0.75, 0.95, 0.99])
 """Quantiles that are told of each metric."""
+_LEVEL = 0.05
 _STALLED_S = 0.1
 _FEW_VALUES = 4
 """So many different figures are groups of their own; more are told apart by quarters."""
 _KEYS = ("path", "cell", "sender", "cc", "seed", "digest")
+
+
+STOPPING_RULE = (
+    "twice as many paths at each look, until the best is decided or the most paths are reached; "
+    "the first look has half of the level of 5 %, each further one half of what the one before had"
+)
+
+
+def look_level(look: int) -> float:
+    """The level at which look number `look` decides; 0: the only one.
+
+    >>> look_level(0), look_level(1), look_level(2)
+    (0.05, 0.025, 0.0125)
+    """
+    return _LEVEL * 0.5**look
+
+
+def relation(scores: np.ndarray, weights: np.ndarray, p: float, level: float) -> Relation:
+    """What the scores of units prove at this level; `p` is of no difference, corrected for all pairs."""
+    alike = alike_interval(scores, weights, level)
+    if alike.low >= -ALIKE and alike.high <= ALIKE:
+        return "alike"
+    if p < level:
+        return "better" if weights @ scores > 0 else "worse"
+    return "open"
 
 
 @dataclass(frozen=True)
@@ -105,6 +133,8 @@ class PopulationResult:
         Sessions that could not be run: `path`, `sender`, `seed`, `error`. Their paths are left out for everybody.
     interrupted : bool
         Ctrl-C came before all paths were finished.
+    looks : list of int
+        Numbers of paths at which `until_decided` looked whether the best is decided; empty without it.
     """
 
     population: Population
@@ -112,6 +142,7 @@ class PopulationResult:
     paths: pl.DataFrame
     failed: pl.DataFrame
     interrupted: bool = False
+    looks: Sequence[int] = ()
 
     @property
     def name(self) -> str:
@@ -133,6 +164,11 @@ class PopulationResult:
     def metric_names(self) -> list[str]:
         """Metrics that some session has."""
         return [n for n in self.table.columns if n not in _KEYS and self.table[n].null_count() < self.table.height]
+
+    @property
+    def level(self) -> float:
+        """Of the tests that decide: 5 %; of look number k half of that to the k-th, so that all looks together stay below 5 %."""
+        return look_level(len(self.looks))
 
     @property
     def units(self) -> int:
@@ -201,24 +237,21 @@ class PopulationResult:
         p_values = [self.net(self.judged(a, b, network=level).score).p or 0.0 for a, b, level in family]
         return dict(zip(family, stats.holm(p_values), strict=True))
 
-    def _relation(self, sender: str, other: str, net: Estimate, *, network: bool) -> Relation:
+    def _relation(self, sender: str, other: str, *, network: bool) -> Relation:
         key = (sender, other, network)
         p = self._p_corrected.get(key, self._p_corrected.get((other, sender, network), 1.0))
-        if net.low >= -ALIKE and net.high <= ALIKE:
-            return "alike"
-        if p < stats.SIGNIFICANCE:
-            return "better" if net.value > 0 else "worse"
-        return "open"
+        scores = self.judged(sender, other, network=network).score.astype(float)
+        return relation(*self.over_units(scores), p, self.level)
 
     def versus(self, sender: str, other: str) -> Versus:
         """How a sender stands against another."""
         judgement = self.judged(sender, other)
         network = self.net(self.judged(sender, other, network=True).score)
         net = self.net(judgement.score)
-        relation = self._relation(sender, other, net, network=False)
+        relation = self._relation(sender, other, network=False)
         decided_by: str | None = "viewers" if relation in ("better", "worse") else None
         if relation == "alike" and self.network_criteria:
-            relation = self._relation(sender, other, network, network=True)
+            relation = self._relation(sender, other, network=True)
             decided_by = "network" if relation in ("better", "worse") else None
         return Versus(
             sender=sender,
@@ -254,7 +287,9 @@ class PopulationResult:
         return float(np.average(means, weights=weights))
 
     def _more_paths(self, net: Estimate) -> int | None:
-        """By the interval's shrinking with the root of the number of units."""
+        """By the interval's shrinking with the root of the number of units; None where there are no further units."""
+        if self.units >= self.population.most_units:
+            return None
         half = (net.high - net.low) / 2
         gap = max(abs(net.value), ALIKE - abs(net.value), 1e-9)
         needed = self.units * (half / gap) ** 2
@@ -420,6 +455,7 @@ class PopulationResult:
             "sessions": own.sessions,
             "seed": own.seed,
             "intervals_over": own.unit_word,
+            "units_in_all": None if math.isinf(own.most_units) else own.most_units,
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -439,6 +475,7 @@ class PopulationResult:
             "against_best": [v.to_dict() for v in self.against_best.values()],
             "groups": self._group_dicts(),
             "between_paths": self.variance,
+            "stopping": {"rule": STOPPING_RULE, "looks": list(self.looks), "level": self.level} if self.looks else None,
             "failed_sessions": self.failed.height,
             "interrupted": self.interrupted,
             "warnings": self.warnings,
@@ -520,9 +557,12 @@ class PopulationResult:
             group=(group,) if isinstance(group, str) else tuple(group),
             baseline=stored["baseline"],
             source=told["population"],
+            unit_word=told["intervals_over"],
+            most_units=told.get("units_in_all") or math.inf,
         )
         frames = [pl.read_parquet(source / f"{name}.parquet") for name in ("sessions", "paths", "failed")]
-        return cls(own, frames[0], frames[1], frames[2], stored["interrupted"])
+        looks = (stored.get("stopping") or {}).get("looks", [])
+        return cls(own, frames[0], frames[1], frames[2], stored["interrupted"], looks)
 
 
 def _groups_of(values: np.ndarray) -> Sequence[np.ndarray]:

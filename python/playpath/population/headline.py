@@ -29,7 +29,7 @@ def headline(result: PopulationResult) -> str:
         return f"{start}{why} {told}{cost}"
     if versus.relation == "alike":
         return f"{best} and {today} are alike for these viewers and their network. {told}{cost}"
-    return f"Undecided between {best} and {today}. {told}{cost}{_more(versus)}"
+    return f"Undecided between {best} and {today}. {told}{cost}{_more(result, versus)}"
 
 
 def _stay(result: PopulationResult) -> str:
@@ -42,7 +42,7 @@ def _stay(result: PopulationResult) -> str:
         same = f" {_list(alike)} would do as well." if alike else ""
         return f"Stay with {result.best}: no other sender serves these viewers better. {told}{same}"
     names = _list([v.other for v in open_ones])
-    return f"Stay with {result.best} for now: it leads, undecided against {names}. {told}{_more(open_ones[0])}"
+    return f"Stay with {result.best} for now: it leads, undecided against {names}. {told}{_more(result, open_ones[0])}"
 
 
 def _effect(versus: Versus) -> str:
@@ -68,8 +68,12 @@ def _cost(versus: Versus) -> str:
     return f" It retransmits {format_value(ratio, 2)} times as many packets."
 
 
-def _more(versus: Versus) -> str:
-    return f" About {versus.more_paths} more paths would probably settle it." if versus.more_paths else ""
+def _more(result: PopulationResult, versus: Versus) -> str:
+    if versus.more_paths:
+        return f" About {versus.more_paths} more paths would probably settle it."
+    if result.units >= result.population.most_units:
+        return f" All {result.units} {result.population.unit_word} are in it: only others could settle it."
+    return ""
 
 
 def fine_print(result: PopulationResult) -> str:
@@ -81,6 +85,9 @@ def fine_print(result: PopulationResult) -> str:
         f"{what}. A viewer is served better or worse by the first of these that differs noticeably: "
         f"{', '.join(metric(name).label for name in result.viewer_criteria)}."
     )
+    if result.looks:
+        looks = ", ".join(str(look) for look in result.looks)
+        text += f" Looked after {looks} paths; decided at {100 * result.level:.3g} %, all looks together at 5 %."
     if result.best != result.baseline and len(result.senders) > 1:
         net = result.versus(result.best, result.baseline).net
         text += f" {result.best} against {result.baseline}, helped minus harmed: {_points(net)}."

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,9 @@ import polars as pl
 
 from playpath import engine
 from playpath.errors import RunError
+from playpath.evidence import ladder
 from playpath.population.answer import PopulationResult
+from playpath.population.intervals import FEWEST_UNITS
 from playpath.population.paths import path_table
 from playpath.population.spec import Population, load_population
 from playpath.sweep.cells import Cell, cell_id, variants
@@ -36,6 +40,7 @@ def population(
     paths: int | None = None,
     sessions: int | None = None,
     baseline: str | None = None,
+    until_decided: int | None = None,
     executor: str | Executor = "local",
     jobs: int | None = None,
     resume: bool = True,
@@ -54,6 +59,8 @@ def population(
         As in `playpath.load`.
     paths, sessions, baseline : optional
         Instead of those of `[population]`.
+    until_decided : int, optional
+        Add paths, up to this many, until the best sender is decided; 20 at least to begin with.
     executor : str or concurrent.futures.Executor
         `"local"`, `"ray"`, `"slurm"`, or any executor whose workers can import playpath.
     progress : callable
@@ -77,20 +84,42 @@ def population(
         baseline=baseline,
     )
     code = code_for_workers(loaded.base)
-    paths_told = path_table(loaded, range(loaded.paths))  # what is wrong at a path is told before anything runs
-    total = loaded.paths * loaded.sessions * len(loaded.base.senders)
+    if until_decided is not None:  # fewer units than these decide nothing
+        loaded = replace(loaded, paths=max(loaded.paths, FEWEST_UNITS), is_shuffled=True)
+    steps = ladder(loaded.paths, until_decided, "paths")
+    told = path_table(replace(loaded, paths=steps[-1]), range(steps[-1]))  # what is wrong at a path is told before anything runs
     where = Store(store)
     known = where.cells() if resume else {*()}  # `set` is a parameter here
     with CellRunner(where, place(executor, jobs, where.folder), known, on_interrupt, code) as run:
-        run.finish(population_cells(loaded), lambda done: progress(done, total))
-    return _gather(loaded, paths_told, where, run.seen, interrupted=run.interrupted)
+        played = 0
+        for look, wanted in enumerate(steps):
+            now = replace(loaded, paths=wanted)
+            total = wanted * now.sessions * len(now.base.senders)
+            before = total * played // wanted
+            run.finish(population_cells(now, played), partial(_report, progress, before, total))
+            result = _gather(now, _weighed(told, now), where, run.seen, interrupted=run.interrupted)
+            result = result if until_decided is None else replace(result, looks=steps[: look + 1])
+            if run.interrupted or result.is_decided:
+                break
+            played = wanted
+    return result
 
 
-def population_cells(loaded: Population) -> Iterator[Cell]:
-    """All sessions: paths, then seeds, then senders."""
+def _weighed(told: pl.DataFrame, now: Population) -> pl.DataFrame:
+    """The first paths, with what each stands for among them."""
+    weights = [path.weight for path in now.drawn()]
+    return told.head(now.paths).with_columns(pl.Series("weight", weights))
+
+
+def _report(progress: Progress, before: int, total: int, done: int) -> None:
+    progress(before + done, total)
+
+
+def population_cells(loaded: Population, first: int = 0) -> Iterator[Cell]:
+    """All sessions from path number `first` on: paths, then seeds, then senders."""
     version = engine.version()
     base = json.loads(loaded.base.text)
-    for path in loaded.drawn():
+    for path in map(loaded.path, range(first, loaded.paths)):
         found = variants(base, loaded.base, dict(path.settings))
         for seed in loaded.seeds(path.index):
             for variant in found:

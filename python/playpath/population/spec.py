@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -98,6 +99,10 @@ class Population:
         The document as read, for the manifest.
     unit_word : str
         What an interval is over: `links or users`, or `paths`.
+    most_units : float
+        Units that there are in all; infinite where paths are drawn from distributions.
+    is_shuffled : bool
+        Units are taken in an order that is drawn even where all are, so that the first paths are a sample of them.
     """
 
     name: str
@@ -111,6 +116,8 @@ class Population:
     baseline: str = ""
     source: Mapping[str, Any] = field(default_factory=dict)
     unit_word: str = "paths"
+    is_shuffled: bool = False
+    most_units: float = math.inf
 
     @property
     def unit_count(self) -> int:
@@ -138,9 +145,13 @@ class Population:
 
     @cached_property
     def _order(self) -> list[int]:
-        """In which order the units are taken: as they come if all are, drawn if not."""
+        """In which order the units are taken: as they come if all are at once, drawn if not."""
         numbers = list(range(len(self.units)))
-        return numbers if self.paths >= len(numbers) else sorted(numbers, key=lambda i: self._share("unit", i))
+        return (
+            numbers
+            if self.paths >= len(numbers) and not self.is_shuffled
+            else sorted(numbers, key=lambda i: self._share("unit", i))
+        )
 
     def _share(self, key: str, index: int) -> float:
         """A number in (0, 1) that depends on seed, name and number alone."""
@@ -210,6 +221,7 @@ def load_population(
         group=group,
         source=_plain(raw),
         unit_word="links or users" if units else "paths",
+        most_units=len(units) or math.inf,
     )
     first = {**{key: d.at(0.5) for key, d in draws.items()}, **chosen.path(0).settings, **changes}
     senders = {"cc": cc, "scheduler": scheduler, "abr": abr, "controllers": controllers, "abrs": abrs}
