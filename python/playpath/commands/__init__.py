@@ -26,6 +26,7 @@ COMMANDS = {
     "reproduce": "Run a paper's whole grid and judge its claims.",
     "convert": "Recognise, check, preview and convert bandwidth traces.",
     "testbed": "The kernel world: clean up, show, calibrate, run a program.",
+    "new": "Write the crate of a congestion control of your own.",
     "cc": "Load, list, show, set, unload kernel congestion controls.",
 }
 """What `playpath --help` shows; a module's own help is imported with the module."""

@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from playpath import engine
 from playpath.errors import InputError, RunError
 from playpath.own import sources
 from playpath.own.blame import told
@@ -85,8 +86,8 @@ def folders() -> tuple[str, ...]:
     return sources.folders()
 
 
-def factory(kind: str, reference: str, params_json: str, sha256: str) -> Callable[[], Any]:
-    """For the engine: a callable that makes an object of what a scenario names.
+def factory(kind: str, reference: str, params_json: str, sha256: str) -> Callable[[], Any] | str:
+    """For the engine: a callable that makes an object of what a scenario names; of a library its file.
 
     Parameters
     ----------
@@ -106,6 +107,8 @@ def factory(kind: str, reference: str, params_json: str, sha256: str) -> Callabl
     params = json.loads(params_json)
     if _digest(reference) != sha256:
         raise InputError(f"'{reference}': the source here is not the one that was asked for; it differs or has changed")
+    if _is_library(reference):
+        return str(sources.library(reference.partition(":")[0]))
     target = _target(reference)
     return lambda: target(**params)
 
@@ -116,6 +119,11 @@ def _check(kind: str, entry: Mapping[str, Any]) -> str:
     params = {key: value for key, value in entry.items() if key not in ("name", _HASH)}
     found = _digest(reference)
     key = (reference, json.dumps(params, sort_keys=True), found)
+    if key not in _made and _is_library(reference):
+        if kind != "control":
+            raise InputError("a library holds congestion controls, no ABR rules")
+        engine.check_library(str(sources.library(reference.partition(":")[0])), reference, params)
+        _made.add(key)
     if key not in _made:
         target = _target(reference)
         try:
@@ -126,6 +134,10 @@ def _check(kind: str, entry: Mapping[str, Any]) -> str:
             raise InputError(f"its objects have no method `{method}`; see docs/recipes")
         _made.add(key)
     return found
+
+
+def _is_library(reference: str) -> bool:
+    return reference.partition(":")[0].endswith(LIBRARIES)
 
 
 def _digest(reference: str) -> str:
@@ -197,6 +209,8 @@ def _of_table(where: str, kind: str, entry: Any) -> Iterator[tuple[str, str, dic
 
 def failure(sender: str, seed: int, code: str | Callable[[], Any], method: str, cause: BaseException) -> RunError:
     """The error of a run in which own code, or what a reference names, failed: sender, seed, where, what."""
+    if isinstance(code, str) and _is_library(code):
+        return RunError(f"{sender}, seed {seed}: {code}, in {method}: {cause}")
     target: Callable[..., Any] | None = None
     with suppress(InputError):
         target = _target(code) if isinstance(code, str) else code
