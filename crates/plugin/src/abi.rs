@@ -206,11 +206,11 @@ pub struct Entry {
     /// Its name.
     pub name: Text,
     /// A new one: null, and a message, if it cannot be made.
-    pub create: extern "C" fn(*const Param, usize, f64, *mut Wants, *mut Message) -> *mut c_void,
+    pub create: unsafe extern "C" fn(*const Param, usize, f64, *mut Wants, *mut Message) -> *mut c_void,
     /// Tells it of an event: 0, or 1 and a message if it failed.
-    pub handle: extern "C" fn(*mut c_void, *const View, u32, *const c_void, *mut Wants, *mut Message) -> u32,
+    pub handle: unsafe extern "C" fn(*mut c_void, *const View, u32, *const c_void, *mut Wants, *mut Message) -> u32,
     /// Frees it.
-    pub destroy: extern "C" fn(*mut c_void),
+    pub destroy: unsafe extern "C" fn(*mut c_void),
 }
 
 /// What a library exports. The first three fields never move.
@@ -396,7 +396,10 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
 }
 
 /// See `Entry::create`.
-pub extern "C" fn create<C: Control>(
+///
+/// # Safety
+/// Called by playpath alone, with pointers to records of this file.
+pub unsafe extern "C" fn create<C: Control>(
     params: *const Param,
     count: usize,
     initial_window: f64,
@@ -423,7 +426,10 @@ pub extern "C" fn create<C: Control>(
 }
 
 /// See `Entry::handle`.
-pub extern "C" fn handle<C: Control>(
+///
+/// # Safety
+/// Called by playpath alone, with pointers to records of this file, and an object that `create` made.
+pub unsafe extern "C" fn handle<C: Control>(
     control: *mut c_void,
     view: *const View,
     kind: u32,
@@ -458,7 +464,10 @@ pub extern "C" fn handle<C: Control>(
 }
 
 /// See `Entry::destroy`.
-pub extern "C" fn destroy<C: Control>(control: *mut c_void) {
+///
+/// # Safety
+/// Called by playpath alone, with pointers to records of this file, and an object that `create` made.
+pub unsafe extern "C" fn destroy<C: Control>(control: *mut c_void) {
     let _ = guarded(|| {
         drop(unsafe { Box::from_raw(control.cast::<C>()) });
         Ok(())

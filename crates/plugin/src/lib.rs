@@ -14,7 +14,7 @@
 //! A library's control is told of ACKs, episodes, timeouts, undos and windows set from outside; not of single packets, the video,
 //! or other subflows. Tested by `tests/python/test_plugin.py`, which builds one.
 
-// Every call across is written down in `abi`, which a reader has beside this file.
+// The library's side says it once, at each function.
 #[allow(clippy::undocumented_unsafe_blocks)]
 pub mod abi;
 
@@ -114,8 +114,10 @@ impl Maker {
         let param = |(name, value): &(String, String)| Param { name: Text::of(name), value: Text::of(value) };
         let params: Vec<Param> = self.params.iter().map(param).collect();
         let (mut wants, mut message) = (Wants::window(initial_window, f64::INFINITY), Message::new());
-        let (ends, pointer) = (params.len(), params.as_ptr());
-        let object = (self.entry.create)(pointer, ends, initial_window, &raw mut wants, &raw mut message);
+        // SAFETY: the records are of the version that was checked, and live until the call returns.
+        let object = unsafe {
+            (self.entry.create)(params.as_ptr(), params.len(), initial_window, &raw mut wants, &raw mut message)
+        };
         if object.is_null() {
             return Err(message.get());
         }
@@ -135,7 +137,8 @@ unsafe impl Send for Raw {}
 
 impl Drop for Raw {
     fn drop(&mut self) {
-        (self.entry.destroy)(self.object);
+        // SAFETY: `create` made it, and nobody uses it any more.
+        unsafe { (self.entry.destroy)(self.object) };
     }
 }
 
@@ -152,8 +155,10 @@ impl Plugin {
         let view = view_of(view);
         let (mut wants, mut message) = (self.wants, Message::new());
         let event = (&raw const *event).cast();
-        let status =
-            (raw.entry.handle)(raw.object, &raw const view, kind as u32, event, &raw mut wants, &raw mut message);
+        // SAFETY: `create` made the object; `event` is the record that `kind` says, and all live until the call returns.
+        let status = unsafe {
+            (raw.entry.handle)(raw.object, &raw const view, kind as u32, event, &raw mut wants, &raw mut message)
+        };
         let answer = if status == 0 { checked(wants) } else { Err(message.get()) };
         match answer {
             Ok(wants) => self.wants = wants,
