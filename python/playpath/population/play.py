@@ -87,7 +87,9 @@ def population(
     if until_decided is not None:  # fewer units than these decide nothing
         loaded = replace(loaded, paths=max(loaded.paths, FEWEST_UNITS), is_shuffled=True)
     steps = ladder(loaded.paths, until_decided, "paths")
-    told = path_table(replace(loaded, paths=steps[-1]), range(steps[-1]))  # what is wrong at a path is told before anything runs
+    told = path_table(
+        replace(loaded, paths=steps[-1]), range(steps[-1])
+    )  # what is wrong at a path is told before anything runs
     where = Store(store)
     known = where.cells() if resume else {*()}  # `set` is a parameter here
     with CellRunner(where, place(executor, jobs, where.folder), known, on_interrupt, code) as run:
