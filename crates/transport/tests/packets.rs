@@ -194,6 +194,7 @@ impl Script {
             "timestamps" => config.timestamps = switch,
             "ecn" => config.ecn = switch,
             "nagle" => config.nagle = switch,
+            "counts_window_updates" => config.counts_window_updates = switch,
             "limited_transmit" => config.limited_transmit = switch,
             "frto" => config.undo.frto = switch,
             "undo_dsack" => config.undo.dsack = switch,

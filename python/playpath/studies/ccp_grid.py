@@ -30,11 +30,14 @@ class SetUp:
     loss_percent: float = 0.1
     losses: str = "single"
     wifi_mbps: float = 20.0
-    queue_kb: float = 100.0
+    queue_kb: float = 300.0
     socket_mb: float = 1.0
     jitter_ms: float = 0.0
     kp: float = 2.0
     law: str = "as printed"
+    rtt: str = "ewma"
+    window_in_recovery: str = "follow"
+    bound: str = "rate_x_rtt"
     recovery: str = "rack_tlp"
 
     def loss(self) -> Any:
@@ -59,6 +62,7 @@ TODAY_SENDERS: dict[str, dict[str, Any]] = {
     "CUBIC HyStart++": {"name": "cubic", "slow_start": "hystart++"},
     "BBR": {"name": "bbr"},
     "BBRv3": {"name": "bbr3"},
+    "CCPD": {"name": "ccpd", "mode": "paper"},
     "CCPLB guarded": {"name": "ccplb"},
     PACED: {"name": "ccplb"},
 }
@@ -74,8 +78,9 @@ def _control(variant: str, setup: SetUp) -> dict[str, Any]:
     control = dict(_CONTROLS[variant])
     if control["name"].startswith("ccp"):
         # The law as the paper prints it has neither floor nor guards.
-        control |= {"mode": "paper" if setup.law == "as printed" else "default", "kp": setup.kp}
-    return control
+        control |= {"mode": "paper" if setup.law == "as printed" else "default", "kp": setup.kp, "rtt": setup.rtt}
+        control |= {"recovery": setup.window_in_recovery}
+    return control | ({"bound": setup.bound} if variant == "CCPLCA" else {})
 
 
 def _labels(part: str, variant: str, rtt: int, buffer: int, player: str) -> Labels:

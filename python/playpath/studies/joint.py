@@ -2,8 +2,8 @@
 
 The points are a scrambled Sobol sequence over the unit cube, one axis a parameter (`Unstated.at`), always the same points
 for the same number. At each point the claims' cases run with media of reduced length; the set that reproduces most then
-runs in full, beside the study's base point, and once more with each of its values taken back to the base. That such a set
-exists says that the paper's setting allows its claims. It does not say that the authors had it.
+runs in full, beside the study's base point, and once more at reduced length with each of its values taken back to the
+base. That such a set exists says that the paper's setting allows its claims. It does not say that the authors had it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from scipy.stats import qmc
 
 from playpath.errors import InputError
 from playpath.population.intervals import share_interval
-from playpath.studies.claims import Verdict, evaluate
-from playpath.studies.runner import Options, StudyResult, run_cases
+from playpath.studies.claims import ClaimResult, Verdict, evaluate
+from playpath.studies.runner import Options, Ran, StudyResult, run_cases
 from playpath.studies.study import Settings, Study, Unstated
 
 POINT = "point"
@@ -73,7 +73,8 @@ class Joint:
     best : StudyResult
         The set that reproduces most, in full length.
     undone : dict
-        Knob → claims that reproduce with the best set and no longer with this value taken back to the study's.
+        Knob → claims that reproduce with the best set and no longer with this value taken back to the study's, both at the
+        length and with the seeds of the points.
     """
 
     result: StudyResult
@@ -177,27 +178,27 @@ def run_joint(result: StudyResult, count: int, options: Options) -> Joint:
 
 
 def _with_best(found: Joint, options: Options) -> Joint:
-    settings = dict(found.points[found.best_point])
-    best = _full(found.result, settings, options)
+    study, settings = found.study, dict(found.points[found.best_point])
+    best = _judged(study, settings, options.share, found.result.seeds, options)
     if best is None:
         return replace(found, interrupted=True)
+    ran, claims = best
+    there = found.verdicts[found.best_point]
     undone: dict[str, list[str]] = {}
-    for parameter in found.study.swept:
-        back = _full(found.result, {**settings, parameter.knob: parameter.chosen}, options)
+    for parameter in study.swept:
+        back = _judged(study, {**settings, parameter.knob: parameter.chosen}, found.share, found.seeds, options)
         if back is None:
             return replace(found, interrupted=True)
-        pairs = zip(best.claims, back.claims, strict=True)
-        undone[parameter.knob] = [b.claim.id for b, a in pairs if b.verdict in _GOOD and a.verdict not in _GOOD]
-    return replace(found, best=best, undone=undone)
+        undone[parameter.knob] = [c.claim.id for c in back[1] if there[c.claim.id] in _GOOD and c.verdict not in _GOOD]
+    return replace(found, best=replace(found.result, ran=ran, claims=claims, settings=settings), undone=undone)
 
 
-def _full(result: StudyResult, settings: Settings, options: Options) -> StudyResult | None:
-    study = result.study
+def _judged(
+    study: Study, settings: Settings, share: float, seeds: int, options: Options
+) -> tuple[Ran, list[ClaimResult]] | None:
     assert study.vary is not None
-    ran = run_cases(study, study.vary(options.share, settings), result.seeds, options)
-    if ran.interrupted:
-        return None
-    return replace(result, ran=ran, claims=[evaluate(c, ran.table) for c in study.claims], settings=settings)
+    ran = run_cases(study, study.vary(share, settings), seeds, options)
+    return None if ran.interrupted else (ran, [evaluate(claim, ran.table) for claim in study.claims])
 
 
 def _design(parameters: int, points: int) -> np.ndarray:

@@ -72,6 +72,7 @@ class SetUp:
     socket_mb: float = 6.3
     pipeline: str = "80 %"
     iw: int = 10
+    profile: str = "linux"
 
 
 CHOSEN = SetUp()
@@ -98,6 +99,7 @@ def _case(part: str, variant: str, client: str, share: float, *, ftp: bool = Fal
         "sender": [
             {
                 "name": "sender",
+                "profile": setup.profile,
                 "initial_window": setup.iw,
                 "receive_buffer": f"{setup.socket_mb * 1000:g} kB",
                 **sender,
@@ -366,7 +368,7 @@ UNSTATED = [
         "80 % of a segment",
         "VLC 2.1's source; the authors changed its buffer policy, not said whether this too",
         knob="pipeline",
-        values=("80 %", "99 %"),
+        values=("60 %", "80 %", "99 %"),
         chosen="80 %",
     ),
     Unstated(
@@ -381,11 +383,19 @@ UNSTATED = [
     Unstated(
         "client's socket buffer",
         "6.3 MB",
-        "Linux's largest; the clients read at once, so it should not matter",
+        "Linux's largest; an embedded client's is some tens of kB, and bounds the window",
         knob="socket_mb",
-        values=(0.1, 1.0, 6.3),
+        values=(0.048, 0.1, 1.0, 6.3),
         chosen=6.3,
         unit="MB",
+    ),
+    Unstated(
+        "server's loss recovery",
+        "as Linux today",
+        "kernel 3.x with a module of the authors: between the standards of its time (rfc) and today's Linux",
+        knob="profile",
+        values=("linux", "rfc"),
+        chosen="linux",
     ),
     Unstated("start of FTP", "60 s plus up to 2 s", "trials must differ in something"),
     Unstated("DASH-JS's first estimate", "0", "a setting of its page; 0 starts at the lowest rate"),

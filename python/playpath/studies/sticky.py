@@ -69,6 +69,8 @@ def _case(
     socket_kb: int = SOCKET_KB,
     penalise: str = "on",
     recovery: str = "congestion",
+    rate: str = "window",
+    flip: str = "as printed",
 ) -> Case:
     labels: Labels = {
         "part": part,
@@ -82,9 +84,15 @@ def _case(
         "sender": f"{control}/{scheduler}",
         "is_today": "yes" if part == "today" or f"{control}/{scheduler}" in _COMPARED else "no",
     }
-    options: dict[str, Any] = {"penalise": False} if penalise == "off" else {}
+    # Without them also where a scheduler "from the round-robin template" would have none: in the sticky ones alone.
+    is_bare = penalise == "off" or (penalise == "DFT only" and scheduler in STICKY)
+    options: dict[str, Any] = {"penalise": False} if is_bare else {}
     if recovery != "congestion" and scheduler in STICKY:
         options["recovery_is_congestion"] = False
+    if rate != "window" and scheduler in ("TP-STY", "TR-STY"):
+        options["rate"] = rate
+    if flip != "as printed" and scheduler == "TR-STY":
+        options["rtt_flip"] = True
     paths = []
     for i, (rtt, loss) in enumerate(SCENARIOS[scene]):
         # The two WiFi paths have natural loss; what is injected comes on top.
@@ -374,7 +382,7 @@ UNSTATED = [
         f"{NATURAL} %",
         "what WiFi's retries leave; below what would hurt alone",
         knob="natural",
-        values=(0.0, 0.1, 0.5),
+        values=(0.0, 0.01, 0.1, 0.5),
         chosen=NATURAL,
         unit="%",
     ),
@@ -383,7 +391,7 @@ UNSTATED = [
         QUEUE,
         "the emulator's own limit is not stated; one bandwidth-delay product",
         knob="queue",
-        values=("1 bdp", "100 kB"),
+        values=("1 bdp", "50 packets", "100 kB"),
         chosen=QUEUE,
     ),
     Unstated(
@@ -408,8 +416,24 @@ UNSTATED = [
         "on",
         "multipath-tcp.org's scheduler, which the authors changed, halves the window of a path that blocks the others",
         knob="penalise",
-        values=("on", "off"),
+        values=("on", "DFT only", "off"),
         chosen="on",
+    ),
+    Unstated(
+        "rate of a path in TP-STY, TR-STY",
+        "cwnd / srtt",
+        '"estimated throughput" of a path that may have carried nothing yet; the other reading measures what it delivered',
+        knob="rate",
+        values=("window", "measured"),
+        chosen="window",
+    ),
+    Unstated(
+        "TR-STY's RTT test",
+        "as printed",
+        "stay if the path entered has the larger RTT; the text reads better the other way round",
+        knob="flip",
+        values=("as printed", "flipped"),
+        chosen="as printed",
     ),
     Unstated(
         "fast recovery of a path",

@@ -52,6 +52,9 @@ pub struct Config {
     pub window_update: WindowUpdate,
     /// Who keeps to the peer's window.
     pub flow_control: FlowControl,
+    /// An ACK that moves the window's edge is still a duplicate: ns-2's ACKs have no window to tell a window update by (RFC 5681
+    /// §2 (e) and Linux take one for news of the reader).
+    pub counts_window_updates: bool,
     /// Nagle's algorithm (RFC 9293 §3.7.4).
     pub nagle: bool,
     /// Most packets sent in answer to one event.

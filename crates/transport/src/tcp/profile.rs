@@ -61,6 +61,7 @@ impl Config {
             receive_buffer: 6 << 20, // tcp_rmem[2]
             window_update: WindowUpdate::Linux,
             flow_control: FlowControl::Own,
+            counts_window_updates: false,
             nagle: false,
             max_burst: None,
             isn: 0,
@@ -117,6 +118,7 @@ impl Config {
             undo: UndoConfig { dsack: false, eifel: false, frto: false },
             validation: Validation::None,
             growth: Growth::Always,
+            counts_window_updates: true,
             push: false,
             paces_options: false,
             pacing_burst: PacingBurst::Packets(1),

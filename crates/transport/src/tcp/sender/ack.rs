@@ -116,7 +116,7 @@ impl Sender {
         let is_duplicate = ack == before.una
             && had_outstanding
             && segment.payload_len == 0
-            && !opened
+            && (!opened || self.config.counts_window_updates)
             && !segment.flags.contains(Flags::FIN);
         self.stats.dup_acks_received += u64::from(is_duplicate);
         let brings_news = !self.features.sack || delivery.delivered > 0 || has_dsack;
