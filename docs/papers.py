@@ -1,6 +1,6 @@
 """Refresh what docs/papers.md takes from runs: `make papers`, or `python docs/papers.py OUT` after `playpath reproduce`.
 
-Between `<!-- STUDY PART -->` and `<!-- end -->` the page holds what this writes: `claims`, `today` and `sensitivity` of a
+Between `<!-- STUDY PART -->` and `<!-- end -->` the page holds what this writes: `claims`, `today` and `unstated` of a
 study, and `all overview`, which needs all studies. The figures that the page shows are copied from OUT/STUDY/figures. All
 else is written by people.
 """
@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -22,22 +23,20 @@ from playpath.studies.today import HEAD, rank_scenes, table_rows
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "papers.md"
-BLOCK = re.compile(r"(<!-- (\w+) (claims|today|sensitivity|overview) -->\n).*?(<!-- end -->)", re.DOTALL)
-VERDICTS = ("reproduced", "not reproduced", "undecided")
+BLOCK = re.compile(r"(<!-- (\w+) (claims|today|unstated|overview) -->\n).*?(<!-- end -->)", re.DOTALL)
 FIGURE = re.compile(r"images/papers/((\w+)-[\w-]+\.png)")
 
 
 def main(out: Path) -> None:
     """Rewrite the blocks and copy the figures of every study that `out` has."""
     text = PAGE.read_text()
-    found = {name for name in NAMES if (out / name / "claims.json").exists()}
+    found = {name for name in NAMES if (out / name / "joint.json").exists()}
 
     def block(match: re.Match[str]) -> str:
         name, part = match[2], match[3]
         if part == "overview":
             return match[1] + "\n".join(overview(out)) + "\n" + match[4] if found == set(NAMES) else match[0]
-        is_swept = (out / name / "sensitivity.json").exists()
-        if name not in found or (part == "sensitivity" and not is_swept):
+        if name not in found:
             return match[0]
         return match[1] + "\n".join(PARTS[part](study(name), out / name)) + "\n" + match[4]
 
@@ -49,15 +48,17 @@ def main(out: Path) -> None:
 
 
 def overview(out: Path) -> list[str]:
-    """A row for each study: its claims by verdict, and the leader of each scene of today."""
+    """A row for each claim: verdict at the base, share of the joint space, verdict at the set that reproduces most."""
     rows = []
     for name in NAMES:
-        which, table = study(name), pl.read_parquet(out / name / "table.parquet")
-        found = [(claim.id.rpartition("-")[2], evaluate(claim, table).verdict) for claim in which.claims]
-        numbers = [", ".join(number for number, verdict in found if verdict == wanted) or "–" for wanted in VERDICTS]
-        leads = "; ".join(f"{scene.name}: {scene.best}" for scene in rank_scenes(which, table))
-        rows.append([f"{name}: {which.title}", *numbers, leads])
-    return markdown(["study", *VERDICTS, "leads today"], rows)
+        joint = _joint(out / name)["claims"]
+        for claim in study(name).claims:
+            found = joint[claim.id]
+            share, low, high = found["share"]
+            of_space = f"{share:.0%} ({low:.0%} to {high:.0%})"
+            vacuous = f"; vacuously in {found['vacuous_share']:.0%}" if found["vacuous_share"] else ""
+            rows.append([f"{claim.id}: {claim.statement}", found["base"], of_space + vacuous, found["best"]])
+    return markdown(["claim", "at the base", "of the joint space", "at the best set"], rows)
 
 
 def claims(which: Study, folder: Path) -> list[str]:
@@ -79,19 +80,29 @@ def today(which: Study, folder: Path) -> list[str]:
     return markdown(list(HEAD[:-1]), [row[:-1] for row in table_rows(scenes, which.today)])
 
 
-def sensitivity(which: Study, folder: Path) -> list[str]:
-    """Every unstated parameter: value, reason, range, and the claims that depend on it."""
-    path = folder / "sensitivity.json"
-    swept = {p["name"]: p for p in json.loads(path.read_text())["parameters"]} if path.exists() else {}
+def unstated(which: Study, folder: Path) -> list[str]:
+    """Every unstated parameter: value, reason, range, the claims that hang on it, and its value in the best set."""
+    joint = _joint(folder)
+    best = joint["best"]
     rows = []
     for u in which.unstated:
-        verdicts = swept[u.name]["verdicts"] if u.name in swept else {}
-        depends = {c: set(v) for c, v in verdicts.items() if len(set(v)) > 1}
-        turns = [c for c, v in depends.items() if {"reproduced", "not reproduced"} <= v]
-        rest = [c for c in depends if c not in turns]
+        hang = [
+            f"{claim.rpartition('-')[2]} ({effect['explained']:.0%})"
+            for claim, found in joint["claims"].items()
+            for effect in found["depends_on"]
+            if effect["on"] == u.name
+        ]
         values = ", ".join(str(v) for v in u.values) + (f" {u.unit}" if u.unit else "") if u.values else "–"
-        rows.append([u.name, u.value, u.reason, values, ", ".join(turns) or "–", ", ".join(rest) or "–"])
-    return markdown(["parameter", "value", "reason", "swept over", "turns", "settles or unsettles"], rows)
+        there = f"{best['settings'][u.knob]} {u.unit}".strip() if u.knob else "–"
+        lost = ", ".join(claim.rpartition("-")[2] for claim in best["undone"].get(u.knob, [])) or "–"
+        rows.append([u.name, u.value, u.reason, values, ", ".join(hang) or "–", there, lost])
+    head = ["parameter", "base", "reason", "range", "claims that hang on it", "best set", "lost with the base's value"]
+    return markdown(head, rows)
+
+
+def _joint(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "joint.json").read_text())
+    return found
 
 
 def markdown(head: list[str], rows: list[list[str]]) -> list[str]:
@@ -100,7 +111,7 @@ def markdown(head: list[str], rows: list[list[str]]) -> list[str]:
     return ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
 
 
-PARTS: dict[str, Callable[[Study, Path], list[str]]] = {"claims": claims, "today": today, "sensitivity": sensitivity}
+PARTS: dict[str, Callable[[Study, Path], list[str]]] = {"claims": claims, "today": today, "unstated": unstated}
 
 if __name__ == "__main__":
     main(Path(sys.argv[1] if len(sys.argv) > 1 else "out/reproduce"))
