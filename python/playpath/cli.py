@@ -14,9 +14,12 @@ import traceback
 from typing import Annotated, Any
 
 import typer
+from typer.completion import completion_init
 
 from playpath.commands import Commands
 from playpath.errors import InputError, PlaypathError, RunError
+
+_COMPLETE = "_PLAYPATH_COMPLETE"
 
 app = typer.Typer(
     name="playpath",
@@ -55,6 +58,8 @@ def main() -> None:
     _prepare_streams()
     status = 0
     try:
+        if _COMPLETE in os.environ:  # the shell asks what the Tab key may write
+            completion_init()
         status = app(standalone_mode=False) or 0
         sys.stdout.flush()
     except _UsageError as error:

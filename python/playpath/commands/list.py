@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from playpath import console, engine
-from playpath.commands import options
+from playpath.commands import completing, options
 from playpath.errors import unknown_name
 
 KINDS = {
@@ -33,7 +33,10 @@ def register(app: typer.Typer) -> None:
 
 
 def command(
-    kind: Annotated[str | None, typer.Argument(metavar="[KIND]", help=f"One of: {', '.join(KINDS)}.")] = None,
+    kind: Annotated[
+        str | None,
+        typer.Argument(metavar="[KIND]", help=f"One of: {', '.join(KINDS)}.", autocompletion=completing.words(*KINDS)),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """List congestion controls, schedulers, queues, players … with parameters and defaults."""

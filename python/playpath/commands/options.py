@@ -7,25 +7,44 @@ from typing import Annotated, Any
 
 import typer
 
+from playpath.commands import completing
 from playpath.errors import InputError
 from playpath.scenario import parse_value, split_outside
 
 ScenarioFile = Annotated[
-    Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML or JSON), or the name of a shipped one.")
+    Path,
+    typer.Argument(
+        metavar="SCENARIO",
+        help="Scenario file (TOML or JSON), or the name of a shipped one.",
+        autocompletion=completing.scenario,
+    ),
 ]
 Cc = Annotated[
     str | None,
     typer.Option(
-        "--cc", metavar="LIST", help='Use these congestion controls: "cubic,ccplb(pob_rate=2),my_module:MyClass".'
+        "--cc",
+        metavar="LIST",
+        help='Use these congestion controls: "cubic,ccplb(pob_rate=2),my_module:MyClass".',
+        autocompletion=completing.registered("cc"),
     ),
 ]
 Abr = Annotated[
     str | None,
-    typer.Option("--abr", metavar="LIST", help='Play every sender with these ABR rules: "bola,my_module:MyRule".'),
+    typer.Option(
+        "--abr",
+        metavar="LIST",
+        help='Play every sender with these ABR rules: "bola,my_module:MyRule".',
+        autocompletion=completing.registered("abr"),
+    ),
 ]
 Scheduler = Annotated[
     str | None,
-    typer.Option("--scheduler", metavar="LIST", help='Use these MPTCP schedulers: "gr-sty,dft(penalise=false)".'),
+    typer.Option(
+        "--scheduler",
+        metavar="LIST",
+        help='Use these MPTCP schedulers: "gr-sty,dft(penalise=false)".',
+        autocompletion=completing.registered("scheduler"),
+    ),
 ]
 Seeds = Annotated[int | None, typer.Option("--seeds", metavar="N", min=1, help="Replications; seeds are 1 to N.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="Threads; results do not depend on it.")]
@@ -37,10 +56,23 @@ Set = Annotated[
         help='Change a setting: --set player.buffer="2 s"; of one of several: --set path.NAME.loss="1 %". Repeatable.',
     ),
 ]
-WorldName = Annotated[str, typer.Option("--world", metavar="NAME", help="sim, or another world that is installed.")]
+WorldName = Annotated[
+    str,
+    typer.Option(
+        "--world",
+        metavar="NAME",
+        help="sim, or another world that is installed.",
+        autocompletion=completing.words("sim", "kernel"),
+    ),
+]
 Player = Annotated[
     str | None,
-    typer.Option("--player", metavar="NAME", help="In the kernel world: own, vlc, dashjs, curl, iperf3."),
+    typer.Option(
+        "--player",
+        metavar="NAME",
+        help="In the kernel world: own, vlc, dashjs, curl, iperf3.",
+        autocompletion=completing.words("own", "vlc", "dashjs", "curl", "iperf3"),
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for results.")]
