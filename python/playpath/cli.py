@@ -14,7 +14,6 @@ import traceback
 from typing import Annotated, Any
 
 import typer
-from typer.completion import completion_init
 
 from playpath.commands import Commands
 from playpath.errors import InputError, PlaypathError, RunError
@@ -59,6 +58,8 @@ def main() -> None:
     status = 0
     try:
         if _COMPLETE in os.environ:  # the shell asks what the Tab key may write
+            from typer._completion_classes import completion_init
+
             completion_init()
         status = app(standalone_mode=False) or 0
         sys.stdout.flush()
