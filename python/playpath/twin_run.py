@@ -10,7 +10,7 @@ from typing import Any
 
 from playpath import worlds
 from playpath.compare import compare, gather, whole_seeds
-from playpath.errors import InputError, RunError
+from playpath.errors import InputError, RunError, unknown_name
 from playpath.parallel import run_all
 from playpath.progress import Progress
 from playpath.record import Session
@@ -36,8 +36,9 @@ def twin(
     on_interrupt: Callable[[int], None] = lambda running: None,
     kernel: World | None = None,
     left_out: ReasonsOf | None = None,
+    world: str = "kernel",
 ) -> Twin:
-    """Run every sender and seed in the simulator and on the real kernel, and compare the two.
+    """Run every sender and seed in the simulator and in a world of real time, and compare the two.
 
     Parameters
     ----------
@@ -55,7 +56,9 @@ def twin(
     on_interrupt : callable
         Called at Ctrl-C with the number of sessions under way that are finished first: none if they run one at a time.
     kernel, left_out : optional
-        The kernel world, and which senders it does not have; for tests.
+        The other world, and which senders it does not have; for tests.
+    world : str
+        The other world: "kernel", or "wire", where the simulator's own transport serves, so that only link and client differ.
 
     Raises
     ------
@@ -68,13 +71,13 @@ def twin(
     if not loaded.senders:
         raise InputError(f"scenario '{loaded.name}': no [[sender]] to compare; add one or give --cc")
     if kernel is None:
-        check_kernel()
-        kernel = worlds.KernelWorld(tolerance=tolerance)
+        kernel = real_world(world, tolerance)
+        left_out = left_out or (unsupported if world == "kernel" else _no_own_controls)
     reasons = dict((left_out or unsupported)(loaded))
     reasons |= _without_task(loaded, reasons)
     names = [name for name in loaded.senders if name not in reasons]
     if not names:
-        raise InputError(f"no sender of '{loaded.name}' runs in the kernel world: {'; '.join(reasons.values())}")
+        raise InputError(f"no sender of '{loaded.name}' runs in the {kernel.name} world: {'; '.join(reasons.values())}")
     tasks = [(seed, name) for seed in loaded.seeds for name in names]
     counted = _counting(len(tasks), progress)
 
@@ -93,21 +96,37 @@ def twin(
     return Twin(_simulated(loaded, names, measured.seeds, jobs), measured, reasons, interrupted)
 
 
-def check_kernel() -> None:
-    """Raise InputError, in one line with the remedy, where this machine has no kernel world."""
-    from playpath.testbed import controls, emulator
+def real_world(name: str, tolerance: str) -> World:
+    """The world of real time called `name`. Raises InputError where this machine has none."""
+    kinds = {"kernel": worlds.KernelWorld, "wire": worlds.WireWorld}
+    if name not in kinds:
+        raise unknown_name("world of real time", name, kinds)
+    check_kernel(name)
+    return kinds[name](tolerance=tolerance)
+
+
+def _no_own_controls(scenario: Scenario) -> dict[str, str]:
+    """The wire world has every sender of the registry."""
+    return {}
+
+
+def check_kernel(world: str = "kernel") -> None:
+    """Raise InputError, in one line with the remedy, where this machine has no such world."""
+    from playpath.testbed import controls, emulator, wire
     from playpath.testbed.errors import MissingToolError
     from playpath.testbed.players import own
 
     if os.geteuid() != 0:
-        raise InputError("the kernel world needs root; run it with sudo (`playpath doctor` says what else is missing)")
+        raise InputError(
+            f"the {world} world needs root; run it with sudo (`playpath doctor` says what else is missing)"
+        )
     if not Path("/dev/net/tun").exists():
-        raise InputError("the kernel world needs /dev/net/tun (modprobe tun); see `playpath doctor`")
+        raise InputError(f"the {world} world needs /dev/net/tun (modprobe tun); see `playpath doctor`")
     try:
-        for program in (emulator.program, controls.loader, own.program):
+        for program in (emulator.program, controls.loader if world == "kernel" else wire.program, own.program):
             program()
     except MissingToolError as error:
-        raise InputError(f"no kernel world here: {error}") from None
+        raise InputError(f"no {world} world here: {error}") from None
 
 
 def unsupported(scenario: Scenario) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""`playpath twin`: the same scenario in the simulator and on the real kernel."""
+"""`playpath twin`: the same scenario in the simulator and in a world of real time."""
 
 from __future__ import annotations
 
@@ -48,6 +48,10 @@ def command(
             help="Repeat a kernel session whose link was later than this (99th percentile).",
         ),
     ] = "1 ms",
+    world: Annotated[
+        str,
+        typer.Option("--world", metavar="NAME", help="The other world: kernel, or wire (our own transport serves)."),
+    ] = "kernel",
     setting: options.Set = None,
     out: options.Out = None,
     json: options.Json = False,
@@ -62,8 +66,9 @@ def command(
     """
     loaded = load(scenario, cc=options.choices(cc, "--cc"), seeds=seeds, set=options.settings(setting))
     question = {"sim": {"manifest": {"scenario": loaded.resolved}}}
-    with results_folder(out, f"{loaded.name}-twin", "twin.json", question) as folder:
-        with console.progress("kernel sessions") as progress:
+    beside = "twin" if world == "kernel" else f"twin-{world}"
+    with results_folder(out, f"{loaded.name}-{beside}", "twin.json", question) as folder:
+        with console.progress(f"{world} sessions") as progress:
             result = twin(
                 loaded,
                 jobs=jobs,
@@ -72,6 +77,7 @@ def command(
                 tolerance=check_tolerance(tolerance),
                 progress=progress,
                 on_interrupt=_tell_interrupt,
+                world=world,
             )
         _write(result, folder)
     if json:
@@ -118,18 +124,19 @@ def print_twin(result: Twin) -> None:
     if result.judges_traffic:
         console.out.print("[dim]a group of traffic: the mean of its flows[/dim]")
     for name in dict.fromkeys(m.metric for m in result.metrics):
-        console.print_table(_table(metric(name).axis, result.of(name)))
+        console.print_table(_table(metric(name).axis, result.of(name), result.kernel.world))
     beside = [m for m in result.cross_traffic if m.metric == "goodput_mbps"]
     if beside:
-        console.print_table(_table(f"cross traffic, mean of a group's flows: {metric('goodput_mbps').axis}", beside))
+        title = f"cross traffic, mean of a group's flows: {metric('goodput_mbps').axis}"
+        console.print_table(_table(title, beside, result.kernel.world))
     console.out.print()
     console.out.print(f"[bold]{console.plain(result.sentence)}[/bold]", soft_wrap=not console.out.is_terminal)
     console.warn((*result.left_out.values(), *result.kernel.warnings))
 
 
-def _table(title: str, rows: Sequence[MetricTwin]) -> Table:
+def _table(title: str, rows: Sequence[MetricTwin], world: str) -> Table:
     table = Table(title=title, title_justify="left", title_style="dim", box=None, pad_edge=False)
-    for column in ("", "simulator", "kernel", "kernel - simulator", "95 % interval", "margin", "verdict"):
+    for column in ("", "simulator", world, f"{world} - simulator", "95 % interval", "margin", "verdict"):
         table.add_column(column, justify="left" if column in ("", "verdict") else "right", header_style="bold")
     for row in rows:
         interval = "–" if row.ci95 is None else f"{format_value(row.ci95[0])} to {format_value(row.ci95[1])}"

@@ -20,7 +20,7 @@ def twin_page(result: Twin) -> str:
     sections = [
         _head(result), _figures(result), _pairs(result), _metrics(result), _cross_traffic(result), _manifest(result),
     ]  # fmt: skip
-    return html.page(f"{result.sim.scenario.name}: simulator and kernel", sections, interactive=False)
+    return html.page(f"{result.sim.scenario.name}: simulator and {result.kernel.world}", sections, interactive=False)
 
 
 def _head(result: Twin) -> str:
@@ -44,11 +44,14 @@ def _figures(result: Twin) -> str:
     parts = [
         html.figure_svg(
             dumbbell(result, name).figure,  # type: ignore[arg-type]
-            f"{metric(name).axis} of each {_what(result)} in the simulator and on the kernel",
+            f"{metric(name).axis} of each {_what(result)} in the simulator and in world {result.kernel.world}",
         )
         for name in shown
     ]
-    note = "Open circle: simulator; filled square: kernel; whiskers: 95 % interval of the median; at the right the verdict."
+    note = (
+        f"Open circle: simulator; filled square: {result.kernel.world}; whiskers: 95 % interval of the median; at the right "
+        "the verdict."
+    )
     if result.judges_traffic:
         note += " A group of traffic is shown by the mean of its flows."
     return html.section("Both worlds", html.figures(parts), note=note)
@@ -64,7 +67,7 @@ def _pairs(result: Twin) -> str:
     rows = [[f"{escape(p.first)}, {escape(p.second)}", _order(p.sim), _order(p.kernel), p.order] for p in result.pairs]
     what = "groups of traffic" if result.judges_traffic else "senders"
     note = f"Who is better of each pair of {what}, by {metric(result.criterion).label}, in each world."
-    table = html.table(["pair", "simulator", "kernel", "the worlds"], rows)
+    table = html.table(["pair", "simulator", result.kernel.world, "the worlds"], rows)
     return html.section(f"Ranking: {result.ranking_verdict}", html.details("All pairs", table), note=note)
 
 
@@ -76,22 +79,22 @@ def _metrics(result: Twin) -> str:
     known = {m.metric for m in result.metrics}
     shares = ", ".join(f"{metric(name).label} {100 * share:.0f} %" for name, share in SHARES.items() if name in known)
     note = (
-        "Kernel minus simulator, paired by seed. agree: the interval lies within the margin; differ: outside; undecided: "
-        f"across. Margins: {shares} of the simulator's mean; else what nobody would notice."
+        f"{result.kernel.world.capitalize()} minus simulator, paired by seed. agree: the interval lies within the margin; "
+        f"differ: outside; undecided: across. Margins: {shares} of the simulator's mean; else what nobody would notice."
     )
-    return html.section("Every figure", _table(result.metrics, _what(result)), note=note)
+    return html.section("Every figure", _table(result.metrics, _what(result), result.kernel.world), note=note)
 
 
 def _cross_traffic(result: Twin) -> str:
     if not result.cross_traffic:
         return ""
     note = "The mean of each group's flows, beside each sender; not counted in the verdict above."
-    table = _table(result.cross_traffic, "traffic")
+    table = _table(result.cross_traffic, "traffic", result.kernel.world)
     return html.section("Cross traffic", html.details("Every figure of the traffic", table), note=note)
 
 
-def _table(rows: Sequence[MetricTwin], what: str) -> str:
-    head = [what, "metric", "simulator", "kernel", "difference", "95 % interval", "margin", "verdict"]
+def _table(rows: Sequence[MetricTwin], what: str, world: str) -> str:
+    head = [what, "metric", "simulator", world, "difference", "95 % interval", "margin", "verdict"]
     return html.table(head, [_row(m) for m in rows])
 
 

@@ -47,6 +47,8 @@ _MAX_REALTIME_RATE = 200e6
 _ANY_VIDEO = {"playout_buffer_bytes": 0.0, "video_kbps": 0.0}
 _OVER_MPTCP = ("own", "curl")
 """Players with one connection, which can be of MPTCP."""
+_MPTCPIZED = (*_OVER_MPTCP, "vlc")
+"""Players whose connections can be of MPTCP, however many."""
 _MANIFEST_SYSCTLS = (
     "net.ipv4.tcp_rmem",
     "net.ipv4.tcp_wmem",
@@ -244,10 +246,10 @@ class _Session:
             raise UnsupportedError("the streaming agent writes in chunks, which the wire world's server does not")
         if self.player.name == "iperf3":
             raise UnsupportedError("iperf3 needs a server of its own; curl downloads in the wire world")
-        if len(self.used) > 1 and self.player.name not in _OVER_MPTCP:
+        if len(self.used) > 1 and self.player.name not in _MPTCPIZED:
             raise UnsupportedError(
                 f"{self.player.name} opens plain TCP connections; over several paths of the wire world play "
-                f"{' and '.join(_OVER_MPTCP)}"
+                f"{', '.join(_MPTCPIZED)}"
             )
         return Wire()
 

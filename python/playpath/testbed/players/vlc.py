@@ -29,6 +29,7 @@ from playpath.testbed.players.events import EventLog
 from playpath.testbed.players.following import Following
 from playpath.testbed.players.scene import Played, Scene, as_nobody, kind_of, ladder_of, require
 from playpath.testbed.processes import Child
+from playpath.testbed.server import over_mptcp
 
 _PORT = 8090
 _PASSWORD = "playpath"
@@ -62,7 +63,17 @@ class Vlc:
     def play(self, scene: Scene, url: str) -> Played:
         """Play until VLC stops by itself."""
         _, user = as_nobody(scene.bed, "vlc-home")
-        command = [*user, "vlc", "-I", "http", "--http-host", "127.0.0.1", "--http-port", str(_PORT)]
+        command = [
+            *user,
+            *over_mptcp(scene.protocol == "mptcp"),
+            "vlc",
+            "-I",
+            "http",
+            "--http-host",
+            "127.0.0.1",
+            "--http-port",
+            str(_PORT),
+        ]
         command += ["--http-password", _PASSWORD, "--vout", "dummy", "--aout", "adummy", "-vv", "--no-color"]
         if not _is_dash(scene):  # a reader of segments has a buffer of its own
             command += ["--network-caching", str(round(scene.buffer_s * 1000)), *_NO_READING_AHEAD]
