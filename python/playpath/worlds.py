@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -77,22 +77,9 @@ class SimWorld:
         record, series = engine.run(
             scenario.text, sender, seed, trace=trace, controller=controller, rule=rule, watch=watch
         )
-        return Session(
-            scenario=scenario.name,
-            world=self.name,
-            sender=sender,
-            cc=cc_name(scenario, sender) if controller is None else "prototype",
-            seed=seed,
-            metrics=record["metrics"],
-            flows=record["flows"],
-            links=record["links"],
-            events=record["events"],
-            warnings=record["warnings"],
-            manifest=record["manifest"],
-            digest=record["digest"],
-            series={**series, **switch_series(record.get("path_switches", {}))},
-            sessions=record["sessions"],
-        )
+        cc = cc_name(scenario, sender) if controller is None else "prototype"
+        series = {**series, **switch_series(record.get("path_switches", {}))}
+        return _session(self, scenario, sender, seed, record, cc=cc, series=series)
 
 
 class KernelWorld:
@@ -135,22 +122,25 @@ class KernelWorld:
             world=self.base,
         )
         series = {name: {k: np.asarray(v) for k, v in columns.items()} for name, columns in record["series"].items()}
-        return Session(
-            scenario=scenario.name,
-            world=self.name,
-            sender=sender,
-            cc=cc_name(scenario, sender),
-            seed=seed,
-            metrics=record["metrics"],
-            flows=record["flows"],
-            links=record["links"],
-            events=record["events"],
-            warnings=record["warnings"],
-            manifest=record["manifest"],
-            digest=record["digest"],
-            series=series,
-            sessions=record["sessions"],
-        )
+        return _session(self, scenario, sender, seed, record, cc=cc_name(scenario, sender), series=series)
+
+
+_TOLD = ("metrics", "flows", "links", "events", "warnings", "manifest", "digest", "sessions")
+
+
+def _session(
+    world: World,
+    scenario: Scenario,
+    sender: str,
+    seed: int,
+    record: Mapping[str, Any],
+    *,
+    cc: str,
+    series: dict[str, engine.Columns],
+) -> Session:
+    """A session from the record that its world gave."""
+    told = {key: record[key] for key in _TOLD}
+    return Session(scenario=scenario.name, world=world.name, sender=sender, cc=cc, seed=seed, series=series, **told)
 
 
 class WireWorld(KernelWorld):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,16 +11,12 @@ from rich.table import Table
 
 from playpath import console
 from playpath.commands import options
-from playpath.commands.results import results_folder
-from playpath.errors import unknown_name
-from playpath.files import check_file, check_writable, write_text
+from playpath.commands.stored import Executor, answer, check_executor
+from playpath.files import check_file, write_text
 from playpath.metrics import format_value
 from playpath.population import Estimate, PopulationResult, Versus, load_population, population
 from playpath.population.logs import KINDS, NGINX_FORMAT, read_logs
-from playpath.record import slug
-from playpath.sweep.executors import NAMES
 
-INTERRUPTED = 130
 Source = Annotated[
     Path, typer.Argument(metavar="SCENARIO", help="Scenario in which something is drawn (TOML or JSON).")
 ]
@@ -53,7 +50,7 @@ def compare(
         typer.Option("--until-decided", metavar="N", min=2, help="Add paths, up to N, until the best is decided."),
     ] = None,
     setting: options.Set = None,
-    executor: Annotated[str, typer.Option("--executor", metavar="NAME", help=f"One of: {', '.join(NAMES)}.")] = "local",
+    executor: Executor = "local",
     jobs: options.Jobs = None,
     resume: Annotated[bool, typer.Option("--resume/--no-resume", help="Skip sessions that the store holds.")] = True,
     store: Annotated[
@@ -67,8 +64,7 @@ def compare(
 
     Results go to --out, by default out/NAME. Ctrl-C keeps the finished sessions; the same command goes on from there.
     """
-    if executor not in NAMES:
-        raise unknown_name("executor", executor, NAMES)
+    check_executor(executor)
     loaded = load_population(
         scenario,
         cc=options.choices(cc, "--cc"),
@@ -79,38 +75,20 @@ def compare(
         sessions=sessions,
         baseline=baseline,
     )
-    cells = store or (out or Path("out") / slug(loaded.name)) / "store"
-    check_writable(cells, "--store" if store else "--out")
     told = {"scenario": loaded.base.resolved, "population": loaded.source}
-    with results_folder(out, loaded.name, "population.json", {"manifest": told, "baseline": loaded.baseline}) as folder:
-        with console.progress("sessions") as progress:
-            result = population(
-                loaded,
-                store=cells,
-                until_decided=until_decided,
-                executor=executor,
-                jobs=jobs,
-                resume=resume,
-                progress=progress,
-                on_interrupt=lambda: console.message(
-                    "stopping: finishing the chunks under way; Ctrl-C again drops them"
-                ),
-            )
-        _finish(result, folder, json)
-
-
-def _finish(result: PopulationResult, folder: Path, json: bool) -> None:
-    from playpath.report import write_report  # matplotlib takes its time
-
-    result.save(folder)
-    console.message(f"report: {write_report(result, folder / 'report.html')}")
-    if json:
-        console.print_json(result.to_dict())
-    else:
-        print_population(result)
-    if result.interrupted:
-        console.message("interrupted: finished sessions are stored; run the same command again to go on")
-        raise typer.Exit(INTERRUPTED)
+    question = {"manifest": told, "baseline": loaded.baseline}
+    run = partial(population, loaded, until_decided=until_decided, executor=executor, jobs=jobs, resume=resume)
+    answer(
+        loaded.name,
+        "population.json",
+        question,
+        run,
+        print_population,
+        unit="sessions",
+        store=store,
+        out=out,
+        json=json,
+    )
 
 
 def print_population(result: PopulationResult) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,14 +11,9 @@ from rich.table import Table
 
 from playpath import console
 from playpath.commands import options
-from playpath.commands.compare import INTERRUPTED
-from playpath.commands.results import results_folder
-from playpath.errors import unknown_name
-from playpath.files import check_writable
+from playpath.commands.stored import Executor, answer, check_executor
 from playpath.metrics import format_more_runs, metric
-from playpath.record import slug
 from playpath.sweep import SweepResult, load_design, sweep
-from playpath.sweep.executors import NAMES
 from playpath.sweep.runner import estimate
 
 _MOST_ROWS = 60
@@ -35,7 +31,7 @@ def command(
             metavar="DESIGN", help="Design file (TOML: scenario, axes, seeds), or the name of a shipped one."
         ),
     ],
-    executor: Annotated[str, typer.Option("--executor", metavar="NAME", help=f"One of: {', '.join(NAMES)}.")] = "local",
+    executor: Executor = "local",
     cc: options.Cc = None,
     abr: options.Abr = None,
     seeds: options.Seeds = None,
@@ -56,44 +52,14 @@ def command(
 
     Results go to --out, by default out/NAME; cells to --store, by default the folder store in that.
     """
-    if executor not in NAMES:
-        raise unknown_name("executor", executor, NAMES)
+    check_executor(executor)
     loaded = load_design(design, seeds=seeds, cc=options.choices(cc, "--cc"), abr=options.choices(abr, "--abr"))
     if dry_run:
         _print_estimate(estimate(loaded, jobs), json)
         return
-    cells = store or (out or Path("out") / slug(loaded.name)) / "store"
-    check_writable(cells, "--store" if store else "--out")
     question = {"manifest": {"scenario": loaded.base.resolved, "design": loaded.source}}
-    with results_folder(out, loaded.name, "sweep.json", question) as folder:
-        with console.progress("cells") as progress:
-            result = sweep(
-                loaded,
-                store=cells,
-                executor=executor,
-                jobs=jobs,
-                until_decided=until_decided,
-                resume=resume,
-                progress=progress,
-                on_interrupt=lambda: console.message(
-                    "stopping: finishing the chunks under way; Ctrl-C again drops them"
-                ),
-            )
-        _finish(result, folder, json)
-
-
-def _finish(result: SweepResult, folder: Path, json: bool) -> None:
-    from playpath.report import write_report  # matplotlib takes its time
-
-    result.save(folder)
-    console.message(f"report: {write_report(result, folder / 'report.html')}")
-    if json:
-        console.print_json(result.to_dict())
-    else:
-        print_sweep(result)
-    if result.interrupted:
-        console.message("interrupted: finished cells are stored; run the same command again to go on")
-        raise typer.Exit(INTERRUPTED)
+    run = partial(sweep, loaded, executor=executor, jobs=jobs, until_decided=until_decided, resume=resume)
+    answer(loaded.name, "sweep.json", question, run, print_sweep, unit="cells", store=store, out=out, json=json)
 
 
 def _print_estimate(found: dict[str, float], json: bool) -> None:

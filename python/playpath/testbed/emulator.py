@@ -45,7 +45,6 @@ class Emulator:
     """The running emulator."""
 
     def __init__(self, config: dict[str, Any], folder: Path) -> None:
-        self.report_path = folder / "emulator-report.json"
         config_path = folder / "emulator.json"
         config_path.write_text(json.dumps(config))
         self.child = Child("emulator", [program(), str(config_path)], folder, stdin=subprocess.PIPE)
