@@ -32,12 +32,11 @@ def row(path: str, **changes: Any) -> dict[str, Any]:
     )
 
 
-def test_sessions_are_added_up_and_the_prediction_is_the_papers() -> None:
+def test_sessions_are_added_up_and_switches_told() -> None:
     summaries = {
         "server": {"sessions": [session(), session(path_switches=4)]},
         "client": {"sessions": [session(), session(max_out_of_order_bytes=70)]},
     }
-    # 50 ms at 2 Mbit/s are 0.1 Mbit on the way; 100 ms of 5.24 Mbit/s are 0.524: dry. At 40 Mbit/s 2.0: not.
     switches = [{"from_srtt_ms": 50.0, "from_mbps": mbps, "to_srtt_ms": 100.0, "to_mbps": 2.0} for mbps in (2.0, 40.0)]
     assert relay.path_counts(summaries, switches, 5.24) == {
         "path_switches": 7,
@@ -46,9 +45,12 @@ def test_sessions_are_added_up_and_the_prediction_is_the_papers() -> None:
         "reinjections": 8,
         "hol_blocking_time_s": 1.0,
         "max_out_of_order_bytes": 100,
-        "switches_underflow_predicted": 1,
+        "switches": {
+            "video_mbps": 5.24,
+            "sides": [{"from_srtt_ms": 50.0, "from_mbps": mbps, "to_srtt_ms": 100.0} for mbps in (2.0, 40.0)],
+        },
     }
-    assert "switches_underflow_predicted" not in relay.path_counts(summaries, switches, None)
+    assert "switches" not in relay.path_counts(summaries, switches, None)
 
 
 def test_paths_get_what_arrived_over_them() -> None:

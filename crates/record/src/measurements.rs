@@ -144,8 +144,41 @@ pub struct PathCounts {
     pub reinjections: Option<u64>,
     pub hol_blocking_time_s: Option<f64>,
     pub max_out_of_order_bytes: Option<u64>,
+    /// Told as the switches themselves.
+    #[serde(rename = "switches", deserialize_with = "underflow_predicted")]
     pub switches_underflow_predicted: Option<u64>,
     pub switches_discard_predicted: Option<u64>,
+}
+
+/// What the prediction of an underflow rests on, as the kernel world tells it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Switches {
+    video_mbps: f64,
+    sides: Vec<Sides>,
+}
+
+/// The path before a switch and the one after it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sides {
+    from_srtt_ms: f64,
+    from_mbps: f64,
+    to_srtt_ms: f64,
+}
+
+/// The sticky schedulers' prediction that the playout buffer runs dry: rtt_i λ_i < rtt_j λ_r. What is on the way over the path
+/// before is played before the first packet over the new one arrives. Any units, the same on both sides.
+///
+/// Reference: Nguyen, Cavendish et al., "Managing Path Switching in Multipath Video Streaming".
+pub fn predicts_underflow(from_srtt: f64, from_rate: f64, to_srtt: f64, video_rate: f64) -> bool {
+    from_srtt * from_rate < to_srtt * video_rate
+}
+
+fn underflow_predicted<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    let Some(Switches { video_mbps, sides }) = Option::deserialize(from)? else { return Ok(None) };
+    let is_dry = |s: &&Sides| predicts_underflow(s.from_srtt_ms, s.from_mbps, s.to_srtt_ms, video_mbps);
+    Ok(Some(sides.iter().filter(is_dry).count() as u64))
 }
 
 fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Time, D::Error> {

@@ -101,15 +101,13 @@ impl Pictures {
     }
 }
 
-/// rtt_i·λ_i < rtt_j·λ_r, in bits.
 fn predicts_underflow(switch: &Switch, video_rate: Rate) -> bool {
-    if video_rate == Rate::default() {
-        return false; // nobody watches
-    }
     let Switch { from, to, .. } = switch;
-    let packet_bits = 8.0 * f64::from(switch.mss);
-    let on_the_way = from.srtt.as_secs_f64() * from.window_rate() * packet_bits;
-    on_the_way < to.srtt.as_secs_f64() * video_rate.as_bits_per_sec() as f64
+    let from_rate = from.window_rate() * 8.0 * f64::from(switch.mss);
+    let (from_srtt, to_srtt) = (from.srtt.as_secs_f64(), to.srtt.as_secs_f64());
+    let is_watched = video_rate != Rate::default();
+    is_watched
+        && playpath_record::predicts_underflow(from_srtt, from_rate, to_srtt, video_rate.as_bits_per_sec() as f64)
 }
 
 /// F_i/λ_i < (F − F_i)/λ_j + rtt_j, in seconds.

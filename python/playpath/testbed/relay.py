@@ -25,6 +25,7 @@ PLAYER_PORT = 7071
 """Where the relay beside the player listens, on the loopback device."""
 _PATIENCE = 2.0
 SUMS = ("path_switches", "switches_from_open_path", "path_choices", "reinjections")
+_SIDES = ("from_srtt_ms", "from_mbps", "to_srtt_ms")
 
 
 def program() -> str:
@@ -146,22 +147,22 @@ def scheduler_text(scheduler: str | Mapping[str, Any]) -> str:
 
 def path_counts(
     summaries: Mapping[str, Mapping[str, Any]], switches: list[dict[str, Any]], video_mbps: float | None
-) -> dict[str, float]:
+) -> dict[str, Any]:
     """How the connections used the paths: `PathCounts` of crates/record."""
     server, client = (summaries[side]["sessions"] for side in ("server", "client"))
-    counts = {
+    counts: dict[str, Any] = {
         **{name: sum(s[name] for s in server) for name in SUMS},
         "hol_blocking_time_s": sum(s["hol_blocking_time_s"] for s in client),
         "max_out_of_order_bytes": max((s["max_out_of_order_bytes"] for s in client), default=0),
     }
     if video_mbps:
-        counts["switches_underflow_predicted"] = len(predicted_dry(switches, video_mbps))
+        counts["switches"] = told_switches(switches, video_mbps)
     return counts
 
 
-def predicted_dry(switches: Sequence[Mapping[str, Any]], video_mbps: float) -> list[Mapping[str, Any]]:
-    """The switches after which the buffer would run dry: rtt_i rate_i < rtt_j rate_of_the_video (crates/sim/src/multipath.rs)."""
-    return [s for s in switches if s["from_srtt_ms"] * s["from_mbps"] < s["to_srtt_ms"] * video_mbps]
+def told_switches(switches: Sequence[Mapping[str, Any]], video_mbps: float) -> dict[str, Any]:
+    """What the record predicts underflows from (crates/record, `predicts_underflow`)."""
+    return {"video_mbps": video_mbps, "sides": [{key: switch[key] for key in _SIDES} for switch in switches]}
 
 
 def subflows_of(summaries: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:

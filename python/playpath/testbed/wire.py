@@ -176,13 +176,13 @@ def _flows(connections: Sequence[Mapping[str, Any]], names: Mapping[str, str], s
     return flows
 
 
-def _path_counts(connections: Sequence[Mapping[str, Any]], video_mbps: float | None) -> dict[str, float]:
+def _path_counts(connections: Sequence[Mapping[str, Any]], video_mbps: float | None) -> dict[str, Any]:
     """How the connections used the paths: `PathCounts` of crates/record."""
     levels = [connection["level"] for connection in connections if connection["level"]]
-    counts: dict[str, float] = {name: sum(level[name] for level in levels) for name in relay.SUMS}
+    counts: dict[str, Any] = {name: sum(level[name] for level in levels) for name in relay.SUMS}
     if video_mbps:
         switches = [switch for connection in connections for switch in connection["switches"]]
-        counts["switches_underflow_predicted"] = len(relay.predicted_dry(switches, video_mbps))
+        counts["switches"] = relay.told_switches(switches, video_mbps)
     return counts
 
 
