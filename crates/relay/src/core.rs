@@ -163,12 +163,12 @@ impl Core {
                 self.paths[path].received_bytes += payload.len() as u64;
                 self.arrived_on = Some(path);
                 self.incoming.insert(now, offset, payload)?;
-                let is_much = self.incoming.is_much(self.incoming.next() - self.acked_next);
+                let is_much = self.incoming.is_much(self.incoming.arrivals.next() - self.acked_next);
                 self.request_ack(if is_much { Time::ZERO } else { now + ACK_DELAY });
             }
             Record::Fin { end } => {
                 self.arrived_on = Some(path);
-                self.incoming.insert_fin(end)?;
+                self.incoming.insert_fin(now, end)?;
                 self.request_ack(Time::ZERO);
             }
             Record::Ack { next, edge, wants_answer } => {
@@ -187,7 +187,7 @@ impl Core {
 
     /// What to say last on every path when both streams are through: the peer may not have heard it on the others.
     pub fn last_words(&self) -> Record<'static> {
-        Record::Ack { next: self.incoming.next(), edge: self.incoming.edge(), wants_answer: false }
+        Record::Ack { next: self.incoming.arrivals.next(), edge: self.incoming.edge(), wants_answer: false }
     }
 
     /// Ask the peer for a sign of life.
@@ -252,7 +252,7 @@ impl Core {
     }
     /// Nothing is left to tell the peer.
     pub fn is_all_acknowledged(&self) -> bool {
-        self.acked_next == self.incoming.next()
+        self.acked_next == self.incoming.arrivals.next()
     }
     /// Bytes that the application took.
     pub fn bytes_delivered(&self) -> u64 {
@@ -264,11 +264,11 @@ impl Core {
     }
     /// Most bytes held behind a gap.
     pub fn max_out_of_order_bytes(&self) -> u64 {
-        self.incoming.most_held()
+        self.incoming.arrivals.most_out_of_order()
     }
     /// Time that data waited behind a gap.
     pub fn hol_blocking_time(&self, now: Time) -> Duration {
-        self.incoming.blocked_time(now)
+        self.incoming.arrivals.blocked_time(now)
     }
     /// Counters of the session.
     pub fn stats(&self) -> &LevelStats {
@@ -306,7 +306,7 @@ impl Core {
         let usable = || views.iter().filter(|view| view.is_usable);
         let arrived = usable().find(|view| Some(view.path) == self.arrived_on);
         let path = arrived.or_else(|| usable().min_by_key(|view| view.srtt))?.path;
-        let (next, edge) = (self.incoming.next(), self.incoming.edge());
+        let (next, edge) = (self.incoming.arrivals.next(), self.incoming.edge());
         Record::Ack { next, edge, wants_answer: self.wants_answer }.encode(out);
         self.incoming.note_advertised();
         self.acked_next = next;

@@ -1,14 +1,17 @@
 //! The receiving half of a session: pieces from any path in any order, handed out once and in order.
 //!
-//! Reference: RFC 8684 §3.3 in spirit. Memory: bytes between what the application has taken and the window's edge, and no more;
-//! what lies beyond the edge is an error of the peer.
+//! Reference: RFC 8684 §3.3 in spirit. Memory: bytes between what the application has taken and the window's edge, and at most a page
+//! before and after them; what lies beyond the edge is an error of the peer.
 //! Units: data offsets in bytes; the end of the stream counts one. Tested here and by `tests/any_path_death.rs`.
 
-use playpath_units::{Duration, Time};
-use std::collections::{BTreeMap, VecDeque};
+use playpath_transport::mptcp::level::Arrivals;
+use playpath_units::Time;
+use std::collections::BTreeMap;
 
-/// Most pieces held behind gaps: a peer that cuts the stream into single bytes is refused before the map outgrows the bytes.
-const MAX_PIECES: usize = 1 << 16;
+/// Most pieces held behind gaps: a peer that cuts the stream into single bytes is refused before it costs more than they are worth.
+const MAX_PIECES: usize = 1 << 14;
+/// Bytes of a page.
+const PAGE: usize = 16 << 10;
 
 /// The peer broke a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,35 +37,19 @@ pub enum Broken {
 #[derive(Debug)]
 pub struct Incoming {
     buffer: u64,
-    ready: VecDeque<u8>,
-    /// Offset of the first byte in `ready`.
+    /// What has arrived.
+    pub arrivals: Arrivals,
+    bytes: Pages,
     taken: u64,
-    /// Behind a gap, by offset; no overlaps.
-    pieces: BTreeMap<u64, Vec<u8>>,
-    held: u64,
-    most_held: u64,
-    fin: Option<u64>,
     /// Right edge last told to the peer.
     advertised: u64,
-    blocked_since: Option<Time>,
-    blocked_time: Duration,
 }
 
 impl Incoming {
     /// Takes up to `buffer` bytes beyond what the application has taken; the peer knows of `edge` at first.
     pub fn new(buffer: u64, edge: u64) -> Incoming {
-        Incoming {
-            buffer: buffer.max(edge),
-            ready: VecDeque::new(),
-            taken: 0,
-            pieces: BTreeMap::new(),
-            held: 0,
-            most_held: 0,
-            fin: None,
-            advertised: edge,
-            blocked_since: None,
-            blocked_time: Duration::ZERO,
-        }
+        let buffer = buffer.max(edge);
+        Incoming { buffer, arrivals: Arrivals::default(), bytes: Pages::default(), taken: 0, advertised: edge }
     }
 
     /// Takes up to `buffer` bytes from now on; what the peer was told holds.
@@ -73,20 +60,14 @@ impl Incoming {
     pub fn is_much(&self, bytes: u64) -> bool {
         bytes >= self.buffer / 4
     }
-    /// Next offset expected; one beyond the end when the end has arrived, too.
-    pub fn next(&self) -> u64 {
-        let next = self.taken + self.ready.len() as u64;
-        next + u64::from(self.fin == Some(next))
-    }
-    /// Bytes in order: the first part of them (they lie in a ring).
+    /// Bytes in order: the first part of them (they lie in pages).
     pub fn readable(&self) -> &[u8] {
-        let (first, second) = self.ready.as_slices();
-        if first.is_empty() { second } else { first }
+        self.bytes.first(self.taken, self.arrivals.in_order())
     }
     /// The application took so many.
     pub fn consume(&mut self, bytes: usize) {
-        self.ready.drain(..bytes);
         self.taken += bytes as u64;
+        self.bytes.forget_before(self.taken);
     }
     /// Bytes the application has taken.
     pub fn taken(&self) -> u64 {
@@ -94,7 +75,7 @@ impl Incoming {
     }
     /// The end has arrived, and the application has taken all before it.
     pub fn is_done(&self) -> bool {
-        self.fin == Some(self.taken)
+        self.arrivals.fin() == Some(self.taken)
     }
     /// The right edge that may be told now.
     pub fn edge(&self) -> u64 {
@@ -108,14 +89,6 @@ impl Incoming {
     pub fn note_advertised(&mut self) {
         self.advertised = self.edge();
     }
-    /// Most bytes ever held behind a gap.
-    pub fn most_held(&self) -> u64 {
-        self.most_held
-    }
-    /// Time that data waited behind a gap, up to `now`.
-    pub fn blocked_time(&self, now: Time) -> Duration {
-        self.blocked_time + self.blocked_since.map_or(Duration::ZERO, |since| now.saturating_since(since))
-    }
 
     /// Bytes from `start` on arrived. Error: the peer broke a rule.
     pub fn insert(&mut self, now: Time, start: u64, bytes: &[u8]) -> Result<(), Broken> {
@@ -123,86 +96,63 @@ impl Incoming {
         if end > self.advertised {
             return Err(Broken::BeyondWindow { end, edge: self.advertised });
         }
-        if self.fin.is_some_and(|fin| end > fin) {
+        if self.arrivals.fin().is_some_and(|fin| end > fin) {
             return Err(Broken::BeyondEnd(end));
         }
-        let next = self.taken + self.ready.len() as u64;
-        if end > next {
-            if start <= next {
-                self.ready.extend(&bytes[(next - start) as usize..]);
-                self.join();
-            } else {
-                self.hold(start, bytes)?;
-            }
+        if start > self.arrivals.next() && self.arrivals.pieces() >= MAX_PIECES {
+            return Err(Broken::TooManyPieces);
         }
-        self.watch_gap(now);
+        let from = start.max(self.arrivals.next());
+        if from < end {
+            self.bytes.write(from, &bytes[(from - start) as usize..]);
+        }
+        self.arrivals.insert(now, start, end);
         Ok(())
     }
 
-    /// The stream ends at `end`.
-    pub fn insert_fin(&mut self, end: u64) -> Result<(), Broken> {
-        let highest = self.pieces.last_key_value().map_or(0, |(start, bytes)| start + bytes.len() as u64);
-        let arrived = highest.max(self.taken + self.ready.len() as u64);
-        if self.fin.is_some_and(|fin| fin != end) || end < arrived {
-            return Err(Broken::OtherEnd(end));
-        }
-        self.fin = Some(end);
-        Ok(())
+    /// The stream ends at `end`. Error: that contradicts what came before.
+    pub fn insert_fin(&mut self, now: Time, end: u64) -> Result<(), Broken> {
+        if self.arrivals.insert_fin(now, end) { Ok(()) } else { Err(Broken::OtherEnd(end)) }
     }
+}
 
-    /// Keep what no held piece covers.
-    fn hold(&mut self, start: u64, bytes: &[u8]) -> Result<(), Broken> {
-        let end = start + bytes.len() as u64;
-        let mut at = start;
-        if let Some((before, held)) = self.pieces.range(..=start).next_back() {
-            at = at.max(before + held.len() as u64);
-        }
-        while at < end {
-            let (gap_end, then) = match self.pieces.range(at..).next() {
-                Some((&next, held)) if next < end => (next, next + held.len() as u64),
-                _ => (end, end),
-            };
-            if gap_end > at {
-                if self.pieces.len() >= MAX_PIECES {
-                    return Err(Broken::TooManyPieces);
-                }
-                self.pieces.insert(at, bytes[(at - start) as usize..(gap_end - start) as usize].to_vec());
-                self.held += gap_end - at;
-            }
-            at = then;
-        }
-        self.most_held = self.most_held.max(self.held);
-        Ok(())
-    }
+/// Bytes by their offset; what was written twice is what was written last.
+#[derive(Debug, Default)]
+struct Pages(BTreeMap<u64, Box<[u8; PAGE]>>);
 
-    /// Pieces that follow on what is in order.
-    fn join(&mut self) {
-        while let Some(entry) = self.pieces.first_entry() {
-            let next = self.taken + self.ready.len() as u64;
-            if *entry.key() > next {
-                return;
-            }
-            let (start, bytes) = entry.remove_entry();
-            self.held -= bytes.len() as u64;
-            self.ready.extend(bytes.iter().skip((next - start) as usize));
+impl Pages {
+    fn write(&mut self, mut at: u64, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let (page, offset) = place(at);
+            let (now, later) = bytes.split_at(bytes.len().min(PAGE - offset));
+            let page = self.0.entry(page).or_insert_with(|| Box::new([0; PAGE]));
+            page[offset..offset + now.len()].copy_from_slice(now);
+            at += now.len() as u64;
+            bytes = later;
         }
     }
 
-    fn watch_gap(&mut self, now: Time) {
-        match (self.pieces.is_empty(), self.blocked_since) {
-            (true, Some(since)) => {
-                self.blocked_time += now.saturating_since(since);
-                self.blocked_since = None;
-            }
-            (false, None) => self.blocked_since = Some(now),
-            _ => {}
-        }
+    /// What lies in one page of the bytes from `from` to `to`.
+    fn first(&self, from: u64, to: u64) -> &[u8] {
+        let (page, offset) = place(from);
+        let length = (to - from).min((PAGE - offset) as u64) as usize;
+        self.0.get(&page).map_or(&[], |page| &page[offset..offset + length])
     }
+
+    fn forget_before(&mut self, offset: u64) {
+        self.0 = self.0.split_off(&place(offset).0);
+    }
+}
+
+/// The page of a byte, and where in it.
+fn place(at: u64) -> (u64, usize) {
+    (at / PAGE as u64, (at % PAGE as u64) as usize)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use playpath_units::Duration;
     use proptest::prelude::*;
 
     proptest! {
@@ -213,13 +163,12 @@ mod tests {
             let mut incoming = Incoming::new(1000, 1000);
             for &(start, len) in &pieces {
                 incoming.insert(Time::ZERO, start as u64, &stream[start..start + len]).unwrap();
-                prop_assert_eq!(incoming.held, incoming.pieces.values().map(|p| p.len() as u64).sum::<u64>());
             }
             let mut covered = 0;
             while let Some(&(start, len)) = pieces.iter().find(|&&(start, len)| start <= covered && start + len > covered) {
                 covered = start + len;
             }
-            prop_assert_eq!(incoming.next(), covered as u64);
+            prop_assert_eq!(incoming.arrivals.next(), covered as u64);
             let mut got = Vec::new();
             while !incoming.readable().is_empty() {
                 got.extend_from_slice(incoming.readable());
@@ -233,17 +182,43 @@ mod tests {
     fn window_end_and_gap() {
         let mut incoming = Incoming::new(10, 10);
         incoming.insert(Time::from_secs(1), 2, b"cd").unwrap();
-        assert_eq!((incoming.next(), incoming.most_held()), (0, 2));
+        assert_eq!((incoming.arrivals.next(), incoming.arrivals.most_out_of_order()), (0, 2));
         incoming.insert(Time::from_secs(3), 0, b"ab").unwrap();
-        assert_eq!(incoming.blocked_time(Time::from_secs(9)), Duration::from_secs(2));
+        assert_eq!(incoming.arrivals.blocked_time(Time::from_secs(9)), Duration::from_secs(2));
         assert_eq!(incoming.insert(Time::ZERO, 4, b"0123456").unwrap_err(), Broken::BeyondWindow { end: 11, edge: 10 });
         incoming.consume(4);
         assert_eq!((incoming.edge(), incoming.advertised()), (14, 10));
         incoming.note_advertised();
-        incoming.insert_fin(4).unwrap();
+        incoming.insert_fin(Time::ZERO, 4).unwrap();
         assert!(incoming.is_done());
-        assert_eq!(incoming.next(), 5);
+        assert_eq!(incoming.arrivals.next(), 5);
         assert!(incoming.insert(Time::ZERO, 4, b"x").is_err());
-        assert!(incoming.insert_fin(6).is_err());
+        assert!(incoming.insert_fin(Time::ZERO, 6).is_err());
+    }
+
+    /// A stream of several pages, its halves in reverse order: page by page, and none is kept that was taken.
+    #[test]
+    fn pages_follow_each_other_and_go() {
+        let stream: Vec<u8> = (0..5 * PAGE / 2).map(|i| (i / 7) as u8).collect();
+        let (first, second) = stream.split_at(PAGE + 3);
+        let mut incoming = Incoming::new(1 << 20, 1 << 20);
+        incoming.insert(Time::ZERO, first.len() as u64, second).unwrap();
+        assert!(incoming.readable().is_empty());
+        incoming.insert(Time::ZERO, 0, first).unwrap();
+        let mut got = Vec::new();
+        while !incoming.readable().is_empty() {
+            got.extend_from_slice(incoming.readable());
+            incoming.consume(incoming.readable().len());
+        }
+        assert_eq!(got, stream);
+        assert_eq!(incoming.bytes.0.len(), 1, "the page that is not full");
+    }
+
+    #[test]
+    fn single_bytes_with_gaps_are_refused_in_the_end() {
+        let mut incoming = Incoming::new(1 << 20, 1 << 20);
+        let mut byte = |i: usize| incoming.insert(Time::ZERO, 2 * i as u64 + 1, b"x");
+        assert!((0..MAX_PIECES).all(|i| byte(i).is_ok()));
+        assert_eq!(byte(MAX_PIECES).unwrap_err(), Broken::TooManyPieces);
     }
 }

@@ -82,17 +82,17 @@ impl MptcpConnection {
 
     /// In-order bytes of a subflow go to the data level.
     pub(super) fn take_data(&mut self, now: Time, path: usize) {
-        let (before, was_finished) = (self.receiver.next(), self.receiver.is_finished());
+        let (before, was_finished) = (self.receiver.arrivals.next(), self.receiver.arrivals.is_finished());
         let subflow = self.subflows.touch(path);
         while subflow.tcp.as_ref().is_some_and(|tcp| tcp.readable() > 0)
             && let Some((start, end)) = subflow.take(self.is_fallback)
         {
             self.receiver.insert(now, start, end);
         }
-        if self.receiver.next() > before && self.receiver.readable() > 0 {
+        if self.receiver.arrivals.next() > before && self.receiver.readable() > 0 {
             self.raise(Event::Readable);
         }
-        if self.receiver.is_finished() && !was_finished {
+        if self.receiver.arrivals.is_finished() && !was_finished {
             self.on_finished();
         }
     }
@@ -160,7 +160,7 @@ impl MptcpConnection {
     }
 
     pub(super) fn is_closed_in_order(&self) -> bool {
-        self.level.is_fin_acked() && self.receiver.is_finished()
+        self.level.is_fin_acked() && self.receiver.arrivals.is_finished()
     }
 
     /// Both DATA_FINs are through: close the subflows.

@@ -313,11 +313,11 @@ impl MptcpConnection {
     }
     /// Time that data has waited behind a gap at the data level, up to `now`.
     pub fn hol_blocking_time(&self, now: Time) -> Duration {
-        self.receiver.blocked_time(now)
+        self.receiver.arrivals.blocked_time(now)
     }
     /// Bytes held behind a gap at the data level.
     pub fn out_of_order_bytes(&self) -> u64 {
-        self.receiver.out_of_order_bytes()
+        self.receiver.arrivals.out_of_order_bytes()
     }
     /// One past the last data offset that the peer may send.
     pub fn window_end(&self) -> u64 {
@@ -325,7 +325,7 @@ impl MptcpConnection {
     }
     /// Most bytes held behind a gap so far.
     pub fn most_out_of_order_bytes(&self) -> u64 {
-        self.receiver.most_out_of_order
+        self.receiver.arrivals.most_out_of_order()
     }
     /// What a client must name to join: a hash of the own key.
     pub fn token(&self) -> u32 {
@@ -346,7 +346,7 @@ impl MptcpConnection {
     }
     /// Both sides have sent everything and know it, or the connection is gone.
     pub fn is_closed(&self) -> bool {
-        (self.level.is_fin_acked() && self.receiver.is_finished())
+        (self.level.is_fin_acked() && self.receiver.arrivals.is_finished())
             || self.subflows.iter().all(|s| s.stage == Stage::Dead)
     }
     /// The packet scheduler.

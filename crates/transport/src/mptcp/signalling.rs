@@ -98,8 +98,8 @@ impl MptcpConnection {
                 Event::Connected => self.on_connected(now, path),
                 Event::Reset => self.bury(path),
                 Event::PeerClosed if self.is_fallback => {
-                    let end = self.receiver.next();
-                    self.receiver.insert_fin(now, end);
+                    let end = self.receiver.arrivals.next();
+                    self.receiver.arrivals.insert_fin(now, end);
                     self.raise(Event::PeerClosed);
                 }
                 Event::Closed => {
@@ -224,7 +224,7 @@ impl MptcpConnection {
     }
 
     fn data_ack_field(&self) -> u64 {
-        self.peer_zero.wrapping_add(self.receiver.next())
+        self.peer_zero.wrapping_add(self.receiver.arrivals.next())
     }
 
     fn syn_option(&self, path: usize, segment: &Segment) -> MptcpOption {
@@ -446,12 +446,12 @@ impl MptcpConnection {
 
     #[cold]
     fn take_data_fin(&mut self, now: Time, path: usize, at: u64) {
-        let was_finished = self.receiver.is_finished();
-        self.receiver.insert_fin(now, at);
+        let was_finished = self.receiver.arrivals.is_finished();
+        self.receiver.arrivals.insert_fin(now, at);
         if let Some(tcp) = &mut self.subflows.touch(path).tcp {
             tcp.request_ack();
         }
-        if self.receiver.is_finished() && !was_finished {
+        if self.receiver.arrivals.is_finished() && !was_finished {
             self.on_finished();
         }
     }
@@ -474,7 +474,7 @@ impl MptcpConnection {
                 self.raise(Event::Writable);
             }
         }
-        if self.level.is_fin_acked() && !was_acked && self.receiver.is_finished() {
+        if self.level.is_fin_acked() && !was_acked && self.receiver.arrivals.is_finished() {
             self.close_subflows();
         }
     }

@@ -15,9 +15,11 @@
 //!
 //! Tested by `tests/level.rs` (the contract over a driver of its own), `tests/mptcp.rs` and the relay's `tests/any_path_death.rs`.
 
+mod arrivals;
 mod chunks;
 mod scheduling;
 
+pub use arrivals::Arrivals;
 pub use chunks::Chunk;
 
 use super::scheduler::{self, Room, Scheduler, SubflowView};

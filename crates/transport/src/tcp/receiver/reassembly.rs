@@ -49,6 +49,11 @@ impl Reassembly {
         self.ranges.is_empty()
     }
 
+    /// Ranges held above gaps.
+    pub fn pieces(&self) -> usize {
+        self.ranges.len()
+    }
+
     /// More blocks than a receiver expects to tell (TCP_SACK_BLOCKS_EXPECTED).
     pub fn is_crowded(&self) -> bool {
         self.ranges.len() > 2

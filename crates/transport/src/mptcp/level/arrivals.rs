@@ -1,0 +1,84 @@
+//! What of a stream has arrived, over any path and in any order: which offsets, where it ends, how long data waited behind a gap.
+//! MPTCP's receiver and the relay's stand on it; the bytes and the window are theirs.
+//!
+//! Reference: RFC 8684 §3.3.
+//! Units: data offsets from 0; the end of the stream counts one. Tested by `tests/mptcp.rs` and the relay's `incoming.rs`.
+
+use crate::tcp::Reassembly;
+use playpath_units::{Duration, Time};
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Arrivals {
+    reassembly: Reassembly,
+    fin: Option<u64>,
+    /// Data waits behind a gap since.
+    blocked_since: Option<Time>,
+    blocked_time: Duration,
+    most_out_of_order: u64,
+}
+
+impl Arrivals {
+    /// Next offset expected; one beyond the end when the end has arrived, too.
+    pub fn next(&self) -> u64 {
+        self.reassembly.next()
+    }
+    /// Bytes that have arrived with all before them.
+    pub fn in_order(&self) -> u64 {
+        self.next().min(self.fin.unwrap_or(u64::MAX))
+    }
+    /// Where the stream ends, once that was told.
+    pub fn fin(&self) -> Option<u64> {
+        self.fin
+    }
+    /// The end and everything before it arrived.
+    pub fn is_finished(&self) -> bool {
+        self.fin.is_some_and(|fin| self.next() > fin)
+    }
+    /// Pieces behind gaps.
+    pub fn pieces(&self) -> usize {
+        self.reassembly.pieces()
+    }
+    /// Bytes behind gaps.
+    pub fn out_of_order_bytes(&self) -> u64 {
+        self.reassembly.out_of_order_bytes()
+    }
+    /// Most of them at any time.
+    pub fn most_out_of_order(&self) -> u64 {
+        self.most_out_of_order
+    }
+    /// Time that data waited behind a gap, up to `now`.
+    pub fn blocked_time(&self, now: Time) -> Duration {
+        self.blocked_time + self.blocked_since.map_or(Duration::ZERO, |since| now.saturating_since(since))
+    }
+
+    /// `[start, end)` arrived.
+    pub fn insert(&mut self, now: Time, start: u64, end: u64) {
+        if start < end {
+            self.reassembly.place(start, end);
+        }
+        match (self.reassembly.is_in_order(), self.blocked_since) {
+            (true, Some(since)) => {
+                self.blocked_time += now.saturating_since(since);
+                self.blocked_since = None;
+            }
+            (false, None) => self.blocked_since = Some(now),
+            _ => {}
+        }
+        if self.blocked_since.is_some() {
+            self.most_out_of_order = self.most_out_of_order.max(self.out_of_order_bytes());
+        }
+    }
+
+    /// The stream ends at `at`. `false`: that contradicts what came before, and nothing is changed.
+    pub fn insert_fin(&mut self, now: Time, at: u64) -> bool {
+        if self.fin.is_none() && at >= self.reassembly.highest() {
+            self.fin = Some(at);
+        }
+        let is_it = self.fin == Some(at);
+        if is_it {
+            self.insert(now, at, at + 1);
+        }
+        is_it
+    }
+}
