@@ -24,7 +24,14 @@ from playpath.studies.today import HEAD, rank_scenes, table_rows
 DOCS = Path(__file__).parent
 PAGE = DOCS / "papers.md"
 BLOCK = re.compile(r"(<!-- (\w+) (claims|today|unstated|overview) -->\n).*?(<!-- end -->)", re.DOTALL)
+COMMIT = re.compile(r"engine of commit \w+")
 FIGURE = re.compile(r"images/papers/((\w+)-[\w-]+\.png)")
+
+
+def commit() -> str:
+    """Of the working tree."""
+    command = ["git", "-C", DOCS, "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def main(out: Path) -> None:
@@ -40,7 +47,8 @@ def main(out: Path) -> None:
             return match[0]
         return match[1] + "\n".join(PARTS[part](study(name), out / name)) + "\n" + match[4]
 
-    PAGE.write_text(BLOCK.sub(block, text))
+    text = BLOCK.sub(block, text)
+    PAGE.write_text(COMMIT.sub(f"engine of commit {commit()}", text) if found == set(NAMES) else text)
     subprocess.run([sys.executable, "-m", "mdformat", PAGE], check=True)
     for figure, name in set(FIGURE.findall(text)):
         if (out / name / "figures" / figure).exists():

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from matplotlib.figure import Figure
+from papers import COMMIT, commit
 
 from playpath.compare import format_summary
 from playpath.metrics import format_value, metric
@@ -100,6 +101,9 @@ Does the simulator say what Linux does? The same scenarios, senders, seeds and r
 
 WORDS = """
 What still differs, and why: [validation](validation.md). Made by `docs/twin.py`; do not edit.
+
+Figures: engine of commit b3ffaf3; intervals: Student's t, paired by seed. What has moved results since is in the changelog under
+"Results may differ".
 
 ## How to read it
 
@@ -198,7 +202,8 @@ def check_time(deadline: float) -> None:
 
 def page(bulk: list[tuple[tuple[str, int, float], Twin]], shown: dict[str, Twin]) -> str:
     """The whole page."""
-    parts = [HEAD.strip(), answer(bulk, shown), WORDS.strip(), overview(shown), bulk_section(bulk)]
+    words = COMMIT.sub(f"engine of commit {commit()}", WORDS.strip())
+    parts = [HEAD.strip(), answer(bulk, shown), words, overview(shown), bulk_section(bulk)]
     parts += [scenario_section(name, result) for name, result in shown.items()]
     return "\n\n".join(parts).rstrip() + "\n"
 
