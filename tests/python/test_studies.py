@@ -104,6 +104,14 @@ def test_a_claim_needs_all_its_checks():
     assert (found.verdict, found.deciding.check.says) == ("not reproduced", "bad")
 
 
+def test_a_metric_without_a_value_decides_nothing():
+    """What it is about did not happen, as an FTP after a session that has no after."""
+    empty = table(a=[1, 2]).with_columns(x=pl.lit(None, dtype=pl.Float64))
+    found = judge(between("x", A, "", high=5), empty)
+    assert (found.verdict, found.distance) == ("undecided", 0)
+    assert found.to_dict()["mean"] is None
+
+
 def test_a_claim_about_no_case_is_an_error():
     with pytest.raises(ValueError, match="no case"):
         judge(between("x", {"variant": "z"}, ""), table(a=[1, 2]))

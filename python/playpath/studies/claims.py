@@ -59,11 +59,13 @@ class CheckResult:
 
     @property
     def distance(self) -> float:
-        """Zero inside the bounds."""
-        return max(0.0, self.low - self.mean, self.mean - self.high)
+        """Zero inside the bounds, or without a value."""
+        return 0.0 if math.isnan(self.mean) else max(0.0, self.low - self.mean, self.mean - self.high)
 
     def figures(self) -> str:
         """The deciding figures in words."""
+        if math.isnan(self.mean):
+            return f"no session has a value of {metric(self.check.metric).label}"
         unit = metric(self.check.metric).unit
         interval = "no interval" if self.ci95 is None else f"{_number(self.ci95[0])} to {_number(self.ci95[1])}"
         if self.against_mean is None:
@@ -80,9 +82,9 @@ class CheckResult:
             "says": self.check.says,
             "metric": self.check.metric,
             "verdict": self.verdict,
-            "mean": self.mean,
+            "mean": None if math.isnan(self.mean) else self.mean,
             "ci95": None if self.ci95 is None else list(self.ci95),
-            "of": self.of_mean,
+            "of": None if math.isnan(self.of_mean) else self.of_mean,
             "against": self.against_mean,
             "low": None if math.isinf(self.low) else self.low,
             "high": None if math.isinf(self.high) else self.high,
@@ -144,7 +146,8 @@ def judge(check: Check, table: pl.DataFrame) -> CheckResult:
     found = stats.differences(left, [0.0] * len(left) if right is None else [check.scale * v for v in right]).tolist()
     mean, interval = stats.mean(found), stats.mean_interval(found)
     if mean is None:
-        raise ValueError(f"no case of the grid matches {dict(check.of.where)} with a value of {check.metric}")
+        # A case of the grid, in which the metric has no value: what it is about did not happen, and decides nothing.
+        return CheckResult(check, "undecided", math.nan, None, math.nan, None, check.low, check.high)
     against_mean = None if right is None else math.fsum(right) / len(right)
     slack = check.share * abs(check.scale * against_mean) if against_mean is not None else 0.0
     low, high = check.low - slack, check.high + slack
@@ -191,7 +194,10 @@ def select(table: pl.DataFrame, where: Labels) -> pl.DataFrame:
 def _values(term: Term, name: str, table: pl.DataFrame) -> dict[int, float]:
     if name not in table.columns:
         raise ValueError(f"no session has the metric {name}")
-    rows = select(table, term.where).filter(pl.col(name).is_not_null()).select("seed", name)
+    cases = select(table, term.where)
+    if cases.is_empty():
+        raise ValueError(f"no case of the grid matches {dict(term.where)}")
+    rows = cases.filter(pl.col(name).is_not_null()).select("seed", name)
     if term.reduce == "only":
         if rows["seed"].n_unique() != rows.height:
             raise ValueError(f"several cases match {dict(term.where)}")
