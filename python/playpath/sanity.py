@@ -14,15 +14,18 @@ _MBPS = {"bit/s": 1e-6, "kbit/s": 1e-3, "Mbit/s": 1.0, "Gbit/s": 1e3}
 _BYTES = {"B": 1.0, "kB": 1e3, "MB": 1e6}
 _TWO_PACKETS = 3000.0
 """Bytes of two packets of the usual size on the wire."""
+_PACKET_BITS = 12_000
 
 
 def doubts(scenario: Scenario) -> list[str]:
-    """One for each: no sender named, a video faster than its paths, a buffer longer than its video, a queue of less than two packets.
+    """One for each: no sender named, a video faster than its paths, a buffer longer than its video, a queue of less than two packets,
+    flows in step with a drop-tail queue.
 
     A queue in bdp or time is the engine's to judge; one in packets is meant.
     """
     video, player = scenario.resolved.get("video") or {}, scenario.resolved.get("player") or {}
     found = [_queue(path) for path in scenario.resolved.get("path") or []]
+    found += _phases(scenario)
     if video and not scenario.names_sender:
         found.append(
             f"the scenario names no sender: {', '.join(scenario.senders)} plays; name others with [[sender]] or --cc"
@@ -58,6 +61,26 @@ def _queue(path: Any) -> str:
     if size is None or size >= _TWO_PACKETS:
         return ""
     return f"path {path['name']}: the queue of {queue['limit']} holds less than two packets; if so few are meant, say it in packets"
+
+
+def _phases(scenario: Scenario) -> list[str]:
+    """Floyd and Jacobson, "On traffic phase effects" (1992): with fixed delays it is always the same flow that meets the full queue."""
+    others = [group for group in scenario.resolved.get("traffic") or [] if group.get("kind") in ("bulk", "video")]
+    if not any("rtt" not in group or isinstance(group["rtt"], str) for group in others):
+        return []
+    return [text for path in scenario.resolved.get("path") or [] if (text := _phase(path))]
+
+
+def _phase(path: Any) -> str:
+    queue, rate = path.get("queue"), _in(_MBPS, path.get("rate"))
+    kind = queue.get("kind", "droptail") if isinstance(queue, dict) else "droptail"
+    if kind != "droptail" or path.get("jitter") or path.get("reordering") or not rate:
+        return ""
+    half = _PACKET_BITS / rate / 2e3
+    return (
+        f"path {path['name']}: flows share a drop-tail queue and all delays are fixed, so fractions of a packet time can decide who "
+        f'loses (phase effects); jitter = "{format_value(half)} ms", half a packet time, draws it for each seed'
+    )
 
 
 def _in(units: dict[str, float], value: Any) -> float | None:

@@ -69,6 +69,24 @@ def test_several_paths_count_together():
     assert "all 2 paths carry together (12 Mbit/s)" in text
 
 
+BULK = '[[traffic]]\nkind = "bulk"\ncc = "newreno"\n'
+
+
+def test_flows_in_step_with_a_full_queue_are_told():
+    (text,) = told(BULK)
+    assert text.startswith("path one: flows share a drop-tail queue and all delays are fixed")
+    assert 'jitter = "1 ms"' in text  # half of 12 kbit at 6 Mbit/s
+    drawn = BULK + 'rtt = { uniform = ["20 ms", "440 ms"] }\n'
+    jittery = PATH.replace('rtt = "60 ms"', 'rtt = "60 ms"\njitter = "1 ms"')
+    others = (
+        PATH.replace('"{queue}"', '{{ kind = "codel" }}') + BULK,
+        jittery + BULK,
+        PATH + drawn.replace("{", "{{").replace("}", "}}"),
+    )
+    for scenario in others:
+        assert doubts(playpath.load(scenario.format(rate="4 Mbit/s", buffer="1 s", queue="1 bdp"))) == []
+
+
 def test_doubts_come_before_the_result(cli, tmp_path):
     file = tmp_path / "doubtful.toml"
     file.write_text(PATH.format(rate="4 Mbit/s", buffer="20 s", queue="1 bdp"))
