@@ -56,8 +56,9 @@ format: setup ## formats Rust, Python and Markdown
 	$(BIN)/ruff format python tests docs tools
 	git ls-files '*.md' ':!docs/reference' | xargs $(BIN)/mdformat
 
-bench: check-tools ## speed of the engine: packets per second, cost per event
+bench: setup ## speed of the engine: packets per second, cost per event; processor time of starting a command
 	cargo bench --workspace --exclude playpath-python --exclude playpath-fuzz
+	$(BIN)/python tools/start_cost.py
 
 # The sanitizers are unstable options of a stable compiler. Without link-time optimisation, which takes longer than it gains here.
 fuzz: check-tools ## each fuzz target for a minute; FUZZ_SECONDS=… for longer, TARGET=… for one
@@ -88,7 +89,7 @@ kernel: ## what the kernel world needs besides: controls, loader, link emulator,
 	cargo build --release --quiet -p playpath-client -p playpath-emulator -p playpath-relay -p playpath-serve
 	cargo build --release --quiet --manifest-path crates/bpfload/Cargo.toml
 
-wheel: $(VENV)/.wheel-tools ## the source distribution and the wheel with everything, out/dist (bpf/setup.sh build installs the tools)
+wheel: setup $(VENV)/.wheel-tools ## the source distribution and the wheel with everything, out/dist (bpf/setup.sh build installs the tools)
 	tools/wheel $(TARGET)
 
 wheel-check: ## installs what `make wheel` made as a user does, and runs the demo

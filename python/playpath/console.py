@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -24,6 +25,7 @@ err = Console(stderr=True, highlight=False)
 
 _NETWORK = ("goodput_mbps", "retransmitted_packets", "rto_count", "mean_rtt_ms", "mean_queue_packets")
 _MOST_COLUMNS = 6
+_WIDE = 10_000
 _CONTROLS = {
     code: chr(code).encode("unicode_escape").decode()
     for code in (*range(32), *range(127, 160), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
@@ -94,8 +96,8 @@ def print_comparison(result: Comparison) -> None:
         f"[dim]mean (95 % interval of the median); {seeds} seed{'s' if seeds > 1 else ''}, the same for everybody[/dim]"
     )
     if viewer:
-        print_table(_means("what the viewer sees", result, viewer))
-    print_table(_means("what it costs the network", result, network))
+        print_table(_fitting(lambda stacked: _means("what the viewer sees", result, viewer, stacked=stacked)))
+    print_table(_fitting(lambda stacked: _means("what it costs the network", result, network, stacked=stacked)))
     if len(result.ranking) > 1 and seeds > 1:
         print_table(_differences(result))
     if result.failures:
@@ -107,9 +109,22 @@ def print_comparison(result: Comparison) -> None:
 
 
 def print_table(table: Table) -> None:
-    """A table below an empty line."""
+    """A table below an empty line. Where not even its longest words fit, the terminal breaks its lines, and no word is cut."""
     out.print()
-    out.print(table)
+    least = _measured(table).minimum
+    fits = least <= out.width
+    (out if fits else Console(file=out.file, width=least, highlight=False)).print(table)
+
+
+def _measured(table: Table) -> Measurement:
+    """How wide a table is at least, with a word a line, and at most."""
+    return Measurement.get(out, out.options.update(width=_WIDE), table)
+
+
+def _fitting(make: Callable[[bool], Table]) -> Table:
+    """A table with a line a row; where that is too wide, with intervals below their means."""
+    flat = make(False)
+    return flat if _measured(flat).maximum <= out.width else make(True)
 
 
 def _new_table(title: str) -> Table:
@@ -119,13 +134,15 @@ def _new_table(title: str) -> Table:
     return made
 
 
-def _means(title: str, result: Comparison, names: list[str]) -> Table:
+def _means(title: str, result: Comparison, names: list[str], *, stacked: bool) -> Table:
     table = _new_table(title)
     for name in names:
         entry = metric(name)
         table.add_column(f"{_column_title(entry.label)}\n{entry.unit}", justify="right")
     for sender in result.ranking:
         cells = [format_summary(result.summary(sender, name)) for name in names]
+        if stacked:
+            cells = [cell.replace(" (", "\n").replace(" to ", "…").rstrip(")") for cell in cells]
         table.add_row(str(result.decision.ranks[sender]), plain(sender), *cells)
     for sender in result.unranked:
         table.add_row("–", plain(sender), *("failed" for _ in names))

@@ -1,0 +1,127 @@
+"""Help, manual and tables: one meaning a flag, 80 columns, no markup eaten, narrow terminals."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+import typer
+from rich.console import Console
+
+import playpath
+from playpath import console
+
+ROOT = Path(__file__).parents[2]
+MAN = importlib.util.module_from_spec(spec := importlib.util.spec_from_file_location("man", ROOT / "tools/man.py"))
+spec.loader.exec_module(MAN)
+COMMANDS = dict(MAN.commands())
+MEANINGS = {
+    # A flag that takes something else elsewhere; everything not named here takes the same everywhere.
+    "--out": {"DIR", "FILE"},  # where the result goes
+    "--cc": {"LIST", "NAME"},  # the control; one where only one can be
+    "--set": {"KEY=VALUE", "NAME=VALUE"},
+}
+
+
+def help_of(name: str, width: int) -> str:
+    context = typer.Context(COMMANDS[name], info_name=name, terminal_width=width, max_content_width=width)
+    return COMMANDS[name].get_help(context)
+
+
+def test_the_same_flag_takes_the_same_everywhere():
+    found = defaultdict(set)
+    for command in COMMANDS.values():
+        for parameter in command.params:
+            if parameter.param_type_name == "option":
+                found[parameter.opts[0]].add("" if parameter.is_flag else parameter.metavar)
+    assert {"--out", "--json", "--trace", "--until-decided"} <= found.keys()
+    differing = {flag: metavars for flag, metavars in found.items() if len(metavars) > 1}
+    assert all(metavars <= MEANINGS.get(flag, set()) for flag, metavars in differing.items()), differing
+    assert found["--json"] == {""}
+    assert found["--trace"] == {"DIR"}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_is_whole_at_80_columns_and_does_not_fail_at_20(name):
+    text = help_of(name, 80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert help_of(name, 20)
+    for parameter in COMMANDS[name].params:
+        if parameter.param_type_name == "option" and parameter.name != "help":
+            assert parameter.opts[0] in text
+            assert parameter.help, f"{name} {parameter.opts[0]} says nothing"
+    assert "[dim]" not in text
+    assert "[/" not in text
+
+
+def test_brackets_stay_brackets():
+    assert "[FILE]" in help_of("playpath init", 80)
+
+
+@pytest.mark.skipif(shutil.which("man") is None, reason="needs man")
+def test_every_command_has_a_page_that_man_shows_without_a_warning(tmp_path):
+    subprocess.run([sys.executable, ROOT / "tools/man.py", tmp_path], check=True)
+    pages = sorted(tmp_path.iterdir())
+    assert len(pages) == len(COMMANDS) + 1
+    for page in pages:
+        done = subprocess.run(
+            ["man", "--warnings", "-E", "UTF-8", "-l", page],
+            capture_output=True,
+            text=True,
+            env={"MANWIDTH": "80", "PATH": "/usr/bin:/bin"},
+        )
+        assert (done.returncode, done.stderr) == (0, ""), page.name
+        assert "NAME" in done.stdout
+    shown = (tmp_path / "playpath-compare.1").read_text()
+    assert r"\-\-until\-decided N" in shown
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    return playpath.compare("wireless", cc="cubic,ccplb,vegas", seeds=8, set={"video.duration": "20 s"})
+
+
+def shown(comparison, monkeypatch, width: int) -> str:
+    file = io.StringIO()
+    monkeypatch.setattr(console, "out", Console(file=file, width=width, highlight=False, color_system=None))
+    console.print_comparison(comparison)
+    return file.getvalue()
+
+
+def test_tables_fit_80_columns_and_break_no_word(comparison, monkeypatch):
+    text = shown(comparison, monkeypatch, 80)
+    tables = text.split(comparison.verdict)[0].splitlines()
+    assert max(map(len, tables)) <= 80
+    for word in ("retransmitted", "underflows", "discarded", "start-up", "Mbit/s", "packets", "ccplb"):
+        assert word in text
+    stall = comparison.summary("cubic", "stall_time_s")
+    assert stall.ci95 is None or f"{console.format_value(stall.ci95[0])}…{console.format_value(stall.ci95[1])}" in text
+
+
+@pytest.mark.parametrize("width", [40, 20, 1])
+def test_a_narrow_terminal_gets_whole_words(comparison, monkeypatch, width):
+    text = shown(comparison, monkeypatch, width)
+    for word in ("retransmitted", "underflows", "ccplb"):
+        assert word in text
+
+
+def test_a_wide_terminal_gets_a_line_a_sender(comparison, monkeypatch):
+    assert "…" not in shown(comparison, monkeypatch, 200)
+
+
+def test_what_is_said_by_colour_is_said_by_words_too(comparison, monkeypatch):
+    text = shown(comparison, monkeypatch, 120)
+    assert "undecided" in text
+    assert "\x1b" not in text
+    file = io.StringIO()
+    monkeypatch.setenv("NO_COLOR", "1")
+    coloured = Console(file=file, width=120, highlight=False, force_terminal=True)
+    monkeypatch.setattr(console, "out", coloured)
+    console.print_comparison(comparison)
+    assert "\x1b[3" not in file.getvalue()
