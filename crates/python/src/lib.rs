@@ -16,6 +16,7 @@ use numpy::IntoPyArray;
 use playpath_record::Record;
 use playpath_scenario::{Own, Scenario};
 use playpath_sim::{Options, Tracing};
+use playpath_units::names::unknown;
 use playpath_units::{Bytes, Duration, Rate};
 use playpath_video::p1203::{P1203Settings, p1203_input};
 use prototype::{FirstError, OwnCodeError, Source};
@@ -210,6 +211,30 @@ fn record_reference() -> (String, String) {
     (format!("{:#}\n", playpath_record::schema()), playpath_record::reference_page())
 }
 
+/// JSON Schema of a document: "scenario", "sweep" or "population".
+#[pyfunction]
+fn schema(document: &str) -> PyResult<String> {
+    playpath_scenario::schema_of(document).map(|schema| format!("{schema:#}\n")).map_err(scenario_error)
+}
+
+/// Checks a document (TOML or JSON text) by its declaration alone.
+#[pyfunction]
+fn check(document: &str, text: &str) -> PyResult<()> {
+    playpath_scenario::check_document(document, text).map_err(scenario_error)
+}
+
+/// The tables of all documents with their keys, as JSON.
+#[pyfunction]
+fn declarations() -> String {
+    playpath_scenario::declarations().to_string()
+}
+
+/// "unknown cc "cubik"; did you mean "cubic"? allowed: …".
+#[pyfunction]
+fn unknown_name(what: &str, name: &str, allowed: Vec<String>) -> String {
+    unknown(what, name, allowed.iter().map(String::as_str))
+}
+
 /// Jain's index of fairness; None for fewer than two shares.
 #[pyfunction]
 fn jain_index(shares: Vec<f64>) -> Option<f64> {
@@ -286,6 +311,11 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(p1203, module)?)?;
     module.add_function(wrap_pyfunction!(record, module)?)?;
     module.add_function(wrap_pyfunction!(record_reference, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(declarations, module)?)?;
+    module.add_function(wrap_pyfunction!(unknown_name, module)?)?;
+    module.add("DOCUMENTS", playpath_scenario::DOCUMENTS)?;
     module.add_function(wrap_pyfunction!(jain_index, module)?)?;
     module.add("SCHEMA_VERSION", playpath_record::SCHEMA_VERSION)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;

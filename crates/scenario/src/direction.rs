@@ -1,15 +1,16 @@
 //! One direction of a path or shared link: rate or trace, loss, queue, jitter, reordering.
 
-use crate::params::{params_json, set_params};
-use crate::queue;
+use crate::params::{link_variants, params_json, set_params};
+use crate::queue::{self, QUEUE};
 use crate::reader::Table;
+use crate::words::{Words, meaning, told, word_of};
 use crate::{ReadFile, ScenarioError};
 use playpath_link::trace::Trace;
 use playpath_link::{
     BernoulliConfig, JitterConfig, JitterDistribution, LinkConfig, LossConfig, LossPlace, QueueConfig, ReorderConfig,
     ServerConfig, TraceStart, registry,
 };
-use playpath_units::{Duration, Params, Rate, Ratio};
+use playpath_units::{Choice, Duration, Kind, ParamSpec, Params, Rate, Ratio, TableSpec};
 use serde_json::{Value, json};
 
 /// One direction.
@@ -39,8 +40,103 @@ enum ServerSpec {
 }
 
 const RANDOM: &str = "random";
-const PLACES: &[(&str, LossPlace)] =
-    &[("before_queue", LossPlace::BeforeQueue), ("after_queue", LossPlace::AfterQueue)];
+const UNLIMITED: &str = "unlimited";
+const PLACES: Words<LossPlace, 2> = [
+    ("before_queue", "a lost packet never takes room in the queue", LossPlace::BeforeQueue),
+    ("after_queue", "it has waited and was sent before it is lost", LossPlace::AfterQueue),
+];
+const DISTRIBUTIONS: Words<JitterDistribution, 2> = [
+    ("uniform", "anywhere within the amplitude", JitterDistribution::Uniform),
+    ("normal", "of the amplitude as standard deviation", JitterDistribution::Normal),
+];
+
+/// What describes one direction, in `[[path]]`, `[[link]]` and their `up`.
+pub const DIRECTION: TableSpec = TableSpec::new(
+    "direction",
+    "One direction of a path or shared link: `[[path]]` and `[[link]]` describe the way to the client, their `up` the way back.",
+    &[
+        ParamSpec::new("rate", Kind::Rate, "Rate of the link, headers included. Excludes `trace`.")
+            .or(UNLIMITED)
+            .otherwise("must be given, or `trace`; of `up`: as the way to the client, unlimited under a trace")
+            .example("\"20 Mbit/s\""),
+        ParamSpec::new(
+            "trace",
+            Kind::File,
+            "A file of rates or delivery opportunities over time, in any format of `playpath list trace`; it repeats.",
+        )
+        .otherwise("a constant rate")
+        .example("\"lte.mahi\""),
+        ParamSpec::text(
+            "start",
+            "0 s",
+            Kind::Time,
+            "Where in the trace a session begins: a time, or \"random\", the same moment for every sender. Needs `trace`.",
+        )
+        .or(RANDOM)
+        .example("\"random\""),
+        ParamSpec::text(
+            "loss",
+            "0 %",
+            Kind::Either(&[Kind::Share, Kind::Table(&LOSS)]),
+            "Random loss: a share of the packets, each by itself, or a loss model with its parameters (`playpath list loss`).",
+        )
+        .example("\"0.5 %\""),
+        ParamSpec::text("loss_place", "before_queue", Kind::Told(&told(&PLACES)), "Where random loss strikes."),
+        ParamSpec::new(
+            "queue",
+            Kind::Either(&[Kind::Limit, Kind::Named(&QUEUE)]),
+            "Queue in front of the link: a limit of tail drop, a name, or a table of `kind` and parameters (`playpath list queue`).",
+        )
+        .otherwise("tail drop of 1 bdp; of `up`: of 1000 packets")
+        .example("{ kind = \"codel\", limit = \"100 packets\" }"),
+        ParamSpec::new(
+            "jitter",
+            Kind::Either(&[Kind::PositiveTime, Kind::Table(&JITTER)]),
+            "Random change of the delay, packet by packet: uniform up to this much more or less, or a table. Never reorders.",
+        )
+        .otherwise("none")
+        .example("\"5 ms\""),
+        ParamSpec::new("reordering", Kind::Table(&REORDERING), REORDERING.doc)
+            .otherwise("none")
+            .example("{ probability = \"1 %\", extra_delay = \"10 ms\" }"),
+    ],
+);
+
+/// `up`.
+pub const UP: TableSpec =
+    TableSpec::new("up", "The way from the client to the server: acknowledgements and requests.", &[])
+        .with(&[&DIRECTION]);
+
+/// `loss` as a table.
+pub const LOSS: TableSpec = TableSpec::new("loss", "A loss model with its parameters.", &[]).choosing(Choice {
+    tag: "kind",
+    what: "loss model",
+    noun: "parameter",
+    default: "",
+    otherwise: "",
+    variants: || link_variants(registry::losses()),
+});
+
+const JITTER: TableSpec = TableSpec::new(
+    "jitter",
+    "Random change of the delay.",
+    &[
+        ParamSpec::new("amplitude", Kind::PositiveTime, "How much: see `distribution`.").needed().example("\"5 ms\""),
+        ParamSpec::text("distribution", "uniform", Kind::Told(&told(&DISTRIBUTIONS)), "How it is drawn."),
+    ],
+);
+
+const REORDERING: TableSpec = TableSpec::new(
+    "reordering",
+    "Packets that overtake: some are held back while later ones pass.",
+    &[
+        ParamSpec::new("probability", Kind::Share, "Share of the packets that may be held back.")
+            .needed()
+            .example("\"1 %\""),
+        ParamSpec::new("extra_delay", Kind::PositiveTime, "How long one is held back.").needed().example("\"10 ms\""),
+        ParamSpec::whole("gap", 1, (1, 1_000_000), "packets", "At most one of so many is held back."),
+    ],
+);
 
 impl DirectionSpec {
     /// The keys of a `[[path]]` or `[[link]]` that describe its `down` direction.
@@ -92,16 +188,13 @@ impl DirectionSpec {
         default_queue: QueueConfig,
         read_file: ReadFile,
     ) -> Result<DirectionSpec, ScenarioError> {
-        let loss = read_loss(table, read_file)?;
-        let names: Vec<&'static str> = PLACES.iter().map(|(n, _)| *n).collect();
-        let place = table.word("loss_place", &names)?.unwrap_or("before_queue");
         Ok(DirectionSpec {
             server,
             one_way_delay,
-            jitter: read_jitter(table)?,
-            reordering: read_reordering(table)?,
-            loss,
-            loss_place: PLACES.iter().find(|(n, _)| *n == place).expect("listed").1,
+            jitter: read_jitter(table),
+            reordering: read_reordering(table),
+            loss: read_loss(table, read_file)?,
+            loss_place: meaning(&PLACES, table.word("loss_place")).expect("has a default"),
             queue: queue::read(table)?.unwrap_or(default_queue),
         })
     }
@@ -167,14 +260,14 @@ impl DirectionSpec {
     pub(crate) fn to_json(&self) -> Value {
         let mut json = json!({
             "loss": loss_json(&self.loss),
-            "loss_place": PLACES.iter().find(|(_, p)| *p == self.loss_place).map(|(n, _)| n),
+            "loss_place": word_of(&PLACES, self.loss_place),
             "queue": queue::to_json(&self.queue),
             "jitter": self.jitter.map(jitter_json),
             "reordering": self.reordering.map(reordering_json),
         });
         match &self.server {
             ServerSpec::Rate(rate) => json["rate"] = json!(rate.to_string()),
-            ServerSpec::Unlimited => json["rate"] = json!("unlimited"),
+            ServerSpec::Unlimited => json["rate"] = json!(UNLIMITED),
             ServerSpec::Trace { content, start, .. } => {
                 json["trace"] = json!({ "content": content });
                 json["start"] = match start {
@@ -194,37 +287,30 @@ fn read_server(table: &Table, read_file: ReadFile) -> Result<Option<ServerSpec>,
             return Err(table.error("rate", "and `trace` exclude each other"));
         }
         let trace = Trace::parse(&content, None).map_err(|e| table.content_error("trace", e))?;
-        return Ok(Some(ServerSpec::Trace { content, server: trace.into_server(), start: read_start(table)? }));
+        return Ok(Some(ServerSpec::Trace { content, server: trace.into_server(), start: read_start(table) }));
     }
     if table.has("start") {
         return Err(table.error("start", "is where a trace begins, and there is no `trace`"));
     }
     match table.value("rate") {
-        Some(Value::String(word)) if word == "unlimited" => Ok(Some(ServerSpec::Unlimited)),
-        _ => Ok(table.positive("rate")?.map(ServerSpec::Rate)),
+        Some(Value::String(word)) if word == UNLIMITED => Ok(Some(ServerSpec::Unlimited)),
+        _ => Ok(table.optional("rate").map(ServerSpec::Rate)),
     }
 }
 
 /// `start = "30 s"`, or `start = "random"`: where in the trace a session begins.
-fn read_start(table: &Table) -> Result<TraceStart, ScenarioError> {
-    match table.value("start") {
-        Some(Value::String(word)) if word == RANDOM => Ok(TraceStart::Random),
-        _ => Ok(TraceStart::At(table.quantity("start")?.unwrap_or_default())),
-    }
+fn read_start(table: &Table) -> TraceStart {
+    // No other word passes the check.
+    table.optional("start").map_or(TraceStart::Random, TraceStart::At)
 }
 
 /// The text of a file that `key` names, or the content that a resolved scenario carries.
 pub fn embedded(table: &Table, key: &'static str, read_file: ReadFile) -> Result<Option<String>, ScenarioError> {
     match table.value(key) {
         None => Ok(None),
-        Some(Value::Object(_)) => {
-            let own = table.table(key)?.expect("an object");
-            let content = own.text("content")?.ok_or_else(|| table.error(key, "has no `content`"))?.to_string();
-            own.finish()?;
-            Ok(Some(content))
-        }
+        Some(Value::Object(own)) => Ok(own.get("content").and_then(Value::as_str).map(String::from)),
         Some(_) => {
-            let name = table.text(key)?.expect("present");
+            let name = table.text(key).expect("checked");
             let bytes = read_file(name).map_err(|e| table.error(key, e))?;
             String::from_utf8(bytes).map(Some).map_err(|_| table.error(key, format!("\"{name}\" is not a text file")))
         }
@@ -233,16 +319,12 @@ pub fn embedded(table: &Table, key: &'static str, read_file: ReadFile) -> Result
 
 /// `loss = "0.5 %"`, or a table with `kind` and the settings of that model, as `playpath list loss` shows them.
 fn read_loss(table: &Table, read_file: ReadFile) -> Result<LossConfig, ScenarioError> {
-    if !matches!(table.value("loss"), Some(Value::Object(_))) {
-        let loss: Ratio = table.quantity("loss")?.unwrap_or_default();
-        return Ok(if loss == Ratio::default() {
-            LossConfig::None
-        } else {
-            LossConfig::Bernoulli(BernoulliConfig { loss })
-        });
-    }
-    let own = table.table("loss")?.expect("an object");
-    let kind = own.text("kind")?.ok_or_else(|| own.missing("kind", "`playpath list loss` shows what there is"))?;
+    let Some(own) = table.table("loss") else {
+        let loss: Ratio = table.get("loss");
+        let is_none = loss == Ratio::default();
+        return Ok(if is_none { LossConfig::None } else { LossConfig::Bernoulli(BernoulliConfig { loss }) });
+    };
+    let kind = own.chosen().expect("must be given");
     let entry = registry::find(registry::losses(), "loss model", kind).map_err(|e| own.error("kind", e))?;
     let mut params = Params::defaults(entry.params);
     set_params(&own, &mut params, read_file)?;
@@ -258,41 +340,28 @@ fn loss_json(loss: &LossConfig) -> Value {
 }
 
 /// `jitter = "5 ms"` (uniform ± 5 ms) or `{ amplitude = "5 ms", distribution = "normal" }`. Never reorders.
-fn read_jitter(table: &Table) -> Result<Option<JitterConfig>, ScenarioError> {
-    let uniform = |amplitude| JitterConfig { amplitude, distribution: JitterDistribution::Uniform };
-    if !matches!(table.value("jitter"), Some(Value::Object(_))) {
-        return Ok(table.positive("jitter")?.map(uniform));
-    }
-    let own = table.table("jitter")?.expect("an object");
-    let amplitude =
-        own.positive("amplitude")?.ok_or_else(|| own.missing("amplitude", "give a time, such as \"5 ms\""))?;
-    let distribution = match own.word("distribution", &["uniform", "normal"])? {
-        Some("normal") => JitterDistribution::Normal,
-        _ => JitterDistribution::Uniform,
+fn read_jitter(table: &Table) -> Option<JitterConfig> {
+    let Some(own) = table.table("jitter") else {
+        let uniform = |amplitude| JitterConfig { amplitude, distribution: JitterDistribution::Uniform };
+        return table.optional("jitter").map(uniform);
     };
-    own.finish()?;
-    Ok(Some(JitterConfig { amplitude, distribution }))
+    let distribution = meaning(&DISTRIBUTIONS, own.word("distribution")).expect("has a default");
+    Some(JitterConfig { amplitude: own.get("amplitude"), distribution })
 }
 
 fn jitter_json(jitter: JitterConfig) -> Value {
-    let distribution = if jitter.distribution == JitterDistribution::Normal { "normal" } else { "uniform" };
+    let distribution = word_of(&DISTRIBUTIONS, jitter.distribution);
     json!({ "amplitude": jitter.amplitude.to_string(), "distribution": distribution })
 }
 
 /// `reordering = { probability = "1 %", extra_delay = "10 ms", gap = 1 }`.
-fn read_reordering(table: &Table) -> Result<Option<ReorderConfig>, ScenarioError> {
-    let Some(own) = table.table("reordering")? else { return Ok(None) };
-    let reordering = ReorderConfig {
-        probability: own
-            .quantity("probability")?
-            .ok_or_else(|| own.missing("probability", "give a share, such as \"1 %\""))?,
-        extra_delay: own
-            .positive("extra_delay")?
-            .ok_or_else(|| own.missing("extra_delay", "give a time, such as \"10 ms\""))?,
-        gap: own.integer("gap", 1..=1_000_000)?.unwrap_or(1) as u32,
-    };
-    own.finish()?;
-    Ok(Some(reordering))
+fn read_reordering(table: &Table) -> Option<ReorderConfig> {
+    let own = table.table("reordering")?;
+    Some(ReorderConfig {
+        probability: own.get("probability"),
+        extra_delay: own.get("extra_delay"),
+        gap: own.get("gap"),
+    })
 }
 
 fn reordering_json(r: ReorderConfig) -> Value {

@@ -1,8 +1,10 @@
 //! A scenario as a document: TOML or JSON text, one tree of values, and the line of every key or the option that set it.
 
 use crate::ScenarioError;
+use crate::reader::place;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use toml::de::{DeTable, DeValue};
 
@@ -13,6 +15,8 @@ pub struct Document {
     pub root: Map<String, Value>,
     pub lines: BTreeMap<String, usize>,
     pub options: BTreeMap<String, String>,
+    /// Places of the keys that were read.
+    read: RefCell<BTreeSet<String>>,
 }
 
 impl Document {
@@ -30,6 +34,16 @@ impl Document {
             Places { breaks: text.match_indices('\n').map(|(at, _)| at).collect(), lines: BTreeMap::new() };
         let root = places.convert_table(table.get_ref(), "")?;
         Ok(Document { root, lines: places.lines, ..Document::default() })
+    }
+
+    /// Notes that a key of the table at `table` was read.
+    pub fn mark(&self, table: &str, key: &str) {
+        self.read.borrow_mut().insert(place(table, key));
+    }
+
+    /// Whether the key at `at` was read.
+    pub fn is_read(&self, at: &str) -> bool {
+        self.read.borrow().contains(at)
     }
 
     /// An error about the key at `at`, a key of the table at `table`: with the option that set it, or its line.

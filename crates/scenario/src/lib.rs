@@ -1,8 +1,11 @@
 //! The scenario that every world reads: what is played over which network by which senders. Plain data; parsed from TOML or
 //! JSON, every default written out again by [`Scenario::to_json`].
 
+mod check;
+mod declarations;
 mod direction;
 mod document;
+mod documents;
 mod figures;
 mod ideal;
 mod live;
@@ -14,11 +17,14 @@ mod player;
 mod queue;
 mod reader;
 mod scheduler;
+mod schema;
 mod sender;
 mod topology;
 mod traffic;
 mod video;
+mod words;
 
+pub use declarations::{DOCUMENTS, check_document, choices, declarations, key as declared_key, schema_of, words};
 pub use direction::DirectionSpec;
 pub use live::{LiveKind, LiveSource};
 pub use own::{Own, RuleSpec, Workshop};
@@ -26,15 +32,15 @@ pub use path::{PathSpec, SharedLinkSpec};
 pub use player::PlayerSpec;
 pub use sender::{Prototype, SenderSpec};
 pub use topology::{PathLinks, Topology, access_links};
-pub use traffic::{FlowRtt, KINDS as TRAFFIC_KINDS, Source, TrafficKind, TrafficSpec};
+pub use traffic::{FlowRtt, Source, TrafficKind, TrafficSpec};
 pub use video::VideoSpec;
 
+use check::{check, refuse_unread};
 use document::Document;
-use playpath_transport::Config;
 use playpath_transport::mptcp::MOST_PATHS;
-use playpath_units::Duration;
 use playpath_units::names::unknown;
 use playpath_units::random::RootSeed;
+use playpath_units::{Duration, Kind, ParamSpec, TableSpec};
 use playpath_video::abr;
 use playpath_video::ideal::IdealLink;
 use reader::Table;
@@ -74,7 +80,7 @@ pub struct RunSpec {
     pub duration: Option<Duration>,
     /// Interval of the time series.
     pub sample_interval: Duration,
-    /// Stack that the endpoints imitate, one of [`Config::PROFILES`].
+    /// Stack that the endpoints imitate, one of `Config::PROFILES`.
     pub profile: &'static str,
     /// "packets" or "ideal".
     pub transport: &'static str,
@@ -117,15 +123,16 @@ impl Scenario {
     pub fn parse(text: &str, overrides: &Value, read_file: ReadFile) -> Result<Scenario, ScenarioError> {
         let mut document = Document::parse(text)?;
         apply_overrides(&mut document, overrides)?;
-        let root = Table::root(&document);
-        let run = read_run(&root)?;
-        let video = root.table("video")?.map(|table| VideoSpec::read(&table, read_file)).transpose()?;
+        check(&document, &SCENARIO)?;
+        let root = Table::root(&document, &SCENARIO);
+        let run = read_run(&root);
+        let video = root.table("video").map(|table| VideoSpec::read(&table, read_file)).transpose()?;
         let player = read_player(&root, video.as_ref())?;
         let links = path::read_shared_links(&root, read_file)?;
         let paths = path::read_paths(&root, &links, read_file)?;
         let mut scenario = Scenario {
-            name: root.text("name")?.unwrap_or("scenario").to_string(),
-            description: root.text("description")?.unwrap_or_default().to_string(),
+            name: root.get("name"),
+            description: root.optional("description").unwrap_or_default(),
             senders: read_senders(&root, &run, overrides)?,
             traffic: read_traffic(&root, &run, video.is_some())?,
             video,
@@ -135,7 +142,7 @@ impl Scenario {
             run,
             ideal: None,
         };
-        root.finish()?;
+        refuse_unread(&document, &SCENARIO)?;
         scenario.check_paths(&root)?;
         scenario.check_rules()?;
         scenario.require_something_to_run()?;
@@ -219,29 +226,88 @@ impl Scenario {
     }
 }
 
-fn read_run(root: &Table) -> Result<RunSpec, ScenarioError> {
-    let mut run = RunSpec {
-        seeds: 10,
-        first_seed: 1,
-        duration: None,
-        sample_interval: Duration::from_millis(100),
-        profile: "linux",
-        transport: "packets",
-        max_events: MAX_EVENTS,
-        mss: None,
-    };
-    if let Some(table) = root.table("run")? {
-        run.seeds = table.integer("seeds", 1..=1_000_000)?.map_or(run.seeds, |n| n as u32);
-        run.first_seed = table.integer("first_seed", 0..=u64::MAX)?.unwrap_or(run.first_seed);
-        run.duration = table.positive("duration")?;
-        run.sample_interval = table.positive("sample_interval")?.unwrap_or(run.sample_interval);
-        run.profile = table.word("profile", Config::PROFILES)?.unwrap_or(run.profile);
-        run.transport = table.word("transport", &["packets", "ideal"])?.unwrap_or(run.transport);
-        run.max_events = table.integer("max_events", 1..=u64::MAX)?.unwrap_or(run.max_events);
-        run.mss = table.integer("mss", 88..=65_000)?.map(|n| n as u32);
-        table.finish()?;
+/// `[run]`.
+const RUN: TableSpec = TableSpec::new(
+    "run",
+    "How long, how often, with which packets.",
+    &[
+        ParamSpec::whole("seeds", 10, (1, 1_000_000), "", "Replications; each has its own random draws.").example("44"),
+        ParamSpec::whole(
+            "first_seed",
+            1,
+            (0, u64::MAX),
+            "",
+            "Seed of the first replication; the others count up from it. Python's tables hold seeds up to 2^63 - 1.",
+        ),
+        ParamSpec::new(
+            "duration",
+            Kind::PositiveTime,
+            "End of the run. With a video a run ends when it has been played, at the latest here.",
+        )
+        .otherwise("four times the video's length and a minute; a minute without a video")
+        .example("\"60 s\""),
+        ParamSpec::text("sample_interval", "100 ms", Kind::PositiveTime, "Interval of the time series of `--trace`."),
+        sender::PROFILE.by_default("linux"),
+        ParamSpec::text(
+            "transport",
+            "packets",
+            Kind::Told(&[
+                ("packets", "TCP over links, packet by packet"),
+                (
+                    "ideal",
+                    "no packets: the only path's rate or trace and its round trip, to compare adaptation rules alone",
+                ),
+            ]),
+            "What carries the video.",
+        )
+        .in_kernel("always packets"),
+        ParamSpec::whole(
+            "max_events",
+            MAX_EVENTS,
+            (1, u64::MAX),
+            "",
+            "The most events that a run of the simulator may take; one that takes more fails.",
+        )
+        .example("1_000_000")
+        .in_kernel("no say")
+        .since("0.2"),
+        sender::MSS,
+    ],
+);
+
+/// The whole document.
+const SCENARIO: TableSpec = TableSpec::new(
+    "scenario",
+    "What is played over which network by which senders.",
+    &[
+        ParamSpec::text("name", "scenario", Kind::Text, "Label in reports.")
+            .otherwise("the file's name")
+            .example("\"evening DSL\""),
+        ParamSpec::new("description", Kind::Text, "A sentence for the reader of a report.")
+            .example("\"who plays on?\""),
+        ParamSpec::new("video", Kind::Table(&video::VIDEO), video::VIDEO.doc),
+        ParamSpec::new("player", Kind::Table(&player::PLAYER), player::PLAYER.doc),
+        ParamSpec::new("link", Kind::Tables(&path::LINK), path::LINK.doc),
+        ParamSpec::new("path", Kind::Tables(&path::PATH), path::PATH.doc),
+        ParamSpec::new("sender", Kind::Tables(&sender::SENDER), sender::SENDER.doc),
+        ParamSpec::new("traffic", Kind::Tables(&traffic::TRAFFIC), traffic::TRAFFIC.doc),
+        ParamSpec::new("run", Kind::Table(&RUN), RUN.doc),
+    ],
+);
+
+fn read_run(root: &Table) -> RunSpec {
+    let empty = Document::default();
+    let table = root.table("run").unwrap_or_else(|| Table::root(&empty, &RUN));
+    RunSpec {
+        seeds: table.get("seeds"),
+        first_seed: table.get("first_seed"),
+        duration: table.optional("duration"),
+        sample_interval: table.get("sample_interval"),
+        profile: table.word("profile").expect("has a default"),
+        transport: table.word("transport").expect("has a default"),
+        max_events: table.get("max_events"),
+        mss: table.optional("mss"),
     }
-    Ok(run)
 }
 
 fn read_player(root: &Table, video: Option<&VideoSpec>) -> Result<Option<PlayerSpec>, ScenarioError> {
@@ -254,10 +320,8 @@ fn read_player(root: &Table, video: Option<&VideoSpec>) -> Result<Option<PlayerS
 
 fn read_senders(root: &Table, run: &RunSpec, overrides: &Value) -> Result<Vec<SenderSpec>, ScenarioError> {
     let mut senders = Vec::new();
-    for table in root.tables("sender")? {
-        let sender = SenderSpec::read(&table, run.profile, run.mss)?;
-        table.finish()?;
-        senders.push(sender);
+    for table in root.tables("sender") {
+        senders.push(SenderSpec::read(&table, run.profile, run.mss)?);
     }
     if let Some(names) = overrides.get("cc").and_then(Value::as_array) {
         let template = match senders.first() {
@@ -314,7 +378,7 @@ fn of_rule(sender: &SenderSpec, rule: &Value) -> Result<SenderSpec, ScenarioErro
 
 fn default_sender(run: &RunSpec) -> Result<SenderSpec, ScenarioError> {
     let document = Document::default();
-    SenderSpec::read(&Table::root(&document), run.profile, run.mss)
+    SenderSpec::read(&Table::root(&document, &sender::SENDER), run.profile, run.mss)
 }
 
 /// Every source has a name of its own, since its random stream and its time series are named after it. The main session is "video". A
@@ -322,7 +386,7 @@ fn default_sender(run: &RunSpec) -> Result<SenderSpec, ScenarioError> {
 fn read_traffic(root: &Table, run: &RunSpec, has_video: bool) -> Result<Vec<TrafficSpec>, ScenarioError> {
     let mut taken: BTreeSet<String> = has_video.then(|| "video".to_string()).into_iter().collect();
     let mut groups = Vec::new();
-    for table in root.tables("traffic")? {
+    for table in root.tables("traffic") {
         let mut group = TrafficSpec::read(&table, run.profile, run.mss)?;
         if !table.has("name") {
             let kind = group.sender.name.clone();

@@ -2,6 +2,7 @@
 
 use crate::reader::Table;
 use crate::{ReadFile, ScenarioError};
+use playpath_units::{Kind, ParamSpec, TableSpec};
 use playpath_video::Presentation;
 use playpath_video::manifest::{self, Manifest, ManifestError, ManifestOptions};
 use serde_json::{Map, Value, json};
@@ -18,7 +19,26 @@ pub struct ManifestSpec {
     pub(crate) warnings: Vec<String>,
 }
 
-const FORMATS: &[&str] = &["mpd", "hls", "sabre"];
+/// `manifest` as a table, in a resolved scenario.
+pub const MANIFEST: TableSpec = TableSpec::new(
+    "video.manifest",
+    "A manifest with what it names, as a resolved scenario carries it.",
+    &[
+        ParamSpec::new(
+            "format",
+            Kind::Told(&[
+                ("mpd", "DASH media presentation description"),
+                ("hls", "HLS playlist"),
+                ("sabre", "Sabre's movie in JSON"),
+            ]),
+            "What it is.",
+        )
+        .needed()
+        .example("\"hls\""),
+        ParamSpec::new("content", Kind::Text, "Its text.").needed(),
+        ParamSpec::new("playlists", Kind::TextsByName, "The playlists that it names."),
+    ],
+);
 
 impl ManifestSpec {
     /// Reads the key `manifest`, or a `source` that is named like one; `None` if there is neither.
@@ -27,12 +47,12 @@ impl ManifestSpec {
         read_file: ReadFile,
     ) -> Result<Option<(ManifestSpec, Presentation)>, ScenarioError> {
         let (mut spec, key) = match table.value("manifest") {
-            Some(Value::Object(_)) => (embedded(table)?, "manifest"),
+            Some(Value::Object(_)) => (embedded(table), "manifest"),
             Some(_) => (from_file(table, "manifest", read_file)?, "manifest"),
             None if is_manifest(table) => (from_file(table, "source", read_file)?, "source"),
             None => return Ok(None),
         };
-        let folder = table.text(key).ok().flatten().and_then(|name| name.rsplit_once('/')).map(|(folder, _)| folder);
+        let folder = table.text(key).and_then(|name| name.rsplit_once('/')).map(|(folder, _)| folder);
         let loaded = RefCell::new(std::mem::take(&mut spec.playlists));
         let load = |uri: &str| {
             if let Some(text) = loaded.borrow().get(uri) {
@@ -65,30 +85,26 @@ impl ManifestSpec {
     }
 }
 
-fn embedded(table: &Table) -> Result<ManifestSpec, ScenarioError> {
-    let own = table.table("manifest")?.expect("an object");
-    let format = own
-        .word("format", FORMATS)?
-        .ok_or_else(|| own.missing("format", format!("allowed: {}", FORMATS.join(", "))))?;
-    let content = own.text("content")?.ok_or_else(|| own.missing("content", "give the manifest's text"))?.to_string();
-    let playlists = match own.value("playlists") {
-        Some(Value::Object(map)) => {
-            map.iter().filter_map(|(uri, text)| Some((uri.clone(), text.as_str()?.to_string()))).collect()
-        }
-        _ => BTreeMap::new(),
-    };
-    own.finish()?;
-    Ok(ManifestSpec { format, content, playlists, warnings: Vec::new() })
+fn embedded(table: &Table) -> ManifestSpec {
+    let own = table.table("manifest").expect("an object");
+    let playlists = own.value("playlists").and_then(Value::as_object).into_iter().flatten();
+    let playlists = playlists.filter_map(|(uri, text)| Some((uri.clone(), text.as_str()?.to_string())));
+    ManifestSpec {
+        format: own.word("format").expect("must be given"),
+        content: own.get("content"),
+        playlists: playlists.collect(),
+        warnings: Vec::new(),
+    }
 }
 
 /// Whether `source` names a manifest.
 fn is_manifest(table: &Table) -> bool {
-    let name = table.text("source").ok().flatten().unwrap_or_default();
+    let name = table.text("source").unwrap_or_default();
     name.ends_with(".mpd") || name.ends_with(".m3u8")
 }
 
 fn from_file(table: &Table, key: &'static str, read_file: ReadFile) -> Result<ManifestSpec, ScenarioError> {
-    let name = table.text(key)?.expect("present");
+    let name = table.text(key).expect("present");
     let format = match name.rsplit_once('.').map(|(_, ending)| ending) {
         Some("mpd") => "mpd",
         Some("m3u8") => "hls",

@@ -7,6 +7,7 @@
 use crate::reader::Table;
 use crate::sender::{Prototype, SenderSpec};
 use crate::{Scenario, ScenarioError};
+use playpath_units::names::own_reference;
 use playpath_video::abr;
 use serde_json::{Map, Value, json};
 
@@ -35,33 +36,24 @@ pub trait Workshop {
 impl Own {
     /// `MODULE:NAME`, `MODULE:NAME(a=1,b=x)`, or as the command line hands it on, `MODULE:NAME:a=1,b=x`; `None` if it is none.
     pub fn parse(text: &str) -> Option<Own> {
-        let (source, rest) = text.trim().split_once(':')?;
-        let name = rest.split(['(', ':']).next()?;
-        let is_plain =
-            |text: &str| !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || "=,()".contains(c));
-        if !is_plain(source) || !is_identifier(name) {
-            return None;
-        }
-        let inside = rest[name.len()..].trim_start_matches([':', '(']).trim_end_matches(')');
+        let (reference, inside) = own_reference(text)?;
         let mut params = Map::new();
         for pair in inside.split(',').filter(|pair| !pair.trim().is_empty()) {
             let (key, value) = pair.split_once('=')?;
             let value = serde_json::from_str(value.trim()).unwrap_or_else(|_| json!(value.trim()));
             params.insert(key.trim().to_string(), value);
         }
-        Some(Own { reference: format!("{source}:{name}"), params, sha256: String::new() })
+        Some(Own { reference: reference.into(), params, sha256: String::new() })
     }
 
-    /// With the keys of a table in which it was named.
-    pub(crate) fn with_table(mut self, table: &Table) -> Result<Own, ScenarioError> {
-        self.sha256 = table.text(HASH)?.unwrap_or_default().to_string();
-        for (key, value) in table.rest().into_iter().filter(|(_, value)| !value.is_null()) {
-            if value.is_object() || value.is_array() {
-                return Err(table.error(key, format!("{value} is no number, text or flag")));
+    /// Takes the keys of the table in which it was named: numbers, texts, flags.
+    pub(crate) fn take<'v>(&mut self, keys: impl IntoIterator<Item = (&'v str, &'v Value)>) {
+        for (key, value) in keys.into_iter().filter(|(key, _)| *key != "name") {
+            match key {
+                HASH => self.sha256 = value.as_str().unwrap_or_default().into(),
+                _ => drop(self.params.insert(key.to_string(), value.clone())),
             }
-            self.params.insert(key.to_string(), value.clone());
         }
-        Ok(self)
     }
 
     /// `Mine(gain=2)`.
@@ -80,14 +72,6 @@ impl Own {
         found.extend(self.params.clone());
         Value::Object(found)
     }
-}
-
-fn is_identifier(name: &str) -> bool {
-    let is_part = |part: &str| {
-        part.starts_with(|c: char| c.is_alphabetic() || c == '_')
-            && part.chars().all(|c| c.is_alphanumeric() || c == '_')
-    };
-    name.split('.').all(is_part)
 }
 
 /// An ABR rule that takes the place of the player's.
@@ -110,15 +94,16 @@ impl RuleSpec {
 
     /// `abr` of a table.
     pub(crate) fn read(table: &Table) -> Result<Option<RuleSpec>, ScenarioError> {
-        let Some(named) = table.named("abr", "name")? else { return Ok(None) };
-        let rule = RuleSpec::parse(&named.name).map_err(|e| table.error("abr", e))?;
-        match (rule, named.table) {
-            (RuleSpec::Own(own, _), Some(own_table)) => Ok(Some(RuleSpec::Own(own.with_table(&own_table)?, None))),
-            (RuleSpec::Registered(_), Some(_)) => {
-                Err(table.error("abr", "only a rule of your own takes a table; write \"bola variant=u\""))
-            }
-            (rule, None) => Ok(Some(rule)),
-        }
+        let of = |value| RuleSpec::of(value).map_err(|e| table.error("abr", e));
+        table.value("abr").map(of).transpose()
+    }
+
+    /// A text, or a table with where one of the user's own is.
+    fn of(value: &Value) -> Result<RuleSpec, String> {
+        let Value::Object(keys) = value else { return RuleSpec::parse(value.as_str().unwrap_or_default()) };
+        let mut own = keys.get("name").and_then(Value::as_str).and_then(Own::parse).ok_or("names no rule")?;
+        own.take(keys.iter().map(|(key, value)| (key.as_str(), value)));
+        Ok(RuleSpec::Own(own, None))
     }
 
     pub(crate) fn label(&self) -> String {

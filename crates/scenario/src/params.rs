@@ -3,8 +3,16 @@
 use crate::direction::embedded;
 use crate::reader::Table;
 use crate::{ReadFile, ScenarioError};
-use playpath_units::{Kind, ParamSpec, ParamValue, Params};
+use playpath_link::registry::Entry;
+use playpath_units::{Kind, ParamSpec, ParamValue, Params, Variant};
 use serde_json::{Map, Value, json};
+
+/// What there is of queues or loss models, for a declaration.
+pub fn link_variants<T>(entries: &'static [Entry<T>]) -> Vec<Variant> {
+    let variant =
+        |e: &'static Entry<T>| Variant { name: e.about.name, aliases: &[], summary: e.about.summary, keys: e.params };
+    entries.iter().map(variant).collect()
+}
 
 /// Every parameter of a set as JSON, after the name of what it belongs to.
 pub fn params_json(tag: &str, name: &str, params: &Params) -> Value {
@@ -33,7 +41,7 @@ pub fn set_params(own: &Table, params: &mut Params, read_file: ReadFile) -> Resu
             embedded(own, spec.name, read_file)?.ok_or_else(|| own.missing(spec.name, "give a file's name"))?;
         params.set_word(spec.name, &content).map_err(|e| own.error(spec.name, e))?;
     }
-    for (key, value) in own.rest().into_iter().filter(|(_, value)| !value.is_null()) {
+    for (key, value) in own.parameters() {
         set_param(params, key, value).map_err(|e| own.error(key, e))?;
     }
     Ok(())

@@ -4,14 +4,69 @@
 //! `up` carries acknowledgements and requests: by default the same rate (none under a trace), no random loss, a tail-drop
 //! queue of 1000 packets; the sub-table `up` changes that. The base RTT is split evenly between the directions.
 
-use crate::direction::DirectionSpec;
+use crate::direction::{DIRECTION, DirectionSpec, UP};
 use crate::reader::Table;
 use crate::{ReadFile, ScenarioError};
 use playpath_link::Outage;
 use playpath_units::names::unknown;
-use playpath_units::{Duration, Time};
+use playpath_units::{Duration, Kind, ParamSpec, TableSpec, Time};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+
+const UP_KEY: ParamSpec = ParamSpec::new("up", Kind::Table(&UP), UP.doc);
+
+/// `[[link]]`.
+pub const LINK: TableSpec = TableSpec::new(
+    "link",
+    "A link that several paths share, named in their `via`. Its keys describe the way to the client.",
+    &[
+        ParamSpec::new("name", Kind::Text, "What `via` calls it; unique.")
+            .otherwise("link1, link2, …")
+            .example("\"core\""),
+        ParamSpec::text("rtt", "0 s", Kind::Time, "Round trip that it adds, half of it each way.").example("\"10 ms\""),
+        UP_KEY,
+    ],
+)
+.with(&[&DIRECTION]);
+
+/// `[[path]]`.
+pub const PATH: TableSpec = TableSpec::new(
+    "path",
+    "A path between server and client; at least one. Its keys describe the way to the client, `up` the way back.",
+    &[
+        ParamSpec::new("name", Kind::Text, "What reports and `paths` call it; unique.")
+            .otherwise("path1, path2, …")
+            .example("\"wifi\""),
+        ParamSpec::new(
+            "rtt",
+            Kind::Time,
+            "Base round-trip time, without queueing and without shared links; half of it each way.",
+        )
+        .needed()
+        .example("\"50 ms\""),
+        ParamSpec::new(
+            "via",
+            Kind::Texts,
+            "Shared links between the server and the path's own link, from the server on.",
+        )
+        .otherwise("none")
+        .example("[\"core\"]"),
+        ParamSpec::new("outage", Kind::Table(&OUTAGE), OUTAGE.doc).example("{ from = \"20 s\", until = \"30 s\" }"),
+        UP_KEY,
+    ],
+)
+.with(&[&DIRECTION]);
+
+const OUTAGE: TableSpec = TableSpec::new(
+    "path.outage",
+    "A time in which the path's own link loses everything, both ways.",
+    &[
+        ParamSpec::new("from", Kind::Time, "Since the start of the run.").needed().example("\"20 s\""),
+        ParamSpec::new("until", Kind::Time, "Since the start of the run; later than `from`.")
+            .otherwise("for good")
+            .example("\"30 s\""),
+    ],
+);
 
 /// A link that several paths share.
 #[derive(Clone)]
@@ -50,14 +105,12 @@ pub struct PathSpec {
 
 pub fn read_shared_links(root: &Table, read_file: ReadFile) -> Result<Vec<SharedLinkSpec>, ScenarioError> {
     let mut links: Vec<SharedLinkSpec> = Vec::new();
-    for (i, table) in root.tables("link")?.iter().enumerate() {
-        let name = table.text("name")?.map_or_else(|| format!("link{}", i + 1), String::from);
+    for (i, table) in root.tables("link").iter().enumerate() {
+        let name = table.text("name").map_or_else(|| format!("link{}", i + 1), String::from);
         if links.iter().any(|l| l.name == name) {
             return Err(table.error("name", format!("a second link is called \"{name}\"")));
         }
-        let rtt = table.quantity("rtt")?.unwrap_or_default();
-        let (down, up) = read_directions(table, rtt, read_file)?;
-        table.finish()?;
+        let (down, up) = read_directions(table, read_file)?;
         links.push(SharedLinkSpec { name, down, up });
     }
     Ok(links)
@@ -66,23 +119,19 @@ pub fn read_shared_links(root: &Table, read_file: ReadFile) -> Result<Vec<Shared
 pub fn read_paths(root: &Table, links: &[SharedLinkSpec], read_file: ReadFile) -> Result<Vec<PathSpec>, ScenarioError> {
     let mut paths: Vec<PathSpec> = Vec::new();
     let mut taken = BTreeSet::new();
-    for (i, table) in root.tables("path")?.iter().enumerate() {
-        let name = table.text("name")?.map_or_else(|| format!("path{}", i + 1), String::from);
+    for (i, table) in root.tables("path").iter().enumerate() {
+        let name = table.text("name").map_or_else(|| format!("path{}", i + 1), String::from);
         if !taken.insert(name.clone()) {
             return Err(table.error("name", format!("a second path is called \"{name}\"")));
         }
-        let via = table.texts("via")?.unwrap_or_default();
+        let via = table.optional::<Vec<String>>("via").unwrap_or_default();
         for link in &via {
             if !links.iter().any(|l| l.name == *link) {
                 return Err(table.error("via", unknown("link", link, links.iter().map(|l| l.name.as_str()))));
             }
         }
-        let rtt = table
-            .quantity("rtt")?
-            .ok_or_else(|| table.missing("rtt", "give the base round-trip time, such as \"50 ms\""))?;
-        let (down, up) = read_directions(table, rtt, read_file)?;
-        let outage = read_outage(table)?;
-        table.finish()?;
+        let (down, up) = read_directions(table, read_file)?;
+        let (rtt, outage) = (table.get("rtt"), read_outage(table)?);
         paths.push(PathSpec { name, rtt, down, up, via, outage });
     }
     if paths.is_empty() {
@@ -93,30 +142,20 @@ pub fn read_paths(root: &Table, links: &[SharedLinkSpec], read_file: ReadFile) -
 
 /// `outage = { from = "20 s", until = "30 s" }`, both since the start; without `until` for good.
 fn read_outage(table: &Table) -> Result<Option<Outage>, ScenarioError> {
-    let Some(own) = table.table("outage")? else { return Ok(None) };
-    let from: Duration = own
-        .quantity("from")?
-        .ok_or_else(|| own.error("from", "is missing; give the time since the start, such as \"20 s\""))?;
-    let until: Option<Duration> = own.quantity("until")?;
+    let Some(own) = table.table("outage") else { return Ok(None) };
+    let from: Duration = own.get("from");
+    let until: Option<Duration> = own.optional("until");
     if until.is_some_and(|until| until <= from) {
         return Err(own.error("until", "must be later than `from`"));
     }
-    own.finish()?;
     Ok(Some(Outage { from: Time::ZERO + from, until: until.map_or(Time::MAX, |until| Time::ZERO + until) }))
 }
 
-fn read_directions(
-    table: &Table,
-    rtt: Duration,
-    read_file: ReadFile,
-) -> Result<(DirectionSpec, DirectionSpec), ScenarioError> {
+fn read_directions(table: &Table, read_file: ReadFile) -> Result<(DirectionSpec, DirectionSpec), ScenarioError> {
+    let rtt: Duration = table.get("rtt");
     let down = DirectionSpec::read(table, rtt / 2, read_file)?;
-    let up = match table.table("up")? {
-        Some(own) => {
-            let up = DirectionSpec::read_up(&own, rtt - rtt / 2, &down, read_file)?;
-            own.finish()?;
-            up
-        }
+    let up = match table.table("up") {
+        Some(own) => DirectionSpec::read_up(&own, rtt - rtt / 2, &down, read_file)?,
         None => DirectionSpec::default_up(&down, rtt - rtt / 2),
     };
     Ok((down, up))

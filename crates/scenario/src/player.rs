@@ -6,13 +6,32 @@ use crate::params::{params_json, set_params};
 use crate::reader::Table;
 use crate::sender::SenderSpec;
 use crate::video::VideoSpec;
-use playpath_units::Params;
-use playpath_units::names::unknown;
 use playpath_units::random::RootSeed;
+use playpath_units::{Choice, Params, TableSpec, Variant};
 use playpath_video::registry::{self, PlayerContext, PlayerEntry};
 use playpath_video::{Player, abr};
 use serde_json::Value;
 use std::borrow::Cow;
+
+/// `[player]`.
+pub const PLAYER: TableSpec =
+    TableSpec::new("player", "What plays the video, with its parameters (`playpath list player`). Needs [video].", &[])
+        .choosing(Choice {
+            tag: "kind",
+            what: "player",
+            noun: "parameter",
+            default: "",
+            otherwise: "progressive; dash where the video has a manifest",
+            variants: || {
+                let variant = |e: &&'static PlayerEntry| Variant {
+                    name: e.name,
+                    aliases: &[],
+                    summary: e.summary,
+                    keys: e.params,
+                };
+                registry::entries().iter().map(variant).collect()
+            },
+        });
 
 /// A player by kind, with its settings.
 #[derive(Clone)]
@@ -29,11 +48,9 @@ impl PlayerSpec {
     /// Reads `[player]`; without it, the default is a progressive player, or DASH where the video has a manifest.
     pub(crate) fn read(root: &Table, video: &VideoSpec) -> Result<PlayerSpec, ScenarioError> {
         let default = if video.presentation.is_some() { "dash" } else { "progressive" };
-        let table = root.table("player")?;
-        let kind = table.as_ref().map(|t| t.text("kind")).transpose()?.flatten().unwrap_or(default);
-        let names = registry::entries().iter().map(|e| e.name);
-        let entry = registry::find(kind)
-            .ok_or_else(|| table.as_ref().unwrap_or(root).error("kind", unknown("player", kind, names)))?;
+        let table = root.table("player");
+        let kind = table.as_ref().and_then(Table::chosen).unwrap_or(default);
+        let entry = registry::find(kind).expect("checked");
         let mut settings = Params::defaults(entry.params);
         let own_rule = table.as_ref().filter(|_| kind == "dash").map(own_rule).transpose()?.flatten();
         if let Some(table) = &table {
@@ -117,8 +134,5 @@ impl PlayerSpec {
 /// `abr` where it names a rule of the user's own; left to the settings otherwise.
 fn own_rule(table: &Table) -> Result<Option<RuleSpec>, ScenarioError> {
     let is_own = |value: &Value| value.is_object() || value.as_str().is_some_and(|text| Own::parse(text).is_some());
-    match table.rest().iter().any(|(key, value)| *key == "abr" && is_own(value)) {
-        true => RuleSpec::read(table),
-        false => Ok(None),
-    }
+    if table.peek("abr").is_some_and(is_own) { RuleSpec::read(table) } else { Ok(None) }
 }

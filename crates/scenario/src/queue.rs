@@ -2,11 +2,11 @@
 //! kind, as `playpath list queue` shows them.
 
 use crate::ScenarioError;
-use crate::params::{params_json, set_params};
+use crate::params::{link_variants, params_json, set_params};
 use crate::reader::Table;
 use playpath_link::registry::{self, Entry};
 use playpath_link::{DropTailConfig, QueueConfig};
-use playpath_units::{Params, QueueLimit};
+use playpath_units::{Choice, Params, QueueLimit, TableSpec};
 use serde_json::Value;
 
 /// In front of the bottleneck: one bandwidth-delay product of tail-drop.
@@ -19,11 +19,21 @@ pub fn default_up() -> QueueConfig {
     QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Packets(1000) })
 }
 
+/// `queue` as a table, and what it is by name alone.
+pub const QUEUE: TableSpec = TableSpec::new("queue", "A queue with its parameters.", &[]).choosing(Choice {
+    tag: "kind",
+    what: "queue",
+    noun: "parameter",
+    default: "droptail",
+    otherwise: "",
+    variants: || link_variants(registry::queues()),
+});
+
 /// Reads `queue`.
 pub fn read(table: &Table) -> Result<Option<QueueConfig>, ScenarioError> {
-    let Some(text) = table.value("queue").and_then(Value::as_str) else {
-        let Some(own) = table.table("queue")? else { return Ok(None) };
-        let entry = find(&own, "kind", own.text("kind")?.unwrap_or("droptail"))?;
+    let Some(text) = table.text("queue") else {
+        let Some(own) = table.table("queue") else { return Ok(None) };
+        let entry = find(&own, "kind", own.chosen().expect("has a default"))?;
         let mut params = Params::defaults(entry.params);
         set_params(&own, &mut params, &|_| Err("a queue reads no files".into()))?;
         return (entry.build)(&params).map(Some).map_err(|e| table.error("queue", e));

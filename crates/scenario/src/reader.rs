@@ -1,46 +1,160 @@
-//! Reading a table of a scenario: typed values by key, defaults, and errors that name what, where, what is allowed and the
-//! nearest name. A key that nobody asked for is an error.
+//! Reading a table of a checked document: typed values by key, declared defaults, sub-tables. What is read must be declared: a key that
+//! is not is a fault of the reader, and panics. What a declaration cannot say (keys that exclude each other, names that must exist) the
+//! readers refuse through [`Table::error`].
 
 use crate::ScenarioError;
 use crate::document::Document;
-use playpath_units::names::{is_misspelling, unknown};
-use serde_json::{Map, Value};
-use std::cell::RefCell;
+use playpath_units::{Bytes, Choice, Duration, Kind, ParamSpec, ParamValue, Rate, Ratio, TableSpec};
+use serde_json::{Map, Value, json};
 use std::fmt::Display;
-use std::str::FromStr;
 
-/// One table, its place in the document, and the keys that were asked for.
+/// One table, what is declared of it, and its place in the document.
 pub struct Table<'a> {
     document: &'a Document,
+    spec: &'static TableSpec,
     map: &'a Map<String, Value>,
     /// `path[0].queue`
     at: String,
-    known: RefCell<Vec<&'static str>>,
+}
+
+/// A type that a value of a checked document is read as.
+pub trait Setting: Sized {
+    /// `None`: the value is of another of the kinds that its key takes.
+    fn of(value: &Value) -> Option<Self>;
+}
+
+macro_rules! quantities {
+    ($($kind:ty),+) => {
+        $(impl Setting for $kind {
+            fn of(value: &Value) -> Option<$kind> {
+                match value {
+                    Value::String(text) => text.parse().ok(),
+                    Value::Number(number) if number.as_f64() == Some(0.0) => "0".parse().ok(),
+                    _ => None,
+                }
+            }
+        })+
+    };
+}
+quantities!(Duration, Rate, Bytes, Ratio);
+
+impl Setting for u64 {
+    fn of(value: &Value) -> Option<u64> {
+        // A whole number may be written with a point.
+        value.as_u64().or_else(|| value.as_f64().filter(|x| x.fract() == 0.0 && *x >= 0.0).map(|x| x as u64))
+    }
+}
+impl Setting for u32 {
+    fn of(value: &Value) -> Option<u32> {
+        u64::of(value).and_then(|number| number.try_into().ok())
+    }
+}
+impl Setting for f64 {
+    fn of(value: &Value) -> Option<f64> {
+        value.as_f64()
+    }
+}
+impl Setting for bool {
+    fn of(value: &Value) -> Option<bool> {
+        value.as_bool()
+    }
+}
+impl Setting for String {
+    fn of(value: &Value) -> Option<String> {
+        value.as_str().map(String::from)
+    }
+}
+impl<T: Setting> Setting for Vec<T> {
+    /// One alone may stand without brackets.
+    fn of(value: &Value) -> Option<Vec<T>> {
+        match value {
+            Value::Array(items) => items.iter().map(T::of).collect(),
+            one => T::of(one).map(|one| vec![one]),
+        }
+    }
 }
 
 impl<'a> Table<'a> {
     /// The document's top level.
-    pub fn root(document: &'a Document) -> Table<'a> {
-        Table { document, map: &document.root, at: String::new(), known: RefCell::default() }
+    pub fn root(document: &'a Document, spec: &'static TableSpec) -> Table<'a> {
+        Table { document, spec, map: &document.root, at: String::new() }
     }
 
-    fn sub(&self, at: String, map: &'a Map<String, Value>) -> Table<'a> {
-        Table { document: self.document, map, at, known: RefCell::default() }
-    }
-
-    fn at(&self, key: &str) -> String {
-        if self.at.is_empty() { key.to_string() } else { format!("{}.{key}", self.at) }
-    }
-
-    /// The raw value of `key`; marks it as known.
+    /// The raw value of `key`, `None` if it is not given; from now on it counts as read.
     pub fn value(&self, key: &'static str) -> Option<&'a Value> {
-        self.known.borrow_mut().push(key);
-        self.map.get(key).filter(|v| !v.is_null())
+        self.declared(key);
+        self.given(key)
     }
 
-    /// `true` if the key is present. Marks it as known.
+    /// `true` if the key is given.
     pub fn has(&self, key: &'static str) -> bool {
         self.value(key).is_some()
+    }
+
+    /// As given, else the declared default, else `None`; also where the value is of another kind that the key takes.
+    pub fn optional<T: Setting>(&self, key: &'static str) -> Option<T> {
+        let spec = self.declared(key);
+        self.given(key).map_or_else(|| default(&spec).as_ref().and_then(T::of), T::of)
+    }
+
+    /// As given, else the declared default. Panics where a key that need not be given has none.
+    pub fn get<T: Setting>(&self, key: &'static str) -> T {
+        self.optional(key).unwrap_or_else(|| panic!("`{}`: is declared without a default", self.at(key)))
+    }
+
+    /// One of the declared words: as given, else the declared default.
+    pub fn word(&self, key: &'static str) -> Option<&'static str> {
+        let given = self.optional::<String>(key)?;
+        words(self.declared(key).kind).into_iter().find(|word| *word == given)
+    }
+
+    /// A text as given.
+    pub fn text(&self, key: &'static str) -> Option<&'a str> {
+        self.value(key).and_then(Value::as_str)
+    }
+
+    /// A sub-table; `None` if a value of another kind is given.
+    pub fn table(&self, key: &'static str) -> Option<Table<'a>> {
+        let map = self.value(key)?.as_object()?;
+        let spec = sub_table(self.declared(key).kind)?;
+        Some(Table { document: self.document, spec, map, at: self.at(key) })
+    }
+
+    /// An array of tables, `[[key]]`; empty if absent.
+    pub fn tables(&self, key: &'static str) -> Vec<Table<'a>> {
+        let items = self.value(key).and_then(Value::as_array).into_iter().flatten().enumerate();
+        let spec = sub_table(self.declared(key).kind).expect("declared as tables");
+        let at = |i| format!("{}[{i}]", self.at(key));
+        items
+            .filter_map(|(i, item)| Some(Table { document: self.document, spec, map: item.as_object()?, at: at(i) }))
+            .collect()
+    }
+
+    /// Something that is either a word or a table with a tag and parameters: `"cubic"`, `{ name = "ccplb", pob_rate = 1 }`.
+    pub fn named(&self, key: &'static str) -> Option<Named<'a>> {
+        if let Some(table) = self.table(key) {
+            return Some(Named { name: table.chosen()?.to_string(), table: Some(table) });
+        }
+        self.optional::<String>(key).map(|name| Named { name, table: None })
+    }
+
+    /// The name of what this table chooses, or the default.
+    pub fn chosen(&self) -> Option<&'a str> {
+        let choice = self.choice();
+        self.document.mark(&self.at, choice.tag);
+        self.map.get(choice.tag).and_then(Value::as_str).or((!choice.default.is_empty()).then_some(choice.default))
+    }
+
+    /// Every key but the tag of its choice that was not read yet, with its value: the parameters of what is chosen.
+    pub fn parameters(&self) -> Vec<(&'a str, &'a Value)> {
+        let is_parameter = |key: &str| key != self.choice().tag && !self.document.is_read(&self.at(key));
+        let found = self.map.iter().filter(|(key, value)| is_parameter(key) && !value.is_null());
+        found.map(|(key, value)| (key.as_str(), value)).inspect(|(key, _)| self.document.mark(&self.at, key)).collect()
+    }
+
+    /// The raw value of any key; it does not count as read.
+    pub fn peek(&self, key: &str) -> Option<&'a Value> {
+        self.map.get(key)
     }
 
     /// An error about `key`, with its line or the option that set it.
@@ -48,13 +162,9 @@ impl<'a> Table<'a> {
         self.document.error(&self.at, &self.at(key), message)
     }
 
-    /// An error about the absent `key`: it "is missing", unless another key looks like a misspelling of it.
+    /// An error about the absent `key`.
     pub fn missing(&self, key: &str, remedy: impl Display) -> ScenarioError {
-        // Closer than a guess among all names: a key that is right may merely not have been read yet.
-        match self.rest().iter().find(|(other, _)| is_misspelling(other, key)) {
-            Some((other, _)) => self.error(other, format!("unknown key \"{other}\"; did you mean \"{key}\"?")),
-            None => self.error(key, format!("is missing; {remedy}")),
-        }
+        self.error(key, format!("is missing; {remedy}"))
     }
 
     /// An error in the content of the file that `key` names.
@@ -65,159 +175,29 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// A quantity, such as "50 ms".
-    pub fn quantity<T: FromStr>(&self, key: &'static str) -> Result<Option<T>, ScenarioError>
-    where
-        T::Err: Display,
-    {
-        match self.value(key) {
-            None => Ok(None),
-            Some(Value::String(text)) => text.parse().map(Some).map_err(|e| self.error(key, e)),
-            Some(Value::Number(n)) if n.as_f64() == Some(0.0) => "0".parse().map(Some).map_err(|e| self.error(key, e)),
-            // A bare number: let the parser say which units are allowed.
-            Some(Value::Number(n)) => n.to_string().parse().map(Some).map_err(|e| self.error(key, e)),
-            Some(other) => Err(self.error(key, format!("{other} is not a quantity; write a string with a unit"))),
+    fn at(&self, key: &str) -> String {
+        place(&self.at, key)
+    }
+
+    fn given(&self, key: &str) -> Option<&'a Value> {
+        self.document.mark(&self.at, key);
+        self.map.get(key).filter(|value| !value.is_null())
+    }
+
+    fn choice(&self) -> Choice {
+        self.spec.choice.unwrap_or_else(|| panic!("`{}` is declared without a choice", self.spec.name))
+    }
+
+    fn declared(&self, key: &str) -> ParamSpec {
+        if let Some(spec) = self.spec.all_keys().into_iter().find(|spec| spec.name == key) {
+            return *spec;
         }
-    }
-
-    /// A quantity that must be above zero.
-    pub fn positive<T: FromStr + Default + PartialEq>(&self, key: &'static str) -> Result<Option<T>, ScenarioError>
-    where
-        T::Err: Display,
-    {
-        let value = self.quantity::<T>(key)?;
-        match value {
-            Some(v) if v == T::default() => Err(self.error(key, "must be above zero")),
-            v => Ok(v),
-        }
-    }
-
-    /// A text.
-    pub fn text(&self, key: &'static str) -> Result<Option<&'a str>, ScenarioError> {
-        match self.value(key) {
-            None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text)),
-            Some(other) => Err(self.error(key, format!("{other} is not a text"))),
-        }
-    }
-
-    /// One of `allowed`.
-    pub fn word(&self, key: &'static str, allowed: &[&'static str]) -> Result<Option<&'static str>, ScenarioError> {
-        let Some(text) = self.text(key)? else { return Ok(None) };
-        match allowed.iter().find(|w| **w == text) {
-            Some(word) => Ok(Some(word)),
-            None => Err(self.error(key, unknown("value", text, allowed.iter().copied()))),
-        }
-    }
-
-    /// A whole number in a range.
-    pub fn integer(
-        &self,
-        key: &'static str,
-        range: std::ops::RangeInclusive<u64>,
-    ) -> Result<Option<u64>, ScenarioError> {
-        let Some(value) = self.value(key) else { return Ok(None) };
-        match value.as_u64() {
-            Some(n) if range.contains(&n) => Ok(Some(n)),
-            _ => {
-                let allowed = format!("allowed: whole numbers from {} to {}", range.start(), range.end());
-                Err(self.error(key, format!("{value} is out of range; {allowed}")))
-            }
-        }
-    }
-
-    /// A number in a range.
-    pub fn number(
-        &self,
-        key: &'static str,
-        range: std::ops::RangeInclusive<f64>,
-    ) -> Result<Option<f64>, ScenarioError> {
-        let Some(value) = self.value(key) else { return Ok(None) };
-        match value.as_f64() {
-            Some(x) if range.contains(&x) => Ok(Some(x)),
-            _ => {
-                let allowed = format!("allowed: {} to {}", range.start(), range.end());
-                Err(self.error(key, format!("{value} is not a number in range; {allowed}")))
-            }
-        }
-    }
-
-    /// A switch.
-    pub fn flag(&self, key: &'static str) -> Result<Option<bool>, ScenarioError> {
-        match self.value(key) {
-            None => Ok(None),
-            Some(Value::Bool(b)) => Ok(Some(*b)),
-            Some(other) => Err(self.error(key, format!("{other} is not true or false"))),
-        }
-    }
-
-    /// A sub-table.
-    pub fn table(&self, key: &'static str) -> Result<Option<Table<'a>>, ScenarioError> {
-        match self.value(key) {
-            None => Ok(None),
-            Some(Value::Object(map)) => Ok(Some(self.sub(self.at(key), map))),
-            Some(other) => Err(self.error(key, format!("{other} is not a table"))),
-        }
-    }
-
-    /// An array of tables, `[[key]]`; empty if absent.
-    pub fn tables(&self, key: &'static str) -> Result<Vec<Table<'a>>, ScenarioError> {
-        let items = match self.value(key) {
-            None => return Ok(Vec::new()),
-            Some(Value::Array(items)) => items,
-            Some(_) => return Err(self.error(key, format!("is a list of tables: write [[{key}]]"))),
-        };
-        let to_table = |(i, item): (usize, &'a Value)| match item {
-            Value::Object(map) => Ok(self.sub(format!("{}[{i}]", self.at(key)), map)),
-            other => Err(self.error(key, format!("{other} is not a table"))),
-        };
-        items.iter().enumerate().map(to_table).collect()
-    }
-
-    /// A list of texts; a single text counts as a list of one.
-    pub fn texts(&self, key: &'static str) -> Result<Option<Vec<String>>, ScenarioError> {
-        match self.value(key) {
-            None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(vec![text.clone()])),
-            Some(Value::Array(items)) => {
-                let text = |v: &Value| v.as_str().map(String::from);
-                items
-                    .iter()
-                    .map(text)
-                    .collect::<Option<Vec<_>>>()
-                    .map(Some)
-                    .ok_or_else(|| self.error(key, "is a list of texts"))
-            }
-            Some(other) => Err(self.error(key, format!("{other} is not a list of texts"))),
-        }
-    }
-
-    /// Something that is either a word or a table with `name` (or `kind`) and parameters: `"cubic"`, `{ name = "ccplb", pob_rate = 1 }`.
-    pub fn named(&self, key: &'static str, tag: &'static str) -> Result<Option<Named<'a>>, ScenarioError> {
-        match self.value(key) {
-            None => Ok(None),
-            Some(Value::String(name)) => Ok(Some(Named { name: name.clone(), table: None })),
-            Some(Value::Object(map)) => {
-                let table = self.sub(self.at(key), map);
-                let name = table.text(tag)?.ok_or_else(|| self.error(key, format!("has no `{tag}`")))?.to_string();
-                Ok(Some(Named { name, table: Some(table) }))
-            }
-            Some(other) => Err(self.error(key, format!("{other} is neither a name nor a table with `{tag}`"))),
-        }
-    }
-
-    /// Every key that has not been asked for, with its value; marks none as known.
-    pub fn rest(&self) -> Vec<(&'a str, &'a Value)> {
-        let known = self.known.borrow();
-        self.map.iter().filter(|(k, _)| !known.contains(&k.as_str())).map(|(k, v)| (k.as_str(), v)).collect()
-    }
-
-    /// Refuses keys that nobody asked for.
-    pub fn finish(&self) -> Result<(), ScenarioError> {
-        match self.rest().first() {
-            None => Ok(()),
-            Some((key, _)) => Err(self.error(key, unknown("key", key, self.known.borrow().iter().copied()))),
-        }
+        let of_choice = self.spec.choice.and_then(|choice| {
+            let name = self.map.get(choice.tag).and_then(Value::as_str).unwrap_or(choice.default);
+            let variants = choice.find(name).map_or_else(choice.variants, |variant| vec![variant]);
+            variants.iter().flat_map(|variant| variant.keys).find(|spec| spec.name == key)
+        });
+        *of_choice.unwrap_or_else(|| panic!("`{}.{key}` is read and not declared", self.spec.name))
     }
 }
 
@@ -225,4 +205,38 @@ impl<'a> Table<'a> {
 pub struct Named<'a> {
     pub name: String,
     pub table: Option<Table<'a>>,
+}
+
+/// `path[0]` and `rate`: `path[0].rate`.
+pub fn place(table: &str, key: &str) -> String {
+    if table.is_empty() { key.to_string() } else { format!("{table}.{key}") }
+}
+
+/// The table that a kind takes, if it takes one.
+pub fn sub_table(kind: Kind) -> Option<&'static TableSpec> {
+    match kind {
+        Kind::Table(spec) | Kind::Tables(spec) | Kind::Named(spec) => Some(spec),
+        Kind::Either(kinds) => kinds.iter().find_map(|kind| sub_table(*kind)),
+        _ => None,
+    }
+}
+
+fn words(kind: Kind) -> Vec<&'static str> {
+    match kind {
+        Kind::Word(words) => words.to_vec(),
+        Kind::Told(words) => words.iter().map(|(word, _)| *word).collect(),
+        Kind::Either(kinds) => kinds.iter().flat_map(|kind| words(*kind)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The declared default as it would be given.
+pub fn default(spec: &ParamSpec) -> Option<Value> {
+    match spec.default {
+        ParamValue::Word("") => None,
+        ParamValue::Word(text) => Some(json!(text)),
+        ParamValue::Flag(flag) => Some(json!(flag)),
+        ParamValue::Number(x) if x.fract() == 0.0 && x.abs() < 1e15 => Some(json!(x as i64)),
+        ParamValue::Number(x) => Some(json!(x)),
+    }
 }

@@ -4,9 +4,24 @@ use crate::ScenarioError;
 use crate::params::{self, params_json, set_params};
 use crate::reader::{Named, Table};
 use playpath_transport::mptcp::scheduler::{self, Entry, Scheduler};
-use playpath_units::Params;
 use playpath_units::names::unknown;
+use playpath_units::{Choice, Params, TableSpec, Variant};
 use serde_json::Value;
+
+/// `scheduler` as a table, and what it is by name alone.
+pub const SCHEDULER: TableSpec =
+    TableSpec::new("scheduler", "A scheduler over several paths with its parameters.", &[]).choosing(Choice {
+        tag: "name",
+        what: "scheduler",
+        noun: "parameter",
+        default: "",
+        otherwise: "",
+        variants: || {
+            let variant =
+                |e: &&'static Entry| Variant { name: e.name, aliases: &[], summary: e.summary, keys: e.params };
+            scheduler::entries().iter().map(variant).collect()
+        },
+    });
 
 /// A scheduler with its parameters.
 #[derive(Clone)]
@@ -20,11 +35,9 @@ pub struct SchedulerSpec {
 impl SchedulerSpec {
     /// Reads `scheduler`; lowest RTT without it.
     pub(crate) fn read(table: &Table) -> Result<SchedulerSpec, ScenarioError> {
-        let Some(Named { name, table: own }) = table.named("scheduler", "name")? else {
-            let default = SchedulerSpec::by_name("dft").expect("the default is registered");
-            return Ok(SchedulerSpec { is_stated: false, ..default });
-        };
+        let Named { name, table: own } = table.named("scheduler").expect("has a default");
         let mut spec = SchedulerSpec::by_name(&name).map_err(|e| table.error("scheduler", e))?;
+        spec.is_stated = table.has("scheduler");
         if let Some(own) = own {
             set_params(&own, &mut spec.params, &|_| Err("no parameter is a file".into()))?;
         }

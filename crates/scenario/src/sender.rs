@@ -4,24 +4,26 @@ use crate::ScenarioError;
 use crate::own::{Own, RuleSpec};
 use crate::params::{self, params_json, set_params};
 use crate::reader::{Named, Table};
-use crate::scheduler::SchedulerSpec;
+use crate::scheduler::{SCHEDULER, SchedulerSpec};
+use crate::words::{Words, meaning, told, word_of};
 use playpath_cc::{CongestionControl, Entry, Params, Stack};
 use playpath_transport::{Config, InitialWindow, LossDetection, Pacing, PartialAckTimer, Recovery, Validation};
-use playpath_units::Bytes;
 use playpath_units::names::unknown;
+use playpath_units::{Bytes, Choice, Kind, ParamSpec, TableSpec, Variant};
+use playpath_video::abr;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// A congestion control with its parameters.
 #[derive(Clone)]
 pub struct CcSpec {
-    choice: Choice,
+    choice: Chosen,
     /// Builds the controllers: a prototype from outside the registry.
     pub(crate) prototype: Option<Prototype>,
 }
 
 #[derive(Clone)]
-enum Choice {
+enum Chosen {
     Registered {
         entry: &'static Entry,
         params: Params,
@@ -35,23 +37,19 @@ enum Choice {
 pub type Prototype = Arc<dyn Fn(f64) -> Box<dyn CongestionControl> + Send + Sync>;
 
 impl CcSpec {
-    /// Reads `cc` of a table; `default` if it is absent.
-    fn read(table: &Table, default: &str, profile: &str) -> Result<CcSpec, ScenarioError> {
-        match table.named("cc", "name")? {
-            None => Ok(CcSpec::by_name(default, profile).expect("defaults are registered")),
-            Some(Named { name, table: keys }) => {
-                let mut spec = CcSpec::by_name(&name, profile).map_err(|e| table.error("cc", e))?;
-                if let Some(keys) = keys {
-                    match &mut spec.choice {
-                        Choice::Registered { params, .. } => {
-                            set_params(&keys, params, &|_| Err("no parameter is a file".into()))?;
-                        }
-                        Choice::Own(own) => *own = own.clone().with_table(&keys)?,
-                    }
+    /// Reads `cc` of a table.
+    fn read(table: &Table, profile: &str) -> Result<CcSpec, ScenarioError> {
+        let Named { name, table: keys } = table.named("cc").expect("has a default");
+        let mut spec = CcSpec::by_name(&name, profile).map_err(|e| table.error("cc", e))?;
+        if let Some(keys) = keys {
+            match &mut spec.choice {
+                Chosen::Registered { params, .. } => {
+                    set_params(&keys, params, &|_| Err("no parameter is a file".into()))?;
                 }
-                Ok(spec)
+                Chosen::Own(own) => own.take(keys.parameters()),
             }
         }
+        Ok(spec)
     }
 
     /// By name, with the defaults that the profile's stack has; or where one's own is. Error: the unknown name with the nearest one.
@@ -59,7 +57,7 @@ impl CcSpec {
         let names = || playpath_cc::entries().iter().map(|e| e.name);
         let is_registered = || name.split(':').next().and_then(playpath_cc::find).is_some();
         if let Some(own) = Own::parse(name).filter(|_| !is_registered()) {
-            return Ok(CcSpec { choice: Choice::Own(own), prototype: None });
+            return Ok(CcSpec { choice: Chosen::Own(own), prototype: None });
         }
         let entry = playpath_cc::find(name).ok_or_else(|| unknown("congestion control", name, names()))?;
         let stack = match profile {
@@ -68,51 +66,51 @@ impl CcSpec {
             _ => Stack::Rfc,
         };
         let defaults = entry.params_of(stack);
-        Ok(CcSpec { choice: Choice::Registered { entry, params: defaults.clone(), defaults }, prototype: None })
+        Ok(CcSpec { choice: Chosen::Registered { entry, params: defaults.clone(), defaults }, prototype: None })
     }
 
     /// Name of the algorithm, for the record.
     pub fn name(&self) -> &str {
         match &self.choice {
-            Choice::Own(own) => &own.reference,
-            Choice::Registered { .. } if self.prototype.is_some() => "prototype",
-            Choice::Registered { entry, .. } => entry.name,
+            Chosen::Own(own) => &own.reference,
+            Chosen::Registered { .. } if self.prototype.is_some() => "prototype",
+            Chosen::Registered { entry, .. } => entry.name,
         }
     }
 
     /// It wants to know the other subflows of its MPTCP connection.
     pub fn is_coupled(&self) -> bool {
-        matches!(&self.choice, Choice::Registered { entry, .. } if entry.is_coupled)
+        matches!(&self.choice, Chosen::Registered { entry, .. } if entry.is_coupled)
     }
 
     /// A new controller.
     pub fn build(&self, initial_window: f64) -> Box<dyn CongestionControl> {
         match (&self.prototype, &self.choice) {
             (Some(make), _) => make(initial_window),
-            (None, Choice::Registered { entry, params, .. }) => (entry.build)(params, initial_window),
-            (None, Choice::Own(own)) => unreachable!("{}: checked by SenderSpec::unmade", own.reference),
+            (None, Chosen::Registered { entry, params, .. }) => (entry.build)(params, initial_window),
+            (None, Chosen::Own(own)) => unreachable!("{}: checked by SenderSpec::unmade", own.reference),
         }
     }
 
     /// The user's own, if it is.
     pub(crate) fn own(&self) -> Option<&Own> {
         match &self.choice {
-            Choice::Own(own) => Some(own),
-            Choice::Registered { .. } => None,
+            Chosen::Own(own) => Some(own),
+            Chosen::Registered { .. } => None,
         }
     }
 
     pub(crate) fn to_json(&self) -> Value {
         match &self.choice {
-            Choice::Registered { entry, params, .. } => params_json("name", entry.name, params),
-            Choice::Own(own) => own.to_json(),
+            Chosen::Registered { entry, params, .. } => params_json("name", entry.name, params),
+            Chosen::Own(own) => own.to_json(),
         }
     }
 
     fn label(&self) -> String {
         match &self.choice {
-            Choice::Registered { entry, params, defaults } => params::label(entry.name, params, defaults),
-            Choice::Own(own) => own.label(),
+            Chosen::Registered { entry, params, defaults } => params::label(entry.name, params, defaults),
+            Chosen::Own(own) => own.label(),
         }
     }
 }
@@ -137,20 +135,179 @@ pub struct SenderSpec {
     pub config: Arc<Config>,
 }
 
-const MULTIPATHS: &[&str] = &["relay", "mptcp"];
-const VALIDATIONS: &[(&str, Validation)] =
-    &[("none", Validation::None), ("rfc2861", Validation::Rfc2861), ("newcwv", Validation::NewCwv)];
-/// `newreno` restarts the timer at the first partial ACK only ("impatient", RFC 6582 and ns-2), `newreno_steady` at each;
-/// `reno` knows no partial ACK (ns-2's Vegas).
-const LOSS_DETECTIONS: &[(&str, LossDetection)] = &[
-    ("rack_tlp", LossDetection::RackTlp),
-    ("rfc6675", LossDetection::Rfc6675),
-    ("newreno", LossDetection::NewReno(PartialAckTimer::Impatient)),
-    ("newreno_steady", LossDetection::NewReno(PartialAckTimer::SlowButSteady)),
-    ("reno", LossDetection::Reno),
+const VALIDATIONS: Words<Validation, 3> = [
+    ("none", "the window stays through idle periods", Validation::None),
+    ("rfc2861", "as Linux: halved for every RTO of idle, down to the initial window", Validation::Rfc2861),
+    ("newcwv", "RFC 7661: kept for five minutes while not validated, cut to what was used on loss", Validation::NewCwv),
 ];
-const RECOVERIES: &[(&str, Recovery)] =
-    &[("prr", Recovery::Prr), ("rfc6675", Recovery::Rfc6675), ("newreno", Recovery::NewReno)];
+const PACINGS: Words<Pacing, 3> = [
+    ("off", "packets leave as the window allows, unless the controller gives a rate", Pacing::Off),
+    ("linux", "200 % of cwnd / srtt in slow start, 120 % after", Pacing::Linux),
+    ("controller", "only the controller's rate", Pacing::Controller),
+];
+const LOSS_DETECTIONS: Words<LossDetection, 5> = [
+    ("rack_tlp", "by time, with tail loss probes (RFC 8985)", LossDetection::RackTlp),
+    ("rfc6675", "three SACKed packets above it (RFC 6675)", LossDetection::Rfc6675),
+    (
+        "newreno",
+        "three duplicate ACKs and partial ACKs, the first of which restarts the timer (\"impatient\", RFC 6582, ns-2)",
+        LossDetection::NewReno(PartialAckTimer::Impatient),
+    ),
+    (
+        "newreno_steady",
+        "the same, each partial ACK restarts the timer (\"slow but steady\")",
+        LossDetection::NewReno(PartialAckTimer::SlowButSteady),
+    ),
+    ("reno", "three duplicate ACKs; the next new ACK ends the recovery (ns-2's Vegas)", LossDetection::Reno),
+];
+const RECOVERIES: Words<Recovery, 3> = [
+    ("prr", "proportional rate reduction (RFC 9937)", Recovery::Prr),
+    ("rfc6675", "at once to the new window, by the estimate of what is in flight (RFC 6675)", Recovery::Rfc6675),
+    ("newreno", "inflated by duplicate ACKs, deflated by partial ones (RFC 6582)", Recovery::NewReno),
+];
+
+/// `cc` as a table, and what it is by name alone.
+const CC: TableSpec = TableSpec::new("cc", "A congestion control with its parameters.", &[]).choosing(Choice {
+    tag: "name",
+    what: "congestion control",
+    noun: "parameter",
+    default: "",
+    otherwise: "",
+    variants: || {
+        let variant =
+            |e: &&'static Entry| Variant { name: e.name, aliases: e.aliases, summary: e.summary, keys: e.params };
+        playpath_cc::entries().iter().map(variant).collect()
+    },
+});
+
+const GAIN: TableSpec = TableSpec::new(
+    "pacing",
+    "Pacing by a gain of one's own.",
+    &[ParamSpec::new("gain", Kind::Number { low: 0.1, high: 100.0, unit: "" }, "The rate is gain x cwnd / srtt.")
+        .needed()
+        .example("1.0")],
+);
+
+/// Of a sender, and of a run for all senders.
+pub const PROFILE: ParamSpec =
+    ParamSpec::new("profile", Kind::Told(Config::PROFILES), "Stack whose habits the endpoints have.")
+        .in_kernel("always Linux's; a warning names what differs");
+
+/// Of a sender, and of a run for all senders.
+pub const MSS: ParamSpec = ParamSpec::new(
+    "mss",
+    Kind::Whole { low: 88, high: 65_000, unit: "bytes" },
+    "Payload of a full packet, without headers and options.",
+)
+.otherwise("the profile's")
+.example("1200")
+.in_kernel("up to 1448, by the devices");
+
+const OF_PROFILE: &str = "the profile's";
+const UNMAPPED: &str = "not in force where it differs from Linux's; a warning says so";
+
+/// `[[sender]]`; a `[[traffic]]` has the same keys.
+pub const SENDER: TableSpec = TableSpec::new(
+    "sender",
+    "What serves the video: a congestion control and the habits of its TCP. One is played after the other, on the same paths.",
+    &[
+        ParamSpec::new("name", Kind::Text, "Unique label.")
+            .otherwise("the control and what differs from its profile; of traffic its kind")
+            .example("\"newcwv paced\""),
+        ParamSpec::text(
+            "cc",
+            "cubic",
+            Kind::Named(&CC),
+            "Congestion control, with its parameters (`playpath list cc`).",
+        )
+        .example("{ name = \"ccplb\", pob_rate = 2 }")
+        .in_kernel("the kernel's or ours of that name; one that Linux lacks is refused"),
+        PROFILE.otherwise("`run.profile`").example("\"rfc\""),
+        ParamSpec::new("paths", Kind::Texts, "Paths that it may use; over several it is MPTCP.")
+            .otherwise("all")
+            .example("[\"wifi\"]"),
+        ParamSpec::text(
+            "scheduler",
+            "dft",
+            Kind::Named(&SCHEDULER),
+            "MPTCP scheduler, with its parameters (`playpath list scheduler`). Over one path it has no say.",
+        )
+        .example("\"blest\"")
+        .in_kernel("the relay's; the kernel's own MPTCP has its own"),
+        ParamSpec::new(
+            "abr",
+            abr::RULE,
+            "Adaptation rule of this sender's viewers (`playpath list abr`), in place of the player's.",
+        )
+        .otherwise("the player's")
+        .example("\"bola\"")
+        .since("0.2"),
+        ParamSpec::new(
+            "multipath",
+            Kind::Told(&[
+                ("relay", "a pair of relays, with any of the schedulers"),
+                ("mptcp", "the kernel's MPTCP, with its own scheduler"),
+            ]),
+            "What carries a stream over several paths in the kernel world.",
+        )
+        .otherwise("relay")
+        .example("\"mptcp\"")
+        .in_kernel("as told; in the simulator it is MPTCP always"),
+        MSS.otherwise("`run.mss`, else the profile's"),
+        ParamSpec::new(
+            "initial_window",
+            Kind::Whole { low: 1, high: 1000, unit: "packets" },
+            "Congestion window at the start.",
+        )
+        .otherwise(OF_PROFILE)
+        .example("4"),
+        ParamSpec::new("validation", Kind::Told(&told(&VALIDATIONS)), "Congestion window validation.")
+            .otherwise(OF_PROFILE)
+            .example("\"newcwv\"")
+            .in_kernel("newcwv over newreno and cubic only"),
+        ParamSpec::new(
+            "pacing",
+            Kind::Either(&[Kind::Told(&told(&PACINGS)), Kind::Table(&GAIN)]),
+            "Pacing, or a gain of one's own.",
+        )
+        .otherwise(OF_PROFILE)
+        .example("{ gain = 1.25 }")
+        .in_kernel("a gain for the CCP family and newCWV; others run unpaced, with a warning"),
+        ParamSpec::new("sack", Kind::Flag, "Selective acknowledgements.").otherwise(OF_PROFILE).example("false"),
+        ParamSpec::new("timestamps", Kind::Flag, "TCP timestamps.").otherwise(OF_PROFILE).example("false"),
+        ParamSpec::new("ecn", Kind::Flag, "Explicit congestion notification.").otherwise(OF_PROFILE).example("true"),
+        ParamSpec::new("limited_transmit", Kind::Flag, "New packets on the first two duplicate ACKs (RFC 3042).")
+            .otherwise(OF_PROFILE)
+            .example("false")
+            .in_kernel(UNMAPPED),
+        ParamSpec::new("loss_detection", Kind::Told(&told(&LOSS_DETECTIONS)), "How the sender finds losses.")
+            .otherwise(OF_PROFILE)
+            .example("\"rfc6675\"")
+            .in_kernel(UNMAPPED),
+        ParamSpec::new("recovery", Kind::Told(&told(&RECOVERIES)), "How the window moves during fast recovery.")
+            .otherwise(OF_PROFILE)
+            .example("\"newreno\"")
+            .in_kernel(UNMAPPED),
+        ParamSpec::new("rto_min", Kind::PositiveTime, "Smallest retransmission timeout.")
+            .otherwise(OF_PROFILE)
+            .example("\"300 ms\""),
+        ParamSpec::new("send_buffer", Kind::Size, "What the server's socket holds, sent or not.")
+            .otherwise(OF_PROFILE)
+            .example("\"100 kB\"")
+            .in_kernel("over the relay; not in force over one connection"),
+        ParamSpec::new("receive_buffer", Kind::Size, "What the client's socket holds: the receive window.")
+            .otherwise(OF_PROFILE)
+            .example("\"200 kB\""),
+        ParamSpec::new(
+            "max_burst",
+            Kind::Whole { low: 1, high: 1000, unit: "packets" },
+            "Most packets that one event may release.",
+        )
+        .otherwise("no limit")
+        .example("5")
+        .in_kernel(UNMAPPED),
+    ],
+);
 
 impl SenderSpec {
     /// Reads a `[[sender]]`, or the transport keys of a `[[traffic]]`. `mss` is the scenario's packet size, if it states one.
@@ -159,18 +316,18 @@ impl SenderSpec {
         run_profile: &'static str,
         mss: Option<u32>,
     ) -> Result<SenderSpec, ScenarioError> {
-        let profile = table.word("profile", Config::PROFILES)?.unwrap_or(run_profile);
-        let cc = CcSpec::read(table, "cubic", profile)?;
+        let profile = table.word("profile").unwrap_or(run_profile);
+        let cc = CcSpec::read(table, profile)?;
         let mut config = Config::profile(profile).expect("listed profiles exist");
         config.mss = mss.unwrap_or(config.mss);
-        read_endpoint(table, &mut config)?;
+        read_endpoint(table, &mut config);
         let mut spec = SenderSpec {
-            name: table.text("name")?.unwrap_or_default().to_string(),
+            name: table.optional("name").unwrap_or_default(),
             cc,
-            paths: table.texts("paths")?.unwrap_or_default(),
+            paths: table.optional("paths").unwrap_or_default(),
             scheduler: SchedulerSpec::read(table)?,
             abr: RuleSpec::read(table)?,
-            multipath: table.word("multipath", MULTIPATHS)?,
+            multipath: table.word("multipath"),
             profile,
             config: Arc::new(config),
         };
@@ -232,7 +389,7 @@ impl SenderSpec {
             label += &format!("/{}", rule.label());
         }
         if self.config.validation != base.validation {
-            label += &format!("+{}", validation_name(self.config.validation));
+            label += &format!("+{}", word_of(&VALIDATIONS, self.config.validation));
         }
         if self.config.pacing != base.pacing {
             label += &format!("+{}", pacing_label(self.config.pacing));
@@ -248,13 +405,13 @@ impl SenderSpec {
             "profile": self.profile,
             "mss": c.mss,
             "initial_window": c.initial_window() as u64,
-            "validation": validation_name(c.validation),
+            "validation": word_of(&VALIDATIONS, c.validation),
             "pacing": pacing_json(c.pacing),
             "sack": c.sack,
             "timestamps": c.timestamps,
             "ecn": c.ecn,
-            "loss_detection": LOSS_DETECTIONS.iter().find(|(_, d)| *d == c.loss_detection).map(|(n, _)| n),
-            "recovery": RECOVERIES.iter().find(|(_, r)| *r == c.recovery).map(|(n, _)| n),
+            "loss_detection": word_of(&LOSS_DETECTIONS, c.loss_detection),
+            "recovery": word_of(&RECOVERIES, c.recovery),
             "limited_transmit": c.limited_transmit,
             "rto_min": c.rto.min.to_string(),
             "send_buffer": Bytes(c.send_buffer).to_string(),
@@ -280,78 +437,47 @@ fn parse_cc(text: &str, profile: &str) -> Result<CcSpec, String> {
         return CcSpec::by_name(text, profile);
     }
     let mut spec = CcSpec::by_name(name, profile)?;
-    if let Choice::Registered { params, .. } = &mut spec.choice {
+    if let Chosen::Registered { params, .. } = &mut spec.choice {
         params::set_pairs(pairs, params)?;
     }
     Ok(spec)
 }
 
-fn read_endpoint(table: &Table, config: &mut Config) -> Result<(), ScenarioError> {
-    if let Some(mss) = table.integer("mss", 88..=65_000)? {
-        config.mss = mss as u32;
-    }
-    if let Some(iw) = table.integer("initial_window", 1..=1000)? {
-        config.iw = InitialWindow::Packets(iw as u32);
-    }
-    let names: Vec<&'static str> = VALIDATIONS.iter().map(|(n, _)| *n).collect();
-    if let Some(word) = table.word("validation", &names)? {
-        config.validation = VALIDATIONS.iter().find(|(n, _)| *n == word).expect("listed").1;
-    }
-    if let Some(pacing) = read_pacing(table)? {
-        config.pacing = pacing;
-    }
-    config.sack = table.flag("sack")?.unwrap_or(config.sack);
-    config.timestamps = table.flag("timestamps")?.unwrap_or(config.timestamps);
-    config.ecn = table.flag("ecn")?.unwrap_or(config.ecn);
-    config.limited_transmit = table.flag("limited_transmit")?.unwrap_or(config.limited_transmit);
-    let names: Vec<&'static str> = LOSS_DETECTIONS.iter().map(|(n, _)| *n).collect();
-    if let Some(word) = table.word("loss_detection", &names)? {
-        config.loss_detection = LOSS_DETECTIONS.iter().find(|(n, _)| *n == word).expect("listed").1;
-    }
-    let names: Vec<&'static str> = RECOVERIES.iter().map(|(n, _)| *n).collect();
-    if let Some(word) = table.word("recovery", &names)? {
-        config.recovery = RECOVERIES.iter().find(|(n, _)| *n == word).expect("listed").1;
-    }
-    if let Some(rto_min) = table.positive("rto_min")? {
-        config.rto.min = rto_min;
-    }
-    if let Some(Bytes(bytes)) = table.positive("send_buffer")? {
-        config.send_buffer = bytes;
-    }
-    if let Some(Bytes(bytes)) = table.positive("receive_buffer")? {
-        config.receive_buffer = bytes;
-    }
-    if let Some(burst) = table.integer("max_burst", 1..=1000)? {
-        config.max_burst = Some(burst as u32);
-    }
-    Ok(())
+fn read_endpoint(table: &Table, config: &mut Config) {
+    set(table.optional("mss"), &mut config.mss);
+    set(table.optional("initial_window").map(InitialWindow::Packets), &mut config.iw);
+    set(meaning(&VALIDATIONS, table.word("validation")), &mut config.validation);
+    set(read_pacing(table), &mut config.pacing);
+    set(table.optional("sack"), &mut config.sack);
+    set(table.optional("timestamps"), &mut config.timestamps);
+    set(table.optional("ecn"), &mut config.ecn);
+    set(table.optional("limited_transmit"), &mut config.limited_transmit);
+    set(meaning(&LOSS_DETECTIONS, table.word("loss_detection")), &mut config.loss_detection);
+    set(meaning(&RECOVERIES, table.word("recovery")), &mut config.recovery);
+    set(table.optional("rto_min"), &mut config.rto.min);
+    set(table.optional("send_buffer").map(|Bytes(bytes)| bytes), &mut config.send_buffer);
+    set(table.optional("receive_buffer").map(|Bytes(bytes)| bytes), &mut config.receive_buffer);
+    set(table.optional("max_burst").map(Some), &mut config.max_burst);
 }
 
-const PACINGS: &[&str] = &["off", "linux", "controller"];
+fn set<T>(given: Option<T>, place: &mut T) {
+    if let Some(given) = given {
+        *place = given;
+    }
+}
 
 /// `pacing = "off" | "linux" | "controller" | { gain = 1.0 }`.
-fn read_pacing(table: &Table) -> Result<Option<Pacing>, ScenarioError> {
-    match table.value("pacing") {
-        Some(Value::Object(_)) => {
-            let own = table.table("pacing")?.expect("an object");
-            let gain = own.number("gain", 0.1..=100.0)?.ok_or_else(|| table.error("pacing", "has no `gain`"))?;
-            own.finish()?;
-            Ok(Some(Pacing::Gain(gain)))
-        }
-        _ => Ok(table.word("pacing", PACINGS)?.map(|word| match word {
-            "off" => Pacing::Off,
-            "linux" => Pacing::Linux,
-            _ => Pacing::Controller,
-        })),
+fn read_pacing(table: &Table) -> Option<Pacing> {
+    match table.table("pacing") {
+        Some(own) => Some(Pacing::Gain(own.get("gain"))),
+        None => meaning(&PACINGS, table.word("pacing")),
     }
 }
 
 fn pacing_json(pacing: Pacing) -> Value {
     match pacing {
-        Pacing::Off => json!("off"),
-        Pacing::Linux => json!("linux"),
-        Pacing::Controller => json!("controller"),
         Pacing::Gain(gain) => json!({ "gain": gain }),
+        other => json!(word_of(&PACINGS, other)),
     }
 }
 
@@ -362,8 +488,4 @@ fn pacing_label(pacing: Pacing) -> String {
         Pacing::Controller => "pacing(controller)".into(),
         Pacing::Gain(gain) => format!("pacing({gain})"),
     }
-}
-
-fn validation_name(validation: Validation) -> &'static str {
-    VALIDATIONS.iter().find(|(_, v)| *v == validation).expect("all are listed").0
 }

@@ -2,22 +2,100 @@
 
 use crate::ScenarioError;
 use crate::reader::Table;
-use crate::sender::SenderSpec;
+use crate::sender::{SENDER, SenderSpec};
 use playpath_units::random::{RootSeed, Stream};
-use playpath_units::{Bytes, Duration, Rate, Time};
+use playpath_units::{Bytes, Choice, Duration, Kind, ParamSpec, Rate, TableSpec, Time, Variant};
 use playpath_video::traffic::{Arrivals, Length, OnOffModel, WebModel};
 use serde_json::{Value, json};
 
-/// The kinds of cross traffic, for `playpath list traffic`.
-pub const KINDS: &[(&str, &str)] = &[
-    ("bulk", "a transfer without end, as FTP: sends whatever the window allows"),
-    (
-        "web",
-        "fetches objects of Pareto sizes over one connection: after a think time, or at exponential arrivals of its own",
-    ),
-    ("udp", "packets at a constant rate, on and off; does not react to loss"),
-    ("video", "a competing video session: the same video and player"),
+/// `[[traffic]]`.
+pub const TRAFFIC: TableSpec = TableSpec::new(
+    "traffic",
+    "A group of equal sources of cross traffic. It has the keys of a sender, too.",
+    &[
+        ParamSpec::whole("count", 1, (1, 100_000), "", "Number of sources.").example("3").in_kernel("200 in all at most"),
+        ParamSpec::text("start", "0 s", Kind::Time, "Start of the earliest, since the start of the run.").example("\"20 s\""),
+        ParamSpec::text("start_spread", "0 s", Kind::Time, "Each source starts at `start` plus a random share of this.")
+            .example("\"10 s\""),
+        ParamSpec::new("stop", Kind::Time, "End of all, since the start of the run; after `start`.")
+            .otherwise("the end of the run")
+            .example("\"80 s\""),
+        ParamSpec::text(
+            "rtt",
+            "0 s",
+            Kind::Either(&[Kind::Time, Kind::Table(&RTT)]),
+            "Round trip of each source on top of the path's, or a table to draw it from.",
+        )
+        .example("{ uniform = [\"20 ms\", \"440 ms\"], whole = true }"),
+    ],
+)
+.with(&[&SENDER])
+.choosing(Choice {
+    tag: "kind",
+    what: "value",
+    noun: "key",
+    default: "",
+    otherwise: "",
+    variants: || {
+        let variant = |(name, summary, keys)| Variant { name, aliases: &[], summary, keys };
+        vec![
+            variant(("bulk", "a transfer without end, as FTP: sends whatever the window allows", &[])),
+            variant((
+                "web",
+                "fetches objects of Pareto sizes over one connection: after a think time, or at exponential arrivals of its own",
+                WEB,
+            )),
+            variant(("udp", "packets at a constant rate, on and off; does not react to loss", UDP)),
+            variant(("video", "a competing video session: the same video and player", &[])),
+        ]
+    },
+});
+
+const WEB: &[ParamSpec] = &[
+    ParamSpec::text(
+        "think_time",
+        "500 ms",
+        Kind::PositiveTime,
+        "Mean of the exponential time from an object to the next request.",
+    )
+    .example("\"3 s\""),
+    ParamSpec::new(
+        "inter_arrival",
+        Kind::PositiveTime,
+        "Mean of the exponential time from request to request; instead of `think_time`.",
+    )
+    .otherwise("`think_time`")
+    .example("\"700 ms\""),
+    // Boyden et al. 2006, section 4.3; the printed median is impossible with this mean and shape.
+    ParamSpec::text("mean_size", "50 kB", Kind::Size, "Mean size of an object (Boyden et al. 2006, section 4.3)."),
+    ParamSpec::number("shape", 1.2, (1.01, 10.0), "", "Shape of the Pareto distribution of sizes."),
 ];
+
+const UDP: &[ParamSpec] = &[
+    ParamSpec::new("rate", Kind::Rate, "While on.").needed().example("\"1 Mbit/s\""),
+    ParamSpec::whole("packet_bytes", 1000, (29, 65_000), "bytes", "Size of a datagram with its headers."),
+    ParamSpec::new("on", Kind::PositiveTime, "Mean length of the exponential periods in which it sends; with `off`.")
+        .otherwise("always on")
+        .example("\"1 s\""),
+    ParamSpec::new("off", Kind::PositiveTime, "Mean length of the periods between; with `on`.")
+        .otherwise("always on")
+        .example("\"2 s\""),
+];
+
+const RTT: TableSpec = TableSpec::new(
+    "traffic.rtt",
+    "A round trip that is drawn for each source.",
+    &[
+        ParamSpec::new("uniform", Kind::List(&Kind::Time, 2, 2), "Least and most.")
+            .needed()
+            .example("[\"20 ms\", \"440 ms\"]"),
+        ParamSpec::flag(
+            "whole",
+            false,
+            "It is the whole round trip, the path's where that is longer; else it is added.",
+        ),
+    ],
+);
 
 /// What a traffic source does.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,17 +220,15 @@ pub struct TrafficSpec {
 
 impl TrafficSpec {
     pub(crate) fn read(table: &Table, profile: &'static str, mss: Option<u32>) -> Result<TrafficSpec, ScenarioError> {
-        let kinds: Vec<&'static str> = KINDS.iter().map(|(n, _)| *n).collect();
-        let word =
-            table.word("kind", &kinds)?.ok_or_else(|| table.missing("kind", "allowed: bulk, web, udp, video"))?;
+        let word = table.chosen().expect("must be given");
         let kind = match word {
             "web" => read_web(table)?,
             "udp" => read_udp(table)?,
             "video" => TrafficKind::Video,
             _ => TrafficKind::Bulk,
         };
-        let start = time(table, "start")?.unwrap_or(Time::ZERO);
-        let stop = time(table, "stop")?;
+        let start = time(table, "start").unwrap_or(Time::ZERO);
+        let stop = time(table, "stop");
         if stop.is_some_and(|stop| stop <= start) {
             return Err(table.error("stop", "is not after `start`"));
         }
@@ -160,17 +236,15 @@ impl TrafficSpec {
         if !table.has("name") {
             sender.name = word.to_string();
         }
-        let spec = TrafficSpec {
+        Ok(TrafficSpec {
             kind,
-            count: table.integer("count", 1..=100_000)?.unwrap_or(1) as u32,
+            count: table.get("count"),
             start,
-            start_spread: table.quantity("start_spread")?.unwrap_or_default(),
+            start_spread: table.get("start_spread"),
             stop,
             rtt: read_rtt(table)?,
             sender,
-        };
-        table.finish()?;
-        Ok(spec)
+        })
     }
 
     /// The names that its sources have if the group is called `label`.
@@ -236,58 +310,39 @@ fn arrivals_key(arrivals: Arrivals) -> &'static str {
 }
 
 fn read_web(table: &Table) -> Result<TrafficKind, ScenarioError> {
-    let (arrivals, mean_time) = match (table.positive("think_time")?, table.positive("inter_arrival")?) {
-        (Some(_), Some(_)) => return Err(table.error("inter_arrival", "is instead of `think_time`: give one of them")),
-        (None, Some(time)) => (Arrivals::InterArrival, time),
-        (time, None) => (Arrivals::ThinkTime, time.unwrap_or(Duration::from_millis(500))),
+    if table.has("think_time") && table.has("inter_arrival") {
+        return Err(table.error("inter_arrival", "is instead of `think_time`: give one of them"));
+    }
+    let (arrivals, mean_time) = match table.optional("inter_arrival") {
+        Some(time) => (Arrivals::InterArrival, time),
+        None => (Arrivals::ThinkTime, table.get("think_time")),
     };
-    Ok(TrafficKind::Web {
-        arrivals,
-        mean_time,
-        // Boyden et al. 2006, section 4.3; the printed median is impossible with this mean and shape.
-        mean_size: table.positive("mean_size")?.unwrap_or(Bytes(50_000)),
-        shape: table.number("shape", 1.01..=10.0)?.unwrap_or(1.2),
-    })
+    Ok(TrafficKind::Web { arrivals, mean_time, mean_size: table.get("mean_size"), shape: table.get("shape") })
 }
 
 fn read_udp(table: &Table) -> Result<TrafficKind, ScenarioError> {
-    let on_off = match (table.positive("on")?, table.positive("off")?) {
+    let on_off = match (table.optional("on"), table.optional("off")) {
         (Some(on), Some(off)) => Some((on, off)),
         (None, None) => None,
         _ => return Err(table.error("on", "`on` and `off` belong together")),
     };
-    Ok(TrafficKind::Udp {
-        rate: table.positive("rate")?.ok_or_else(|| table.missing("rate", "a udp source needs its rate"))?,
-        packet_bytes: table.integer("packet_bytes", 29..=65_000)?.unwrap_or(1000) as u32,
-        on_off,
-    })
+    Ok(TrafficKind::Udp { rate: table.get("rate"), packet_bytes: table.get("packet_bytes"), on_off })
 }
 
 /// `rtt = "80 ms"`, `rtt = { uniform = ["20 ms", "440 ms"], whole = true }`.
 fn read_rtt(table: &Table) -> Result<RttSpec, ScenarioError> {
-    match table.value("rtt") {
-        Some(Value::Object(_)) => {
-            let own = table.table("rtt")?.expect("an object");
-            let bounds = own.texts("uniform")?.ok_or_else(|| table.error("rtt", "has no `uniform = [low, high]`"))?;
-            let parse = |text: &String| text.parse::<Duration>().map_err(|e| own.error("uniform", e));
-            let [low, high] = bounds.as_slice() else {
-                return Err(own.error("uniform", "takes two times, [low, high]"));
-            };
-            let is_whole = own.flag("whole")?.unwrap_or(false);
-            own.finish()?;
-            let (low, high) = (parse(low)?, parse(high)?);
-            if low > high {
-                return Err(own.error("uniform", format!("{low} is above {high}")));
-            }
-            Ok(RttSpec::Uniform { low, high, is_whole })
-        }
-        _ => Ok(RttSpec::Fixed(table.quantity("rtt")?.unwrap_or_default())),
+    let Some(own) = table.table("rtt") else { return Ok(RttSpec::Fixed(table.get("rtt"))) };
+    let bounds: Vec<Duration> = own.get("uniform");
+    let (low, high) = (bounds[0], bounds[1]);
+    if low > high {
+        return Err(own.error("uniform", format!("{low} is above {high}")));
     }
+    Ok(RttSpec::Uniform { low, high, is_whole: own.get("whole") })
 }
 
 /// A point of time, written as the time since the start of the run.
-pub fn time(table: &Table, key: &'static str) -> Result<Option<Time>, ScenarioError> {
-    Ok(table.quantity::<Duration>(key)?.map(|d| Time::ZERO + d))
+fn time(table: &Table, key: &'static str) -> Option<Time> {
+    table.optional::<Duration>(key).map(|since| Time::ZERO + since)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The video: `[video]`. A real file's frame table, or a stated rate with a picture-size model.
 
-use crate::manifest::ManifestSpec;
+use crate::manifest::{MANIFEST, ManifestSpec};
 use crate::reader::Table;
 use crate::{ReadFile, ScenarioError};
-use playpath_units::{Duration, Rate};
+use playpath_units::{Duration, Kind, ParamSpec, Rate, TableSpec};
 use playpath_video::Presentation;
 use playpath_video::media::{self, FrameTable, GopModel, Media};
 use serde_json::{Value, json};
@@ -11,6 +11,44 @@ use std::sync::Arc;
 
 /// The built-in clip's name.
 const BUILT_IN: &str = "bigbuckbunny";
+
+/// `[video]`.
+pub const VIDEO: TableSpec = TableSpec::new(
+    "video",
+    "What is played: a file, a manifest, or a stated rate and duration. Without it there is cross traffic alone.",
+    &[
+        ParamSpec::new(
+            "source",
+            Kind::File,
+            "The built-in clip \"bigbuckbunny\", an MP4 file, a frame table (.csv), ffprobe's packets (.json), or a manifest.",
+        )
+        .or(BUILT_IN)
+        .otherwise("frames of a modelled video of `rate` and `duration`")
+        .example("\"clip.mp4\""),
+        ParamSpec::new(
+            "manifest",
+            Kind::Either(&[Kind::File, Kind::Table(&MANIFEST)]),
+            "MPD, HLS playlist or Sabre movie: the ladder that an adaptive player chooses from. Excludes the other keys.",
+        )
+        .otherwise("none")
+        .example("\"stream.mpd\""),
+        ParamSpec::new("rate", Kind::Rate, "Mean rate; frames of a file are scaled to it.")
+            .otherwise("the file's; must be given without `source`")
+            .example("\"5.24 Mbit/s\""),
+        ParamSpec::new("duration", Kind::PositiveTime, "Playing time; a file is cut or repeated.")
+            .otherwise("the file's; must be given without `source`")
+            .example("\"120 s\""),
+        ParamSpec::number("fps", 30.0, (1.0, 240.0), "frames/s", "Frame rate of a modelled video; excludes `source`.")
+            .example("25"),
+        ParamSpec::whole(
+            "seed",
+            1,
+            (0, u64::MAX),
+            "",
+            "Of the frame sizes of a modelled video, the same in every replication; excludes `source`.",
+        ),
+    ],
+);
 
 /// What is played.
 #[derive(Clone)]
@@ -36,17 +74,14 @@ enum Source {
 impl VideoSpec {
     pub(crate) fn read(table: &Table, read_file: ReadFile) -> Result<VideoSpec, ScenarioError> {
         if let Some((manifest, presentation)) = ManifestSpec::read(table, read_file)? {
-            table.finish()?;
             return VideoSpec::of_manifest(manifest, presentation).map_err(|e| table.error("manifest", e));
         }
-        let rate = table.positive::<Rate>("rate")?;
-        let duration = table.positive::<Duration>("duration")?;
-        let fps = table.number("fps", 1.0..=240.0)?;
-        let seed = table.integer("seed", 0..=u64::MAX)?;
+        let (rate, duration) = (table.optional("rate"), table.optional("duration"));
+        let is_modelled = table.has("fps") || table.has("seed");
         let (source, frames) = match table.value("source") {
-            None => model(table, rate, duration, fps, seed)?,
-            Some(_) if fps.is_some() || seed.is_some() => {
-                return Err(table.error("fps", "and `seed` describe a modelled video; `source` has its own pictures"));
+            None => model(table, rate, duration)?,
+            Some(_) if is_modelled => {
+                return Err(table.error("fps", "and `seed` describe a modelled video; `source` has its own frames"));
             }
             Some(Value::String(name)) if name == BUILT_IN => {
                 (Source::BuiltIn { rate, duration }, fitted(table, media::big_buck_bunny(), rate, duration)?)
@@ -58,7 +93,6 @@ impl VideoSpec {
             }
         };
         let media = Media::new(&frames).map_err(|e| table.error("source", e))?;
-        table.finish()?;
         Ok(VideoSpec { source, media: Arc::new(media), presentation: None, manifest: None })
     }
 
@@ -104,17 +138,11 @@ impl VideoSpec {
     }
 }
 
-fn model(
-    table: &Table,
-    rate: Option<Rate>,
-    duration: Option<Duration>,
-    fps: Option<f64>,
-    seed: Option<u64>,
-) -> Result<(Source, FrameTable), ScenarioError> {
+fn model(table: &Table, rate: Option<Rate>, duration: Option<Duration>) -> Result<(Source, FrameTable), ScenarioError> {
     let rate = rate.ok_or_else(|| table.missing("rate", "give `source`, or `rate` and `duration`"))?;
     let duration = duration.ok_or_else(|| table.missing("duration", "give it with a unit, such as \"60 s\""))?;
     // The same video for every replication: its seed is part of the video, not of the run.
-    let (fps, seed) = (fps.unwrap_or(30.0), seed.unwrap_or(1));
+    let (fps, seed) = (table.get("fps"), table.get("seed"));
     let model = GopModel { seed, ..GopModel::new(rate, duration, fps) };
     let frames = model.frame_table().map_err(|e| table.error("rate", e))?;
     Ok((Source::Model { rate, duration, fps, seed }, frames))
@@ -122,12 +150,10 @@ fn model(
 
 /// A file by its name's ending: a frame table (.csv), ffprobe's packets (.json), or an MP4 file.
 fn read_source(table: &Table, read_file: ReadFile) -> Result<FrameTable, ScenarioError> {
-    if let Some(own) = table.table("source").ok().flatten() {
-        let content = own.text("content")?.ok_or_else(|| table.error("source", "has no `content`"))?;
-        own.finish()?;
-        return FrameTable::parse(content).map_err(|e| table.error("source", e));
+    if let Some(content) = table.value("source").and_then(|source| source.get("content")) {
+        return FrameTable::parse(content.as_str().expect("checked")).map_err(|e| table.error("source", e));
     }
-    let name = table.text("source")?.expect("present");
+    let name = table.text("source").expect("present");
     let bytes =
         read_file(name).map_err(|e| table.error("source", format!("{e}; the built-in clip is \"{BUILT_IN}\"")))?;
     let failed = |e: media::MediaError| table.error("source", format!("\"{name}\": {e}"));

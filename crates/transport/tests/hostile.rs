@@ -122,7 +122,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
 
     #[test]
-    fn tcp_survives(steps in steps(), profile in prop::sample::select(Config::PROFILES.to_vec()), ecn in any::<bool>()) {
+    fn tcp_survives(steps in steps(), profile in prop::sample::select(Config::PROFILES.iter().map(|p| p.0).collect::<Vec<_>>()), ecn in any::<bool>()) {
         let config = Config { ecn, ..Config::profile(profile).unwrap() };
         let mut connection = Connection::listen(config, Reno::growing(10.0));
         let mut now = Time::from_millis(1);

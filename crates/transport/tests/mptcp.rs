@@ -545,7 +545,7 @@ fn subflows_are_paced_as_if_options_were_payload() {
 /// Profiles without a handshake, SACK or timestamps work, too.
 #[test]
 fn every_profile_carries_mptcp() {
-    for profile in Config::PROFILES {
+    for (profile, _) in Config::PROFILES {
         let links = three();
         let mut net = Net::new(&links, "dft", (0, 0), 1 << 20, 1);
         let tcp = Config::profile(profile).unwrap();

@@ -36,7 +36,7 @@ fn bulk<F: FnMut(bool, u64, &Segment) -> bool>(pair: &mut Pair<F>, end: Time) {
 /// (a window that halves never empties such a queue), and needs no timeout.
 #[test]
 fn bulk_fills_the_link() {
-    for profile in Config::PROFILES {
+    for (profile, _) in Config::PROFILES {
         for control in ["newreno", "cubic"] {
             let config = Config::profile(profile).unwrap();
             let mut pair = Pair::new(config, config, controls(control, &config), bottleneck(45), |_, _, _| true);

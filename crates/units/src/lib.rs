@@ -1,14 +1,18 @@
 //! Quantities as types: time in integer nanoseconds, rates in bit/s, sizes in bytes, ratios, and their parsing
 //! ("10 Mbit/s", "50 ms", "30 kB", "0.5 %"). Also the named random streams of a run.
 
+mod kind;
 pub mod names;
 mod params;
 mod parse;
 mod quantity;
 pub mod random;
+mod tables;
 mod time;
 
-pub use params::{Kind, ParamSpec, ParamValue, Params};
+pub use kind::Kind;
+pub use params::{ParamSpec, ParamValue, Params};
 pub use parse::ParseError;
 pub use quantity::{Bytes, QueueLimit, Rate, Ratio};
+pub use tables::{Choice, TableSpec, Variant};
 pub use time::{Duration, Time};

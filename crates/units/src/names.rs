@@ -16,9 +16,21 @@ pub fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Opti
     (distance <= 1 + name.chars().count() / 3).then_some(found)
 }
 
-/// `typed` looks like a misspelling of `name`: at most a third of its letters differ.
-pub fn is_misspelling(typed: &str, name: &str) -> bool {
-    edit_distance(typed, name) <= typed.chars().count() / 3
+/// `MODULE:NAME`, the way to code of the user's own, and what follows it in brackets or after a colon; `None` if it is none.
+pub fn own_reference(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim();
+    let (source, rest) = text.split_once(':')?;
+    let name = rest.split(['(', ':']).next()?;
+    let is_plain = |text: &str| !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || "=,()".contains(c));
+    if !is_plain(source) || !name.split('.').all(is_identifier) {
+        return None;
+    }
+    let (reference, inside) = text.split_at(source.len() + 1 + name.len());
+    Some((reference, inside.trim_start_matches([':', '(']).trim_end_matches(')')))
+}
+
+fn is_identifier(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_alphabetic() || c == '_') && text.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
 /// Levenshtein distance, case folded.
@@ -50,6 +62,5 @@ mod tests {
         assert_eq!(unknown("cc", "cubik", names), "unknown cc \"cubik\"; did you mean \"cubic\"? allowed: cubic, reno");
         assert_eq!(unknown("cc", "bbr", names), "unknown cc \"bbr\"; allowed: cubic, reno");
         assert_eq!(unknown("cc", "bbr", []), "unknown cc \"bbr\"; allowed: none");
-        assert!(is_misspelling("rttt", "rtt") && !is_misspelling("rate", "rtt"));
     }
 }

@@ -1,8 +1,8 @@
 //! Parameters: declared once with kind, default and text; set by name. From the declaration come the checks, `playpath list`, the
 //! JSON Schema of a scenario and its reference page.
 
+use crate::kind::Kind;
 use crate::names::unknown;
-use crate::{Bytes, Duration, QueueLimit, Rate, Ratio};
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
@@ -26,60 +26,17 @@ pub struct ParamSpec {
     pub example: &'static str,
     /// What it does in the kernel world, where that differs; empty: the same.
     pub kernel: &'static str,
-}
-
-/// What may be typed for a parameter.
-#[derive(Clone, Copy, Debug)]
-pub enum Kind {
-    /// A number of this range, inclusive, in this unit ("packets", "s", "" for none).
-    Number {
-        /// Least; the smallest positive number stands for "above 0".
-        low: f64,
-        /// Most; the largest number stands for no limit.
-        high: f64,
-        /// For people.
-        unit: &'static str,
-    },
-    /// A whole number of this range, inclusive.
-    Whole {
-        /// Least.
-        low: u64,
-        /// Most; the largest number stands for no limit.
-        high: u64,
-        /// For people.
-        unit: &'static str,
-    },
-    /// A switch.
-    Flag,
-    /// One of a few words.
-    Word(&'static [&'static str]),
-    /// A time.
-    Time,
-    /// A time above zero.
-    PositiveTime,
-    /// A rate above zero.
-    Rate,
-    /// A size above zero, in bytes.
-    Size,
-    /// A share, in per cent.
-    Share,
-    /// A limit of a queue.
-    Limit,
-    /// A text file: its name, or its content where a scenario is resolved.
-    File,
-    /// Any text.
-    Text,
-    /// A list of texts; one alone may stand without brackets.
-    Texts,
-    /// A text of its own form: what may be typed, and the check.
-    Form(&'static str, fn(&str) -> Result<(), String>),
+    /// What holds where it is not given, if no default can be written ("the profile's"); empty: nothing.
+    pub otherwise: &'static str,
+    /// First version that knows it.
+    pub since: &'static str,
 }
 
 impl ParamSpec {
     /// Of any kind, without a default.
     pub const fn new(name: &'static str, kind: Kind, doc: &'static str) -> ParamSpec {
         let (default, is_needed) = (ParamValue::Word(""), false);
-        ParamSpec { name, kind, or: "", default, is_needed, doc, example: "", kernel: "" }
+        ParamSpec { name, kind, or: "", default, is_needed, doc, example: "", kernel: "", otherwise: "", since: "0.1" }
     }
     /// A number within `range`.
     pub const fn number(
@@ -142,6 +99,15 @@ impl ParamSpec {
         ParamSpec { kernel, ..self }
     }
 
+    /// The same, where this holds unless it is given.
+    pub const fn otherwise(self, otherwise: &'static str) -> ParamSpec {
+        ParamSpec { otherwise, ..self }
+    }
+    /// The same, known from this version on.
+    pub const fn since(self, since: &'static str) -> ParamSpec {
+        ParamSpec { since, ..self }
+    }
+
     /// The same number over a narrower range.
     pub const fn within(self, low: f64, high: f64) -> ParamSpec {
         ParamSpec { kind: Kind::Number { low, high, unit: self.unit() }, ..self }
@@ -188,31 +154,18 @@ impl ParamSpec {
 
     /// Check a value. Error: one line that says what is allowed.
     pub fn check(&self, value: ParamValue<'_>) -> Result<(), String> {
-        let name = self.name;
-        let failed = |why: &str| Err(format!("`{name}` {why}; allowed: {}", self.allowed()));
-        match (self.kind, value) {
-            (_, ParamValue::Word(word)) if !self.or.is_empty() && word == self.or => Ok(()),
-            (Kind::Number { low, high, .. }, ParamValue::Number(x)) if (low..=high).contains(&x) => Ok(()),
-            (Kind::Whole { low, high, .. }, ParamValue::Number(x))
-                if x.fract() == 0.0 && (low as f64..=high as f64).contains(&x) =>
-            {
-                Ok(())
-            }
-            (Kind::Number { .. } | Kind::Whole { .. }, ParamValue::Number(x)) => {
-                failed(&format!("= {x} is out of range"))
-            }
-            (Kind::Flag, ParamValue::Flag(_)) => Ok(()),
-            (Kind::Number { .. } | Kind::Whole { .. } | Kind::Flag, other) => failed(&format!("= {other:?} is wrong")),
-            (kind, ParamValue::Word(text)) => match kind.check(text) {
-                Ok(()) => Ok(()),
-                Err(why) if why.is_empty() => failed(&format!("= \"{text}\" is not allowed")),
-                // A quantity's own words say what is allowed.
-                Err(why) if matches!(kind, Kind::Form(..)) => failed(&format!("= \"{text}\": {why}")),
-                Err(why) => Err(format!("`{name}`: {why}")),
-            },
-            // A bare zero needs no unit.
-            (kind, ParamValue::Number(0.0)) if kind.check("0").is_ok() => Ok(()),
-            (_, other) => failed(&format!("= {other:?} is wrong")),
+        match self.problem(value) {
+            None => Ok(()),
+            Some(problem) if self.kind.is_quantity() => Err(format!("`{}`: {problem}", self.name)),
+            Some(problem) => Err(format!("`{}` = {problem}", self.name)),
+        }
+    }
+
+    /// What is wrong with a value, beginning with the value: one line that says what is allowed.
+    pub fn problem(&self, value: ParamValue<'_>) -> Option<String> {
+        match value {
+            ParamValue::Word(word) if !self.or.is_empty() && word == self.or => None,
+            _ => self.kind.problem(value, &|| self.allowed()),
         }
     }
 
@@ -222,63 +175,6 @@ impl ParamSpec {
             (Kind::Number { .. } | Kind::Whole { .. }, Ok(x), _) => ParamValue::Number(x),
             (Kind::Flag, _, Ok(flag)) => ParamValue::Flag(flag),
             _ => ParamValue::Word(text),
-        }
-    }
-}
-
-impl Kind {
-    /// What may be typed, for lists and error messages.
-    pub fn allowed(&self) -> String {
-        match *self {
-            Kind::Number { low, high, unit } => {
-                let range = match (low == f64::MIN_POSITIVE, high == f64::MAX) {
-                    (true, true) => "above 0".into(),
-                    (true, false) => format!("above 0 to {high}"),
-                    (false, true) => format!("{low} or more"),
-                    (false, false) => format!("{low} to {high}"),
-                };
-                format!("{range} {unit}").trim_end().into()
-            }
-            Kind::Whole { low, high: u64::MAX, unit } => format!("whole numbers from {low} {unit}").trim_end().into(),
-            Kind::Whole { low, high, unit } => format!("whole numbers from {low} to {high} {unit}").trim_end().into(),
-            Kind::Flag => "true, false".into(),
-            Kind::Word(words) => words.join(", "),
-            Kind::Time => "a time, such as \"50 ms\"".into(),
-            Kind::PositiveTime => "a time above 0, such as \"50 ms\"".into(),
-            Kind::Rate => "a rate above 0, such as \"10 Mbit/s\"".into(),
-            Kind::Size => "a size above 0, such as \"30 kB\"".into(),
-            Kind::Share => "0 % to 100 %".into(),
-            Kind::Limit => "a queue limit: \"50 kB\", \"200 packets\", \"40 ms\", \"1 bdp\"".into(),
-            Kind::File => "a file's name".into(),
-            Kind::Text => "a text".into(),
-            Kind::Texts => "a list of texts".into(),
-            Kind::Form(allowed, _) => allowed.into(),
-        }
-    }
-
-    /// Check a text. Error: why it is wrong; empty where a list of what is allowed says it all.
-    fn check(&self, text: &str) -> Result<(), String> {
-        fn parsed<T: FromStr + Default + PartialEq>(text: &str, may_be_zero: bool) -> Result<(), String>
-        where
-            T::Err: fmt::Display,
-        {
-            match text.parse::<T>() {
-                Ok(value) if value == T::default() && !may_be_zero => Err("must be above zero".into()),
-                Ok(_) => Ok(()),
-                Err(why) => Err(why.to_string()),
-            }
-        }
-        match self {
-            Kind::Word(words) if words.contains(&text) => Ok(()),
-            Kind::Time => parsed::<Duration>(text, true),
-            Kind::PositiveTime => parsed::<Duration>(text, false),
-            Kind::Rate => parsed::<Rate>(text, false),
-            Kind::Size => parsed::<Bytes>(text, false),
-            Kind::Share => parsed::<Ratio>(text, true),
-            Kind::Limit => text.parse::<QueueLimit>().map(drop).map_err(|why| why.to_string()),
-            Kind::File | Kind::Text | Kind::Texts => Ok(()),
-            Kind::Form(_, check) => check(text),
-            Kind::Word(_) | Kind::Number { .. } | Kind::Whole { .. } | Kind::Flag => Err(String::new()),
         }
     }
 }
@@ -437,6 +333,7 @@ impl Params {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Duration;
 
     const SPECS: &[ParamSpec] = &[
         ParamSpec::number("gain", 2.0, (0.0, 10.0), "packets", "a gain"),

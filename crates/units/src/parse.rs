@@ -1,6 +1,6 @@
 //! Parsing of quantities. A unit is compulsory, except on a bare zero.
 
-use crate::{Bytes, Duration, QueueLimit, Rate, Ratio};
+use crate::{Bytes, Duration, Kind, QueueLimit, Rate, Ratio};
 use std::fmt;
 use std::str::FromStr;
 
@@ -38,6 +38,32 @@ const SIZE: &[Unit] = &[
 const RATIO: &[Unit] = &[(&["%"], 0.01)];
 const PACKETS: &[Unit] = &[(&["packets", "packet", "pkts"], 1.0)];
 const BDP: &[Unit] = &[(&["bdp", "BDP"], 1.0)];
+
+/// A regular expression of JSON Schema for a quantity of these units. A zero needs no unit where it is allowed.
+pub(crate) fn pattern(kind: &Kind) -> Option<String> {
+    let (tables, may_be_zero): (&[&[Unit]], bool) = match kind {
+        Kind::Time => (&[TIME], true),
+        Kind::PositiveTime => (&[TIME], false),
+        Kind::Rate => (&[RATE], false),
+        Kind::Size => (&[SIZE], false),
+        Kind::Limit => (&[PACKETS, BDP, TIME, SIZE], true),
+        Kind::Share => return Some(SHARE.into()),
+        _ => return None,
+    };
+    let names: Vec<&str> = tables.iter().copied().flatten().flat_map(|(names, _)| names.iter().copied()).collect();
+    let number = if may_be_zero { ANY } else { ABOVE_ZERO };
+    Some(format!(
+        r"^\s*\+?({number})([eE][-+]?[0-9]+)?\s*({})\s*${}",
+        names.join("|"),
+        if matches!(kind, Kind::Time) { BARE_ZERO } else { "" }
+    ))
+}
+
+const ANY: &str = r"[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*";
+const ABOVE_ZERO: &str = r"[0-9_]*[1-9][0-9_]*\.?[0-9_]*|[0-9_]*\.[0-9_]*[1-9][0-9_]*";
+const BARE_ZERO: &str = r"|^\s*0+\.?0*\s*$";
+const SHARE: &str =
+    r"^\s*\+?(0*100(\.0*)?|0*[0-9]{1,2}(\.[0-9]*)?|\.[0-9]+|[0-9](\.[0-9]*)?[eE]-[0-9]+)\s*%\s*$|^\s*0+\.?0*\s*$";
 
 fn split(text: &str) -> (&str, &str) {
     let text = text.trim();

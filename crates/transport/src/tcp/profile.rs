@@ -16,8 +16,12 @@ use crate::tcp::config::{
 use playpath_units::Duration;
 
 impl Config {
-    /// The names that [`Config::profile`] knows.
-    pub const PROFILES: &[&str] = &["linux", "ns2", "rfc"];
+    /// The names that [`Config::profile`] knows, and what they stand for.
+    pub const PROFILES: &[(&str, &str)] = &[
+        ("linux", "a current Linux host: RACK-TLP, PRR, SACK, timestamps, undo, initial window 10, restart after idle"),
+        ("ns2", "ns-2.35's one-way agents: no SACK, an ACK per packet, coarse timer, no handshake, 40-byte headers"),
+        ("rfc", "the standards track without implementation habits: RFC 5681, 6298, 6675, 6928, 3042"),
+    ];
 
     /// The profile called `name`.
     pub fn profile(name: &str) -> Option<Config> {
@@ -138,7 +142,7 @@ mod tests {
 
     #[test]
     fn profiles_are_valid_and_found_by_name() {
-        for name in Config::PROFILES {
+        for (name, _) in Config::PROFILES {
             assert_eq!(Config::profile(name).unwrap().validate(), Ok(()), "{name}");
         }
         assert_eq!(Config::profile("bsd"), None);

@@ -34,7 +34,7 @@ mod registry;
 mod safety;
 
 pub use estimate::{DualEwma, harmonic_mean};
-pub use registry::{AbrEntry, build, entries, find, parse};
+pub use registry::{AbrEntry, REGISTERED_RULE, RULE, build, entries, find, parse};
 
 use crate::ladder::Ladder;
 use playpath_units::{Duration, Rate, Time};

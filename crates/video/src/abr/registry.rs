@@ -2,7 +2,7 @@
 
 use super::Abr;
 use playpath_units::names::unknown;
-use playpath_units::{ParamSpec, Params};
+use playpath_units::{Kind, ParamSpec, Params};
 
 /// What the registry knows of a rule.
 pub struct AbrEntry {
@@ -45,6 +45,12 @@ pub fn parse(text: &str) -> Result<(&'static AbrEntry, Params), String> {
     }
     Ok((entry, params))
 }
+
+/// What may be typed for a rule of the registry.
+pub const REGISTERED_RULE: Kind =
+    Kind::Form("a rule with parameters, such as \"bola variant=u\"", |text| parse(text).map(drop));
+/// What may be typed for a rule that may be the user's own.
+pub const RULE: Kind = Kind::Either(&[REGISTERED_RULE, Kind::Own]);
 
 #[cfg(test)]
 mod tests {

@@ -13,7 +13,6 @@ const SHARE_BELOW_ALL: Kind = Kind::Form("a share below 100 %, such as \"80 %\""
     Ok(share) if share.get() >= 1.0 => Err(String::new()),
     parsed => parsed.map(drop).map_err(|why| why.to_string()),
 });
-const RULE: Kind = Kind::Form("a rule with parameters, such as \"bola variant=u\"", |text| abr::parse(text).map(drop));
 const CONNECTIONS: Kind =
     Kind::Form("\"persistent\", \"per-segment\", \"series of 30\" (requests each), \"parallel 4\"", |text| {
         text.parse::<Connections>().map(drop).map_err(|_| String::new())
@@ -21,8 +20,15 @@ const CONNECTIONS: Kind =
 
 pub(super) const PARAMS: &[ParamSpec] = &[
     ParamSpec::word("client", "dash.js", PRESETS, "buffer policy and connections of a known client"),
-    ParamSpec::text("abr", "client", RULE, "adaptation rule of the video; the client's own by default").or("client"),
-    ParamSpec::text("audio_abr", "fixed", RULE, "adaptation rule of the audio, if it is a set of its own").or("client"),
+    ParamSpec::text("abr", "client", abr::RULE, "adaptation rule of the video; the client's own by default")
+        .or("client"),
+    ParamSpec::text(
+        "audio_abr",
+        "fixed",
+        abr::REGISTERED_RULE,
+        "adaptation rule of the audio, if it is a set of its own",
+    )
+    .or("client"),
     ParamSpec::text(
         "ladder",
         "200 kbit/s, 250 kbit/s, 300 kbit/s, 400 kbit/s, 500 kbit/s, 600 kbit/s, 700 kbit/s",
