@@ -112,6 +112,43 @@ def record_reference() -> tuple[str, str]:
     return _engine.record_reference()
 
 
+DOCUMENTS = tuple(_engine.DOCUMENTS)
+"""What playpath reads: a scenario, a sweep's design, a population."""
+
+
+def schema(document: str) -> str:
+    """JSON Schema (draft 2020-12) of a document, one of `DOCUMENTS`, as text.
+
+    Raises
+    ------
+    InputError
+        There is no such document; with the nearest name.
+    """
+    made: str = _call(_engine.schema, document)
+    return made
+
+
+def check(document: str, text: str) -> None:
+    """Check a document (TOML or JSON text) by its declaration alone: keys, kinds, ranges, what must be given.
+
+    Raises
+    ------
+    InputError
+        One line: what, where, what is allowed, the nearest name.
+    """
+    _call(_engine.check, document, text)
+
+
+def declarations() -> dict[str, Any]:
+    """Every table of every document: `doc`, its `keys`, the tables that it is read `with`, and its `choice`.
+
+    A key has `name`, `type`, `allowed`, `unit`, `default`, `otherwise`, `is_needed`, `words`, `since`, `example` (TOML), `doc`,
+    `kernel` (what the kernel world does otherwise) and the `table` that it takes.
+    """
+    tables: dict[str, Any] = json.loads(_engine.declarations())
+    return tables
+
+
 def jain_index(shares: Iterable[float]) -> float | None:
     """Jain's index of fairness: 1 if all shares are equal; None for fewer than two.
 

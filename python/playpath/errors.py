@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -23,12 +22,11 @@ class InputError(PlaypathError, ValueError):
 
 
 def unknown_name(what: str, name: str, allowed: Iterable[str]) -> InputError:
-    """The error for a name that is not in `allowed`, with the nearest one.
+    """The error for a name that is not in `allowed`, with the nearest one; the engine's sentence.
 
     >>> str(unknown_name("sender", "cubik", ["cubic", "vegas"]))
-    "unknown sender 'cubik'; did you mean 'cubic'? allowed: cubic, vegas"
+    'unknown sender "cubik"; did you mean "cubic"? allowed: cubic, vegas'
     """
-    names = list(allowed)
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = f" did you mean '{near[0]}'?" if near else ""
-    return InputError(f"unknown {what} '{name}';{hint} allowed: {', '.join(names) or 'none'}")
+    from playpath import _engine  # its wrapper imports this module
+
+    return InputError(_engine.unknown_name(what, name, list(allowed)))

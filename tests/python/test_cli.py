@@ -181,14 +181,14 @@ def assert_one_line(done, named):
 
 
 def test_unknown_sender_names_the_nearest(cli, small):
-    assert_one_line(cli("run", small, "--sender", "cubik"), "did you mean 'cubic'")
+    assert_one_line(cli("run", small, "--sender", "cubik"), 'did you mean "cubic"')
 
 
 def test_real_players_are_for_the_kernel_world(cli, small):
     assert_one_line(
         cli("compare", small, "--player", "vlc"), "--player vlc: real players run in the worlds kernel and wire only"
     )
-    assert_one_line(cli("compare", small, "--world", "kernel", "--player", "vcl"), "did you mean 'vlc'")
+    assert_one_line(cli("compare", small, "--world", "kernel", "--player", "vcl"), 'did you mean "vlc"')
     assert_one_line(cli("compare", small, "--world", "kernel:vlc", "--player", "vlc"), "names a player already")
     assert_one_line(cli("compare", small, "--world", "sim:vlc"), "only the worlds kernel and wire have real players")
 
@@ -240,7 +240,7 @@ def test_list(cli):
         assert entries.status == 0, entries.err
         assert all({"name", "summary"} <= set(entry) for entry in entries.json)
     assert "newreno" in cli("list", "cc").out
-    assert_one_line(cli("list", "queues"), "did you mean 'queue'")
+    assert_one_line(cli("list", "queues"), 'did you mean "queue"')
 
 
 @pytest.mark.parametrize(("effective", "found"), [("000001ffffffffff", "yes"), ("0000000000001000", None), ("0", None)])

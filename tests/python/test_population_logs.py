@@ -88,5 +88,5 @@ def test_what_is_no_log_is_refused(tmp_path):
         read_logs([log(tmp_path, "hello\n")])
     with pytest.raises(InputError, match="no such file"):
         read_logs([tmp_path / "missing.log"])
-    with pytest.raises(InputError, match="did you mean 'nginx'"):
+    with pytest.raises(InputError, match='did you mean "nginx"'):
         read_logs([log(tmp_path, "hello\n")], "nginks")

@@ -87,7 +87,7 @@ def test_an_error_in_a_file_names_it_and_the_line(tmp_path):
 
 
 def test_wrong_python_input():
-    with pytest.raises(playpath.InputError, match="unknown sender 'nobody'"):
+    with pytest.raises(playpath.InputError, match='unknown sender "nobody"'):
         playpath.run(SMALL, sender="nobody")
     with pytest.raises(playpath.InputError, match="jobs 0"):
         playpath.compare(SMALL, jobs=0)

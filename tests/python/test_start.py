@@ -118,7 +118,7 @@ def test_a_file_goes_before_a_shipped_name(tmp_path, monkeypatch):
 
 def test_an_unknown_name_is_told_with_the_nearest():
     for take in (playpath.load, load_design, load_population):
-        with pytest.raises(InputError, match=r"^no file 'wirless' here, .*did you mean 'wireless'\?"):
+        with pytest.raises(InputError, match=r"^no file 'wirless' here, .*did you mean .wireless.\?"):
             take("wirless")
 
 

@@ -96,7 +96,7 @@ def test_drawn_points_repeat_and_fill_the_range(kind):
 
 WRONG_DESIGNS = [
     ({"axis": []}, "no \\[\\[axis\\]\\]"),
-    ({"axes": []}, "did you mean 'axis'"),
+    ({"axes": []}, 'did you mean "axis"'),
     ({"axis": [{"key": "path.rtt"}]}, "give `values`"),
     ({"axis": [{"key": "path.rtt", "values": []}]}, "at least one"),
     ({"axis": [{"key": "path.rtt", "from": "1 ms", "to": "1 s"}]}, "use one unit"),

@@ -57,7 +57,7 @@ def test_wrong_traces_say_what_and_where():
     for text, message in (("", "empty"), ("5\n3\n", "line 2"), ("1.5\n", "not clear"), ("a b c d", "line 1")):
         with pytest.raises(playpath.InputError, match=message):
             traces.preview(text)
-    with pytest.raises(playpath.InputError, match="did you mean 'sabre'"):
+    with pytest.raises(playpath.InputError, match='did you mean "sabre"'):
         traces.convert(STEADY, "sabr")
     with pytest.raises(playpath.InputError, match="above 0"):
         traces.convert(STEADY, "csv", bin_ms=0)

@@ -209,7 +209,7 @@ def test_what_a_player_cannot_play_is_refused_in_a_line() -> None:
         players.player("dashjs").check(progressive())
     with pytest.raises(InputError, match=r"ladder = None: a real player needs rates"):
         scene.ladder_of({"player": {"kind": "dash"}})
-    with pytest.raises(InputError, match="unknown player of the kernel world 'vcl'; did you mean 'vlc'"):
+    with pytest.raises(InputError, match='unknown player of the kernel world "vcl"; did you mean "vlc"'):
         players.player("vcl")
 
 

@@ -62,9 +62,18 @@ fn declaration(document: &str) -> Result<&'static TableSpec, ScenarioError> {
 fn words_of(kind: &Kind) -> Vec<(&'static str, &'static str)> {
     match kind {
         Kind::Told(words) => words.to_vec(),
-        Kind::Table(table) => table.keys.iter().take(1).map(|key| (key.name, key.doc)).collect(),
-        Kind::Either(kinds) => kinds.iter().flat_map(words_of).collect(),
+        Kind::Either(kinds) => {
+            kinds.iter().flat_map(words_of).chain(kinds.iter().flat_map(instead_of_a_word)).collect()
+        }
         _ => Vec::new(),
+    }
+}
+
+/// A table with one key, `{ gain = 1.0 }`, that stands where a word may.
+fn instead_of_a_word(kind: &Kind) -> Option<(&'static str, &'static str)> {
+    match kind {
+        Kind::Table(table) if table.keys.len() == 1 => Some((table.keys[0].name, table.keys[0].doc)),
+        _ => None,
     }
 }
 

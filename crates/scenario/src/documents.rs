@@ -42,6 +42,14 @@ pub const SWEEP: TableSpec = TableSpec::new(
         )
         .otherwise("the scenario's")
         .example("[\"dft\", \"blest\"]"),
+        ParamSpec::new(
+            "abr",
+            Kind::Any("a list of rules, each with its parameters"),
+            "Each sender's viewers under each of these adaptation rules.",
+        )
+        .otherwise("the scenario's")
+        .example("[\"bola\", \"throughput\"]")
+        .since("0.2"),
         ParamSpec::new("seeds", Kind::Whole { low: 1, high: 1_000_000, unit: "" }, "Replications of each point.")
             .otherwise("the scenario's")
             .example("5"),

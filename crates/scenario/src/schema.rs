@@ -24,42 +24,70 @@ struct Writer {
     is_drawn: bool,
 }
 
+/// The schema of a key.
+#[derive(Clone)]
+struct Written {
+    name: &'static str,
+    is_needed: bool,
+    schema: Value,
+}
+
 impl Writer {
     fn table(&mut self, spec: &'static TableSpec) -> Value {
         let keys = spec.all_keys();
-        let Some(choice) = spec.choice else { return self.object(spec.doc, &keys, None) };
+        let Some(choice) = spec.choice else {
+            let keys = self.written(&keys, None);
+            return self.object(spec.doc, keys, None);
+        };
+        // What all variants have is written once.
+        let shared = self.written(&keys, Some(spec.name));
         let mut variants: Vec<Value> = (choice.variants)()
             .iter()
             .map(|variant| {
-                let keys: Vec<_> = keys.iter().copied().chain(variant.keys).collect();
-                self.object(variant.summary, &keys, Some((&choice, variant)))
+                let own: Vec<_> = variant.keys.iter().collect();
+                let keys = shared.iter().cloned().chain(self.written(&own, None)).collect();
+                self.object(variant.summary, keys, Some((&choice, variant)))
             })
             .collect();
         if !choice.otherwise.is_empty() {
-            let all: Vec<_> = keys.iter().copied().chain((choice.variants)().iter().flat_map(|v| v.keys)).collect();
-            let mut open = self.object(choice.otherwise, &all, None);
             // Which one it is follows from other tables, so nothing of any of them must be given.
-            open.as_object_mut().expect("an object").remove("required");
-            variants.push(open);
+            let all: Vec<_> = (choice.variants)().iter().flat_map(|variant| variant.keys).collect();
+            let keys =
+                shared.into_iter().chain(self.written(&all, None)).map(|key| Written { is_needed: false, ..key });
+            variants.push(self.object(choice.otherwise, keys.collect(), None));
         }
         json!({ "description": spec.doc, "type": "object", "anyOf": variants })
     }
 
-    fn object(&mut self, doc: &str, keys: &[&'static ParamSpec], chosen: Option<(&Choice, &Variant)>) -> Value {
+    /// The schemas of keys; as definitions of `table` if several objects share them.
+    fn written(&mut self, keys: &[&'static ParamSpec], table: Option<&str>) -> Vec<Written> {
+        let mut written = Vec::new();
+        for spec in keys {
+            let mut schema = self.key(spec);
+            if let Some(table) = table {
+                let name = format!("{table}.{}", spec.name);
+                self.definitions.insert(name.clone(), schema);
+                schema = json!({ "$ref": format!("#/$defs/{name}") });
+            }
+            written.push(Written { name: spec.name, is_needed: spec.is_needed && !self.is_drawn, schema });
+        }
+        written
+    }
+
+    fn object(&self, doc: &str, keys: Vec<Written>, chosen: Option<(&Choice, &Variant)>) -> Value {
         let mut properties = Map::new();
-        let mut required: Vec<&str> =
-            keys.iter().filter(|key| key.is_needed && !self.is_drawn).map(|key| key.name).collect();
+        let mut required: Vec<&str> = keys.iter().filter(|key| key.is_needed).map(|key| key.name).collect();
         if let Some((choice, variant)) = chosen {
             let names: Vec<&str> = [variant.name].into_iter().chain(variant.aliases.iter().copied()).collect();
             properties.insert(choice.tag.into(), json!({ "enum": names, "description": variant.summary }));
-            if choice.default != variant.name {
+            if choice.default != variant.name && !self.is_drawn {
                 required.push(choice.tag);
             }
         }
         for key in keys {
-            let written = self.key(key);
-            let same = properties.remove(key.name).filter(|other| *other != written);
-            let either = same.map_or(written.clone(), |other| json!({ "anyOf": [other, written] }));
+            // Several variants may have a key of one name.
+            let same = properties.remove(key.name).filter(|other| *other != key.schema);
+            let either = same.map_or(key.schema.clone(), |other| json!({ "anyOf": [other, key.schema] }));
             properties.insert(key.name.into(), either);
         }
         let mut object =

@@ -18,6 +18,8 @@ COMMANDS = {
     "report": "Draw one self-contained HTML file from stored results.",
     "show": "Show a scenario on one page, with every default.",
     "list": "List congestion controls, schedulers, queues, players, metrics.",
+    "help": "Say what a key of a scenario, sweep or population does.",
+    "schema": "Print the JSON Schema of a scenario, for editors.",
     "doctor": "Say what this machine can run, and what is missing.",
     "sweep": "Run a design of many points, senders and seeds.",
     "tune": "Find parameters of a congestion control.",

@@ -35,7 +35,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from playpath import shipped
+from playpath import engine, shipped
 from playpath.errors import InputError, unknown_name
 from playpath.files import read_text
 from playpath.population import distributions, sets
@@ -43,12 +43,10 @@ from playpath.population.distributions import Distribution
 from playpath.population.sets import Unit
 from playpath.scenario import Scenario, load
 
-_KEYS = ("paths", "sessions", "seed", "users", "group", "baseline")
 _DEFAULT_PATHS = 100
 _DEFAULT_SESSIONS = 3
 MOST_SESSIONS = 1000
 """Sessions on a path; seeds of path i are those from i times this on."""
-_MOST_PATHS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -198,26 +196,28 @@ def load_population(
     raw, folder, stem = _read(source)
     if "axis" in raw and (error := shipped.mistaken(raw, folder, _called(source), "population")):
         raise error
-    own = _own_table(raw)
+    _check(source, raw)
+    given = {"paths": paths, "sessions": sessions, "baseline": baseline}
+    asked = {"population": {key: value for key, value in given.items() if value is not None}}
+    engine.check("population", json.dumps(asked))
+    own = {**raw.get("population", {}), **asked["population"]}
     draws, units = _drawn(raw, own, folder)
     if not units and not draws:
         raise InputError(
             '[population]: nothing in the scenario is drawn; give a path several traces (`trace = "traces/*.json"`), a '
             "quantity a distribution, or `users`"
         )
-    for column in (group := _names(own.get("group", ()), "group")):
+    for column in (group := _names(own.get("group", ()))):
         sets.need_column(column, units)
-    count = _whole(own.get("paths") if paths is None else paths, "paths", 2, _MOST_PATHS)
-    played = _whole(own.get("sessions") if sessions is None else sessions, "sessions", 1, MOST_SESSIONS)
     changes = dict(set or {})
     chosen = Population(
         name=str(raw.get("name", stem)),
         base=Scenario({}, ""),
         draws={key: d for key, d in draws.items() if key not in changes},
         units=units,
-        paths=count or len(units) or _DEFAULT_PATHS,
-        sessions=played or _DEFAULT_SESSIONS,
-        seed=_whole(own.get("seed", 1), "seed", 0, 2**63 - 1) or 0,
+        paths=own.get("paths") or len(units) or _DEFAULT_PATHS,
+        sessions=own.get("sessions", _DEFAULT_SESSIONS),
+        seed=own.get("seed", 1),
         group=group,
         source=_plain(raw),
         unit_word="links or users" if units else "paths",
@@ -228,20 +228,20 @@ def load_population(
     base = _base(source, raw, folder, first, senders)
     if not base.senders:
         raise InputError(f"scenario '{chosen.name}': no [[sender]] to compare; add one or give --cc")
-    wanted = baseline or own.get("baseline") or base.senders[0]
+    wanted = own.get("baseline") or base.senders[0]
     if wanted not in base.senders:
         raise unknown_name("baseline", str(wanted), base.senders)
     return replace(chosen, base=base, baseline=str(wanted))
 
 
-def _own_table(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    own = raw.get("population", {})
-    if not isinstance(own, Mapping):
-        raise InputError("`population` is a table: write [population]")
-    for key in own:
-        if key not in _KEYS:
-            raise unknown_name("key in [population]", key, _KEYS)
-    return own
+def _check(source: Any, raw: Mapping[str, Any]) -> None:
+    """Keys, kinds and ranges, by the declaration."""
+    text = _text(source)
+    try:
+        engine.check("population", json.dumps(raw, default=str) if text is None else text)
+    except InputError as error:
+        called = _called(source)
+        raise InputError(f"{called}: {error}" if called else str(error)) from None
 
 
 def _drawn(raw: Mapping[str, Any], own: Mapping[str, Any], folder: Path) -> tuple[dict[str, Distribution], list[Unit]]:
@@ -370,19 +370,8 @@ def _text(source: Any) -> str | None:
     return source if _is_text(source) else read_text(shipped.find(source), remedy="give the path of a scenario file")
 
 
-def _names(value: Any, key: str) -> tuple[str, ...]:
-    names = [value] if isinstance(value, str) else value
-    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise InputError(f"[population]: `{key}` is a list of names")
-    return tuple(names)
-
-
-def _whole(value: Any, key: str, least: int, most: int) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise InputError(f"[population]: `{key}` = {value}: must be a whole number from {least} to {most}")
-    return value
+def _names(value: str | Sequence[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def _plain(raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,19 +37,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from playpath import shipped
-from playpath.errors import InputError, unknown_name
+from playpath import engine, shipped
+from playpath.errors import InputError
 from playpath.files import read_text
 from playpath.quantity import parse, quantity
-from playpath.scenario import LAST_SEED, Scenario, load
+from playpath.scenario import Scenario, load
 
 Point = dict[str, Any]
 """Dotted setting → value, as `--set` takes it."""
 
 _MOST_POINTS = 10**7
-_DESIGN_KEYS = ("name", "scenario", "cc", "scheduler", "abr", "seeds", "axis", "sample")
-_AXIS_KEYS = ("key", "keys", "values", "from", "to", "steps", "scale")
-_SAMPLE_KEYS = ("kind", "points", "seed")
 
 
 @dataclass(frozen=True)
@@ -169,14 +166,12 @@ def load_design(
     InputError
         One line: what, where, what is allowed.
     """
-    raw, folder, name = _read(source)
+    raw, text, folder, name = _read(source)
     called = "" if isinstance(source, Mapping) else str(source)
     if not {"axis", "scenario"} & raw.keys() and (error := shipped.mistaken(raw, folder, called, "design")):
         raise error
-    _only_known(raw, _DESIGN_KEYS, "the design")
-    if "scenario" not in raw:
-        raise InputError("the design has no `scenario`; give the file that it varies")
-    axes = tuple(_axis(entry, i) for i, entry in enumerate(_list(raw, "axis")))
+    _check(raw, text, called)
+    axes = tuple(_axis(entry, i) for i, entry in enumerate(raw["axis"]))
     if not axes:
         raise InputError("the design has no [[axis]]; give at least one, with `key` and `values`")
     keys = [key for axis in axes for key in axis.keys]
@@ -192,14 +187,26 @@ def load_design(
     return design
 
 
-def _read(source: Any) -> tuple[Mapping[str, Any], Path, str]:
+def _read(source: Any) -> tuple[Mapping[str, Any], str, Path, str]:
+    """The document, its text, the folder that file names start from, and a name."""
     if isinstance(source, Mapping):
-        return source, Path(), "sweep"
+        return source, json.dumps({**source, "scenario": str(source.get("scenario"))}, default=str), Path(), "sweep"
     path = shipped.find(source)
+    text = read_text(path, remedy="give the path of a design")
     try:
-        return tomllib.loads(read_text(path, remedy="give the path of a design")), path.parent, path.stem
+        return tomllib.loads(text), text, path.parent, path.stem
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"{path}: not valid TOML: {error}") from None
+
+
+def _check(raw: Mapping[str, Any], text: str, called: str) -> None:
+    """Keys, kinds and ranges, by the declaration."""
+    try:
+        engine.check("sweep", text)
+    except InputError as error:
+        raise InputError(f"{called}: {error}" if called else str(error)) from None
+    if not raw["axis"]:
+        raise InputError("the design has no [[axis]]; give at least one, with `key` and `values`")
 
 
 def _base(raw: Mapping[str, Any], folder: Path, seeds: int | None, senders: Mapping[str, Any]) -> Scenario:
@@ -209,8 +216,6 @@ def _base(raw: Mapping[str, Any], folder: Path, seeds: int | None, senders: Mapp
     if isinstance(scenario, str) and "\n" not in scenario:
         scenario = folder / scenario
     wanted = seeds if seeds is not None else raw.get("seeds")
-    if wanted is not None:
-        _check_whole(wanted, "`seeds`", 1, LAST_SEED)
     try:
         return load(scenario, scheduler=raw.get("scheduler"), seeds=wanted, **senders)
     except InputError as error:
@@ -238,11 +243,8 @@ def at_point(base: dict[str, Any], point: Point) -> Scenario:
         raise InputError(re.sub("^--set ", "axis ", str(error))) from None
 
 
-def _axis(entry: Any, index: int) -> Axis:
+def _axis(entry: Mapping[str, Any], index: int) -> Axis:
     where = f"axis {index + 1}"
-    if not isinstance(entry, Mapping):
-        raise InputError(f"{where}: write [[axis]] with `key` and `values`")
-    _only_known(entry, _AXIS_KEYS, where)
     if ("key" in entry) == ("keys" in entry):
         raise InputError(f"{where}: give either `key` or `keys`")
     if "values" in entry:
@@ -251,10 +253,7 @@ def _axis(entry: Any, index: int) -> Axis:
 
 
 def _list_axis(entry: Mapping[str, Any], where: str) -> Axis:
-    keys = _keys(entry, where)
-    values = entry["values"]
-    if not isinstance(values, Sequence) or isinstance(values, str) or not values:
-        raise InputError(f"{where}: `values` must be a list with at least one value")
+    keys, values = _keys(entry), entry["values"]
     levels = tuple(tuple(v) if "keys" in entry and isinstance(v, Sequence) else (v,) for v in values)
     for level in levels:
         if len(level) != len(keys):
@@ -269,49 +268,19 @@ def _range_axis(entry: Mapping[str, Any], where: str) -> Axis:
     if unit != other:
         raise InputError(f"{where}: `from` is in '{unit}', `to` in '{other}'; use one unit")
     scale, steps = entry.get("scale", "linear"), entry.get("steps", 2)
-    if scale not in ("linear", "log"):
-        raise unknown_name(f"scale of {where}", str(scale), ("linear", "log"))
     if scale == "log" and min(low, high) <= 0:
         raise InputError(f"{where}: a log scale needs `from` and `to` above zero")
-    _check_whole(steps, f"{where}: `steps`", 2, _MOST_POINTS)
-    axis = Axis(_keys(entry, where), (), low, high, unit, scale == "log", is_range=True)
+    axis = Axis(_keys(entry), (), low, high, unit, scale == "log", is_range=True)
     levels = tuple(axis.at(i / (steps - 1)) for i in range(steps))
     return Axis(axis.keys, levels, low, high, unit, axis.is_log, is_range=True)
 
 
-def _sample(entry: Any) -> tuple[Literal["grid", "latin_hypercube", "random"], int, int]:
+def _sample(entry: Mapping[str, Any] | None) -> tuple[Literal["grid", "latin_hypercube", "random"], int, int]:
     if entry is None:
         return "grid", 0, 1
-    if not isinstance(entry, Mapping):
-        raise InputError("[sample]: write a table with `kind` and `points`")
-    _only_known(entry, _SAMPLE_KEYS, "[sample]")
-    kind, points, seed = entry.get("kind"), entry.get("points"), entry.get("seed", 1)
-    if kind not in ("latin_hypercube", "random"):
-        raise unknown_name("kind of [sample]", str(kind), ("latin_hypercube", "random"))
-    count = _check_whole(points, "[sample]: `points`", 1, _MOST_POINTS)
-    return kind, count, _check_whole(seed, "[sample]: `seed`", 0, LAST_SEED)
+    return entry["kind"], int(entry["points"]), int(entry.get("seed", 1))
 
 
-def _check_whole(value: Any, where: str, least: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise InputError(f"{where} = {value}: must be a whole number from {least} to {most}")
-    return value
-
-
-def _keys(entry: Mapping[str, Any], where: str) -> tuple[str, ...]:
+def _keys(entry: Mapping[str, Any]) -> tuple[str, ...]:
     """The settings of an axis."""
-    keys = entry.get("keys", [entry.get("key")])
-    if not isinstance(keys, list | tuple) or not keys or not all(isinstance(key, str) and key for key in keys):
-        raise InputError(f'{where}: `key` is the name of a setting, `keys` a list of names, such as "path.loss"')
-    return tuple(keys)
-
-
-def _only_known(entry: Mapping[str, Any], known: Sequence[str], where: str) -> None:
-    for key in entry:
-        if key not in known:
-            raise unknown_name(f"key in {where}", key, known)
-
-
-def _list(raw: Mapping[str, Any], key: str) -> Sequence[Any]:
-    value = raw.get(key, [])
-    return value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+    return tuple(entry["keys"]) if "keys" in entry else (entry["key"],)

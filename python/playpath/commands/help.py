@@ -1,0 +1,87 @@
+"""`playpath help KEY`: what a key of a scenario, sweep or population does."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from playpath import console, keys
+from playpath.commands import options
+from playpath.keys import Key
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("help")(command)
+
+
+def command(
+    key: Annotated[str | None, typer.Argument(metavar="[KEY]", help="A key: path.queue, loss, run.seeds.")] = None,
+    json: options.Json = False,
+) -> None:
+    """Say what a key of a scenario, sweep or population does: type, default, range, example, what it does in each world.
+
+    Without KEY, all tables with their keys. Help on a command: playpath COMMAND --help.
+    """
+    found = list(keys.all_keys()) if key is None else keys.find(key)
+    if json:
+        console.print_json([_plain(one) for one in found])
+        return
+    if key is None:
+        _print_tables()
+        return
+    for one in found:
+        _print_key(one)
+
+
+def _plain(key: Key) -> dict[str, Any]:
+    return {"document": key.document, "place": key.place, "of": key.of, **key.declared}
+
+
+def _print_key(key: Key) -> None:
+    about = key.declared
+    title = Text(key.place, style="bold")
+    of = f" of {key.of}" if key.of else ""
+    title.append(f"  {about['type']}{of}, in a {key.document} since {about['since']}", style="dim")
+    console.out.print(title)
+    also = [place for place in keys.places(key) if place != key.place]
+    rows = {
+        "": about["doc"],
+        "default": key.default,
+        "allowed": about["allowed"],
+        **dict(about["words"]),
+        "example": f"{key.name} = {about['example']}" if about["example"] else "",
+        "kernel": about["kernel"],
+        "also at": ", ".join(also),
+        "its keys": ", ".join(inner["name"] for inner in _inner(key)),
+    }
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", min_width=8)
+    table.add_column()
+    for name, text in rows.items():
+        if text:
+            table.add_row(Text(f"  {name}"), Text(text))
+    console.out.print(table)
+    console.out.print()
+
+
+def _inner(key: Key) -> list[Any]:
+    return list(keys.table_keys(key.declared["table"])) if key.declared["table"] else []
+
+
+def _print_tables() -> None:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", overflow="fold")
+    table.add_column()
+    by_table: dict[tuple[str, str], list[str]] = {}
+    for key in keys.all_keys():
+        names = by_table.setdefault((key.document, key.place.rpartition(".")[0]), [])
+        if key.name not in names:
+            names.append(key.name)
+    for (document, place), names in by_table.items():
+        table.add_row(Text(place or f"({document})"), Text(", ".join(names)))
+    console.out.print(table)
+    console.out.print(Text("playpath help KEY says what one does, playpath list what is chosen by name", style="dim"))

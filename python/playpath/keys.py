@@ -1,0 +1,127 @@
+"""The keys of scenarios, sweeps and populations, as the engine declares them: for `playpath help` and the reference page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from playpath import engine
+from playpath.errors import InputError, unknown_name
+
+ROOTS = {"scenario": "scenario", "sweep": "sweep", "population": "population document"}
+"""Document → its declared root table."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """A declared key at one place.
+
+    Attributes
+    ----------
+    document : str
+        `scenario`, `sweep` or `population`.
+    place : str
+        Dotted, as `--set` takes it: `path.up.queue`.
+    of : str
+        What has it, where a table chooses by name: `progressive` has `player.buffer`.
+    declared : dict
+        What `engine.declarations` says of it.
+    """
+
+    document: str
+    place: str
+    of: str
+    declared: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Without its table."""
+        return str(self.declared["name"])
+
+    @property
+    def default(self) -> str:
+        """What holds where it is not given, as typed; a sentence where it depends."""
+        return default_text(self.declared)
+
+
+def default_text(declared: Mapping[str, Any]) -> str:
+    """A default with its unit, what holds instead, or that there is none.
+
+    >>> default_text({"is_needed": False, "otherwise": "", "default": 1, "unit": "packets"})
+    '1 packets'
+    """
+    if declared["is_needed"]:
+        return "must be given"
+    if declared["otherwise"]:
+        return str(declared["otherwise"])
+    value = declared["default"]
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return f"{text} {declared['unit']}".strip() if text else "none"
+
+
+@cache
+def tables() -> dict[str, Any]:
+    """Every declared table by its name."""
+    return engine.declarations()
+
+
+@cache
+def all_keys() -> tuple[Key, ...]:
+    """Every key at every place, those of scenarios first."""
+    found = [Key(d, place, of, key) for d, root in ROOTS.items() for place, of, key in _walk(root, "")]
+    # A population has the keys of a scenario, too.
+    places = {(key.place, key.of) for key in found if key.document == "scenario"}
+    kept = [key for key in found if key.document != "population" or (key.place, key.of) not in places]
+    drawn = [Key("population", place, of, key) for place, of, key in _walk("distribution", "")]
+    return tuple(kept + drawn)
+
+
+def table_keys(name: str) -> Iterator[Mapping[str, Any]]:
+    """The keys of a table, and those that it has of others."""
+    yield from tables()[name]["keys"]
+    for other in tables()[name]["with"]:
+        yield from table_keys(other)
+
+
+def _walk(table: str, at: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    for key in table_keys(table):
+        place = f"{at}{key['name']}"
+        yield place, "", key
+        # `population` is the name of a table and of the document that it stands in.
+        if key["table"] and key["table"] in tables():
+            yield from _walk(key["table"], f"{place}.")
+    choice = tables()[table]["choice"]
+    for variant in choice["variants"] if choice else ():
+        for key in variant["keys"]:
+            yield f"{at}{key['name']}", variant["name"], key
+
+
+def find(text: str) -> list[Key]:
+    """The keys called `text`, by their whole place or its end; of the same declaration at several places only the first.
+
+    >>> [key.place for key in find("path.queue")], find("run.seeds")[0].default
+    (['path.queue'], '10')
+
+    Raises
+    ------
+    InputError
+        There is none; one line with the nearest name.
+    """
+    asked = text.strip().strip("[]").removeprefix("scenario.")
+    found = [key for key in all_keys() if key.place == asked]
+    found = found or [key for key in all_keys() if key.place.endswith(f".{asked}")]
+    if not found:
+        names = {key.place if "." in asked else key.name for key in all_keys()}
+        problem = str(unknown_name("key", asked, names)).partition(" allowed: ")[0]
+        raise InputError(f"{problem} `playpath help` lists all")
+    first: dict[tuple[str, str], Key] = {}
+    for key in found:
+        first.setdefault((key.of, repr(key.declared)), key)
+    return list(first.values())
+
+
+def places(key: Key) -> list[str]:
+    """Every place at which the same declaration stands."""
+    return [other.place for other in all_keys() if (other.of, other.declared) == (key.of, key.declared)]
