@@ -79,18 +79,40 @@ def all_keys() -> tuple[Key, ...]:
 
 
 def table_keys(name: str) -> Iterator[Mapping[str, Any]]:
-    """The keys of a table, and those that it has of others."""
-    yield from tables()[name]["keys"]
-    for other in tables()[name]["with"]:
+    """The keys of a table, and those that it has of others; first the one that chooses what it is."""
+    table = tables()[name]
+    if table["choice"]:
+        yield tag_key(table["choice"])
+    yield from table["keys"]
+    for other in table["with"]:
         yield from table_keys(other)
+
+
+def tag_key(choice: Mapping[str, Any]) -> dict[str, Any]:
+    """The key that names what a table is, as a declared key."""
+    words = [(variant["name"], variant["summary"]) for variant in choice["variants"]]
+    return {
+        "name": choice["tag"],
+        "type": "word",
+        "default": choice["default"],
+        "otherwise": choice["otherwise"],
+        "is_needed": not (choice["default"] or choice["otherwise"]),
+        "allowed": ", ".join(word for word, _ in words),
+        "words": words,
+        "unit": "",
+        "since": "0.1",
+        "doc": f"Which {choice['what'] if choice['what'] != 'value' else 'kind of traffic'}.",
+        "example": f'"{words[0][0]}"',
+        "kernel": "",
+        "table": None,
+    }
 
 
 def _walk(table: str, at: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     for key in table_keys(table):
         place = f"{at}{key['name']}"
         yield place, "", key
-        # `population` is the name of a table and of the document that it stands in.
-        if key["table"] and key["table"] in tables():
+        if key["table"]:
             yield from _walk(key["table"], f"{place}.")
     choice = tables()[table]["choice"]
     for variant in choice["variants"] if choice else ():
@@ -99,10 +121,10 @@ def _walk(table: str, at: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
 
 
 def find(text: str) -> list[Key]:
-    """The keys called `text`, by their whole place or its end; of the same declaration at several places only the first.
+    """The keys called `text`, by their whole place or its end; of one declaration at several places the plainest.
 
-    >>> [key.place for key in find("path.queue")], find("run.seeds")[0].default
-    (['path.queue'], '10')
+    >>> [key.place for key in find("loss")][0], find("run.seeds")[0].default
+    ('path.loss', '10')
 
     Raises
     ------
@@ -110,16 +132,23 @@ def find(text: str) -> list[Key]:
         There is none; one line with the nearest name.
     """
     asked = text.strip().strip("[]").removeprefix("scenario.")
-    found = [key for key in all_keys() if key.place == asked]
-    found = found or [key for key in all_keys() if key.place.endswith(f".{asked}")]
+    found = [key for key in all_keys() if f".{key.place}".endswith(f".{asked}")]
     if not found:
         names = {key.place if "." in asked else key.name for key in all_keys()}
         problem = str(unknown_name("key", asked, names)).partition(" allowed: ")[0]
         raise InputError(f"{problem} `playpath help` lists all")
+    if any(key.place == asked for key in found) and "." in asked:
+        found = [key for key in found if key.place == asked]
     first: dict[tuple[str, str], Key] = {}
-    for key in found:
+    for key in sorted(found, key=_plainness):
         first.setdefault((key.of, repr(key.declared)), key)
     return list(first.values())
+
+
+def _plainness(key: Key) -> tuple[int, bool, int, str]:
+    """Scenarios first, then what a `[[path]]` has before shared links and the way back."""
+    parts = key.place.split(".")
+    return list(ROOTS).index(key.document), parts[0] == "link" or "up" in parts, len(parts), key.of
 
 
 def places(key: Key) -> list[str]:

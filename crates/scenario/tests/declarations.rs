@@ -67,6 +67,10 @@ fn accepts(name: &str, key: &str, value: Value, tag: Option<(&str, &str)>) {
     let own = table(&mut document, name);
     let (with, without) = company(name, key);
     without.iter().for_each(|other| drop(own.remove(*other)));
+    if key == "abr" {
+        document["player"] = json!({ "kind": "dash" });
+    }
+    let own = table(&mut document, name);
     if let Some((tag, variant)) = tag {
         own.insert(tag.into(), json!(variant));
         // What must be given beside the key under test.

@@ -76,12 +76,12 @@ def _print_tables() -> None:
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", overflow="fold")
     table.add_column()
-    by_table: dict[tuple[str, str], list[str]] = {}
-    for key in keys.all_keys():
-        names = by_table.setdefault((key.document, key.place.rpartition(".")[0]), [])
-        if key.name not in names:
-            names.append(key.name)
-    for (document, place), names in by_table.items():
-        table.add_row(Text(place or f"({document})"), Text(", ".join(names)))
+    for name, declared in keys.tables().items():
+        own = [key["name"] for key in declared["keys"]]
+        choice = declared["choice"]
+        if choice:
+            own = [choice["tag"], *own, f"and the keys of each {choice['what']}"]
+        own += [f"and those of {other}" for other in declared["with"]]
+        table.add_row(Text(name), Text(", ".join(own)))
     console.out.print(table)
     console.out.print(Text("playpath help KEY says what one does, playpath list what is chosen by name", style="dim"))
