@@ -105,7 +105,7 @@ impl End {
 
 fn pair(choice: [u8; 4]) -> [End; 2] {
     let [kind, profile, cc, rule] = choice.map(usize::from);
-    let profile = Config::PROFILES[profile % Config::PROFILES.len()];
+    let (profile, _) = Config::PROFILES[profile % Config::PROFILES.len()];
     let tcp = Config { receive_buffer: 1 << 17, ..Config::profile(profile).expect("listed") };
     let controls = playpath_cc::entries();
     let control = || {

@@ -124,7 +124,7 @@ def test_nothing_is_overwritten(folder):
     ("flags", "words"),
     [
         (["--rate", "fast"], "--rate 'fast': `path[0].rate`: \"fast\" is not a rate"),
-        (["--like", "mobil"], "did you mean 'mobile'?"),
+        (["--like", "mobil"], 'did you mean "mobile"?'),
         (["--like", "mobile", "--rtt", "3 ms"], "--rtt '3 ms': does not go with --like mobile"),
         (["--like", "mobile", "--bandwidth", "trace.mahi"], "--bandwidth and --like: give one of them"),
         (["--bandwidth", "trace.mahi", "--rate", "1 Mbit/s"], "--rate '1 Mbit/s': does not go with --bandwidth"),

@@ -11,7 +11,7 @@ use support::{Pair, Pipe, Reno};
 /// With losses, a window that keeps its size, and after buffers have grown to what they need.
 #[test]
 fn tcp_allocates_nothing_per_packet() {
-    for profile in Config::PROFILES {
+    for (profile, _) in Config::PROFILES {
         let config = Config::profile(profile).unwrap();
         let mut random = RootSeed(3).stream("loss");
         let fate = move |from_client: bool, _, segment: &playpath_transport::Segment| {
