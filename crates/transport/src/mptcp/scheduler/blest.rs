@@ -8,7 +8,7 @@
 //!
 //! Tested here with the worked example.
 
-use super::dft::{OPPORTUNISTIC, PENALISE, WindowRelief, select_lowest_rtt};
+use super::dft::{OPPORTUNISTIC, PENALISE, WindowRelief, fast_and_slow};
 use super::{Context, Decision, Entry, Relief, Scheduler, SubflowView};
 use playpath_cc::{ParamSpec, Params};
 use playpath_units::{Duration, Time};
@@ -79,23 +79,17 @@ impl Scheduler for Blest {
     }
 
     fn select(&mut self, context: &Context) -> Decision {
-        let decision = select_lowest_rtt(context, false);
-        let Some(path) = decision.path.filter(|_| !context.is_reinjection) else { return decision };
-        let usable = context.subflows.iter().filter(|s| s.is_usable && !s.is_backup && !s.is_loss);
-        let fast = usable.min_by(|a, b| a.srtt.cmp(&b.srtt).then(a.path.cmp(&b.path)));
-        let (Some(fast), Some(slow)) = (fast, context.subflows.iter().find(|s| s.path == path)) else {
-            return decision;
+        let (fast, slow) = match fast_and_slow(context) {
+            Ok(paths) => paths,
+            Err(decision) => return decision,
         };
-        if fast.path == slow.path {
-            return decision;
-        }
         self.adjust_lambda(context.now, slow);
         let wanted = fast_packets(fast, slow) * f64::from(fast.mss) * self.lambda;
         let held = u64::from(slow.in_flight + slow.queued + 1) * u64::from(slow.mss);
         if wanted > context.send_window.saturating_sub(held) as f64 {
             return Decision::wait("the slow path would block the window");
         }
-        Decision::send(path, "fast path full, window wide enough")
+        Decision::send(slow.path, "fast path full, window wide enough")
     }
 
     fn relieve(&mut self, context: &Context) -> Option<Relief> {

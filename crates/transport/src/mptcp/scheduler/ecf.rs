@@ -8,7 +8,7 @@
 //!
 //! Tested here with the worked examples.
 
-use super::dft::{OPPORTUNISTIC, PENALISE, WindowRelief, select_lowest_rtt};
+use super::dft::{OPPORTUNISTIC, PENALISE, WindowRelief, fast_and_slow};
 use super::{Context, Decision, Entry, Relief, Scheduler, SubflowView};
 use playpath_cc::{ParamSpec, Params};
 
@@ -58,20 +58,14 @@ impl Scheduler for Ecf {
     }
 
     fn select(&mut self, context: &Context) -> Decision {
-        let decision = select_lowest_rtt(context, false);
-        let Some(path) = decision.path.filter(|_| !context.is_reinjection) else { return decision };
-        let usable = context.subflows.iter().filter(|s| s.is_usable && !s.is_backup && !s.is_loss);
-        let fast = usable.min_by(|a, b| a.srtt.cmp(&b.srtt).then(a.path.cmp(&b.path)));
-        let (Some(fast), Some(slow)) = (fast, context.subflows.iter().find(|s| s.path == path)) else {
-            return decision;
+        let (fast, slow) = match fast_and_slow(context) {
+            Ok(paths) => paths,
+            Err(decision) => return decision,
         };
-        if fast.path == slow.path {
-            return decision;
-        }
         if self.waits(fast, slow, context.unscheduled_bytes as f64 / f64::from(slow.mss)) {
             return Decision::wait("the fast path completes earlier");
         }
-        Decision::send(path, "fast path full, slow path still earlier")
+        Decision::send(slow.path, "fast path full, slow path still earlier")
     }
 
     fn reads_backlog(&self) -> bool {
