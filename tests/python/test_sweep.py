@@ -252,11 +252,11 @@ def test_wins_that_no_viewer_feels_are_counted_apart():
     assert _leader(result).startswith("No win that a viewer feels is certain; a costs the network least")
 
 
-def dying_chunk(chunk):
+def dying_chunk(chunk, *rest):
     """A chunk whose second seed kills its worker."""
     if any(cell.seed == 2 and cell.variant.sender == "cubic" and cell.point == 1 for cell in chunk):
         os._exit(1)
-    return run_chunk(chunk)
+    return run_chunk(chunk, *rest)
 
 
 @pytest.fixture
@@ -278,11 +278,11 @@ def test_a_cell_that_kills_its_worker_costs_only_itself(tmp_path, monkeypatch, i
     assert "worker died" in result.errors["error"][0]
 
 
-def dying_first_chunk(chunk):
+def dying_first_chunk(chunk, *rest):
     """The design's first cell kills its worker."""
     if any(cell.seed == 1 and cell.variant.sender == "cubic" and cell.point == 0 for cell in chunk):
         os._exit(1)
-    return run_chunk(chunk)
+    return run_chunk(chunk, *rest)
 
 
 def test_when_all_chunks_under_way_die_the_others_still_run(tmp_path, monkeypatch, importable):
