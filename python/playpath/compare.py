@@ -345,6 +345,7 @@ def compare(
     timelines: bool = False,
     store: str | Path | None = None,
     resume: bool = False,
+    tolerance: str | None = None,
     progress: Progress = lambda done, total: None,
     on_interrupt: Callable[[int], None] = lambda running: None,
 ) -> Comparison:
@@ -368,6 +369,9 @@ def compare(
         failed one `logs/failed.json` says why.
     resume : bool
         Take finished sessions from `store`; those that failed or are missing are played.
+    tolerance : str, optional
+        In the kernel world, how late the emulated link may be (99th percentile); by default what each path bears. Whether this
+        machine holds that is tried before the first session.
     progress : callable
         Called with sessions done, parts of long ones included, and sessions in all.
     on_interrupt : callable
@@ -395,13 +399,15 @@ def compare(
         controllers=controllers,
         abrs=abrs,
     )
-    place = worlds.world(world)
+    place = worlds.world(world, tolerance=tolerance)
     if place.is_parallel and (store is not None or resume):
         raise InputError(f"world '{world}' keeps no sessions: it computes them again, the same")
     if not loaded.senders:
         raise InputError(f"scenario '{loaded.name}': no [[sender]] to compare; add one or give --cc")
     # Where sessions share the machine's clock, several at once only if it is asked for.
     threads = check_jobs(jobs) if place.is_parallel or jobs is not None else 1
+    if not resume:  # what is missing was tried when it began
+        place.prepare(loaded, threads)
     sessions: list[Session] = []
     failures: list[Failure] = []
     played, steps = 0, ladder(len(loaded.seeds), until_decided)
@@ -485,6 +491,7 @@ def run(
     controller: Callable[[], Any] | None = None,
     abr: Callable[[], Any] | None = None,
     files: Files | None = None,
+    tolerance: str | None = None,
     watch: engine.Watch | None = None,
 ) -> Session:
     """Run one session.
@@ -507,6 +514,8 @@ def run(
         docs/recipes/abr-rule-in-python.md.
     files : Files, optional
         In the kernel world, what the session leaves besides its record.
+    tolerance : str, optional
+        As for `compare`.
     watch : callable, optional
         In the simulator, called now and then with the seconds played and those that are expected.
     """
@@ -515,7 +524,9 @@ def run(
         raise InputError(f"--seed {seed}: must be from 0 to {LAST_SEED}")
     name = pick_sender(loaded, sender)
     if controller is None and abr is None:
-        return worlds.world(world, files=files).session(loaded, name, seed, trace=trace, watch=watch)
+        place = worlds.world(world, files=files, tolerance=tolerance)
+        place.prepare(loaded, 1)
+        return place.session(loaded, name, seed, trace=trace, watch=watch)
     if world != worlds.SimWorld.name:
         raise InputError(f"world '{world}': a controller or rule written in Python runs in the world 'sim' only")
     return worlds.SimWorld().session(loaded, name, seed, trace=trace, watch=watch, controller=controller, rule=abr)

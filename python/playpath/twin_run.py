@@ -31,7 +31,7 @@ def twin(
     jobs: int | None = None,
     store: str | Path | None = None,
     parallel: int = 1,
-    tolerance: str = "1 ms",
+    tolerance: str | None = None,
     progress: Progress = lambda done, total: None,
     on_interrupt: Callable[[int], None] = lambda running: None,
     kernel: World | None = None,
@@ -49,8 +49,9 @@ def twin(
     parallel : int
         Kernel sessions at a time, each in namespaces of its own. More than one needs idle cores; a session whose link was
         late is repeated, and an error if it stays late.
-    tolerance : str
-        99th percentile of the emulated link's lateness above which a kernel session is repeated, three times at most.
+    tolerance : str, optional
+        99th percentile of the emulated link's lateness above which a kernel session is repeated, three times at most; by default
+        what each path bears.
     progress : callable
         Called with kernel sessions done and kernel sessions in all.
     on_interrupt : callable
@@ -73,6 +74,7 @@ def twin(
     if kernel is None:
         kernel = real_world(world, tolerance)
         left_out = left_out or (unsupported if world == "kernel" else _no_own_controls)
+        kernel.prepare(loaded, parallel)
     reasons = dict((left_out or unsupported)(loaded))
     reasons |= _without_task(loaded, reasons)
     names = [name for name in loaded.senders if name not in reasons]
@@ -96,7 +98,7 @@ def twin(
     return Twin(_simulated(loaded, names, measured.seeds, jobs), measured, reasons, interrupted)
 
 
-def real_world(name: str, tolerance: str) -> World:
+def real_world(name: str, tolerance: str | None) -> World:
     """The world of real time called `name`. Raises InputError where this machine has none."""
     kinds = {"kernel": worlds.KernelWorld, "wire": worlds.WireWorld}
     if name not in kinds:

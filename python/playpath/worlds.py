@@ -45,6 +45,10 @@ class World(Protocol):
         """This world with a folder for what the programs of its next session write; itself if it has no programs."""
         ...
 
+    def prepare(self, scenario: Scenario, at_once: int) -> None:
+        """Before the first session: make sure that so many can run at a time, here and now."""
+        ...
+
     def session(
         self, scenario: Scenario, sender: str, seed: int, *, trace: bool, watch: engine.Watch | None = None
     ) -> Session:
@@ -61,6 +65,9 @@ class SimWorld:
     def keeping(self, logs: Path) -> World:
         """Itself: everything is in the record."""
         return self
+
+    def prepare(self, scenario: Scenario, at_once: int) -> None:
+        """Nothing: virtual time waits for any machine."""
 
     def session(
         self,
@@ -86,13 +93,13 @@ class KernelWorld:
     """Real Linux TCP on this machine: one session at a time, each as long as its video. Needs root.
 
     `player`: who plays, of `playpath.testbed.players`; the world is called `kernel:vlc` then. `files`: what its sessions leave
-    besides. `tolerance`: 99th percentile of the link's lateness above which a session is repeated.
+    besides. `tolerance`: 99th percentile of the link's lateness above which a session is repeated; by default what each path bears.
     """
 
     base = "kernel"
     is_parallel = False
 
-    def __init__(self, player: str = "own", files: Files | None = None, tolerance: str = "1 ms") -> None:
+    def __init__(self, player: str = "own", files: Files | None = None, tolerance: str | None = None) -> None:
         self.player = player
         self.files = files or Files()
         self.tolerance = tolerance
@@ -101,6 +108,12 @@ class KernelWorld:
     def keeping(self, logs: Path) -> World:
         """This world with `logs` as the folder for what server and player write."""
         return type(self)(self.player, replace(self.files, logs=logs), self.tolerance)
+
+    def prepare(self, scenario: Scenario, at_once: int) -> None:
+        """Try the scenario's links for some seconds, so that a busy machine is told before minutes are lost."""
+        from playpath.testbed.calibration import check_machine
+
+        check_machine(scenario.resolved, at_once=at_once, tolerance=self.tolerance)
 
     def session(
         self, scenario: Scenario, sender: str, seed: int, *, trace: bool, watch: engine.Watch | None = None
@@ -171,8 +184,11 @@ def _refuse_simulated(scenario: Scenario, sender: str) -> None:
 WORLDS: dict[str, type[World]] = {"sim": SimWorld, "wire": WireWorld, "kernel": KernelWorld}
 
 
-def world(name: str, *, files: Files | None = None) -> World:
-    """The world called `name`; `kernel:PLAYER` for a player of its own. `files`: what its sessions leave besides."""
+def world(name: str, *, files: Files | None = None, tolerance: str | None = None) -> World:
+    """The world called `name`; `kernel:PLAYER` for a player of its own.
+
+    `files`: what its sessions leave besides. `tolerance`: how late the link may be, where a clock runs.
+    """
     base, colon, player = name.partition(":")
     if base not in WORLDS:
         raise unknown_name("world", name, WORLDS)
@@ -181,9 +197,11 @@ def world(name: str, *, files: Files | None = None) -> World:
         from playpath.testbed.players import DEFAULT
         from playpath.testbed.players import player as find
 
-        return kind(find(player or DEFAULT).name, files)
+        return kind(find(player or DEFAULT).name, files, tolerance)
     if colon:
         raise InputError(
             f"world '{name}': only the worlds kernel and wire have real players, for example kernel:{player}"
         )
+    if tolerance is not None:
+        raise InputError(f"--tolerance {tolerance}: the world '{name}' has no clock that could be late")
     return kind()

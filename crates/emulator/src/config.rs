@@ -47,7 +47,7 @@ pub struct Settings {
     /// Interval of the links' time series; `None`: none.
     #[serde(deserialize_with = "time")]
     pub sample: Option<Duration>,
-    /// Lateness (99th percentile) above which a run is invalid; `None`: 1 ms.
+    /// Lateness (99th percentile) above which a run is invalid; `None`: what each path bears.
     #[serde(deserialize_with = "time")]
     pub tolerance: Option<Duration>,
 }
@@ -58,10 +58,25 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
-    /// Lateness above which a run is invalid.
-    pub fn tolerance(&self) -> Duration {
-        self.tolerance.unwrap_or(Duration::from_millis(1))
+/// What a path bears of lateness: this share of its base RTT (one in …) …
+const SHARE_OF_RTT: u64 = 20;
+/// … and this share of the time that it takes to send a full packet, by which a queue jitters anyway …
+const SHARE_OF_PACKET_TIME: u64 = 2;
+const PACKET_BYTES: u64 = 1500;
+/// … and what no machine is asked for.
+const LEAST_TOLERANCE: Duration = Duration::from_micros(500);
+
+impl Config {
+    /// Lateness (99th percentile) above which a run is invalid, on this way: as set, or what the way bears.
+    pub fn tolerance(&self, route: &RouteSpec) -> Duration {
+        self.settings.tolerance.unwrap_or_else(|| {
+            let links = |indices: &[usize]| indices.iter().map(|index| &self.links[*index]).collect::<Vec<_>>();
+            let (down, up) = (links(&route.links.down), links(&route.links.up));
+            let rtt = down.iter().chain(&up).fold(Duration::ZERO, |sum, link| sum + link.one_way_delay);
+            let rate = down.iter().filter_map(|link| link.server.mean_rate()).min();
+            let packet_time = rate.map_or(Duration::ZERO, |rate| rate.time_to_send(PACKET_BYTES));
+            (rtt / SHARE_OF_RTT + packet_time / SHARE_OF_PACKET_TIME).max(LEAST_TOLERANCE)
+        })
     }
 }
 
@@ -250,7 +265,20 @@ mod tests {
         let route = &config.routes[0];
         assert_eq!((&route.client.namespace, &route.name), (&Namespace::OfProcess(42), &"wifi".to_string()));
         assert_eq!(route.links, PathLinks { down: vec![0], up: vec![1] });
-        assert_eq!((config.settings.seed, config.settings.tolerance()), (1, Duration::from_millis(1)));
+        assert_eq!((config.settings.seed, config.settings.tolerance), (1, None));
+    }
+
+    /// A twentieth of the RTT and half of the time of 1500 bytes: 5 ms and 0.3 ms; 1 ms and 6 ms; 0.1 ms and 6 us, which is less
+    /// than is asked of any machine.
+    #[test]
+    fn a_path_bears_what_its_delay_and_its_packets_do() {
+        for (rate, rtt, micros) in [("20 Mbit/s", "100 ms", 5300), ("1 Mbit/s", "20 ms", 7000), ("1 Gbit/s", "2 ms", 500)] {
+            let path = format!(r#""path": [{{"name": "a", "rate": "{rate}", "rtt": "{rtt}"}}]"#);
+            let mut config = parse(&path, r#"{"path": "a", ENDS}"#).unwrap();
+            assert_eq!(config.tolerance(&config.routes[0]), Duration::from_micros(micros));
+            config.settings.tolerance = Some(Duration::from_millis(20));
+            assert_eq!(config.tolerance(&config.routes[0]), Duration::from_millis(20));
+        }
     }
 
     /// Its own 15 ms each way, in front of the path's links on the way down and behind them on the way up.

@@ -46,9 +46,10 @@ pub fn run(config: &Config, lifeline: Lifeline) -> Result<(), Failure> {
     let stdin = if lifeline == Lifeline::Stdin { sys::stdin_pipe() } else { None };
     let mut engine = Engine::new(config, Linux::new(devices, signals, stdin))?;
     let mut warnings = Vec::new();
-    let realtime = if config.settings.realtime { sys::set_realtime().map(Some) } else { Ok(None) };
-    if let Err(error) = &realtime {
-        warnings.push(format!("SCHED_DEADLINE and SCHED_FIFO were refused: {error}"));
+    let scheduling = sys::set_scheduling(config.settings.realtime);
+    if config.settings.realtime && !scheduling.is_realtime() {
+        let refused = "SCHED_DEADLINE and SCHED_FIFO were refused (CAP_SYS_NICE is missing)";
+        warnings.push(format!("{refused}: what else runs on this machine makes packets late"));
     }
     if let Err(error) = sys::set_least_timer_slack() {
         warnings.push(format!("timer slack: {error}"));
@@ -62,6 +63,6 @@ pub fn run(config: &Config, lifeline: Lifeline) -> Result<(), Failure> {
         write_errors: device.write_errors,
     };
     let devices: Vec<DeviceMeasure> = machine.devices.iter().map(device).collect();
-    say(&report::report(config, &measure, &devices, realtime.ok().flatten(), &warnings))?;
+    say(&report::report(config, &measure, &devices, scheduling, &warnings))?;
     Ok(written?)
 }

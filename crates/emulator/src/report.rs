@@ -4,7 +4,7 @@ use crate::config::{Config, RouteSpec};
 use crate::flows::Flow;
 use crate::histogram::Histogram;
 use crate::series::Series;
-use crate::sys::RealTime;
+use crate::sys::{Scheduling, waited_and_ran};
 use playpath_link::{LinkConfig, LinkStats, ServerConfig};
 use playpath_units::{Duration, Rate, Time};
 use serde_json::{Map, Value, json};
@@ -132,7 +132,7 @@ pub fn report(
     config: &Config,
     measure: &RunMeasure,
     devices: &[DeviceMeasure],
-    realtime: Option<RealTime>,
+    scheduling: Scheduling,
     warnings: &[String],
 ) -> Value {
     let link = |index: usize| link_json(&config.links[index], &measure.link_stats[index], &measure.links[index]);
@@ -141,6 +141,7 @@ pub fn report(
         let direction = |own: usize, route: usize| {
             let mut json = link(own);
             json.extend(route_json(&measure.routes[route]));
+            json.insert("tolerance_us".into(), json!(micros(config.tolerance(path).as_nanos())));
             Value::Object(json)
         };
         let (down, up) = (*path.links.down.last().expect("a path has a link"), path.links.up[0]);
@@ -160,8 +161,10 @@ pub fn report(
         "problems": problems,
         "warnings": warnings,
         "duration_s": measure.duration.as_secs_f64(),
-        "realtime": realtime.is_some(),
-        "scheduling": realtime.map_or("ordinary", RealTime::name),
+        "realtime": scheduling.is_realtime(),
+        "scheduling": scheduling.name(),
+        "waited_s": waited_and_ran().map(|(waited, _)| waited),
+        "ran_s": waited_and_ran().map(|(_, ran)| ran),
         "spin_us": micros(measure.spin.as_nanos()),
         "wakeups": measure.wakeups,
         "slips": measure.routes.iter().map(|route| route.slips).sum::<u64>(),
@@ -189,8 +192,9 @@ fn problems(config: &Config, measure: &RunMeasure, devices: &[DeviceMeasure]) ->
     for (path, routes) in config.routes.iter().zip(measure.routes.chunks(2)) {
         for (direction, route) in ["down", "up"].iter().zip(routes) {
             let p99 = Duration::from_nanos(route.lateness.quantile(0.99));
-            if p99 > config.settings.tolerance() {
-                let (name, tolerance) = (&path.name, config.settings.tolerance());
+            let tolerance = config.tolerance(path);
+            if p99 > tolerance {
+                let name = &path.name;
                 problems.push(format!(
                     "path {name} {direction}: 1 % of packets were more than {p99} late (tolerance {tolerance})"
                 ));

@@ -38,6 +38,7 @@ def command(
     setting: options.Set = None,
     world: options.WorldName = "sim",
     player: options.Player = None,
+    tolerance: options.Tolerance = None,
     out: options.Out = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="In the kernel world: play only what failed or is missing in --out.")
@@ -74,6 +75,7 @@ def command(
                 timelines=folder is not None,
                 store=folder / "sessions" if folder is not None and keeps else None,
                 resume=resume,
+                tolerance=options.check_tolerance(tolerance),
                 progress=progress,
                 on_interrupt=_tell_interrupt,
             )

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from playpath.commands import completing
+from playpath.engine import number
 from playpath.errors import InputError
 from playpath.scenario import parse_value, split_outside
 
@@ -74,6 +75,14 @@ Player = Annotated[
         autocompletion=completing.words("own", "vlc", "dashjs", "curl", "iperf3"),
     ),
 ]
+Tolerance = Annotated[
+    str | None,
+    typer.Option(
+        "--tolerance",
+        metavar="TIME",
+        help="In the kernel world, how late the link may be (99th percentile); by default what each path bears.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for results.")]
 
@@ -97,6 +106,17 @@ def world_with(world: str, player: str | None) -> str:
     if world not in ("kernel", "wire"):
         raise InputError(f"--player {player}: real players run in the worlds kernel and wire only; add --world kernel")
     return f"{world}:{player}"
+
+
+def check_tolerance(text: str | None) -> str | None:
+    """A duration above zero, or none."""
+    try:
+        is_wrong = text is not None and (number(text) <= 0 or text.strip().endswith("bit/s"))
+    except (InputError, ValueError):
+        is_wrong = True
+    if is_wrong:
+        raise InputError(f"--tolerance '{text}': give a time above zero, for example '1 ms'")
+    return text
 
 
 def settings(items: list[str] | None) -> dict[str, Any]:

@@ -47,6 +47,7 @@ def command(
     setting: options.Set = None,
     world: options.WorldName = "sim",
     player: options.Player = None,
+    tolerance: options.Tolerance = None,
     json: options.Json = False,
 ) -> None:
     """Run one session and print its metrics, flows and links."""
@@ -80,6 +81,7 @@ def command(
                 trace=trace is not None,
                 world=place,
                 files=files,
+                tolerance=options.check_tolerance(tolerance),
                 watch=lambda played_s, expected_s: tell(round(played_s), round(expected_s)),
             )
         if folder is not None:

@@ -14,12 +14,9 @@ from playpath.commands import options
 from playpath.commands.compare import INTERRUPTED, sessions
 from playpath.commands.results import results_folder
 from playpath.compare import format_summary
-from playpath.engine import number
-from playpath.errors import InputError
 from playpath.files import write_text
 from playpath.metrics import format_value, metric
 from playpath.scenario import load
-from playpath.testbed.errors import TestbedError
 from playpath.twin import MetricTwin, Twin
 from playpath.twin_run import twin
 
@@ -40,14 +37,7 @@ def command(
             "--parallel", metavar="N", min=1, help="Kernel sessions at a time; more than one needs idle cores."
         ),
     ] = 1,
-    tolerance: Annotated[
-        str,
-        typer.Option(
-            "--tolerance",
-            metavar="TIME",
-            help="Repeat a kernel session whose link was later than this (99th percentile).",
-        ),
-    ] = "1 ms",
+    tolerance: options.Tolerance = None,
     world: Annotated[
         str,
         typer.Option("--world", metavar="NAME", help="The other world: kernel, or wire (our own transport serves)."),
@@ -74,7 +64,7 @@ def command(
                 jobs=jobs,
                 store=folder / "sessions",
                 parallel=parallel,
-                tolerance=check_tolerance(tolerance),
+                tolerance=options.check_tolerance(tolerance),
                 progress=progress,
                 on_interrupt=_tell_interrupt,
                 world=world,
@@ -88,17 +78,6 @@ def command(
         finished = f"{len(result.kernel.seeds)} of {len(loaded.seeds)}"
         console.message(f"interrupted: the result holds {finished} seeds; the same command goes on from here")
         raise typer.Exit(INTERRUPTED)
-
-
-def check_tolerance(text: str) -> str:
-    """A duration above zero."""
-    try:
-        is_positive = number(text) > 0 and not text.strip().endswith("bit/s")
-    except (TestbedError, ValueError):
-        is_positive = False
-    if not is_positive:
-        raise InputError(f"--tolerance '{text}': give a time above zero, for example '1 ms'")
-    return text
 
 
 def _tell_interrupt(running: int) -> None:

@@ -18,7 +18,7 @@ from playpath.engine import number
 from playpath.errors import RunError
 from playpath.files import write_text
 from playpath.testbed import crosstraffic, namespaces, players
-from playpath.testbed.bed import TOLERANCE, Testbed
+from playpath.testbed.bed import Testbed
 from playpath.testbed.carriers import Carried, Carrier, KernelMptcp, OverRelay, Tcp, Way
 from playpath.testbed.crosstraffic import ORIGIN_PORT, CrossTraffic
 from playpath.testbed.errors import TestbedError, UnsupportedError
@@ -66,7 +66,7 @@ def run_kernel(
     seed: int,
     *,
     trace: bool = False,
-    tolerance: str = TOLERANCE,
+    tolerance: str | None = None,
     tries: int = 3,
     player: str = players.DEFAULT,
     logs: Path | None = None,
@@ -87,8 +87,8 @@ def run_kernel(
         Of the emulator's random loss and of the traffic's draws. Everything else is the machine's own timing.
     trace : bool
         Put the time series into `series`.
-    tolerance : str
-        99th percentile of the emulator's lateness above which a run does not count.
+    tolerance : str, optional
+        99th percentile of the emulator's lateness above which a run does not count; by default what each path bears.
     tries : int
         How often a run that does not count is repeated; the record then says so in a warning.
     player : str
@@ -130,7 +130,7 @@ def run_kernel(
 
 
 def _counted(
-    session: _Session, tolerance: str, tries: int, logs: Path | None, pcap: Path | None
+    session: _Session, tolerance: str | None, tries: int, logs: Path | None, pcap: Path | None
 ) -> tuple[dict[str, Any], Measured, dict[str, str]]:
     """Run it until a run counts: its record, what it was made of, and the server's settings."""
     for attempt in range(1, tries + 1):
@@ -253,7 +253,7 @@ class _Session:
             )
         return Wire()
 
-    def bed(self, tolerance: str, pcap: Path | None) -> Testbed:
+    def bed(self, tolerance: str | None, pcap: Path | None) -> Testbed:
         """A test bed for it, not yet built."""
         return Testbed(
             self.scenario,
