@@ -386,13 +386,13 @@ def test_workers_end_with_the_sweep_however_it_ends(tmp_path, design_file, end):
     assert process.returncode != 0
 
 
-def chunk_that_dies_once(chunk):
+def chunk_that_dies_once(chunk, *rest):
     """The first worker to come here is killed in the middle of its chunk."""
     try:
         open(os.environ["PLAYPATH_TEST_FLAG"], "x").close()
     except FileExistsError:
-        return run_chunk(chunk)
-    run_chunk(chunk[:1])
+        return run_chunk(chunk, *rest)
+    run_chunk(chunk[:1], *rest)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
