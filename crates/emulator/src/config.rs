@@ -272,7 +272,9 @@ mod tests {
     /// than is asked of any machine.
     #[test]
     fn a_path_bears_what_its_delay_and_its_packets_do() {
-        for (rate, rtt, micros) in [("20 Mbit/s", "100 ms", 5300), ("1 Mbit/s", "20 ms", 7000), ("1 Gbit/s", "2 ms", 500)] {
+        for (rate, rtt, micros) in
+            [("20 Mbit/s", "100 ms", 5300), ("1 Mbit/s", "20 ms", 7000), ("1 Gbit/s", "2 ms", 500)]
+        {
             let path = format!(r#""path": [{{"name": "a", "rate": "{rate}", "rtt": "{rtt}"}}]"#);
             let mut config = parse(&path, r#"{"path": "a", ENDS}"#).unwrap();
             assert_eq!(config.tolerance(&config.routes[0]), Duration::from_micros(micros));

@@ -203,12 +203,10 @@ pub fn set_scheduling(wants_realtime: bool) -> Scheduling {
     let fifo =
         SchedulingAttributes { policy: libc::SCHED_FIFO as u32, priority: 10, ..SchedulingAttributes::default() };
     let ordinary = |nice| SchedulingAttributes { nice, runtime: SLICE_NANOS, ..SchedulingAttributes::default() };
-    let choices = [
-        (Scheduling::Deadline, deadline),
-        (Scheduling::Fifo, fifo),
-        (Scheduling::Preferred, ordinary(BEST_NICE)),
-    ];
-    let first = choices.into_iter().filter(|_| wants_realtime).find(|(_, attributes)| set_attributes(attributes).is_ok());
+    let choices =
+        [(Scheduling::Deadline, deadline), (Scheduling::Fifo, fifo), (Scheduling::Preferred, ordinary(BEST_NICE))];
+    let first =
+        choices.into_iter().filter(|_| wants_realtime).find(|(_, attributes)| set_attributes(attributes).is_ok());
     first.map_or_else(
         || {
             // An older kernel ignores the slice; nothing forbids it.
