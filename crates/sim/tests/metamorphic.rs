@@ -43,7 +43,12 @@ fn scaling_rates_and_times_scales_nothing_that_is_counted() {
         );
         let record = play(&text, "cubic", 3, Tracing::Off);
         let link = link(&record, "path.a/down");
-        (link.offered_packets, link.delivered_packets, link.dropped_packets.clone(), format!("{:.2}", link.mean_queue_packets))
+        (
+            link.offered_packets,
+            link.delivered_packets,
+            link.dropped_packets.clone(),
+            format!("{:.2}", link.mean_queue_packets),
+        )
     };
     let (slow, fast) = (scaled(1), scaled(8));
     assert!(slow.0 > 20_000, "{slow:?}");
