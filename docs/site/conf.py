@@ -23,6 +23,7 @@ CONTENTS = {
         "docs/sweeps",
         "docs/kernel",
         "docs/relay",
+        "docs/wire",
         "docs/kernel-cmcd",
         "docs/kernel-ccplb-on-your-origin",
     ],

@@ -3,7 +3,9 @@
 mod support;
 
 use playpath_serve::settings::Limits;
-use playpath_transport::{Config, Event, Flags, Segment, SynOptions};
+use playpath_transport::codec::Packet;
+use playpath_transport::mptcp::option::{DSS_ACK, DSS_FIN, DSS_MAP, DSS_SEQ8};
+use playpath_transport::{Config, Event, Flags, MptcpOption, Segment, SynOptions};
 use playpath_units::{Duration, Time};
 use proptest::prelude::*;
 use std::net::SocketAddr;
@@ -163,5 +165,145 @@ proptest! {
             site.server.handle_timeout(clock);
         }
         prop_assert!(clients[0].body() == site.clip, "after {}", clock - start);
+    }
+}
+
+/// MPTCP options with numbers near what is in use, and anything.
+fn option() -> impl Strategy<Value = MptcpOption> {
+    let near = || prop_oneof![3 => 0u32..20_000, 1 => any::<u32>()];
+    let dss = (0u8..32, near(), near(), near(), any::<u16>());
+    prop_oneof![
+        4 => dss.prop_map(|(flags, ack, data_seq, subflow_seq, len)| MptcpOption::Dss {
+            flags: flags & if flags & DSS_MAP == 0 { DSS_ACK | DSS_FIN } else { DSS_ACK | DSS_MAP | DSS_SEQ8 | DSS_FIN },
+            data_ack: ack.into(),
+            data_seq: data_seq.into(),
+            subflow_seq,
+            len,
+            checksum: None,
+        }),
+        1 => any::<(u8, u8)>().prop_map(|(address_id, n)| MptcpOption::AddAddress {
+            address_id, is_echo: n & 1 != 0, address: [10, 0, 0, n].into(), port: 0, mac: 1
+        }),
+        1 => (0u8..4).prop_map(|address_id| MptcpOption::RemoveAddress { address_id }),
+        1 => any::<bool>().prop_map(|is_backup| MptcpOption::Priority { is_backup }),
+        1 => any::<u64>().prop_map(|receiver_key| MptcpOption::FastClose { receiver_key }),
+        1 => any::<u64>().prop_map(|data_seq| MptcpOption::Fail { data_seq }),
+        1 => any::<[u8; 20]>().prop_map(|mac| MptcpOption::JoinAck { mac }),
+    ]
+}
+
+/// An MPTCP connection with some joins, as a stranger makes it who knows its token: the places of its paths by port.
+struct Stranger {
+    site: Site,
+    token: u32,
+}
+
+impl Stranger {
+    fn new(name: &str) -> Stranger {
+        let limits = Limits { receive_buffer: 1 << 16, ..Limits::default() };
+        Stranger { site: Site::new(name, 20_000, limits), token: 0 }
+    }
+
+    fn from(port: u16) -> SocketAddr {
+        SocketAddr::from(([10, 0, 0, 3], port))
+    }
+
+    /// Send, and what comes back.
+    fn send(&mut self, now: Time, port: u16, segment: &Segment, payload: &[u8]) -> Vec<Segment> {
+        self.site.server.handle_packet(now, &packet(Self::from(port), segment, 0, payload));
+        let answers = self.site.flush(now);
+        answers.iter().map(|answer| Packet::parse(answer).unwrap().segment(5).unwrap()).collect()
+    }
+
+    fn open(&mut self) {
+        let options = SynOptions { mss: 1460, window_scale: Some(0), sack_permitted: true };
+        let capable = |keys, receiver_key| MptcpOption::Capable {
+            flags: 1,
+            keys,
+            data_len: 0,
+            checksum: None,
+            sender_key: 7,
+            receiver_key,
+        };
+        let syn = Segment {
+            flags: Flags::SYN,
+            syn_options: options,
+            window: 60_000,
+            mptcp: capable(0, 0),
+            ..Segment::default()
+        };
+        let answer = self.send(Time::ZERO, 1, &syn, b"").remove(0);
+        let MptcpOption::Capable { sender_key, .. } = answer.mptcp else { panic!("{answer:?}") };
+        let ack = Segment { seq: 1, ack: answer.seq + 1, flags: Flags::ACK, mptcp: capable(2, sender_key), ..syn };
+        self.send(Time::ZERO, 1, &Segment { syn_options: SynOptions::default(), ..ack }, b"");
+        let (_, conversation) = self.site.server.connections().next().unwrap();
+        self.token = conversation.transport.mptcp().unwrap().token();
+    }
+
+    fn join(&mut self, now: Time, port: u16, token: u32) -> Vec<Segment> {
+        let mptcp = MptcpOption::JoinSyn { address_id: port as u8, is_backup: false, token, nonce: 5 };
+        let options = SynOptions { mss: 1460, window_scale: Some(0), sack_permitted: true };
+        self.send(
+            now,
+            port,
+            &Segment { flags: Flags::SYN, syn_options: options, window: 60_000, mptcp, ..Segment::default() },
+            b"",
+        )
+    }
+}
+
+/// Whoever knows the token gets as many places as there are, and no data without the right code; a wrong token is refused.
+#[test]
+fn joins_are_counted() {
+    let mut stranger = Stranger::new("joins");
+    stranger.open();
+    let token = stranger.token;
+    let refused = stranger.join(Time::ZERO, 900, token ^ 1);
+    assert!(refused[0].flags.contains(Flags::RST));
+    let answers: Vec<bool> =
+        (0..40).map(|i| stranger.join(Time::ZERO, 1000 + i, token)[0].flags.contains(Flags::SYN)).collect();
+    assert_eq!(answers.iter().filter(|is_answered| **is_answered).count(), 31, "32 paths with the first");
+    // The third ACK with a wrong code is answered by a reset, and the place is free for another.
+    let proof = Segment {
+        seq: 1,
+        ack: 0,
+        flags: Flags::ACK,
+        window: 60_000,
+        mptcp: MptcpOption::JoinAck { mac: [1; 20] },
+        ..Segment::default()
+    };
+    let isn = stranger.join(Time::ZERO, 1000, token)[0].seq;
+    let answer = stranger.send(Time::ZERO, 1000, &Segment { ack: isn.wrapping_add(1), ..proof }, b"");
+    assert!(answer.iter().any(|segment| segment.flags.contains(Flags::RST)), "{answer:?}");
+    assert!(stranger.join(Time::ZERO, 2000, token)[0].flags.contains(Flags::SYN));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// The options of MPTCP, over its first path and others: no panic, no growth.
+    #[test]
+    fn no_option_breaks_it(stream in prop::collection::vec((option(), hostile(), 1u16..5), 1..60)) {
+        let mut stranger = Stranger::new(&format!("options-{:?}", std::thread::current().id()));
+        stranger.open();
+        let token = stranger.token;
+        let mut now = Time::from_millis(1);
+        for port in 2..5 {
+            stranger.join(now, port, token);
+        }
+        for (mptcp, (flags, seq, ack, window, kind, bytes), port) in stream {
+            now += Duration::from_micros(u64::from(window));
+            let payload = if kind == 0 { &[] } else { &bytes[..] };
+            let flags = Flags(if kind == 1 { Flags::ACK.0 } else { flags & !Flags::SYN.0 });
+            let seq = 1u32.wrapping_add_signed(seq);
+            let segment = Segment {
+                seq, ack: ack as u32, flags, payload_len: payload.len() as u32, window: window.into(), mptcp, ..Segment::default()
+            };
+            stranger.send(now, port, &segment, payload);
+            stranger.site.server.handle_timeout(now);
+            stranger.site.flush(now);
+            prop_assert!(stranger.site.server.footprint() < 4 << 16, "{}", stranger.site.server.footprint());
+        }
+        prop_assert!(stranger.site.server.connections().count() <= 2);
     }
 }
