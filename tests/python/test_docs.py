@@ -67,6 +67,15 @@ def test_designs_load(file):
     assert load_design(file).size > 1
 
 
+def test_every_place_says_the_same_version():
+    version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+    assert re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1] == version
+    assert re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1] == version
+    assert f"Version {version}." in (ROOT / "README.md").read_text()
+    assert set(re.findall(r"playpath-([0-9.]+)-cp311", (ROOT / "README.md").read_text())) == {version}
+    assert f'version = "{version}"' in (ROOT / "crates/bpfload/Cargo.toml").read_text()
+
+
 def test_package_data_is_declared():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert project["project"]["scripts"]["playpath"] == "playpath.__main__:main"
