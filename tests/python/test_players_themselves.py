@@ -24,7 +24,7 @@ HERE = Path(__file__).parent.parent / "players"
 KBPS = [235, 375, 560, 750, 1050, 1750, 2350, 3000, 4300, 5800]
 SEGMENT_S = 4
 SEGMENTS = 60
-PLAYERS = ["dash.js"]
+PLAYERS = ["dash.js", "hls.js", "shaka"]
 """Clients whose code is a package."""
 
 Step = dict[str, Any]

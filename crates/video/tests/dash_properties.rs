@@ -45,7 +45,7 @@ fn any_case() -> impl Strategy<Value = Case> {
         }),
     );
     (
-        (any::<u64>(), 0usize..8, 4u64..40, 0.1f64..=1.0, 0.01f64..=1.0, 0.01f64..=1.0),
+        (any::<u64>(), 0..abr::entries().len(), 4u64..40, 0.1f64..=1.0, 0.01f64..=1.0, 0.01f64..=1.0),
         (connections, proptest::option::of(0.1f64..0.99), any::<bool>(), any::<bool>(), live),
         proptest::option::weighted(0.2, 1u64..60),
     )

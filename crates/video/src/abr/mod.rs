@@ -10,6 +10,8 @@
 mod fixed;
 
 mod dash_js_5;
+mod hls_js;
+mod shaka;
 mod throughput;
 
 mod dash_js;
@@ -114,8 +116,8 @@ pub struct Download {
 pub enum Reports {
     /// With bytes that arrive so long after the first byte or the last report, or later.
     AfterFirstByte(Duration),
-    /// With bytes that arrive so long after the request or the last report, or later.
-    AfterRequest(Duration),
+    /// With all bytes that arrive. The last of them may still be refused: what they complete is thrown away then.
+    Arrivals,
     /// So often from the request on, whether bytes arrive or not.
     Timer(Duration),
 }

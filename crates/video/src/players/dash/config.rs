@@ -110,6 +110,26 @@ pub enum Asks {
     BeforeRoom,
 }
 
+fn hls_js(base: DashConfig) -> DashConfig {
+    // maxBufferLength, maxBufferSize, maxMaxBufferLength; StreamController's TICK_INTERVAL.
+    let full_level = Duration::from_secs(30);
+    DashConfig {
+        full_level,
+        resume_level: full_level,
+        goal: Goal::Bytes { bytes: 60_000_000, most: Duration::from_secs(600) },
+        look: Some(Look { every: Duration::from_millis(100), from_arrival: false }),
+        asks: Asks::BeforeRoom,
+        ..base
+    }
+}
+
+fn shaka(base: DashConfig) -> DashConfig {
+    // bufferingGoal; half of updateIntervalSeconds.
+    let full_level = Duration::from_secs(10);
+    let look = Some(Look { every: Duration::from_millis(500), from_arrival: true });
+    DashConfig { full_level, resume_level: full_level, look, ..base }
+}
+
 /// Use of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connections {
@@ -219,7 +239,7 @@ impl FromStr for Connections {
 }
 
 /// Names of [`DashConfig::preset`].
-pub const PRESETS: &[&str] = &["dash-js", "vlc", "vlc-2.1", "dash.js", "sabre"];
+pub const PRESETS: &[&str] = &["dash-js", "vlc", "vlc-2.1", "dash.js", "hls.js", "shaka", "sabre"];
 
 /// Settings of clients that people run, each from its source ([`DashConfig::preset`]).
 fn dash_js(base: DashConfig) -> DashConfig {
@@ -248,6 +268,8 @@ impl DashConfig {
     /// - `vlc`: its VLC: the same buffer policy, four persistent connections, next request at 80 %. Figure 3 shows one
     ///   connection at work for 160 s of 600 s and calls the others "subsequent": they serve in series.
     /// - `vlc-2.1`: VLC as shipped: blocks when the buffer is full, so the off period is one segment long.
+    /// - `hls.js`: hls.js 1.7.4: 30 s, or as much as 60 MB hold at the rung's rate; looks for room every 100 ms.
+    /// - `shaka`: Shaka Player 5.2.12: 10 s; looks for room every 500 ms.
     /// - `sabre`: the simulator's: 25 s, never exceeded.
     /// - `dash.js`: dash.js 5.2.1: 18 s, at the top rate 30 s (60 s for media of ten minutes), never exceeded; looks for room every
     ///   500 ms; steps up replace what is buffered; one persistent connection.
@@ -264,6 +286,8 @@ impl DashConfig {
                 ..base
             }),
             "dash.js" => Some(dash_js(base)),
+            "hls.js" => Some(hls_js(base)),
+            "shaka" => Some(shaka(base)),
             "sabre" => {
                 let full_level = Duration::from_secs(25);
                 Some(DashConfig { full_level, resume_level: full_level, room: Room::Whole, ..base })

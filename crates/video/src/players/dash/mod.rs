@@ -153,6 +153,10 @@ impl DashPlayer {
     }
 
     fn finish_request(&mut self, now: Time, index: usize, request: RequestId) {
+        let at = Moment { now, playback: &self.playback, config: &self.config, produced: self.produced };
+        if self.tracks[index].refuses(now, request, &at, &mut self.io) {
+            return;
+        }
         let Some(finished) = self.tracks[index].finish(now, request, &self.config, &mut self.io) else { return };
         self.has_manifest |= finished.what == What::Manifest;
         let Some(download) = finished.download else { return };

@@ -106,7 +106,7 @@ pub(super) fn build(context: &PlayerContext, settings: &Params) -> Result<Box<dy
     let config = config(settings, presentation.video.segments());
     let own_rule = match settings.word("client") {
         "dash-js" => "dash-js",
-        "dash.js" => "dash.js",
+        own @ ("dash.js" | "hls.js" | "shaka") => own,
         "sabre" => "bola flavour=sabre target=25",
         _ => "vlc",
     };

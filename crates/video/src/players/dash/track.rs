@@ -132,6 +132,16 @@ impl Track {
         if now < transfer.next_report { None } else { self.report(now, index, at, io) }
     }
 
+    /// The last byte of `request` is here: the rule may refuse it, as it may give a download up.
+    pub fn refuses(&mut self, now: Time, request: RequestId, at: &Moment, io: &mut Io) -> bool {
+        let index = self.transfers.iter().position(|transfer| transfer.request == request);
+        let Some(index) = index.filter(|_| at.config.abandonment && self.abr.reports() == Reports::Arrivals) else {
+            return false;
+        };
+        self.note_first_byte(now, index, at.config, io);
+        self.report(now, index, at, io).is_some()
+    }
+
     /// Reports that come by the clock.
     pub fn report_by_timer(&mut self, now: Time, at: &Moment, io: &mut Io) {
         if !matches!(self.abr.reports(), Reports::Timer(_)) {
@@ -147,7 +157,8 @@ impl Track {
         let transfer = &mut self.transfers[index];
         transfer.next_report = match reports {
             Reports::Timer(every) => transfer.next_report + every,
-            Reports::AfterFirstByte(every) | Reports::AfterRequest(every) => now + every,
+            Reports::AfterFirstByte(every) => now + every,
+            Reports::Arrivals => now,
         };
         transfer.reports += 1;
         let transfer = *transfer;
@@ -162,7 +173,11 @@ impl Track {
         let abandonment = self.abr.abandon(&context, &progress)?;
         self.retry = Some((segment, abandonment));
         self.transfers.remove(index);
-        self.pool.abandon(transfer.slot, transfer.request, io);
+        if transfer.received < transfer.total {
+            self.pool.abandon(transfer.slot, transfer.request, io);
+        } else {
+            self.pool.finish_request(now, transfer.slot, io);
+        }
         io.log.push(now, EventKind::RequestAbandoned(transfer.request));
         self.idle_since = self.transfers.is_empty().then_some(now);
         let given_up = Download { is_abandoned: true, ..so_far };
@@ -513,7 +528,8 @@ impl Track {
             total,
             notify_at: 1,
             next_report: match self.abr.reports() {
-                Reports::AfterRequest(every) | Reports::Timer(every) if config.abandonment => at.now + every,
+                Reports::Timer(every) if config.abandonment => at.now + every,
+                Reports::Arrivals if config.abandonment => at.now,
                 _ => Time::MAX,
             },
             reports: 0,

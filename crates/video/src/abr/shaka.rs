@@ -1,0 +1,186 @@
+//! Shaka Player: its SimpleAbrManager.
+//!
+//! Reference: shaka-player 5.2.12 (SimpleAbrManager, EwmaBandwidthEstimator, HttpFetchPlugin, StreamingEngine, SegmentPrefetch;
+//! defaults of `player_configuration.js`).
+//! - Estimate: a sample whenever 16 kB came in more than 100 ms, counted from the request, in whole milliseconds; the smaller of two
+//!   averages (half-lives 2 and 5 s of downloading); 1 Mbit/s before 128 kB.
+//! - Choice: the highest rung that 0.95 of the estimate carries. Asked with every sample and at the end of each segment, but a choice
+//!   holds for 8 s (the first one only until 128 kB are there).
+//! - A change gives up what is under way, in both directions: the prefetch (one segment) is cleared, also with the last byte.
+//!
+//! Differences from the reference:
+//! 1. `bandwidthUpgradeTarget` has no effect there either: the range of a rung reaches beyond where that of the next begins.
+//! 2. Network Information, restrictions by size and dropped frames are not looked at.
+//!
+//! Units: bit/s, ms as there. Tested by the worked examples here and against Shaka Player itself (`tests/players`).
+
+use super::{Abandonment, Abr, AbrEntry, Context, Decision, DualEwma, Progress, Reports};
+use playpath_units::{ParamSpec, Params, Time};
+
+pub(super) static ENTRY: AbrEntry = AbrEntry {
+    name: "shaka",
+    summary: "Shaka Player: 0.95 of the smaller of two averages, a choice every 8 s",
+    reference: "shaka-player 5.2.12",
+    params: PARAMS,
+    build: |params| Box::new(Shaka::new(params)),
+};
+
+const PARAMS: &[ParamSpec] = &[
+    ParamSpec::number("initial", 1000.0, (1.0, 1e6), "kbit/s", "defaultBandwidthEstimate"),
+    ParamSpec::number("target", 0.95, (0.01, 2.0), "", "bandwidthDowngradeTarget: share of the estimate that is used"),
+    ParamSpec::number("interval", 8.0, (0.0, 600.0), "s", "switchInterval: a choice holds so long"),
+];
+
+/// fastHalfLife, slowHalfLife, minTotalBytes, minBytes, cacheLoadThreshold (ms).
+const FAST_SECONDS: f64 = 2.0;
+const SLOW_SECONDS: f64 = 5.0;
+const TRUSTED_BYTES: u64 = 128_000;
+const SAMPLE_BYTES: u64 = 16_000;
+const CACHE_MS: u64 = 5;
+/// More than 100 ms in whole milliseconds.
+const PROGRESS_MS: u64 = 100;
+
+struct Shaka {
+    averages: DualEwma,
+    sampled: u64,
+    initial: f64,
+    target: f64,
+    interval_ms: u64,
+    current: Option<usize>,
+    chosen_at_ms: u64,
+    has_started: bool,
+    /// The request under way; since when, and bytes of it already sampled.
+    request: (usize, Time),
+    since_ms: u64,
+    counted: u64,
+}
+
+impl Shaka {
+    fn new(params: &Params) -> Shaka {
+        Shaka {
+            averages: DualEwma::new(FAST_SECONDS, SLOW_SECONDS),
+            sampled: 0,
+            initial: params.number("initial") * 1e3,
+            target: params.number("target"),
+            interval_ms: (params.number("interval") * 1e3) as u64,
+            current: None,
+            chosen_at_ms: 0,
+            has_started: false,
+            request: (0, Time::ZERO),
+            since_ms: 0,
+            counted: 0,
+        }
+    }
+
+    fn bits_per_sec(&self) -> f64 {
+        self.averages.low().filter(|_| self.sampled >= TRUSTED_BYTES).unwrap_or(self.initial)
+    }
+
+    fn sample(&mut self, ms: u64, bytes: u64) {
+        if ms >= CACHE_MS && bytes >= SAMPLE_BYTES {
+            self.averages.push(8e3 * bytes as f64 / ms as f64, ms as f64 / 1e3);
+            self.sampled += bytes;
+        }
+    }
+
+    /// `suggestStreams_`: another rung, if it is time for one.
+    fn suggest(&mut self, context: &Context) -> Option<usize> {
+        let now = millis(context.now);
+        if !self.has_started {
+            if self.sampled < TRUSTED_BYTES {
+                return None;
+            }
+            self.has_started = true;
+        } else if now - self.chosen_at_ms < self.interval_ms {
+            return None;
+        }
+        self.chosen_at_ms = now;
+        let choice = context.ladder.highest_at_most(self.target * self.bits_per_sec());
+        (self.current != Some(choice)).then_some(choice)
+    }
+
+    /// A report of progress, or the end.
+    fn measure(&mut self, now: u64, bytes: u64) {
+        self.sample(now - self.since_ms, bytes - self.counted);
+        (self.since_ms, self.counted) = (now, bytes);
+    }
+}
+
+impl Abr for Shaka {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn choose(&mut self, context: &Context) -> Decision {
+        let current = match self.current {
+            Some(current) => current,
+            None => {
+                self.chosen_at_ms = millis(context.now);
+                context.ladder.highest_at_most(self.target * self.initial)
+            }
+        };
+        self.current = Some(current);
+        Decision::fetch(current, "SimpleAbrManager").with_estimate(self.bits_per_sec())
+    }
+
+    fn reports(&self) -> Reports {
+        Reports::Arrivals
+    }
+
+    fn abandon(&mut self, context: &Context, progress: &Progress) -> Option<Abandonment> {
+        let (now, bytes) = (millis(context.now), progress.so_far.bytes);
+        let request = (progress.so_far.segment, progress.so_far.requested_at);
+        if std::mem::replace(&mut self.request, request) != request {
+            (self.since_ms, self.counted) = (millis(request.1), 0);
+        }
+        let is_end = bytes == progress.total_bytes;
+        let is_due = now - self.since_ms > PROGRESS_MS && bytes - self.counted >= SAMPLE_BYTES;
+        let mut choice = None;
+        if is_due {
+            self.measure(now, bytes);
+            choice = self.suggest(context);
+        }
+        if is_end && choice.is_none() {
+            self.measure(now, bytes);
+            choice = self.suggest(context);
+        }
+        self.current = choice.or(self.current);
+        choice.map(|representation| Abandonment { representation, reason: "another rung" })
+    }
+}
+
+fn millis(time: Time) -> u64 {
+    time.as_nanos() / 1_000_000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Download;
+    use super::super::testing::{context, download, ladder};
+    use super::*;
+    use playpath_units::Duration;
+
+    fn report(rule: &mut Shaka, at: f64, bytes: u64) -> Option<usize> {
+        let ladder = ladder(&[500, 1000, 2000]);
+        let now = Time::ZERO + Duration::from_secs_f64(at);
+        let so_far = Download { bytes, requested_at: Time::ZERO, ..download(0, 1.0, 0.1) };
+        let at = Context { now, ..context(&ladder, 5.0, 10.0, None) };
+        rule.abandon(&at, &Progress { so_far, total_bytes: 1_000_000, reports: 1 }).map(|a| a.representation)
+    }
+
+    /// The first choice: 0.95 of 1 Mbit/s. 150 kB in 0.5 s (2.4 Mbit/s): 0.95 · 2.4 = 2.28: rung 2, at once. Then 8 s of rest: 20 kB in a
+    /// second each; at 8.5 s the smaller average has fallen to what carries rung 0. Less than 16 kB or 100 ms are no sample.
+    #[test]
+    fn a_choice_holds_for_8_s() {
+        let ladder = ladder(&[500, 1000, 2000]);
+        let mut rule = Shaka::new(&Params::defaults(PARAMS));
+        let start = Context { now: Time::ZERO, ..context(&ladder, 0.0, 10.0, None) };
+        assert_eq!(rule.choose(&start).representation(), Some(0));
+        assert_eq!([report(&mut rule, 0.1, 150_000), report(&mut rule, 0.4, 15_000)], [None, None]);
+        assert_eq!(report(&mut rule, 0.5, 150_000), Some(2));
+        let later: Vec<_> =
+            (1..=8).map(|i| report(&mut rule, 0.5 + f64::from(i), 150_000 + 20_000 * i as u64)).collect();
+        assert_eq!(later[..7], [None; 7]);
+        assert_eq!(later[7], Some(0));
+    }
+}
