@@ -16,6 +16,7 @@ segment = "4 s"
 duration = "40 s"
 size_cv = "0 %"
 abr = "fixed"
+fast_switch = "off"
 [[path]]
 rate = "3 Mbit/s"
 rtt = "50 ms"
