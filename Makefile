@@ -11,12 +11,15 @@ RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml -o -name '*.json' -
 LOADER := crates/bpfload/Cargo.toml
 HAS_BPF := $(and $(shell command -v clang),$(wildcard /usr/include/libelf.h))
 NEEDS_BPF := needs clang and libelf-dev (bpf/setup.sh)
+# What the explorer's tests need besides its page; `make web` brings both.
+HAS_WEB := $(and $(shell command -v node),$(wildcard web/node_modules web/engine))
+WEB := $(shell find web/src scenarios -type f 2>/dev/null) web/build.mjs web/package.json
 MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 ADVISORIES := $(if $(wildcard $(HOME)/.cargo/advisory-db*),advisories)
 , := ,
 FUZZ_SECONDS ?= 60
 
-.PHONY: help setup demo test test-fast check bench fuzz docs reference figures papers kernel wheel wheel-check clean check-tools
+.PHONY: help setup demo test test-fast check bench fuzz web site docs reference figures papers kernel wheel wheel-check clean check-tools
 
 help: ## show the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +32,7 @@ demo: setup ## rank six senders on a lossy wireless path and write out/wireless/
 test: setup ## all tests
 	cargo test --workspace --exclude playpath-python --exclude playpath-fuzz --quiet
 	@$(if $(HAS_BPF),cargo test --quiet --manifest-path $(LOADER) $(if $(filter 0,$(shell id -u)),-- --include-ignored),echo "skipped: the tests of playpath-bpf $(NEEDS_BPF)")
+	@$(if $(HAS_WEB),cd web && npm run --silent check,echo "skipped: the tests of the explorer's parts need \`make web\` (Node and Rust's wasm32 target)")
 	$(BIN)/python -m pytest -q -rs tests/testbed
 	$(BIN)/python -m pytest tests/python
 
@@ -67,6 +71,23 @@ fuzz: check-tools ## each fuzz target for a minute; FUZZ_SECONDS=… for longer,
 	for target in $(or $(TARGET),$(shell sed -n 's/^name = "\([a-z_]*\)"/\1/p' fuzz/Cargo.toml)); do \
 	  echo "fuzz $$target"; cargo fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -max_len=4096 || exit 1; done
 
+web: python/playpath/web/explorer.html ## the explorer: the engine for browsers and one page with all in it (needs Node, Rust's wasm32 target)
+
+web/node_modules: web/package-lock.json
+	@command -v npm >/dev/null || { echo "missing: npm; remedy: install Node 20 or later" >&2; exit 1; }
+	cd web && npm ci --silent
+	@touch $@
+
+web/engine: $(RUST) web/build-engine | web/node_modules
+	web/build-engine
+	@touch $@
+
+python/playpath/web/explorer.html: $(WEB) web/engine
+	cd web && node build.mjs
+
+site: web docs ## the documents with the explorer in out/site, for any static host
+	cp python/playpath/web/explorer.html out/site/explorer.html
+
 docs: setup ## the site in out/site: pages, Python and Rust reference, every link checked
 	rm -rf out/site
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
@@ -96,7 +117,7 @@ wheel-check: ## installs what `make wheel` made as a user does, and runs the dem
 	PYTHON=$(PYTHON) tools/try-wheel
 
 clean: ## remove what was built here
-	rm -rf $(VENV) target crates/bpfload/target out .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) web/node_modules web/engine python/playpath/web target crates/bpfload/target out .pytest_cache .mypy_cache .ruff_cache
 
 check-tools:
 	@PYTHON=$(PYTHON) tools/check-tools

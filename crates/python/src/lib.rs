@@ -6,13 +6,12 @@ mod kernel;
 mod memory;
 mod pcap;
 mod prototype;
-mod registries;
 mod rule;
-mod traces;
 mod watch;
 mod workshop;
 
 use numpy::IntoPyArray;
+use playpath_api::{VERSION, record_json, registries, traces};
 use playpath_record::Record;
 use playpath_scenario::{Own, Scenario};
 use playpath_sim::{Options, Tracing};
@@ -24,8 +23,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use watch::Watcher;
@@ -40,7 +38,7 @@ create_exception!(
 /// Version of the engine; part of every manifest.
 #[pyfunction]
 fn version() -> &'static str {
-    env!("CARGO_PKG_VERSION")
+    VERSION
 }
 
 /// The scenario (TOML or JSON text) with every default written out, as JSON. Files that it names are read relative to
@@ -48,9 +46,8 @@ fn version() -> &'static str {
 #[pyfunction]
 #[pyo3(signature = (text, base_dir, overrides_json = "{}"))]
 fn resolve(text: &str, base_dir: PathBuf, overrides_json: &str) -> PyResult<String> {
-    let overrides: Value = serde_json::from_str(overrides_json).map_err(|e| ScenarioError::new_err(e.to_string()))?;
-    let scenario = Scenario::parse(text, &overrides, &|name| read_file(&base_dir, name)).map_err(scenario_error)?;
-    Ok(scenario.to_json().to_string())
+    let scenario = playpath_api::resolve(text, overrides_json, &|name| read_file(&base_dir, name));
+    Ok(scenario.map_err(scenario_error)?.to_json().to_string())
 }
 
 fn read_file(base_dir: &Path, name: &str) -> Result<Vec<u8>, String> {
@@ -106,12 +103,7 @@ fn run<'py>(
         let watch = &mut |progress| watcher.look(progress);
         let record =
             playpath_sim::run_with(&scenario, sender, seed, Options { tracing, prototype, watch: Some(watch) })?;
-        let mut json = with_digest(record.to_json(manifest(&scenario, sender, seed)));
-        if !record.switches.is_empty() {
-            json["path_switches"] = record.switches_to_json();
-        }
-        let json = json.to_string();
-        Ok((json, record))
+        Ok((record_json(&scenario, sender, seed, &record).to_string(), record))
     });
     let (json, record) = finished(played, &error)?;
     if !trace {
@@ -168,22 +160,9 @@ fn parsed(text: &str) -> Result<Arc<Scenario>, playpath_scenario::ScenarioError>
     if let Some((_, scenario)) = last.as_ref().filter(|(known, _)| known == text) {
         return Ok(scenario.clone());
     }
-    let no_files = |name: &str| Err(format!("\"{name}\" must be resolved before a run"));
-    let scenario = Arc::new(Scenario::parse(text, &Value::Null, &no_files)?);
+    let scenario = Arc::new(playpath_api::resolved(text)?);
     *last = Some((text.to_string(), scenario.clone()));
     Ok(scenario)
-}
-
-fn manifest(scenario: &Scenario, sender: &str, seed: u64) -> Value {
-    json!({ "world": "sim", "engine": version(), "sender": sender, "seed": seed, "scenario": scenario.to_json() })
-}
-
-/// SHA-256 over the record: equal digests mean equal results.
-fn with_digest(mut record: Value) -> Value {
-    let digest = Sha256::digest(record.to_string().as_bytes());
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    record["digest"] = json!(hex);
-    record
 }
 
 fn series_dict(py: Python<'_>, record: Record) -> PyResult<Bound<'_, PyDict>> {

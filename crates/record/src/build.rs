@@ -57,6 +57,7 @@ impl Record {
             warnings,
             series: measured.series,
             switches: measured.switches,
+            window_events: measured.window_events,
             events_handled: measured.events_handled,
         }
     }

@@ -2,7 +2,7 @@
 //! sends it as JSON, in which times are seconds (`start_s`) and sums of round-trip times milliseconds (`rtt_sum_ms`).
 
 use crate::playback_log;
-use crate::record::{LinkRecord, Series, SwitchEvent};
+use crate::record::{LinkRecord, Series, SwitchEvent, WindowEvent};
 use playpath_units::{Duration, Time};
 use playpath_video::PlaybackEvent;
 use serde::{Deserialize, Deserializer};
@@ -38,6 +38,9 @@ pub struct Measurements {
     /// See [`Record`](crate::Record).
     #[serde(skip)]
     pub switches: Vec<(String, Vec<SwitchEvent>)>,
+    /// See [`Record`](crate::Record).
+    #[serde(skip)]
+    pub window_events: Vec<(String, Vec<WindowEvent>)>,
     /// See [`Record`](crate::Record).
     #[serde(skip)]
     pub events_handled: u64,

@@ -36,6 +36,9 @@ pub struct Record {
     /// [`to_json`](Self::to_json), so that a trace does not change the record.
     #[schemars(skip)]
     pub switches: Vec<(String, Vec<SwitchEvent>)>,
+    /// What each flow's congestion control was told and did, by the flow's name; as `switches`.
+    #[schemars(skip)]
+    pub window_events: Vec<(String, Vec<WindowEvent>)>,
     /// Turns of the engine's loop: what the run cost. Not part of the JSON.
     #[schemars(skip)]
     pub events_handled: u64,
@@ -170,7 +173,31 @@ pub struct SwitchEvent {
     pub mss: u32,
 }
 
+/// Something that a congestion control was told, and its window before and after; in the record of a traced run.
+#[derive(Clone, Debug, Serialize)]
+pub struct WindowEvent {
+    /// When.
+    #[serde(rename = "time_s", serialize_with = "seconds")]
+    pub at: Time,
+    /// Number of the subflow's path, 0 for plain TCP.
+    pub path: u8,
+    /// "loss", "ecn", "early_retransmit", "rto", "undo", "window_set" (validation or a scheduler), "phase" (on an ACK).
+    #[serde(rename = "event")]
+    pub what: &'static str,
+    /// Congestion window in packets.
+    pub cwnd_before: f64,
+    /// The same after the event: after a loss what holds when its repair is over.
+    pub cwnd_after: f64,
+    /// The phase after it, in the control's own words.
+    pub phase: &'static str,
+}
+
 impl Record {
+    /// What the congestion controls were told and did, as JSON: `{flow: [{time_s, path, event, cwnd_before, …}]}`.
+    pub fn window_events_to_json(&self) -> Value {
+        Value::Object(self.window_events.iter().map(|(flow, events)| (flow.clone(), json!(events))).collect())
+    }
+
     /// The changes of path, as JSON: `{flow: [{time_s, from, to, reason}]}`.
     pub fn switches_to_json(&self) -> Value {
         Value::Object(self.switches.iter().map(|(flow, events)| (flow.clone(), json!(events))).collect())

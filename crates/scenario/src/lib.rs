@@ -6,6 +6,7 @@ mod declarations;
 mod direction;
 mod document;
 mod documents;
+mod edit;
 mod figures;
 mod ideal;
 mod live;
@@ -26,6 +27,7 @@ mod words;
 
 pub use declarations::{DOCUMENTS, check_document, choices, declarations, key as declared_key, schema_of, words};
 pub use direction::DirectionSpec;
+pub use edit::edit;
 pub use live::{LiveKind, LiveSource};
 pub use own::{Own, RuleSpec, Workshop};
 pub use path::{PathSpec, SharedLinkSpec};

@@ -1,6 +1,6 @@
 //! The scenario file: what is read, what is written out again, and what a mistake is answered with.
 
-use playpath_scenario::Scenario;
+use playpath_scenario::{Scenario, edit};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -533,4 +533,29 @@ fn every_source_has_a_name_of_its_own() {
         let message = error(&scenario(&twice));
         assert!(message.contains("a second source is called") && !message.contains('\n'), "{message}");
     }
+}
+
+/// What is edited parses to what the overrides alone give, with the senders asked for.
+#[test]
+fn an_edited_scenario_is_the_overridden_one() {
+    let overrides = json!({ "set": { "path.0.loss": "1 %", "run.seeds": 3 } });
+    for (name, text) in shipped() {
+        let parsed = Scenario::parse(&text, &overrides, &read_shipped).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let edited = edit(&text, &overrides, &[], &read_shipped).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let again =
+            Scenario::parse(&edited, &json!({}), &read_shipped).unwrap_or_else(|e| panic!("{name}: {e}\n{edited}"));
+        assert_eq!(again.to_json(), parsed.to_json(), "{name}");
+    }
+}
+
+#[test]
+fn an_edited_scenario_has_the_senders_asked_for() {
+    let text = format!("{GOOD}[[sender]]\nname = \"slow\"\ncc = \"vegas\"\nvalidation = \"none\"\n");
+    let edited = edit(&text, &json!({}), &["bbr".into(), "slow".into()], &no_files).expect("right");
+    let scenario = parse(&edited);
+    let names: Vec<&str> = scenario.senders.iter().map(|sender| sender.name.as_str()).collect();
+    assert_eq!(names, ["bbr", "slow"]);
+    assert_eq!(scenario.to_json()["sender"][1]["validation"], "none");
+    let wrong = edit(&text, &json!({}), &["bbrr".into()], &no_files).expect("written");
+    assert!(error(&wrong).contains("bbr"), "the nearest name");
 }

@@ -1,6 +1,7 @@
 //! One end of a flow, whatever the transport: TCP, MPTCP over several paths, or datagrams. The verbs are those of
 //! [`Connection`]; an enum, because this is the engine's innermost call.
 
+use crate::diary::{self, Diary};
 use playpath_cc::{AppParameters, CongestionControl};
 use playpath_scenario::SenderSpec;
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
@@ -38,13 +39,19 @@ pub struct Totals {
 impl Endpoint {
     /// Client and server of a new connection over `paths` paths: TCP over one, MPTCP over several. The client has the same stack;
     /// it sends requests only, under NewReno.
-    pub fn pair(sender: &SenderSpec, now: Time, paths: usize, random: &mut Stream) -> (Endpoint, Endpoint) {
+    pub fn pair(
+        sender: &SenderSpec,
+        now: Time,
+        paths: usize,
+        random: &mut Stream,
+        diary: Option<&Diary>,
+    ) -> (Endpoint, Endpoint) {
         let tcp = &sender.config;
-        let client_cc = || playpath_cc::build("newreno", tcp.initial_window()).expect("newreno is registered");
-        let server_cc = || sender.cc.build(tcp.initial_window());
+        let client_cc = |_| playpath_cc::build("newreno", tcp.initial_window()).expect("newreno is registered");
+        let server_cc = |path| diary::watched(sender.cc.build(tcp.initial_window()), path, diary);
         if paths == 1 {
-            let server = Connection::listen(tcp.clone(), server_cc());
-            return (Endpoint::Tcp(Connection::connect(now, tcp.clone(), client_cc())), Endpoint::Tcp(server));
+            let server = Connection::listen(tcp.clone(), server_cc(0));
+            return (Endpoint::Tcp(Connection::connect(now, tcp.clone(), client_cc(0))), Endpoint::Tcp(server));
         }
         let config = |random: &mut Stream, is_coupled| MptcpConfig {
             key: random.bits(),
@@ -53,8 +60,8 @@ impl Endpoint {
             receive_buffer: tcp.receive_buffer,
             is_coupled,
         };
-        let of_paths = |cc: &dyn Fn() -> Box<dyn CongestionControl>| {
-            (0..paths).map(|_| PathConfig { tcp: **tcp, cc: cc(), is_backup: false }).collect::<Vec<_>>()
+        let of_paths = |cc: &dyn Fn(u8) -> Box<dyn CongestionControl>| {
+            (0..paths).map(|path| PathConfig { tcp: **tcp, cc: cc(path as u8), is_backup: false }).collect::<Vec<_>>()
         };
         let (client, server) = (config(random, false), config(random, sender.cc.is_coupled()));
         let server = MptcpConnection::listen(server, sender.scheduler.build(), of_paths(&server_cc));

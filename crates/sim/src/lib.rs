@@ -3,6 +3,7 @@
 mod apps;
 mod budget;
 mod capture;
+mod diary;
 mod endpoint;
 mod engine;
 mod ideal;

@@ -1,6 +1,7 @@
 //! What is measured of a finished run. Figures follow from it in `playpath-record`.
 
 use crate::apps::{App, VideoSession};
+use crate::diary;
 use crate::multipath::{PathCount, SwitchWatch};
 use crate::network::{Flow, FlowId, Network, SimPacket};
 use crate::simulation::Simulation;
@@ -41,6 +42,8 @@ pub fn measure(mut simulation: Simulation) -> Measurements {
     let events_handled = simulation.net.events_handled;
     let mut series = simulation.probe.finish();
     series.extend(simulation.net.flows.iter_mut().filter_map(|f| Some(f.sent.take()?.into_series(&f.name))));
+    let written = simulation.net.flows.iter_mut().filter_map(|flow| Some((flow.name.clone(), flow.diary.take()?)));
+    let window_events = written.map(|(name, diary)| (name, diary::close(&diary))).collect();
     let switched = simulation.net.flows.into_iter().filter_map(|flow| Some((flow.name, flow.switches?.events?)));
     let switches = switched.filter(|(_, events)| !events.is_empty()).collect();
     let active = end.saturating_since(started);
@@ -56,6 +59,7 @@ pub fn measure(mut simulation: Simulation) -> Measurements {
         warnings,
         series,
         switches,
+        window_events,
         events_handled,
     }
 }

@@ -5,6 +5,7 @@
 //! afterwards, through a list of notices, so that an endpoint is never changed while it is being drained.
 
 use crate::capture::Capture;
+use crate::diary::Diary;
 use crate::endpoint::Endpoint;
 use crate::engine::{EventQueue, Lane, Owner};
 use crate::multipath::{PathCount, SwitchWatch};
@@ -114,6 +115,8 @@ pub struct FlowConfig {
     pub is_bulk: bool,
     pub client: Endpoint,
     pub server: Endpoint,
+    /// The server's controls write into it.
+    pub diary: Option<Diary>,
     pub routes: Routes,
 }
 
@@ -137,6 +140,8 @@ pub struct Flow {
     pub switches: Option<Box<SwitchWatch>>,
     /// What an MPTCP server sends, under tracing.
     pub sent: Option<Box<PacketLog>>,
+    /// What the server's controls did, under tracing.
+    pub diary: Option<Diary>,
     ends: [Endpoint; 2],
     owners: [Owner; 2],
     routes: Routes,
@@ -166,8 +171,8 @@ pub struct Network {
     pub now: Time,
     pub links: Vec<Link<SimPacket>>,
     pub flows: Vec<Flow>,
-    /// MPTCP flows keep each change of path, not only their number, and each packet.
-    pub keeps_switches: bool,
+    /// Flows keep what their controls did; those of MPTCP each change of path, not only their number, and each packet.
+    pub is_traced: bool,
     pub notices: Vec<Notice>,
     pub events_handled: u64,
     /// Packets at the servers, if they are wanted.
@@ -185,7 +190,7 @@ impl Network {
         Network {
             now: Time::ZERO,
             links: Vec::new(),
-            keeps_switches: false,
+            is_traced: false,
             flows: Vec::new(),
             notices: Vec::new(),
             events_handled: 0,
@@ -212,6 +217,11 @@ impl Network {
         Ok(id)
     }
 
+    /// For what a new flow's controls do, under tracing.
+    pub fn new_diary(&self) -> Option<Diary> {
+        self.is_traced.then(Diary::default)
+    }
+
     /// Writes a route down: links from the server to the client, and those back.
     pub fn add_route(&mut self, path: &str, down: &[LinkId], up: &[LinkId]) -> Route {
         Route { path: path.to_string(), starts: [self.add_hops(down), self.add_hops(up)] }
@@ -226,15 +236,16 @@ impl Network {
         ];
         let switches = config.server.mptcp_mut().map(|mptcp| {
             mptcp.log_switches();
-            Box::new(SwitchWatch::new(self.keeps_switches.then(Vec::new)))
+            Box::new(SwitchWatch::new(self.is_traced.then(Vec::new)))
         });
         let path = |route: &Route| PathCount { name: route.path.clone(), arrived_wire_bytes: 0 };
         let paths = if config.routes.len() > 1 { config.routes.iter().map(path).collect() } else { Vec::new() };
         self.flows.push(Flow {
-            sent: (self.keeps_switches && !paths.is_empty()).then(Box::default),
+            sent: (self.is_traced && !paths.is_empty()).then(Box::default),
             paths,
             switches,
             name: config.name,
+            diary: config.diary,
             cc_name: config.cc_name,
             app: config.app,
             started: self.now,

@@ -39,7 +39,7 @@ impl<'s> Simulation<'s> {
         require_made(scenario, sender)?;
         let seed = RootSeed(seed);
         let mut net = Network::new(seed);
-        net.keeps_switches = tracing == Tracing::Series;
+        net.is_traced = tracing == Tracing::Series;
         let Topology { links, paths } = scenario.topology();
         links.into_iter().try_for_each(|link| net.add_link(link).map(drop)).map_err(link_error)?;
         let probe_owner = net.add_owner(OwnerKind::Probe);

@@ -132,3 +132,22 @@ fn the_noise_of_the_senders_own_path_is_named_after_the_path() {
     let (slow, fast) = (dropped(link(&slow, "path.a/down")), dropped(link(&fast, "path.a/down")));
     assert!(fast >= slow + 20, "{slow} {fast}");
 }
+
+#[test]
+fn a_traced_run_says_what_the_control_did_and_changes_nothing() {
+    let text = r#"
+        path = [{ name = "a", rate = "10 Mbit/s", rtt = "50 ms", queue = "1 bdp", loss = "0.2 %" }]
+        traffic = [{ kind = "bulk", cc = "cubic", stop = "20 s" }]
+        run = { duration = "20 s" }"#;
+    let scenario = parse(text);
+    let traced = run(&scenario, &senders(&scenario)[0], 1, Tracing::Series).expect("runs");
+    let plain = run(&scenario, &senders(&scenario)[0], 1, Tracing::Off).expect("runs");
+    assert_eq!(traced.to_json(json!(null)), plain.to_json(json!(null)));
+    assert!(plain.window_events.is_empty());
+    let events: Vec<_> = traced.window_events.iter().flat_map(|(_, events)| events).collect();
+    let losses: Vec<_> = events.iter().filter(|event| event.what == "loss").collect();
+    assert!(!losses.is_empty(), "a lossy path");
+    // RFC 9438 §4.6: beta_cubic = 0.7; in whole packets, as Linux, and never below two of them.
+    let is_cubic = |before: f64, after: f64| after == (0.7 * before).floor().max(2.0);
+    assert!(losses.iter().all(|event| is_cubic(event.cwnd_before, event.cwnd_after)), "{losses:?}");
+}

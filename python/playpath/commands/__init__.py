@@ -12,6 +12,7 @@ COMMANDS = {
     "demo": "Rank six senders on a lossy wireless path and write a report.",
     "init": "Write a scenario of your own, from a few answers.",
     "compare": "Rank the senders of a scenario.",
+    "explore": "Turn a path in the browser and see which sender keeps playing.",
     "population": "Answer for a population of paths and viewers instead of one path.",
     "twin": "Run a scenario in both worlds, the simulator and the kernel.",
     "run": "Run one session and print its metrics, flows and links.",

@@ -52,6 +52,7 @@ impl OnOffSource {
                 is_bulk: true,
                 client: Endpoint::Datagram(DatagramEnd::default()),
                 server: Endpoint::Datagram(DatagramEnd::default()),
+                diary: None,
                 routes: self.routes.clone(),
             })
         });

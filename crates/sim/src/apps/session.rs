@@ -225,7 +225,9 @@ impl VideoSession {
     fn open(&mut self, net: &mut Network) {
         let number = self.connections.len();
         let name = if number == 0 { self.name.clone() } else { format!("{}.{}", self.name, number + 1) };
-        let (client, server) = Endpoint::pair(&self.sender, net.now, self.routes.len(), &mut self.random);
+        let diary = net.new_diary();
+        let (client, server) =
+            Endpoint::pair(&self.sender, net.now, self.routes.len(), &mut self.random, diary.as_ref());
         let flow = net.open_flow(FlowConfig {
             name,
             cc_name: self.sender.cc.name().into(),
@@ -233,6 +235,7 @@ impl VideoSession {
             is_bulk: false,
             client,
             server,
+            diary,
             routes: self.routes.clone(),
         });
         self.connections.push(HttpConnection {

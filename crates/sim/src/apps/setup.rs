@@ -19,7 +19,9 @@ pub struct FlowSetup {
 impl FlowSetup {
     /// Opens it now; for `is_bulk` see [`FlowConfig`].
     pub fn open(mut self, net: &mut Network, is_bulk: bool) -> FlowId {
-        let (client, server) = Endpoint::pair(&self.sender, net.now, self.routes.len(), &mut self.random);
+        let diary = net.new_diary();
+        let (client, server) =
+            Endpoint::pair(&self.sender, net.now, self.routes.len(), &mut self.random, diary.as_ref());
         net.open_flow(FlowConfig {
             name: self.name,
             cc_name: self.sender.cc.name().into(),
@@ -27,6 +29,7 @@ impl FlowSetup {
             is_bulk,
             client,
             server,
+            diary,
             routes: self.routes,
         })
     }

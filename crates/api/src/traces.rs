@@ -1,4 +1,4 @@
-//! Bandwidth traces for Python: preview, conversion, generators. Text in, text or JSON out.
+//! Bandwidth traces: preview, conversion, generators. Text in, text or JSON out.
 
 use playpath_link::registry;
 use playpath_link::trace::{Trace, TraceFormat};

@@ -1,0 +1,116 @@
+//! What a connection's congestion control was told and did, written down beside it: the wrapper answers as the control within would.
+//! Only traced runs have one, and their results are those of untraced ones.
+
+use playpath_cc::{
+    Ack, AppParameters, CongestionControl, CongestionEvent, CongestionSignal, DupAck, IdleRestart, PacketLost,
+    PacketSent, RecoveryExit, RecoveryWindow, Rto, Undo, View, WindowChange,
+};
+use playpath_record::WindowEvent;
+use playpath_units::Rate;
+use std::sync::{Arc, Mutex};
+
+/// Shared between a flow and the controls of its subflows.
+pub type Diary = Arc<Mutex<Vec<WindowEvent>>>;
+
+/// The control of a subflow over the path of this number; watched where there is a diary.
+pub fn watched(control: Box<dyn CongestionControl>, path: u8, diary: Option<&Diary>) -> Box<dyn CongestionControl> {
+    match diary {
+        Some(diary) => Box::new(Watched { phase: control.phase(), control, path, diary: diary.clone() }),
+        None => control,
+    }
+}
+
+/// What was written.
+pub fn close(diary: &Diary) -> Vec<WindowEvent> {
+    std::mem::take(&mut *diary.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+}
+
+/// A congestion control and who writes down what it does.
+struct Watched {
+    control: Box<dyn CongestionControl>,
+    path: u8,
+    phase: &'static str,
+    diary: Diary,
+}
+
+impl Watched {
+    /// Hands an event on, and writes down the window before and after.
+    fn tell(&mut self, view: &View, what: &'static str, event: impl FnOnce(&mut dyn CongestionControl)) {
+        let before = self.control.cwnd();
+        event(&mut *self.control);
+        self.write(view, what, before);
+    }
+
+    fn write(&mut self, view: &View, what: &'static str, before: f64) {
+        self.phase = self.control.phase();
+        let (after, phase) = (self.control.cwnd(), self.phase);
+        let entry = WindowEvent { at: view.now, path: self.path, what, cwnd_before: before, cwnd_after: after, phase };
+        self.diary.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(entry);
+    }
+}
+
+impl CongestionControl for Watched {
+    fn name(&self) -> &'static str {
+        self.control.name()
+    }
+    fn cwnd(&self) -> f64 {
+        self.control.cwnd()
+    }
+    fn ssthresh(&self) -> f64 {
+        self.control.ssthresh()
+    }
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.control.pacing_rate()
+    }
+    fn phase(&self) -> &'static str {
+        self.control.phase()
+    }
+    fn recovery_window(&self) -> RecoveryWindow {
+        self.control.recovery_window()
+    }
+    fn on_connection_start(&mut self, view: &View) {
+        self.control.on_connection_start(view);
+    }
+    fn on_packet_sent(&mut self, view: &View, event: &PacketSent) {
+        self.control.on_packet_sent(view, event);
+    }
+    fn on_packet_lost(&mut self, view: &View, event: &PacketLost) {
+        self.control.on_packet_lost(view, event);
+    }
+    fn on_ack(&mut self, view: &View, event: &Ack) {
+        let before = self.control.cwnd();
+        self.control.on_ack(view, event);
+        if self.control.phase() != self.phase {
+            self.write(view, "phase", before);
+        }
+    }
+    fn on_dup_ack(&mut self, view: &View, event: &DupAck) -> bool {
+        self.control.on_dup_ack(view, event)
+    }
+    fn on_congestion(&mut self, view: &View, event: &CongestionEvent) {
+        let what = match event.signal {
+            CongestionSignal::Loss => "loss",
+            CongestionSignal::Ecn => "ecn",
+            CongestionSignal::EarlyRetransmit => "early_retransmit",
+        };
+        self.tell(view, what, |control| control.on_congestion(view, event));
+    }
+    fn on_recovery_exit(&mut self, view: &View, event: &RecoveryExit) {
+        self.control.on_recovery_exit(view, event);
+    }
+    fn on_rto(&mut self, view: &View, event: &Rto) {
+        self.tell(view, "rto", |control| control.on_rto(view, event));
+    }
+    fn on_undo(&mut self, view: &View, event: &Undo) {
+        self.tell(view, "undo", |control| control.on_undo(view, event));
+    }
+    fn on_idle_restart(&mut self, view: &View, event: &IdleRestart) {
+        self.control.on_idle_restart(view, event);
+    }
+    fn on_window_change(&mut self, view: &View, change: &WindowChange) {
+        self.tell(view, "window_set", |control| control.on_window_change(view, change));
+    }
+    fn on_app_parameters(&mut self, view: &View, parameters: &AppParameters) {
+        self.control.on_app_parameters(view, parameters);
+    }
+}

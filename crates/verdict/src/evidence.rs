@@ -1,0 +1,240 @@
+//! What the runs so far prove about senders at one criterion. The rules, their references and the reasons are in
+//! `python/playpath/evidence.py`; this is the same procedure for hosts without Python, held to it by the golden cases.
+
+use crate::numpy::Floats;
+use crate::special::{binomial_cdf, normal_cdf, normal_quantile, student_quantile};
+use crate::stats::{mean, p_more_often};
+use std::cell::OnceCell;
+
+/// Below, nothing is decided.
+pub const FEWEST_RUNS: usize = 8;
+
+const FALSE_WINNERS: f64 = 0.05;
+const UNNOTICED_SHARE: f64 = 0.1;
+const APART: f64 = 0.7 * FALSE_WINNERS;
+const ALIKE: f64 = 0.4 * FALSE_WINNERS;
+const FEWEST_ALIKE: usize = 32;
+const MOST_RUNS: usize = 10_000;
+const MOST_PERMUTED: usize = 24;
+const PERMUTATIONS: usize = 4999;
+const TAIL: f64 = 3.178;
+const CLOSE: f64 = 1e-5;
+
+/// The level at which "apart" is tested with so many runs; 0 where there are too few.
+pub fn apart_level(runs: usize) -> f64 {
+    level(APART, runs, FEWEST_RUNS)
+}
+
+fn alike_level(runs: usize) -> f64 {
+    level(ALIKE, runs, FEWEST_ALIKE)
+}
+
+/// Half of `total` in the first span, a quarter in the second, and so on.
+fn level(total: f64, runs: usize, first: usize) -> f64 {
+    let (now, start) = (span(runs), span(first));
+    if now < start { 0.0 } else { total * 0.5_f64.powi((now - start + 1) as i32) }
+}
+
+/// 0 below `FEWEST_RUNS`, then 1, 2, …: each span twice as long.
+fn span(runs: usize) -> u32 {
+    usize::BITS - (runs / FEWEST_RUNS).leading_zeros()
+}
+
+/// All pairs of senders at one criterion.
+pub struct Evidence {
+    /// One row a sender, one value a seed, from the first sender's.
+    values: Vec<Vec<f64>>,
+    noise: f64,
+    /// Number of seeds.
+    pub runs: usize,
+    permuted: OnceCell<Vec<f32>>,
+}
+
+impl Evidence {
+    /// Rows of equal length; seeds in which a sender has no value are left out by the caller.
+    pub fn new(rows: &[Vec<f64>]) -> Evidence {
+        let largest = rows.iter().flatten().fold(0.0, |most: f64, value| most.max(value.abs()));
+        let from_first = |row: &Vec<f64>| row.iter().zip(&rows[0]).map(|(value, first)| value - first).collect();
+        Evidence {
+            values: rows.iter().map(from_first).collect(),
+            noise: 8.0 * f64::EPSILON * largest,
+            runs: rows[0].len(),
+            permuted: OnceCell::new(),
+        }
+    }
+
+    /// Of a pair, one a seed.
+    pub fn differences(&self, one: usize, other: usize) -> Vec<f64> {
+        let pairs = self.values[one].iter().zip(&self.values[other]);
+        pairs.map(|(a, b)| if (a - b).abs() <= self.noise { 0.0 } else { a - b }).collect()
+    }
+
+    /// Of "their means differ by no more than the margin", corrected for all pairs.
+    pub fn p_apart(&self, one: usize, other: usize, margin: f64) -> f64 {
+        let found = self.differences(one, other);
+        let middle = mean(&found).unwrap_or(0.0);
+        let more = found.iter().filter(|value| **value * sign(middle) > margin).count();
+        let less = self.noticed(one, other, margin) - more;
+        if middle.abs() <= margin || more <= less {
+            return 1.0;
+        }
+        p_more_often(more, less).max(self.p_of_all(&found))
+    }
+
+    /// Seeds in which the two differ by more than the margin.
+    pub fn noticed(&self, one: usize, other: usize, margin: f64) -> usize {
+        self.differences(one, other).iter().filter(|value| value.abs() > margin).count()
+    }
+
+    /// Whether "alike" is proven, for one sender against all others.
+    pub fn are_alike(&self, one: usize, other: usize, margin: f64) -> bool {
+        let level = alike_level(self.runs) / self.values.len().saturating_sub(1).max(1) as f64;
+        if level == 0.0 || runs_without(level) > self.runs as f64 {
+            return false;
+        }
+        if binomial_cdf(self.noticed(one, other, margin), self.runs, UNNOTICED_SHARE) <= level {
+            return true;
+        }
+        let (middle, sd) = moments(&self.differences(one, other));
+        let half = student_quantile(self.runs as f64 - 1.0, 1.0 - level) * sd / libm::sqrt(self.runs as f64);
+        middle.abs() + half <= margin
+    }
+
+    /// Runs in all after which the pair would be settled if mean and spread stay as they are, and whether as apart; `None` above
+    /// 10 000, and for fewer than two runs. `share` is this criterion's part of the level of "apart".
+    pub fn needs(&self, one: usize, other: usize, margin: f64, share: f64) -> Option<(usize, bool)> {
+        if self.runs < 2 {
+            return None;
+        }
+        let found = self.differences(one, other);
+        let (middle, sd) = moments(&found);
+        let runs = self.runs as f64;
+        let noticed = self.noticed(one, other, margin) as f64 / runs;
+        let more = found.iter().filter(|value| **value * sign(middle) > margin).count() as f64 / runs;
+        let reach = self_normalised(&found) / libm::sqrt(runs);
+        let mut start = FEWEST_RUNS << span(self.runs);
+        while start <= MOST_RUNS {
+            let level = apart_level(start) * share;
+            let apart = self.runs_apart(reach, level).max(runs_of_signs(more, noticed, level));
+            let apart = if middle.abs() > margin { apart } else { f64::INFINITY };
+            let alike = self.runs_alike(middle.abs(), sd, margin, noticed, alike_level(start));
+            let wanted = apart.min(alike);
+            if wanted < 2.0 * start as f64 {
+                return Some((start.max(libm::ceil(wanted) as usize), apart < alike));
+            }
+            start *= 2;
+        }
+        None
+    }
+
+    /// `reach` is the statistic over the square root of the runs, which does not depend on them.
+    fn runs_apart(&self, reach: f64, level: f64) -> f64 {
+        if reach == 0.0 || level == 0.0 {
+            return f64::INFINITY;
+        }
+        let wanted = normal_quantile(level / (2.0 * TAIL * self.pairs() as f64)) / reach;
+        wanted * wanted
+    }
+
+    fn runs_alike(&self, middle: f64, sd: f64, margin: f64, noticed: f64, level: f64) -> f64 {
+        if level == 0.0 {
+            return f64::INFINITY;
+        }
+        let level = level / self.values.len().saturating_sub(1).max(1) as f64;
+        let reach = normal_quantile(level);
+        let square = |x: f64| x * x;
+        let by_mean = if middle < margin { square(reach * sd / (margin - middle)) } else { f64::INFINITY };
+        let by_share = if noticed < UNNOTICED_SHARE {
+            square(reach / (UNNOTICED_SHARE - noticed)) * noticed * (1.0 - noticed)
+        } else {
+            f64::INFINITY
+        };
+        runs_without(level).max(by_mean.min(by_share))
+    }
+
+    fn pairs(&self) -> usize {
+        self.values.len() * (self.values.len() - 1) / 2
+    }
+
+    fn p_of_all(&self, found: &[f64]) -> f64 {
+        let statistic = self_normalised(found);
+        if self.runs > MOST_PERMUTED {
+            let tail = (2.0 * TAIL * normal_cdf(-statistic)).min(1.0);
+            return (self.pairs() as f64 * tail).min(1.0);
+        }
+        let permuted = self.permuted.get_or_init(|| self.permute());
+        let below = permuted.partition_point(|value| f64::from(*value) < statistic * (1.0 - CLOSE));
+        (permuted.len() - below + 1) as f64 / (permuted.len() + 1) as f64
+    }
+
+    /// The largest statistic of any pair, sorted, when each seed's values change hands at random.
+    fn permute(&self) -> Vec<f32> {
+        let senders = self.values.len();
+        let mut random = Floats::new((senders * 1000 + self.runs) as u32);
+        let mut mixed = vec![vec![0.0_f32; self.runs]; senders];
+        let mut largest: Vec<f32> = (0..PERMUTATIONS)
+            .map(|_| {
+                for run in 0..self.runs {
+                    let keys: Vec<f32> = (0..senders).map(|_| random.draw()).collect();
+                    let mut order: Vec<usize> = (0..senders).collect();
+                    order.sort_by(|a, b| keys[*a].total_cmp(&keys[*b]));
+                    for (row, &owner) in mixed.iter_mut().zip(&order) {
+                        row[run] = self.values[owner][run] as f32;
+                    }
+                }
+                self.largest_of(&mixed)
+            })
+            .collect();
+        largest.sort_by(f32::total_cmp);
+        largest
+    }
+
+    fn largest_of(&self, rows: &[Vec<f32>]) -> f32 {
+        let noise = self.noise as f32;
+        let of_pair = |a: &[f32], b: &[f32]| {
+            let (mut size, mut signed) = (0.0_f32, 0.0_f32);
+            for found in a.iter().zip(b).map(|(a, b)| a - b).filter(|found| found.abs() > noise) {
+                size += found.abs();
+                signed += found.abs().sqrt().copysign(found);
+            }
+            if size > 0.0 { signed.abs() / size.sqrt() } else { 0.0 }
+        };
+        let later = |i: usize| rows[i + 1..].iter().map(move |other| (i, other));
+        let pairs = (0..rows.len()).flat_map(later);
+        pairs.map(|(i, other)| of_pair(&rows[i], other)).fold(0.0, f32::max)
+    }
+}
+
+/// Mean and sample standard deviation.
+fn moments(values: &[f64]) -> (f64, f64) {
+    let middle = mean(values).unwrap_or(0.0);
+    let squares: f64 = values.iter().map(|value| (value - middle) * (value - middle)).sum();
+    (middle, libm::sqrt(squares / (values.len() as f64 - 1.0)))
+}
+
+/// As NumPy's: 0 of 0.
+fn sign(x: f64) -> f64 {
+    if x == 0.0 { 0.0 } else { x.signum() }
+}
+
+/// |U| of the roots of differences; 0 where there are none.
+fn self_normalised(differences: &[f64]) -> f64 {
+    let total = libm::sqrt(differences.iter().map(|value| value.abs()).sum());
+    let signed: f64 = differences.iter().map(|value| libm::sqrt(value.abs()).copysign(*value)).sum();
+    if total > 0.0 { signed.abs() / total } else { 0.0 }
+}
+
+/// Runs until a sign test decides: these shares of the sessions differ noticeably one way, and at all.
+fn runs_of_signs(more: f64, noticed: f64, level: f64) -> f64 {
+    let ahead = 2.0 * more - noticed;
+    if ahead <= 0.0 || level == 0.0 {
+        return f64::INFINITY;
+    }
+    let quantile = normal_quantile(level / 2.0);
+    ((1.0 + libm::log2(1.0 / level)) / noticed).max(quantile * quantile * noticed / (ahead * ahead))
+}
+
+/// Runs in which something of more than `UNNOTICED_SHARE` stays unseen with at most this probability.
+fn runs_without(level: f64) -> f64 {
+    libm::log(level) / libm::log(1.0 - UNNOTICED_SHARE)
+}

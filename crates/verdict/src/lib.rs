@@ -1,0 +1,63 @@
+//! The verdict on a comparison for hosts without Python: the statistics, the rule and the words of `python/playpath` (stats,
+//! evidence, ranking, verdict), which say why each is as it is. Nothing is invented here: tests/golden.json has what the laboratory
+//! says of 60 comparisons, and tests on both sides hold it to be the same.
+
+mod evidence;
+mod numpy;
+mod ranking;
+mod sentence;
+mod special;
+mod stats;
+
+pub use ranking::{Decision, Difference, Ranker, Relation, Runs};
+pub use sentence::{format_value, sentence};
+pub use stats::{Summary, summarise};
+
+use serde_json::{Map, Value, json};
+
+/// A comparison judged, as JSON: `{decision, verdict, criteria, senders: {name: {metric: summary}}, differences: {name: difference}}`.
+/// `values` is `{sender: {metric: [one a seed]}}`, the seeds in the same order for every sender; a difference is from the best, at
+/// the criterion that decides. Error: what is wrong with the values.
+pub fn judge(values: &Value, has_video: bool) -> Result<Value, String> {
+    let runs = read(values)?;
+    let summaries: Map<String, Value> = runs.iter().map(|runs| (runs.sender.clone(), summaries(runs))).collect();
+    let ranker = Ranker::new(runs, has_video);
+    let decision = ranker.decide();
+    let best = ranker.index(&decision.ranking[0]);
+    let against = |(sender, name): (&String, &String)| {
+        let metric = ranker.criteria.iter().find(|metric| metric.name == name)?;
+        Some((sender.clone(), json!(ranker.difference(ranker.index(sender), best, metric)?)))
+    };
+    let differences: Map<String, Value> = decision.deciding.iter().filter_map(against).collect();
+    Ok(json!({
+        "verdict": sentence(&ranker, &decision),
+        "criteria": ranker.criteria.iter().map(|metric| metric.name).collect::<Vec<_>>(),
+        "decision": decision,
+        "senders": summaries,
+        "differences": differences,
+    }))
+}
+
+fn summaries(runs: &Runs) -> Value {
+    let of = |column: &Vec<Option<f64>>| summarise(&column.iter().copied().flatten().collect::<Vec<_>>());
+    runs.columns.iter().map(|(name, column)| (name.clone(), json!(of(column)))).collect()
+}
+
+fn read(values: &Value) -> Result<Vec<Runs>, String> {
+    let senders = values.as_object().filter(|senders| !senders.is_empty()).ok_or("no sender to judge")?;
+    let column = |(name, list): (&String, &Value)| {
+        let list = list.as_array().ok_or(format!("{name}: not a list"))?;
+        Ok((name.clone(), list.iter().map(Value::as_f64).collect()))
+    };
+    let runs = |(sender, metrics): (&String, &Value)| {
+        let columns = metrics.as_object().ok_or(format!("{sender}: not a table"))?.iter().map(column);
+        Ok(Runs { sender: sender.clone(), columns: columns.collect::<Result<_, String>>()? })
+    };
+    let read: Vec<Runs> = senders.iter().map(runs).collect::<Result<_, String>>()?;
+    let lengths: Vec<usize> = read.iter().flat_map(|runs| runs.columns.values().map(Vec::len)).collect();
+    match lengths.first() {
+        None | Some(0) => Err("no run to judge".into()),
+        Some(first) if lengths.iter().any(|length| length != first) => Err("unequal numbers of runs".into()),
+        Some(_) => Ok(read),
+    }
+}

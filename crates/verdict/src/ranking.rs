@@ -1,0 +1,350 @@
+//! Who is best, and how sure that is: the rule of `python/playpath/ranking.py`, which says it in words.
+
+use crate::evidence::{Evidence, apart_level};
+use crate::stats;
+use playpath_record::registry::{Better, Metric, metrics};
+use serde::Serialize;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// A criterion that only keeps a session that shows nothing from winning.
+const GUARD: &str = "played_s";
+const LATER: f64 = 0.4;
+
+/// How two senders stand at a criterion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Relation {
+    /// Proven: no difference that counts.
+    Alike,
+    /// Proven: one is noticeably better.
+    Apart,
+    /// Not proven either way.
+    Open,
+}
+
+/// A sender and its values of each metric, one a seed.
+pub struct Runs {
+    /// Its name.
+    pub sender: String,
+    /// Metric → values; the seeds in the same order for every sender.
+    pub columns: BTreeMap<String, Vec<Option<f64>>>,
+}
+
+/// A sender against the best in one metric, paired by seed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Difference {
+    /// Who.
+    pub sender: String,
+    /// Against whom.
+    pub best: String,
+    /// In what.
+    pub metric: String,
+    /// Mean of sender minus best.
+    pub mean: f64,
+    /// 95 % interval of the median difference; none for fewer than six runs.
+    pub ci95: Option<[f64; 2]>,
+    /// Of "no further apart than the margin", corrected for all pairs.
+    pub p_adjusted: Option<f64>,
+    /// Pairs.
+    pub n: usize,
+    /// Those that differ by more than the margin.
+    pub noticed: usize,
+    /// How they stand.
+    pub relation: Relation,
+}
+
+/// How the best sender stands against the others.
+#[derive(Clone, Debug, Serialize)]
+pub struct Decision {
+    /// Best first.
+    pub ranking: Vec<String>,
+    /// 1 for the best; senders alike in everything that counts share a rank.
+    pub ranks: BTreeMap<String, usize>,
+    /// Apart from the best.
+    pub beaten: Vec<String>,
+    /// Alike with it.
+    pub tied: Vec<String>,
+    /// Undecided.
+    pub open: Vec<String>,
+    /// For each other sender not tied, the criterion where it first differs from the best.
+    pub deciding: BTreeMap<String, String>,
+    /// Estimate of the further runs that would settle all open comparisons.
+    pub more_runs: Option<usize>,
+}
+
+/// The senders with as few missing values as a pair, and the evidence on them.
+type Group = Rc<(Vec<usize>, Option<Evidence>)>;
+
+/// All pairwise comparisons of a set of senders.
+pub struct Ranker {
+    runs: Vec<Runs>,
+    /// Criteria that some sender has, most important first.
+    pub criteria: Vec<&'static Metric>,
+    /// Number of seeds.
+    pub seeds: usize,
+    is_random: bool,
+    shares: BTreeMap<&'static str, f64>,
+    groups: RefCell<BTreeMap<(&'static str, usize), Group>>,
+}
+
+impl Ranker {
+    /// By the criteria of a ranking with a video, or of one without.
+    pub fn new(runs: Vec<Runs>, has_video: bool) -> Ranker {
+        let rank = |metric: &&'static Metric| if has_video { metric.video_rank } else { metric.bulk_rank };
+        let is_there = |metric: &&'static Metric| {
+            runs.iter().any(|r| r.columns.get(metric.name).is_some_and(|column| column.iter().any(Option::is_some)))
+        };
+        let mut criteria: Vec<&'static Metric> =
+            metrics().filter(|metric| rank(metric).is_some()).filter(is_there).collect();
+        criteria.sort_by_key(|metric| rank(metric));
+        let columns = || runs.iter().flat_map(|r| r.columns.values());
+        let seeds = columns().map(Vec::len).max().unwrap_or(0);
+        let is_random = !columns().all(|column| column.len() > 1 && column.iter().all(|value| *value == column[0]));
+        let groups = RefCell::default();
+        let mut ranker = Ranker { runs, criteria, seeds, is_random, shares: BTreeMap::new(), groups };
+        ranker.shares = ranker.share_level();
+        ranker
+    }
+
+    /// Names of the senders, in the order given.
+    pub fn sender(&self, index: usize) -> &str {
+        &self.runs[index].sender
+    }
+
+    /// The place of a sender.
+    pub fn index(&self, sender: &str) -> usize {
+        self.runs.iter().position(|runs| runs.sender == sender).expect("a sender of this comparison")
+    }
+
+    /// A sender's values of a metric, one a seed.
+    pub fn column(&self, sender: usize, name: &str) -> Vec<Option<f64>> {
+        self.runs[sender].columns.get(name).cloned().unwrap_or_else(|| vec![None; self.seeds])
+    }
+
+    /// Mean over the seeds that have a value.
+    pub fn mean(&self, sender: usize, name: &str) -> Option<f64> {
+        stats::mean(&self.column(sender, name).into_iter().flatten().collect::<Vec<_>>())
+    }
+
+    /// The largest difference of two senders in a metric that counts as alike.
+    fn margin(&self, one: usize, other: usize, metric: &Metric) -> f64 {
+        let means = [one, other].into_iter().filter_map(|sender| self.mean(sender, metric.name));
+        metric.least.max(metric.least_share * means.fold(0.0, |most: f64, mean| most.max(mean.abs())))
+    }
+
+    /// `sender` minus `other` in a criterion; `None` when no seed has both.
+    pub fn difference(&self, sender: usize, other: usize, metric: &'static Metric) -> Option<Difference> {
+        let pairs = self.column(sender, metric.name).into_iter().zip(self.column(other, metric.name));
+        let (a, b): (Vec<f64>, Vec<f64>) = pairs.filter_map(|(a, b)| Some((a?, b?))).unzip();
+        let found = stats::differences(&a, &b);
+        let mean = stats::mean(&found)?;
+        let margin = self.margin(sender, other, metric);
+        let ci95 = if self.is_random { stats::median_interval(&stats::sorted(&found)) } else { None };
+        Some(Difference {
+            sender: self.sender(sender).into(),
+            best: self.sender(other).into(),
+            metric: metric.name.into(),
+            mean,
+            ci95,
+            p_adjusted: if self.is_random { self.p_adjusted(sender, other, metric) } else { None },
+            n: a.len(),
+            noticed: a.iter().zip(&b).filter(|(a, b)| (*a - *b).abs() > margin).count(),
+            relation: self.relation(sender, other, metric),
+        })
+    }
+
+    /// How two senders stand at one criterion, missing values included.
+    pub fn relation(&self, one: usize, other: usize, metric: &'static Metric) -> Relation {
+        let Some((group, a, b)) = self.pair(one, other, metric) else {
+            let nobody = self.mean(one, metric.name).is_none() && self.mean(other, metric.name).is_none();
+            return if nobody { Relation::Alike } else { Relation::Open };
+        };
+        let evidence = group.1.as_ref().expect("a pair has evidence");
+        let margin = self.margin(one, other, metric);
+        let noticed = evidence.noticed(a, b, margin);
+        if !self.is_random {
+            return if noticed > 0 { Relation::Apart } else { Relation::Alike };
+        }
+        let is_passed = metric.name == GUARD && self.seeds > 1 && noticed == 0;
+        if is_passed || evidence.are_alike(a, b, margin) {
+            return Relation::Alike;
+        }
+        let level = apart_level(self.seeds) * self.share(metric);
+        if level > 0.0 && evidence.p_apart(a, b, margin) <= level { Relation::Apart } else { Relation::Open }
+    }
+
+    /// Ranks everybody and holds the best against each.
+    pub fn decide(&self) -> Decision {
+        let (order, ranks) = self.rank_all();
+        let best = order[0];
+        let (mut beaten, mut tied, mut open) = (Vec::new(), Vec::new(), Vec::new());
+        let mut deciding = BTreeMap::new();
+        for &other in &order[1..] {
+            let (relation, metric) = self.first_difference(other, best);
+            match relation {
+                Relation::Apart => beaten.push(other),
+                Relation::Alike => tied.push(other),
+                Relation::Open => open.push(other),
+            }
+            if let Some(metric) = metric {
+                deciding.insert(self.sender(other).to_string(), metric.name.to_string());
+            }
+        }
+        let names = |list: &[usize]| list.iter().map(|index| self.sender(*index).to_string()).collect();
+        Decision {
+            ranking: names(&order),
+            ranks: ranks.iter().map(|(index, rank)| (self.sender(*index).to_string(), *rank)).collect(),
+            more_runs: self.more_runs(best, &open),
+            beaten: names(&beaten),
+            tied: names(&tied),
+            open: names(&open),
+            deciding,
+        }
+    }
+
+    fn rank_all(&self) -> (Vec<usize>, BTreeMap<usize, usize>) {
+        let mut rest: Vec<usize> = (0..self.runs.len()).collect();
+        let (mut order, mut ranks) = (Vec::new(), BTreeMap::new());
+        while !rest.is_empty() {
+            let group = self.best_of(&rest);
+            let rank = order.len() + 1;
+            ranks.extend(group.iter().map(|sender| (*sender, rank)));
+            rest.retain(|sender| !group.contains(sender));
+            order.extend(group);
+        }
+        (order, ranks)
+    }
+
+    /// Those whose mean is within the margin of the leader's at every criterion, in the order given.
+    fn best_of(&self, senders: &[usize]) -> Vec<usize> {
+        let mut stay = senders.to_vec();
+        for metric in &self.criteria {
+            let better = |best, next| if self.is_better(next, best, metric) { next } else { best };
+            let leader = stay.iter().copied().reduce(better).expect("somebody stays");
+            stay.retain(|sender| self.looks_alike(*sender, leader, metric));
+        }
+        stay
+    }
+
+    /// Smaller is better: missing values first, then the mean in the metric's direction.
+    fn badness(&self, sender: usize, metric: &Metric) -> (usize, f64) {
+        let missing = self.column(sender, metric.name).iter().filter(|value| value.is_none()).count();
+        let sign = if metric.better == Better::Higher { -1.0 } else { 1.0 };
+        (missing, self.mean(sender, metric.name).map_or(0.0, |mean| sign * mean))
+    }
+
+    fn is_better(&self, one: usize, other: usize, metric: &Metric) -> bool {
+        self.badness(one, metric) < self.badness(other, metric)
+    }
+
+    fn looks_alike(&self, sender: usize, leader: usize, metric: &Metric) -> bool {
+        let ((missing, mean), (fewest, best)) = (self.badness(sender, metric), self.badness(leader, metric));
+        missing == fewest && (mean == best || mean - best <= self.margin(sender, leader, metric))
+    }
+
+    /// The first criterion where the two are not alike, and how they stand there.
+    fn first_difference(&self, sender: usize, best: usize) -> (Relation, Option<&'static Metric>) {
+        for &metric in &self.criteria {
+            let relation = self.relation_to_best(sender, best, metric);
+            if relation != Relation::Alike {
+                let is_ahead = self.badness(sender, metric) < self.badness(best, metric);
+                return (if is_ahead { Relation::Open } else { relation }, Some(metric));
+            }
+        }
+        (Relation::Alike, None)
+    }
+
+    /// An open guard at which the best is never behind does not hide what comes after it.
+    fn relation_to_best(&self, sender: usize, best: usize, metric: &'static Metric) -> Relation {
+        let relation = self.relation(sender, best, metric);
+        if relation != Relation::Open || metric.name != GUARD || self.seeds < 2 {
+            return relation;
+        }
+        let margin = self.margin(sender, best, metric);
+        let sign = if metric.better == Better::Higher { -1.0 } else { 1.0 };
+        let is_behind = self.pair(sender, best, metric).is_none_or(|(group, a, b)| {
+            let found = group.1.as_ref().expect("a pair has evidence").differences(a, b);
+            found.iter().any(|value| -sign * value > margin)
+        });
+        if is_behind { relation } else { Relation::Alike }
+    }
+
+    /// Runs until all open comparisons are settled: each at its criterion, and at those that follow until one tells.
+    fn more_runs(&self, best: usize, undecided: &[usize]) -> Option<usize> {
+        let mut most = 0;
+        for &other in undecided {
+            for &metric in &self.criteria {
+                if self.relation_to_best(other, best, metric) == Relation::Alike {
+                    continue;
+                }
+                let (runs, is_apart) = self.needs(other, best, metric)?;
+                most = most.max(runs - self.seeds);
+                if is_apart {
+                    break;
+                }
+            }
+        }
+        (most > 0).then_some(most)
+    }
+
+    fn needs(&self, one: usize, other: usize, metric: &'static Metric) -> Option<(usize, bool)> {
+        let (group, a, b) = self.pair(one, other, metric)?;
+        group.1.as_ref()?.needs(a, b, self.margin(one, other, metric), self.share(metric))
+    }
+
+    fn p_adjusted(&self, one: usize, other: usize, metric: &'static Metric) -> Option<f64> {
+        let (group, a, b) = self.pair(one, other, metric)?;
+        Some(group.1.as_ref()?.p_apart(a, b, self.margin(one, other, metric)))
+    }
+
+    fn share(&self, metric: &Metric) -> f64 {
+        self.shares.get(metric.name).copied().unwrap_or(0.0)
+    }
+
+    /// Criterion → its part of the level of "apart": the first at which any two differ has all of it, the others share `LATER`.
+    fn share_level(&self) -> BTreeMap<&'static str, f64> {
+        let differing: Vec<&Metric> = self.criteria.iter().copied().filter(|metric| self.differs(metric)).collect();
+        let later = LATER / (differing.len().max(2) - 1) as f64;
+        differing.iter().enumerate().map(|(i, metric)| (metric.name, if i == 0 { 1.0 } else { later })).collect()
+    }
+
+    /// Whether any two senders differ at a criterion in any run.
+    fn differs(&self, metric: &'static Metric) -> bool {
+        (0..self.runs.len()).any(|sender| match metric.name {
+            GUARD => self.pair(0, sender, metric).is_none_or(|(group, a, b)| {
+                group.1.as_ref().is_some_and(|found| found.noticed(a, b, self.margin(0, sender, metric)) > 0)
+            }),
+            name => self.column(sender, name) != self.column(0, name),
+        })
+    }
+
+    /// The evidence on all senders with as few missing values as these two, and their places in it.
+    fn pair(&self, one: usize, other: usize, metric: &'static Metric) -> Option<(Group, usize, usize)> {
+        let missing = |sender: usize| self.column(sender, metric.name).iter().filter(|value| value.is_none()).count();
+        let key = (metric.name, missing(one));
+        if missing(other) != key.1 {
+            return None;
+        }
+        let group = self.groups.borrow().get(&key).cloned();
+        let group = group.unwrap_or_else(|| {
+            let members: Vec<usize> = (0..self.runs.len()).filter(|sender| missing(*sender) == key.1).collect();
+            let made: Group = Rc::new((members.clone(), self.evidence(&members, metric.name)));
+            self.groups.borrow_mut().insert(key, made.clone());
+            made
+        });
+        let place = |sender: usize| group.0.iter().position(|member| *member == sender).expect("a member");
+        let (a, b) = (place(one), place(other));
+        group.1.is_some().then_some((group, a, b))
+    }
+
+    fn evidence(&self, members: &[usize], name: &str) -> Option<Evidence> {
+        let columns: Vec<Vec<Option<f64>>> = members.iter().map(|sender| self.column(*sender, name)).collect();
+        let whole: Vec<usize> =
+            (0..self.seeds).filter(|seed| columns.iter().all(|column| column[*seed].is_some())).collect();
+        let row = |column: &Vec<Option<f64>>| whole.iter().filter_map(|seed| column[*seed]).collect();
+        let rows: Vec<Vec<f64>> = columns.iter().map(row).collect();
+        (!whole.is_empty()).then(|| Evidence::new(&rows))
+    }
+}

@@ -1,0 +1,239 @@
+//! The verdict in a few sentences, word for word those of `python/playpath/verdict.py`.
+
+use crate::ranking::{Decision, Difference, Ranker, Relation};
+use playpath_record::registry::{Metric, metrics};
+
+const DESCRIBED: usize = 2;
+const ROOM: f64 = 0.05;
+
+/// What the comparison says, in words that a streaming engineer would use.
+pub fn sentence(ranker: &Ranker, decision: &Decision) -> String {
+    let told = describe(ranker, &decision.ranking[0]);
+    let best = &decision.ranking[0];
+    if decision.ranking.len() == 1 {
+        return format!("{best}{told}; there is nothing to compare it with.");
+    }
+    if ranker.seeds < 2 {
+        let colon = if told.is_empty() { "" } else { ":" };
+        let leaders = leaders(ranker, decision);
+        return format!("Undecided: one run has no interval. In it {leaders}{colon}{told}. Run more seeds.");
+    }
+    let teller = Teller { ranker, decision, best, told };
+    let sentences = [teller.first(), teller.cost(), teller.next(), teller.runs()];
+    sentences.into_iter().filter(|sentence| !sentence.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// Who did best in a single run, or that nobody did.
+fn leaders(ranker: &Ranker, decision: &Decision) -> String {
+    let best: Vec<&String> = decision.ranking.iter().filter(|sender| decision.ranks[*sender] == 1).collect();
+    if best.len() == 1 {
+        return format!("{} did best", best[0]);
+    }
+    let column = |sender: &str| -> Vec<_> {
+        ranker.criteria.iter().map(|metric| ranker.column(ranker.index(sender), metric.name)).collect()
+    };
+    let how = if best.iter().all(|sender| column(sender) == column(best[0])) { "equal" } else { "alike" };
+    let ahead = if best.len() == decision.ranking.len() { "" } else { ", and ahead" };
+    format!("{} are {how}{ahead}", join(&best))
+}
+
+struct Teller<'a> {
+    ranker: &'a Ranker,
+    decision: &'a Decision,
+    best: &'a String,
+    told: String,
+}
+
+impl Teller<'_> {
+    /// Who is best, or between whom it is open, before the network's costs are looked at.
+    fn first(&self) -> String {
+        let (best, decision) = (self.best, self.decision);
+        let told = if self.told.is_empty() { String::new() } else { format!(":{}", self.told) };
+        let open: Vec<&String> = decision.open.iter().filter(|sender| !self.is_by_cost(sender)).collect();
+        let is_with = |sender: &&String| decision.tied.contains(sender) || self.is_by_cost(sender);
+        let together: Vec<&String> =
+            std::iter::once(best).chain(decision.ranking[1..].iter().filter(is_with)).collect();
+        if !open.is_empty() {
+            return self.between(&together, &open, &told);
+        }
+        if together.len() == 1 {
+            return format!("{best} does best{told}.");
+        }
+        if decision.tied.len() == decision.ranking.len() - 1 {
+            return format!("No difference that counts between {}{told}.", join(&together));
+        }
+        let for_viewer = self.ranker.criteria.iter().any(|metric| !is_cost(metric.name));
+        format!("{} are alike{}{told}.", join(&together), if for_viewer { " for the viewer" } else { "" })
+    }
+
+    fn between(&self, together: &[&String], open: &[&String], told: &str) -> String {
+        let all: Vec<&String> = together.iter().chain(open).copied().collect();
+        let (between, seeds, best) = (join(&all), self.ranker.seeds, self.best);
+        let found = self.deciding(open[0]);
+        let is_unnoticed = |sender: &&String| self.deciding(sender).is_some_and(|found| found.noticed == 0);
+        if let Some(found) = found.as_ref().filter(|_| open.iter().all(is_unnoticed)) {
+            let said = format!("{between} are not told apart by {seeds} runs: {}. {best}{told}.", difference(found));
+            let later = self.later(open);
+            return said + &if later.is_empty() { self.cheapest(&all) } else { later };
+        }
+        let why = found.map_or(String::new(), |found| format!(" ({})", difference(&found)));
+        format!("Undecided after {seeds} runs between {between}{why}. {best} leads{told}.")
+    }
+
+    /// A sender against the best where the two first differ.
+    fn deciding(&self, sender: &str) -> Option<Difference> {
+        let metric = known(self.decision.deciding.get(sender)?);
+        self.ranker.difference(self.ranker.index(sender), self.ranker.index(self.best), metric)
+    }
+
+    /// What does differ for certain, though less important than what is open.
+    fn later(&self, open: &[&String]) -> String {
+        let best = self.ranker.index(self.best);
+        for sender in open {
+            let index = self.ranker.index(sender);
+            let after = self.ranker.criteria.iter().skip_while(|m| m.name != self.decision.deciding[*sender]).skip(1);
+            let apart = after.copied().find(|metric| self.ranker.relation(index, best, metric) == Relation::Apart);
+            if let Some(found) = apart.and_then(|metric| self.ranker.difference(index, best, metric)) {
+                return format!(" What does differ: {sender} has {}.", difference(&found));
+            }
+        }
+        String::new()
+    }
+
+    /// Who of them retransmits least, and most, so far; nothing where that is close.
+    fn cheapest(&self, senders: &[&String]) -> String {
+        let metric = known("retransmitted_packets");
+        let mean =
+            |sender: &&String| Some((self.ranker.mean(self.ranker.index(sender), metric.name)?, (*sender).clone()));
+        let mut means: Vec<(f64, String)> = senders.iter().filter_map(mean).collect();
+        means.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
+        let (Some((least, first)), Some((most, last))) = (means.first(), means.last()) else { return String::new() };
+        if means.len() < 2 || most - least <= metric.least.max(metric.least_share * most.abs()) {
+            return String::new();
+        }
+        let (least, most) = (format_value(Some(*least)), format_value(Some(*most)));
+        format!(" So far {first} retransmits least, {least} packets a session, and {last} most, {most}.")
+    }
+
+    /// Who of those alike for the viewer costs the network least.
+    fn cost(&self) -> String {
+        let behind = || self.decision.ranking[1..].iter().filter(|sender| self.is_by_cost(sender));
+        let mut unsure = behind().filter(|sender| self.decision.open.contains(sender)).peekable();
+        let is_unsure = unsure.peek().is_some();
+        let Some(shown) = unsure.next().or_else(|| behind().next()) else { return String::new() };
+        let detail = self.deciding(shown).map_or(String::new(), |d| format!(": {shown} has {}", difference(&d)));
+        if is_unsure {
+            return format!("Which of them costs the network least is open{detail}.");
+        }
+        let least: Vec<&String> = std::iter::once(self.best).chain(&self.decision.tied).collect();
+        let verb = if least.len() == 1 { "costs" } else { "cost" };
+        format!("Of these {} {verb} the network least{detail}.", join(&least))
+    }
+
+    /// The first that is behind for certain, for the viewer.
+    fn next(&self) -> String {
+        let is_behind = |sender: &&String| self.decision.beaten.contains(sender) && !self.is_by_cost(sender);
+        let Some(behind) = self.decision.ranking.iter().find(is_behind) else { return String::new() };
+        match self.deciding(behind) {
+            Some(found) => format!("The next is {behind}: {}.", difference(&found)),
+            None => {
+                let label = known(&self.decision.deciding[behind]).label;
+                format!("The next is {behind}, some of whose sessions have no {label}.")
+            }
+        }
+    }
+
+    fn runs(&self) -> String {
+        match (self.decision.open.is_empty(), self.decision.more_runs) {
+            (true, _) => String::new(),
+            (false, None) => "More runs are unlikely to decide soon.".into(),
+            (false, Some(1)) => "About 1 more run would probably decide.".into(),
+            (false, Some(count)) => format!("About {count} more runs would probably decide."),
+        }
+    }
+
+    /// Alike in all that the viewer sees; told apart, or open, by what the network pays.
+    fn is_by_cost(&self, sender: &str) -> bool {
+        self.decision.deciding.get(sender).is_some_and(|name| is_cost(name))
+    }
+}
+
+fn known(name: &str) -> &'static Metric {
+    metrics().find(|metric| metric.name == name).expect("a criterion is in the registry")
+}
+
+/// A criterion of a ranking with a video that no viewer sees.
+fn is_cost(name: &str) -> bool {
+    let metric = known(name);
+    metric.video_rank.is_some() && metric.figure.of() != "viewer"
+}
+
+fn difference(found: &Difference) -> String {
+    let metric = known(&found.metric);
+    let (label, best, n) = (metric.label, &found.best, found.n);
+    if found.noticed == 0 && found.relation == Relation::Open {
+        let room = 100.0 * (1.0 - libm::pow(ROOM, 1.0 / n as f64));
+        return format!(
+            "in no run does a viewer notice a difference in {label} from {best}, though {room:.0} % of sessions could have one"
+        );
+    }
+    let unit = if metric.unit.is_empty() { String::new() } else { format!(" {}", metric.unit) };
+    let more = if found.mean >= 0.0 { "more" } else { "less" };
+    let size = format!("{}{unit} {more} {label} than {best}", format_value(Some(found.mean.abs())));
+    match (found.p_adjusted, found.ci95) {
+        (None, _) => size,
+        (_, None) => format!("{size} on average, noticeably different in {} of {n} runs", found.noticed),
+        (_, Some([low, high])) => {
+            let (low, high) = if found.mean >= 0.0 { (low, high) } else { (-high, -low) };
+            let (low, high) = (format_value(Some(low)), format_value(Some(high)));
+            format!("{size} on average, 95 % interval of the median {low} to {high}")
+        }
+    }
+}
+
+/// What a viewer asks first, for example " stall time 2.1 s, discarded frames 14 a session on average".
+fn describe(ranker: &Ranker, sender: &str) -> String {
+    let index = ranker.index(sender);
+    let shown = ranker.criteria.iter().filter(|metric| metric.name != "played_s").take(DESCRIBED);
+    let part = |metric: &&&'static Metric| {
+        let mean = ranker.mean(index, metric.name)?;
+        let unit = if metric.unit.is_empty() { String::new() } else { format!(" {}", metric.unit) };
+        Some(format!("{} {}{unit}", metric.label, format_value(Some(mean))))
+    };
+    let parts: Vec<String> = shown.collect::<Vec<_>>().iter().filter_map(part).collect();
+    if parts.is_empty() { String::new() } else { format!(" {} a session on average", parts.join(", ")) }
+}
+
+fn join(names: &[&String]) -> String {
+    match names {
+        [name] => (*name).clone(),
+        [first @ .., last] => {
+            let first: Vec<&str> = first.iter().map(|name| name.as_str()).collect();
+            format!("{} and {last}", first.join(", "))
+        }
+        [] => String::new(),
+    }
+}
+
+/// A number for people: about three significant digits, no exponent for everyday sizes.
+pub fn format_value(value: Option<f64>) -> String {
+    let Some(value) = value else { return "–".into() };
+    let size = value.abs();
+    if size == 0.0 {
+        return "0".into();
+    }
+    if size >= 100.0 {
+        return format!("{value:.0}");
+    }
+    if size < 1e-4 {
+        let text = format!("{value:.1e}");
+        let (mantissa, exponent) = text.split_once('e').expect("an exponent");
+        return format!("{mantissa}e-{:0>2}", exponent.trim_start_matches('-'));
+    }
+    // Three significant digits: the exponent after rounding to them says how many places.
+    let rounded = format!("{value:.2e}");
+    let exponent: i32 = rounded.split_once('e').and_then(|(_, e)| e.parse().ok()).expect("an exponent");
+    let places = (2 - exponent).max(0) as usize;
+    let text = format!("{value:.places$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
+}

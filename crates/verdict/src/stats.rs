@@ -1,0 +1,78 @@
+//! Summaries of replications: means, intervals of medians, sign tests. `python/playpath/stats.py` says what each is over and why;
+//! the golden cases hold both to the same figures.
+
+use crate::special::binomial_cdf;
+use serde::Serialize;
+
+/// Replications of one metric of one sender, in its unit.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub median: f64,
+    /// 95 % interval of the median; none below six values.
+    pub ci95: Option<[f64; 2]>,
+    /// Smallest.
+    pub min: f64,
+    /// Largest.
+    pub max: f64,
+    /// Replications that have a value.
+    pub n: usize,
+}
+
+/// The summary of replications; `None` when there is no value.
+pub fn summarise(values: &[f64]) -> Option<Summary> {
+    let mean = mean(values)?;
+    let ordered = sorted(values);
+    let n = ordered.len();
+    let median = 0.5 * (ordered[(n - 1) / 2] + ordered[n / 2]);
+    Some(Summary { mean, median, ci95: median_interval(&ordered), min: ordered[0], max: ordered[n - 1], n })
+}
+
+/// The mean, never outside its own data.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    let low = values.iter().copied().reduce(f64::min)?;
+    let high = values.iter().copied().reduce(f64::max)?;
+    Some((exact_sum(values) / values.len() as f64).max(low).min(high))
+}
+
+/// Kahan's sum as Neumaier improved it (1974): as exact as the figures shown.
+fn exact_sum(values: &[f64]) -> f64 {
+    let (mut sum, mut lost) = (0.0, 0.0);
+    for &value in values {
+        let next: f64 = sum + value;
+        lost += if f64::abs(sum) >= value.abs() { (sum - next) + value } else { (value - next) + sum };
+        sum = next;
+    }
+    sum + lost
+}
+
+/// `a - b` by position; what is rounding is zero.
+pub fn differences(a: &[f64], b: &[f64]) -> Vec<f64> {
+    let largest = a.iter().chain(b).fold(0.0, |most: f64, value| most.max(value.abs()));
+    let noise = 8.0 * f64::EPSILON * largest;
+    a.iter().zip(b).map(|(a, b)| if (a - b).abs() <= noise { 0.0 } else { a - b }).collect()
+}
+
+/// From the k-th smallest to the k-th largest, with the largest k that keeps 95 %.
+pub fn median_interval(ordered: &[f64]) -> Option<[f64; 2]> {
+    let k = rank(ordered.len());
+    (k > 0).then(|| [ordered[k - 1], ordered[ordered.len() - k]])
+}
+
+/// In ascending order.
+pub fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut ordered = values.to_vec();
+    ordered.sort_by(f64::total_cmp);
+    ordered
+}
+
+/// Two-sided sign test of "as often one way as the other", those that go neither way left out.
+pub fn p_more_often(more: usize, less: usize) -> f64 {
+    (2.0 * binomial_cdf(more.min(less), more + less, 0.5)).min(1.0)
+}
+
+fn rank(n: usize) -> usize {
+    (0..=n / 2).filter(|k| binomial_cdf(*k, n, 0.5) <= 0.025 * (1.0 + 1e-9)).count()
+}

@@ -1,0 +1,178 @@
+// The built page in a real browser: `PLAYPATH_CHROMIUM=/usr/bin/chromium node --test browser/`. PLAYPATH_DIGESTS are the native
+// digests ("sender=digest …"), pictures go to PLAYPATH_PICTURES if it is set. Nothing here asserts time.
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const file = process.env.PLAYPATH_PAGE ?? join(here, "../../python/playpath/web/explorer.html");
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const address = pathToFileURL(file).href;
+const brief = { scenario: "short-buffer", seeds: "2", set: 'video.duration="12 s"' };
+const PATIENCE = 240_000;
+
+let browser;
+before(async () => {
+  browser = await chromium.launch({ executablePath: process.env.PLAYPATH_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
+});
+after(() => browser?.close());
+
+/** A page at a state, and what it complained about or asked the network for. */
+async function open(query = {}, { width = 1400, height = 1000, senders = ["cubic", "bbr"], ...more } = {}) {
+  const page = await browser.newPage({ viewport: { width, height }, bypassCSP: false, ...more });
+  page.setDefaultTimeout(PATIENCE);
+  const complaints = [];
+  page.on("console", (message) => ["error", "warning"].includes(message.type()) && complaints.push(message.text()));
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("request", (request) => /^(file|blob|data):/.test(request.url()) || complaints.push(`asked for ${request.url()}`));
+  const state = new URLSearchParams({ ...brief, ...query });
+  senders.forEach((sender) => state.append("sender", sender));
+  await page.goto(`${address}#${state}`);
+  return { page, complaints };
+}
+
+const played = (page) => page.waitForSelector('.progress[data-over="true"]');
+const order = (page) => page.$$eval(".ranking tbody tr", (rows) => rows.map((row) => row.dataset.sender));
+
+/** What a hand does to a slider. */
+async function slide(page, knob, step) {
+  await page.$eval(`[data-knob="${knob}"]`, (range, value) => {
+    range.value = value;
+    range.dispatchEvent(new Event("input", { bubbles: true }));
+  }, String(step));
+  await page.waitForFunction(() => document.querySelector(".progress")?.dataset.over === "false");
+  await played(page);
+}
+
+async function picture(page, name) {
+  if (process.env.PLAYPATH_PICTURES) await page.screenshot({ path: join(process.env.PLAYPATH_PICTURES, `${name}.png`), fullPage: true });
+}
+
+test("loads without a complaint, plays, and its digests are the native ones", async () => {
+  const { page, complaints } = await open();
+  await played(page);
+  assert.equal((await order(page)).length, 2);
+  assert.match(await page.textContent(".headline"), /cubic|bbr/);
+  const digests = await page.evaluate(() => document.documentElement.dataset.digests);
+  assert.match(digests, /^cubic=[0-9a-f]{64} bbr=[0-9a-f]{64}$/);
+  if (process.env.PLAYPATH_DIGESTS) assert.equal(digests, process.env.PLAYPATH_DIGESTS);
+  assert.equal(await page.locator(".strip").count(), 2);
+  assert.ok((await page.locator(".charts canvas").count()) >= 5);
+  assert.deepEqual(complaints, []);
+  await page.close();
+});
+
+test("a slider changes the answer, and the link brings it back", async () => {
+  const { page } = await open({ set: 'video.duration="20 s"' });
+  await played(page);
+  const before = await page.evaluate(() => document.documentElement.dataset.digests);
+  await slide(page, "loss0", 170);
+  const [digests, told, link] = await page.evaluate(() => [document.documentElement.dataset.digests, document.querySelector(".headline").textContent, location.href]);
+  assert.notEqual(digests, before);
+  assert.equal((await order(page))[0], "bbr", "at some percent of loss CUBIC is behind");
+  assert.match(link, /path\.0\.loss/);
+  await page.close();
+
+  const again = await browser.newPage();
+  again.setDefaultTimeout(PATIENCE);
+  await again.goto(link);
+  await played(again);
+  assert.equal(await again.evaluate(() => document.documentElement.dataset.digests), digests);
+  assert.equal(await again.textContent(".headline"), told);
+  await again.close();
+});
+
+test("what is under way can be stopped, and the page goes on", async () => {
+  const { page, complaints } = await open({ set: 'video.duration="600 s"', seeds: "60" });
+  await page.getByRole("button", { name: "Stop", exact: true }).click();
+  await played(page);
+  const done = await page.$eval(".progress progress", (progress) => progress.value);
+  assert.ok(done < 120, `${done} of 120`);
+  await page.locator("#seeds").fill("1");
+  await page.locator("#seeds").blur();
+  await page.waitForFunction(() => document.querySelector(".progress progress")?.max === 2);
+  await page.$eval("#knob-video", (field) => field.value);
+  assert.deepEqual(complaints, []);
+  await page.close();
+});
+
+test("a hostile file is one clear line, a good one is played, and names are text", async () => {
+  const { page, complaints } = await open();
+  await played(page);
+  const folder = mkdtempSync(join(tmpdir(), "playpath-"));
+  const give = async (name, text) => {
+    writeFileSync(join(folder, name), text);
+    await page.setInputFiles('input[type="file"]', join(folder, name));
+  };
+  await give("bad.toml", '[video]\nrate = "<img src=x onerror=alert(1)>"\nduration = "1 s"\n');
+  await page.waitForFunction(() => document.querySelector(".alert").textContent.includes("bad.toml"));
+  const wrong = await page.textContent(".alert");
+  assert.equal(wrong.trim().split("\n").length, 1);
+  assert.match(wrong, /^bad\.toml: line 2: .*rate/);
+  assert.equal(await page.locator(".alert img").count(), 0);
+  await give("zeros.trace", "\0".repeat(100));
+  await page.waitForFunction(() => document.querySelector(".alert").textContent.includes("zeros.trace"));
+
+  const name = "<img src=x onerror=alert(1)>";
+  await give("good.toml", `name = "${name}"\n[video]\nrate = "1 Mbit/s"\nduration = "5 s"\n[[path]]\nname = "p"\nrate = "5 Mbit/s"\nrtt = "20 ms"\n[[sender]]\nname = "${name}"\ncc = "cubic"\n[run]\nseeds = 2\n`);
+  await page.waitForFunction((text) => document.querySelector(".who b")?.textContent === text, name);
+  await played(page);
+  assert.equal(await page.locator("main img, aside img").count(), 0);
+  assert.deepEqual(complaints, []);
+  await page.close();
+});
+
+test("a dropped trace is followed", async () => {
+  const { page } = await open();
+  await played(page);
+  const folder = mkdtempSync(join(tmpdir(), "playpath-"));
+  writeFileSync(join(folder, "cell.mahi"), Array.from({ length: 2000 }, (_, i) => i * 3 + 1).join("\n"));
+  await page.setInputFiles('input[type="file"]', join(folder, "cell.mahi"));
+  await page.getByText("Its rate follows a trace").waitFor();
+  await played(page);
+  assert.equal(await page.textContent(".alert"), "");
+  await page.close();
+});
+
+test("the map says where the answer turns", async () => {
+  const { page } = await open({ set: 'video.duration="15 s"', map: '{"x":"loss0","y":null,"seconds":null}' });
+  await played(page);
+  await page.getByRole("button", { name: "Find where the answer turns" }).click();
+  await page.getByText(/sessions played\. /).waitFor();
+  assert.match(await page.textContent(".map .headline"), /The answer turns .* between .* %/);
+  await picture(page, "map");
+  await page.close();
+});
+
+test("a tour has five steps, by keyboard alone", async () => {
+  const { page } = await open();
+  await played(page);
+  await page.getByRole("button", { name: /start here/ }).focus();
+  await page.keyboard.press("Enter");
+  for (let step = 1; step <= 5; step++) {
+    await page.getByText(`step ${step} of 5`).waitFor();
+    const next = page.getByRole("button", { name: step < 5 ? "Next" : "Done" });
+    await next.focus();
+    await page.keyboard.press("Enter");
+  }
+  await page.getByRole("button", { name: /start here/ }).waitFor();
+  await page.close();
+});
+
+for (const [width, scheme] of [[1400, "light"], [1400, "dark"], [390, "light"]]) {
+  test(`nothing is hidden from anybody: ${width} px, ${scheme}`, async () => {
+    const { page } = await open({}, { width, height: width === 390 ? 844 : 1000, colorScheme: scheme });
+    await played(page);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing is cut at the side");
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] }));
+    assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`), []);
+    await picture(page, `explorer-${width}-${scheme}`);
+    await page.close();
+  });
+}

@@ -1,0 +1,445 @@
+/** The page: one state, played and drawn anew whenever it changes. */
+
+import type { Pool } from "./engine/pool";
+import type { ControlEntry, MetricEntry, Prepared, Resolved } from "./engine/types";
+import { Comparison, columns } from "./model/compare";
+import { overrides } from "./model/knobs";
+import { featured } from "./model/lessons";
+import { short } from "./model/quantity";
+import { MOST_SEEDS, type MapState, type State, decode, encode, start } from "./model/state";
+import { type Session, marks, stalls, why } from "./model/story";
+import { WhatIf } from "./model/whatif";
+import { number } from "./model/quantity";
+import { clock } from "./model/quantity";
+import { Charts } from "./view/charts";
+import { download, h, section } from "./view/dom";
+import { lessonCard, lessonState } from "./view/lesson";
+import { panel } from "./view/panel";
+import { ranking } from "./view/ranking";
+import { viewers } from "./view/viewers";
+import { knobOf, mapForm, mapView } from "./view/whatif";
+import { command } from "./model/command";
+
+/** A scenario that `playpath explore` put into the page. */
+export interface Start {
+  name: string;
+  text: string;
+  files: Record<string, string>;
+}
+
+interface Shipped {
+  scenarios: Record<string, string>;
+  files: Record<string, string>;
+}
+
+const DELAY_MS = 120;
+const MOST_EVENTS = 300;
+const LARGEST_FILE = 4_000_000;
+
+export class App {
+  private state: State;
+  private base: Resolved | null = null;
+  private baseOf = "";
+  private prepared: Prepared | null = null;
+  private comparison: Comparison | null = null;
+  private whatif: WhatIf | null = null;
+  private metrics = new Map<string, MetricEntry>();
+  private controls: ControlEntry[] = [];
+  private queues: string[] = [];
+  private rules: string[] = [];
+  private path = 0;
+  private drawnSessions = "";
+  private panelOf = "";
+  private timer = 0;
+  private frame = 0;
+  private turn = 0;
+  private hash = "";
+  private readonly charts = new Charts((view) => this.look(view));
+  private readonly parts = {
+    alert: h("p", { role: "alert", class: "alert", hidden: true }),
+    status: h("p", { role: "status", class: "status" }),
+    head: h("div", { class: "head" }),
+    lesson: h("div", {}),
+    panel: h("aside", { "aria-label": "What can be turned" }),
+    headline: h("p", { class: "headline", "aria-live": "polite" }),
+    progress: h("div", { class: "progress" }),
+    viewers: h("div", {}),
+    why: h("div", {}),
+    ranking: h("div", {}),
+    path: h("div", {}),
+    events: h("div", {}),
+    mapForm: h("div", {}),
+    map: h("div", {}),
+    warnings: h("div", {}),
+  };
+
+  constructor(private pools: { desk: Pool; stage: Pool }, private shipped: Shipped, private given: Start | null, private root: HTMLElement) {
+    this.state = start("wireless", featured("wireless", ["cubic", "bbr"]));
+  }
+
+  /** Builds the page, and shows a state. */
+  async open(state: State | null, wrong: string | null): Promise<void> {
+    const about = await this.pools.desk.ask("about", {});
+    about.metrics.forEach((metric) => this.metrics.set(metric.name, metric));
+    this.controls = about.controls;
+    this.queues = about.queues.map((queue) => queue.name);
+    this.rules = about.rules.map((rule) => rule.name);
+    this.build(about.version);
+    if (state) this.state = state;
+    else if (this.given) this.state = { ...start(this.given.name, []), text: this.given.text, files: this.given.files };
+    this.tell(wrong);
+    await this.play();
+  }
+
+  /** An address was entered. */
+  async follow(hash: string): Promise<void> {
+    if (hash.replace(/^#/, "") === this.hash) return;
+    try {
+      const state = await decode(hash);
+      if (state) await this.show(state);
+    } catch (error) {
+      this.tell((error as Error).message);
+    }
+  }
+
+  private build(version: string): void {
+    const { parts } = this;
+    const pick = h("input", { type: "file", multiple: true, hidden: true, onchange: () => void this.drop(pick.files) });
+    this.root.replaceChildren(
+      h("header", {}, h("h1", {}, "Which sender keeps the video playing?"), h("p", { class: "lead" }, "A server sends a film over a network path. Turn the path, tick the senders, and see what the viewers see. Every session is computed here, in this page, packet by packet."), parts.head),
+      parts.lesson,
+      h(
+        "div", { class: "columns" },
+        parts.panel,
+        h(
+          "main", { id: "answer", tabindex: "-1" },
+          parts.alert, parts.headline, parts.progress, parts.status,
+          section("viewers", "What the viewers see", parts.viewers),
+          section("why", "Why the picture stood still", parts.why),
+          section("ranking", "Ranking", parts.ranking),
+          section("charts", "Over time", h("p", { class: "note" }, "Drag over a chart to zoom, double-click for all of it. Triangles are events; rest the cursor on one."), parts.path, this.charts.element, parts.events),
+          section("whatif", "What if?", parts.mapForm, parts.map),
+          parts.warnings,
+        ),
+      ),
+      h("footer", {}, h("p", {}, `playpath ${version}. Simulated: the same engine, and for a scenario, sender and seed the same digests, as the installed program. Nothing is sent anywhere. Intervals are over seeds of this one path; they say nothing about other paths. `), h("button", { type: "button", class: "small", onclick: () => pick.click() }, "Open a scenario or a trace"), pick, " (or drop it anywhere on this page)"),
+    );
+    document.body.addEventListener("dragover", (event) => event.preventDefault());
+    document.body.addEventListener("drop", (event) => {
+      event.preventDefault();
+      void this.drop(event.dataTransfer?.files ?? null);
+    });
+    addEventListener("resize", () => this.redraw());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
+  }
+
+  private change(change: Partial<State>): void {
+    this.state = { ...this.state, ...change };
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => void this.play(), DELAY_MS);
+  }
+
+  private async show(state: State): Promise<void> {
+    this.state = state;
+    this.path = 0;
+    this.panelOf = "";
+    this.whatif?.cancel();
+    this.whatif = null;
+    await this.play();
+  }
+
+  private text(): string {
+    const text = this.state.text ?? this.shipped.scenarios[this.state.scenario];
+    if (text === undefined) throw new Error(`there is no scenario “${this.state.scenario}”; there are ${Object.keys(this.shipped.scenarios).join(", ")}`);
+    return text;
+  }
+
+  private files = (): Record<string, string> => ({ ...this.shipped.files, ...this.state.files });
+
+  /** Resolves the state's scenario and plays it; what was under way before is ended. */
+  private async play(): Promise<void> {
+    const turn = ++this.turn;
+    this.comparison?.cancel();
+    try {
+      await this.prepare(turn);
+    } catch (error) {
+      if (turn === this.turn) this.tell((error as Error).message);
+      return;
+    }
+    if (turn !== this.turn) return;
+    this.tell(null);
+    await this.write();
+    const senders = this.prepared!.resolved.sender.map((sender) => sender.name);
+    this.comparison = new Comparison(this.prepared!, senders, this.pools, () => this.plan());
+    this.path = Math.min(this.path, this.prepared!.paths.length - 1);
+    this.drawnSessions = "";
+    this.drawFrame();
+    this.plan();
+    this.comparison.run().catch((error: Error) => turn === this.turn && this.tell(error.message));
+  }
+
+  private async prepare(turn: number): Promise<void> {
+    const [text, files] = [this.text(), this.files()];
+    const ask = (set: Record<string, unknown>, senders: string[]) => this.pools.desk.ask("prepare", { text, files, senders, overrides: { set } });
+    if (this.baseOf !== text) {
+      const base = (await ask({}, [])).resolved;
+      if (turn !== this.turn) return;
+      [this.base, this.baseOf] = [base, text];
+    }
+    const own = this.base!.sender.map((sender) => sender.name);
+    if (this.state.senders.length === 0) this.state.senders = featured(this.state.scenario, own);
+    const prepared = await ask({ ...overrides(this.state, this.base!), "run.seeds": this.state.seeds }, this.state.senders);
+    if (turn === this.turn) this.prepared = prepared;
+  }
+
+  private async write(): Promise<void> {
+    this.hash = await encode(this.state);
+    history.replaceState(null, "", `#${this.hash}`);
+  }
+
+  private tell(wrong: string | null): void {
+    this.parts.alert.textContent = wrong ?? "";
+    this.parts.alert.hidden = wrong === null;
+  }
+
+  /** Draws what has changed with the next frame. */
+  private plan(): void {
+    this.frame ||= requestAnimationFrame(() => {
+      this.frame = 0;
+      this.draw();
+    });
+  }
+
+  private redraw(): void {
+    this.drawnSessions = "";
+    this.plan();
+  }
+
+  /** What follows from the state alone. */
+  private drawFrame(): void {
+    const { parts, state } = this;
+    const prepared = this.prepared!;
+    this.drawHead();
+    parts.lesson.replaceChildren(lessonCard(state, (next) => void this.show(next), () => this.stopLesson()));
+    // A slider under the hand must not be replaced: the panel is drawn anew only where its shape changes.
+    const shape = JSON.stringify([state.scenario, state.text, state.senders, state.traffic, state.paths.length, prepared.paths.length, prepared.resolved.path.map((path) => path.queue.kind), state.lesson, Object.keys(state.files)]);
+    if (shape !== this.panelOf || !parts.panel.contains(document.activeElement)) {
+      const active = document.activeElement instanceof HTMLInputElement ? document.activeElement.dataset.sender : undefined;
+      const own = this.base!.sender.map((sender) => sender.name);
+      parts.panel.replaceChildren(panel(state, prepared, { controls: this.controls, queues: this.queues, rules: this.rules, own, base: this.base! }, { change: (change) => this.change(change) }));
+      if (active) parts.panel.querySelector<HTMLInputElement>(`[data-sender="${CSS.escape(active)}"]`)?.focus();
+      this.panelOf = shape;
+    }
+    this.drawMap();
+  }
+
+  private drawHead(): void {
+    const { state } = this;
+    const names = Object.keys(this.shipped.scenarios);
+    const own = state.text !== null;
+    const select = h(
+      "select", { id: "scenario", onchange: () => void this.show({ ...start(select.value, []), seeds: state.seeds }) },
+      own && h("option", { selected: true }, state.scenario),
+      ...names.map((name) => h("option", { selected: !own && name === state.scenario }, name)),
+    );
+    const seeds = h("input", { type: "number", min: 1, max: MOST_SEEDS, value: state.seeds, id: "seeds", onchange: () => this.change({ seeds: Math.max(1, Math.min(MOST_SEEDS, Math.round(seeds.valueAsNumber) || 10)) }) });
+    const button = (label: string, act: () => void) => h("button", { type: "button", class: "small", onclick: act }, label);
+    this.parts.head.replaceChildren(
+      h("label", { for: "scenario" }, "Scenario "), select, h("label", { for: "seeds" }, " Seeds "), seeds,
+      button("Copy link", () => void this.copy(location.href, "the link")),
+      button("Copy as scenario.toml", () => void this.copy(this.prepared!.toml, "the scenario")),
+      button("Copy as command", () => void this.copy(command(this.state, this.base!), "the command")),
+      button("Save scenario.toml", () => download("scenario.toml", new Blob([this.prepared!.toml], { type: "application/toml" }))),
+      button("Light or dark", () => this.turnTheme()),
+      h("p", { class: "note" }, this.base?.description ?? ""),
+    );
+  }
+
+  private async copy(text: string, what: string): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(text);
+      this.parts.status.textContent = `Copied: ${what}.`;
+    } catch {
+      const field = h("textarea", { readonly: true, rows: 6, "aria-label": what }, text);
+      this.parts.status.replaceChildren(`This browser does not let the page copy. Here is ${what}: `, field);
+      field.select();
+    }
+  }
+
+  private turnTheme(): void {
+    const { dataset } = document.documentElement;
+    const isDark = dataset.theme ? dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    dataset.theme = isDark ? "light" : "dark";
+    this.redraw();
+    this.panelOf = "";
+    this.drawFrame();
+  }
+
+  private stopLesson(): void {
+    this.state = { ...this.state, lesson: null };
+    void this.write();
+    this.drawFrame();
+  }
+
+  /** What follows from the sessions played so far. */
+  private draw(): void {
+    const comparison = this.comparison;
+    if (!comparison || !this.prepared) return;
+    const { parts } = this;
+    const { done, of } = comparison.progress;
+    const isWatched = this.prepared.resolved.video !== null;
+    parts.headline.textContent = comparison.judged?.verdict ?? "The first sessions are being played …";
+    parts.progress.replaceChildren(
+      h("progress", { value: done, max: of, "aria-label": "Sessions played" }), ` ${done} of ${of} sessions`,
+      comparison.isOver ? "" : h("button", { type: "button", class: "small", onclick: () => comparison.cancel() }, "Stop"),
+    );
+    parts.progress.dataset.over = String(comparison.isOver);
+    const sessions = comparison.senders.map((sender) => comparison.sessions.get(sender)).filter((session): session is Session => session !== undefined);
+    const drawn = JSON.stringify([sessions.map((session) => session.record.digest), this.state.view, this.path]);
+    if (drawn !== this.drawnSessions) {
+      this.drawnSessions = drawn;
+      document.documentElement.dataset.digests = sessions.map((session) => `${session.sender}=${session.record.digest}`).join(" ");
+      parts.viewers.replaceChildren(isWatched ? viewers(sessions, this.state.view, { zoom: (view) => this.look(view) }) : this.flows(sessions));
+      parts.why.replaceChildren(this.whyStopped(sessions, comparison));
+      this.drawPath();
+      this.charts.draw(sessions, { prepared: this.prepared, path: this.path }, this.state.view);
+      parts.events.replaceChildren(this.events(sessions));
+      const warnings = [...new Set(sessions.flatMap((session) => session.record.warnings))];
+      parts.warnings.replaceChildren(...(warnings.length ? [section("warnings", "What makes this say less than it seems", h("ul", {}, ...warnings.map((text) => h("li", {}, text))))] : []));
+    }
+    if (comparison.judged) parts.ranking.replaceChildren(ranking(comparison.judged, columns(comparison.records).values, comparison.senders, this.metrics, comparison.seeds));
+    else parts.ranking.replaceChildren();
+  }
+
+  /** Without a video: what each flow got. */
+  private flows(sessions: Session[]): HTMLElement {
+    const flows = sessions[0]?.record.flows ?? [];
+    const rows = flows.map((flow) => h("tr", {}, h("th", { scope: "row" }, flow.name), h("td", {}, flow.cc), h("td", {}, short(flow.goodput_mbps)), h("td", {}, short(flow.mean_rtt_ms)), h("td", {}, String(flow.retransmitted_packets))));
+    return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Flows" }, h("table", {}, h("caption", {}, "Nobody watches in this scenario; its flows, in the first seed."), h("thead", {}, h("tr", {}, ...["flow", "control", "goodput (Mbit/s)", "RTT (ms)", "retransmitted"].map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, ...rows)));
+  }
+
+  private whyStopped(sessions: Session[], comparison: Comparison): HTMLElement {
+    const { resolved } = comparison.prepared;
+    const need = resolved.video?.rate ? number(resolved.video.rate) : null;
+    const told = sessions.flatMap((session) => {
+      const longest = stalls(session.record)[0];
+      const sender = resolved.sender.find((one) => one.name === session.sender);
+      if (!longest || !sender) return [];
+      return [h("div", { class: "story" }, h("h3", {}, `${session.sender}: its longest stop`), h("ol", {}, ...why(session, longest, sender.mss, need).map((line) => h("li", {}, line))), h("button", { type: "button", class: "small", onclick: () => this.look([Math.max(0, longest.at - 12), longest.at + longest.length + 4]) }, "Show it in the charts"))];
+    });
+    const calm = sessions.filter((session) => session.record.metrics.stall_count === 0);
+    const kept = calm.map((session) => {
+      const cuts = (session.record.window_events?.video ?? []).filter((event) => event.event === "loss");
+      const mean = cuts.reduce((sum, event) => sum + event.cwnd_after / event.cwnd_before, 0) / cuts.length;
+      return cuts.length ? `${session.sender} answered ${cuts.length} losses too, with a window × ${mean.toFixed(2)} on average, and never stopped.` : `${session.sender} saw no loss, and never stopped.`;
+    });
+    return h("div", {}, ...told, ...kept.map((line) => h("p", {}, line)), told.length === 0 && sessions.length > 0 && resolved.video && calm.length > 0 ? h("p", { class: "note" }, "Nobody’s picture stood still in the first seed.") : null);
+  }
+
+  private drawPath(): void {
+    const names = this.prepared!.paths.map((path) => path.name);
+    const select = h("select", { onchange: () => { this.path = select.selectedIndex; this.redraw(); } }, ...names.map((name, i) => h("option", { selected: i === this.path }, name)));
+    this.parts.path.replaceChildren(...(names.length > 1 ? [h("label", { class: "choice" }, "Path of the charts: ", select)] : []));
+  }
+
+  private events(sessions: Session[]): HTMLElement {
+    const [from, until] = this.state.view ?? [0, Infinity];
+    const all = sessions.flatMap((session) => marks(session.record).map((mark) => ({ ...mark, sender: session.sender }))).filter((mark) => mark.time >= from && mark.time <= until).sort((a, b) => a.time - b.time);
+    const rows = all.slice(0, MOST_EVENTS).map((mark) => h("tr", {}, h("td", {}, clock(mark.time)), h("th", { scope: "row" }, mark.sender), h("td", {}, mark.text)));
+    const told = all.length > rows.length ? `the first ${rows.length} of ${all.length} events shown; zoom to see others` : `${all.length} events`;
+    const zoomed = this.state.view && h("p", {}, `Shown: ${clock(from)} to ${clock(until)}. `, h("button", { type: "button", class: "small", onclick: () => this.look(null) }, "Show the whole session"));
+    return h("div", {}, zoomed, h("details", {}, h("summary", {}, `What happened, as a list: ${told}`), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Events" }, h("table", { class: "events" }, h("tbody", {}, ...rows)))));
+  }
+
+  private look(view: [number, number] | null): void {
+    this.state = { ...this.state, view };
+    void this.write();
+    this.plan();
+  }
+
+  private mapState(): MapState {
+    const fallback: MapState = { x: "loss0", y: null, seconds: 120 };
+    const wanted = this.state.map ?? lessonState(this.state)?.map ?? fallback;
+    return { ...wanted, x: knobOf(this.prepared!, wanted.x) ? wanted.x : "rtt0", y: knobOf(this.prepared!, wanted.y) && wanted.y !== wanted.x ? wanted.y : null };
+  }
+
+  private drawMap(): void {
+    const map = this.mapState();
+    const actions = {
+      choose: (chosen: MapState) => {
+        this.state = { ...this.state, map: chosen };
+        void this.write();
+        this.drawMap();
+      },
+      start: () => this.startMap(map),
+      stop: () => this.whatif?.cancel(),
+      go: (set: Record<string, string | number>) => {
+        this.panelOf = "";
+        this.change({ set: { ...this.state.set, ...set }, view: null });
+      },
+    };
+    this.parts.mapForm.replaceChildren(mapForm(this.prepared!, map, this.whatif !== null && !this.whatif.isOver, actions));
+    this.parts.map.replaceChildren(...(this.whatif ? [mapView(this.whatif, this.prepared!, this.metrics, actions)] : []));
+  }
+
+  private startMap(map: MapState): void {
+    this.whatif?.cancel();
+    const prepared = this.prepared!;
+    const x = knobOf(prepared, map.x)!;
+    const y = knobOf(prepared, map.y);
+    const length = (number(prepared.resolved.video?.duration) ?? Infinity) / 1e3;
+    this.state = { ...this.state, map };
+    void this.write();
+    this.whatif = new WhatIf(
+      {
+        text: this.text(), files: this.files(), overrides: { set: overrides(this.state, this.base!) }, senders: this.state.senders, hasVideo: prepared.resolved.video !== null,
+        x: { knob: x, value: x.read(prepared) }, y: y && { knob: y, value: y.read(prepared) },
+        seconds: map.seconds !== null && map.seconds < length && prepared.resolved.video ? map.seconds : null, seeds: 8,
+      },
+      this.pools, () => this.planMap(),
+    );
+    this.drawMap();
+    this.whatif.run().catch((error: Error) => this.tell(error.message));
+  }
+
+  private mapFrame = 0;
+
+  private planMap(): void {
+    this.mapFrame ||= requestAnimationFrame(() => {
+      this.mapFrame = 0;
+      this.drawMap();
+    });
+  }
+
+  /** A scenario or a bandwidth trace from the reader's disk. */
+  private async drop(files: FileList | null): Promise<void> {
+    for (const file of files ?? []) {
+      if (file.size > LARGEST_FILE) return this.tell(`${file.name}: ${short(file.size / 1e6)} MB; allowed: up to ${LARGEST_FILE / 1e6} MB`);
+      const text = await file.text();
+      const isScenario = /\.(toml|json)$/i.test(file.name);
+      const next: State = isScenario ? { ...start(file.name.replace(/\.\w+$/, ""), []), text, files: this.state.files } : this.withTrace(file.name, text);
+      if (!(await this.isPlayable(next, file.name))) return;
+      await this.show(next);
+    }
+  }
+
+  /** The first path follows the trace instead of its constant rate. */
+  private withTrace(name: string, text: string): State {
+    const { state } = this;
+    const set: State["set"] = { ...state.set, "path.0.rate": null, "path.0.trace": name, "path.0.queue": "300 packets" };
+    return { ...state, files: { ...state.files, [name]: text }, set, view: null };
+  }
+
+  private async isPlayable(state: State, name: string): Promise<boolean> {
+    const text = state.text ?? this.text();
+    const files = { ...this.shipped.files, ...state.files };
+    try {
+      const base = (await this.pools.desk.ask("prepare", { text, files, senders: [], overrides: {} })).resolved;
+      await this.pools.desk.ask("prepare", { text, files, senders: state.senders, overrides: { set: overrides(state, base) } });
+      return true;
+    } catch (error) {
+      this.tell(`${name}: ${(error as Error).message}`);
+      return false;
+    }
+  }
+}

@@ -1,0 +1,136 @@
+/** What the engine's JSON has, as far as the page looks at it. */
+
+export type Columns = Record<string, Float64Array>;
+export type Series = Record<string, Columns>;
+
+export interface PlaybackEvent {
+  time_s: number;
+  event: string;
+  [field: string]: unknown;
+}
+
+/** What a congestion control was told and did. */
+export interface WindowEvent {
+  time_s: number;
+  path: number;
+  event: "loss" | "ecn" | "early_retransmit" | "rto" | "undo" | "window_set" | "phase";
+  cwnd_before: number;
+  cwnd_after: number;
+  phase: string;
+}
+
+export interface FlowRecord {
+  name: string;
+  cc: string;
+  goodput_mbps: number;
+  mean_rtt_ms: number;
+  retransmitted_packets: number;
+  loss_ratio: number;
+}
+
+export interface EngineRecord {
+  metrics: Record<string, number | null>;
+  flows: FlowRecord[];
+  events: PlaybackEvent[];
+  warnings: string[];
+  digest: string;
+  window_events?: Record<string, WindowEvent[]>;
+  path_switches?: Record<string, { time_s: number; from: string; to: string; reason: string }[]>;
+}
+
+export interface PathFigures {
+  name: string;
+  rate_mbps: number | null;
+  rtt_ms: number;
+  loss_percent: number;
+}
+
+/** A scenario with every default written out; only what the page reads is named. */
+export interface Resolved {
+  name: string;
+  description: string;
+  video: { rate: string | null; duration: string; [key: string]: unknown } | null;
+  player: { kind: string; [key: string]: unknown } | null;
+  link: unknown[];
+  path: { name: string; queue: { kind: string; limit?: string }; trace?: { content: string }; [key: string]: unknown }[];
+  sender: { name: string; cc: { name: string }; mss: number }[];
+  traffic: Record<string, unknown>[];
+  run: { seeds: number; first_seed: number; sample_interval: string };
+}
+
+export interface Overrides {
+  set?: Record<string, unknown>;
+}
+
+/** A scenario made ready: `toml` is what was edited, `resolved` its JSON as the engine plays it. */
+export interface Prepared {
+  toml: string;
+  text: string;
+  resolved: Resolved;
+  paths: PathFigures[];
+  /** Mbit/s over equal parts of a path's trace; null for constant rates. */
+  traces: ({ period_s: number; bins_mbps: number[] } | null)[];
+}
+
+export interface Summary {
+  mean: number;
+  median: number;
+  ci95: [number, number] | null;
+  min: number;
+  max: number;
+  n: number;
+}
+
+export interface Difference {
+  sender: string;
+  best: string;
+  metric: string;
+  mean: number;
+  ci95: [number, number] | null;
+  n: number;
+  noticed: number;
+  relation: "alike" | "apart" | "open";
+}
+
+export interface Judged {
+  verdict: string;
+  criteria: string[];
+  decision: {
+    ranking: string[];
+    ranks: Record<string, number>;
+    beaten: string[];
+    tied: string[];
+    open: string[];
+    deciding: Record<string, string>;
+    more_runs: number | null;
+  };
+  senders: Record<string, Record<string, Summary | null>>;
+  differences: Record<string, Difference>;
+}
+
+export interface MetricEntry {
+  name: string;
+  label: string;
+  unit: string;
+  better: "lower" | "higher" | "neither";
+  least: number;
+  summary: string;
+}
+
+export interface ControlEntry {
+  name: string;
+  summary: string;
+  is_coupled: boolean;
+}
+
+/** Sender → metric → one value a seed. */
+export type Values = Record<string, Record<string, (number | null)[]>>;
+
+export interface Asks {
+  about: { ask: Record<string, never>; answer: { version: string; metrics: MetricEntry[]; controls: ControlEntry[]; queues: { name: string }[]; rules: { name: string }[] } };
+  prepare: { ask: { text: string; overrides: Overrides; senders: string[]; files: Record<string, string> }; answer: Prepared };
+  play: { ask: { text: string; sender: string; seed: number; trace: boolean }; answer: { record: EngineRecord; series: Series } };
+  judge: { ask: { values: Values; hasVideo: boolean }; answer: Judged };
+}
+
+export type Kind = keyof Asks;

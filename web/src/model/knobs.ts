@@ -1,0 +1,127 @@
+/** What can be turned by hand: where it is in the scenario, over which range, and how it is written there. */
+
+import type { Prepared } from "../engine/types";
+import { number, short } from "./quantity";
+import type { State } from "./state";
+
+export interface Knob {
+  id: string;
+  label: string;
+  unit: string;
+  /** Ends of the slider. The scale is logarithmic; `zero` adds a place for 0 at its lower end. */
+  low: number;
+  high: number;
+  zero?: boolean;
+  /** Dotted key that it sets. */
+  key: string;
+  read: (prepared: Prepared) => number | null;
+  write: (value: number) => string | number;
+  hint: string;
+}
+
+const written = (unit: string) => (value: number) => `${Number(value.toPrecision(4))} ${unit}`;
+
+/** Queue size in packets over base RTT × rate; the engine writes either packets or a size. */
+function queueOf(prepared: Prepared, path: number): number | null {
+  const { limit } = prepared.resolved.path[path].queue;
+  const found = /^([\d.]+) (packets|B|kB|KB|MB|KiB|MiB|bytes)$/.exec(limit ?? "");
+  const scale: Record<string, number> = { packets: 1500, B: 1, bytes: 1, kB: 1e3, KB: 1e3, MB: 1e6, KiB: 1024, MiB: 1048576 };
+  const { rate_mbps, rtt_ms } = prepared.paths[path];
+  if (!found || !rate_mbps) return null;
+  return (Number(found[1]) * scale[found[2]]) / ((rate_mbps * 1e6 * rtt_ms * 1e-3) / 8);
+}
+
+export function pathKnobs(prepared: Prepared, path: number): Knob[] {
+  const isTrace = prepared.traces[path] !== null;
+  const knobs: Knob[] = [
+    {
+      id: `rate${path}`, label: "Rate", unit: "Mbit/s", low: 0.5, high: 1000, key: `path.${path}.rate`,
+      read: (p) => p.paths[path].rate_mbps, write: written("Mbit/s"), hint: "what the link carries at most",
+    },
+    {
+      id: `rtt${path}`, label: "Round trip", unit: "ms", low: 1, high: 1000, key: `path.${path}.rtt`,
+      read: (p) => p.paths[path].rtt_ms, write: written("ms"), hint: "there and back, while nothing waits",
+    },
+    {
+      id: `loss${path}`, label: "Random loss", unit: "%", low: 0.001, high: 10, zero: true, key: `path.${path}.loss`,
+      read: (p) => p.paths[path].loss_percent, write: written("%"), hint: "packets that the radio loses, whatever is sent",
+    },
+    {
+      id: `queue${path}`, label: "Queue", unit: "× rate × RTT", low: 0.05, high: 20, key: `path.${path}.queue`,
+      read: (p) => queueOf(p, path), write: (value) => `${short(value)} bdp`, hint: "what may wait before the link; 1 holds one round trip",
+    },
+  ];
+  const isTail = prepared.resolved.path[path].queue.kind === "droptail";
+  return knobs.filter(({ id }) => !(isTrace && /^(rate|queue)/.test(id)) && (isTail || !id.startsWith("queue")));
+}
+
+export function viewerKnobs(prepared: Prepared): Knob[] {
+  const { video, player } = prepared.resolved;
+  if (!video || !player) return [];
+  const knobs: Knob[] = [];
+  if (video.rate) {
+    knobs.push({
+      id: "video", label: "Video", unit: "Mbit/s", low: 0.2, high: 50, key: "video.rate",
+      read: (p) => number(p.resolved.video!.rate), write: written("Mbit/s"), hint: "mean rate of the film",
+    });
+  }
+  if (player.kind === "progressive") {
+    knobs.push({
+      id: "buffer", label: "Player’s buffer", unit: "s", low: 0.1, high: 60, key: "player.buffer",
+      read: (p) => (number(p.resolved.player!.buffer) ?? NaN) / 1e3, write: written("s"), hint: "seconds of film that are fetched ahead",
+    });
+  }
+  if (player.kind === "agent") {
+    knobs.push({
+      id: "xfactor", label: "Server’s haste", unit: "× video", low: 1, high: 32, key: "player.xfactor",
+      read: (p) => Number(p.resolved.player!.xfactor), write: (value) => Number(short(value)), hint: "how much faster than the film the server sends",
+    });
+  }
+  return knobs;
+}
+
+export const allKnobs = (prepared: Prepared): Knob[] => [...prepared.paths.flatMap((_, path) => pathKnobs(prepared, path)), ...viewerKnobs(prepared)];
+
+/** Label that tells knobs of several paths apart. */
+export function fullLabel(knob: Knob, prepared: Prepared): string {
+  const path = /^(?:rate|rtt|loss|queue)(\d+)$/.exec(knob.id)?.[1];
+  return path && prepared.paths.length > 1 ? `${knob.label} of ${prepared.paths[Number(path)].name}` : knob.label;
+}
+
+/** Steps of a slider. */
+export const STEPS = 200;
+
+export function toStep(knob: Knob, value: number): number {
+  if (knob.zero && value <= 0) return 0;
+  const share = Math.log(value / knob.low) / Math.log(knob.high / knob.low);
+  const first = knob.zero ? 1 : 0;
+  return Math.min(STEPS, Math.max(first, Math.round(first + share * (STEPS - first))));
+}
+
+/** Two significant digits: what a hand can mean. */
+export function fromStep(knob: Knob, step: number): number {
+  if (knob.zero && step === 0) return 0;
+  const first = knob.zero ? 1 : 0;
+  return Number((knob.low * (knob.high / knob.low) ** ((step - first) / (STEPS - first))).toPrecision(2));
+}
+
+/** `count` values of a knob around where it stands, for a map: up to a factor `reach` either way, 0 first where there is one. */
+export function around(knob: Knob, value: number | null, count: number, reach = 16): number[] {
+  const middle = value && value > 0 ? value : Math.sqrt(knob.low * knob.high);
+  const [low, high] = [Math.max(knob.low, middle / reach), Math.min(knob.high, middle * reach)];
+  const places = knob.zero ? count - 1 : count;
+  const values = Array.from({ length: places }, (_, i) => Number((low * (high / low) ** (i / (places - 1))).toPrecision(2)));
+  return [...new Set(knob.zero ? [0, ...values] : values)];
+}
+
+/** What the engine is told besides the scenario: lists first, then single keys, which may be within them. */
+export function overrides(state: State, base: { path: unknown[]; traffic: unknown[] }): Record<string, unknown> {
+  const set: Record<string, unknown> = {};
+  if (state.paths.length) {
+    set.path = [...base.path, ...state.paths.map((path, i) => ({ name: `path ${base.path.length + i + 1}`, queue: "1 bdp", ...path }))];
+  }
+  if (state.traffic.length) {
+    set.traffic = [...base.traffic, ...state.traffic.map(({ kind, cc, count }, i) => ({ name: `added ${kind} ${i + 1}`, kind, cc, count, start_spread: "2 s" }))];
+  }
+  return { ...set, ...state.set };
+}

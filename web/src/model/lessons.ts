@@ -1,0 +1,112 @@
+/** Guided tours of five steps: each step is a situation that can be played with, and what to look at in it. */
+
+export interface Step {
+  title: string;
+  text: string;
+  /** What differs from the tour's situation. */
+  set?: Record<string, string | number | null>;
+  senders?: string[];
+  view?: [number, number];
+  /** The id of the part of the page to look at. */
+  look: "viewers" | "why" | "charts" | "ranking" | "whatif";
+  map?: { x: string; y: string | null; seconds: number | null };
+}
+
+export interface Lesson {
+  id: string;
+  title: string;
+  scenario: string;
+  senders: string[];
+  steps: Step[];
+}
+
+export const LESSONS: Lesson[] = [
+  {
+    id: "wireless", title: "Why does the video stop? (start here)", scenario: "wireless", senders: ["cubic", "bbr"],
+    steps: [
+      { title: "Two viewers, one film", look: "viewers", text: "Both watch the same film over the same wireless link. The link is four times as fast as the film needs, but it loses 3 of 2000 packets. A red mark is a moment when the picture stands still. Only one thing differs between the two: the rule by which the server decides how much to send, its congestion control." },
+      { title: "What happens before a stop", look: "why", text: "A sender may have only so many packets on their way at once: its window. Read what happened before the longest stop. CUBIC believes that a lost packet means a full network, and makes its window smaller. Here the network was not full: the radio lost the packet." },
+      { title: "The window, and the buffer", look: "charts", view: [60, 120], text: "Look at one minute. Each mark on the window is a lost packet: CUBIC’s window falls to 70 %, and grows back too slowly. BBR measures how fast the path delivers, and keeps its window. When a window is too small for the film, the player’s buffer drains; when it is empty, the picture stops." },
+      { title: "Without loss", look: "viewers", set: { "path.0.loss": "0 %" }, text: "The same link, but the radio loses nothing. Now both play. Neither link nor film was the problem: CUBIC and the loss together were. Move the slider “Random loss” yourself." },
+      { title: "Where does the answer turn?", look: "whatif", map: { x: "loss0", y: null, seconds: 120 }, text: "How much loss can CUBIC stand here? The map plays the film at many loss rates and says between which two the answer turns. With a longer round trip it turns earlier, since a window grows once a round trip: choose the round trip as the second axis." },
+    ],
+  },
+  {
+    id: "bufferbloat", title: "A full queue beside a download", scenario: "bufferbloat", senders: ["cubic", "bbr"],
+    steps: [
+      { title: "A download begins", look: "viewers", text: "At home somebody starts a download half-way into the film. The link has a queue in which a second of data can wait." },
+      { title: "Look at the queue", look: "charts", view: [10, 100], text: "The download fills the queue until packets are dropped. Everybody’s round trip grows from 30 ms to a second." },
+      { title: "Who backs off loses", look: "why", text: "A sender that avoids a full queue gets little beside one that fills it. BBR limits what it has on its way; CUBIC fills the queue as the download does." },
+      { title: "The remedy is in the queue", look: "viewers", set: { "path.0.queue": "fq_codel" }, text: "Now the link gives every flow its own turn and keeps the queue short (FQ-CoDel). Both senders play." },
+      { title: "How long may the queue be?", look: "whatif", map: { x: "queue0", y: null, seconds: 120 }, text: "With a shorter tail-drop queue the answer changes as well. The map tells where." },
+    ],
+  },
+  {
+    id: "mobile", title: "A cell whose rate changes", scenario: "mobile", senders: ["cubic", "bbr", "copa"],
+    steps: [
+      { title: "Fast enough on average", look: "viewers", text: "The cell carries 4.5 Mbit/s on average, and the film needs 3. Some seconds are much slower." },
+      { title: "Follow the rate", look: "charts", view: [20, 80], text: "The shaded area behind the goodput is what the cell can carry. What a sender leaves unused cannot be fetched later." },
+      { title: "A queue is a reserve", look: "charts", view: [20, 80], text: "CUBIC keeps hundreds of packets waiting in the queue: when the cell slows down they play on, at the price of a long round trip. BBR and Copa keep the queue short and have only the player’s two seconds." },
+      { title: "A larger buffer", look: "viewers", set: { "player.buffer": "10 s" }, text: "With ten seconds in the player nobody needs the queue as a reserve." },
+      { title: "Where does the answer turn?", look: "whatif", map: { x: "buffer", y: "video", seconds: 120 }, text: "The player’s buffer against the film’s rate: who is ahead where?" },
+    ],
+  },
+  {
+    id: "satellite", title: "A long way: satellite", scenario: "satellite", senders: ["newreno", "cubic", "bbr"],
+    steps: [
+      { title: "Six tenths of a second", look: "viewers", text: "A round trip over a geostationary satellite takes 600 ms. Losses are rare and come in bursts." },
+      { title: "Growing once a round trip", look: "charts", text: "NewReno adds one packet to its window in each round trip: after a cut it needs minutes. CUBIC grows with the clock, not with round trips." },
+      { title: "Rare events", look: "ranking", text: "In most seeds nothing happens, in some the burst comes at a bad moment: look at the single dots. An average alone would hide it." },
+      { title: "A shorter way", look: "viewers", set: { "path.0.rtt": "40 ms" }, text: "The same losses at 40 ms harm nobody." },
+      { title: "Where does the answer turn?", look: "whatif", map: { x: "rtt0", y: null, seconds: 120 }, text: "At which round trip does the sender begin to matter?" },
+    ],
+  },
+  {
+    id: "ccp", title: "Paper: a window for the viewer (CCP)", scenario: "wireless", senders: ["cubic", "compound", "ccp", "ccplb"],
+    steps: [
+      { title: "The idea", look: "viewers", text: "The CCP family computes its window from what the video and the path need, instead of cutting it at each loss." },
+      { title: "What it does at a loss", look: "charts", view: [60, 90], text: "CUBIC and Compound cut their windows at each mark; CCP keeps its own." },
+      { title: "What the network pays", look: "ranking", text: "Look at the retransmitted packets: a window that ignores loss can overflow the queue, again and again." },
+      { title: "Beside a neighbour", look: "ranking", set: { "path.0.loss": "0 %", "path.0.queue": "4 bdp" }, text: "Without random loss and with a long queue the advantage is gone, and the price remains. Add a download with “Other traffic” to see how CCP shares." },
+      { title: "Where it pays", look: "whatif", map: { x: "loss0", y: "rtt0", seconds: 60 }, text: "Loss against round trip: where is which of them ahead?" },
+    ],
+  },
+  {
+    id: "newcwv", title: "Paper: pauses between segments (newCWV)", scenario: "adaptive", senders: ["rfc2861", "newcwv", "newcwv paced"],
+    steps: [
+      { title: "Fetch, pause, fetch", look: "viewers", text: "Adaptive streaming fetches a segment of two seconds, then waits. The darker the strip, the better the picture." },
+      { title: "Forgetting the window", look: "charts", view: [20, 60], text: "After a pause, the sender of RFC 2861 starts again with a small window. Look for the marks “idle: window reset”." },
+      { title: "Keeping it sends a burst", look: "charts", view: [20, 60], text: "newCWV (RFC 7661) keeps the window. After the pause it leaves as one burst, and the queue of 30 packets overflows." },
+      { title: "Keep it, and pace", look: "ranking", text: "With pacing the same window arrives evenly: hardly anything is lost, and the player chooses a better picture." },
+      { title: "A longer queue", look: "whatif", map: { x: "queue0", y: null, seconds: 120 }, text: "How long must the queue be for the burst to do no harm?" },
+    ],
+  },
+  {
+    id: "vegas", title: "Paper: a streaming server (Vegas)", scenario: "streaming-server", senders: ["newreno", "vegas", "westwood"],
+    steps: [
+      { title: "A server in a hurry", look: "viewers", text: "The server sends up to eight times the film’s rate, beside file transfers and web pages. The queue drops early (RED)." },
+      { title: "Nobody is late", look: "ranking", text: "No packet misses its playout time under any of the three. For the viewer they are alike." },
+      { title: "The price differs", look: "ranking", text: "Vegas retransmits a fraction of what the others do: it backs off when the round trip grows, before RED has to drop." },
+      { title: "Look at the windows", look: "charts", view: [5, 35], text: "Vegas’ window is flat; the other two are saws." },
+      { title: "Less haste", look: "whatif", map: { x: "xfactor", y: null, seconds: 60 }, text: "Does it matter how much faster than the film the server sends?" },
+    ],
+  },
+  {
+    id: "sticky", title: "Paper: three paths at once (sticky)", scenario: "sticky-3p-50", senders: ["cubic/dft", "cubic/tp-sty", "cubic/tr-sty"],
+    steps: [
+      { title: "Three paths of 2 Mbit/s", look: "viewers", text: "The film needs 5.24 Mbit/s, and each path has 2: all three are needed. The shortest path loses 2 % of its packets." },
+      { title: "Who chooses the path?", look: "charts", text: "A scheduler gives every packet to a path. The default takes the shortest round trip that has room; the sticky ones stay on a path for longer. Choose a path above the charts." },
+      { title: "Waiting for the slowest", look: "why", text: "What arrives early must wait for what was given to a slower path. When the film waits long enough, the picture stops." },
+      { title: "Without the loss", look: "viewers", set: { "path.0.loss": "0.05 %" }, text: "With the short path healthy again, look who gains." },
+      { title: "Where does the answer turn?", look: "whatif", map: { x: "loss0", y: null, seconds: 60 }, text: "Loss of the short path: from where on does the scheduler matter?" },
+    ],
+  },
+];
+
+/** Senders to begin with; all others are a tick away. */
+export function featured(scenario: string, senders: string[]): string[] {
+  const known = LESSONS.find((lesson) => lesson.scenario === scenario)?.senders.filter((sender) => senders.includes(sender)) ?? [];
+  if (known.length >= 2) return known;
+  const common = ["cubic", "bbr"].filter((sender) => senders.includes(sender));
+  return common.length === 2 ? common : senders.slice(0, 3);
+}

@@ -1,0 +1,33 @@
+/** Quantities as scenarios write them, and numbers for people. */
+
+const UNITS: Record<string, number> = {
+  "bit/s": 1e-6, "kbit/s": 1e-3, "Mbit/s": 1, "Gbit/s": 1e3,
+  ns: 1e-6, us: 1e-3, ms: 1, s: 1e3, min: 6e4,
+  "%": 1,
+};
+
+/** Mbit/s, milliseconds or percent; null for what is none of them ("1 bdp"). */
+export function number(text: unknown): number | null {
+  const found = typeof text === "string" ? /^\s*([\d.eE+-]+)\s*(\S+)\s*$/.exec(text) : null;
+  const unit = found && UNITS[found[2]];
+  return unit && Number.isFinite(Number(found[1])) ? Number(found[1]) * unit : null;
+}
+
+/** About three significant digits. */
+export function short(value: number | null | undefined): string {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 100) return value.toFixed(0);
+  if (size < 1e-4) return value.toExponential(1);
+  return String(Number(value.toPrecision(3)));
+}
+
+export const withUnit = (value: number | null | undefined, unit: string): string => (unit && value != null ? `${short(value)} ${unit}` : short(value));
+
+/** "1:05.3" from the start of the session. */
+export function clock(seconds: number): string {
+  const minutes = Math.floor(seconds / 60);
+  const rest = seconds - 60 * minutes;
+  return minutes === 0 ? `${rest.toFixed(1)} s` : `${minutes}:${rest.toFixed(1).padStart(4, "0")}`;
+}

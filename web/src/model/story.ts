@@ -1,0 +1,162 @@
+/** What a session's log says: its filmstrip, its marks, and why the picture stood still. */
+
+import type { EngineRecord, PlaybackEvent, Series, WindowEvent } from "../engine/types";
+import { clock, short } from "./quantity";
+
+export interface Span {
+  from: number;
+  until: number;
+  kind: "waiting" | "playing" | "stalled";
+  /** Mbit/s of what is shown, where the player chooses. */
+  rate?: number;
+}
+
+export interface Mark {
+  time: number;
+  kind: "loss" | "timeout" | "window" | "segment" | "stall" | "switch";
+  text: string;
+}
+
+export interface Session {
+  sender: string;
+  record: EngineRecord;
+  series: Series;
+}
+
+export const endOf = (record: EngineRecord): number => record.events.at(-1)?.time_s ?? 0;
+
+/** From pressing play to the end: waiting, playing, stalled. */
+export function filmstrip(record: EngineRecord): Span[] {
+  const spans: Span[] = [];
+  let from = record.events[0]?.time_s ?? 0;
+  let kind: Span["kind"] = "waiting";
+  const change = (time: number, next: Span["kind"]) => {
+    if (time > from) spans.push({ from, until: time, kind });
+    [from, kind] = [Math.max(from, time), next];
+  };
+  for (const event of record.events) {
+    if (event.event === "playback_started") change(event.time_s, "playing");
+    if (event.event === "stall_start") change(Number(event.since_s), "stalled");
+    if (event.event === "stall_end") change(event.time_s, "playing");
+  }
+  change(endOf(record), kind);
+  const rates = record.events.filter(isShown);
+  return rates.length ? spans.flatMap((span) => byRate(span, playout(record, rates))) : spans;
+}
+
+const isShown = (event: PlaybackEvent): boolean => event.event === "segment_downloaded" && event.kind === "video";
+
+/** When each downloaded segment is played, by the media clock: segments follow each other, stalls stop it. */
+function playout(record: EngineRecord, segments: PlaybackEvent[]): { from: number; rate: number }[] {
+  const ordered = [...segments].sort((a, b) => Number(a.segment) - Number(b.segment));
+  const pauses = record.events.filter((event) => event.event === "stall_end").map((event) => ({ at: event.time_s - Number(event.frozen_s), length: Number(event.frozen_s) }));
+  const start = record.events.find((event) => event.event === "playback_started")?.time_s ?? 0;
+  let [time, pause] = [start, 0];
+  return ordered.map((segment) => {
+    while (pause < pauses.length && pauses[pause].at <= time + 1e-9) time += pauses[pause++].length;
+    const shown = { from: time, rate: Number(segment.rate_mbps) };
+    time += Number(segment.media_duration_s);
+    return shown;
+  });
+}
+
+function byRate(span: Span, shown: { from: number; rate: number }[]): Span[] {
+  if (span.kind !== "playing") return [span];
+  const parts: Span[] = [];
+  shown.forEach(({ from, rate }, i) => {
+    const part = { ...span, from: Math.max(span.from, from), until: Math.min(span.until, shown[i + 1]?.from ?? Infinity), rate };
+    const last = parts.at(-1);
+    if (part.until <= part.from) return;
+    if (last && last.rate === rate) last.until = part.until;
+    else parts.push(part);
+  });
+  return parts.length ? parts : [span];
+}
+
+const packets = (count: number): string => `${short(count)} packet${count === 1 ? "" : "s"}`;
+
+/** A congestion control's event in words; null for what a reader need not see. */
+export function inWords(event: WindowEvent): Mark | null {
+  const { time_s: time, cwnd_before: before, cwnd_after: after } = event;
+  const factor = Math.abs(after / before - 1) < 0.005 ? "window kept" : `window × ${(after / before).toFixed(2)}`;
+  const window = `${factor} (${short(before)} → ${packets(Number(short(after)))})`;
+  switch (event.event) {
+    case "loss":
+      return { time, kind: "loss", text: `loss: ${window}` };
+    case "early_retransmit":
+      return { time, kind: "loss", text: `loss seen early: ${window}` };
+    case "ecn":
+      return { time, kind: "loss", text: `congestion mark: ${window}` };
+    case "rto":
+      return { time, kind: "timeout", text: `timeout: ${window}` };
+    case "undo":
+      return { time, kind: "window", text: `the loss was none: ${window}` };
+    case "window_set":
+      return { time, kind: "window", text: after < before ? `idle: window reset (${short(before)} → ${packets(Number(short(after)))})` : `window set: ${window}` };
+    case "phase":
+      return { time, kind: "window", text: `now in ${event.phase.replaceAll("_", " ")}` };
+  }
+}
+
+/** All marks of a session in the order of time. */
+export function marks(record: EngineRecord): Mark[] {
+  const all: Mark[] = [];
+  for (const [flow, events] of Object.entries(record.window_events ?? {})) {
+    if (flow !== "video" && !flow.startsWith("video.")) continue;
+    for (const event of events) {
+      const mark = inWords(event);
+      if (mark) all.push(mark);
+    }
+  }
+  for (const event of record.events) {
+    const time = event.time_s;
+    if (event.event === "stall_end") {
+      const frozen = Number(event.frozen_s);
+      all.push({ time: time - frozen, kind: "stall", text: `the buffer is empty: the picture stands still for ${frozen.toFixed(1)} s` });
+    }
+    if (event.event === "segment_decision") all.push({ time, kind: "segment", text: `segment ${event.segment} at ${short(Number(event.rate_mbps))} Mbit/s: ${event.reason}` });
+  }
+  for (const switches of Object.values(record.path_switches ?? {})) {
+    switches.forEach((one) => all.push({ time: one.time_s, kind: "switch", text: `from ${one.from} to ${one.to}: ${one.reason}` }));
+  }
+  return all.sort((a, b) => a.time - b.time);
+}
+
+/** The value of a column at a time: the last sample not after it. */
+export function at(series: Series, name: string, column: string, time: number): number | null {
+  const columns = series[name];
+  if (!columns) return null;
+  let [low, high] = [0, columns.time_s.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (columns.time_s[middle] <= time) low = middle + 1;
+    else high = middle;
+  }
+  return low > 0 ? columns[column][low - 1] : null;
+}
+
+/** Stalls of a session, the longest first. */
+export function stalls(record: EngineRecord): { at: number; length: number }[] {
+  const ended = record.events.filter((event) => event.event === "stall_end");
+  return ended.map((event) => ({ at: event.time_s - Number(event.frozen_s), length: Number(event.frozen_s) })).sort((a, b) => b.length - a.length);
+}
+
+/** Why the picture stood still at a stall, in a few sentences that say only what was measured. `need` is the film's rate in Mbit/s. */
+export function why(session: Session, stall: { at: number; length: number }, mss: number, need: number | null): string[] {
+  const events = (session.record.window_events?.video ?? []).filter((event) => event.time_s <= stall.at && event.cwnd_after < event.cwnd_before * 0.95);
+  const last = events.at(-1);
+  const film = need ? `, and the film needs ${short(need)}` : "";
+  const lines: string[] = [];
+  if (last && stall.at - last.time_s < 30) {
+    const rtt = at(session.series, "flow.video", "rtt_ms", last.time_s) ?? NaN;
+    const fits = (last.cwnd_after * mss * 8) / (rtt * 1e3);
+    const cause = last.event === "rto" ? "no answer came in time" : last.event === "window_set" ? "the connection had been idle" : "a packet was lost";
+    lines.push(`At ${clock(last.time_s)} ${cause}, and ${session.sender} cut its window from ${short(last.cwnd_before)} to ${packets(Number(short(last.cwnd_after)))}.`);
+    if (Number.isFinite(fits)) lines.push(`So few packets per round trip of ${short(rtt)} ms carry ${short(fits)} Mbit/s${film}.`);
+  } else {
+    const rate = at(session.series, "flow.video", "goodput_mbps", stall.at);
+    lines.push(`No cut of the window in the half minute before: the path gave ${short(rate)} Mbit/s${film}.`);
+  }
+  lines.push(`At ${clock(stall.at)} the buffer was empty, and the picture stood still for ${stall.length.toFixed(1)} s.`);
+  return lines;
+}

@@ -1,0 +1,63 @@
+/** The ranking: every criterion with its interval, filling while seeds come in. */
+
+import type { Judged, MetricEntry, Values } from "../engine/types";
+import { short, withUnit } from "../model/quantity";
+import { colour } from "./colours";
+import { h, svg } from "./dom";
+
+const WIDTH = 220;
+const SHOWN = 5;
+
+/** Criteria in which anybody has a value; the first are what a viewer sees. */
+export function shownCriteria(judged: Judged): string[] {
+  const differs = (name: string) => {
+    const found = Object.values(judged.senders).map((metrics) => metrics[name]);
+    return found.some(Boolean) && (name !== "played_s" || new Set(found.map((one) => short(one?.mean))).size > 1);
+  };
+  return judged.criteria.filter(differs).slice(0, SHOWN);
+}
+
+export function ranking(judged: Judged, values: Values, senders: string[], metrics: Map<string, MetricEntry>, seeds: number): HTMLElement {
+  const names = shownCriteria(judged);
+  const { decision } = judged;
+  const head = ["", "sender", ...names.map((name) => title(metrics.get(name), name)), "against the best"];
+  const rows = decision.ranking.map((sender) => {
+    const swatch = h("i", { class: "swatch" });
+    swatch.style.background = colour(senders.indexOf(sender));
+    return h(
+      "tr", { "data-sender": sender },
+      h("td", {}, `${decision.ranks[sender]}.`),
+      h("th", { scope: "row" }, swatch, sender),
+      ...names.map((name) => h("td", { "data-label": metrics.get(name)?.label ?? name }, cell(judged, values, sender, senders.indexOf(sender), metrics.get(name), name))),
+      h("td", { "data-label": "against the best" }, standing(judged, sender, metrics)),
+    );
+  });
+  return h(
+    "div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Ranking" },
+    h("table", { class: "ranking" }, h("caption", {}, `Mean of ${seeds} seed${seeds === 1 ? "" : "s"}; a dot is a seed, the bar the 95 % interval of the median (from six seeds on).`), h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, ...rows)),
+  );
+}
+
+const title = (entry: MetricEntry | undefined, name: string): string => (entry ? `${entry.label}${entry.unit ? ` (${entry.unit})` : ""}` : name);
+
+function cell(judged: Judged, values: Values, sender: string, place: number, entry: MetricEntry | undefined, name: string): HTMLElement {
+  const summary = judged.senders[sender]?.[name];
+  if (!summary) return h("span", {}, "–");
+  const all = Object.values(values).flatMap((metrics) => metrics[name] ?? []).filter((value) => value !== null);
+  const most = Math.max(...all, 1e-12);
+  const x = (value: number) => 4 + (value / most) * (WIDTH - 8);
+  const dots = (values[sender][name] ?? []).filter((value) => value !== null).map((value) => svg("circle", { cx: x(value), cy: 9, r: 2.5, fill: colour(place), "fill-opacity": 0.55 }));
+  const bar = summary.ci95 && svg("rect", { x: x(summary.ci95[0]), y: 4, width: Math.max(2, x(summary.ci95[1]) - x(summary.ci95[0])), height: 10, rx: 2, fill: colour(place), "fill-opacity": 0.35 });
+  const told = `${withUnit(summary.mean, entry?.unit ?? "")}${summary.ci95 ? `, median between ${short(summary.ci95[0])} and ${short(summary.ci95[1])}` : ""}`;
+  return h("span", { class: "figure" }, h("span", {}, short(summary.mean)), svg("svg", { viewBox: `0 0 ${WIDTH} 18`, role: "img", "aria-label": told, class: "interval" }, svg("title", {}, told), bar ?? null, ...dots));
+}
+
+function standing(judged: Judged, sender: string, metrics: Map<string, MetricEntry>): string {
+  const { decision, differences } = judged;
+  if (sender === decision.ranking[0]) return "leads";
+  if (decision.tied.includes(sender)) return "alike: proven";
+  const found = differences[sender];
+  const state = decision.beaten.includes(sender) ? "behind: proven" : "not proven yet";
+  const entry = found && metrics.get(found.metric);
+  return entry ? `${state}; ${found.mean >= 0 ? "+" : "−"}${withUnit(Math.abs(found.mean), entry.unit)} ${entry.label}` : state;
+}

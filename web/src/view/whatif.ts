@@ -1,0 +1,124 @@
+/** The what-if map: one axis as curves, two as a field of cells. */
+
+import type { MetricEntry, Prepared } from "../engine/types";
+import { type Knob, allKnobs, fullLabel } from "../model/knobs";
+import { short, withUnit } from "../model/quantity";
+import type { MapState } from "../model/state";
+import { type Cell, type WhatIf, isProven, turnSentence, winner } from "../model/whatif";
+import { colour } from "./colours";
+import { h, svg } from "./dom";
+
+export interface MapActions {
+  choose: (map: MapState) => void;
+  start: () => void;
+  stop: () => void;
+  /** Sets the sliders to a cell's situation. */
+  go: (set: Record<string, string | number>) => void;
+}
+
+const LENGTHS: [string, number | null][] = [["first 60 s of the film", 60], ["first 120 s of the film", 120], ["whole film", null]];
+
+export function mapForm(prepared: Prepared, map: MapState, isRunning: boolean, actions: MapActions): HTMLElement {
+  const knobs = allKnobs(prepared);
+  const options = (chosen: string | null, none: boolean) => [
+    none ? h("option", { value: "", selected: chosen === null }, "nothing else") : null,
+    ...knobs.map((knob) => h("option", { value: knob.id, selected: knob.id === chosen }, fullLabel(knob, prepared))),
+  ];
+  const x = h("select", { "aria-label": "First axis", onchange: () => actions.choose({ ...map, x: x.value }) }, ...options(map.x, false));
+  const y = h("select", { "aria-label": "Second axis", onchange: () => actions.choose({ ...map, y: y.value || null }) }, ...options(map.y, true));
+  const length = h(
+    "select", { "aria-label": "How much is played", onchange: () => actions.choose({ ...map, seconds: LENGTHS[length.selectedIndex][1] }) },
+    ...LENGTHS.map(([label, seconds]) => h("option", { selected: seconds === map.seconds }, label)),
+  );
+  return h(
+    "form", { class: "map-form", onsubmit: (event: Event) => event.preventDefault() },
+    h("label", {}, "Turn ", x), h("label", {}, "and ", y), prepared.resolved.video && h("label", {}, "over the ", length),
+    isRunning ? h("button", { type: "button", onclick: actions.stop }, "Stop") : h("button", { type: "button", class: "main", onclick: actions.start }, "Find where the answer turns"),
+  );
+}
+
+export function mapView(map: WhatIf, prepared: Prepared, metrics: Map<string, MetricEntry>, actions: MapActions): HTMLElement {
+  const { x, y } = map.question;
+  const label = fullLabel(x.knob, prepared).toLowerCase();
+  const state = map.isOver ? `${map.done} sessions played` : `${map.done} of about ${map.of} sessions played …`;
+  const wrong = map.cells.find((cell) => cell.error)?.error;
+  return h(
+    "div", { class: "map" },
+    h("p", { class: "headline small", "aria-live": "polite" }, turnSentence(map, label)),
+    y ? field(map, prepared, actions) : curves(map, label, metrics, actions),
+    h("p", { class: "note" }, `${state}. ${map.question.seeds} seeds a situation; “proven” by the same rule as above.`, wrong ? ` Not played somewhere: ${wrong}` : ""),
+  );
+}
+
+const situation = (map: WhatIf, cell: Cell): Record<string, string | number> => {
+  const { x, y } = map.question;
+  return { [x.knob.key]: x.knob.write(cell.x), ...(y && cell.y !== null ? { [y.knob.key]: y.knob.write(cell.y) } : {}) };
+};
+
+function told(map: WhatIf, cell: Cell): string {
+  if (cell.error) return cell.error;
+  const best = winner(cell);
+  if (best === null) return "not played yet";
+  const name = cell.judged!.criteria.find((criterion) => criterion !== "played_s")!;
+  const means = map.question.senders.map((sender) => `${sender} ${short(cell.judged!.senders[sender]?.[name]?.mean)}`).join(", ");
+  return `${best === "alike" ? "nobody is ahead" : `${best} is ahead${isProven(cell) ? " (proven)" : " (not proven)"}`}; ${name.replaceAll("_", " ")}: ${means}`;
+}
+
+function field(map: WhatIf, prepared: Prepared, actions: MapActions): HTMLElement {
+  const { x, y, senders } = map.question;
+  const cellOf = (cell: Cell) => {
+    const best = winner(cell);
+    const button = h("button", { type: "button", title: told(map, cell), "aria-label": `${short(cell.x)} ${x.knob.unit}, ${short(cell.y)} ${y!.knob.unit}: ${told(map, cell)}`, onclick: () => actions.go(situation(map, cell)), class: isProven(cell) ? "proven" : "" }, best === null ? "·" : best === "alike" ? "=" : mark(senders, best));
+    if (best && best !== "alike") button.style.setProperty("--sender", colour(senders.indexOf(best)));
+    return h("td", {}, button);
+  };
+  const rows = [...map.ys].reverse().map((value) => h("tr", {}, h("th", { scope: "row" }, withUnit(value, y!.knob.unit)), ...map.cells.filter((cell) => cell.y === value).map(cellOf)));
+  return h(
+    "div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "What-if map" },
+    h(
+      "table", { class: "field" },
+      h("caption", {}, `${fullLabel(y!.knob, prepared)} upwards, ${fullLabel(x.knob, prepared)} to the right. ${senders.map((sender) => `${mark(senders, sender)} ${sender}`).join(", ")}, = nobody is ahead; filled: proven. Choose a cell to go there.`),
+      h("tbody", {}, ...rows, h("tr", {}, h("td", {}), ...map.xs.map((value) => h("th", { scope: "col" }, withUnit(value, x.knob.unit))))),
+    ),
+  );
+}
+
+/** A letter a sender, so that colour is not needed. */
+const mark = (senders: string[], sender: string): string => String.fromCharCode(65 + senders.indexOf(sender));
+
+const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [900, 260, 62, 46, 26];
+
+/** Of each sender the mean and the range of its seeds at every place of the axis. */
+function curves(map: WhatIf, label: string, metrics: Map<string, MetricEntry>, actions: MapActions): HTMLElement {
+  const { senders, x } = map.question;
+  const cells = map.cells.filter((cell) => cell.judged);
+  const name = cells[0]?.judged!.criteria.find((criterion) => criterion !== "played_s") ?? "stall_time_s";
+  const entry = metrics.get(name);
+  const place = (cell: Cell) => LEFT + ((map.cells.indexOf(cell) + 0.5) / map.cells.length) * (WIDTH - LEFT - 8);
+  const most = Math.max(1e-9, ...cells.flatMap((cell) => senders.map((sender) => cell.judged!.senders[sender]?.[name]?.mean ?? 0)));
+  const height = (value: number) => HEIGHT - BOTTOM - (Math.min(value, most * 1.15) / (most * 1.15)) * (HEIGHT - BOTTOM - TOP);
+  const lines = senders.flatMap((sender, i) => {
+    const points = cells.map((cell) => ({ cell, found: cell.judged!.senders[sender]?.[name] })).filter(({ found }) => found);
+    const bars = points.map(({ cell, found }) => svg("line", { x1: place(cell), x2: place(cell), y1: height(found!.ci95?.[0] ?? found!.min), y2: height(found!.ci95?.[1] ?? found!.max), stroke: colour(i), "stroke-width": 3, "stroke-opacity": 0.4 }));
+    const path = points.map(({ cell, found }, k) => `${k ? "L" : "M"}${place(cell)} ${height(found!.mean)}`).join("");
+    const dots = points.map(({ cell, found }) => svg("circle", { cx: place(cell), cy: height(found!.mean), r: 4, fill: colour(i) }, svg("title", {}, `${sender}: ${withUnit(found!.mean, entry?.unit ?? "")}`)));
+    return [...bars, svg("path", { d: path, stroke: colour(i), fill: "none", "stroke-width": 2, "stroke-dasharray": i % 2 ? "6 3" : "none" }), ...dots];
+  });
+  const ticks = map.cells.map((cell) => svg("text", { x: place(cell), y: HEIGHT - BOTTOM + 18, "text-anchor": "middle", class: "tick" }, short(cell.x)));
+  const scale = [0, most / 2, most].map((value) => svg("g", {}, svg("line", { x1: LEFT, x2: WIDTH, y1: height(value), y2: height(value), class: "grid" }), svg("text", { x: LEFT - 6, y: height(value) + 4, "text-anchor": "end", class: "tick" }, short(value))));
+  const axis = svg("text", { x: WIDTH / 2, y: HEIGHT - 6, "text-anchor": "middle", class: "tick" }, `${label} (${x.knob.unit})`);
+  const top = svg("text", { x: 2, y: 14, class: "tick" }, `${entry?.label ?? name}${entry?.unit ? ` (${entry.unit})` : ""}`);
+  const chart = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": turnSentence(map, label), class: "curves" }, ...scale, ...ticks, axis, top, ...lines);
+  const buttons = map.cells.map((cell) => {
+    const best = winner(cell);
+    const button = h("button", { type: "button", title: told(map, cell), "aria-label": `${short(cell.x)} ${x.knob.unit}: ${told(map, cell)}`, class: isProven(cell) ? "proven" : "", onclick: () => actions.go(situation(map, cell)) }, best === null ? "·" : best === "alike" ? "=" : best);
+    if (best && best !== "alike") button.style.setProperty("--sender", colour(senders.indexOf(best)));
+    return button;
+  });
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "What-if curves" }, h("div", { class: "curves-box" }, chart as unknown as HTMLElement, h("div", { class: "winners" }, ...buttons)));
+}
+
+/** Knob of an id, or the first that fits; null where the scenario has none. */
+export function knobOf(prepared: Prepared, id: string | null): Knob | null {
+  return allKnobs(prepared).find((knob) => knob.id === id) ?? null;
+}

@@ -1,0 +1,134 @@
+import { describe, expect, it } from "vitest";
+import type { EngineRecord, Judged, PlaybackEvent, WindowEvent } from "../src/engine/types";
+import { columns } from "../src/model/compare";
+import { command, quoted } from "../src/model/command";
+import { LESSONS } from "../src/model/lessons";
+import { type Knob, STEPS, around, fromStep, overrides, toStep } from "../src/model/knobs";
+import { clock, number, short } from "../src/model/quantity";
+import { decode, encode, start } from "../src/model/state";
+import { filmstrip, inWords, why } from "../src/model/story";
+import { type Cell, turns, winner } from "../src/model/whatif";
+
+const record = (events: Partial<PlaybackEvent>[], metrics: Record<string, number | null> = {}): EngineRecord =>
+  ({ events, metrics, flows: [], warnings: [], digest: "" }) as unknown as EngineRecord;
+
+describe("quantities", () => {
+  it("reads what a resolved scenario writes", () => {
+    expect(number("20 Mbit/s")).toBe(20);
+    expect(number("4500 kbit/s")).toBe(4.5);
+    expect(number("50 us")).toBe(0.05);
+    expect(number("1 bdp")).toBeNull();
+    expect(number(null)).toBeNull();
+  });
+  it("writes three digits", () => expect([short(1234.5), short(0.01234), short(0), short(null), clock(65.25)]).toEqual(["1235", "0.0123", "0", "–", "1:05.3"]));
+});
+
+describe("the address", () => {
+  it("holds the whole state", async () => {
+    const state = {
+      ...start("wireless", ["cubic", "<b>&=#"]), seeds: 7, text: 'name = "ö"\n', files: { "a.mahi": "1\n2\n".repeat(500) },
+      set: { "path.0.loss": "1 %", "player.xfactor": 3, "path.0.rate": null }, traffic: [{ kind: "bulk" as const, cc: "cubic", count: 2 }],
+      paths: [{ rate: "5 Mbit/s", rtt: "60 ms", loss: "0 %" }], map: { x: "loss0", y: null, seconds: 120 }, lesson: { id: "wireless", step: 2 }, view: [1.5, 20.25] as [number, number],
+    };
+    const address = await encode(state);
+    expect(await decode(`#${address}`)).toEqual(state);
+    expect(address.length).toBeLessThan(1000); // the trace is deflated
+  });
+  it("is refused in one line where it is damaged", async () => {
+    await expect(decode("#scenario=wireless&seeds=1e9")).rejects.toThrow("1 to 100");
+    await expect(decode("#scenario=wireless&set=path.0.loss=%7B")).rejects.toThrow("damaged");
+    expect(await decode("")).toBeNull();
+  });
+});
+
+const loss: Knob = { id: "loss0", label: "Loss", unit: "%", low: 0.001, high: 10, zero: true, key: "path.0.loss", read: () => null, write: (value) => `${value} %`, hint: "" };
+
+describe("knobs", () => {
+  it("stay where they are put", () => {
+    for (let step = 0; step <= STEPS; step++) expect(Math.abs(toStep(loss, fromStep(loss, step)) - step)).toBeLessThanOrEqual(1);
+    expect(fromStep(loss, 0)).toBe(0);
+    expect(fromStep(loss, STEPS)).toBe(10);
+  });
+  it("span a map around their place", () => {
+    const values = around(loss, 0.15, 11);
+    expect(values[0]).toBe(0);
+    expect(values).toEqual([...values].sort((a, b) => a - b));
+    expect(Math.max(...values)).toBe(2.4);
+  });
+  it("put lists before keys within them", () => {
+    const state = { ...start("wireless", []), set: { "path.1.loss": "1 %" }, paths: [{ rate: "5 Mbit/s", rtt: "60 ms", loss: "0 %" }] };
+    const set = overrides(state, { path: [{ name: "wifi" }], traffic: [] });
+    expect(Object.keys(set)).toEqual(["path", "path.1.loss"]);
+    expect((set.path as { name: string }[]).map((path) => path.name)).toEqual(["wifi", "path 2"]);
+  });
+});
+
+describe("the command", () => {
+  const base = { sender: [{ name: "cubic", cc: { name: "cubic" } }, { name: "paced", cc: { name: "newreno" } }], path: [], traffic: [] } as never;
+  it("quotes what a shell would read", () => {
+    expect(quoted("it's; rm -rf $HOME")).toBe(`'it'\\''s; rm -rf $HOME'`);
+    const state = { ...start("wireless", ["cubic", "bbr"]), set: { "path.0.loss": "0.5 %" } };
+    expect(command(state, base)).toBe("playpath compare wireless --cc cubic,bbr --seeds 10 --set 'path.0.loss=0.5 %'");
+  });
+  it("goes by the file where a sender has a name of its own", () => expect(command(start("adaptive", ["paced"]), base)).toContain("playpath compare scenario.toml"));
+});
+
+describe("a session", () => {
+  const events = [
+    { time_s: 0, event: "session_started" }, { time_s: 1, event: "playback_started" },
+    { time_s: 5, event: "stall_start", since_s: 4.5 }, { time_s: 6, event: "stall_end", frozen_s: 1.5 }, { time_s: 10, event: "finished" },
+  ];
+  it("is a strip from pressing play to the end", () => {
+    expect(filmstrip(record(events)).map((span) => [span.kind, span.from, span.until])).toEqual([["waiting", 0, 1], ["playing", 1, 4.5], ["stalled", 4.5, 6], ["playing", 6, 10]]);
+  });
+  it("shows the rate of each segment when it is played", () => {
+    const segment = (number: number, rate: number) => ({ time_s: 0.5, event: "segment_downloaded", kind: "video", segment: number, rate_mbps: rate, media_duration_s: 2 });
+    const strip = filmstrip(record([events[0], segment(0, 1), segment(1, 3), events[1], { time_s: 5, event: "finished" }]));
+    expect(strip.map((span) => [span.kind, span.from, span.until, span.rate])).toEqual([["waiting", 0, 1, undefined], ["playing", 1, 3, 1], ["playing", 3, 5, 3]]);
+  });
+  const cut: WindowEvent = { time_s: 3, path: 0, event: "loss", cwnd_before: 60, cwnd_after: 42, phase: "congestion_avoidance" };
+  it("says in words what the control did", () => {
+    expect(inWords(cut)!.text).toBe("loss: window × 0.70 (60 → 42 packets)");
+    expect(inWords({ ...cut, event: "window_set", cwnd_after: 10 })!.text).toBe("idle: window reset (60 → 10 packets)");
+    expect(inWords({ ...cut, cwnd_after: 60 })!.text).toContain("window kept");
+  });
+  it("says why the picture stood still, with the figures of the session", () => {
+    const series = { "flow.video": { time_s: Float64Array.of(0, 2.9), rtt_ms: Float64Array.of(100, 100), goodput_mbps: Float64Array.of(5, 5) } };
+    const session = { sender: "cubic", record: { ...record(events), window_events: { video: [cut] } }, series };
+    const lines = why(session, { at: 4.5, length: 1.5 }, 1448, 5.24);
+    // 42 packets x 1448 byte x 8 / 100 ms = 4.87 Mbit/s
+    expect(lines).toEqual([
+      "At 3.0 s a packet was lost, and cubic cut its window from 60 to 42 packets.",
+      "So few packets per round trip of 100 ms carry 4.87 Mbit/s, and the film needs 5.24.",
+      "At 4.5 s the buffer was empty, and the picture stood still for 1.5 s.",
+    ]);
+  });
+});
+
+describe("a comparison", () => {
+  it("judges only the seeds that all have played", () => {
+    const records = new Map([["a", [record([], { x: 1 }), record([], { x: 2 })]], ["b", [undefined, record([], { x: 5, y: null })]]]);
+    expect(columns(records)).toEqual({ seeds: 1, values: { a: { x: [2] }, b: { x: [5], y: [null] } } });
+  });
+});
+
+describe("the map", () => {
+  const cell = (x: number, ranking: string[], ranks: number[]): Cell =>
+    ({ x, y: null, values: {}, seeds: 8, error: null, judged: { decision: { ranking, ranks: Object.fromEntries(ranking.map((name, i) => [name, ranks[i]])), open: [] } } as unknown as Judged });
+  it("finds where the winner changes", () => {
+    const cells = [cell(0, ["a", "b"], [1, 1]), cell(0.01, ["a", "b"], [1, 1]), cell(0.1, ["b", "a"], [1, 2])];
+    expect(cells.map(winner)).toEqual(["alike", "alike", "b"]);
+    expect(turns(cells)).toEqual([{ from: 0.01, until: 0.1, before: "alike", after: "b" }]);
+  });
+});
+
+describe("the tours", () => {
+  it("have five steps each, and go only where the page has a part", () => {
+    for (const lesson of LESSONS) {
+      expect(lesson.steps).toHaveLength(5);
+      lesson.steps.forEach((step) => expect(["viewers", "why", "charts", "ranking", "whatif"]).toContain(step.look));
+    }
+    expect(new Set(LESSONS.map((lesson) => lesson.id)).size).toBe(LESSONS.length);
+  });
+});
+
