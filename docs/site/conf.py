@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 CONTENTS = {
     "Use it": [
         "docs/guide",
+        "docs/explorer",
         "docs/population",
         "docs/sweeps",
         "docs/kernel",
