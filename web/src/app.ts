@@ -5,12 +5,10 @@ import type { ControlEntry, MetricEntry, Prepared, Resolved } from "./engine/typ
 import { Comparison, columns } from "./model/compare";
 import { overrides } from "./model/knobs";
 import { featured } from "./model/lessons";
-import { short } from "./model/quantity";
+import { clock, number, short } from "./model/quantity";
 import { MOST_SEEDS, type MapState, type State, decode, encode, start } from "./model/state";
 import { type Session, marks, stalls, why } from "./model/story";
 import { WhatIf } from "./model/whatif";
-import { number } from "./model/quantity";
-import { clock } from "./model/quantity";
 import { Charts } from "./view/charts";
 import { download, h, section } from "./view/dom";
 import { lessonCard, lessonState } from "./view/lesson";
@@ -50,6 +48,7 @@ export class App {
   private path = 0;
   private drawnSessions = "";
   private panelOf = "";
+  private mapFormOf = "";
   private timer = 0;
   private frame = 0;
   private turn = 0;
@@ -378,7 +377,10 @@ export class App {
         this.change({ set: { ...this.state.set, ...set }, view: null });
       },
     };
-    this.parts.mapForm.replaceChildren(mapForm(this.prepared!, map, this.whatif !== null && !this.whatif.isOver, actions));
+    const isRunning = this.whatif !== null && !this.whatif.isOver;
+    const form = JSON.stringify([map, isRunning, this.state.scenario, this.state.text, this.prepared!.paths.length, this.prepared!.resolved.path.map((path) => path.queue.kind)]);
+    if (form !== this.mapFormOf) this.parts.mapForm.replaceChildren(mapForm(this.prepared!, map, isRunning, actions));
+    this.mapFormOf = form;
     this.parts.map.replaceChildren(...(this.whatif ? [mapView(this.whatif, this.prepared!, this.metrics, actions)] : []));
   }
 

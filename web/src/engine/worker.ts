@@ -1,7 +1,7 @@
 /** A worker of the page: it has an engine of its own and answers one question at a time. */
 
 import { Stage, edit, initSync, judge, path_figures, preview_trace, registry, resolve, version } from "../../engine/playpath_web.js";
-import type { Asks, Kind, Prepared, Resolved } from "./types";
+import type { Asks, Kind, Prepared, Resolved, Series } from "./types";
 
 type Answers = { [K in Kind]: (ask: Asks[K]["ask"]) => Asks[K]["answer"] };
 
@@ -41,7 +41,7 @@ const answers: Answers = {
   play: ({ text, sender, seed, trace }) => {
     const played = stageOf(text).play(sender, seed, trace);
     try {
-      return { record: JSON.parse(played.record), series: played.series() };
+      return { record: JSON.parse(played.record), series: played.series() as Series };
     } finally {
       played.free();
     }

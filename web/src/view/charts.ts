@@ -105,16 +105,6 @@ export class Charts {
     this.fit();
   }
 
-  zoom(view: [number, number] | null): void {
-    this.zoomed = view;
-    this.plots.forEach((plot) => plot.setScale("x", this.range(plot)));
-  }
-
-  private range(plot: uPlot): { min: number; max: number } {
-    const times = plot.data[0];
-    return this.zoomed ? { min: this.zoomed[0], max: this.zoomed[1] } : { min: times[0] ?? 0, max: times.at(-1) ?? 1 };
-  }
-
   private make(chart: Chart, sessions: Session[], context: Context): { plot: uPlot; figure: HTMLElement } | null {
     const lines = chart.lines(sessions, context).filter((line) => line.times.length > 0);
     if (!lines.some((line) => !line.isCapacity)) return null;
@@ -127,7 +117,7 @@ export class Charts {
       width: 600, height: 190,
       cursor: { sync: { key: "playpath" }, drag: { x: true, y: false, setScale: false }, focus: { prox: 30 } },
       legend: { live: true },
-      scales: { x: { time: false, range: (plot, min, max) => (this.zoomed ? [min, max] : [plot.data[0][0] ?? 0, plot.data[0].at(-1) ?? 1]) }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] } },
+      scales: { x: { time: false, range: (plot) => this.zoomed ?? [plot.data[0][0] ?? 0, plot.data[0].at(-1) ?? 1] }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] } },
       axes: [
         { stroke: text, grid, ticks: grid, values: (_, splits) => splits.map((time) => `${short(time)} s`) },
         { stroke: text, grid, ticks: grid, size: 56, label: chart.unit, labelSize: 18 },
