@@ -21,14 +21,17 @@ export interface Knob {
 
 const written = (unit: string) => (value: number) => `${Number(value.toPrecision(4))} ${unit}`;
 
-/** Queue size in packets over base RTT × rate; the engine writes either packets or a size. */
+const FULL_PACKET = 1500;
+
+/** Milliseconds that the link needs for a full queue, however the scenario says its size. */
 function queueOf(prepared: Prepared, path: number): number | null {
-  const { limit } = prepared.resolved.path[path].queue;
-  const found = /^([\d.]+) (packets|B|kB|KB|MB|KiB|MiB|bytes)$/.exec(limit ?? "");
-  const scale: Record<string, number> = { packets: 1500, B: 1, bytes: 1, kB: 1e3, KB: 1e3, MB: 1e6, KiB: 1024, MiB: 1048576 };
+  const limit = prepared.resolved.path[path].queue.limit ?? "";
   const { rate_mbps, rtt_ms } = prepared.paths[path];
-  if (!found || !rate_mbps) return null;
-  return (Number(found[1]) * scale[found[2]]) / ((rate_mbps * 1e6 * rtt_ms * 1e-3) / 8);
+  const [, count, unit] = /^([\d.]+) (bdp|packets|B|kB|MB)$/.exec(limit) ?? [];
+  if (!unit) return number(limit);
+  if (unit === "bdp") return Number(count) * rtt_ms;
+  const bytes = { packets: FULL_PACKET, B: 1, kB: 1e3, MB: 1e6 }[unit as "packets"];
+  return rate_mbps ? (Number(count) * bytes * 8) / (rate_mbps * 1e3) : null;
 }
 
 export function pathKnobs(prepared: Prepared, path: number): Knob[] {
@@ -47,8 +50,8 @@ export function pathKnobs(prepared: Prepared, path: number): Knob[] {
       read: (p) => p.paths[path].loss_percent, write: written("%"), hint: "packets that the radio loses, whatever is sent",
     },
     {
-      id: `queue${path}`, label: "Queue", unit: "× rate × RTT", low: 0.05, high: 20, key: `path.${path}.queue`,
-      read: (p) => queueOf(p, path), write: (value) => `${short(value)} bdp`, hint: "what may wait before the link; 1 holds one round trip",
+      id: `queue${path}`, label: "Queue", unit: "ms", low: 2, high: 5000, key: `path.${path}.queue`,
+      read: (p) => queueOf(p, path), write: written("ms"), hint: "how long a packet waits when it is full",
     },
   ];
   const isTail = prepared.resolved.path[path].queue.kind === "droptail";

@@ -67,7 +67,7 @@ export const LESSONS: Lesson[] = [
       { title: "The idea", look: "viewers", text: "The CCP family computes its window from what the video and the path need, instead of cutting it at each loss." },
       { title: "What it does at a loss", look: "charts", view: [60, 90], text: "CUBIC and Compound cut their windows at each mark; CCP keeps its own." },
       { title: "What the network pays", look: "ranking", text: "Look at the retransmitted packets: a window that ignores loss can overflow the queue, again and again." },
-      { title: "Beside a neighbour", look: "ranking", set: { "path.0.loss": "0 %", "path.0.queue": "4 bdp" }, text: "Without random loss and with a long queue the advantage is gone, and the price remains. Add a download with “Other traffic” to see how CCP shares." },
+      { title: "Beside a neighbour", look: "ranking", set: { "path.0.loss": "0 %", "path.0.queue": "400 ms" }, text: "Without random loss and with a long queue the advantage is gone, and the price remains. Add a download with “Other traffic” to see how CCP shares." },
       { title: "Where it pays", look: "whatif", map: { x: "loss0", y: "rtt0", seconds: 60 }, text: "Loss against round trip: where is which of them ahead?" },
     ],
   },

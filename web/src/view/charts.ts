@@ -70,6 +70,16 @@ function capacity(sessions: Session[], { prepared, path }: Context): Line[] {
   return [line(times, times.map((_, i) => trace.bins_mbps[i % trace.bins_mbps.length]))];
 }
 
+/** Samples of a tenth of a second show single bursts; a viewer's rate is a mean over a second. */
+function overASecond({ times, values }: Line): Float64Array {
+  let [first, sum] = [0, 0];
+  return values.map((value, i) => {
+    sum += value;
+    while (times[i] - times[first] >= 0.999) sum -= values[first++];
+    return sum / (i - first + 1);
+  });
+}
+
 const CHARTS: Chart[] = [
   { id: "buffer", title: "Player’s buffer", unit: "s", lines: column(() => "player", "buffer_level_s"), marks: ["stall"] },
   {
@@ -79,8 +89,8 @@ const CHARTS: Chart[] = [
   { id: "rtt", title: "Round-trip time", unit: "ms", lines: column(flow, "rtt_ms"), marks: ["timeout"] },
   { id: "queue", title: "Queue at the link", unit: "packets", lines: column((context) => `link.path.${pathOf(context).name}/down`, "queue_packets"), marks: [] },
   {
-    id: "goodput", title: "Goodput, and what the link could carry", unit: "Mbit/s", marks: ["segment", "switch"],
-    lines: (sessions, context) => [...capacity(sessions, context), ...column(flow, "goodput_mbps")(sessions, context)],
+    id: "goodput", title: "Goodput (mean over a second), and what the link could carry", unit: "Mbit/s", marks: ["segment", "switch"],
+    lines: (sessions, context) => [...capacity(sessions, context), ...column(flow, "goodput_mbps")(sessions, context).map((line) => ({ ...line, values: overASecond(line) }))],
   },
 ];
 
@@ -149,8 +159,8 @@ export class Charts {
     const figure = h(
       "figure", { id: `chart-${chart.id}` },
       h("figcaption", {}, h("h3", {}, chart.title), h("span", { class: "tools" },
-        h("button", { type: "button", "aria-label": `${chart.title}: picture`, onclick: () => plot.ctx.canvas.toBlob((blob) => blob && download(`${chart.id}.png`, blob)) }, "PNG"),
-        h("button", { type: "button", "aria-label": `${chart.title}: numbers`, onclick: () => download(`${chart.id}.csv`, new Blob([csv(data, lines)], { type: "text/csv" })) }, "CSV"))),
+        h("button", { type: "button", "aria-label": `PNG, a picture of: ${chart.title}`, onclick: () => plot.ctx.canvas.toBlob((blob) => blob && download(`${chart.id}.png`, blob)) }, "PNG"),
+        h("button", { type: "button", "aria-label": `CSV, the numbers of: ${chart.title}`, onclick: () => download(`${chart.id}.csv`, new Blob([csv(data, lines)], { type: "text/csv" })) }, "CSV"))),
       body,
     );
     const canvas = plot.ctx.canvas;

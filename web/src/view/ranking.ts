@@ -20,7 +20,7 @@ export function shownCriteria(judged: Judged): string[] {
 export function ranking(judged: Judged, values: Values, senders: string[], metrics: Map<string, MetricEntry>, seeds: number): HTMLElement {
   const names = shownCriteria(judged);
   const { decision } = judged;
-  const head = ["", "sender", ...names.map((name) => title(metrics.get(name), name)), "against the best"];
+  const head = ["rank", "sender", ...names.map((name) => title(metrics.get(name), name)), "against the best"];
   const rows = decision.ranking.map((sender) => {
     const swatch = h("i", { class: "swatch" });
     swatch.style.background = colour(senders.indexOf(sender));
@@ -33,7 +33,7 @@ export function ranking(judged: Judged, values: Values, senders: string[], metri
     );
   });
   return h(
-    "div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Ranking" },
+    "div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of the ranking" },
     h("table", { class: "ranking" }, h("caption", {}, `Mean of ${seeds} seed${seeds === 1 ? "" : "s"}; a dot is a seed, the bar the 95 % interval of the median (from six seeds on).`), h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, ...rows)),
   );
 }
