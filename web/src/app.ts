@@ -330,7 +330,8 @@ export class App {
     const kept = calm.map((session) => {
       const cuts = (session.record.window_events?.video ?? []).filter((event) => event.event === "loss");
       const mean = cuts.reduce((sum, event) => sum + event.cwnd_after / event.cwnd_before, 0) / cuts.length;
-      return cuts.length ? `${session.sender} answered ${cuts.length} losses too, with a window × ${mean.toFixed(2)} on average, and never stopped.` : `${session.sender} saw no loss, and never stopped.`;
+      const kept = mean > 0.97 ? "kept its window" : `made its window × ${mean.toFixed(2)} on average`;
+      return cuts.length ? `${session.sender} found packets lost, too, ${cuts.length} times; it ${kept}, and its picture never stopped.` : `${session.sender} saw no loss, and its picture never stopped.`;
     });
     return h("div", {}, ...told, ...kept.map((line) => h("p", {}, line)), told.length === 0 && sessions.length > 0 && resolved.video && calm.length > 0 ? h("p", { class: "note" }, "Nobody’s picture stood still in the first seed.") : null);
   }
@@ -397,6 +398,7 @@ export class App {
         text: this.text(), files: this.files(), overrides: { set: overrides(this.state, this.base!) }, senders: this.state.senders, hasVideo: prepared.resolved.video !== null,
         x: { knob: x, value: x.read(prepared) }, y: y && { knob: y, value: y.read(prepared) },
         seconds: map.seconds !== null && map.seconds < length && prepared.resolved.video ? map.seconds : null, seeds: 8,
+        costs: new Set([...this.metrics.values()].filter((metric) => prepared.resolved.video !== null && metric.of !== "viewer").map((metric) => metric.name)),
       },
       this.pools, () => this.planMap(),
     );

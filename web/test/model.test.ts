@@ -7,7 +7,7 @@ import { type Knob, STEPS, around, fromStep, overrides, toStep } from "../src/mo
 import { clock, number, short } from "../src/model/quantity";
 import { decode, encode, start } from "../src/model/state";
 import { filmstrip, inWords, why } from "../src/model/story";
-import { type Cell, turns, winner } from "../src/model/whatif";
+import { type Cell, type WhatIf, turnSentence, turns, winner } from "../src/model/whatif";
 
 const record = (events: Partial<PlaybackEvent>[], metrics: Record<string, number | null> = {}): EngineRecord =>
   ({ events, metrics, flows: [], warnings: [], digest: "" }) as unknown as EngineRecord;
@@ -113,12 +113,15 @@ describe("a comparison", () => {
 });
 
 describe("the map", () => {
-  const cell = (x: number, ranking: string[], ranks: number[]): Cell =>
-    ({ x, y: null, values: {}, seeds: 8, error: null, judged: { decision: { ranking, ranks: Object.fromEntries(ranking.map((name, i) => [name, ranks[i]])), open: [] } } as unknown as Judged });
-  it("finds where the winner changes", () => {
-    const cells = [cell(0, ["a", "b"], [1, 1]), cell(0.01, ["a", "b"], [1, 1]), cell(0.1, ["b", "a"], [1, 2])];
-    expect(cells.map(winner)).toEqual(["alike", "alike", "b"]);
-    expect(turns(cells)).toEqual([{ from: 0.01, until: 0.1, before: "alike", after: "b" }]);
+  const cell = (x: number, ranking: string[], deciding: string, noticed: number): Cell =>
+    ({ x, y: null, values: {}, seeds: 8, error: null, judged: { decision: { ranking, tied: [], open: [], deciding: { [ranking[1]]: deciding } }, differences: { [ranking[1]]: { noticed } } } as unknown as Judged });
+  const costs = new Set(["retransmitted_packets"]);
+  it("finds where the winner for the viewer changes", () => {
+    const cells = [cell(0, ["a", "b"], "retransmitted_packets", 8), cell(0.01, ["a", "b"], "stall_time_s", 0), cell(0.1, ["b", "a"], "stall_time_s", 3)];
+    expect(cells.map((one) => winner(one, costs))).toEqual(["alike", "alike", "b"]);
+    expect(turns(cells, costs)).toEqual([{ from: 0.01, until: 0.1 }]);
+    const map = { cells, question: { x: { knob: loss }, y: null, costs } } as unknown as WhatIf;
+    expect(turnSentence(map, "loss")).toBe("The answer turns between 0.01 and 0.1 % of loss: up to 0.01 % no viewer sees a difference, from 0.1 % on b is ahead.");
   });
 });
 

@@ -114,6 +114,8 @@ export interface MetricEntry {
   unit: string;
   better: "lower" | "higher" | "neither";
   least: number;
+  /** Whose figure it is: "viewer", or the network's. */
+  of: string;
   summary: string;
 }
 

@@ -27,6 +27,8 @@ export interface Question {
   seconds: number | null;
   /** Seeds of a cell in the end. */
   seeds: number;
+  /** Criteria that no viewer sees. */
+  costs: Set<string>;
 }
 
 const ALONG = 11;
@@ -68,7 +70,7 @@ export class WhatIf {
   /** Along one axis: halves the step where the answer turns, twice. */
   private async refine(): Promise<void> {
     for (let round = 0; round < 2; round++) {
-      const between = turns(this.cells).map(({ from, until }) => Number((from > 0 ? Math.sqrt(from * until) : until / 2).toPrecision(2)));
+      const between = turns(this.cells, this.question.costs).map(({ from, until }) => Number((from > 0 ? Math.sqrt(from * until) : until / 2).toPrecision(2)));
       const fresh = [...new Set(between)].filter((x) => !this.xs.includes(x)).map((x) => this.cell(x, null));
       this.cells = [...this.cells, ...fresh].sort((a, b) => a.x - b.x);
       this.xs = this.cells.map((cell) => cell.x);
@@ -113,42 +115,60 @@ export class WhatIf {
   }
 }
 
-/** Who is best in a cell: its leader; "alike" where the senders share the first rank; null before it is judged. */
-export function winner(cell: Cell): string | null {
+/** Who is ahead for the viewer in a cell; "alike" where no viewer saw a difference between any two; null before it is judged. */
+export function winner(cell: Cell, costs: Set<string>): string | null {
   if (!cell.judged) return null;
-  const { ranking, ranks } = cell.judged.decision;
-  return ranking.length > 1 && ranking.every((sender) => ranks[sender] === 1) ? "alike" : ranking[0];
+  const { decision, differences } = cell.judged;
+  const [best, ...others] = decision.ranking;
+  const isUnseen = (sender: string) => decision.tied.includes(sender) || costs.has(decision.deciding[sender]) || differences[sender]?.noticed === 0;
+  return others.length > 0 && others.every(isUnseen) ? "alike" : best;
 }
 
 /** Whether the cell's winner is proven against all others. */
 export const isProven = (cell: Cell): boolean => cell.judged !== null && cell.judged.decision.open.length === 0;
 
 /** Along one axis: neighbours whose winners differ. */
-export function turns(cells: Cell[]): { from: number; until: number; before: string; after: string }[] {
-  const judged = cells.filter((cell) => winner(cell) !== null);
-  return judged.slice(1).flatMap((cell, i) => {
-    const [before, after] = [winner(judged[i])!, winner(cell)!];
-    return before === after ? [] : [{ from: judged[i].x, until: cell.x, before, after }];
-  });
+export function turns(cells: Cell[], costs: Set<string>): { from: number; until: number }[] {
+  const found = stretches(cells, costs);
+  return found.slice(1).map((stretch, i) => ({ from: found[i].until, until: stretch.from }));
 }
 
-const who = (winner: string): string => (winner === "alike" ? "nobody" : winner);
+/** Neighbours of one winner, from their first value to their last. */
+function stretches(cells: Cell[], costs: Set<string>): { who: string; from: number; until: number }[] {
+  const found: { who: string; from: number; until: number }[] = [];
+  for (const cell of cells) {
+    const who = winner(cell, costs);
+    const last = found.at(-1);
+    if (who !== null && last?.who === who) last.until = cell.x;
+    else if (who !== null) found.push({ who, from: cell.x, until: cell.x });
+  }
+  return found;
+}
+
+const SHOWN = 5;
+
+const said = (who: string): string => (who === "alike" ? "no viewer sees a difference" : `${who} is ahead`);
 
 /** Where the answer turns, in a sentence. */
 export function turnSentence(map: WhatIf, label: string): string {
-  const { unit } = map.question.x.knob;
+  const { x, y, costs } = map.question;
+  const { unit } = x.knob;
   const cells = map.cells.filter((cell) => cell.judged);
   if (cells.length < 2) return "";
-  if (map.question.y) {
+  if (y) {
     const counts = new Map<string, number>();
-    cells.forEach((cell) => counts.set(winner(cell)!, (counts.get(winner(cell)!) ?? 0) + 1));
-    const parts = [...counts].sort((a, b) => b[1] - a[1]).map(([name, count]) => (name === "alike" ? `in ${count} nobody is ahead` : `${name} is ahead in ${count}`));
-    return `Of ${cells.length} situations ${parts.join(", ")}.`;
+    cells.forEach((cell) => counts.set(winner(cell, costs)!, (counts.get(winner(cell, costs)!) ?? 0) + 1));
+    const parts = [...counts].sort((a, b) => b[1] - a[1]).map(([who, count]) => `${said(who)} in ${count}`);
+    return `Of ${cells.length} situations: ${parts.join(", ")}.`;
   }
-  const found = turns(map.cells);
-  const range = `${short(cells[0].x)} to ${short(cells.at(-1)!.x)} ${unit}`;
-  const first = winner(cells[0])!;
-  if (found.length === 0) return `${first === "alike" ? "Nobody is ahead" : `${first} is ahead`} all the way: ${label} ${range}.`;
-  const told = found.slice(0, 4).map(({ from, until, before, after }) => `from ${who(before)} to ${who(after)} between ${short(from)} and ${short(until)} ${unit}`);
-  return `The answer turns ${told.join("; ")}${found.length > 4 ? `; and ${found.length - 4} more times` : ""} (${label}, ${range}).`;
+  const found = stretches(cells, costs);
+  if (found.length === 1) return `From ${short(found[0].from)} to ${short(found[0].until)} ${unit} ${said(found[0].who)} (${label}).`;
+  const clauses = found.map(({ who, from, until }, i) => {
+    if (i === 0) return `up to ${short(until)} ${unit} ${said(who)}`;
+    return i === found.length - 1 ? `from ${short(from)} ${unit} on ${said(who)}` : `from ${short(from)} to ${short(until)} ${unit} ${said(who)}`;
+  });
+  const [first] = turns(cells, costs);
+  const times = found.length === 2 ? "turns" : `turns ${found.length - 1} times, first`;
+  const more = clauses.length > SHOWN ? "; and so on" : "";
+  return `The answer ${times} between ${short(first.from)} and ${short(first.until)} ${unit} of ${label}: ${clauses.slice(0, SHOWN).join(", ")}${more}.`;
 }

@@ -59,5 +59,5 @@ function standing(judged: Judged, sender: string, metrics: Map<string, MetricEnt
   const found = differences[sender];
   const state = decision.beaten.includes(sender) ? "behind: proven" : "not proven yet";
   const entry = found && metrics.get(found.metric);
-  return entry ? `${state}; ${found.mean >= 0 ? "+" : "−"}${withUnit(Math.abs(found.mean), entry.unit)} ${entry.label}` : state;
+  return entry && found.noticed > 0 ? `${state}; ${found.mean >= 0 ? "+" : "−"}${withUnit(Math.abs(found.mean), entry.unit)} ${entry.label}` : state;
 }

@@ -57,17 +57,17 @@ const situation = (map: WhatIf, cell: Cell): Record<string, string | number> => 
 
 function told(map: WhatIf, cell: Cell): string {
   if (cell.error) return cell.error;
-  const best = winner(cell);
+  const best = winner(cell, map.question.costs);
   if (best === null) return "not played yet";
   const name = cell.judged!.criteria.find((criterion) => criterion !== "played_s")!;
   const means = map.question.senders.map((sender) => `${sender} ${short(cell.judged!.senders[sender]?.[name]?.mean)}`).join(", ");
-  return `${best === "alike" ? "nobody is ahead" : `${best} is ahead${isProven(cell) ? " (proven)" : " (not proven)"}`}; ${name.replaceAll("_", " ")}: ${means}`;
+  return `${best === "alike" ? "no viewer sees a difference" : `${best} is ahead${isProven(cell) ? " (proven)" : " (not proven)"}`}; ${name.replaceAll("_", " ")}: ${means}`;
 }
 
 function field(map: WhatIf, prepared: Prepared, actions: MapActions): HTMLElement {
   const { x, y, senders } = map.question;
   const cellOf = (cell: Cell) => {
-    const best = winner(cell);
+    const best = winner(cell, map.question.costs);
     const button = h("button", { type: "button", title: told(map, cell), "aria-label": `${short(cell.x)} ${x.knob.unit}, ${short(cell.y)} ${y!.knob.unit}: ${told(map, cell)}`, onclick: () => actions.go(situation(map, cell)), class: isProven(cell) ? "proven" : "" }, best === null ? "·" : best === "alike" ? "=" : mark(senders, best));
     if (best && best !== "alike") button.style.setProperty("--sender", colour(senders.indexOf(best)));
     return h("td", {}, button);
@@ -77,7 +77,7 @@ function field(map: WhatIf, prepared: Prepared, actions: MapActions): HTMLElemen
     "div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "What-if map" },
     h(
       "table", { class: "field" },
-      h("caption", {}, `${fullLabel(y!.knob, prepared)} upwards, ${fullLabel(x.knob, prepared)} to the right. ${senders.map((sender) => `${mark(senders, sender)} ${sender}`).join(", ")}, = nobody is ahead; filled: proven. Choose a cell to go there.`),
+      h("caption", {}, `${fullLabel(y!.knob, prepared)} upwards, ${fullLabel(x.knob, prepared)} to the right. ${senders.map((sender) => `${mark(senders, sender)} ${sender}`).join(", ")}, = no viewer sees a difference; filled: proven. Choose a cell to go there.`),
       h("tbody", {}, ...rows, h("tr", {}, h("td", {}), ...map.xs.map((value) => h("th", { scope: "col" }, withUnit(value, x.knob.unit))))),
     ),
   );
@@ -110,7 +110,7 @@ function curves(map: WhatIf, label: string, metrics: Map<string, MetricEntry>, a
   const top = svg("text", { x: 2, y: 14, class: "tick" }, `${entry?.label ?? name}${entry?.unit ? ` (${entry.unit})` : ""}`);
   const chart = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": turnSentence(map, label), class: "curves" }, ...scale, ...ticks, axis, top, ...lines);
   const buttons = map.cells.map((cell) => {
-    const best = winner(cell);
+    const best = winner(cell, map.question.costs);
     const button = h("button", { type: "button", title: told(map, cell), "aria-label": `${short(cell.x)} ${x.knob.unit}: ${told(map, cell)}`, class: isProven(cell) ? "proven" : "", onclick: () => actions.go(situation(map, cell)) }, best === null ? "·" : best === "alike" ? "=" : best);
     if (best && best !== "alike") button.style.setProperty("--sender", colour(senders.indexOf(best)));
     return button;
