@@ -22,7 +22,7 @@ export function viewers(sessions: Session[], view: [number, number] | null, acti
     "div", { class: "viewers" },
     ...rows,
     h("div", { class: "ticks", "aria-hidden": "true" }, ...[0, 0.25, 0.5, 0.75, 1].map((share) => h("span", {}, clock(range[0] + share * (range[1] - range[0]))))),
-    h("p", { class: "key", "aria-hidden": "true" }, h("i", { class: "box playing" }), "playing", best > 0 ? ` (the darker, the sharper: up to ${short(best)} Mbit/s) ` : " ", h("i", { class: "box stalled" }), "picture stands still ", h("i", { class: "box waiting" }), "waiting to start"),
+    h("p", { class: "key", "aria-hidden": "true" }, h("i", { class: "box playing" }), "playing", best > 0 ? ` (the fuller the colour, the sharper: up to ${short(best)} Mbit/s) ` : " ", h("i", { class: "box stalled" }), "picture stands still ", h("i", { class: "box waiting" }), "waiting to start"),
   );
 }
 
