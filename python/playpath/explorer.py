@@ -73,7 +73,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def server(text: str, port: int = 0) -> ThreadingHTTPServer:
+class PageServer(ThreadingHTTPServer):
     """A server of one page at 127.0.0.1; port 0 takes a free one. The caller runs and closes it.
 
     Raises
@@ -81,30 +81,33 @@ def server(text: str, port: int = 0) -> ThreadingHTTPServer:
     RunError
         The port is taken.
     """
-    try:
-        made = ThreadingHTTPServer(("127.0.0.1", port), _Handler)
-    except OSError as error:
-        raise RunError(f"--port {port}: {error.strerror or error}") from None
-    made.daemon_threads = True
-    made.page = text.encode()  # type: ignore[attr-defined]
-    return made
+
+    daemon_threads = True
+
+    def __init__(self, text: str, port: int = 0) -> None:
+        self.page = text.encode()
+        try:
+            super().__init__(("127.0.0.1", port), _Handler)
+        except OSError as error:
+            raise RunError(f"--port {port}: {error.strerror or error}") from None
 
 
 class _Handler(BaseHTTPRequestHandler):
     """Answers for the page alone, and only to who asks for this machine by its own name."""
 
+    server: PageServer
     protocol_version = "HTTP/1.1"
     server_version = "playpath"
 
     def do_GET(self) -> None:
-        port = self.server.server_address[1]
+        port = self.server.server_port
         # A page from elsewhere whose name has been turned to this address has another Host (DNS rebinding).
         if self.headers.get("Host") not in {f"127.0.0.1:{port}", f"localhost:{port}"}:
             self._answer(HTTPStatus.FORBIDDEN, b"", "text/plain")
         elif self.path.split("?")[0] != "/":
             self._answer(HTTPStatus.NOT_FOUND, b"", "text/plain")
         else:
-            self._answer(HTTPStatus.OK, self.server.page, "text/html; charset=utf-8")  # type: ignore[attr-defined]
+            self._answer(HTTPStatus.OK, self.server.page, "text/html; charset=utf-8")
 
     def _answer(self, status: HTTPStatus, body: bytes, kind: str) -> None:
         self.send_response(status)

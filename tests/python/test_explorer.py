@@ -52,7 +52,7 @@ def get(port, path="/", host=None):
 
 
 def test_the_server_answers_this_machine_for_the_page_alone(page):
-    with explorer.server(explorer.page()) as server:
+    with explorer.PageServer(explorer.page()) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address, port = server.server_address[:2]
         assert address == "127.0.0.1"

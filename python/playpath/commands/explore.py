@@ -36,8 +36,8 @@ def command(
         write_text(output, page)
         console.message(f"page: {output}")
         return
-    with explorer.server(page, port) as server:
-        address = f"http://127.0.0.1:{server.server_address[1]}/"
+    with explorer.PageServer(page, port) as server:
+        address = f"http://127.0.0.1:{server.server_port}/"
         console.message(f"explorer: {address} (Ctrl-C ends it)")
         if browser:
             webbrowser.open(address)
