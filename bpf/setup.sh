@@ -4,7 +4,7 @@
 # `bpf/setup.sh build` installs what `make kernel` and `make wheel` need, and nothing to run with.
 #
 #   build: clang (BPF target), libelf-dev, zlib1g-dev, pkg-config   controls and their loader
-#          autoconf, automake, autopoint, bison, flex, gawk          libelf inside the loader of `make wheel`
+#          autoconf, automake, autopoint, bison, flex, gawk, …       libelf inside the loader of `make wheel`
 #   run:   iproute2, nginx-light, curl                              namespaces, server, client
 #   extra: iperf3, tcpdump, mptcpize                                bulk traffic, captures, MPTCP for any program
 #   real players: ffmpeg, vlc-bin, vlc-plugin-base, chromium, npm   media; VLC; dash.js (npm fetches it)
@@ -12,7 +12,7 @@ set -eu
 
 # "PACKAGE:WHAT IT BRINGS": a command, or a file if it begins with a slash.
 build="clang:clang libelf-dev:/usr/include/libelf.h zlib1g-dev:/usr/include/zlib.h pkg-config:pkg-config
-    autoconf:autoreconf automake:automake autopoint:autopoint bison:bison flex:flex gawk:gawk"
+    autoconf:autoreconf automake:automake autopoint:autopoint bison:bison flex:flex gawk:gawk gettext:msgfmt m4:m4"
 needed="clang:clang libelf-dev:/usr/include/libelf.h zlib1g-dev:/usr/include/zlib.h pkg-config:pkg-config
     iproute2:ip nginx-light:nginx curl:curl"
 extra="iperf3:iperf3 tcpdump:tcpdump mptcpize:mptcpize
