@@ -2,7 +2,7 @@
 //! the path that it takes.
 //!
 //! The data level is in `level/` (what is sent) and `receiving.rs`, subflows in `subflows.rs` and `subflow.rs`, handshakes and
-//! signals in `signalling.rs`, the next segment in `sending.rs`, packet schedulers in `scheduler/`.
+//! signals in `signalling.rs` and `joining.rs`, the next segment in `sending.rs`, packet schedulers in `scheduler/`.
 //!
 //! Differences from RFC 8684 and from Linux:
 //! 1. A path is a pair of addresses. Paths made with the connection have the same index on both sides, which is also the identifier
@@ -22,6 +22,7 @@
 //!
 //! Tested by `tests/mptcp.rs` and `tests/schedulers.rs`.
 
+mod joining;
 pub(crate) mod keys;
 pub mod level;
 mod lifecycle;
