@@ -71,7 +71,7 @@ Player = Annotated[
     typer.Option(
         "--player",
         metavar="NAME",
-        help="In the kernel world: own, vlc, dashjs, curl, iperf3.",
+        help="In the worlds kernel and wire: own, vlc, dashjs, curl; iperf3 in the former only.",
         autocompletion=completing.words("own", "vlc", "dashjs", "curl", "iperf3"),
     ),
 ]

@@ -41,7 +41,7 @@ def dumbbell(result: Twin, name: str, ax: Axes | None = None) -> Axes:
             _mark(ax, row.kernel, y + SHIFT, "s", styles[row.sender].colour)
         ax.annotate(row.verdict, (1.02, y), xycoords=("axes fraction", "data"), va="center", fontsize=8, color=INK)
     ax.plot([], [], "o", mfc=PAPER, mec=INK, label="simulator")
-    ax.plot([], [], "s", mfc=MUTED, mec=INK, label="kernel")
+    ax.plot([], [], "s", mfc=MUTED, mec=INK, label=result.kernel.world)
     ax.legend(frameon=False, fontsize=8, ncols=2, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2)
     ax.set_yticks(range(len(rows)), [row.sender for row in rows])
     ax.set_ylim(len(rows) - 0.45, -0.55)

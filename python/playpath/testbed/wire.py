@@ -19,7 +19,7 @@ from playpath.testbed.carriers import Carried, Way
 from playpath.testbed.emulator import PathEnds
 from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.testbed.sampling import INTERVAL, Flow
-from playpath.testbed.senders import Sending, of_the_client
+from playpath.testbed.senders import Sending, of_the_client, translate
 from playpath.testbed.server import PORT
 
 _DEVICE = "wire0"
@@ -95,14 +95,19 @@ class Wire:
         """Needs its program; over several paths a client that has MPTCP."""
         program()
         self._sender = dict(sender)
+        self._traffic = [group for group in scenario.get("traffic") or [] if group["kind"] != "udp"]
         several = len(sender.get("paths") or scenario["path"]) > 1
         if several and not mptcp.schedulers():
             raise MissingToolError("this kernel has no MPTCP (CONFIG_MPTCP), which the client needs over several paths")
         self._interval = min(INTERVAL, _seconds(scenario))
 
     def translate(self, sender: Mapping[str, Any]) -> Sending:
-        """Everything of the sender is in force; the client's kernel gets what concerns both ends."""
-        return Sending("own", {}, {}, [], (), of_the_client(sender))
+        """Everything of the sender is in force; the client's kernel gets what concerns both ends.
+
+        The server's namespace, whose kernel serves the cross traffic, gets the settings of that.
+        """
+        sysctls = translate(self._traffic[0]).sysctls if self._traffic else {}
+        return Sending("own", {}, sysctls, [], (), of_the_client(sender))
 
     def prepare(self, bed: Testbed) -> None:
         """The server's namespace forwards; a client with several paths joins what is announced."""
