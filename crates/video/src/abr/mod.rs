@@ -10,6 +10,7 @@
 mod fixed;
 
 mod dash_js_5;
+mod exoplayer;
 mod hls_js;
 mod shaka;
 mod throughput;

@@ -130,6 +130,18 @@ fn shaka(base: DashConfig) -> DashConfig {
     DashConfig { full_level, resume_level: full_level, look, ..base }
 }
 
+fn exoplayer(base: DashConfig) -> DashConfig {
+    // DEFAULT_MIN_BUFFER_MS and _MAX_ are equal; DEFAULT_BUFFER_FOR_PLAYBACK_MS, _AFTER_REBUFFER_MS.
+    let full_level = Duration::from_secs(50);
+    DashConfig {
+        full_level,
+        resume_level: full_level,
+        start_level: Duration::from_secs(1),
+        stall_resume_level: Duration::from_secs(2),
+        ..base
+    }
+}
+
 /// Use of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connections {
@@ -239,7 +251,7 @@ impl FromStr for Connections {
 }
 
 /// Names of [`DashConfig::preset`].
-pub const PRESETS: &[&str] = &["dash-js", "vlc", "vlc-2.1", "dash.js", "hls.js", "shaka", "sabre"];
+pub const PRESETS: &[&str] = &["dash-js", "vlc", "vlc-2.1", "dash.js", "hls.js", "shaka", "exoplayer", "sabre"];
 
 /// Settings of clients that people run, each from its source ([`DashConfig::preset`]).
 fn dash_js(base: DashConfig) -> DashConfig {
@@ -270,6 +282,7 @@ impl DashConfig {
     /// - `vlc-2.1`: VLC as shipped: blocks when the buffer is full, so the off period is one segment long.
     /// - `hls.js`: hls.js 1.7.4: 30 s, or as much as 60 MB hold at the rung's rate; looks for room every 100 ms.
     /// - `shaka`: Shaka Player 5.2.12: 10 s; looks for room every 500 ms.
+    /// - `exoplayer`: Media3 ExoPlayer (2025): 50 s; starts with 1 s, goes on after a stall with 2 s.
     /// - `sabre`: the simulator's: 25 s, never exceeded.
     /// - `dash.js`: dash.js 5.2.1: 18 s, at the top rate 30 s (60 s for media of ten minutes), never exceeded; looks for room every
     ///   500 ms; steps up replace what is buffered; one persistent connection.
@@ -288,6 +301,7 @@ impl DashConfig {
             "dash.js" => Some(dash_js(base)),
             "hls.js" => Some(hls_js(base)),
             "shaka" => Some(shaka(base)),
+            "exoplayer" => Some(exoplayer(base)),
             "sabre" => {
                 let full_level = Duration::from_secs(25);
                 Some(DashConfig { full_level, resume_level: full_level, room: Room::Whole, ..base })

@@ -98,18 +98,23 @@ pub(crate) fn parse_rates(text: &str) -> Result<Vec<Rate>, String> {
     }
 }
 
+/// The rule that belongs to a client.
+fn own_rule(client: &str) -> &str {
+    match client {
+        "dash-js" => "dash-js",
+        own @ ("dash.js" | "hls.js" | "shaka" | "exoplayer") => own,
+        "sabre" => "bola flavour=sabre target=25",
+        _ => "vlc",
+    }
+}
+
 pub(super) fn build(context: &PlayerContext, settings: &Params) -> Result<Box<dyn Player>, String> {
     let presentation = match &context.presentation {
         Some(presentation) => presentation.clone(),
         None => of_settings(context, settings).map_err(|error| error.to_string())?,
     };
     let config = config(settings, presentation.video.segments());
-    let own_rule = match settings.word("client") {
-        "dash-js" => "dash-js",
-        own @ ("dash.js" | "hls.js" | "shaka") => own,
-        "sabre" => "bola flavour=sabre target=25",
-        _ => "vlc",
-    };
+    let own_rule = own_rule(settings.word("client"));
     let rule = |name: &str| {
         let typed = settings.word(name);
         abr::parse(if typed == "client" { own_rule } else { typed }).map(|(entry, params)| (entry.build)(&params))
@@ -208,6 +213,20 @@ mod tests {
         let player =
             build_with(&[("ladder", "300 kbit/s, 1 Mbit/s"), ("full_level", "10 s"), ("abr", "bola variant=u")]);
         assert_eq!(player.unwrap().app_parameters(Time::ZERO).playout_buffer_bytes, 375_000);
+    }
+
+    /// Buffer of 18, 30, 10, 50 and 25 s at the lowest rate, 300 kbit/s, and the rule that belongs to the client.
+    #[test]
+    fn every_client_plays_with_its_own_buffer_and_rule() {
+        let bytes = |client: &str| {
+            let player = build_with(&[("client", client), ("ladder", "300 kbit/s, 1 Mbit/s")]);
+            player.unwrap().app_parameters(Time::ZERO).playout_buffer_bytes
+        };
+        let levels = ["dash.js", "hls.js", "shaka", "exoplayer", "sabre"].map(|client| bytes(client) / 37_500);
+        assert_eq!(levels, [18, 30, 10, 50, 25]);
+        for client in PRESETS {
+            assert!(abr::parse(own_rule(client)).is_ok(), "{client}");
+        }
     }
 
     #[test]
