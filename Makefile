@@ -52,6 +52,7 @@ check: setup ## formatting, lints, types, reference without warnings, licences, 
 	$(BIN)/ruff check python tests docs tools
 	$(BIN)/ruff format --check python tests docs tools
 	$(BIN)/mypy
+	git ls-files '*.md' ':!docs/reference' | xargs $(BIN)/mdformat --check
 	$(BIN)/python tools/check_links.py
 
 format: setup ## formats Rust, Python and Markdown

@@ -45,8 +45,6 @@ pub static ENTRY: Entry = Entry {
 
 /// What remains of the window after a loss: Linux leaves that to Reno.
 const MIN_WINDOW: f64 = 2.0;
-/// Fewer samples in a round may all come from delayed ACKs: Reno then.
-
 /// State of Linux's Vegas.
 pub struct VegasLinux {
     alpha: f64,

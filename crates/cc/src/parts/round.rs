@@ -3,7 +3,7 @@
 use crate::Ack;
 use playpath_units::Duration;
 
-/// Fewer samples of a round are not trusted (Linux).
+/// Fewer samples of a round may all come from delayed ACKs, and are not trusted (Linux).
 const MIN_SAMPLES: u32 = 3;
 
 /// The smallest RTT so far and the round under way, as Linux's Vegas and Compound keep them.
