@@ -15,6 +15,8 @@ export interface Mark {
   time: number;
   kind: "loss" | "timeout" | "window" | "segment" | "stall" | "switch";
   text: string;
+  /** Number of the path that it is of; of the whole session without. */
+  path?: number;
 }
 
 export interface Session {
@@ -73,6 +75,8 @@ function byRate(span: Span, shown: { from: number; rate: number }[]): Span[] {
   return parts.length ? parts : [span];
 }
 
+const MOST_SWITCHES = 500;
+
 const packets = (count: number): string => `${short(count)} packet${count === 1 ? "" : "s"}`;
 
 /** A congestion control's event in words; null for what a reader need not see. */
@@ -105,7 +109,7 @@ export function marks(record: EngineRecord): Mark[] {
     if (flow !== "video" && !flow.startsWith("video.")) continue;
     for (const event of events) {
       const mark = inWords(event);
-      if (mark) all.push(mark);
+      if (mark) all.push({ ...mark, path: event.path });
     }
   }
   for (const event of record.events) {
@@ -117,6 +121,7 @@ export function marks(record: EngineRecord): Mark[] {
     if (event.event === "segment_decision") all.push({ time, kind: "segment", text: `segment ${event.segment} at ${short(Number(event.rate_mbps))} Mbit/s: ${event.reason}` });
   }
   for (const switches of Object.values(record.path_switches ?? {})) {
+    if (switches.length > MOST_SWITCHES) continue; // A scheduler that chooses for every packet: no event of it stands out.
     switches.forEach((one) => all.push({ time: one.time_s, kind: "switch", text: `from ${one.from} to ${one.to}: ${one.reason}` }));
   }
   return all.sort((a, b) => a.time - b.time);

@@ -119,7 +119,7 @@ export class Charts {
     const lines = chart.lines(sessions, context).filter((line) => line.times.length > 0);
     if (!lines.some((line) => !line.isCapacity)) return null;
     const data = uPlot.join(lines.map((line) => [Array.from(line.times), Array.from(line.values)]) as uPlot.AlignedData[]);
-    const notes = sessions.flatMap((session, place) => marks(session.record).filter((mark) => chart.marks.includes(mark.kind)).map((mark) => ({ ...mark, place, sender: session.sender })));
+    const notes = sessions.flatMap((session, place) => marks(session.record).filter((mark) => chart.marks.includes(mark.kind) && (mark.path ?? context.path) === context.path).map((mark) => ({ ...mark, place, sender: session.sender })));
     const tip = h("div", { class: "tip", hidden: true });
     const text = token("text");
     const grid = { stroke: token("line"), width: 1 };
