@@ -62,7 +62,8 @@ format: setup ## formats Rust, Python and Markdown
 	git ls-files '*.md' ':!docs/reference' | xargs $(BIN)/mdformat
 
 bench: setup ## speed of the engine: packets per second, cost per event; processor time of starting a command
-	cargo bench --workspace --exclude playpath-python --exclude playpath-fuzz
+	cargo bench --workspace --exclude playpath-python --exclude playpath-fuzz --exclude playpath-sim
+	$(BIN)/python tools/bench_history.py
 	$(BIN)/python tools/start_cost.py
 
 # The sanitizers are unstable options of a stable compiler. Without link-time optimisation, which takes longer than it gains here.

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from playpath import engine
+from playpath.errors import InputError
 from playpath.metrics import format_value
 from playpath.quantity import parse
 from playpath.scenario import Scenario
+from playpath.sweep.design import at_point
+
+if TYPE_CHECKING:
+    from playpath.sweep.design import Design
 
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 _MBPS = {"bit/s": 1e-6, "kbit/s": 1e-3, "Mbit/s": 1.0, "Gbit/s": 1e3}
 _BYTES = {"B": 1.0, "kB": 1e3, "MB": 1e6}
 _TWO_PACKETS = 3000.0
 """Bytes of two packets of the usual size on the wire."""
+_MOST_POINTS = 200
+"""Of a sweep that are looked at: some milliseconds each."""
+_FIGURES = re.compile(r"\d+(\.\d+)?(e[-+]\d+)?")
 _PACKET_BITS = 12_000
 
 
@@ -26,15 +37,40 @@ def doubts(scenario: Scenario) -> list[str]:
     video, player = scenario.resolved.get("video") or {}, scenario.resolved.get("player") or {}
     found = [_queue(path) for path in scenario.resolved.get("path") or []]
     found += _phases(scenario)
-    if video and not scenario.names_sender:
-        found.append(
-            f"the scenario names no sender: {', '.join(scenario.senders)} plays; name others with [[sender]] or --cc"
-        )
+    found.append(_sender(scenario))
     rate = _in(_MBPS, video.get("rate"))
     if rate is not None:
         found.append(_rate(scenario, rate))
         found.append(_buffer(player.get("buffer"), video.get("duration"), rate))
     return [text for text in found if text]
+
+
+def doubts_of_design(design: Design) -> list[str]:
+    """The doubts of a sweep's points, with where they begin and at how many of those looked at they stand; points that cannot run
+    have errors of their own.
+    """
+    step = -(-design.size // _MOST_POINTS)
+    looked = list(islice(design.points(), 0, None, step))
+    found: dict[str, tuple[Mapping[str, Any], str, int]] = {}
+    for point in looked:
+        try:
+            told = doubts(at_point(dict(design.base.resolved), point))
+        except InputError:
+            continue
+        for text in told:
+            kind = _FIGURES.sub("", text)
+            first, example, count = found.get(kind, (point, text, 0))
+            found[kind] = (first, example, count + 1)
+    among = f"{len(looked)} points" if step == 1 else f"{len(looked)} of {design.size} points that were looked at"
+    where = [(", ".join(f"{key} = {value}" for key, value in first.items()), *rest) for first, *rest in found.values()]
+    told = [f"{text} (at {count} of {among}; first where {first})" for first, text, count in where]
+    return [text for text in (_sender(design.base), *told) if text]
+
+
+def _sender(scenario: Scenario) -> str:
+    if not scenario.has_video or scenario.names_sender:
+        return ""
+    return f"the scenario names no sender: {', '.join(scenario.senders)} plays; name others with [[sender]] or --cc"
 
 
 def _rate(scenario: Scenario, rate: float) -> str:

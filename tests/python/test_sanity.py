@@ -4,7 +4,8 @@ import pytest
 from conftest import SCENARIOS, SMALL
 
 import playpath
-from playpath.sanity import doubts
+from playpath.sanity import doubts, doubts_of_design
+from playpath.sweep import load_design
 
 PATH = """
 [video]
@@ -102,3 +103,28 @@ def test_a_default_sender_is_named():
         assert doubts(playpath.load(named)) == []
     assert doubts(playpath.load(playpath.load(SMALL).resolved)) == []
     assert doubts(playpath.load(text, cc=["vegas"])) == []
+
+
+def test_a_sweep_says_at_how_many_points(cli, tmp_path):
+    """Rates of 2, 4, 6 Mbit/s under a video of 5: two points stall for certain."""
+    (tmp_path / "s.toml").write_text(PATH.format(rate="5 Mbit/s", buffer="1 s", queue="1 bdp"))
+    axis = '[[axis]]\nkey = "path.rate"\nvalues = ["2 Mbit/s", "4 Mbit/s", "6 Mbit/s"]\n'
+    (tmp_path / "d.toml").write_text('scenario = "s.toml"\nseeds = 1\n' + axis)
+    (text,) = doubts_of_design(load_design(tmp_path / "d.toml"))
+    assert text == (
+        "the video's 5 Mbit/s are more than the path carries (2 Mbit/s): everybody stalls "
+        "(at 2 of 3 points; first where path.rate = 2 Mbit/s)"
+    )
+    assert f"warning: {text}" in cli("sweep", "d.toml", "--dry-run").err
+
+
+def test_every_shipped_design_and_population_raises_no_doubt():
+    for file in sorted((SCENARIOS[0].parent / "sweeps").glob("*.toml")):
+        assert doubts_of_design(load_design(file)) == [], file
+
+
+def test_tune_and_population_say_it_too(cli, tmp_path):
+    text = PATH.format(rate="8 Mbit/s", buffer="1 s", queue="1 bdp")
+    (tmp_path / "s.toml").write_text(text + '[run]\nduration = "1 s"\n')
+    done = cli("tune", "s.toml", "--param", "ccplb.pob_rate=1..2", "--budget", 2, "--seeds", 1)
+    assert "warning: s: the video's 8 Mbit/s are more than the path carries (6 Mbit/s)" in done.err

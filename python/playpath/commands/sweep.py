@@ -13,6 +13,7 @@ from playpath import console
 from playpath.commands import options
 from playpath.commands.stored import Executor, answer, check_executor
 from playpath.metrics import format_more_runs, metric
+from playpath.sanity import doubts_of_design
 from playpath.sweep import SweepResult, load_design, sweep
 from playpath.sweep.runner import estimate
 
@@ -54,6 +55,7 @@ def command(
     """
     check_executor(executor)
     loaded = load_design(design, seeds=seeds, cc=options.choices(cc, "--cc"), abr=options.choices(abr, "--abr"))
+    console.warn(doubts_of_design(loaded))
     if dry_run:
         _print_estimate(estimate(loaded, jobs), json)
         return

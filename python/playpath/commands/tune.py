@@ -9,6 +9,11 @@ import typer
 
 from playpath import console
 from playpath.commands import options
+from playpath.sanity import doubts
+from playpath.scenario import load
+
+_ANY_SENDER = "newreno"
+"""A doubt is about paths and video; which control is tuned does not matter."""
 
 
 def register(app: typer.Typer) -> None:
@@ -36,6 +41,9 @@ def command(
     """
     from playpath.tune import tune  # scipy.optimize takes its time
 
+    for source in dict.fromkeys([*train, *(held_out or ())]):
+        scenario = load(source, cc=[_ANY_SENDER])
+        console.warn(f"{scenario.name}: {text}" for text in doubts(scenario))
     with console.progress("parameter sets") as progress:
         found = tune(
             train, param, held_out=held_out or (), seeds=seeds, budget=budget, jobs=jobs, seed=seed, progress=progress
