@@ -78,7 +78,7 @@ def section(title: str, body: str) -> str:
 
 def synopsis(name: str, command: Any) -> str:
     """Name, options, arguments."""
-    arguments = [p.metavar or p.name.upper() for p in command.params if p.param_type_name == "argument"]
+    arguments = [_argument(p) for p in command.params if p.param_type_name == "argument"]
     words = ["COMMAND"] if hasattr(command, "commands") else arguments
     return f".B {_text(name)}\n[OPTIONS] {_text(' '.join(words))}"
 
@@ -86,10 +86,16 @@ def synopsis(name: str, command: Any) -> str:
 def _options(command: Any) -> Iterator[str]:
     for parameter in command.params:
         if parameter.param_type_name == "argument":
-            yield _item(parameter.metavar or parameter.name.upper(), parameter.help or "")
+            yield _item(_argument(parameter), parameter.help or "")
         elif parameter.name != "help":
             value = f" {parameter.metavar}" if parameter.metavar and not parameter.is_flag else ""
             yield _item("".join((", ".join(parameter.opts), value)), parameter.help or "")
+
+
+def _argument(parameter: Any) -> str:
+    """An argument by its name, in brackets if it may be left out."""
+    name = parameter.metavar or parameter.name.upper()
+    return name if parameter.required else f"[{name}]"
 
 
 def _header(name: str) -> str:

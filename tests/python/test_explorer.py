@@ -89,7 +89,7 @@ def test_a_page_that_was_not_built_is_one_line(monkeypatch, tmp_path):
 
 
 def test_the_page_can_be_written_to_a_file(page, tmp_path):
-    done = CliRunner().invoke(app, ["explore", "wireless", "--output", str(tmp_path / "page.html")])
+    done = CliRunner().invoke(app, ["explore", "wireless", "--out", str(tmp_path / "page.html")])
     assert done.exit_code == 0, done.output
     assert '"name": "wireless"' in (tmp_path / "page.html").read_text()
 

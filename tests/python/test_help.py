@@ -43,6 +43,7 @@ def test_the_same_flag_takes_the_same_everywhere():
     assert {"--out", "--json", "--trace", "--until-decided"} <= found.keys()
     differing = {flag: metavars for flag, metavars in found.items() if len(metavars) > 1}
     assert all(metavars <= MEANINGS.get(flag, set()) for flag, metavars in differing.items()), differing
+    assert not {"--output", "--file", "--dest"} & found.keys(), "results go to --out"
     assert found["--json"] == {""}
     assert found["--trace"] == {"DIR"}
 
@@ -61,7 +62,7 @@ def test_help_is_whole_at_80_columns_and_does_not_fail_at_20(name):
 
 
 def test_brackets_stay_brackets():
-    assert "[FILE]" in help_of("playpath init", 80)
+    assert "init [OPTIONS] [FILE]" in help_of("playpath init", 80)
 
 
 @pytest.mark.skipif(shutil.which("man") is None, reason="needs man")

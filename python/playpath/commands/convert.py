@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 
 def command(
-    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="A trace; none with --generate.")] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="A trace; none with --generate.")] = None,
     to: Annotated[
         str | None, typer.Option("--to", metavar="FORMAT", help=f"Write as one of: {', '.join(traces.FORMATS)}.")
     ] = None,

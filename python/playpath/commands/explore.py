@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from playpath import console, explorer
-from playpath.files import write_text
+from playpath.commands import completing
+from playpath.files import check_file, write_text
 
 
 def register(app: typer.Typer) -> None:
@@ -19,12 +20,19 @@ def register(app: typer.Typer) -> None:
 
 def command(
     scenario: Annotated[
-        Path | None, typer.Argument(help="Scenario file, or the name of a shipped one; without it `wireless`.")
+        Path | None,
+        typer.Argument(
+            metavar="SCENARIO",
+            help="Scenario file, or the name of a shipped one; without it `wireless`.",
+            autocompletion=completing.scenario,
+        ),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the page to this file instead: it needs no server.")
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the page here instead: it needs no server.")
     ] = None,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port at 127.0.0.1; 0 takes a free one.")] = 0,
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", min=0, max=65535, help="Port at 127.0.0.1; 0 takes a free one.")
+    ] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
     """Open the explorer: turn rate, loss, queue or film, and see at once which sender keeps the video playing.
@@ -32,9 +40,10 @@ def command(
     Everything is computed in the page. It is served to this machine alone until Ctrl-C.
     """
     page = explorer.page(scenario)
-    if output is not None:
-        write_text(output, page)
-        console.message(f"page: {output}")
+    if out is not None:
+        check_file(out, "--out")
+        write_text(out, page)
+        console.message(f"page: {out}")
         return
     with explorer.PageServer(page, port) as server:
         address = f"http://127.0.0.1:{server.server_port}/"

@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 
 def command(
-    key: Annotated[str | None, typer.Argument(metavar="[KEY]", help="A key: path.queue, loss, run.seeds.")] = None,
+    key: Annotated[str | None, typer.Argument(metavar="KEY", help="A key: path.queue, loss, run.seeds.")] = None,
     json: options.Json = False,
 ) -> None:
     """Say what a key of a scenario, sweep or population does: type, default, range, example, what it does in each world.

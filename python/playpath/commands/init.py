@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 
 def command(
-    file: Annotated[Path, typer.Argument(metavar="[FILE]", help="What to write.")] = Path("my-scenario.toml"),
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What to write.")] = Path("my-scenario.toml"),
     video: Annotated[
         str | None,
         typer.Option("--video", metavar="WHAT", help='A rate ("5 Mbit/s"), a file (.mp4), a manifest (.mpd, .m3u8).'),

@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 def command(
     kind: Annotated[
         str | None,
-        typer.Argument(metavar="[KIND]", help=f"One of: {', '.join(KINDS)}.", autocompletion=completing.words(*KINDS)),
+        typer.Argument(metavar="KIND", help=f"One of: {', '.join(KINDS)}.", autocompletion=completing.words(*KINDS)),
     ] = None,
     json: options.Json = False,
 ) -> None:

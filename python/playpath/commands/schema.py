@@ -15,7 +15,7 @@ def register(app: typer.Typer) -> None:
 
 
 def command(
-    document: Annotated[str, typer.Argument(metavar="[DOCUMENT]", help="scenario, sweep or population.")] = "scenario",
+    document: Annotated[str, typer.Argument(metavar="DOCUMENT", help="scenario, sweep or population.")] = "scenario",
 ) -> None:
     """Print the JSON Schema of a document, with which editors complete and check it.
 
