@@ -51,6 +51,14 @@ duration = "5 s"
 seeds = 2
 """
 
+TINY_POPULATION = (
+    SMALL.replace('duration = "10 s"', 'duration = "3 s"').replace(
+        'rtt = "60 ms"', 'rtt = { uniform = ["20 ms", "90 ms"] }'
+    )
+    + "[population]\npaths = 3\nsessions = 2\n"
+)
+"""Three paths, two sessions on each."""
+
 
 @dataclass
 class Finished:

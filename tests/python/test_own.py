@@ -5,7 +5,7 @@ import json
 import sys
 
 import pytest
-from conftest import SMALL, playpath_command
+from conftest import SMALL, TINY_POPULATION, playpath_command
 
 import playpath
 from playpath.errors import InputError, RunError
@@ -48,9 +48,6 @@ class TooHigh:
 HALVING = "def half(cwnd):\n    return cwnd / 2\n"
 TINY = SMALL.replace('duration = "10 s"', 'duration = "3 s"')
 ADAPTIVE = TINY.replace('kind = "progressive"\nbuffer = "1 s"', 'kind = "dash"\nladder = "300 kbit/s, 2 Mbit/s"')
-POPULATION = (
-    TINY.replace('rtt = "60 ms"', 'rtt = { uniform = ["20 ms", "90 ms"] }') + "[population]\npaths = 3\nsessions = 2\n"
-)
 
 
 @pytest.fixture
@@ -172,7 +169,7 @@ def _python(folder, script):
 
 
 def test_a_population_takes_it_from_the_command_line(folder):
-    (folder / "people.toml").write_text(POPULATION)
+    (folder / "people.toml").write_text(TINY_POPULATION)
     done = playpath_command("population", "compare", "people.toml", "--cc", "cubic,mine:Mine", "--json", cwd=folder)
     assert done.status == 0, done.err
     assert set(done.json["ranking"]) == {"cubic", "Mine"}
@@ -241,7 +238,7 @@ def test_what_workers_cannot_import_is_refused_with_the_remedy(tmp_path):
 
     assert playpath.compare(TINY, cc=["cubic"], controllers={"local": Local}).senders == ["cubic", "local"]
     with pytest.raises(InputError, match="write it into a file"):
-        playpath.population(POPULATION, store=tmp_path, controllers={"local": Local})
+        playpath.population(TINY_POPULATION, store=tmp_path, controllers={"local": Local})
 
 
 def test_the_kernel_refuses_it(folder):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
+import shutil
 import signal
+import subprocess
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from dataclasses import dataclass
@@ -17,6 +20,7 @@ from playpath.sweep.worker import start_worker
 
 NAMES = ("local", "ray", "slurm")
 _POLL_S = 0.5
+_LATE_S = 30.0
 
 
 @dataclass
@@ -124,6 +128,9 @@ def _slurm(jobs: int | None, folder: Path) -> Place:
 class SlurmExecutor(Executor):
     """Jobs of a Slurm cluster as futures, through submitit.
 
+    A job is over when its result is there. One that has left the queue without a result has died; the queue tells that on
+    every cluster, `sacct` only where accounts are kept.
+
     Parameters
     ----------
     folder : Path
@@ -135,7 +142,11 @@ class SlurmExecutor(Executor):
     def __init__(self, folder: Path, cluster: str | None = None) -> None:
         import submitit
 
-        self._executor = submitit.AutoExecutor(folder=str(folder), cluster=cluster)
+        if cluster is None and shutil.which("sbatch") is None:
+            raise InputError("--executor slurm: there is no `sbatch` on this machine; run it on a cluster's login node")
+        self._has_queue = cluster is None
+        self._gone_since: dict[str, float] = {}
+        self._executor = submitit.AutoExecutor(folder=str(folder), cluster=cluster or "slurm")
         self._executor.update_parameters(name="playpath", timeout_min=60, cpus_per_task=1)
         self._jobs: list[tuple[Any, Future[Any]]] = []
         self._lock = threading.Lock()
@@ -164,14 +175,41 @@ class SlurmExecutor(Executor):
     def _watch(self) -> None:
         while not self._stopped.wait(_POLL_S):
             with self._lock:
-                finished = [(job, future) for job, future in self._jobs if job.done()]
-                self._jobs = [pair for pair in self._jobs if pair not in finished]
-            for job, future in finished:
-                _settle(job, future)
+                jobs = list(self._jobs)
+            over = {id(job) for job, _ in jobs if job.paths.result_pickle.exists()}
+            over |= {id(job) for job in self._dead([job for job, _ in jobs if id(job) not in over])}
+            with self._lock:
+                self._jobs = [pair for pair in self._jobs if id(pair[0]) not in over]
+            for job, future in jobs:
+                if id(job) in over:
+                    _settle(job, future)
+
+    def _dead(self, jobs: list[Any]) -> list[Any]:
+        """Those without a result that have ended; a result may reach a shared file system some seconds after its job ended."""
+        if not self._has_queue:
+            return [job for job in jobs if job.done()]
+        now = time.monotonic()
+        if not jobs or (queued := _queue()) is None:
+            return []
+        self._gone_since = {j.job_id: self._gone_since.get(j.job_id, now) for j in jobs if j.job_id not in queued}
+        return [job for job in jobs if now - self._gone_since.get(job.job_id, now) > _LATE_S]
+
+
+def _queue() -> set[str] | None:
+    """Ids of this user's jobs; None if the controller does not answer."""
+    done = subprocess.run(["squeue", "--me", "-h", "-o", "%A"], capture_output=True, text=True, check=False)
+    return set(done.stdout.split()) if done.returncode == 0 else None
 
 
 def _settle(job: Any, future: Future[Any]) -> None:
-    try:
-        future.set_result(job.result())
-    except Exception as error:
-        future.set_exception(error)
+    """Read what the job left."""
+    from submitit.core.utils import pickle_load
+
+    if not job.paths.result_pickle.exists():
+        future.set_exception(RuntimeError(f"job {job.job_id} ended without a result; its log: {job.paths.stderr}"))
+        return
+    outcome, value = pickle_load(job.paths.result_pickle)
+    if outcome == "success":
+        future.set_result(value)
+    else:  # a traceback as text
+        future.set_exception(RuntimeError(str(value).strip().splitlines()[-1]))

@@ -23,10 +23,11 @@ from playpath.scenario import Scenario
 from playpath.sweep.design import Design
 from playpath.sweep.store import Store
 from playpath.sweep.worker import KEYS
+from playpath.tabular import Tabular
 
 
 @dataclass(frozen=True)
-class SweepResult:
+class SweepResult(Tabular):
     """The result of a sweep.
 
     Attributes
@@ -137,14 +138,6 @@ class SweepResult:
     def to_polars(self) -> pl.DataFrame:
         """A row for each cell."""
         return self.table
-
-    def to_pandas(self) -> Any:
-        """As `to_polars`, for pandas; needs the extra `pandas`."""
-        return self.table.to_pandas()
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The cells for anything that reads the Arrow capsule protocol."""
-        return self.table.__arrow_c_stream__(requested_schema)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form: counts, decisions, manifest."""
