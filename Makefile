@@ -19,7 +19,7 @@ ADVISORIES := $(if $(wildcard $(HOME)/.cargo/advisory-db*),advisories)
 , := ,
 FUZZ_SECONDS ?= 60
 
-.PHONY: help setup demo test test-fast check bench fuzz web site docs reference figures papers kernel wheel wheel-check clean check-tools
+.PHONY: help setup demo test test-fast check bench fuzz web site notebook docs reference figures papers kernel wheel wheel-check clean check-tools
 
 help: ## show the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ python/playpath/web/explorer.html: $(WEB) web/engine
 
 site: web docs ## the documents with the explorer in out/site, for any static host
 	cp python/playpath/web/explorer.html out/site/explorer.html
+
+notebook: setup ## runs docs/example.ipynb and writes its outputs into it
+	$(BIN)/python docs/notebook.py
 
 docs: setup ## the site in out/site: pages, Python and Rust reference, every link checked
 	rm -rf out/site

@@ -27,6 +27,7 @@ from playpath.ranking import Decision, Difference, Ranker, identical_replicas
 from playpath.record import Session, file_names
 from playpath.scenario import LAST_SEED, Scenario, load
 from playpath.session_store import finished_session, play_and_keep, session_folder
+from playpath.tabular import Tabular
 from playpath.testbed.errors import MissingToolError
 from playpath.verdict import verdict
 from playpath.worlds import Files, World, cc_name
@@ -50,7 +51,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Tabular):
     """The result of `compare`.
 
     Attributes
@@ -246,19 +247,23 @@ class Comparison:
         """A row for each session, a column for each metric."""
         return self.table
 
-    def to_pandas(self) -> Any:
-        """As `to_polars`, for pandas; needs the extra `pandas`."""
-        return self.table.to_pandas()
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The sessions for anything that reads the Arrow capsule protocol."""
-        return self.table.__arrow_c_stream__(requested_schema)
-
     def _repr_html_(self) -> str:
         names = self.ranker.criteria
         head = "".join(f"<th>{escape(metric(n).axis)}</th>" for n in names)
         rows = "".join(f"<tr><th>{escape(s)}</th>{self._html_cells(s, names)}</tr>" for s in self.ranking)
-        return f"<p>{escape(self.verdict)}</p><table><tr><th>sender</th>{head}</tr>{rows}</table>"
+        table = f"<table><tr><th>sender</th>{head}</tr>{rows}</table>"
+        return f"<p>{escape(self.verdict)}</p>{table}{self._figure()}"
+
+    def _figure(self) -> str:
+        """The first criterion, drawn; nothing where no sender has a value."""
+        from playpath.plots import figure, metric_dots
+        from playpath.report.html import figure_svg
+
+        if not self.shown_criteria:
+            return ""
+        drawn, ax = figure(5.2, 0.9 + 0.42 * len(self.senders))
+        metric_dots(self, self.shown_criteria[0], ax)
+        return figure_svg(drawn, metric(self.shown_criteria[0]).label)
 
     def _html_cells(self, sender: str, names: Sequence[str]) -> str:
         return "".join(f"<td>{escape(format_summary(self.summary(sender, name)))}</td>" for name in names)

@@ -17,6 +17,7 @@ from playpath import engine
 from playpath.errors import InputError
 from playpath.files import replaced, write_text
 from playpath.metrics import format_value, metric
+from playpath.tabular import Tabular
 
 Columns = dict[str, np.ndarray]
 
@@ -26,7 +27,7 @@ _LONGEST_NAME = 120
 
 
 @dataclass(frozen=True)
-class Session:
+class Session(Tabular):
     """One sender, one seed, one world.
 
     Attributes
@@ -88,17 +89,9 @@ class Session:
         rows = [{"metric": k, "value": v, "unit": metric(k).unit} for k, v in self.metrics.items()]
         return pl.DataFrame(rows, schema={"metric": pl.String, "value": pl.Float64, "unit": pl.String})
 
-    def to_pandas(self) -> Any:
-        """The metrics as a pandas frame; needs the extra `pandas`."""
-        return self.to_polars().to_pandas()
-
     def frame(self, name: str) -> pl.DataFrame:
         """A time series as a frame, for example `session.frame("player")`."""
         return pl.DataFrame(dict(self.series[name]))
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The metrics for anything that reads the Arrow capsule protocol."""
-        return self.to_polars().__arrow_c_stream__(requested_schema)
 
     def _repr_html_(self) -> str:
         rows = "".join(

@@ -6,6 +6,7 @@ Axes carry units; means carry the 95 % intervals of their medians.
 
 from playpath.plots.bars import metric_bars, metric_dots
 from playpath.plots.differences import paired_differences
+from playpath.plots.distributions import box, cdf, ecdf_difference
 from playpath.plots.packets import packet_timeline
 from playpath.plots.paths import path_timeline, stacked_throughput
 from playpath.plots.style import INK, SenderStyle, figure, sender_styles
@@ -14,6 +15,9 @@ from playpath.plots.timeline import timeline
 __all__ = [
     "INK",
     "SenderStyle",
+    "box",
+    "cdf",
+    "ecdf_difference",
     "figure",
     "metric_bars",
     "metric_dots",

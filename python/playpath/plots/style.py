@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -51,8 +52,17 @@ def sender_styles(senders: Sequence[str]) -> dict[str, SenderStyle]:
 
 def figure(width: float = 4.6, height: float = 3.0, **grid: Any) -> tuple[Figure, Any]:
     """A figure with its axes, off any global state; sizes in inches; `grid` goes to `Figure.subplots`."""
-    new = Figure(figsize=(width, height), layout="constrained")
+    new = _Shown(figsize=(width, height), layout="constrained")
     return new, new.subplots(**grid)
+
+
+class _Shown(Figure):
+    """A figure that a notebook shows by itself, without a plotting backend."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png", dpi=110, facecolor=PAPER, metadata={"Software": None})
+        return buffer.getvalue()
 
 
 def own_axes(ax: Axes | None, height: float = 3.0) -> Axes:

@@ -33,6 +33,7 @@ from playpath.population.intervals import (
 )
 from playpath.population.judging import Judgement, judge
 from playpath.population.spec import Population
+from playpath.tabular import Tabular
 
 Relation = Literal["better", "worse", "alike", "open"]
 
@@ -119,7 +120,7 @@ class Versus:
 
 
 @dataclass(frozen=True)
-class PopulationResult:
+class PopulationResult(Tabular):
     """The result of a population.
 
     Attributes
@@ -512,21 +513,20 @@ class PopulationResult:
         """A row for each session."""
         return self.table
 
-    def to_pandas(self) -> Any:
-        """As `to_polars`, for pandas; needs the extra `pandas`."""
-        return self.table.to_pandas()
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The sessions for anything that reads the Arrow capsule protocol."""
-        return self.table.__arrow_c_stream__(requested_schema)
-
     def __repr__(self) -> str:
         return (
             f"<PopulationResult {self.name!r}: {self.paths.height} paths, {len(self.senders)} senders; {self.headline}>"
         )
 
     def _repr_html_(self) -> str:
-        return f"<p><b>{escape(self.headline)}</b></p><p>{escape(self.fine_print)}</p>"
+        from playpath.plots import figure
+        from playpath.plots.population import helped_and_harmed
+        from playpath.report.html import figure_svg
+
+        drawn, ax = figure(5.2, 0.9 + 0.42 * max(1, len(self.against_baseline)))
+        helped_and_harmed(self, ax)
+        shares = figure_svg(drawn, "helped and harmed") if self.against_baseline else ""
+        return f"<p><b>{escape(self.headline)}</b></p>{shares}<p>{escape(self.fine_print)}</p>"
 
     def save(self, folder: str | Path) -> None:
         """Write `population.json`, `sessions.parquet`, `paths.parquet`, `failed.parquet`."""

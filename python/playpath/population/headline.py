@@ -70,7 +70,8 @@ def _cost(versus: Versus) -> str:
 
 def _more(result: PopulationResult, versus: Versus) -> str:
     if versus.more_paths:
-        return f" About {versus.more_paths} more paths would probably settle it."
+        paths = "path" if versus.more_paths == 1 else "paths"
+        return f" About {versus.more_paths} more {paths} would probably settle it."
     if result.units >= result.population.most_units:
         return f" All {result.units} {result.population.unit_word} are in it: only others could settle it."
     return ""
