@@ -2,13 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from playpath import engine
+from playpath import engine, keys
+from playpath.keys import default_text
+from playpath.metrics import BULK_CRITERIA, VIDEO_CRITERIA, Metric, metric
 
 FOLDER = Path(__file__).parent / "reference"
+SCHEMAS = (FOLDER, FOLDER.parents[1] / "scenarios" / "schemas")
+"""Beside the page, and beside the shipped scenarios, which come with the package."""
+TABLES = {
+    "scenario": ("A scenario", ""),
+    "run": ("[run]", "`[run]`"),
+    "video": ("[video]", "`[video]`"),
+    "video.manifest": ("video.manifest", "`manifest = { … }`"),
+    "player": ("[player]", "`[player]`"),
+    "path": ("[[path]]", "`[[path]]`"),
+    "link": ("[[link]]", "`[[link]]`"),
+    "direction": ("One direction", "`[[path]]`, `[[link]]` and their `up`"),
+    "up": ("up", "`up = { … }`"),
+    "path.outage": ("path.outage", "`outage = { … }`"),
+    "loss": ("loss", "`loss = { … }`"),
+    "queue": ("queue", "`queue = { … }`"),
+    "jitter": ("jitter", "`jitter = { … }`"),
+    "reordering": ("reordering", "`reordering = { … }`"),
+    "sender": ("[[sender]]", "`[[sender]]`"),
+    "cc": ("cc", "`cc = { … }`"),
+    "scheduler": ("scheduler", "`scheduler = { … }`"),
+    "pacing": ("pacing", "`pacing = { … }`"),
+    "traffic": ("[[traffic]]", "`[[traffic]]`"),
+    "traffic.rtt": ("traffic.rtt", "`rtt = { … }`"),
+    "sweep": ("A sweep's design", ""),
+    "axis": ("[[axis]]", "`[[axis]]`"),
+    "sample": ("[sample]", "`[sample]`"),
+    "population document": ("A population", ""),
+    "population": ("[population]", "`[population]`"),
+    "distribution": ("A distribution", ""),
+    "distribution.lognormal": ("lognormal", "`lognormal = { … }`"),
+    "distribution.normal": ("normal", "`normal = { … }`"),
+}
+"""Declared table → heading, where it stands."""
+COMPONENTS = {
+    "loss": "loss-models",
+    "queue": "queues",
+    "cc": "congestion-controls",
+    "scheduler": "schedulers-over-several-paths",
+}
+"""Tables whose choice is described among the components."""
+TYPES = FOLDER.parents[1] / "python" / "playpath" / "document.py"
+CLASSES = {
+    "scenario": "Document",
+    "sweep": "Design",
+    "population document": "PopulationDocument",
+    "video.manifest": "Manifest",
+    "path.outage": "Outage",
+    "traffic.rtt": "TrafficRtt",
+    "up": "Up",
+    "distribution.lognormal": "Lognormal",
+    "distribution.normal": "Normal",
+}
+"""Declared table → class, where it is not its own name."""
+AS_MAPPINGS = ("direction", "loss", "queue", "cc", "scheduler")
+"""Tables without a class: a name or a mapping of parameters."""
+INDENTS = ("initial_indent", "subsequent_indent")
+PLAIN = {
+    "number": "float",
+    "whole number": "int",
+    "switch": "bool",
+    "file": "str | Mapping[str, str]",
+    "text or list of texts": "str | Sequence[str]",
+    "list": "Sequence[Any]",
+    "any": "Any",
+    "number with a unit": "str | float",
+    "name or table": "str | Mapping[str, Any]",
+    "name of your own": "str | Mapping[str, Any]",
+}
+"""Type of a key → type in Python; every other one is a text."""
+PROFILES = ("linux", "ns2", "rfc")
+GUIDE = FOLDER.parent / "guide.md"
+BEGIN, END = "<!-- ranking: from the registry of metrics, make reference -->", "<!-- end of ranking -->"
 KINDS = {
     "cc": ("Congestion controls", 'cc = "cubic"', 'cc = {{ name = "{name}", {param} = {value} }}'),
     "scheduler": (
@@ -33,10 +112,204 @@ def pages() -> dict[Path, str]:
     """Every page, and what it has to say."""
     schema, metrics = engine.record_reference()
     return {
+        FOLDER / "scenario.md": scenario_page(),
+        **{folder / f"{name}.schema.json": engine.schema(name) for name in engine.DOCUMENTS for folder in SCHEMAS},
         FOLDER / "record.schema.json": schema,
         FOLDER / "metrics.md": metrics,
         FOLDER / "components.md": components(),
+        GUIDE: guide(),
+        TYPES: types(),
     }
+
+
+def guide() -> str:
+    """The guide, whose ranking follows from the registry of metrics."""
+    before, rest = GUIDE.read_text().split(BEGIN)
+    return f"{before}{BEGIN}\n\n{ranking()}\n{END}{rest.split(END)[1]}"
+
+
+def ranking() -> str:
+    """What decides, with and without a video."""
+    lines = ["|  | with a video | alike when within |", "| -- | -- | -- |"]
+    lines += [f"| {i} | {metric(n).label} | {margin(metric(n))} |" for i, n in enumerate(VIDEO_CRITERIA, 1)]
+    bulk = ", ".join(f"{metric(name).label} ({margin(metric(name))})" for name in BULK_CRITERIA)
+    return "\n".join(lines) + f"\n\nWithout a `[video]` the criteria are {bulk}.\n"
+
+
+def margin(entry: Metric) -> str:
+    """What counts as alike."""
+    unit = entry.unit.removesuffix("s") if entry.least == 1 else entry.unit
+    parts = [f"{entry.least:g} {unit}".strip()] if entry.least else []
+    return " or ".join([*parts, f"{100 * entry.least_share:g} %"])
+
+
+def scenario_page() -> str:
+    """Every key of a scenario, sweep and population."""
+    if missing := keys.tables().keys() - TABLES.keys():
+        raise KeyError(f"{missing}: give the table a heading in TABLES")
+    parts = [
+        "# Keys of scenarios, sweeps and populations\n",
+        "Made from the engine's declarations by `make reference`; do not edit. `playpath help KEY` prints one of them "
+        '(`playpath help path.queue`). Quantities are texts with a unit, `"50 ms"`; a bare `0` needs none. A key that is not '
+        "here, a value of another type or outside its range is an error in one line with the nearest name. Unless a row says "
+        "what the kernel world does, both worlds do the same.\n",
+        "**In your editor.** `playpath schema > scenario.schema.json` writes the JSON Schema; with the first line "
+        "`#:schema ./scenario.schema.json` taplo and VS Code (Even Better TOML) complete and check the file. Schemas: "
+        "[scenario](scenario.schema.json), [sweep](sweep.schema.json), [population](population.schema.json). A schema knows "
+        "keys, types and ranges; keys that exclude each other and names that must exist are checked when the file is read.\n",
+    ]
+    for name in TABLES:
+        parts.append(table_section(name))
+        if name == "sender":
+            parts.append(profile_section())
+    return "\n".join(parts)
+
+
+def table_section(name: str) -> str:
+    """One table with its keys."""
+    table, (heading, place) = keys.tables()[name], TABLES[name]
+    level = "##" if not place or place.startswith("`[") else "###"
+    text = f"{level} {heading}\n\n{table['doc']}"
+    if place and not place.startswith("`["):
+        text += f" In {place}."
+    text += "".join(f" It has the keys of [{TABLES[other][0]}](#{anchor(other)}), too." for other in table["with"])
+    rows = list(table["keys"])
+    choice = table["choice"]
+    if choice:
+        rows.insert(0, keys.tag_key(choice))
+    parts = [f"{text}\n"]
+    if rows:
+        parts.append(key_table(rows))
+    if name in COMPONENTS:
+        parts.append(f"Its parameters: [{TABLES[name][0]}](components.md#{COMPONENTS[name]}).\n")
+    elif choice:
+        parts += [variant_section(choice, v) for v in choice["variants"] if v["keys"]]
+    return "\n".join(parts)
+
+
+def variant_section(choice: Mapping[str, Any], variant: Mapping[str, Any]) -> str:
+    """The keys that a table has if it is this one."""
+    return f'With `{choice["tag"]} = "{variant["name"]}"`, {cell(variant["summary"])}:\n\n' + key_table(variant["keys"])
+
+
+def anchor(name: str) -> str:
+    """Of a heading, as the site makes it."""
+    return re.sub(r"[^a-z0-9]+", "-", TABLES[name][0].lower()).strip("-")
+
+
+def key_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A row for each key."""
+    lines = ["| key | type | default | allowed | since | what it does |", "|---|---|---|---|---|---|"]
+    for key in rows:
+        words = (
+            "".join(f" `{word}`: {meaning.removesuffix('.')}." for word, meaning in key["words"])
+            if len(key["words"]) < 7
+            else ""
+        )
+        example = f" Example: `{key['name']} = {key['example']}`." if key["example"] else ""
+        kernel = f" Kernel world: {key['kernel']}." if key["kernel"] else ""
+        doc = key["doc"] if key["doc"].endswith(".") else f"{key['doc']}."
+        cells = (
+            f"`{key['name']}`",
+            key["type"],
+            default_text(key),
+            key["allowed"],
+            key["since"],
+            doc + words + example + kernel,
+        )
+        lines.append("| " + " | ".join(cell(str(text)) for text in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def profile_section() -> str:
+    """What a sender is where nothing is said, under each profile."""
+    of = {}
+    for profile in PROFILES:
+        document = {"path": [{"rate": "1 Mbit/s", "rtt": "1 ms"}], "traffic": [{"kind": "bulk", "profile": profile}]}
+        of[profile] = engine.resolve(json.dumps(document), ".", {})["traffic"][0]
+    own = [key["name"] for key in keys.tables()["sender"]["keys"] if key["otherwise"].endswith("the profile's")]
+    lines = ["| key | " + " | ".join(f"`{p}`" for p in PROFILES) + " |", "|---" * (len(PROFILES) + 1) + "|"]
+    lines += [f"| `{name}` | " + " | ".join(str(of[p][name]).lower() for p in PROFILES) + " |" for name in own]
+    return "What the profiles set:\n\n" + "\n".join(lines) + "\n"
+
+
+def types() -> str:
+    """The documents as typed dictionaries, which are also what one builds them with."""
+    text = [
+        '"""The documents as typed dictionaries: made by name, `Path(rate="20 Mbit/s", rtt="50 ms")`; type checkers know the keys.',
+        "",
+        "Made from the engine's declarations by `make reference`; do not edit. A quantity is a text with its unit. A key without a",
+        "default is None in a resolved document where it is not given.",
+        '"""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "from collections.abc import Iterable, Mapping, Sequence",
+        "from typing import Any, Literal, Required, TypedDict",
+    ]
+    for name in reversed([name for name in TABLES if name not in AS_MAPPINGS]):
+        text += ["", "", *typed_class(name)]
+    command = [sys.executable, "-m", "ruff", "format", "--quiet", "--stdin-filename", str(TYPES), "-"]
+    return subprocess.run(command, input="\n".join(text), capture_output=True, text=True, check=True).stdout
+
+
+def class_name(table: str) -> str:
+    """Of a declared table."""
+    return CLASSES.get(table, table.capitalize())
+
+
+def typed_class(table: str) -> list[str]:
+    """One typed dictionary."""
+    declared = keys.tables()[table]
+    variants = declared["choice"]["variants"] if declared["choice"] else []
+    found: dict[str, set[str]] = {}
+    docs: dict[str, str] = {}
+    for key in [*keys.table_keys(table), *(key for variant in variants for key in variant["keys"])]:
+        found.setdefault(key["name"], set()).add(typed_key(key))
+        docs.setdefault(key["name"], key["doc"])
+    types = {name: union(of) for name, of in found.items()}
+    needed = {key["name"] for key in keys.table_keys(table) if key["is_needed"]}
+    types = {name: f"Required[{of}]" if name in needed else of for name, of in types.items()}
+    doc = declared["doc"]
+    if "from" in types:  # no name of Python
+        fields = ", ".join(f'"{name}": {quoted(of)}' for name, of in types.items())
+        made = f'{class_name(table)} = TypedDict("{class_name(table)}", {{{fields}}}, total=False)'
+        return [made, f'"""{doc}"""']
+    lines = [f"class {class_name(table)}(TypedDict, total=False):", f'    """{doc}"""']
+    for name, of in types.items():
+        lines += ["", f"    {name}: {of}", textwrap.fill(f'"""{docs[name]}"""', 116, **dict.fromkeys(INDENTS, "    "))]
+    return lines
+
+
+def union(types: Iterable[str]) -> str:
+    """Several types as one, None last."""
+    parts = {part for of in types for part in of.split(" | ")}
+    return " | ".join(sorted(parts, key=lambda part: (part == "None", part)))
+
+
+def quoted(of: str) -> str:
+    """A type that stands in an expression."""
+    return of if of.startswith("Required") else repr(of)
+
+
+def typed_key(key: Mapping[str, Any]) -> str:
+    """The type of a key's value."""
+    parts = []
+    for kind in key["type"].split(", "):
+        if kind == "word":
+            words = [word for word, _ in key["words"]] or key["allowed"].split(", ")
+            parts.append(f"Literal[{', '.join(json.dumps(word) for word in words)}]")
+        elif kind in ("table", "list of tables"):
+            inner = key["table"]
+            of = class_name(inner) if inner and inner not in AS_MAPPINGS else "Mapping[str, Any]"
+            parts.append(of if kind == "table" else f"Sequence[{of}]")
+        else:
+            parts.append(PLAIN.get(kind, "str"))
+    if ', or "' in key["allowed"]:
+        parts.append("str")
+    if key["default"] == "" and not key["is_needed"]:
+        parts.append("None")
+    return " | ".join(dict.fromkeys(part for parts_of in parts for part in parts_of.split(" | ")))
 
 
 def components() -> str:
@@ -63,18 +336,11 @@ def component(entry: Mapping[str, Any], set_as: str) -> str:
     first = entry["params"][0]
     example = set_as.format(name=entry["name"], param=first["name"], value=typed(first["default"], set_as))
     rows = [
-        f"| `{p['name']}` | {default(p)} | {cell(p['allowed'])} | {cell(p['doc'])}{told(p)} |" for p in entry["params"]
+        f"| `{p['name']}` | {cell(default_text(p))} | {cell(p['allowed'])} | {cell(p['doc'])}{told(p)} |"
+        for p in entry["params"]
     ]
     how = f"\nSet like this: `{example}`.\n" if example else ""
     return "\n".join([text + how, "| parameter | default | allowed | what it does |", "|---|---|---|---|", *rows, ""])
-
-
-def default(param: Mapping[str, Any]) -> str:
-    """A default with its unit; a parameter that must be given has none."""
-    if param["is_needed"]:
-        return "must be given"
-    value = str(param["default"]).lower() if isinstance(param["default"], bool) else str(param["default"])
-    return cell(f"{value} {param['unit']}".strip()) or "none"
 
 
 def told(param: Mapping[str, Any]) -> str:
@@ -99,6 +365,7 @@ def main() -> None:
     """Write them."""
     FOLDER.mkdir(exist_ok=True)
     for file, text in pages().items():
+        file.parent.mkdir(exist_ok=True)
         file.write_text(text)
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from playpath import plots
     from playpath.compare import Comparison, compare, run
+    from playpath.document import Design, Document, Link, Path, Player, Run, Sender, Traffic, Video
     from playpath.errors import InputError, PlaypathError, RunError
     from playpath.population import PopulationResult, population
     from playpath.record import Session
@@ -31,16 +32,25 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Comparison",
+    "Design",
+    "Document",
     "InputError",
+    "Link",
+    "Path",
+    "Player",
     "PlaypathError",
     "PopulationResult",
+    "Run",
     "RunError",
     "Scenario",
+    "Sender",
     "Session",
     "StudyResult",
     "SweepResult",
+    "Traffic",
     "Tuning",
     "Twin",
+    "Video",
     "__version__",
     "compare",
     "load",
@@ -55,6 +65,7 @@ __all__ = [
 
 _MODULES = {
     "compare": ("Comparison", "compare", "run"),
+    "document": ("Design", "Document", "Link", "Path", "Player", "Run", "Sender", "Traffic", "Video"),
     "errors": ("InputError", "PlaypathError", "RunError"),
     "population": ("PopulationResult", "population"),
     "record": ("Session",),

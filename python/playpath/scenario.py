@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from playpath import engine, shipped
+from playpath.document import Document
 from playpath.errors import InputError
 from playpath.files import read_text
 
@@ -41,6 +42,28 @@ class Scenario:
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name}: {', '.join(self.senders) or 'no senders'}; {len(self.seeds)} seeds>"
+
+    @classmethod
+    def from_toml(cls, text: str, *, folder: str | Path | None = None) -> Scenario:
+        """Of a TOML text; files that it names start from `folder`, by default the working directory.
+
+        Raises
+        ------
+        InputError
+            The scenario is wrong; one line.
+        """
+        return load(f"{text}\n", folder=folder)
+
+    @classmethod
+    def build(cls, document: Document) -> Scenario:
+        """Of its parts: `Scenario.build({"video": Video(…), "path": [Path(…)], "sender": [Sender(cc="cubic")]})`.
+
+        Raises
+        ------
+        InputError
+            The scenario is wrong; one line.
+        """
+        return load(document)
 
     @property
     def name(self) -> str:

@@ -65,7 +65,8 @@ impl Writer {
         for spec in keys {
             let mut schema = self.key(spec);
             if let Some(table) = table {
-                let name = format!("{table}.{}", spec.name);
+                // Unlike a table's name, which may have a point.
+                let name = format!("{table}:{}", spec.name);
                 self.definitions.insert(name.clone(), schema);
                 schema = json!({ "$ref": format!("#/$defs/{name}") });
             }
