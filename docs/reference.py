@@ -244,7 +244,7 @@ def types() -> str:
         "",
         "from __future__ import annotations",
         "",
-        "from collections.abc import Iterable, Mapping, Sequence",
+        "from collections.abc import Mapping, Sequence",
         "from typing import Any, Literal, Required, TypedDict",
     ]
     for name in reversed([name for name in TABLES if name not in AS_MAPPINGS]):

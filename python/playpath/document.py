@@ -6,7 +6,7 @@ default is None in a resolved document where it is not given.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Required, TypedDict
 
 
@@ -541,7 +541,7 @@ class Player(TypedDict, total=False):
     drop_dependents: bool
     """catch-up: also discard pictures that depend on a discarded one"""
 
-    client: Literal["dash-js", "vlc", "vlc-2.1", "dash.js", "sabre"]
+    client: Literal["dash-js", "vlc", "vlc-2.1", "dash.js", "hls.js", "shaka", "sabre"]
     """buffer policy and connections of a known client"""
 
     abr: Mapping[str, Any] | str
