@@ -541,7 +541,7 @@ class Player(TypedDict, total=False):
     drop_dependents: bool
     """catch-up: also discard pictures that depend on a discarded one"""
 
-    client: Literal["dash-js", "vlc", "vlc-2.1", "dash.js", "hls.js", "shaka", "sabre"]
+    client: Literal["dash-js", "vlc", "vlc-2.1", "dash.js", "hls.js", "shaka", "exoplayer", "sabre"]
     """buffer policy and connections of a known client"""
 
     abr: Mapping[str, Any] | str
