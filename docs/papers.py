@@ -19,6 +19,7 @@ from typing import Any
 import polars as pl
 
 from playpath.studies import NAMES, Study, evaluate, study
+from playpath.studies.study import Unstated
 from playpath.studies.today import HEAD, rank_scenes, table_rows
 
 DOCS = Path(__file__).parent
@@ -37,7 +38,7 @@ def commit() -> str:
 def main(out: Path) -> None:
     """Rewrite the blocks and copy the figures of every study that `out` has."""
     text = PAGE.read_text()
-    found = {name for name in NAMES if (out / name / "joint.json").exists()}
+    found = {name for name in NAMES if (out / name / "claims.json").exists()}
 
     def block(match: re.Match[str]) -> str:
         name, part = match[2], match[3]
@@ -59,14 +60,18 @@ def overview(out: Path) -> list[str]:
     """A row for each claim: verdict at the base, share of the joint space, verdict at the set that reproduces most."""
     rows = []
     for name in NAMES:
-        joint = _joint(out / name)["claims"]
-        for claim in study(name).claims:
-            found = joint[claim.id]
-            share, low, high = found["share"]
-            of_space = f"{share:.0%} ({low:.0%} to {high:.0%})"
-            vacuous = f"; vacuously in {found['vacuous_share']:.0%}" if found["vacuous_share"] else ""
-            rows.append([f"{claim.id}: {claim.statement}", found["base"], of_space + vacuous, found["best"]])
+        base = json.loads((out / name / "claims.json").read_text())["claims"]
+        joint = _joint(out / name)["claims"] if (out / name / "joint.json").exists() else {}
+        for claim in base:
+            cells = _of_space(joint[claim["id"]]) if joint else ["not run", "–"]
+            rows.append([f"{claim['id']}: {claim['statement']}", claim["verdict"], *cells])
     return markdown(["claim", "at the base", "of the joint space", "at the best set"], rows)
+
+
+def _of_space(found: dict[str, Any]) -> list[str]:
+    share, low, high = found["share"]
+    vacuous = f"; vacuously in {found['vacuous_share']:.0%}" if found["vacuous_share"] else ""
+    return [f"{share:.0%} ({low:.0%} to {high:.0%}){vacuous}", found["best"]]
 
 
 def claims(which: Study, folder: Path) -> list[str]:
@@ -89,23 +94,27 @@ def today(which: Study, folder: Path) -> list[str]:
 
 
 def unstated(which: Study, folder: Path) -> list[str]:
-    """Every unstated parameter: value, reason, range, the claims that hang on it, and its value in the best set."""
-    joint = _joint(folder)
-    best = joint["best"]
+    """Every unstated parameter: value, reason, range; and, of a run over the joint space, what hangs on it and the best set's value."""
+    joint = _joint(folder) if (folder / "joint.json").exists() else None
     rows = []
     for u in which.unstated:
-        hang = [
-            f"{claim.rpartition('-')[2]} ({effect['explained']:.0%})"
-            for claim, found in joint["claims"].items()
-            for effect in found["depends_on"]
-            if effect["on"] == u.name
-        ]
         values = ", ".join(str(v) for v in u.values) + (f" {u.unit}" if u.unit else "") if u.values else "–"
-        there = f"{best['settings'][u.knob]} {u.unit}".strip() if u.knob else "–"
-        lost = ", ".join(claim.rpartition("-")[2] for claim in best["undone"].get(u.knob, [])) or "–"
-        rows.append([u.name, u.value, u.reason, values, ", ".join(hang) or "–", there, lost])
-    head = ["parameter", "base", "reason", "range", "claims that hang on it", "best set", "lost with the base's value"]
-    return markdown(head, rows)
+        rows.append([u.name, u.value, u.reason, values, *([] if joint is None else _in_the_space(u, joint))])
+    more = [] if joint is None else ["claims that hang on it", "best set", "lost with the base's value"]
+    return markdown(["parameter", "base", "reason", "range", *more], rows)
+
+
+def _in_the_space(parameter: Unstated, joint: dict[str, Any]) -> list[str]:
+    hang = [
+        f"{claim.rpartition('-')[2]} ({effect['explained']:.0%})"
+        for claim, found in joint["claims"].items()
+        for effect in found["depends_on"]
+        if effect["on"] == parameter.name
+    ]
+    best = joint["best"]
+    there = f"{best['settings'][parameter.knob]} {parameter.unit}".strip() if parameter.knob else "–"
+    lost = ", ".join(claim.rpartition("-")[2] for claim in best["undone"].get(parameter.knob, []))
+    return [", ".join(hang) or "–", there, lost or "–"]
 
 
 def _joint(folder: Path) -> dict[str, Any]:
