@@ -74,7 +74,11 @@ fn settings_written_out_build_the_same_again() {
 fn wrong_values_are_refused_with_what_is_allowed() {
     for (kind, setting, expected) in [
         ("droptail", ("limit", "50"), "`limit`: \"50\""),
-        ("red", ("queue_unit", "bits"), "`queue_unit` = \"bits\" is not allowed; did you mean \"bytes\"? allowed: bytes, packets"),
+        (
+            "red",
+            ("queue_unit", "bits"),
+            "`queue_unit` = \"bits\" is not allowed; did you mean \"bytes\"? allowed: bytes, packets",
+        ),
         ("red", ("gentle", "yes"), "`gentle` = \"yes\" is wrong; allowed: true, false"),
         ("pie", ("alpha", "x"), "`alpha` = \"x\" is wrong; allowed: 0 or more 1/s"),
         ("codel", ("target", "5"), "`target`: \"5\" has no unit"),

@@ -18,7 +18,7 @@ pub struct Progress {
     pub events: u64,
 }
 
-/// Looks on every [`EVENTS_BETWEEN_LOOKS`] events. Error: why the run must end here, in one line.
+/// Looks on every `EVENTS_BETWEEN_LOOKS` events. Error: why the run must end here, in one line.
 pub type Watch<'a> = dyn FnMut(Progress) -> Result<(), String> + 'a;
 
 /// Some hundredths of a second; a power of two.
