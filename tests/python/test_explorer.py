@@ -74,10 +74,10 @@ def test_the_page_opens_with_a_scenario_and_its_files(page):
 
 def test_a_hostile_scenario_does_not_leave_its_place(page, tmp_path):
     scenario = tmp_path / "x.toml"
-    scenario.write_text(
-        'name = "</script><script>alert(1)</script>"\n'
-        + (ROOT / "scenarios/wireless.toml").read_text().split("\n", 1)[1]
-    )
+    shipped = (ROOT / "scenarios/wireless.toml").read_text()
+    hostile = shipped.replace('name = "wireless"', 'name = "</script><script>alert(1)</script>"', 1)
+    assert hostile != shipped
+    scenario.write_text(hostile)
     text = explorer.page(scenario)
     assert text.count("</script>") == STUB.count("</script>")
 

@@ -14,7 +14,7 @@ from playpath.compare import Comparison
 from playpath.report.comparison_page import comparison_page
 from playpath.studies.runner import Options, run_cases
 from playpath.studies.study import Case, Study
-from playpath.testbed import runner
+from playpath.testbed import calibration, runner
 from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.worlds import SimWorld
 
@@ -36,6 +36,7 @@ def kernel(monkeypatch):
         return found.to_dict() | {"series": found.series}
 
     monkeypatch.setattr(runner, "run_kernel", run_kernel)
+    monkeypatch.setattr(calibration, "check_machine", lambda *_, **__: None)
     return broken, played
 
 
@@ -83,6 +84,7 @@ def test_what_the_machine_lacks_stops_at_once(monkeypatch):
         raise MissingToolError("the kernel world needs root")
 
     monkeypatch.setattr(runner, "run_kernel", run_kernel)
+    monkeypatch.setattr(calibration, "check_machine", lambda *_, **__: None)
     with pytest.raises(MissingToolError, match=r"^the kernel world needs root$"):
         compare()
 
