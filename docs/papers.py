@@ -43,8 +43,8 @@ def main(out: Path) -> None:
     def block(match: re.Match[str]) -> str:
         name, part = match[2], match[3]
         if part == "overview":
-            return match[1] + "\n".join(overview(out)) + "\n" + match[4] if found == set(NAMES) else match[0]
-        if name not in found:
+            return match[1] + "\n".join(overview(out)) + "\n" + match[4]
+        if name not in found and part != "unstated":
             return match[0]
         return match[1] + "\n".join(PARTS[part](study(name), out / name)) + "\n" + match[4]
 
@@ -57,14 +57,15 @@ def main(out: Path) -> None:
 
 
 def overview(out: Path) -> list[str]:
-    """A row for each claim: verdict at the base, share of the joint space, verdict at the set that reproduces most."""
+    """A row for each claim of a study whose joint space was run: base verdict, share of the space, verdict of the best set."""
     rows = []
     for name in NAMES:
-        base = json.loads((out / name / "claims.json").read_text())["claims"]
-        joint = _joint(out / name)["claims"] if (out / name / "joint.json").exists() else {}
-        for claim in base:
-            cells = _of_space(joint[claim["id"]]) if joint else ["not run", "–"]
-            rows.append([f"{claim['id']}: {claim['statement']}", claim["verdict"], *cells])
+        if (out / name / "joint.json").exists():
+            base = json.loads((out / name / "claims.json").read_text())["claims"]
+            joint = _joint(out / name)["claims"]
+            for claim in base:
+                title = f"{claim['id']}: {claim['statement']}"
+                rows.append([title, claim["verdict"], *_of_space(joint[claim["id"]])])
     return markdown(["claim", "at the base", "of the joint space", "at the best set"], rows)
 
 

@@ -113,6 +113,8 @@ class KernelWorld:
         """Try the scenario's links for some seconds, so that a busy machine is told before minutes are lost."""
         from playpath.testbed.calibration import check_machine
 
+        for sender in scenario.senders:
+            _refuse_simulated(scenario, sender)
         check_machine(scenario.resolved, at_once=at_once, tolerance=self.tolerance)
 
     def session(

@@ -186,7 +186,7 @@ def test_parameters_of_a_class_are_tuned(folder):
 @pytest.mark.parametrize(
     ("cc", "said"),
     [
-        ("mine:Nine", 'unknown name in mine "Nine"; did you mean "Mine"? allowed: Late, Mine'),
+        ("mine:Nine", 'unknown name in mine "Nine"; did you mean "Mine"? allowed: '),
         ("mien:Mine", "there is no module 'mien'"),
         ("./mien.py:Mine", "there is no file ./mien.py"),
         ("mine:Mine(gian=2)", "mine.py:5, in __init__: TypeError"),

@@ -287,7 +287,7 @@ def test_the_page_tells_every_claim_and_every_unstated_parameter():
     for name in NAMES:
         for claim in study(name).claims:
             rows = [line for line in page.splitlines() if line.startswith(f"| {claim.id}: ")]
-            assert len(rows) == 2, claim.id  # all claims at the top, and with their figures
+            assert 1 <= len(rows) <= 2, claim.id  # with its figures, and at the top where the joint space was run
             assert all(row.split(" | ")[1] in VERDICTS for row in rows)
         for unstated in study(name).unstated:
             assert f"| {unstated.name} | {unstated.value} |" in page
