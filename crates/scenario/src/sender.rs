@@ -217,7 +217,7 @@ pub const SENDER: TableSpec = TableSpec::new(
         ParamSpec::text(
             "cc",
             "cubic",
-            Kind::Either(&[Kind::Own, Kind::Named(&CC)]),
+            Kind::Either(&[Kind::Named(&CC), Kind::Own]),
             "Congestion control, with its parameters (`playpath list cc`).",
         )
         .example("{ name = \"ccplb\", pob_rate = 2 }")
