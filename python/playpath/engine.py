@@ -7,7 +7,8 @@ The extension module `playpath._engine` speaks JSON, so that nothing per packet 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from playpath.errors import InputError, RunError
@@ -86,10 +87,8 @@ def run(
     watch: Watch | None = None,
 ) -> tuple[dict[str, Any], dict[str, Columns]]:
     """One session: its record and, with `trace`, its time series by name. Releases the interpreter lock."""
-    try:
+    with _own_code(sender, seed, controller or rule):
         answer = _call(_engine.run, resolved_json, sender, seed, trace, controller, rule, watch)
-    except _engine.OwnCodeError as error:
-        raise _own_failure(error, sender, seed, controller or rule) from error.__cause__
     text, series = answer if isinstance(answer, tuple) else (answer, {})
     return json.loads(text), series
 
@@ -184,18 +183,14 @@ def kernel_control(cc: str | Mapping[str, Any], validation: str) -> dict[str, An
 
 def capture(resolved_json: str, sender: str, seed: int, path: str) -> None:
     """One session's packets at the server, written to a pcapng file."""
-    try:
+    with _own_code(sender, seed):
         _call(_engine.capture, resolved_json, sender, seed, path)
-    except _engine.OwnCodeError as error:
-        raise _own_failure(error, sender, seed) from error.__cause__
 
 
 def p1203(resolved_json: str, sender: str, seed: int) -> str:
     """One session as the input of ITU-T P.1203 tools, in JSON."""
-    try:
+    with _own_code(sender, seed):
         made: str = _call(_engine.p1203, resolved_json, sender, seed)
-    except _engine.OwnCodeError as error:
-        raise _own_failure(error, sender, seed) from error.__cause__
     return made
 
 
@@ -250,8 +245,14 @@ def _call(function: Any, *arguments: Any) -> Any:
         raise RunError(str(error)) from None
 
 
-def _own_failure(error: Any, sender: str, seed: int, target: Callable[[], Any] | None = None) -> RunError:
-    from playpath.own import failure
+@contextmanager
+def _own_code(sender: str, seed: int, target: Callable[[], Any] | None = None) -> Iterator[None]:
+    """What a session of a sender's own code fails with, as one line that says where."""
+    try:
+        yield
+    except _engine.OwnCodeError as error:
+        from playpath.own import failure
 
-    reference, method = error.args
-    return failure(sender, seed, target or reference, method, error.__cause__)
+        reference, method = error.args
+        cause = error.__cause__ or error
+        raise failure(sender, seed, target or reference, method, cause) from cause

@@ -113,15 +113,15 @@ class KernelWorld:
         """Try the scenario's links for some seconds, so that a busy machine is told before minutes are lost."""
         from playpath.testbed.calibration import check_machine
 
-        for sender in scenario.senders:
-            _refuse_simulated(scenario, sender)
+        _refuse_own_code(scenario)
         check_machine(scenario.resolved, at_once=at_once, tolerance=self.tolerance)
 
     def session(
         self, scenario: Scenario, sender: str, seed: int, *, trace: bool, watch: engine.Watch | None = None
     ) -> Session:
         """Run one session in namespaces of its own."""
-        _refuse_simulated(scenario, sender)
+        _refuse_own_code(scenario)
+        _refuse_own_rule(scenario, sender)
         from playpath.testbed.runner import run_kernel
 
         record = run_kernel(
@@ -175,10 +175,13 @@ def cc_name(scenario: Scenario, sender: str) -> str:
     return str(cc["name"] if isinstance(cc, dict) else cc)
 
 
-def _refuse_simulated(scenario: Scenario, sender: str) -> None:
-    """What the kernel has no counterpart of."""
+def _refuse_own_code(scenario: Scenario) -> None:
     if found := own_code(scenario.resolved):
         raise InputError(f"'{found[0]}' is code of your own: it plays in the world 'sim' only")
+
+
+def _refuse_own_rule(scenario: Scenario, sender: str) -> None:
+    """There, one player plays every sender."""
     if scenario.sender(sender).get("abr"):
         raise InputError(f"sender '{sender}': `abr` of a sender plays in the world 'sim' only; set player.abr")
 

@@ -72,7 +72,8 @@ def test_wrong_options_are_one_line(cli, small):
     done = cli("compare", small, "--tolerance", "1 ms")
     assert_one_line(done)
     assert "the world 'sim' has no clock that could be late" in done.err
-    assert_one_line(cli("run", small, "--tolerance", "1 Mbit/s", "--sender", "cubic"))
+    for no_time in ("1 Mbit/s", "30 kB", "-1 ms", "soon"):
+        assert_one_line(cli("run", small, "--tolerance", no_time, "--sender", "cubic"))
     assert_one_line(cli("tune", small, "--param", "ccplb.pob_rate=1..2", "--seed", "-1"))
     for value in ("[" * 100_000, "NaN", "1\n2", "\x1b[2J"):
         done = cli("compare", small, "--set", f"path.loss={value}")

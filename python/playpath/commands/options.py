@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from playpath.commands import completing
-from playpath.engine import number
 from playpath.errors import InputError
+from playpath.quantity import parse
 from playpath.scenario import parse_value, split_outside
+
+_TIMES = ("ns", "us", "µs", "ms", "s", "sec", "min", "h")
 
 ScenarioFile = Annotated[
     Path,
@@ -62,8 +65,8 @@ WorldName = Annotated[
     typer.Option(
         "--world",
         metavar="NAME",
-        help="sim, or another world that is installed.",
-        autocompletion=completing.words("sim", "kernel"),
+        help="sim, wire or kernel; the latter two need root.",
+        autocompletion=completing.words("sim", "wire", "kernel"),
     ),
 ]
 Player = Annotated[
@@ -110,13 +113,13 @@ def world_with(world: str, player: str | None) -> str:
 
 def check_tolerance(text: str | None) -> str | None:
     """A duration above zero, or none."""
-    try:
-        is_wrong = text is not None and (number(text) <= 0 or text.strip().endswith("bit/s"))
-    except (InputError, ValueError):
-        is_wrong = True
-    if is_wrong:
-        raise InputError(f"--tolerance '{text}': give a time above zero, for example '1 ms'")
-    return text
+    if text is None:
+        return None
+    with contextlib.suppress(InputError):
+        number, unit = parse(text, "--tolerance")
+        if number > 0 and unit in _TIMES:
+            return text
+    raise InputError(f"--tolerance '{text}': give a time above zero, for example '1 ms'")
 
 
 def settings(items: list[str] | None) -> dict[str, Any]:
