@@ -103,7 +103,7 @@ mod tests {
             set("kq=2").unwrap_err().starts_with("unknown parameter of ccplb \"kq\"; did you mean \"kp\"? allowed: ")
         );
         assert_eq!(set("kp=two").unwrap_err(), "`kp=two`: write kp=VALUE, 0.1 to 8 in steps of 0.001");
-        assert_eq!(set("recovery=thaw").unwrap_err(), "`recovery=thaw`: write recovery=VALUE, follow, freeze");
+        assert_eq!(set("recovery=thaw").unwrap_err(), "`recovery=thaw`: write recovery=VALUE, follow, freeze, hold");
         assert_eq!(set("urgent").unwrap_err(), "`urgent`: write NAME=VALUE");
         let read = |name| json(ccplb.slot(name).unwrap().decode(&block));
         assert_eq!((read("kp"), read("recovery"), read("urgent")), (2.3.into(), "freeze".into(), true.into()));
