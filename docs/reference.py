@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import typed
 
 from playpath import engine, keys
 from playpath.keys import default_text
@@ -56,35 +56,6 @@ COMPONENTS = {
     "scheduler": "schedulers-over-several-paths",
 }
 """Tables whose choice is described among the components."""
-TYPES = FOLDER.parents[1] / "python" / "playpath" / "document.py"
-CLASSES = {
-    "scenario": "Document",
-    "sweep": "Design",
-    "population document": "PopulationDocument",
-    "video.manifest": "Manifest",
-    "path.outage": "Outage",
-    "traffic.rtt": "TrafficRtt",
-    "up": "Up",
-    "distribution.lognormal": "Lognormal",
-    "distribution.normal": "Normal",
-}
-"""Declared table → class, where it is not its own name."""
-AS_MAPPINGS = ("direction", "loss", "queue", "cc", "scheduler")
-"""Tables without a class: a name or a mapping of parameters."""
-INDENTS = ("initial_indent", "subsequent_indent")
-PLAIN = {
-    "number": "float",
-    "whole number": "int",
-    "switch": "bool",
-    "file": "str | Mapping[str, str]",
-    "text or list of texts": "str | Sequence[str]",
-    "list": "Sequence[Any]",
-    "any": "Any",
-    "number with a unit": "str | float",
-    "name or table": "str | Mapping[str, Any]",
-    "name of your own": "str | Mapping[str, Any]",
-}
-"""Type of a key → type in Python; every other one is a text."""
 PROFILES = ("linux", "ns2", "rfc")
 GUIDE = FOLDER.parent / "guide.md"
 BEGIN, END = "<!-- ranking: from the registry of metrics, make reference -->", "<!-- end of ranking -->"
@@ -118,7 +89,7 @@ def pages() -> dict[Path, str]:
         FOLDER / "metrics.md": metrics,
         FOLDER / "components.md": components(),
         GUIDE: guide(),
-        TYPES: types(),
+        **typed.modules(TABLES),
     }
 
 
@@ -235,85 +206,6 @@ def profile_section() -> str:
     return "What the profiles set:\n\n" + "\n".join(lines) + "\n"
 
 
-def types() -> str:
-    """The documents as typed dictionaries, which are also what one builds them with."""
-    text = [
-        '"""The documents as typed dictionaries: made by name, `Path(rate="20 Mbit/s", rtt="50 ms")`; type checkers know the keys.',
-        "",
-        "Made from the engine's declarations by `make reference`; do not edit. A quantity is a text with its unit. A key without a",
-        "default is None in a resolved document where it is not given.",
-        '"""',
-        "",
-        "from __future__ import annotations",
-        "",
-        "from collections.abc import Mapping, Sequence",
-        "from typing import Any, Literal, Required, TypedDict",
-    ]
-    for name in reversed([name for name in TABLES if name not in AS_MAPPINGS]):
-        text += ["", "", *typed_class(name)]
-    command = [sys.executable, "-m", "ruff", "format", "--quiet", "--stdin-filename", str(TYPES), "-"]
-    return subprocess.run(command, input="\n".join(text), capture_output=True, text=True, check=True).stdout
-
-
-def class_name(table: str) -> str:
-    """Of a declared table."""
-    return CLASSES.get(table, table.capitalize())
-
-
-def typed_class(table: str) -> list[str]:
-    """One typed dictionary."""
-    declared = keys.tables()[table]
-    variants = declared["choice"]["variants"] if declared["choice"] else []
-    found: dict[str, set[str]] = {}
-    docs: dict[str, str] = {}
-    for key in [*keys.table_keys(table), *(key for variant in variants for key in variant["keys"])]:
-        found.setdefault(key["name"], set()).add(typed_key(key))
-        docs.setdefault(key["name"], key["doc"])
-    types = {name: union(of) for name, of in found.items()}
-    needed = {key["name"] for key in keys.table_keys(table) if key["is_needed"]}
-    types = {name: f"Required[{of}]" if name in needed else of for name, of in types.items()}
-    doc = declared["doc"]
-    if "from" in types:  # no name of Python
-        fields = ", ".join(f'"{name}": {quoted(of)}' for name, of in types.items())
-        made = f'{class_name(table)} = TypedDict("{class_name(table)}", {{{fields}}}, total=False)'
-        return [made, f'"""{doc}"""']
-    lines = [f"class {class_name(table)}(TypedDict, total=False):", f'    """{doc}"""']
-    for name, of in types.items():
-        lines += ["", f"    {name}: {of}", textwrap.fill(f'"""{docs[name]}"""', 116, **dict.fromkeys(INDENTS, "    "))]
-    return lines
-
-
-def union(types: Iterable[str]) -> str:
-    """Several types as one, None last."""
-    parts = {part for of in types for part in of.split(" | ")}
-    return " | ".join(sorted(parts, key=lambda part: (part == "None", part)))
-
-
-def quoted(of: str) -> str:
-    """A type that stands in an expression."""
-    return of if of.startswith("Required") else repr(of)
-
-
-def typed_key(key: Mapping[str, Any]) -> str:
-    """The type of a key's value."""
-    parts = []
-    for kind in key["type"].split(", "):
-        if kind == "word":
-            words = [word for word, _ in key["words"]] or key["allowed"].split(", ")
-            parts.append(f"Literal[{', '.join(json.dumps(word) for word in words)}]")
-        elif kind in ("table", "list of tables"):
-            inner = key["table"]
-            of = class_name(inner) if inner and inner not in AS_MAPPINGS else "Mapping[str, Any]"
-            parts.append(of if kind == "table" else f"Sequence[{of}]")
-        else:
-            parts.append(PLAIN.get(kind, "str"))
-    if ', or "' in key["allowed"]:
-        parts.append("str")
-    if key["default"] == "" and not key["is_needed"]:
-        parts.append("None")
-    return " | ".join(dict.fromkeys(part for parts_of in parts for part in parts_of.split(" | ")))
-
-
 def components() -> str:
     """Everything that is chosen by name, with its parameters."""
     parts = [
@@ -336,7 +228,7 @@ def component(entry: Mapping[str, Any], set_as: str) -> str:
     if not entry["params"]:
         return text
     first = entry["params"][0]
-    example = set_as.format(name=entry["name"], param=first["name"], value=typed(first["default"], set_as))
+    example = set_as.format(name=entry["name"], param=first["name"], value=toml_value(first["default"], set_as))
     rows = [
         f"| `{p['name']}` | {cell(default_text(p))} | {cell(p['allowed'])} | {cell(p['doc'])}{told(p)} |"
         for p in entry["params"]
@@ -352,7 +244,7 @@ def told(param: Mapping[str, Any]) -> str:
     return cell(example + kernel)
 
 
-def typed(value: Any, set_as: str) -> str:
+def toml_value(value: Any, set_as: str) -> str:
     """A value as it is typed in TOML; bare inside a text."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return f'"{text}"' if isinstance(value, str) and set_as.count('"') <= 2 else text

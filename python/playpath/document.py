@@ -1,7 +1,6 @@
-"""The documents as typed dictionaries: made by name, `Path(rate="20 Mbit/s", rtt="50 ms")`; type checkers know the keys.
+"""The documents as one writes them, typed: made by name, `Path(rate="20 Mbit/s", rtt="50 ms")`.
 
-Made from the engine's declarations by `make reference`; do not edit. A quantity is a text with its unit. A key without a
-default is None in a resolved document where it is not given.
+Made from the engine's declarations by `make reference`; do not edit. A quantity is a text with its unit.
 """
 
 from __future__ import annotations

@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from playpath.errors import InputError, RunError
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from playpath.resolved import Document as ResolvedDocument
 
 try:
     from playpath import _engine
@@ -30,6 +32,15 @@ Columns = dict[str, "np.ndarray"]
 """A time series: column name → values, all of one length."""
 
 
+class PathFigures(TypedDict):
+    """What a path carries; `rate_mbps` of a trace is its mean, None if unlimited."""
+
+    name: str
+    rate_mbps: float | None
+    rtt_ms: float
+    loss_percent: float
+
+
 Watch = Callable[[float, float], None]
 """Told now and then, by the thread that plays, how many seconds were played and how many there probably are."""
 
@@ -39,7 +50,7 @@ def version() -> str:
     return _engine.version()
 
 
-def resolve(text: str, base_dir: str, overrides: Mapping[str, Any]) -> dict[str, Any]:
+def resolve(text: str, base_dir: str, overrides: Mapping[str, Any]) -> ResolvedDocument:
     """Parse, override and validate a scenario; every default written out.
 
     Parameters
@@ -56,7 +67,7 @@ def resolve(text: str, base_dir: str, overrides: Mapping[str, Any]) -> dict[str,
     InputError
         One line: what, where, what is allowed, the nearest name.
     """
-    resolved: dict[str, Any] = json.loads(_call(_engine.resolve, text, base_dir, json.dumps(overrides, default=str)))
+    resolved: ResolvedDocument = json.loads(_call(_engine.resolve, text, base_dir, json.dumps(overrides, default=str)))
     return resolved
 
 
@@ -70,9 +81,9 @@ def number(text: str) -> float:
     return found
 
 
-def path_figures(resolved_json: str) -> list[dict[str, Any]]:
-    """`name`, `rate_mbps` (of a trace its mean; None if unlimited), `rtt_ms`, `loss_percent` of each path."""
-    figures: list[dict[str, Any]] = json.loads(_call(_engine.path_figures, resolved_json))
+def path_figures(resolved_json: str) -> list[PathFigures]:
+    """The figures of each path."""
+    figures: list[PathFigures] = json.loads(_call(_engine.path_figures, resolved_json))
     return figures
 
 

@@ -74,8 +74,9 @@ def _sender(scenario: Scenario) -> str:
 
 
 def _rate(scenario: Scenario, rate: float) -> str:
-    rates = [path["rate_mbps"] for path in engine.path_figures(scenario.text)]
-    if not rates or None in rates or rate <= sum(rates):
+    paths = engine.path_figures(scenario.text)
+    rates = [path["rate_mbps"] for path in paths if path["rate_mbps"] is not None]
+    if not rates or len(rates) < len(paths) or rate <= sum(rates):
         return ""
     whose = "the path carries" if len(rates) == 1 else f"all {len(rates)} paths carry together"
     return f"the video's {format_value(rate)} Mbit/s are more than {whose} ({format_value(sum(rates))} Mbit/s): everybody stalls"

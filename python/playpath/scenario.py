@@ -8,12 +8,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from playpath import engine, shipped
 from playpath.document import Document
 from playpath.errors import InputError
 from playpath.files import read_text
+
+if TYPE_CHECKING:
+    from playpath.resolved import Document as ResolvedDocument
+    from playpath.resolved import Sender
 
 LAST_SEED = 2**63 - 1
 """What the columns of tables hold."""
@@ -36,7 +40,7 @@ class Scenario:
         Whether senders were named, in the text or by an option; otherwise the engine's default plays.
     """
 
-    resolved: Mapping[str, Any]
+    resolved: ResolvedDocument
     text: str
     names_sender: bool = True
 
@@ -80,7 +84,7 @@ class Scenario:
         """Unique labels of the senders, in the order declared."""
         return [str(sender["name"]) for sender in self.resolved.get("sender") or []]
 
-    def sender(self, name: str) -> Mapping[str, Any]:
+    def sender(self, name: str) -> Sender:
         """The resolved entry of a sender."""
         return next(s for s in self.resolved["sender"] if s["name"] == name)
 
@@ -188,7 +192,7 @@ def _read(source: Any) -> tuple[str, str, str]:
     return read_text(path, remedy="give the path of a scenario file (TOML or JSON)"), str(path.parent), path.stem
 
 
-def own_code(resolved: Mapping[str, Any]) -> list[str]:
+def own_code(resolved: ResolvedDocument) -> list[str]:
     """The congestion controls and ABR rules of a resolved scenario that are code of the user's own: `module:Name`."""
     tables = [*(resolved.get("sender") or []), *(resolved.get("traffic") or []), resolved.get("player") or {}]
     entries = [table.get(key) for table in tables for key in ("cc", "abr")]

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import playpath
 from playpath.record import Session, slug
@@ -18,7 +20,8 @@ from playpath.worlds import World
 
 def session_key(scenario: Scenario, name: str) -> str:
     """What a session depends on beside its seed: the scenario without its other senders and its number of seeds."""
-    resolved = {key: value for key, value in scenario.resolved.items() if key != "sender"}
+    whole: Mapping[str, Any] = scenario.resolved
+    resolved = {key: value for key, value in whole.items() if key != "sender"}
     resolved["run"] = {key: value for key, value in resolved.get("run", {}).items() if key != "seeds"}
     known = [resolved, scenario.sender(name), playpath.__version__]
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:12]

@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
 from playpath.compare import Comparison
 from playpath.errors import InputError
 from playpath.population import PopulationResult, load_population
+from playpath.resolved import Document
 from playpath.scenario import Scenario
 from playpath.sweep import SweepResult
 from playpath.sweep.cells import Cell, Variant, cell_id, variants
@@ -77,7 +78,7 @@ class Question:
             yield Cell(cell_id(variant, seed, version), point, variant, seed), digest
 
     def _variants(self, point: int) -> dict[str, Variant]:
-        base = Scenario(self.scenario, json.dumps(self.scenario, ensure_ascii=False))
+        base = Scenario(cast(Document, self.scenario), json.dumps(self.scenario, ensure_ascii=False))
         if self.kind == "comparison":  # played as it is, with its name
             return {name: Variant(name, "", base.text, "") for name in base.senders}
         settings = {

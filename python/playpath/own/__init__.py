@@ -21,6 +21,7 @@ from playpath.own import sources
 from playpath.own.blame import told
 from playpath.own.references import HERE, handed_over, here_digest, reference_of
 from playpath.own.sources import LIBRARIES
+from playpath.resolved import Document
 from playpath.scenario import own_code
 
 if TYPE_CHECKING:
@@ -34,12 +35,12 @@ _made: set[tuple[str, str, str]] = set()
 """Known to work: reference, parameters, hash."""
 
 
-def complete(resolved: dict[str, Any], base: str) -> None:
+def complete(resolved: Document, base: str) -> None:
     """Find all code of the user's own that a resolved scenario names, try it, and write down its hash.
 
     Parameters
     ----------
-    resolved : dict
+    resolved : resolved document
         Changed in place: names of files become names of modules.
     base : str
         Folder of the scenario.
@@ -193,12 +194,12 @@ def _into_search(entry: dict[str, Any], base: str) -> None:
     sources.add_folder(".")
 
 
-def _entries(resolved: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _entries(resolved: Document) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """What names own code: where, its kind, its entry."""
-    for group in ("sender", "traffic"):
-        for table in resolved.get(group) or []:
-            yield from _of_table(f"{group} '{table.get('name', '')}': cc", "control", table.get("cc"))
-            yield from _of_table(f"{group} '{table.get('name', '')}': abr", "rule", table.get("abr"))
+    senders = [("sender", entry) for entry in resolved.get("sender") or []]
+    for group, table in [*senders, *(("traffic", entry) for entry in resolved.get("traffic") or [])]:
+        yield from _of_table(f"{group} '{table.get('name', '')}': cc", "control", table.get("cc"))
+        yield from _of_table(f"{group} '{table.get('name', '')}': abr", "rule", table.get("abr"))
     yield from _of_table("player: abr", "rule", (resolved.get("player") or {}).get("abr"))
 
 

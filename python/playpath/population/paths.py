@@ -32,7 +32,7 @@ def path_table(population: Population, numbers: Iterable[int]) -> pl.DataFrame:
 
 def _row(base: dict[str, Any], path: DrawnPath) -> dict[str, Any]:
     try:
-        figures = engine.path_figures(at_point(base, dict(path.settings)).text)[0]
+        figures: Mapping[str, Any] = engine.path_figures(at_point(base, dict(path.settings)).text)[0]
     except InputError as error:
         raise InputError(f"{path.name}: {re.sub('^axis ', '', str(error))}") from None
     plain = {key: value for key, value in path.settings.items() if not isinstance(value, Mapping)}

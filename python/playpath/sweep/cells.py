@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,12 +90,12 @@ def variants(base: dict[str, Any], scenario: Scenario, point: Point) -> list[Var
 
 def _variant(scenario: Scenario, sender: str) -> Variant:
     entry = scenario.sender(sender)
-    alone = {key: value for key, value in scenario.resolved.items() if key not in ("name", "description")}
+    whole: Mapping[str, Any] = scenario.resolved
+    alone = {key: value for key, value in whole.items() if key not in ("name", "description")}
     alone["sender"] = [entry]
     alone["run"] = {key: value for key, value in alone["run"].items() if key not in ("seeds", "first_seed")}
     text = json.dumps(alone, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    cc = entry["cc"]
-    return Variant(sender, cc["name"] if isinstance(cc, dict) else cc, text, _sha256(text))
+    return Variant(sender, entry["cc"]["name"], text, _sha256(text))
 
 
 def _wrong(base: Scenario, sender: str, point: Point, error: str) -> Variant:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from playpath.signals import exit_on_signals
 from playpath.testbed import controls, emulator, namespaces, processes, state
@@ -22,6 +22,10 @@ from playpath.testbed.errors import TestbedError
 from playpath.testbed.processes import Child, identify
 from playpath.testbed.server import WebServer
 from playpath.testbed.sockdiag import Diag
+
+if TYPE_CHECKING:
+    from playpath import resolved
+
 
 # What both ends start from, so that a run does not depend on the machine's settings. Buffers large enough for 1 Gbit/s
 # at 100 ms; no metrics carried from one connection to the next; no restart after idle unless the sender asks for it.
@@ -125,7 +129,7 @@ class Testbed:
 
     def __init__(
         self,
-        scenario: Mapping[str, Any],
+        scenario: resolved.Document,
         *,
         used: Sequence[str] | None = None,
         accesses: Sequence[Access] = (),

@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from playpath import engine
 from playpath.parallel import default_jobs
@@ -23,6 +23,10 @@ from playpath.testbed.bed import Testbed
 from playpath.testbed.emulator import network
 from playpath.testbed.errors import TestbedError
 from playpath.testbed.traffic import BulkFlow
+
+if TYPE_CHECKING:
+    from playpath import resolved
+
 
 SECONDS = 2.0
 """Of load, after `_CONNECTING_S`."""
@@ -41,7 +45,7 @@ _BUSY_SHARE = 0.1
 
 
 def check_machine(
-    scenario: Mapping[str, Any], *, at_once: int = 1, tolerance: str | None = None, seconds: float = SECONDS
+    scenario: resolved.Document, *, at_once: int = 1, tolerance: str | None = None, seconds: float = SECONDS
 ) -> float:
     """Make sure that this machine holds the links of a scenario now.
 
@@ -66,7 +70,10 @@ def check_machine(
     TestbedError
         It does not: one line with how late, what takes the cores, and what to do.
     """
-    paths = [_plain(path, figures) for path, figures in zip(scenario["path"], _figures(scenario), strict=True)]
+    paths = [
+        _plain(path, figures)
+        for path, figures in zip(scenario["path"], engine.path_figures(json.dumps(scenario)), strict=True)
+    ]
     for _ in range(_TRIES):
         with _watched() as busy, ThreadPoolExecutor(at_once) as pool:
             tried = [pool.submit(_try, paths, number, tolerance, seconds) for number in range(at_once)]
@@ -82,11 +89,7 @@ def check_machine(
     )
 
 
-def _figures(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return engine.path_figures(json.dumps(scenario))
-
-
-def _plain(path: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(path: resolved.Path, figures: engine.PathFigures) -> resolved.Path:
     """The path as to delay and mean rate: what makes a link late is how often it must hand over."""
     return {
         "name": path["name"],
@@ -96,9 +99,9 @@ def _plain(path: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, Any
     }
 
 
-def _try(paths: Sequence[Mapping[str, Any]], number: int, tolerance: str | None, seconds: float) -> dict[str, Any]:
+def _try(paths: Sequence[resolved.Path], number: int, tolerance: str | None, seconds: float) -> dict[str, Any]:
     """The report of an emulator whose links were busy."""
-    is_fast = any(float(path["rate"].split()[0]) > _MAX_REALTIME_MBPS for path in paths)
+    is_fast = any(engine.number(path["rate"] or "") > _MAX_REALTIME_MBPS * 1e6 for path in paths)
     with Testbed(network(list(paths)), seed=number + 1, tolerance=tolerance, realtime=not is_fast) as bed:
         flows = [BulkFlow(f"try-{number}-{i}", "cubic", _PORT + i) for i in range(len(bed.ends))]
         with contextlib.ExitStack() as stack:

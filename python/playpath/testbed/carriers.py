@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from playpath.testbed import controls, mptcp, namespaces, relay
 from playpath.testbed.bed import Testbed
 from playpath.testbed.errors import MissingToolError, TestbedError, UnsupportedError
 from playpath.testbed.sampling import Flow
 from playpath.testbed.senders import Sending, of_the_video, send_buffer_warning, translate
+
+if TYPE_CHECKING:
+    from playpath import resolved
 
 
 @dataclass(frozen=True)
@@ -80,11 +83,11 @@ class Carrier(Protocol):
     warnings: list[str]
     """What the record should say."""
 
-    def check(self, scenario: Mapping[str, Any], sender: Mapping[str, Any]) -> None:
+    def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
         """Raise MissingToolError or TestbedError if this cannot run here."""
         ...
 
-    def translate(self, sender: Mapping[str, Any]) -> Sending:
+    def translate(self, sender: resolved.Sender) -> Sending:
         """What a resolved sender is here. Raises UnsupportedError where it cannot be that."""
         ...
 
@@ -126,7 +129,7 @@ class _OfKernel:
     uses_route = True
     """Whether the web server's own connections cross the paths, so that the route chooses their congestion control."""
 
-    def translate(self, sender: Mapping[str, Any]) -> Sending:
+    def translate(self, sender: resolved.Sender) -> Sending:
         """Control, sysctls and routes."""
         sending = translate(sender)
         missing = controls.why_missing(sending.cc)
@@ -150,7 +153,7 @@ class Tcp(_OfKernel):
     def __init__(self) -> None:
         self.warnings: list[str] = []
 
-    def check(self, scenario: Mapping[str, Any], sender: Mapping[str, Any]) -> None:
+    def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
         """Always possible."""
         self.warnings += send_buffer_warning(sender)
 
@@ -179,7 +182,7 @@ class KernelMptcp(_OfKernel):
         self.warnings: list[str] = []
         self._scheduler = mptcp.DEFAULT
 
-    def check(self, scenario: Mapping[str, Any], sender: Mapping[str, Any]) -> None:
+    def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
         """Needs MPTCP, and a scheduler that this kernel has; `dft`, the scenario's default, stands for the kernel's own."""
         self.warnings += send_buffer_warning(sender)
         wanted = sender.get("scheduler") or {"name": "dft"}
@@ -234,7 +237,7 @@ class OverRelay(_OfKernel):
         self.warnings: list[str] = []
         self._pair: relay.Relay | None = None
 
-    def check(self, scenario: Mapping[str, Any], sender: Mapping[str, Any]) -> None:
+    def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
         """Needs its program."""
         relay.program()
         self._sender = sender

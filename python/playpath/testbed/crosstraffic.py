@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from playpath.testbed.bed import Access, Testbed
 from playpath.testbed.controls import Control
@@ -18,6 +18,11 @@ from playpath.testbed.players.own import program
 from playpath.testbed.processes import Child
 from playpath.testbed.senders import translate
 
+if TYPE_CHECKING:
+    from playpath import resolved
+    from playpath.testbed.plan import Source
+
+
 FIRST_PORT = 9000
 ORIGIN_PORT = 8081
 """Of the origin that writes in chunks, for the streaming agent."""
@@ -25,14 +30,14 @@ _MOST = 200
 _PATIENCE_S = 10.0
 
 
-def check(scenario: Mapping[str, Any]) -> None:
+def check(scenario: resolved.Document) -> None:
     """Refuse what cannot run here, before anything is created."""
     sources = sum(int(traffic.get("count", 1)) for traffic in scenario.get("traffic") or [])
     if sources > _MOST:
         raise UnsupportedError(f"{sources} sources of cross traffic: the kernel world runs {_MOST} at most")
 
 
-def accesses(scenario: Mapping[str, Any], sources: Sequence[Mapping[str, Any]]) -> list[Access]:
+def accesses(scenario: resolved.Document, sources: Sequence[Source]) -> list[Access]:
     """For the sources with a delay of their own."""
     groups = list(scenario.get("traffic") or [])
     first = scenario["path"][0]["name"]
@@ -57,7 +62,7 @@ class CrossTraffic:
     warnings : list of str
     """
 
-    def __init__(self, bed: Testbed, scenario: Mapping[str, Any], sources: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, bed: Testbed, scenario: resolved.Document, sources: Sequence[Source]) -> None:
         self._bed = bed
         self._sources = sources
         self._groups = list(scenario.get("traffic") or [])
@@ -73,14 +78,14 @@ class CrossTraffic:
         self._server: Child | None = None
         self._clients: Child | None = None
 
-    def _place(self, number: int, source: Mapping[str, Any]) -> dict[str, Any]:
+    def _place(self, number: int, source: Source) -> dict[str, Any]:
         group = self._groups[source["group"]]
         access = str(source["name"]) if source["extra_rtt_s"] else None
         end = self._bed.end_for(group.get("paths") or [], access)
         place = {"server": f"{end.server_address}:{FIRST_PORT + number}", "client": end.client_address}
         return place if source["kind"] == "udp" else place | {"cc": self._control(group)}
 
-    def _control(self, group: Mapping[str, Any]) -> str:
+    def _control(self, group: resolved.Traffic) -> str:
         sending = translate(group)
         key = json.dumps([sending.cc, sending.parameters], sort_keys=True)
         if key not in self._controls:

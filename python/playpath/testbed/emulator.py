@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from playpath.testbed import programs
 from playpath.testbed.errors import TestbedError
 from playpath.testbed.processes import Child
+
+if TYPE_CHECKING:
+    from playpath import resolved
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ def ends_of(paths: Sequence[str]) -> list[PathEnds]:
     return [PathEnds(name, f"down{i}", f"up{i}", f"10.77.{i}.1", f"10.77.{i}.2") for i, name in enumerate(paths)]
 
 
-def network(paths: Sequence[Mapping[str, Any]], links: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+def network(paths: Sequence[resolved.Path], links: Sequence[resolved.Link] = ()) -> resolved.Document:
     """A scenario of nothing but paths, for a test bed that plays something of its own over them."""
     return {"path": list(paths), "link": list(links), "traffic": [{"kind": "bulk"}]}
 

@@ -5,15 +5,27 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from playpath.testbed.errors import TestbedError
 from playpath.testbed.players.own import program
 
+if TYPE_CHECKING:
+    from playpath import resolved
+
+
 FILE = "zeros"
 """The large file that the web server holds: any object is the first bytes of it."""
+
+
+class Source(TypedDict):
+    """A source of cross traffic, one of the `count` of a group, as `playpath-client describe` says."""
+
+    name: str
+    group: int
+    kind: str
+    extra_rtt_s: float
 
 
 class Plan:
@@ -26,7 +38,7 @@ class Plan:
         video, what the player tells a sender: `playout_buffer_bytes`, `video_kbps`.
     """
 
-    def __init__(self, scenario: Mapping[str, Any], seed: int, packet_bytes: int, *, trace: bool) -> None:
+    def __init__(self, scenario: resolved.Document, seed: int, packet_bytes: int, *, trace: bool) -> None:
         self._entries: dict[str, Any] = {
             "scenario": dict(scenario),
             "seed": seed,

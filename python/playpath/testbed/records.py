@@ -9,13 +9,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from playpath import engine
 from playpath.testbed.bed import IP_AND_TCP_HEADER
 from playpath.testbed.errors import TestbedError
 from playpath.testbed.players import Played
 from playpath.testbed.sampling import Address, Flow
+
+if TYPE_CHECKING:
+    pass
+
 
 Columns = dict[str, list[float]]
 

@@ -11,13 +11,17 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from playpath.testbed import controls, programs
 from playpath.testbed.bed import Testbed
 from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.testbed.processes import Child
 from playpath.testbed.server import PORT as WEB_PORT
+
+if TYPE_CHECKING:
+    from playpath import resolved
+
 
 PORT = 7070
 """Where the relay beside the web server listens, on every path."""
@@ -123,12 +127,15 @@ class Relay:
         return [event for event in map(json.loads, lines) if event["event"] == "switch"]
 
 
-def start(bed: Testbed, sender: Mapping[str, Any], cc: str, origin_port: int = WEB_PORT) -> Relay:
+def start(bed: Testbed, sender: resolved.Sender, cc: str, origin_port: int = WEB_PORT) -> Relay:
     """A relay for the resolved entry of a sender; its connections use `cc`."""
     buffers = {
-        option: str(sender[key])
-        for option, key in (("send-buffer", "send_buffer"), ("receive-buffer", "receive_buffer"))
-        if key in sender
+        option: size
+        for option, size in (
+            ("send-buffer", sender.get("send_buffer")),
+            ("receive-buffer", sender.get("receive_buffer")),
+        )
+        if size is not None
     }
     return Relay(bed, origin_port, scheduler=sender.get("scheduler", "dft"), cc=cc, options=buffers)
 

@@ -11,7 +11,7 @@ import platform
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from playpath import engine
 from playpath.engine import number
@@ -31,6 +31,10 @@ from playpath.testbed.sampling import INTERVAL, Sampler
 from playpath.testbed.senders import Sending, of_the_video, translate
 from playpath.testbed.server import PORT
 from playpath.testbed.wire import Wire
+
+if TYPE_CHECKING:
+    from playpath import resolved
+
 
 _log = logging.getLogger("playpath.testbed")
 """Without a handler of one's own its lines go to standard error."""
@@ -61,8 +65,8 @@ _MANIFEST_SYSCTLS = (
 
 
 def run_kernel(
-    scenario: Mapping[str, Any],
-    sender: Mapping[str, Any],
+    scenario: resolved.Document,
+    sender: resolved.Sender,
     seed: int,
     *,
     trace: bool = False,
@@ -190,7 +194,7 @@ def _write_p1203(file: Path, measured: Measured) -> None:
     write_text(file, json.dumps(told))
 
 
-def _rate(path: Mapping[str, Any]) -> float:
+def _rate(path: resolved.Path) -> float:
     """Bits per second; of a trace or an unlimited link, none that is too fast for real-time scheduling is known."""
     rate = path.get("rate")
     return number(rate) if rate and rate != "unlimited" else 0.0
@@ -201,8 +205,8 @@ class _Session:
 
     def __init__(
         self,
-        scenario: Mapping[str, Any],
-        sender: Mapping[str, Any],
+        scenario: resolved.Document,
+        sender: resolved.Sender,
         seed: int,
         player: Player,
         carrier: Carrier | None,

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from playpath import engine
 from playpath.engine import number
 from playpath.errors import InputError
-from playpath.scenario import load
+from playpath.scenario import Scenario, load
 from playpath.testbed.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from playpath import resolved
+
 
 _TRUESIZE = 2350
 """Bytes of receive buffer that Linux counts for a packet of up to 1500 bytes out of a TUN device, by measurement (6.18: 2332 to 2370)."""
@@ -51,7 +55,7 @@ class Sending:
     route: tuple[str, ...] = ()
 
 
-def translate(sender: Mapping[str, Any]) -> Sending:
+def translate(sender: resolved.Sender) -> Sending:
     """The kernel control, its parameters and the namespace's sysctls for a resolved sender.
 
     Raises
@@ -84,22 +88,22 @@ def translate(sender: Mapping[str, Any]) -> Sending:
     )
 
 
-def of_the_client(sender: Mapping[str, Any]) -> dict[str, str]:
+def of_the_client(sender: resolved.Sender) -> dict[str, str]:
     """Sysctls of a client whose server does everything that a sender says, as our own does."""
     return _both_ends(sender) | _window(sender)
 
 
-def _name(sender: Mapping[str, Any]) -> str:
-    cc = sender["cc"]
-    return cc if isinstance(cc, str) else cc["name"]
+def _name(sender: resolved.Sender) -> str:
+    return str(sender["cc"]["name"])
 
 
-def _both_ends(sender: Mapping[str, Any]) -> dict[str, str]:
+def _both_ends(sender: resolved.Sender) -> dict[str, str]:
     """TCP options, which both ends must agree on."""
-    return {sysctl: str(int(bool(sender[key]))) for key, sysctl in _SWITCHES.items() if key in sender}
+    asked: Mapping[str, Any] = sender
+    return {sysctl: str(int(bool(asked[key]))) for key, sysctl in _SWITCHES.items() if key in asked}
 
 
-def send_buffer_warning(sender: Mapping[str, Any]) -> list[str]:
+def send_buffer_warning(sender: resolved.Sender) -> list[str]:
     """A web server's socket is not held to a small send buffer: nginx was seen to fill several times tcp_wmem (docs/kernel.md)."""
     asked = sender.get("send_buffer")
     if asked is None or number(asked) >= number(_usual("cubic")["send_buffer"]):
@@ -107,7 +111,7 @@ def send_buffer_warning(sender: Mapping[str, Any]) -> list[str]:
     return [f'no counterpart in the kernel world over one connection, so not in force: send_buffer = "{asked}"']
 
 
-def _window(sender: Mapping[str, Any]) -> dict[str, str]:
+def _window(sender: resolved.Sender) -> dict[str, str]:
     """The client's receive buffer: Linux offers the part of it that payload takes, the simulator all."""
     if "receive_buffer" not in sender:
         return {}
@@ -116,7 +120,7 @@ def _window(sender: Mapping[str, Any]) -> dict[str, str]:
     return {"net.ipv4.tcp_rmem": f"4096 {min(131072, most)} {most}"}
 
 
-def _route(sender: Mapping[str, Any]) -> tuple[str, ...]:
+def _route(sender: resolved.Sender) -> tuple[str, ...]:
     words: list[str] = []
     if "initial_window" in sender:
         words += ["initcwnd", str(sender["initial_window"])]
@@ -125,13 +129,14 @@ def _route(sender: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _not_mapped(sender: Mapping[str, Any], habits: Mapping[str, Any]) -> list[str]:
+def _not_mapped(sender: resolved.Sender, habits: Mapping[str, Any]) -> list[str]:
     """A warning that names every setting that differs from what Linux does and has no counterpart here."""
-    usual = dict(_usual(_name(sender)))
+    usual: dict[str, Any] = dict(_usual(_name(sender)))
     if sender.get("sack") is False:
         usual["loss_detection"] = "newreno"  # what Linux does without SACK (RFC 6582)
     # A source of traffic is a sender with settings of its own besides (`kind`, `start`, …), which are no sender's.
-    asked = [(key, sender[key]) for key in usual if key not in _MAPPED and sender.get(key, usual[key]) != usual[key]]
+    said: Mapping[str, Any] = sender
+    asked = [(key, said[key]) for key in usual if key not in _MAPPED and said.get(key, usual[key]) != usual[key]]
     asked += [(f"cc.{key}", value) for key, value in habits.items()]
     if int(sender.get("mss") or 0) > 1448:
         asked.append(("mss", sender["mss"]))
@@ -140,10 +145,10 @@ def _not_mapped(sender: Mapping[str, Any], habits: Mapping[str, Any]) -> list[st
 
 
 @cache
-def _usual(cc: str) -> Mapping[str, Any]:
+def _usual(cc: str) -> resolved.Sender:
     """The sender that `cc` alone resolves to under the profile of Linux."""
     path = {"rate": "1 Mbit/s", "rtt": "10 ms"}
-    found = load({"path": [path], "traffic": [{"kind": "bulk"}], "sender": [{"cc": cc}]})
+    found: Scenario = load({"path": [path], "traffic": [{"kind": "bulk"}], "sender": [{"cc": cc}]})
     return found.sender(found.senders[0])
 
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from playpath.engine import number
 from playpath.errors import InputError
@@ -25,6 +25,10 @@ from playpath.testbed.players.scene import kind_of, ladder_of
 from playpath.testbed.senders import translate
 from playpath.testbed.sockdiag import Diag
 from playpath.testbed.traffic import BulkFlow
+
+if TYPE_CHECKING:
+    from playpath import resolved
+
 
 _MSS = 1448
 _BULK_PORT = 9000
@@ -44,7 +48,7 @@ _SO_TIMESTAMPNS = 35  # asm-generic/socket.h; Python has no name for it
 
 
 def execute(
-    scenario: Mapping[str, Any],
+    scenario: resolved.Document,
     command: Sequence[str],
     *,
     cc: str | Mapping[str, Any] = "cubic",
@@ -58,7 +62,7 @@ def execute(
     that serves a large file `zeros`; with `media` also `PLAYPATH_VIDEO`, the scenario's video as a file or, for a player of
     segments, as a manifest. The server's connections use `cc`.
     """
-    sending = translate({"cc": cc})
+    sending = translate({"cc": {"name": cc} if isinstance(cc, str) else cc})
     with Testbed(scenario, seed=seed, realtime=False) as bed:
         bed.use_control(sending.cc, sending.parameters)
         server = bed.start_server()
@@ -100,13 +104,14 @@ def _wait_for(program: subprocess.Popen[bytes], bed: Testbed) -> int:
             return status
 
 
-def media_of(scenario: Mapping[str, Any], www: Path) -> str:
+def media_of(scenario: resolved.Document, www: Path) -> str:
     """Make the scenario's video real and let a server with this root serve it; what to ask for."""
     kind = kind_of(scenario, "of another program", "progressive", "dash")
-    duration_s = number(scenario["video"].get("duration") or f"{CLIP_S} s")
+    video = scenario.get("video") or {}
+    duration_s = number(video.get("duration") or f"{CLIP_S} s")
     if kind == "dash":
         return f"{link_into(www, ladder(*ladder_of(scenario), duration_s))}/{MANIFEST}"
-    rate = scenario["video"].get("rate")
+    rate = video.get("rate")
     if rate is None:
         raise InputError("[video] rate is missing: the encoder needs one")
     return link_into(www, progressive(number(rate), duration_s))
@@ -179,7 +184,7 @@ def calibrate(
 def _measure(rate_mbps: float, rtt_ms: float, seconds: float) -> Calibration:
     packet_bits = 8 * (_MSS + IP_AND_TCP_HEADER)
     queue = max(_LEAST_QUEUE, math.ceil(rate_mbps * 1e3 * rtt_ms / packet_bits))
-    path = {
+    path: resolved.Path = {
         "name": "calibration",
         "rate": f"{rate_mbps:g} Mbit/s",
         "rtt": f"{rtt_ms:g} ms",

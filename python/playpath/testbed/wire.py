@@ -10,7 +10,7 @@ import contextlib
 import json
 import subprocess
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from playpath.engine import number
 from playpath.testbed import mptcp, namespaces, programs, relay
@@ -21,6 +21,10 @@ from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.testbed.sampling import INTERVAL, Flow
 from playpath.testbed.senders import Sending, of_the_client, translate
 from playpath.testbed.server import PORT
+
+if TYPE_CHECKING:
+    from playpath import resolved
+
 
 _DEVICE = "wire0"
 _PATIENCE = 5.0
@@ -91,7 +95,7 @@ class Wire:
         self._server: OwnServer | None = None
         self._interval = INTERVAL
 
-    def check(self, scenario: Mapping[str, Any], sender: Mapping[str, Any]) -> None:
+    def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
         """Needs its program; over several paths a client that has MPTCP."""
         program()
         self._sender = dict(sender)
@@ -101,7 +105,7 @@ class Wire:
             raise MissingToolError("this kernel has no MPTCP (CONFIG_MPTCP), which the client needs over several paths")
         self._interval = min(INTERVAL, _seconds(scenario))
 
-    def translate(self, sender: Mapping[str, Any]) -> Sending:
+    def translate(self, sender: resolved.Sender) -> Sending:
         """Everything of the sender is in force; the client's kernel gets what concerns both ends.
 
         The server's namespace, whose kernel serves the cross traffic, gets the settings of that.
@@ -160,7 +164,7 @@ class Wire:
         )
 
 
-def _seconds(scenario: Mapping[str, Any]) -> float:
+def _seconds(scenario: resolved.Document) -> float:
     interval = (scenario.get("run") or {}).get("sample_interval")
     return number(interval) if interval else INTERVAL
 

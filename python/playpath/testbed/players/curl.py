@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from playpath.engine import number
 from playpath.errors import InputError
 from playpath.testbed.errors import TestbedError
 from playpath.testbed.players.scene import Played, Scene, Watch, require
 from playpath.testbed.server import over_mptcp
+
+if TYPE_CHECKING:
+    from playpath import resolved
+
 
 _BULK = "bulk"
 _ENDLESS = 1 << 36
@@ -27,7 +30,7 @@ class Curl:
     ports: tuple[int, ...] = ()
     sends_cmcd = False
 
-    def check(self, scenario: Mapping[str, Any]) -> None:
+    def check(self, scenario: resolved.Document) -> None:
         """Needs curl, and a video or `run.duration`."""
         require("curl", "curl")
         length_of(scenario)
@@ -70,7 +73,7 @@ class Curl:
         )
 
 
-def length_of(scenario: Mapping[str, Any]) -> float | None:
+def length_of(scenario: resolved.Document) -> float | None:
     """Seconds of a transfer whose length is stated; None: as large as the video."""
     stated = scenario["run"].get("duration")
     if stated is None and not scenario.get("video"):

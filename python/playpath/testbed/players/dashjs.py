@@ -24,13 +24,17 @@ import time
 import urllib.parse
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from playpath.testbed import media
 from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.testbed.players.following import Following
 from playpath.testbed.players.scene import Played, Scene, as_nobody, kind_of, ladder_of, not_believed, require
 from playpath.testbed.processes import Child
+
+if TYPE_CHECKING:
+    from playpath import resolved
+
 
 VERSION = "5.2.1"
 _SHA256 = "3a22b1f4576ab294f41e56f156cec7972a5f83edda379416778293ff22d2eb49"
@@ -68,7 +72,7 @@ class DashJs:
     ports: tuple[int, ...] = ()
     sends_cmcd = True
 
-    def check(self, scenario: Mapping[str, Any]) -> None:
+    def check(self, scenario: resolved.Document) -> None:
         """Needs Chromium and dash.js; plays `dash`."""
         require("chromium", "chromium", "chromium-browser", "google-chrome")
         kind_of(scenario, self.name, "dash")

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from playpath.testbed.errors import TestbedError
 from playpath.testbed.players.curl import length_of
 from playpath.testbed.players.scene import Played, Scene, Watch, require
+
+if TYPE_CHECKING:
+    from playpath import resolved
+
 
 _PORT = 5201
 _GRACE_S = 15.0
@@ -23,7 +26,7 @@ class Iperf3:
     ports: tuple[int, ...] = (_PORT,)
     sends_cmcd = False
 
-    def check(self, scenario: Mapping[str, Any]) -> None:
+    def check(self, scenario: resolved.Document) -> None:
         """Needs iperf3, and a video or `run.duration`."""
         require("iperf3", "iperf3")
         length_of(scenario)

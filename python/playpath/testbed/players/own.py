@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from playpath.testbed import programs
 from playpath.testbed.errors import TestbedError
 from playpath.testbed.players.scene import Played, Scene, Watch
+
+if TYPE_CHECKING:
+    from playpath import resolved
+
 
 _GRACE_S = 10.0
 
@@ -21,7 +24,7 @@ class Own:
     ports: tuple[int, ...] = ()
     sends_cmcd = False
 
-    def check(self, scenario: Mapping[str, Any]) -> None:
+    def check(self, scenario: resolved.Document) -> None:
         """Needs its program."""
         program()
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from playpath.engine import number
 from playpath.errors import InputError
@@ -18,6 +18,10 @@ from playpath.testbed.bed import Testbed
 from playpath.testbed.carriers import Server
 from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.testbed.processes import Child
+
+if TYPE_CHECKING:
+    from playpath import resolved
+
 
 _STOPPED_PATIENCE = 3.0
 """A player that is stopped by a signal (or traced) for so long is said to hang."""
@@ -69,7 +73,7 @@ class Scene:
 
     bed: Testbed
     server: Server
-    scenario: Mapping[str, Any]
+    scenario: resolved.Document
     described: Mapping[str, float]
     settings: str
     until_s: float
@@ -110,7 +114,7 @@ class Player(Protocol):
     sends_cmcd: bool
     """Whether it reports its buffer with every request."""
 
-    def check(self, scenario: Mapping[str, Any]) -> None:
+    def check(self, scenario: resolved.Document) -> None:
         """Raise MissingToolError if a program lacks, TestbedError if it cannot play this scenario."""
         ...
 
@@ -178,28 +182,28 @@ def as_nobody(bed: Testbed, name: str) -> tuple[Path, list[str]]:
     return home, [require("util-linux", "setpriv"), *ids, "env", f"HOME={home}", f"XDG_RUNTIME_DIR={home}"]
 
 
-def ladder_of(scenario: Mapping[str, Any]) -> tuple[list[float], float]:
+def ladder_of(scenario: resolved.Document) -> tuple[list[float], float]:
     """Rates in bit/s, and the length of a segment in seconds."""
-    player = scenario["player"]
+    player = scenario.get("player") or {}
     ladder = player.get("ladder")
     if not isinstance(ladder, str) or "bit/s" not in ladder:
         raise InputError(f'[player] ladder = {ladder!r}: a real player needs rates, "1 Mbit/s, 2 Mbit/s"')
     return [number(rate) for rate in ladder.split(",")], number(player["segment"])
 
 
-def describe_ladder(scenario: Mapping[str, Any]) -> dict[str, float]:
+def describe_ladder(scenario: resolved.Document) -> dict[str, float]:
     """`Scene.described` of a ladder: its top rate; the buffer is the player's own affair."""
     rates, _ = ladder_of(scenario)
-    stated = scenario["video"].get("duration")
+    stated = (scenario.get("video") or {}).get("duration")
     duration_s = number(stated) if stated else media.CLIP_S
     return {"playout_buffer_bytes": 0.0, "video_kbps": max(rates) / 1e3, "duration_s": duration_s}
 
 
-def kind_of(scenario: Mapping[str, Any], player: str, *allowed: str) -> str:
+def kind_of(scenario: resolved.Document, player: str, *allowed: str) -> str:
     """The scenario's kind of player; InputError if it is none of those that `player` can be."""
     if not scenario.get("video"):
         raise InputError(f"player {player}: the scenario has no [video]")
-    kind = str(scenario["player"].get("kind", "progressive"))
+    kind = str((scenario.get("player") or {}).get("kind", "progressive"))
     if kind not in allowed:
         raise InputError(f"player {player}: [player] kind = '{kind}'; allowed: {', '.join(allowed)}")
     return kind

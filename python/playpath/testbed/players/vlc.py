@@ -21,8 +21,7 @@ import http.client
 import json
 import re
 import time
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from playpath.testbed import namespaces
 from playpath.testbed.players.events import EventLog
@@ -30,6 +29,10 @@ from playpath.testbed.players.following import Following
 from playpath.testbed.players.scene import Played, Scene, as_nobody, kind_of, ladder_of, require
 from playpath.testbed.processes import Child
 from playpath.testbed.server import over_mptcp
+
+if TYPE_CHECKING:
+    from playpath import resolved
+
 
 _PORT = 8090
 _PASSWORD = "playpath"
@@ -50,7 +53,7 @@ class Vlc:
     ports: tuple[int, ...] = ()
     sends_cmcd = False
 
-    def check(self, scenario: Mapping[str, Any]) -> None:
+    def check(self, scenario: resolved.Document) -> None:
         """Needs VLC; plays `progressive` and `dash`."""
         require("vlc-bin vlc-plugin-base", "vlc")
         if kind_of(scenario, self.name, "progressive", "dash") == "dash":

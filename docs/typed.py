@@ -1,0 +1,182 @@
+"""The documents as typed dictionaries in Python: as one writes them, and as the engine resolves them. Part of `make reference`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from playpath import keys
+
+PACKAGE = Path(__file__).parents[1] / "python" / "playpath"
+CLASSES = {
+    "scenario": "Document",
+    "sweep": "Design",
+    "population document": "PopulationDocument",
+    "video.manifest": "Manifest",
+    "path.outage": "Outage",
+    "traffic.rtt": "TrafficRtt",
+    "distribution.lognormal": "Lognormal",
+    "distribution.normal": "Normal",
+}
+"""Declared table → class, where it is not its own name."""
+AS_MAPPINGS = ("direction", "loss", "queue", "cc", "scheduler")
+"""Tables without a class: a mapping of parameters."""
+INDENTS = ("initial_indent", "subsequent_indent")
+PLAIN = {
+    "number": "float",
+    "whole number": "int",
+    "switch": "bool",
+    "file": "str | Mapping[str, str]",
+    "text or list of texts": "str | Sequence[str]",
+    "list": "Sequence[Any]",
+    "any": "Any",
+    "number with a unit": "str | float",
+    "name or table": "str | Mapping[str, Any]",
+    "name of your own": "str | Mapping[str, Any]",
+}
+"""Type of a key → type in Python; every other one is a text."""
+RESOLVED = PLAIN | {
+    "text or list of texts": "Sequence[str]",
+    "name or table": "Mapping[str, Any]",
+    "name of your own": "Mapping[str, Any]",
+    "queue limit": "Mapping[str, Any]",
+}
+"""The same, of a resolved document."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """One module: what it is for, whether it is what the engine makes of a document, and its tables."""
+
+    file: Path
+    about: str
+    is_resolved: bool
+    tables: tuple[str, ...]
+
+
+def modules(tables: Iterable[str]) -> dict[Path, str]:
+    """Both modules: file → text. `tables`: the declared ones, in the order of the reference."""
+    order = tuple(reversed([name for name in tables if name not in AS_MAPPINGS]))
+    written = Form(
+        PACKAGE / "document.py",
+        'The documents as one writes them, typed: made by name, `Path(rate="20 Mbit/s", rtt="50 ms")`.',
+        False,
+        order,
+    )
+    resolved = Form(
+        PACKAGE / "resolved.py",
+        "A scenario as the engine resolves it, typed: every default is written out, names of components are tables.",
+        True,
+        tuple(name for name in order if name in reached("scenario")),
+    )
+    return {form.file: module(form) for form in (written, resolved)}
+
+
+def reached(table: str) -> set[str]:
+    """A table and those that it holds."""
+    inner = {key["table"] for key in all_keys(table) if key["table"]} - {table}
+    return {table}.union(*map(reached, inner))
+
+
+def all_keys(table: str) -> list[Mapping[str, Any]]:
+    """The keys of a table, of those it is read with, and of each of its kinds."""
+    choice = keys.tables()[table]["choice"]
+    return [*keys.table_keys(table), *(key for of in (choice["variants"] if choice else []) for key in of["keys"])]
+
+
+def module(form: Form) -> str:
+    """The text of a module."""
+    text = [
+        f'"""{form.about}',
+        "",
+        "Made from the engine's declarations by `make reference`; do not edit. A quantity is a text with its unit.",
+        '"""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "from collections.abc import Mapping, Sequence",
+        f"from typing import Any, Literal, {'' if form.is_resolved else 'Required, '}TypedDict",
+    ]
+    for name in form.tables:
+        text += ["", "", *typed_class(name, form)]
+    command = [sys.executable, "-m", "ruff", "format", "--quiet", "--stdin-filename", str(form.file), "-"]
+    return subprocess.run(command, input="\n".join(text), capture_output=True, text=True, check=True).stdout
+
+
+def class_name(table: str) -> str:
+    """Of a declared table."""
+    return CLASSES.get(table, table.capitalize())
+
+
+def typed_class(table: str, form: Form) -> list[str]:
+    """One typed dictionary."""
+    found: dict[str, set[str]] = {}
+    docs: dict[str, str] = {}
+    for key in all_keys(table):
+        found.setdefault(key["name"], set()).add(typed_key(key, table, form))
+        docs.setdefault(key["name"], key["doc"])
+    types = {name: union(of) for name, of in found.items()}
+    needed = {key["name"] for key in keys.table_keys(table) if key["is_needed"] and not form.is_resolved}
+    types = {name: f"Required[{of}]" if name in needed else of for name, of in types.items()}
+    doc = keys.tables()[table]["doc"]
+    if "from" in types:  # no name of Python
+        fields = ", ".join(f'"{name}": {quoted(of)}' for name, of in types.items())
+        made = f'{class_name(table)} = TypedDict("{class_name(table)}", {{{fields}}}, total=False)'
+        return [made, f'"""{doc}"""']
+    lines = [f"class {class_name(table)}(TypedDict, total=False):", f'    """{doc}"""']
+    for name, of in types.items():
+        lines += ["", f"    {name}: {of}", textwrap.fill(f'"""{docs[name]}"""', 116, **dict.fromkeys(INDENTS, "    "))]
+    return lines
+
+
+def union(types: Iterable[str]) -> str:
+    """Several types as one, None last."""
+    parts = {part for of in types for part in of.split(" | ")}
+    return " | ".join(sorted(parts, key=lambda part: (part == "None", part)))
+
+
+def quoted(of: str) -> str:
+    """A type that stands in an expression."""
+    return of if of.startswith("Required") else repr(of)
+
+
+def typed_key(key: Mapping[str, Any], table: str, form: Form) -> str:
+    """The type of a key's value."""
+    parts = [part for kind in key["type"].split(", ") for part in typed_kind(kind, key, form).split(" | ")]
+    if ', or "' in key["allowed"]:
+        parts.append("str")
+    if may_be_none(key, table, form):
+        parts.append("None")
+    return " | ".join(dict.fromkeys(parts))
+
+
+def typed_kind(kind: str, key: Mapping[str, Any], form: Form) -> str:
+    """The type of one of the kinds that a key's value may be of."""
+    if kind == "word":
+        words = [word for word, _ in key["words"]] or key["allowed"].split(", ")
+        return f"Literal[{', '.join(json.dumps(word) for word in words)}]"
+    if kind in ("table", "list of tables"):
+        inner = key["table"]
+        of = class_name(inner) if inner and inner not in AS_MAPPINGS else "Mapping[str, Any]"
+        return of if kind == "table" else f"Sequence[{of}]"
+    return (RESOLVED if form.is_resolved else PLAIN).get(kind, "str")
+
+
+def may_be_none(key: Mapping[str, Any], table: str, form: Form) -> bool:
+    """Whether its value can be None: not given, and nothing fills it."""
+    if key["default"] != "" or key["is_needed"]:
+        return False
+    return not (form.is_resolved and is_filled(key, table))
+
+
+def is_filled(key: Mapping[str, Any], table: str) -> bool:
+    """Whether the engine fills it where it is not given: names, lists, components, the way back, a sender's habits."""
+    is_habit = table != "run" and key["otherwise"].endswith(("the profile's", "`run.profile`"))
+    is_listed = any((part in RESOLVED and part not in PLAIN) or "list" in part for part in key["type"].split(", "))
+    return is_habit or is_listed or "name or table" in key["type"] or key["name"] in ("name", "run", "up")

@@ -1,0 +1,560 @@
+"""A scenario as the engine resolves it, typed: every default is written out, names of components are tables.
+
+Made from the engine's declarations by `make reference`; do not edit. A quantity is a text with its unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypedDict
+
+
+class TrafficRtt(TypedDict, total=False):
+    """A round trip that is drawn for each source."""
+
+    uniform: Sequence[Any]
+    """Least and most."""
+
+    whole: bool
+    """It is the whole round trip, the path's where that is longer; else it is added."""
+
+
+class Traffic(TypedDict, total=False):
+    """A group of equal sources of cross traffic. It has the keys of a sender, too."""
+
+    kind: Literal["bulk", "web", "udp", "video"]
+    """Which kind of traffic."""
+
+    count: int
+    """Number of sources."""
+
+    start: str
+    """Start of the earliest, since the start of the run."""
+
+    start_spread: str
+    """Each source starts at `start` plus a random share of this."""
+
+    stop: str | None
+    """End of all, since the start of the run; after `start`."""
+
+    rtt: TrafficRtt | str
+    """Round trip of each source on top of the path's, or a table to draw it from."""
+
+    name: str
+    """Unique label."""
+
+    cc: Mapping[str, Any]
+    """Congestion control, with its parameters (`playpath list cc`)."""
+
+    profile: Literal["linux", "ns2", "rfc"]
+    """Stack whose habits the endpoints have."""
+
+    paths: Sequence[str]
+    """Paths that it may use; over several it is MPTCP."""
+
+    scheduler: Mapping[str, Any]
+    """MPTCP scheduler, with its parameters (`playpath list scheduler`). Over one path it has no say."""
+
+    abr: Mapping[str, Any] | str | None
+    """Adaptation rule of this sender's viewers (`playpath list abr`), in place of the player's."""
+
+    multipath: Literal["relay", "mptcp"] | None
+    """What carries a stream over several paths in the kernel world."""
+
+    mss: int
+    """Payload of a full packet, without headers and options."""
+
+    initial_window: int
+    """Congestion window at the start."""
+
+    validation: Literal["none", "rfc2861", "newcwv"]
+    """Congestion window validation."""
+
+    pacing: Literal["off", "linux", "controller", "gain"] | Pacing
+    """Pacing, or a gain of one's own."""
+
+    sack: bool
+    """Selective acknowledgements."""
+
+    timestamps: bool
+    """TCP timestamps."""
+
+    ecn: bool
+    """Explicit congestion notification."""
+
+    limited_transmit: bool
+    """New packets on the first two duplicate ACKs (RFC 3042)."""
+
+    loss_detection: Literal["rack_tlp", "rfc6675", "newreno", "newreno_steady", "reno"]
+    """How the sender finds losses."""
+
+    recovery: Literal["prr", "rfc6675", "newreno"]
+    """How the window moves during fast recovery."""
+
+    rto_min: str
+    """Smallest retransmission timeout."""
+
+    send_buffer: str
+    """What the server's socket holds, sent or not."""
+
+    receive_buffer: str
+    """What the client's socket holds: the receive window."""
+
+    max_burst: int | None
+    """Most packets that one event may release."""
+
+    think_time: str
+    """Mean of the exponential time from an object to the next request."""
+
+    inter_arrival: str | None
+    """Mean of the exponential time from request to request; instead of `think_time`."""
+
+    mean_size: str
+    """Mean size of an object (Boyden et al. 2006, section 4.3)."""
+
+    shape: float
+    """Shape of the Pareto distribution of sizes."""
+
+    rate: str
+    """While on."""
+
+    packet_bytes: int
+    """Size of a datagram with its headers."""
+
+    on: str | None
+    """Mean length of the exponential periods in which it sends; with `off`."""
+
+    off: str | None
+    """Mean length of the periods between; with `on`."""
+
+
+class Pacing(TypedDict, total=False):
+    """Pacing by a gain of one's own."""
+
+    gain: float
+    """The rate is gain x cwnd / srtt."""
+
+
+class Sender(TypedDict, total=False):
+    """What serves the video: a congestion control and the habits of its TCP. One is played after the other, on the same paths."""
+
+    name: str
+    """Unique label."""
+
+    cc: Mapping[str, Any]
+    """Congestion control, with its parameters (`playpath list cc`)."""
+
+    profile: Literal["linux", "ns2", "rfc"]
+    """Stack whose habits the endpoints have."""
+
+    paths: Sequence[str]
+    """Paths that it may use; over several it is MPTCP."""
+
+    scheduler: Mapping[str, Any]
+    """MPTCP scheduler, with its parameters (`playpath list scheduler`). Over one path it has no say."""
+
+    abr: Mapping[str, Any] | str | None
+    """Adaptation rule of this sender's viewers (`playpath list abr`), in place of the player's."""
+
+    multipath: Literal["relay", "mptcp"] | None
+    """What carries a stream over several paths in the kernel world."""
+
+    mss: int
+    """Payload of a full packet, without headers and options."""
+
+    initial_window: int
+    """Congestion window at the start."""
+
+    validation: Literal["none", "rfc2861", "newcwv"]
+    """Congestion window validation."""
+
+    pacing: Literal["off", "linux", "controller", "gain"] | Pacing
+    """Pacing, or a gain of one's own."""
+
+    sack: bool
+    """Selective acknowledgements."""
+
+    timestamps: bool
+    """TCP timestamps."""
+
+    ecn: bool
+    """Explicit congestion notification."""
+
+    limited_transmit: bool
+    """New packets on the first two duplicate ACKs (RFC 3042)."""
+
+    loss_detection: Literal["rack_tlp", "rfc6675", "newreno", "newreno_steady", "reno"]
+    """How the sender finds losses."""
+
+    recovery: Literal["prr", "rfc6675", "newreno"]
+    """How the window moves during fast recovery."""
+
+    rto_min: str
+    """Smallest retransmission timeout."""
+
+    send_buffer: str
+    """What the server's socket holds, sent or not."""
+
+    receive_buffer: str
+    """What the client's socket holds: the receive window."""
+
+    max_burst: int | None
+    """Most packets that one event may release."""
+
+
+class Reordering(TypedDict, total=False):
+    """Packets that overtake: some are held back while later ones pass."""
+
+    probability: str
+    """Share of the packets that may be held back."""
+
+    extra_delay: str
+    """How long one is held back."""
+
+    gap: int
+    """At most one of so many is held back."""
+
+
+class Jitter(TypedDict, total=False):
+    """Random change of the delay."""
+
+    amplitude: str
+    """How much: see `distribution`."""
+
+    distribution: Literal["uniform", "normal"]
+    """How it is drawn."""
+
+
+Outage = TypedDict("Outage", {"from": "str", "until": "str | None"}, total=False)
+"""A time in which the path's own link loses everything, both ways."""
+
+
+class Up(TypedDict, total=False):
+    """The way from the client to the server: acknowledgements and requests."""
+
+    rate: str | None
+    """Rate of the link, headers included. Excludes `trace`."""
+
+    trace: Mapping[str, str] | str | None
+    """A file of rates or delivery opportunities over time, in any format of `playpath list trace`; it repeats."""
+
+    start: str
+    """Where in the trace a session begins: a time, or "random", the same moment for every sender. Needs `trace`."""
+
+    loss: Mapping[str, Any] | str
+    """Random loss: a share of the packets, each by itself, or a loss model with its parameters (`playpath list
+    loss`)."""
+
+    loss_place: Literal["before_queue", "after_queue"]
+    """Where random loss strikes."""
+
+    queue: Mapping[str, Any]
+    """Queue in front of the link: a limit of tail drop, a name, or a table of `kind` and parameters (`playpath list
+    queue`)."""
+
+    jitter: Jitter | str | None
+    """Random change of the delay, packet by packet: uniform up to this much more or less, or a table. Never
+    reorders."""
+
+    reordering: Reordering | None
+    """Packets that overtake: some are held back while later ones pass."""
+
+
+class Link(TypedDict, total=False):
+    """A link that several paths share, named in their `via`. Its keys describe the way to the client."""
+
+    name: str
+    """What `via` calls it; unique."""
+
+    rtt: str
+    """Round trip that it adds, half of it each way."""
+
+    up: Up
+    """The way from the client to the server: acknowledgements and requests."""
+
+    rate: str | None
+    """Rate of the link, headers included. Excludes `trace`."""
+
+    trace: Mapping[str, str] | str | None
+    """A file of rates or delivery opportunities over time, in any format of `playpath list trace`; it repeats."""
+
+    start: str
+    """Where in the trace a session begins: a time, or "random", the same moment for every sender. Needs `trace`."""
+
+    loss: Mapping[str, Any] | str
+    """Random loss: a share of the packets, each by itself, or a loss model with its parameters (`playpath list
+    loss`)."""
+
+    loss_place: Literal["before_queue", "after_queue"]
+    """Where random loss strikes."""
+
+    queue: Mapping[str, Any]
+    """Queue in front of the link: a limit of tail drop, a name, or a table of `kind` and parameters (`playpath list
+    queue`)."""
+
+    jitter: Jitter | str | None
+    """Random change of the delay, packet by packet: uniform up to this much more or less, or a table. Never
+    reorders."""
+
+    reordering: Reordering | None
+    """Packets that overtake: some are held back while later ones pass."""
+
+
+class Path(TypedDict, total=False):
+    """A path between server and client; at least one. Its keys describe the way to the client, `up` the way back."""
+
+    name: str
+    """What reports and `paths` call it; unique."""
+
+    rtt: str
+    """Base round-trip time, without queueing and without shared links; half of it each way."""
+
+    via: Sequence[str]
+    """Shared links between the server and the path's own link, from the server on."""
+
+    outage: Outage | None
+    """A time in which the path's own link loses everything, both ways."""
+
+    up: Up
+    """The way from the client to the server: acknowledgements and requests."""
+
+    rate: str | None
+    """Rate of the link, headers included. Excludes `trace`."""
+
+    trace: Mapping[str, str] | str | None
+    """A file of rates or delivery opportunities over time, in any format of `playpath list trace`; it repeats."""
+
+    start: str
+    """Where in the trace a session begins: a time, or "random", the same moment for every sender. Needs `trace`."""
+
+    loss: Mapping[str, Any] | str
+    """Random loss: a share of the packets, each by itself, or a loss model with its parameters (`playpath list
+    loss`)."""
+
+    loss_place: Literal["before_queue", "after_queue"]
+    """Where random loss strikes."""
+
+    queue: Mapping[str, Any]
+    """Queue in front of the link: a limit of tail drop, a name, or a table of `kind` and parameters (`playpath list
+    queue`)."""
+
+    jitter: Jitter | str | None
+    """Random change of the delay, packet by packet: uniform up to this much more or less, or a table. Never
+    reorders."""
+
+    reordering: Reordering | None
+    """Packets that overtake: some are held back while later ones pass."""
+
+
+class Player(TypedDict, total=False):
+    """What plays the video, with its parameters (`playpath list player`). Needs [video]."""
+
+    kind: Literal["progressive", "dash", "agent"] | None
+    """Which player."""
+
+    buffer: str
+    """size of the cache; VLC's network cache is 1 s, the CCP papers use 1, 2, 3 s"""
+
+    policy: Literal["catch-up", "rebuffer"]
+    """late data: run on and discard (VLC), or stop the clock (browsers)"""
+
+    start: Literal["full", "first-frame"]
+    """the clock starts when the cache is full, or the cache's length after the first picture"""
+
+    late_threshold: str
+    """catch-up: pictures later than this are discarded (VLC)"""
+
+    shift_after: str
+    """catch-up: later than this sets the clock back"""
+
+    max_shift: str
+    """catch-up: most that the clock is set back at once (VLC's clock-jitter)"""
+
+    resume: str
+    """rebuffer: what must be there for the clock to go on"""
+
+    drop_dependents: bool
+    """catch-up: also discard pictures that depend on a discarded one"""
+
+    client: Literal["dash-js", "vlc", "vlc-2.1", "dash.js", "hls.js", "shaka", "exoplayer", "sabre"]
+    """buffer policy and connections of a known client"""
+
+    abr: Mapping[str, Any] | str
+    """adaptation rule of the video; the client's own by default"""
+
+    audio_abr: str
+    """adaptation rule of the audio, if it is a set of its own"""
+
+    ladder: str
+    """rates of the video, where no manifest is given (newCWV study)"""
+
+    segment: str
+    """duration of a segment, where no manifest is given (newCWV study)"""
+
+    duration: str
+    """duration, where no manifest is given"""
+
+    size_cv: str
+    """coefficient of variation of segment sizes, where they are not known"""
+
+    audio: str
+    """rate of an audio set of its own, where no manifest is given"""
+
+    full_level: str
+    """requests stop at this buffer level"""
+
+    resume_level: str
+    """and start again at this one"""
+
+    room: Literal["client", "whole", "any"]
+    """whole: a segment must fit below full_level; any: the last one may exceed it"""
+
+    fast_switch: Literal["client", "on", "off"]
+    """steps up replace buffered segments of lower rungs (dash.js: on)"""
+
+    start_level: str
+    """playback starts at this level"""
+
+    stall_resume_level: str
+    """and goes on after a stall at this one"""
+
+    connections: str
+    """use of connections"""
+
+    idle_timeout: str
+    """the server closes connections idle for longer"""
+
+    pipeline_at: str
+    """share of a response after which the next is asked for"""
+
+    abandonment: bool
+    """let the rule give up downloads"""
+
+    request_header_bytes: float
+    """HTTP request without client data (Chromium: about 400)"""
+
+    response_header_bytes: float
+    """HTTP response header (nginx, Apache: about 300)"""
+
+    manifest_bytes: float
+    """size of the manifest fetched first; 0: none"""
+
+    cmcd: Literal["off", "v1", "v2"]
+    """client data sent with each request"""
+
+    latency_target: str
+    """play live, so far behind the edge"""
+
+    skip_behind: str
+    """live: skip when stalls have cost more than this"""
+
+    xfactor: float
+    """the server writes so many times the media rate; 1 is constrained (paper: 8)"""
+
+    heartbeat: str
+    """interval of the server's writes (the paper does not say)"""
+
+    start_share: str
+    """share of the media that is buffered before the start (paper)"""
+
+    overflow: Literal["backpressure", "discard"]
+    """a full buffer stops reading, or loses what comes"""
+
+
+class Manifest(TypedDict, total=False):
+    """A manifest with what it names, as a resolved scenario carries it."""
+
+    format: Literal["mpd", "hls", "sabre"]
+    """What it is."""
+
+    content: str
+    """Its text."""
+
+    playlists: Mapping[str, Any] | None
+    """The playlists that it names."""
+
+
+class Video(TypedDict, total=False):
+    """What is played: a file, a manifest, or a stated rate and duration. Without it there is cross traffic alone."""
+
+    source: Mapping[str, str] | str | None
+    """The built-in clip "bigbuckbunny", an MP4 file, a frame table (.csv), ffprobe's packets (.json), or a
+    manifest."""
+
+    manifest: Manifest | Mapping[str, str] | str | None
+    """MPD, HLS playlist or Sabre movie: the ladder that an adaptive player chooses from. Excludes the other
+    keys."""
+
+    rate: str | None
+    """Mean rate; frames of a file are scaled to it."""
+
+    duration: str | None
+    """Playing time; a file is cut or repeated."""
+
+    fps: float
+    """Frame rate of a modelled video; excludes `source`."""
+
+    seed: int
+    """Of the frame sizes of a modelled video, the same in every replication; excludes `source`."""
+
+
+class Run(TypedDict, total=False):
+    """How long, how often, with which packets."""
+
+    seeds: int
+    """Replications; each has its own random draws."""
+
+    first_seed: int
+    """Seed of the first replication; the others count up from it. Python's tables hold seeds up to 2^63 - 1."""
+
+    duration: str | None
+    """End of the run. With a video a run ends when it has been played, at the latest here."""
+
+    sample_interval: str
+    """Interval of the time series of `--trace`."""
+
+    profile: Literal["linux", "ns2", "rfc"]
+    """Stack whose habits the endpoints have."""
+
+    transport: Literal["packets", "ideal"]
+    """What carries the video."""
+
+    max_events: int
+    """The most events that a run of the simulator may take; one that takes more fails."""
+
+    mss: int | None
+    """Payload of a full packet, without headers and options."""
+
+
+class Document(TypedDict, total=False):
+    """What is played over which network by which senders."""
+
+    name: str
+    """Label in reports."""
+
+    description: str | None
+    """A sentence for the reader of a report."""
+
+    video: Video | None
+    """What is played: a file, a manifest, or a stated rate and duration. Without it there is cross traffic
+    alone."""
+
+    player: Player | None
+    """What plays the video, with its parameters (`playpath list player`). Needs [video]."""
+
+    link: Sequence[Link]
+    """A link that several paths share, named in their `via`. Its keys describe the way to the client."""
+
+    path: Sequence[Path]
+    """A path between server and client; at least one. Its keys describe the way to the client, `up` the way
+    back."""
+
+    sender: Sequence[Sender]
+    """What serves the video: a congestion control and the habits of its TCP. One is played after the other, on the
+    same paths."""
+
+    traffic: Sequence[Traffic]
+    """A group of equal sources of cross traffic. It has the keys of a sender, too."""
+
+    run: Run
+    """How long, how often, with which packets."""
