@@ -1,15 +1,37 @@
 """`python -m playpath`, and the command `playpath`."""
 
+import os
+import resource
+import signal
 import sys
+
+_LEAST_ADDRESS_SPACE = 1_500_000_000
+"""Bytes: what numpy, scipy, polars and their threads map on two cores; 1.3 GB are too little."""
 
 
 def main() -> None:
     """Run the command line; Ctrl-C while it is being loaded ends it as later on."""
     try:
+        # No command multiplies large matrices: OpenBLAS's threads would only cost 32 MB of buffers each.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        _check_address_space()
         from playpath import cli
+
+        cli.main()
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         sys.exit(130)
-    cli.main()
+
+
+def _check_address_space() -> None:
+    """Where too little is allowed OpenBLAS asks for it without end while it is loaded, and other libraries abort."""
+    allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if allowed != resource.RLIM_INFINITY and allowed < _LEAST_ADDRESS_SPACE:
+        sys.stderr.write(
+            f"error: this shell allows {allowed / 1e9:.1f} GB of address space, playpath needs "
+            f"{_LEAST_ADDRESS_SPACE / 1e9:.1f} GB; `ulimit -v unlimited` takes the bound away\n"
+        )
+        sys.exit(1)
 
 
 if __name__ == "__main__":

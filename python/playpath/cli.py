@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 import tempfile
 import threading
@@ -71,6 +72,7 @@ def main() -> None:
         _tell(f"error: {error}")
         status = error.exit_status
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks twice gets no more than the end
         _tell("interrupted")
         status = 130
     except SystemExit as error:  # SIGTERM, SIGHUP
@@ -88,9 +90,12 @@ def main() -> None:
 
 
 def _tell(text: str) -> None:
-    from playpath import console  # rich and polars take their time
-
-    console.message(text)
+    try:
+        from playpath import console  # rich and polars take their time
+    except Exception:  # they are what failed (memory, threads, a file of theirs)
+        sys.stderr.write(text.encode("unicode_escape").decode() + "\n")
+    else:
+        console.message(text)
 
 
 def _prepare_streams() -> None:
@@ -121,6 +126,7 @@ def _last_resort(error: BaseException) -> str:
 
 def _leave(status: int) -> None:
     """Exit; sessions dropped by a second Ctrl-C still compute, and the interpreter cannot end their threads cleanly."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # else a Ctrl-C from here on is told with a traceback
     if threading.active_count() > 1:
         # What the threads have on the machine does not end with them. (Nothing else brings the module in.)
         if (bed := sys.modules.get("playpath.testbed.bed")) is not None:

@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from playpath import engine, stats, worlds
-from playpath.errors import InputError, RunError, unknown_name
+from playpath.errors import InputError, Interrupted, RunError, unknown_name
 from playpath.evidence import STOPPING_RULE, ladder
 from playpath.files import replaced, write_text
 from playpath.manifest import manifest
@@ -476,7 +476,7 @@ def _gather_whole(
     if whole:
         return replace(gather(scenario, world, whole, interrupted=interrupted), failures=failures)
     if interrupted:
-        raise RunError("stopped before the first seed was finished for every sender; nothing to show")
+        raise Interrupted("stopped before the first seed was finished for every sender; nothing to show")
     told = "; ".join(dict.fromkeys(f"{f.sender}, seed {f.seed}: {f.reason}" for f in failures[:_MOST_TOLD]))
     more = f"; and {len(failures) - _MOST_TOLD} more" if len(failures) > _MOST_TOLD else ""
     what = "every session failed" if not sessions else "no seed was finished by every sender"

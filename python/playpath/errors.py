@@ -1,4 +1,4 @@
-"""Errors with an exit status: 2 for wrong input, 1 for a run that failed."""
+"""Errors with an exit status: 2 for wrong input, 1 for a run that failed, 130 for one that was stopped."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ class PlaypathError(Exception):
 
 class RunError(PlaypathError):
     """The input was right, the run failed."""
+
+
+class Interrupted(RunError):
+    """Ctrl-C came before there was a result to show."""
+
+    exit_status = 130
 
 
 class InputError(PlaypathError, ValueError):

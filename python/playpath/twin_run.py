@@ -10,7 +10,7 @@ from typing import Any
 
 from playpath import worlds
 from playpath.compare import compare, gather, whole_seeds
-from playpath.errors import InputError, RunError, unknown_name
+from playpath.errors import InputError, Interrupted, unknown_name
 from playpath.parallel import run_all
 from playpath.progress import Progress
 from playpath.record import Session
@@ -93,7 +93,7 @@ def twin(
         sessions, interrupted = _one_by_one(play, tasks, counted, on_interrupt)
     whole = whole_seeds(sessions, len(names))
     if not whole:
-        raise RunError("stopped before the first seed was finished for every sender; what is finished is kept")
+        raise Interrupted("stopped before the first seed was finished for every sender; what is finished is kept")
     measured = gather(loaded, kernel.name, whole, interrupted=interrupted)
     return Twin(_simulated(loaded, names, measured.seeds, jobs), measured, reasons, interrupted)
 

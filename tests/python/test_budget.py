@@ -179,6 +179,21 @@ except KeyboardInterrupt:
     assert done.stdout == "stopped\n", done.stderr
 
 
+def test_too_small_an_address_space_is_told_at_once():
+    """With 600 MB OpenBLAS asked for memory without end while scipy was loaded, and nothing was said."""
+    done = subprocess.run(
+        ["sh", "-c", f"ulimit -v 600000; exec {sys.executable} -m playpath list queue"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "error: this shell allows 0.6 GB of address space, playpath needs 1.5 GB; "
+        "`ulimit -v unlimited` takes the bound away\n"
+    )
+
+
 def test_memory_that_runs_out_is_told(tmp_path):
     """A queue without bounds under a flood, in an address space of 3 GB."""
     flood = '[[path]]\nrate = "1 kbit/s"\nrtt = "0 s"\nqueue = "1000000000 packets"\n' + udp("10 Gbit/s")

@@ -151,17 +151,30 @@ INTERRUPTED_AT = """
 import os, runpy, sys
 class Find:
     def find_spec(self, name, *_):
-        if name == WANTED:
+        if name in WANTED:
+            WANTED.remove(name)
             os.kill(os.getpid(), 2)
-WANTED = sys.argv.pop(1)
+WANTED = sys.argv.pop(1).split()
 sys.meta_path.insert(0, Find())
 runpy.run_module("playpath", run_name="__main__", alter_sys=True)
 """
 
 
-@pytest.mark.parametrize("module", ["polars", "playpath.stats", "typer", "playpath.commands.tune", "playpath.tune"])
-def test_ctrl_c_while_modules_load_is_no_traceback(module, small, tmp_path):
-    command = [sys.executable, "-c", INTERRUPTED_AT, module, "tune", "small.toml", "--param", "ccplb.kp=1..2"]
+@pytest.mark.parametrize(
+    "modules",
+    [
+        "polars",
+        "playpath.stats",
+        "typer",
+        "playpath.commands.tune",
+        "playpath.tune",
+        # Twice: again while what tells of the first one is loaded.
+        "playpath.tune playpath.console",
+        "playpath.commands.tune rich.console",
+    ],
+)
+def test_ctrl_c_while_modules_load_is_no_traceback(modules, small, tmp_path):
+    command = [sys.executable, "-c", INTERRUPTED_AT, modules, "tune", "small.toml", "--param", "ccplb.kp=1..2"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert (done.returncode, "Traceback" in done.stderr) == (130, False), done.stderr
 

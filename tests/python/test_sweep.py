@@ -3,11 +3,12 @@
 import itertools
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from types import SimpleNamespace
 
 import polars as pl
@@ -15,13 +16,14 @@ import pytest
 from conftest import SMALL, playpath_command
 
 import playpath
-from playpath.errors import RunError
+from playpath.errors import Interrupted, RunError
 from playpath.plots import figure
 from playpath.plots.sweep import levels, number, response, winner_map, winner_points
 from playpath.report import write_report
 from playpath.report.sweep_page import _counts, _leader, sweep_page
 from playpath.sweep import Store, SweepResult, load_design, runner, sweep
 from playpath.sweep.cells import cells
+from playpath.sweep.executors import Place
 from playpath.sweep.worker import Done, run_chunk
 
 pytestmark = pytest.mark.slow
@@ -384,6 +386,42 @@ def test_workers_end_with_the_sweep_however_it_ends(tmp_path, design_file, end):
     # Its standard output ends when the last process that holds it has ended.
     process.communicate(timeout=60)
     assert process.returncode != 0
+
+
+def test_workers_end_with_a_sweep_whose_disk_is_full(tmp_path, design_file):
+    """No file may be longer than 512 bytes, which a write reports as a full disk does."""
+    command = f"ulimit -f 1; exec {sys.executable} -B -m playpath sweep {design_file}"
+    done = subprocess.run(
+        # Its standard output ends when the last worker has ended.
+        ["sh", "-c", command],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, ""), done.stderr
+    assert re.fullmatch(r"error: cannot write .*\.parquet: File too large\n", done.stderr), done.stderr
+    assert not list(tmp_path.glob("**/*.parquet"))
+
+
+def test_a_second_ctrl_c_does_not_wait_for_a_long_cell(tmp_path, monkeypatch):
+    waited = []
+
+    class Endless(Executor):
+        def submit(self, *_):
+            return Future()
+
+        def shutdown(self, wait=True, *, cancel_futures=False):
+            waited.append(wait)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner, "place", lambda *_: Place(Endless, 2, 1.0))
+    with pytest.raises(Interrupted, match="stopped before the first cell was finished"):
+        sweep(DESIGN, store=tmp_path, progress=interrupt)
+    assert waited == [False]
 
 
 def chunk_that_dies_once(chunk, *rest):

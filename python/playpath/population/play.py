@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from playpath import engine
-from playpath.errors import RunError
+from playpath.errors import Interrupted, RunError
 from playpath.evidence import ladder
 from playpath.population.answer import PopulationResult
 from playpath.population.intervals import FEWEST_UNITS
@@ -146,7 +146,8 @@ def _gather(
     table = rows.filter(pl.col("path").is_in(whole.implode())).drop("error", "engine_version", "scenario_sha256")
     if table.is_empty():
         reason = failed["error"][0] if failed.height else "no path was finished"
-        raise RunError(f"population '{loaded.name}': {reason}")
+        error = Interrupted if interrupted else RunError
+        raise error(f"population '{loaded.name}': {reason}")
     return PopulationResult(
         population=loaded,
         table=table,

@@ -86,6 +86,14 @@ class _Workers(ProcessPoolExecutor):
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Let the workers go; those for which nobody waits end at once, in the middle of their cell."""
+        if not wait:
+            for worker in (self._processes or {}).values():
+                worker.kill()
+        # Even so until they have ended: else their semaphores are left behind, and Python complains of it.
+        super().shutdown(wait=True, cancel_futures=cancel_futures)
+
 
 def _ray(jobs: int | None) -> Place:
     try:

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from playpath import engine
-from playpath.errors import RunError
+from playpath.errors import Interrupted
 from playpath.evidence import STOPPING_RULE
 from playpath.files import replaced, write_text
 from playpath.manifest import package_version
@@ -207,7 +207,7 @@ def gather(
         store.check_whole(index["cell"], stored)
     table = index.join(stored, on="cell", how="inner", maintain_order="left")
     if table.is_empty():
-        raise RunError("sweep: stopped before the first cell was finished; nothing to show")
+        raise Interrupted("sweep: stopped before the first cell was finished; nothing to show")
     names = ["point", *design.keys, *(name for name in KEYS if name in table.columns)]
     rest = sorted(name for name in table.columns if name not in names)
     return SweepResult(

@@ -194,7 +194,7 @@ class CellRunner:
         self._alone: deque[list[Cell]] = deque()
         self._size = 1.0
         self._starts = False
-        self.interrupted = False
+        self.interrupted = self._dropped = False
         self.seen: list[tuple[int, str]] = []
         self._done = 0
 
@@ -203,7 +203,7 @@ class CellRunner:
 
     def __exit__(self, *_: object) -> None:
         if self._place.owns:
-            self._executor.shutdown(wait=not self._pending, cancel_futures=True)
+            self._executor.shutdown(wait=not (self._pending or self._dropped), cancel_futures=True)
 
     def finish(self, batch: Iterator[Cell], progress: Callable[[int], None]) -> None:
         """Run all cells of a batch that are not known."""
@@ -222,6 +222,7 @@ class CellRunner:
                     return
             except KeyboardInterrupt:
                 if self.interrupted:
+                    self._dropped = True
                     self._pending.clear()
                     return
                 self.interrupted = True
