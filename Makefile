@@ -19,7 +19,7 @@ ADVISORIES := $(if $(wildcard $(HOME)/.cargo/advisory-db*),advisories)
 , := ,
 FUZZ_SECONDS ?= 60
 
-.PHONY: help setup demo test test-fast check bench fuzz web site notebook docs reference figures papers kernel wheel wheel-check clean check-tools
+.PHONY: help setup demo test test-fast check check-macos bench fuzz web site notebook docs reference figures papers kernel wheel wheel-check clean check-tools
 
 help: ## show the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,11 @@ check: setup ## formatting, lints, types, reference without warnings, licences, 
 	$(BIN)/mypy
 	git ls-files '*.md' ':!docs/reference' | xargs $(BIN)/mdformat --check
 	$(BIN)/python tools/check_links.py
+
+# Type checks only: a Mac's linker and libraries are not needed. What is Linux's own (links, client, relay, loader) stays outside.
+check-macos: ## whether the simulator compiles for macOS
+	@settings=$$(tools/rust-std aarch64-apple-darwin) || { echo "skipped: the check for macOS"; exit 0; }; \
+	eval "$$settings"; cargo check --quiet --target aarch64-apple-darwin --target-dir target/macos --package playpath-python
 
 format: setup ## formats Rust, Python and Markdown
 	cargo fmt --all
