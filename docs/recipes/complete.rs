@@ -153,6 +153,7 @@ impl Player for Complete {
             playout_buffer_bytes: self.media.total_bytes(),
             playout_buffer_free_bytes: self.media.total_bytes() - self.received,
             video_rate: self.media.mean_rate(),
+            whole: Some((self.media.total_bytes(), self.media.duration())),
             is_urgent: self.started.is_none(),
         }
     }

@@ -371,7 +371,7 @@ mod tests {
             playout_buffer_free_bytes: Some(65_500),
             video_rate: Rate::from_bits_per_sec(5_240_000),
             is_urgent: true,
-            requested_rate: None,
+            ..SenderHints::default()
         };
         let told = |control: &str, hints: &SenderHints, mode| -> Vec<(&str, ParamValue)> {
             let values = values(find(control).unwrap(), hints, mode);

@@ -220,4 +220,12 @@ pub struct AppParameters {
     pub video_rate: Rate,
     /// The player is starting up or starved (CMCD `su`, `bs`).
     pub is_urgent: bool,
+    /// Payload bytes of the media object that is being sent, if it is one whose length in time is known too.
+    pub object_bytes: Option<u64>,
+    /// Media time in that object (CMCD `d`).
+    pub object_duration: Option<Duration>,
+    /// Highest bit rate that the player can choose (CMCD `tb`); of a video that has only one, that one.
+    pub top_rate: Option<Rate>,
+    /// Rate that the client does not need more than (CMCD `rtp`).
+    pub requested_rate: Option<Rate>,
 }

@@ -274,7 +274,7 @@ enum Op {
     Undo,
     Idle { millis: u64 },
     WindowChange { cwnd: f64, ssthresh: f64 },
-    Application { playout_buffer_bytes: u64, free: Option<u64>, bits_per_sec: u64 },
+    Application(AppParameters),
     Wait { nanos: u64 },
 }
 
@@ -292,11 +292,28 @@ fn op() -> impl Strategy<Value = Op> {
         1 => (0..1_000_000_u64).prop_map(|millis| Op::Idle { millis }),
         1 => (1.0..1e5_f64, prop_oneof![Just(f64::INFINITY), 2.0..1e5_f64])
             .prop_map(|(cwnd, ssthresh)| Op::WindowChange { cwnd, ssthresh }),
-        1 => (any::<u64>(), any::<Option<u64>>(), any::<u64>()).prop_map(|(playout_buffer_bytes, free, bits_per_sec)| {
-            Op::Application { playout_buffer_bytes, free, bits_per_sec }
-        }),
+        1 => claims().prop_map(Op::Application),
         3 => (0..20_000_000_000_u64).prop_map(|nanos| Op::Wait { nanos }),
     ]
+}
+
+/// Whatever a client may say of its video.
+fn claims() -> impl Strategy<Value = AppParameters> {
+    let buffer = (any::<u64>(), any::<Option<u64>>(), any::<bool>());
+    let object = (any::<Option<u64>>(), any::<Option<u64>>());
+    let rates = (any::<u64>(), any::<Option<u64>>(), any::<Option<u64>>());
+    (buffer, object, rates).prop_map(|((size, free, is_urgent), (bytes, nanos), (rate, top, requested))| {
+        AppParameters {
+            playout_buffer_bytes: size,
+            playout_buffer_free_bytes: free,
+            video_rate: Rate::from_bits_per_sec(rate),
+            is_urgent,
+            object_bytes: bytes,
+            object_duration: nanos.map(Duration::from_nanos),
+            top_rate: top.map(Rate::from_bits_per_sec),
+            requested_rate: requested.map(Rate::from_bits_per_sec),
+        }
+    })
 }
 
 /// What a coupled control sees of its siblings: as unequal as it gets, one not established, one without an RTT sample.
@@ -414,15 +431,7 @@ impl<'a> Chaos<'a> {
                 self.view.now += idle;
                 self.cc.on_idle_restart(&self.view, &IdleRestart { idle, is_app_limited: true });
             }
-            Op::Application { playout_buffer_bytes, free, bits_per_sec } => self.cc.on_app_parameters(
-                &self.view,
-                &AppParameters {
-                    playout_buffer_bytes,
-                    playout_buffer_free_bytes: free,
-                    video_rate: Rate::from_bits_per_sec(bits_per_sec),
-                    is_urgent: false,
-                },
-            ),
+            Op::Application(ref told) => self.cc.on_app_parameters(&self.view, told),
             Op::Wait { nanos } => self.view.now += Duration::from_nanos(nanos),
             _ => {}
         }

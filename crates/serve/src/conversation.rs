@@ -310,6 +310,10 @@ impl Conversation {
                 playout_buffer_free_bytes: hints.playout_buffer_free_bytes,
                 video_rate: hints.video_rate,
                 is_urgent: hints.is_urgent,
+                object_bytes: hints.object_bytes,
+                object_duration: hints.object_duration,
+                top_rate: hints.top_rate,
+                requested_rate: hints.requested_rate,
             },
         );
     }

@@ -107,6 +107,8 @@ pub struct AppReport {
     pub video_rate: Rate,
     /// Starting up or starved.
     pub is_urgent: bool,
+    /// The whole video as one object, in payload bytes and media time; none where it comes in pieces.
+    pub whole: Option<(u64, Duration)>,
 }
 
 /// A client that plays a video. See the module's driving contract.

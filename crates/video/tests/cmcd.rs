@@ -1,6 +1,6 @@
 //! Client data: what players send, what a lenient and mistrustful server makes of it, worked numbers.
 
-use playpath_units::Rate;
+use playpath_units::{Duration, Rate};
 use playpath_video::cmcd::{
     Cmcd, Header, Limits, ObjectType, PlayerState, SenderHints, ServerView, StreamType, StreamingFormat, Warning,
     parse, parse_headers, parse_query, percent_decode, percent_encode,
@@ -40,6 +40,23 @@ fn playout_buffer_from_target_level_or_default() {
     assert_eq!(with_target.playout_buffer_free_bytes, Some(937_500));
     assert!(ask("br=1000,ot=v,bs").is_urgent && !ask("br=1000,ot=v").is_urgent);
     assert_eq!(warnings, []);
+}
+
+/// What a sender is told of the object: its size and time, only both together, and the best that the client can choose.
+#[test]
+fn the_object_and_the_top_rate_are_passed_on() {
+    let (told, warnings) = hints(&parse("br=1000,ot=v,d=2000,tb=6000").cmcd, Some(250_000));
+    let told = told.unwrap();
+    assert_eq!((told.object_bytes, told.object_duration), (Some(250_000), Some(Duration::from_secs(2))));
+    assert_eq!(told.top_rate, Some(Rate::from_bits_per_sec(6_000_000)));
+    assert_eq!(warnings, []);
+    let (without, _) = hints(&parse("br=1000,ot=v").cmcd, Some(250_000));
+    assert_eq!(without.map(|h| (h.object_bytes, h.object_duration, h.top_rate)), Some((None, None, None)));
+    // Ten minutes in one object and 900 Mbit/s are cut to the limits, with a warning each.
+    let (wild, warnings) = hints(&parse("br=1000,ot=v,d=600000,tb=900000").cmcd, Some(75_000_000));
+    assert_eq!(wild.unwrap().object_duration, Some(Duration::from_secs(60)));
+    assert_eq!(wild.unwrap().top_rate, Some(Rate::from_bits_per_sec(200_000_000)));
+    assert_eq!(warnings.len(), 2);
 }
 
 /// Audio and video rates add; the playback rate multiplies: (5000 + 128) · 1.5 = 7692 kbit/s.

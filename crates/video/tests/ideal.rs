@@ -166,6 +166,7 @@ impl Player for Reader {
             playout_buffer_free_bytes: 0,
             video_rate: Rate::default(),
             is_urgent: false,
+            whole: None,
         }
     }
 }

@@ -391,6 +391,10 @@ impl VideoSession {
             playout_buffer_free_bytes: None,
             video_rate: report.video_rate,
             is_urgent: false,
+            object_bytes: report.whole.map(|(bytes, _)| bytes),
+            object_duration: report.whole.map(|(_, length)| length),
+            top_rate: report.whole.map(|_| report.video_rate),
+            requested_rate: None,
         };
         net.set_app_parameters(self.connections[index].flow, parameters);
     }
@@ -405,6 +409,10 @@ impl VideoSession {
             playout_buffer_free_bytes: hints.playout_buffer_free_bytes,
             video_rate: hints.video_rate,
             is_urgent: hints.is_urgent,
+            object_bytes: hints.object_bytes,
+            object_duration: hints.object_duration,
+            top_rate: hints.top_rate,
+            requested_rate: hints.requested_rate,
         };
         net.set_app_parameters(self.connections[index].flow, parameters);
     }

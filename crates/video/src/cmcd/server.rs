@@ -5,13 +5,14 @@
 //! - playout buffer = `tbl` if sent, else the largest `bl` seen, else a configured cache of 1000 ms (VLC's default);
 //!   in bytes: ms · kbit/s / 8, so that 1000 ms of 5240 kbit/s are 655 000 B = 448 packets of 1460 B;
 //! - free space = what is left of it above `bl`; the sender subtracts what it has written since;
-//! - urgent = `su` or `bs`; `rtp` is passed on as a rate that need not be exceeded.
+//! - urgent = `su` or `bs`; `rtp` is passed on as a rate that need not be exceeded;
+//! - top rate = `tb` · pr, with audio; the object's length in time = `d`, clamped to the largest buffer's.
 //!
 //! Everything is the client's claim. It is clamped to [`Limits`], and `br` to what the served object's size and duration
 //! allow, with a warning each time.
 
 use super::{Cmcd, ObjectType, Warning};
-use playpath_units::Rate;
+use playpath_units::{Duration, Rate};
 
 /// What a server believes at most.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,6 +47,12 @@ pub struct SenderHints {
     pub is_urgent: bool,
     /// Rate that the client does not need more than.
     pub requested_rate: Option<Rate>,
+    /// Size of the object's body, if it is media and its length in time was told.
+    pub object_bytes: Option<u64>,
+    /// Media time in the object.
+    pub object_duration: Option<Duration>,
+    /// Highest rate that the client can choose, with audio and playback rate.
+    pub top_rate: Option<Rate>,
 }
 
 /// What the server has learnt of one session.
@@ -89,7 +96,15 @@ impl ServerView {
             self.largest_level_ms = self.largest_level_ms.max(level);
         }
         let kbps = self.video_kbps + self.audio_kbps;
-        (kbps > 0.0).then(|| self.hints(cmcd, kbps, level))
+        let length = cmcd.d_ms.filter(|&ms| ms > 0).map(|ms| self.clamp_ms("d", ms, warnings));
+        let object = object_bytes.zip(length);
+        let top = cmcd.tb_kbps.map(|kbps| self.clamp_top(kbps, warnings) * playback_rate + self.audio_kbps);
+        (kbps > 0.0).then(|| SenderHints {
+            object_bytes: object.map(|(bytes, _)| bytes),
+            object_duration: object.map(|(_, ms)| Duration::from_millis(ms)),
+            top_rate: top.map(|kbps| Rate::from_bits_per_sec_f64(kbps * 1e3)),
+            ..self.hints(cmcd, kbps, level)
+        })
     }
 
     fn hints(&self, cmcd: &Cmcd, kbps: f64, level: Option<u64>) -> SenderHints {
@@ -102,6 +117,7 @@ impl ServerView {
             video_rate: Rate::from_bits_per_sec_f64(kbps * 1e3),
             is_urgent: cmcd.su || cmcd.bs,
             requested_rate: cmcd.rtp_kbps.filter(|&rtp| rtp > 0).map(|rtp| Rate::from_bits_per_sec(rtp * 1000)),
+            ..SenderHints::default()
         }
     }
 
@@ -116,6 +132,14 @@ impl ServerView {
             warnings.push(Warning::Implausible { key: "br", got, used });
         }
         Some(used)
+    }
+
+    fn clamp_top(&self, got: u64, warnings: &mut Vec<Warning>) -> f64 {
+        let used = got.min(self.limits.max_kbps);
+        if used != got {
+            warnings.push(Warning::Clamped { key: "tb", got: got as f64, used: used as f64 });
+        }
+        used as f64
     }
 
     fn clamp_ms(&self, key: &'static str, got: u64, warnings: &mut Vec<Warning>) -> u64 {

@@ -428,6 +428,7 @@ impl Player for AgentPlayer {
             playout_buffer_free_bytes: playout_buffer_bytes.saturating_sub(self.held(now)),
             video_rate: self.config.media_rate,
             is_urgent: self.start.is_none() || self.is_underflowing,
+            whole: None,
         }
     }
 }

@@ -338,6 +338,7 @@ impl Player for DashPlayer {
             playout_buffer_free_bytes: video_rate.bytes_in(free),
             video_rate,
             is_urgent: self.playback.state() != PlayState::Playing,
+            whole: None,
         }
     }
 }

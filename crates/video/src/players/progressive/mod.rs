@@ -439,6 +439,7 @@ impl Player for ProgressivePlayer {
             playout_buffer_free_bytes: playout_buffer_bytes.saturating_sub(self.reading.held()),
             video_rate: self.media.mean_rate(),
             is_urgent: self.is_waiting_for_data() || self.is_missing,
+            whole: Some((self.media.total_bytes(), self.media.duration())),
         }
     }
 }
