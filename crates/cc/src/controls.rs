@@ -24,6 +24,7 @@ mod ccp;
 mod ccpd;
 mod ccplb;
 mod ccplca;
+mod slack;
 
 // From a model of the path.
 mod bbr;

@@ -109,7 +109,7 @@ struct Epoch {
 }
 
 impl Cubic {
-    fn new(params: &Params, initial_window: f64) -> Cubic {
+    pub(crate) fn new(params: &Params, initial_window: f64) -> Cubic {
         let beta = params.number("beta");
         Cubic {
             c: params.number("c"),

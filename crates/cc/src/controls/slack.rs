@@ -1,0 +1,315 @@
+//! Slack: CUBIC that holds its pipe under losses without a queue, and yields while the viewer has time.
+//!
+//! Reference: none; docs/slack.md has the design, its arguments and its figures. Made of: CUBIC (RFC 9438), Westwood's floor
+//! under a reduction (Mascolo et al., MobiCom 2001), Veno's question whether a loss came with a queue (Fu, Liew, JSAC 2003),
+//! FAST's window law (Wei, Jin, Low, Hegde, ToN 2006), and slack time as in real-time scheduling.
+//!
+//! The law, with pipe P = rate * min_rtt, backlog N = flight (rtt - min_rtt) / rtt, and urgency u of the deadline, 0 to 1:
+//! 1. Growth is CUBIC's, never more.
+//! 2. A loss that comes with a queue (N at least three packets and an eighth of the flight), or as more than `tolerance` of all
+//!    packets, is CUBIC's, but no window falls below P. Any other loss changes nothing.
+//! 3. The backlog is at most `allowance / (1 - u)`: beyond it the window does not grow, and once a round gives back half the
+//!    excess.
+//! 4. With u = 0 and nothing better to fetch, pacing is at most `ease` times the media's rate.
+//!
+//! u is 1 where the sender is not told what the player holds, so 3 and 4 then say nothing: no claim of a client makes the sender
+//! more assertive than one that is told nothing.
+//!
+//! Units: packets, seconds. Invariant: growth is CUBIC's. Tested by `slack/tests.rs` and `tests/contract.rs`.
+
+mod path;
+mod playout;
+#[cfg(test)]
+mod tests;
+
+use crate::controls::cubic::{self, Cubic};
+use crate::registry::{Behaviour, Entry};
+use crate::{
+    Ack, AppParameters, CongestionControl, CongestionEvent, CongestionSignal, IdleRestart, ParamSpec, Params,
+    RecoveryExit, RecoveryWindow, Rto, Undo, View, WindowChange,
+};
+use path::{Path, Round};
+use playout::Playout;
+use playpath_units::Rate;
+
+/// Registry entry.
+pub static ENTRY: Entry = Entry {
+    name: "slack",
+    aliases: &[],
+    summary: "yields while the viewer has time, competes as CUBIC when not; losses without a queue do not count",
+    reference: "docs/slack.md",
+    params: &[ALLOWANCE, CALM, ALARM, RESERVE, HUNGRY, TOLERANCE, FLOOR, BETA, PACE, EASE],
+    in_kernel: None,
+    is_coupled: false,
+    behaviour: Behaviour { responds_to_loss: false, grows_only_if_allowed: true, ..Behaviour::DELAY_BASED },
+    build: |params, initial_window| Box::new(Slack::new(params, initial_window)),
+};
+
+const ALLOWANCE: ParamSpec =
+    ParamSpec::number("allowance", 4.0, (1.0, 1000.0), "packets", "packets of queue while the viewer has time");
+const CALM: ParamSpec =
+    ParamSpec::number("calm", 0.8, (0.0, 1.0), "", "share of the playout buffer from which on the viewer has time");
+const ALARM: ParamSpec =
+    ParamSpec::number("alarm", 0.4, (0.0, 1.0), "", "share of the playout buffer below which the viewer has none");
+const RESERVE: ParamSpec = ParamSpec::number(
+    "reserve",
+    16.0,
+    (0.0, 1000.0),
+    "RTTs",
+    "a level that lasts less is not calm; one that lasts half of it is urgent",
+);
+const HUNGRY: ParamSpec = ParamSpec::number(
+    "hungry",
+    0.5,
+    (0.0, 1.0),
+    "",
+    "least urgency while the player does not get the best rate that it can choose",
+);
+const TOLERANCE: ParamSpec = ParamSpec::number(
+    "tolerance",
+    0.05,
+    (0.0, 0.5),
+    "",
+    "share of packets that may be lost without a queue before it counts as congestion; 0 counts every loss",
+);
+const FLOOR: ParamSpec = ParamSpec::number(
+    "floor",
+    1.0,
+    (0.0, 1.0),
+    "",
+    "share of its pipe that a flow keeps at least in a reduction (Westwood: 1); 0 is CUBIC's reduction",
+);
+const BETA: ParamSpec =
+    ParamSpec::number("beta", 0.7, (0.1, 0.99), "", "what remains of the window after a loss (RFC 9438 §4.6: 0.7)");
+const PACE: ParamSpec = ParamSpec::number(
+    "pace",
+    2.0,
+    (0.0, 10.0),
+    "",
+    "pacing in windows per RTT (Copa: 2; with 1.25 it takes two thirds from NewReno); 0 does not pace, for study",
+);
+const EASE: ParamSpec = ParamSpec::number(
+    "ease",
+    1.5,
+    (1.0, 1000.0),
+    "",
+    "pacing in media rates while the viewer has time and nothing better to fetch",
+);
+
+/// Losses with less in the queue are none of ours (Veno's beta).
+const MIN_BACKLOG: f64 = 3.0;
+const MIN_QUEUE_SHARE: f64 = 0.125;
+/// FAST's gamma.
+const GIVE_BACK: f64 = 0.5;
+
+/// The control.
+pub struct Slack {
+    cubic: Cubic,
+    path: Path,
+    playout: Option<Playout>,
+    /// Packets that may stand in the queue now; infinite when the viewer has no time.
+    allowance: f64,
+    /// The last round had more than that.
+    is_over_allowance: bool,
+    /// The last episode changed nothing, so there is nothing to undo.
+    has_ignored: bool,
+    pacing_bits_per_sec: Option<f64>,
+    settings: Settings,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Settings {
+    allowance: f64,
+    calm: f64,
+    alarm: f64,
+    reserve: f64,
+    hungry: f64,
+    tolerance: f64,
+    floor: f64,
+    pace: f64,
+    ease: f64,
+}
+
+impl Slack {
+    fn new(params: &Params, initial_window: f64) -> Slack {
+        let mut of_cubic = Params::defaults(cubic::ENTRY.params);
+        let set = of_cubic.set_flag("paced", true).and(of_cubic.set_number("beta", params.number("beta")));
+        debug_assert_eq!(set, Ok(()), "CUBIC declares it");
+        Slack {
+            cubic: Cubic::new(&of_cubic, initial_window),
+            path: Path::new(),
+            playout: None,
+            allowance: f64::INFINITY,
+            is_over_allowance: false,
+            has_ignored: false,
+            pacing_bits_per_sec: None,
+            settings: Settings {
+                allowance: params.number("allowance"),
+                calm: params.number("calm"),
+                alarm: params.number("alarm"),
+                reserve: params.number("reserve"),
+                hungry: params.number("hungry"),
+                tolerance: params.number("tolerance"),
+                floor: params.number("floor"),
+                pace: params.number("pace"),
+                ease: params.number("ease"),
+            },
+        }
+    }
+
+    /// u: how near the deadline is.
+    fn urgency(&self, view: &View) -> f64 {
+        let Some(playout) = &self.playout else { return 1.0 };
+        let Settings { calm, alarm, reserve, hungry, .. } = self.settings;
+        let urgency = playout.urgency(calm, alarm, view.srtt.mul_f64(reserve));
+        if playout.best_rate().is_some() { urgency } else { urgency.max(hungry) }
+    }
+
+    /// Rules 2 and 3, at the end of a round.
+    fn end_round(&mut self, view: &View, round: Round) {
+        if round.loss.is_some_and(|share| share > self.settings.tolerance) && self.has_ignored {
+            self.reduce(view, &late(view));
+        }
+        let excess = round.backlog - self.allowance;
+        self.is_over_allowance = excess >= 0.0;
+        if excess > 0.0 {
+            let cwnd = (self.cwnd() - GIVE_BACK * excess).max(self.path.pipe(view));
+            self.lower_to(view, cwnd.max(MIN_BACKLOG));
+        }
+    }
+
+    /// The window falls to `cwnd` and slow start is over. Never rises.
+    fn lower_to(&mut self, view: &View, cwnd: f64) {
+        self.set_window(view, cwnd.min(self.cwnd()));
+    }
+
+    fn set_window(&mut self, view: &View, cwnd: f64) {
+        self.cubic.on_window_change(view, &WindowChange { cwnd, ssthresh: self.ssthresh().min(cwnd) });
+    }
+
+    /// Rule 2: CUBIC's reduction, not below the pipe.
+    fn reduce(&mut self, view: &View, event: &CongestionEvent) {
+        let before = self.cwnd();
+        self.cubic.on_congestion(view, event);
+        self.has_ignored = false;
+        let pipe = (self.settings.floor * self.path.pipe(view)).min(before);
+        if self.cwnd() < pipe {
+            self.cubic.on_window_change(view, &WindowChange { cwnd: pipe, ssthresh: pipe });
+        }
+    }
+
+    /// Whether a loss says that a queue is full.
+    fn is_congestive(&self, event: &CongestionEvent) -> bool {
+        event.signal == CongestionSignal::Ecn
+            || self.settings.tolerance == 0.0
+            || (self.path.backlog(f64::from(event.flight_size)) >= MIN_BACKLOG
+                && self.path.queue_share() >= MIN_QUEUE_SHARE)
+    }
+
+    /// Rule 4 over the pace that the window asks for.
+    fn set_pacing_rate(&mut self, view: &View, urgency: f64) {
+        if view.srtt.is_zero() {
+            return;
+        }
+        let of_window = self.settings.pace * self.cwnd() * f64::from(view.mss) * 8.0 / view.srtt.as_secs_f64();
+        let of_media = match self.playout.and_then(|playout| playout.best_rate()) {
+            Some(rate) if urgency < 1.0 => self.settings.ease * rate.as_bits_per_sec() as f64 / (1.0 - urgency),
+            _ => f64::INFINITY,
+        };
+        let rate = if self.settings.pace > 0.0 { of_window } else { f64::INFINITY }.min(of_media);
+        self.pacing_bits_per_sec = rate.is_finite().then_some(rate);
+    }
+}
+
+/// Losses that were let pass have become too many.
+fn late(view: &View) -> CongestionEvent {
+    CongestionEvent {
+        signal: CongestionSignal::Loss,
+        flight_size: view.flight_size,
+        newly_lost: 0,
+        lost_sent_at: view.now,
+        lost_was_retransmitted: false,
+    }
+}
+
+impl CongestionControl for Slack {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+    fn cwnd(&self) -> f64 {
+        self.cubic.cwnd()
+    }
+    fn ssthresh(&self) -> f64 {
+        self.cubic.ssthresh()
+    }
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.pacing_bits_per_sec.map(|rate| Rate::from_bits_per_sec_f64(rate.clamp(1.0, 1e15)))
+    }
+    fn phase(&self) -> &'static str {
+        match (self.allowance.is_finite(), self.cubic.phase()) {
+            (true, "congestion_avoidance") => "yielding",
+            (_, phase) => phase,
+        }
+    }
+    fn recovery_window(&self) -> RecoveryWindow {
+        RecoveryWindow::Controller
+    }
+
+    fn on_connection_start(&mut self, view: &View) {
+        self.cubic.on_connection_start(view);
+        self.set_pacing_rate(view, 1.0);
+    }
+
+    fn on_ack(&mut self, view: &View, event: &Ack) {
+        if let Some(playout) = &mut self.playout {
+            playout.advance(view.now, u64::from(event.delivered) * u64::from(view.mss));
+        }
+        let urgency = self.urgency(view);
+        self.allowance = if urgency < 1.0 { self.settings.allowance / (1.0 - urgency) } else { f64::INFINITY };
+        if let Some(round) = self.path.take(view, event) {
+            self.end_round(view, round);
+        }
+        // HyStart++ wants bursts that queue; a paced slow start shows its queue only when the pipe is full.
+        if self.cwnd() < self.ssthresh() && self.path.queue_share() >= MIN_QUEUE_SHARE {
+            self.set_window(view, self.cwnd());
+        }
+        let may_grow = event.may_grow && !self.is_over_allowance;
+        self.cubic.on_ack(view, &Ack { may_grow, ..*event });
+        self.set_pacing_rate(view, urgency);
+    }
+
+    fn on_congestion(&mut self, view: &View, event: &CongestionEvent) {
+        if self.is_congestive(event) {
+            self.reduce(view, event);
+        } else {
+            self.has_ignored = true;
+        }
+    }
+
+    fn on_recovery_exit(&mut self, view: &View, event: &RecoveryExit) {
+        self.cubic.on_recovery_exit(view, event);
+    }
+
+    fn on_rto(&mut self, view: &View, event: &Rto) {
+        self.has_ignored = false;
+        self.cubic.on_rto(view, event);
+    }
+
+    fn on_undo(&mut self, view: &View, event: &Undo) {
+        if !self.has_ignored {
+            self.cubic.on_undo(view, event);
+        }
+    }
+
+    fn on_idle_restart(&mut self, view: &View, event: &IdleRestart) {
+        self.cubic.on_idle_restart(view, event);
+    }
+
+    fn on_window_change(&mut self, view: &View, change: &WindowChange) {
+        self.cubic.on_window_change(view, change);
+    }
+
+    fn on_app_parameters(&mut self, view: &View, parameters: &AppParameters) {
+        self.playout = Playout::told(view.now, self.playout, parameters);
+    }
+}

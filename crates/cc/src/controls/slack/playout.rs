@@ -1,0 +1,74 @@
+//! The player's buffer as the sender reckons it.
+//!
+//! Level in seconds of media: what the last request reported, plus what was delivered since, less the time that has passed. A
+//! player that starts or has run dry does not play, so nothing is taken away, until half its buffer is there.
+//!
+//! Units: seconds of media. Invariant: `0 <= level <= size`.
+
+use crate::AppParameters;
+use playpath_units::{Duration, Rate, Time};
+
+/// The buffer of one player.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Playout {
+    /// What the player can hold.
+    size: f64,
+    level: f64,
+    seconds_per_byte: f64,
+    is_playing: bool,
+    at: Time,
+    /// The rate of what is being sent, if the player can choose nothing better.
+    best_rate: Option<Rate>,
+}
+
+impl Playout {
+    /// None if what was told does not describe a buffer: its size, the video's rate, and the object that is being sent.
+    pub(super) fn told(now: Time, before: Option<Playout>, told: &AppParameters) -> Option<Playout> {
+        let (bytes, duration) = told.object_bytes.zip(told.object_duration)?;
+        let byte_rate = told.video_rate.as_bits_per_sec() as f64 / 8.0;
+        if bytes == 0 || duration.is_zero() || byte_rate <= 0.0 || told.playout_buffer_bytes == 0 {
+            return None;
+        }
+        let size = told.playout_buffer_bytes as f64 / byte_rate;
+        let reported = told.playout_buffer_free_bytes.map(|free| (size - free as f64 / byte_rate).max(0.0));
+        let reckoned = before.map(|mut playout| {
+            playout.advance(now, 0);
+            playout
+        });
+        let level = reported.or(reckoned.map(|playout| playout.level)).unwrap_or(0.0).min(size);
+        let was_playing = reckoned.is_some_and(|playout| playout.is_playing);
+        Some(Playout {
+            size,
+            level,
+            seconds_per_byte: duration.as_secs_f64() / bytes as f64,
+            is_playing: !told.is_urgent && level > 0.0 && (reported.is_some() || was_playing),
+            at: now,
+            best_rate: told.top_rate.filter(|&top| told.video_rate >= top).map(|_| told.video_rate),
+        })
+    }
+
+    /// `bytes` more have been delivered by `now`.
+    pub(super) fn advance(&mut self, now: Time, bytes: u64) {
+        if self.is_playing {
+            self.level -= now.saturating_since(self.at).as_secs_f64();
+        }
+        self.at = now;
+        self.level = (self.level.max(0.0) + bytes as f64 * self.seconds_per_byte).min(self.size);
+        self.is_playing = if self.is_playing { self.level > 0.0 } else { self.level >= self.size / 2.0 };
+    }
+
+    /// How near the deadline is: 0 with a level above `calm` of the buffer, 1 below `alarm` of it. No level is calm that does
+    /// not last `reserve`, and none that lasts half of that is anything but urgent.
+    pub(super) fn urgency(&self, calm: f64, alarm: f64, reserve: Duration) -> f64 {
+        if !self.is_playing {
+            return 1.0;
+        }
+        let reserve = reserve.as_secs_f64();
+        let (high, low) = ((calm * self.size).max(reserve), (alarm * self.size).max(reserve / 2.0));
+        ((high - self.level) / (high - low).max(1e-3)).clamp(0.0, 1.0)
+    }
+
+    pub(super) fn best_rate(&self) -> Option<Rate> {
+        self.best_rate
+    }
+}
