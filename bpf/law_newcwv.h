@@ -8,7 +8,8 @@
  *
  * Differences from the reference: those of the Rust one, `validation/newcwv.rs` of crates/transport (at least 1 packet after a
  * loss; R in packets). Differences from that: pipeACK is in five buckets here too, but times are in microseconds and wrap
- * never; the loss window is rounded down to whole packets.
+ * never; the loss window is rounded down to whole packets; R counts every retransmission, because the kernel does not tell
+ * repeats apart; after a loss that a tail loss probe repaired, R is 0.
  *
  * Units: packets, microseconds. Tested by worked numbers (crates/laws).
  */
@@ -98,10 +99,10 @@ LAW_INLINE void newcwv_store(struct newcwv_state *s, u64 now_us, u32 srtt_us)
 LAW_INLINE void newcwv_on_ack(struct newcwv_state *s, u64 now_us, u32 srtt_us, u32 acked, u32 una, u32 nxt)
 {
 	if (!s->is_sampling) {
+		/* What this ACK says has arrived belongs to the flight that ends at `nxt`. */
 		s->is_sampling = true;
 		s->mark = nxt;
 		s->acked = 0;
-		return;
 	}
 	s->acked += acked;
 	if ((s32)(una - s->mark) < 0)

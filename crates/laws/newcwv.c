@@ -22,8 +22,10 @@ static void round_trip(struct newcwv_state *s, u64 now, u32 packets, u32 *sequen
 	u32 mark = s->mark;
 
 	if (!s->is_sampling) {
+		/* The first ACK belongs to its flight. */
 		newcwv_on_ack(s, now - RTT, RTT, 1, *sequence, *sequence + 1000);
 		mark = s->mark;
+		packets -= 1;
 	}
 	newcwv_on_ack(s, now, RTT, packets, mark, mark + 1000);
 	*sequence = mark;

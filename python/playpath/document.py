@@ -249,7 +249,7 @@ class Traffic(TypedDict, total=False):
     limited_transmit: bool | None
     """New packets on the first two duplicate ACKs (RFC 3042)."""
 
-    loss_detection: Literal["rack_tlp", "rfc6675", "newreno", "newreno_steady", "reno"] | None
+    loss_detection: Literal["rack_tlp", "rfc6675", "newreno", "newreno_steady", "reno", "ns2_vegas"] | None
     """How the sender finds losses."""
 
     recovery: Literal["prr", "rfc6675", "newreno"] | None
@@ -347,7 +347,7 @@ class Sender(TypedDict, total=False):
     limited_transmit: bool | None
     """New packets on the first two duplicate ACKs (RFC 3042)."""
 
-    loss_detection: Literal["rack_tlp", "rfc6675", "newreno", "newreno_steady", "reno"] | None
+    loss_detection: Literal["rack_tlp", "rfc6675", "newreno", "newreno_steady", "reno", "ns2_vegas"] | None
     """How the sender finds losses."""
 
     recovery: Literal["prr", "rfc6675", "newreno"] | None
@@ -399,6 +399,10 @@ class Up(TypedDict, total=False):
     rate: str | None
     """Rate of the link, headers included. Excludes `trace`."""
 
+    burst: str | None
+    """Depth of a token bucket (tc-tbf): after a pause so much leaves at once, and no more than `rate` in the long
+    run."""
+
     trace: Mapping[str, str] | str | None
     """A file of rates or delivery opportunities over time, in any format of `playpath list trace`; it repeats."""
 
@@ -438,6 +442,10 @@ class Link(TypedDict, total=False):
 
     rate: str | None
     """Rate of the link, headers included. Excludes `trace`."""
+
+    burst: str | None
+    """Depth of a token bucket (tc-tbf): after a pause so much leaves at once, and no more than `rate` in the long
+    run."""
 
     trace: Mapping[str, str] | str | None
     """A file of rates or delivery opportunities over time, in any format of `playpath list trace`; it repeats."""
@@ -484,6 +492,10 @@ class Path(TypedDict, total=False):
 
     rate: str | None
     """Rate of the link, headers included. Excludes `trace`."""
+
+    burst: str | None
+    """Depth of a token bucket (tc-tbf): after a pause so much leaves at once, and no more than `rate` in the long
+    run."""
 
     trace: Mapping[str, str] | str | None
     """A file of rates or delivery opportunities over time, in any format of `playpath list trace`; it repeats."""

@@ -5,7 +5,8 @@ use playpath_link::Link;
 use playpath_units::{Duration, Time};
 use serde_json::{Map, Value, json};
 
-const COLUMNS: [&str; 5] = ["time_s", "queue_packets", "queue_bytes", "dropped_packets", "delivered_packets"];
+const COLUMNS: [&str; 6] =
+    ["time_s", "queue_packets", "queue_bytes", "dropped_packets", "delivered_packets", "offered_bytes"];
 
 /// All series of a run.
 pub struct Series {
@@ -43,6 +44,7 @@ impl Series {
                 link.queue_bytes() as f64,
                 stats.dropped.total().packets as f64,
                 stats.delivered.packets as f64,
+                stats.offered.bytes as f64,
             ];
             columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
         }

@@ -61,10 +61,13 @@ impl LinkConfig {
     }
 
     pub(crate) fn check_all_but_the_queue(&self) -> Result<(), LinkError> {
-        if let ServerConfig::Constant { rate } = self.server
+        if let ServerConfig::Constant { rate } | ServerConfig::TokenBucket { rate, .. } = self.server
             && rate.as_bits_per_sec() == 0
         {
             return Err(LinkError::new("rate", rate, "above 0"));
+        }
+        if let ServerConfig::TokenBucket { depth: 0, .. } = self.server {
+            return Err(LinkError::new("burst", "0 B", "above 0"));
         }
         if let Some(reordering) = &self.reordering {
             reordering.validate()?;
@@ -142,6 +145,13 @@ pub enum ServerConfig {
         /// Above zero.
         rate: Rate,
     },
+    /// A rate over time, and at once what the bucket has saved.
+    TokenBucket {
+        /// Tokens come at this rate. Above zero.
+        rate: Rate,
+        /// What the bucket holds, in bytes; it begins full. Above zero.
+        depth: u64,
+    },
     /// Delivery opportunities as in Mahimahi.
     Opportunities {
         /// Shared, never copied.
@@ -160,7 +170,7 @@ impl ServerConfig {
     /// The constant rate, the mean rate of a trace, or `None` if there is no limit.
     pub fn mean_rate(&self) -> Option<Rate> {
         match self {
-            ServerConfig::Constant { rate } => Some(*rate),
+            ServerConfig::Constant { rate } | ServerConfig::TokenBucket { rate, .. } => Some(*rate),
             ServerConfig::Opportunities { trace } => Some(trace.mean_rate()),
             ServerConfig::RateTrace { trace } => Some(trace.mean_rate()),
             ServerConfig::Unlimited => None,

@@ -54,6 +54,8 @@ fn servers() -> impl Strategy<Value = ServerConfig> {
         ServerConfig::Constant { rate: Rate::from_bits_per_sec(10_000_000) },
         ServerConfig::Constant { rate: Rate::from_bits_per_sec(7_777_777) },
         ServerConfig::Unlimited,
+        ServerConfig::TokenBucket { rate: Rate::from_bits_per_sec(10_000_000), depth: 9_000 },
+        ServerConfig::TokenBucket { rate: Rate::from_bits_per_sec(7_777_777), depth: 100 },
         trace("1\n2\n2\n7\n"),
         trace("0 0\n0.004 20\n0.009 0\n0.013 5\n"),
     ])
@@ -250,5 +252,30 @@ proptest! {
         prop_assert!(marked <= stats.ce_marked_packets);
         prop_assert!(config.loss_place == LossPlace::AfterQueue || marked == stats.ce_marked_packets);
         prop_assert!((0.0..=1.0).contains(&stats.utilisation));
+    }
+}
+
+proptest! {
+    /// Over any span a token bucket lets at most its depth and what its rate brings through; and with something always waiting,
+    /// no less either.
+    #[test]
+    fn a_token_bucket_keeps_its_envelope(arrivals in arrivals(), depth in 1_500u64..40_000) {
+        let rate = Rate::from_bits_per_sec(2_000_000);
+        let queue = QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Packets(1000) });
+        let settings = LinkConfig { server: ServerConfig::TokenBucket { rate, depth }, queue, ..config(10, 0) };
+        let (delivered, _) = deliveries_without_extra_calls(&settings, &arrivals);
+        for (first, (from, _)) in delivered.iter().enumerate() {
+            let mut bytes = 0;
+            for (at, packet) in &delivered[first..] {
+                bytes += u64::from(playpath_link::Packet::wire_bytes(packet));
+                // A byte for the rounding of each packet's nanoseconds.
+                prop_assert!(bytes <= depth + rate.bytes_in(*at - *from) + delivered.len() as u64);
+            }
+        }
+        let total: u64 = delivered.iter().map(|(_, p)| u64::from(playpath_link::Packet::wire_bytes(p))).sum();
+        let last_arrival = packets(&arrivals).last().expect("not empty").0;
+        let end = delivered.last().expect("nothing is dropped").0;
+        // Whatever still waited when the last packet came left at the rate.
+        prop_assert!(end <= last_arrival + rate.time_to_send(total) + Duration::from_micros(delivered.len() as u64));
     }
 }

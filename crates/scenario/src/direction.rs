@@ -10,7 +10,7 @@ use playpath_link::{
     BernoulliConfig, JitterConfig, JitterDistribution, LinkConfig, LossConfig, LossPlace, QueueConfig, ReorderConfig,
     ServerConfig, TraceStart, registry,
 };
-use playpath_units::{Choice, Duration, Kind, ParamSpec, Params, Rate, Ratio, TableSpec};
+use playpath_units::{Bytes, Choice, Duration, Kind, ParamSpec, Params, Rate, Ratio, TableSpec};
 use serde_json::{Value, json};
 
 /// One direction.
@@ -30,6 +30,10 @@ pub struct DirectionSpec {
 #[derive(Clone)]
 enum ServerSpec {
     Rate(Rate),
+    TokenBucket {
+        rate: Rate,
+        depth: u64,
+    },
     Unlimited,
     /// The trace's text travels with the scenario.
     Trace {
@@ -41,6 +45,7 @@ enum ServerSpec {
 
 const RANDOM: &str = "random";
 const UNLIMITED: &str = "unlimited";
+const NEEDS_A_RATE: &str = "is what a constant rate may exceed for a moment, and there is no such `rate`";
 const PLACES: Words<LossPlace, 2> = [
     ("before_queue", "a lost packet never takes room in the queue", LossPlace::BeforeQueue),
     ("after_queue", "it has waited and was sent before it is lost", LossPlace::AfterQueue),
@@ -59,6 +64,13 @@ pub const DIRECTION: TableSpec = TableSpec::new(
             .or(UNLIMITED)
             .otherwise("must be given, or `trace`; of `up`: as the way to the client, unlimited under a trace")
             .example("\"20 Mbit/s\""),
+        ParamSpec::new(
+            "burst",
+            Kind::Size,
+            "Depth of a token bucket (tc-tbf): after a pause so much leaves at once, and no more than `rate` in the long run.",
+        )
+        .otherwise("none: no packet is faster than `rate`; of `up`: none")
+        .example("\"16 kB\""),
         ParamSpec::new(
             "trace",
             Kind::File,
@@ -176,8 +188,8 @@ impl DirectionSpec {
 
     fn up_server(&self) -> ServerSpec {
         match &self.server {
-            ServerSpec::Rate(rate) => ServerSpec::Rate(*rate),
-            _ => ServerSpec::Unlimited,
+            ServerSpec::Rate(rate) | ServerSpec::TokenBucket { rate, .. } => ServerSpec::Rate(*rate),
+            ServerSpec::Unlimited | ServerSpec::Trace { .. } => ServerSpec::Unlimited,
         }
     }
 
@@ -202,6 +214,7 @@ impl DirectionSpec {
     /// What it has besides a rate and a delay (a queue, which everything has, apart).
     pub fn beyond_a_rate(&self) -> Option<&'static str> {
         let found = [
+            ("burst", matches!(self.server, ServerSpec::TokenBucket { .. })),
             ("loss", !matches!(self.loss, LossConfig::None)),
             ("jitter", self.jitter.is_some()),
             ("reordering", self.reordering.is_some()),
@@ -213,7 +226,7 @@ impl DirectionSpec {
     /// tenth of a second.
     pub fn rate_steps(&self) -> Result<Vec<(Duration, Rate, Duration)>, String> {
         match &self.server {
-            ServerSpec::Rate(rate) => Ok(vec![(Duration::from_secs(1), *rate, Duration::ZERO)]),
+            ServerSpec::Rate(rate) | ServerSpec::TokenBucket { rate, .. } => Ok(vec![(Duration::from_secs(1), *rate, Duration::ZERO)]),
             ServerSpec::Unlimited => {
                 Err("`run.transport` = \"ideal\" needs a rate or a trace, not \"unlimited\"".into())
             }
@@ -239,6 +252,7 @@ impl DirectionSpec {
             name,
             server: match &self.server {
                 ServerSpec::Rate(rate) => ServerConfig::Constant { rate: *rate },
+                ServerSpec::TokenBucket { rate, depth } => ServerConfig::TokenBucket { rate: *rate, depth: *depth },
                 ServerSpec::Unlimited => ServerConfig::Unlimited,
                 ServerSpec::Trace { server, .. } => server.clone(),
             },
@@ -267,6 +281,10 @@ impl DirectionSpec {
         });
         match &self.server {
             ServerSpec::Rate(rate) => json["rate"] = json!(rate.to_string()),
+            ServerSpec::TokenBucket { rate, depth } => {
+                json["rate"] = json!(rate.to_string());
+                json["burst"] = json!(Bytes(*depth).to_string());
+            }
             ServerSpec::Unlimited => json["rate"] = json!(UNLIMITED),
             ServerSpec::Trace { content, start, .. } => {
                 json["trace"] = json!({ "content": content });
@@ -280,11 +298,14 @@ impl DirectionSpec {
     }
 }
 
-/// `rate = "10 Mbit/s"`, `rate = "unlimited"`, or `trace = "file"`; a resolved scenario has `trace = { content = "…" }`.
+/// `rate = "10 Mbit/s"`, with a `burst` or not, `rate = "unlimited"`, or `trace = "file"`; a resolved scenario has `trace = { content = "…" }`.
 fn read_server(table: &Table, read_file: ReadFile) -> Result<Option<ServerSpec>, ScenarioError> {
     if let Some(content) = embedded(table, "trace", read_file)? {
         if table.has("rate") {
             return Err(table.error("rate", "and `trace` exclude each other"));
+        }
+        if table.has("burst") {
+            return Err(table.error("burst", NEEDS_A_RATE));
         }
         let trace = Trace::parse(&content, None).map_err(|e| table.content_error("trace", e))?;
         return Ok(Some(ServerSpec::Trace { content, server: trace.into_server(), start: read_start(table) }));
@@ -292,9 +313,13 @@ fn read_server(table: &Table, read_file: ReadFile) -> Result<Option<ServerSpec>,
     if table.has("start") {
         return Err(table.error("start", "is where a trace begins, and there is no `trace`"));
     }
-    match table.value("rate") {
-        Some(Value::String(word)) if word == UNLIMITED => Ok(Some(ServerSpec::Unlimited)),
-        _ => Ok(table.optional("rate").map(ServerSpec::Rate)),
+    let burst = table.optional("burst");
+    match (table.value("rate"), burst) {
+        (Some(Value::String(word)), None) if word == UNLIMITED => Ok(Some(ServerSpec::Unlimited)),
+        (Some(Value::String(word)), Some(_)) if word == UNLIMITED => Err(table.error("burst", NEEDS_A_RATE)),
+        (None, Some(_)) => Err(table.error("burst", NEEDS_A_RATE)),
+        (_, None) => Ok(table.optional("rate").map(ServerSpec::Rate)),
+        (_, Some(Bytes(depth))) => Ok(table.optional("rate").map(|rate| ServerSpec::TokenBucket { rate, depth })),
     }
 }
 

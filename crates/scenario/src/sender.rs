@@ -145,7 +145,7 @@ const PACINGS: Words<Pacing, 3> = [
     ("linux", "200 % of cwnd / srtt in slow start, 120 % after", Pacing::Linux),
     ("controller", "only the controller's rate", Pacing::Controller),
 ];
-const LOSS_DETECTIONS: Words<LossDetection, 5> = [
+const LOSS_DETECTIONS: Words<LossDetection, 6> = [
     ("rack_tlp", "by time, with tail loss probes (RFC 8985)", LossDetection::RackTlp),
     ("rfc6675", "three SACKed packets above it (RFC 6675)", LossDetection::Rfc6675),
     (
@@ -158,7 +158,8 @@ const LOSS_DETECTIONS: Words<LossDetection, 5> = [
         "the same, each partial ACK restarts the timer (\"slow but steady\")",
         LossDetection::NewReno(PartialAckTimer::SlowButSteady),
     ),
-    ("reno", "three duplicate ACKs; the next new ACK ends the recovery (ns-2's Vegas)", LossDetection::Reno),
+    ("reno", "three duplicate ACKs; the next new ACK ends the recovery", LossDetection::Reno),
+    ("ns2_vegas", "the same, with the timers of ns-2's Vegas agent", LossDetection::Ns2Vegas),
 ];
 const RECOVERIES: Words<Recovery, 3> = [
     ("prr", "proportional rate reduction (RFC 9937)", Recovery::Prr),

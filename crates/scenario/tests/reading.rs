@@ -114,6 +114,7 @@ queue = { kind = "red", limit = "100 packets" }
 [[path]]
 name = "a"
 rate = "20 Mbit/s"
+burst = "16 kB"
 rtt = "33 ms"
 via = "core"
 loss = { kind = "gilbert_elliott", p = "1 %", r = "25 %", loss_in_good = "0.1 %", loss_in_bad = "90 %" }
@@ -178,6 +179,7 @@ mss = 1200
     let written = parse(text).to_json();
     assert_eq!(parse(&written.to_string()).to_json(), written);
     assert_eq!(written["path"][0]["reordering"]["gap"], 3);
+    assert_eq!((&written["path"][0]["burst"], written["path"][0]["up"].get("burst")), (&json!("16 kB"), None));
     assert_eq!(written["sender"][0]["pacing"]["gain"], 1.25);
     assert_eq!(written["run"]["first_seed"], 9);
     assert_eq!(written["traffic"][0]["mss"], 1200, "the run's packet size holds for traffic too");
@@ -280,6 +282,10 @@ fn contradictions_are_refused() {
     expect("[[traffic]]\nkind = \"bulk\"\n", &["no [[path]]"]);
     expect("", &["no [[path]]"]);
     expect(&with("[video]\nrate = \"2 Mbit/s\"\nduration = \"10 s\"\n", ""), &["line 1", "`player`", "needs [video]"]);
+    let burst = with("rtt = \"100 ms\"\n", "rtt = \"100 ms\"\nburst = \"9 kB\"\n");
+    let unlimited = burst.replace("rate = \"20 Mbit/s\"", "rate = \"unlimited\"");
+    assert_ne!(unlimited, burst);
+    expect(&unlimited, &["`path[0].burst`", "constant rate"]);
     expect(&with("rtt = \"100 ms\"\n", ""), &["line 7", "`path[0].rtt`", "missing"]);
 }
 

@@ -22,7 +22,8 @@ const FLOW_COLUMNS: &[&str] = &[
     "total_retrans",
     "goodput_mbps",
 ];
-const LINK_COLUMNS: &[&str] = &["time_s", "queue_packets", "queue_bytes", "dropped_packets", "delivered_packets"];
+const LINK_COLUMNS: &[&str] =
+    &["time_s", "queue_packets", "queue_bytes", "dropped_packets", "delivered_packets", "offered_bytes"];
 const PLAYER_COLUMNS: &[&str] = &["time_s", "buffer_level_s", "buffer_bytes"];
 
 /// Collects the series of a run.
@@ -84,6 +85,7 @@ impl Probe {
                 link.queue_bytes() as f64,
                 dropped,
                 stats.delivered.packets as f64,
+                stats.offered.bytes as f64,
             ];
             self.links[i].push(&row);
         }

@@ -216,6 +216,7 @@ impl Script {
                     "rfc6675" => LossDetection::Rfc6675,
                     "impatient" => LossDetection::NewReno(PartialAckTimer::Impatient),
                     "reno" => LossDetection::Reno,
+                    "ns2_vegas" => LossDetection::Ns2Vegas,
                     "steady" => LossDetection::NewReno(PartialAckTimer::SlowButSteady),
                     _ => return Err(format!("detection {value}")),
                 }

@@ -204,6 +204,7 @@ fn configs() -> impl Strategy<Value = Config> {
         Just(LossDetection::NewReno(PartialAckTimer::Impatient)),
         Just(LossDetection::NewReno(PartialAckTimer::SlowButSteady)),
         Just(LossDetection::Reno),
+        Just(LossDetection::Ns2Vegas),
     ];
     let recovery = prop_oneof![Just(Recovery::Prr), Just(Recovery::Rfc6675), Just(Recovery::NewReno)];
     let acks =

@@ -23,7 +23,7 @@ from playpath.errors import InputError
 from playpath.population.intervals import share_interval
 from playpath.studies.claims import ClaimResult, Verdict, evaluate
 from playpath.studies.runner import Options, Ran, StudyResult, run_cases
-from playpath.studies.study import Settings, Study, Unstated
+from playpath.studies.study import Case, Settings, Study, Unstated
 
 POINT = "point"
 JOINT_SHARE = 0.25
@@ -168,6 +168,7 @@ def run_joint(result: StudyResult, count: int, options: Options) -> Joint:
         replace(case, labels={**case.labels, POINT: number})
         for number, point in enumerate(points)
         for case in study.vary(share, point)
+        if _is_judged(study, case)
     ]
     ran = run_cases(study, cases, seeds, options)
     if ran.interrupted:
@@ -197,8 +198,15 @@ def _judged(
     study: Study, settings: Settings, share: float, seeds: int, options: Options
 ) -> tuple[Ran, list[ClaimResult]] | None:
     assert study.vary is not None
-    ran = run_cases(study, study.vary(share, settings), seeds, options)
+    cases = [case for case in study.vary(share, settings) if _is_judged(study, case)]
+    ran = run_cases(study, cases, seeds, options)
     return None if ran.interrupted else (ran, [evaluate(claim, ran.table) for claim in study.claims])
+
+
+def _is_judged(study: Study, case: Case) -> bool:
+    """A claim looks at it: at a point nothing else is of use."""
+    terms = (term for claim in study.claims for check in claim.checks for term in (check.of, check.against) if term)
+    return any(all(case.labels.get(name) == value for name, value in term.where.items()) for term in terms)
 
 
 def _design(parameters: int, points: int) -> np.ndarray:

@@ -68,7 +68,7 @@ class SetUp:
     gain: float = 1.0
     rtt_ms: float = 200.0
     size_cv: float = 10.0
-    queue_kb: float = 30.0
+    bucket_kb: float = 0.0
     socket_mb: float = 6.3
     pipeline: str = "80 %"
     iw: int = 10
@@ -89,12 +89,11 @@ def _case(part: str, variant: str, client: str, share: float, *, ftp: bool = Fal
         player["pipeline_at"] = setup.pipeline
     if variant in _TODAY:
         player["cmcd"] = "v2"
+    path = {"name": "bottleneck", "rate": "1 Mbit/s", "rtt": f"{setup.rtt_ms:g} ms", "queue": "30 kB"}
     scenario = {
         "video": {"rate": "700 kbit/s", "duration": f"{length} s"},
         "player": player,
-        "path": [
-            {"name": "bottleneck", "rate": "1 Mbit/s", "rtt": f"{setup.rtt_ms:g} ms", "queue": f"{setup.queue_kb:g} kB"}
-        ],
+        "path": [path | ({"burst": f"{setup.bucket_kb:g} kB"} if setup.bucket_kb else {})],
         "traffic": [bulk] if ftp else [],
         "sender": [
             {
@@ -307,12 +306,12 @@ _SWEPT: Labels = {"client": "VLC", "ftp": "no"}
 SWEEPS = [
     FigureSpec(
         "s1",
-        "queue and token bucket, VLC, one flow",
+        "depth of the token bucket, VLC, one flow",
         "lines",
         _SWEPT_PANELS,
-        {"parameter": "queue_kb", **_SWEPT},
+        {"parameter": "bucket_kb", **_SWEPT},
         "value",
-        x_label="queue (kB)",
+        x_label="depth (kB)",
         whisker="ci95",
     ),
     FigureSpec(
@@ -346,12 +345,12 @@ UNSTATED = [
         unit="ms",
     ),
     Unstated(
-        "queue + bucket",
-        "30 kB and no bucket",
-        "30 kB is the paper's queue; what its token bucket takes besides in a burst is not stated, and acts as more queue",
-        knob="queue_kb",
-        values=(30.0, 40.0, 60.0, 90.0),
-        chosen=30.0,
+        "depth of the token bucket",
+        "none",
+        "the paper's queue has 30 kB; how much its token bucket lets through at once after a pause is not stated",
+        knob="bucket_kb",
+        values=(0.0, 10.0, 30.0, 60.0),
+        chosen=0.0,
         unit="kB",
     ),
     Unstated(
@@ -430,5 +429,5 @@ STUDY = Study(
     beside=BESIDE,
     measure=measure,
     trace=trace,
-    revision=2,
+    revision=3,
 )

@@ -16,10 +16,10 @@ COLLAPSES, IDLE_FALLS, LOSSES, CWND, SPREAD = (
     "mean_cwnd_packets",
     "sent_deviation_kb",
 )
+SENT_P99 = "sent_p99_kb"
 LOST_AT_START, LOST_AFTER_PAUSE, LOST_ELSE = "lost_at_start_packets", "lost_after_pause_packets", "lost_else_packets"
 SHARE, FTP, SUM, ALONE, AFTER = "dash_mbps", "ftp_mbps", "sum_mbps", "dash_alone_mbps", "ftp_after_mbps"
 STEP_S = 0.1
-_MSS = 1448
 _FTP_START, _WARM_UP = 60.0, 20.0
 
 
@@ -28,12 +28,13 @@ def measure(record: Mapping[str, Any], series: Series) -> dict[str, float]:
 
     A collapse is a fall of cwnd to three quarters or less of what it was within the half second before, counted once a
     second; an idle fall is one right after an idle time, which no loss can have caused. Times in minutes of an open connection.
-    `sent_deviation_kb` is the standard deviation of the bytes sent in a second.
+    `sent_deviation_kb` is the standard deviation of the bytes that arrive at the link in a second, `sent_p99_kb` their 99th
+    percentile: all flows, headers included.
     """
     flows = _dash_flows(series)
     falls = [_falls(flow) for flow in flows.values()]
     minutes = sum(len(f["snd_cwnd"]) for f in flows.values()) * STEP_S / 60
-    sent = _sent_per_second(flows)
+    sent = _sent_per_second(series)[int(_WARM_UP) :] / 1000
     own = [flow for flow in record["flows"] if flow["name"].split(".")[0] == "video"]
     found = {
         COLLAPSES: sum(len(f) for f in falls) / minutes,
@@ -41,7 +42,8 @@ def measure(record: Mapping[str, Any], series: Series) -> dict[str, float]:
         LOSSES: float(sum(round(flow["loss_ratio"] * flow["sent_packets"]) for flow in own)),
         **_lost_when(flows),
         CWND: float(np.concatenate([f["snd_cwnd"] for f in flows.values()]).mean()),
-        SPREAD: float(sent[int(_WARM_UP) :].std()) / 1000,
+        SPREAD: float(sent.std()),
+        SENT_P99: float(np.percentile(sent, 99)),
     }
     return found | (_shares(record, flows, series) if "flow.ftp" in series else {})
 
@@ -55,15 +57,18 @@ def _dash_flows(series: Series) -> dict[str, dict[str, np.ndarray]]:
 
 
 def _falls(flow: Mapping[str, np.ndarray]) -> list[bool]:
-    """For each fall of cwnd: did it come with the first packets after an idle time, before any loss could be known?"""
-    cwnd, unacked = flow["snd_cwnd"], flow["unacked"]
+    """For each fall of cwnd: did it come with the first packets after an idle time, before any loss could be known?
+
+    Not if packets were sent again in the second before: then the pause only follows the recovery that the fall ends.
+    """
+    cwnd, unacked, resent = flow["snd_cwnd"], flow["unacked"], flow["total_retrans"]
     falls, last = [], -100
     before, pause = round(0.5 / STEP_S), round(1 / STEP_S)
     for i in range(1, len(cwnd)):
         if cwnd[i] <= 0.75 * cwnd[max(0, i - before) : i].max() and i - last >= pause:
             last = i
             # Within one sample of an idle one: a round trip takes two.
-            falls.append(bool(unacked[i - 1] == 0))
+            falls.append(bool(unacked[i - 1] == 0 and resent[i] == resent[max(0, i - pause)]))
     return falls
 
 
@@ -81,21 +86,13 @@ def _lost_when(flows: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, float
     return found
 
 
-def _sent_per_second(flows: Mapping[str, Mapping[str, np.ndarray]]) -> np.ndarray:
-    """Bytes sent in each second: acknowledged since, plus the growth of what is in flight, plus retransmissions."""
-    length = 1 + max(round(f["time_s"][-1] / STEP_S) for f in flows.values() if len(f["time_s"]))
-    total = np.zeros(length)
-    for flow in flows.values():
-        if len(flow["time_s"]) < 2:
-            continue
-        acked = np.cumsum(flow["goodput_mbps"]) * STEP_S * 1e6 / 8
-        sent = np.maximum.accumulate(acked + (flow["unacked"] + flow["total_retrans"]) * _MSS)
-        first = round(flow["time_s"][0] / STEP_S)
-        gained = np.diff(sent, prepend=0.0)
-        total[first : first + len(gained)] += gained[: length - first]
-    per_second = round(1 / STEP_S)
-    whole: np.ndarray = total[: length // per_second * per_second].reshape(-1, per_second).sum(axis=1)
-    return whole
+def _sent_per_second(series: Series) -> np.ndarray:
+    """Bytes that arrive at the link in each whole second of the session."""
+    (link,) = (columns for name, columns in series.items() if name.startswith("link.") and name.endswith("/down"))
+    time_s = np.asarray(link["time_s"], dtype=float)
+    at = np.searchsorted(time_s, np.arange(1, int(time_s[-1]) + 1) + STEP_S / 2) - 1
+    gained: np.ndarray = np.diff(np.asarray(link["offered_bytes"], dtype=float)[at], prepend=0.0)
+    return gained
 
 
 def _lost_per_second(flows: Mapping[str, Mapping[str, np.ndarray]]) -> np.ndarray:
@@ -155,7 +152,7 @@ def trace(record: Mapping[str, Any], series: Series) -> dict[str, tuple[list[flo
         "cwnd of one connection": _pair(first["time_s"][:1600], first["snd_cwnd"][:1600]),
         "losses": _pair(*_numbered(_lost_per_second(flows))),
         "in flight of one connection": _pair(first["time_s"][:1600], first["unacked"][:1600]),
-        "sent": _pair(*_numbered(_sent_per_second(flows) / 1000)),
+        "sent": _pair(*_numbered(_sent_per_second(series) / 1000)),
     }
     if "flow.ftp" in series:
         dash, ftp = _rates(flows, series)

@@ -13,7 +13,7 @@ from playpath.studies.study import Case, Labels, Series, Settings, Unstated
 PAPER = ("NewReno", "Vegas")
 # ns-2's Vegas agent has neither limited transmit nor NewReno's partial ACKs: after a retransmission it looks at the head at two
 # new ACKs; more losses in a window wait for duplicates or the timer.
-_NS2_VEGAS = {"limited_transmit": False, "loss_detection": "reno"}
+_NS2_VEGAS = {"limited_transmit": False, "loss_detection": "ns2_vegas"}
 VEGAS_WITH_PARTIAL_ACKS = "Vegas, with NewReno's partial ACKs"
 # A current Linux server; packets as long as the others' (1040 bytes), because the queue counts packets.
 _LINUX: dict[str, Any] = {"profile": "linux", "mss": 988}

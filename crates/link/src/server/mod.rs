@@ -2,16 +2,19 @@
 
 mod opportunities;
 mod rate_trace;
+mod token_bucket;
 
 use crate::config::{LinkConfig, ServerConfig};
 use opportunities::OpportunityServer;
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Rate, Time};
 use rate_trace::RateTraceServer;
+use token_bucket::TokenBucketServer;
 
 pub(crate) enum Server {
     Constant(ConstantServer),
     Unlimited,
+    TokenBucket(Box<TokenBucketServer>),
     Traced(Box<Traced>),
 }
 
@@ -31,6 +34,9 @@ impl Server {
         let (channel, period) = match &config.server {
             ServerConfig::Constant { rate } => return Server::Constant(ConstantServer::new(*rate)),
             ServerConfig::Unlimited => return Server::Unlimited,
+            ServerConfig::TokenBucket { rate, depth } => {
+                return Server::TokenBucket(Box::new(TokenBucketServer::new(*rate, *depth)));
+            }
             ServerConfig::Opportunities { trace } => {
                 (Channel::Opportunities(OpportunityServer::new(trace.clone())), trace.period())
             }
@@ -46,6 +52,7 @@ impl Server {
         match self {
             Server::Constant(server) => start + server.service_time(wire_bytes),
             Server::Unlimited => start,
+            Server::TokenBucket(server) => server.departure(start, wire_bytes),
             Server::Traced(traced) => traced.departure(start, wire_bytes),
         }
     }
@@ -64,6 +71,7 @@ impl Server {
     pub(crate) fn capacity_bytes(&self, now: Time) -> Option<f64> {
         match self {
             Server::Constant(_) | Server::Unlimited => None,
+            Server::TokenBucket(server) => Some(server.capacity_bytes(now)),
             Server::Traced(traced) => Some(traced.capacity_bytes(now)),
         }
     }

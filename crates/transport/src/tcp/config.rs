@@ -118,12 +118,14 @@ pub enum LossDetection {
     NewReno(PartialAckTimer),
     /// Three duplicate ACKs; the first new ACK ends the recovery (RFC 5681 §3.2). Vegas looks for further losses itself.
     Reno,
+    /// The same with the timers of ns-2's Vegas agent: see `detection/reno.rs`.
+    Ns2Vegas,
 }
 
 impl LossDetection {
     /// Needs no SACK.
     pub(crate) fn counts_duplicates(self) -> bool {
-        matches!(self, LossDetection::NewReno(_) | LossDetection::Reno)
+        matches!(self, LossDetection::NewReno(_) | LossDetection::Reno | LossDetection::Ns2Vegas)
     }
 }
 

@@ -48,6 +48,8 @@ struct Delivery {
     /// Send times of the first and the last one that was never retransmitted.
     first_clean: Option<Time>,
     last_clean: Time,
+    /// The last one was never retransmitted.
+    ends_clean: bool,
     /// A retransmitted one was cumulatively acknowledged.
     has_retransmitted: bool,
     recovery_point: u64,
@@ -61,6 +63,7 @@ impl Delivery {
         if self.newest.as_ref().is_none_or(|newest| packet.sent_at >= newest.sent_at) {
             self.newest = Some(*packet);
         }
+        self.ends_clean = !packet.is(EVER_RETRANS);
         let is_ambiguous = if packet.is(EVER_RETRANS) {
             self.now.saturating_since(packet.sent_at) < self.min_rtt
         } else {
@@ -103,6 +106,7 @@ impl Sender {
             newest: None,
             first_clean: None,
             last_clean: Time::ZERO,
+            ends_clean: false,
             has_retransmitted: false,
             recovery_point: self.recovery.point(),
             original_delivered: false,
@@ -275,6 +279,9 @@ impl Sender {
 
     /// RTT of this ACK for the controller; feeds the estimators. Karn: nothing from retransmitted data without timestamps.
     fn sample_rtt(&mut self, now: Time, news: &News, delivery: &Delivery) -> Option<Duration> {
+        if self.detector.times_last_packet() {
+            return self.sample_last_packet(now, delivery);
+        }
         if let (Some(first), false) = (delivery.first_clean, delivery.has_retransmitted) {
             self.take_rtt_sample(now.saturating_since(first));
             let newest = now.saturating_since(delivery.last_clean);
@@ -284,6 +291,16 @@ impl Sender {
         let micros = timestamp(now).wrapping_sub(news.echo.filter(|_| news.is_advance)?);
         let sample = Duration::from_micros(u64::from(micros));
         self.take_rtt_sample(sample);
+        Some(sample)
+    }
+
+    /// As ns-2's Vegas agent (`detection/reno.rs`).
+    fn sample_last_packet(&mut self, now: Time, delivery: &Delivery) -> Option<Duration> {
+        let sample = delivery.ends_clean.then(|| now.saturating_since(delivery.last_clean))?;
+        self.rtt.observe_min(sample);
+        if self.detector.may_time(self.stream.una()) {
+            self.take_rtt_sample(sample);
+        }
         Some(sample)
     }
 
@@ -298,8 +315,8 @@ impl Sender {
         if self.config.growth == Growth::Always || self.usage.is_full() {
             return true;
         }
-        let cwnd = self.control.cwnd();
-        self.usage.is_limited(cwnd, self.control.ssthresh()) && self.validator.allows_growth(now, self.rtt.srtt(), cwnd)
+        let (cwnd, ssthresh, srtt) = (self.control.cwnd(), self.control.ssthresh(), self.rtt.srtt());
+        self.validator.allows_growth(now, srtt, cwnd).unwrap_or_else(|| self.usage.is_limited(cwnd, ssthresh))
     }
 
     fn feed_validation(&mut self, at: Moment<'_>, news: &News) {

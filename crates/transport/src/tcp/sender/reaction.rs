@@ -77,6 +77,9 @@ impl Sender {
         if self.tail_probe.on_ack(news, self.stream.una()) && self.recovery.phase() == Phase::Open {
             self.begin_episode(at, news, CongestionSignal::Loss);
             self.recovery.begin(self.stream.nxt());
+            // The probe was the whole recovery, of one packet.
+            let change = self.validator.on_recovery_exit(at.now, 1);
+            self.apply(at, change);
         }
     }
 
@@ -176,6 +179,10 @@ impl Sender {
         if self.recovery.phase() != Phase::Cwr {
             self.begin_episode(at, news, signal);
         }
+        if news.is_duplicate && self.detector.backs_off(self.stream.nxt()) {
+            self.rtt.back_off();
+            self.restart_rto(at.now);
+        }
         self.recovery.enter(self.stream.una(), self.stream.nxt());
         self.detector.on_recovery(self.stream.nxt());
         self.tail_probe.forget();
@@ -233,7 +240,7 @@ impl Sender {
         self.detector.on_recovery_exit();
         let view = self.view(at);
         self.control.on_recovery_exit(&view, &event);
-        let change = self.validator.on_recovery_exit(at.now, retransmitted);
+        let change = self.validator.on_recovery_exit(at.now, self.recovery.repaired());
         self.apply(at, change);
     }
 

@@ -74,6 +74,8 @@ pub(crate) struct Recovery {
     undo: Undo,
     /// Retransmissions of the episode.
     retransmitted: u32,
+    /// Of them packets sent again for the first time.
+    repaired: u32,
     /// RTOs without progress.
     consecutive_rtos: u32,
     frto: Frto,
@@ -105,6 +107,11 @@ impl Recovery {
         self.retransmitted
     }
 
+    /// Packets that were sent again in the episode, each counted once.
+    pub fn repaired(&self) -> u32 {
+        self.repaired
+    }
+
     /// An ACK is about to be looked at.
     pub fn on_segment(&mut self) {
         self.is_new_data_only = false;
@@ -117,10 +124,11 @@ impl Recovery {
     pub fn on_packet_sent(&mut self) {
         self.is_forced = false;
     }
-    /// A packet was sent again at `timestamp`.
-    pub fn on_retransmit(&mut self, timestamp: u32) {
+    /// A packet was sent again at `timestamp`, for the first time or not.
+    pub fn on_retransmit(&mut self, timestamp: u32, is_first: bool) {
         self.undo.on_retransmit(timestamp);
         self.retransmitted += 1;
+        self.repaired += u32::from(is_first);
     }
     /// A DSACK reports data up to `right` as received twice.
     pub fn on_dsack(&mut self, right: u64) {
@@ -179,7 +187,7 @@ impl Recovery {
         self.undo.start(una);
         self.phase = Phase::Recovery;
         self.point = nxt;
-        self.retransmitted = 0;
+        (self.retransmitted, self.repaired) = (0, 0);
         self.is_forced = true;
     }
 
@@ -197,7 +205,7 @@ impl Recovery {
         self.frto = Frto::start(tests.frto, is_first, self.consecutive_rtos);
         self.phase = Phase::Loss;
         self.point = nxt;
-        self.retransmitted = 0;
+        (self.retransmitted, self.repaired) = (0, 0);
         self.is_forced = true;
         self.is_new_data_only = false;
     }

@@ -12,7 +12,7 @@
 
 use super::Sender;
 use super::recovery::Phase;
-use super::scoreboard::{FIN, SentPacket};
+use super::scoreboard::{EVER_RETRANS, FIN, SentPacket};
 use super::stream::Piece;
 use super::tso::Place;
 use crate::segment::{Ecn, Flags};
@@ -216,13 +216,14 @@ impl Sender {
         let now = at.now;
         let prior_in_flight = self.in_flight();
         let is_head = self.scoreboard.first() == index;
+        let is_first = self.scoreboard.get(index).is_some_and(|packet| !packet.is(EVER_RETRANS));
         let rate = &mut self.rate;
         let packet = *self
             .scoreboard
             .retransmit(index, |packet| rate.stamp(now, packet, prior_in_flight == 0, prior_in_flight + 1));
         let is_fin = packet.is(FIN);
         let len = packet.len - u32::from(is_fin);
-        self.recovery.on_retransmit(timestamp(now));
+        self.recovery.on_retransmit(timestamp(now), is_first);
         self.head.on_retransmit();
         self.stats.retransmitted_packets += 1;
         self.stats.retransmitted_bytes += u64::from(len);

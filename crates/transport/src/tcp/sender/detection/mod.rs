@@ -57,6 +57,7 @@ impl Detector {
             LossDetection::Rfc6675 => Detector::Rfc6675(Rfc6675::default()),
             LossDetection::NewReno(timer) => Detector::NewReno(NewReno::new(timer)),
             LossDetection::Reno => Detector::Reno(Reno::default()),
+            LossDetection::Ns2Vegas => Detector::Reno(Reno::of_ns2_vegas()),
         }
     }
 
@@ -86,6 +87,18 @@ impl Detector {
     /// The first ACK of new data ends a fast recovery, and the controller is asked about the head during it.
     pub fn knows_no_partial_ack(&self) -> bool {
         matches!(self, Detector::Reno(_))
+    }
+    /// Duplicate ACKs had the head sent again. Whether the timer backs off for it.
+    pub fn backs_off(&mut self, nxt: u64) -> bool {
+        if let Detector::Reno(rule) = self { rule.backs_off(nxt) } else { false }
+    }
+    /// An ACK's RTT is that of its last packet, whatever was sent again below it.
+    pub fn times_last_packet(&self) -> bool {
+        matches!(self, Detector::Reno(rule) if rule.is_ns2_vegas())
+    }
+    /// An ACK up to `una` may set the retransmission timeout.
+    pub fn may_time(&self, una: u64) -> bool {
+        !matches!(self, Detector::Reno(rule) if !rule.may_time(una))
     }
     /// In fast recovery more may be sent again than what was judged lost.
     pub fn has_last_resort(&self) -> bool {

@@ -4,6 +4,15 @@
 //! Differences from RFC 5681:
 //! 1. As in ns-2 a fast retransmit sets no `recover` of its own; a timeout does.
 //!
+//! `ns2_vegas` adds what ns-2.35's `VegasTcpAgent` does to the timers (`tcp-vegas.cc`, `TcpAgent::reset_rtx_timer`, `newack`):
+//! - each retransmission that duplicate ACKs bring doubles the retransmission timeout, and it stays so until a segment that was
+//!   first sent afterwards is acknowledged;
+//! - the RTT of an ACK is that of the last packet it acknowledges, also where packets below that one were sent again, so that the
+//!   first ACK behind a repaired hole tells a round trip too long.
+//!
+//! Not as there: it checks the head after a timeout as well, of whose copies some are sent twice, and can end a recovery with a
+//! window of zero.
+//!
 //! Tested by `reno_partial_ack.pkt`, `vegas_*.pkt`.
 
 use super::{Situation, newreno::third_duplicate};
@@ -13,15 +22,42 @@ use crate::tcp::sender::scoreboard::Scoreboard;
 pub(crate) struct Reno {
     /// No fast retransmit before an ACK beyond this: SND.NXT at the last timeout.
     recover: Option<u64>,
+    ns2_vegas: Option<Ns2Timers>,
+}
+
+/// The retransmission timer of ns-2's Vegas agent.
+#[derive(Debug, Default)]
+struct Ns2Timers {
+    /// An ACK beyond this acknowledges what was first sent after the last retransmission.
+    timed_from: u64,
 }
 
 impl Reno {
+    pub fn of_ns2_vegas() -> Reno {
+        Reno { ns2_vegas: Some(Ns2Timers::default()), ..Reno::default() }
+    }
+
+    pub fn is_ns2_vegas(&self) -> bool {
+        self.ns2_vegas.is_some()
+    }
+
+    pub fn backs_off(&mut self, nxt: u64) -> bool {
+        let Some(timers) = &mut self.ns2_vegas else { return false };
+        timers.timed_from = nxt;
+        true
+    }
+
+    pub fn may_time(&self, una: u64) -> bool {
+        self.ns2_vegas.as_ref().is_none_or(|timers| una > timers.timed_from)
+    }
+
     pub fn detect(&self, board: &mut Scoreboard, at: &Situation) -> u32 {
         third_duplicate(self.recover, board, at)
     }
 
     pub fn on_rto(&mut self, nxt: u64) {
         self.recover = Some(nxt);
+        self.backs_off(nxt);
     }
 
     pub fn on_undo(&mut self) {

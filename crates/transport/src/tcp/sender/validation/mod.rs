@@ -49,11 +49,12 @@ impl Validator {
         matches!(self, Validator::NewCwv(_))
     }
 
-    /// The window may grow although it was not full.
-    pub fn allows_growth(&self, now: Time, srtt: Duration, cwnd: f64) -> bool {
+    /// Whether the window may grow although it was not full; `None`: the rule has no say.
+    pub fn allows_growth(&self, now: Time, srtt: Duration, cwnd: f64) -> Option<bool> {
         match self {
-            Validator::NewCwv(rule) => rule.is_validated(now, srtt, cwnd),
-            _ => true,
+            // RFC 7661 §4.3: a validated window grows as the congestion control says, used fully or not.
+            Validator::NewCwv(rule) => Some(rule.is_validated(now, srtt, cwnd)),
+            _ => None,
         }
     }
 
@@ -103,7 +104,7 @@ impl Validator {
         }
     }
 
-    /// The recovery ended after `retransmitted` packets.
+    /// The recovery ended after `retransmitted` different packets were sent again.
     pub fn on_recovery_exit(&mut self, now: Time, retransmitted: u32) -> Option<WindowChange> {
         match self {
             Validator::NewCwv(rule) => rule.on_recovery_exit(now, retransmitted),

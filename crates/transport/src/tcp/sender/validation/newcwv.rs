@@ -4,11 +4,12 @@
 //! validated while pipeACK ≥ cwnd/2 or pipeACK is undefined (at the start and after a recovery), else non-validated.
 //!
 //! Differences from the reference:
-//! 1. The window after a loss is at least 1 packet, and R counts retransmitted packets (all ours are full segments).
+//! 1. The window after a loss is at least 1 packet, and R counts retransmitted packets (all ours are full segments), each once.
+//! 2. Nothing here limits a burst in the non-validated phase (§4.4.2, SHOULD): that is pacing, a choice of its own.
 //!
 //! Differences from the kernel modules that implement drafts of it, on purpose:
-//! 2. The window of packets is compared as packets, with no division before the maximum.
-//! 3. Samples that have expired while the sender was silent leave pipeACK at zero (non-validated), not undefined.
+//! 3. The window of packets is compared as packets, with no division before the maximum.
+//! 4. Samples that have expired while the sender was silent leave pipeACK at zero (non-validated), not undefined.
 //!
 //! Units: packets and ns. Tested here with the worked numbers of the RFC's rules.
 
@@ -62,9 +63,9 @@ impl NewCwv {
     /// An ACK advanced SND.UNA by `acked` packets to offset `una`.
     pub fn on_ack(&mut self, now: Time, srtt: Duration, acked: u32, una: u64, nxt: u64) {
         if !self.is_sampling {
+            // What this ACK says has arrived belongs to the flight that ends at `nxt`.
             self.is_sampling = true;
             (self.mark, self.acked) = (nxt, 0);
-            return;
         }
         self.acked += acked;
         if una >= self.mark {
@@ -104,7 +105,7 @@ impl NewCwv {
         Some(WindowChange { cwnd: window, ssthresh: window })
     }
 
-    /// The recovery ended after `retransmitted` packets. Returns the window that replaces the ordinary one (§4.4.1).
+    /// The recovery ended after `retransmitted` different packets were sent again. Returns the window that replaces the ordinary one (§4.4.1).
     pub fn on_recovery_exit(&mut self, now: Time, retransmitted: u32) -> Option<WindowChange> {
         self.reset_samples();
         self.validated_at = now;
@@ -147,9 +148,18 @@ mod tests {
     fn with_pipe_ack(packets: u32, now: Time) -> NewCwv {
         let mut v = NewCwv::default();
         v.on_ack(now, RTT, 1, 0, 10);
-        v.on_ack(now, RTT, packets, 10, 20);
+        v.on_ack(now, RTT, packets - 1, 10, 20);
         assert_eq!(v.pipe_ack(now, RTT), Some(packets));
         v
+    }
+
+    /// An initial window of 10, acknowledged by twos: the first ACK's two packets count, and pipeACK is 10.
+    #[test]
+    fn the_first_flight_counts_whole() {
+        let now = Time::from_secs(1);
+        let mut v = NewCwv::default();
+        (1..=5).for_each(|pair| v.on_ack(now, RTT, 2, 2 * pair, 10));
+        assert_eq!(v.pipe_ack(now, RTT), Some(10));
     }
 
     #[test]
