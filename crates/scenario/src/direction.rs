@@ -226,7 +226,9 @@ impl DirectionSpec {
     /// tenth of a second.
     pub fn rate_steps(&self) -> Result<Vec<(Duration, Rate, Duration)>, String> {
         match &self.server {
-            ServerSpec::Rate(rate) | ServerSpec::TokenBucket { rate, .. } => Ok(vec![(Duration::from_secs(1), *rate, Duration::ZERO)]),
+            ServerSpec::Rate(rate) | ServerSpec::TokenBucket { rate, .. } => {
+                Ok(vec![(Duration::from_secs(1), *rate, Duration::ZERO)])
+            }
             ServerSpec::Unlimited => {
                 Err("`run.transport` = \"ideal\" needs a rate or a trace, not \"unlimited\"".into())
             }
