@@ -160,10 +160,6 @@ fn mbps(bytes: u64, seconds: f64) -> f64 {
     ratio(bytes as f64 * 8e-6, seconds)
 }
 
-fn millis(time: Option<Duration>) -> f64 {
-    time.map_or(0.0, Duration::as_millis_f64)
-}
-
 fn flow_record(flow: &Flow) -> FlowRecord {
     let seconds = flow.end.saturating_since(flow.start).as_secs_f64();
     let delivered: u64 = flow.subflows.iter().map(|subflow| subflow.delivered_bytes).sum();
@@ -176,8 +172,8 @@ fn flow_record(flow: &Flow) -> FlowRecord {
         retransmitted_packets: flow.retransmitted_packets,
         rto_count: flow.rto_count,
         loss_ratio: ratio(flow.dropped_packets as f64, flow.sent_packets as f64),
-        mean_rtt_ms: ratio(flow.rtt_sum.as_millis_f64(), flow.rtt_samples as f64),
-        min_rtt_ms: millis(flow.min_rtt),
+        mean_rtt_ms: (flow.rtt_samples > 0).then(|| flow.rtt_sum.as_millis_f64() / flow.rtt_samples as f64),
+        min_rtt_ms: flow.min_rtt.map(Duration::as_millis_f64),
         start_s: flow.start.as_secs_f64(),
         end_s: flow.end.as_secs_f64(),
         subflows: flow.subflows.iter().map(|subflow| subflow_record(subflow, delivered, seconds)).collect(),
@@ -195,8 +191,8 @@ fn subflow_record(subflow: &Subflow, delivered_by_all: u64, seconds: f64) -> Sub
         retransmitted_packets: subflow.retransmitted_packets,
         rto_count: subflow.rto_count,
         reinjections: subflow.reinjections,
-        mean_rtt_ms: millis(subflow.mean_rtt),
-        min_rtt_ms: millis(subflow.min_rtt),
+        mean_rtt_ms: subflow.mean_rtt.map(Duration::as_millis_f64),
+        min_rtt_ms: subflow.min_rtt.map(Duration::as_millis_f64),
         failures: subflow.failures,
         penalties: subflow.penalties,
     }

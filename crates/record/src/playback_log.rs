@@ -8,6 +8,118 @@ use playpath_video::{DiscardCause, EventKind, FinishReason, ObjectKind, ObjectRe
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
+/// A field of an event, its JSON type and what it is.
+type Field = (&'static str, &'static [&'static str], &'static str);
+/// An event, what it tells, its fields besides `event` and `time_s`.
+pub type Event = (&'static str, &'static str, &'static [Field]);
+
+const NUMBER: &[&str] = &["number"];
+const WHOLE: &[&str] = &["integer"];
+const TEXT: &[&str] = &["string"];
+const MAYBE: &[&str] = &["number", "null"];
+const POSITION: Field = ("position_s", NUMBER, "Position in the media.");
+const REQUEST: Field = ("request", WHOLE, "Number of the request.");
+const KIND: Field = ("kind", TEXT, "What is fetched: file, manifest, init, video, audio.");
+const SEGMENT: Field = ("segment", WHOLE, "Number of the segment, from 0.");
+const REPRESENTATION: Field = ("representation", WHOLE, "Rung of the ladder, from 0.");
+const MEDIA_RATE: Field = ("rate_mbps", NUMBER, "Rate of the representation.");
+const BODY: Field = ("body_bytes", WHOLE, "Size of the response's body.");
+
+/// Every event with its fields, for the schema of a record.
+pub const EVENTS: &[Event] = &[
+    (
+        "session_started",
+        "The viewer pressed play.",
+        &[
+            ("media_duration_s", NUMBER, "Playing time."),
+            ("media_rate_mbps", MAYBE, "Mean rate; null of adaptive video."),
+        ],
+    ),
+    ("connected", "A connection is open.", &[("connection", WHOLE, "Its number.")]),
+    ("request_sent", "A request went out.", &[REQUEST, BODY, KIND, SEGMENT, REPRESENTATION]),
+    ("first_byte", "The first byte of a response came.", &[REQUEST]),
+    ("buffer_filled", "The start-up buffer is full.", &[]),
+    ("playback_started", "The first frame is shown.", &[]),
+    ("underflow_start", "The buffer has less than playback needs.", &[POSITION]),
+    ("underflow_end", "The buffer has recovered.", &[]),
+    (
+        "stall_start",
+        "Playback stands still.",
+        &[("since_s", NUMBER, "When the frame that is missing was due."), POSITION],
+    ),
+    ("stall_end", "Playback goes on.", &[("frozen_s", NUMBER, "How long the picture stood still.")]),
+    ("clock_shifted", "The playback clock was set back.", &[("by_s", NUMBER, "By how much.")]),
+    (
+        "pictures_discarded",
+        "Frames were not shown.",
+        &[
+            ("first", WHOLE, "Number of the first."),
+            ("count", WHOLE, "How many."),
+            ("cause", TEXT, "late, dependency (on a discarded frame) or skipped (on purpose)."),
+        ],
+    ),
+    (
+        "segment_decision",
+        "The adaptation rule chose a representation.",
+        &[
+            MEDIA_RATE,
+            ("buffer_level_s", NUMBER, "Media in the buffer."),
+            ("estimate_mbps", MAYBE, "Throughput that the rule expects; null if it has no estimate."),
+            ("reason", TEXT, "Why, in the rule's words."),
+            KIND,
+            SEGMENT,
+            REPRESENTATION,
+        ],
+    ),
+    (
+        "segment_downloaded",
+        "A segment is complete.",
+        &[
+            REQUEST,
+            MEDIA_RATE,
+            BODY,
+            ("media_duration_s", NUMBER, "Playing time of the segment."),
+            ("download_time_s", NUMBER, "From the request to the last byte."),
+            KIND,
+            SEGMENT,
+            REPRESENTATION,
+        ],
+    ),
+    ("request_abandoned", "A download was given up.", &[REQUEST]),
+    (
+        "switch",
+        "The representation changes.",
+        &[SEGMENT, ("from", WHOLE, "Rung before."), ("to", WHOLE, "Rung from this segment on.")],
+    ),
+    ("live_latency", "Behind the live edge, at the start of a segment.", &[("latency_s", NUMBER, "How far.")]),
+    (
+        "packets_judged",
+        "The streaming agent has judged packets.",
+        &[
+            ("packets", WHOLE, "How many."),
+            ("late", WHOLE, "Of them after their time."),
+            ("overflowed", WHOLE, "Of them dropped by a full buffer."),
+        ],
+    ),
+    (
+        "finished",
+        "The session is over.",
+        &[
+            (
+                "reason",
+                TEXT,
+                "played: to the end; gave_up: the player ended it; stopped: cut, by the end of the run for instance.",
+            ),
+            ("startup_s", NUMBER, "From the start to the first frame."),
+            ("media_played_s", NUMBER, "Media that was shown."),
+            ("media_discarded_s", NUMBER, "Media that was skipped."),
+            ("clock_stopped_s", NUMBER, "Time without playback after the start."),
+            ("pictures_shown", WHOLE, "Frames shown."),
+            ("pictures_discarded", WHOLE, "Frames not shown."),
+        ],
+    ),
+];
+
 /// One log entry.
 pub fn to_json(event: &PlaybackEvent) -> Value {
     let mut json = kind_json(&event.kind);
@@ -74,7 +186,7 @@ fn kind_json(kind: &EventKind) -> Value {
         }
         EventKind::Finished { reason, totals } => json!({
             "event": "finished",
-            "reason": if reason == FinishReason::Played { "played" } else { "gave_up" },
+            "reason": reason_word(reason),
             "startup_s": totals.startup.as_secs_f64(),
             "media_played_s": totals.media_played.as_secs_f64(),
             "media_discarded_s": totals.media_discarded.as_secs_f64(),
@@ -82,6 +194,14 @@ fn kind_json(kind: &EventKind) -> Value {
             "pictures_shown": totals.pictures_shown,
             "pictures_discarded": totals.pictures_discarded,
         }),
+    }
+}
+
+fn reason_word(reason: FinishReason) -> &'static str {
+    match reason {
+        FinishReason::Played => "played",
+        FinishReason::GaveUp => "gave_up",
+        FinishReason::Stopped => "stopped",
     }
 }
 
@@ -184,7 +304,10 @@ impl ToldKind {
                 EventKind::PacketsJudged { packets, late, overflowed }
             }
             ToldKind::Finished { reason, startup_s, media_played_s } => EventKind::Finished {
-                reason: if reason == "played" { FinishReason::Played } else { FinishReason::Stopped },
+                reason: [FinishReason::Played, FinishReason::GaveUp]
+                    .into_iter()
+                    .find(|known| reason_word(*known) == reason)
+                    .unwrap_or(FinishReason::Stopped),
                 totals: Totals {
                     startup: seconds(startup_s),
                     media_played: seconds(media_played_s),

@@ -78,10 +78,10 @@ pub struct SubflowRecord {
     pub rto_count: u64,
     /// Segments given to it that another subflow carries, too.
     pub reinjections: Option<u64>,
-    /// Mean of the RTT samples.
-    pub mean_rtt_ms: f64,
-    /// Smallest RTT sample.
-    pub min_rtt_ms: f64,
+    /// Mean of the RTT samples; null without one.
+    pub mean_rtt_ms: Option<f64>,
+    /// Smallest RTT sample; null without one.
+    pub min_rtt_ms: Option<f64>,
     /// Times that it was taken for potentially failed.
     pub failures: Option<u64>,
     /// Times that its window was halved for holding up the connection.
@@ -107,10 +107,10 @@ pub struct FlowRecord {
     pub rto_count: u64,
     /// Data packets dropped, share of those sent.
     pub loss_ratio: f64,
-    /// Mean of the RTT samples.
-    pub mean_rtt_ms: f64,
-    /// Smallest RTT.
-    pub min_rtt_ms: f64,
+    /// Mean of the RTT samples; null without one.
+    pub mean_rtt_ms: Option<f64>,
+    /// Smallest RTT; null without a sample.
+    pub min_rtt_ms: Option<f64>,
     /// When the flow opened.
     pub start_s: f64,
     /// When it ended, or the run.

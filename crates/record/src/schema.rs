@@ -1,5 +1,6 @@
 //! JSON Schema of a record as `playpath` writes it: the record's own part from its types, the metrics from the registry.
 
+use crate::playback_log::{EVENTS, Event};
 use crate::record::Record;
 use crate::registry::{self, Figure, Metric};
 use schemars::{Schema, SchemaGenerator, json_schema, schema_for};
@@ -57,14 +58,24 @@ fn of(is_there: fn(&Metric) -> bool) -> Schema {
     json_schema!({ "type": "object", "properties": properties, "additionalProperties": false })
 }
 
-/// Playback events: `playback_log.rs` has their fields.
+/// Playback events with their fields. In the kernel world a player tells only what it knows, so no field but two must be there.
 pub fn events(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "array",
-        "items": {
+    let event = |(name, doc, fields): &Event| {
+        let mut properties = Map::from_iter([
+            ("event".to_string(), json!({ "const": name })),
+            ("time_s".to_string(), json!({ "type": "number", "description": "Since the start of the run." })),
+        ]);
+        properties.extend(
+            fields
+                .iter()
+                .map(|(field, types, about)| (field.to_string(), json!({ "type": types, "description": about }))),
+        );
+        json!({
             "type": "object",
-            "properties": { "event": { "type": "string" }, "time_s": { "type": "number" } },
+            "description": doc,
+            "properties": properties,
             "required": ["event", "time_s"],
-        },
-    })
+        })
+    };
+    json_schema!({ "type": "array", "items": { "anyOf": EVENTS.iter().map(event).collect::<Vec<_>>() } })
 }

@@ -3,7 +3,8 @@
 use playpath_record::{Flow, Measurements, Record, Session, event_to_json, record_of_json};
 use playpath_units::{Duration, Rate, Time};
 use playpath_video::{
-    DiscardCause, EventKind, EventLog, FinishReason, ObjectKind, ObjectRef, PlaybackEvent, RequestId, Totals,
+    ConnectionId, DiscardCause, EventKind, EventLog, FinishReason, ObjectKind, ObjectRef, PlaybackEvent, RequestId,
+    Totals,
 };
 use serde_json::{Value, json};
 
@@ -133,4 +134,62 @@ fn flows_that_delivered_nothing() {
     let flows = vec![flow("a", 0, true), flow("b", 0, false), flow("c", 9, true)];
     let record = Record::of(Measurements { flows, ..Measurements::default() });
     assert_eq!(record.warnings, ["flow a delivered nothing"]);
+}
+
+/// One event of each kind: what is written is what the schema of a record names.
+#[test]
+fn events_have_the_fields_of_the_schema() {
+    let object = ObjectRef { kind: ObjectKind::Video, segment: 1, representation: 2 };
+    let (request, rate, second) = (RequestId(1), Rate::from_bits_per_sec(1_000_000), Duration::from_secs(1));
+    let kinds = [
+        EventKind::SessionStarted { media_duration: second, media_rate: None },
+        EventKind::Connected(ConnectionId(0)),
+        EventKind::RequestSent { request, object, body_bytes: 1 },
+        EventKind::FirstByte(request),
+        EventKind::BufferFilled,
+        EventKind::PlaybackStarted,
+        EventKind::UnderflowStart { position: second },
+        EventKind::UnderflowEnd,
+        EventKind::StallStart { since: at(0), position: second },
+        EventKind::StallEnd { frozen: second },
+        EventKind::ClockShifted { by: second },
+        EventKind::PicturesDiscarded { first: 0, count: 1, cause: DiscardCause::Late },
+        EventKind::SegmentDecision { object, rate, buffer_level: second, estimate: None, reason: "first" },
+        EventKind::SegmentDownloaded {
+            request,
+            object,
+            rate,
+            body_bytes: 1,
+            media_duration: second,
+            download_time: second,
+        },
+        EventKind::RequestAbandoned(request),
+        EventKind::Switch { segment: 1, from: 0, to: 1 },
+        EventKind::LiveLatency(second),
+        EventKind::PacketsJudged { packets: 1, late: 0, overflowed: 0 },
+        EventKind::Finished { reason: FinishReason::Stopped, totals: Totals::default() },
+    ];
+    let schema = playpath_record::schema();
+    let declared = schema["properties"]["events"]["items"]["anyOf"].as_array().expect("a list");
+    assert_eq!(declared.len(), kinds.len());
+    for (kind, entry) in kinds.into_iter().zip(declared) {
+        let written = event_to_json(&PlaybackEvent { at: at(5), kind });
+        assert_eq!(written["event"], entry["properties"]["event"]["const"]);
+        let mut fields: Vec<&String> = written.as_object().expect("an object").keys().collect();
+        let mut named: Vec<&String> = entry["properties"].as_object().expect("an object").keys().collect();
+        fields.sort();
+        named.sort();
+        assert_eq!(fields, named, "{}", written["event"]);
+    }
+}
+
+/// A session that the end of the run cuts is called the same in both worlds.
+#[test]
+fn a_cut_session_is_stopped() {
+    for (reason, word) in
+        [(FinishReason::Played, "played"), (FinishReason::GaveUp, "gave_up"), (FinishReason::Stopped, "stopped")]
+    {
+        let kind = EventKind::Finished { reason, totals: Totals::default() };
+        assert_eq!(event_to_json(&PlaybackEvent { at: at(5), kind })["reason"], word);
+    }
 }

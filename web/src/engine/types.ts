@@ -23,7 +23,7 @@ export interface FlowRecord {
   name: string;
   cc: string;
   goodput_mbps: number;
-  mean_rtt_ms: number;
+  mean_rtt_ms: number | null;
   retransmitted_packets: number;
   loss_ratio: number;
 }
