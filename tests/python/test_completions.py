@@ -73,4 +73,4 @@ def test_a_file_is_left_to_the_shell(tmp_path):
 def test_an_unknown_shell_is_one_line():
     done = subprocess.run([sys.executable, "-m", "playpath", "completions", "fsh"], capture_output=True, text=True)
     assert done.returncode == 2
-    assert done.stderr == "error: unknown shell 'fsh'; did you mean 'fish'? allowed: bash, zsh, fish\n"
+    assert done.stderr == 'error: unknown shell "fsh"; did you mean "fish"? allowed: bash, fish, zsh\n'

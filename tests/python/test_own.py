@@ -1,8 +1,11 @@
 """Congestion controls and ABR rules of one's own, beside those of the registries, wherever senders play."""
 
 import functools
+import gc
 import json
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from conftest import SMALL, TINY_POPULATION, playpath_command
@@ -174,6 +177,32 @@ def test_a_population_takes_it_from_the_command_line(folder):
     assert done.status == 0, done.err
     assert set(done.json["ranking"]) == {"cubic", "Mine"}
     assert "source_sha256" in done.json["manifest"]["scenario"]["sender"][1]["cc"]
+
+
+class LeftBehind:
+    """Garbage whose end lets another thread run."""
+
+    def __init__(self):
+        self.me = self
+
+    def __del__(self):
+        time.sleep(1e-4)
+
+
+def test_sources_are_read_by_many_threads():
+    """Sessions of own code begin in threads, and before 3.11.5 Python could not parse in two of them (its issue 106905)."""
+
+    def read(_):
+        LeftBehind()
+        return sources.digest("test_own")
+
+    before = gc.get_threshold()
+    gc.set_threshold(20, 1, 1)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            assert len(set(pool.map(read, range(200)))) == 1
+    finally:
+        gc.set_threshold(*before)
 
 
 def test_parameters_of_a_class_are_tuned(folder):

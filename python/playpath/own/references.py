@@ -89,7 +89,8 @@ def _place(module: str) -> tuple[str, Path] | None:
 def _source(target: Callable[..., Any]) -> bytes:
     """The text; where Python does not keep it, the compiled code."""
     try:
-        return inspect.getsource(target).encode()
+        with sources.PARSING:
+            return inspect.getsource(target).encode()
     except (OSError, TypeError):
         functions = [f for f in (target, *vars(target).values()) if isinstance(f, FunctionType)]
         return b"".join(_text(function) for function in functions)
@@ -97,6 +98,7 @@ def _source(target: Callable[..., Any]) -> bytes:
 
 def _text(function: FunctionType) -> bytes:
     try:
-        return inspect.getsource(function).encode()
+        with sources.PARSING:
+            return inspect.getsource(function).encode()
     except (OSError, TypeError):
         return marshal.dumps(function.__code__.replace(co_filename="", co_firstlineno=1))

@@ -12,6 +12,7 @@ import hashlib
 import importlib
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
@@ -22,6 +23,9 @@ from playpath.errors import InputError
 
 LIBRARIES = (".so", ".dylib", ".dll")
 """Suffixes of shared libraries."""
+
+PARSING = threading.Lock()
+"""Held while Python parses a source, as `inspect` does, too: before 3.11.5 two threads must not (CPython's issue 106905)."""
 
 _folders: list[str] = []
 _hashes: dict[tuple[str, ...], tuple[tuple[tuple[str, int, int], ...], str]] = {}
@@ -162,7 +166,8 @@ def _file(name: str, place: Path) -> Path | None:
 
 def _imports(path: Path, name: str, *, is_package: bool) -> Iterator[str]:
     try:
-        tree = ast.parse(path.read_bytes(), str(path))
+        with PARSING:
+            tree = ast.parse(path.read_bytes(), str(path))
     except (SyntaxError, ValueError):  # told when it is imported
         return
     for node in ast.walk(tree):
