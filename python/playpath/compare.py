@@ -18,6 +18,7 @@ from playpath import engine, stats, worlds
 from playpath.errors import InputError, Interrupted, RunError, unknown_name
 from playpath.evidence import STOPPING_RULE, ladder
 from playpath.files import replaced, write_text
+from playpath.lateness import Lateness, lateness
 from playpath.manifest import manifest
 from playpath.metrics import BULK_CRITERIA, VIDEO_CRITERIA, format_value, metric
 from playpath.packets import trimmed
@@ -165,6 +166,11 @@ class Comparison(Tabular):
         return verdict(self.ranker, self.decision)
 
     @cached_property
+    def lateness(self) -> Lateness | None:
+        """What the lateness of emulated links adds to the RTT, and whether the verdict survives it; None in the simulator."""
+        return lateness(self.links, self._columns, self.ranker, self.decision)
+
+    @cached_property
     def warnings(self) -> list[str]:
         """What a careful reader should know before trusting the figures."""
         extra = []
@@ -181,6 +187,8 @@ class Comparison(Tabular):
             extra.append(f"interrupted: only {len(self.seeds)} of {len(self.scenario.seeds)} seeds were finished")
         if self.failures:
             extra.append(self._failure_warning())
+        if self.lateness is not None:
+            extra.append(self.lateness.warning)
         return [*extra, *self.notes]
 
     @property
@@ -233,6 +241,7 @@ class Comparison(Tabular):
             "decision": self.decision.to_dict(),
             "stopping": {"rule": STOPPING_RULE, "looks": list(self.looks)} if self.looks else None,
             "verdict": self.verdict,
+            "lateness": None if self.lateness is None else self.lateness.to_dict(),
             "failed": [dict(failure.__dict__) for failure in self.failures],
             "warnings": self.warnings,
             "manifest": self.manifest,

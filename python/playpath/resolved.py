@@ -85,7 +85,7 @@ class Traffic(TypedDict, total=False):
     limited_transmit: bool
     """New packets on the first two duplicate ACKs (RFC 3042)."""
 
-    loss_detection: Literal["rack_tlp", "rfc6675", "newreno", "newreno_steady", "reno"]
+    loss_detection: Literal["rack_tlp", "rfc6675", "newreno", "newreno_steady", "reno", "ns2_vegas"]
     """How the sender finds losses."""
 
     recovery: Literal["prr", "rfc6675", "newreno"]
@@ -183,7 +183,7 @@ class Sender(TypedDict, total=False):
     limited_transmit: bool
     """New packets on the first two duplicate ACKs (RFC 3042)."""
 
-    loss_detection: Literal["rack_tlp", "rfc6675", "newreno", "newreno_steady", "reno"]
+    loss_detection: Literal["rack_tlp", "rfc6675", "newreno", "newreno_steady", "reno", "ns2_vegas"]
     """How the sender finds losses."""
 
     recovery: Literal["prr", "rfc6675", "newreno"]
@@ -235,6 +235,10 @@ class Up(TypedDict, total=False):
     rate: str | None
     """Rate of the link, headers included. Excludes `trace`."""
 
+    burst: str | None
+    """Depth of a token bucket (tc-tbf): after a pause so much leaves at once, and no more than `rate` in the long
+    run."""
+
     trace: Mapping[str, str] | str | None
     """A file of rates or delivery opportunities over time, in any format of `playpath list trace`; it repeats."""
 
@@ -274,6 +278,10 @@ class Link(TypedDict, total=False):
 
     rate: str | None
     """Rate of the link, headers included. Excludes `trace`."""
+
+    burst: str | None
+    """Depth of a token bucket (tc-tbf): after a pause so much leaves at once, and no more than `rate` in the long
+    run."""
 
     trace: Mapping[str, str] | str | None
     """A file of rates or delivery opportunities over time, in any format of `playpath list trace`; it repeats."""
@@ -320,6 +328,10 @@ class Path(TypedDict, total=False):
 
     rate: str | None
     """Rate of the link, headers included. Excludes `trace`."""
+
+    burst: str | None
+    """Depth of a token bucket (tc-tbf): after a pause so much leaves at once, and no more than `rate` in the long
+    run."""
 
     trace: Mapping[str, str] | str | None
     """A file of rates or delivery opportunities over time, in any format of `playpath list trace`; it repeats."""

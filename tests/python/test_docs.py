@@ -47,6 +47,13 @@ def test_every_command_is_in_the_guide():
         assert f"`playpath {name}" in guide, name
 
 
+def test_every_crate_stands_in_the_drawing():
+    drawing = (ROOT / "docs/images/crates.svg").read_text()
+    only_tests = {"laws", "manifest-peers"}
+    crates = {manifest.parent.name for manifest in ROOT.glob("crates/*/Cargo.toml")} - only_tests
+    assert {name for name in crates if f">{name}</text>" not in drawing} == set()
+
+
 def test_criteria_of_the_guide_are_those_of_the_code():
     guide = (ROOT / "docs" / "guide.md").read_text()
     numbered = re.findall(r"^\| (\d) \|", guide, re.MULTILINE)

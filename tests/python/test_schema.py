@@ -199,3 +199,9 @@ def test_types_are_those_of_the_declarations():
     """Generated like the page (test_record.py): here, that a type has the keys of its table."""
     for table, typed_class in (("path", playpath.Path), ("run", playpath.Run), ("sweep", playpath.Design)):
         assert typed_class.__annotations__.keys() == {key["name"] for key in keys.table_keys(table)}
+
+
+def test_a_key_that_is_newer_than_the_first_version_says_so():
+    first = set((ROOT / "tests/python/keys_of_0_1.txt").read_text().split())
+    told = {f"{table}.{key['name']}": key["since"] for table, spec in keys.tables().items() for key in spec["keys"]}
+    assert {key for key, since in told.items() if since == "0.1"} == first & told.keys()

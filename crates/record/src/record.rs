@@ -139,6 +139,9 @@ pub struct LinkRecord {
     pub mean_queue_packets: f64,
     /// Time-weighted standard deviation of the queue.
     pub sd_queue_packets: f64,
+    /// How much later than due it handed packets over, on the mean; only of the ways of a path on the wall clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_lateness_ms: Option<f64>,
 }
 
 /// A time series: columns of equal length.

@@ -70,7 +70,8 @@ pub const DIRECTION: TableSpec = TableSpec::new(
             "Depth of a token bucket (tc-tbf): after a pause so much leaves at once, and no more than `rate` in the long run.",
         )
         .otherwise("none: no packet is faster than `rate`; of `up`: none")
-        .example("\"16 kB\""),
+        .example("\"16 kB\"")
+        .since("0.2"),
         ParamSpec::new(
             "trace",
             Kind::File,
@@ -85,7 +86,7 @@ pub const DIRECTION: TableSpec = TableSpec::new(
             "Where in the trace a session begins: a time, or \"random\", the same moment for every sender. Needs `trace`.",
         )
         .or(RANDOM)
-        .example("\"random\""),
+        .example("\"random\"").since("0.2"),
         ParamSpec::text(
             "loss",
             "0 %",

@@ -101,7 +101,7 @@ const SAMPLE: TableSpec = TableSpec::new(
 pub const POPULATION: TableSpec = TableSpec::new(
     "population",
     "A scenario in which a path's `trace` is a set of files, quantities are distributions, or users have a table.",
-    &[ParamSpec::new("population", Kind::Table(&PLAYED), PLAYED.doc)],
+    &[ParamSpec::new("population", Kind::Table(&PLAYED), PLAYED.doc).since("0.2")],
 )
 .with(&[&SCENARIO]);
 
@@ -111,22 +111,26 @@ const PLAYED: TableSpec = TableSpec::new(
     &[
         ParamSpec::new("paths", Kind::Whole { low: 2, high: 1_000_000, unit: "" }, "Paths that are drawn.")
             .otherwise("every trace or user once, or 100")
-            .example("200"),
-        ParamSpec::whole("sessions", 3, (1, 1000), "", "Sessions on each path."),
-        ParamSpec::whole("seed", 1, (0, LAST_SEED), "", "Of the draws."),
+            .example("200")
+            .since("0.2"),
+        ParamSpec::whole("sessions", 3, (1, 1000), "", "Sessions on each path.").since("0.2"),
+        ParamSpec::whole("seed", 1, (0, LAST_SEED), "", "Of the draws.").since("0.2"),
         ParamSpec::new("users", Kind::Text, "A table (CSV) with a user a row: settings, weight, groups.")
             .otherwise("none")
-            .example("\"users.csv\""),
+            .example("\"users.csv\"")
+            .since("0.2"),
         ParamSpec::new("group", Kind::Texts, "Columns of the index or users' table that results are told by.")
             .otherwise("none")
-            .example("[\"operator\"]"),
+            .example("[\"operator\"]")
+            .since("0.2"),
         ParamSpec::new(
             "baseline",
             Kind::Text,
             "Sender that the viewers have today, which the others are held against.",
         )
         .otherwise("the first sender")
-        .example("\"cubic\""),
+        .example("\"cubic\"")
+        .since("0.2"),
     ],
 );
 
@@ -136,31 +140,38 @@ pub const DISTRIBUTION: TableSpec = TableSpec::new(
     "Where a quantity of a population is drawn from, for each path: one of the five kinds, cut at `min` and `max`.",
     &[
         ParamSpec::new("lognormal", Kind::Table(&LOGNORMAL), LOGNORMAL.doc)
-            .example("{ median = \"60 ms\", sigma = 0.5 }"),
-        ParamSpec::new("normal", Kind::Table(&NORMAL), NORMAL.doc).example("{ mean = \"60 ms\", sd = \"10 ms\" }"),
+            .example("{ median = \"60 ms\", sigma = 0.5 }")
+            .since("0.2"),
+        ParamSpec::new("normal", Kind::Table(&NORMAL), NORMAL.doc)
+            .example("{ mean = \"60 ms\", sd = \"10 ms\" }")
+            .since("0.2"),
         ParamSpec::new("uniform", Kind::List(&VALUE, 2, 2), "Anywhere between two values.")
-            .example("[\"20 ms\", \"200 ms\"]"),
+            .example("[\"20 ms\", \"200 ms\"]")
+            .since("0.2"),
         ParamSpec::new(
             "log_uniform",
             Kind::List(&VALUE, 2, 2),
             "Anywhere between two values above zero, by their ratio.",
         )
-        .example("[\"1 Mbit/s\", \"50 Mbit/s\"]"),
+        .example("[\"1 Mbit/s\", \"50 Mbit/s\"]")
+        .since("0.2"),
         ParamSpec::new(
             "choice",
             Kind::List(&Kind::Any("a value of the setting"), 1, usize::MAX),
             "One of several values.",
         )
-        .example("[\"0 %\", \"2 %\"]"),
+        .example("[\"0 %\", \"2 %\"]")
+        .since("0.2"),
         ParamSpec::new(
             "weights",
             Kind::List(&Kind::Number { low: f64::MIN_POSITIVE, high: f64::MAX, unit: "" }, 1, usize::MAX),
             "Of `choice`: how likely each is.",
         )
         .otherwise("equal")
-        .example("[6, 1]"),
-        ParamSpec::new("min", VALUE, "Least; not of `choice`.").otherwise("no bound").example("\"5 ms\""),
-        ParamSpec::new("max", VALUE, "Most; not of `choice`.").otherwise("no bound").example("\"800 ms\""),
+        .example("[6, 1]")
+        .since("0.2"),
+        ParamSpec::new("min", VALUE, "Least; not of `choice`.").otherwise("no bound").example("\"5 ms\"").since("0.2"),
+        ParamSpec::new("max", VALUE, "Most; not of `choice`.").otherwise("no bound").example("\"800 ms\"").since("0.2"),
     ],
 );
 
@@ -168,8 +179,11 @@ const LOGNORMAL: TableSpec = TableSpec::new(
     "distribution.lognormal",
     "Log-normal.",
     &[
-        ParamSpec::new("median", VALUE, "Half of the paths have less.").needed().example("\"60 ms\""),
-        ParamSpec::new("sigma", VALUE, "Standard deviation of the logarithm, without a unit.").needed().example("0.5"),
+        ParamSpec::new("median", VALUE, "Half of the paths have less.").needed().example("\"60 ms\"").since("0.2"),
+        ParamSpec::new("sigma", VALUE, "Standard deviation of the logarithm, without a unit.")
+            .needed()
+            .example("0.5")
+            .since("0.2"),
     ],
 );
 
@@ -177,8 +191,11 @@ const NORMAL: TableSpec = TableSpec::new(
     "distribution.normal",
     "Normal.",
     &[
-        ParamSpec::new("mean", VALUE, "Mean.").needed().example("\"60 ms\""),
-        ParamSpec::new("sd", VALUE, "Standard deviation, in the mean's unit.").needed().example("\"10 ms\""),
+        ParamSpec::new("mean", VALUE, "Mean.").needed().example("\"60 ms\"").since("0.2"),
+        ParamSpec::new("sd", VALUE, "Standard deviation, in the mean's unit.")
+            .needed()
+            .example("\"10 ms\"")
+            .since("0.2"),
     ],
 );
 

@@ -167,6 +167,7 @@ fn link_record(link: &mut Link<SimPacket>, end: Time) -> LinkRecord {
         marked_packets: stats.ce_marked_packets,
         mean_queue_packets: stats.mean_queue_packets,
         sd_queue_packets: stats.sd_queue_packets,
+        mean_lateness_ms: None,
     }
 }
 

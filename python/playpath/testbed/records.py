@@ -84,7 +84,11 @@ def record(measured: Measured, warnings: Iterable[str]) -> dict[str, Any]:
     flows = _Flows(measured)
     measurements = flows.measurements()
     ends = [flow["end_s"] for flow in measurements if flow["is_measured"]] or [measured.elapsed_s]
-    links = [{column: link[column] for column in _LINK_COLUMNS} for link in report["links"]]
+    late = _lateness_ms(report)
+    links = [
+        {column: link[column] for column in _LINK_COLUMNS} | {"mean_lateness_ms": late.get(link["name"])}
+        for link in report["links"]
+    ]
     found = engine.record(
         {
             "sessions": _sessions(measured),
@@ -296,6 +300,16 @@ _LINK_COLUMNS = (
     "name", "utilisation", "offered_packets", "delivered_packets", "dropped_packets", "ce_marked_packets", "mean_queue_packets",
     "sd_queue_packets",
 )  # fmt: skip
+
+
+def _lateness_ms(report: Mapping[str, Any]) -> dict[str, float]:
+    """How late the ways of the paths were on the mean, by the name of the link that begins them."""
+    return {
+        f"path.{path['name']}/{way}": path[way]["lateness_us"]["mean"] / 1e3
+        for path in report.get("paths", [])
+        for way in ("down", "up")
+        if way in path
+    }
 
 
 def _link_series(report: Mapping[str, Any], start_s: float) -> Iterator[tuple[str, Columns]]:

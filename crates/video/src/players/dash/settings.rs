@@ -52,13 +52,15 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         "client",
         &["client", "whole", "any"],
         "whole: a segment must fit below full_level; any: the last one may exceed it",
-    ),
+    )
+    .since("0.2"),
     ParamSpec::word(
         "fast_switch",
         "client",
         &["client", "on", "off"],
         "steps up replace buffered segments of lower rungs (dash.js: on)",
-    ),
+    )
+    .since("0.2"),
     ParamSpec::text("start_level", "segment", Kind::Time, "playback starts at this level").or("segment"),
     ParamSpec::text("stall_resume_level", "segment", Kind::Time, "and goes on after a stall at this one").or("segment"),
     ParamSpec::text("connections", "client", CONNECTIONS, "use of connections").or("client"),

@@ -1,0 +1,49 @@
+"""A population on a Ray cluster that is running, as docs/recipes/on-a-cluster.md says: the same digests as on one machine."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import TINY_POPULATION, playpath_command
+
+pytestmark = pytest.mark.slow
+MINE = "class Mine:\n    def on_report(self, report):\n        return 30.0\n"
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """A head with two cores; ended by its own process group, never by `ray stop`, which ends everybody's."""
+    pytest.importorskip("ray")
+    command = [Path(sys.executable).with_name("ray"), "start", "--head", "--port=0", "--num-cpus=2", "--block"]
+    command += ["--include-dashboard=false", "--disable-usage-stats"]
+    log = tmp_path / "head.log"
+    with log.open("w") as output:
+        head = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+    try:
+        while not (told := re.search(r"--address='([^']+)'", log.read_text())):
+            assert head.poll() is None, log.read_text()
+            time.sleep(0.2)
+        yield told[1]
+    finally:
+        os.killpg(head.pid, signal.SIGTERM)
+        head.wait()
+
+
+def test_a_population_with_a_control_of_its_own_is_the_same_there(cluster, tmp_path):
+    (tmp_path / "people.toml").write_text(TINY_POPULATION)
+    (tmp_path / "mine.py").write_text(MINE)
+    there, here = (
+        playpath_command(
+            "population", "compare", "people.toml", "--cc", "cubic,mine:Mine", "--executor", executor,
+            "--store", f"store-{executor}", "--out", executor, "--json", cwd=tmp_path, RAY_ADDRESS=cluster,
+        )
+        for executor in ("ray", "local")
+    )  # fmt: skip
+    assert there.status == 0, there.err
+    assert there.json["digest"] == here.json["digest"]
+    assert there.json["headline"] == here.json["headline"]
