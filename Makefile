@@ -19,7 +19,7 @@ ADVISORIES := $(if $(wildcard $(HOME)/.cargo/advisory-db*),advisories)
 , := ,
 FUZZ_SECONDS ?= 60
 
-.PHONY: help setup demo test test-fast check check-macos bench fuzz web site notebook docs reference figures papers kernel wheel wheel-check clean check-tools
+.PHONY: help setup demo test test-fast check check-macos bench fuzz web site notebook docs reference figures papers kernel wheel wheel-check report clean check-tools
 
 help: ## show the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -90,7 +90,10 @@ web/engine: $(RUST) web/build-engine | web/node_modules
 	@touch $@
 
 python/playpath/web/explorer.html: $(WEB) web/engine
-	cd web && node build.mjs
+	cd web && node build.mjs explorer
+
+report: web/node_modules ## the script and style of reports, built anew from web/src (needs Node; reports themselves do not)
+	cd web && node build.mjs report
 
 site: web docs ## the documents with the explorer in out/site, for any static host
 	cp python/playpath/web/explorer.html out/site/explorer.html

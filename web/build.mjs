@@ -1,5 +1,8 @@
-// One page with everything in it: `node build.mjs [OUT]`, by default ../python/playpath/web/explorer.html.
+// What the page and the report are made of: `node build.mjs explorer [OUT]`, by default ../python/playpath/web/explorer.html;
+// `node build.mjs report [FOLDER]`, by default ../python/playpath/report/assets.
 //
+// The report's script and style are kept in the repository, so that reports need no Node; they have no engine in them.
+// The explorer is one page with everything in it.
 // The engine travels gzipped in base64 in a data block; the worker's program is text in the page's program. The content security
 // policy names the hashes of the one script and the one style, and allows no address to be loaded from.
 import { createHash } from "node:crypto";
@@ -10,7 +13,6 @@ import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const out = resolve(process.argv[2] ?? join(here, "../python/playpath/web/explorer.html"));
 const shared = { bundle: true, minify: true, write: false, target: "es2022", charset: "utf8", legalComments: "none", logLevel: "warning" };
 
 /** The shipped scenarios and the files that they name, as the page has them. */
@@ -35,19 +37,40 @@ async function bundle(entry, define = {}) {
 const packed = (content) => gzipSync(content, { level: 9 }).toString("base64");
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-const worker = await bundle("src/engine/worker.ts");
-const script = (await bundle("src/main.ts", { WORKER_SOURCE: JSON.stringify(worker) })).replaceAll("</script", "<\\/script");
-const style = (await build({ ...shared, entryPoints: [join(here, "src/style.css")], loader: { ".css": "css" } })).outputFiles[0].text.trim();
-const policy = [
-  "default-src 'none'", `script-src ${hash(script)} 'wasm-unsafe-eval'`, "worker-src blob:", `style-src ${hash(style)}`,
-  "img-src data: blob:", "base-uri 'none'", "form-action 'none'",
-].join("; ");
-const parts = {
-  policy, style, script,
-  engine: packed(readFileSync(join(here, "engine/playpath_web_bg.wasm"))),
-  shipped: packed(JSON.stringify(shipped())),
-};
-const page = readFileSync(join(here, "src/index.html"), "utf8").replace(/<!--(\w+)-->/g, (_, name) => parts[name]);
-mkdirSync(dirname(out), { recursive: true });
-writeFileSync(out, page);
-console.log(`${out}: ${(page.length / 1024).toFixed(0)} kB, ${(gzipSync(page).length / 1024).toFixed(0)} kB compressed`);
+const styled = async (entry) => (await build({ ...shared, entryPoints: [join(here, entry)], loader: { ".css": "css" } })).outputFiles[0].text.trim();
+
+async function explorer(out = join(here, "../python/playpath/web/explorer.html")) {
+  const worker = await bundle("src/engine/worker.ts");
+  const script = (await bundle("src/main.ts", { WORKER_SOURCE: JSON.stringify(worker) })).replaceAll("</script", "<\\/script");
+  const style = await styled("src/style.css");
+  const policy = [
+    "default-src 'none'", `script-src ${hash(script)} 'wasm-unsafe-eval'`, "worker-src blob:", `style-src ${hash(style)}`,
+    "img-src data: blob:", "base-uri 'none'", "form-action 'none'",
+  ].join("; ");
+  const parts = {
+    policy, style, script,
+    engine: packed(readFileSync(join(here, "engine/playpath_web_bg.wasm"))),
+    shipped: packed(JSON.stringify(shipped())),
+  };
+  const page = readFileSync(join(here, "src/index.html"), "utf8").replace(/<!--(\w+)-->/g, (_, name) => parts[name]);
+  write(out, page);
+}
+
+async function report(folder = join(here, "../python/playpath/report/assets")) {
+  write(join(folder, "report.js"), (await bundle("src/report/main.ts")).replaceAll("</script", "<\\/script"));
+  write(join(folder, "report.css"), `${await styled("src/report/report.css")}\n`);
+}
+
+function write(file, text) {
+  mkdirSync(dirname(resolve(file)), { recursive: true });
+  writeFileSync(file, text);
+  console.log(`${resolve(file)}: ${(text.length / 1024).toFixed(0)} kB, ${(gzipSync(text).length / 1024).toFixed(0)} kB compressed`);
+}
+
+const [what, ...where] = process.argv.slice(2);
+const makers = { explorer, report };
+if (!makers[what]) {
+  console.error(`build.mjs ${what ?? ""}: give explorer or report`);
+  process.exit(2);
+}
+await makers[what](...where);

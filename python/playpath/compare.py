@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from playpath import engine, stats, worlds
+from playpath import bands, engine, stats, worlds
 from playpath.errors import InputError, Interrupted, RunError, unknown_name
 from playpath.evidence import STOPPING_RULE, ladder
 from playpath.files import replaced, write_text
@@ -69,6 +69,8 @@ class Comparison(Tabular):
         Warnings, those of all sessions gathered.
     timelines : dict of str to Session
         One traced session for each sender, all of one seed; empty unless asked for.
+    bands : polars.DataFrame
+        Where the middle 80 % of the seeds lie, second by second: `sender`, `column`, `time_s`, `low`, `high`; with timelines.
     interrupted : bool
         Ctrl-C came before all seeds were done.
     failures : list of Failure
@@ -86,6 +88,7 @@ class Comparison(Tabular):
     links: pl.DataFrame
     notes: list[str]
     timelines: Mapping[str, Session] = field(default_factory=dict, repr=False)
+    bands: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=bands.SCHEMA), repr=False)
     interrupted: bool = False
     failures: Sequence[Failure] = ()
     looks: Sequence[int] = ()
@@ -266,13 +269,13 @@ class Comparison(Tabular):
     def _figure(self) -> str:
         """The first criterion, drawn; nothing where no sender has a value."""
         from playpath.plots import figure, metric_dots
-        from playpath.report.html import figure_svg
+        from playpath.report.html import plain_svg
 
         if not self.shown_criteria:
             return ""
         drawn, ax = figure(5.2, 0.9 + 0.42 * len(self.senders))
         metric_dots(self, self.shown_criteria[0], ax)
-        return figure_svg(drawn, metric(self.shown_criteria[0]).label)
+        return plain_svg(drawn)
 
     def _html_cells(self, sender: str, names: Sequence[str]) -> str:
         return "".join(f"<td>{escape(format_summary(self.summary(sender, name)))}</td>" for name in names)
@@ -297,6 +300,8 @@ class Comparison(Tabular):
             if record.parent.name not in timelines.values():  # of a sender or a run that is no part of this
                 shutil.rmtree(record.parent)
         stored = {**self.to_dict(), "notes": self.notes, "interrupted": self.interrupted}
+        with replaced(target / "bands.parquet") as temporary:
+            self.bands.write_parquet(temporary)
         write_text(target / "comparison.json", json.dumps(stored, ensure_ascii=False, indent=1) + "\n")
 
     @classmethod
@@ -315,10 +320,16 @@ class Comparison(Tabular):
             links=pl.read_parquet(source / "links.parquet"),
             notes=stored["notes"],
             timelines={session.sender: session for session in found},
+            bands=_stored_bands(source / "bands.parquet"),
             interrupted=stored["interrupted"],
             failures=[Failure(**entry) for entry in stored.get("failed", [])],
             looks=(stored.get("stopping") or {}).get("looks", []),
         )
+
+
+def _stored_bands(path: Path) -> pl.DataFrame:
+    """None in results of versions before 0.3."""
+    return pl.read_parquet(path) if path.is_file() else pl.DataFrame(schema=bands.SCHEMA)
 
 
 _KEYS = ("sender", "cc", "seed", "digest")
@@ -424,12 +435,13 @@ def compare(
         place.prepare(loaded, threads)
     sessions: list[Session] = []
     failures: list[Failure] = []
+    outlines: dict[tuple[str, int], bands.Outline] = {}
     played, steps = 0, ladder(len(loaded.seeds), until_decided)
     for look, runs in enumerate(steps):
         loaded = loaded if runs == len(loaded.seeds) else load(loaded, seeds=runs)
         tasks = [(seed, sender) for seed in loaded.seeds[played:] for sender in loaded.senders]
         pulse = Pulse(progress, len(tasks))
-        player = _Player(loaded, place, pulse, trace=timelines and not place.is_parallel, store=store, resume=resume)
+        player = _Player(loaded, place, pulse, outlines, trace=timelines, store=store, resume=resume)
         outcome = run_all(
             player.play, tasks, threads, on_done=pulse.count, on_wait=pulse.tell, on_interrupt=on_interrupt
         )
@@ -443,33 +455,55 @@ def compare(
             break
     if not timelines or (result.interrupted and place.is_parallel):
         return result
-    return _with_timelines(result, place, threads, sessions)
+    ordered = {key: outlines[key] for key in sorted(outlines) if key[1] in result.seeds and key[0] in result.senders}
+    return replace(_with_timelines(result, place, threads, sessions), bands=bands.bands(ordered))
 
 
 class _Player:
     """Plays a sender with a seed. In a world of real time a session that fails is a result, no reason to stop."""
 
     def __init__(
-        self, scenario: Scenario, place: World, pulse: Pulse, *, trace: bool, store: str | Path | None, resume: bool
+        self,
+        scenario: Scenario,
+        place: World,
+        pulse: Pulse,
+        outlines: dict[tuple[str, int], bands.Outline],
+        *,
+        trace: bool,
+        store: str | Path | None,
+        resume: bool,
     ) -> None:
         self._scenario, self._place, self._trace, self._resume = scenario, place, trace, resume
+        self._outlines = outlines
         self._pulse = pulse
         self._store = store
 
     def play(self, task: tuple[int, str]) -> Session | Failure:
         seed, sender = task
         try:
-            return self._session(sender, seed)
+            return self._outlined(self._session(sender, seed))
         except RunError as error:
             # What the machine lacks, every session lacks.
             if self._place.is_parallel or isinstance(error, MissingToolError):
                 raise
             return Failure(sender, seed, str(error))
 
+    def _outlined(self, session: Session) -> Session:
+        """Keeps what the bands need; where sessions cost little to run again, their series go."""
+        if session.series:
+            self._outlines[session.sender, session.seed] = bands.outline(session, self._path)
+        return replace(session, series={}, window_events={}) if self._place.is_parallel else session
+
+    @property
+    def _path(self) -> str | None:
+        paths = self._scenario.resolved.get("path") or []
+        return str(paths[0]["name"]) if paths else None
+
     def _session(self, sender: str, seed: int) -> Session:
         if self._store is None:
+            trace = self._trace and (not self._place.is_parallel or seed < self._scenario.seeds[0] + bands.MOST_SEEDS)
             with self._pulse.watching() as watch:
-                return self._place.session(self._scenario, sender, seed, trace=self._trace, watch=watch)
+                return self._place.session(self._scenario, sender, seed, trace=trace, watch=watch)
         folder = session_folder(self._store, self._scenario, sender, seed)
         found = finished_session(folder, self._place.name) if self._resume else None
         return found or play_and_keep(self._scenario, sender, seed, self._place, folder, trace=self._trace)

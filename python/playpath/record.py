@@ -52,6 +52,9 @@ class Session(Tabular):
         number; kind 0 new, 1 retransmission, 2 copy). Empty unless traced.
     schema : int
         Version of the JSON's schema (docs/reference/record.schema.json); 0 for records from before there was one.
+    window_events : dict of str to list of dict
+        For each flow what its congestion control was told and did (`time_s`, `event`, `cwnd_before`, `cwnd_after` …). Empty
+        unless traced, and in the kernel world.
     sessions : list of dict
         Every video session with `name`, `start_s`, `metrics`: the main one, then those among the traffic.
     """
@@ -71,6 +74,7 @@ class Session(Tabular):
     series: Mapping[str, Columns] = field(default_factory=dict, repr=False)
     sessions: list[dict[str, Any]] = field(default_factory=list)
     schema: int = engine.SCHEMA_VERSION
+    window_events: dict[str, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         traced = f"; {len(self.series)} time series" if self.series else ""

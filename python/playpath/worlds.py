@@ -155,7 +155,16 @@ def _session(
 ) -> Session:
     """A session from the record that its world gave."""
     told = {key: record[key] for key in _TOLD}
-    return Session(scenario=scenario.name, world=world.name, sender=sender, cc=cc, seed=seed, series=series, **told)
+    return Session(
+        scenario=scenario.name,
+        world=world.name,
+        sender=sender,
+        cc=cc,
+        seed=seed,
+        series=series,
+        window_events=record.get("window_events", {}),
+        **told,
+    )
 
 
 class WireWorld(KernelWorld):

@@ -5,16 +5,18 @@ import type { ControlEntry, MetricEntry, Prepared, Resolved } from "./engine/typ
 import { Comparison, columns } from "./model/compare";
 import { overrides } from "./model/knobs";
 import { featured } from "./model/lessons";
-import { clock, number, short } from "./model/quantity";
+import { number, short } from "./model/quantity";
 import { MOST_SEEDS, type MapState, type State, decode, encode, start } from "./model/state";
-import { type Session, marks, stalls, why } from "./model/story";
+import type { Session } from "./model/story";
 import { WhatIf } from "./model/whatif";
 import { Charts } from "./view/charts";
 import { download, h, section } from "./view/dom";
+import { eventList } from "./view/events";
 import { lessonCard, lessonState } from "./view/lesson";
 import { panel } from "./view/panel";
 import { ranking } from "./view/ranking";
 import { viewers } from "./view/viewers";
+import { whyStopped } from "./view/why";
 import { knobOf, mapForm, mapView } from "./view/whatif";
 import { command } from "./model/command";
 
@@ -31,7 +33,6 @@ interface Shipped {
 }
 
 const DELAY_MS = 120;
-const MOST_EVENTS = 300;
 const LARGEST_FILE = 4_000_000;
 
 export class App {
@@ -301,8 +302,8 @@ export class App {
       parts.viewers.replaceChildren(isWatched ? viewers(sessions, this.state.view, { zoom: (view) => this.look(view) }) : this.flows(sessions));
       parts.why.replaceChildren(this.whyStopped(sessions, comparison));
       this.drawPath();
-      this.charts.draw(sessions, { prepared: this.prepared, path: this.path }, this.state.view);
-      parts.events.replaceChildren(this.events(sessions));
+      this.charts.draw(sessions, { ...this.prepared, path: this.path }, this.state.view);
+      parts.events.replaceChildren(eventList(sessions, this.state.view, (view) => this.look(view)));
       const warnings = [...new Set(sessions.flatMap((session) => session.record.warnings))];
       parts.warnings.replaceChildren(...(warnings.length ? [section("warnings", "What makes this say less than it seems", h("ul", {}, ...warnings.map((text) => h("li", {}, text))))] : []));
     }
@@ -319,36 +320,14 @@ export class App {
 
   private whyStopped(sessions: Session[], comparison: Comparison): HTMLElement {
     const { resolved } = comparison.prepared;
-    const need = resolved.video?.rate ? number(resolved.video.rate) : null;
-    const told = sessions.flatMap((session) => {
-      const longest = stalls(session.record)[0];
-      const sender = resolved.sender.find((one) => one.name === session.sender);
-      if (!longest || !sender) return [];
-      return [h("div", { class: "story" }, h("h3", {}, `${session.sender}: its longest stop`), h("ol", {}, ...why(session, longest, sender.mss, need).map((line) => h("li", {}, line))), h("button", { type: "button", class: "small", onclick: () => this.look([Math.max(0, longest.at - 12), longest.at + longest.length + 4]) }, "Show it in the charts"))];
-    });
-    const calm = sessions.filter((session) => session.record.metrics.stall_count === 0);
-    const kept = calm.map((session) => {
-      const cuts = (session.record.window_events?.video ?? []).filter((event) => event.event === "loss");
-      const mean = cuts.reduce((sum, event) => sum + event.cwnd_after / event.cwnd_before, 0) / cuts.length;
-      const kept = mean > 0.97 ? "kept its window" : `made its window × ${mean.toFixed(2)} on average`;
-      return cuts.length ? `${session.sender} found packets lost, too, ${cuts.length} times; it ${kept}, and its picture never stopped.` : `${session.sender} saw no loss, and its picture never stopped.`;
-    });
-    return h("div", {}, ...told, ...kept.map((line) => h("p", {}, line)), told.length === 0 && sessions.length > 0 && resolved.video && calm.length > 0 ? h("p", { class: "note" }, "Nobody’s picture stood still in the first seed.") : null);
+    const mss = (sender: string) => resolved.sender.find((one) => one.name === sender)?.mss ?? 0;
+    return whyStopped(sessions, { mss, need: resolved.video?.rate ? number(resolved.video.rate) : null, look: (view) => this.look(view) });
   }
 
   private drawPath(): void {
     const names = this.prepared!.paths.map((path) => path.name);
     const select = h("select", { onchange: () => { this.path = select.selectedIndex; this.redraw(); } }, ...names.map((name, i) => h("option", { selected: i === this.path }, name)));
     this.parts.path.replaceChildren(...(names.length > 1 ? [h("label", { class: "choice" }, "Path of the charts: ", select)] : []));
-  }
-
-  private events(sessions: Session[]): HTMLElement {
-    const [from, until] = this.state.view ?? [0, Infinity];
-    const all = sessions.flatMap((session) => marks(session.record).map((mark) => ({ ...mark, sender: session.sender }))).filter((mark) => mark.time >= from && mark.time <= until).sort((a, b) => a.time - b.time);
-    const rows = all.slice(0, MOST_EVENTS).map((mark) => h("tr", {}, h("td", {}, clock(mark.time)), h("th", { scope: "row" }, mark.sender), h("td", {}, mark.text)));
-    const told = all.length > rows.length ? `the first ${rows.length} of ${all.length} events shown; zoom to see others` : `${all.length} events`;
-    const zoomed = this.state.view && h("p", {}, `Shown: ${clock(from)} to ${clock(until)}. `, h("button", { type: "button", class: "small", onclick: () => this.look(null) }, "Show the whole session"));
-    return h("div", {}, zoomed, h("details", {}, h("summary", {}, `What happened, as a list: ${told}`), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Events" }, h("table", { class: "events" }, h("tbody", {}, ...rows)))));
   }
 
   private look(view: [number, number] | null): void {

@@ -1,4 +1,5 @@
-import { unpack, startEngine } from "./engine/load";
+import { startEngine } from "./engine/load";
+import { unpack } from "./engine/unpack";
 import { App } from "./app";
 import { decode } from "./model/state";
 import type { Start } from "./app";

@@ -20,10 +20,11 @@ MUTED = "#6e7781"
 GRID = "#d0d7de"
 STALL = "#d1242f"
 
-# Paul Tol's "bright" scheme, safe for the common colour-vision deficiencies, without its grey.
-_COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")
+# Paul Tol's "bright" scheme, safe for the common colour-vision deficiencies, with a darker grey and a violet.
+COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#6f6f6f", "#8a2be2")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h")
-_HATCHES = ("", "///", "...", "xxx", "---", "\\\\\\", "+++", "ooo")
+# Strokes only: circles of a hatch are a hundred kilobytes of SVG.
+_HATCHES = ("", "///", "|||", "xxx", "---", "\\\\\\", "+++", "//--")
 _LINES = ("-", "--", "-.", ":")
 
 
@@ -41,10 +42,10 @@ def sender_styles(senders: Sequence[str]) -> dict[str, SenderStyle]:
     """A style for each sender; colour, marker and hatch repeat with different periods, so pairs stay distinct."""
     return {
         name: SenderStyle(
-            _COLOURS[i % len(_COLOURS)],
+            COLOURS[i % len(COLOURS)],
             _MARKERS[i % len(_MARKERS)],
-            _HATCHES[(i + i // len(_COLOURS)) % len(_HATCHES)],
-            _LINES[(i // len(_COLOURS)) % len(_LINES)],
+            _HATCHES[(i + i // len(COLOURS)) % len(_HATCHES)],
+            _LINES[(i // len(COLOURS)) % len(_LINES)],
         )
         for i, name in enumerate(senders)
     }

@@ -521,11 +521,11 @@ class PopulationResult(Tabular):
     def _repr_html_(self) -> str:
         from playpath.plots import figure
         from playpath.plots.population import helped_and_harmed
-        from playpath.report.html import figure_svg
+        from playpath.report.html import plain_svg
 
         drawn, ax = figure(5.2, 0.9 + 0.42 * max(1, len(self.against_baseline)))
         helped_and_harmed(self, ax)
-        shares = figure_svg(drawn, "helped and harmed") if self.against_baseline else ""
+        shares = plain_svg(drawn) if self.against_baseline else ""
         return f"<p><b>{escape(self.headline)}</b></p>{shares}<p>{escape(self.fine_print)}</p>"
 
     def save(self, folder: str | Path) -> None:

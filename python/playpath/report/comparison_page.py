@@ -18,7 +18,7 @@ from playpath.ranking import Difference
 from playpath.report import html
 from playpath.report.marker import marker_svg
 from playpath.report.paths_section import paths_section
-from playpath.report.timeline_data import timeline_section
+from playpath.report.sessions import sessions_section
 
 _NETWORK = ("goodput_mbps", "retransmitted_packets", "mean_rtt_ms", "mean_queue_packets")
 _MOST_VIEWER_FIGURES = 4
@@ -31,9 +31,9 @@ def comparison_page(result: Comparison, window: Window | None = None) -> str:
         _head(result),
         _ranking(result),
         _failures(result),
+        _timelines(result),
         _viewer_figures(result),
         _differences(result),
-        _timelines(result),
         _paths(result, window),
         _network_figures(result),
         _flows(result),
@@ -41,7 +41,7 @@ def comparison_page(result: Comparison, window: Window | None = None) -> str:
         _manifest(result),
     ]
     title = f"{result.scenario.name}: which sender keeps the video playing?"
-    return html.page(title, sections, interactive=bool(result.timelines))
+    return html.page(title, sections)
 
 
 def _head(result: Comparison) -> str:
@@ -137,7 +137,14 @@ def _differences(result: Comparison) -> str:
 def _timelines(result: Comparison) -> str:
     _, name = result.typical_seed
     why = "" if name is None else f", the one whose {metric(name).label}, summed over the senders, is the median"
-    return timeline_section(result.timelines, result.ranking, why)
+    return sessions_section(
+        result.timelines,
+        result.ranking,
+        result.scenario.resolved,
+        why=why,
+        bands=result.bands,
+        seeds=len(result.seeds),
+    )
 
 
 def _paths(result: Comparison, window: Window | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from playpath.plots.style import SenderStyle
+from playpath.report.html import themed
 
 _SIDES = {"^": (3, -90.0), "v": (3, 90.0), "D": (4, -90.0), "s": (4, -45.0), "p": (5, -90.0), "h": (6, -90.0),
           "<": (3, 180.0), ">": (3, 0.0)}  # fmt: skip
@@ -12,7 +13,7 @@ _SIDES = {"^": (3, -90.0), "v": (3, 90.0), "D": (4, -90.0), "s": (4, -45.0), "p"
 
 def marker_svg(style: SenderStyle) -> str:
     """12 by 12 pixels of SVG."""
-    paint = f"fill='{style.colour}' stroke='currentColor' stroke-width='.8'"
+    paint = f"fill='{themed(style.colour)}' stroke='currentColor' stroke-width='.8'"
     frame = "class='marker' viewBox='-7 -7 14 14' width='12' height='12' aria-hidden='true'"
     return f"<svg {frame}>{_shape(style, paint)}</svg>"
 

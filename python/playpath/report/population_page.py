@@ -28,7 +28,7 @@ def population_page(result: PopulationResult) -> str:
         _table(result),
         _manifest(result),
     ]
-    return html.page(f"{result.name}: which sender for whom?", sections, interactive=False)
+    return html.page(f"{result.name}: which sender for whom?", sections)
 
 
 def _head(result: PopulationResult) -> str:

@@ -11,7 +11,7 @@ from playpath.packets import Window
 from playpath.record import Session
 from playpath.report import html
 from playpath.report.paths_section import paths_section
-from playpath.report.timeline_data import timeline_section
+from playpath.report.sessions import sessions_section
 
 
 def session_page(session: Session, window: Window | None = None) -> str:
@@ -33,9 +33,9 @@ def session_page(session: Session, window: Window | None = None) -> str:
     manifest = html.details("Manifest", html.pre(json.dumps(session.manifest, indent=1, ensure_ascii=False)))
     sections = [
         header,
-        timeline_section({session.sender: session}, [session.sender]),
+        sessions_section({session.sender: session}, [session.sender], session.manifest.get("scenario") or {}),
         paths_section([session], window),
         html.section("Figures", html.table(["metric", "value"], rows, classes="cards")),
         html.section("How to get this again", f"<p>{again(session.world)}</p>" + manifest),
     ]
-    return html.page(f"{session.scenario}: {session.sender}", sections, interactive=bool(session.series))
+    return html.page(f"{session.scenario}: {session.sender}", sections)

@@ -33,7 +33,7 @@ def sweep_page(result: SweepResult) -> str:
         _errors(result),
         _manifest(result),
     ]
-    return html.page(f"{result.name}: which sender wins where?", sections, interactive=False)
+    return html.page(f"{result.name}: which sender wins where?", sections)
 
 
 def _head(result: SweepResult) -> str:

@@ -20,7 +20,7 @@ def twin_page(result: Twin) -> str:
     sections = [
         _head(result), _figures(result), _pairs(result), _metrics(result), _cross_traffic(result), _manifest(result),
     ]  # fmt: skip
-    return html.page(f"{result.sim.scenario.name}: simulator and {result.kernel.world}", sections, interactive=False)
+    return html.page(f"{result.sim.scenario.name}: simulator and {result.kernel.world}", sections)
 
 
 def _head(result: Twin) -> str:

@@ -29,7 +29,7 @@ def study_page(result: StudyResult, swept: Sensitivity | None = None, joint: Joi
         *([] if joint is None else [_joint(joint)]),
         _manifest(result),
     ]
-    return html.page(f"{result.study.title}: what reproduces", sections, interactive=False)
+    return html.page(f"{result.study.title}: what reproduces", sections)
 
 
 def _head(result: StudyResult) -> str:

@@ -1,15 +1,9 @@
 /** From the page's data blocks to workers with an engine. */
 
 import { Pool } from "./pool";
+import { unpack } from "./unpack";
 
 declare const WORKER_SOURCE: string;
-
-/** A gzipped data block of the page. */
-export async function unpack(id: string): Promise<ArrayBuffer> {
-  const text = document.getElementById(id)!.textContent!;
-  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
-}
 
 /** Workers for sessions, as many as the machine has processors but one, and one that is never busy with a session. */
 export async function startEngine(): Promise<{ desk: Pool; stage: Pool }> {

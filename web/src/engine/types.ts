@@ -45,6 +45,12 @@ export interface PathFigures {
   loss_percent: number;
 }
 
+/** Mbit/s over equal parts of a path's trace. */
+export interface TraceFigures {
+  period_s: number;
+  bins_mbps: number[];
+}
+
 /** A scenario with every default written out; only what the page reads is named. */
 export interface Resolved {
   name: string;
@@ -68,8 +74,8 @@ export interface Prepared {
   text: string;
   resolved: Resolved;
   paths: PathFigures[];
-  /** Mbit/s over equal parts of a path's trace; null for constant rates. */
-  traces: ({ period_s: number; bins_mbps: number[] } | null)[];
+  /** Null for constant rates. */
+  traces: (TraceFigures | null)[];
 }
 
 export interface Summary {

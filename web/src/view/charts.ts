@@ -1,20 +1,32 @@
 /** Time series of all senders over one axis: drag to zoom, double click for all of it, one cursor in all charts. */
 
 import uPlot from "uplot";
-import type { PathFigures, Prepared } from "../engine/types";
+import type { Columns, PathFigures, TraceFigures } from "../engine/types";
+import { untilLastByte } from "../model/measured";
 import { clock, short } from "../model/quantity";
 import { type Mark, type Session, marks } from "../model/story";
-import { colour, token } from "./colours";
+import { COLOURS, colour, token } from "./colours";
+import { csv } from "./csv";
 import { download, h } from "./dom";
+import { drawing } from "./drawing";
 
-interface Line {
+export interface Line {
   label: string;
   times: Float64Array;
   values: Float64Array;
   place: number;
   dash?: number[];
-  /** Drawn as a background: what the link could carry. */
-  isCapacity?: boolean;
+  /** Drawn as a background: what the link could carry, or an edge of the seeds' band. */
+  role?: "capacity" | "low" | "high";
+}
+
+/** Where most seeds lie, at times that all of a sender share. */
+export interface Band {
+  sender: string;
+  column: string;
+  times: Float64Array;
+  low: Float64Array;
+  high: Float64Array;
 }
 
 interface Chart {
@@ -22,48 +34,76 @@ interface Chart {
   title: string;
   unit: string;
   lines: (sessions: Session[], context: Context) => Line[];
+  /** The column whose spread over the seeds is drawn behind the lines. */
+  band?: string;
   /** Which marks are drawn on it. */
   marks: Mark["kind"][];
 }
 
-interface Context {
-  prepared: Prepared;
+export interface Context {
+  paths: Pick<PathFigures, "name" | "rate_mbps">[];
+  traces: (TraceFigures | null)[];
+  /** Number of the path that is looked at. */
   path: number;
+  bands?: Band[];
+  /** Number of each session's colour; by default its place among them. */
+  places?: number[];
 }
 
-const pathOf = ({ prepared, path }: Context): PathFigures => prepared.paths[path];
+const MOST_FLOWS = 6;
 
-function series(session: Session, name: string, column: string): { times: Float64Array; values: Float64Array } | null {
-  const found = session.series[name];
-  return found ? { times: found.time_s, values: found[column] } : null;
+const placeOf = (at: number, { places }: Context): number => places?.[at] ?? at;
+
+interface Flow {
+  label: string;
+  place: number;
+  columns: Columns;
 }
 
-/** The video's flow over the path that is looked at. */
-const flow = (context: Context): string => (context.prepared.paths.length > 1 ? `flow.video/${pathOf(context).name}` : "flow.video");
-
-function column(name: (context: Context) => string, of: string, suffix = "", dash?: number[]): Chart["lines"] {
-  return (sessions, context) =>
-    sessions.flatMap((session, place) => {
-      const found = series(session, name(context), of);
-      return found ? [{ label: session.sender + suffix, place, dash, ...found }] : [];
-    });
+/** The video's flow over the path that is looked at; without a video, the first flows of the session. */
+function flowsOf(session: Session, at: number, context: Context): Flow[] {
+  const { paths, path } = context;
+  const place = placeOf(at, context);
+  const found = session.series[`flow.video/${paths[path]?.name}`] ?? session.series["flow.video"];
+  if (found) return [{ label: session.sender, place, columns: untilLastByte(found) }];
+  const names = Object.keys(session.series).filter((name) => name.startsWith("flow."));
+  if (names.some((name) => name.startsWith("flow.video"))) return [];
+  return names.slice(0, MOST_FLOWS).map((name, i) => ({ label: `${session.sender} ${name.slice("flow.".length)}`.trim(), place: place + i, columns: untilLastByte(session.series[name]) }));
 }
 
-function inFlight(sessions: Session[], context: Context): Line[] {
-  return sessions.flatMap((session, place) => {
-    const found = session.series[flow(context)];
-    if (!found) return [];
-    const values = found.unacked.map((unacked, i) => unacked - found.sacked[i] - found.lost[i] + found.retrans[i]);
-    return [{ label: `${session.sender} in flight`, times: found.time_s, values, place, dash: [3, 3] }];
+const ofFlows = (make: (columns: Columns) => Float64Array, suffix = "", dash?: number[]): Chart["lines"] => (sessions, context) =>
+  sessions.flatMap((session, at) => flowsOf(session, at, context).map(({ label, place, columns }) => ({ label: label + suffix, place, dash, times: columns.time_s, values: make(columns) })));
+
+const inFlight = (columns: Columns): Float64Array => columns.unacked.map((unacked, i) => unacked - columns.sacked[i] - columns.lost[i] + columns.retrans[i]);
+
+/** Zero stands for “no sample yet”. */
+const roundTrip = ({ rtt_ms }: Columns): Float64Array => rtt_ms.map((value) => (value > 0 ? value : NaN));
+
+function buffer(sessions: Session[], context: Context): Line[] {
+  return sessions.flatMap((session, at) => (session.series.player ? [{ label: session.sender, place: placeOf(at, context), times: session.series.player.time_s, values: session.series.player.buffer_level_s }] : []));
+}
+
+/** The queue of the path towards the viewer; where links have names of their own, the longest. */
+function queue(sessions: Session[], context: Context): Line[] {
+  const name = `link.path.${context.paths[context.path]?.name}/down`;
+  return sessions.flatMap((session, at) => {
+    const found = session.series[name] ?? longestQueue(session);
+    return found ? [{ label: session.sender, place: placeOf(at, context), times: found.time_s, values: found.queue_packets }] : [];
   });
 }
 
+function longestQueue(session: Session): Columns | undefined {
+  const links = Object.entries(session.series).filter(([name, columns]) => name.startsWith("link.") && columns.queue_packets);
+  const peak = (columns: Columns) => columns.queue_packets.reduce((most, value) => Math.max(most, value), 0);
+  return links.map(([, columns]) => columns).sort((a, b) => peak(b) - peak(a))[0];
+}
+
 /** What the link could carry: constant, or the trace, again and again. */
-function capacity(sessions: Session[], { prepared, path }: Context): Line[] {
-  const end = Math.max(0, ...sessions.map((session) => session.series.player?.time_s.at(-1) ?? 0));
-  const trace = prepared.traces[path];
-  const rate = prepared.paths[path].rate_mbps;
-  const line = (times: number[], values: number[]): Line => ({ label: "link’s capacity", times: Float64Array.from(times), values: Float64Array.from(values), place: -1, isCapacity: true });
+function capacity(sessions: Session[], { paths, traces, path }: Context): Line[] {
+  const end = Math.max(0, ...sessions.flatMap((session) => Object.values(session.series).map((columns) => columns.time_s.at(-1) ?? 0)));
+  const trace = traces[path];
+  const rate = paths[path]?.rate_mbps;
+  const line = (times: number[], values: number[]): Line => ({ label: "link’s capacity", times: Float64Array.from(times), values: Float64Array.from(values), place: -1, role: "capacity" });
   if (!trace) return rate ? [line([0, end], [rate, rate])] : [];
   const step = trace.period_s / trace.bins_mbps.length;
   const times = Array.from({ length: Math.ceil(end / step) }, (_, i) => i * step);
@@ -81,18 +121,30 @@ function overASecond({ times, values }: Line): Float64Array {
 }
 
 const CHARTS: Chart[] = [
-  { id: "buffer", title: "Player’s buffer", unit: "s", lines: column(() => "player", "buffer_level_s"), marks: ["stall"] },
+  { id: "buffer", title: "Player’s buffer", unit: "s", lines: buffer, band: "buffer_level_s", marks: ["stall"] },
   {
-    id: "window", title: "Window, and packets in flight", unit: "packets", marks: ["loss", "timeout", "window"],
-    lines: (sessions, context) => [...column(flow, "snd_cwnd")(sessions, context), ...inFlight(sessions, context)],
+    id: "window", title: "Window, and packets in flight", unit: "packets", band: "snd_cwnd", marks: ["loss", "timeout", "window"],
+    lines: (sessions, context) => [...ofFlows((columns) => columns.snd_cwnd)(sessions, context), ...ofFlows(inFlight, " in flight", [3, 3])(sessions, context)],
   },
-  { id: "rtt", title: "Round-trip time", unit: "ms", lines: column(flow, "rtt_ms"), marks: ["timeout"] },
-  { id: "queue", title: "Queue at the link", unit: "packets", lines: column((context) => `link.path.${pathOf(context).name}/down`, "queue_packets"), marks: [] },
+  { id: "rtt", title: "Round-trip time", unit: "ms", lines: ofFlows(roundTrip), band: "rtt_ms", marks: ["timeout"] },
+  { id: "queue", title: "Queue at the link", unit: "packets", lines: queue, band: "queue_packets", marks: [] },
   {
-    id: "goodput", title: "Goodput (mean over a second), and what the link could carry", unit: "Mbit/s", marks: ["segment", "switch"],
-    lines: (sessions, context) => [...capacity(sessions, context), ...column(flow, "goodput_mbps")(sessions, context).map((line) => ({ ...line, values: overASecond(line) }))],
+    id: "goodput", title: "Goodput (mean over a second), and what the link could carry", unit: "Mbit/s", band: "goodput_mbps", marks: ["segment", "switch"],
+    lines: (sessions, context) => [...capacity(sessions, context), ...ofFlows((columns) => columns.goodput_mbps)(sessions, context).map((line) => ({ ...line, values: overASecond(line) }))],
   },
 ];
+
+/** The edges of a sender's band, before its lines. */
+function edges(sessions: Session[], context: Context, column: string | undefined): Line[] {
+  const { bands = [], path } = context;
+  const shown = path === 0 ? bands.filter((band) => band.column === column) : [];
+  return shown.flatMap(({ sender, times, low, high }) => {
+    const at = sessions.findIndex((session) => session.sender === sender);
+    if (at < 0) return [];
+    const place = placeOf(at, context);
+    return [{ label: `${sender}, low`, times, values: low, place, role: "low" as const }, { label: `${sender}, high`, times, values: high, place, role: "high" as const }];
+  });
+}
 
 const NEAR = 6;
 
@@ -116,10 +168,11 @@ export class Charts {
   }
 
   private make(chart: Chart, sessions: Session[], context: Context): { plot: uPlot; figure: HTMLElement } | null {
-    const lines = chart.lines(sessions, context).filter((line) => line.times.length > 0);
-    if (!lines.some((line) => !line.isCapacity)) return null;
-    const data = uPlot.join(lines.map((line) => [Array.from(line.times), Array.from(line.values)]) as uPlot.AlignedData[]);
-    const notes = sessions.flatMap((session, place) => marks(session.record).filter((mark) => chart.marks.includes(mark.kind) && (mark.path ?? context.path) === context.path).map((mark) => ({ ...mark, place, sender: session.sender })));
+    const measured = chart.lines(sessions, context).filter((line) => line.values.some(Number.isFinite));
+    if (!measured.some((line) => !line.role)) return null;
+    const lines = [...edges(sessions, context, chart.band), ...measured];
+    const data = uPlot.join(lines.map((line) => [Array.from(line.times), Array.from(line.values, (value) => (Number.isFinite(value) ? value : null))]) as uPlot.AlignedData[]);
+    const notes = sessions.flatMap((session, at) => marks(session.record).filter((mark) => chart.marks.includes(mark.kind) && (mark.path ?? context.path) === context.path).map((mark) => ({ ...mark, row: at, place: placeOf(at, context), sender: session.sender })));
     const tip = h("div", { class: "tip", hidden: true });
     const text = token("text");
     const grid = { stroke: token("line"), width: 1 };
@@ -136,12 +189,14 @@ export class Charts {
         { label: "time", value: (_, time) => (time === null ? "–" : clock(time)) },
         ...lines.map((line): uPlot.Series => ({
           label: line.label,
-          stroke: line.isCapacity ? token("faint") : colour(line.place),
-          fill: line.isCapacity ? token("shade") : undefined,
-          dash: line.dash, width: line.isCapacity ? 1 : 1.6, spanGaps: true, points: { show: false },
+          class: line.role === "low" || line.role === "high" ? "edge" : undefined,
+          stroke: line.role === "capacity" ? token("faint") : line.role ? "transparent" : colour(line.place),
+          fill: line.role === "capacity" ? token("shade") : undefined,
+          dash: line.dash, width: line.role ? 1 : 1.6, spanGaps: true, points: { show: false },
           value: (_, value) => (value === null ? "–" : `${short(value)} ${chart.unit}`),
         })),
       ],
+      bands: lines.flatMap((line, i) => (line.role === "high" ? [{ series: [i + 1, i] as [number, number], fill: `${colour(line.place)}2e` }] : [])),
       hooks: {
         draw: [(plot) => drawMarks(plot, notes)],
         setSelect: [(plot) => {
@@ -160,12 +215,13 @@ export class Charts {
       "figure", { id: `chart-${chart.id}` },
       h("figcaption", {}, h("h3", {}, chart.title), h("span", { class: "tools" },
         h("button", { type: "button", "aria-label": `PNG, a picture of: ${chart.title}`, onclick: () => plot.ctx.canvas.toBlob((blob) => blob && download(`${chart.id}.png`, blob)) }, "PNG"),
-        h("button", { type: "button", "aria-label": `CSV, the numbers of: ${chart.title}`, onclick: () => download(`${chart.id}.csv`, new Blob([csv(data, lines)], { type: "text/csv" })) }, "CSV"))),
+        h("button", { type: "button", "aria-label": `SVG, a drawing of: ${chart.title}`, onclick: () => download(`${chart.id}.svg`, new Blob([drawing(plot, chart.title, chart.unit, lines)], { type: "image/svg+xml" })) }, "SVG"),
+        h("button", { type: "button", "aria-label": `CSV, the numbers of: ${chart.title}`, onclick: () => download(`${chart.id}.csv`, new Blob([csv(table(data, lines))], { type: "text/csv" })) }, "CSV"))),
       body,
     );
     const canvas = plot.ctx.canvas;
     canvas.setAttribute("role", "img");
-    canvas.setAttribute("aria-label", `${chart.title} over time: ${lines.map((line) => `${line.label} ${short(mean(line.values))} ${chart.unit} on average`).join("; ")}`);
+    canvas.setAttribute("aria-label", `${chart.title} over time: ${measured.map((line) => `${line.label} ${short(mean(line.values))} ${chart.unit} on average`).join("; ")}`);
     return { plot, figure };
   }
 
@@ -180,7 +236,8 @@ const mean = (values: Float64Array): number => {
   return known.reduce((sum, value) => sum + value, 0) / known.length;
 };
 
-type Note = Mark & { place: number; sender: string };
+/** A mark on the row of its session. */
+type Note = Mark & { row: number; place: number; sender: string };
 
 /** Ticks along the upper edge; where they would run together a tick stands for several. */
 function drawMarks(plot: uPlot, notes: Note[]): void {
@@ -188,13 +245,15 @@ function drawMarks(plot: uPlot, notes: Note[]): void {
   const size = 7 * devicePixelRatio;
   ctx.save();
   const taken = new Set<string>();
+  const stall = token("stall");
+  const inks = Array.from({ length: COLOURS }, (_, place) => colour(place));
   for (const note of notes) {
     const x = Math.round(plot.valToPos(note.time, "x", true));
-    const spot = `${note.place} ${Math.round(x / 2)}`;
+    const spot = `${note.row} ${Math.round(x / 2)}`;
     if (x < bbox.left || x > bbox.left + bbox.width || taken.has(spot)) continue;
     taken.add(spot);
-    const y = bbox.top + note.place * (size + 2);
-    ctx.fillStyle = note.kind === "stall" ? token("stall") : colour(note.place);
+    const y = bbox.top + note.row * (size + 2);
+    ctx.fillStyle = note.kind === "stall" ? stall : inks[note.place % COLOURS];
     ctx.beginPath();
     ctx.moveTo(x - size / 2, y);
     ctx.lineTo(x + size / 2, y);
@@ -215,9 +274,7 @@ function showTip(plot: uPlot, tip: HTMLElement, notes: Note[]): void {
   tip.style.right = isRight ? `${plot.over.clientWidth - left! + 10}px` : "";
 }
 
-function csv(data: uPlot.AlignedData, lines: Line[]): string {
-  const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
-  const head = ["time_s", ...lines.map((line) => line.label)].map(quoted).join(",");
-  const rows = Array.from(data[0], (time, i) => [time, ...data.slice(1).map((values) => values[i] ?? "")].join(","));
-  return [head, ...rows].join("\n") + "\n";
+function table(data: uPlot.AlignedData, lines: Line[]): string[][] {
+  const rows = Array.from(data[0], (time, i) => [time, ...data.slice(1).map((values) => values[i] ?? "")].map(String));
+  return [["time_s", ...lines.map((line) => line.label)], ...rows];
 }

@@ -12,12 +12,12 @@ export interface StripActions {
   zoom: (view: [number, number]) => void;
 }
 
-export function viewers(sessions: Session[], view: [number, number] | null, actions: StripActions): HTMLElement {
+export function viewers(sessions: Session[], view: [number, number] | null, actions: StripActions, places?: number[]): HTMLElement {
   const until = Math.max(1, ...sessions.map((session) => endOf(session.record)));
   const range: [number, number] = view ?? [0, until];
   const rates = sessions.flatMap((session) => filmstrip(session.record).map((span) => span.rate ?? 0));
   const best = Math.max(...rates);
-  const rows = sessions.map((session, place) => row(session, place, range, best, actions));
+  const rows = sessions.map((session, place) => row(session, places?.[place] ?? place, range, best, actions));
   return h(
     "div", { class: "viewers" },
     ...rows,

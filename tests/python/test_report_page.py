@@ -1,0 +1,175 @@
+"""The report's page: its policy and contents, its script as built from web/src, its sessions in full, its figures' numbers."""
+
+import base64
+import gzip
+import hashlib
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from conftest import SMALL
+from test_explorer import CHROMIUM, WEB
+
+import playpath
+from playpath import bands
+from playpath.plots import figure
+from playpath.plots.style import COLOURS
+from playpath.report import html, write_report
+from playpath.report.comparison_page import comparison_page
+from playpath.report.figure_data import figure_data
+from playpath.report.session_page import session_page
+
+ASSETS = Path(html.__file__).parent / "assets"
+
+
+def sessions_of(page):
+    """The header and the arrays of the page's sessions, read as the page's script reads them."""
+    block = gzip.decompress(base64.b64decode(re.search(r"id='sessions'>([^<]*)<", page)[1]))
+    (length,) = struct.unpack("<I", block[:4])
+    content = block[4 + length :]
+
+    def array(place):
+        offset, count, size = place
+        planes = np.frombuffer(content[offset : offset + count * size], dtype=np.uint8).reshape(size, count)
+        return np.ascontiguousarray(planes.T).view(f"<f{size}").ravel()
+
+    return json.loads(block[4 : 4 + length]), array
+
+
+def test_the_policy_names_style_and_script_and_nothing_else(comparison):
+    page = comparison_page(comparison)
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+    script = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)[-1]
+    for kind, text in (("style-src", style), ("script-src", script)):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{kind} 'sha256-{digest}';" in policy
+    assert "default-src 'none'" in policy
+    assert not re.search(r"unsafe|https?:", policy)
+    # The policy would not obey them.
+    assert not re.search(r"<[a-z][^>]*\s(style|on\w+)=", re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL))
+
+
+def test_the_contents_list_names_every_section(comparison):
+    page = comparison_page(comparison)
+    linked = re.findall(r"<li><a href='#([^']+)'>", page)
+    assert linked == re.findall(r"<section id='([^']+)'", page)
+    assert {"ranking", "session", "viewer", "manifest"} <= set(linked)
+
+
+def test_sessions_are_there_in_full(comparison):
+    header, array = sessions_of(comparison_page(comparison))
+    assert [told["sender"] for told in header["sessions"]] == comparison.ranking
+    for told in header["sessions"]:
+        session = comparison.timelines[told["sender"]]
+        stored = told["series"]["flow.video"]
+        assert np.array_equal(array(stored["time_s"]), session.series["flow.video"]["time_s"])
+        window = session.series["flow.video"]["snd_cwnd"]
+        assert np.array_equal(array(stored["snd_cwnd"]), window.astype(np.float32), equal_nan=True)
+        assert told["record"]["window_events"] == session.window_events
+        assert session.window_events["video"]
+    assert header["places"] == [comparison.senders.index(sender) for sender in comparison.ranking]
+
+
+def test_a_path_s_capacity_is_told_only_where_it_is_known():
+    constant, _ = sessions_of(session_page(playpath.run(SMALL, sender="cubic", trace=True)))
+    assert constant["traces"] == [None]
+    assert constant["paths"][0]["rate_mbps"] > 0
+    mobile = playpath.load("mobile", set={"run.duration": "3 s"})
+    followed, _ = sessions_of(session_page(playpath.run(mobile, sender="cubic", trace=True)))
+    assert followed["paths"][0]["rate_mbps"] is None
+    assert np.mean(followed["traces"][0]["bins_mbps"]) == pytest.approx(4.5, rel=0.05)
+
+
+def test_bands_hold_the_middle_of_the_seeds(comparison, tmp_path):
+    told = comparison.bands.filter((pl.col("sender") == "cubic") & (pl.col("column") == "buffer_level_s"))
+    assert told["time_s"].to_list() == [float(i + 1) for i in range(told.height)]
+    assert (told["low"] <= told["high"]).all()
+    assert set(comparison.bands["column"]) == {"snd_cwnd", "rtt_ms", "goodput_mbps", "buffer_level_s", "queue_packets"}
+    comparison.save(tmp_path)
+    assert playpath.Comparison.load(tmp_path).bands.equals(comparison.bands)
+    (tmp_path / "bands.parquet").unlink()
+    assert playpath.Comparison.load(tmp_path).bands.is_empty()
+
+
+def test_bands_by_hand():
+    """Seeds 0, 1, …, 10 at one second: quantiles 0.1 and 0.9 are 1 and 9. At two seconds one seed alone: no band."""
+    outlines = {("a", seed): {"snd_cwnd": np.array([float(seed)] + ([5.0] if seed == 3 else []))} for seed in range(11)}
+    assert bands.bands(outlines).rows() == [("a", "snd_cwnd", 1.0, 1.0, 9.0)]
+
+
+def test_what_follows_the_last_byte_was_not_measured():
+    flow = {"time_s": np.arange(4.0), "unacked": np.array([2, 1, 0, 0]), "goodput_mbps": np.array([0, 1.0, 1.0, 0])}
+    assert bands.until_last_byte(flow)["time_s"].tolist() == [0.0, 1.0, 2.0]
+
+
+def test_goodput_of_a_second_is_its_mean():
+    columns = {"time_s": np.array([0.5, 1.0, 1.5, 2.0]), "goodput_mbps": np.array([2.0, 4.0, 0.0, 8.0])}
+    assert bands.at_seconds(columns, "goodput_mbps").tolist() == [3.0, 4.0]
+
+
+def test_a_figure_tells_what_is_where():
+    drawn, ax = figure(4, 2)
+    ax.barh([0, 1], [3.0, 5.0])
+    ax.plot([2.0, 4.0], [0, 0], "|-")
+    ax.set_yticks([0, 1], ["cubic", "bbr"])
+    ax.set_xlabel("stall time (s)")
+    ax.axvline(0)
+    html.plain_svg(drawn)
+    told = figure_data(drawn, "stall time of every sender")
+    texts = [text for _, _, text in told["points"]]
+    assert texts == ["cubic: 95 % interval 2 to 4 s", "cubic: 3 s", "bbr: 5 s"]
+    (cubic, bbr) = (point[:2] for point in told["points"][1:])
+    assert cubic[0] < bbr[0] <= 4 * 72
+    assert bbr[1] < cubic[1] <= 2 * 72, "drawings count from the top"
+    assert told["table"][2] == ["1", "", "3", "cubic"]
+    assert told["name"] == "stall-time-of-every-sender"
+
+
+def test_figures_follow_the_page_s_colours(comparison):
+    tokens = (ASSETS / "report.css").read_text()
+    assert [name for i in range(len(COLOURS) + 1) if (name := f"--sender{i}:") in tokens] == [
+        f"--sender{i}:" for i in range(len(COLOURS))
+    ]
+    page = comparison_page(comparison)
+    drawings = "".join(re.findall(r"<figure class='drawn.*?</svg>", page, re.DOTALL))
+    assert "var(--sender0)" in drawings
+    assert not set(COLOURS) & set(re.findall(r"#[0-9a-f]{6}", drawings))
+
+
+@pytest.mark.skipif(
+    shutil.which("node") is None or not (WEB / "node_modules/esbuild").is_dir(),
+    reason="needs Node and web/node_modules: make web",
+)
+def test_the_report_s_script_is_the_one_that_its_sources_give(tmp_path):
+    subprocess.run(["node", "build.mjs", "report", tmp_path], cwd=WEB, check=True, capture_output=True)
+    for name in ("report.js", "report.css"):
+        assert (ASSETS / name).read_text() == (tmp_path / name).read_text(), f"make report builds {name} anew"
+
+
+@pytest.mark.skipif(
+    CHROMIUM is None or not (WEB / "node_modules/playwright-core").is_dir(), reason="needs Chromium, and make web"
+)
+@pytest.mark.slow
+def test_reports_work_in_a_real_browser(comparison, tmp_path):
+    write_report(comparison, tmp_path / "compare.html")
+    hostile = {s: f"<img src=x onerror=alert({i})>" for i, s in enumerate(comparison.senders)}
+    renamed = {hostile[s]: replace(session, sender=hostile[s]) for s, session in comparison.timelines.items()}
+    table = comparison.table.with_columns(pl.col("sender").replace(hostile))
+    write_report(replace(comparison, table=table, timelines=renamed), tmp_path / "hostile.html")
+    two = "".join(f'[[path]]\nname = "{n}"\nrate = "3 Mbit/s"\nrtt = "30 ms"\n' for n in ("wifi", "lte"))
+    several = f'[video]\nrate = "3 Mbit/s"\nduration = "5 s"\n{two}[[sender]]\ncc = "lia"\n'
+    write_report(playpath.run(several, trace=True), tmp_path / "run.html")
+    environment = os.environ | {"PLAYPATH_CHROMIUM": str(CHROMIUM), "PLAYPATH_REPORTS": str(tmp_path)}
+    done = subprocess.run(
+        ["node", "--test", "browser/report.test.mjs"], cwd=WEB, env=environment, text=True, capture_output=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,19 @@
+import { expect, it } from "vitest";
+import { untilLastByte } from "../src/model/measured";
+import { compare, keyOf } from "../src/report/tables";
+import { csv } from "../src/view/csv";
+
+it("puts numbers before words, by size", () => {
+  const cells = ["–", "1,234", "-2.5 s", "12 (10 to 14)", "cubic", "bbr", "2e-3"];
+  const ordered = cells.map((text) => ({ text, key: keyOf(text) })).sort((a, b) => compare(a.key, b.key));
+  expect(ordered.map(({ text }) => text)).toEqual(["-2.5 s", "2e-3", "12 (10 to 14)", "1,234", "–", "bbr", "cubic"]);
+});
+
+it("writes cells that no spreadsheet runs", () => {
+  expect(csv([["a", 'b "c", d'], ["=1+1", "-2.5"], ["-cmd", "@x"]])).toBe('a,"b ""c"", d"\r\n\'=1+1,-2.5\r\n\'-cmd,\'@x\r\n');
+});
+
+it("ends a flow's figures with its last byte", () => {
+  const columns = { time_s: Float64Array.of(0, 1, 2, 3), unacked: Float64Array.of(1, 0, 0, 0), goodput_mbps: Float64Array.of(0, 0, 4, 0) };
+  expect([...untilLastByte(columns).time_s]).toEqual([0, 1, 2]);
+});
