@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 import playpath
 from playpath import engine
 from playpath.compare import Comparison, format_summary
-from playpath.metrics import metric
+from playpath.metrics import format_value, metric
 from playpath.plots import figure, metric_bars, metric_dots
 from playpath.plots.style import INK, dress, sender_styles
 from playpath.stats import summarise
@@ -95,7 +95,8 @@ def scenarios_page(comparisons: list[tuple[Path, Comparison]]) -> str:
     """What each shipped scenario shows."""
     parts = [
         "# What the shipped scenarios show\n",
-        "Made by `make figures`; do not edit. Mean over the seeds, and in brackets the 95 % interval of the median run; best first.\n",
+        "Made by `make figures`; do not edit. Mean over the seeds, and in brackets the 95 % interval of the median run; best first. "
+        "In the figures the bar or marker is the mean, the tick the median with its interval, each ring a run.\n",
     ]
     for file, result in comparisons:
         parts += [
@@ -147,10 +148,10 @@ def clip_outlier(ax: Axes, result: Comparison, name: str) -> None:
     """One sender far above all others would flatten them: its bar leaves the axis and says its value."""
     means = {s: summary.mean for s in result.ranking if (summary := result.summary(s, name)) and summary.mean}
     *_, second, (worst, most) = [(None, 0.0), (None, 0.0), *sorted(means.items(), key=lambda item: item[1])]
-    if 0 < 3 * second[1] < most:
+    if 0 < 3 * second[1] < most and most > metric(name).least:
         ax.set_xlim(0, 1.6 * second[1])
         ax.annotate(
-            f"{most:.0f} \u2192", (0.97, result.ranking.index(worst)), xycoords=("axes fraction", "data"),
+            f"{format_value(most)} \u2192", (0.97, result.ranking.index(worst)), xycoords=("axes fraction", "data"),
             ha="right", va="center", fontsize=8, color=INK, bbox={"fc": "white", "ec": "none", "pad": 1},
         )  # fmt: skip
 

@@ -19,7 +19,7 @@ ROW = 0.34
 
 
 def metric_bars(result: Comparison, name: str, ax: Axes | None = None, *, order: Sequence[str] | None = None) -> Axes:
-    """Horizontal bars from zero: mean, 95 % interval of the median as a whisker, each seed as a small ring.
+    """Horizontal bars from zero: mean, median (tick) with its 95 % interval (whisker), each seed as a small ring.
 
     Parameters
     ----------
@@ -57,8 +57,9 @@ def _rows(result: Comparison, name: str, ax: Axes | None, order: Sequence[str], 
     ax.locator_params(axis="x", nbins=6)
     if draw is _bar:
         low, high = ax.get_xlim()
-        is_zero = all(not value for sender in order for value in result.values(sender, name))
-        ax.set_xlim((0, 1) if is_zero else (0 if low >= -0.2 * high else low, max(high, 0)))
+        # What counts as alike does not fill the axis.
+        least = metric(name).least if any(v for sender in order for v in result.values(sender, name)) else 1
+        ax.set_xlim(0 if low >= -0.2 * high else low, max(high, least, 0))
     return ax
 
 
@@ -75,3 +76,5 @@ def _dot(ax: Axes, y: int, summary: Summary, style: SenderStyle) -> None:
 def _whisker(ax: Axes, y: int, summary: Summary) -> None:
     if summary.ci95 is not None:
         ax.plot(summary.ci95, (y, y), "|-", color=INK, lw=1.3, ms=7, zorder=3)
+        # The mean may lie outside; the whisker's own middle is seen.
+        ax.plot(summary.median, y, "|", color=INK, ms=12, mew=2.4, zorder=3)
