@@ -17,7 +17,7 @@ import polars as pl
 from playpath import bands, engine, stats, worlds
 from playpath.errors import InputError, Interrupted, RunError, unknown_name
 from playpath.evidence import STOPPING_RULE, ladder
-from playpath.files import replaced, write_text
+from playpath.files import write_frame, write_text
 from playpath.lateness import Lateness, lateness
 from playpath.manifest import manifest
 from playpath.metrics import BULK_CRITERIA, VIDEO_CRITERIA, format_value, metric
@@ -291,8 +291,7 @@ class Comparison(Tabular):
         """Write `comparison.json`, `sessions.parquet`, `flows.parquet`, `links.parquet` and the timelines."""
         target = Path(folder)
         for name, frame in (("sessions", self.table), ("flows", self.flows), ("links", self.links)):
-            with replaced(target / f"{name}.parquet") as temporary:
-                frame.write_parquet(temporary)
+            write_frame(target / f"{name}.parquet", frame)
         timelines = file_names(self.timelines)
         for sender, file in timelines.items():
             self.timelines[sender].save(target / "timelines" / file)
@@ -300,8 +299,7 @@ class Comparison(Tabular):
             if record.parent.name not in timelines.values():  # of a sender or a run that is no part of this
                 shutil.rmtree(record.parent)
         stored = {**self.to_dict(), "notes": self.notes, "interrupted": self.interrupted}
-        with replaced(target / "bands.parquet") as temporary:
-            self.bands.write_parquet(temporary)
+        write_frame(target / "bands.parquet", self.bands)
         write_text(target / "comparison.json", json.dumps(stored, ensure_ascii=False, indent=1) + "\n")
 
     @classmethod

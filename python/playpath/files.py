@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from playpath.errors import InputError, RunError
+
+if TYPE_CHECKING:  # a tenth of a second, which `--version` does not need
+    import polars as pl
 
 _MOST_BYTES = 200_000_000
 """Of a file that is read as a whole."""
@@ -77,12 +82,14 @@ def replaced(path: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
     except OSError as error:
         raise RunError(f"cannot write {path}: {error.strerror or error}") from None
-    except Exception as error:
-        from polars.exceptions import PolarsError  # a tenth of a second, which `--version` does not need
 
-        if not isinstance(error, PolarsError):
-            raise
-        raise RunError(f"cannot write {path}: {str(error).rpartition('IO error: ')[2]}") from None
+
+def write_frame(path: Path, frame: pl.DataFrame) -> None:
+    """Write a Parquet file, whole or not at all."""
+    content = io.BytesIO()  # polars itself tells of a full disk in many ways, some of which do not name it
+    frame.write_parquet(content)
+    with replaced(path) as temporary:
+        temporary.write_bytes(content.getbuffer())
 
 
 def _is_special(path: Path) -> bool:

@@ -15,7 +15,7 @@ import polars as pl
 
 from playpath import engine
 from playpath.errors import InputError
-from playpath.files import replaced, write_text
+from playpath.files import write_frame, write_text
 from playpath.metrics import format_value, metric
 from playpath.tabular import Tabular
 
@@ -110,8 +110,7 @@ class Session(Tabular):
         target = Path(folder)
         files = file_names(self.series)
         for name, file in files.items():
-            with replaced(target / f"{file}.parquet") as temporary:
-                self.frame(name).write_parquet(temporary)
+            write_frame(target / f"{file}.parquet", self.frame(name))
         stored = {**self.to_dict(), "series": files}
         write_text(target / "record.json", json.dumps(stored, ensure_ascii=False) + "\n")
         for path in target.glob("*.parquet"):  # series of an earlier record

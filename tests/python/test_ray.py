@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 from conftest import TINY_POPULATION, playpath_command
 
+from playpath.errors import RunError
+from playpath.sweep.executors import place
+
 pytestmark = pytest.mark.slow
+OPEN = {"RAY_AUTH_MODE": "disabled"}
+"""Whether a cluster wants a token depends on the user's home (~/.ray); this one is open."""
 MINE = "class Mine:\n    def on_report(self, report):\n        return 30.0\n"
 
 
@@ -23,15 +28,29 @@ def cluster(tmp_path):
     command += ["--include-dashboard=false", "--disable-usage-stats"]
     log = tmp_path / "head.log"
     with log.open("w") as output:
-        head = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+        head = subprocess.Popen(
+            command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True, env=os.environ | OPEN
+        )
     try:
         while not (told := re.search(r"--address='([^']+)'", log.read_text())):
             assert head.poll() is None, log.read_text()
             time.sleep(0.2)
         yield told[1]
     finally:
-        os.killpg(head.pid, signal.SIGTERM)
+        # At SIGTERM it would wait half a minute for its own server, which is gone by then.
+        os.killpg(head.pid, signal.SIGKILL)
         head.wait()
+
+
+def test_a_cluster_that_is_not_there_is_one_line(monkeypatch, tmp_path):
+    ray = pytest.importorskip("ray")
+
+    def refuse(**_):
+        raise ConnectionError("Failed to connect to Ray cluster at 192.0.2.1:6379\nSee the manual.")
+
+    monkeypatch.setattr(ray, "init", refuse)
+    with pytest.raises(RunError, match=r"--executor ray: Failed to connect to Ray cluster at 192\.0\.2\.1:6379$"):
+        place("ray", None, tmp_path)
 
 
 def test_a_population_with_a_control_of_its_own_is_the_same_there(cluster, tmp_path):
@@ -40,7 +59,7 @@ def test_a_population_with_a_control_of_its_own_is_the_same_there(cluster, tmp_p
     there, here = (
         playpath_command(
             "population", "compare", "people.toml", "--cc", "cubic,mine:Mine", "--executor", executor,
-            "--store", f"store-{executor}", "--out", executor, "--json", cwd=tmp_path, RAY_ADDRESS=cluster,
+            "--store", f"store-{executor}", "--out", executor, "--json", cwd=tmp_path, RAY_ADDRESS=cluster, **OPEN,
         )
         for executor in ("ray", "local")
     )  # fmt: skip

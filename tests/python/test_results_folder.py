@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -129,3 +130,32 @@ def test_any_names_give_different_safe_files(names):
         assert slug(name) == Path(slug(name)).name
         assert slug(name)[0] not in ".-"
         assert len(files[name].encode()) < 200
+
+
+def test_a_folder_that_is_removed_meanwhile_is_made_again(comparison, tmp_path):
+    folder = tmp_path / "a" / "o"
+    with results_folder(folder, "", "comparison.json", comparison.to_dict()):
+        shutil.rmtree(folder.parent)
+        comparison.save(folder)
+    assert Comparison.load(folder).digest == comparison.digest
+    assert sorted(path.name for path in folder.iterdir() if path.name.startswith(".")) == []
+
+
+def test_a_removed_folder_with_nothing_to_keep_is_no_error(tmp_path):
+    folder = tmp_path / "o"
+    with results_folder(folder, "", "comparison.json", {}):
+        shutil.rmtree(folder)
+    assert not folder.exists()
+
+
+def test_a_full_disk_is_one_line(small, tmp_path):
+    """No file may be longer than 512 bytes, which a write reports as a full disk does."""
+    command = f"ulimit -f 1; exec {sys.executable} -B -m playpath compare small.toml --seeds 1 --out o"
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert line == "error: cannot write o/sessions.parquet: File too large"
+    assert "Traceback" not in done.stderr
+    # What is there is whole.
+    assert not list((tmp_path / "o").glob("**/*.part"))
+    assert not (tmp_path / "o/comparison.json").exists()

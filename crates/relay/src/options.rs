@@ -6,7 +6,7 @@ use playpath_shell::clap;
 use playpath_transport::mptcp::scheduler::{self, Entry, Scheduler};
 use playpath_units::names::unknown;
 use playpath_units::{Bytes, Duration, Params};
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
 /// One end of a relay pair: carries one stream over several TCP connections, one per path. Exit status: 0 ended by a signal,
@@ -59,8 +59,8 @@ pub struct Options {
     pub role: Role,
     #[arg(skip)]
     pub agent: Option<PathBuf>,
-    /// Where to listen; may be repeated.
-    #[arg(long, required = true, value_name = "ADDR:PORT", value_parser = address)]
+    /// Where to listen; may be repeated. A port alone: for programs of this machine only.
+    #[arg(long, required = true, value_name = "[ADDR:]PORT", value_parser = own_address)]
     pub listen: Vec<SocketAddr>,
     /// Which path takes the next record (`playpath list scheduler`).
     #[arg(long, default_value = "dft", value_name = "NAME[:K=V,…]", value_parser = scheduler_of)]
@@ -130,6 +130,11 @@ impl Arguments {
 
 fn address(text: &str) -> Result<SocketAddr, OptionError> {
     text.to_socket_addrs()?.next().ok_or(OptionError::NoAddress)
+}
+
+/// `[ADDR:]PORT`; whoever wants more than the loopback address names it.
+fn own_address(text: &str) -> Result<SocketAddr, OptionError> {
+    text.parse().map_or_else(|_| address(text), |port| Ok((Ipv4Addr::LOCALHOST, port).into()))
 }
 
 /// `NAME=HOST:PORT[,from=ADDR][,dev=DEVICE]`.
@@ -215,6 +220,13 @@ mod tests {
         let Role::Client { paths } = client.unwrap().role else { panic!() };
         assert_eq!(paths[0].from, Some("10.0.0.2".parse().unwrap()));
         assert_eq!(paths[1].device.as_deref(), Some("wwan0"));
+    }
+
+    #[test]
+    fn a_port_alone_is_for_this_machine() {
+        let options = of("client --listen 8080 --listen [::]:81 --path wifi=10.0.0.1:9000").unwrap();
+        assert_eq!(options.listen, ["127.0.0.1:8080".parse().unwrap(), "[::]:81".parse().unwrap()]);
+        assert!(of("client --listen 65536 --path wifi=10.0.0.1:9000").is_err());
     }
 
     #[test]

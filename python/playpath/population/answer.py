@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from playpath import stats
-from playpath.files import replaced, write_text
+from playpath.files import write_frame, write_text
 from playpath.manifest import manifest
 from playpath.metrics import BULK_CRITERIA, NETWORK_CRITERIA, VIDEO_CRITERIA, metric
 from playpath.population import headline
@@ -532,8 +532,7 @@ class PopulationResult(Tabular):
         """Write `population.json`, `sessions.parquet`, `paths.parquet`, `failed.parquet`."""
         target = Path(folder)
         for name, frame in (("sessions", self.table), ("paths", self.paths), ("failed", self.failed)):
-            with replaced(target / f"{name}.parquet") as temporary:
-                frame.write_parquet(temporary)
+            write_frame(target / f"{name}.parquet", frame)
         write_text(target / "population.json", json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n")
 
     @classmethod

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from playpath.files import replaced, write_text
+from playpath.files import write_frame, write_text
 from playpath.studies.figures import draw
 from playpath.studies.grids import joint_grid, sensitivity_grid, today_grid
 from playpath.studies.joint import Joint
@@ -64,8 +64,7 @@ def _figures(result: StudyResult, swept: Sensitivity | None, joint: Joint | None
 
 
 def _save_table(ran: Ran, path: Path) -> None:
-    with replaced(path.with_suffix(".parquet")) as temporary:
-        ran.table.write_parquet(temporary)
+    write_frame(path.with_suffix(".parquet"), ran.table)
     write_text(path.with_suffix(".csv"), ran.table.write_csv())
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from playpath.errors import InputError, unknown_name
+from playpath.errors import InputError, RunError, unknown_name
 from playpath.parallel import check_jobs
 from playpath.sweep.worker import start_worker
 
@@ -101,7 +101,10 @@ def _ray(jobs: int | None) -> Place:
     except ImportError:
         raise InputError("--executor ray: Ray is not installed; pip install 'playpath[ray]'") from None
     if not ray.is_initialized():
-        ray.init(log_to_driver=False, include_dashboard=False)
+        try:
+            ray.init(log_to_driver=False, include_dashboard=False)
+        except (ConnectionError, RuntimeError) as error:  # no such cluster, or not with this token or version
+            raise RunError(f"--executor ray: {str(error).strip().splitlines()[0]}") from None
     workers = jobs or int(_cluster(ray).get("CPU", 1))
     return Place(RayExecutor, workers, 5.0)
 

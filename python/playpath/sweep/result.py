@@ -15,7 +15,7 @@ import polars as pl
 from playpath import engine
 from playpath.errors import Interrupted
 from playpath.evidence import STOPPING_RULE
-from playpath.files import replaced, write_text
+from playpath.files import write_frame, write_text
 from playpath.manifest import package_version
 from playpath.metrics import BULK_CRITERIA, NETWORK_CRITERIA, VIDEO_CRITERIA
 from playpath.ranking import Ranker, identical_replicas
@@ -164,8 +164,7 @@ class SweepResult(Tabular):
         """Write `sweep.parquet` (all cells), `decisions.parquet` and `sweep.json`."""
         target = Path(folder)
         for name, frame in (("sweep", self.table), ("decisions", self.decisions)):
-            with replaced(target / f"{name}.parquet") as temporary:
-                frame.write_parquet(temporary)
+            write_frame(target / f"{name}.parquet", frame)
         stored = {**self.to_dict(), "keys": self.keys}
         write_text(target / "sweep.json", json.dumps(stored, ensure_ascii=False, indent=1) + "\n")
 
