@@ -43,8 +43,8 @@ def main(out: Path) -> None:
     def block(match: re.Match[str]) -> str:
         name, part = match[2], match[3]
         if part == "overview":
-            return match[1] + "\n".join(overview(out)) + "\n" + match[4]
-        if name not in found and part != "unstated":
+            return match[1] + "\n".join(overview(out, match[0])) + "\n" + match[4]
+        if name not in found:
             return match[0]
         return match[1] + "\n".join(PARTS[part](study(name), out / name)) + "\n" + match[4]
 
@@ -56,17 +56,19 @@ def main(out: Path) -> None:
             shutil.copy(out / name / "figures" / figure, DOCS / "images" / "papers" / figure)
 
 
-def overview(out: Path) -> list[str]:
-    """A row for each claim of a study whose joint space was run: base verdict, share of the space, verdict of the best set."""
-    rows = []
+def overview(out: Path, before: str) -> list[str]:
+    """A row for each claim: base verdict, share of the space, verdict of the best set; a study that `out` lacks keeps its rows."""
+    head = ["claim", "at the base", "of the joint space", "at the best set"]
+    lines = markdown(head, [])
     for name in NAMES:
-        if (out / name / "joint.json").exists():
-            base = json.loads((out / name / "claims.json").read_text())["claims"]
-            joint = _joint(out / name)["claims"]
-            for claim in base:
-                title = f"{claim['id']}: {claim['statement']}"
-                rows.append([title, claim["verdict"], *_of_space(joint[claim["id"]])])
-    return markdown(["claim", "at the base", "of the joint space", "at the best set"], rows)
+        if not (out / name / "joint.json").exists():
+            lines += [line for line in before.splitlines() if line.startswith(f"| {name}-")]
+            continue
+        base = json.loads((out / name / "claims.json").read_text())["claims"]
+        joint = _joint(out / name)["claims"]
+        rows = [[f"{c['id']}: {c['statement']}", c["verdict"], *_of_space(joint[c["id"]])] for c in base]
+        lines += markdown(head, rows)[2:]
+    return lines
 
 
 def _of_space(found: dict[str, Any]) -> list[str]:

@@ -231,7 +231,7 @@ class Traffic(TypedDict, total=False):
     initial_window: int | None
     """Congestion window at the start."""
 
-    validation: Literal["none", "rfc2861", "newcwv"] | None
+    validation: Literal["none", "rfc2861", "newcwv", "newcwv_2013"] | None
     """Congestion window validation."""
 
     pacing: Literal["off", "linux", "controller", "gain"] | Pacing | None
@@ -329,7 +329,7 @@ class Sender(TypedDict, total=False):
     initial_window: int | None
     """Congestion window at the start."""
 
-    validation: Literal["none", "rfc2861", "newcwv"] | None
+    validation: Literal["none", "rfc2861", "newcwv", "newcwv_2013"] | None
     """Congestion window validation."""
 
     pacing: Literal["off", "linux", "controller", "gain"] | Pacing | None

@@ -67,7 +67,7 @@ class Traffic(TypedDict, total=False):
     initial_window: int
     """Congestion window at the start."""
 
-    validation: Literal["none", "rfc2861", "newcwv"]
+    validation: Literal["none", "rfc2861", "newcwv", "newcwv_2013"]
     """Congestion window validation."""
 
     pacing: Literal["off", "linux", "controller", "gain"] | Pacing
@@ -165,7 +165,7 @@ class Sender(TypedDict, total=False):
     initial_window: int
     """Congestion window at the start."""
 
-    validation: Literal["none", "rfc2861", "newcwv"]
+    validation: Literal["none", "rfc2861", "newcwv", "newcwv_2013"]
     """Congestion window validation."""
 
     pacing: Literal["off", "linux", "controller", "gain"] | Pacing

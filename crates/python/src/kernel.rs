@@ -22,6 +22,11 @@ pub fn control(cc: &Value, validation: &str) -> Result<Value, String> {
             other => params.set_number(key, other.as_f64().unwrap_or(f64::NAN)),
         }?;
     }
+    if validation == "newcwv_2013" {
+        return Err(
+            "Linux's controls have no `validation` = \"newcwv_2013\" here; there are newcwv, rfc2861 and none".into()
+        );
+    }
     let found = entry.on_kernel(&params, validation == "newcwv").map_err(|refused| refused.to_string())?;
     let own = |name: &str| entry.params.iter().all(|spec| spec.name != name);
     let takes = found.control.law().into_iter().flat_map(|law| law.slots()).map(|slot| slot.spec.name);

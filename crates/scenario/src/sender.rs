@@ -135,10 +135,15 @@ pub struct SenderSpec {
     pub config: Arc<Config>,
 }
 
-const VALIDATIONS: Words<Validation, 3> = [
+const VALIDATIONS: Words<Validation, 4> = [
     ("none", "the window stays through idle periods", Validation::None),
     ("rfc2861", "as Linux: halved for every RTO of idle, down to the initial window", Validation::Rfc2861),
     ("newcwv", "RFC 7661: kept for five minutes while not validated, cut to what was used on loss", Validation::NewCwv),
+    (
+        "newcwv_2013",
+        "the same as its authors' kernel module of 2013: after a pause it counts as validated until the next sample",
+        Validation::NewCwv2013,
+    ),
 ];
 const PACINGS: Words<Pacing, 3> = [
     ("off", "packets leave as the window allows, unless the controller gives a rate", Pacing::Off),
@@ -265,7 +270,7 @@ pub const SENDER: TableSpec = TableSpec::new(
         ParamSpec::new("validation", Kind::Told(&told(&VALIDATIONS)), "Congestion window validation.")
             .otherwise(OF_PROFILE)
             .example("\"newcwv\"")
-            .in_kernel("newcwv over newreno and cubic only"),
+            .in_kernel("newcwv over newreno and cubic only, newcwv_2013 not"),
         ParamSpec::new(
             "pacing",
             Kind::Either(&[Kind::Told(&told(&PACINGS)), Kind::Table(&GAIN)]),

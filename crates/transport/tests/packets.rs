@@ -234,6 +234,7 @@ impl Script {
                     "none" => Validation::None,
                     "rfc2861" => Validation::Rfc2861,
                     "newcwv" => Validation::NewCwv,
+                    "newcwv_2013" => Validation::NewCwv2013,
                     _ => return Err(format!("validation {value}")),
                 }
             }

@@ -73,6 +73,7 @@ class SetUp:
     pipeline: str = "80 %"
     iw: int = 10
     profile: str = "linux"
+    rule: str = "newcwv"
 
 
 CHOSEN = SetUp()
@@ -80,6 +81,8 @@ CHOSEN = SetUp()
 
 def _case(part: str, variant: str, client: str, share: float, *, ftp: bool = False, setup: SetUp = CHOSEN) -> Case:
     sender = dict((_SENDERS | _TODAY)[variant])
+    if variant in (NEWCWV, PACED):
+        sender["validation"] = setup.rule
     if variant == PACED:
         sender["pacing"] = {"gain": setup.gain}
     length = max(140, round((400 if ftp else 600) * share))
@@ -395,6 +398,14 @@ UNSTATED = [
         knob="profile",
         values=("linux", "rfc"),
         chosen="linux",
+    ),
+    Unstated(
+        "newCWV's rule",
+        "RFC 7661",
+        "the RFC came a year after the paper; the authors' kernel module of October 2013 forgets in a pause what was used",
+        knob="rule",
+        values=("newcwv", "newcwv_2013"),
+        chosen="newcwv",
     ),
     Unstated("start of FTP", "60 s plus up to 2 s", "trials must differ in something"),
     Unstated("DASH-JS's first estimate", "0", "a setting of its page; 0 starts at the lowest rate"),

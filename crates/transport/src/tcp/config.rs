@@ -193,6 +193,8 @@ pub enum Validation {
     Rfc2861,
     /// RFC 7661.
     NewCwv,
+    /// The same, but samples that expire leave pipeACK undefined: the authors' kernel module of October 2013.
+    NewCwv2013,
 }
 
 /// When the window may grow.

@@ -37,6 +37,7 @@ impl Validator {
             Validation::None => Validator::None,
             Validation::Rfc2861 => Validator::Rfc2861(Rfc2861::default()),
             Validation::NewCwv => Validator::NewCwv(Box::default()),
+            Validation::NewCwv2013 => Validator::NewCwv(Box::new(NewCwv::of_2013())),
         }
     }
 

@@ -9,7 +9,8 @@
 //!
 //! Differences from the kernel modules that implement drafts of it, on purpose:
 //! 3. The window of packets is compared as packets, with no division before the maximum.
-//! 4. Samples that have expired while the sender was silent leave pipeACK at zero (non-validated), not undefined.
+//! 4. Samples that have expired while the sender was silent leave pipeACK at zero (non-validated), not undefined; as
+//!    `newcwv_2013` they leave it undefined, so that after a pause the window counts as validated until the next sample.
 //!
 //! Units: packets and ns. Tested here with the worked numbers of the RFC's rules.
 
@@ -40,9 +41,16 @@ pub(crate) struct NewCwv {
     validated_at: Time,
     /// Set from a loss in the non-validated phase to the end of its recovery: max(pipeACK, LossFlightSize).
     loss_base: Option<f64>,
+    /// Expired samples leave pipeACK undefined.
+    forgets: bool,
 }
 
 impl NewCwv {
+    /// As the authors' kernel module of October 2013 has it.
+    pub fn of_2013() -> NewCwv {
+        NewCwv { forgets: true, ..NewCwv::default() }
+    }
+
     /// Sampling period (§4.2): max(3·RTT, 1 s).
     fn period(srtt: Duration) -> Duration {
         (srtt * 3).max(Duration::from_secs(1))
@@ -52,7 +60,8 @@ impl NewCwv {
     pub fn pipe_ack(&self, now: Time, srtt: Duration) -> Option<u32> {
         let period = NewCwv::period(srtt);
         let recent = self.buckets.iter().filter(|bucket| now.saturating_since(bucket.0) < period);
-        self.is_defined.then(|| recent.map(|bucket| bucket.1).max().unwrap_or(0))
+        let largest = recent.map(|bucket| bucket.1).max();
+        if self.is_defined && !self.forgets { largest.or(Some(0)) } else { largest.filter(|_| self.is_defined) }
     }
 
     /// Validated phase (§4.3)?
@@ -146,7 +155,10 @@ mod tests {
 
     /// A validator whose pipeACK is `packets` at `now`.
     fn with_pipe_ack(packets: u32, now: Time) -> NewCwv {
-        let mut v = NewCwv::default();
+        with_pipe_ack_of(NewCwv::default(), packets, now)
+    }
+
+    fn with_pipe_ack_of(mut v: NewCwv, packets: u32, now: Time) -> NewCwv {
         v.on_ack(now, RTT, 1, 0, 10);
         v.on_ack(now, RTT, packets - 1, 10, 20);
         assert_eq!(v.pipe_ack(now, RTT), Some(packets));
@@ -180,6 +192,20 @@ mod tests {
         let v = with_pipe_ack(60, now);
         assert_eq!(v.pipe_ack(later, RTT), Some(0));
         assert!(!v.is_validated(later, RTT, 60.0));
+    }
+
+    /// cwnd 60, pipeACK 20: non-validated. Silent for a second it is still so by the RFC; the module of 2013 forgets the sample,
+    /// and a loss has the ordinary response.
+    #[test]
+    fn the_module_of_2013_forgets_what_expired() {
+        let now = Time::from_secs(10);
+        let later = Time::from_secs(11);
+        for (rule, forgets) in [(NewCwv::default(), false), (NewCwv::of_2013(), true)] {
+            let mut v = with_pipe_ack_of(rule, 20, now);
+            assert!(!v.is_validated(now, RTT, 60.0));
+            assert_eq!(v.is_validated(later, RTT, 60.0), forgets);
+            assert_eq!(v.on_congestion(later, RTT, 24, 60.0).is_none(), forgets);
+        }
     }
 
     /// cwnd 60, pipeACK 20, flight 24, R 2: max(20,24)/2 = 12 in recovery, (24 − 2)/2 = 11 after it.

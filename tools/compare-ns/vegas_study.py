@@ -1,0 +1,89 @@
+"""The cells of the study `vegas` in ns-2 itself, judged by the study's own checks.
+
+Use: `python tools/compare-ns/vegas_study.py OUT [SEEDS]`, three seeds by default. Needs `ns` (Debian: ns2). Writes OUT/ns2.parquet,
+a row for each cell and seed, and prints a row for each claim: the verdict and what decides it. A cell is not run again.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from playpath.studies import evaluate, study
+from playpath.studies.study import Case
+
+SCRIPT = Path(__file__).with_name("vegas_study.tcl")
+SECONDS, START_SHARE, PACKET = 300, 0.05, 1000
+
+
+def main(out: Path, seeds: int) -> None:
+    """Run what is missing, then judge."""
+    out.mkdir(parents=True, exist_ok=True)
+    vegas = study("vegas")
+    cases = [case for case in vegas.vary(1.0, {}) if case.labels["part"] != "xfactor"]
+    todo = [(case, seed) for seed in range(1, seeds + 1) for case in cases]
+    with ThreadPoolExecutor(2) as pool:
+        found = pool.map(lambda one: _cell(*one, out), todo)
+        rows = [{**case.labels, "seed": seed, **cell} for (case, seed), cell in zip(todo, found, strict=True)]
+    table = pl.DataFrame(rows)
+    table.write_parquet(out / "ns2.parquet")
+    for claim in vegas.claims:
+        found = evaluate(claim, table)
+        print(f"| {claim.id} | {found.verdict} | {found.deciding.check.says}: {found.deciding.figures()} |")
+
+
+def _cell(case: Case, seed: int, out: Path) -> dict[str, float]:
+    labels = case.labels
+    ftp, web = str(labels["background"]).split(":")
+    arguments = {
+        "agent": {"NewReno": "Newreno"}.get(str(labels["variant"]), labels["variant"]),
+        "media": labels["media_mbps"],
+        "rtt": labels["rtt"],
+        "loss": float(labels["loss_percent"]) / 100,
+        "ftp": ftp,
+        "web": web,
+        "queue": labels["queue"],
+        "seconds": SECONDS,
+        "seed": seed,
+    }
+    texts = [str(text) for pair in arguments.items() for text in pair]
+    kept = out / ("-".join(texts[1::2]) + ".parquet")
+    if not kept.exists():
+        run = subprocess.run(["ns", SCRIPT, *texts], check=True, capture_output=True, text=True)
+        pl.DataFrame([_measure(run.stdout, run.stderr, float(labels["media_mbps"]))]).write_parquet(kept)
+    return pl.read_parquet(kept).row(0, named=True)
+
+
+def _measure(packets: str, lengths: str, media_mbps: float) -> dict[str, float]:
+    """The study's metrics from the stream's packets and the queue's length, both with their times."""
+    count = int(media_mbps * 1e6 * SECONDS / 8 / PACKET)
+    came = np.full(count, np.inf)
+    for line in packets.splitlines():
+        time_s, sequence = line.split()
+        if int(sequence) < count:
+            came[int(sequence)] = min(came[int(sequence)], float(time_s))
+    # In order, as the application reads them.
+    read = np.maximum.accumulate(came)
+    start = read[int(np.ceil(count * START_SHARE)) - 1]
+    due = start + np.arange(count) * PACKET * 8 / (media_mbps * 1e6)
+    arrived = read[np.isfinite(read)]
+    queue = np.array([line.split() for line in lengths.splitlines()], dtype=float)
+    during = queue[queue[:, 0] <= (start + SECONDS if np.isfinite(start) else 2 * SECONDS), 1]
+    late = float((read > due).mean()) if np.isfinite(start) else 1.0
+    return {
+        "stream_mbps": len(arrived) * PACKET * 8e-6 / float(arrived[-1]),
+        "late_percent": 100 * late,
+        "is_starved": float(late > 0.1),
+        "fill_time_s": float(start),
+        "queue_packets": float(during.mean()),
+        "queue_jitter_packets": float(during.std()),
+    }
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 3)
