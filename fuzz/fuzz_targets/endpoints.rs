@@ -119,7 +119,15 @@ fn pair(choice: [u8; 4]) -> [End; 2] {
     let rules = scheduler::entries();
     let rule = || scheduler::build(rules[rule % rules.len()].name).expect("listed");
     let paths = || (0..PATHS).map(|path| PathConfig { tcp, cc: control(), is_backup: path == 2 }).collect();
-    let config = |key| MptcpConfig { key, nonce: 7, send_buffer: 1 << 17, receive_buffer: 1 << 17, is_coupled: false };
+    let tuned = kind % 4 == 1;
+    let config = |key| MptcpConfig {
+        key,
+        nonce: 7,
+        send_buffer: 1 << 17,
+        receive_buffer: 1 << 17,
+        has_tuned_window: tuned,
+        is_coupled: false,
+    };
     let client = MptcpConnection::connect(Time::ZERO, config(1), rule(), paths());
     [client, MptcpConnection::listen(config(2), rule(), paths())].map(|end| End::new(Endpoint::Mptcp(Box::new(end))))
 }

@@ -30,8 +30,28 @@ pub struct Flows(Rc<RefCell<Table>>);
 struct Table {
     index: BTreeMap<Key, u32>,
     flows: Vec<Flow>,
-    /// Path of the last new data from each port of the server, and how often it changed.
-    switches: BTreeMap<u16, (u16, u64)>,
+    /// By the server's port.
+    switches: BTreeMap<u16, PathChanges>,
+}
+
+/// Changes of path of what a port of the server sends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathChanges {
+    /// Between two packets of new data.
+    pub of_new_data: u64,
+    /// Between two packets with payload, whatever they carried.
+    pub on_the_wire: u64,
+    last_new: Option<u16>,
+    last: Option<u16>,
+}
+
+impl PathChanges {
+    fn note(&mut self, path: u16, is_new: bool) {
+        self.on_the_wire += u64::from(self.last.replace(path).is_some_and(|last| last != path));
+        if is_new {
+            self.of_new_data += u64::from(self.last_new.replace(path).is_some_and(|last| last != path));
+        }
+    }
 }
 
 /// A flow's place in the table, carried by its packets from the server.
@@ -87,10 +107,8 @@ impl Flows {
         let has_data = !packet.payload.is_empty();
         flow.data_packets += u64::from(has_data);
         let is_new = has_data && packet.segment(0).map_or(true, |segment| flow.note_sent(&segment, now));
-        if is_new {
-            let last = table.switches.entry(packet.source.port()).or_insert((path, 0));
-            last.1 += u64::from(last.0 != path);
-            last.0 = path;
+        if has_data {
+            table.switches.entry(packet.source.port()).or_default().note(path, is_new);
         }
         Some(FlowMark { flows: self.clone(), index, has_data })
     }
@@ -110,9 +128,9 @@ impl Flows {
     }
 
     /// All flows, in the order of appearance, and the changes of path of each port of the server.
-    pub fn take(&self) -> (Vec<Flow>, Vec<(u16, u64)>) {
+    pub fn take(&self) -> (Vec<Flow>, Vec<(u16, PathChanges)>) {
         let mut table = self.0.borrow_mut();
-        let switches = table.switches.iter().map(|(port, (_, count))| (*port, *count)).collect();
+        let switches = table.switches.iter().map(|(&port, &changes)| (port, changes)).collect();
         (std::mem::take(&mut table.flows), switches)
     }
 }
@@ -295,7 +313,7 @@ mod tests {
     fn new_data_on_another_path_is_a_switch() {
         let flows = Flows::default();
         let end = |host, port| SocketAddr::from(([10, 0, host, 1], port));
-        for (path, seq) in [(0, 0), (0, 10), (1, 0), (1, 0), (0, 20)] {
+        for (path, seq) in [(0, 0), (0, 10), (1, 0), (0, 10), (1, 0), (0, 20)] {
             let (source, destination) = (end(path as u8, 80), end(9, 256));
             let envelope = Envelope { source, destination, window_scale: 0, identification: 0 };
             let mut bytes = Vec::new();
@@ -307,11 +325,12 @@ mod tests {
                 mark.note_arrived(bytes.len());
             }
         }
-        // 0 0 1 (1 again: not new) 0: two changes.
+        // New data: 0 0 1 0, two changes. With what is sent again 0 0 1 0 1 0: four.
         let (found, switches) = flows.take();
-        assert_eq!(switches, [(80, 2)]);
-        assert_eq!(found.iter().map(|flow| flow.data_packets).collect::<Vec<_>>(), [3, 2]);
+        let counts: Vec<_> = switches.iter().map(|(port, c)| (*port, c.of_new_data, c.on_the_wire)).collect();
+        assert_eq!(counts, [(80, 2, 4)]);
+        assert_eq!(found.iter().map(|flow| flow.data_packets).collect::<Vec<_>>(), [4, 2]);
         assert_eq!(found.iter().map(|flow| flow.dropped_data_packets).collect::<Vec<_>>(), [1, 0]);
-        assert_eq!(found.iter().map(|flow| flow.arrived_bytes).collect::<Vec<_>>(), [100, 100]);
+        assert_eq!(found.iter().map(|flow| flow.arrived_bytes).collect::<Vec<_>>(), [150, 100]);
     }
 }

@@ -1,7 +1,7 @@
 //! The report: what was asked for, what was achieved, and whether the run counts.
 
 use crate::config::{Config, RouteSpec};
-use crate::flows::Flow;
+use crate::flows::{Flow, PathChanges};
 use crate::histogram::Histogram;
 use crate::series::Series;
 use crate::sys::{Scheduling, waited_and_ran};
@@ -97,8 +97,8 @@ pub struct RunMeasure {
     pub start_nanos: u64,
     /// All flows.
     pub flows: Vec<Flow>,
-    /// Changes of path of new data, by the server's port.
-    pub switches: Vec<(u16, u64)>,
+    /// Changes of path, by the server's port.
+    pub switches: Vec<(u16, PathChanges)>,
     /// The links' time series.
     pub series: Series,
     /// Length of the run.
@@ -171,11 +171,15 @@ pub fn report(
         "paths": paths.collect::<Vec<_>>(),
         "links": every_link.collect::<Vec<_>>(),
         "flows": measure.flows.iter().map(|flow| flow_json(flow, path_name(flow.path))).collect::<Vec<_>>(),
-        "switches": measure.switches.iter().map(|(port, count)| json!({"server_port": port, "count": count})).collect::<Vec<_>>(),
+        "switches": measure.switches.iter().map(switches_of).collect::<Vec<_>>(),
         "start_ns": measure.start_nanos,
         "series": measure.series.to_json(link_names),
         "devices": devices.iter().map(device_json).collect::<Vec<_>>(),
     })
+}
+
+fn switches_of((port, changes): &(u16, PathChanges)) -> Value {
+    json!({ "server_port": port, "count": changes.of_new_data, "on_the_wire": changes.on_the_wire })
 }
 
 /// Why the run does not count.

@@ -142,6 +142,7 @@ pub struct Subflow {
 #[allow(missing_docs, reason = "each is a metric of that name: see the registry")]
 pub struct PathCounts {
     pub path_switches: Option<u64>,
+    pub wire_switches: Option<u64>,
     pub switches_from_open_path: Option<u64>,
     pub path_choices: Option<u64>,
     pub reinjections: Option<u64>,

@@ -178,7 +178,7 @@ impl Carrier {
             packets.ceil().clamp(1.0, MOST_LOOKAHEAD) as u32
         });
         // Linux's scheduler fills send buffers; the kernel's own limit is all there is then.
-        let lowat = if room == Room::Buffer { u32::MAX } else { lookahead.max(1) * self.info.snd_mss };
+        let lowat = if matches!(room, Room::Buffer { .. }) { u32::MAX } else { lookahead.max(1) * self.info.snd_mss };
         self.lookahead = lookahead;
         if lowat > self.lowat.saturating_mul(2) || lowat < self.lowat / 2 {
             self.socket.set_tcp_notsent_lowat(lowat)?;
@@ -224,6 +224,7 @@ impl Carrier {
             is_usable: self.is_open() && self.out.len() < MOST_QUEUED,
             is_backup: false,
             is_recovering: info.ca_state == tcp::CA_RECOVERY,
+            is_ca_open: info.ca_state == 0,
             is_loss: info.ca_state == tcp::CA_LOSS || is_blocked,
             srtt: self.srtt(),
             rttvar: Duration::from_micros(info.rttvar.into()),
@@ -235,6 +236,7 @@ impl Carrier {
             buffered_bytes: u64::from(info.unacked) * u64::from(mss)
                 + u64::from(info.notsent_bytes)
                 + self.out.len() as u64,
+            sized_for: info.snd_cwnd,
             paced_at: (info.pacing_rate != u64::MAX).then(|| bytes_per_second(info.pacing_rate)),
             delivery_rate: bytes_per_second(info.delivery_rate),
             mss,

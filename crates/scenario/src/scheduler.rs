@@ -33,7 +33,7 @@ pub struct SchedulerSpec {
 }
 
 impl SchedulerSpec {
-    /// Reads `scheduler`; lowest RTT without it.
+    /// Reads `scheduler`; that of stock kernels without it.
     pub(crate) fn read(table: &Table) -> Result<SchedulerSpec, ScenarioError> {
         let Named { name, table: own } = table.named("scheduler").expect("has a default");
         let mut spec = SchedulerSpec::by_name(&name).map_err(|e| table.error("scheduler", e))?;

@@ -234,9 +234,9 @@ pub const SENDER: TableSpec = TableSpec::new(
             .example("[\"wifi\"]"),
         ParamSpec::text(
             "scheduler",
-            "dft",
+            "linux",
             Kind::Named(&SCHEDULER),
-            "MPTCP scheduler, with its parameters (`playpath list scheduler`). Over one path it has no say.",
+            "MPTCP scheduler, with its parameters (`playpath list scheduler`); by default that of stock kernels. Over one path it has no say.",
         )
         .example("\"blest\"")
         .in_kernel("the relay's; the kernel's own MPTCP has its own"),

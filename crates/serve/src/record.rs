@@ -212,6 +212,7 @@ fn counts_of(tcp: &Connection, transport: &Transport, path: usize) -> Value {
 fn level_of(stats: &playpath_transport::mptcp::level::LevelStats) -> Value {
     json!({
         "path_switches": stats.path_switches,
+        "wire_switches": stats.wire_switches,
         "switches_from_open_path": stats.switches_from_open_path,
         "path_choices": stats.path_choices,
         "reinjections": stats.reinjections,

@@ -16,7 +16,7 @@ use playpath_cc::{AppParameters, CongestionControl};
 use playpath_transport::codec::{Packet, TCP};
 use playpath_transport::mptcp::option::{CAPABLE_CHECKSUM, CAPABLE_EXTENDED, CAPABLE_SHA256};
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
-use playpath_transport::{Config, Connection, Flags, MptcpOption, Segment};
+use playpath_transport::{Config, Connection, DelayedAck, Flags, MptcpOption, Segment};
 use playpath_units::Time;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -294,6 +294,7 @@ impl Server {
             nonce: random()?,
             send_buffer: config.send_buffer,
             receive_buffer: config.receive_buffer,
+            has_tuned_window: config.delayed_ack == DelayedAck::Linux,
             is_coupled: self.settings.sender.cc.is_coupled(),
         };
         let path = PathConfig { tcp: config, cc: self.control(&config), is_backup: false };

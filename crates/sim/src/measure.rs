@@ -92,6 +92,7 @@ fn path_counts(simulation: &Simulation, flows: &[FlowId], end: Time) -> Option<P
     let knows_pictures = watches().any(SwitchWatch::knows_pictures);
     Some(PathCounts {
         path_switches: Some(counts(|watch| watch.counts.switches)),
+        wire_switches: Some(servers().map(|m| m.stats().wire_switches).sum()),
         switches_from_open_path: Some(servers().map(|m| m.stats().switches_from_open_path).sum()),
         path_choices: Some(servers().map(|m| m.stats().path_choices).sum()),
         reinjections: Some(servers().map(|m| m.stats().reinjections).sum()),

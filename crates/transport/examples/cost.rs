@@ -94,7 +94,14 @@ fn run(config: Config, window: f64, loss: f64) -> (u64, u64, u64) {
 
 /// Fixed windows of 100 packets on each of some paths of 50 ms each way.
 fn run_mptcp(paths: usize, scheduler: &str) -> (u64, u64) {
-    let config = |key| MptcpConfig { key, nonce: 1, send_buffer: 1 << 40, receive_buffer: 64 << 20, is_coupled: false };
+    let config = |key| MptcpConfig {
+        key,
+        nonce: 1,
+        send_buffer: 1 << 40,
+        receive_buffer: 64 << 20,
+        has_tuned_window: false,
+        is_coupled: false,
+    };
     let path = |_| PathConfig { tcp: Config::linux(), cc: Reno::fixed(100.0), is_backup: false };
     let all = || (0..paths).map(path).collect::<Vec<_>>();
     let build = || scheduler::build(scheduler).unwrap();

@@ -38,7 +38,14 @@ fn tcp_allocates_nothing_per_packet() {
 /// Two paths of unlike delay, so that data waits in order at the receiver.
 #[test]
 fn mptcp_allocates_nothing_per_packet() {
-    let config = |key| MptcpConfig { key, nonce: 1, send_buffer: 1 << 40, receive_buffer: 4 << 20, is_coupled: false };
+    let config = |key| MptcpConfig {
+        key,
+        nonce: 1,
+        send_buffer: 1 << 40,
+        receive_buffer: 4 << 20,
+        has_tuned_window: false,
+        is_coupled: false,
+    };
     let paths =
         || (0..2).map(|_| PathConfig { tcp: Config::linux(), cc: Reno::fixed(40.0), is_backup: false }).collect();
     let build = || scheduler::build("dft").unwrap();

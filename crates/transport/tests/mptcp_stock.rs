@@ -12,7 +12,14 @@ use support::Reno;
 const KEYS: (u64, u64) = (0x0102_0304_0506_0708, 0x1112_1314_1516_1718);
 
 fn config(key: u64) -> MptcpConfig {
-    MptcpConfig { key, nonce: key as u32, send_buffer: 1 << 20, receive_buffer: 100_000, is_coupled: false }
+    MptcpConfig {
+        key,
+        nonce: key as u32,
+        send_buffer: 1 << 20,
+        receive_buffer: 100_000,
+        has_tuned_window: false,
+        is_coupled: false,
+    }
 }
 
 fn path() -> PathConfig {

@@ -2,7 +2,7 @@
 //! nothing else holds; the same views give the same answers; declared parameters build.
 
 use playpath_cc::{ParamValue, Params};
-use playpath_transport::mptcp::scheduler::{self, Context, Room, Scheduler, SubflowView};
+use playpath_transport::mptcp::scheduler::{self, Blockage, Context, Scheduler, SubflowView};
 use playpath_units::{Duration, Kind, Rate, Time};
 use proptest::prelude::*;
 
@@ -21,6 +21,7 @@ fn any_view() -> impl Strategy<Value = SubflowView> {
             is_backup: flags.1,
             is_recovering: flags.2,
             is_loss: flags.3,
+            is_ca_open: !flags.2 && !flags.3,
             srtt,
             rttvar,
             srtt_range: (srtt / 2, srtt * 2),
@@ -29,6 +30,7 @@ fn any_view() -> impl Strategy<Value = SubflowView> {
             in_flight,
             queued,
             buffered_bytes: u64::from(in_flight + queued) * 1400,
+            sized_for: queued * 5,
             paced_at: is_paced.then(|| Rate::from_bits_per_sec(1_000_000 + srtt_ms * 1000)),
             delivery_rate: Rate::from_bits_per_sec(rttvar_ms * 100_000),
             mss: 1400,
@@ -57,10 +59,7 @@ fn context<'a>(subflows: &'a [SubflowView], step: u64, is_reinjection: bool, bac
 }
 
 fn has_room(scheduler: &dyn Scheduler, view: &SubflowView) -> bool {
-    match scheduler.room() {
-        Room::Window => view.is_eligible(),
-        Room::Buffer => view.has_buffer(),
-    }
+    view.has_room(scheduler.room())
 }
 
 proptest! {
@@ -78,8 +77,9 @@ proptest! {
                 if let Some(path) = decision.path {
                     prop_assert!(has_room(&*one, &subflows[path]), "{} chose {:?}", entry.name, subflows[path]);
                 }
-                let relief = one.relieve(&context);
-                prop_assert_eq!(relief, two.relieve(&context));
+                let blockage = if *backlog % 2 == 0 { Blockage::ReceiveWindow } else { Blockage::SendBuffer { is_full: true } };
+                let relief = one.relieve(&context, blockage);
+                prop_assert_eq!(relief, two.relieve(&context, blockage));
                 if let Some(path) = relief.and_then(|r| r.retransmit_on) {
                     prop_assert!(has_room(&*one, &subflows[path]) && !subflows[path].has_segment, "{}", entry.name);
                 }
@@ -105,7 +105,7 @@ proptest! {
                 let decision = asked.select(&question);
                 if !subflows.iter().any(|view| has_room(&*asked, view)) {
                     prop_assert_eq!(decision.path, None, "{} has no path with room", entry.name);
-                    prop_assert_eq!(asked.relieve(&question), None, "{}", entry.name);
+                    prop_assert_eq!(asked.relieve(&question, Blockage::ReceiveWindow), None, "{}", entry.name);
                     continue;
                 }
                 let mut views = subflows.clone();

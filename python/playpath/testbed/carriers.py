@@ -183,15 +183,17 @@ class KernelMptcp(_OfKernel):
         self._scheduler = mptcp.DEFAULT
 
     def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
-        """Needs MPTCP, and a scheduler that this kernel has; `dft`, the scenario's default, stands for the kernel's own."""
+        """Needs MPTCP, and a scheduler that this kernel has: `linux` is its own, which also stands for `dft`, with a warning."""
         self.warnings += send_buffer_warning(sender)
-        wanted = sender.get("scheduler") or {"name": "dft"}
+        wanted = sender.get("scheduler") or {"name": "linux"}
         name = str(wanted["name"] if isinstance(wanted, Mapping) else wanted)
         there = mptcp.schedulers()
         if not there:
             raise MissingToolError("this kernel has no MPTCP (CONFIG_MPTCP)")
         if name in there:
             self._scheduler = name
+        elif name == "linux":
+            pass
         elif name == "dft":
             self.warnings.append(
                 "the kernel's own MPTCP scheduler ran (least queued bytes for its pacing rate), not `dft`"

@@ -124,10 +124,13 @@ def _sessions(measured: Measured) -> list[dict[str, Any]]:
 
 
 def _paths(measured: Measured) -> dict[str, float | None]:
-    """What the carrier knows of the paths, and the emulator: changes of path of new data."""
-    changes = {entry["server_port"]: entry["count"] for entry in measured.report.get("switches", [])}
-    seen = sum(changes.get(port, 0) for port in measured.video_ports)
-    return {"path_switches": seen, **measured.paths}
+    """What the carrier knows of the paths, and the emulator: changes of path of new data, and of all data packets."""
+    changes = [entry for entry in measured.report.get("switches", []) if entry["server_port"] in measured.video_ports]
+    seen = {
+        "path_switches": sum(entry["count"] for entry in changes),
+        "wire_switches": sum(entry["on_the_wire"] for entry in changes),
+    }
+    return {**seen, **measured.paths}
 
 
 def _player_series(measured: Measured) -> Iterator[tuple[str, Columns]]:

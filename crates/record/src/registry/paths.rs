@@ -14,6 +14,14 @@ pub const METRICS: &[Metric] = &[
         ..BASE
     },
     Metric {
+        name: "wire_switches",
+        label: "path switches on the wire",
+        summary: "Changes of path between two data packets as the server sends them, retransmissions and copies included.",
+        is_always_there: true,
+        figure: Paths(|p| count(p.wire_switches)),
+        ..BASE
+    },
+    Metric {
         name: "switches_from_open_path",
         label: "switches away from a path with room",
         summary: "Switches though the path left had room.",

@@ -39,6 +39,9 @@ impl MptcpConnection {
             mss,
         };
         let siblings = if config.is_coupled { vec![idle; subflows.len()] } else { vec![] };
+        let reads_backlog = scheduler.reads_backlog();
+        let mut level = DataLevel::new(scheduler, subflows.len(), Watch::Nothing);
+        level.set_send_buffer(config.send_buffer);
         MptcpConnection {
             is_client,
             peer_key: None,
@@ -46,10 +49,10 @@ impl MptcpConnection {
             peer_zero: 0,
             is_fallback: false,
             is_confirmed: false,
-            reads_backlog: scheduler.reads_backlog(),
-            level: DataLevel::new(scheduler, subflows.len(), Watch::Nothing),
+            reads_backlog,
+            level,
             subflows: Subflows::new(subflows, siblings),
-            receiver: DataReceiver::new(config.receive_buffer, mss),
+            receiver: DataReceiver::new(&config, mss),
             addresses: Vec::new(),
             unechoed: 0,
             announce_at: Time::MAX,
@@ -94,6 +97,13 @@ impl MptcpConnection {
         }
         if self.receiver.arrivals.is_finished() && !was_finished {
             self.on_finished();
+        }
+    }
+
+    /// A segment brought `payload` in order of its subflow: the window follows what comes.
+    pub(super) fn tune_window(&mut self, now: Time, payload: u32) {
+        if self.receiver.is_tuned() {
+            self.receiver.tune(now, payload, self.subflows.receiver_rtt());
         }
     }
 

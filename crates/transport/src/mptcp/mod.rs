@@ -60,6 +60,8 @@ pub struct MptcpConfig {
     pub send_buffer: u64,
     /// Bytes held for the reader, in order or not.
     pub receive_buffer: u64,
+    /// The window begins small and follows what is read, up to the buffer, as Linux's does.
+    pub has_tuned_window: bool,
     /// The controls read their siblings.
     pub is_coupled: bool,
 }
@@ -149,8 +151,10 @@ impl MptcpConnection {
         let (subflow, at) = self.subflows.touch_at(now, path);
         let Some(tcp) = &mut subflow.tcp else { return };
         tcp.handle_segment(at, segment);
-        if tcp.readable() > 0 {
+        subflow.has_ack_come |= segment.flags.contains(Flags::ACK);
+        if subflow.tcp.as_ref().is_some_and(|tcp| tcp.readable() > 0) {
             self.take_data(now, path);
+            self.tune_window(now, segment.payload_len);
         }
         self.after_subflow_event(now, path);
         if self.is_fallback && segment.flags.contains(Flags::ACK) && path == 0 {
@@ -194,6 +198,7 @@ impl MptcpConnection {
     pub fn write(&mut self, bytes: u64) -> u64 {
         let taken = bytes.min(self.send_space());
         self.level.write(taken);
+        self.level.set_writer_waiting(taken < bytes);
         self.is_write_cut |= taken < bytes;
         self.subflows.set_writer_waiting(taken < bytes); // Subflows share the socket of the connection (Linux `mptcp_sock_graft`).
         taken
@@ -253,8 +258,9 @@ impl MptcpConnection {
         self.raise(Event::Reset);
     }
 
-    /// The application tells what it knows of the video; every subflow's control hears it.
+    /// The application tells what it knows of the video; the scheduler and every subflow's control hear it.
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
+        self.level.set_app_parameters(parameters);
         for tcp in self.subflows.touch_all().filter_map(|s| s.tcp.as_mut()) {
             tcp.set_app_parameters(now, parameters);
         }

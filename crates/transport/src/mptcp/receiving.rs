@@ -5,10 +5,16 @@
 //! 1. Offsets count payload bytes from 0 inside; the wire adds the initial data sequence number and one (for MP_CAPABLE).
 //! 2. The right edge of the window never moves back.
 //!
+//! Linux's auto-tuning (`mptcp_rcv_space_adjust`, 6.18) is TCP's (`tcp/receiver/autotuning.rs`) over the longest round trip of the
+//! subflows, with these differences: the threshold that segments raise (`rcv_ssthresh`) is one of the connection, not one of each
+//! subflow; data out of order neither take room nor let the buffer grow.
+//!
 //! Units: data offsets; the DATA_FIN counts one. Tested by `tests/mptcp.rs`.
 
+use super::MptcpConfig;
 use super::level::Arrivals;
-use playpath_units::Time;
+use crate::tcp::receiver::AutoTuning;
+use playpath_units::{Duration, Time};
 
 #[derive(Debug)]
 pub(crate) struct DataReceiver {
@@ -17,11 +23,29 @@ pub(crate) struct DataReceiver {
     buffer: u64,
     advertised: u64,
     mss: u32,
+    tuning: Option<AutoTuning>,
 }
 
 impl DataReceiver {
-    pub fn new(buffer: u64, mss: u32) -> DataReceiver {
-        DataReceiver { arrivals: Arrivals::default(), read: 0, buffer, advertised: buffer, mss }
+    pub fn new(config: &MptcpConfig, mss: u32) -> DataReceiver {
+        let buffer = config.receive_buffer;
+        let tuning = config.has_tuned_window.then(|| AutoTuning::new(mss, buffer));
+        let advertised = tuning.as_ref().map_or(buffer, |tuning| tuning.window(0, 0));
+        DataReceiver { arrivals: Arrivals::default(), read: 0, buffer, advertised, mss, tuning }
+    }
+
+    /// The window follows what is read.
+    pub fn is_tuned(&self) -> bool {
+        self.tuning.is_some()
+    }
+
+    /// A segment brought `payload`; `rtt` is the longest of the subflows.
+    pub fn tune(&mut self, now: Time, payload: u32, rtt: Duration) {
+        let unread = self.readable();
+        let Some(tuning) = &mut self.tuning else { return };
+        tuning.note_arrival(now);
+        tuning.set_rtt(rtt);
+        tuning.grows_by(payload, unread);
     }
 
     /// Payload of a full segment.
@@ -48,6 +72,12 @@ impl DataReceiver {
         let taken = self.readable().min(max);
         let told = self.advertised - self.arrivals.next().min(self.advertised);
         self.read += taken;
+        if let Some(tuning) = &mut self.tuning {
+            let next = self.arrivals.in_order().max(self.read);
+            tuning.on_read(self.read, next);
+            let could = tuning.window(next - self.read, self.mss);
+            return (taken, taken > 0 && 2 * told <= tuning.capacity() && could > 0 && could >= 2 * told);
+        }
         let could = (self.read + self.buffer) - self.arrivals.next().min(self.read + self.buffer);
         let step = (self.buffer / 2).min(u64::from(self.mss));
         (taken, taken > 0 && could >= told + step && could >= 2 * told)
@@ -55,6 +85,11 @@ impl DataReceiver {
 
     /// Window to tell with an ACK; moves the right edge in steps of a segment.
     pub fn window(&mut self) -> u32 {
+        if let Some(tuning) = &self.tuning {
+            let next = self.arrivals.next();
+            self.advertised = self.advertised.max(next + tuning.window(self.readable(), self.mss));
+            return (self.advertised - next.min(self.advertised)).min(u64::from(u32::MAX)) as u32;
+        }
         let edge = self.read + self.buffer;
         if edge >= self.advertised + (self.buffer / 2).min(u64::from(self.mss)) {
             self.advertised = edge;

@@ -18,6 +18,9 @@ impl MptcpConnection {
         loop {
             while let Some(path) = self.subflows.first_unpolled() {
                 if self.poll_subflow(now, path, out) {
+                    if out.payload_len > 0 {
+                        self.level.note_wire(path);
+                    }
                     return Some(path);
                 }
                 self.subflows.settle(path);

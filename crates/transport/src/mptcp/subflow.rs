@@ -103,6 +103,9 @@ impl SentMappings {
     }
 }
 
+/// Linux sizes a send buffer for ten packets at least (`tcp_sndbuf_expand`).
+const LEAST_SIZED: u32 = 10;
+
 /// Mappings kept of what has not been read: more than segments fit into any window, unless somebody makes them up.
 const MOST_MAPPINGS: usize = 1 << 16;
 
@@ -128,6 +131,9 @@ pub(crate) struct Subflow {
     /// Subflow offset up to which the data level took data.
     taken: u64,
     pub rto_count: u64,
+    /// Packets that Linux's send buffer was sized for, and whether an ACK has come since that was looked at.
+    pub sized_for: u32,
+    pub has_ack_come: bool,
     pub srtt_range: (Duration, Duration),
 }
 
@@ -150,6 +156,8 @@ impl Subflow {
             received: VecDeque::new(),
             taken: 0,
             rto_count: 0,
+            sized_for: LEAST_SIZED,
+            has_ack_come: false,
             srtt_range: (Duration::MAX, Duration::ZERO),
         }
     }
@@ -238,6 +246,18 @@ impl Subflow {
         let len = tcp.read(readable.min(mapping.end() - self.taken));
         self.taken += len;
         Some((start, start + len))
+    }
+
+    /// Everything that may leave has left. Linux sizes the send buffer anew if that was after an ACK, the writer waits, and the window
+    /// has room (`tcp_check_space`, `tcp_should_expand_sndbuf`); it never shrinks.
+    pub fn size_buffer(&mut self, is_writer_waiting: bool) {
+        if std::mem::take(&mut self.has_ack_come)
+            && is_writer_waiting
+            && let Some(tcp) = &self.tcp
+            && f64::from(tcp.in_flight()) < tcp.send_window()
+        {
+            self.sized_for = self.sized_for.max(tcp.send_window() as u32);
+        }
     }
 
     /// Keep the range of the smoothed RTT (BLEST).

@@ -17,13 +17,15 @@ pub(super) struct Subflows {
     unpolled: u32,
     /// Touched since the scheduler's last look.
     unseen: u32,
+    /// A write to the connection was cut, or not.
+    is_writer_waiting: bool,
     /// When each wants to be called, if none is touched.
     dues: Vec<Time>,
 }
 
 impl Subflows {
     pub fn new(list: Vec<Subflow>, siblings: Vec<Sibling>) -> Subflows {
-        Subflows { siblings, unpolled: 0, unseen: 0, dues: vec![Time::MAX; list.len()], list }
+        Subflows { siblings, unpolled: 0, unseen: 0, is_writer_waiting: false, dues: vec![Time::MAX; list.len()], list }
     }
 
     /// A subflow to change.
@@ -64,6 +66,7 @@ impl Subflows {
 
     /// The writer waits for room, or does not: nothing that a poll or the scheduler asks for depends on it.
     pub fn set_writer_waiting(&mut self, is_waiting: bool) {
+        self.is_writer_waiting = is_waiting;
         for tcp in self.list.iter_mut().filter_map(|subflow| subflow.tcp.as_mut()) {
             tcp.set_writer_waiting(is_waiting);
         }
@@ -87,6 +90,10 @@ impl Subflows {
     #[inline]
     pub fn settle(&mut self, path: usize) {
         self.unpolled &= !(1 << path);
+        if self.list[path].has_ack_come {
+            self.list[path].size_buffer(self.is_writer_waiting);
+            self.unseen |= 1 << path;
+        }
         self.dues[path] = self.list[path].due();
     }
 
@@ -101,6 +108,12 @@ impl Subflows {
     pub fn due(&self) -> Time {
         let settled = self.dues.iter().fold(Time::MAX, |least, &due| least.min(due));
         if self.unpolled == 0 { settled } else { self.iter().map(Subflow::due).min().unwrap_or(Time::MAX) }
+    }
+
+    /// The longest round-trip time that a subflow's receiver has seen; zero before any has.
+    pub fn receiver_rtt(&self) -> Duration {
+        let rtts = self.list.iter().filter_map(|subflow| subflow.tcp.as_ref()).map(Connection::receiver_rtt);
+        rtts.max().unwrap_or(Duration::ZERO)
     }
 
     /// Paths that are usable, a bit each.
@@ -133,6 +146,7 @@ impl Paths for Subflows {
         view.is_backup = subflow.is_backup;
         view.is_recovering = phase == Phase::Recovery;
         view.is_loss = phase == Phase::Loss;
+        view.is_ca_open = tcp.is_ca_open();
         view.srtt = tcp.srtt();
         view.rttvar = tcp.rttvar();
         view.srtt_range = subflow.srtt_range;
@@ -141,6 +155,7 @@ impl Paths for Subflows {
         view.in_flight = tcp.in_flight();
         let unsent = tcp.unsent_bytes();
         view.queued = if unsent == 0 { 0 } else { unsent.div_ceil(u64::from(mss)) as u32 };
+        view.sized_for = subflow.sized_for;
         view.buffered_bytes = tcp.written_offset() - tcp.acknowledged_offset();
         if with_pacing {
             view.paced_at = tcp.pacing_rate();

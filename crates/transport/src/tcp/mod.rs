@@ -11,7 +11,7 @@ mod handshake;
 mod moment;
 mod output;
 mod profile;
-mod receiver;
+pub(crate) mod receiver;
 mod sender;
 mod stats;
 mod subflow;

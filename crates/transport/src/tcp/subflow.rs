@@ -60,6 +60,14 @@ impl Connection {
     pub(crate) fn in_flight(&self) -> u32 {
         self.sender.in_flight()
     }
+    /// Linux's TCP_CA_Open.
+    pub(crate) fn is_ca_open(&self) -> bool {
+        self.sender.is_ca_open()
+    }
+    /// Round-trip time that the receiver has seen; zero before it has one.
+    pub(crate) fn receiver_rtt(&self) -> Duration {
+        self.receiver.rtt()
+    }
     pub(crate) fn phase(&self) -> Phase {
         self.sender.phase()
     }

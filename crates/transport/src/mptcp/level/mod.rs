@@ -24,6 +24,7 @@ pub use chunks::Chunk;
 
 use super::scheduler::{self, Room, Scheduler, SubflowView};
 use chunks::Chunks;
+use playpath_cc::AppParameters;
 use playpath_units::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -57,7 +58,7 @@ pub struct LevelStats {
     pub path_choices: u64,
     /// Chunks given to a further path, for whatever reason.
     pub reinjections: u64,
-    /// Of these, because the connection-level window was full.
+    /// Of these, because the connection-level window was full, or the send buffer.
     pub opportunistic_retransmissions: u64,
     /// Windows halved because they held up the connection.
     pub penalisations: u64,
@@ -67,6 +68,8 @@ pub struct LevelStats {
     pub data_timeouts: u64,
     /// Times that new data waited: no path had room, or the scheduler waited for a better one.
     pub waits: u64,
+    /// Two segments with payload in a row on different paths, whatever they carried.
+    pub wire_switches: u64,
 }
 
 /// Counters of a path.
@@ -199,6 +202,11 @@ pub struct DataLevel {
     holders: u32,
     /// Path of the last new data, and when it was given out.
     last: Option<(usize, Time)>,
+    /// Path of the last segment with payload.
+    last_on_wire: Option<usize>,
+    /// Bytes that the writer may have unacknowledged, and whether it waits for room among them.
+    send_buffer: u64,
+    is_writer_waiting: bool,
     is_window_blocked: bool,
     is_fin_due: bool,
     timer: Time,
@@ -224,6 +232,9 @@ impl DataLevel {
             chunk_bytes: None,
             holders: 0,
             last: None,
+            last_on_wire: None,
+            send_buffer: u64::MAX,
+            is_writer_waiting: false,
             is_window_blocked: false,
             is_fin_due: false,
             timer: Time::MAX,
@@ -248,6 +259,22 @@ impl DataLevel {
     /// The application appends so many bytes.
     pub fn write(&mut self, bytes: u64) {
         self.chunks.written += bytes;
+    }
+
+    /// So many bytes may be written beyond those acknowledged; without a word of it nothing bounds them.
+    pub fn set_send_buffer(&mut self, bytes: u64) {
+        self.send_buffer = bytes;
+    }
+
+    /// A write was cut, or not.
+    pub fn set_writer_waiting(&mut self, is_waiting: bool) {
+        self.is_writer_waiting = is_waiting;
+    }
+
+    /// A segment with payload leaves on `path`.
+    #[inline]
+    pub fn note_wire(&mut self, path: usize) {
+        self.stats.wire_switches += u64::from(self.last_on_wire.replace(path).is_some_and(|last| last != path));
     }
 
     /// The stream ends here.
@@ -353,7 +380,7 @@ impl DataLevel {
     /// Another call of [`schedule`](Self::schedule) after one that gave something could give more: `true` when in doubt.
     #[inline]
     pub fn may_have_more(&self) -> bool {
-        self.chunks.has_work() || self.is_redundant || self.is_fin_due
+        self.chunks.has_work() || self.is_redundant || self.is_fin_due || self.may_send_spare()
     }
     /// There is data that could leave if a path had room.
     pub fn has_pending(&mut self) -> bool {
@@ -395,6 +422,10 @@ impl DataLevel {
     /// The peer has everything, the end included.
     pub fn is_fin_acked(&self) -> bool {
         self.chunks.is_fin_acked
+    }
+    /// The player tells of its buffer.
+    pub fn set_app_parameters(&mut self, parameters: AppParameters) {
+        self.scheduler.set_app_parameters(parameters);
     }
     /// The scheduler.
     pub fn scheduler(&self) -> &dyn Scheduler {

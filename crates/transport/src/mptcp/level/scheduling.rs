@@ -2,19 +2,19 @@
 
 use super::chunks::{Chunk, Chunks};
 use super::{DataLevel, Event, Given, Paths, Switch, SwitchSide, Watch};
-use crate::mptcp::scheduler::{Context, Relief, Room, SubflowView};
-use playpath_units::Time;
+use crate::mptcp::scheduler::{Blockage, Context, Relief, SubflowView};
+use playpath_units::{Duration, Time};
 
 impl DataLevel {
     /// Give the next chunk to a path. `None`: nothing to give, or nobody to take it.
     pub fn schedule(&mut self, now: Time, paths: &mut impl Paths) -> Option<usize> {
         if self.is_redundant
-            && let Some(path) = self.send_copy(now, paths)
+            && let Some(path) = self.send_copy(now, "copy on every path", paths)
         {
             return Some(path);
         }
         if !self.chunks.has_work() {
-            return None;
+            return self.send_spare(now, paths);
         }
         self.refresh(paths);
         if self.chunks.has_reinjections()
@@ -44,9 +44,47 @@ impl DataLevel {
         self.rearm(now, paths.longest_rto());
     }
 
-    /// Redundant schedulers: on the fastest path with room, the oldest data that it has not carried.
+    /// What paths hold may have to go to others, too, once everything written is given out.
+    #[inline]
+    pub(super) fn may_send_spare(&self) -> bool {
+        let is_held_up = self.is_writer_waiting && self.is_writer_held_up().is_some();
+        (is_held_up || self.scheduler.wants_copies(Duration::MAX)) && self.has_outstanding()
+    }
+
+    /// Everything written is given out: what paths hold may go to others, too.
+    fn send_spare(&mut self, now: Time, paths: &mut impl Paths) -> Option<usize> {
+        if !self.may_send_spare() {
+            return None;
+        }
+        if let Some(is_full) = self.is_writer_held_up() {
+            self.refresh(paths);
+            let len = self.chunk_bytes?;
+            if let Some(path) = self.relieve(now, len, Blockage::SendBuffer { is_full }, paths) {
+                return Some(path);
+            }
+        }
+        if !self.scheduler.wants_copies(Duration::MAX) {
+            return None;
+        }
+        self.refresh(paths);
+        let holding = self.views.iter().filter(|view| view.buffered_bytes > 0);
+        let longest = holding.map(|view| view.srtt + view.rttvar).max()?;
+        if !self.scheduler.wants_copies(longest) {
+            return None;
+        }
+        self.send_copy(now, "the player has little left", paths)
+    }
+
+    /// The writer waits, and less than a third of the send buffer is free (`sk_stream_min_wspace`): whether it has no room at all.
+    fn is_writer_held_up(&self) -> Option<bool> {
+        let held = self.written() - self.bytes_acked();
+        let space = self.send_buffer.saturating_sub(held);
+        (self.is_writer_waiting && space < held / 2).then_some(space == 0)
+    }
+
+    /// On the fastest path with room, the oldest data that it has not carried.
     #[cold]
-    fn send_copy(&mut self, now: Time, paths: &mut impl Paths) -> Option<usize> {
+    fn send_copy(&mut self, now: Time, reason: &'static str, paths: &mut impl Paths) -> Option<usize> {
         if !self.has_outstanding() {
             return None;
         }
@@ -58,7 +96,7 @@ impl DataLevel {
         });
         let (_, path, chunk) = behind.min_by_key(|&(srtt, path, _)| (srtt, path))?;
         self.paths[path].copied_to = chunk.end();
-        self.give_again(now, path, &chunk, "copy on every path", paths);
+        self.give_again(now, path, &chunk, reason, paths);
         Some(path)
     }
 
@@ -78,7 +116,11 @@ impl DataLevel {
         let had_outstanding = self.has_outstanding();
         // A window too small for the chunk is used only when nothing else is under way (silly window avoidance).
         if left < u64::from(len) && (left == 0 || had_outstanding) {
-            return self.relieve(now, len, paths);
+            if !self.is_window_blocked {
+                self.is_window_blocked = true;
+                self.rearm(now, paths.longest_rto());
+            }
+            return self.relieve(now, len, Blockage::ReceiveWindow, paths);
         }
         self.is_window_blocked = false;
         let len = len.min(left.min(u32::MAX.into()) as u32);
@@ -100,20 +142,16 @@ impl DataLevel {
         Some(path)
     }
 
-    /// The connection-level window is full: the scheduler may want to unblock it.
+    /// Nothing new may leave: the scheduler may want to unblock it.
     #[cold]
-    fn relieve(&mut self, now: Time, len: u32, paths: &mut impl Paths) -> Option<usize> {
-        if !self.is_window_blocked {
-            self.is_window_blocked = true;
-            self.rearm(now, paths.longest_rto());
-        }
+    fn relieve(&mut self, now: Time, len: u32, blockage: Blockage, paths: &mut impl Paths) -> Option<usize> {
         let head = self.chunks.head()?;
         if self.open == 0 {
             return None;
         }
         self.mark_holders(head.paths);
         let context = context(now, &self.views, &self.chunks, len, true);
-        let Relief { retransmit_on, penalised } = self.scheduler.relieve(&context)?;
+        let Relief { retransmit_on, penalised } = self.scheduler.relieve(&context, blockage)?;
         for path in (0..self.paths.len()).filter(|path| penalised & 1 << path != 0) {
             if paths.penalise(now, path) {
                 self.stats.penalisations += 1;
@@ -124,7 +162,11 @@ impl DataLevel {
         }
         let path = retransmit_on.filter(|&path| head.paths & 1 << path == 0)?;
         self.stats.opportunistic_retransmissions += 1;
-        self.give_again(now, path, &head, "window full, oldest data on a faster path", paths);
+        let reason = match blockage {
+            Blockage::ReceiveWindow => "window full, oldest data on a faster path",
+            Blockage::SendBuffer { .. } => "send buffer full, oldest data on a faster path",
+        };
+        self.give_again(now, path, &head, reason, paths);
         Some(path)
     }
 
@@ -196,7 +238,7 @@ impl DataLevel {
             paths.view(path, self.reads_pacing, view);
             let has_changed = before != (view.is_usable, view.mss);
             let is_eligible = view.is_eligible();
-            let is_open = if self.room == Room::Window { is_eligible } else { view.has_buffer() };
+            let is_open = view.has_room(self.room);
             self.eligible = self.eligible & !bit | if is_eligible { bit } else { 0 };
             self.open = self.open & !bit | if is_open { bit } else { 0 };
             if has_changed {

@@ -9,7 +9,7 @@
 //! Tested here with the worked example.
 
 use super::dft::{OPPORTUNISTIC, PENALISE, WindowRelief, fast_and_slow};
-use super::{Context, Decision, Entry, Relief, Scheduler, SubflowView};
+use super::{Blockage, Context, Decision, Entry, Relief, Scheduler, SubflowView};
 use playpath_cc::{ParamSpec, Params};
 use playpath_units::{Duration, Time};
 
@@ -92,9 +92,10 @@ impl Scheduler for Blest {
         Decision::send(slow.path, "fast path full, window wide enough")
     }
 
-    fn relieve(&mut self, context: &Context) -> Option<Relief> {
-        let relief = self.relief.relieve(context);
-        self.was_blocked |= relief.is_some_and(|r| r.retransmit_on.is_some());
+    fn relieve(&mut self, context: &Context, blockage: Blockage) -> Option<Relief> {
+        let relief = self.relief.relieve(context, blockage);
+        let is_window = blockage == Blockage::ReceiveWindow;
+        self.was_blocked |= is_window && relief.is_some_and(|r| r.retransmit_on.is_some());
         relief
     }
 }

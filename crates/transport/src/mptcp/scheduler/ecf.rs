@@ -9,7 +9,7 @@
 //! Tested here with the worked examples.
 
 use super::dft::{OPPORTUNISTIC, PENALISE, WindowRelief, fast_and_slow};
-use super::{Context, Decision, Entry, Relief, Scheduler, SubflowView};
+use super::{Blockage, Context, Decision, Entry, Relief, Scheduler, SubflowView};
 use playpath_cc::{ParamSpec, Params};
 
 pub(super) static ENTRY: Entry = Entry {
@@ -72,8 +72,8 @@ impl Scheduler for Ecf {
         true
     }
 
-    fn relieve(&mut self, context: &Context) -> Option<Relief> {
-        self.relief.relieve(context)
+    fn relieve(&mut self, context: &Context, blockage: Blockage) -> Option<Relief> {
+        self.relief.relieve(context, blockage)
     }
 }
 

@@ -9,7 +9,7 @@
 //! Tested here.
 
 use super::dft::{OPPORTUNISTIC, PENALISE, WindowRelief};
-use super::{Context, Decision, Entry, Relief, STATE_DRIVEN, Scheduler, is_open, pick};
+use super::{Blockage, Context, Decision, Entry, Relief, STATE_DRIVEN, Scheduler, is_open, pick};
 use playpath_cc::Params;
 
 pub(super) static LPC: Entry = Entry {
@@ -68,8 +68,8 @@ impl Scheduler for Largest {
         }
     }
 
-    fn relieve(&mut self, context: &Context) -> Option<Relief> {
-        self.relief.relieve(context)
+    fn relieve(&mut self, context: &Context, blockage: Blockage) -> Option<Relief> {
+        self.relief.relieve(context, blockage)
     }
 }
 

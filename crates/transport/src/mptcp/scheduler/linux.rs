@@ -3,7 +3,9 @@
 //! Reference: torvalds/linux net/mptcp/protocol.c, `mptcp_subflow_get_send`.
 //!
 //! Differences from the reference:
-//! 1. Memory is counted in payload bytes: the send buffer follows twice the congestion window.
+//! 1. Memory of a subflow's send buffer follows `tcp_sndbuf_expand`: twice max(10, cwnd, reordering + 1) packets, sized when the
+//!    writer waits, an ACK has come and the window is not full; it never shrinks. Reordering stays at its default of 3, BBR's factor of 3
+//!    in place of 2 (`bbr_sndbuf_expand`) and the bound by `tcp_wmem` are left out.
 //! 2. Subflows without pacing take Linux's own estimate (120 or 200 % of window per RTT).
 //! 3. What a subflow holds is reinjected when its own timer expires, as under every scheduler here; upstream waits for the timer
 //!    of the connection.
@@ -11,6 +13,7 @@
 //! Tested here.
 
 use super::{Context, Decision, Entry, Room, Scheduler, SubflowView, pick};
+use playpath_cc::{ParamSpec, Params};
 use playpath_units::Rate;
 
 /// MPTCP_SEND_BURST_SIZE: 64 kB less the largest header (MAX_TCP_HEADER is about 320 bytes).
@@ -20,12 +23,19 @@ pub(super) static ENTRY: Entry = Entry {
     name: "linux",
     summary: "upstream Linux: shortest time to drain the queue, bursts of 64 kB, no penalisation",
     reference: "torvalds/linux net/mptcp/protocol.c",
-    params: &[],
-    build: |_| Box::<Linux>::default(),
+    params: &[ParamSpec::whole(
+        "packet_memory",
+        4352,
+        (1500, 1 << 17),
+        "bytes",
+        "memory that the kernel reckons for a packet: 4352 in distributions' kernels, 2304 in one without tunnels and wireless",
+    )],
+    build: |params| Box::new(Linux::new(params)),
 };
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Linux {
+    per_packet: u32,
     /// Average pacing rate by path, weighted by what was queued.
     average: Vec<Option<Rate>>,
     /// Path of the burst, and what is left of it.
@@ -33,13 +43,17 @@ struct Linux {
 }
 
 impl Linux {
+    fn new(params: &Params) -> Linux {
+        Linux { per_packet: params.number("packet_memory") as u32, average: Vec::new(), burst: None }
+    }
+
     fn average(&self, subflow: &SubflowView) -> Rate {
         self.average.get(subflow.path).copied().flatten().unwrap_or_else(|| subflow.pacing_rate())
     }
 
     fn begin_burst(&mut self, subflow: &SubflowView, window_left: u64) {
         let burst = BURST_BYTES.min(window_left).max(1);
-        let (queued, old) = (subflow.buffered_bytes as f64, self.average(subflow).as_bits_per_sec() as f64);
+        let (queued, old) = (subflow.buffered_memory() as f64, self.average(subflow).as_bits_per_sec() as f64);
         let new = subflow.pacing_rate().as_bits_per_sec() as f64;
         let mixed = (old * queued + new * burst as f64) / (queued + burst as f64);
         if self.average.len() <= subflow.path {
@@ -59,24 +73,27 @@ impl Scheduler for Linux {
         let bytes = u64::from(context.segment_bytes);
         if context.is_reinjection {
             // Only on a subflow with empty queues (mptcp_subflow_get_retrans).
-            let idle =
-                pick(context.subflows, |s| s.has_buffer() && s.buffered_bytes == 0, |s| s.srtt.as_nanos() as f64);
+            let idle = pick(
+                context.subflows,
+                |s| s.has_room(self.room()) && s.buffered_bytes == 0,
+                |s| s.srtt.as_nanos() as f64,
+            );
             return idle.map_or(Decision::wait("no idle subflow"), |s| Decision::send(s.path, "idle subflow"));
         }
         if let Some((path, left)) = self.burst
             && left > 0
             && let Some(subflow) = context.subflows.iter().find(|s| s.path == path)
-            && subflow.has_buffer()
+            && subflow.has_room(self.room())
         {
             self.burst = Some((path, left.saturating_sub(bytes)));
             return Decision::send(path, "burst");
         }
-        let linger = |s: &SubflowView| s.buffered_bytes as f64 / (self.average(s).as_bits_per_sec() as f64).max(1.0);
+        let linger = |s: &SubflowView| s.buffered_memory() as f64 / (self.average(s).as_bits_per_sec() as f64).max(1.0);
         // The smallest is chosen first; if its buffer is full, nothing is sent.
         let Some(subflow) = pick(context.subflows, |_| true, linger).copied() else {
             return Decision::wait("no usable subflow");
         };
-        if !subflow.has_buffer() {
+        if !subflow.has_room(self.room()) {
             return Decision::wait("send buffer full");
         }
         self.begin_burst(&subflow, context.window_left);
@@ -89,7 +106,7 @@ impl Scheduler for Linux {
     }
 
     fn room(&self) -> Room {
-        Room::Buffer
+        Room::Buffer { per_packet: self.per_packet }
     }
 }
 
@@ -98,13 +115,17 @@ mod tests {
     use super::super::testing::{choice, view};
     use super::*;
 
+    fn linux() -> Linux {
+        Linux::new(&Params::defaults(ENTRY.params))
+    }
+
     #[test]
     fn least_linger_time_in_bursts() {
         // 28 000 bytes at 2 Mbit/s: 112 ms; 14 000 at 500 kbit/s: 224 ms.
         let mut views = [view(0, 50, 100.0), view(1, 20, 100.0)];
         (views[0].buffered_bytes, views[0].paced_at) = (28_000, Some(Rate::from_bits_per_sec(2_000_000)));
         (views[1].buffered_bytes, views[1].paced_at) = (14_000, Some(Rate::from_bits_per_sec(500_000)));
-        let mut scheduler = Linux::default();
+        let mut scheduler = linux();
         assert_eq!(choice(&mut scheduler, &views), Some(0));
         // The burst goes on although the other would be better now: 65 216 / 1400 = 46.6, so 47 segments in all.
         views[1].buffered_bytes = 0;
@@ -117,15 +138,21 @@ mod tests {
     #[test]
     fn a_full_buffer_stops_everything() {
         let mut views = [view(0, 50, 10.0), view(1, 20, 10.0)];
-        views[0].buffered_bytes = 28_000;
+        // Sized for ten packets: 2 · 10 · 4352 = 87 040. 83 456 bytes beside the heads of four buffers, 3584, fill it to the byte.
+        (views[0].buffered_bytes, views[0].in_flight, views[0].queued) = (83_456, 6, 1);
         (views[1].buffered_bytes, views[1].paced_at) = (14_000, Some(Rate::from_bits_per_sec(1)));
-        // Linger of the first is smaller, but 20 segments fill its buffer of twice the window.
-        assert_eq!(choice(&mut Linux::default(), &views), None);
+        // Linger of the first is smaller, but its buffer is full.
+        assert_eq!(choice(&mut linux(), &views), None);
+        views[0].buffered_bytes -= 1;
+        assert_eq!(choice(&mut linux(), &views), Some(0));
+        // Once sized for more it stays so, whatever the window.
+        (views[0].sized_for, views[0].cwnd, views[0].buffered_bytes) = (11, 2.0, 83_456);
+        assert_eq!(choice(&mut linux(), &views), Some(0));
     }
 
     #[test]
     fn the_average_is_weighted_by_bytes() {
-        let mut scheduler = Linux::default();
+        let mut scheduler = linux();
         let mut subflow = view(0, 50, 100.0);
         scheduler.begin_burst(&subflow, 1000);
         (subflow.buffered_bytes, subflow.paced_at) = (3000, Some(Rate::from_bits_per_sec(5_000_000)));

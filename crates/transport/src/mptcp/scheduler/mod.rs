@@ -16,6 +16,9 @@ mod redundant;
 
 mod blest;
 mod ecf;
+mod sttf;
+
+mod xlink;
 
 include!(concat!(env!("OUT_DIR"), "/schedulers.rs"));
 
@@ -23,7 +26,7 @@ include!(concat!(env!("OUT_DIR"), "/schedulers.rs"));
 #[path = "../../../../../docs/recipes/fastest.rs"]
 mod fastest; // the example of docs/recipes/add-a-scheduler.md
 
-use playpath_cc::{ParamSpec, Params};
+use playpath_cc::{AppParameters, ParamSpec, Params};
 use playpath_units::{Duration, Rate, Time};
 
 /// What a scheduler may know of a subflow, at the moment of the decision.
@@ -39,6 +42,8 @@ pub struct SubflowView {
     pub is_recovering: bool,
     /// After a timeout, until what was outstanding then is acknowledged (CA_Loss).
     pub is_loss: bool,
+    /// No loss, reordering or ECN-Echo is being dealt with (CA_Open).
+    pub is_ca_open: bool,
     /// Smoothed RTT.
     pub srtt: Duration,
     /// Deviation of the RTT.
@@ -55,6 +60,8 @@ pub struct SubflowView {
     pub queued: u32,
     /// Bytes handed to the subflow and not acknowledged.
     pub buffered_bytes: u64,
+    /// Packets that Linux's send buffer of the subflow was sized for: the window in times when it had room (`tcp_sndbuf_expand`).
+    pub sized_for: u32,
     /// Rate that its packets are paced at; left out unless the scheduler [reads it](Scheduler::reads_pacing).
     pub paced_at: Option<Rate>,
     /// Latest delivery rate sample.
@@ -70,10 +77,20 @@ impl SubflowView {
     pub fn is_eligible(&self) -> bool {
         self.is_usable && !self.is_loss && f64::from(self.in_flight + self.queued) + 1.0 <= self.cwnd
     }
-    /// Room by Linux's measure: the send buffer, which follows twice the window, is not full.
-    pub fn has_buffer(&self) -> bool {
-        self.is_usable
-            && self.buffered_bytes as f64 + f64::from(self.mss) <= (2.0 * self.cwnd).max(4.0) * f64::from(self.mss)
+    /// Room by this measure.
+    pub fn has_room(&self, room: Room) -> bool {
+        match room {
+            Room::Window => self.is_eligible(),
+            Room::Buffer { per_packet } => {
+                self.is_usable && self.buffered_memory() < 2 * u64::from(self.sized_for.max(10)) * u64::from(per_packet)
+            }
+        }
+    }
+    /// Kernel memory of what the subflow holds (`sk_wmem_queued`): its bytes, and the head of each buffer. What is sent was cut into
+    /// pairs of segments, what is not lies in one piece.
+    pub fn buffered_memory(&self) -> u64 {
+        let heads = self.in_flight.div_ceil(2) + u32::from(self.queued > 0);
+        self.buffered_bytes + u64::from(heads) * BUFFER_HEAD
     }
     /// Pacing rate, or what Linux reckons without pacing: 120 % (200 % in slow start) of the window per RTT.
     pub fn pacing_rate(&self) -> Rate {
@@ -91,6 +108,9 @@ impl SubflowView {
         window_rate(self.cwnd, self.srtt)
     }
 }
+
+/// `truesize` of a socket buffer without payload, on a 64-bit kernel.
+const BUFFER_HEAD: u64 = 896;
 
 /// Window per smoothed RTT, in packets per second.
 pub(super) fn window_rate(cwnd: f64, srtt: Duration) -> f64 {
@@ -136,7 +156,19 @@ impl Decision {
     }
 }
 
-/// What to do while the connection-level window is full.
+/// What keeps new data back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blockage {
+    /// The peer's window is full.
+    ReceiveWindow,
+    /// Everything written is given out, and the writer waits for room in the send buffer.
+    SendBuffer {
+        /// There is none at all.
+        is_full: bool,
+    },
+}
+
+/// What to do while the connection-level window is full, or the send buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Relief {
     /// Send the oldest unacknowledged segment on this path, too.
@@ -150,8 +182,11 @@ pub struct Relief {
 pub enum Room {
     /// [`SubflowView::is_eligible`].
     Window,
-    /// [`SubflowView::has_buffer`].
-    Buffer,
+    /// Linux's send buffer: twice the packets that it was sized for are not yet in it, each counted as `per_packet` bytes of memory.
+    Buffer {
+        /// Memory that Linux reckons for a packet.
+        per_packet: u32,
+    },
 }
 
 /// A packet scheduler.
@@ -162,10 +197,19 @@ pub trait Scheduler: Send {
     /// Choose a subflow for the segment at hand.
     fn select(&mut self, context: &Context) -> Decision;
 
-    /// The connection-level window is full; `has_segment` of the views tells who holds the oldest unacknowledged segment.
-    fn relieve(&mut self, _context: &Context) -> Option<Relief> {
+    /// Nothing new may leave; `has_segment` of the views tells who holds the oldest unacknowledged segment.
+    fn relieve(&mut self, _context: &Context, _blockage: Blockage) -> Option<Relief> {
         None
     }
+
+    /// All that was written is given out: is what paths hold unacknowledged to be sent on others, too? `longest_delivery`: RTT and
+    /// its deviation on the slowest path that holds any.
+    fn wants_copies(&self, _longest_delivery: Duration) -> bool {
+        false
+    }
+
+    /// The player tells of its buffer.
+    fn set_app_parameters(&mut self, _parameters: AppParameters) {}
 
     /// Every segment goes to every subflow.
     fn is_redundant(&self) -> bool {
@@ -244,6 +288,13 @@ fn is_open(subflows: &[SubflowView], state_driven: bool) -> impl Fn(&SubflowView
     move |s| s.is_eligible() && !(avoid && s.is_recovering)
 }
 
+const WHEN_FULL: ParamSpec = ParamSpec::word(
+    "when_full",
+    "next",
+    &["next", "wait"],
+    "the path wanted has a full window: take the next one, or wait for it (for study)",
+);
+
 const STATE_DRIVEN: ParamSpec = ParamSpec::flag(
     "state_driven",
     false,
@@ -263,6 +314,7 @@ pub(crate) mod testing {
             is_backup: false,
             is_recovering: false,
             is_loss: false,
+            is_ca_open: true,
             srtt,
             rttvar: Duration::ZERO,
             srtt_range: (srtt, srtt),
@@ -271,6 +323,7 @@ pub(crate) mod testing {
             in_flight: 0,
             queued: 0,
             buffered_bytes: 0,
+            sized_for: 10,
             paced_at: Some(Rate::from_bits_per_sec(1_000_000)),
             delivery_rate: Rate::default(),
             mss: 1400,

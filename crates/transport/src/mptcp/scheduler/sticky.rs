@@ -11,12 +11,13 @@
 //!    in the authors' state-driven schedulers) also fast recovery.
 //! 2. The rate is cwnd/srtt (`rate = "window"`), because an unused path has no other; `"measured"` takes the delivery rate where
 //!    there is one.
-//! 3. `rtt_flip` reverses TR's RTT test: stay only on faster paths. The paper prints the other reading.
+//! 3. Under `when_full = "wait"` a full window is no congestion: the path that we are committed to is waited for.
+//! 4. `rtt_flip` reverses TR's RTT test: stay only on faster paths. The paper prints the other reading.
 //!
 //! Tested here with vectors derived from the rules.
 
 use super::dft::{OPPORTUNISTIC, PENALISE, WindowRelief, select_lowest_rtt};
-use super::{Context, Decision, Entry, Relief, Scheduler, SubflowView};
+use super::{Blockage, Context, Decision, Entry, Relief, Scheduler, SubflowView, WHEN_FULL};
 use playpath_cc::{ParamSpec, Params};
 use playpath_units::Rate;
 
@@ -36,7 +37,7 @@ pub(super) static GR_STY: Entry = Entry {
     name: "gr-sty",
     summary: "greedy sticky: stay on the path entered until it is congested",
     reference: REFERENCE,
-    params: &[RECOVERY, OPPORTUNISTIC, PENALISE],
+    params: &[RECOVERY, WHEN_FULL, OPPORTUNISTIC, PENALISE],
     build: |params| Box::new(Sticky::new(Rule::Greedy, params)),
 };
 
@@ -44,7 +45,7 @@ pub(super) static TP_STY: Entry = Entry {
     name: "tp-sty",
     summary: "throughput sticky: stay if the path entered has the higher rate",
     reference: REFERENCE,
-    params: &[RECOVERY, RATE, OPPORTUNISTIC, PENALISE],
+    params: &[RECOVERY, RATE, WHEN_FULL, OPPORTUNISTIC, PENALISE],
     build: |params| Box::new(Sticky::new(Rule::Throughput, params)),
 };
 
@@ -52,7 +53,7 @@ pub(super) static TR_STY: Entry = Entry {
     name: "tr-sty",
     summary: "throughput and RTT sticky: stay if rate and RTT of the path left are smaller",
     reference: REFERENCE,
-    params: &[RECOVERY, RATE, RTT_FLIP, OPPORTUNISTIC, PENALISE],
+    params: &[RECOVERY, RATE, RTT_FLIP, WHEN_FULL, OPPORTUNISTIC, PENALISE],
     build: |params| Box::new(Sticky::new(Rule::ThroughputRtt { flip: params.flag("rtt_flip") }, params)),
 };
 
@@ -68,6 +69,7 @@ struct Sticky {
     rule: Rule,
     recovery_is_congestion: bool,
     is_measured: bool,
+    waits: bool,
     relief: WindowRelief,
     /// Path of the last new data.
     current: Option<usize>,
@@ -80,6 +82,7 @@ impl Sticky {
             rule,
             recovery_is_congestion: params.flag("recovery_is_congestion"),
             is_measured: !matches!(rule, Rule::Greedy) && params.word("rate") == "measured",
+            waits: params.word("when_full") == "wait",
             relief: WindowRelief::new(params),
             current: None,
             is_committed: false,
@@ -87,7 +90,8 @@ impl Sticky {
     }
 
     fn is_congested(&self, subflow: &SubflowView) -> bool {
-        !subflow.is_eligible() || (self.recovery_is_congestion && subflow.is_recovering)
+        let is_full = !subflow.is_eligible() && !(self.waits && subflow.is_usable && !subflow.is_loss);
+        is_full || (self.recovery_is_congestion && subflow.is_recovering)
     }
 
     /// Packets per second.
@@ -129,7 +133,10 @@ impl Scheduler for Sticky {
             && let Some(subflow) = current
             && !self.is_congested(subflow)
         {
-            return Decision::send(subflow.path, "sticky");
+            return match subflow.is_eligible() {
+                true => Decision::send(subflow.path, "sticky"),
+                false => Decision::wait("the path that it sticks to is full"),
+            };
         }
         let decision = select_lowest_rtt(context, self.recovery_is_congestion);
         let Some(entered) = decision.path.and_then(find) else { return decision };
@@ -145,8 +152,8 @@ impl Scheduler for Sticky {
         decision
     }
 
-    fn relieve(&mut self, context: &Context) -> Option<Relief> {
-        self.relief.relieve(context)
+    fn relieve(&mut self, context: &Context, blockage: Blockage) -> Option<Relief> {
+        self.relief.relieve(context, blockage)
     }
 }
 
@@ -203,6 +210,21 @@ mod tests {
         assert_eq!(choice(&mut scheduler, &views), Some(0)); // fast recovery is congestion
         views[1].is_recovering = false;
         assert_eq!(choice(&mut scheduler, &views), Some(0));
+    }
+
+    /// The same steps under `when_full = "wait"`: a full window is waited for, recovery and timeouts are left.
+    #[test]
+    fn a_full_window_may_be_waited_for() {
+        let mut views = [view(0, 50, 10.0), view(1, 100, 10.0)];
+        let mut scheduler = Sticky { waits: true, ..sticky(&GR_STY) };
+        views[0].is_recovering = true;
+        assert_eq!(choice(&mut scheduler, &views), Some(1), "uncommitted, lowest RTT outside recovery");
+        views[0].is_recovering = false;
+        assert_eq!(choice(&mut scheduler, &views), Some(0), "switch, committed");
+        views[0].in_flight = 10;
+        assert_eq!(choice(&mut scheduler, &views), None);
+        views[0].is_loss = true;
+        assert_eq!(choice(&mut scheduler, &views), Some(1));
     }
 
     #[test]

@@ -55,6 +55,11 @@ impl AutoTuning {
         }
     }
 
+    /// The round-trip time is measured elsewhere.
+    pub fn set_rtt(&mut self, rtt: Duration) {
+        self.rtt = rtt;
+    }
+
     /// Round-trip time by echoed timestamps; zero before the first.
     pub fn rtt(&self) -> Duration {
         self.rtt

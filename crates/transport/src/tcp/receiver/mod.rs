@@ -17,7 +17,7 @@ use crate::segment::{Ecn, Flags, SackBlocks, Segment, Timestamps};
 use crate::tcp::config::{Config, DelayedAck, FlowControl, WindowUpdate};
 use crate::tcp::handshake::timestamp;
 use ack_policy::AckPolicy;
-use autotuning::AutoTuning;
+pub(crate) use autotuning::AutoTuning;
 use playpath_units::{Duration, Time};
 use reassembly::Placed;
 pub(crate) use reassembly::Reassembly;
@@ -104,6 +104,10 @@ impl Receiver {
         self.tuning.as_ref().filter(|_| self.is_own_window)
     }
 
+    /// Round-trip time that Linux's receiver has seen; zero before it has one.
+    pub fn rtt(&self) -> Duration {
+        self.tuning.as_ref().map_or(Duration::ZERO, AutoTuning::rtt)
+    }
     /// Next offset expected.
     pub fn next(&self) -> u64 {
         self.reassembly.next()

@@ -342,6 +342,11 @@ impl Sender {
         Rate::from_bits_per_sec_f64(rate.as_bits_per_sec() as f64 * (mss + f64::from(self.paced_option_bytes)) / mss)
     }
 
+    /// Neither loss nor reordering nor ECN-Echo is being dealt with.
+    pub fn is_ca_open(&self) -> bool {
+        self.recovery.phase() == Phase::Open && self.sacked_out() == 0
+    }
+
     /// Packets that left the network: SACKed, or counted by duplicate ACKs where the peer has no SACK.
     fn sacked_out(&self) -> u32 {
         self.scoreboard.sacked_out() + self.duplicates.arrived()

@@ -1,0 +1,109 @@
+//! XLINK: lowest RTT, and what is under way is sent on other paths, too, while the player has little left to play.
+//!
+//! Reference: Zheng et al., "XLINK: QoE-driven multi-path QUIC transport in large-scale video services" (SIGCOMM 2021), algorithm 1: two
+//! thresholds on the play time left; between them, packets are injected again while the slowest path that holds any could deliver later
+//! than the player needs them.
+//!
+//! Differences from the reference:
+//! 1. Play time left is what the player last told (CMCD, or the client of a simulation): bytes of the buffer over the video's rate.
+//!    Without a word from it nothing is injected again.
+//! 2. The paper gives the thresholds as quantiles of its users' play times; ours are in seconds.
+//! 3. One stream: neither its priorities of streams nor of the first frame. Injected again is what has no new data behind it.
+//!
+//! Tested here and by `tests/mptcp.rs`.
+
+use super::dft::select_lowest_rtt;
+use super::{Context, Decision, Entry, Scheduler};
+use playpath_cc::{AppParameters, ParamSpec, Params};
+use playpath_units::Duration;
+
+pub(super) static ENTRY: Entry = Entry {
+    name: "xlink",
+    summary: "lowest RTT; sends again on other paths while the player has little left to play",
+    reference: "Zheng et al. 2021, XLINK",
+    params: &[
+        ParamSpec::number(
+            "low",
+            1.0,
+            (0.0, 3600.0),
+            "s",
+            "play time left below which data under way is always sent again",
+        ),
+        ParamSpec::number("high", 4.0, (0.0, 3600.0), "s", "play time left above which it never is"),
+    ],
+    build: |params| Box::new(Xlink::new(params)),
+};
+
+#[derive(Debug)]
+struct Xlink {
+    low: f64,
+    high: f64,
+    /// Seconds; `None`: the player has said nothing.
+    play_time_left: Option<f64>,
+}
+
+impl Xlink {
+    fn new(params: &Params) -> Xlink {
+        Xlink { low: params.number("low"), high: params.number("high"), play_time_left: None }
+    }
+}
+
+impl Scheduler for Xlink {
+    fn name(&self) -> &'static str {
+        ENTRY.name
+    }
+
+    fn select(&mut self, context: &Context) -> Decision {
+        select_lowest_rtt(context, false)
+    }
+
+    fn wants_copies(&self, longest_delivery: Duration) -> bool {
+        let Some(left) = self.play_time_left else { return false };
+        left <= self.high && (left < self.low || left < longest_delivery.as_secs_f64())
+    }
+
+    fn set_app_parameters(&mut self, parameters: AppParameters) {
+        let held =
+            parameters.playout_buffer_free_bytes.map(|free| parameters.playout_buffer_bytes.saturating_sub(free));
+        let rate = parameters.video_rate.as_bits_per_sec() as f64;
+        let left = held.filter(|_| rate > 0.0).map(|bytes| bytes as f64 * 8.0 / rate);
+        self.play_time_left = if parameters.is_urgent { Some(0.0) } else { left.or(self.play_time_left) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{choice, view};
+    use super::*;
+    use playpath_units::Rate;
+
+    fn told(held_bytes: u64, is_urgent: bool) -> AppParameters {
+        AppParameters {
+            playout_buffer_bytes: 2_000_000,
+            playout_buffer_free_bytes: Some(2_000_000 - held_bytes),
+            video_rate: Rate::from_bits_per_sec(2_000_000),
+            is_urgent,
+        }
+    }
+
+    /// At 2 Mbit/s 250 000 bytes are a second of play: 0.8 s is below the low threshold, 2 s between, 4.4 s above the high one. Between,
+    /// a delivery that may take 2.5 s is a reason, one of 0.3 s is none.
+    #[test]
+    fn two_thresholds() {
+        let mut xlink = Xlink::new(&Params::defaults(ENTRY.params));
+        let (soon, late) = (Duration::from_millis(300), Duration::from_millis(2500));
+        assert!(!xlink.wants_copies(late), "the player has said nothing");
+        for (held, wanted) in [(200_000, [true, true]), (500_000, [false, true]), (1_100_000, [false, false])] {
+            xlink.set_app_parameters(told(held, false));
+            assert_eq!([soon, late].map(|longest| xlink.wants_copies(longest)), wanted, "{held}");
+        }
+        xlink.set_app_parameters(told(1_100_000, true));
+        assert!(xlink.wants_copies(soon), "a player that starts or starves");
+    }
+
+    #[test]
+    fn new_data_takes_the_lowest_rtt() {
+        let mut xlink = Xlink::new(&Params::defaults(ENTRY.params));
+        assert_eq!(choice(&mut xlink, &[view(0, 50, 10.0), view(1, 20, 10.0)]), Some(1));
+    }
+}
