@@ -242,9 +242,14 @@ impl Scoreboard {
 
     /// The reduction was spurious: nothing is lost any more (RFC 4015 §3.2). Retransmissions in flight stay counted.
     pub fn forget_losses(&mut self) {
-        for packet in &mut self.packets {
+        for (packet, index) in self.packets.iter_mut().zip(self.first..) {
+            // Nobody would look again at one whose repair was lost, too: it is no original, and no repair is under way.
+            if packet.any(LOST) && packet.is(EVER_RETRANS) && !packet.any(SACKED | RETRANS) {
+                self.retransmissions.push_back((index, packet.sent_at));
+            }
             packet.flags &= !LOST;
         }
+        self.retransmissions.make_contiguous().sort_by_key(|&(index, sent_at)| (sent_at, index));
         self.lost_out = 0;
         self.awaiting = 0;
         self.judged = self.first;
@@ -307,7 +312,9 @@ impl Scoreboard {
         }
         while let Some(&(index, sent_at)) = self.retransmissions.front() {
             if let Some(packet) = self.get(index)
-                && packet.is(RETRANS)
+                && packet.is(EVER_RETRANS)
+                && !packet.any(SACKED)
+                && (packet.is(RETRANS) || !packet.any(LOST))
                 && packet.sent_at == sent_at
             {
                 match verdict(packet) {
@@ -424,6 +431,25 @@ mod tests {
             len: 100,
             flags: 0,
         }
+    }
+
+    /// The second of three packets was sent again by a probe before a timeout took everything for lost. That was wrong, but the second
+    /// is missing indeed: it is judged by the time of its last transmission.
+    #[test]
+    fn a_repair_that_an_undo_forgot_is_judged_again() {
+        let mut board = Scoreboard::default();
+        (0..3).for_each(|i| board.push(packet(i * 100, 10 + i)));
+        board.retransmit(1, |packet| packet.sent_at = Time::from_nanos(50));
+        board.mark_all_lost();
+        board.forget_losses();
+        let before = |limit: u64| {
+            move |packet: &SentPacket| {
+                if packet.sent_at < Time::from_nanos(limit) { Verdict::Lost } else { Verdict::Open(Time::MAX) }
+            }
+        };
+        assert_eq!(board.judge(before(20)).0, 2, "the originals");
+        assert_eq!(board.judge(before(51)).0, 1, "the repair");
+        assert_eq!((board.lost_out, board.awaiting), (3, 3));
     }
 
     #[derive(Clone, Debug)]
