@@ -6,8 +6,21 @@ use playpath_scenario::Scenario;
 use playpath_sim::{Tracing, run};
 use serde_json::{Value, json};
 
-const SCHEDULERS: [&str; 11] =
-    ["dft", "gr-sty", "tp-sty", "tr-sty", "lpc", "let", "linux", "roundrobin", "redundant", "blest", "ecf"];
+const SCHEDULERS: [&str; 11] = [
+    "dft",
+    "gr-sty",
+    "tp-sty",
+    "tr-sty",
+    "lpc",
+    "let",
+    "linux",
+    "roundrobin",
+    "redundant",
+    "blest",
+    "ecf",
+    "sttf",
+    "xlink",
+];
 
 fn scenario(text: &str) -> Scenario {
     Scenario::parse(text, &Value::Null, &|name| Err(format!("no file {name}"))).unwrap()
@@ -181,7 +194,7 @@ fn every_byte_is_delivered_once() {
 
 /// One of three paths dies for ten seconds. The reader pauses for the dead path's timeout (its RTT and at least 200 ms; after a
 /// lost tail loss probe, which restarts the timer, up to twice that) and a round trip of another path. Stated here: less than 1 s,
-/// for a buffer of 1 s hides it. `linux` fills twice the window of each path before it waits, so more is behind the gap: in all less
+/// for a buffer of 1 s hides it. `linux` fills the send buffer of each path before it waits, so more is behind the gap: in all less
 /// than 2 s.
 #[test]
 fn a_failed_path_costs_no_data_and_a_short_pause() {
@@ -204,7 +217,9 @@ fn a_failed_path_costs_no_data_and_a_short_pause() {
 #[test]
 fn a_path_that_returns_is_used_again() {
     let paths = equal_paths(3) + "outage = { from = \"10 s\", until = \"20 s\" }\n";
-    let text = paths + &bulk("name = \"bulk\"") + "[run]\nduration = \"30 s\"\nsample_interval = \"50 ms\"\n";
+    let text = paths
+        + &bulk("name = \"bulk\"\nscheduler = \"dft\"")
+        + "[run]\nduration = \"30 s\"\nsample_interval = \"50 ms\"\n";
     let scenario = scenario(&text);
     let record = run(&scenario, scenario.to_json()["sender"][0]["name"].as_str().unwrap(), 1, Tracing::Series).unwrap();
     let goodput = flow(&record, "bulk").goodput_mbps;
