@@ -406,6 +406,7 @@ fn a_player_with_little_left_gets_copies() {
             playout_buffer_free_bytes: Some(0),
             video_rate: Rate::from_bits_per_sec(1_000_000),
             is_urgent,
+            ..AppParameters::default()
         };
         net.server.mptcp.set_app_parameters(Time::ZERO, told);
         while net.client.read.len() < 1_000_000 {

@@ -83,6 +83,7 @@ mod tests {
             playout_buffer_free_bytes: Some(2_000_000 - held_bytes),
             video_rate: Rate::from_bits_per_sec(2_000_000),
             is_urgent,
+            ..AppParameters::default()
         }
     }
 
