@@ -246,6 +246,7 @@ export class App {
     const button = (label: string, act: () => void) => h("button", { type: "button", class: "small", onclick: act }, label);
     this.parts.head.replaceChildren(
       h("label", { for: "scenario" }, "Scenario "), select, h("label", { for: "seeds" }, " Seeds "), seeds,
+      button("Where does the answer turn?", () => this.findTurn()),
       button("Copy link", () => void this.copy(location.href, "the link")),
       button("Copy as scenario.toml", () => void this.copy(this.prepared!.toml, "the scenario")),
       button("Copy as command", () => void this.copy(command(this.state, this.base!), "the command")),
@@ -299,10 +300,10 @@ export class App {
     if (drawn !== this.drawnSessions) {
       this.drawnSessions = drawn;
       document.documentElement.dataset.digests = sessions.map((session) => `${session.sender}=${session.record.digest}`).join(" ");
-      parts.viewers.replaceChildren(isWatched ? viewers(sessions, this.state.view, { zoom: (view) => this.look(view) }) : this.flows(sessions));
+      parts.viewers.replaceChildren(sessions.length === 0 ? "" : isWatched ? viewers(sessions, this.state.view, { zoom: (view) => this.look(view) }) : this.flows(sessions));
       parts.why.replaceChildren(this.whyStopped(sessions, comparison));
       this.drawPath();
-      this.charts.draw(sessions, { ...this.prepared, path: this.path }, this.state.view);
+      this.charts.draw(sessions, { ...this.prepared, path: this.path, film: this.film() }, this.state.view);
       parts.events.replaceChildren(eventList(sessions, this.state.view, (view) => this.look(view)));
       const warnings = [...new Set(sessions.flatMap((session) => session.record.warnings))];
       parts.warnings.replaceChildren(...(warnings.length ? [section("warnings", "What makes this say less than it seems", h("ul", {}, ...warnings.map((text) => h("li", {}, text))))] : []));
@@ -316,6 +317,12 @@ export class App {
     const flows = sessions[0]?.record.flows ?? [];
     const rows = flows.map((flow) => h("tr", {}, h("th", { scope: "row" }, flow.name), h("td", {}, flow.cc), h("td", {}, short(flow.goodput_mbps)), h("td", {}, short(flow.mean_rtt_ms)), h("td", {}, String(flow.retransmitted_packets))));
     return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Flows" }, h("table", {}, h("caption", {}, "Nobody watches in this scenario; its flows, in the first seed."), h("thead", {}, h("tr", {}, ...["flow", "control", "goodput (Mbit/s)", "RTT (ms)", "retransmitted"].map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, ...rows)));
+  }
+
+  private film(): { mbps: number; mss: number } | null {
+    const { video, sender } = this.prepared!.resolved;
+    const mbps = video?.rate ? number(video.rate) : null;
+    return mbps === null ? null : { mbps, mss: sender[0]?.mss ?? 0 };
   }
 
   private whyStopped(sessions: Session[], comparison: Comparison): HTMLElement {
@@ -362,6 +369,12 @@ export class App {
     if (form !== this.mapFormOf) this.parts.mapForm.replaceChildren(mapForm(this.prepared!, map, isRunning, actions));
     this.mapFormOf = form;
     this.parts.map.replaceChildren(...(this.whatif ? [mapView(this.whatif, this.prepared!, this.metrics, actions)] : []));
+  }
+
+  /** Shows the map, and plays it unless it is there. */
+  private findTurn(): void {
+    if (this.whatif === null) this.startMap(this.mapState());
+    document.getElementById("whatif")!.scrollIntoView({ behavior: "smooth" });
   }
 
   private startMap(map: MapState): void {

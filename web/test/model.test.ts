@@ -7,7 +7,7 @@ import { type Knob, STEPS, around, fromStep, overrides, toStep } from "../src/mo
 import { clock, number, short } from "../src/model/quantity";
 import { decode, encode, start } from "../src/model/state";
 import { filmstrip, inWords, why } from "../src/model/story";
-import { type Cell, type WhatIf, turnSentence, turns, winner } from "../src/model/whatif";
+import { type Cell, type WhatIf, provenFrom, turnSentence, turns, winner } from "../src/model/whatif";
 
 const record = (events: Partial<PlaybackEvent>[], metrics: Record<string, number | null> = {}): EngineRecord =>
   ({ events, metrics, flows: [], warnings: [], digest: "" }) as unknown as EngineRecord;
@@ -122,6 +122,15 @@ describe("the map", () => {
     expect(turns(cells, costs)).toEqual([{ from: 0.01, until: 0.1 }]);
     const map = { cells, question: { x: { knob: loss }, y: null, costs } } as unknown as WhatIf;
     expect(turnSentence(map, "loss")).toBe("The answer turns between 0.01 and 0.1 % of loss: up to 0.01 % no viewer sees a difference, from 0.1 % on b is ahead.");
+  });
+
+  it("says from where on the last winner is proven", () => {
+    const open = cell(0.1, ["b", "a"], "stall_time_s", 3);
+    open.judged!.decision.open = ["a"];
+    const map = (cells: Cell[]) => ({ cells, question: { x: { knob: loss }, y: null, costs } }) as unknown as WhatIf;
+    expect(provenFrom(map([cell(0, ["a", "b"], "stall_time_s", 0), open, cell(0.2, ["b", "a"], "stall_time_s", 8)]))).toEqual({ who: "b", from: 0.2 });
+    expect(provenFrom(map([cell(0, ["a", "b"], "stall_time_s", 3), open]))).toBeNull();
+    expect(provenFrom(map([cell(0, ["a", "b"], "stall_time_s", 0)]))).toBeNull();
   });
 });
 

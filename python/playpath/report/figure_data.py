@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
@@ -56,10 +57,11 @@ def figure_data(figure: Figure, name: str) -> dict[str, Any]:
 def _marks(ax: Axes) -> Iterable[Mark]:
     frame = _Frame(ax, _Scale.of(ax.xaxis), _Scale.of(ax.yaxis))
     yield from frame.texts()
+    labels = {found[0]: str(found.get_label()) for found in ax.containers if isinstance(found, ErrorbarContainer)}
     for line in ax.lines:
         # Lines across the whole figure (at zero, say) are no data.
         if line.get_visible() and line.get_transform().contains_branch_seperately(ax.transData) == (True, True):
-            yield from frame.of_line(line)
+            yield from frame.of_line(line, labels.get(line, str(line.get_label())))
     for container in ax.containers:
         for bar in getattr(container, "patches", ()):
             if isinstance(bar, Rectangle):
@@ -100,8 +102,8 @@ class _Frame:
     x: _Scale
     y: _Scale
 
-    def of_line(self, line: Line2D) -> Iterable[Mark]:
-        label = "" if str(line.get_label()).startswith("_") else str(line.get_label())
+    def of_line(self, line: Line2D, name: str) -> Iterable[Mark]:
+        label = "" if name.startswith("_") else name
         xs, ys = (np.asarray(values, dtype=float) for values in line.get_data())
         if line.get_marker() in ("|", "_", "|-") and len(xs) == 2:
             yield self._interval(label, xs, ys)

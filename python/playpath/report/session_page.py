@@ -17,7 +17,10 @@ from playpath.report.sessions import sessions_section
 def session_page(session: Session, window: Window | None = None) -> str:
     """The whole page as text."""
     rows = [
-        [f"{escape(metric(name).label)}<br><small>{escape(name)}</small>", f"{format_value(value)} {metric(name).unit}"]
+        [
+            f"{escape(metric(name).label)}<br><small>{escape(name)}</small>",
+            "–" if value is None else f"{format_value(value)} {metric(name).unit}",
+        ]
         for name, value in session.metrics.items()
     ]
     warnings = "".join(f"<li>{escape(text)}</li>" for text in session.warnings)
@@ -35,7 +38,7 @@ def session_page(session: Session, window: Window | None = None) -> str:
         header,
         sessions_section({session.sender: session}, [session.sender], session.manifest.get("scenario") or {}),
         paths_section([session], window),
-        html.section("Figures", html.table(["metric", "value"], rows, classes="cards")),
+        html.section("Figures", html.table(["metric", "value"], rows, classes="cards facts")),
         html.section("How to get this again", f"<p>{again(session.world)}</p>" + manifest),
     ]
     return html.page(f"{session.scenario}: {session.sender}", sections)

@@ -26,6 +26,7 @@ _COLUMNS = {
 _EVENTS = ("session_started", "segment_decision", "segment_downloaded", "playback_started", "stall_start", "stall_end",
            "finished")  # fmt: skip
 _MBPS = {"bit/s": 1e-6, "kbit/s": 1e-3, "Mbit/s": 1.0, "Gbit/s": 1e3}
+_MS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 _TRACE_BINS = 600
 _MOST_SWITCHES = 500  # of a scheduler that chooses for every packet no single switch stands out
 
@@ -68,7 +69,7 @@ def sessions_section(
         "seeds": seeds,
         "need": _mbps((resolved.get("video") or {}).get("rate")),
         "has_video": resolved.get("video") is not None,
-        "paths": [{"name": path["name"], "rate_mbps": _mbps(path.get("rate"))} for path in resolved.get("path") or []],
+        "paths": [_path(path) for path in resolved.get("path") or []],
         "traces": [_trace(path) for path in resolved.get("path") or []],
     }
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
@@ -148,14 +149,23 @@ class _Arrays:
         return b"".join(self._parts)
 
 
+def _path(path: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": path["name"], "rate_mbps": _mbps(path.get("rate")), "rtt_ms": _in(path.get("rtt"), _MS)}
+
+
 def _mbps(text: Any) -> float | None:
+    return _in(text, _MBPS)
+
+
+def _in(text: Any, units: Mapping[str, float]) -> float | None:
+    """A quantity in one unit; None for what is not there, or follows something else."""
     if text is None:
         return None
     try:
-        number, unit = parse(text, "rate")
+        number, unit = parse(text, "path")
     except InputError:
         return None
-    return number * _MBPS[unit] if unit in _MBPS else None
+    return number * units[unit] if unit in units else None
 
 
 def _trace(path: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -145,6 +145,17 @@ function stretches(cells: Cell[], costs: Set<string>): { who: string; from: numb
   return found;
 }
 
+/** Along one axis: from where to the end of it one sender is proven to be ahead; null if it is not at the end. */
+export function provenFrom({ cells, question }: WhatIf): { who: string; from: number } | null {
+  const judged = cells.filter((cell) => cell.judged);
+  const last = judged.at(-1);
+  const who = last ? winner(last, question.costs) : null;
+  if (who === null || who === "alike") return null;
+  const holds = (cell: Cell) => winner(cell, question.costs) === who && isProven(cell);
+  const before = judged.map(holds).lastIndexOf(false);
+  return before === judged.length - 1 ? null : { who, from: judged[before + 1].x };
+}
+
 const SHOWN = 5;
 
 const said = (who: string): string => (who === "alike" ? "no viewer sees a difference" : `${who} is ahead`);

@@ -16,7 +16,7 @@ interface Header {
   seeds: number;
   need: number | null;
   has_video: boolean;
-  paths: Pick<PathFigures, "name" | "rate_mbps">[];
+  paths: (Pick<PathFigures, "name" | "rate_mbps"> & { rtt_ms: number | null })[];
   traces: (TraceFigures | null)[];
 }
 

@@ -42,7 +42,7 @@ export class Sessions {
       parts.viewers.replaceChildren(viewers(sessions, this.view, { zoom: look }, places));
       parts.why.replaceChildren(whyStopped(sessions, { mss: (sender) => mss.get(sender)!, need: report.need, look }));
     }
-    this.charts.draw(sessions, { paths: report.paths, traces: report.traces, path: this.path, bands: report.bands, places }, this.view);
+    this.charts.draw(sessions, { paths: report.paths, traces: report.traces, path: this.path, bands: report.bands, places, film: report.need === null ? null : { mbps: report.need, mss: report.sessions[0].mss } }, this.view);
     parts.events.replaceChildren(eventList(sessions, this.view, look));
     parts.segments.replaceChildren(...sessions.flatMap((session) => segments(session) ?? []));
   }

@@ -16,8 +16,8 @@ export interface Line {
   values: Float64Array;
   place: number;
   dash?: number[];
-  /** Drawn as a background: what the link could carry, or an edge of the seeds' band. */
-  role?: "capacity" | "low" | "high";
+  /** Drawn as a background: what the link could carry, an edge of the seeds' band, what the film needs. */
+  role?: "capacity" | "low" | "high" | "need";
 }
 
 /** Where most seeds lie, at times that all of a sender share. */
@@ -36,12 +36,16 @@ interface Chart {
   lines: (sessions: Session[], context: Context) => Line[];
   /** The column whose spread over the seeds is drawn behind the lines. */
   band?: string;
+  /** A scale of factors: a cut by a third is as high at 30 packets as at 300. */
+  isLog?: boolean;
   /** Which marks are drawn on it. */
   marks: Mark["kind"][];
 }
 
 export interface Context {
-  paths: Pick<PathFigures, "name" | "rate_mbps">[];
+  paths: (Pick<PathFigures, "name" | "rate_mbps"> & { rtt_ms: number | null })[];
+  /** Mbit/s that a film of one rate needs, and payload bytes of a full packet. */
+  film: { mbps: number; mss: number } | null;
   traces: (TraceFigures | null)[];
   /** Number of the path that is looked at. */
   path: number;
@@ -60,7 +64,7 @@ interface Flow {
   columns: Columns;
 }
 
-/** The video's flow over the path that is looked at; without a video, the first flows of the session. */
+/** The video's flow over the path that is looked at; without a video, which senders would carry, the first flows of the session. */
 function flowsOf(session: Session, at: number, context: Context): Flow[] {
   const { paths, path } = context;
   const place = placeOf(at, context);
@@ -68,11 +72,11 @@ function flowsOf(session: Session, at: number, context: Context): Flow[] {
   if (found) return [{ label: session.sender, place, columns: untilLastByte(found) }];
   const names = Object.keys(session.series).filter((name) => name.startsWith("flow."));
   if (names.some((name) => name.startsWith("flow.video"))) return [];
-  return names.slice(0, MOST_FLOWS).map((name, i) => ({ label: `${session.sender} ${name.slice("flow.".length)}`.trim(), place: place + i, columns: untilLastByte(session.series[name]) }));
+  return names.slice(0, MOST_FLOWS).map((name, i) => ({ label: name.slice("flow.".length), place: place + i, columns: untilLastByte(session.series[name]) }));
 }
 
-const ofFlows = (make: (columns: Columns) => Float64Array, suffix = "", dash?: number[]): Chart["lines"] => (sessions, context) =>
-  sessions.flatMap((session, at) => flowsOf(session, at, context).map(({ label, place, columns }) => ({ label: label + suffix, place, dash, times: columns.time_s, values: make(columns) })));
+const ofFlows = (make: (columns: Columns) => Float64Array): Chart["lines"] => (sessions, context) =>
+  sessions.flatMap((session, at) => flowsOf(session, at, context).map(({ label, place, columns }) => ({ label, place, times: columns.time_s, values: make(columns) })));
 
 const inFlight = (columns: Columns): Float64Array => columns.unacked.map((unacked, i) => unacked - columns.sacked[i] - columns.lost[i] + columns.retrans[i]);
 
@@ -98,9 +102,20 @@ function longestQueue(session: Session): Columns | undefined {
   return links.map(([, columns]) => columns).sort((a, b) => peak(b) - peak(a))[0];
 }
 
+/** The last sample of all: every chart has the same axis. */
+const endOf = (sessions: Session[]): number => Math.max(1e-3, ...sessions.flatMap((session) => Object.values(session.series).map((columns) => columns.time_s.at(-1) ?? 0)));
+
+/** So many packets must be on their way to carry the film, while nothing waits; over several paths they share them. */
+function needed(sessions: Session[], { film, paths }: Context): Line[] {
+  const rtt = paths.length === 1 ? paths[0].rtt_ms : null;
+  if (!film || !film.mss || !rtt) return [];
+  const packets = (film.mbps * 1e3 * rtt) / (film.mss * 8);
+  return [{ label: "what the film needs", place: -1, role: "need", dash: [8, 4], times: Float64Array.of(0, endOf(sessions)), values: Float64Array.of(packets, packets) }];
+}
+
 /** What the link could carry: constant, or the trace, again and again. */
 function capacity(sessions: Session[], { paths, traces, path }: Context): Line[] {
-  const end = Math.max(0, ...sessions.flatMap((session) => Object.values(session.series).map((columns) => columns.time_s.at(-1) ?? 0)));
+  const end = endOf(sessions);
   const trace = traces[path];
   const rate = paths[path]?.rate_mbps;
   const line = (times: number[], values: number[]): Line => ({ label: "link’s capacity", times: Float64Array.from(times), values: Float64Array.from(values), place: -1, role: "capacity" });
@@ -123,9 +138,10 @@ function overASecond({ times, values }: Line): Float64Array {
 const CHARTS: Chart[] = [
   { id: "buffer", title: "Player’s buffer", unit: "s", lines: buffer, band: "buffer_level_s", marks: ["stall"] },
   {
-    id: "window", title: "Window, and packets in flight", unit: "packets", band: "snd_cwnd", marks: ["loss", "timeout", "window"],
-    lines: (sessions, context) => [...ofFlows((columns) => columns.snd_cwnd)(sessions, context), ...ofFlows(inFlight, " in flight", [3, 3])(sessions, context)],
+    id: "window", title: "Window", unit: "packets", band: "snd_cwnd", isLog: true, marks: ["loss", "timeout", "window"],
+    lines: (sessions, context) => [...needed(sessions, context), ...ofFlows((columns) => columns.snd_cwnd)(sessions, context)],
   },
+  { id: "flight", title: "Packets in flight", unit: "packets", lines: ofFlows(inFlight), marks: [] },
   { id: "rtt", title: "Round-trip time", unit: "ms", lines: ofFlows(roundTrip), band: "rtt_ms", marks: ["timeout"] },
   { id: "queue", title: "Queue at the link", unit: "packets", lines: queue, band: "queue_packets", marks: [] },
   {
@@ -147,6 +163,13 @@ function edges(sessions: Session[], context: Context, column: string | undefined
 }
 
 const NEAR = 6;
+
+/** 1, 2, 5, 10, 20 … within a scale of factors. */
+export function factors(min: number, max: number): number[] {
+  const found: number[] = [];
+  for (let ten = 10 ** Math.floor(Math.log10(min)); ten <= max; ten *= 10) found.push(...[1, 2, 5].map((step) => step * ten));
+  return found.filter((value) => value >= min && value <= max);
+}
 
 export class Charts {
   readonly element = h("div", { class: "charts" });
@@ -171,7 +194,7 @@ export class Charts {
     const measured = chart.lines(sessions, context).filter((line) => line.values.some(Number.isFinite));
     if (!measured.some((line) => !line.role)) return null;
     const lines = [...edges(sessions, context, chart.band), ...measured];
-    const data = uPlot.join(lines.map((line) => [Array.from(line.times), Array.from(line.values, (value) => (Number.isFinite(value) ? value : null))]) as uPlot.AlignedData[]);
+    const data = uPlot.join(lines.map((line) => [Array.from(line.times), Array.from(line.values, (value) => (Number.isFinite(value) && !(chart.isLog && value <= 0) ? value : null))]) as uPlot.AlignedData[]);
     const notes = sessions.flatMap((session, at) => marks(session.record).filter((mark) => chart.marks.includes(mark.kind) && (mark.path ?? context.path) === context.path).map((mark) => ({ ...mark, row: at, place: placeOf(at, context), sender: session.sender })));
     const tip = h("div", { class: "tip", hidden: true });
     const text = token("text");
@@ -180,17 +203,17 @@ export class Charts {
       width: 600, height: 190,
       cursor: { sync: { key: "playpath" }, drag: { x: true, y: false, setScale: false }, focus: { prox: 30 } },
       legend: { live: true },
-      scales: { x: { time: false, range: (plot) => this.zoomed ?? [plot.data[0][0] ?? 0, plot.data[0].at(-1) ?? 1] }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] } },
+      scales: { x: { time: false, range: () => this.zoomed ?? [0, endOf(sessions)] }, y: chart.isLog ? { distr: 3, range: (_, min, max) => [Math.max(1, min * 0.8), Math.max(10, max * 1.2)] } : { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] } },
       axes: [
         { stroke: text, grid, ticks: grid, values: (_, splits) => splits.map((time) => `${short(time)} s`) },
-        { stroke: text, grid, ticks: grid, size: 56, label: chart.unit, labelSize: 18 },
+        { stroke: text, grid, ticks: grid, size: 56, label: chart.unit, labelSize: 18, ...(chart.isLog ? { splits: (_: uPlot, __: number, min: number, max: number) => factors(min, max) } : {}) },
       ],
       series: [
         { label: "time", value: (_, time) => (time === null ? "–" : clock(time)) },
         ...lines.map((line): uPlot.Series => ({
           label: line.label,
           class: line.role === "low" || line.role === "high" ? "edge" : undefined,
-          stroke: line.role === "capacity" ? token("faint") : line.role ? "transparent" : colour(line.place),
+          stroke: line.role === "capacity" ? token("faint") : line.role === "need" ? token("soft") : line.role ? "transparent" : colour(line.place),
           fill: line.role === "capacity" ? token("shade") : undefined,
           dash: line.dash, width: line.role ? 1 : 1.6, spanGaps: true, points: { show: false },
           value: (_, value) => (value === null ? "–" : `${short(value)} ${chart.unit}`),

@@ -2,7 +2,7 @@
 
 import type uPlot from "uplot";
 import { short } from "../model/quantity";
-import type { Line } from "./charts";
+import { type Line, factors } from "./charts";
 import { colour, token } from "./colours";
 import { svg } from "./dom";
 
@@ -30,16 +30,18 @@ export function drawing(plot: uPlot, title: string, unit: string, lines: Line[])
   return new XMLSerializer().serializeToString(root);
 }
 
-const ink = (line: Line): string => (line.role === "capacity" ? token("faint") : colour(line.place));
+const ink = (line: Line): string => (line.role === "capacity" || line.role === "need" ? token("soft") : colour(line.place));
 
 function scale(plot: uPlot, name: "x" | "y", from: number, until: number): (value: number) => number {
-  const { min = 0, max = 1 } = plot.scales[name];
-  return (value) => from + ((value - min) / (max - min || 1)) * (until - from);
+  const { min = 0, max = 1, distr } = plot.scales[name];
+  const share = distr === 3 ? (value: number) => Math.log(value / min!) / Math.log(max! / min!) : (value: number) => (value - min!) / (max! - min! || 1);
+  return (value) => from + share(value) * (until - from);
 }
 
 /** About six round numbers within a scale. */
 function ticks(plot: uPlot, name: "x" | "y"): number[] {
-  const { min = 0, max = 1 } = plot.scales[name];
+  const { min = 0, max = 1, distr } = plot.scales[name];
+  if (distr === 3) return factors(min, max);
   const raw = (max - min) / 6 || 1;
   const ten = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((factor) => factor * ten).find((one) => one >= raw)!;

@@ -9,6 +9,7 @@ const MOST_EVENTS = 300;
 export function eventList(sessions: Session[], view: [number, number] | null, look: (view: [number, number] | null) => void): HTMLElement {
   const [from, until] = view ?? [0, Infinity];
   const all = sessions.flatMap((session) => marks(session.record).map((mark) => ({ ...mark, sender: session.sender }))).filter((mark) => mark.time >= from && mark.time <= until).sort((a, b) => a.time - b.time);
+  if (all.length === 0 && !view) return h("div", {});
   const rows = all.slice(0, MOST_EVENTS).map((mark) => h("tr", {}, h("td", {}, clock(mark.time)), h("th", { scope: "row" }, mark.sender), h("td", {}, mark.text)));
   const told = all.length > rows.length ? `the first ${rows.length} of ${all.length} events shown; zoom to see others` : `${all.length} events`;
   const zoomed = view && h("p", {}, `Shown: ${clock(from)} to ${clock(until)}. `, h("button", { type: "button", class: "small", onclick: () => look(null) }, "Show the whole session"));

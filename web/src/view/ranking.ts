@@ -8,11 +8,14 @@ import { h, svg } from "./dom";
 const WIDTH = 220;
 const SHOWN = 5;
 
+/** All of the film was shown, at the one rate that it has. */
+const ALIKE_IS_NO_NEWS = ["played_s", "mean_rate_kbps"];
+
 /** Criteria in which anybody has a value; the first are what a viewer sees. */
 export function shownCriteria(judged: Judged): string[] {
   const differs = (name: string) => {
     const found = Object.values(judged.senders).map((metrics) => metrics[name]);
-    return found.some(Boolean) && (name !== "played_s" || new Set(found.map((one) => short(one?.mean))).size > 1);
+    return found.some(Boolean) && (!ALIKE_IS_NO_NEWS.includes(name) || new Set(found.map((one) => short(one?.mean))).size > 1);
   };
   return judged.criteria.filter(differs).slice(0, SHOWN);
 }

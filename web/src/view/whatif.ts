@@ -4,7 +4,7 @@ import type { MetricEntry, Prepared } from "../engine/types";
 import { type Knob, allKnobs, fullLabel } from "../model/knobs";
 import { short, withUnit } from "../model/quantity";
 import type { MapState } from "../model/state";
-import { type Cell, type WhatIf, isProven, turnSentence, winner } from "../model/whatif";
+import { type Cell, type WhatIf, isProven, provenFrom, turnSentence, winner } from "../model/whatif";
 import { colour } from "./colours";
 import { h, svg } from "./dom";
 
@@ -41,10 +41,11 @@ export function mapView(map: WhatIf, prepared: Prepared, metrics: Map<string, Me
   const { x, y } = map.question;
   const label = fullLabel(x.knob, prepared).toLowerCase();
   const state = map.isOver ? `${map.done} sessions played` : `${map.done} of about ${map.of} sessions played …`;
+  const proven = y ? null : provenFrom(map);
   const wrong = map.cells.find((cell) => cell.error)?.error;
   return h(
     "div", { class: "map" },
-    h("p", { class: "headline small", "aria-live": "polite" }, turnSentence(map, label)),
+    h("p", { class: "headline small", "aria-live": "polite" }, turnSentence(map, label), proven && ` Proven for ${proven.who} from ${withUnit(proven.from, x.knob.unit)} on.`),
     y ? field(map, prepared, actions) : curves(map, label, metrics, actions),
     h("p", { class: "note" }, `${state}. ${map.question.seeds} seeds a situation; “proven” by the same rule as above.`, wrong ? ` Not played somewhere: ${wrong}` : ""),
   );

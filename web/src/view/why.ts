@@ -20,15 +20,15 @@ export function whyStopped(sessions: Session[], { mss, need, look }: Situation):
   });
   const calm = sessions.filter((session) => session.record.metrics.stall_count === 0);
   return h(
-    "div", {}, ...told, ...calm.map((session) => h("p", {}, kept(session))),
+    "div", {}, ...told, ...calm.map((session) => h("p", {}, kept(session, told.length > 0))),
     told.length === 0 && calm.length > 0 ? h("p", { class: "note" }, "Nobody’s picture stood still in this seed.") : null,
   );
 }
 
-function kept(session: Session): string {
+function kept(session: Session, others: boolean): string {
   const cuts = (session.record.window_events?.video ?? []).filter((event) => event.event === "loss");
   if (cuts.length === 0) return `${session.sender} saw no loss, and its picture never stopped.`;
   const mean = cuts.reduce((sum, event) => sum + event.cwnd_after / event.cwnd_before, 0) / cuts.length;
   const did = mean > 0.97 ? "kept its window" : `made its window × ${mean.toFixed(2)} on average`;
-  return `${session.sender} found packets lost, too, ${short(cuts.length)} times; it ${did}, and its picture never stopped.`;
+  return `${session.sender} found packets lost${others ? ", too," : ""} ${short(cuts.length)} times; it ${did}, and its picture never stopped.`;
 }
