@@ -6,8 +6,8 @@
 //!
 //! The law, with pipe P = rate * min_rtt, backlog N = flight (rtt - min_rtt) / rtt, and urgency u of the deadline, 0 to 1:
 //! 1. Growth is CUBIC's, never more.
-//! 2. A loss that comes with a queue (N at least three packets and an eighth of the flight), or as more than `tolerance` of all
-//!    packets, is CUBIC's, but no window falls below P. Any other loss changes nothing.
+//! 2. A loss that comes with a queue (an eighth of the RTT or more), or as more than `tolerance` of all packets, is CUBIC's, but
+//!    no window falls below P. Any other loss changes nothing.
 //! 3. The backlog is at most `allowance / (1 - u)`: beyond it the window does not grow, and once a round gives back half the
 //!    excess.
 //! 4. With u = 0 and nothing better to fetch, pacing is at most `ease` times the media's rate.
@@ -46,14 +46,14 @@ pub static ENTRY: Entry = Entry {
 };
 
 const ALLOWANCE: ParamSpec =
-    ParamSpec::number("allowance", 4.0, (1.0, 1000.0), "packets", "packets of queue while the viewer has time");
+    ParamSpec::number("allowance", 8.0, (1.0, 1000.0), "packets", "packets of queue while the viewer has time");
 const CALM: ParamSpec =
     ParamSpec::number("calm", 0.8, (0.0, 1.0), "", "share of the playout buffer from which on the viewer has time");
 const ALARM: ParamSpec =
     ParamSpec::number("alarm", 0.4, (0.0, 1.0), "", "share of the playout buffer below which the viewer has none");
 const RESERVE: ParamSpec = ParamSpec::number(
     "reserve",
-    16.0,
+    32.0,
     (0.0, 1000.0),
     "RTTs",
     "a level that lasts less is not calm; one that lasts half of it is urgent",
@@ -96,9 +96,10 @@ const EASE: ParamSpec = ParamSpec::number(
     "pacing in media rates while the viewer has time and nothing better to fetch",
 );
 
-/// Losses with less in the queue are none of ours (Veno's beta).
-const MIN_BACKLOG: f64 = 3.0;
+/// A loss comes with a queue if so much of the RTT is queueing. Veno asks for three packets, which a short pipe's queue does not
+/// hold.
 const MIN_QUEUE_SHARE: f64 = 0.125;
+const MIN_CWND: f64 = 2.0;
 /// FAST's gamma.
 const GIVE_BACK: f64 = 0.5;
 
@@ -174,7 +175,7 @@ impl Slack {
         self.is_over_allowance = excess >= 0.0;
         if excess > 0.0 {
             let cwnd = (self.cwnd() - GIVE_BACK * excess).max(self.path.pipe(view));
-            self.lower_to(view, cwnd.max(MIN_BACKLOG));
+            self.lower_to(view, cwnd.max(MIN_CWND));
         }
     }
 
@@ -202,8 +203,7 @@ impl Slack {
     fn is_congestive(&self, event: &CongestionEvent) -> bool {
         event.signal == CongestionSignal::Ecn
             || self.settings.tolerance == 0.0
-            || (self.path.backlog(f64::from(event.flight_size)) >= MIN_BACKLOG
-                && self.path.queue_share() >= MIN_QUEUE_SHARE)
+            || self.path.queue_share() >= MIN_QUEUE_SHARE
     }
 
     /// Rule 4 over the pace that the window asks for.

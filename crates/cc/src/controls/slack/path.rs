@@ -104,9 +104,4 @@ impl Path {
     pub(super) fn queue_share(&self) -> f64 {
         if self.rtt > 0.0 { self.queueing / self.rtt } else { 0.0 }
     }
-
-    /// Packets of ours in the queue, of `in_flight`.
-    pub(super) fn backlog(&self, in_flight: f64) -> f64 {
-        in_flight * self.queue_share()
-    }
 }

@@ -103,8 +103,7 @@ fn measured(rtt_ms: u64) -> Slack {
     cc
 }
 
-/// min_rtt 100 ms. At 105 ms 100 packets have 100 * 5/105 = 4.8 in the queue, but only 4.8 % of the RTT is queueing: no
-/// congestion. At 150 ms 33 packets, a third: CUBIC's 0.7. ECN always counts.
+/// min_rtt 100 ms. At 105 ms 4.8 % of the RTT is queueing: no congestion. At 150 ms a third: CUBIC's 0.7. ECN always counts.
 #[test]
 fn a_loss_counts_if_it_comes_with_a_queue() {
     for (rtt_ms, after) in [(100, 100.0), (105, 100.0), (150, 70.0)] {
@@ -163,10 +162,10 @@ fn a_reduction_leaves_the_pipe() {
     assert!(stats.cwnd.0 > 95.0, "{stats:?}");
 }
 
-/// With a full buffer the flow keeps its allowance in the queue, 4 packets, and the link full; at urgency 0.5 twice that.
+/// With a full buffer the flow keeps its allowance in the queue, 8 packets, and the link full; at urgency 0.5 twice that.
 #[test]
 fn the_backlog_follows_the_urgency() {
-    for (level, packets) in [(900.0, 4.0), (600.0, 8.0)] {
+    for (level, packets) in [(900.0, 8.0), (600.0, 16.0)] {
         let mut network = Network::new(DEEP, with(&[("reserve", 0.0)]));
         network.run_for(Duration::from_millis(500));
         let now = network.now;
