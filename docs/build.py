@@ -27,7 +27,17 @@ DOCS = Path(__file__).parent
 IMAGES = DOCS / "images"
 SCENARIOS = DOCS.parent / "scenarios"
 LESSONS = tomllib.loads((DOCS / "lessons.toml").read_text())
-ORDER = ("wireless", "short-buffer", "satellite", "mobile", "bufferbloat", "adaptive", "streaming-server", "dumbbell")
+ORDER = (
+    "wireless",
+    "short-buffer",
+    "satellite",
+    "mobile",
+    "bufferbloat",
+    "adaptive",
+    "live",
+    "streaming-server",
+    "dumbbell",
+)
 SHOWN = ("stall_time_s", "discarded_pictures", "startup_delay_s")
 PAID = ("goodput_mbps", "retransmitted_packets", "mean_rtt_ms", "mean_queue_packets")
 OF_PLAYER = {
@@ -35,6 +45,7 @@ OF_PLAYER = {
     "dash": ("mean_rate_kbps", "stall_time_s", "retransmitted_packets"),
     "agent": ("late_packet_ratio", "startup_delay_s", "retransmitted_packets"),
 }
+LIVE = ("live_latency_p95_s", "stall_time_s", "mean_rate_kbps")
 """What a scenario's figure shows."""
 FROM_ZERO = frozenset({"stall_time_s", "discarded_pictures", "late_packet_ratio", "retransmitted_packets"})
 BASE_RTT_MS = 50
@@ -133,9 +144,19 @@ def groups_table(result: Comparison) -> str:
     return "\n".join([*lines[:2], *sorted(lines[2:])]) + "\n"
 
 
+def is_live(result: Comparison) -> bool:
+    """Whether the video is a live stream."""
+    return result.scenario.resolved["player"].get("latency_target", "on-demand") != "on-demand"
+
+
+def shown_of(result: Comparison) -> tuple[str, ...]:
+    """The metrics of a scenario's figure."""
+    return LIVE if is_live(result) else OF_PLAYER[result.scenario.resolved["player"]["kind"]]
+
+
 def scenario_figure(result: Comparison) -> Figure:
     """What the viewer sees and what the network pays, side by side."""
-    names = OF_PLAYER[result.scenario.resolved["player"]["kind"]]
+    names = shown_of(result)
     drawn, axes = figure(9.0, 0.9 + 0.28 * len(result.senders), ncols=len(names), sharey=True)
     for ax, name in zip(axes, names, strict=True):
         (metric_bars if name in FROM_ZERO else metric_dots)(result, name, ax)
@@ -158,8 +179,7 @@ def clip_outlier(ax: Axes, result: Comparison, name: str) -> None:
 
 def markdown_table(result: Comparison) -> str:
     """The ranking as a table."""
-    first = OF_PLAYER[result.scenario.resolved["player"]["kind"]][0]
-    names = list(dict.fromkeys((first, *SHOWN, *PAID)))
+    names = list(dict.fromkeys((*(LIVE if is_live(result) else shown_of(result)[:1]), *SHOWN, *PAID)))
     head = " | ".join(metric(name).axis for name in names)
     lines = [f"| # | sender | {head} |", "|---|---|" + "---:|" * len(names)]
     for sender in result.ranking:

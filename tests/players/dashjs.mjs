@@ -9,7 +9,7 @@ import { time } from './clock.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 
-function unpack() {
+export function unpack() {
     const from = path.join(here, 'node_modules/dashjs');
     const version = JSON.parse(fs.readFileSync(path.join(from, 'package.json'))).version;
     const into = path.join(here, 'node_modules/.unpacked', `dashjs-${version}`);

@@ -143,3 +143,19 @@ def test_the_model_asks_for_what_the_player_asks_for(player: str, node: str, tmp
                 differing.append(f"{name}: {agree} of {len(own)}, first at request {first}")
     assert total > 400
     assert same >= 0.98 * total, f"{same} of {total} requests; {differing}"
+
+
+def test_live_rules_and_speeds_are_still_what_the_player_says(node: str) -> None:
+    """The answers that the rules `lol+` and `l2a` and the laws of speed are held to (crates/video) are dash.js's."""
+    told = json.loads((HERE.parent.parent / "crates/video/tests/data/dashjs_live.json").read_text())
+    done = subprocess.run(
+        [node, "laws.mjs"],
+        cwd=HERE,
+        input=json.dumps(told["questions"]),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert json.loads(done.stdout) == told["answers"]

@@ -20,10 +20,14 @@ impl Clock {
         Time::from_nanos(monotonic_nanos().saturating_sub(self.start_nanos))
     }
 
+    /// What the monotonic clock shows at `time`.
+    pub fn nanos_at(self, time: Time) -> u64 {
+        self.start_nanos.saturating_add(time.as_nanos())
+    }
+
     /// Sleep until the run's start, or a time after it.
     pub fn sleep_until(self, time: Time) {
-        let due = self.start_nanos.saturating_add(time.as_nanos());
-        let left = due.saturating_sub(monotonic_nanos());
+        let left = self.nanos_at(time).saturating_sub(monotonic_nanos());
         if left > 0 {
             std::thread::sleep(std::time::Duration::from_nanos(left));
         }

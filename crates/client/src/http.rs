@@ -10,7 +10,8 @@ use std::net::{SocketAddr, TcpStream};
 use playpath_units::Time;
 use playpath_video::{Delivery, Request, RequestId};
 
-use crate::origin::chunk_header;
+use crate::clock::Clock;
+use crate::origin::{chunk_header, pieces_header};
 use crate::plan::Place;
 use crate::socket;
 
@@ -82,12 +83,15 @@ impl HttpConnection {
     }
 
     /// Send a request. Requests are short; a socket that does not take one at once is an error.
-    pub fn send(&mut self, request: &Request) -> io::Result<()> {
+    pub fn send(&mut self, request: &Request, clock: Clock) -> io::Result<()> {
         let query = request.cmcd.as_ref().and_then(|cmcd| cmcd.query()).map_or(String::new(), |q| format!("?{q}"));
         let last = request.body_bytes.max(1) - 1;
         let chunks = match request.delivery {
             Delivery::AsFastAsPossible => String::new(),
             Delivery::Chunks { bytes, every } => chunk_header(bytes, every),
+            Delivery::AsEncoded { pieces, encoded, next_at, every } => {
+                pieces_header(pieces, encoded, clock.nanos_at(next_at), every)
+            }
         };
         let text = format!(
             "GET {}{query} HTTP/1.1\r\nHost: {}\r\nRange: bytes=0-{last}\r\n{chunks}\r\n",

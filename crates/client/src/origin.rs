@@ -1,4 +1,5 @@
-//! A small web server for what nginx cannot do: a congestion control per port, and bodies written in chunks at a heartbeat.
+//! A small web server for what nginx cannot do: a congestion control per port, bodies written in chunks at a heartbeat, and live media
+//! written piece by piece as it is encoded.
 //!
 //! It answers `GET` with a range (RFC 9110 section 14.2) by that many zero bytes, on persistent connections, one thread each.
 //! The chunks of the streaming agent are asked for by a header of the request; the first is written at once, as in the simulator.
@@ -9,16 +10,24 @@ use std::sync::Arc;
 
 use playpath_shell::monotonic_nanos;
 use playpath_units::Duration;
+use playpath_video::piece_end;
 
 use crate::plan::Place;
 use crate::socket;
 
 const CHUNK_HEADER: &str = "playpath-chunk";
+const PIECES_HEADER: &str = "playpath-encoded";
 const MAX_HEADER: usize = 16 * 1024;
 
 /// The line of a request that asks for `bytes` every `every`.
 pub fn chunk_header(bytes: u64, every: Duration) -> String {
     format!("{CHUNK_HEADER}: {bytes} bytes every {} ns\r\n", every.as_nanos())
+}
+
+/// The line of a request for a live object in `pieces`, of which `encoded` exist; the others come from `next_at` on, on the machine's
+/// monotonic clock.
+pub fn pieces_header(pieces: u32, encoded: u32, next_at: u64, every: Duration) -> String {
+    format!("{PIECES_HEADER}: {encoded} of {pieces} next at {next_at} ns every {} ns\r\n", every.as_nanos())
 }
 
 /// Serve the place in the background for as long as the process lives. Error: it cannot be listened at.
@@ -60,11 +69,21 @@ struct Asked {
     bytes: u64,
     /// Bytes per heartbeat, and the heartbeat in nanoseconds.
     chunks: Option<(u64, u64)>,
+    encoded: Option<Encoded>,
+}
+
+/// A live object: pieces in all, those that exist, when the next one does and the others after it, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Encoded {
+    pieces: u32,
+    exist: u32,
+    next_at: u64,
+    every: u64,
 }
 
 /// `None` at the end of the connection.
 fn read_request(lines: &mut impl BufRead) -> io::Result<Option<Asked>> {
-    let mut asked = Asked { bytes: 0, chunks: None };
+    let mut asked = Asked { bytes: 0, chunks: None, encoded: None };
     let mut total = 0;
     loop {
         let mut line = String::new();
@@ -90,14 +109,50 @@ fn read_request(lines: &mut impl BufRead) -> io::Result<Option<Asked>> {
             let [bytes, "bytes", "every", nanos, "ns"] = words[..] else { return Err(broken()) };
             let number = |word: &str| word.parse::<u64>().ok().filter(|n| *n > 0).ok_or_else(broken);
             asked.chunks = Some((number(bytes)?, number(nanos)?));
+        } else if name.eq_ignore_ascii_case(PIECES_HEADER) {
+            asked.encoded = Some(read_encoded(value).ok_or_else(broken)?);
         }
     }
+}
+
+fn read_encoded(value: &str) -> Option<Encoded> {
+    let words: Vec<_> = value.split(' ').collect();
+    let [exist, "of", pieces, "next", "at", next_at, "ns", "every", every, "ns"] = words[..] else { return None };
+    let encoded = Encoded {
+        pieces: pieces.parse().ok().filter(|&pieces| pieces > 0)?,
+        exist: exist.parse().ok()?,
+        next_at: next_at.parse().ok()?,
+        every: every.parse().ok()?,
+    };
+    (encoded.exist <= encoded.pieces).then_some(encoded)
+}
+
+/// A live object: each piece when it exists, the header with the first one.
+fn answer_as_encoded(mut stream: &TcpStream, header: &str, bytes: u64, encoded: Encoded) -> io::Result<()> {
+    let mut written = 0;
+    for count in encoded.exist.max(1)..=encoded.pieces {
+        if count > encoded.exist {
+            let due = encoded.next_at + encoded.every * u64::from(count - encoded.exist - 1);
+            let wait = due.saturating_sub(monotonic_nanos());
+            std::thread::sleep(std::time::Duration::from_nanos(wait));
+        }
+        if written == 0 {
+            stream.write_all(header.as_bytes())?;
+        }
+        let end = piece_end(bytes, encoded.pieces, count);
+        write_zeros(stream, end - written)?;
+        written = end;
+    }
+    Ok(())
 }
 
 /// The header leaves with the first bytes of the body, as in the simulator: a small packet of its own would give a delay-based
 /// control a base RTT that no full packet ever has.
 fn answer(mut stream: &TcpStream, asked: &Asked) -> io::Result<()> {
     let header = format!("HTTP/1.1 206 Partial Content\r\nContent-Length: {}\r\n\r\n", asked.bytes);
+    if let Some(encoded) = asked.encoded {
+        return answer_as_encoded(stream, &header, asked.bytes, encoded);
+    }
     let (chunk, every) = asked.chunks.unwrap_or((asked.bytes, 0));
     let first = chunk.min(asked.bytes).min(ZEROS.len() as u64);
     stream.write_all(&[header.as_bytes(), &ZEROS[..first as usize]].concat())?;
@@ -137,10 +192,19 @@ mod tests {
         let mut lines = text.as_bytes();
         assert_eq!(
             read_request(&mut lines).unwrap(),
-            Some(Asked { bytes: 1000, chunks: Some((100_000, 100_000_000)) })
+            Some(Asked { bytes: 1000, chunks: Some((100_000, 100_000_000)), encoded: None })
         );
         assert_eq!(read_request(&mut lines).unwrap(), None, "half a request at the end of a connection");
-        for wrong in ["Range: bytes=5-9", "Range: bytes=0-x", "Playpath-Chunk: 0 bytes every 5 ns"] {
+        let pieces = pieces_header(4, 1, 5_000, Duration::from_millis(500));
+        let asked = read_request(&mut format!("GET / HTTP/1.1\r\n{pieces}\r\n").as_bytes()).unwrap().unwrap();
+        let half_second = Encoded { pieces: 4, exist: 1, next_at: 5_000, every: 500_000_000 };
+        assert_eq!(asked.encoded, Some(half_second));
+        for wrong in [
+            "Playpath-Encoded: 5 of 4 next at 1 ns every 1 ns",
+            "Range: bytes=5-9",
+            "Range: bytes=0-x",
+            "Playpath-Chunk: 0 bytes every 5 ns",
+        ] {
             let text = format!("GET / HTTP/1.1\r\n{wrong}\r\n\r\n");
             assert_eq!(read_request(&mut text.as_bytes()).unwrap_err().to_string(), format!("cannot read `{wrong}`"));
         }

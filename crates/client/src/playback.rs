@@ -118,7 +118,10 @@ impl<'a> Playback<'a> {
         while let Some(action) = self.player.poll_action() {
             match action {
                 Action::Open(id) => self.open(id)?,
-                Action::Request(request) => self.connection(request.connection)?.send(&request)?,
+                Action::Request(request) => {
+                    let clock = self.clock;
+                    self.connection(request.connection)?.send(&request, clock)?;
+                }
                 Action::Abandon(id) => self.connections.iter_mut().flatten().for_each(|c| c.abandon(id)),
                 Action::Close(ConnectionId(id)) => self.close(id as usize),
             }

@@ -195,7 +195,7 @@ impl Worker {
         if !connection.is_connected {
             return Ok(false);
         }
-        connection.send(&request(number, bytes))?;
+        connection.send(&request(number, bytes), self.clock)?;
         let mut buffer = vec![0; 1 << 16];
         let mut left = bytes;
         while left > 0 {

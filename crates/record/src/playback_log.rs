@@ -91,7 +91,12 @@ pub const EVENTS: &[Event] = &[
         "The representation changes.",
         &[SEGMENT, ("from", WHOLE, "Rung before."), ("to", WHOLE, "Rung from this segment on.")],
     ),
-    ("live_latency", "Behind the live edge, at the start of a segment.", &[("latency_s", NUMBER, "How far.")]),
+    (
+        "live_latency",
+        "Behind the live edge; between two of these entries it changes at an even pace.",
+        &[("latency_s", NUMBER, "How far.")],
+    ),
+    ("speed_changed", "A live player goes on at another speed.", &[("speed", NUMBER, "1 is normal.")]),
     (
         "packets_judged",
         "The streaming agent has judged packets.",
@@ -114,6 +119,11 @@ pub const EVENTS: &[Event] = &[
             ("media_played_s", NUMBER, "Media that was shown."),
             ("media_discarded_s", NUMBER, "Media that was skipped."),
             ("clock_stopped_s", NUMBER, "Time without playback after the start."),
+            (
+                "gained_s",
+                NUMBER,
+                "By how much playback got ahead of the clock through its speed; not there where it did not.",
+            ),
             ("pictures_shown", WHOLE, "Frames shown."),
             ("pictures_discarded", WHOLE, "Frames not shown."),
         ],
@@ -181,20 +191,29 @@ fn kind_json(kind: &EventKind) -> Value {
             json!({ "event": "switch", "segment": segment, "from": from, "to": to })
         }
         EventKind::LiveLatency(latency) => json!({ "event": "live_latency", "latency_s": latency.as_secs_f64() }),
+        EventKind::SpeedChanged { ppm } => json!({ "event": "speed_changed", "speed": f64::from(ppm) / 1e6 }),
         EventKind::PacketsJudged { packets, late, overflowed } => {
             json!({ "event": "packets_judged", "packets": packets, "late": late, "overflowed": overflowed })
         }
-        EventKind::Finished { reason, totals } => json!({
-            "event": "finished",
-            "reason": reason_word(reason),
-            "startup_s": totals.startup.as_secs_f64(),
-            "media_played_s": totals.media_played.as_secs_f64(),
-            "media_discarded_s": totals.media_discarded.as_secs_f64(),
-            "clock_stopped_s": totals.clock_stopped.as_secs_f64(),
-            "pictures_shown": totals.pictures_shown,
-            "pictures_discarded": totals.pictures_discarded,
-        }),
+        EventKind::Finished { reason, totals } => finished(reason, &totals),
     }
+}
+
+fn finished(reason: FinishReason, totals: &Totals) -> Value {
+    let mut json = json!({
+        "event": "finished",
+        "reason": reason_word(reason),
+        "startup_s": totals.startup.as_secs_f64(),
+        "media_played_s": totals.media_played.as_secs_f64(),
+        "media_discarded_s": totals.media_discarded.as_secs_f64(),
+        "clock_stopped_s": totals.clock_stopped.as_secs_f64(),
+        "pictures_shown": totals.pictures_shown,
+        "pictures_discarded": totals.pictures_discarded,
+    });
+    if totals.gained_ns != 0 {
+        json["gained_s"] = json!(totals.gained_ns as f64 / 1e9);
+    }
+    json
 }
 
 fn reason_word(reason: FinishReason) -> &'static str {
@@ -246,6 +265,9 @@ enum ToldKind {
     SegmentDownloaded(ToldSegment),
     LiveLatency {
         latency_s: f64,
+    },
+    SpeedChanged {
+        speed: f64,
     },
     PacketsJudged {
         packets: u64,
@@ -300,6 +322,7 @@ impl ToldKind {
             }
             ToldKind::SegmentDownloaded(segment) => segment.into_event()?,
             ToldKind::LiveLatency { latency_s } => EventKind::LiveLatency(seconds(latency_s)),
+            ToldKind::SpeedChanged { speed } => EventKind::SpeedChanged { ppm: (speed * 1e6).round() as u32 },
             ToldKind::PacketsJudged { packets, late, overflowed } => {
                 EventKind::PacketsJudged { packets, late, overflowed }
             }

@@ -41,7 +41,9 @@ fn segmented() -> Vec<PlaybackEvent> {
     log.push(at(2000), EventKind::PlaybackStarted);
     segment(&mut log, 2100, 1, 0, 700, 4);
     log.push(at(2200), EventKind::LiveLatency(Duration::from_secs(3)));
+    log.push(at(2200), EventKind::SpeedChanged { ppm: 900_000 });
     segment(&mut log, 2300, 1, 2, 1850, 4);
+    log.push(at(3700), EventKind::SpeedChanged { ppm: 1_000_000 });
     log.push(at(6000), EventKind::UnderflowStart { position: Duration::from_secs(4) });
     log.push(at(6000), EventKind::StallStart { since: at(6000), position: Duration::from_secs(4) });
     log.push(at(6500), EventKind::StallEnd { frozen: Duration::from_millis(500) });
@@ -91,6 +93,9 @@ fn segmented_session() {
         ("qoe_linear", -3250.0),
         ("qoe_linear_pensieve", 2.1),
         ("live_latency_s", 4.0),
+        // From 3 to 5 s at an even pace.
+        ("live_latency_p95_s", 4.9),
+        ("off_speed_ratio", 0.15),
         ("played_s", 10.0),
     ] {
         near(&found, name, expected);

@@ -37,8 +37,8 @@ pub enum FinishReason {
     Stopped,
 }
 
-/// Final counts of a session. After a full playback `startup + media_played + media_discarded + clock_stopped` is the time
-/// from start to end, whatever the player.
+/// Final counts of a session. After a full playback `startup + media_played + media_discarded + clock_stopped - gained_ns` is the
+/// time from start to end, whatever the player.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// From the start to the first picture.
@@ -50,6 +50,8 @@ pub struct Totals {
     /// Time for which the media clock stood still (or was set back) after the first picture, waiting for late data after the
     /// media's end included.
     pub clock_stopped: Duration,
+    /// Nanoseconds by which playback got ahead of the clock at speeds above 1, less what it fell behind at speeds below.
+    pub gained_ns: i64,
     /// Pictures shown.
     pub pictures_shown: u64,
     /// Pictures discarded.
@@ -155,8 +157,13 @@ pub enum EventKind {
         /// Representation now.
         to: u32,
     },
-    /// How far a live player is behind the live edge; a sample.
+    /// How far a live player is behind the live edge. Between two such entries it changes at an even pace.
     LiveLatency(Duration),
+    /// Playback goes on at this speed: a live player comes nearer to its target, or falls back to it.
+    SpeedChanged {
+        /// Parts in a million of normal speed.
+        ppm: u32,
+    },
     /// Packets judged against their playout deadline since the last such entry (streaming agent).
     PacketsJudged {
         /// Packets whose fate is known.

@@ -139,14 +139,8 @@ struct Response {
 impl Response {
     /// Body bytes that the server has written by `now`, of those not yet sent.
     fn released(&self, now: Time) -> u64 {
-        match self.delivery {
-            Delivery::AsFastAsPossible => self.body_left,
-            Delivery::Chunks { bytes, every } => {
-                let beats = now.saturating_since(self.starts_at).as_nanos() / every.as_nanos().max(1) + 1;
-                let written = bytes.saturating_mul(beats).min(self.body_bytes);
-                written.saturating_sub(self.body_bytes - self.body_left)
-            }
-        }
+        let written = self.delivery.written(0, self.body_bytes, self.starts_at, now);
+        written.saturating_sub(self.body_bytes - self.body_left)
     }
 
     /// Body bytes until the next delivery: the first byte comes alone, so that the player sees it when it arrives.
@@ -156,14 +150,7 @@ impl Response {
     }
 
     fn next_release(&self, now: Time) -> Time {
-        match self.delivery {
-            Delivery::Chunks { every, .. } if self.released(now) < self.body_left => {
-                let every = every.as_nanos().max(1);
-                let beats = now.saturating_since(self.starts_at).as_nanos() / every + 1;
-                self.starts_at + Duration::from_nanos(every.saturating_mul(beats))
-            }
-            _ => Time::MAX,
-        }
+        self.delivery.next_write(0, self.body_bytes, self.starts_at, now)
     }
 }
 
@@ -266,7 +253,15 @@ impl Transport<'_> {
     }
 
     fn request(&mut self, request: Request) {
-        let starts_at = self.now + self.link.at(self.now).0.latency;
+        let latency = self.link.at(self.now).0.latency;
+        let starts_at = self.now + latency;
+        let delivery = match request.delivery {
+            // What is encoded later travels one way only.
+            Delivery::AsEncoded { pieces, encoded, next_at, every } => {
+                Delivery::AsEncoded { pieces, encoded, next_at: next_at + latency.mul_f64(0.5), every }
+            }
+            other => other,
+        };
         let header_left = if self.link.counts_headers { u64::from(request.response_header_bytes) } else { 0 };
         if let Some(flow) = self.flows.iter_mut().find(|flow| flow.connection == request.connection) {
             flow.responses.push_back(Response {
@@ -275,7 +270,7 @@ impl Transport<'_> {
                 header_left,
                 body_left: request.body_bytes,
                 body_bytes: request.body_bytes,
-                delivery: request.delivery,
+                delivery,
             });
         }
     }

@@ -23,5 +23,7 @@ pub use cmcd::Cmcd;
 pub use dash::{DashConfig, DashPlayer};
 pub use events::{DiscardCause, EventKind, EventLog, FinishReason, PlaybackEvent, Totals};
 pub use ladder::{Ladder, Presentation, Representation, SizeModel};
-pub use player::{Action, AppReport, ConnectionId, Delivery, ObjectKind, ObjectRef, Player, Request, RequestId};
+pub use player::{
+    Action, AppReport, ConnectionId, Delivery, ObjectKind, ObjectRef, Player, Request, RequestId, piece_end,
+};
 pub use players::{agent, dash, progressive};

@@ -28,6 +28,62 @@ pub enum Delivery {
         /// The heartbeat.
         every: Duration,
     },
+    /// A live object that is being encoded: pieces of equal size, each written when it exists. A response begins with its first
+    /// piece; a request that comes before waits for it (a blocked playlist, a chunk of CMAF).
+    AsEncoded {
+        /// Number of pieces of the whole body.
+        pieces: u32,
+        /// Those that exist already.
+        encoded: u32,
+        /// When the next one exists.
+        next_at: Time,
+        /// And the others, one after the other.
+        every: Duration,
+    },
+}
+
+impl Delivery {
+    /// Bytes of a response of `header` and `body` bytes, begun at `began`, that the server's program has written by `now`.
+    pub fn written(self, header: u64, body: u64, began: Time, now: Time) -> u64 {
+        match self {
+            Delivery::AsFastAsPossible => header + body,
+            Delivery::Chunks { bytes, every } => bytes.saturating_mul(beats(began, every, now)).min(header + body),
+            Delivery::AsEncoded { pieces, encoded, next_at, every } => {
+                let since = if now < next_at { 0 } else { beats(next_at, every, now) };
+                match (u64::from(encoded) + since).min(u64::from(pieces)) {
+                    0 => 0,
+                    exist => header + piece_end(body, pieces, exist as u32),
+                }
+            }
+        }
+    }
+
+    /// When more of it is written; [`Time::MAX`] once all is.
+    pub fn next_write(self, header: u64, body: u64, began: Time, now: Time) -> Time {
+        if self.written(header, body, began, now) == header + body {
+            return Time::MAX;
+        }
+        match self {
+            Delivery::AsFastAsPossible => Time::MAX,
+            Delivery::Chunks { every, .. } => nth_beat(began, every, beats(began, every, now)),
+            Delivery::AsEncoded { next_at, .. } if now < next_at => next_at,
+            Delivery::AsEncoded { next_at, every, .. } => nth_beat(next_at, every, beats(next_at, every, now)),
+        }
+    }
+}
+
+/// Bytes of the first `count` of `pieces` equal pieces of a body.
+pub fn piece_end(body: u64, pieces: u32, count: u32) -> u64 {
+    (u128::from(body) * u128::from(count) / u128::from(pieces.max(1))) as u64
+}
+
+/// Beats from `from` up to `now`, the one at `from` included.
+fn beats(from: Time, every: Duration, now: Time) -> u64 {
+    now.saturating_since(from).as_nanos() / every.as_nanos().max(1) + 1
+}
+
+fn nth_beat(from: Time, every: Duration, number: u64) -> Time {
+    from + Duration::from_nanos(every.as_nanos().max(1).saturating_mul(number))
 }
 
 /// What kind of object is asked for.

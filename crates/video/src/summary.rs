@@ -5,6 +5,10 @@
 //!
 //! Tested: facts of the players' hand-computed timelines (`tests/summary.rs`).
 
+mod latency;
+
+pub use latency::Latencies;
+
 use crate::{EventKind, ObjectKind, PlaybackEvent, Totals};
 use playpath_units::{Duration, Time};
 
@@ -59,8 +63,10 @@ pub struct Summary {
     pub overflowed: u64,
     /// From pressing play to the first full buffer.
     pub filled_after: Option<Duration>,
-    latency_sum_s: f64,
-    latency_samples: u64,
+    /// Behind the live edge.
+    pub latencies: Latencies,
+    /// Time watched at another speed than the normal one.
+    pub off_speed: Duration,
 }
 
 impl Summary {
@@ -68,6 +74,7 @@ impl Summary {
     pub fn of(events: &[PlaybackEvent]) -> Summary {
         let mut session = Summary::default();
         let mut begin = Time::ZERO;
+        let mut off_speed_since = None;
         for event in events {
             match event.kind {
                 EventKind::SessionStarted { media_rate, .. } => {
@@ -84,7 +91,15 @@ impl Summary {
                         stall.length = frozen;
                     }
                 }
-                EventKind::Finished { totals, .. } => session.totals = totals,
+                EventKind::LiveLatency(latency) => session.latencies.push(event.at, latency.as_secs_f64()),
+                EventKind::SpeedChanged { ppm } => {
+                    session.end_off_speed(off_speed_since.take(), event.at);
+                    off_speed_since = (ppm != 1_000_000).then_some(event.at);
+                }
+                EventKind::Finished { totals, .. } => {
+                    session.end_off_speed(off_speed_since.take(), event.at);
+                    session.totals = totals;
+                }
                 _ => session.count(&event.kind),
             }
         }
@@ -101,10 +116,6 @@ impl Summary {
                 self.packets += packets;
                 self.late += late;
                 self.overflowed += overflowed;
-            }
-            EventKind::LiveLatency(latency) => {
-                self.latency_sum_s += latency.as_secs_f64();
-                self.latency_samples += 1;
             }
             EventKind::SegmentDownloaded { object, rate, body_bytes, media_duration, .. } => {
                 let segment = Segment {
@@ -165,9 +176,8 @@ impl Summary {
         self.segments.windows(2).filter(|w| w[0].representation != w[1].representation).count()
     }
 
-    /// Mean of the samples of a live player's latency.
-    pub fn mean_latency_s(&self) -> Option<f64> {
-        (self.latency_samples > 0).then(|| self.latency_sum_s / self.latency_samples as f64)
+    fn end_off_speed(&mut self, since: Option<Time>, at: Time) {
+        self.off_speed = self.off_speed + since.map_or(Duration::ZERO, |since| at - since);
     }
 }
 

@@ -26,6 +26,7 @@ fn decide(rule: &mut dyn abr::Abr, ladder: &Ladder, segment: usize, downloads: &
     let now = Time::from_secs(segment as u64 * 4);
     let level = Duration::from_secs(segment as u64 * 7 % 21);
     let context = Context {
+        live: None,
         now,
         segment,
         buffer_level: level,
@@ -51,6 +52,7 @@ fn decide(rule: &mut dyn abr::Abr, ladder: &Ladder, segment: usize, downloads: &
         level_at_request: level,
         is_abandoned: false,
         is_replacement: false,
+        burst_bits_per_sec: None,
     };
     let so_far = Download { bytes: download.bytes / 3, ..download };
     rule.abandon(&context, &Progress { so_far, total_bytes: download.bytes, reports: 9 });
@@ -60,6 +62,7 @@ fn decide(rule: &mut dyn abr::Abr, ladder: &Ladder, segment: usize, downloads: &
     downloads.push(download);
     let previous = Some(representation);
     let after = Context {
+        live: None,
         now,
         segment: segment + 1,
         buffer_level: level,

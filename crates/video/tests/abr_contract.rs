@@ -42,6 +42,7 @@ fn session(rule: &mut dyn Abr, ladder: &Ladder, seed: u64) -> Vec<Decision> {
             () => PlayState::Playing,
         };
         let base = Context {
+            live: None,
             now,
             segment,
             buffer_level: Duration::from_secs_f64(level),
@@ -79,6 +80,7 @@ fn session(rule: &mut dyn Abr, ladder: &Ladder, seed: u64) -> Vec<Decision> {
             level_at_request: Duration::from_secs_f64(level),
             is_abandoned: false,
             is_replacement: false,
+            burst_bits_per_sec: None,
         };
         let progress = Progress { so_far: download, total_bytes: ladder.bytes(segment, choice), reports: 9 };
         let half_way = Context {

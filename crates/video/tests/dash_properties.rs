@@ -3,7 +3,7 @@
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Rate, Time};
 use playpath_video::abr;
-use playpath_video::dash::{CmcdMode, Connections, DashConfig, Live};
+use playpath_video::dash::{CatchUp, CmcdMode, Connections, DashConfig, Live, LowLatency, Range, Way};
 use playpath_video::ideal::{IdealLink, IdealStep, play};
 use playpath_video::{
     Action, ConnectionId, DashPlayer, EventKind, FinishReason, Ladder, ObjectKind, ObjectRef, PlaybackEvent, Player,
@@ -29,6 +29,18 @@ struct Case {
     cut_at: Option<u64>,
 }
 
+const WIDE: Range = Range { min_ppm: 500_000, max_ppm: 1_500_000 };
+const LAWS: [CatchUp; 5] =
+    [CatchUp::Off, CatchUp::DashJs(WIDE), CatchUp::LolPlus(WIDE), CatchUp::HlsJs(WIDE), CatchUp::Shaka(WIDE)];
+
+fn any_low_latency() -> impl Strategy<Value = LowLatency> {
+    (any::<bool>(), 100u64..2000).prop_map(|(in_chunks, piece)| LowLatency {
+        way: if in_chunks { Way::Chunks } else { Way::Parts },
+        piece: Duration::from_millis(piece),
+        playlist_bytes: 1500,
+    })
+}
+
 fn any_case() -> impl Strategy<Value = Case> {
     let connections = (1u8..=4, proptest::option::of(1u32..5), proptest::option::of(1u64..10)).prop_map(
         |(parallel, requests_each, idle)| Connections {
@@ -39,10 +51,14 @@ fn any_case() -> impl Strategy<Value = Case> {
     );
     let live = proptest::option::weighted(
         0.3,
-        (2u64..12, proptest::option::of(1u64..6)).prop_map(|(target, skip)| Live {
-            latency_target: Duration::from_secs(target),
-            skip_behind: skip.map(Duration::from_secs),
-        }),
+        (2u64..12, proptest::option::of(1u64..6), proptest::option::of(any_low_latency()), 0..5usize, 0u64..4)
+            .prop_map(|(target, skip, low_latency, law, join)| Live {
+                skip_behind: skip.map(Duration::from_secs),
+                low_latency,
+                joined_at: (join < 3).then(|| Duration::from_millis(700 * join)),
+                catch_up: LAWS[law],
+                ..Live::at(Duration::from_secs(target))
+            }),
     );
     (
         (any::<u64>(), 0..abr::entries().len(), 4u64..40, 0.1f64..=1.0, 0.01f64..=1.0, 0.01f64..=1.0),
@@ -65,6 +81,16 @@ fn any_case() -> impl Strategy<Value = Case> {
                 cut_at: cut,
             },
         )
+}
+
+impl Case {
+    fn low_latency(&self) -> Option<LowLatency> {
+        self.live?.low_latency
+    }
+
+    fn joined_at(&self) -> Duration {
+        self.live.and_then(|live| live.joined_at).unwrap_or_default()
+    }
 }
 
 const SEGMENT: Duration = Duration::from_secs(2);
@@ -100,6 +126,9 @@ fn player(case: &Case) -> DashPlayer {
         let most = live.latency_target.max(SEGMENT);
         config.start_level = config.start_level.min(most);
         config.stall_resume_level = config.stall_resume_level.min(SEGMENT);
+    }
+    if case.low_latency().is_some() {
+        (config.connections.parallel, config.pipeline_at) = (1, None);
     }
     config.http.manifest_bytes = if case.with_manifest { 5000 } else { 0 };
     let rule = abr::build(abr::entries()[case.rule].name).unwrap();
@@ -215,12 +244,13 @@ proptest! {
         let Some(PlaybackEvent { at, kind: EventKind::Finished { reason, totals } }) = events.last() else {
             return Err(TestCaseError::fail("no Finished entry"));
         };
-        // Start-up + played + discarded + stopped = elapsed, to the nanosecond.
+        // Start-up + played + discarded + stopped - gained = elapsed, to the nanosecond.
         let sum = totals.startup + totals.media_played + totals.media_discarded + totals.clock_stopped;
-        prop_assert_eq!(sum, *at - Time::ZERO);
+        prop_assert_eq!(sum.as_nanos() as i64 - totals.gained_ns, (*at - Time::ZERO).as_nanos() as i64);
+        prop_assert!(totals.gained_ns == 0 || case.live.is_some_and(|live| live.catch_up != CatchUp::Off));
         prop_assert_eq!(totals.clock_stopped + totals.media_discarded, stalled(&events));
         if *reason == FinishReason::Played {
-            prop_assert_eq!(totals.media_played + totals.media_discarded, MEDIA);
+            prop_assert_eq!(totals.media_played + totals.media_discarded, MEDIA - case.joined_at());
             prop_assert!(case.cut_at.is_none() || *at <= Time::from_secs(case.cut_at.unwrap()));
         }
         prop_assert!(events.windows(2).all(|pair| pair[0].at <= pair[1].at));
@@ -236,7 +266,9 @@ proptest! {
             }
         }
         let is_media = |kind| matches!(kind, ObjectKind::Video | ObjectKind::Audio);
-        prop_assert!(asked.iter().filter(|(object, _)| is_media(object.kind)).all(|(_, &times)| times <= 1));
+        // A segment in parts is asked for part by part.
+        let by_parts = case.low_latency().is_some_and(|low_latency| low_latency.way == Way::Parts);
+        prop_assert!(by_parts || asked.iter().filter(|(object, _)| is_media(object.kind)).all(|(_, &times)| times <= 1));
         if *reason == FinishReason::Played && case.live.is_none() {
             let kinds = 1 + i64::from(case.with_audio);
             let segments = 31 * kinds;
@@ -266,6 +298,12 @@ proptest! {
                     open = false;
                 }
                 EventKind::SegmentDownloaded { object, .. } if object.kind == ObjectKind::Video => {
+                    shown.insert(object.segment, object.representation);
+                }
+                // Pieces are shown before their segment is complete.
+                EventKind::SegmentDecision { object, .. }
+                    if object.kind == ObjectKind::Video && case.low_latency().is_some() =>
+                {
                     shown.insert(object.segment, object.representation);
                 }
                 EventKind::Switch { segment, from, to } => {

@@ -89,7 +89,7 @@ fn check_log(events: &[PlaybackEvent], end: Time, expected: FinishReason, what: 
         assert_eq!(sum, last.at - events[0].at, "{what}: times add up");
     }
     let summary = Summary::of(events);
-    let figures = [Some(summary.stalled_s()), summary.mean_rate_kbps(), summary.mean_latency_s()];
+    let figures = [Some(summary.stalled_s()), summary.mean_rate_kbps(), summary.latencies.mean_s()];
     for value in figures.into_iter().flatten() {
         assert!(value.is_finite() && value >= 0.0 && value.is_sign_positive(), "{what}: {value}");
     }

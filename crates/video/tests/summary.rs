@@ -33,7 +33,7 @@ fn catch_up_session() {
     // 8000 B in 0.8 s.
     assert_eq!(m.mean_rate_kbps(), Some(80.0));
     assert_eq!((m.stalls.len(), m.discarded, m.underflows), (1, 2, 1));
-    assert_eq!((m.packets, m.segments.len(), m.mean_latency_s()), (0, 0, None));
+    assert_eq!((m.packets, m.segments.len(), m.latencies.mean_s()), (0, 0, None));
 }
 
 /// `rebuffer_twice`: stalls at 300 and 500 ms of 120 and 250 ms; start-up 30 ms.
@@ -119,7 +119,7 @@ fn segmented_session() {
     log.push(at(12_500), EventKind::Finished { reason: FinishReason::Played, totals });
     let m = Summary::of(log.as_slice());
     near(m.mean_rate_kbps().unwrap(), 1590.0);
-    near(m.mean_latency_s().unwrap(), 4.0);
+    near(m.latencies.mean_s().unwrap(), 4.0);
     assert_eq!(m.switches(), 1);
     let settings = P1203Settings { resolutions: vec![(640, 360), (1280, 720)], ..P1203Settings::default() };
     let input = p1203_input(log.as_slice(), &settings);

@@ -246,7 +246,7 @@ class _Session:
         return OverRelay()
 
     def _own_endpoint(self) -> Carrier:
-        if self._is_agent:
+        if self._needs_own_origin:
             raise UnsupportedError("the streaming agent writes in chunks, which the wire world's server does not")
         if self.player.name == "iperf3":
             raise UnsupportedError("iperf3 needs a server of its own; curl downloads in the wire world")
@@ -281,7 +281,7 @@ class _Session:
         described = self._described if self.scenario.get("video") else {}
         server, control = self._carrier.serve(bed, self.sending, described, reports=self._reports())
         server.serve_zeros(FILE, _FILE_BYTES)
-        port = ORIGIN_PORT if self._is_agent else PORT
+        port = ORIGIN_PORT if self._needs_own_origin else PORT
         way = self._carrier.open(bed, port, control)
         plan = str(bed.folder / "plan.json")
         scene = Scene(bed, server, self.scenario, self._described, plan, self._until_s, way.origin, way.protocol)
@@ -294,7 +294,7 @@ class _Session:
             *self._shared_sysctls(),
         ]
         start = self._write_plan(bed, way, traffic)
-        if self._is_agent or traffic.places:
+        if self._needs_own_origin or traffic.places:
             traffic.serve(scene.settings)
         return self._measure(scene, url, way, traffic, start)
 
@@ -337,9 +337,11 @@ class _Session:
         )
 
     @property
-    def _is_agent(self) -> bool:
-        """The streaming agent writes in chunks, which nginx does not: the project's own origin serves it."""
-        return self.player.name == players.DEFAULT and (self.scenario.get("player") or {}).get("kind") == "agent"
+    def _needs_own_origin(self) -> bool:
+        """The streaming agent's chunks and live media as it is encoded are not what nginx writes: the project's own origin does."""
+        player = self.scenario.get("player") or {}
+        is_in_pieces = player.get("kind") == "agent" or player.get("low_latency", "off") != "off"
+        return self.player.name == players.DEFAULT and is_in_pieces
 
     def _reports(self) -> bool:
         """Whether the CMCD bridge is wanted: the player reports, and the control takes what it tells."""
@@ -366,7 +368,7 @@ class _Session:
         own = {"server": f"0.0.0.0:{ORIGIN_PORT}", "protocol": way.protocol}
         self._plan.add(
             video=video,
-            origin=own if self._is_agent else None,
+            origin=own if self._needs_own_origin else None,
             sources=traffic.places,
             until_s=self._until_s,
             start_ns=round(start * 1e9),

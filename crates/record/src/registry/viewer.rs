@@ -15,7 +15,7 @@ pub const METRICS: &[Metric] = &[
         better: Lower,
         least: 0.25,
         summary: "From pressing play to the first frame, connection set-up included; a session that never starts has waited for its whole length.",
-        video_rank: Some(7),
+        video_rank: Some(9),
         is_always_there: true,
         figure: Viewer(|s| s.has_begun.then(|| s.startup_s())),
         ..BASE
@@ -121,7 +121,7 @@ pub const METRICS: &[Metric] = &[
         unit: "kbit/s",
         better: Higher,
         summary: "Nominal rate of the video, weighted with media time.",
-        video_rank: Some(6),
+        video_rank: Some(8),
         figure: Viewer(Summary::mean_rate_kbps),
         ..BASE
     },
@@ -166,8 +166,29 @@ pub const METRICS: &[Metric] = &[
         unit: "s",
         better: Lower,
         least: 0.1,
-        summary: "Live streams: mean time behind the live edge.",
-        figure: Viewer(Summary::mean_latency_s),
+        summary: "Live streams: time behind the live edge, mean over the time from the first frame to the end.",
+        video_rank: Some(6),
+        figure: Viewer(|s| s.latencies.mean_s()),
+        ..BASE
+    },
+    Metric {
+        name: "live_latency_p95_s",
+        label: "live latency, 95 %",
+        unit: "s",
+        better: Lower,
+        least: 0.1,
+        summary: "Live streams: time behind the live edge that is not exceeded for 95 % of the time.",
+        video_rank: Some(7),
+        figure: Viewer(|s| s.latencies.quantile_s(0.95)),
+        ..BASE
+    },
+    Metric {
+        name: "off_speed_ratio",
+        label: "share at another speed",
+        better: Lower,
+        least: 0.01,
+        summary: "Live streams: share of the played time at another speed than the normal one, to come back to the target latency.",
+        figure: Viewer(|s| s.latencies.mean_s().and_then(|_| share(s.off_speed.as_secs_f64(), s.played_s()))),
         ..BASE
     },
     // Its margin makes it a guard against sessions that never started or were given up: they have no stalls. Smaller shares of

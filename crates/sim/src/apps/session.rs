@@ -59,13 +59,12 @@ struct Awaited {
 }
 
 struct Response {
-    /// Bytes that the server's program has produced and the socket has not taken.
-    ready: u64,
-    /// Bytes that the program will produce later (chunked delivery).
-    held_back: u64,
+    header: u64,
+    body: u64,
     delivery: Delivery,
-    /// When the next chunk is produced.
-    next_chunk: Time,
+    began: Time,
+    /// Bytes that the socket has taken.
+    taken: u64,
 }
 
 /// What a session needs besides its player.
@@ -203,7 +202,7 @@ impl VideoSession {
         if self.player.is_finished() {
             return self.stop(net);
         }
-        let chunk = self.connections.iter().filter_map(|c| c.responding.front()).map(|r| r.next_chunk).min();
+        let chunk = self.connections.iter().filter_map(|c| c.responding.front()).map(|r| r.next_write(net.now)).min();
         let due = self.player.poll_timeout().min(chunk.unwrap_or(Time::MAX)).min(self.stop_at);
         net.arm(self.owner, if net.now < self.start_at { self.start_at } else { due });
     }
@@ -305,13 +304,13 @@ impl VideoSession {
         self.connections[index].arrived_bytes += net.read(flow, End::Server, u64::MAX);
         while let Some(request) = self.next_request(index) {
             self.take_client_data(net, index, &request);
-            let total = u64::from(request.response_header_bytes) + request.body_bytes;
-            let (ready, next_chunk) = match request.delivery {
-                Delivery::AsFastAsPossible => (total, Time::MAX),
-                Delivery::Chunks { bytes, every } => (bytes.min(total), net.now + every),
-            };
-            let response = Response { ready, held_back: total - ready, delivery: request.delivery, next_chunk };
-            self.connections[index].responding.push_back(response);
+            self.connections[index].responding.push_back(Response {
+                header: u64::from(request.response_header_bytes),
+                body: request.body_bytes,
+                delivery: request.delivery,
+                began: net.now,
+                taken: 0,
+            });
         }
         self.serve(net, index);
     }
@@ -331,11 +330,11 @@ impl VideoSession {
         let now = net.now;
         let connection = &mut self.connections[index];
         while let Some(response) = connection.responding.front_mut() {
-            response.produce(now);
-            if response.ready > 0 {
-                response.ready -= net.write(connection.flow, End::Server, response.ready);
+            let ready = response.written(now) - response.taken;
+            if ready > 0 {
+                response.taken += net.write(connection.flow, End::Server, ready);
             }
-            if response.ready > 0 || response.held_back > 0 {
+            if response.taken < response.header + response.body {
                 break;
             }
             connection.responding.pop_front();
@@ -419,16 +418,13 @@ impl VideoSession {
 }
 
 impl Response {
-    fn produce(&mut self, now: Time) {
-        let Delivery::Chunks { bytes, every } = self.delivery else { return };
-        while self.held_back > 0 && self.next_chunk <= now {
-            let chunk = bytes.min(self.held_back);
-            self.ready += chunk;
-            self.held_back -= chunk;
-            self.next_chunk += every;
-        }
-        if self.held_back == 0 {
-            self.next_chunk = Time::MAX;
-        }
+    /// Bytes that the server's program has produced.
+    fn written(&self, now: Time) -> u64 {
+        self.delivery.written(self.header, self.body, self.began, now)
+    }
+
+    /// When it produces more.
+    fn next_write(&self, now: Time) -> Time {
+        self.delivery.next_write(self.header, self.body, self.began, now)
     }
 }

@@ -12,6 +12,8 @@ mod fixed;
 mod dash_js_5;
 mod exoplayer;
 mod hls_js;
+mod l2a;
+mod lol_plus;
 mod shaka;
 mod throughput;
 
@@ -78,6 +80,21 @@ pub struct Context<'a> {
     pub downloads: &'a [Download],
     /// Time up to now for which nothing was under way: the buffer was full, or a rule had said to wait.
     pub idle: Duration,
+    /// Of a live stream.
+    pub live: Option<LiveState>,
+}
+
+/// Where a live player stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LiveState {
+    /// Behind the live edge.
+    pub latency: Duration,
+    /// What it aims at.
+    pub target: Duration,
+    /// Of playback; 1 is normal.
+    pub speed: f64,
+    /// Segments come piece by piece while they are encoded.
+    pub is_low_latency: bool,
 }
 
 impl Context<'_> {
@@ -110,6 +127,8 @@ pub struct Download {
     pub is_abandoned: bool,
     /// It replaced media that was in the buffer: the level did not grow.
     pub is_replacement: bool,
+    /// Rate of its bursts, where it came piece by piece as it was encoded: the time between them says nothing of the network.
+    pub burst_bits_per_sec: Option<f64>,
 }
 
 /// When a rule hears of a download under way.
@@ -124,13 +143,19 @@ pub enum Reports {
 }
 
 impl Download {
-    /// Seconds from the start to the last byte, at least one nanosecond.
+    /// Seconds from the start to the last byte, at least one nanosecond; without the pauses between bursts.
     pub fn seconds(&self) -> f64 {
-        self.completed_at.saturating_since(self.started_at).as_secs_f64().max(1e-9)
+        match self.burst_bits_per_sec {
+            Some(_) => self.latency_seconds() + self.seconds_from_first_byte(),
+            None => self.completed_at.saturating_since(self.started_at).as_secs_f64().max(1e-9),
+        }
     }
-    /// Seconds from the first byte to the last.
+    /// Seconds from the first byte to the last; without the pauses between bursts.
     pub fn seconds_from_first_byte(&self) -> f64 {
-        self.completed_at.saturating_since(self.first_byte_at).as_secs_f64()
+        match self.burst_bits_per_sec {
+            Some(rate) => self.bytes as f64 * 8.0 / rate,
+            None => self.completed_at.saturating_since(self.first_byte_at).as_secs_f64(),
+        }
     }
     /// Seconds from the start to the first byte.
     pub fn latency_seconds(&self) -> f64 {
@@ -253,6 +278,7 @@ pub(crate) mod testing {
             previous,
             downloads: &[],
             idle: Duration::ZERO,
+            live: None,
         }
     }
 
@@ -270,6 +296,18 @@ pub(crate) mod testing {
             level_at_request: Duration::from_secs(10),
             is_abandoned: false,
             is_replacement: false,
+            burst_bits_per_sec: None,
         }
+    }
+
+    /// Ladder, questions and a rule's answers of `tests/players/laws.mjs`.
+    pub fn told_by_dash_js(rule: &str) -> (Ladder, Vec<serde_json::Value>, Vec<usize>) {
+        let told: serde_json::Value =
+            serde_json::from_str(include_str!("../../tests/data/dashjs_live.json")).expect("JSON");
+        let whole = |value: &serde_json::Value| value.as_u64().expect("a whole number");
+        let list = |value: &serde_json::Value| value.as_array().expect("a list").clone();
+        let kbps: Vec<u64> = list(&told["questions"]["rates"]).iter().map(|rate| whole(rate) / 1000).collect();
+        let answers = list(&told["answers"][rule]).iter().map(|rung| whole(rung) as usize).collect();
+        (ladder(&kbps), list(&told["questions"]["segments"]), answers)
     }
 }

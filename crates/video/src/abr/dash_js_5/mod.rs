@@ -115,11 +115,51 @@ impl Default for Settings {
     }
 }
 
+/// dash.js's `ThroughputController`.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::abr) struct Estimate {
+    averages: DualEwma,
+    last_kbps: Option<f64>,
+}
+
+impl Estimate {
+    pub(in crate::abr) fn new() -> Estimate {
+        Estimate { averages: DualEwma::new(FAST_SECONDS, SLOW_SECONDS), last_kbps: None }
+    }
+
+    pub(in crate::abr) fn push(&mut self, download: &Download) {
+        let seconds = download.seconds_from_first_byte();
+        // Resource Timing knows the headers; bursts are measured by what the fetch API hands over.
+        let is_bare = download.is_abandoned || download.burst_bits_per_sec.is_some();
+        let bytes = download.bytes + if is_bare { 0 } else { HEADER_BYTES };
+        if seconds > 0.0 {
+            let kbps = round(bytes as f64 * 8.0 / 1e3 / seconds);
+            self.last_kbps = Some(kbps);
+            self.averages.push(kbps, WEIGHT * seconds);
+        }
+    }
+
+    /// Whole kbit/s; `None` before the first sample.
+    pub(in crate::abr) fn kbps(&self) -> Option<f64> {
+        self.averages.low().map(round)
+    }
+
+    /// 0.9 of it.
+    pub(in crate::abr) fn safe_kbps(&self) -> Option<f64> {
+        self.kbps().map(|kbps| SAFETY * kbps)
+    }
+
+    /// The last sample.
+    pub(in crate::abr) fn last_kbps(&self) -> Option<f64> {
+        self.last_kbps
+    }
+}
+
 /// dash.js's `AbrController` with its rules.
 pub(super) struct DashJs {
     strategy: Strategy,
     settings: Settings,
-    averages: DualEwma,
+    estimate: Estimate,
     uses_bola: bool,
     /// The buffer is empty, in dash.js's sense.
     is_empty: bool,
@@ -139,7 +179,7 @@ impl DashJs {
         DashJs {
             strategy,
             settings,
-            averages: DualEwma::new(FAST_SECONDS, SLOW_SECONDS),
+            estimate: Estimate::new(),
             uses_bola: strategy == Strategy::Bola,
             is_empty: true,
             bola: Bola::new(settings.target),
@@ -154,15 +194,7 @@ impl DashJs {
 
     /// Whole kbit/s; `None` before the first sample.
     fn kbps(&self) -> Option<f64> {
-        self.averages.low().map(round)
-    }
-
-    fn measure(&mut self, download: &Download) {
-        let seconds = download.seconds_from_first_byte();
-        let bytes = download.bytes + if download.is_abandoned { 0 } else { HEADER_BYTES };
-        if seconds > 0.0 {
-            self.averages.push(round(bytes as f64 * 8.0 / 1e3 / seconds), WEIGHT * seconds);
-        }
+        self.estimate.kbps()
     }
 
     /// The buffer level was measured.
@@ -184,12 +216,13 @@ impl DashJs {
     /// What the throughput rule wants. Nothing before the first segment is there.
     fn by_throughput(&self, context: &Context) -> Option<usize> {
         let kbps = self.kbps()?;
-        let may = self.may_step_up(context.now) && !self.is_empty;
+        let may = self.may_step_up(context.now) && (!self.is_empty || context.live.is_some());
         may.then(|| highest_at_most(context.ladder, SAFETY * kbps))
     }
 
     fn by_buffer(&self, context: &Context, level: f64) -> Option<usize> {
-        if !self.settings.insufficient_buffer || self.appended < IGNORED_SEGMENTS {
+        let is_low_latency = context.live.is_some_and(|live| live.is_low_latency);
+        if !self.settings.insufficient_buffer || is_low_latency || self.appended < IGNORED_SEGMENTS {
             return None;
         }
         if self.is_empty {
@@ -259,7 +292,7 @@ impl Abr for DashJs {
     }
 
     fn on_download(&mut self, context: &Context, download: &Download) {
-        self.measure(download);
+        self.estimate.push(download);
         let duration = context.ladder.duration_of(download.segment).as_secs_f64();
         let grown = if download.is_replacement || download.is_abandoned { 0.0 } else { duration };
         let before = rounded_level((context.level() - grown).max(0.0));
@@ -351,12 +384,12 @@ fn round(value: f64) -> f64 {
 }
 
 /// Metrics hold the level in whole milliseconds.
-fn rounded_level(seconds: f64) -> f64 {
+pub(in crate::abr) fn rounded_level(seconds: f64) -> f64 {
     (seconds * 1e3).round() / 1e3
 }
 
 /// `getOptimalRepresentationForBitrate`.
-fn highest_at_most(ladder: &Ladder, kbps: f64) -> usize {
+pub(in crate::abr) fn highest_at_most(ladder: &Ladder, kbps: f64) -> usize {
     (0..ladder.count()).rev().find(|&rung| ladder.bits_per_sec(rung) / 1e3 <= kbps).unwrap_or(0)
 }
 
@@ -374,7 +407,7 @@ mod tests {
     fn the_estimate_leaves_the_latency_out() {
         for latency in [0.1, 0.5] {
             let mut rule = rule();
-            rule.measure(&download(2000, 2.0 + latency, latency));
+            rule.estimate.push(&download(2000, 2.0 + latency, latency));
             assert_eq!(rule.kbps(), Some(1001.0));
         }
     }
@@ -386,8 +419,8 @@ mod tests {
     #[test]
     fn the_averages_weigh_by_time() {
         let mut rule = rule();
-        rule.measure(&download(3998, 1.1, 0.1));
-        rule.measure(&download(2000, 2.1, 0.1));
+        rule.estimate.push(&download(3998, 1.1, 0.1));
+        rule.estimate.push(&download(2000, 2.1, 0.1));
         assert_eq!(rule.kbps(), Some(1680.0));
     }
 

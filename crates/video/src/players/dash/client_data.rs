@@ -1,6 +1,6 @@
 //! What the client tells with each request (CTA-5004; choices as dash.js makes them).
 
-use super::config::CmcdMode;
+use super::config::{CmcdMode, Way};
 use super::moment::Moment;
 use super::track::Track;
 use super::transfer::What;
@@ -24,7 +24,7 @@ impl Track {
             sf: Some(StreamingFormat::Dash),
             st: Some(if is_live { StreamType::Live } else { StreamType::OnDemand }),
             ot: Some(match (what, self.ladder().kind()) {
-                (What::Manifest, _) => ObjectType::Manifest,
+                (What::Manifest | What::Playlist { .. }, _) => ObjectType::Manifest,
                 (What::Init(_), _) => ObjectType::Init,
                 (_, ObjectKind::Audio) => ObjectType::Audio,
                 _ => ObjectType::Video,
@@ -32,8 +32,10 @@ impl Track {
             su: self.urgent,
             ..Cmcd::default()
         };
-        if let What::Segment { segment, representation } = what {
-            self.describe_segment(&mut cmcd, segment, representation, bytes, position);
+        if let What::Segment { segment, representation } | What::Part { segment, representation, .. } = what {
+            let pieces = at.pieces(Way::Parts, self.ladder(), segment);
+            let duration = pieces.map_or(self.ladder().duration_of(segment), |pieces| pieces.each);
+            self.describe_media(&mut cmcd, representation, duration, bytes, position);
         }
         if config.cmcd == CmcdMode::V2 {
             cmcd.version = Some(2);
@@ -43,17 +45,16 @@ impl Track {
                 PlayState::Playing => PlayerState::Playing,
                 PlayState::Stalled => PlayerState::Rebuffering,
             });
-            let edge = at.produced + at.now.saturating_since(playback.session_started_at());
-            cmcd.ltc_ms = is_live.then(|| millis(edge.saturating_sub(position)));
+            cmcd.ltc_ms = is_live.then(|| millis(at.edge(at.now).saturating_sub(position)));
         }
         cmcd
     }
 
-    fn describe_segment(
+    fn describe_media(
         &mut self,
         cmcd: &mut Cmcd,
-        segment: usize,
         representation: usize,
+        duration: Duration,
         bytes: u64,
         position: Duration,
     ) {
@@ -61,9 +62,9 @@ impl Track {
         let ladder = self.ladder();
         cmcd.br_kbps = Some(ladder.bitrates()[representation].as_bits_per_sec() / 1000);
         cmcd.tb_kbps = Some(ladder.bitrates()[ladder.count() - 1].as_bits_per_sec() / 1000);
-        cmcd.d_ms = Some(millis(ladder.duration_of(segment)));
+        cmcd.d_ms = Some(millis(duration));
         cmcd.bl_ms = Some(level_ms);
-        // The clock runs at normal speed: deadline = level / pr = level.
+        // Deadline = level / pr. At speeds near 1 that is the level.
         cmcd.dl_ms = Some(level_ms);
         cmcd.mtp_kbps = self.measured_kbps();
         // bit / ms = kbit/s.

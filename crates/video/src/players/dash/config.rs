@@ -1,5 +1,6 @@
 //! Settings of the DASH client, their checks, and the presets that mimic known clients.
 
+use super::catch_up::CatchUp;
 use crate::ladder::Ladder;
 use playpath_units::Duration;
 use std::fmt;
@@ -179,10 +180,44 @@ pub enum CmcdMode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Live {
     /// Media that exists at the join; the player starts this far behind the live edge (rounded down to whole segments, at
-    /// least one). Start-up adds to it.
+    /// least one, unless low latency or `joined_at` say otherwise). Start-up adds to it.
     pub latency_target: Duration,
     /// When stalls have put the player this much further behind, it skips what it lost, in whole segments; `None`: never.
     pub skip_behind: Option<Duration>,
+    /// Segments can be had piece by piece while they are encoded.
+    pub low_latency: Option<LowLatency>,
+    /// Where in the first segment the viewer joins; `None`: at its start.
+    pub joined_at: Option<Duration>,
+    /// Law of the playback speed.
+    pub catch_up: CatchUp,
+}
+
+impl Live {
+    /// Whole segments, no law of speed.
+    pub const fn at(latency_target: Duration) -> Live {
+        Live { latency_target, skip_behind: None, low_latency: None, joined_at: None, catch_up: CatchUp::Off }
+    }
+}
+
+/// Low latency: media is had before its segment is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LowLatency {
+    /// How.
+    pub way: Way,
+    /// Duration of a piece: a CMAF chunk, a part. Segments are divided evenly into pieces of about this length.
+    pub piece: Duration,
+    /// Bytes of a playlist ([`Way::Parts`]).
+    pub playlist_bytes: u64,
+}
+
+/// How a segment under construction is had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// LL-DASH: the segment is asked for once its first chunk exists (`availabilityTimeOffset`); the server sends each chunk when
+    /// it exists.
+    Chunks,
+    /// LL-HLS: a playlist whose answer waits for the next part (blocking reload), then a request for that part.
+    Parts,
 }
 
 impl Default for DashConfig {
@@ -310,6 +345,11 @@ impl DashConfig {
         }
     }
 
+    /// Pieces of one segment come one after the other.
+    fn takes_pieces(&self) -> bool {
+        self.connections.parallel == 1 && self.pipeline_at.is_none()
+    }
+
     /// Refuses settings under which playback could never start, or that mean nothing.
     pub fn check(&self) -> Result<(), ConfigError> {
         let within = |name, value: Duration, max: Duration| {
@@ -328,6 +368,9 @@ impl DashConfig {
         }
         match self.pipeline_at {
             Some(share) if !(0.0..1.0).contains(&share) => Err(ConfigError::PipelineAt(share)),
+            _ if self.live.is_some_and(|live| live.low_latency.is_some()) && !self.takes_pieces() => {
+                Err(ConfigError::LowLatency)
+            }
             _ if !(1..=1000).contains(&self.pictures_per_second) => {
                 Err(ConfigError::PicturesPerSecond(self.pictures_per_second))
             }
@@ -354,6 +397,8 @@ pub enum ConfigError {
     RequestsEach,
     /// Pipelining threshold.
     PipelineAt(f64),
+    /// Low latency together with several responses at once.
+    LowLatency,
     /// Picture rate.
     PicturesPerSecond(u32),
 }
@@ -367,6 +412,9 @@ impl fmt::Display for ConfigError {
             ConfigError::Parallel(n) => write!(f, "`parallel` = {n}; allowed: 1 to 16 connections"),
             ConfigError::RequestsEach => f.write_str("`requests_each` = 0; allowed: 1 or more"),
             ConfigError::PipelineAt(share) => write!(f, "`pipeline_at` = {share}; allowed: 0 to below 1"),
+            ConfigError::LowLatency => f.write_str(
+                "`low_latency` needs one response after the other; allowed: `connections` without \"parallel\", no `pipeline_at`",
+            ),
             ConfigError::PicturesPerSecond(n) => write!(f, "`pictures_per_second` = {n}; allowed: 1 to 1000"),
         }
     }

@@ -4,33 +4,40 @@
 //! newCWV study (NOSSDAV 2014) for its two clients ([`DashConfig::preset`]).
 //! Life: (manifest) → segments until `full_level` → pause until `resume_level` → … A segment counts as buffered when its last
 //! byte is read and all before it are there. Playback starts at `start_level`, stands still when the buffer is empty and
-//! goes on at `stall_resume_level` (mode "rebuffer": no picture is discarded).
+//! goes on at `stall_resume_level` (mode "rebuffer": no picture is discarded). Live, a segment can be had piece by piece as it is
+//! encoded ([`LowLatency`]), a law sets the playback speed ([`CatchUp`]), and time lost in stalls can be skipped ([`Live`]).
 //! Differences from the references:
 //! 1. Video and audio have connections of their own, as browsers give them in practice.
 //! 2. An abandoned download costs its connection (HTTP/1.1); the segment is asked for again at once.
-//! 3. A live stream has no playback-rate catch-up; time lost in stalls can be made up by skipping ([`Live`]).
-//! 4. No seeking.
+//! 3. No seeking.
 //!
 //! Units: nanoseconds, bytes. Invariants: the buffer level is never negative and never above full level plus one segment ([`Room`]:
 //! never above it); each segment is asked for once, unless its download was abandoned or a step up replaces it; after the end
-//! start-up + played + discarded + stopped is the time from start to end.
+//! start-up + played + discarded + stopped - gained by speed is the time from start to end.
 //! Tested by `tests/dash_timelines.rs` (hand-computed sessions), `tests/dash_properties.rs`, `tests/abr_traces.rs`.
 
+mod catch_up;
 mod client_data;
 mod config;
 mod connections;
 mod moment;
+mod parts;
+mod pieces;
 mod playback;
 mod settings;
 mod track;
 mod transfer;
 
-pub use config::{Asks, CmcdMode, ConfigError, Connections, DashConfig, Goal, HttpSizes, Live, Look, PRESETS, Room};
+pub use catch_up::{CatchUp, Range};
+pub use config::{
+    Asks, CmcdMode, ConfigError, Connections, DashConfig, Goal, HttpSizes, Live, Look, LowLatency, PRESETS, Room, Way,
+};
 
 use crate::abr::{Abr, PlayState};
 use crate::ladder::Presentation;
 use crate::registry::PlayerEntry;
 use crate::{Action, AppReport, ConnectionId, EventKind, PlaybackEvent, Player, RequestId};
+use catch_up::{LOOK, Seen};
 use connections::Io;
 use moment::Moment;
 use playback::Playback;
@@ -58,6 +65,9 @@ pub struct DashPlayer {
     has_manifest: bool,
     was_full: bool,
     produced: Duration,
+    /// When the law of the playback speed is asked next, and the stalls that it knows of.
+    next_look: Time,
+    stalls: u32,
     /// Video segments of which the first picture was shown, and the representation of the last one.
     shown: usize,
     last_shown: Option<usize>,
@@ -66,7 +76,7 @@ pub struct DashPlayer {
 impl DashPlayer {
     /// A client for `presentation`. `audio_rule` is used if there is an audio ladder; without it the lowest rate is played.
     pub fn new(
-        config: DashConfig,
+        mut config: DashConfig,
         presentation: Presentation,
         video_rule: Box<dyn Abr>,
         audio_rule: Option<Box<dyn Abr>>,
@@ -77,8 +87,13 @@ impl DashPlayer {
             .as_ref()
             .map_or(Duration::ZERO, |audio| audio.media_duration())
             .max(presentation.video.media_duration());
-        let produced = config.live.map_or(media_end, |live| whole_segments(&presentation, live.latency_target));
-        let playback = Playback::new(media_end, config.pictures_per_second);
+        if config.live.is_some_and(|live| live.low_latency.is_some()) {
+            // Pieces come as they are encoded, whatever the rung; dash.js hears of no progress then, and replaces nothing.
+            (config.abandonment, config.fast_switch) = (false, false);
+        }
+        let produced = config.live.map_or(media_end, |live| produced_at_join(&presentation, &live));
+        let joined_at = config.live.and_then(|live| live.joined_at).unwrap_or_default();
+        let playback = Playback::new(media_end, joined_at, config.pictures_per_second);
         let mut tracks = vec![Track::new(presentation.video, video_rule, &config)];
         if let Some(audio) = presentation.audio {
             let rule = audio_rule.or_else(|| crate::abr::build("fixed"));
@@ -95,6 +110,8 @@ impl DashPlayer {
             has_manifest,
             was_full: false,
             produced,
+            next_look: Time::MAX,
+            stalls: 0,
             shown: 0,
             last_shown: None,
         })
@@ -104,6 +121,9 @@ impl DashPlayer {
     fn advance(&mut self, now: Time) {
         self.show_segments(now);
         let was_playing = self.playback.state() == PlayState::Playing;
+        if let Some(end) = self.playback.ends_by(now) {
+            self.note_latency(end);
+        }
         self.playback.advance(now, &mut self.io.log);
         if self.playback.is_ended() {
             self.close();
@@ -111,6 +131,8 @@ impl DashPlayer {
             for track in &mut self.tracks {
                 (track.starved, track.urgent) = (true, true);
             }
+            (self.stalls, self.next_look) = (self.stalls + 1, Time::MAX);
+            self.note_latency(now);
         }
     }
 
@@ -121,7 +143,7 @@ impl DashPlayer {
             return;
         }
         let position = self.playback.position(now);
-        while self.shown < video.appended() && video.ladder().start_of(self.shown) <= position {
+        while self.shown < video.present() && video.ladder().start_of(self.shown) <= position {
             let to = video.chosen(self.shown);
             if let (Some(from), Some(to)) = (self.last_shown, to)
                 && from != to
@@ -142,7 +164,7 @@ impl DashPlayer {
             return;
         }
         let at = Moment { now, playback: &self.playback, config: &self.config, produced: self.produced };
-        self.timeout = self.playback.timeout();
+        self.timeout = self.playback.timeout().min(self.next_look);
         if !self.has_manifest {
             return;
         }
@@ -157,9 +179,9 @@ impl DashPlayer {
         if self.tracks[index].refuses(now, request, &at, &mut self.io) {
             return;
         }
-        let Some(finished) = self.tracks[index].finish(now, request, &self.config, &mut self.io) else { return };
+        let Some(finished) = self.tracks[index].finish(now, request, &at, &mut self.io) else { return };
         self.has_manifest |= finished.what == What::Manifest;
-        let Some(download) = finished.download else { return };
+        let Some(download) = finished.download else { return self.take_pieces(now) };
         self.playback.set_buffered_end(self.common_end());
         let at = Moment { now, playback: &self.playback, config: &self.config, produced: self.produced };
         self.tracks[index].remember(download, &at);
@@ -169,7 +191,48 @@ impl DashPlayer {
         }
         self.catch_up(now);
         self.run_if_possible(now);
-        self.sample_latency(now);
+    }
+
+    /// Low latency: a piece of a segment may be there.
+    fn take_pieces(&mut self, now: Time) {
+        if self.config.live.is_some_and(|live| live.low_latency.is_some()) {
+            self.playback.set_buffered_end(self.common_end().max(self.playback.buffered_end()));
+            self.catch_up(now);
+            self.run_if_possible(now);
+        }
+    }
+
+    /// What the law of speed makes of where the player stands.
+    fn adjust_speed(&mut self, now: Time) {
+        let Some(live) = self.config.live.filter(|_| now >= self.next_look && !self.playback.is_ended()) else {
+            return;
+        };
+        self.next_look = now + LOOK;
+        let speed = live.catch_up.speed(&Seen {
+            latency: self.latency(now).as_secs_f64(),
+            target: live.latency_target.as_secs_f64(),
+            buffer: self.buffer_level(now).as_secs_f64(),
+            segment: self.tracks[0].ladder().segment_duration().as_secs_f64(),
+            stalls: self.stalls,
+            speed: f64::from(self.playback.speed_ppm()) / 1e6,
+        });
+        let ppm = (speed * 1e6).round() as u32;
+        if ppm != self.playback.speed_ppm() {
+            self.note_latency(now);
+            self.playback.set_speed(now, ppm, &mut self.io.log);
+        }
+    }
+
+    /// Behind the live edge.
+    fn latency(&self, now: Time) -> Duration {
+        let edge = self.produced + now.saturating_since(self.playback.session_started_at());
+        edge.saturating_sub(self.playback.position(now))
+    }
+
+    fn note_latency(&mut self, now: Time) {
+        if self.config.live.is_some() {
+            self.io.log.push(now, EventKind::LiveLatency(self.latency(now)));
+        }
     }
 
     fn run_if_possible(&mut self, now: Time) {
@@ -181,6 +244,9 @@ impl DashPlayer {
         if self.playback.can_run(needed) {
             self.playback.run(now, &mut self.io.log);
             self.show_segments(now);
+            self.note_latency(now);
+            let is_off = self.config.live.is_none_or(|live| live.catch_up == CatchUp::Off);
+            self.next_look = if is_off { Time::MAX } else { now + LOOK };
         }
     }
 
@@ -199,6 +265,7 @@ impl DashPlayer {
             .filter(|&segment| ladder.start_of(segment) > position);
         if let Some(segment) = target {
             let start = ladder.start_of(segment);
+            self.note_latency(now);
             self.playback.skip(now, start - position, &mut self.io.log);
             // What lies between is never shown, even if it was on its way.
             self.shown = segment;
@@ -206,14 +273,7 @@ impl DashPlayer {
                 track.skip_to(start);
             }
             self.playback.set_buffered_end(self.common_end().max(start));
-        }
-    }
-
-    fn sample_latency(&mut self, now: Time) {
-        if self.config.live.is_some() && self.playback.state() == PlayState::Playing {
-            let edge = self.produced + now.saturating_since(self.playback.session_started_at());
-            let latency = edge.saturating_sub(self.playback.position(now));
-            self.io.log.push(now, EventKind::LiveLatency(latency));
+            self.note_latency(now);
         }
     }
 
@@ -272,6 +332,7 @@ impl Player for DashPlayer {
                     self.advance(now);
                     let at = Moment { now, playback: &self.playback, config: &self.config, produced: self.produced };
                     self.tracks[index].progress(now, request, &at, &mut self.io);
+                    self.take_pieces(now);
                 }
                 Arrival::Complete => {
                     self.advance(now);
@@ -285,6 +346,7 @@ impl Player for DashPlayer {
     fn handle_timeout(&mut self, now: Time) {
         if now >= self.timeout {
             self.advance(now);
+            self.adjust_speed(now);
             let at = Moment { now, playback: &self.playback, config: &self.config, produced: self.produced };
             self.tracks.iter_mut().for_each(|track| track.report_by_timer(now, &at, &mut self.io));
             self.drive(now);
@@ -296,6 +358,9 @@ impl Player for DashPlayer {
             self.advance(now);
         }
         if self.is_started && !self.playback.is_ended() {
+            if self.playback.state() != PlayState::StartingUp {
+                self.note_latency(now);
+            }
             self.playback.stop(now, &mut self.io.log);
             self.close();
         }
@@ -340,6 +405,14 @@ impl Player for DashPlayer {
             is_urgent: self.playback.state() != PlayState::Playing,
             whole: None,
         }
+    }
+}
+
+/// Media that exists when a live session begins.
+fn produced_at_join(presentation: &Presentation, live: &Live) -> Duration {
+    match live.joined_at {
+        None if live.low_latency.is_none() => whole_segments(presentation, live.latency_target),
+        joined_at => joined_at.unwrap_or_default() + live.latency_target,
     }
 }
 

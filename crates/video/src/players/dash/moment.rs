@@ -1,8 +1,10 @@
 //! The state of the session that a track may look at.
 
-use super::config::DashConfig;
+use super::config::{DashConfig, LowLatency, Way};
+use super::pieces::Pieces;
 use super::playback::Playback;
-use crate::abr::{Context, Download};
+use crate::Delivery;
+use crate::abr::{Context, Download, LiveState};
 use crate::ladder::Ladder;
 use playpath_units::{Duration, Time};
 
@@ -19,12 +21,61 @@ pub(super) struct Moment<'a> {
 }
 
 impl Moment<'_> {
-    /// When a live segment is complete at the server; the start of time on demand.
+    /// How segments under construction are had, if they are.
+    pub fn low_latency(&self) -> Option<&LowLatency> {
+        self.config.live.as_ref().and_then(|live| live.low_latency.as_ref())
+    }
+
+    /// The pieces of a segment that can be had one by one in this way.
+    pub fn pieces(&self, way: Way, ladder: &Ladder, segment: usize) -> Option<Pieces> {
+        let low_latency = self.low_latency().filter(|low_latency| low_latency.way == way)?;
+        Some(Pieces::of(ladder.duration_of(segment), low_latency))
+    }
+
+    /// When the media up to here exist at the server.
+    pub fn exists_at(&self, media: Duration) -> Time {
+        self.playback.session_started_at() + media.saturating_sub(self.produced)
+    }
+
+    /// Media that exist at the server at `time`.
+    pub fn edge(&self, time: Time) -> Duration {
+        self.produced + time.saturating_since(self.playback.session_started_at())
+    }
+
+    /// When a live segment can be asked for; the start of time on demand, and where a playlist tells.
     pub fn available_at(&self, ladder: &Ladder, segment: usize) -> Time {
-        if self.config.live.is_none() {
-            return Time::ZERO;
+        match self.config.live {
+            None => Time::ZERO,
+            Some(_) if self.pieces(Way::Parts, ladder, segment).is_some() => Time::ZERO,
+            Some(_) => match self.pieces(Way::Chunks, ladder, segment) {
+                Some(pieces) => self.exists_at(ladder.start_of(segment) + pieces.each),
+                None => self.exists_at(ladder.start_of(segment + 1)),
+            },
         }
-        self.playback.session_started_at() + ladder.start_of(segment + 1).saturating_sub(self.produced)
+    }
+
+    /// How the server sends a segment that is asked for now: chunk by chunk as long as it is under construction.
+    pub fn delivery(&self, ladder: &Ladder, segment: usize) -> Delivery {
+        let Some(pieces) = self.pieces(Way::Chunks, ladder, segment) else { return Delivery::AsFastAsPossible };
+        let start = ladder.start_of(segment);
+        let encoded = self.edge(self.now).saturating_sub(start).as_nanos() / pieces.each.as_nanos().max(1);
+        let encoded = encoded.min(u64::from(pieces.count)) as u32;
+        Delivery::AsEncoded {
+            pieces: pieces.count,
+            encoded,
+            next_at: self.exists_at(start + pieces.each * (u64::from(encoded) + 1)),
+            every: pieces.each,
+        }
+    }
+
+    fn live(&self) -> Option<LiveState> {
+        let live = self.config.live?;
+        Some(LiveState {
+            latency: self.edge(self.now).saturating_sub(self.playback.position(self.now)),
+            target: live.latency_target,
+            speed: f64::from(self.playback.speed_ppm()) / 1e6,
+            is_low_latency: live.low_latency.is_some(),
+        })
     }
 
     pub fn context<'c>(
@@ -46,6 +97,7 @@ impl Moment<'_> {
             previous,
             downloads,
             idle,
+            live: self.live(),
         }
     }
 }

@@ -10,6 +10,9 @@ use playpath_units::{Duration, Time};
 
 const TICK: Duration = Duration::from_nanos(1);
 
+/// Normal speed, in parts in a million.
+pub(super) const NORMAL: u32 = 1_000_000;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     StartingUp,
@@ -26,28 +29,35 @@ pub(super) struct Playback {
     /// Media position at `anchor`; it moves only while playing.
     position: Duration,
     anchor: Time,
+    speed_ppm: u32,
     /// Media that can be shown without a further byte ends here.
     buffered_end: Duration,
     media_end: Duration,
+    /// Where in the media the viewer joined.
+    joined_at: Duration,
     startup: Duration,
     /// Stalls that are over.
     stalled: Duration,
     skipped: Duration,
+    gained_ns: i64,
     pictures_per_second: u32,
 }
 
 impl Playback {
-    pub fn new(media_end: Duration, pictures_per_second: u32) -> Playback {
+    pub fn new(media_end: Duration, joined_at: Duration, pictures_per_second: u32) -> Playback {
         Playback {
             state: State::StartingUp,
             started_at: Time::ZERO,
-            position: Duration::ZERO,
+            position: joined_at,
             anchor: Time::ZERO,
-            buffered_end: Duration::ZERO,
+            speed_ppm: NORMAL,
+            buffered_end: joined_at,
             media_end,
+            joined_at,
             startup: Duration::ZERO,
             stalled: Duration::ZERO,
             skipped: Duration::ZERO,
+            gained_ns: 0,
             pictures_per_second,
         }
     }
@@ -70,15 +80,57 @@ impl Playback {
 
     pub fn position(&self, now: Time) -> Duration {
         match self.state {
-            State::Playing => (self.position + now.saturating_since(self.anchor)).min(self.buffered_end),
+            State::Playing => (self.position + self.media_in(now.saturating_since(self.anchor))).min(self.buffered_end),
             _ => self.position,
         }
+    }
+
+    /// Media that is played in `time` at the present speed.
+    fn media_in(&self, time: Duration) -> Duration {
+        if self.speed_ppm == NORMAL {
+            return time;
+        }
+        let media = u128::from(time.as_nanos()) * u128::from(self.speed_ppm) / u128::from(NORMAL);
+        Duration::from_nanos(u64::try_from(media).unwrap_or(u64::MAX))
+    }
+
+    /// Time that `media` takes at the present speed.
+    fn time_for(&self, media: Duration) -> Duration {
+        if self.speed_ppm == NORMAL {
+            return media;
+        }
+        let time = (u128::from(media.as_nanos()) * u128::from(NORMAL)).div_ceil(u128::from(self.speed_ppm));
+        Duration::from_nanos(u64::try_from(time).unwrap_or(u64::MAX))
+    }
+
+    /// The clock has played up to `position` at `at`.
+    fn settle(&mut self, at: Time, position: Duration) {
+        let (media, time) = (position.saturating_sub(self.position), at.saturating_since(self.anchor));
+        self.gained_ns += media.as_nanos() as i64 - time.as_nanos() as i64;
+        (self.position, self.anchor) = (position, at);
+    }
+
+    pub fn speed_ppm(&self) -> u32 {
+        self.speed_ppm
+    }
+
+    /// Play on at another speed.
+    pub fn set_speed(&mut self, now: Time, ppm: u32, log: &mut EventLog) {
+        debug_assert!(ppm > 0, "playback stands still only for lack of data");
+        if ppm == self.speed_ppm {
+            return;
+        }
+        if self.state == State::Playing {
+            self.settle(now, self.position(now));
+        }
+        self.speed_ppm = ppm;
+        log.push(now, EventKind::SpeedChanged { ppm });
     }
 
     /// When `position` is reached at the present speed; never while the clock stands still.
     pub fn time_of(&self, position: Duration) -> Time {
         match self.state {
-            State::Playing => self.anchor + position.saturating_sub(self.position),
+            State::Playing => self.anchor + self.time_for(position.saturating_sub(self.position)),
             _ => Time::MAX,
         }
     }
@@ -121,19 +173,27 @@ impl Playback {
         let runs_out = self.time_of(self.buffered_end);
         if self.buffered_end == self.media_end {
             if now >= runs_out {
-                (self.position, self.anchor) = (self.media_end, runs_out);
+                self.settle(runs_out, self.media_end);
                 self.finish(runs_out, FinishReason::Played, log);
             }
         } else if now > runs_out {
-            (self.position, self.anchor) = (self.buffered_end, runs_out);
+            self.settle(runs_out, self.buffered_end);
             self.state = State::Stalled(runs_out);
             log.push(runs_out, EventKind::UnderflowStart { position: self.position });
             log.push(now, EventKind::StallStart { since: runs_out, position: self.position });
         }
     }
 
+    /// When the last of the media is over, if that is by `now`.
+    pub fn ends_by(&self, now: Time) -> Option<Time> {
+        let is_all_there = self.state == State::Playing && self.buffered_end == self.media_end;
+        is_all_there.then(|| self.time_of(self.media_end)).filter(|&end| end <= now)
+    }
+
     pub fn stop(&mut self, now: Time, log: &mut EventLog) {
-        self.position = self.position(now);
+        if self.state == State::Playing {
+            self.settle(now, self.position(now));
+        }
         if let State::Stalled(since) = self.state {
             self.end_stall(now, since, log);
         }
@@ -149,10 +209,11 @@ impl Playback {
         if self.buffered_end == self.media_end { runs_out } else { runs_out + TICK }
     }
 
-    /// Time lost in stalls and not made up by skipping.
+    /// Time lost in stalls and made up neither by skipping nor by speed.
     pub fn behind(&self, now: Time) -> Duration {
         let open = if let State::Stalled(since) = self.state { now.saturating_since(since) } else { Duration::ZERO };
-        (self.stalled + open).saturating_sub(self.skipped)
+        let gained = Duration::from_nanos(self.gained_ns.max(0).unsigned_abs());
+        (self.stalled + open).saturating_sub(self.skipped).saturating_sub(gained)
     }
 
     /// Jump ahead, at most by [`behind`](Self::behind). Only while stalled.
@@ -179,11 +240,12 @@ impl Playback {
         let pictures_discarded = u64::from(self.pictures(self.skipped));
         let totals = Totals {
             startup: self.startup,
-            media_played: self.position - self.skipped,
+            media_played: self.position - self.joined_at - self.skipped,
             media_discarded: self.skipped,
             // A skip makes up for time that the clock stood still.
             clock_stopped: self.stalled - self.skipped,
-            pictures_shown: u64::from(self.pictures(self.position)) - pictures_discarded,
+            gained_ns: self.gained_ns,
+            pictures_shown: u64::from(self.pictures(self.position - self.joined_at)) - pictures_discarded,
             pictures_discarded,
         };
         log.push(at, EventKind::Finished { reason, totals });

@@ -1,12 +1,14 @@
 //! The player kind `dash` as it is typed in a scenario.
 
 use super::DashPlayer;
-use super::config::{CmcdMode, Connections, DashConfig, Goal, Live, PRESETS, Room};
+use super::catch_up::{CatchUp, Range};
+use super::config::{CmcdMode, Connections, DashConfig, Goal, Live, LowLatency, PRESETS, Room, Way};
 use crate::abr;
 use crate::ladder::{Ladder, Presentation, SizeModel};
 use crate::registry::{INTERVAL, PlayerContext};
 use crate::{ObjectKind, Player};
 use playpath_units::{Duration, Kind, ParamSpec, Params, Rate, Ratio};
+use std::str::FromStr;
 
 const RATES: Kind = Kind::Form("rising rates, such as \"300 kbit/s, 1 Mbit/s\"", |text| parse_rates(text).map(drop));
 const SHARE_BELOW_ALL: Kind = Kind::Form("a share below 100 %, such as \"80 %\"", |text| match text.parse::<Ratio>() {
@@ -86,7 +88,50 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     ParamSpec::word("cmcd", "off", &["off", "v1", "v2"], "client data sent with each request"),
     ParamSpec::text("latency_target", "on-demand", Kind::Time, "play live, so far behind the edge").or("on-demand"),
     ParamSpec::text("skip_behind", "never", Kind::Time, "live: skip when stalls have cost more than this").or("never"),
+    ParamSpec::word(
+        "low_latency",
+        "off",
+        &["off", "chunks", "parts"],
+        "live: media before its segment is complete; chunks: CMAF chunks sent as they are encoded (LL-DASH); parts: a \
+         blocking playlist, then a part (LL-HLS)",
+    )
+    .since("0.2"),
+    ParamSpec::text("piece", "500 ms", INTERVAL, "low latency: duration of a chunk or part").since("0.2"),
+    ParamSpec::number("playlist_bytes", 2000.0, (1.0, 1e6), "", "low latency in parts: size of a playlist").since("0.2"),
+    ParamSpec::word(
+        "join",
+        "segment",
+        &["segment", "any"],
+        "live: the viewer joins at the start of a segment, or at a point of it that is drawn for each seed",
+    )
+    .since("0.2"),
+    ParamSpec::word(
+        "catch_up",
+        "client",
+        &["client", "off", "dash.js", "lol+", "hls.js", "shaka"],
+        "live: law of the playback speed that keeps the latency; client: dash.js's with low latency, the others have it off",
+    )
+    .since("0.2"),
+    ParamSpec::text("speeds", "law", SPEEDS, "slowest and fastest playback of `catch_up`; law: as its player has them")
+        .or("law")
+        .since("0.2"),
 ];
+
+const SPEEDS: Kind = Kind::Form("two speeds around 1, such as \"0.9 to 1.1\"", |text| {
+    text.parse::<Range>().map(drop).map_err(|()| String::new())
+});
+
+impl FromStr for Range {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Range, ()> {
+        let (min, max) = text.split_once(" to ").ok_or(())?;
+        let ppm = |text: &str| text.trim().parse::<f64>().map(|speed| (speed * 1e6).round()).map_err(drop);
+        let (min, max) = (ppm(min)?, ppm(max)?);
+        let is_allowed = (100_000.0..=1e6).contains(&min) && (1e6..=4e6).contains(&max);
+        if is_allowed { Ok(Range { min_ppm: min as u32, max_ppm: max as u32 }) } else { Err(()) }
+    }
+}
 
 /// Rising rates, separated by commas.
 pub(crate) fn parse_rates(text: &str) -> Result<Vec<Rate>, String> {
@@ -115,7 +160,16 @@ pub(super) fn build(context: &PlayerContext, settings: &Params) -> Result<Box<dy
         Some(presentation) => presentation.clone(),
         None => of_settings(context, settings).map_err(|error| error.to_string())?,
     };
-    let config = config(settings, presentation.video.segments());
+    let mut config = config(settings, presentation.video.segments());
+    config.live = live(context, settings, &presentation.video)?;
+    if settings.optional::<Duration>("full_level").is_none()
+        && let Some(Live { latency_target, low_latency: Some(_), .. }) = config.live
+    {
+        // dash.js: no more than the delay to the live edge is ever buffered.
+        config.full_level = config.full_level.min(latency_target);
+        config.resume_level = config.resume_level.min(config.full_level);
+        (config.goal, config.room, config.look) = (Goal::FullLevel, Room::Any, None);
+    }
     let own_rule = own_rule(settings.word("client"));
     let rule = |name: &str| {
         let typed = settings.word(name);
@@ -175,9 +229,6 @@ fn config(settings: &Params, segments: usize) -> DashConfig {
             "v2" => CmcdMode::V2,
             _ => CmcdMode::Off,
         },
-        live: settings
-            .optional("latency_target")
-            .map(|latency_target| Live { latency_target, skip_behind: settings.optional("skip_behind") }),
         ..base
     };
     config.connections.idle_timeout = settings.optional("idle_timeout");
@@ -185,6 +236,54 @@ fn config(settings: &Params, segments: usize) -> DashConfig {
     config.http.response_header_bytes = settings.number("response_header_bytes") as u32;
     config.http.manifest_bytes = settings.number("manifest_bytes") as u64;
     config
+}
+
+fn live(context: &PlayerContext, settings: &Params, video: &Ladder) -> Result<Option<Live>, String> {
+    let low_latency = low_latency(settings);
+    let Some(latency_target) = settings.optional("latency_target") else {
+        return match low_latency {
+            Some(_) => Err("`low_latency` needs `latency_target`, such as \"3 s\"".into()),
+            None => Ok(None),
+        };
+    };
+    let mut stream = context.seed.stream("video/join");
+    let drawn = || video.duration_of(0).mul_f64(stream.uniform());
+    Ok(Some(Live {
+        latency_target,
+        skip_behind: settings.optional("skip_behind"),
+        low_latency,
+        joined_at: (settings.word("join") == "any").then(drawn),
+        catch_up: catch_up(settings, low_latency.is_some()),
+    }))
+}
+
+fn low_latency(settings: &Params) -> Option<LowLatency> {
+    let way = match settings.word("low_latency") {
+        "chunks" => Way::Chunks,
+        "parts" => Way::Parts,
+        _ => return None,
+    };
+    Some(LowLatency {
+        way,
+        piece: settings.quantity("piece"),
+        playlist_bytes: settings.number("playlist_bytes") as u64,
+    })
+}
+
+fn catch_up(settings: &Params, is_low_latency: bool) -> CatchUp {
+    let own: Option<Range> = settings.optional("speeds");
+    let range = |min_ppm, max_ppm| own.unwrap_or(Range { min_ppm, max_ppm });
+    match settings.word("catch_up") {
+        "client" if is_low_latency && settings.word("client") == "dash.js" => {
+            CatchUp::DashJs(range(500_000, 1_500_000))
+        }
+        "dash.js" => CatchUp::DashJs(range(500_000, 1_500_000)),
+        "lol+" => CatchUp::LolPlus(range(500_000, 1_500_000)),
+        // maxLiveSyncPlaybackRate is 1 unless a page raises it; the documentation's example is 1.5.
+        "hls.js" => CatchUp::HlsJs(range(1_000_000, 1_500_000)),
+        "shaka" => CatchUp::Shaka(range(950_000, 1_100_000)),
+        _ => CatchUp::Off,
+    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! One kind of media: which segment is asked for next, when, in which representation, and what is under way.
 
-use super::config::{Asks, CmcdMode, DashConfig, Room};
+use super::config::{Asks, CmcdMode, DashConfig, Room, Way};
 use super::connections::{Io, Pool};
 use super::moment::{Moment, NOT_CHOSEN};
+use super::parts::{self, Next, Parts};
+use super::pieces::Arrivals;
 use super::transfer::{Arrival, Finished, Transfer, What};
 use crate::abr::{Abandonment, Abr, Choice, Decision, Download, HISTORY, Progress, Reports};
 use crate::ladder::Ladder;
@@ -21,6 +23,9 @@ pub(super) struct Track {
     next_segment: usize,
     /// All segments before this one are complete.
     appended: usize,
+    /// What there is of that segment, piece by piece.
+    partial: Duration,
+    parts: Parts,
     complete: Vec<bool>,
     chosen: Vec<u8>,
     /// Representation asked for last.
@@ -54,6 +59,8 @@ impl Track {
             transfers: Vec::new(),
             next_segment: 0,
             appended: 0,
+            partial: Duration::ZERO,
+            parts: Parts::default(),
             complete: vec![false; segments],
             chosen: vec![NOT_CHOSEN; segments],
             current: None,
@@ -80,6 +87,10 @@ impl Track {
     pub fn appended(&self) -> usize {
         self.appended
     }
+    /// Segments of which there is something without a gap.
+    pub fn present(&self) -> usize {
+        self.appended + usize::from(!self.partial.is_zero())
+    }
     /// Representation of a segment that was asked for.
     pub fn chosen(&self, segment: usize) -> Option<usize> {
         Some(self.chosen[segment]).filter(|&chosen| chosen != NOT_CHOSEN).map(usize::from)
@@ -93,7 +104,7 @@ impl Track {
     }
     /// End of the media without a gap.
     pub fn appended_end(&self) -> Duration {
-        self.ladder.start_of(self.appended)
+        self.ladder.start_of(self.appended) + self.partial
     }
     pub fn downloads(&self) -> &[Download] {
         &self.downloads
@@ -125,6 +136,7 @@ impl Track {
     pub fn progress(&mut self, now: Time, request: RequestId, at: &Moment, io: &mut Io) -> Option<Download> {
         let index = self.transfers.iter().position(|transfer| transfer.request == request)?;
         self.note_first_byte(now, index, at.config, io);
+        self.note_pieces(now, index);
         let transfer = &mut self.transfers[index];
         if transfer.received >= transfer.notify_at {
             transfer.notify_at = transfer.total;
@@ -186,43 +198,80 @@ impl Track {
         Some(given_up)
     }
 
+    /// Pieces of the response that came are there to be played.
+    fn note_pieces(&mut self, now: Time, index: usize) {
+        let transfer = &mut self.transfers[index];
+        let Some(arrivals) = &mut transfer.arrivals else { return };
+        let segment = transfer.what.segment();
+        if arrivals.note(now, transfer.received, transfer.total) && segment == self.appended {
+            self.partial = arrivals.pieces.media(arrivals.count, self.ladder.duration_of(segment));
+        }
+        transfer.notify_at = arrivals.next_mark(transfer.total);
+    }
+
     /// The response to `request` is complete.
-    pub fn finish(&mut self, now: Time, request: RequestId, config: &DashConfig, io: &mut Io) -> Option<Finished> {
+    pub fn finish(&mut self, now: Time, request: RequestId, at: &Moment, io: &mut Io) -> Option<Finished> {
         let index = self.transfers.iter().position(|transfer| transfer.request == request)?;
-        self.note_first_byte(now, index, config, io);
+        self.note_first_byte(now, index, at.config, io);
+        self.note_pieces(now, index);
         let transfer = self.transfers.remove(index);
         self.pool.finish_request(now, transfer.slot, io);
         if let Some(next) = self.transfers.iter_mut().find(|next| next.slot == transfer.slot) {
             next.started_at = next.started_at.max(now);
         }
         self.idle_since = self.transfers.is_empty().then_some(now);
+        let mut download = transfer.download(now, false);
         match transfer.what {
             What::Manifest => {}
             What::Init(representation) => self.inits |= 1 << representation,
-            What::Segment { segment, representation } => {
-                self.complete[segment] = true;
-                self.chosen[segment] = representation as u8;
-                self.last_arrival = now;
-                if config.look.is_some() {
-                    self.wait_until = Time::ZERO;
+            What::Segment { .. } => self.complete(now, &download?, request, at.config, io),
+            What::Playlist { segment, part } => {
+                let pieces = at.pieces(Way::Parts, &self.ladder, segment)?;
+                self.parts.handle_playlist(segment, part, transfer.requested_at, &self.ladder, at, pieces);
+            }
+            What::Part { segment, part, .. } => {
+                let pieces = at.pieces(Way::Parts, &self.ladder, segment)?;
+                download = self.parts.handle_part(part, pieces, &transfer, now);
+                match &download {
+                    Some(whole) => self.complete(now, whole, request, at.config, io),
+                    None if segment == self.appended => {
+                        self.partial = pieces.media(part + 1, self.ladder.duration_of(segment));
+                    }
+                    None => {}
                 }
-                while self.complete.get(self.appended) == Some(&true) {
-                    self.appended += 1;
-                }
-                io.log.push(
-                    now,
-                    EventKind::SegmentDownloaded {
-                        request,
-                        object: self.object(transfer.what),
-                        rate: self.ladder.bitrates()[representation],
-                        body_bytes: transfer.total,
-                        media_duration: self.ladder.duration_of(segment),
-                        download_time: now - transfer.requested_at,
-                    },
-                );
             }
         }
-        Some(Finished { what: transfer.what, download: transfer.download(now, false) })
+        Some(Finished { what: transfer.what, download })
+    }
+
+    /// A segment is there.
+    fn complete(&mut self, now: Time, download: &Download, request: RequestId, config: &DashConfig, io: &mut Io) {
+        let Download { segment, representation, .. } = *download;
+        self.complete[segment] = true;
+        self.chosen[segment] = representation as u8;
+        self.last_arrival = now;
+        if config.look.is_some() {
+            self.wait_until = Time::ZERO;
+        }
+        self.append();
+        io.log.push(
+            now,
+            EventKind::SegmentDownloaded {
+                request,
+                object: self.object(What::Segment { segment, representation }),
+                rate: self.ladder.bitrates()[representation],
+                body_bytes: download.bytes,
+                media_duration: self.ladder.duration_of(segment),
+                download_time: now - download.requested_at,
+            },
+        );
+    }
+
+    /// What is complete and joins on to what there is.
+    fn append(&mut self) {
+        while self.complete.get(self.appended) == Some(&true) {
+            (self.appended, self.partial) = (self.appended + 1, Duration::ZERO);
+        }
     }
 
     /// Keep a download and tell the rule.
@@ -276,10 +325,11 @@ impl Track {
             .take_while(|&segment| self.ladder.start_of(segment) <= position)
             .last()
             .unwrap_or(self.appended);
-        self.appended = self.appended.max(segment);
-        while self.complete.get(self.appended) == Some(&true) {
-            self.appended += 1;
+        if segment > self.appended {
+            (self.appended, self.partial) = (segment, Duration::ZERO);
         }
+        self.append();
+        self.parts.skip_to(self.appended);
         self.next_segment = self.next_segment.max(self.appended);
         if self.retry.is_some_and(|(segment, _)| segment < self.appended) {
             self.retry = None;
@@ -322,8 +372,10 @@ impl Track {
     }
 
     fn slot_for_next(&self, config: &DashConfig) -> Option<usize> {
-        let waits_for_init =
-            self.transfers.iter().any(|transfer| matches!(transfer.what, What::Init(_) | What::Manifest));
+        let waits_for_init = self
+            .transfers
+            .iter()
+            .any(|transfer| matches!(transfer.what, What::Init(_) | What::Manifest | What::Playlist { .. }));
         if waits_for_init {
             return None;
         }
@@ -338,6 +390,13 @@ impl Track {
     fn next_order(&mut self, at: &Moment, io: &mut Io) -> Option<What> {
         if let Some(what) = self.after_init.take() {
             return Some(what);
+        }
+        let by_parts = at.low_latency().is_some_and(|low_latency| low_latency.way == Way::Parts);
+        if by_parts {
+            let pieces = |segment| at.pieces(Way::Parts, &self.ladder, segment);
+            if let Next::Order(what) = self.parts.next(&self.ladder, pieces, self.next_segment)? {
+                return Some(what);
+            }
         }
         let (segment, representation) = match self.retry {
             Some((segment, abandonment)) => {
@@ -359,7 +418,12 @@ impl Track {
         if !self.complete[segment] {
             self.chosen[segment] = representation as u8;
         }
-        let order = What::Segment { segment, representation };
+        let order = if by_parts {
+            self.parts.open(segment, representation);
+            What::Part { segment, part: 0, representation }
+        } else {
+            What::Segment { segment, representation }
+        };
         let init_bytes = self.ladder.representations()[representation].init_bytes;
         if init_bytes > 0 && self.inits & (1 << representation) == 0 {
             self.after_init = Some(order);
@@ -503,6 +567,12 @@ impl Track {
             What::Manifest => config.http.manifest_bytes,
             What::Init(representation) => self.ladder.representations()[representation].init_bytes,
             What::Segment { segment, representation } => self.ladder.bytes(segment, representation),
+            What::Playlist { .. } => at.low_latency().map_or(0, |low_latency| low_latency.playlist_bytes),
+            What::Part { segment, part, representation } => {
+                let bytes = self.ladder.bytes(segment, representation);
+                at.pieces(Way::Parts, &self.ladder, segment)
+                    .map_or(bytes, |pieces| parts::part_bytes(bytes, pieces, part))
+            }
         };
         let cmcd = (config.cmcd != CmcdMode::Off).then(|| Box::new(self.client_data(what, total, at)));
         let cmcd_bytes = cmcd.as_ref().and_then(|cmcd| cmcd.query()).map_or(0, |query| query.len() as u32 + 1);
@@ -513,7 +583,7 @@ impl Track {
             request_header_bytes: config.http.request_header_bytes + cmcd_bytes,
             response_header_bytes: config.http.response_header_bytes,
             body_bytes: total,
-            delivery: Delivery::AsFastAsPossible,
+            delivery: self.delivery(what, at),
             object: self.object(what),
             cmcd,
         };
@@ -535,18 +605,32 @@ impl Track {
             reports: 0,
             level_at_request: self.level(at),
             is_replacement: matches!(what, What::Segment { segment, .. } if self.complete[segment]),
+            arrivals: match what {
+                What::Segment { segment, .. } => at.pieces(Way::Chunks, &self.ladder, segment).map(Arrivals::new),
+                _ => None,
+            },
         });
         self.idle_since = None;
         self.pool.send(at.now, slot, request, io);
     }
 
+    fn delivery(&self, what: What, at: &Moment) -> Delivery {
+        match what {
+            What::Segment { segment, .. } => at.delivery(&self.ladder, segment),
+            What::Playlist { segment, part } => match at.pieces(Way::Parts, &self.ladder, segment) {
+                Some(pieces) => parts::blocking(&self.ladder, at, pieces, segment, part),
+                None => Delivery::AsFastAsPossible,
+            },
+            _ => Delivery::AsFastAsPossible,
+        }
+    }
+
     fn object(&self, what: What) -> ObjectRef {
-        let media = self.ladder.kind();
-        let (kind, segment, representation) = match what {
-            What::Manifest => (ObjectKind::Manifest, 0, 0),
-            What::Init(representation) => (ObjectKind::Init, 0, representation),
-            What::Segment { segment, representation } => (media, segment, representation),
+        let kind = match what {
+            What::Manifest | What::Playlist { .. } => ObjectKind::Manifest,
+            What::Init(_) => ObjectKind::Init,
+            What::Segment { .. } | What::Part { .. } => self.ladder.kind(),
         };
-        ObjectRef { kind, segment: segment as u32, representation: representation as u32 }
+        ObjectRef { kind, segment: what.segment() as u32, representation: what.representation() as u32 }
     }
 }

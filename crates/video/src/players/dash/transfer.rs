@@ -1,5 +1,6 @@
 //! A request under way, and what its bytes lead to.
 
+use super::pieces::Arrivals;
 use crate::RequestId;
 use crate::abr::Download;
 use playpath_units::{Duration, Time};
@@ -8,7 +9,38 @@ use playpath_units::{Duration, Time};
 pub(super) enum What {
     Manifest,
     Init(usize),
-    Segment { segment: usize, representation: usize },
+    Segment {
+        segment: usize,
+        representation: usize,
+    },
+    /// The playlist, as soon as it has this part.
+    Playlist {
+        segment: usize,
+        part: u32,
+    },
+    Part {
+        segment: usize,
+        part: u32,
+        representation: usize,
+    },
+}
+
+impl What {
+    pub fn representation(self) -> usize {
+        match self {
+            What::Manifest | What::Playlist { .. } => 0,
+            What::Init(representation) | What::Segment { representation, .. } | What::Part { representation, .. } => {
+                representation
+            }
+        }
+    }
+
+    pub fn segment(self) -> usize {
+        match self {
+            What::Manifest | What::Init(_) => 0,
+            What::Segment { segment, .. } | What::Playlist { segment, .. } | What::Part { segment, .. } => segment,
+        }
+    }
 }
 
 /// A request under way.
@@ -28,6 +60,8 @@ pub(super) struct Transfer {
     pub reports: u32,
     pub level_at_request: Duration,
     pub is_replacement: bool,
+    /// Of a response that is encoded while it is sent.
+    pub arrivals: Option<Arrivals>,
 }
 
 /// What the arrival of bytes led to.
@@ -53,7 +87,9 @@ pub(super) struct Finished {
 
 impl Transfer {
     pub fn download(&self, now: Time, is_abandoned: bool) -> Option<Download> {
-        let What::Segment { segment, representation } = self.what else { return None };
+        let (What::Segment { segment, representation } | What::Part { segment, representation, .. }) = self.what else {
+            return None;
+        };
         Some(Download {
             segment,
             representation,
@@ -65,6 +101,7 @@ impl Transfer {
             level_at_request: self.level_at_request,
             is_abandoned,
             is_replacement: self.is_replacement,
+            burst_bits_per_sec: self.arrivals.and_then(|arrivals| arrivals.bits_per_sec()),
         })
     }
 }

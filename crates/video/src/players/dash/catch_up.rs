@@ -1,0 +1,206 @@
+//! Laws of the playback speed: how a live player comes back to its target latency.
+//!
+//! References: dash.js 5.2.1 `CatchupController` (modes `liveCatchupModeDefault` and `liveCatchupModeLoLP`), hls.js 1.7.4
+//! `LatencyController`, Shaka Player 5.2.12 `Player` (liveSync).
+//! - `dash.js`: 1 - c + 2c / (1 + e^(-5 (latency - target))), c the range on that side of normal speed (0.5); changes of less than
+//!   0.04 c are not made; normal speed as long as the buffer counts as empty (0.3 s).
+//! - `lol+`: the same law of the buffer below 0.5 s of it (so slower), else of the latency; normal speed within 2 % of the target.
+//! - `hls.js`: 2 / (1 + e^(-0.75 (latency - target))) in steps of 0.05, never below 1; with more than 1 s of buffer and no more than
+//!   0.05 s to target plus one segment too late; each stall raises the target by 1 s, at most by a segment.
+//! - `shaka`: 1.1 from target + 0.5 s on, 0.95 up to target - 0.5 s.
+//!
+//! Differences from the references:
+//! 1. They look with the `timeupdate` events of the media element, 4 to 66 times a second; here [`LOOK`].
+//! 2. dash.js jumps to the live edge when it is 12 s behind; jumps are `skip_behind` here.
+//! 3. hls.js counts its playlist's age as well when updates fail; here they do not fail.
+//!
+//! Units: seconds, parts of normal speed. Tested below, and against dash.js' own code (`tests/players/laws.mjs`).
+
+use playpath_units::Duration;
+
+/// How often the law is asked while pictures move: Chromium's `timeupdate`.
+pub(super) const LOOK: Duration = Duration::from_millis(250);
+
+/// A law, with its range where it can be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CatchUp {
+    /// Normal speed throughout.
+    Off,
+    /// dash.js, its default law.
+    DashJs(Range),
+    /// LoL+ in dash.js.
+    LolPlus(Range),
+    /// hls.js.
+    HlsJs(Range),
+    /// Shaka Player.
+    Shaka(Range),
+}
+
+/// Speeds that may be used, in parts in a million.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// Slowest.
+    pub min_ppm: u32,
+    /// Fastest.
+    pub max_ppm: u32,
+}
+
+impl Range {
+    fn min(self) -> f64 {
+        f64::from(self.min_ppm) / 1e6
+    }
+    fn max(self) -> f64 {
+        f64::from(self.max_ppm) / 1e6
+    }
+}
+
+/// What a law looks at, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub latency: f64,
+    pub target: f64,
+    pub buffer: f64,
+    pub segment: f64,
+    pub stalls: u32,
+    pub speed: f64,
+}
+
+/// dash.js: `lowLatencyStallThreshold`, `playbackBufferMin`.
+const EMPTY: f64 = 0.3;
+const LEAST_BUFFER: f64 = 0.5;
+/// LoL+: share of the target that counts as there.
+const NEAR: f64 = 0.02;
+/// hls.js: `liveSyncOnStallIncrease`; the least distance and the least buffer for a higher speed.
+const STALL_INCREASE: f64 = 1.0;
+const LEAST_DISTANCE: f64 = 0.05;
+const HLS_BUFFER: f64 = 1.0;
+/// Shaka: `targetLatencyTolerance`.
+const TOLERANCE: f64 = 0.5;
+
+impl CatchUp {
+    /// The speed to play on with.
+    pub(super) fn speed(self, seen: &Seen) -> f64 {
+        match self {
+            CatchUp::Off => 1.0,
+            CatchUp::DashJs(range) => {
+                let is_empty = seen.buffer <= EMPTY;
+                let wanted = if is_empty { 1.0 } else { sigmoid(range, rounded(seen.latency) - seen.target) };
+                unless_small(range, seen.speed, wanted)
+            }
+            CatchUp::LolPlus(range) => unless_small(range, seen.speed, lol_plus(range, seen)),
+            CatchUp::HlsJs(range) => hls_js(range, seen),
+            CatchUp::Shaka(range) if seen.latency > seen.target + TOLERANCE => range.max(),
+            CatchUp::Shaka(range) if seen.latency < seen.target - TOLERANCE => range.min(),
+            CatchUp::Shaka(_) => 1.0,
+        }
+    }
+}
+
+/// dash.js: 1 at `distance` 0, towards the ends of the range within half a second.
+fn sigmoid(range: Range, distance: f64) -> f64 {
+    let width = if distance < 0.0 { 1.0 - range.min() } else { range.max() - 1.0 };
+    (1.0 - width) + 2.0 * width / (1.0 + libm::exp(-5.0 * distance))
+}
+
+fn lol_plus(range: Range, seen: &Seen) -> f64 {
+    let distance = rounded(seen.latency) - seen.target;
+    if seen.buffer < LEAST_BUFFER {
+        sigmoid(range, seen.buffer - LEAST_BUFFER)
+    } else if distance.abs() <= NEAR * seen.target {
+        1.0
+    } else {
+        sigmoid(range, distance)
+    }
+}
+
+/// dash.js: small changes are not made, but for that to normal speed.
+fn unless_small(range: Range, speed: f64, wanted: f64) -> f64 {
+    let least = 0.02 / (0.5 / (range.max() - 1.0));
+    if (speed - wanted).abs() >= least || wanted == 1.0 { wanted } else { speed }
+}
+
+fn hls_js(range: Range, seen: &Seen) -> f64 {
+    let target = seen.target + (f64::from(seen.stalls) * STALL_INCREASE).min(seen.segment);
+    let distance = seen.latency - target;
+    let is_in_range = distance < target + seen.segment;
+    if !is_in_range || distance <= LEAST_DISTANCE || seen.buffer <= HLS_BUFFER {
+        return 1.0;
+    }
+    let steps = (2.0 / (1.0 + libm::exp(-0.75 * distance)) * 20.0 + 0.5).floor();
+    (steps / 20.0).clamp(1.0, range.max())
+}
+
+/// dash.js knows its latency in whole milliseconds.
+fn rounded(seconds: f64) -> f64 {
+    (seconds * 1e3 + 0.5).floor() / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WIDE: Range = Range { min_ppm: 500_000, max_ppm: 1_500_000 };
+    const NORMAL: Seen = Seen { latency: 3.0, target: 3.0, buffer: 2.0, segment: 2.0, stalls: 0, speed: 1.0 };
+
+    fn at(law: CatchUp, latency: f64, buffer: f64) -> f64 {
+        law.speed(&Seen { latency, buffer, ..NORMAL })
+    }
+
+    /// 0.4 s late: 0.5 + 1 / (1 + e^-2) = 1.3808; 0.4 s early: 0.5 + 1 / (1 + e^2) = 0.6192. 0.01 s late: 0.5 + 1 / (1 + e^-0.05) =
+    /// 1.0125, less than 0.02 away.
+    #[test]
+    fn dash_js_by_hand() {
+        let law = CatchUp::DashJs(WIDE);
+        assert!((at(law, 3.4, 2.0) - 1.380_797).abs() < 1e-6);
+        assert!((at(law, 2.6, 2.0) - 0.619_203).abs() < 1e-6);
+        assert_eq!(at(law, 3.01, 2.0), 1.0);
+    }
+
+    #[test]
+    fn dash_js_does_not_run_into_an_empty_buffer() {
+        let law = CatchUp::DashJs(WIDE);
+        assert_eq!(at(law, 5.0, 0.3), 1.0);
+        assert!(at(law, 5.0, 0.31) > 1.49);
+    }
+
+    /// A buffer of 0.1 s: 0.5 + 1 / (1 + e^2) = 0.6192, though the latency is too high. 3.05 s are within 2 % of 3 s.
+    #[test]
+    fn lol_plus_looks_at_the_buffer_first() {
+        let law = CatchUp::LolPlus(WIDE);
+        assert!((at(law, 5.0, 0.1) - 0.619_203).abs() < 1e-6);
+        assert_eq!(at(law, 3.05, 2.0), 1.0);
+        assert!(at(law, 3.4, 2.0) > 1.38);
+    }
+
+    /// 1 s late: 2 / (1 + e^-0.75) = 1.3584, in steps of 0.05 1.35. Two stalls make the target 5 s, and 1 s late is 6 s.
+    #[test]
+    fn hls_js_by_hand() {
+        let law = CatchUp::HlsJs(WIDE);
+        assert_eq!([at(law, 4.0, 2.0), at(law, 4.0, 1.0), at(law, 2.0, 2.0)], [1.35, 1.0, 1.0]);
+        let after = |stalls, latency| law.speed(&Seen { stalls, latency, ..NORMAL });
+        assert_eq!([after(2, 4.0), after(2, 6.0), after(9, 6.0)], [1.0, 1.35, 1.35]);
+    }
+
+    #[test]
+    fn shaka_has_two_speeds() {
+        let law = CatchUp::Shaka(Range { min_ppm: 950_000, max_ppm: 1_100_000 });
+        assert_eq!([at(law, 3.6, 2.0), at(law, 3.4, 2.0), at(law, 2.4, 2.0)], [1.1, 1.0, 0.95]);
+    }
+
+    /// 200 questions to dash.js's own controller (`tests/players/laws.mjs`), each with the speed that the answer before it left.
+    #[test]
+    fn dash_js_itself_says_the_same() {
+        let told: serde_json::Value =
+            serde_json::from_str(include_str!("../../../tests/data/dashjs_live.json")).unwrap();
+        for (name, law) in [("speed dash.js", CatchUp::DashJs(WIDE)), ("speed lol+", CatchUp::LolPlus(WIDE))] {
+            let mut speed = 1.0;
+            for (number, asked) in told["questions"]["segments"].as_array().unwrap().iter().enumerate() {
+                let number_of = |key: &str| asked[key].as_f64().unwrap();
+                let (latency, buffer) = (number_of("latency_s"), number_of("buffer_s"));
+                speed = law.speed(&Seen { latency, buffer, speed, ..NORMAL });
+                let expected = told["answers"][name][number].as_f64().unwrap();
+                assert!((speed - expected).abs() < 1e-9, "{name}, question {number}: {speed} instead of {expected}");
+            }
+        }
+    }
+}
