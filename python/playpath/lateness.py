@@ -16,7 +16,6 @@ from typing import Any
 
 import polars as pl
 
-from playpath.metrics import format_value
 from playpath.ranking import Decision, Ranker
 
 Columns = Mapping[str, Mapping[str, list[float | None]]]
@@ -33,33 +32,32 @@ class Lateness:
     ----------
     added_rtt_ms : dict of str to float
         By sender, mean over its sessions: both ways of the path that was the latest.
+    beaten : list of str
+        Senders that the best has beaten; without any there is no verdict to survive.
     turned : list of str
-        Senders that the best has beaten, and that are no longer behind it when lateness is taken away.
+        Those of them that are no longer behind it when lateness is taken away.
     """
 
     added_rtt_ms: Mapping[str, float]
+    beaten: Sequence[str]
     turned: Sequence[str]
 
     @property
     def warning(self) -> str:
         """One line for the reader of the result."""
-        low, high = min(self.added_rtt_ms.values()), max(self.added_rtt_ms.values())
-        much = (
-            format_value(high)
-            if format_value(low) == format_value(high)
-            else " to ".join(map(format_value, (low, high)))
-        )
+        low, high = (f"{end(self.added_rtt_ms.values()):.2g}" for end in (min, max))
+        much = high if low == high else f"{low} to {high}"
         bar = f"the links' lateness added {much} ms to a round trip, by sender: RTTs are too long by up to that"
         if self.turned:
             return f"{bar}; the verdict does not survive it for {', '.join(self.turned)}: play it on a machine with less to do"
-        return f"{bar}; the verdict survives it"
+        return f"{bar}; the verdict survives it" if self.beaten else bar
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
         return {
             "added_rtt_ms": dict(self.added_rtt_ms),
             "turned": list(self.turned),
-            "verdict_survives": not self.turned,
+            "verdict_survives": not self.turned if self.beaten else None,
         }
 
 
@@ -86,7 +84,7 @@ def lateness(links: pl.DataFrame, columns: Columns, ranker: Ranker, decision: De
     turned = [
         s for s in beaten if s not in whole.beaten or whole.ranking[0] != best or order.index(s) < order.index(best)
     ]
-    return Lateness({sender: sum(values) / len(values) for sender, values in late.items()}, turned)
+    return Lateness({sender: sum(values) / len(values) for sender, values in late.items()}, beaten, turned)
 
 
 def _added(links: pl.DataFrame) -> pl.DataFrame:

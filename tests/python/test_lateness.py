@@ -45,6 +45,16 @@ def test_both_ways_of_the_latest_path_are_the_error_bar():
     )
 
 
+def test_without_a_verdict_there_is_none_to_survive():
+    rtts = {"a": [50.0 + i % 3 for i in range(SEEDS)], "b": [50.0 + (i + 1) % 3 for i in range(SEEDS)]}
+    decision, found = judge(rtts, {"a": [0.00234] * SEEDS, "b": [0.00234] * SEEDS})
+    assert decision.beaten == []
+    assert found.to_dict()["verdict_survives"] is None
+    assert found.warning == (
+        "the links' lateness added 0.0035 ms to a round trip, by sender: RTTs are too long by up to that"
+    )
+
+
 def test_a_difference_that_is_the_links_does_not_survive():
     # Both have 50 ms; one of them was measured on links that were 40 ms late.
     rtts = {"a": [50.0 + i % 3 for i in range(SEEDS)], "b": [90.0 + i % 3 for i in range(SEEDS)]}
