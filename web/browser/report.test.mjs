@@ -94,6 +94,18 @@ test("a sender can be left out, and others keep their colours", { skip }, async 
   await page.close();
 });
 
+test("paper is light, and shows what is folded", { skip }, async () => {
+  const { page } = await open("compare", { colorScheme: "dark" });
+  const state = () => page.evaluate(() => [getComputedStyle(document.body).backgroundColor, document.querySelectorAll("details:not([open])").length]);
+  const screen = await state();
+  assert.ok(screen[1] > 0);
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  assert.deepEqual(await state(), ["rgb(255, 255, 255)", 0]);
+  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  assert.deepEqual(await state(), screen);
+  await page.close();
+});
+
 test("hostile names are text", { skip }, async () => {
   const { page, complaints } = await open("hostile");
   assert.equal(await page.locator("img").count(), 0);

@@ -130,6 +130,19 @@ export class App {
       void this.drop(event.dataTransfer?.files ?? null);
     });
     addEventListener("resize", () => this.redraw());
+    // Paper is light.
+    let theme: string | undefined;
+    addEventListener("beforeprint", () => {
+      theme = document.documentElement.dataset.theme;
+      document.documentElement.dataset.theme = "light";
+      this.drawnSessions = "";
+      this.draw();
+    });
+    addEventListener("afterprint", () => {
+      if (theme === undefined) delete document.documentElement.dataset.theme;
+      else document.documentElement.dataset.theme = theme;
+      this.redraw();
+    });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
   }
 

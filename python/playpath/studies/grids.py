@@ -22,18 +22,21 @@ from playpath.studies.today import Scene
 
 Colour = str | tuple[float, float, float]
 
+# Ink on cells that keep their fill where a page is dark; INK and white would follow the page.
+_ON_LIGHT, _ON_DARK = "#24292e", "#fffffe"
+
 # Fill, ink on it, sign: dark, middle and light also in grey.
 _VERDICTS = {
-    "reproduced": ("#2b5c8a", "white", "\N{CHECK MARK}"),
-    "reproduced vacuously": ("#e3e3e3", INK, "="),
-    "rests on our guard": ("#7fa6c9", INK, "g"),
-    "undecided": ("#b8cfe0", INK, "?"),
+    "reproduced": ("#2b5c8a", _ON_DARK, "\N{CHECK MARK}"),
+    "reproduced vacuously": ("#e3e3e3", _ON_LIGHT, "="),
+    "rests on our guard": ("#7fa6c9", _ON_LIGHT, "g"),
+    "undecided": ("#b8cfe0", _ON_LIGHT, "?"),
     "not reproduced": ("#fff3ee", "#a8321e", "\N{BALLOT X}"),
 }
 _STANDINGS = {
-    "best": ("#2b5c8a", "white", ""),
-    "alike": ("#7fa6c9", INK, "="),
-    "open": ("#d5e3ee", INK, "?"),
+    "best": ("#2b5c8a", _ON_DARK, ""),
+    "alike": ("#7fa6c9", _ON_LIGHT, "="),
+    "open": ("#d5e3ee", _ON_LIGHT, "?"),
     "behind": ("#ffffff", INK, ""),
 }
 _CELL, _GAP, _ROW = 0.34, 0.5, 0.26
@@ -98,7 +101,7 @@ def joint_grid(found: Joint) -> Figure:
             explained = mains.get(parameter.knob, 0.0)
             fill = (1 - 0.83 * explained**0.5, 1 - 0.64 * explained**0.5, 1 - 0.46 * explained**0.5)
             text = f"{explained:.0%}".rstrip("%") if explained else ""
-            _cell(right, column, row, fill, "white" if explained > 0.35 else INK, text)
+            _cell(right, column, row, fill, _ON_DARK if explained > 0.35 else _ON_LIGHT, text)
     left.set(xlim=(0, 124), ylim=(len(claims), 0))
     left.set_xticks([0, 50, 100], ["0", "50", "100 %"], fontsize=9)
     for place, name in ((108.5, "base"), (118.5, "best set")):

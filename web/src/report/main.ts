@@ -8,24 +8,35 @@ import { sortable } from "./tables";
 document.querySelectorAll<HTMLElement>("figure.drawn").forEach(figure);
 document.querySelectorAll<HTMLTableElement>("table.cards").forEach(sortable);
 
-// Paper shows everything: open what is folded while printing.
+async function start(place: HTMLElement): Promise<Sessions> {
+  const sessions = new Sessions(await report(), place);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => sessions.draw());
+  return sessions;
+}
+
+let sessions: Sessions | null = null;
+const place = document.getElementById("sessions-place");
+if (place) {
+  start(place).then(
+    (started) => (sessions = started),
+    (error: Error) => (place.textContent = `The sessions cannot be shown: ${error.message}`),
+  );
+}
+
+// Paper is light, and shows everything: what is folded is open while printing.
 addEventListener("beforeprint", () => {
+  document.documentElement.dataset.theme = "light";
+  sessions?.draw(); // before it has parts that are folded
   document.querySelectorAll<HTMLDetailsElement>("details:not([open])").forEach((part) => {
     part.open = true;
     part.dataset.folded = "";
   });
 });
 addEventListener("afterprint", () => {
+  delete document.documentElement.dataset.theme;
   document.querySelectorAll<HTMLDetailsElement>("details[data-folded]").forEach((part) => {
     part.open = false;
     delete part.dataset.folded;
   });
+  sessions?.draw();
 });
-
-async function start(place: HTMLElement): Promise<void> {
-  const sessions = new Sessions(await report(), place);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => sessions.draw());
-}
-
-const place = document.getElementById("sessions-place");
-if (place) start(place).catch((error: Error) => (place.textContent = `The sessions cannot be shown: ${error.message}`));

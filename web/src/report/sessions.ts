@@ -24,7 +24,7 @@ export class Sessions {
     const { parts } = this;
     place.replaceChildren(
       parts.choice, parts.viewers, parts.why,
-      h("p", { class: "note" }, "Drag over a chart to zoom, double-click for all of it. Triangles are events; rest the cursor on one.", report.bands.length ? ` Shaded: the middle 80 % of ${report.seeds} seeds.` : ""),
+      h("p", { class: "note" }, h("span", { class: "screen" }, "Drag over a chart to zoom, double-click for all of it. Rest the cursor on a triangle: it is an event. "), report.need !== null && report.paths.length === 1 && "Dashed: the window that the film needs. ", report.bands.length > 0 && `Shaded: the middle 80 % of ${report.seeds} seeds.`),
       parts.path, this.charts.element, parts.events, parts.segments,
     );
     this.draw();
