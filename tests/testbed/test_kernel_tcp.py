@@ -1,0 +1,46 @@
+"""The packet scripts against Linux's own TCP: those that say so hold for it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import kernel_tcp
+import pytest
+
+SCRIPTS = sorted(kernel_tcp.SCRIPTS.glob("*.pkt"))
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+
+
+def _holds(file: Path) -> str:
+    return next(line for line in file.read_text().splitlines() if line.startswith("holds "))
+
+
+@pytest.mark.parametrize(
+    "file", [file for file in SCRIPTS if _holds(file) == "holds linux"], ids=lambda file: file.stem
+)
+def test_it_holds_for_linux(file: Path) -> None:
+    assert kernel_tcp.outcome(file) == ""
+
+
+def test_a_wrong_script_fails(tmp_path: Path) -> None:
+    """The runner itself is under test: a wrong range, a segment too many, a wrong state, a wrong time."""
+    good = "config linux mss=1000 timestamps=off\nestablished server rtt=0.1\n+0 write 1000\n+0 > . 1:1001 ack 1\n"
+    file = tmp_path / "good.pkt"
+    file.write_text(good)
+    assert kernel_tcp.outcome(file) == ""
+    for wrong in (
+        good.replace("1:1001", "1:1000"),
+        good.replace("+0 > . 1:1001 ack 1\n", ""),
+        good + "+0 expect cwnd=9\n",
+        good.replace("+0 >", "+0.1 >"),
+    ):
+        file.write_text(wrong)
+        assert kernel_tcp.outcome(file, attempts=1) != "", wrong
+
+
+def test_what_the_kernel_cannot_be_set_to_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "vegas.pkt"
+    file.write_text("config linux cc=vegas\n")
+    assert kernel_tcp.outcome(file) == "cannot be set: cc=vegas"
