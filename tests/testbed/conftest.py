@@ -41,19 +41,26 @@ def short_scenario(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _needs() -> None:
-    """Skip where the kernel world cannot run."""
+_PROGRAMS: dict[str, Callable[[], object]] = {
+    "emulator": emulator.program,
+    "controls": controls.loader,
+    "client": runner.client,
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _needs(request: pytest.FixtureRequest) -> None:
+    """Skip where the tests of a module cannot run. A module says in ``NEEDS`` which programs it takes; without that, all."""
     if os.geteuid() != 0:
         pytest.skip("needs root")
-    if not Path("/sys/kernel/btf/vmlinux").exists():
-        pytest.skip("the kernel has no BTF (CONFIG_DEBUG_INFO_BTF)")
     if not Path("/dev/net/tun").exists():
         pytest.skip("no /dev/net/tun")
+    needs = getattr(request.module, "NEEDS", tuple(_PROGRAMS))
+    if "controls" in needs and not Path("/sys/kernel/btf/vmlinux").exists():
+        pytest.skip("the kernel has no BTF (CONFIG_DEBUG_INFO_BTF)")
     try:
-        emulator.program()
-        controls.loader()
-        runner.client()
+        for program in needs:
+            _PROGRAMS[program]()
     except MissingToolError as error:
         pytest.skip(str(error))
 

@@ -28,6 +28,7 @@ from playpath.testbed.senders import Sending
 from playpath.worlds import world
 
 pytestmark = pytest.mark.usefixtures("nothing_left", "_has_program")
+NEEDS = ("emulator", "client")
 
 # The paths of the sticky study: 2 Mbit/s each, 50, 100 and 100 ms; here ten times as fast.
 PATHS = [
