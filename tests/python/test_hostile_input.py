@@ -148,12 +148,12 @@ def test_the_last_resort_is_one_line_and_a_file(monkeypatch, tmp_path, capsys):
 
 
 INTERRUPTED_AT = """
-import os, runpy, sys
+import runpy, signal, sys
 class Find:
     def find_spec(self, name, *_):
         if name in WANTED:
             WANTED.remove(name)
-            os.kill(os.getpid(), 2)
+            signal.raise_signal(2)  # here and now; kill may come to another thread, and to this one any time later
 WANTED = sys.argv.pop(1).split()
 sys.meta_path.insert(0, Find())
 runpy.run_module("playpath", run_name="__main__", alter_sys=True)
