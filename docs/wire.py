@@ -46,14 +46,12 @@ def main() -> None:
 def play(name: str, world: str, given: argparse.Namespace) -> Comparison:
     """One scenario in one world."""
     print(f"{name}: {WORLDS[world]}", flush=True)
+    settings = {"video.duration": f"{given.cut + SPARE} s", "run.duration": f"{given.cut} s"}
+    if world == "sim":
+        return playpath.compare(name, seeds=given.seeds, set=settings)
+    folder = STORE / f"{name}-{world.replace(':', '-')}-{given.seeds}-{given.cut}"
     return playpath.compare(
-        name,
-        world=world,
-        seeds=given.seeds,
-        set={"video.duration": f"{given.cut + SPARE} s", "run.duration": f"{given.cut} s"},
-        store=STORE / f"{name}-{world.replace(':', '-')}-{given.seeds}-{given.cut}",
-        resume=True,
-        tolerance=None if world == "sim" else given.tolerance,
+        name, world=world, seeds=given.seeds, set=settings, store=folder, resume=True, tolerance=given.tolerance
     )
 
 

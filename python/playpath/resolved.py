@@ -53,7 +53,8 @@ class Traffic(TypedDict, total=False):
     """Paths that it may use; over several it is MPTCP."""
 
     scheduler: Mapping[str, Any]
-    """MPTCP scheduler, with its parameters (`playpath list scheduler`). Over one path it has no say."""
+    """MPTCP scheduler, with its parameters (`playpath list scheduler`); by default that of stock kernels. Over one
+    path it has no say."""
 
     abr: Mapping[str, Any] | str | None
     """Adaptation rule of this sender's viewers (`playpath list abr`), in place of the player's."""
@@ -151,7 +152,8 @@ class Sender(TypedDict, total=False):
     """Paths that it may use; over several it is MPTCP."""
 
     scheduler: Mapping[str, Any]
-    """MPTCP scheduler, with its parameters (`playpath list scheduler`). Over one path it has no say."""
+    """MPTCP scheduler, with its parameters (`playpath list scheduler`); by default that of stock kernels. Over one
+    path it has no say."""
 
     abr: Mapping[str, Any] | str | None
     """Adaptation rule of this sender's viewers (`playpath list abr`), in place of the player's."""
