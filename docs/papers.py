@@ -103,7 +103,8 @@ def unstated(which: Study, folder: Path) -> list[str]:
     for u in which.unstated:
         values = ", ".join(str(v) for v in u.values) + (f" {u.unit}" if u.unit else "") if u.values else "–"
         rows.append([u.name, u.value, u.reason, values, *([] if joint is None else _in_the_space(u, joint))])
-    more = [] if joint is None else ["claims that hang on it", "best set", "lost with the base's value"]
+    more = [] if joint is None else ["claims that hang on it", "best set"]
+    more += ["lost with the base's value"] if joint is not None and joint["best"]["undone"] else []
     return markdown(["parameter", "base", "reason", "range", *more], rows)
 
 
@@ -117,7 +118,7 @@ def _in_the_space(parameter: Unstated, joint: dict[str, Any]) -> list[str]:
     best = joint["best"]
     there = f"{best['settings'][parameter.knob]} {parameter.unit}".strip() if parameter.knob else "–"
     lost = ", ".join(claim.rpartition("-")[2] for claim in best["undone"].get(parameter.knob, []))
-    return [", ".join(hang) or "–", there, lost or "–"]
+    return [", ".join(hang) or "–", there, *([lost or "–"] if best["undone"] else [])]
 
 
 def _joint(folder: Path) -> dict[str, Any]:

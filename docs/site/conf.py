@@ -34,6 +34,7 @@ CONTENTS = {
         "docs/fairness",
         "docs/slack",
         "docs/papers",
+        "docs/from-ns2",
         "docs/kernel-results",
     ],
     "How far to trust it": ["docs/validation", "docs/twin", "docs/models/README", "docs/speed", "docs/appendix/README"],

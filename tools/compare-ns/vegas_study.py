@@ -73,6 +73,8 @@ def _measure(packets: str, lengths: str, media_mbps: float) -> dict[str, float]:
     due = start + np.arange(count) * PACKET * 8 / (media_mbps * 1e6)
     arrived = read[np.isfinite(read)]
     queue = np.array([line.split() for line in lengths.splitlines()], dtype=float)
+    # ns-2's monitor does not see what an error model takes from the link: there it counts below zero, and says nothing.
+    queue[:, 1] = np.where(queue[:, 1].min() < 0, np.nan, queue[:, 1])
     during = queue[queue[:, 0] <= (start + SECONDS if np.isfinite(start) else 2 * SECONDS), 1]
     late = float((read > due).mean()) if np.isfinite(start) else 1.0
     return {
