@@ -462,6 +462,26 @@ class Player(TypedDict, total=False):
     skip_behind: str
     """live: skip when stalls have cost more than this"""
 
+    low_latency: Literal["off", "chunks", "parts"]
+    """live: media before its segment is complete; chunks: CMAF chunks sent as they are encoded (LL-DASH); parts: a
+    blocking playlist, then a part (LL-HLS)"""
+
+    piece: str
+    """low latency: duration of a chunk or part"""
+
+    playlist_bytes: float
+    """low latency in parts: size of a playlist"""
+
+    join: Literal["segment", "any"]
+    """live: the viewer joins at the start of a segment, or at a point of it that is drawn for each seed"""
+
+    catch_up: Literal["client", "off", "dash.js", "lol+", "hls.js", "shaka"]
+    """live: law of the playback speed that keeps the latency; client: dash.js's with low latency, the others have
+    it off"""
+
+    speeds: str
+    """slowest and fastest playback of `catch_up`; law: as its player has them"""
+
     xfactor: float
     """the server writes so many times the media rate; 1 is constrained (paper: 8)"""
 

@@ -333,6 +333,21 @@ fn live_latency_is_the_target_and_the_start_up() {
     assert_eq!(metric(&record, "stall_count"), 0.0);
 }
 
+/// 1.5 s behind, in segments of 2 s: in chunks of half a second nobody waits, and the speed brings the latency back to its target. Whole
+/// segments exist when they are complete: 2 s behind, and the start-up on top.
+#[test]
+fn chunks_hold_a_latency_that_whole_segments_cannot() {
+    let live = "abr = \"fixed\"\nlatency_target = \"1500 ms\"\n";
+    let chunks = play(60, &format!("{live}low_latency = \"chunks\""), FAST);
+    let whole = play(60, live, FAST);
+    assert_eq!(metric(&chunks, "stall_count"), 0.0);
+    assert!((metric(&chunks, "live_latency_s") - 1.5).abs() < 0.1, "{}", metric(&chunks, "live_latency_s"));
+    assert!(metric(&whole, "live_latency_s") > 2.0, "{}", metric(&whole, "live_latency_s"));
+    let parts = play(60, &format!("{live}low_latency = \"parts\"\ncatch_up = \"off\""), FAST);
+    let pushed = play(60, &format!("{live}low_latency = \"chunks\"\ncatch_up = \"off\""), FAST);
+    assert!(metric(&parts, "live_latency_s") > metric(&pushed, "live_latency_s"), "a part costs round trips");
+}
+
 // ---- client data ----
 
 /// 60 s in a ladder of 200 kbit/s and 1 Mbit/s on a link of 8 Mbit/s with a queue too short for slow start, so that the law of the CCP
