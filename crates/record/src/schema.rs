@@ -29,10 +29,22 @@ pub fn schema() -> Value {
         .as_array_mut()
         .expect("a record has fields")
         .extend(required.into_iter().map(|name| json!(name)));
-    schema["properties"].as_object_mut().expect("a record has fields").extend(own);
+    let properties = schema["properties"].as_object_mut().expect("a record has fields");
+    properties.extend(own);
+    properties.insert("window_events".into(), window_events());
     schema["title"] = json!("playpath record");
     schema["$id"] = json!("playpath-record");
     schema
+}
+
+/// Beside the record: only a traced run has them.
+fn window_events() -> Value {
+    let event = json!({ "type": "object", "required": ["time_s", "event", "cwnd_before", "cwnd_after"] });
+    json!({
+        "type": "object",
+        "description": "By the flow's name, what its congestion control was told and did; empty unless traced.",
+        "additionalProperties": { "type": "array", "items": event },
+    })
 }
 
 /// The metrics of a run.

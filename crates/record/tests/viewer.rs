@@ -171,8 +171,9 @@ fn events_have_the_fields_of_the_schema() {
         EventKind::RequestAbandoned(request),
         EventKind::Switch { segment: 1, from: 0, to: 1 },
         EventKind::LiveLatency(second),
+        EventKind::SpeedChanged { ppm: 1_040_000 },
         EventKind::PacketsJudged { packets: 1, late: 0, overflowed: 0 },
-        EventKind::Finished { reason: FinishReason::Stopped, totals: Totals::default() },
+        EventKind::Finished { reason: FinishReason::Stopped, totals: Totals { gained_ns: 1, ..Totals::default() } },
     ];
     let schema = playpath_record::schema();
     let declared = schema["properties"]["events"]["items"]["anyOf"].as_array().expect("a list");
