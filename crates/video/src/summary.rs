@@ -177,7 +177,7 @@ impl Summary {
     }
 
     fn end_off_speed(&mut self, since: Option<Time>, at: Time) {
-        self.off_speed = self.off_speed + since.map_or(Duration::ZERO, |since| at - since);
+        self.off_speed += since.map_or(Duration::ZERO, |since| at - since);
     }
 }
 

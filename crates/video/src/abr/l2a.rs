@@ -81,12 +81,12 @@ impl L2a {
         let step = seconds / (2.0 * HORIZON.max(caution() * HORIZON.sqrt()));
         let before = self.weights;
         let mut sign = 1.0;
-        for rung in 0..count {
+        for (rung, weight) in self.weights[..count].iter_mut().enumerate() {
             let load = speed * (ladder.bits_per_sec(rung) / 1e3);
             if load > last {
                 sign = -1.0;
             }
-            self.weights[rung] = before[rung] + sign * step * ((self.q + caution()) * (load / last));
+            *weight += sign * step * ((self.q + caution()) * (load / last));
         }
         project(&mut self.weights[..count]);
         let mean = |weights: &dyn Fn(usize) -> f64| -> f64 {

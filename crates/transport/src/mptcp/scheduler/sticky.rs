@@ -90,8 +90,9 @@ impl Sticky {
     }
 
     fn is_congested(&self, subflow: &SubflowView) -> bool {
-        let is_full = !subflow.is_eligible() && !(self.waits && subflow.is_usable && !subflow.is_loss);
-        is_full || (self.recovery_is_congestion && subflow.is_recovering)
+        // Study of `when_full = wait`: a full window alone is no congestion.
+        let only_full = self.waits && subflow.is_usable && !subflow.is_loss;
+        !(subflow.is_eligible() || only_full) || (self.recovery_is_congestion && subflow.is_recovering)
     }
 
     /// Packets per second.
