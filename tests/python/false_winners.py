@@ -35,7 +35,8 @@ def sessions(scenario):
     """Sender → metric → one value a session, in the order of the seeds."""
     table = pl.read_parquet(DATA).filter(pl.col("scenario") == scenario).sort("seed")
     groups = table.partition_by("sender", as_dict=True, maintain_order=True)
-    names = [name for name in VIDEO_CRITERIA if table[name].null_count() < table.height]
+    # A criterion that the stored sessions have no value of: their players are not live.
+    names = [name for name in VIDEO_CRITERIA if name in table.columns and table[name].null_count() < table.height]
     return {str(key[0]): {name: group[name].to_numpy() for name in names} for key, group in groups.items()}
 
 

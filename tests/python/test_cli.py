@@ -52,7 +52,7 @@ def test_compare_writes_report_and_data(cli, small, tmp_path):
     assert done.status == 0, done.err
     folder = tmp_path / "out" / "small"
     assert {p.name for p in folder.iterdir()} == {
-        "report.html", "comparison.json", "sessions.parquet", "flows.parquet", "links.parquet", "timelines",
+        "report.html", "comparison.json", "sessions.parquet", "flows.parquet", "links.parquet", "bands.parquet", "timelines",
     }  # fmt: skip
     assert pl.read_parquet(folder / "sessions.parquet").height == 4
     assert "what the viewer sees" in done.out
