@@ -13,9 +13,12 @@ import pytest
 
 import playpath
 
-# A shell that starts tests in the background has them ignore Ctrl-C, and the tests of it would wait for ever.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+@pytest.fixture(autouse=True)
+def _ctrl_c_is_heard():
+    """A shell that starts tests in the background has them ignore Ctrl-C, and so does what ends by it: children would, too."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 ROOT = Path(__file__).parents[2]
