@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -40,6 +41,9 @@ def cluster(tmp_path):
         # At SIGTERM it would wait half a minute for its own server, which is gone by then.
         os.killpg(head.pid, signal.SIGKILL)
         head.wait()
+        known = Path(tempfile.gettempdir(), "ray", "ray_current_cluster")
+        if known.is_file() and known.read_text() == told[1]:
+            known.unlink()  # else the next program looks for a cluster that is gone
 
 
 def test_a_cluster_that_is_not_there_is_one_line(monkeypatch, tmp_path):

@@ -437,7 +437,7 @@ def chunk_that_dies_once(chunk, *rest):
 def test_ray_gives_the_same_bytes_though_a_worker_dies(tmp_path, result, monkeypatch, importable):
     ray = pytest.importorskip("ray")
     monkeypatch.setenv("PLAYPATH_TEST_FLAG", str(tmp_path / "died"))
-    ray.init(num_cpus=2, log_to_driver=False, include_dashboard=False)
+    ray.init(address="local", num_cpus=2, log_to_driver=False, include_dashboard=False)
     try:
         monkeypatch.setattr(runner, "run_chunk", chunk_that_dies_once)
         found = sweep(DESIGN, store=tmp_path, executor="ray", jobs=2)
