@@ -68,4 +68,4 @@ def test_controls_are_listed_and_wrong_names_refused() -> None:
     assert {"ccplb", "newcwv", "olia"} <= {entry["name"] for entry in listed}
     wrong = playpath("cc", "load", "nope")
     assert wrong.returncode == 2
-    assert "unknown control `nope`" in wrong.stderr
+    assert 'unknown control "nope"' in wrong.stderr

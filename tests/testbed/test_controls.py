@@ -210,7 +210,7 @@ def test_the_verifier_and_the_loader_say_what_is_wrong() -> None:
         TestbedError, match=r"`kp` = 77 is nothing that the kernel's ccp takes; allowed: 0.1 to 8 in steps of 0.001"
     ):
         controls.call("load", "ccp", "--param", "kp=77")
-    with pytest.raises(TestbedError, match="unknown control `ccpx`"):
+    with pytest.raises(TestbedError, match='unknown control "ccpx"'):
         controls.call("load", "ccpx")
 
 
