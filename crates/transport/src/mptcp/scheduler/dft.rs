@@ -87,7 +87,7 @@ pub(super) fn select_lowest_rtt(context: &Context, state_driven: bool) -> Decisi
 pub(super) fn fast_and_slow<'a>(context: &Context<'a>) -> Result<(&'a SubflowView, &'a SubflowView), Decision> {
     let decision = select_lowest_rtt(context, false);
     let path = decision.path.filter(|_| !context.is_reinjection).ok_or(decision)?;
-    let usable = context.subflows.iter().filter(|s| s.is_usable && !s.is_backup && !s.is_loss);
+    let usable = context.subflows.iter().filter(|s| s.is_working());
     let fast = usable.min_by(|a, b| a.srtt.cmp(&b.srtt).then(a.path.cmp(&b.path)));
     let slow = context.subflows.iter().find(|s| s.path == path);
     fast.zip(slow).filter(|(fast, slow)| fast.path != slow.path).ok_or(decision)

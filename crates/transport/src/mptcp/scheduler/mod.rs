@@ -77,6 +77,10 @@ impl SubflowView {
     pub fn is_eligible(&self) -> bool {
         self.is_usable && !self.is_loss && f64::from(self.in_flight + self.queued) + 1.0 <= self.cwnd
     }
+    /// Carries data, if not now: no backup, and none that a timeout has stopped.
+    fn is_working(&self) -> bool {
+        self.is_usable && !self.is_backup && !self.is_loss
+    }
     /// Room by this measure.
     pub fn has_room(&self, room: Room) -> bool {
         match room {

@@ -50,7 +50,7 @@ impl Scheduler for Sttf {
         let find = |path: usize| context.subflows.iter().find(|s| s.path == path);
         let Some(open_path) = open.path.filter(|_| !context.is_reinjection).and_then(find) else { return open };
         let backlog = context.unscheduled_bytes as f64 / f64::from(open_path.mss.max(1));
-        let full = context.subflows.iter().filter(|s| s.is_usable && !s.is_backup && !s.is_loss && !s.is_eligible());
+        let full = context.subflows.iter().filter(|s| s.is_working() && !s.is_eligible());
         let sooner: f64 = full.map(|s| brought_by(s, open_path.srtt / 2)).sum();
         if backlog <= sooner {
             return Decision::wait("a full path brings it sooner");

@@ -58,10 +58,13 @@ impl NewCwv {
 
     /// pipeACK in packets; `None`: undefined.
     pub fn pipe_ack(&self, now: Time, srtt: Duration) -> Option<u32> {
+        if !self.is_defined {
+            return None;
+        }
         let period = NewCwv::period(srtt);
         let recent = self.buckets.iter().filter(|bucket| now.saturating_since(bucket.0) < period);
         let largest = recent.map(|bucket| bucket.1).max();
-        if self.is_defined && !self.forgets { largest.or(Some(0)) } else { largest.filter(|_| self.is_defined) }
+        if self.forgets { largest } else { largest.or(Some(0)) }
     }
 
     /// Validated phase (§4.3)?
