@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -79,9 +78,7 @@ def _of_sender(sender: str, outlines: list[Outline]) -> Iterable[pl.DataFrame]:
         counted = np.isfinite(values).sum(axis=0) >= 2
         if not counted.any():
             continue
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "All-NaN")
-            low, high = np.nanquantile(values[:, counted], [LOW, HIGH], axis=0)
+        low, high = np.nanquantile(values[:, counted], [LOW, HIGH], axis=0)
         told: dict[str, Any] = {"sender": sender, "column": column, "time_s": np.flatnonzero(counted) + 1.0}
         yield pl.DataFrame({**told, "low": low, "high": high}, schema=SCHEMA)
 

@@ -326,7 +326,7 @@ class Comparison(Tabular):
 
 
 def _stored_bands(path: Path) -> pl.DataFrame:
-    """None in results of versions before 0.3."""
+    """No rows in results from before there were bands."""
     return pl.read_parquet(path) if path.is_file() else pl.DataFrame(schema=bands.SCHEMA)
 
 

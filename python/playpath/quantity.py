@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from playpath.errors import InputError
@@ -22,6 +23,24 @@ def parse(value: Any, where: str) -> tuple[float, str]:
     if found is None:
         raise InputError(f"{where}: '{value}' is not a number with a unit")
     return float(found[1]), found[2]
+
+
+MBPS = {"bit/s": 1e-6, "kbit/s": 1e-3, "Mbit/s": 1.0, "Gbit/s": 1e3}
+SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+BYTES = {"B": 1.0, "kB": 1e3, "MB": 1e6}
+
+
+def measure(value: Any, units: Mapping[str, float]) -> float | None:
+    """A typed quantity in the unit that is 1; None if it has none of these units, or follows something else.
+
+    >>> measure("500 kbit/s", MBPS), measure("1 bdp", BYTES), measure("full", SECONDS)
+    (0.5, None, None)
+    """
+    try:
+        number, unit = parse(value, "value")
+    except InputError:
+        return None
+    return number * units[unit] if unit in units else None
 
 
 def quantity(number: float, unit: str) -> Any:

@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Any
 from playpath import engine
 from playpath.errors import InputError
 from playpath.metrics import format_value
-from playpath.quantity import parse
+from playpath.quantity import BYTES, MBPS, SECONDS, measure
 from playpath.scenario import Scenario
 from playpath.sweep.design import at_point
 
 if TYPE_CHECKING:
     from playpath.sweep.design import Design
 
-_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-_MBPS = {"bit/s": 1e-6, "kbit/s": 1e-3, "Mbit/s": 1.0, "Gbit/s": 1e3}
-_BYTES = {"B": 1.0, "kB": 1e3, "MB": 1e6}
 _TWO_PACKETS = 3000.0
 """Bytes of two packets of the usual size on the wire."""
 _MOST_POINTS = 200
@@ -38,7 +35,7 @@ def doubts(scenario: Scenario) -> list[str]:
     found = [_queue(path) for path in scenario.resolved.get("path") or []]
     found += _phases(scenario)
     found.append(_sender(scenario))
-    rate = _in(_MBPS, video.get("rate"))
+    rate = measure(video.get("rate"), MBPS)
     if rate is not None:
         found.append(_rate(scenario, rate))
         found.append(_buffer(player.get("buffer"), video.get("duration"), rate))
@@ -83,8 +80,8 @@ def _rate(scenario: Scenario, rate: float) -> str:
 
 
 def _buffer(buffer: Any, duration: Any, rate: float) -> str:
-    held, length = _in(_SECONDS, buffer), _in(_SECONDS, duration)
-    size = _in(_BYTES, buffer)
+    held, length = measure(buffer, SECONDS), measure(duration, SECONDS)
+    size = measure(buffer, BYTES)
     if size is not None:
         held = size * 8e-6 / rate
     if held is None or length is None or held <= length:
@@ -94,7 +91,7 @@ def _buffer(buffer: Any, duration: Any, rate: float) -> str:
 
 def _queue(path: Any) -> str:
     queue = path.get("queue")
-    size = _in(_BYTES, queue.get("limit")) if isinstance(queue, dict) else None
+    size = measure(queue.get("limit"), BYTES) if isinstance(queue, dict) else None
     if size is None or size >= _TWO_PACKETS:
         return ""
     return f"path {path['name']}: the queue of {queue['limit']} holds less than two packets; if so few are meant, say it in packets"
@@ -109,7 +106,7 @@ def _phases(scenario: Scenario) -> list[str]:
 
 
 def _phase(path: Any) -> str:
-    queue, rate = path.get("queue"), _in(_MBPS, path.get("rate"))
+    queue, rate = path.get("queue"), measure(path.get("rate"), MBPS)
     kind = queue.get("kind", "droptail") if isinstance(queue, dict) else "droptail"
     if kind != "droptail" or path.get("jitter") or path.get("reordering") or not rate:
         return ""
@@ -118,11 +115,3 @@ def _phase(path: Any) -> str:
         f"path {path['name']}: flows share a drop-tail queue and all delays are fixed, so fractions of a packet time can decide who "
         f'loses (phase effects); jitter = "{format_value(half)} ms", half a packet time, draws it for each seed'
     )
-
-
-def _in(units: dict[str, float], value: Any) -> float | None:
-    """A quantity in the unit that is 1; None if it has none of these units."""
-    if not isinstance(value, str) or not value[:1].isdigit():
-        return None
-    number, unit = parse(value, "value")
-    return number * units[unit] if unit in units else None

@@ -180,8 +180,7 @@ def cc_name(scenario: Scenario, sender: str) -> str:
     """Name of a sender's congestion control."""
     if sender not in scenario.senders:
         return ""
-    cc = scenario.sender(sender)["cc"]
-    return str(cc["name"] if isinstance(cc, dict) else cc)
+    return str(scenario.sender(sender)["cc"]["name"])
 
 
 def _refuse_own_code(scenario: Scenario) -> None:

@@ -13,8 +13,7 @@ import numpy as np
 import polars as pl
 
 from playpath import engine
-from playpath.errors import InputError
-from playpath.quantity import parse
+from playpath.quantity import MBPS, measure
 from playpath.record import Columns, Session
 from playpath.report import html
 
@@ -25,7 +24,6 @@ _COLUMNS = {
 }
 _EVENTS = ("session_started", "segment_decision", "segment_downloaded", "playback_started", "stall_start", "stall_end",
            "finished")  # fmt: skip
-_MBPS = {"bit/s": 1e-6, "kbit/s": 1e-3, "Mbit/s": 1.0, "Gbit/s": 1e3}
 _MS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 _TRACE_BINS = 600
 _MOST_SWITCHES = 500  # of a scheduler that chooses for every packet no single switch stands out
@@ -67,7 +65,7 @@ def sessions_section(
         "places": [senders.index(s.sender) if s.sender in senders else i for i, s in enumerate(shown)],
         "bands": [] if bands is None else _bands(bands, packed),
         "seeds": seeds,
-        "need": _mbps((resolved.get("video") or {}).get("rate")),
+        "need": measure((resolved.get("video") or {}).get("rate"), MBPS),
         "has_video": resolved.get("video") is not None,
         "paths": [_path(path) for path in resolved.get("path") or []],
         "traces": [_trace(path) for path in resolved.get("path") or []],
@@ -150,22 +148,7 @@ class _Arrays:
 
 
 def _path(path: Mapping[str, Any]) -> dict[str, Any]:
-    return {"name": path["name"], "rate_mbps": _mbps(path.get("rate")), "rtt_ms": _in(path.get("rtt"), _MS)}
-
-
-def _mbps(text: Any) -> float | None:
-    return _in(text, _MBPS)
-
-
-def _in(text: Any, units: Mapping[str, float]) -> float | None:
-    """A quantity in one unit; None for what is not there, or follows something else."""
-    if text is None:
-        return None
-    try:
-        number, unit = parse(text, "path")
-    except InputError:
-        return None
-    return number * units[unit] if unit in units else None
+    return {"name": path["name"], "rate_mbps": measure(path.get("rate"), MBPS), "rtt_ms": measure(path.get("rtt"), _MS)}
 
 
 def _trace(path: Mapping[str, Any]) -> dict[str, Any] | None:
