@@ -1,35 +1,27 @@
 // The built page in a real browser: `PLAYPATH_CHROMIUM=/usr/bin/chromium node --test browser/`. PLAYPATH_DIGESTS are the native
 // digests ("sender=digest …"), pictures go to PLAYPATH_PICTURES if it is set. Nothing here asserts time.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { PATIENCE, axe, emptyPage, launch } from "./page.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const file = process.env.PLAYPATH_PAGE ?? join(here, "../../python/playpath/web/explorer.html");
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const address = pathToFileURL(file).href;
 const brief = { scenario: "short-buffer", seeds: "2", set: 'video.duration="12 s"' };
-const PATIENCE = 240_000;
 
 let browser;
 before(async () => {
-  browser = await chromium.launch({ executablePath: process.env.PLAYPATH_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
+  browser = await launch();
 });
 after(() => browser?.close());
 
 /** A page at a state, and what it complained about or asked the network for. */
-async function open(query = {}, { width = 1400, height = 1000, senders = ["cubic", "bbr"], ...more } = {}) {
-  const page = await browser.newPage({ viewport: { width, height }, bypassCSP: false, ...more });
-  page.setDefaultTimeout(PATIENCE);
-  const complaints = [];
-  page.on("console", (message) => ["error", "warning"].includes(message.type()) && complaints.push(message.text()));
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  page.on("request", (request) => /^(file|blob|data):/.test(request.url()) || complaints.push(`asked for ${request.url()}`));
+async function open(query = {}, { senders = ["cubic", "bbr"], ...look } = {}) {
+  const { page, complaints } = await emptyPage(browser, { bypassCSP: false, ...look });
   const state = new URLSearchParams({ ...brief, ...query });
   senders.forEach((sender) => state.append("sender", sender));
   await page.goto(`${address}#${state}`);

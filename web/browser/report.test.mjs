@@ -2,30 +2,22 @@
 // tests/python/test_report_page.py writes. Pictures go to PLAYPATH_PICTURES if it is set.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { axe, emptyPage, launch } from "./page.mjs";
 
 const folder = process.env.PLAYPATH_REPORTS;
 const skip = folder ? false : "PLAYPATH_REPORTS is not set: tests/python/test_report_page.py sets it";
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const PATIENCE = 240_000;
 
 let browser;
 before(async () => {
-  if (folder) browser = await chromium.launch({ executablePath: process.env.PLAYPATH_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
+  if (folder) browser = await launch();
 });
 after(() => browser?.close());
 
-async function open(name, { width = 1400, height = 1000, ...more } = {}) {
-  const page = await browser.newPage({ viewport: { width, height }, acceptDownloads: true, ...more });
-  page.setDefaultTimeout(PATIENCE);
-  const complaints = [];
-  page.on("console", (message) => ["error", "warning"].includes(message.type()) && complaints.push(message.text()));
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  page.on("request", (request) => /^(file|blob|data):/.test(request.url()) || complaints.push(`asked for ${request.url()}`));
+async function open(name, look = {}) {
+  const { page, complaints } = await emptyPage(browser, { acceptDownloads: true, ...look });
   await page.goto(pathToFileURL(join(folder, `${name}.html`)).href);
   await page.waitForSelector(".charts canvas");
   return { page, complaints };

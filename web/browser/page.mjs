@@ -1,0 +1,23 @@
+// What the tests in a real browser share: Chromium, and pages whose complaints are heard.
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { chromium } from "playwright-core";
+
+export const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+/** Milliseconds that a busy machine may take. */
+export const PATIENCE = 240_000;
+
+export function launch() {
+  return chromium.launch({ executablePath: process.env.PLAYPATH_CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
+}
+
+/** An empty page, and what it will have complained about or asked the network for. */
+export async function emptyPage(browser, { width = 1400, height = 1000, ...more }) {
+  const page = await browser.newPage({ viewport: { width, height }, ...more });
+  page.setDefaultTimeout(PATIENCE);
+  const complaints = [];
+  page.on("console", (message) => ["error", "warning"].includes(message.type()) && complaints.push(message.text()));
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("request", (request) => /^(file|blob|data):/.test(request.url()) || complaints.push(`asked for ${request.url()}`));
+  return { page, complaints };
+}
