@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from playpath.commands import Commands
+from playpath.commands import Commands, Stopped
 from playpath.errors import InputError, PlaypathError, RunError
 
 _COMPLETE = "_PLAYPATH_COMPLETE"
@@ -71,7 +71,7 @@ def main() -> None:
     except PlaypathError as error:
         _tell(f"error: {error}")
         status = error.exit_status
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Stopped):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks twice gets no more than the end
         _tell("interrupted")
         status = 130

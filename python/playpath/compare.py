@@ -371,6 +371,7 @@ def compare(
     tolerance: str | None = None,
     progress: Progress = lambda done, total: None,
     on_interrupt: Callable[[int], None] = lambda running: None,
+    on_stopped: Callable[[], None] = lambda: None,
 ) -> Comparison:
     """Play the scenario's video once for each sender and seed, and rank the senders.
 
@@ -399,6 +400,8 @@ def compare(
         Called with sessions done, parts of long ones included, and sessions in all.
     on_interrupt : callable
         Called at Ctrl-C with the number of sessions under way; they are finished first.
+    on_stopped : callable
+        Called when those have ended, and no second Ctrl-C has come.
 
     Returns
     -------
@@ -441,7 +444,13 @@ def compare(
         pulse = Pulse(progress, len(tasks))
         player = _Player(loaded, place, pulse, outlines, trace=timelines, store=store, resume=resume)
         outcome = run_all(
-            player.play, tasks, threads, on_done=pulse.count, on_wait=pulse.tell, on_interrupt=on_interrupt
+            player.play,
+            tasks,
+            threads,
+            on_done=pulse.count,
+            on_wait=pulse.tell,
+            on_interrupt=on_interrupt,
+            on_stopped=on_stopped,
         )
         sessions += [s for s in outcome.results if isinstance(s, Session)]
         failures += [f for f in outcome.results if isinstance(f, Failure)]

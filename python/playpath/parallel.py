@@ -60,6 +60,7 @@ def run_all(
     on_done: Callable[[Task], None] = lambda task: None,
     on_wait: Callable[[], None] = lambda: None,
     on_interrupt: Callable[[int], None] = lambda running: None,
+    on_stopped: Callable[[], None] = lambda: None,
 ) -> Outcome[Result]:
     """Run `work` on every task.
 
@@ -79,6 +80,8 @@ def run_all(
         Called in the calling thread some times a second.
     on_interrupt : callable
         Called at the first Ctrl-C with the number of tasks under way.
+    on_stopped : callable
+        Called when those have ended, and no second Ctrl-C has come.
     """
     pool = _Pool(work, tasks, jobs)
     interrupted = False
@@ -97,6 +100,9 @@ def run_all(
             except SystemExit:
                 pool.stop()
                 raise
+        else:
+            if interrupted:
+                on_stopped()
     if pool.error is not None:
         raise pool.error
     unfinished = any(not done for done in pool.finished)

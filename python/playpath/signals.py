@@ -1,4 +1,4 @@
-"""SIGTERM and SIGHUP as a way out that cleans up, as Ctrl-C is."""
+"""SIGTERM and SIGHUP as a way out that cleans up, as Ctrl-C is; and a Ctrl-C that comes too late for what it is meant for."""
 
 from __future__ import annotations
 
@@ -27,3 +27,12 @@ def exit_on_signals() -> Iterator[None]:
     finally:
         for number in changed:
             signal.signal(number, signal.SIG_DFL)
+
+
+def spare_next_ctrl_c() -> None:
+    """Ignore the next Ctrl-C, and hear the one after it: for a command that does the rest of its work, and ends."""
+
+    def hear_the_next(number: int, _: FrameType | None) -> None:
+        signal.signal(number, signal.default_int_handler)
+
+    signal.signal(signal.SIGINT, hear_the_next)

@@ -86,6 +86,41 @@ def test_interrupt_finishes_what_is_under_way_and_takes_no_more():
     assert len(finished) <= 3
 
 
+CTRL_C_AT = """
+import importlib, os, signal, sys
+from playpath import cli
+compare = importlib.import_module("playpath.compare")
+gather, presses, is_first = compare.gather, int(sys.argv.pop(1)), iter([True])
+def ctrl_c():
+    os.kill(os.getpid(), signal.SIGINT)
+def press_and_gather(*given, **named):
+    for _ in range(presses):
+        ctrl_c()
+    return gather(*given, **named)
+compare.gather = press_and_gather
+compare.Pulse.count = lambda *_: next(is_first, False) and ctrl_c()  # the first one, when a session is finished
+sys.argv[0] = "playpath"
+cli.main()
+"""
+
+
+@pytest.mark.parametrize("presses", [0, 1, 2])
+def test_a_ctrl_c_after_the_sessions_spares_what_is_finished_and_the_next_one_ends(presses, small, tmp_path):
+    """The second one is meant for the sessions. It ended the command without a word and a result where they were quicker."""
+    command = [sys.executable, "-c", CTRL_C_AT, str(presses), "compare", "small.toml", "--cc", "cubic", "--jobs", "1"]
+    command += ["--seeds", "100000"]
+    done = subprocess.run([*command, "--out", "o"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 130, done.stderr
+    stopping, *_, last = done.stderr.splitlines()
+    assert stopping == "stopping: finishing 1 session under way; Ctrl-C again drops them"
+    if presses < 2:
+        assert re.fullmatch(r"interrupted: the result holds the \d+ of 100000 seeds that were finished", last)
+        assert (tmp_path / "o" / "comparison.json").exists()
+    else:
+        assert last == "interrupted"
+        assert not (tmp_path / "o").exists()
+
+
 def test_results_are_in_the_order_of_the_tasks():
     def work(task):
         time.sleep((7 * task % 5) / 1000)

@@ -38,8 +38,19 @@ COMMANDS = {
 """What `playpath --help` shows; a module's own help is imported with the module."""
 
 
+class Stopped(Exception):
+    """Ctrl-C, of which the parser would make an end without a word."""
+
+
 class Commands(TyperGroup):
     """Commands whose modules are imported when they are called: `--help` needs none of them."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was called."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as ctrl_c:
+            raise Stopped from ctrl_c
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names, the most wanted first."""

@@ -15,6 +15,7 @@ from playpath.compare import Comparison, compare
 from playpath.errors import InputError, RunError
 from playpath.sanity import doubts
 from playpath.scenario import load
+from playpath.signals import spare_next_ctrl_c
 
 INTERRUPTED = 130
 
@@ -78,6 +79,8 @@ def command(
                 tolerance=options.check_tolerance(tolerance),
                 progress=progress,
                 on_interrupt=_tell_interrupt,
+                # A second one from now on was meant for the sessions, and not for what is finished.
+                on_stopped=spare_next_ctrl_c,
             )
         if folder is not None:
             _write(result, folder)
