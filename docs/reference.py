@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import typed
+import typed_record
 
 from playpath import engine, keys
 from playpath.keys import default_text
@@ -81,7 +82,7 @@ KINDS = {
 
 def pages() -> dict[Path, str]:
     """Every page, and what it has to say."""
-    schema, metrics = engine.record_reference()
+    schema, measurements, metrics = engine.record_reference()
     return {
         FOLDER / "scenario.md": scenario_page(),
         **{folder / f"{name}.schema.json": engine.schema(name) for name in engine.DOCUMENTS for folder in SCHEMAS},
@@ -90,6 +91,7 @@ def pages() -> dict[Path, str]:
         FOLDER / "components.md": components(),
         GUIDE: guide(),
         **typed.modules(TABLES),
+        **typed_record.modules(schema, measurements),
     }
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from playpath.errors import InputError, RunError
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from playpath.measured import Measurements
+    from playpath.recorded import EventRecord, FlowRecord, LinkRecord, SessionRecord, WindowEvent
     from playpath.resolved import Document as ResolvedDocument
 
 try:
@@ -30,6 +32,28 @@ SCHEMA_VERSION = _engine.SCHEMA_VERSION
 
 Columns = dict[str, "np.ndarray"]
 """A time series: column name → values, all of one length."""
+
+
+class Figures(TypedDict):
+    """What was found in a run (docs/reference/record.schema.json)."""
+
+    metrics: dict[str, float | None]
+    sessions: list[SessionRecord]
+    flows: list[FlowRecord]
+    links: list[LinkRecord]
+    events: list[EventRecord]
+    warnings: list[str]
+
+
+class Record(Figures):
+    """The record of a run, as every world gives it."""
+
+    manifest: dict[str, Any]
+    digest: str
+    window_events: NotRequired[dict[str, list[WindowEvent]]]
+    """Of a traced run, by the flow's name."""
+    path_switches: NotRequired[dict[str, list[dict[str, Any]]]]
+    """Likewise; a session keeps them as time series."""
 
 
 class PathFigures(TypedDict):
@@ -96,7 +120,7 @@ def run(
     controller: Callable[[], Any] | None = None,
     rule: Callable[[], Any] | None = None,
     watch: Watch | None = None,
-) -> tuple[dict[str, Any], dict[str, Columns]]:
+) -> tuple[Record, dict[str, Columns]]:
     """One session: its record and, with `trace`, its time series by name. Releases the interpreter lock."""
     with _own_code(sender, seed, controller or rule):
         answer = _call(_engine.run, resolved_json, sender, seed, trace, controller, rule, watch)
@@ -104,21 +128,15 @@ def run(
     return json.loads(text), series
 
 
-def record(measurements: Mapping[str, Any]) -> dict[str, Any]:
-    """The record of a run that another world measured; crates/record/src/measurements.rs says what is asked for.
-
-    Returns
-    -------
-    dict
-        `metrics`, `sessions`, `flows`, `links`, `events`, `warnings`, as the simulator's records have them.
-    """
+def record(measurements: Measurements) -> Figures:
+    """What a record says of a run that another world measured, as the simulator's records have it."""
     made: dict[str, Any] = json.loads(_call(_engine.record, json.dumps(measurements)))
     del made["manifest"]
-    return made
+    return cast("Figures", made)
 
 
-def record_reference() -> tuple[str, str]:
-    """JSON Schema of a record, and the reference page of the metrics in Markdown."""
+def record_reference() -> tuple[str, str, str]:
+    """JSON Schema of a record, that of the measurements which `record` asks for, and the metrics' page in Markdown."""
     return _engine.record_reference()
 
 

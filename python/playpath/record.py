@@ -17,6 +17,7 @@ from playpath import engine
 from playpath.errors import InputError
 from playpath.files import write_frame, write_text
 from playpath.metrics import format_value, metric
+from playpath.recorded import EventRecord, FlowRecord, LinkRecord, SessionRecord, WindowEvent
 from playpath.tabular import Tabular
 
 Columns = dict[str, np.ndarray]
@@ -65,16 +66,16 @@ class Session(Tabular):
     cc: str
     seed: int
     metrics: dict[str, float | None]
-    flows: list[dict[str, Any]]
-    links: list[dict[str, Any]]
-    events: list[dict[str, Any]]
+    flows: list[FlowRecord]
+    links: list[LinkRecord]
+    events: list[EventRecord]
     warnings: list[str]
     manifest: dict[str, Any]
     digest: str
     series: Mapping[str, Columns] = field(default_factory=dict, repr=False)
-    sessions: list[dict[str, Any]] = field(default_factory=list)
+    sessions: list[SessionRecord] = field(default_factory=list)
     schema: int = engine.SCHEMA_VERSION
-    window_events: dict[str, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
+    window_events: dict[str, list[WindowEvent]] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         traced = f"; {len(self.series)} time series" if self.series else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -136,11 +136,8 @@ class KernelWorld:
             tolerance=self.tolerance,
             world=self.base,
         )
-        series = {name: {k: np.asarray(v) for k, v in columns.items()} for name, columns in record["series"].items()}
+        series = {name: {k: np.asarray(v) for k, v in of.items()} for name, of in record["series"].items()}
         return _session(self, scenario, sender, seed, record, cc=cc_name(scenario, sender), series=series)
-
-
-_TOLD = ("metrics", "flows", "links", "events", "warnings", "manifest", "digest", "sessions")
 
 
 def _session(
@@ -148,13 +145,12 @@ def _session(
     scenario: Scenario,
     sender: str,
     seed: int,
-    record: Mapping[str, Any],
+    record: engine.Record,
     *,
     cc: str,
     series: dict[str, engine.Columns],
 ) -> Session:
     """A session from the record that its world gave."""
-    told = {key: record[key] for key in _TOLD}
     return Session(
         scenario=scenario.name,
         world=world.name,
@@ -163,7 +159,14 @@ def _session(
         seed=seed,
         series=series,
         window_events=record.get("window_events", {}),
-        **told,
+        metrics=record["metrics"],
+        flows=record["flows"],
+        links=record["links"],
+        events=record["events"],
+        warnings=record["warnings"],
+        manifest=record["manifest"],
+        digest=record["digest"],
+        sessions=record["sessions"],
     )
 
 

@@ -184,10 +184,12 @@ fn record(measurements_json: &str) -> PyResult<String> {
     made.map(|record| record.to_string()).map_err(|e| PyRuntimeError::new_err(format!("measurements: {e}")))
 }
 
-/// JSON Schema of a record, and the reference page of the metrics.
+/// JSON Schema of a record, that of the measurements which [`record`] asks for, and the reference page of the metrics.
 #[pyfunction]
-fn record_reference() -> (String, String) {
-    (format!("{:#}\n", playpath_record::schema()), playpath_record::reference_page())
+fn record_reference() -> (String, String, String) {
+    let text = |schema: serde_json::Value| format!("{schema:#}\n");
+    let [record, measurements] = [playpath_record::schema(), playpath_record::measurements_schema()].map(text);
+    (record, measurements, playpath_record::reference_page())
 }
 
 /// JSON Schema of a document: "scenario", "sweep" or "population".

@@ -19,4 +19,4 @@ pub use record::{
     FlowRecord, LinkRecord, Metrics, Record, Series, SessionRecord, SubflowRecord, SwitchEvent, WindowEvent,
 };
 pub use reference::page as reference_page;
-pub use schema::{VERSION as SCHEMA_VERSION, schema};
+pub use schema::{VERSION as SCHEMA_VERSION, measurements as measurements_schema, schema};

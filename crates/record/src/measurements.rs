@@ -3,13 +3,15 @@
 
 use crate::playback_log;
 use crate::record::{LinkRecord, Series, SwitchEvent, WindowEvent};
+use crate::schema;
 use playpath_units::{Duration, Time};
 use playpath_video::PlaybackEvent;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 
 /// Everything of a run.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Measurements {
     /// Every video session that has begun, the main one first.
@@ -24,11 +26,13 @@ pub struct Measurements {
     pub bottleneck: usize,
     /// Over which time goodput and throughput of the run are taken.
     #[serde(rename = "active_s", deserialize_with = "duration")]
+    #[schemars(with = "f64")]
     pub active: Duration,
     /// What the main session's player has read, where it counts itself; else the sum over its flows.
     pub read_bytes: Option<u64>,
     /// The main session was not played to its end: cut at this time.
     #[serde(rename = "cut_at_s", deserialize_with = "maybe_time")]
+    #[schemars(with = "Option<f64>")]
     pub cut_at: Option<Time>,
     /// What only the world itself can know.
     pub warnings: Vec<String>,
@@ -47,23 +51,25 @@ pub struct Measurements {
 }
 
 /// A video session.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Session {
     /// Name; "video" is the main one.
     pub name: String,
     /// When the viewer pressed play.
     #[serde(rename = "start_s", deserialize_with = "time")]
+    #[schemars(with = "f64")]
     pub start: Time,
     /// Its playback log, closed; empty where nobody watches (a plain download).
     #[serde(deserialize_with = "playback_log::read")]
+    #[schemars(schema_with = "schema::events")]
     pub events: Vec<PlaybackEvent>,
     /// Figures of the player's own, by the metric's name.
     pub told: BTreeMap<String, Option<f64>>,
 }
 
 /// A flow.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Flow {
     /// Name.
@@ -74,9 +80,11 @@ pub struct Flow {
     pub is_measured: bool,
     /// When it opened.
     #[serde(rename = "start_s", deserialize_with = "time")]
+    #[schemars(with = "f64")]
     pub start: Time,
     /// When it ended, or the run.
     #[serde(rename = "end_s", deserialize_with = "time")]
+    #[schemars(with = "f64")]
     pub end: Time,
     /// It was open until the end of the run.
     pub is_open: bool,
@@ -94,18 +102,20 @@ pub struct Flow {
     pub rto_count: u64,
     /// Sum of the RTT samples.
     #[serde(rename = "rtt_sum_ms", deserialize_with = "millis")]
+    #[schemars(with = "f64")]
     pub rtt_sum: Duration,
     /// Their number.
     pub rtt_samples: u64,
     /// The smallest.
     #[serde(rename = "min_rtt_ms", deserialize_with = "maybe_millis")]
+    #[schemars(with = "Option<f64>")]
     pub min_rtt: Option<Duration>,
     /// One for each path under MPTCP; empty otherwise.
     pub subflows: Vec<Subflow>,
 }
 
 /// One path of an MPTCP flow. What a world cannot see has no value.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Subflow {
     /// Name of the path.
@@ -126,9 +136,11 @@ pub struct Subflow {
     pub reinjections: Option<u64>,
     /// Mean of the RTT samples.
     #[serde(rename = "mean_rtt_ms", deserialize_with = "maybe_millis")]
+    #[schemars(with = "Option<f64>")]
     pub mean_rtt: Option<Duration>,
     /// The smallest.
     #[serde(rename = "min_rtt_ms", deserialize_with = "maybe_millis")]
+    #[schemars(with = "Option<f64>")]
     pub min_rtt: Option<Duration>,
     /// Times that it was taken for potentially failed.
     pub failures: Option<u64>,
@@ -137,7 +149,7 @@ pub struct Subflow {
 }
 
 /// What connections over several paths did with them, summed up. What a world cannot see has no value.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[allow(missing_docs, reason = "each is a metric of that name: see the registry")]
 pub struct PathCounts {
@@ -150,12 +162,13 @@ pub struct PathCounts {
     pub max_out_of_order_bytes: Option<u64>,
     /// Told as the switches themselves.
     #[serde(rename = "switches", deserialize_with = "underflow_predicted")]
+    #[schemars(with = "Option<Switches>")]
     pub switches_underflow_predicted: Option<u64>,
     pub switches_discard_predicted: Option<u64>,
 }
 
 /// What the prediction of an underflow rests on, as the kernel world tells it.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Switches {
     video_mbps: f64,
@@ -163,7 +176,7 @@ struct Switches {
 }
 
 /// The path before a switch and the one after it.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Sides {
     from_srtt_ms: f64,

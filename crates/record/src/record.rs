@@ -154,10 +154,11 @@ pub struct Series {
 }
 
 /// One change of path, in the record of a traced run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SwitchEvent {
     /// When the first packet after it was given out.
     #[serde(rename = "time_s", serialize_with = "seconds")]
+    #[schemars(with = "f64")]
     pub at: Time,
     /// The path left.
     pub from: String,
@@ -169,6 +170,7 @@ pub struct SwitchEvent {
     pub is_forced: bool,
     /// When the last packet before it was given out.
     #[serde(rename = "last_before_s", serialize_with = "seconds")]
+    #[schemars(with = "f64")]
     pub last_before: Time,
     /// Place in the stream of the first byte after it.
     pub data_offset: u64,
@@ -177,14 +179,15 @@ pub struct SwitchEvent {
 }
 
 /// Something that a congestion control was told, and its window before and after; in the record of a traced run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct WindowEvent {
     /// When.
     #[serde(rename = "time_s", serialize_with = "seconds")]
+    #[schemars(with = "f64")]
     pub at: Time,
     /// Number of the subflow's path, 0 for plain TCP.
     pub path: u8,
-    /// "loss", "ecn", "early_retransmit", "rto", "undo", "window_set" (validation or a scheduler), "phase" (on an ACK).
+    /// What: loss, ecn, early_retransmit, rto, undo, window_set (validation or a scheduler), phase (on an ACK).
     #[serde(rename = "event")]
     pub what: &'static str,
     /// Congestion window in packets.

@@ -1,7 +1,8 @@
 //! JSON Schema of a record as `playpath` writes it: the record's own part from its types, the metrics from the registry.
 
+use crate::measurements::Measurements;
 use crate::playback_log::{EVENTS, Event};
-use crate::record::Record;
+use crate::record::{Record, WindowEvent};
 use crate::registry::{self, Figure, Metric};
 use schemars::{Schema, SchemaGenerator, json_schema, schema_for};
 use serde_json::{Map, Value, json};
@@ -32,18 +33,25 @@ pub fn schema() -> Value {
     let properties = schema["properties"].as_object_mut().expect("a record has fields");
     properties.extend(own);
     properties.insert("window_events".into(), window_events());
+    schema["$defs"]["WindowEvent"] = schema_for!(WindowEvent).to_value();
+    let event = schema["$defs"]["WindowEvent"].as_object_mut().expect("a schema");
+    event.retain(|key, _| !matches!(key.as_str(), "$schema" | "title"));
     schema["title"] = json!("playpath record");
     schema["$id"] = json!("playpath-record");
     schema
 }
 
+/// What a world other than the simulator tells of a run, as JSON.
+pub fn measurements() -> Value {
+    schema_for!(Measurements).to_value()
+}
+
 /// Beside the record: only a traced run has them.
 fn window_events() -> Value {
-    let event = json!({ "type": "object", "required": ["time_s", "event", "cwnd_before", "cwnd_after"] });
     json!({
         "type": "object",
         "description": "By the flow's name, what its congestion control was told and did; empty unless traced.",
-        "additionalProperties": { "type": "array", "items": event },
+        "additionalProperties": { "type": "array", "items": { "$ref": "#/$defs/WindowEvent" } },
     })
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
@@ -118,7 +119,7 @@ def print_session(session: Session) -> None:
     console.warn(session.warnings)
 
 
-def _rows(title: str, rows: list[dict[str, object]]) -> Table:
+def _rows(title: str, rows: Sequence[Mapping[str, object]]) -> Table:
     names = [name for name, value in rows[0].items() if not isinstance(value, list)]
     table = Table(title=title, title_justify="left", box=None, header_style="bold")
     for name in names:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from playpath.measured import PathCounts, Subflow
 from playpath.testbed import controls, mptcp, namespaces, relay
 from playpath.testbed.bed import Testbed
 from playpath.testbed.errors import MissingToolError, TestbedError, UnsupportedError
@@ -60,17 +61,17 @@ class Carried:
 
     Attributes
     ----------
-    paths : mapping of str to float
-        How the connections used the paths (`PathCounts` of crates/record), as far as the carrier sees it.
-    subflows : list of dict
-        What was measured of each path (`Subflow` of crates/record); empty: the sampled sockets tell.
+    paths : PathCounts
+        How the connections used the paths, as far as the carrier sees it.
+    subflows : list of Subflow
+        What was measured of each path; empty: the sampled sockets tell.
     warnings : list of str
     flows : list of Flow
         Connections, or subflows, that it has sampled itself.
     """
 
-    paths: Mapping[str, float] = field(default_factory=dict)
-    subflows: list[dict[str, Any]] = field(default_factory=list)
+    paths: PathCounts = field(default_factory=PathCounts)
+    subflows: list[Subflow] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     flows: list[Flow] = field(default_factory=list)
 

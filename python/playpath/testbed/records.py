@@ -5,21 +5,20 @@ does for the simulator (crates/record).
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypedDict, cast
 
 from playpath import engine
+from playpath import measured as measured_types
+from playpath.measured import PathCounts, Subflow
+from playpath.recorded import LinkRecord
 from playpath.testbed.bed import IP_AND_TCP_HEADER
 from playpath.testbed.errors import TestbedError
 from playpath.testbed.players import Played
 from playpath.testbed.sampling import Address, Flow
-
-if TYPE_CHECKING:
-    pass
-
 
 Columns = dict[str, list[float]]
 
@@ -56,9 +55,9 @@ class Measured:
         Names and server ports of datagram sources.
     video_ports : tuple of int
         Server ports whose sockets carry the video.
-    paths : mapping of str to float
+    paths : PathCounts
         What the carrier knows of how the connections used the paths.
-    subflows : list of dict
+    subflows : list of Subflow
         What the carrier knows of each path; empty: the sampled sockets tell.
     """
 
@@ -69,14 +68,14 @@ class Measured:
     elapsed_s: float
     is_multipath: bool
     report: Mapping[str, Any] = field(default_factory=dict)
-    paths: Mapping[str, float] = field(default_factory=dict)
+    paths: PathCounts = field(default_factory=PathCounts)
     datagram_ports: Mapping[str, int] = field(default_factory=dict)
     video_ports: tuple[int, ...] = ()
-    subflows: list[dict[str, Any]] = field(default_factory=list)
+    subflows: list[Subflow] = field(default_factory=list)
 
 
-def record(measured: Measured, warnings: Iterable[str]) -> dict[str, Any]:
-    """`metrics`, `sessions`, `flows`, `links`, `events`, `warnings`, `series`."""
+def record(measured: Measured, warnings: Iterable[str]) -> tuple[engine.Figures, dict[str, Columns]]:
+    """What the record says of the run, and the time series by name."""
     report, played = measured.report, measured.played
     if not report.get("valid"):
         problems = "; ".join(report.get("problems", [])) or "it left no report"
@@ -85,13 +84,10 @@ def record(measured: Measured, warnings: Iterable[str]) -> dict[str, Any]:
     measurements = flows.measurements()
     ends = [flow["end_s"] for flow in measurements if flow["is_measured"]] or [measured.elapsed_s]
     late = _lateness_ms(report)
-    links = [
-        {column: link[column] for column in _LINK_COLUMNS} | {"mean_lateness_ms": late.get(link["name"])}
-        for link in report["links"]
-    ]
+    links = [_link(link, late.get(link["name"])) for link in report["links"]]
     found = engine.record(
         {
-            "sessions": _sessions(measured),
+            "sessions": list(_sessions(measured)),
             "flows": measurements,
             "paths": _paths(measured) if measured.is_multipath and played else None,
             "links": links,
@@ -102,8 +98,7 @@ def record(measured: Measured, warnings: Iterable[str]) -> dict[str, Any]:
             "warnings": [*warnings, *(played["warnings"] if played else []), *report["warnings"]],
         }
     )
-    found["series"] = _once([*flows.series(), *_link_series(report, measured.start_s), *_player_series(measured)])
-    return found
+    return found, _once([*flows.series(), *_link_series(report, measured.start_s), *_player_series(measured)])
 
 
 def _once(series: Iterable[tuple[str, Columns]]) -> dict[str, Columns]:
@@ -115,18 +110,19 @@ def _once(series: Iterable[tuple[str, Columns]]) -> dict[str, Columns]:
     return found
 
 
-def _sessions(measured: Measured) -> list[dict[str, Any]]:
+def _sessions(measured: Measured) -> Iterator[measured_types.Session]:
     """Every video session, the main one first."""
-    played = measured.played
-    main = [{"name": "video", "start_s": 0.0, "events": played["events"], "told": played["told"]}] if played else []
-    watched = [(source["name"], source["session"]) for source in measured.traffic if source["session"]]
-    return main + [{"name": name, "start_s": told["start_s"], "events": told["events"]} for name, told in watched]
+    if played := measured.played:
+        yield {"name": "video", "start_s": 0.0, "events": played["events"], "told": played["told"]}
+    for source in measured.traffic:
+        if told := source["session"]:
+            yield {"name": source["name"], "start_s": told["start_s"], "events": told["events"]}
 
 
-def _paths(measured: Measured) -> dict[str, float | None]:
+def _paths(measured: Measured) -> PathCounts:
     """What the carrier knows of the paths, and the emulator: changes of path of new data, and of all data packets."""
     changes = [entry for entry in measured.report.get("switches", []) if entry["server_port"] in measured.video_ports]
-    seen = {
+    seen: PathCounts = {
         "path_switches": sum(entry["count"] for entry in changes),
         "wire_switches": sum(entry["on_the_wire"] for entry in changes),
     }
@@ -139,6 +135,25 @@ def _player_series(measured: Measured) -> Iterator[tuple[str, Columns]]:
     for source in measured.traffic:
         if source["session"]:
             yield f"player.{source['name']}", source["session"]["series"]
+
+
+class _Counts(TypedDict):
+    """What can be added up over subflows."""
+
+    wire_bytes: int
+    sent_packets: int
+    dropped_packets: int
+    retransmitted_packets: int
+    rto_count: int
+    rtt_sum_ms: float
+    rtt_samples: int
+
+
+def _sum(parts: Iterable[_Counts]) -> _Counts:
+    total = Counter[str]()
+    for part in parts:
+        total.update(cast("dict[str, int]", part))
+    return cast("_Counts", dict(total))
 
 
 class _Flows:
@@ -162,7 +177,7 @@ class _Flows:
         """Whether a flow carries the main session."""
         return name not in self._traffic and name.rsplit(".", 1)[0] not in self._traffic
 
-    def measurements(self) -> list[dict[str, Any]]:
+    def measurements(self) -> list[measured_types.Flow]:
         """What was measured of each, those of the video first."""
         video = [name for name in self._groups if self._is_video(name)]
         others = [name for name in self._groups if not self._is_video(name)]
@@ -176,11 +191,9 @@ class _Flows:
         entry = self._traffic[name]
         return name not in self._groups and entry["start_s"] is not None and not entry["session"]
 
-    def _measured_flow(self, name: str) -> dict[str, Any]:
+    def _measured_flow(self, name: str) -> measured_types.Flow:
         flows = self._groups[name]
         start, end, read = self._span(name, flows)
-        parts = [self._counts(flow) for flow in flows]
-        sums = {key: sum(part[key] for part in parts) for key in parts[0]}
         acked = sum(int(flow.last("bytes_acked")) for flow in flows)
         rtts = [rtt for rtt in (flow.last("min_rtt") for flow in flows) if rtt < _NO_MIN_RTT]
         entry = {
@@ -191,14 +204,14 @@ class _Flows:
             "is_open": True,
             "read_bytes": acked if read is None else read,
             "min_rtt_ms": min(rtts) / 1000 if rtts else None,
-            **sums,
+            **_sum([self._counts(flow) for flow in flows]),
         }
         if self._measured.is_multipath and self._is_video(name):
             seen = [self._subflow(flow) for flow in flows]
             wire = {row["path"]: row["wire_bytes"] for row in seen}
-            known = [row | {"wire_bytes": wire.get(row["path"], 0)} for row in self._measured.subflows]
+            known: list[Subflow] = [{**row, "wire_bytes": wire.get(row["path"], 0)} for row in self._measured.subflows]
             entry["subflows"] = known or seen
-        return entry
+        return cast("measured_types.Flow", entry)
 
     def _span(self, name: str, flows: Sequence[Flow]) -> tuple[float, float, int | None]:
         """Begin, end, and bytes read, where the program at the far end knows them."""
@@ -211,7 +224,7 @@ class _Flows:
         times = [time for flow in flows for time in (flow.columns["time_s"][0], flow.columns["time_s"][-1])]
         return min(times), max(times), None
 
-    def _counts(self, flow: Flow) -> dict[str, Any]:
+    def _counts(self, flow: Flow) -> _Counts:
         """Sums that can be added up over subflows: the emulator's, where it saw the flow."""
         counted = self._counted.get((flow.local, flow.peer), {})
         sent = int(flow.last("data_segs_out"))
@@ -226,20 +239,22 @@ class _Flows:
             "rtt_samples": counted.get("rtt_samples", len(rtts)),
         }
 
-    def _subflow(self, flow: Flow) -> dict[str, Any]:
+    def _subflow(self, flow: Flow) -> Subflow:
         counts = self._counts(flow)
-        del counts["dropped_packets"]
-        rtt_sum_ms, samples = counts.pop("rtt_sum_ms"), counts.pop("rtt_samples")
+        samples = counts["rtt_samples"]
         return {
             "path": flow.path,
             "cc": flow.cc,
             "delivered_bytes": int(flow.last("bytes_acked")),
-            "mean_rtt_ms": rtt_sum_ms / samples if samples else None,
+            "wire_bytes": counts["wire_bytes"],
+            "sent_packets": counts["sent_packets"],
+            "retransmitted_packets": counts["retransmitted_packets"],
+            "rto_count": counts["rto_count"],
+            "mean_rtt_ms": counts["rtt_sum_ms"] / samples if samples else None,
             "min_rtt_ms": flow.last("min_rtt") / 1000,
-            **counts,
         }
 
-    def _of_datagrams(self, source: Mapping[str, Any]) -> dict[str, Any]:
+    def _of_datagrams(self, source: Mapping[str, Any]) -> measured_types.Flow:
         """A source of datagrams: what arrived is known, nothing is sent again."""
         counted = self._datagrams.get(self._measured.datagram_ports.get(source["name"], 0), {})
         return {
@@ -299,10 +314,19 @@ def _counted(report: Mapping[str, Any]) -> dict[tuple[Address, Address], dict[st
     }
 
 
-_LINK_COLUMNS = (
-    "name", "utilisation", "offered_packets", "delivered_packets", "dropped_packets", "ce_marked_packets", "mean_queue_packets",
-    "sd_queue_packets",
-)  # fmt: skip
+def _link(told: Mapping[str, Any], lateness_ms: float | None) -> LinkRecord:
+    """A link as the emulator reported it."""
+    return {
+        "name": told["name"],
+        "utilisation": told["utilisation"],
+        "offered_packets": told["offered_packets"],
+        "delivered_packets": told["delivered_packets"],
+        "dropped_packets": told["dropped_packets"],
+        "marked_packets": told["ce_marked_packets"],
+        "mean_queue_packets": told["mean_queue_packets"],
+        "sd_queue_packets": told["sd_queue_packets"],
+        "mean_lateness_ms": lateness_ms,
+    }
 
 
 def _lateness_ms(report: Mapping[str, Any]) -> dict[str, float]:

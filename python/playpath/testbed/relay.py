@@ -11,8 +11,9 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from playpath.measured import PathCounts, Sides, Subflow, Switches
 from playpath.testbed import controls, programs
 from playpath.testbed.bed import Testbed
 from playpath.testbed.errors import MissingToolError, TestbedError
@@ -28,7 +29,7 @@ PORT = 7070
 PLAYER_PORT = 7071
 """Where the relay beside the player listens, on the loopback device."""
 _PATIENCE = 2.0
-SUMS = ("path_switches", "switches_from_open_path", "path_choices", "reinjections")
+_SUMS = ("path_switches", "switches_from_open_path", "path_choices", "reinjections")
 _SIDES = ("from_srtt_ms", "from_mbps", "to_srtt_ms")
 
 
@@ -137,7 +138,7 @@ def start(bed: Testbed, sender: resolved.Sender, cc: str, origin_port: int = WEB
         )
         if size is not None
     }
-    return Relay(bed, origin_port, scheduler=sender.get("scheduler", "dft"), cc=cc, options=buffers)
+    return Relay(bed, origin_port, scheduler=sender["scheduler"], cc=cc, options=buffers)
 
 
 def scheduler_text(scheduler: str | Mapping[str, Any]) -> str:
@@ -154,36 +155,40 @@ def scheduler_text(scheduler: str | Mapping[str, Any]) -> str:
 
 def path_counts(
     summaries: Mapping[str, Mapping[str, Any]], switches: list[dict[str, Any]], video_mbps: float | None
-) -> dict[str, Any]:
-    """How the connections used the paths: `PathCounts` of crates/record."""
+) -> PathCounts:
+    """How the connections used the paths."""
     server, client = (summaries[side]["sessions"] for side in ("server", "client"))
-    counts: dict[str, Any] = {
-        **{name: sum(s[name] for s in server) for name in SUMS},
-        "hol_blocking_time_s": sum(s["hol_blocking_time_s"] for s in client),
-        "max_out_of_order_bytes": max((s["max_out_of_order_bytes"] for s in client), default=0),
-    }
+    counts = sums(server)
+    counts["hol_blocking_time_s"] = sum(s["hol_blocking_time_s"] for s in client)
+    counts["max_out_of_order_bytes"] = max((s["max_out_of_order_bytes"] for s in client), default=0)
     if video_mbps:
         counts["switches"] = told_switches(switches, video_mbps)
     return counts
 
 
-def told_switches(switches: Sequence[Mapping[str, Any]], video_mbps: float) -> dict[str, Any]:
+def sums(levels: Sequence[Mapping[str, int]]) -> PathCounts:
+    """What can be added up over connections."""
+    return cast("PathCounts", {name: sum(level[name] for level in levels) for name in _SUMS})
+
+
+def told_switches(switches: Sequence[Mapping[str, Any]], video_mbps: float) -> Switches:
     """What the record predicts underflows from (crates/record, `predicts_underflow`)."""
-    return {"video_mbps": video_mbps, "sides": [{key: switch[key] for key in _SIDES} for switch in switches]}
+    sides = [cast("Sides", {key: switch[key] for key in _SIDES}) for switch in switches]
+    return {"video_mbps": video_mbps, "sides": sides}
 
 
-def subflows_of(summaries: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What was measured of each path: `Subflow` of crates/record, without what the network knows."""
-    sums: dict[str, dict[str, Any]] = {}
+def subflows_of(summaries: Mapping[str, Mapping[str, Any]]) -> list[Subflow]:
+    """What was measured of each path, without what the network knows."""
+    rows: dict[str, dict[str, Any]] = {}
     for session in summaries["server"]["sessions"]:
         for row in session["subflows"]:
             known = {"path": row["path"], "cc": row["cc"].split(".")[0], "delivered_bytes": 0}
-            _add(sums.setdefault(row["path"], known | dict.fromkeys(_COUNTS, 0)), row)
+            _add(rows.setdefault(row["path"], known | dict.fromkeys(_COUNTS, 0)), row)
     for session in summaries["client"]["sessions"]:
         for row in session["subflows"]:
-            if row["path"] in sums:
-                sums[row["path"]]["delivered_bytes"] += row["received_bytes"]
-    return list(sums.values())
+            if row["path"] in rows:
+                rows[row["path"]]["delivered_bytes"] += row["received_bytes"]
+    return [cast("Subflow", row) for row in rows.values()]
 
 
 _COUNTS = (

@@ -11,7 +11,7 @@ import platform
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from playpath import engine
 from playpath.engine import number
@@ -26,7 +26,7 @@ from playpath.testbed.plan import FILE, Plan
 from playpath.testbed.players import Played, Player, Scene
 from playpath.testbed.players.own import program as client
 from playpath.testbed.players.scene import describe_ladder
-from playpath.testbed.records import InvalidLinkError, Measured, record
+from playpath.testbed.records import Columns, InvalidLinkError, Measured, record
 from playpath.testbed.sampling import INTERVAL, Sampler
 from playpath.testbed.senders import Sending, of_the_video, translate
 from playpath.testbed.server import PORT
@@ -64,6 +64,12 @@ _MANIFEST_SYSCTLS = (
 )
 
 
+class RealRecord(engine.Record):
+    """A record as the simulator gives it, with its time series by name; none unless traced."""
+
+    series: dict[str, Columns]
+
+
 def run_kernel(
     scenario: resolved.Document,
     sender: resolved.Sender,
@@ -78,7 +84,7 @@ def run_kernel(
     pcap: Path | None = None,
     p1203: Path | None = None,
     world: str = "kernel",
-) -> dict[str, Any]:
+) -> RealRecord:
     """Run one session.
 
     Parameters
@@ -111,9 +117,7 @@ def run_kernel(
 
     Returns
     -------
-    dict
-        `metrics`, `sessions`, `flows`, `links`, `events`, `warnings`, `manifest`, `digest`, `series`, as the simulator gives
-        them.
+    RealRecord
 
     Raises
     ------
@@ -122,21 +126,18 @@ def run_kernel(
     """
     with _marked(logs, str(sender["name"]), seed, player):
         session = _Session(scenario, sender, seed, players.player(player), carrier, world, trace=trace)
-        found, measured, sysctls = _counted(session, tolerance, tries, logs, pcap)
+        (found, series), measured, sysctls = _counted(session, tolerance, tries, logs, pcap)
         if p1203 is not None:
             _write_p1203(p1203, measured)
-    found["manifest"] = session.manifest(sysctls)
-    body = {key: value for key, value in found.items() if key not in ("series", "manifest")}
-    found["digest"] = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
-    if not trace:
-        found["series"] = {}
-    return found
+    digest = hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
+    about = {"manifest": session.manifest(sysctls), "digest": digest, "series": series if trace else {}}
+    return cast("RealRecord", {**found, **about})
 
 
 def _counted(
     session: _Session, tolerance: str | None, tries: int, logs: Path | None, pcap: Path | None
-) -> tuple[dict[str, Any], Measured, dict[str, str]]:
-    """Run it until a run counts: its record, what it was made of, and the server's settings."""
+) -> tuple[tuple[engine.Figures, dict[str, Columns]], Measured, dict[str, str]]:
+    """Run it until a run counts: its figures and time series, what it was made of, and the server's settings."""
     for attempt in range(1, tries + 1):
         bed = session.bed(tolerance, pcap)
         with bed, _kept(bed, logs):
@@ -154,7 +155,7 @@ def _counted(
             break
     if attempt > 1:
         often = "once" if attempt == 2 else f"{attempt - 1} times"
-        found["warnings"].append(f"the machine was too busy {often} before this run counted")
+        found[0]["warnings"].append(f"the machine was too busy {often} before this run counted")
     return found, measured, sysctls
 
 

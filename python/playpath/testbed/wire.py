@@ -10,9 +10,10 @@ import contextlib
 import json
 import subprocess
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from playpath.engine import number
+from playpath.measured import PathCounts, Subflow
 from playpath.testbed import mptcp, namespaces, programs, relay
 from playpath.testbed.bed import IP_AND_TCP_HEADER, Testbed
 from playpath.testbed.carriers import Carried, Way
@@ -185,18 +186,18 @@ def _flows(connections: Sequence[Mapping[str, Any]], names: Mapping[str, str], s
     return flows
 
 
-def _path_counts(connections: Sequence[Mapping[str, Any]], video_mbps: float | None) -> dict[str, Any]:
-    """How the connections used the paths: `PathCounts` of crates/record."""
+def _path_counts(connections: Sequence[Mapping[str, Any]], video_mbps: float | None) -> PathCounts:
+    """How the connections used the paths."""
     levels = [connection["level"] for connection in connections if connection["level"]]
-    counts: dict[str, Any] = {name: sum(level[name] for level in levels) for name in relay.SUMS}
+    counts = relay.sums(levels)
     if video_mbps:
         switches = [switch for connection in connections for switch in connection["switches"]]
         counts["switches"] = relay.told_switches(switches, video_mbps)
     return counts
 
 
-def _subflows(connections: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> list[dict[str, Any]]:
-    """What was measured of each path: `Subflow` of crates/record, without what the network knows."""
+def _subflows(connections: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> list[Subflow]:
+    """What was measured of each path, without what the network knows."""
     rows: dict[str, dict[str, Any]] = {}
     for connection in connections:
         for path in connection["paths"]:
@@ -210,7 +211,7 @@ def _subflows(connections: Sequence[Mapping[str, Any]], names: Mapping[str, str]
     for row in rows.values():
         total, samples = row.pop("rtt_sum_ms"), row.pop("rtt_samples")
         row["mean_rtt_ms"] = total / samples if samples else None
-    return list(rows.values())
+    return [cast("Subflow", row) for row in rows.values()]
 
 
 _COUNTS = (

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
+
+from playpath.recorded import EventRecord
 
 
 class EventLog:
     """Events in the order of time. It keeps the media clock: what a player does not say of positions follows from its stalls."""
 
     def __init__(self) -> None:
-        self.events: list[dict[str, Any]] = []
+        self.events: list[EventRecord] = []
         self._stalled_since: float | None = None
         self._started: float | None = None
         self._stalled_s = 0.0
@@ -18,7 +20,7 @@ class EventLog:
     def add(self, event: str, at_s: float, **more: Any) -> None:
         """Append. A time before the last event's is taken for the last one's: sources are read a moment apart."""
         last = self.events[-1]["time_s"] if self.events else 0.0
-        self.events.append({"event": event, **more, "time_s": round(max(at_s, last), 6)})
+        self.events.append(cast("EventRecord", {"event": event, **more, "time_s": round(max(at_s, last), 6)}))
 
     def begin(self, at_s: float, described: Mapping[str, float]) -> None:
         """The viewer pressed play."""

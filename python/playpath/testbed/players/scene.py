@@ -21,6 +21,7 @@ from playpath.testbed.processes import Child
 
 if TYPE_CHECKING:
     from playpath import resolved
+    from playpath.recorded import EventRecord
 
 
 _STOPPED_PATIENCE = 3.0
@@ -28,7 +29,7 @@ _STOPPED_PATIENCE = 3.0
 
 
 class _Needed(TypedDict):
-    events: list[dict[str, Any]]
+    events: list[EventRecord]
     """Its playback log; empty where nobody watches (a plain download)."""
     told: dict[str, float | None]
     """Figures of its own, by the metric's name."""

@@ -1,0 +1,228 @@
+"""What a run leaves, typed: the parts of a record.
+
+Made from the engine's declarations by `make reference`; do not edit.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypedDict
+
+
+class FlowRecord(TypedDict):
+    """One flow, cross traffic too."""
+
+    name: str
+    """Name."""
+
+    cc: str
+    """Congestion control of the server."""
+
+    goodput_mbps: float
+    """Payload read by the client, Mbit/s."""
+
+    throughput_mbps: float
+    """Wire bytes that arrived at the client, Mbit/s."""
+
+    sent_packets: int
+    """Data packets sent, retransmissions included."""
+
+    retransmitted_packets: int
+    """Data packets sent again."""
+
+    rto_count: int
+    """Retransmission timeouts."""
+
+    loss_ratio: float
+    """Data packets dropped, share of those sent."""
+
+    mean_rtt_ms: NotRequired[float | None]
+    """Mean of the RTT samples; null without one."""
+
+    min_rtt_ms: NotRequired[float | None]
+    """Smallest RTT; null without a sample."""
+
+    start_s: float
+    """When the flow opened."""
+
+    end_s: float
+    """When it ended, or the run."""
+
+    subflows: list[SubflowRecord]
+    """One for each path under MPTCP; empty otherwise."""
+
+
+class SubflowRecord(TypedDict):
+    """One path of an MPTCP flow. What a world cannot see has no value."""
+
+    path: str
+    """Name of the path."""
+
+    cc: str
+    """Congestion control of the server."""
+
+    goodput_mbps: float
+    """Payload that the subflow's TCP delivered in order at the client, reinjected copies included, Mbit/s."""
+
+    throughput_mbps: float
+    """Wire bytes that arrived at the client over the path, Mbit/s."""
+
+    share: float
+    """Share of the payload that all subflows delivered."""
+
+    sent_packets: int
+    """Data packets sent, retransmissions included."""
+
+    retransmitted_packets: int
+    """Data packets that the subflow's TCP sent again."""
+
+    rto_count: int
+    """Retransmission timeouts."""
+
+    reinjections: NotRequired[int | None]
+    """Segments given to it that another subflow carries, too."""
+
+    mean_rtt_ms: NotRequired[float | None]
+    """Mean of the RTT samples; null without one."""
+
+    min_rtt_ms: NotRequired[float | None]
+    """Smallest RTT sample; null without one."""
+
+    failures: NotRequired[int | None]
+    """Times that it was taken for potentially failed."""
+
+    penalties: NotRequired[int | None]
+    """Times that its window was halved for holding up the connection."""
+
+
+class LinkRecord(TypedDict):
+    """One direction of a link."""
+
+    name: str
+    """Name."""
+
+    utilisation: float
+    """Share of the capacity used."""
+
+    offered_packets: int
+    """Packets handed to the link."""
+
+    delivered_packets: int
+    """Packets that came out."""
+
+    dropped_packets: dict[str, int]
+    """Drops by cause."""
+
+    marked_packets: int
+    """Congestion marks."""
+
+    mean_queue_packets: float
+    """Time-weighted mean of the queue."""
+
+    sd_queue_packets: float
+    """Time-weighted standard deviation of the queue."""
+
+    mean_lateness_ms: NotRequired[float | None]
+    """How much later than due it handed packets over, on the mean; only of the ways of a path on the wall clock."""
+
+
+class SessionRecord(TypedDict):
+    """One video session."""
+
+    name: str
+    """Name; "video" is the main one."""
+
+    start_s: float
+    """When the viewer pressed play."""
+
+    metrics: dict[str, float | None]
+    """The viewer's figures, as in [`Record::metrics`]; those of a session that the end of the run cut are up to
+    there."""
+
+
+class WindowEvent(TypedDict):
+    """Something that a congestion control was told, and its window before and after; in the record of a traced
+    run.
+    """
+
+    time_s: float
+    """When."""
+
+    path: int
+    """Number of the subflow's path, 0 for plain TCP."""
+
+    event: str
+    """What: loss, ecn, early_retransmit, rto, undo, window_set (validation or a scheduler), phase (on an ACK)."""
+
+    cwnd_before: float
+    """Congestion window in packets."""
+
+    cwnd_after: float
+    """The same after the event: after a loss what holds when its repair is over."""
+
+    phase: str
+    """The phase after it, in the control's own words."""
+
+
+EventRecord = TypedDict(
+    "EventRecord",
+    {
+        "event": Literal[
+            "session_started",
+            "connected",
+            "request_sent",
+            "first_byte",
+            "buffer_filled",
+            "playback_started",
+            "underflow_start",
+            "underflow_end",
+            "stall_start",
+            "stall_end",
+            "clock_shifted",
+            "pictures_discarded",
+            "segment_decision",
+            "segment_downloaded",
+            "request_abandoned",
+            "switch",
+            "live_latency",
+            "speed_changed",
+            "packets_judged",
+            "finished",
+        ],
+        "time_s": float,
+        "media_duration_s": NotRequired[float],
+        "media_rate_mbps": NotRequired[float | None],
+        "connection": NotRequired[int],
+        "request": NotRequired[int],
+        "body_bytes": NotRequired[int],
+        "kind": NotRequired[str],
+        "segment": NotRequired[int],
+        "representation": NotRequired[int],
+        "position_s": NotRequired[float],
+        "since_s": NotRequired[float],
+        "frozen_s": NotRequired[float],
+        "by_s": NotRequired[float],
+        "first": NotRequired[int],
+        "count": NotRequired[int],
+        "cause": NotRequired[str],
+        "rate_mbps": NotRequired[float],
+        "buffer_level_s": NotRequired[float],
+        "estimate_mbps": NotRequired[float | None],
+        "reason": NotRequired[str],
+        "download_time_s": NotRequired[float],
+        "from": NotRequired[int],
+        "to": NotRequired[int],
+        "latency_s": NotRequired[float],
+        "speed": NotRequired[float],
+        "packets": NotRequired[int],
+        "late": NotRequired[int],
+        "overflowed": NotRequired[int],
+        "startup_s": NotRequired[float],
+        "media_played_s": NotRequired[float],
+        "media_discarded_s": NotRequired[float],
+        "clock_stopped_s": NotRequired[float],
+        "gained_s": NotRequired[float],
+        "pictures_shown": NotRequired[int],
+        "pictures_discarded": NotRequired[int],
+    },
+)
+"""One entry of a playback log; which fields it has depends on `event`."""
