@@ -5,22 +5,22 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.measure import Measurement
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from playpath.compare import Comparison, format_summary
-from playpath.metrics import format_more_runs, format_value, metric
+from playpath.metrics import format_value, metric
 
-out = Console(highlight=False)
-if not out.is_terminal:
-    out.width = 200  # nothing wraps in a file or a pipe
+out = Console(highlight=False)  # as wide as the terminal; elsewhere as COLUMNS says, else 80
 err = Console(stderr=True, highlight=False)
 
 _NETWORK = ("goodput_mbps", "retransmitted_packets", "rto_count", "mean_rtt_ms", "mean_queue_packets")
@@ -108,12 +108,67 @@ def print_comparison(result: Comparison) -> None:
         warn([text])
 
 
-def print_table(table: Table) -> None:
-    """A table below an empty line. Where not even its longest words fit, the terminal breaks its lines, and no word is cut."""
-    out.print()
-    least = _measured(table).minimum
-    fits = least <= out.width
-    (out if fits else Console(file=out.file, width=least, highlight=False)).print(table)
+def print_table(table: Table, *, below: str = "\n") -> None:
+    """A table, below an empty line. Where not even its longest words fit, its lines are longer, and no word is cut."""
+    out.print(below, end="")
+    width = out.width if fits(table) else _lay_out(table)
+    (out if width <= out.width else Console(file=out.file, width=width, highlight=False)).print(table)
+
+
+def print_records(title: str, records: Sequence[Mapping[str, str]]) -> None:
+    """A table of records with the same keys: a line each, or where that is too wide a column each, in as many tables as it takes."""
+    flat = Table(title=title, title_justify="left", box=None, header_style="bold")
+    for name in records[0]:
+        flat.add_column(name)
+    for record in records:
+        flat.add_row(*map(plain, record.values()))
+    if fits(flat):
+        print_table(flat)
+        return
+    at = 0
+    while at < len(records):
+        count = next(
+            n for n in range(len(records) - at, 0, -1) if n == 1 or fits(_columns(title, records[at : at + n]))
+        )
+        print_table(_columns(title, records[at : at + count]))
+        at += count
+
+
+def fits(table: Table) -> bool:
+    """Whether it is as narrow as the output without a line broken."""
+    return _measured(table).maximum <= out.width
+
+
+def _lay_out(table: Table) -> int:
+    """Give every column its longest word, and what is left to those that want more; rich would cut words of the widest.
+
+    Returns the table's width.
+    """
+    texts = [[_text(cell) for cell in (column.header, *column.cells)] for column in table.columns]
+    wanted = [max(cell_len(line) for text in cells for line in text.splitlines() or [""]) for cells in texts]
+    words = [max(cell_len(word) for text in cells for word in text.split() or [""]) for cells in texts]
+    least = [wanted[at] if column.no_wrap else words[at] for at, column in enumerate(table.columns)]
+    borders = _measured(table).maximum - sum(wanted)
+    room = max(out.width - borders - sum(least), 0)
+    by_need = sorted(range(len(least)), key=lambda at: wanted[at] - least[at])
+    for done, at in enumerate(by_need):
+        more = min(wanted[at] - least[at], room // (len(least) - done))
+        table.columns[at].width = least[at] + more
+        room -= more
+    return borders + sum(column.width or 0 for column in table.columns)
+
+
+def _text(cell: Any) -> str:
+    return (cell if isinstance(cell, Text) else Text.from_markup(str(cell))).plain
+
+
+def _columns(title: str, records: Sequence[Mapping[str, str]]) -> Table:
+    table = Table.grid(padding=(0, 2), pad_edge=True)
+    table.title, table.title_justify = title, "left"
+    table.add_column(style="dim")
+    for name in records[0]:
+        table.add_row(name, *(plain(record[name]) for record in records))
+    return table
 
 
 def _measured(table: Table) -> Measurement:
@@ -124,7 +179,7 @@ def _measured(table: Table) -> Measurement:
 def _fitting(make: Callable[[bool], Table]) -> Table:
     """A table with a line a row; where that is too wide, with intervals below their means."""
     flat = make(False)
-    return flat if _measured(flat).maximum <= out.width else make(True)
+    return flat if fits(flat) else make(True)
 
 
 def _new_table(title: str) -> Table:
@@ -172,6 +227,8 @@ def _differences(result: Comparison) -> Table:
     for title in ("criterion", "difference", "median, 95 %", "p"):
         table.add_column(title, justify="left" if title == "criterion" else "right")
     table.add_column("")
+    if result.decision.open:
+        table.add_column("more\nruns", justify="right")
     for sender in result.ranking[1:]:
         table.add_row(str(result.decision.ranks[sender]), plain(sender), *_difference_cells(result, sender, best))
     return table
@@ -186,8 +243,8 @@ def _difference_cells(result: Comparison, sender: str, best: str) -> list[str]:
     found = result.ranker.difference(sender, best, name)
     if found is None:
         return [metric(name).label, "–", "–", "–", word]
-    more = f" ~{format_more_runs(found.more_runs)}" if sender in decision.open and found.more_runs else ""
+    more = [f"~{found.more_runs:.0f}"] if sender in decision.open and found.more_runs else []
     unit = metric(name).unit
     interval = "–" if found.ci95 is None else f"{format_value(found.ci95[0])} to {format_value(found.ci95[1])}"
     p_value = "–" if found.p is None else "<0.001" if found.p < 0.001 else f"{found.p:.3f}"
-    return [metric(name).label, f"{found.mean:+.3g} {unit}".strip(), interval, p_value, word + more]
+    return [metric(name).label, f"{found.mean:+.3g} {unit}".strip(), interval, p_value, word, *more]

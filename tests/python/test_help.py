@@ -16,6 +16,8 @@ from rich.console import Console
 
 import playpath
 from playpath import console
+from playpath.cli import app
+from playpath.commands.list import KINDS
 
 ROOT = Path(__file__).parents[2]
 MAN = importlib.util.module_from_spec(spec := importlib.util.spec_from_file_location("man", ROOT / "tools/man.py"))
@@ -110,6 +112,64 @@ def test_a_narrow_terminal_gets_whole_words(comparison, monkeypatch, width):
     text = shown(comparison, monkeypatch, width)
     for word in ("retransmitted", "underflows", "ccplb"):
         assert word in text
+
+
+DESIGN = """
+scenario = "wireless"
+cc = ["cubic", "ccplb(pob_rate=2)"]
+seeds = 2
+[[axis]]
+key = "path.wifi.loss"
+values = ["0.1 %", "0.2 %"]
+[[axis]]
+key = "video.duration"
+values = ["2 s", "4 s"]
+"""
+
+
+def printed(monkeypatch, width: int, *arguments: str) -> str:
+    file = io.StringIO()
+    monkeypatch.setattr(console, "out", Console(file=file, width=width, highlight=False, color_system=None))
+    app(arguments, standalone_mode=False)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(("list", kind) for kind in KINDS),
+        ("list",),
+        ("show", "sticky-baseline"),
+        ("help",),
+        ("help", "queue"),
+        ("doctor",),
+        ("population", "inspect", "home-users"),
+        ("population", "compare", "home-users", "--paths", "3", "--sessions", "1", "--set", "video.duration=2 s"),
+        ("run", "sticky-baseline", "--sender", "cubic/dft", "--set", "run.duration=5 s"),
+        ("sweep", "design.toml"),
+    ],
+    ids=" ".join,
+)
+def test_what_every_command_prints_fits_80_columns_and_breaks_no_word(arguments, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "design.toml").write_text(DESIGN)
+    narrow, wide = (printed(monkeypatch, width, *arguments) for width in (80, 1000))
+    prose = (
+        "" if arguments[:2] != ("population", "compare") else narrow.partition("\n\n")[0]
+    )  # sentences stay in one line
+    tables = [line for line in narrow.removeprefix(prose).splitlines() if not line.startswith("3 paths")]
+    assert max(map(len, tables)) <= 80
+    assert words(narrow) == words(wide)
+
+
+def words(text: str) -> set[str]:
+    return {word.strip("()") for word in text.replace("…", " ").split()} - {"to"}
+
+
+def test_the_width_is_that_of_columns(cli):
+    lines = {width: cli("show", "wireless", COLUMNS=width).out.splitlines() for width in ("60", "80", "")}
+    assert max(map(len, lines["60"])) <= 60 < max(map(len, lines["80"])) <= 80
+    assert lines[""] == lines["80"]
 
 
 def test_a_wide_terminal_gets_a_line_a_sender(comparison, monkeypatch):

@@ -30,4 +30,4 @@ def command(json: options.Json = False) -> None:
             sign = "[green]✓[/green]" if check.is_there else "[yellow]✗[/yellow]"
             remedy = f"[yellow]→ {console.plain(check.remedy)}[/yellow]" if check.remedy else ""
             table.add_row(sign, check.name, f"{console.plain(check.detail)} {remedy}".strip())
-        console.out.print(table)
+        console.print_table(table, below="")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 from playpath import console, engine
 from playpath.commands import completing, options
@@ -57,28 +59,40 @@ def _print_kinds(json: bool) -> None:
     if json:
         console.print_json([{"kind": kind, "summary": text} for kind, text in KINDS.items()])
         return
-    table = Table(box=None, show_header=False)
+    table = Table.grid(padding=(0, 2))
     for kind, text in KINDS.items():
         table.add_row(f"[bold]{kind}[/bold]", text)
-    console.out.print(table)
+    console.print_table(table, below="")
     console.out.print("[dim]playpath list KIND shows names, parameters and references[/dim]")
 
 
 def _print_entry(entry: dict[str, Any]) -> None:
-    twin = f" [green]kernel: {console.plain(entry['in_kernel'])}[/green]" if entry.get("in_kernel") else ""
-    console.out.print(f"[bold]{console.plain(entry['name'])}[/bold]  {console.plain(entry['summary'])}{twin}")
-    if entry.get("reference"):
-        console.out.print(f"    [dim]{console.plain(entry['reference'])}[/dim]")
+    console.out.print(f"[bold]{console.plain(entry['name'])}[/bold]  {console.plain(entry['summary'])}")
+    about = Text(entry.get("reference") or "", style="dim")
+    if entry.get("in_kernel"):
+        about.append(f"{'; ' if about else ''}in the kernel: {entry['in_kernel']}", style="green")
+    if about:
+        console.out.print(Padding(about, (0, 0, 0, 4)))
     if entry.get("params"):
-        table = Table(box=None, show_header=False, padding=(0, 1, 0, 4))
-        for param in entry["params"]:
-            table.add_row(
-                param["name"],
-                console.plain(_default(param)),
-                console.plain(param["allowed"]),
-                console.plain(param["doc"]),
-            )
-        console.out.print(table)
+        console.print_table(_params(entry["params"]), below="")
+
+
+def _params(params: list[dict[str, Any]]) -> Table:
+    """A line a parameter; where that is too wide, what it may be and what it does below each other."""
+    table = Table(box=None, show_header=False, padding=(0, 1, 0, 4))
+    for param in params:
+        table.add_row(
+            param["name"], *(console.plain(text) for text in (_default(param), param["allowed"], param["doc"]))
+        )
+    if console.fits(table):
+        return table
+    table = Table(box=None, show_header=False, padding=(0, 1, 0, 4))
+    table.add_column()
+    table.add_column(ratio=1)
+    for param in params:
+        told = f"{_default(param)} [dim]({console.plain(param['allowed'])})[/dim]"
+        table.add_row(param["name"], f"{told}\n{console.plain(param['doc'])}")
+    return table
 
 
 def _default(param: dict[str, Any]) -> str:

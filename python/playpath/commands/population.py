@@ -159,7 +159,7 @@ def inspect(
         console.print_json(found.to_dict())
         return
     for line in found.lines():
-        console.out.print(console.plain(line), soft_wrap=not console.out.is_terminal)
+        console.out.print(console.plain(line))
 
 
 @commands.command("import")

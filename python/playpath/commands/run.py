@@ -112,21 +112,16 @@ def print_session(session: Session) -> None:
         )
         for name, value in session.metrics.items():
             table.add_row(metric(name).label, format_value(value), metric(name).unit, f"[dim]{name}[/dim]")
-        console.out.print(table)
+        console.print_table(table, below="")
     for title, rows in (("flows", session.flows), ("links", session.links)):
         if rows:
-            console.out.print(_rows(title, rows))
+            console.print_records(title, _shown(rows))
     console.warn(session.warnings)
 
 
-def _rows(title: str, rows: Sequence[Mapping[str, object]]) -> Table:
+def _shown(rows: Sequence[Mapping[str, object]]) -> list[dict[str, str]]:
     names = [name for name, value in rows[0].items() if not isinstance(value, list)]
-    table = Table(title=title, title_justify="left", box=None, header_style="bold")
-    for name in names:
-        table.add_column(name.replace("_", " "), overflow="fold")
-    for row in rows:
-        table.add_row(*(console.plain(_cell(row.get(name))) for name in names))
-    return table
+    return [{name.replace("_", " "): _cell(row.get(name)) for name in names} for row in rows]
 
 
 def _cell(value: object) -> str:

@@ -38,8 +38,8 @@ def command(scenario: options.ScenarioFile, json: options.Json = False) -> None:
     if json:
         console.print_json({"name": name, "blocks": [dict(block.__dict__) for block in page]})
         return
-    for line in (name, loaded.description, *lines):
-        console.out.print(Text(line), soft_wrap=not console.out.is_terminal)
+    for line in filter(None, (name, loaded.description, *lines)):
+        console.out.print(Text(line))
     console.print_table(_table(page))
     console.warn(doubts(loaded))
 

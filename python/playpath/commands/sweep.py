@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -74,11 +75,25 @@ def _print_estimate(found: dict[str, float], json: bool) -> None:
     )
 
 
+def _short(keys: Sequence[str]) -> list[str]:
+    """The ends of dotted keys, as many of their parts as tell all of them apart.
+
+    >>> _short(["path.wifi.rate", "path.wifi.loss"]), _short(["path.a.rate", "path.b.rate"])
+    (['rate', 'loss'], ['a.rate', 'b.rate'])
+    """
+    parts = 1
+    while len(set(ends := [".".join(key.split(".")[-parts:]) for key in keys])) < len(keys):
+        parts += 1
+    return ends
+
+
 def print_sweep(result: SweepResult) -> None:
     """The decision table."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for key in [*result.keys, "best", "decided", "seeds", "second", "criterion", "second minus best"]:
-        table.add_column(console.plain(key))
+    for key in _short(result.keys):
+        table.add_column(console.plain(key), no_wrap=True)
+    for title in ("best", "decided", "seeds", "second", "criterion", "second\nminus best"):
+        table.add_column(title)
     for row in result.decisions.head(_MOST_ROWS).iter_rows(named=True):
         gap = "–" if row["difference"] is None else f"{row['difference']:+.3g} {metric(row['criterion']).unit}".strip()
         more = f" (~{format_more_runs(row['more_runs'])})" if row["more_runs"] else ""
@@ -86,7 +101,15 @@ def print_sweep(result: SweepResult) -> None:
         names = [console.plain(str(row[key])) for key in result.keys]
         decided += "" if row["is_random"] else " (nothing is random)"
         best, second = console.plain(", ".join(row["winners"])), console.plain(row["second"] or "–")
-        table.add_row(*names, best, decided, str(row["seeds"]), second, row["criterion"] or "–", gap)
+        table.add_row(
+            *names,
+            best,
+            decided,
+            str(row["seeds"]),
+            second,
+            metric(row["criterion"]).label if row["criterion"] else "–",
+            gap,
+        )
     console.print_table(table)
     left = result.decisions.height - _MOST_ROWS
     if left > 0:

@@ -90,7 +90,7 @@ def calibrate(
             f"{100 * row.cpu_share:.0f} %",
             ", ".join(row.problems) or "–",
         )
-    console.out.print(table)
+    console.print_table(table, below="")
 
 
 @testbed.command("exec")
