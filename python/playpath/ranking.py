@@ -28,7 +28,7 @@ import numpy as np
 
 from playpath import stats
 from playpath.evidence import Evidence, apart_level
-from playpath.metrics import Metric, metric
+from playpath.metrics import NETWORK_CRITERIA, Metric, metric
 
 Values = Mapping[str, Mapping[str, Sequence[float | None]]]
 """Sender name → metric name → one value a seed, the seeds in the same order for every sender."""
@@ -100,6 +100,8 @@ class Decision:
         For each other sender not tied, the criterion where it first differs from the best.
     more_runs : int or None
         Estimate of the further runs that would settle all open comparisons; None when it cannot be told.
+    more_runs_for_viewer : int or None
+        The same for what the viewer sees alone, without the network's costs.
     """
 
     ranking: list[str]
@@ -109,6 +111,7 @@ class Decision:
     open: list[str]
     deciding: dict[str, str]
     more_runs: int | None
+    more_runs_for_viewer: int | None
 
     @property
     def is_decided(self) -> bool:
@@ -208,7 +211,8 @@ class Ranker:
                 deciding[other] = name
         return Decision(
             ranking, ranks, groups["apart"], groups["alike"], groups["open"], deciding,
-            self._more_runs(best, groups["open"]),
+            self._more_runs(best, groups["open"], self.criteria),
+            self._more_runs(best, groups["open"], [name for name in self.criteria if name not in NETWORK_CRITERIA]),
         )  # fmt: skip
 
     def _rank_all(self) -> tuple[list[str], dict[str, int]]:
@@ -253,11 +257,11 @@ class Ranker:
         sign = -1.0 if metric(name).better == "higher" else 1.0
         return relation if place is None or np.any(-sign * place[0].differences(*place[1:]) > margin) else "alike"
 
-    def _more_runs(self, best: str, undecided: list[str]) -> int | None:
+    def _more_runs(self, best: str, undecided: list[str], criteria: Sequence[str]) -> int | None:
         """Runs until all open comparisons are settled: each at its criterion, and at those that follow until one tells."""
         most = 0
         for other in undecided:
-            for name in self.criteria:
+            for name in criteria:
                 if self._relation_to_best(other, best, name) == "alike":
                     continue
                 found = self._needs(other, best, name)

@@ -45,7 +45,7 @@ def _first(ranker: Ranker, decision: Decision, told: str) -> str:
         found = ranker.difference(open_senders[0], best, decision.deciding[open_senders[0]])
         between = _join([*together, *open_senders])
         if found is not None and all(_is_unnoticed(ranker, decision, sender) for sender in open_senders):
-            said = f"{between} are not told apart by {ranker.seeds} runs: {_difference(found)}. {best}{colon}{told}."
+            said = f"{between} are not told apart: {_difference(found)}. {best}{colon}{told}."
             return said + (_later(ranker, decision, open_senders) or _cheapest(ranker, [*together, *open_senders]))
         why = f" ({_difference(found)})" if found is not None else ""
         return f"Undecided after {ranker.seeds} runs between {between}{why}. {best} leads{colon}{told}."
@@ -115,9 +115,13 @@ def _next(ranker: Ranker, decision: Decision) -> str:
 def _runs(decision: Decision) -> str:
     if decision.is_decided:
         return ""
-    if decision.more_runs is None:
+    for_viewer, for_all = decision.more_runs_for_viewer, decision.more_runs
+    if for_viewer is not None and (for_all is None or for_viewer < for_all):
+        costs = "are unlikely to be decided soon" if for_all is None else f"take about {for_all}"
+        return f"About {format_more_runs(for_viewer)} would probably settle what the viewer sees; the network's costs {costs}."
+    if for_all is None:
         return "More runs are unlikely to decide soon."
-    return f"About {format_more_runs(decision.more_runs)} would probably decide."
+    return f"About {format_more_runs(for_all)} would probably decide."
 
 
 def _by_cost(decision: Decision, sender: str) -> bool:
@@ -133,7 +137,8 @@ def _difference(found: Difference) -> str:
     entry = metric(found.metric)
     if found.noticed == 0 and found.relation == "open":
         room = f"{100 * (1 - _ROOM ** (1 / found.n)):.0f} %"
-        return f"in no run does a viewer notice a difference in {entry.label} from {found.best}, though {room} of sessions could have one"
+        seen = f"in none of {found.n} runs would a viewer notice a difference in {entry.label} from {found.best}"
+        return f"{seen}, which leaves room for one in up to {room} of sessions"
     unit = f" {entry.unit}" if entry.unit else ""
     more = "more" if found.mean >= 0 else "less"
     size = f"{format_value(abs(found.mean))}{unit} {more} {entry.label} than {found.best}"

@@ -64,8 +64,8 @@ def test_few_runs_do_not_prove_alike():
     # Nothing is proven alike below 44 runs: 0.9^44 is 1 %.
     assert decision.more_runs == 34
     assert (
-        "in no run does a viewer notice a difference in stall time from b, though 26 % of sessions could have one"
-        in verdict(ranker, decision)
+        "in none of 10 runs would a viewer notice a difference in stall time from b, which leaves room for one in up to 26 % "
+        "of sessions" in verdict(ranker, decision)
     )
     # What is certain all the same is said.
     assert "What does differ: a has 298 more discarded frames than b" in verdict(ranker, decision)
@@ -170,6 +170,19 @@ def test_verdict_says_when_only_the_cost_is_open():
     assert text.startswith("a and b are alike for the viewer")
     assert "Which of them costs the network least is open: b has " in text
     assert text.endswith("more runs would probably decide.")
+
+
+def test_verdict_tells_the_viewers_side_from_the_costs():
+    random = np.random.default_rng(3)
+    values = {
+        "a": runs(10, stall_time_s=[0.0]) | {"retransmitted_packets": random.normal(200, 90, 10).tolist()},
+        "b": runs(10, stall_time_s=[0.0]) | {"retransmitted_packets": random.normal(225, 90, 10).tolist()},
+    }
+    ranker, decision = rank(values)
+    assert decision.more_runs_for_viewer == 34
+    assert decision.more_runs > 34
+    settled = "About 34 more runs would probably settle what the viewer sees; the network's costs take about "
+    assert settled in verdict(ranker, decision)
 
 
 def test_where_nothing_is_random_one_run_tells_all():

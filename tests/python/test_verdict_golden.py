@@ -11,7 +11,7 @@ from playpath.stats import summarise
 from playpath.verdict import verdict
 
 GOLDEN = Path(__file__).parents[2] / "crates/verdict/tests/golden.json"
-KEYS = ("ranking", "ranks", "beaten", "tied", "open", "deciding", "more_runs")
+KEYS = ("ranking", "ranks", "beaten", "tied", "open", "deciding", "more_runs", "more_runs_for_viewer")
 FIELDS = ("sender", "best", "metric", "mean", "ci95", "p_adjusted", "n", "noticed", "relation")
 
 

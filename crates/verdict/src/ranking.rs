@@ -72,6 +72,8 @@ pub struct Decision {
     pub deciding: BTreeMap<String, String>,
     /// Estimate of the further runs that would settle all open comparisons.
     pub more_runs: Option<usize>,
+    /// The same for what the viewer sees alone, without the network's costs.
+    pub more_runs_for_viewer: Option<usize>,
 }
 
 /// The senders with as few missing values as a pair, and the evidence on them.
@@ -196,7 +198,8 @@ impl Ranker {
         Decision {
             ranking: names(&order),
             ranks: ranks.iter().map(|(index, rank)| (self.sender(*index).to_string(), *rank)).collect(),
-            more_runs: self.more_runs(best, &open),
+            more_runs: self.more_runs(best, &open, |_| true),
+            more_runs_for_viewer: self.more_runs(best, &open, |metric| !is_cost(metric)),
             beaten: names(&beaten),
             tied: names(&tied),
             open: names(&open),
@@ -272,10 +275,10 @@ impl Ranker {
     }
 
     /// Runs until all open comparisons are settled: each at its criterion, and at those that follow until one tells.
-    fn more_runs(&self, best: usize, undecided: &[usize]) -> Option<usize> {
+    fn more_runs(&self, best: usize, undecided: &[usize], counts: fn(&Metric) -> bool) -> Option<usize> {
         let mut most = 0;
         for &other in undecided {
-            for &metric in &self.criteria {
+            for &metric in self.criteria.iter().filter(|metric| counts(metric)) {
                 if self.relation_to_best(other, best, metric) == Relation::Alike {
                     continue;
                 }
@@ -347,4 +350,9 @@ impl Ranker {
         let rows: Vec<Vec<f64>> = columns.iter().map(row).collect();
         (!whole.is_empty()).then(|| Evidence::new(&rows))
     }
+}
+
+/// A criterion of a ranking with a video that no viewer sees.
+pub(crate) fn is_cost(metric: &Metric) -> bool {
+    metric.video_rank.is_some() && metric.figure.of() != "viewer"
 }

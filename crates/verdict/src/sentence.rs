@@ -1,6 +1,6 @@
 //! The verdict in a few sentences, word for word those of `python/playpath/verdict.py`.
 
-use crate::ranking::{Decision, Difference, Ranker, Relation};
+use crate::ranking::{Decision, Difference, Ranker, Relation, is_cost};
 use playpath_record::registry::{Metric, metrics};
 
 const DESCRIBED: usize = 2;
@@ -62,7 +62,7 @@ impl Teller<'_> {
         if decision.tied.len() == decision.ranking.len() - 1 {
             return format!("No difference that counts between {}{told}.", join(&together));
         }
-        let for_viewer = self.ranker.criteria.iter().any(|metric| !is_cost(metric.name));
+        let for_viewer = self.ranker.criteria.iter().any(|metric| !is_cost(metric));
         format!("{} are alike{}{told}.", join(&together), if for_viewer { " for the viewer" } else { "" })
     }
 
@@ -72,7 +72,7 @@ impl Teller<'_> {
         let found = self.deciding(open[0]);
         let is_unnoticed = |sender: &&String| self.deciding(sender).is_some_and(|found| found.noticed == 0);
         if let Some(found) = found.as_ref().filter(|_| open.iter().all(is_unnoticed)) {
-            let said = format!("{between} are not told apart by {seeds} runs: {}. {best}{told}.", difference(found));
+            let said = format!("{between} are not told apart: {}. {best}{told}.", difference(found));
             let later = self.later(open);
             return said + &if later.is_empty() { self.cheapest(&all) } else { later };
         }
@@ -144,17 +144,26 @@ impl Teller<'_> {
     }
 
     fn runs(&self) -> String {
-        match (self.decision.open.is_empty(), self.decision.more_runs) {
-            (true, _) => String::new(),
-            (false, None) => "More runs are unlikely to decide soon.".into(),
-            (false, Some(1)) => "About 1 more run would probably decide.".into(),
-            (false, Some(count)) => format!("About {count} more runs would probably decide."),
+        if self.decision.open.is_empty() {
+            return String::new();
+        }
+        let (for_viewer, for_all) = (self.decision.more_runs_for_viewer, self.decision.more_runs);
+        match for_viewer.filter(|viewer| for_all.is_none_or(|all| *viewer < all)) {
+            None => for_all.map_or("More runs are unlikely to decide soon.".into(), |count| {
+                format!("About {} would probably decide.", more_runs(count))
+            }),
+            Some(viewer) => {
+                let costs =
+                    for_all.map_or("are unlikely to be decided soon".into(), |count| format!("take about {count}"));
+                let viewer = more_runs(viewer);
+                format!("About {viewer} would probably settle what the viewer sees; the network's costs {costs}.")
+            }
         }
     }
 
     /// Alike in all that the viewer sees; told apart, or open, by what the network pays.
     fn is_by_cost(&self, sender: &str) -> bool {
-        self.decision.deciding.get(sender).is_some_and(|name| is_cost(name))
+        self.decision.deciding.get(sender).is_some_and(|name| is_cost(known(name)))
     }
 }
 
@@ -162,10 +171,8 @@ fn known(name: &str) -> &'static Metric {
     metrics().find(|metric| metric.name == name).expect("a criterion is in the registry")
 }
 
-/// A criterion of a ranking with a video that no viewer sees.
-fn is_cost(name: &str) -> bool {
-    let metric = known(name);
-    metric.video_rank.is_some() && metric.figure.of() != "viewer"
+fn more_runs(count: usize) -> String {
+    format!("{count} more run{}", if count == 1 { "" } else { "s" })
 }
 
 fn difference(found: &Difference) -> String {
@@ -174,7 +181,8 @@ fn difference(found: &Difference) -> String {
     if found.noticed == 0 && found.relation == Relation::Open {
         let room = 100.0 * (1.0 - libm::pow(ROOM, 1.0 / n as f64));
         return format!(
-            "in no run does a viewer notice a difference in {label} from {best}, though {room:.0} % of sessions could have one"
+            "in none of {n} runs would a viewer notice a difference in {label} from {best}, which leaves room for one in up to \
+             {room:.0} % of sessions"
         );
     }
     let unit = if metric.unit.is_empty() { String::new() } else { format!(" {}", metric.unit) };

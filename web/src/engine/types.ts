@@ -109,6 +109,7 @@ export interface Judged {
     open: string[];
     deciding: Record<string, string>;
     more_runs: number | null;
+    more_runs_for_viewer: number | null;
   };
   senders: Record<string, Record<string, Summary | null>>;
   differences: Record<string, Difference>;
