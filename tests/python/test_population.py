@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +13,11 @@ import pytest
 
 import playpath
 from playpath.errors import InputError
-from playpath.population import is_population, load_population, population
+from playpath.population import headline, is_population, load_population, population
 from playpath.population.answer import PopulationResult
 from playpath.population.distributions import read
 from playpath.population.judging import judge
+from playpath.report.population_page import population_page
 
 SCENARIO = """
 name = "users"
@@ -240,6 +242,30 @@ def test_the_answer_is_whole(played):
     assert versus.helped.low <= versus.helped.value <= versus.helped.high
     assert any("below 20" in text for text in played.warnings)
     json.dumps(told, allow_nan=False)
+
+
+SHARED = DRAWN + '\n[[traffic]]\nkind = "bulk"\ncc = "cubic"\n[[traffic]]\nkind = "video"\ncc = "cubic"\n'
+
+
+def test_what_neighbours_pay_is_told(tmp_path):
+    found = population(SHARED, store=tmp_path, paths=3, jobs=1)
+    versus = found.against_baseline["bbr"]
+    mine, theirs = (found.values(sender, "neighbours_retransmitted_packets").mean() for sender in ("bbr", "cubic"))
+    assert versus.neighbours["retransmission_ratio"] == pytest.approx(mine / theirs)
+    assert {"goodput_ratio", "stall_s_with_sender", "stall_s_with_other"} <= versus.neighbours.keys()
+    assert "Its neighbours " in found.headline
+    assert "Its neighbours " in population_page(found)
+
+
+def test_neighbours_are_put_in_words(played):
+    def told(**neighbours):
+        return headline.neighbours(replace(played.versus("bbr", "cubic"), neighbours=neighbours))
+
+    assert told() == ""
+    assert told(goodput_ratio=0.97, retransmission_ratio=1.2) == " Its neighbours notice nothing."
+    assert told(goodput_ratio=0.8, retransmission_ratio=2.0, stall_s_with_other=1.0, stall_s_with_sender=3.0) == (
+        " Its neighbours retransmit 2 times as much, get 20 % less throughput and stall for 3 s instead of 1 s."
+    )
 
 
 def test_turning_the_pair_round_turns_the_answer_round(played):

@@ -38,6 +38,17 @@ pub struct Packets {
     pub rtt_samples: u64,
 }
 
+/// What the flows beside the main session have together.
+#[derive(Clone, Copy, Debug)]
+pub struct Neighbours {
+    /// Of all of them, from the first's start to the last's end.
+    pub goodput_mbps: f64,
+    /// Data packets sent again.
+    pub retransmitted: u64,
+    /// Mean over the competing video sessions; `None` without one that shows pictures.
+    pub stall_time_s: Option<f64>,
+}
+
 impl Record {
     /// The record of a run. Panics if two time series have one name: a broken invariant, since every flow has a name of its own.
     pub fn of(measured: Measurements) -> Record {
@@ -112,10 +123,12 @@ fn all_metrics(measured: &Measurements, sessions: &[SessionRecord]) -> Metrics {
     let rates: Vec<f64> = sessions.iter().map(mean_rate_kbps).collect();
     let transport = transport(measured);
     let bottleneck = measured.links.get(measured.bottleneck);
+    let neighbours = neighbours(measured, sessions);
     figures(|metric| match metric.figure {
         Figure::Fairness(of) => Some(of(&rates)),
         Figure::Transport(of) => Some(of(&transport)),
         Figure::Paths(of) => Some(of(measured.paths.as_ref()?)),
+        Figure::Neighbours(of) => Some(of(neighbours.as_ref()?)),
         Figure::Bottleneck(of) => Some(Some(of(bottleneck?))),
         _ => viewer_figure(metric, main?, summary.as_ref()),
     })
@@ -130,6 +143,25 @@ fn mean_rate_kbps(session: &SessionRecord) -> f64 {
 fn session_record(session: &Session) -> SessionRecord {
     let metrics = session_metrics(session);
     SessionRecord { name: session.name.clone(), start_s: session.start.as_secs_f64(), metrics }
+}
+
+/// `None` where nobody shares the path with the main session.
+fn neighbours(measured: &Measurements, sessions: &[SessionRecord]) -> Option<Neighbours> {
+    let flows = || measured.flows.iter().filter(|flow| !flow.is_measured);
+    let first = flows().map(|flow| flow.start).min()?;
+    let last = flows().map(|flow| flow.end).max()?;
+    let bytes = flows().map(|flow| flow.read_bytes).sum();
+    let stalls: Vec<f64> = sessions.iter().skip(1).filter_map(|session| value(session, "stall_time_s")).collect();
+    Some(Neighbours {
+        goodput_mbps: mbps(bytes, last.saturating_since(first).as_secs_f64()),
+        retransmitted: flows().map(|flow| flow.retransmitted_packets).sum(),
+        stall_time_s: (!stalls.is_empty()).then(|| stalls.iter().sum::<f64>() / stalls.len() as f64),
+    })
+}
+
+fn value(session: &SessionRecord, name: &str) -> Option<f64> {
+    let (_, value) = session.metrics.iter().find(|(found, _)| *found == name)?;
+    value.is_finite().then_some(*value)
 }
 
 fn transport(measured: &Measurements) -> Transport {

@@ -26,6 +26,13 @@ Paths = Annotated[
 ]
 Sessions = Annotated[int | None, typer.Option("--sessions", metavar="N", min=1, help="Sessions on each path.")]
 
+_NEIGHBOURS = {
+    "goodput_ratio": "goodput\n×",
+    "retransmission_ratio": "retransmits\n×",
+    "stall_s_with_sender": "stall time\ns",
+    "stall_s_with_other": "before\ns",
+}
+
 commands = typer.Typer(no_args_is_help=True, help="Answer for a population of paths and viewers instead of one path.")
 
 
@@ -98,6 +105,8 @@ def print_population(result: PopulationResult) -> None:
     console.out.print(f"[bold]{console.plain(result.headline)}[/bold]", soft_wrap=not console.out.is_terminal)
     if result.against_baseline:
         console.print_table(_shares(result))
+    if any(versus.neighbours for versus in _others(result)):
+        console.print_table(_neighbours(result))
     console.out.print()
     console.out.print(f"[dim]{console.plain(result.fine_print)}[/dim]", soft_wrap=not console.out.is_terminal)
     console.warn(result.warnings)
@@ -118,6 +127,24 @@ def _shares(result: PopulationResult) -> Table:
     for name, versus in result.against_baseline.items():
         table.add_row(console.plain(name), *_cells(versus))
     return table
+
+
+def _neighbours(result: PopulationResult) -> Table:
+    title = f"their neighbours on the path, against what they get beside {result.baseline}"
+    table = Table(title=console.plain(title), title_justify="left", title_style="dim", box=None, pad_edge=False)
+    shown = {key: head for key, head in _NEIGHBOURS.items() if any(key in v.neighbours for v in _others(result))}
+    for head in ("sender", *shown.values()):
+        table.add_column(head, justify="left" if head == "sender" else "right", header_style="bold")
+    for versus in _others(result):
+        found = versus.neighbours
+        table.add_row(
+            console.plain(versus.sender), *(format_value(found[key], 2) if key in found else "–" for key in shown)
+        )
+    return table
+
+
+def _others(result: PopulationResult) -> list[Versus]:
+    return list(result.against_baseline.values())
 
 
 def _cells(versus: Versus) -> list[str]:

@@ -95,6 +95,9 @@ class Versus:
         Shares of sessions that stall: `with_sender`, `with_other`, `relieved` (only with the other), `new` (only with the sender).
     retransmission_ratio : float or None
         Retransmitted packets of all sessions, sender to other.
+    neighbours : dict of str to float
+        What the cross traffic gets, sender to other: `goodput_ratio`, `retransmission_ratio`, and its video sessions' mean stall
+        times `stall_s_with_sender`, `stall_s_with_other`; empty without any.
     more_paths : int or None
         Further paths that would probably settle an open comparison.
     """
@@ -111,6 +114,7 @@ class Versus:
     harmed_by: Mapping[str, float]
     stalls: Mapping[str, float]
     retransmission_ratio: float | None
+    neighbours: Mapping[str, float]
     more_paths: int | None
 
     def to_dict(self) -> dict[str, Any]:
@@ -267,6 +271,7 @@ class PopulationResult(Tabular):
             harmed_by=judgement.reasons(-1),
             stalls=self._stalls(sender, other),
             retransmission_ratio=self._ratio(sender, other, "retransmitted_packets"),
+            neighbours=self._neighbours(sender, other),
             more_paths=self._more_paths(net) if relation == "open" else None,
         )
 
@@ -276,6 +281,16 @@ class PopulationResult(Tabular):
         mine, theirs = (np.nan_to_num(self.values(s, "stall_time_s")) > _STALLED_S for s in (sender, other))
         flags = {"with_sender": mine, "with_other": theirs, "relieved": theirs & ~mine, "new": mine & ~theirs}
         return {name: self.share(flag).value for name, flag in flags.items()}
+
+    def _neighbours(self, sender: str, other: str) -> dict[str, float]:
+        found = {
+            "goodput_ratio": self._ratio(sender, other, "neighbours_goodput_mbps"),
+            "retransmission_ratio": self._ratio(sender, other, "neighbours_retransmitted_packets"),
+        }
+        if (name := "neighbours_stall_time_s") in self.metric_names:
+            for key, who in (("stall_s_with_sender", sender), ("stall_s_with_other", other)):
+                found[key] = self._mean(np.nan_to_num(self.values(who, name)))
+        return {key: value for key, value in found.items() if value is not None}
 
     def _ratio(self, sender: str, other: str, name: str) -> float | None:
         if name not in self.metric_names:

@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from playpath.population.answer import PopulationResult, Versus
 
 _FEW_CHANGED = 0.005
+_ALIKE_FROM = 0.8
+"""Retransmissions between this share and its inverse are about as many."""
+_NOTICED = 0.05
+_NOTICED_STALL_S = 0.5
+"""What neighbours notice of throughput (a share) and of stalls, the margin of the stall time."""
 
 
 def headline(result: PopulationResult) -> str:
@@ -37,6 +42,7 @@ def _stay(result: PopulationResult) -> str:
     open_ones = [v for v in others if v.relation == "open"]
     next_best = others[0]
     told = f"Against {next_best.other} it serves {_percent(next_best.helped)} of viewers better and {_percent(next_best.harmed)} worse."
+    told += neighbours(next_best)
     if not open_ones:
         alike = [v.other for v in others if v.relation == "alike"]
         same = f" {_list(alike)} would do as well." if alike else ""
@@ -62,10 +68,30 @@ def _effect(versus: Versus) -> str:
 def _cost(versus: Versus) -> str:
     ratio = versus.retransmission_ratio
     if ratio is None:
+        own = ""
+    elif _ALIKE_FROM < ratio < 1 / _ALIKE_FROM:
+        own = " It retransmits about as much."
+    else:
+        own = f" It retransmits {format_value(ratio, 2)} times as many packets."
+    return own + neighbours(versus)
+
+
+def neighbours(versus: Versus) -> str:
+    """What the change does to those who share the path; nothing where nobody does."""
+    told = versus.neighbours
+    if not told:
         return ""
-    if 0.8 < ratio < 1.25:
-        return " It retransmits about as much."
-    return f" It retransmits {format_value(ratio, 2)} times as many packets."
+    parts = []
+    again = told.get("retransmission_ratio")
+    if again is not None and not _ALIKE_FROM < again < 1 / _ALIKE_FROM:
+        parts.append(f"retransmit {format_value(again, 2)} times as much")
+    share = told.get("goodput_ratio")
+    if share is not None and abs(share - 1) >= _NOTICED:
+        parts.append(f"get {100 * abs(share - 1):.0f} % {'less' if share < 1 else 'more'} throughput")
+    before, after = (told.get(f"stall_s_with_{who}", 0.0) for who in ("other", "sender"))
+    if abs(after - before) > _NOTICED_STALL_S:
+        parts.append(f"stall for {format_value(after, 2)} s instead of {format_value(before, 2)} s")
+    return f" Its neighbours {_list(parts)}." if parts else " Its neighbours notice nothing."
 
 
 def _more(result: PopulationResult, versus: Versus) -> str:

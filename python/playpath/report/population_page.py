@@ -9,10 +9,12 @@ from playpath.metrics import format_interval, format_value, metric
 from playpath.plots import figure
 from playpath.plots.population import distribution, group_title, groups, helped_and_harmed, turning
 from playpath.population.answer import PopulationResult, Versus
+from playpath.population.headline import neighbours
 from playpath.population.intervals import Estimate
 from playpath.report import html
 
 _MOST_FIGURES = 4
+_NEIGHBOURS = ("neighbours_goodput_mbps", "neighbours_retransmitted_packets", "neighbours_stall_time_s")
 _RELATIONS = {"better": "better", "worse": "worse", "alike": "alike", "open": "undecided"}
 
 
@@ -48,6 +50,9 @@ def _shares(result: PopulationResult) -> str:
     helped_and_harmed(result, ax)
     head = ["sender", "better served", "worse served", "helped minus harmed", "network", "retransmits", "decided"]
     rows = [[escape(name), *_share_cells(v)] for name, v in versus.items()]
+    if any(v.neighbours for v in versus.values()):
+        head.append("neighbours")
+        rows = [[*row, escape(neighbours(v).strip())] for row, v in zip(rows, versus.values(), strict=True)]
     note = (
         f"Every viewer once with {result.baseline} and once with the other sender, on the same path at the same moment."
     )
@@ -136,7 +141,11 @@ def _cell(value: object) -> str:
 def _table(result: PopulationResult) -> str:
     names = [
         *result.viewer_criteria,
-        *(n for n in ("goodput_mbps", "retransmitted_packets", "mean_rtt_ms") if n in result.metric_names),
+        *(
+            n
+            for n in ("goodput_mbps", "retransmitted_packets", "mean_rtt_ms", *_NEIGHBOURS)
+            if n in result.metric_names
+        ),
     ]
     head = [
         "sender",

@@ -7,7 +7,7 @@ mod network;
 mod paths;
 mod viewer;
 
-use crate::build::Transport;
+use crate::build::{Neighbours, Transport};
 use crate::measurements::PathCounts;
 use crate::record::LinkRecord;
 use playpath_video::summary::Summary;
@@ -65,6 +65,8 @@ pub enum Figure {
     Transport(fn(&Transport) -> Option<f64>),
     /// Of the same flows over several paths.
     Paths(fn(&PathCounts) -> Option<f64>),
+    /// Of the flows beside those that carry the main session.
+    Neighbours(fn(&Neighbours) -> Option<f64>),
     /// Of the queue in front of the first path's `down` link.
     Bottleneck(fn(&LinkRecord) -> f64),
     /// Told by a real player of the kernel world.
@@ -81,6 +83,7 @@ impl Figure {
             Figure::Fairness(_) => "several viewers",
             Figure::Transport(_) => "connection",
             Figure::Paths(_) => "several paths",
+            Figure::Neighbours(_) => "neighbours",
             Figure::Bottleneck(_) => "first bottleneck",
             Figure::Told => "real player",
             Figure::Beside => "all flows, links",
@@ -105,7 +108,9 @@ const BASE: Metric = Metric {
 
 /// Every metric, in the order of a record.
 pub fn metrics() -> impl Iterator<Item = &'static Metric> {
-    [viewer::METRICS, network::METRICS, paths::METRICS, network::BOTTLENECK, network::BESIDE].into_iter().flatten()
+    [viewer::METRICS, network::METRICS, paths::METRICS, network::NEIGHBOURS, network::BOTTLENECK, network::BESIDE]
+        .into_iter()
+        .flatten()
 }
 
 /// The entry of a name.

@@ -1,7 +1,7 @@
 //! What the network gives and pays.
 
 use super::Better::{Higher, Lower};
-use super::Figure::{Beside, Bottleneck, Transport};
+use super::Figure::{Beside, Bottleneck, Neighbours, Transport};
 use super::{BASE, Metric, share};
 
 pub const METRICS: &[Metric] = &[
@@ -67,6 +67,39 @@ pub const METRICS: &[Metric] = &[
         summary: "Mean of the RTT samples that the server's TCP took.",
         bulk_rank: Some(2),
         figure: Transport(|t| share(t.packets?.rtt_sum_ms, t.packets?.rtt_samples as f64)),
+        ..BASE
+    },
+];
+
+pub const NEIGHBOURS: &[Metric] = &[
+    Metric {
+        name: "neighbours_goodput_mbps",
+        label: "neighbours' goodput",
+        unit: "Mbit/s",
+        better: Higher,
+        least_share: 0.01,
+        summary: "Payload that the cross traffic's flows got together, from the first's start to the last's end.",
+        figure: Neighbours(|n| Some(n.goodput_mbps)),
+        ..BASE
+    },
+    Metric {
+        name: "neighbours_retransmitted_packets",
+        label: "neighbours' retransmissions",
+        unit: "packets",
+        better: Lower,
+        least: 10.0,
+        summary: "Data packets that the cross traffic's flows sent again.",
+        figure: Neighbours(|n| Some(n.retransmitted as f64)),
+        ..BASE
+    },
+    Metric {
+        name: "neighbours_stall_time_s",
+        label: "neighbours' stall time",
+        unit: "s",
+        better: Lower,
+        least: 0.5,
+        summary: "How long the video of the competing sessions stood still, mean over those that show pictures.",
+        figure: Neighbours(|n| n.stall_time_s),
         ..BASE
     },
 ];
