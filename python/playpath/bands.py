@@ -1,4 +1,4 @@
-"""How the sessions of all seeds lie around each other in time: for each sender and column the middle 80 %, second by second."""
+"""How the sessions of all seeds lie around each other in time: of each sender's series the middle 80 %, second by second."""
 
 from __future__ import annotations
 
@@ -15,25 +15,32 @@ MOST_SEEDS = 100
 """Seeds that are kept for the bands: more change nothing that a reader could see."""
 
 SCHEMA = {
-    "sender": pl.String, "column": pl.String, "time_s": pl.Float64, "low": pl.Float64, "high": pl.Float64
+    "sender": pl.String, "series": pl.String, "column": pl.String, "time_s": pl.Float64, "low": pl.Float64, "high": pl.Float64
 }  # fmt: skip
 _FLOW = ("snd_cwnd", "rtt_ms", "goodput_mbps")
 
-Outline = dict[str, np.ndarray]
-"""A column's value at each whole second; NaN where nothing was measured."""
+_MOST_FLOWS = 6
+"""Of a session without a video; as many as the charts show."""
+
+Outline = dict[tuple[str, str], np.ndarray]
+"""By series and column the value at each whole second; NaN where nothing was measured."""
 
 
-def outline(session: Session, path: str | None) -> Outline:
-    """What a traced session keeps for the bands: player, first path's flow and queue. Empty without a video's flow."""
+def outline(session: Session) -> Outline:
+    """What a traced session keeps for the bands: player, the video's flow over each path (without a video the first flows), and
+    the queues towards the client.
+    """
     series = session.series
-    flow = series.get(f"flow.video/{path}", series.get("flow.video"))
-    if flow is None:
-        return {}
-    found = {name: at_seconds(until_last_byte(flow), name) for name in _FLOW}
-    found["rtt_ms"][~(found["rtt_ms"] > 0)] = np.nan  # zero stands for "no sample yet"
-    for source, name in (("player", "buffer_level_s"), (f"link.path.{path}/down", "queue_packets")):
+    flows = [name for name in series if name.startswith("flow.video")]
+    flows = flows or [name for name in series if name.startswith("flow.")][:_MOST_FLOWS]
+    found = {(flow, name): at_seconds(until_last_byte(series[flow]), name) for flow in flows for name in _FLOW}
+    for (_, name), values in found.items():
+        if name == "rtt_ms":
+            values[~(values > 0)] = np.nan  # zero stands for "no sample yet"
+    queues = [name for name in series if name.startswith(("link.path.", "link.link.")) and name.endswith("/down")]
+    for source, name in (("player", "buffer_level_s"), *((queue, "queue_packets") for queue in queues)):
         if source in series:
-            found[name] = at_seconds(series[source], name)
+            found[source, name] = at_seconds(series[source], name)
     return found
 
 
@@ -57,7 +64,7 @@ def at_seconds(columns: Columns, name: str) -> np.ndarray:
 
 
 def bands(outlines: Mapping[tuple[str, int], Outline]) -> pl.DataFrame:
-    """A row for each sender, column and second at which at least two seeds have a value.
+    """A row for each sender, series, column and second at which at least two seeds have a value.
 
     Parameters
     ----------
@@ -73,14 +80,15 @@ def bands(outlines: Mapping[tuple[str, int], Outline]) -> pl.DataFrame:
 
 
 def _of_sender(sender: str, outlines: list[Outline]) -> Iterable[pl.DataFrame]:
-    for column in dict.fromkeys(name for found in outlines for name in found):
-        values = _stacked([found[column] for found in outlines if column in found])
+    for series, column in dict.fromkeys(key for found in outlines for key in found):
+        values = _stacked([found[series, column] for found in outlines if (series, column) in found])
         counted = np.isfinite(values).sum(axis=0) >= 2
         if not counted.any():
             continue
         low, high = np.nanquantile(values[:, counted], [LOW, HIGH], axis=0)
-        told: dict[str, Any] = {"sender": sender, "column": column, "time_s": np.flatnonzero(counted) + 1.0}
-        yield pl.DataFrame({**told, "low": low, "high": high}, schema=SCHEMA)
+        told: dict[str, Any] = {"sender": sender, "series": series, "column": column}
+        times = {"time_s": np.flatnonzero(counted) + 1.0, "low": low, "high": high}
+        yield pl.DataFrame({**told, **times}, schema=SCHEMA)
 
 
 def _stacked(rows: list[np.ndarray]) -> np.ndarray:

@@ -31,7 +31,7 @@ from playpath.session_store import finished_session, play_and_keep, session_fold
 from playpath.tabular import Tabular
 from playpath.testbed.errors import MissingToolError
 from playpath.verdict import verdict
-from playpath.worlds import Files, World, cc_name
+from playpath.worlds import Files, Trace, World, cc_name
 
 
 @dataclass(frozen=True)
@@ -326,8 +326,9 @@ class Comparison(Tabular):
 
 
 def _stored_bands(path: Path) -> pl.DataFrame:
-    """No rows in results from before there were bands."""
-    return pl.read_parquet(path) if path.is_file() else pl.DataFrame(schema=bands.SCHEMA)
+    """No rows in results from before there were bands, of each series."""
+    found = pl.read_parquet(path) if path.is_file() else None
+    return pl.DataFrame(schema=bands.SCHEMA) if found is None or "series" not in found.columns else found
 
 
 _KEYS = ("sender", "cc", "seed", "digest")
@@ -498,17 +499,14 @@ class _Player:
     def _outlined(self, session: Session) -> Session:
         """Keeps what the bands need; where sessions cost little to run again, their series go."""
         if session.series:
-            self._outlines[session.sender, session.seed] = bands.outline(session, self._path)
+            self._outlines[session.sender, session.seed] = bands.outline(session)
         return replace(session, series={}, window_events={}) if self._place.is_parallel else session
-
-    @property
-    def _path(self) -> str | None:
-        paths = self._scenario.resolved.get("path") or []
-        return str(paths[0]["name"]) if paths else None
 
     def _session(self, sender: str, seed: int) -> Session:
         if self._store is None:
-            trace = self._trace and (not self._place.is_parallel or seed < self._scenario.seeds[0] + bands.MOST_SEEDS)
+            is_kept = not self._place.is_parallel or seed < self._scenario.seeds[0] + bands.MOST_SEEDS
+            # Single packets are kept of the session that is shown alone: see `_with_timelines`.
+            trace: Trace = "series" if self._trace and is_kept else False
             with self._pulse.watching() as watch:
                 return self._place.session(self._scenario, sender, seed, trace=trace, watch=watch)
         folder = session_folder(self._store, self._scenario, sender, seed)
@@ -560,7 +558,7 @@ def run(
     seed : int
         At least 0.
     trace : bool
-        Keep the time series.
+        Keep the time series and the packets: `flow.…`, `link.…`, `player`, and `playpath.packets`.
     controller : callable, optional
         Makes a congestion control written in Python for each connection of the sender, in place of its own: slow, for
         prototypes. See docs/recipes/prototype-in-python.md.

@@ -117,13 +117,17 @@ def run(
     seed: int,
     *,
     trace: bool,
+    packets: bool = False,
     controller: Callable[[], Any] | None = None,
     rule: Callable[[], Any] | None = None,
     watch: Watch | None = None,
 ) -> tuple[Record, dict[str, Columns]]:
-    """One session: its record and, with `trace`, its time series by name. Releases the interpreter lock."""
+    """One session: its record and, with `trace`, its time series by name, with `packets` those of single packets among them.
+
+    Releases the interpreter lock.
+    """
     with _own_code(sender, seed, controller or rule):
-        answer = _call(_engine.run, resolved_json, sender, seed, trace, controller, rule, watch)
+        answer = _call(_engine.run, resolved_json, sender, seed, trace, packets, controller, rule, watch)
     text, series = answer if isinstance(answer, tuple) else (answer, {})
     return json.loads(text), series
 

@@ -22,7 +22,9 @@ from playpath.tabular import Tabular
 
 Columns = dict[str, np.ndarray]
 
-_SERIES = ("flow.", "link.", "player", "switches.", "packets.")
+PACKETS = ("packets.", "acks.", "sacks.", "drops.")
+"""How the names of the series of single packets begin; see `playpath.packets`."""
+_SERIES = ("flow.", "link.", "player", "switches.", *PACKETS)
 _LONGEST_NAME = 120
 """Bytes: file systems take 255, and suffixes come to it."""
 
@@ -49,8 +51,8 @@ class Session(Tabular):
         Of the whole record; equal digests mean equal results.
     series : dict of str to dict of str to array
         Time series by name (`flow.<name>`, `link.<name>`, `player`); with several paths `flow.<name>/<path>`,
-        `switches.<name>`, a row for each change of path, and `packets.<name>`, one for each data packet sent (its path by
-        number; kind 0 new, 1 retransmission, 2 copy). Empty unless traced.
+        `switches.<name>`, a row for each change of path; packets, ACKs and drops as `playpath.packets` has them. Empty unless
+        traced.
     schema : int
         Version of the JSON's schema (docs/reference/record.schema.json); 0 for records from before there was one.
     window_events : dict of str to list of dict

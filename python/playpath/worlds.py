@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from playpath import engine
 from playpath.errors import InputError, unknown_name
 from playpath.record import Session, switch_series
 from playpath.scenario import Scenario, own_code
+
+Trace = bool | Literal["series"]
+"""What a session keeps besides its record: all, nothing, or its time series without the single packets."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +53,9 @@ class World(Protocol):
         ...
 
     def session(
-        self, scenario: Scenario, sender: str, seed: int, *, trace: bool, watch: engine.Watch | None = None
+        self, scenario: Scenario, sender: str, seed: int, *, trace: Trace, watch: engine.Watch | None = None
     ) -> Session:
-        """Run one session. `watch` is told how far it is, in a world that is not as slow as the clock."""
+        """Run one session. `watch` is told how far it is, in a world that is not as slow as the clock; `trace` is a `Trace`."""
         ...
 
 
@@ -75,14 +78,21 @@ class SimWorld:
         sender: str,
         seed: int,
         *,
-        trace: bool,
+        trace: Trace,
         watch: engine.Watch | None = None,
         controller: Callable[[], Any] | None = None,
         rule: Callable[[], Any] | None = None,
     ) -> Session:
         """Run one session in the engine; the interpreter lock is released meanwhile."""
         record, series = engine.run(
-            scenario.text, sender, seed, trace=trace, controller=controller, rule=rule, watch=watch
+            scenario.text,
+            sender,
+            seed,
+            trace=bool(trace),
+            packets=trace is True,
+            controller=controller,
+            rule=rule,
+            watch=watch,
         )
         cc = cc_name(scenario, sender) if controller is None else "prototype"
         series = {**series, **switch_series(record.get("path_switches", {}))}
@@ -117,7 +127,7 @@ class KernelWorld:
         check_machine(scenario.resolved, at_once=at_once, tolerance=self.tolerance)
 
     def session(
-        self, scenario: Scenario, sender: str, seed: int, *, trace: bool, watch: engine.Watch | None = None
+        self, scenario: Scenario, sender: str, seed: int, *, trace: Trace, watch: engine.Watch | None = None
     ) -> Session:
         """Run one session in namespaces of its own."""
         _refuse_own_code(scenario)
@@ -128,7 +138,7 @@ class KernelWorld:
             scenario.resolved,
             scenario.sender(sender),
             seed,
-            trace=trace,
+            trace=bool(trace),
             player=self.player,
             logs=self.files.logs,
             pcap=self.files.pcap,

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from conftest import SMALL
+from conftest import BULK, SMALL
 from test_explorer import CHROMIUM, WEB
 
 import playpath
@@ -102,8 +102,21 @@ def test_bands_hold_the_middle_of_the_seeds(comparison, tmp_path):
 
 def test_bands_by_hand():
     """Seeds 0, 1, …, 10 at one second: quantiles 0.1 and 0.9 are 1 and 9. At two seconds one seed alone: no band."""
-    outlines = {("a", seed): {"snd_cwnd": np.array([float(seed)] + ([5.0] if seed == 3 else []))} for seed in range(11)}
-    assert bands.bands(outlines).rows() == [("a", "snd_cwnd", 1.0, 1.0, 9.0)]
+    key = ("flow.video", "snd_cwnd")
+    outlines = {("a", seed): {key: np.array([float(seed)] + ([5.0] if seed == 3 else []))} for seed in range(11)}
+    assert bands.bands(outlines).rows() == [("a", *key, 1.0, 1.0, 9.0)]
+
+
+def test_bands_are_of_each_path_and_of_flows_without_a_video():
+    paths = "".join(f'[[path]]\nname = "{n}"\nrate = "3 Mbit/s"\nrtt = "30 ms"\n' for n in ("wifi", "lte"))
+    several = f'[video]\nrate = "3 Mbit/s"\nduration = "4 s"\n{paths}[[sender]]\ncc = "lia"\n[run]\nseeds = 2\n'
+    told = playpath.compare(several, timelines=True).bands
+    assert set(told["series"]) == {
+        "player", "flow.video/wifi", "flow.video/lte", "link.path.wifi/down", "link.path.lte/down"
+    }  # fmt: skip
+    alone = playpath.compare(BULK, timelines=True).bands
+    assert set(alone["series"]) == {"flow.bulk.1", "flow.bulk.2", "link.path.path1/down"}
+    assert set(alone.filter(pl.col("series") == "flow.bulk.1")["column"]) == {"snd_cwnd", "rtt_ms", "goodput_mbps"}
 
 
 def test_what_follows_the_last_byte_was_not_measured():

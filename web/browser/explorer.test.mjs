@@ -1,7 +1,7 @@
 // The built page in a real browser: `PLAYPATH_CHROMIUM=/usr/bin/chromium node --test browser/`. PLAYPATH_DIGESTS are the native
 // digests ("sender=digest …"), pictures go to PLAYPATH_PICTURES if it is set. Nothing here asserts time.
 import assert from "node:assert/strict";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
@@ -139,6 +139,47 @@ test("the map says where the answer turns", async () => {
   assert.match(await page.textContent(".map .headline"), /The answer turns between .* % of random loss/);
   await picture(page, "map");
   await page.close();
+});
+
+test("every packet of the moment that mattered is there, and the link keeps the part that is looked at", async () => {
+  const { page, complaints } = await open({ set: 'path.0.loss="1 %"' });
+  await played(page);
+  const note = page.locator(".packets [aria-live]");
+  const told = await note.textContent();
+  assert.match(told, /^From .* packets sent, \d+ lost on the channel, \d+ sent again\.$/);
+  assert.ok((await page.locator(".signs li").count()) >= 5);
+  await page.getByRole("button", { name: "Later packets" }).click();
+  const later = await note.textContent();
+  assert.notEqual(later, told);
+  await page.waitForFunction(() => location.hash.includes("packets="));
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: /^CSV.*Packets of/ }).click()]);
+  const rows = readFileSync(await download.path(), "utf8").split("\r\n");
+  assert.equal(rows[0], "time_s,what,from_byte,until_byte,window_edge_byte");
+  assert.equal(rows.filter((row) => /,(packet|retransmission),/.test(row)).length, Number(/(\d+) packets sent/.exec(later)[1]));
+  const link = page.url();
+  await page.getByRole("button", { name: "Back to the cut that mattered" }).click();
+  assert.equal(await note.textContent(), told);
+  const box = await page.locator("#chart-packets .u-over").boundingBox();
+  await page.locator("#chart-packets").scrollIntoViewIfNeeded();
+  const found = async () => {
+    for (let step = 1; step < 40; step++) {
+      await page.mouse.move(0, 0);
+      await page.locator("#chart-packets .u-over").hover({ position: { x: (box.width * step) / 40, y: box.height / 2 } });
+      const tip = page.locator("#chart-packets .tip");
+      if (await tip.isVisible()) return tip.textContent();
+    }
+    return null;
+  };
+  assert.match(await found(), /s: .*byte [\d,]+/);
+  await picture(page, "packets");
+  assert.deepEqual(complaints, []);
+  await page.close();
+
+  const { page: again } = await emptyPage(browser, {});
+  await again.goto(link);
+  await played(again);
+  assert.equal(await again.locator(".packets [aria-live]").textContent(), later);
+  await again.close();
 });
 
 test("a tour has five steps, by keyboard alone", async () => {

@@ -75,6 +75,21 @@ test("a report is whole: tables in order, tips, pictures and numbers to take awa
   await page.close();
 });
 
+test("packets of one path: lost, sent again, and those of another sender", { skip }, async () => {
+  const { page, complaints } = await open("compare");
+  const note = page.locator(".packets [aria-live]");
+  assert.match(await note.textContent(), /packets sent, \d+ lost on the channel/);
+  const drawing = await taken(page, page.getByRole("button", { name: /^SVG.*Packets of/ }));
+  assert.match(drawing.content.toString(), /sent again<\/text>/);
+  const whose = page.getByLabel("Packets of", { exact: true });
+  const [first, second] = await whose.locator("option").allTextContents();
+  const other = (await page.locator("#chart-packets h3").textContent()).includes(` ${first}:`) ? second : first;
+  await whose.selectOption(other);
+  assert.match(await page.locator("#chart-packets h3").textContent(), new RegExp(` ${other}:`));
+  assert.deepEqual(complaints, []);
+  await page.close();
+});
+
 test("a sender can be left out, and others keep their colours", { skip }, async () => {
   const { page } = await open("compare");
   const colours = () => page.$$eval(".who", (all) => Object.fromEntries(all.map((who) => [who.querySelector("b").textContent, who.querySelector(".swatch").style.background])));

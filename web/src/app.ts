@@ -12,6 +12,7 @@ import { WhatIf } from "./model/whatif";
 import { Charts } from "./view/charts";
 import { download, h, section } from "./view/dom";
 import { eventList } from "./view/events";
+import { PacketView } from "./view/packets";
 import { lessonCard, lessonState } from "./view/lesson";
 import { panel } from "./view/panel";
 import { ranking } from "./view/ranking";
@@ -55,6 +56,11 @@ export class App {
   private turn = 0;
   private hash = "";
   private readonly charts = new Charts((view) => this.look(view));
+  private readonly packets = new PacketView((packets) => {
+    this.state = { ...this.state, packets };
+    void this.write();
+    this.drawPackets(this.sessions());
+  });
   private readonly parts = {
     alert: h("p", { role: "alert", class: "alert", hidden: true }),
     status: h("p", { role: "status", class: "status" }),
@@ -118,6 +124,7 @@ export class App {
           section("why", "Why the picture stood still", parts.why),
           section("ranking", "Ranking", parts.ranking),
           section("charts", "Over time", h("p", { class: "note" }, "Drag over a chart to zoom, double-click for all of it. Triangles are events; rest the cursor on one."), parts.path, this.charts.element, parts.events),
+          section("packets", "Packet by packet", this.packets.element),
           section("whatif", "What if?", parts.mapForm, parts.map),
           parts.warnings,
         ),
@@ -147,7 +154,8 @@ export class App {
   }
 
   private change(change: Partial<State>): void {
-    this.state = { ...this.state, ...change };
+    const packets = "view" in change ? { ...this.state.packets, view: null } : this.state.packets;
+    this.state = { ...this.state, packets, ...change };
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => void this.play(), DELAY_MS);
   }
@@ -308,7 +316,7 @@ export class App {
       comparison.isOver ? "" : h("button", { type: "button", class: "small", onclick: () => comparison.cancel() }, "Stop"),
     );
     parts.progress.dataset.over = String(comparison.isOver);
-    const sessions = comparison.senders.map((sender) => comparison.sessions.get(sender)).filter((session): session is Session => session !== undefined);
+    const sessions = this.sessions();
     const drawn = JSON.stringify([sessions.map((session) => session.record.digest), this.state.view, this.path]);
     if (drawn !== this.drawnSessions) {
       this.drawnSessions = drawn;
@@ -317,12 +325,25 @@ export class App {
       parts.why.replaceChildren(this.whyStopped(sessions, comparison));
       this.drawPath();
       this.charts.draw(sessions, { ...this.prepared, path: this.path, film: this.film() }, this.state.view);
+      this.drawPackets(sessions);
       parts.events.replaceChildren(eventList(sessions, this.state.view, (view) => this.look(view)));
       const warnings = [...new Set(sessions.flatMap((session) => session.record.warnings))];
       parts.warnings.replaceChildren(...(warnings.length ? [section("warnings", "What makes this say less than it seems", h("ul", {}, ...warnings.map((text) => h("li", {}, text))))] : []));
     }
     if (comparison.judged) parts.ranking.replaceChildren(ranking(comparison.judged, columns(comparison.records).values, comparison.senders, this.metrics, comparison.seeds));
     else parts.ranking.replaceChildren();
+  }
+
+  /** The first seed of each sender, as far as played. */
+  private sessions(): Session[] {
+    const { senders, sessions } = this.comparison!;
+    return senders.map((sender) => sessions.get(sender)).filter((session): session is Session => session !== undefined);
+  }
+
+  private drawPackets(sessions: Session[]): void {
+    const { element } = this.packets;
+    this.packets.draw(sessions, this.path, this.state.packets, this.state.view);
+    element.closest("section")!.hidden = element.childElementCount === 0;
   }
 
   /** Without a video: what each flow got. */
@@ -351,7 +372,7 @@ export class App {
   }
 
   private look(view: [number, number] | null): void {
-    this.state = { ...this.state, view };
+    this.state = { ...this.state, view, packets: { ...this.state.packets, view: null } };
     void this.write();
     this.plan();
   }

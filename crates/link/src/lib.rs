@@ -27,3 +27,4 @@ pub use packet::Packet;
 pub use queue::*;
 pub use settings::Config;
 pub use stats::LinkStats;
+pub use store::Dropped;

@@ -21,7 +21,7 @@ use crate::outage::Outage;
 use crate::queue::Queue;
 use crate::server::Server;
 use crate::stats::{LinkStats, QueueMeter};
-use crate::store::{Queued, Store};
+use crate::store::{Dropped, Queued, Store};
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Time};
 
@@ -156,6 +156,17 @@ impl<P: Packet> Link<P> {
     /// Every packet inside as of the last call, in no particular order: in the queue, in service or propagating.
     pub fn packets(&self) -> impl Iterator<Item = &P> {
         self.store.packets()
+    }
+
+    /// From now on packets that are dropped are kept for [`take_dropped`](Self::take_dropped).
+    pub fn log_drops(&mut self) {
+        self.store.dropped.get_or_insert_default();
+    }
+
+    /// What was dropped since the last call, as of the last look at the clock; nothing unless [`log_drops`](Self::log_drops)
+    /// was called.
+    pub fn take_dropped(&mut self) -> Vec<Dropped<P>> {
+        self.store.dropped.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Counters and means until `now`.

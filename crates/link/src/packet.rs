@@ -12,7 +12,7 @@ pub trait Packet {
     fn is_ecn_capable(&self) -> bool;
     /// Set Congestion Experienced. Called only if [`is_ecn_capable`](Self::is_ecn_capable).
     fn mark_ce(&mut self);
-    /// The link drops this packet. For those who log; does nothing but drop it by default.
+    /// The link drops this packet, and keeps no log of drops itself. Does nothing but drop it by default.
     fn handle_drop(self, cause: DropCause)
     where
         Self: Sized,

@@ -24,13 +24,26 @@ pub(crate) struct Store<P> {
     free: VecDeque<u32>,
     pub drops: Drops,
     pub ce_marked_packets: u64,
+    /// Dropped packets themselves, if they are wanted.
+    pub dropped: Option<Vec<Dropped<P>>>,
+}
+
+/// A packet that a link has dropped.
+#[derive(Clone, Copy, Debug)]
+pub struct Dropped<P> {
+    /// When it came to the link.
+    pub arrival: Time,
+    /// Why the link dropped it.
+    pub cause: DropCause,
+    /// The packet.
+    pub packet: P,
 }
 
 impl<P: Packet> Store<P> {
     /// Empty. Drops of an outage are counted where there is one.
     pub(crate) fn new(has_outage: bool) -> Store<P> {
         let drops = Drops { outage: has_outage.then(Count::default), ..Drops::default() };
-        Store { slots: Vec::new(), free: VecDeque::new(), drops, ce_marked_packets: 0 }
+        Store { slots: Vec::new(), free: VecDeque::new(), drops, ce_marked_packets: 0, dropped: None }
     }
 
     /// Take a packet in.
@@ -60,7 +73,12 @@ impl<P: Packet> Store<P> {
     /// Drop a packet that was taken in.
     pub(crate) fn drop_packet(&mut self, cause: DropCause, packet: Queued) {
         self.drops.count(cause, packet.wire_bytes);
-        self.take(packet.slot).handle_drop(cause);
+        let Queued { arrival, slot, .. } = packet;
+        let packet = self.take(slot);
+        match &mut self.dropped {
+            Some(dropped) => dropped.push(Dropped { arrival, cause, packet }),
+            None => packet.handle_drop(cause),
+        }
     }
 
     pub(crate) fn flow_hash(&self, packet: Queued) -> u64 {

@@ -74,10 +74,10 @@ fn path_figures(resolved_json: &str) -> PyResult<String> {
 }
 
 /// Plays a resolved scenario with one sender and seed. Returns the record as JSON; with `trace` a pair of the record and
-/// `{series: {column: array}}`. `controller` and `rule` make a congestion control and an ABR rule written in Python. `watch`
+/// `{series: {column: array}}`, with `packets` those of single packets among them. `controller` and `rule` make a congestion control and an ABR rule written in Python. `watch`
 /// is called now and then with the seconds played and those expected; what it raises ends the run, as Ctrl-C does.
 #[pyfunction]
-#[pyo3(signature = (resolved_json, sender, seed, trace = false, controller = None, rule = None, watch = None))]
+#[pyo3(signature = (resolved_json, sender, seed, trace = false, packets = false, controller = None, rule = None, watch = None))]
 #[expect(clippy::too_many_arguments, reason = "called by name, by one wrapper in Python")]
 fn run<'py>(
     py: Python<'py>,
@@ -85,11 +85,16 @@ fn run<'py>(
     sender: &str,
     seed: u64,
     trace: bool,
+    packets: bool,
     controller: Option<Py<PyAny>>,
     rule: Option<Py<PyAny>>,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let tracing = if trace { Tracing::Series } else { Tracing::Off };
+    let tracing = match (trace, packets) {
+        (false, _) => Tracing::Off,
+        (true, false) => Tracing::Series,
+        (true, true) => Tracing::Packets,
+    };
     let error = FirstError::default();
     let unnamed = |factory| Source { reference: String::new(), factory };
     let prototype = controller.map(|factory| workshop::control(unnamed(factory), error.clone()));

@@ -41,7 +41,9 @@ pub fn measure(mut simulation: Simulation) -> Measurements {
     let sessions = sessions(&simulation);
     let events_handled = simulation.net.events_handled;
     let mut series = simulation.probe.finish();
-    series.extend(simulation.net.flows.iter_mut().filter_map(|f| Some(f.sent.take()?.into_series(&f.name))));
+    for flow in &mut simulation.net.flows {
+        series.extend(flow.packets.take().into_iter().flat_map(|log| log.into_series(&flow.name)));
+    }
     let written = simulation.net.flows.iter_mut().filter_map(|flow| Some((flow.name.clone(), flow.diary.take()?)));
     let window_events = written.map(|(name, diary)| (name, diary::close(&diary))).collect();
     let switched = simulation.net.flows.into_iter().filter_map(|flow| Some((flow.name, flow.switches?.events?)));

@@ -11,7 +11,7 @@ use crate::engine::{EventQueue, Lane, Owner};
 use crate::multipath::{PathCount, SwitchWatch};
 use crate::packets::PacketLog;
 use playpath_cc::AppParameters;
-use playpath_link::{Link, LinkConfig, LinkError};
+use playpath_link::{Dropped, Link, LinkConfig, LinkError};
 use playpath_transport::{Ecn, Event, Events, Segment};
 use playpath_units::Time;
 use playpath_units::random::RootSeed;
@@ -65,6 +65,27 @@ pub type LinkId = u32;
 pub type FlowId = u32;
 /// Index of an application.
 pub type AppId = u32;
+
+/// Whose packets are logged.
+#[derive(Clone, Copy, Debug)]
+pub enum Logged {
+    /// Those of an application's flows.
+    App(AppId),
+    /// Those of the flows that were opened first.
+    FirstFlows,
+}
+
+impl Logged {
+    fn covers(self, flow: FlowId, app: AppId) -> bool {
+        match self {
+            Logged::App(logged) => app == logged,
+            Logged::FirstFlows => flow < FIRST_FLOWS,
+        }
+    }
+}
+
+/// As many as the charts of a scenario without video show.
+const FIRST_FLOWS: FlowId = 6;
 
 /// Who is called when its time comes.
 #[derive(Clone, Copy, Debug)]
@@ -138,8 +159,8 @@ pub struct Flow {
     pub paths: Vec<PathCount>,
     /// Changes of path at an MPTCP server.
     pub switches: Option<Box<SwitchWatch>>,
-    /// What an MPTCP server sends, under tracing.
-    pub sent: Option<Box<PacketLog>>,
+    /// Its packets, if they are logged.
+    pub packets: Option<Box<PacketLog>>,
     /// What the server's controls did, under tracing.
     pub diary: Option<Diary>,
     ends: [Endpoint; 2],
@@ -171,8 +192,10 @@ pub struct Network {
     pub now: Time,
     pub links: Vec<Link<SimPacket>>,
     pub flows: Vec<Flow>,
-    /// Flows keep what their controls did; those of MPTCP each change of path, not only their number, and each packet.
+    /// Flows keep what their controls did; those of MPTCP each change of path, not only their number.
     pub is_traced: bool,
+    /// Whose packets are logged.
+    logged: Option<Logged>,
     pub notices: Vec<Notice>,
     pub events_handled: u64,
     /// Packets at the servers, if they are wanted.
@@ -191,6 +214,7 @@ impl Network {
             now: Time::ZERO,
             links: Vec::new(),
             is_traced: false,
+            logged: None,
             flows: Vec::new(),
             notices: Vec::new(),
             events_handled: 0,
@@ -211,10 +235,33 @@ impl Network {
 
     pub fn add_link(&mut self, config: LinkConfig) -> Result<LinkId, LinkError> {
         let id = self.links.len() as LinkId;
-        self.links.push(Link::new(config, self.seed)?);
+        let mut link = Link::new(config, self.seed)?;
+        if self.logged.is_some() {
+            link.log_drops();
+        }
+        self.links.push(link);
         let owner = self.add_owner(OwnerKind::Link(id));
         self.link_owners.push(owner);
         Ok(id)
+    }
+
+    /// Before links and flows are made: the packets of these flows will be logged.
+    pub fn log_packets(&mut self, logged: Logged) {
+        self.logged = Some(logged);
+    }
+
+    /// What the links have dropped goes into the logs of the flows. Called now and then, and when the run is over.
+    pub fn collect_drops(&mut self) {
+        if self.logged.is_none() {
+            return;
+        }
+        for Dropped { arrival, cause, packet } in self.links.iter_mut().flat_map(Link::take_dropped) {
+            if packet.to == End::Client
+                && let Some(log) = &mut self.flows[packet.flow as usize].packets
+            {
+                log.record_drop(arrival, packet.path, &packet.segment, cause);
+            }
+        }
     }
 
     /// For what a new flow's controls do, under tracing.
@@ -240,8 +287,9 @@ impl Network {
         });
         let path = |route: &Route| PathCount { name: route.path.clone(), arrived_wire_bytes: 0 };
         let paths = if config.routes.len() > 1 { config.routes.iter().map(path).collect() } else { Vec::new() };
+        let is_logged = self.logged.is_some_and(|logged| logged.covers(id, config.app));
         self.flows.push(Flow {
-            sent: (self.is_traced && !paths.is_empty()).then(Box::default),
+            packets: is_logged.then(Box::default),
             paths,
             switches,
             name: config.name,
@@ -357,6 +405,12 @@ impl Network {
             capture.record(self.now, packet.flow, packet.path, packet.to, &packet.segment);
         }
         flow.ends[packet.to as usize].handle_segment(self.now, packet.path, &packet.segment);
+        if let Some(log) = &mut flow.packets
+            && packet.to == End::Server
+        {
+            let tcp = flow.ends[End::Server as usize].connections().find(|(path, _)| *path == packet.path as usize);
+            log.record_ack(self.now, packet.path, &packet.segment, tcp.map(|(_, tcp)| tcp.info()));
+        }
         self.drain(packet.flow, packet.to);
     }
 
@@ -421,10 +475,10 @@ impl Network {
             packet.path = path;
             packet.hop = flow.routes[path as usize].starts[to as usize];
             packet.wire_bytes = packet.segment.wire_bytes();
-            if let Some(log) = &mut flow.sent
+            if let Some(log) = &mut flow.packets
                 && end == End::Server
             {
-                log.record(self.now, path, &packet.segment);
+                log.record_sent(self.now, path, &packet.segment);
             }
             if let Some(capture) = &mut self.capture
                 && end == End::Server

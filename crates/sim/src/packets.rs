@@ -1,13 +1,21 @@
-//! Each data packet that an MPTCP server sends, for the packet timeline of a traced run.
+//! What a flow sends and is told, packet by packet, for the time-sequence diagram of a traced run.
 //!
-//! What a packet is follows from the numbers on it: bytes that the subflow has sent before are a retransmission, bytes that
-//! another subflow was given before a copy (reinjection, or the redundant scheduler), others new data. A chunk that a copy
-//! overtakes on the wire counts as the copy: the first to leave is the new one.
+//! Everything is in bytes of a path's own stream, from the first data byte that the server sends on it. What a packet is
+//! follows from the numbers on it: bytes that the path was given before are a retransmission, bytes of the data that another
+//! path was given before a copy (reinjection, or the redundant scheduler), others new data. A chunk that a copy overtakes on
+//! the wire counts as the copy: the first to leave is the new one.
+//!
+//! The window's edge is the end of what was sent, plus the window, minus what is in flight by the transport's own estimate
+//! (RFC 6675's pipe): nothing may be sent beyond it. While nothing is lost that is the acknowledged byte plus the window.
 
+use playpath_link::DropCause;
 use playpath_record::Series;
 use playpath_transport::mptcp::option::DSS_MAP;
-use playpath_transport::{MptcpOption, Segment};
+use playpath_transport::{Flags, MptcpOption, SackBlocks, Segment, TcpInfo};
 use playpath_units::Time;
+
+/// A log ends when one of its lists is so long: an hour at 6 Mbit/s, some 100 MB.
+const MOST_ROWS: usize = 2_000_000;
 
 /// What a packet carries. The number stands in the column `kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,69 +26,222 @@ enum Kind {
     Copy = 2,
 }
 
-/// The data packets of a flow in the order of sending.
+/// The packets of a flow, in the order of time (drops: in the order in which the links told them).
 #[derive(Debug, Default)]
 pub struct PacketLog {
-    packets: Vec<SentPacket>,
-    /// Data sequence number of the first byte.
+    sent: Vec<Sent>,
+    answers: Vec<Answer>,
+    sacks: Vec<Sacked>,
+    drops: Vec<Lost>,
+    /// Data sequence number of the first byte, under MPTCP.
     first_data_seq: Option<u64>,
     /// End of the data sent.
     data_end: u64,
-    /// End of the sequence numbers sent on each path.
-    sequence_ends: Vec<Option<u32>>,
+    streams: Vec<Stream>,
+}
+
+/// A path's own stream.
+#[derive(Clone, Debug, Default)]
+struct Stream {
+    /// Sequence number of the first data byte; none while no data was sent.
+    first_seq: Option<u32>,
+    /// End of what was sent.
+    end: u64,
+    /// Largest payload sent.
+    mss: u32,
+    /// Of the ACK before.
+    blocks: SackBlocks,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct SentPacket {
+struct Sent {
     at: Time,
+    offset: u64,
     data_offset: u64,
+    bytes: u32,
     path: u8,
     kind: Kind,
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    at: Time,
+    acked: u64,
+    /// Edges of the congestion window and of the receiver's window.
+    window: f64,
+    receive_window: f64,
+    path: u8,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sacked {
+    at: Time,
+    from: u64,
+    until: u64,
+    path: u8,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Lost {
+    at: Time,
+    offset: u64,
+    cause: DropCause,
+    path: u8,
+}
+
+impl Stream {
+    /// Place of a sequence number in the stream, wherever 32 bits have wrapped; `None` before the first byte.
+    fn offset(&self, seq: u32) -> Option<u64> {
+        let end_seq = self.first_seq?.wrapping_add(self.end as u32);
+        self.end.checked_add_signed(i64::from(seq.wrapping_sub(end_seq) as i32))
+    }
+
+    /// What a block tells that the ACK before did not: blocks grow at one end.
+    fn fresh(&self, (left, right): (u32, u32)) -> Option<(u32, u32)> {
+        let known = self.blocks.as_slice();
+        if known.contains(&(left, right)) {
+            return None;
+        }
+        let from = known.iter().find(|block| block.0 == left).map_or(left, |block| block.1);
+        let until = known.iter().find(|block| block.1 == right).map_or(right, |block| block.0);
+        Some((from, until))
+    }
+}
+
 impl PacketLog {
-    /// A segment leaves over `path`. Those without data or mapping (after a fallback) are not kept.
-    pub fn record(&mut self, at: Time, path: u8, segment: &Segment) {
-        let MptcpOption::Dss { flags, data_seq, .. } = segment.mptcp else { return };
-        if flags & DSS_MAP == 0 || segment.payload_len == 0 {
+    /// A segment leaves the server over `path`. Those without data are not kept.
+    pub fn record_sent(&mut self, at: Time, path: u8, segment: &Segment) {
+        if segment.payload_len == 0 || self.sent.len() >= MOST_ROWS {
             return;
         }
-        let data_offset = data_seq.wrapping_sub(*self.first_data_seq.get_or_insert(data_seq));
-        if self.sequence_ends.len() <= path as usize {
-            self.sequence_ends.resize(path as usize + 1, None);
-        }
-        let sent = &mut self.sequence_ends[path as usize];
-        let is_ahead = sent.is_none_or(|end| segment.seq.wrapping_sub(end) < 1 << 31);
+        let stream = self.stream(path);
+        stream.first_seq.get_or_insert(segment.seq);
+        stream.mss = stream.mss.max(segment.payload_len);
+        let Some(offset) = stream.offset(segment.seq) else { return };
+        let is_ahead = offset >= stream.end;
+        stream.end = stream.end.max(offset + u64::from(segment.payload_len));
+        let data_offset = self.data_offset(segment).unwrap_or(offset);
         let kind = match (is_ahead, data_offset >= self.data_end) {
             (false, _) => Kind::Retransmission,
             (true, false) => Kind::Copy,
             (true, true) => Kind::New,
         };
-        if is_ahead {
-            *sent = Some(segment.seq.wrapping_add(segment.payload_len));
-        }
         self.data_end = self.data_end.max(data_offset + u64::from(segment.payload_len));
-        self.packets.push(SentPacket { at, data_offset, path, kind });
+        self.sent.push(Sent { at, offset, data_offset, bytes: segment.payload_len, path, kind });
     }
 
-    /// Columns `time_s`, `path` (number of the path in the flow, from 0), `data_offset`, `kind` (0 new, 1 retransmission, 2 copy).
-    pub fn into_series(self, flow: &str) -> Series {
-        let column = |value: fn(&SentPacket) -> f64| self.packets.iter().map(value).collect();
-        Series {
-            name: format!("packets.{flow}"),
-            columns: vec![
-                ("time_s", column(|p| p.at.as_secs_f64())),
-                ("path", column(|p| f64::from(p.path))),
-                ("data_offset", column(|p| p.data_offset as f64)),
-                ("kind", column(|p| f64::from(p.kind as u8))),
-            ],
+    /// A segment with an ACK has reached the server, which has taken it in: `info` is of its end of the path.
+    pub fn record_ack(&mut self, at: Time, path: u8, segment: &Segment, info: Option<TcpInfo>) {
+        let Some(info) = info.filter(|_| segment.flags.contains(Flags::ACK) && self.has_room()) else { return };
+        let is_mptcp = matches!(segment.mptcp, MptcpOption::Dss { .. });
+        let stream = self.stream(path);
+        let Some(acked) = stream.offset(segment.ack) else { return };
+        let open = info.snd_cwnd - f64::from(info.in_flight);
+        // The window of MPTCP counts data of all paths (RFC 8684 §3.3.1): it has no place in one path's stream.
+        let receive_window = if is_mptcp { f64::NAN } else { (acked + u64::from(segment.window)) as f64 };
+        let window = stream.end as f64 + open * f64::from(stream.mss);
+        let fresh = segment.sack.as_slice().iter().filter_map(|block| stream.fresh(*block));
+        let sacked = |(left, right)| Some(Sacked { at, from: stream.offset(left)?, until: stream.offset(right)?, path });
+        let sacks: Vec<Sacked> = fresh.filter_map(sacked).collect();
+        stream.blocks = segment.sack;
+        self.sacks.extend(sacks);
+        self.answers.push(Answer { at, acked, window, receive_window, path });
+    }
+
+    /// A link on the way to the client has dropped a packet that came to it at `at`.
+    pub fn record_drop(&mut self, at: Time, path: u8, segment: &Segment, cause: DropCause) {
+        if segment.payload_len > 0
+            && self.drops.len() < MOST_ROWS
+            && let Some(offset) = self.stream(path).offset(segment.seq)
+        {
+            self.drops.push(Lost { at, offset, cause, path });
         }
+    }
+
+    fn has_room(&self) -> bool {
+        self.answers.len() < MOST_ROWS && self.sacks.len() < MOST_ROWS
+    }
+
+    fn stream(&mut self, path: u8) -> &mut Stream {
+        if self.streams.len() <= path as usize {
+            self.streams.resize(path as usize + 1, Stream::default());
+        }
+        &mut self.streams[path as usize]
+    }
+
+    /// Place in the data of all paths, where the segment says it; over one path it is that in the stream.
+    fn data_offset(&mut self, segment: &Segment) -> Option<u64> {
+        let MptcpOption::Dss { flags, data_seq, .. } = segment.mptcp else { return None };
+        (flags & DSS_MAP != 0).then(|| data_seq.wrapping_sub(*self.first_data_seq.get_or_insert(data_seq)))
+    }
+
+    /// Four series, each with `time_s` and `path` (number of the path in the flow, from 0); places are bytes of the path's stream.
+    ///
+    /// - `packets.FLOW`: `offset`, `bytes`, `data_offset` (in the data of all paths), `kind` (0 new, 1 retransmission, 2 copy);
+    /// - `acks.FLOW`: `acked`, and up to where the server may send: `window` by congestion control, `receive_window` by the
+    ///   client (NaN under MPTCP);
+    /// - `sacks.FLOW`: `from`, `until`: what an ACK says has arrived, as far as the one before did not;
+    /// - `drops.FLOW`: `offset`, `cause` (0 loss, 1 queue full, 2 AQM, 3 outage).
+    pub fn into_series(self, flow: &str) -> [Series; 4] {
+        [
+            series("packets", flow, &self.sent, &[
+                ("time_s", |p| p.at.as_secs_f64()),
+                ("path", |p| f64::from(p.path)),
+                ("offset", |p| p.offset as f64),
+                ("bytes", |p| f64::from(p.bytes)),
+                ("data_offset", |p| p.data_offset as f64),
+                ("kind", |p| f64::from(p.kind as u8)),
+            ]),
+            series("acks", flow, &self.answers, &[
+                ("time_s", |a| a.at.as_secs_f64()),
+                ("path", |a| f64::from(a.path)),
+                ("acked", |a| a.acked as f64),
+                ("window", |a| a.window),
+                ("receive_window", |a| a.receive_window),
+            ]),
+            series("sacks", flow, &self.sacks, &[
+                ("time_s", |s| s.at.as_secs_f64()),
+                ("path", |s| f64::from(s.path)),
+                ("from", |s| s.from as f64),
+                ("until", |s| s.until as f64),
+            ]),
+            series("drops", flow, &self.drops, &[
+                ("time_s", |d| d.at.as_secs_f64()),
+                ("path", |d| f64::from(d.path)),
+                ("offset", |d| d.offset as f64),
+                ("cause", |d| cause_number(d.cause)),
+            ]),
+        ]
+    }
+}
+
+type Column<T> = (&'static str, fn(&T) -> f64);
+
+fn series<T>(what: &str, flow: &str, rows: &[T], columns: &[Column<T>]) -> Series {
+    let columns = columns.iter().map(|(name, value)| (*name, rows.iter().map(value).collect()));
+    Series { name: format!("{what}.{flow}"), columns: columns.collect() }
+}
+
+fn cause_number(cause: DropCause) -> f64 {
+    match cause {
+        DropCause::Loss => 0.0,
+        DropCause::QueueFull => 1.0,
+        DropCause::Aqm => 2.0,
+        DropCause::Outage => 3.0,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn column(series: &Series, name: &str) -> Vec<f64> {
+        series.columns.iter().find(|(known, _)| *known == name).expect("the column").1.clone()
+    }
+
+    fn data(seq: u32) -> Segment {
+        Segment { seq, payload_len: 10, ..Segment::default() }
+    }
 
     /// Ten bytes a packet; sequence numbers of the two subflows begin elsewhere, one close to the wrap.
     #[test]
@@ -89,7 +250,7 @@ mod tests {
         let mut send = |path: u8, seq: u32, data_seq: u64| {
             let mptcp =
                 MptcpOption::Dss { flags: DSS_MAP, data_ack: 0, data_seq, subflow_seq: 0, len: 10, checksum: None };
-            log.record(Time::from_millis(1), path, &Segment { seq, payload_len: 10, mptcp, ..Segment::default() });
+            log.record_sent(Time::from_millis(1), path, &Segment { mptcp, ..data(seq) });
         };
         send(0, u32::MAX - 9, 1000);
         send(1, 500, 1010);
@@ -97,10 +258,48 @@ mod tests {
         send(0, u32::MAX - 9, 1000);
         send(1, 510, 1000);
         send(1, 520, 1030);
-        let series = log.into_series("video");
-        assert_eq!(series.name, "packets.video");
-        assert_eq!(series.columns[2].1, [0.0, 10.0, 20.0, 0.0, 0.0, 30.0]);
+        let [packets, ..] = log.into_series("video");
+        assert_eq!(packets.name, "packets.video");
+        assert_eq!(column(&packets, "data_offset"), [0.0, 10.0, 20.0, 0.0, 0.0, 30.0]);
+        assert_eq!(column(&packets, "offset"), [0.0, 0.0, 10.0, 0.0, 10.0, 20.0]);
         // New, new, new, again on the same subflow, a copy on the other, new.
-        assert_eq!(series.columns[3].1, [0.0, 0.0, 0.0, 1.0, 2.0, 0.0]);
+        assert_eq!(column(&packets, "kind"), [0.0, 0.0, 0.0, 1.0, 2.0, 0.0]);
+    }
+
+    /// Five packets of ten bytes from sequence number 100, of which the second is lost. The first ACK acknowledges one, the next
+    /// two add a block that grows: 120..130, then 120..150. In flight after the last: one of five, the window is three packets,
+    /// so the edge is two packets beyond the end, 50 + 20.
+    #[test]
+    fn answers_by_hand() {
+        let mut log = PacketLog::default();
+        for i in 0..5 {
+            log.record_sent(Time::from_millis(1), 0, &data(100 + 10 * i));
+        }
+        log.record_drop(Time::from_millis(1), 0, &data(110), DropCause::QueueFull);
+        let mut answer = |blocks: &[(u32, u32)], in_flight: u32| {
+            let mut sack = SackBlocks::EMPTY;
+            blocks.iter().for_each(|(left, right)| assert!(sack.push(*left, *right)));
+            let segment = Segment { ack: 110, window: 1000, flags: Flags::ACK, sack, ..Segment::default() };
+            let info = TcpInfo { snd_cwnd: 3.0, in_flight, ..TcpInfo::default() };
+            log.record_ack(Time::from_millis(2), 0, &segment, Some(info));
+        };
+        answer(&[], 4);
+        answer(&[(120, 130)], 3);
+        answer(&[(120, 150)], 1);
+        let [_, acks, sacks, drops] = log.into_series("video");
+        assert_eq!(column(&acks, "acked"), [10.0, 10.0, 10.0]);
+        assert_eq!(column(&acks, "window"), [40.0, 50.0, 70.0]);
+        assert_eq!(column(&acks, "receive_window"), [1010.0, 1010.0, 1010.0]);
+        assert_eq!((column(&sacks, "from"), column(&sacks, "until")), (vec![20.0, 30.0], vec![30.0, 50.0]));
+        assert_eq!((column(&drops, "offset"), column(&drops, "cause")), (vec![10.0], vec![1.0]));
+    }
+
+    /// A request reaches the server before it has sent anything.
+    #[test]
+    fn nothing_is_answered_before_the_first_byte() {
+        let mut log = PacketLog::default();
+        let segment = Segment { ack: 7, flags: Flags::ACK, ..Segment::default() };
+        log.record_ack(Time::ZERO, 0, &segment, Some(TcpInfo::default()));
+        assert!(log.into_series("video")[1].columns.iter().all(|(_, values)| values.is_empty()));
     }
 }

@@ -64,7 +64,7 @@ impl Probe {
     }
 
     pub fn is_on(&self) -> bool {
-        self.tracing == Tracing::Series
+        self.tracing >= Tracing::Series
     }
 
     /// One row of every table.

@@ -47,7 +47,7 @@ pub fn run_with(scenario: &Scenario, sender: &str, seed: u64, options: Options) 
         }
         None => sender,
     };
-    if options.tracing == Tracing::Series {
+    if options.tracing >= Tracing::Series {
         check_samples(scenario)?;
     }
     let mut simulation = Simulation::build(scenario, sender, seed, options.tracing)?;

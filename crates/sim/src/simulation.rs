@@ -3,7 +3,7 @@
 use crate::apps::{App, BulkSource, FlowSetup, OnOffSource, SessionConfig, VideoSession, WebSource};
 use crate::budget::{Budget, EVENTS_BETWEEN_LOOKS, Watch};
 use crate::engine::Owner;
-use crate::network::{LinkId, Network, OwnerKind, Routes};
+use crate::network::{LinkId, Logged, Network, OwnerKind, Routes};
 use crate::probe::Probe;
 use crate::tracing::Tracing;
 use playpath_link::LinkError;
@@ -39,8 +39,11 @@ impl<'s> Simulation<'s> {
         require_made(scenario, sender)?;
         let seed = RootSeed(seed);
         let mut net = Network::new(seed);
-        net.is_traced = tracing == Tracing::Series;
+        net.is_traced = tracing >= Tracing::Series;
         let Topology { links, paths } = scenario.topology();
+        if tracing == Tracing::Packets {
+            net.log_packets(if scenario.video.is_some() { Logged::App(0) } else { Logged::FirstFlows });
+        }
         links.into_iter().try_for_each(|link| net.add_link(link).map(drop)).map_err(link_error)?;
         let probe_owner = net.add_owner(OwnerKind::Probe);
         let mut simulation = Simulation {
@@ -172,6 +175,7 @@ impl<'s> Simulation<'s> {
                 }
                 OwnerKind::Probe => {
                     self.probe.sample(&mut self.net, &self.apps);
+                    self.net.collect_drops();
                     self.net.arm(self.probe_owner, self.net.now + self.scenario.run.sample_interval);
                 }
             }
@@ -203,6 +207,7 @@ impl<'s> Simulation<'s> {
                 session.cut(&mut self.net);
             }
         }
+        self.net.collect_drops();
     }
 
     /// The `down` link of the first path: what a scenario with one path calls the bottleneck.

@@ -80,9 +80,9 @@ impl Stage {
         Ok(Stage { scenario: playpath_api::resolved(resolved_json).map_err(error)? })
     }
 
-    /// Plays one session with one sender and seed.
+    /// Plays one session with one sender and seed; with a trace its series and packets are kept.
     pub fn play(&self, sender: &str, seed: u32, with_trace: bool) -> Result<Played, JsError> {
-        let tracing = if with_trace { Tracing::Series } else { Tracing::Off };
+        let tracing = if with_trace { Tracing::Packets } else { Tracing::Off };
         let record = playpath_sim::run(&self.scenario, sender, seed.into(), tracing).map_err(error)?;
         let json = record_json(&self.scenario, sender, seed.into(), &record).to_string();
         Ok(Played { json, series: record.series })

@@ -31,7 +31,7 @@ def command(
     ] = None,
     window: Annotated[
         str | None,
-        typer.Option("--window", metavar="FROM..TO", help="Several paths: show the packets between these seconds."),
+        typer.Option("--window", metavar="FROM..TO", help="Show the packets between these seconds."),
     ] = None,
 ) -> None:
     """Draw one self-contained HTML file from stored results."""

@@ -24,8 +24,8 @@ def write_report(
 ) -> Path:
     """Write the report of a comparison, a traced session, a sweep or a population; returns the path.
 
-    The file needs no network, no other file and no server. `window` (begin and end in seconds) is the part of sessions over
-    several paths that is shown packet by packet.
+    The file needs no network, no other file and no server. `window` (begin and end in seconds) is what is shown packet by
+    packet.
     """
     if isinstance(result, Comparison):
         page = comparison_page(result, window)

@@ -31,7 +31,7 @@ def comparison_page(result: Comparison, window: Window | None = None) -> str:
         _head(result),
         _ranking(result),
         _failures(result),
-        _timelines(result),
+        _timelines(result, window),
         _viewer_figures(result),
         _differences(result),
         _paths(result, window),
@@ -134,7 +134,7 @@ def _differences(result: Comparison) -> str:
     return html.section("Differences against the best", html.figures(parts) + numbers, note=note, anchor="differences")
 
 
-def _timelines(result: Comparison) -> str:
+def _timelines(result: Comparison, window: Window | None) -> str:
     _, name = result.typical_seed
     why = "" if name is None else f", the one whose {metric(name).label}, summed over the senders, is the median"
     return sessions_section(
@@ -144,6 +144,7 @@ def _timelines(result: Comparison) -> str:
         why=why,
         bands=result.bands,
         seeds=len(result.seeds),
+        window=window,
     )
 
 

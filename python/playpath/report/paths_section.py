@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from playpath.errors import InputError
 from playpath.packets import SERIES, Window
 from playpath.plots import figure, packet_timeline, path_timeline, stacked_throughput
 from playpath.plots.paths import runs, subflows, switch_reasons
@@ -27,8 +26,6 @@ _ZOOM = (
 def paths_section(sessions: Sequence[Session], window: Window | None = None) -> str:
     """Figures and the switches by reason for each traced session over several paths; empty if there is none."""
     several = [session for session in sessions if subflows(session)]
-    if window is not None and not any(SERIES in session.series for session in several):
-        raise InputError(f"--window {window[0]:g}..{window[1]:g}: these results hold no packets of several paths")
     parts = [_session(session, len(sessions) > 1, window) for session in several]
     note = f"{_NOTE} {_ZOOM}" if any(SERIES in session.series for session in several) else _NOTE
     return html.section("Several paths", "".join(parts), note=note, anchor="paths") if parts else ""

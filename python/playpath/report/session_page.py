@@ -36,7 +36,9 @@ def session_page(session: Session, window: Window | None = None) -> str:
     manifest = html.details("Manifest", html.pre(json.dumps(session.manifest, indent=1, ensure_ascii=False)))
     sections = [
         header,
-        sessions_section({session.sender: session}, [session.sender], session.manifest.get("scenario") or {}),
+        sessions_section(
+            {session.sender: session}, [session.sender], session.manifest.get("scenario") or {}, window=window
+        ),
         paths_section([session], window),
         html.section("Figures", html.table(["metric", "value"], rows, classes="cards facts")),
         html.section("How to get this again", f"<p>{again(session.world)}</p>" + manifest),

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from playpath import engine
+from playpath.packets import Window, check_window, has_packets, trimmed
 from playpath.quantity import MBPS, measure
 from playpath.record import Columns, Session
 from playpath.report import html
@@ -21,7 +22,13 @@ _COLUMNS = {
     "flow.": ("snd_cwnd", "rtt_ms", "unacked", "sacked", "lost", "retrans", "goodput_mbps"),
     "link.": ("queue_packets",),
     "player": ("buffer_level_s",),
+    "packets.": ("path", "offset", "bytes", "kind"),
+    "acks.": ("path", "acked", "window", "receive_window"),
+    "sacks.": ("path", "from", "until"),
+    "drops.": ("path", "offset", "cause"),
 }
+# Places in a stream: four bytes hold them exactly up to 16 MB only.
+_LONG = {"time_s", "offset", "acked", "window", "receive_window", "from", "until"}
 _EVENTS = ("session_started", "segment_decision", "segment_downloaded", "playback_started", "stall_start", "stall_end",
            "finished")  # fmt: skip
 _MS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
@@ -39,8 +46,9 @@ def sessions_section(
     why: str = "",
     bands: pl.DataFrame | None = None,
     seeds: int = 1,
+    window: Window | None = None,
 ) -> str:
-    """Strips, reasons, charts and events of one traced session of each sender; empty when nothing was traced.
+    """Strips, reasons, charts, packets and events of one traced session of each sender; empty when nothing was traced.
 
     Parameters
     ----------
@@ -53,10 +61,20 @@ def sessions_section(
         Why this seed is shown.
     bands : polars.DataFrame, optional
         As `playpath.bands.bands`, over `seeds` seeds.
+    window : tuple of float, optional
+        Begin and end in seconds of what is shown packet by packet.
+
+    Raises
+    ------
+    InputError
+        Of no session packets were kept in the window.
     """
     shown = [sessions[name] for name in order if name in sessions and sessions[name].series]
     if not shown:
         return ""
+    if window is not None and not any(has_packets(session, window) for session in shown):
+        check_window(shown[0], window)
+    shown = [trimmed(session, window) for session in shown]
     packed = _Arrays()
     senders = [str(entry["name"]) for entry in resolved.get("sender") or []]
     mss = {entry["name"]: entry.get("mss", 0) for entry in resolved.get("sender") or []}
@@ -65,6 +83,7 @@ def sessions_section(
         "places": [senders.index(s.sender) if s.sender in senders else i for i, s in enumerate(shown)],
         "bands": [] if bands is None else _bands(bands, packed),
         "seeds": seeds,
+        "window": window,
         "need": measure((resolved.get("video") or {}).get("rate"), MBPS),
         "has_video": resolved.get("video") is not None,
         "paths": [_path(path) for path in resolved.get("path") or []],
@@ -95,8 +114,8 @@ def _series(name: str, columns: Columns, packed: _Arrays) -> dict[str, Place]:
     wanted = next((columns_ for prefix, columns_ in _COLUMNS.items() if name.startswith(prefix)), ())
     if "time_s" not in columns or not any(column in columns for column in wanted):
         return {}
-    found = {"time_s": packed.add(columns["time_s"], 8)}
-    return found | {column: packed.add(columns[column], 4) for column in wanted if column in columns}
+    stored = [column for column in ("time_s", *wanted) if column in columns]
+    return {column: packed.add(columns[column], 8 if column in _LONG else 4) for column in stored}
 
 
 def _switches(session: Session) -> dict[str, list[dict[str, Any]]]:
@@ -115,12 +134,15 @@ def _bands(frame: pl.DataFrame, packed: _Arrays) -> list[dict[str, Any]]:
     return [
         {
             "sender": sender,
+            "series": series,
             "column": column,
             "times": packed.add(group["time_s"].to_numpy(), 8),
             "low": packed.add(group["low"].to_numpy(), 4),
             "high": packed.add(group["high"].to_numpy(), 4),
         }
-        for (sender, column), group in frame.partition_by("sender", "column", as_dict=True, maintain_order=True).items()
+        for (sender, series, column), group in frame.partition_by(
+            "sender", "series", "column", as_dict=True, maintain_order=True
+        ).items()
     ]
 
 

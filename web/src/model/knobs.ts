@@ -74,6 +74,12 @@ export function viewerKnobs(prepared: Prepared): Knob[] {
       read: (p) => (number(p.resolved.player!.buffer) ?? NaN) / 1e3, write: written("s"), hint: "seconds of film that are fetched ahead",
     });
   }
+  if (typeof player.latency_target === "string") {
+    knobs.push({
+      id: "latency", label: "Behind the event", unit: "s", low: 0.5, high: 30, key: "player.latency_target",
+      read: (p) => (number(p.resolved.player!.latency_target) ?? NaN) / 1e3, write: written("s"), hint: "how far the player stays behind what is filmed; its buffer cannot be longer",
+    });
+  }
   if (player.kind === "agent") {
     knobs.push({
       id: "xfactor", label: "Server’s haste", unit: "× video", low: 1, high: 32, key: "player.xfactor",

@@ -1,5 +1,7 @@
 /** What the page shows, all of it: the address holds it, and two equal states show the same. */
 
+import type { PacketChoice } from "./packets";
+
 export interface Extra {
   kind: "bulk" | "web";
   cc: string;
@@ -34,6 +36,8 @@ export interface State {
   seeds: number;
   map: MapState | null;
   lesson: { id: string; step: number } | null;
+  /** Whose packets are shown, and which. */
+  packets: PacketChoice;
   /** Part of the time axis in seconds. */
   view: [number, number] | null;
 }
@@ -41,7 +45,7 @@ export interface State {
 export const MOST_SEEDS = 100;
 
 export const start = (scenario: string, senders: string[]): State => ({
-  scenario, text: null, files: {}, set: {}, traffic: [], paths: [], senders, seeds: 10, map: null, lesson: null, view: null,
+  scenario, text: null, files: {}, set: {}, traffic: [], paths: [], senders, seeds: 10, map: null, lesson: null, packets: { of: null, view: null }, view: null,
 });
 
 /** The state as the part of an address after `#`. What is as at the start is left out; dropped texts are deflated. */
@@ -54,6 +58,7 @@ export async function encode(state: State): Promise<string> {
   if (state.paths.length) query.set("paths", JSON.stringify(state.paths));
   if (state.map) query.set("map", JSON.stringify(state.map));
   if (state.lesson) query.set("lesson", `${state.lesson.id}.${state.lesson.step}`);
+  if (state.packets.of !== null || state.packets.view) query.set("packets", JSON.stringify({ of: state.packets.of, view: state.packets.view?.map((time) => Number(time.toFixed(4))) ?? null }));
   if (state.view) query.set("view", state.view.map((time) => time.toFixed(2)).join("-"));
   if (state.text !== null || Object.keys(state.files).length) {
     query.set("own", await deflate(JSON.stringify({ text: state.text, files: state.files })));
@@ -80,6 +85,8 @@ export async function decode(hash: string): Promise<State | null> {
   if (map) state.map = parsed(map);
   const [, lesson, step] = /^([\w-]+)\.(\d+)$/.exec(query.get("lesson") ?? "") ?? [];
   if (lesson) state.lesson = { id: lesson, step: Number(step) };
+  const packets = parsed<Partial<PacketChoice> | null>(query.get("packets") || "null");
+  if (packets) state.packets = { of: typeof packets.of === "string" ? packets.of : null, view: isView(packets.view) ? packets.view : null };
   const [, from, until] = /^([\d.]+)-([\d.]+)$/.exec(query.get("view") ?? "") ?? [];
   if (from) state.view = [Number(from), Number(until)];
   const own = query.get("own");
@@ -90,6 +97,8 @@ export async function decode(hash: string): Promise<State | null> {
   }
   return state;
 }
+
+const isView = (view: unknown): view is [number, number] => Array.isArray(view) && view.length === 2 && view.every(Number.isFinite) && view[0] >= 0 && view[0] < view[1];
 
 function parsed<T>(text: string): T {
   try {

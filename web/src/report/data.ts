@@ -10,11 +10,13 @@ type Place = [offset: number, length: number, size: 4 | 8];
 
 interface Header {
   sessions: { sender: string; seed: number; mss: number; record: EngineRecord; series: Record<string, Record<string, Place>> }[];
-  bands: { sender: string; column: string; times: Place; low: Place; high: Place }[];
+  bands: { sender: string; series: string; column: string; times: Place; low: Place; high: Place }[];
   /** Number of each session's colour: that of its sender in the scenario. */
   places: number[];
   seeds: number;
   need: number | null;
+  /** What is to be shown packet by packet. */
+  window: [number, number] | null;
   has_video: boolean;
   paths: (Pick<PathFigures, "name" | "rate_mbps"> & { rtt_ms: number | null })[];
   traces: (TraceFigures | null)[];

@@ -2,8 +2,10 @@
 
 import { Charts } from "../view/charts";
 import { colour } from "../view/colours";
+import type { PacketChoice } from "../model/packets";
 import { h } from "../view/dom";
 import { eventList } from "../view/events";
+import { PacketView } from "../view/packets";
 import { viewers } from "../view/viewers";
 import { whyStopped } from "../view/why";
 import type { Report } from "./data";
@@ -16,8 +18,13 @@ export class Sessions {
   private shown: Set<string>;
   private view: [number, number] | null = null;
   private path = 0;
+  private choice: PacketChoice = { of: null, view: null };
   private readonly charts = new Charts((view) => this.look(view));
-  private readonly parts = { choice: h("div", { class: "choices" }), viewers: h("div", {}), why: h("div", {}), path: h("div", {}), events: h("div", {}), segments: h("div", {}) };
+  private readonly packets = new PacketView((choice) => {
+    this.choice = choice;
+    this.drawPackets(this.sessions());
+  });
+  private readonly parts = { choice: h("div", { class: "choices" }), viewers: h("div", {}), why: h("div", {}), path: h("div", {}), packets: h("h3", { id: "packets" }, "Packet by packet"), events: h("div", {}), segments: h("div", {}) };
 
   constructor(private readonly report: Report, place: HTMLElement) {
     this.shown = new Set(first(report.sessions.length).map((place) => report.sessions[place].sender));
@@ -25,14 +32,19 @@ export class Sessions {
     place.replaceChildren(
       parts.choice, parts.viewers, parts.why,
       h("p", { class: "note" }, h("span", { class: "screen" }, "Drag over a chart to zoom, double-click for all of it. Rest the cursor on a triangle: it is an event. "), report.need !== null && report.paths.length === 1 && "Dashed: the window that the film needs. ", report.bands.length > 0 && `Shaded: the middle 80 % of ${report.seeds} seeds.`),
-      parts.path, this.charts.element, parts.events, parts.segments,
+      parts.path, this.charts.element, parts.packets, this.packets.element, parts.events, parts.segments,
     );
+    this.choice = { of: null, view: report.window };
     this.draw();
+  }
+
+  private sessions(): Report["sessions"] {
+    return this.report.sessions.filter((session) => this.shown.has(session.sender));
   }
 
   draw(): void {
     const { report, parts } = this;
-    const sessions = report.sessions.filter((session) => this.shown.has(session.sender));
+    const sessions = this.sessions();
     const mss = new Map(report.sessions.map((session) => [session.sender, session.mss]));
     const look = (view: [number, number] | null) => this.look(view);
     this.drawChoice();
@@ -43,6 +55,7 @@ export class Sessions {
       parts.why.replaceChildren(whyStopped(sessions, { mss: (sender) => mss.get(sender)!, need: report.need, look }));
     }
     this.charts.draw(sessions, { paths: report.paths, traces: report.traces, path: this.path, bands: report.bands, places, film: report.need === null ? null : { mbps: report.need, mss: report.sessions[0].mss } }, this.view);
+    this.drawPackets(sessions);
     parts.events.replaceChildren(eventList(sessions, this.view, look));
     parts.segments.replaceChildren(...sessions.flatMap((session) => segments(session) ?? []));
   }
@@ -71,8 +84,14 @@ export class Sessions {
     this.parts.path.replaceChildren(h("label", { class: "choice" }, "Path of the charts: ", select));
   }
 
+  private drawPackets(sessions: Report["sessions"]): void {
+    this.packets.draw(sessions, this.path, this.choice, this.view);
+    this.parts.packets.hidden = this.packets.element.childElementCount === 0;
+  }
+
   private look(view: [number, number] | null): void {
     this.view = view;
+    this.choice = { ...this.choice, view: null };
     this.draw();
   }
 }

@@ -16,6 +16,8 @@ export interface Line {
   values: Float64Array;
   place: number;
   dash?: number[];
+  /** Of which sender's series it is a column. */
+  source?: { sender: string; series: string };
   /** Drawn as a background: what the link could carry, an edge of the seeds' band, what the film needs. */
   role?: "capacity" | "low" | "high" | "need";
 }
@@ -23,6 +25,7 @@ export interface Line {
 /** Where most seeds lie, at times that all of a sender share. */
 export interface Band {
   sender: string;
+  series: string;
   column: string;
   times: Float64Array;
   low: Float64Array;
@@ -62,21 +65,23 @@ interface Flow {
   label: string;
   place: number;
   columns: Columns;
+  source: Line["source"];
 }
 
 /** The video's flow over the path that is looked at; without a video, which senders would carry, the first flows of the session. */
 function flowsOf(session: Session, at: number, context: Context): Flow[] {
   const { paths, path } = context;
   const place = placeOf(at, context);
-  const found = session.series[`flow.video/${paths[path]?.name}`] ?? session.series["flow.video"];
-  if (found) return [{ label: session.sender, place, columns: untilLastByte(found) }];
+  const { sender } = session;
+  const found = [`flow.video/${paths[path]?.name}`, "flow.video"].find((name) => session.series[name]);
+  if (found) return [{ label: sender, place, columns: untilLastByte(session.series[found]), source: { sender, series: found } }];
   const names = Object.keys(session.series).filter((name) => name.startsWith("flow."));
   if (names.some((name) => name.startsWith("flow.video"))) return [];
-  return names.slice(0, MOST_FLOWS).map((name, i) => ({ label: name.slice("flow.".length), place: place + i, columns: untilLastByte(session.series[name]) }));
+  return names.slice(0, MOST_FLOWS).map((name, i) => ({ label: name.slice("flow.".length), place: place + i, columns: untilLastByte(session.series[name]), source: { sender, series: name } }));
 }
 
 const ofFlows = (make: (columns: Columns) => Float64Array): Chart["lines"] => (sessions, context) =>
-  sessions.flatMap((session, at) => flowsOf(session, at, context).map(({ label, place, columns }) => ({ label, place, times: columns.time_s, values: make(columns) })));
+  sessions.flatMap((session, at) => flowsOf(session, at, context).map(({ label, place, columns, source }) => ({ label, place, source, times: columns.time_s, values: make(columns) })));
 
 const inFlight = (columns: Columns): Float64Array => columns.unacked.map((unacked, i) => unacked - columns.sacked[i] - columns.lost[i] + columns.retrans[i]);
 
@@ -84,22 +89,24 @@ const inFlight = (columns: Columns): Float64Array => columns.unacked.map((unacke
 const roundTrip = ({ rtt_ms }: Columns): Float64Array => rtt_ms.map((value) => (value > 0 ? value : NaN));
 
 function buffer(sessions: Session[], context: Context): Line[] {
-  return sessions.flatMap((session, at) => (session.series.player ? [{ label: session.sender, place: placeOf(at, context), times: session.series.player.time_s, values: session.series.player.buffer_level_s }] : []));
+  return sessions.flatMap((session, at) => (session.series.player ? [{ label: session.sender, place: placeOf(at, context), source: { sender: session.sender, series: "player" }, times: session.series.player.time_s, values: session.series.player.buffer_level_s }] : []));
 }
 
 /** The queue of the path towards the viewer; where links have names of their own, the longest. */
 function queue(sessions: Session[], context: Context): Line[] {
   const name = `link.path.${context.paths[context.path]?.name}/down`;
   return sessions.flatMap((session, at) => {
-    const found = session.series[name] ?? longestQueue(session);
-    return found ? [{ label: session.sender, place: placeOf(at, context), times: found.time_s, values: found.queue_packets }] : [];
+    const series = session.series[name] ? name : longestQueue(session);
+    if (!series) return [];
+    const { time_s, queue_packets } = session.series[series];
+    return [{ label: session.sender, place: placeOf(at, context), source: { sender: session.sender, series }, times: time_s, values: queue_packets }];
   });
 }
 
-function longestQueue(session: Session): Columns | undefined {
+function longestQueue(session: Session): string | undefined {
   const links = Object.entries(session.series).filter(([name, columns]) => name.startsWith("link.") && columns.queue_packets);
   const peak = (columns: Columns) => columns.queue_packets.reduce((most, value) => Math.max(most, value), 0);
-  return links.map(([, columns]) => columns).sort((a, b) => peak(b) - peak(a))[0];
+  return links.sort(([, a], [, b]) => peak(b) - peak(a))[0]?.[0];
 }
 
 /** The last sample of all: every chart has the same axis. */
@@ -150,15 +157,13 @@ const CHARTS: Chart[] = [
   },
 ];
 
-/** The edges of a sender's band, before its lines. */
-function edges(sessions: Session[], context: Context, column: string | undefined): Line[] {
-  const { bands = [], path } = context;
-  const shown = path === 0 ? bands.filter((band) => band.column === column) : [];
-  return shown.flatMap(({ sender, times, low, high }) => {
-    const at = sessions.findIndex((session) => session.sender === sender);
-    if (at < 0) return [];
-    const place = placeOf(at, context);
-    return [{ label: `${sender}, low`, times, values: low, place, role: "low" as const }, { label: `${sender}, high`, times, values: high, place, role: "high" as const }];
+/** The edges of the lines' bands. */
+function edges(lines: Line[], { bands = [] }: Context, column: string | undefined): Line[] {
+  return lines.flatMap(({ label, place, source }) => {
+    const band = source && bands.find((one) => one.column === column && one.sender === source.sender && one.series === source.series);
+    if (!band) return [];
+    const { times, low, high } = band;
+    return [{ label: `${label}, low`, times, values: low, place, role: "low" as const }, { label: `${label}, high`, times, values: high, place, role: "high" as const }];
   });
 }
 
@@ -193,7 +198,7 @@ export class Charts {
   private make(chart: Chart, sessions: Session[], context: Context): { plot: uPlot; figure: HTMLElement } | null {
     const measured = chart.lines(sessions, context).filter((line) => line.values.some(Number.isFinite));
     if (!measured.some((line) => !line.role)) return null;
-    const lines = [...edges(sessions, context, chart.band), ...measured];
+    const lines = [...edges(measured, context, chart.band), ...measured];
     const data = uPlot.join(lines.map((line) => [Array.from(line.times), Array.from(line.values, (value) => (Number.isFinite(value) && !(chart.isLog && value <= 0) ? value : null))]) as uPlot.AlignedData[]);
     const notes = sessions.flatMap((session, at) => marks(session.record).filter((mark) => chart.marks.includes(mark.kind) && (mark.path ?? context.path) === context.path).map((mark) => ({ ...mark, row: at, place: placeOf(at, context), sender: session.sender })));
     const tip = h("div", { class: "tip", hidden: true });

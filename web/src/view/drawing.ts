@@ -9,20 +9,40 @@ import { svg } from "./dom";
 const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [900, 320, 64, 12, 48, 36];
 const LETTER = 7;
 
+/** A line of a drawing, as the data of an SVG path; it has a name in the legend if it has one. */
+export interface Stroke {
+  d: string;
+  ink: string;
+  width: number;
+  dash?: number[];
+  name: string | null;
+}
+
+type Place = (value: number) => number;
+
 export function drawing(plot: uPlot, title: string, unit: string, lines: Line[]): string {
-  const [x, y] = [scale(plot, "x", LEFT, WIDTH - RIGHT), scale(plot, "y", HEIGHT - BOTTOM, TOP)];
-  const frame = svg("clipPath", { id: "frame" }, svg("rect", { x: LEFT, y: TOP, width: WIDTH - LEFT - RIGHT, height: HEIGHT - TOP - BOTTOM }));
   const shown = lines.map((line, i) => ({ line, points: points(plot, i + 1) })).filter(({ points }) => points.length > 0);
-  const paths = shown.map(({ line, points }) => svg("path", { d: points.map(([at, value], i) => `${i ? "L" : "M"}${x(at).toFixed(1)} ${y(value).toFixed(1)}`).join(""), "clip-path": "url(#frame)", fill: "none", stroke: ink(line), "stroke-width": 1.3, "stroke-dasharray": line.dash?.join(" ") ?? null }));
+  return sheet(plot, `${title} (${unit})`, ({ x, y }) => shown.map(({ line, points }) => ({
+    d: points.map(([at, value], i) => `${i ? "L" : "M"}${x(at).toFixed(1)} ${y(value).toFixed(1)}`).join(""),
+    ink: ink(line), width: 1.3, dash: line.dash, name: line.role === "low" || line.role === "high" ? null : line.label,
+  })));
+}
+
+/** Title, axes and legend around what `make` draws on the scales. */
+export function sheet(plot: uPlot, title: string, make: (scales: { x: Place; y: Place }) => Stroke[]): string {
+  const [x, y] = [scale(plot, "x", LEFT, WIDTH - RIGHT), scale(plot, "y", HEIGHT - BOTTOM, TOP)];
+  const strokes = make({ x, y });
+  const frame = svg("clipPath", { id: "frame" }, svg("rect", { x: LEFT, y: TOP, width: WIDTH - LEFT - RIGHT, height: HEIGHT - TOP - BOTTOM }));
+  const paths = strokes.map(({ d, ink, width, dash }) => svg("path", { d, "clip-path": "url(#frame)", fill: "none", stroke: ink, "stroke-width": width, "stroke-dasharray": dash?.join(" ") ?? null }));
   let left = LEFT;
-  const names = shown.filter(({ line }) => line.role !== "low" && line.role !== "high").map(({ line }) => {
+  const names = strokes.filter((stroke) => stroke.name !== null).map(({ name, ink }) => {
     const at = left;
-    left += line.label.length * LETTER + 24;
-    return svg("text", { x: at, y: 36, fill: ink(line), "font-weight": 600 }, line.label);
+    left += name!.length * LETTER + 24;
+    return svg("text", { x: at, y: 36, fill: ink, "font-weight": 600 }, name);
   });
   const root = svg(
     "svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT, "font-family": "sans-serif", "font-size": 12, fill: token("text") },
-    frame, svg("rect", { width: WIDTH, height: HEIGHT, fill: token("back") }), svg("text", { x: LEFT, y: 18, "font-size": 14 }, `${title} (${unit})`),
+    frame, svg("rect", { width: WIDTH, height: HEIGHT, fill: token("back") }), svg("text", { x: LEFT, y: 18, "font-size": 14 }, title),
     ...ticks(plot, "x").map((at) => svg("text", { x: x(at), y: HEIGHT - BOTTOM + 18, "text-anchor": "middle" }, `${short(at)} s`)),
     ...ticks(plot, "y").flatMap((at) => [svg("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(at), y2: y(at), stroke: token("line") }), svg("text", { x: LEFT - 6, y: y(at) + 4, "text-anchor": "end" }, short(at))]),
     ...paths, ...names,

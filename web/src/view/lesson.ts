@@ -13,7 +13,7 @@ export const lessonState = (state: State): Step | null => of(state)?.steps[state
 export function stepState(id: string, step: number, seeds: number): State {
   const lesson = LESSONS.find((one) => one.id === id)!;
   const at = lesson.steps[step];
-  return { ...start(lesson.scenario, at.senders ?? lesson.senders), seeds, set: at.set ?? {}, view: at.view ?? null, map: at.map ?? null, lesson: { id, step } };
+  return { ...start(at.scenario ?? lesson.scenario, at.senders ?? lesson.senders), seeds, set: at.set ?? {}, view: at.view ?? null, packets: { of: at.packets ?? null, view: null }, map: at.map ?? null, lesson: { id, step } };
 }
 
 export function lessonCard(state: State, show: (state: State) => void, stop: () => void): HTMLElement {

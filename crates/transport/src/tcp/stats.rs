@@ -59,7 +59,7 @@ impl Stats {
 }
 
 /// State of an endpoint at one moment, with the kernel's `tcp_info` names.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TcpInfo {
     /// Congestion window in packets, as the transport obeys it now.
     pub snd_cwnd: f64,
