@@ -13,13 +13,14 @@ HAS_BPF := $(and $(shell command -v clang),$(wildcard /usr/include/libelf.h))
 NEEDS_BPF := needs clang and libelf-dev (bpf/setup.sh)
 # What the explorer's tests need besides its page; `make web` brings both.
 HAS_WEB := $(and $(shell command -v node),$(wildcard web/node_modules web/engine))
+EXPLORER := python/playpath/web/explorer.html
 WEB := $(shell find web/src scenarios -type f 2>/dev/null) web/build.mjs web/package.json
 MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 ADVISORIES := $(if $(wildcard $(HOME)/.cargo/advisory-db*),advisories)
 , := ,
 FUZZ_SECONDS ?= 60
 
-.PHONY: help setup demo test test-fast check check-macos bench fuzz web site notebook docs reference figures papers kernel wheel wheel-check report clean check-tools
+.PHONY: help setup demo test test-fast check check-macos bench fuzz web site notebook docs reference figures papers kernel wheel wheel-check page-or-none report clean check-tools
 
 help: ## show the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,7 +33,7 @@ demo: setup ## rank six senders on a lossy wireless path and write out/wireless/
 test: setup ## all tests
 	cargo test --workspace --exclude playpath-python --exclude playpath-fuzz --quiet
 	@$(if $(HAS_BPF),cargo test --quiet --manifest-path $(LOADER) $(if $(filter 0,$(shell id -u)),-- --include-ignored),echo "skipped: the tests of playpath-bpf $(NEEDS_BPF)")
-	@$(if $(HAS_WEB),cd web && npm run --silent check,echo "skipped: the tests of the explorer's parts need \`make web\` (Node and Rust's wasm32 target)")
+	@$(if $(HAS_WEB),$(MAKE) --no-print-directory web && cd web && npm run --silent check,echo "skipped: the tests of the explorer's parts need \`make web\` (Node and Rust's wasm32 target)")
 	$(BIN)/python -m pytest -q -rs tests/testbed
 	$(BIN)/python -m pytest tests/python
 
@@ -78,25 +79,27 @@ fuzz: check-tools ## each fuzz target for a minute; FUZZ_SECONDS=… for longer,
 	for target in $(or $(TARGET),$(shell sed -n 's/^name = "\([a-z_]*\)"/\1/p' fuzz/Cargo.toml)); do \
 	  echo "fuzz $$target"; cargo fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -max_len=4096 || exit 1; done
 
-web: python/playpath/web/explorer.html ## the explorer: the engine for browsers and one page with all in it (needs Node, Rust's wasm32 target)
+web: $(EXPLORER) ## the explorer: the engine for browsers and one page with all in it (needs Node, Rust's wasm32 target)
 
 web/node_modules: web/package-lock.json
 	@command -v npm >/dev/null || { echo "missing: npm; remedy: install Node 20 or later" >&2; exit 1; }
 	cd web && npm ci --silent
 	@touch $@
 
+# As old as the sources that it is of: who changes one meanwhile gets another.
 web/engine: $(RUST) web/build-engine | web/node_modules
+	@touch web/.begun
 	web/build-engine
-	@touch $@
+	@touch -r web/.begun $@; rm web/.begun
 
-python/playpath/web/explorer.html: $(WEB) web/engine
+$(EXPLORER): $(WEB) web/engine
 	cd web && node build.mjs explorer
 
 report: web/node_modules ## the script and style of reports, built anew from web/src (needs Node; reports themselves do not)
 	cd web && node build.mjs report
 
-site: web docs ## the documents with the explorer in out/site, for any static host
-	cp python/playpath/web/explorer.html out/site/explorer.html
+site: web ## documents and explorer, linked with each other, in out/site: a folder for any static host
+	@$(MAKE) --no-print-directory docs WITH_EXPLORER=yes
 
 notebook: setup ## runs docs/example.ipynb and writes its outputs into it
 	$(BIN)/python docs/notebook.py
@@ -104,9 +107,10 @@ notebook: setup ## runs docs/example.ipynb and writes its outputs into it
 docs: setup ## the site in out/site: pages, Python and Rust reference, every link checked
 	rm -rf out/site
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
-	$(BIN)/sphinx-build -q -E -W --keep-going -d out/site-cache -c docs/site . out/site
+	$(BIN)/sphinx-build -q -E -W --keep-going $(if $(WITH_EXPLORER),-t explorer) -d out/site-cache -c docs/site . out/site
 	cp out/site/README.html out/site/index.html
 	cp -r target/doc out/site/rust
+	@$(if $(WITH_EXPLORER),sed 's/<p class="site" hidden>/<p class="site">/' $(EXPLORER) >out/site/explorer.html)
 	$(BIN)/python tools/check_site.py out/site
 
 reference: setup ## reference pages that follow from registries (docs/reference)
@@ -123,8 +127,14 @@ kernel: ## what the kernel world needs besides: controls, loader, link emulator,
 	cargo build --release --quiet -p playpath-client -p playpath-emulator -p playpath-relay -p playpath-serve
 	cargo build --release --quiet --manifest-path crates/bpfload/Cargo.toml
 
-wheel: setup $(VENV)/.wheel-tools ## the source distribution and the wheel with everything, out/dist (bpf/setup.sh build installs the tools)
+wheel: setup $(VENV)/.wheel-tools page-or-none ## the source distribution and the wheel with everything, out/dist (bpf/setup.sh build installs the tools)
 	tools/wheel $(TARGET)
+
+# A page of other sources must not travel: it is built anew where that can be, and refused where not.
+page-or-none:
+	@if command -v npm >/dev/null && tools/rust-std wasm32-unknown-unknown >/dev/null 2>&1; then $(MAKE) --no-print-directory web; \
+	elif [ -e $(EXPLORER) ] && ! $(MAKE) -q web; then echo "error: $(EXPLORER) is older than its sources; make web, or remove it" >&2; exit 1; \
+	elif [ ! -e $(EXPLORER) ]; then echo "the wheel gets no explorer: it needs Node and Rust's wasm32 target (make web)"; fi
 
 wheel-check: ## installs what `make wheel` made as a user does, and runs the demo
 	PYTHON=$(PYTHON) tools/try-wheel

@@ -3,6 +3,7 @@
 What was not built (`make web`) or is not installed is skipped with the reason.
 """
 
+import gzip
 import http.client
 import json
 import os
@@ -115,6 +116,34 @@ def test_every_shipped_scenario_has_the_native_digests():
             record, _ = engine.run(scenario.text, sender["name"], 1, trace=False)
             native.append(f"{path.stem} {sender['name']} 1 {record['digest']}")
     assert done.stdout.splitlines() == native
+
+
+@needs_engine
+def test_the_page_is_built_of_today_s_sources(tmp_path):
+    """The engine in it is today's by the test above."""
+    if not explorer.PAGE.is_file():
+        pytest.skip("the page was not built: make web")
+    subprocess.run(["node", "build.mjs", "explorer", tmp_path / "page.html"], cwd=WEB, check=True, capture_output=True)
+    built = (tmp_path / "page.html").read_text()
+    assert explorer.PAGE.read_text() == built, "make web builds the page anew"
+    assert len(gzip.compress(built.encode())) < 2_000_000
+
+
+@needs_browser
+@pytest.mark.slow
+def test_every_shipped_scenario_in_full_has_the_native_digest_in_a_real_browser():
+    asked = []
+    for path in SCENARIOS:
+        scenario = load(path)
+        sender, seed = scenario.resolved["sender"][0]["name"], scenario.seeds[0]
+        record, _ = engine.run(scenario.text, sender, seed, trace=False)
+        asked.append({"scenario": path.stem, "sender": sender, "digest": record["digest"]})
+    environment = os.environ | {"PLAYPATH_CHROMIUM": str(CHROMIUM), "PLAYPATH_FULL": json.dumps(asked)}
+    done = subprocess.run(
+        ["node", "--test", "browser/digests.test.mjs"], cwd=WEB, env=environment, text=True, capture_output=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("# SKIP") == 0
 
 
 @needs_browser
