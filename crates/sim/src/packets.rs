@@ -141,7 +141,8 @@ impl PacketLog {
         let receive_window = if is_mptcp { f64::NAN } else { (acked + u64::from(segment.window)) as f64 };
         let window = stream.end as f64 + open * f64::from(stream.mss);
         let fresh = segment.sack.as_slice().iter().filter_map(|block| stream.fresh(*block));
-        let sacked = |(left, right)| Some(Sacked { at, from: stream.offset(left)?, until: stream.offset(right)?, path });
+        let sacked =
+            |(left, right)| Some(Sacked { at, from: stream.offset(left)?, until: stream.offset(right)?, path });
         let sacks: Vec<Sacked> = fresh.filter_map(sacked).collect();
         stream.blocks = segment.sack;
         self.sacks.extend(sacks);
@@ -184,33 +185,53 @@ impl PacketLog {
     /// - `drops.FLOW`: `offset`, `cause` (0 loss, 1 queue full, 2 AQM, 3 outage).
     pub fn into_series(self, flow: &str) -> [Series; 4] {
         [
-            series("packets", flow, &self.sent, &[
-                ("time_s", |p| p.at.as_secs_f64()),
-                ("path", |p| f64::from(p.path)),
-                ("offset", |p| p.offset as f64),
-                ("bytes", |p| f64::from(p.bytes)),
-                ("data_offset", |p| p.data_offset as f64),
-                ("kind", |p| f64::from(p.kind as u8)),
-            ]),
-            series("acks", flow, &self.answers, &[
-                ("time_s", |a| a.at.as_secs_f64()),
-                ("path", |a| f64::from(a.path)),
-                ("acked", |a| a.acked as f64),
-                ("window", |a| a.window),
-                ("receive_window", |a| a.receive_window),
-            ]),
-            series("sacks", flow, &self.sacks, &[
-                ("time_s", |s| s.at.as_secs_f64()),
-                ("path", |s| f64::from(s.path)),
-                ("from", |s| s.from as f64),
-                ("until", |s| s.until as f64),
-            ]),
-            series("drops", flow, &self.drops, &[
-                ("time_s", |d| d.at.as_secs_f64()),
-                ("path", |d| f64::from(d.path)),
-                ("offset", |d| d.offset as f64),
-                ("cause", |d| cause_number(d.cause)),
-            ]),
+            series(
+                "packets",
+                flow,
+                &self.sent,
+                &[
+                    ("time_s", |p| p.at.as_secs_f64()),
+                    ("path", |p| f64::from(p.path)),
+                    ("offset", |p| p.offset as f64),
+                    ("bytes", |p| f64::from(p.bytes)),
+                    ("data_offset", |p| p.data_offset as f64),
+                    ("kind", |p| f64::from(p.kind as u8)),
+                ],
+            ),
+            series(
+                "acks",
+                flow,
+                &self.answers,
+                &[
+                    ("time_s", |a| a.at.as_secs_f64()),
+                    ("path", |a| f64::from(a.path)),
+                    ("acked", |a| a.acked as f64),
+                    ("window", |a| a.window),
+                    ("receive_window", |a| a.receive_window),
+                ],
+            ),
+            series(
+                "sacks",
+                flow,
+                &self.sacks,
+                &[
+                    ("time_s", |s| s.at.as_secs_f64()),
+                    ("path", |s| f64::from(s.path)),
+                    ("from", |s| s.from as f64),
+                    ("until", |s| s.until as f64),
+                ],
+            ),
+            series(
+                "drops",
+                flow,
+                &self.drops,
+                &[
+                    ("time_s", |d| d.at.as_secs_f64()),
+                    ("path", |d| f64::from(d.path)),
+                    ("offset", |d| d.offset as f64),
+                    ("cause", |d| cause_number(d.cause)),
+                ],
+            ),
         ]
     }
 }
