@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from playpath.errors import InputError
+from playpath.errors import InputError, RunError
 from playpath.parallel import default_jobs
 from playpath.studies import NAMES, Options, StudyResult, evaluate, run_sensitivity, run_study, study
 from playpath.studies.claims import VERDICTS, alike, between, fewer, judge, ratio
@@ -159,6 +159,18 @@ def test_a_study_resumes_and_repeats_bit_for_bit(tmp_path, monkeypatch):
     ran.clear()
     assert run_study(tiny_study(), Options(tmp_path / "half", jobs=1)).digest == whole.digest
     assert ran == []
+
+
+def test_a_store_that_vanishes_is_told(tmp_path, monkeypatch):
+    def vanish(*given, **hooks):
+        outcome = run_all_cells(*given, **hooks)
+        for shard in (tmp_path / "store" / "shards").iterdir():
+            shard.unlink()
+        return outcome
+
+    monkeypatch.setattr("playpath.studies.runner.run_all", vanish)
+    with pytest.raises(RunError, match=r"6 of 6 cells that were run are not there any more"):
+        run_study(tiny_study(), Options(tmp_path, jobs=1))
 
 
 def test_sensitivity_tells_which_claims_hang_on_what(tmp_path, monkeypatch):

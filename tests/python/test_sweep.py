@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
 
 import polars as pl
@@ -403,6 +404,21 @@ def test_workers_end_with_a_sweep_whose_disk_is_full(tmp_path, design_file):
     assert (done.returncode, done.stdout) == (1, ""), done.stderr
     assert re.fullmatch(r"error: cannot write .*\.parquet: File too large\n", done.stderr), done.stderr
     assert not list(tmp_path.glob("**/*.parquet"))
+
+
+def test_two_ctrl_c_while_workers_start_are_no_traceback(tmp_path, design_file):
+    command = [sys.executable, "-m", "playpath", "sweep", str(design_file), "--jobs", "2"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    while not children.read_text():
+        assert process.poll() is None
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.01)  # else the two are one
+    # Their ends close when the last worker has ended.
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, ""), err
+    assert "Traceback" not in err
 
 
 def test_a_second_ctrl_c_does_not_wait_for_a_long_cell(tmp_path, monkeypatch):

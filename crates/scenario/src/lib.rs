@@ -47,7 +47,7 @@ use playpath_video::abr;
 use playpath_video::ideal::IdealLink;
 use reader::Table;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// What is wrong with a scenario: one line with what, where, what is allowed, and the nearest name.
@@ -350,8 +350,9 @@ fn read_senders(root: &Table, run: &RunSpec, overrides: &Value) -> Result<Vec<Se
         let grid = senders.iter().flat_map(|sender| rules.iter().map(|rule| of_rule(sender, rule)));
         senders = grid.collect::<Result<_, _>>()?;
     }
+    let mut taken = BTreeSet::new();
     for (i, sender) in senders.iter().enumerate() {
-        if senders[..i].iter().any(|other| other.name == sender.name) {
+        if !taken.insert(&sender.name) {
             let message = format!("two senders are called \"{}\"; give them a `name` each", sender.name);
             return Err(root.error(&format!("sender[{i}]"), message));
         }
@@ -388,11 +389,17 @@ fn default_sender(run: &RunSpec) -> Result<SenderSpec, ScenarioError> {
 fn read_traffic(root: &Table, run: &RunSpec, has_video: bool) -> Result<Vec<TrafficSpec>, ScenarioError> {
     let mut taken: BTreeSet<String> = has_video.then(|| "video".to_string()).into_iter().collect();
     let mut groups = Vec::new();
+    // Below these numbers every name of a kind is taken.
+    let mut next: BTreeMap<String, usize> = BTreeMap::new();
     for table in root.tables("traffic") {
         let mut group = TrafficSpec::read(&table, run.profile, run.mss)?;
         if !table.has("name") {
             let kind = group.sender.name.clone();
-            let numbered = (2..).map(|number| format!("{kind} {number}"));
+            let from = next.entry(kind.clone()).or_insert(2);
+            while taken.contains(&format!("{kind} {from}")) {
+                *from += 1;
+            }
+            let numbered = (*from..).map(|number| format!("{kind} {number}"));
             let mut names = std::iter::once(kind.clone()).chain(numbered);
             let is_free =
                 |label: &String| !taken.contains(label) && !group.names_as(label).any(|name| taken.contains(&name));

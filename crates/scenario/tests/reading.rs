@@ -327,6 +327,19 @@ fn lines_of_a_long_document_are_right() {
     expect(&format!("{}[padding]\n{keys}x = inf\n", with("\"5 s\"", "\"5 s\" # µ\n")), &["line 100020", "`padding.x`"]);
 }
 
+/// Named in one pass, too: with a look at all the others for each this takes minutes.
+#[test]
+fn very_many_groups_and_senders_have_names() {
+    let many = |head: &str| head.repeat(30_000);
+    let read = parse(&format!("{GOOD}{}", many("[[traffic]]\nkind = \"web\"\n")));
+    let names = [1, 2, 30_000].map(|at| read.traffic[at].sender.name.as_str());
+    assert_eq!(names, ["web", "web 2", "web 30000"]);
+    let senders: String = (0..30_000).map(|i| format!("[[sender]]\ncc = \"cubic\"\nname = \"s{i}\"\n")).collect();
+    assert_eq!(parse(&format!("{GOOD}{senders}")).senders.len(), 30_001);
+    let message = error(&format!("{GOOD}{senders}[[sender]]\ncc = \"cubic\"\nname = \"s7\"\n"));
+    assert!(message.contains("two senders are called \"s7\""), "{message}");
+}
+
 #[test]
 fn what_the_command_line_sets_is_checked_like_the_file() {
     let set = |key: &str, value: Value| {
