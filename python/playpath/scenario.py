@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from playpath import engine, shipped
 from playpath.document import Document
@@ -59,15 +59,15 @@ class Scenario:
         return load(f"{text}\n", folder=folder)
 
     @classmethod
-    def build(cls, document: Document) -> Scenario:
-        """Of its parts: `Scenario.build({"video": Video(…), "path": [Path(…)], "sender": [Sender(cc="cubic")]})`.
+    def build(cls, document: Document | None = None, /, **parts: Unpack[Document]) -> Scenario:
+        """Of its parts: `Scenario.build(video=Video(…), path=[Path(…)], sender=[Sender(cc="cubic")])`, or a mapping of them.
 
         Raises
         ------
         InputError
             The scenario is wrong; one line.
         """
-        return load(document)
+        return load({**(document or {}), **parts})
 
     @property
     def name(self) -> str:

@@ -185,6 +185,7 @@ def test_a_scenario_is_built_of_its_parts_or_of_text():
         "run": playpath.Run(seeds=3),
     }
     built = playpath.Scenario.build(parts)
+    assert playpath.Scenario.build(**parts) == built
     text = """name = "built"
 video = { rate = "1 Mbit/s", duration = "5 s" }
 path = [{ name = "wifi", rate = "9 Mbit/s", rtt = "20 ms" }]
