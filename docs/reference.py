@@ -32,6 +32,7 @@ TABLES = {
     "path.outage": ("path.outage", "`outage = { … }`"),
     "loss": ("loss", "`loss = { … }`"),
     "queue": ("queue", "`queue = { … }`"),
+    "wifi": ("wifi", "`wifi = { … }`"),
     "jitter": ("jitter", "`jitter = { … }`"),
     "reordering": ("reordering", "`reordering = { … }`"),
     "sender": ("[[sender]]", "`[[sender]]`"),

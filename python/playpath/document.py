@@ -391,6 +391,34 @@ class Jitter(TypedDict, total=False):
     """How it is drawn."""
 
 
+class Wifi(TypedDict, total=False):
+    """An 802.11 hop instead of a rate: backoff, retries, rate adaptation, aggregates, other stations. Excludes `rate` and `trace`."""
+
+    standard: Literal["802.11g", "802.11n"]
+    """generation of the radio"""
+
+    snr: float
+    """mean signal-to-noise ratio"""
+
+    snr_sd: float
+    """its standard deviation"""
+
+    coherence: str
+    """time in which its correlation falls to 1/e"""
+
+    rate_control: Literal["minstrel", "ideal", "fixed"]
+    """how the rate is chosen"""
+
+    retries: int
+    """transmissions of a frame after the first; then it is lost"""
+
+    aggregate: int
+    """most frames in one transmission; 802.11g sends one"""
+
+    stations: int
+    """others that always have something to send, as much at a time"""
+
+
 Outage = TypedDict("Outage", {"from": Required[str], "until": "str | None"}, total=False)
 """A time in which the path's own link loses everything, both ways."""
 
@@ -399,7 +427,7 @@ class Up(TypedDict, total=False):
     """The way from the client to the server: acknowledgements and requests."""
 
     rate: str | None
-    """Rate of the link, headers included. Excludes `trace`."""
+    """Rate of the link, headers included. Excludes `trace` and `wifi`."""
 
     burst: str | None
     """Depth of a token bucket (tc-tbf): after a pause so much leaves at once, and no more than `rate` in the long
@@ -407,6 +435,10 @@ class Up(TypedDict, total=False):
 
     trace: Mapping[str, str] | str | None
     """A file of rates or delivery opportunities over time, in any format of `playpath list trace`; it repeats."""
+
+    wifi: Wifi | None
+    """An 802.11 hop instead of a rate: backoff, retries, rate adaptation, aggregates, other stations. Excludes
+    `rate` and `trace`."""
 
     start: str
     """Where in the trace a session begins: a time, or "random", the same moment for every sender. Needs `trace`."""
@@ -443,7 +475,7 @@ class Link(TypedDict, total=False):
     """The way from the client to the server: acknowledgements and requests."""
 
     rate: str | None
-    """Rate of the link, headers included. Excludes `trace`."""
+    """Rate of the link, headers included. Excludes `trace` and `wifi`."""
 
     burst: str | None
     """Depth of a token bucket (tc-tbf): after a pause so much leaves at once, and no more than `rate` in the long
@@ -451,6 +483,10 @@ class Link(TypedDict, total=False):
 
     trace: Mapping[str, str] | str | None
     """A file of rates or delivery opportunities over time, in any format of `playpath list trace`; it repeats."""
+
+    wifi: Wifi | None
+    """An 802.11 hop instead of a rate: backoff, retries, rate adaptation, aggregates, other stations. Excludes
+    `rate` and `trace`."""
 
     start: str
     """Where in the trace a session begins: a time, or "random", the same moment for every sender. Needs `trace`."""
@@ -493,7 +529,7 @@ class Path(TypedDict, total=False):
     """The way from the client to the server: acknowledgements and requests."""
 
     rate: str | None
-    """Rate of the link, headers included. Excludes `trace`."""
+    """Rate of the link, headers included. Excludes `trace` and `wifi`."""
 
     burst: str | None
     """Depth of a token bucket (tc-tbf): after a pause so much leaves at once, and no more than `rate` in the long
@@ -501,6 +537,10 @@ class Path(TypedDict, total=False):
 
     trace: Mapping[str, str] | str | None
     """A file of rates or delivery opportunities over time, in any format of `playpath list trace`; it repeats."""
+
+    wifi: Wifi | None
+    """An 802.11 hop instead of a rate: backoff, retries, rate adaptation, aggregates, other stations. Excludes
+    `rate` and `trace`."""
 
     start: str
     """Where in the trace a session begins: a time, or "random", the same moment for every sender. Needs `trace`."""
@@ -539,6 +579,21 @@ class Player(TypedDict, total=False):
     start: Literal["full", "first-frame"]
     """the clock starts when the cache is full, or the cache's length after the first picture"""
 
+    late: Literal["discard", "play-faster"]
+    """catch-up: late pictures are discarded (VLC), or shown faster until one is on time (VLC's --no-drop-late-
+    frames)"""
+
+    catch_up_rate: float
+    """play-faster: times the normal speed"""
+
+    hurry_up: bool
+    """play-faster: with five late pictures in a row the decoder skips those that no other needs, with twelve any
+    (VLC)"""
+
+    references: str
+    """catch-up: media time between clock references; a late one stops the clock until the cache is full, which
+    grows (VLC's MP4 demuxer: 250 ms)"""
+
     late_threshold: str
     """catch-up: pictures later than this are discarded (VLC)"""
 
@@ -546,7 +601,7 @@ class Player(TypedDict, total=False):
     """catch-up: later than this sets the clock back"""
 
     max_shift: str
-    """catch-up: most that the clock is set back at once (VLC's clock-jitter)"""
+    """catch-up: most that the clock is set back at once, and that the cache grows (VLC's clock-jitter)"""
 
     resume: str
     """rebuffer: what must be there for the clock to go on"""
@@ -694,6 +749,13 @@ class Video(TypedDict, total=False):
 
     seed: int
     """Of the frame sizes of a modelled video, the same in every replication; excludes `source`."""
+
+    scene_sd: float
+    """Standard deviation of the logarithm of a scene's rate in a modelled video, 0.4 for instance; excludes
+    `source`."""
+
+    scene_time: str
+    """Mean length of its scenes; excludes `source`."""
 
 
 class Run(TypedDict, total=False):

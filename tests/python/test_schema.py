@@ -34,6 +34,7 @@ BASE = {
 }
 IN_COMPANY = {
     "trace",
+    "wifi",
     "start",
     "manifest",
     "source",

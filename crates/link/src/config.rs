@@ -4,6 +4,8 @@ use crate::error::LinkError;
 use crate::loss::LossConfig;
 use crate::outage::Outage;
 use crate::queue::{DropTailConfig, Queue, QueueConfig};
+use crate::server::wifi::WifiConfig;
+use crate::settings::Config;
 use crate::trace::{OpportunityTrace, RateTrace};
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, QueueLimit, Rate, Ratio};
@@ -68,6 +70,9 @@ impl LinkConfig {
         }
         if let ServerConfig::TokenBucket { depth: 0, .. } = self.server {
             return Err(LinkError::new("burst", "0 B", "above 0"));
+        }
+        if let ServerConfig::Wifi(wifi) = &self.server {
+            wifi.check("wifi")?;
         }
         if let Some(reordering) = &self.reordering {
             reordering.validate()?;
@@ -162,17 +167,20 @@ pub enum ServerConfig {
         /// Shared, never copied.
         trace: Arc<RateTrace>,
     },
+    /// An 802.11 hop.
+    Wifi(WifiConfig),
     /// No rate limit: packets never queue.
     Unlimited,
 }
 
 impl ServerConfig {
-    /// The constant rate, the mean rate of a trace, or `None` if there is no limit.
+    /// The constant rate, the mean rate of a trace, what an 802.11 hop carries at its mean signal; `None` if there is no limit.
     pub fn mean_rate(&self) -> Option<Rate> {
         match self {
             ServerConfig::Constant { rate } | ServerConfig::TokenBucket { rate, .. } => Some(*rate),
             ServerConfig::Opportunities { trace } => Some(trace.mean_rate()),
             ServerConfig::RateTrace { trace } => Some(trace.mean_rate()),
+            ServerConfig::Wifi(wifi) => Some(wifi.nominal_rate()),
             ServerConfig::Unlimited => None,
         }
     }

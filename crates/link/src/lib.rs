@@ -25,6 +25,7 @@ pub use loss::{BernoulliConfig, GilbertElliottConfig, LossConfig, LossPattern, P
 pub use outage::Outage;
 pub use packet::Packet;
 pub use queue::*;
+pub use server::wifi::{RateControl, WifiConfig, WifiStandard};
 pub use settings::Config;
 pub use stats::LinkStats;
 pub use store::Dropped;

@@ -256,9 +256,11 @@ impl<P: Packet> Link<P> {
 
     #[inline]
     fn start_service(&mut self, at: Time, packet: Queued) {
-        let is_lost = self.loses_next(LossPlace::AfterQueue);
+        let is_noise = self.loses_next(LossPlace::AfterQueue);
+        let (free_at, is_given_up) = self.server.serve(at, packet.wire_bytes, &self.queue);
+        let is_lost = is_noise || is_given_up;
         self.in_service = InService { packet, is_lost };
-        self.free_at = self.server.departure(at, packet.wire_bytes);
+        self.free_at = free_at;
         self.busy_time += self.free_at - at;
         if !is_lost {
             self.line.push(self.free_at, packet);

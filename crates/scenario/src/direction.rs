@@ -1,14 +1,14 @@
 //! One direction of a path or shared link: rate or trace, loss, queue, jitter, reordering.
 
-use crate::params::{link_variants, params_json, set_params};
+use crate::params::{link_variants, params_json, read_params, set_params, settings_json};
 use crate::queue::{self, QUEUE};
 use crate::reader::Table;
 use crate::words::{Words, meaning, told, word_of};
 use crate::{ReadFile, ScenarioError};
 use playpath_link::trace::Trace;
 use playpath_link::{
-    BernoulliConfig, JitterConfig, JitterDistribution, LinkConfig, LossConfig, LossPlace, QueueConfig, ReorderConfig,
-    ServerConfig, TraceStart, registry,
+    BernoulliConfig, Config, JitterConfig, JitterDistribution, LinkConfig, LossConfig, LossPlace, QueueConfig,
+    ReorderConfig, ServerConfig, TraceStart, WifiConfig, registry,
 };
 use playpath_units::{Bytes, Choice, Duration, Kind, ParamSpec, Params, Rate, Ratio, TableSpec};
 use serde_json::{Value, json};
@@ -34,6 +34,7 @@ enum ServerSpec {
         rate: Rate,
         depth: u64,
     },
+    Wifi(WifiConfig),
     Unlimited,
     /// The trace's text travels with the scenario.
     Trace {
@@ -60,9 +61,9 @@ pub const DIRECTION: TableSpec = TableSpec::new(
     "direction",
     "One direction of a path or shared link: `[[path]]` and `[[link]]` describe the way to the client, their `up` the way back.",
     &[
-        ParamSpec::new("rate", Kind::Rate, "Rate of the link, headers included. Excludes `trace`.")
+        ParamSpec::new("rate", Kind::Rate, "Rate of the link, headers included. Excludes `trace` and `wifi`.")
             .or(UNLIMITED)
-            .otherwise("must be given, or `trace`; of `up`: as the way to the client, unlimited under a trace")
+            .otherwise("must be given, or `trace`, or `wifi`; of `up`: as the way to the client, unlimited under a trace")
             .example("\"20 Mbit/s\""),
         ParamSpec::new(
             "burst",
@@ -79,6 +80,10 @@ pub const DIRECTION: TableSpec = TableSpec::new(
         )
         .otherwise("a constant rate")
         .example("\"lte.mahi\""),
+        ParamSpec::new("wifi", Kind::Table(&WIFI), WIFI.doc)
+            .otherwise("a constant rate")
+            .example("{ standard = \"802.11g\", snr = 20 }")
+            .since("0.2"),
         ParamSpec::text(
             "start",
             "0 s",
@@ -130,6 +135,12 @@ pub const LOSS: TableSpec = TableSpec::new("loss", "A loss model with its parame
     variants: || link_variants(registry::losses()),
 });
 
+const WIFI: TableSpec = TableSpec::new(
+    "wifi",
+    "An 802.11 hop instead of a rate: backoff, retries, rate adaptation, aggregates, other stations. Excludes `rate` and `trace`.",
+    WifiConfig::PARAMS,
+);
+
 const JITTER: TableSpec = TableSpec::new(
     "jitter",
     "Random change of the delay.",
@@ -158,8 +169,9 @@ impl DirectionSpec {
         one_way_delay: Duration,
         read_file: ReadFile,
     ) -> Result<DirectionSpec, ScenarioError> {
-        let server = read_server(table, read_file)?
-            .ok_or_else(|| table.missing("rate", "give `rate`, such as \"10 Mbit/s\" or \"unlimited\", or `trace`"))?;
+        let server = read_server(table, read_file)?.ok_or_else(|| {
+            table.missing("rate", "give `rate`, such as \"10 Mbit/s\" or \"unlimited\", or `trace`, or `wifi`")
+        })?;
         DirectionSpec::read_rest(table, server, one_way_delay, queue::default_down(), read_file)
     }
 
@@ -190,6 +202,7 @@ impl DirectionSpec {
     fn up_server(&self) -> ServerSpec {
         match &self.server {
             ServerSpec::Rate(rate) | ServerSpec::TokenBucket { rate, .. } => ServerSpec::Rate(*rate),
+            ServerSpec::Wifi(wifi) => ServerSpec::Wifi(wifi.clone()),
             ServerSpec::Unlimited | ServerSpec::Trace { .. } => ServerSpec::Unlimited,
         }
     }
@@ -216,6 +229,7 @@ impl DirectionSpec {
     pub fn beyond_a_rate(&self) -> Option<&'static str> {
         let found = [
             ("burst", matches!(self.server, ServerSpec::TokenBucket { .. })),
+            ("wifi", matches!(self.server, ServerSpec::Wifi(_))),
             ("loss", !matches!(self.loss, LossConfig::None)),
             ("jitter", self.jitter.is_some()),
             ("reordering", self.reordering.is_some()),
@@ -230,6 +244,7 @@ impl DirectionSpec {
             ServerSpec::Rate(rate) | ServerSpec::TokenBucket { rate, .. } => {
                 Ok(vec![(Duration::from_secs(1), *rate, Duration::ZERO)])
             }
+            ServerSpec::Wifi(_) => Err("`run.transport` = \"ideal\" needs a rate or a trace, not `wifi`".into()),
             ServerSpec::Unlimited => {
                 Err("`run.transport` = \"ideal\" needs a rate or a trace, not \"unlimited\"".into())
             }
@@ -256,6 +271,7 @@ impl DirectionSpec {
             server: match &self.server {
                 ServerSpec::Rate(rate) => ServerConfig::Constant { rate: *rate },
                 ServerSpec::TokenBucket { rate, depth } => ServerConfig::TokenBucket { rate: *rate, depth: *depth },
+                ServerSpec::Wifi(wifi) => ServerConfig::Wifi(wifi.clone()),
                 ServerSpec::Unlimited => ServerConfig::Unlimited,
                 ServerSpec::Trace { server, .. } => server.clone(),
             },
@@ -288,6 +304,7 @@ impl DirectionSpec {
                 json["rate"] = json!(rate.to_string());
                 json["burst"] = json!(Bytes(*depth).to_string());
             }
+            ServerSpec::Wifi(wifi) => json["wifi"] = settings_json(&wifi.params()),
             ServerSpec::Unlimited => json["rate"] = json!(UNLIMITED),
             ServerSpec::Trace { content, start, .. } => {
                 json["trace"] = json!({ "content": content });
@@ -304,14 +321,21 @@ impl DirectionSpec {
 /// `rate = "10 Mbit/s"`, with a `burst` or not, `rate = "unlimited"`, or `trace = "file"`; a resolved scenario has `trace = { content = "…" }`.
 fn read_server(table: &Table, read_file: ReadFile) -> Result<Option<ServerSpec>, ScenarioError> {
     if let Some(content) = embedded(table, "trace", read_file)? {
-        if table.has("rate") {
-            return Err(table.error("rate", "and `trace` exclude each other"));
+        if let Some(other) = ["rate", "wifi"].into_iter().find(|key| table.has(key)) {
+            return Err(table.error(other, "and `trace` exclude each other"));
         }
         if table.has("burst") {
             return Err(table.error("burst", NEEDS_A_RATE));
         }
         let trace = Trace::parse(&content, None).map_err(|e| table.content_error("trace", e))?;
         return Ok(Some(ServerSpec::Trace { content, server: trace.into_server(), start: read_start(table) }));
+    }
+    if let Some(own) = table.table("wifi") {
+        if let Some(other) = ["rate", "burst", "start"].into_iter().find(|key| table.has(key)) {
+            return Err(table.error(other, "and `wifi` exclude each other"));
+        }
+        let params = read_params(&own, WifiConfig::PARAMS)?;
+        return Ok(Some(ServerSpec::Wifi(WifiConfig::of(&params).map_err(|e| table.error("wifi", e))?)));
     }
     if table.has("start") {
         return Err(table.error("start", "is where a trace begins, and there is no `trace`"));

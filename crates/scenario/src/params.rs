@@ -16,6 +16,15 @@ pub fn link_variants<T>(entries: &'static [Entry<T>]) -> Vec<Variant> {
 
 /// Every parameter of a set as JSON, after the name of what it belongs to.
 pub fn params_json(tag: &str, name: &str, params: &Params) -> Value {
+    Value::Object([(tag.to_string(), json!(name))].into_iter().chain(settings_map(params)).collect())
+}
+
+/// Every parameter of a set as JSON.
+pub fn settings_json(params: &Params) -> Value {
+    Value::Object(settings_map(params))
+}
+
+fn settings_map(params: &Params) -> Map<String, Value> {
     let value = |(spec, value): (&ParamSpec, ParamValue)| {
         let value = match (value, spec.kind) {
             (ParamValue::Number(x), _) => whole_or_not(x),
@@ -25,7 +34,7 @@ pub fn params_json(tag: &str, name: &str, params: &Params) -> Value {
         };
         (spec.name.to_string(), value)
     };
-    Value::Object([(tag.to_string(), json!(name))].into_iter().chain(params.iter().map(value)).collect::<Map<_, _>>())
+    params.iter().map(value).collect()
 }
 
 /// 4 rather than 4.0.
@@ -45,6 +54,17 @@ pub fn set_params(own: &Table, params: &mut Params, read_file: ReadFile) -> Resu
         set_param(params, key, value).map_err(|e| own.error(key, e))?;
     }
     Ok(())
+}
+
+/// A table without a choice: every key that is given as a parameter.
+pub fn read_params(own: &Table, specs: &'static [ParamSpec]) -> Result<Params, ScenarioError> {
+    let mut params = Params::defaults(specs);
+    for spec in specs {
+        if let Some(value) = own.value(spec.name) {
+            set_param(&mut params, spec.name, value).map_err(|e| own.error(spec.name, e))?;
+        }
+    }
+    Ok(params)
 }
 
 fn set_param(params: &mut Params, key: &str, value: &Value) -> Result<(), String> {

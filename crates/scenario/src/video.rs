@@ -47,6 +47,16 @@ pub const VIDEO: TableSpec = TableSpec::new(
             "",
             "Of the frame sizes of a modelled video, the same in every replication; excludes `source`.",
         ),
+        ParamSpec::number(
+            "scene_sd",
+            0.0,
+            (0.0, 2.0),
+            "",
+            "Standard deviation of the logarithm of a scene's rate in a modelled video, 0.4 for instance; excludes `source`.",
+        )
+        .since("0.2"),
+        ParamSpec::text("scene_time", "8 s", Kind::PositiveTime, "Mean length of its scenes; excludes `source`.")
+            .since("0.2"),
     ],
 );
 
@@ -68,7 +78,7 @@ enum Source {
     /// A user's file. Its frame table travels with the scenario, so that a record is complete.
     File { table: String, rate: Option<Rate>, duration: Option<Duration> },
     /// A stated rate.
-    Model { rate: Rate, duration: Duration, fps: f64, seed: u64 },
+    Model(GopModel),
 }
 
 impl VideoSpec {
@@ -77,12 +87,12 @@ impl VideoSpec {
             return VideoSpec::of_manifest(manifest, presentation).map_err(|e| table.error("manifest", e));
         }
         let (rate, duration) = (table.optional("rate"), table.optional("duration"));
-        let is_modelled = table.has("fps") || table.has("seed");
+        let of_model = ["fps", "seed", "scene_sd", "scene_time"].into_iter().find(|key| table.has(key));
+        if let (Some(key), Some(_)) = (of_model, table.value("source")) {
+            return Err(table.error(key, "describes a modelled video; `source` has its own frames"));
+        }
         let (source, frames) = match table.value("source") {
             None => model(table, rate, duration)?,
-            Some(_) if is_modelled => {
-                return Err(table.error("fps", "and `seed` describe a modelled video; `source` has its own frames"));
-            }
             Some(Value::String(name)) if name == BUILT_IN => {
                 (Source::BuiltIn { rate, duration }, fitted(table, media::big_buck_bunny(), rate, duration)?)
             }
@@ -100,8 +110,8 @@ impl VideoSpec {
     fn of_manifest(manifest: ManifestSpec, presentation: Presentation) -> Result<VideoSpec, media::MediaError> {
         let rate = *presentation.video.bitrates().last().expect("a ladder has a rung");
         let (duration, fps) = (presentation.video.media_duration(), 30.0);
-        let source = Source::Model { rate, duration, fps, seed: 1 };
-        let media = Arc::new(Media::new(&GopModel::new(rate, duration, fps).frame_table()?)?);
+        let model = GopModel::new(rate, duration, fps);
+        let (media, source) = (Arc::new(Media::new(&model.frame_table()?)?), Source::Model(model));
         Ok(VideoSpec { source, media, presentation: Some(presentation), manifest: Some(manifest) })
     }
 
@@ -131,9 +141,14 @@ impl VideoSpec {
             Source::File { table, rate, duration } => {
                 json!({ "source": { "content": table }, "rate": text(rate), "duration": length(duration) })
             }
-            Source::Model { rate, duration, fps, seed } => {
-                json!({ "rate": rate.to_string(), "duration": duration.to_string(), "fps": fps, "seed": seed })
-            }
+            Source::Model(model) => json!({
+                "rate": model.rate.to_string(),
+                "duration": model.duration.to_string(),
+                "fps": model.fps,
+                "seed": model.seed,
+                "scene_sd": model.scene_sd,
+                "scene_time": model.scene_time.to_string(),
+            }),
         }
     }
 }
@@ -142,10 +157,14 @@ fn model(table: &Table, rate: Option<Rate>, duration: Option<Duration>) -> Resul
     let rate = rate.ok_or_else(|| table.missing("rate", "give `source`, or `rate` and `duration`"))?;
     let duration = duration.ok_or_else(|| table.missing("duration", "give it with a unit, such as \"60 s\""))?;
     // The same video for every replication: its seed is part of the video, not of the run.
-    let (fps, seed) = (table.get("fps"), table.get("seed"));
-    let model = GopModel { seed, ..GopModel::new(rate, duration, fps) };
+    let model = GopModel {
+        seed: table.get("seed"),
+        scene_sd: table.get("scene_sd"),
+        scene_time: table.get("scene_time"),
+        ..GopModel::new(rate, duration, table.get("fps"))
+    };
     let frames = model.frame_table().map_err(|e| table.error("rate", e))?;
-    Ok((Source::Model { rate, duration, fps, seed }, frames))
+    Ok((Source::Model(model), frames))
 }
 
 /// A file by its name's ending: a frame table (.csv), ffprobe's packets (.json), or an MP4 file.

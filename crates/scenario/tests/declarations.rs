@@ -34,7 +34,7 @@ fn table<'d>(document: &'d mut Value, name: &str) -> &'d mut Map<String, Value> 
 /// What a key needs beside it, and what it excludes.
 fn company(table: &str, key: &str) -> (Value, &'static [&'static str]) {
     match (table, key) {
-        (_, "trace") => (json!({}), &["rate"]),
+        (_, "trace") | ("path" | "link", "wifi") => (json!({}), &["rate"]),
         ("path" | "link", "start") => (json!({ "trace": "lte.mahi" }), &["rate"]),
         ("video", "manifest") => (json!({}), &["rate", "duration"]),
         ("traffic", "on") => (json!({ "off": "1 s" }), &[]),

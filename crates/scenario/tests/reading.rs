@@ -106,6 +106,8 @@ rate = "2 Mbit/s"
 duration = "10 s"
 fps = 25
 seed = 7
+scene_sd = 0.4
+scene_time = "5 s"
 [[link]]
 name = "core"
 rate = "50 Mbit/s"
@@ -128,6 +130,10 @@ name = "b"
 rate = "unlimited"
 rtt = "7 ms"
 queue = "pie"
+[[path]]
+name = "c"
+wifi = { standard = "802.11g", snr = 18, coherence = "50 ms", rate_control = "ideal", stations = 2 }
+rtt = "7 ms"
 [[sender]]
 cc = { name = "ccplb", pob_rate = 2 }
 profile = "rfc"
@@ -180,6 +186,10 @@ mss = 1200
     assert_eq!(parse(&written.to_string()).to_json(), written);
     assert_eq!(written["path"][0]["reordering"]["gap"], 3);
     assert_eq!((&written["path"][0]["burst"], written["path"][0]["up"].get("burst")), (&json!("16 kB"), None));
+    assert_eq!(written["video"]["scene_time"], "5 s");
+    let wifi = &written["path"][2]["wifi"];
+    assert_eq!((&wifi["standard"], &wifi["retries"], &wifi["snr"]), (&json!("802.11g"), &json!(7), &json!(18)));
+    assert_eq!(&written["path"][2]["up"]["wifi"], wifi, "the way back is the same hop");
     assert_eq!(written["sender"][0]["pacing"]["gain"], 1.25);
     assert_eq!(written["run"]["first_seed"], 9);
     assert_eq!(written["traffic"][0]["mss"], 1200, "the run's packet size holds for traffic too");
@@ -286,6 +296,14 @@ fn contradictions_are_refused() {
     let unlimited = burst.replace("rate = \"20 Mbit/s\"", "rate = \"unlimited\"");
     assert_ne!(unlimited, burst);
     expect(&unlimited, &["`path[0].burst`", "constant rate"]);
+    let wifi = |hop| with("rtt = \"100 ms\"\n", &format!("rtt = \"100 ms\"\nwifi = {hop}\n"));
+    expect(&wifi("{}"), &["`path[0].rate`", "`wifi` exclude each other"]);
+    let alone = |hop| wifi(hop).replace("rate = \"20 Mbit/s\"\n", "");
+    expect(&alone("{ standard = \"802.11z\" }"), &["standard", "802.11g, 802.11n"]);
+    expect(&alone("{ retrys = 3 }"), &["retrys", "retries"]);
+    expect(&alone("{ snr = 99 }"), &["snr", "-10 to 60 dB"]);
+    let film = "[video]\nsource = \"bigbuckbunny\"\nscene_sd = 0.4\n";
+    expect(&with("[video]\nrate = \"2 Mbit/s\"\nduration = \"10 s\"\n", film), &["`video.scene_sd`", "modelled"]);
     expect(&with("rtt = \"100 ms\"\n", ""), &["line 7", "`path[0].rtt`", "missing"]);
 }
 

@@ -68,6 +68,14 @@ impl Cache {
         }
     }
 
+    /// The cache with this much more media of this mean rate.
+    pub fn grown_by(self, length: Duration, mean_rate: Rate) -> Cache {
+        match self {
+            Cache::Time(before) => Cache::Time(before + length),
+            Cache::Bytes(before) => Cache::Bytes(before + mean_rate.bytes_in(length)),
+        }
+    }
+
     /// Its size in media time for media of this mean rate.
     pub fn time(self, mean_rate: Rate) -> Duration {
         match self {

@@ -265,6 +265,31 @@ fn model_statistics() {
     }
 }
 
+/// Scenes: the same P pictures times factors that last 8 s on average, 200 of them in 1600 s. Ratios of one picture with and
+/// without scenes are the factors, up to one scale: their logarithm has a deviation of 0.4 over scenes (standard error
+/// 0.4/sqrt(2 x 200) = 0.02, four of them allowed), and about one picture in 200 changes it.
+#[test]
+fn scenes_multiply_what_is_drawn() {
+    let plain = GopModel::new(Rate::from_bits_per_sec(40_000_000), Duration::from_secs(1_600), 25.0);
+    let sizes = |model: GopModel| -> Vec<f64> {
+        model.frame_table().unwrap().samples.iter().map(|s| f64::from(s.size_bytes)).collect()
+    };
+    let with_scenes = GopModel { scene_sd: 0.4, ..plain };
+    let logs: Vec<f64> = sizes(with_scenes).iter().zip(sizes(plain)).map(|(a, b)| libm::log(a / b)).collect();
+    // Sizes are whole bytes: a step of a thousandth is rounding.
+    let mut scenes = vec![logs[0]];
+    for pair in logs.windows(2) {
+        if (pair[0] - pair[1]).abs() > 0.01 {
+            scenes.push(pair[1]);
+        }
+    }
+    let mean = scenes.iter().sum::<f64>() / scenes.len() as f64;
+    let sd = libm::sqrt(scenes.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / scenes.len() as f64);
+    assert!((140..260).contains(&scenes.len()), "{} scenes", scenes.len());
+    assert!((sd - 0.4).abs() < 0.08, "{sd}");
+    assert!(GopModel { scene_sd: 3.0, ..plain }.frame_table().is_err());
+}
+
 /// Variance over mean of the bytes in windows of so many pictures.
 fn dispersion(sizes: &[u32], window: usize) -> f64 {
     let sums: Vec<f64> = sizes.windows(window).map(|w| w.iter().map(|&s| f64::from(s)).sum()).collect();

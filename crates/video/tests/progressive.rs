@@ -8,7 +8,7 @@ use common::{Driver, at, media, ms, plain_media};
 use playpath_units::{Duration, Time};
 use playpath_video::buffer::BufferSize;
 use playpath_video::media::{Sample, SampleKind};
-use playpath_video::progressive::{Policy, ProgressiveConfig, ProgressivePlayer, StartRule};
+use playpath_video::progressive::{Late, Policy, ProgressiveConfig, ProgressivePlayer, StartRule};
 use playpath_video::{ConnectionId, EventKind, Player};
 use proptest::prelude::*;
 
@@ -528,6 +528,114 @@ fn late_wake_ups_do_not_count_as_lateness() {
     assert_eq!(driver.log().last().unwrap(), "530: Played: start 30 played 500 discarded 0 stopped 0 pictures 5/0");
 }
 
+fn faster(hurries_up: bool) -> ProgressiveConfig {
+    ProgressiveConfig { late: Late::PlayFaster { rate: 2.0, hurries_up }, shift_after: Some(ms(10_000)), ..catch_up() }
+}
+
+/// Start at 30; from 330 nothing until 530, then all. Picture 3 (due 330) is shown at 530, 4 (430) half a picture later at
+/// 580, 5 (530) at 630, 6 (630) at 680, 7 (730) on time. Still from 330 to 530: 200 ms; the event lasts until 730.
+#[test]
+fn late_pictures_are_played_faster() {
+    let driver = play(faster(true), 8, &[(30, 3000), (530, 5000)]);
+    let expected = [
+        "30: first-byte",
+        "30: filled",
+        "30: play",
+        "330: underflow at 300",
+        "350: stall since 330 at 300",
+        "730: underflow-end",
+        "730: stall-end 200",
+        "830: Played: start 30 played 800 discarded 0 stopped 0 pictures 8/0",
+    ];
+    assert_eq!(driver.log(), expected);
+}
+
+/// As above, but picture 5 comes at 650 only: its turn was at 630, so the picture before stands 20 ms longer, till 650. 6 is
+/// shown at 700 (due 630), 7 at 750 (due 730), 8 on time at 830. Still 200 + 20 ms.
+#[test]
+fn a_second_gap_while_catching_up() {
+    let driver = play(faster(true), 9, &[(30, 3000), (530, 2000), (650, 4000)]);
+    let log = driver.log();
+    assert!(log.contains(&"830: stall-end 220".to_string()), "{log:#?}");
+    assert_eq!(log.last().unwrap(), "930: Played: start 30 played 900 discarded 0 stopped 0 pictures 9/0");
+}
+
+/// The end comes late where the last pictures are still being played faster: picture 7 (due 730, end 830) comes at 900 and
+/// stays for half a picture.
+#[test]
+fn the_end_waits_for_late_pictures() {
+    let driver = play(faster(true), 8, &[(30, 7000), (900, 1000)]);
+    assert_eq!(driver.log().last().unwrap(), "950: Played: start 30 played 800 discarded 0 stopped 120 pictures 8/0");
+}
+
+/// Pictures of 100 ms come 2 s late and are played at twice the speed, so that each is 50 ms less late: 40 in a row are late.
+/// The decoder leaves none out up to the twelfth (all are references), then every second; each left out takes 100 ms of the
+/// lateness at once. After twelve 1400 ms remain, then pairs of (out, shown) take 150 ms: 9 out, 9 shown (1350), one more
+/// out leaves none late.
+#[test]
+fn a_decoder_in_a_hurry_leaves_pictures_out() {
+    let config = ProgressiveConfig { buffer: BufferSize::Time(ms(5000)), ..faster(true) };
+    let driver = play(config, 100, &[(0, 50_000), (7000, 50_000)]);
+    let end = driver.log().last().unwrap().clone();
+    assert!(end.ends_with("pictures 90/10"), "{end}");
+    let patient = ProgressiveConfig { late: Late::PlayFaster { rate: 2.0, hurries_up: false }, ..config };
+    let end = play(patient, 100, &[(0, 50_000), (7000, 50_000)]).log().last().unwrap().clone();
+    assert!(end.ends_with("pictures 100/0"), "{end}");
+}
+
+fn with_references() -> ProgressiveConfig {
+    ProgressiveConfig { references: Some(ms(250)), ..catch_up() }
+}
+
+/// References stand before pictures 3 (300 ms), 5 (500), 8 (800). Start at 30; picture 4 (due 430) comes at 560: 130 ms late,
+/// discarded. The reference before 5 (due 530) is read then, 30 ms late: the clock stops until pictures 5 to 7 are there
+/// (700 ms) and goes on from 5, set back by 30 ms and 140 ms of waiting. The first late reference lets nothing grow.
+#[test]
+fn a_late_reference_stops_the_clock() {
+    let driver = play(with_references(), 9, &[(30, 3000), (300, 1000), (560, 1000), (700, 4000)]);
+    let expected = [
+        "30: first-byte",
+        "30: filled",
+        "30: play",
+        "430: underflow at 400",
+        "450: stall since 430 at 400",
+        "560: shift 30",
+        "700: discard 4+1 Late",
+        "700: underflow-end",
+        "700: shift 140",
+        "700: stall-end 270",
+        "1100: Played: start 30 played 800 discarded 100 stopped 170 pictures 8/1",
+    ];
+    let mut log = driver.log();
+    log.sort_by_key(|line| line.split(':').next().unwrap().parse::<u64>().unwrap());
+    let mut wanted: Vec<String> = expected.iter().map(|line| line.to_string()).collect();
+    log.sort();
+    wanted.sort();
+    assert_eq!(log, wanted);
+}
+
+/// A reference that is read in time stops nothing, though the picture behind it is late: picture 5 (due 530) comes at 560.
+#[test]
+fn what_counts_is_when_a_reference_is_read() {
+    let driver = play(with_references(), 9, &[(30, 3000), (300, 2000), (560, 4000)]);
+    assert!(driver.log().last().unwrap().ends_with("stopped 0 pictures 8/1"), "{:?}", driver.log());
+}
+
+/// Clock from 0, references each 200 ms. Picture 3 (due 300) comes at 430: the reference before 4 is 30 ms late, nothing grows
+/// (median of 30, 0, 0), and with 4 to 6 there the clock goes on at once. Picture 7 (due 730) comes at 860, the reference before
+/// 8 is 30 ms late again: the cache grows to 330 ms (median of 30, 30, 0), so that 8 to 10 are not enough; with 11 at 900 it goes
+/// on. Where the cache may not grow, it goes on at 860.
+#[test]
+fn the_cache_grows_with_late_references() {
+    let log = |max_shift| {
+        let config = ProgressiveConfig { max_shift, references: Some(ms(200)), ..catch_up() };
+        play(config, 20, &[(0, 3000), (430, 4000), (860, 4000), (900, 9000)]).log()
+    };
+    let grown = log(ms(5000));
+    assert!(grown.contains(&"860: shift 30".into()) && grown.contains(&"900: shift 40".into()), "{grown:#?}");
+    assert!(!log(ms(0)).iter().any(|line| line.starts_with("900: shift")), "{:#?}", log(ms(0)));
+}
+
 #[derive(Debug, Clone)]
 struct Case {
     pictures: Vec<(SampleKind, u32, u64)>,
@@ -547,19 +655,23 @@ fn any_config() -> impl Strategy<Value = ProgressiveConfig> {
     let start = prop_oneof![Just(StartRule::CacheFull), Just(StartRule::FirstFrame)];
     let shift_after = proptest::option::of((0u64..500).prop_map(ms));
     let options = (0u64..60, shift_after, 0u64..1000, proptest::option::of(buffer()), any::<bool>());
-    (buffer(), policy, start, options).prop_map(|(buffer, policy, start, (late, shift_after, max, resume, drop))| {
-        ProgressiveConfig {
+    let faster = (1.01f64..8.0, any::<bool>()).prop_map(|(rate, hurries_up)| Late::PlayFaster { rate, hurries_up });
+    let late = (prop_oneof![Just(Late::Discard), faster], proptest::option::of((1u64..400).prop_map(ms)));
+    (buffer(), policy, start, options, late).prop_map(
+        |(buffer, policy, start, (threshold, shift_after, max, resume, drop), late)| ProgressiveConfig {
             buffer,
             policy,
             start,
-            late_threshold: ms(late),
+            late: late.0,
+            references: late.1,
+            late_threshold: ms(threshold),
             shift_after,
             max_shift: ms(max),
             resume,
             drop_dependents: drop,
             ..ProgressiveConfig::default()
-        }
-    })
+        },
+    )
 }
 
 fn any_case() -> impl Strategy<Value = Case> {

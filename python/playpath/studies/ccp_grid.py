@@ -25,10 +25,15 @@ class SetUp:
         Of the wireless hop and the client.
     kp : float
         Gain of CCP's law.
+    late, shift_after
+        Of the player: what becomes of late frames, and from what lateness on the clock is set back.
+    film : str
+        The bit rate over time.
     """
 
     loss_percent: float = 0.1
     losses: str = "single"
+    wifi: str = "constant"
     wifi_mbps: float = 20.0
     queue_kb: float = 300.0
     socket_mb: float = 1.0
@@ -39,6 +44,9 @@ class SetUp:
     window_in_recovery: str = "follow"
     bound: str = "rate_x_rtt"
     recovery: str = "rack_tlp"
+    late: str = "discarded"
+    shift_after: str = "the cache"
+    film: str = "looped clip"
 
     def loss(self) -> Any:
         """Single losses, or bursts of four packets at the same mean loss."""
@@ -47,7 +55,41 @@ class SetUp:
         p = 0.25 * self.loss_percent / (100 - self.loss_percent)
         return {"kind": "gilbert_elliott", "p": f"{100 * p:.6f} %", "r": "25 %"}
 
+    def hop(self) -> dict[str, Any]:
+        """The rate and jitter of the wireless hop, or the hop as 802.11 has it."""
+        if self.wifi in _HOPS:
+            return {"wifi": _HOPS[self.wifi]}
+        jitter = {"jitter": f"{self.jitter_ms:g} ms"} if self.jitter_ms else {}
+        return {"rate": f"{self.wifi_mbps:g} Mbit/s", **jitter}
 
+    def video(self, length_s: int) -> dict[str, Any]:
+        """The clip, repeated, or a film of scenes with as many bytes."""
+        common = {"rate": "5.24 Mbit/s", "duration": f"{length_s} s"}
+        if self.film == "looped clip":
+            return {"source": "bigbuckbunny", **common}
+        return {**common, "fps": 25, "scene_sd": 0.4}
+
+    def late_frames(self) -> dict[str, Any]:
+        """The player's settings for late frames."""
+        return _SHIFTS[self.shift_after] | _LATE[self.late]
+
+
+_HOPS: dict[str, dict[str, Any]] = {
+    "802.11g": {"standard": "802.11g", "snr": 20, "snr_sd": 3},
+    "802.11n": {"standard": "802.11n", "snr": 20, "snr_sd": 3},
+    "802.11n, fading": {"standard": "802.11n", "snr": 15, "snr_sd": 6},
+}
+_LATE: dict[str, dict[str, Any]] = {
+    "discarded": {},
+    "clock references": {"references": "250 ms"},
+    "played faster": {"late": "play-faster"},
+}
+_SHIFTS: dict[str, dict[str, Any]] = {
+    "at once": {"shift_after": "0 s"},
+    "250 ms": {"shift_after": "250 ms"},
+    "the cache": {},
+    "5 s": {"shift_after": "5 s"},
+}
 CHOSEN = SetUp()
 
 _CONTROLS: dict[str, dict[str, Any]] = {
@@ -108,21 +150,20 @@ def _case(
     player: str = "one file",
     called: str = "",
 ) -> Case:
-    jitter = {"jitter": f"{setup.jitter_ms:g} ms"} if setup.jitter_ms else {}
     path = {
         "name": "wifi",
-        "rate": f"{setup.wifi_mbps:g} Mbit/s",
         "rtt": f"{rtt} ms",
         "loss": setup.loss(),
         "queue": f"{setup.queue_kb:g} kB",
+        **setup.hop(),
     }
     sender = {"name": "sender", "cc": _control(variant, setup), "loss_detection": setup.recovery}
     if variant.startswith(PACED):
         sender |= {"pacing": "linux", "validation": "newcwv"}
     scenario = {
-        "video": {"source": "bigbuckbunny", "rate": "5.24 Mbit/s", "duration": f"{round(624 * share)} s"},
-        "player": _player(player, buffer),
-        "path": [path | jitter],
+        "video": setup.video(round(624 * share)),
+        "player": _player(player, buffer, setup),
+        "path": [path],
         "sender": [sender | {"receive_buffer": f"{setup.socket_mb * 1000:g} kB"}],
         # Beyond any use for the viewer: a sender that cannot carry the rate need not be watched for longer.
         "run": {"duration": f"{round(1000 * share)} s"},
@@ -136,9 +177,9 @@ def _case(
     )
 
 
-def _player(kind: str, buffer: int) -> dict[str, str]:
+def _player(kind: str, buffer: int, setup: SetUp) -> dict[str, Any]:
     if kind == "one file":
-        return {"kind": "progressive", "buffer": BUFFERS[buffer]}
+        return {"kind": "progressive", "buffer": BUFFERS[buffer], **setup.late_frames()}
     return {
         "kind": "dash",
         "abr": "fixed",

@@ -28,7 +28,7 @@ _TRACE_LINES = (("-", INK, 1.0), ("-", "#4477aa", 0.7), (":", "#a8321e", 1.0))
 
 
 def draw(ran: Ran, spec: FigureSpec) -> Figure:
-    """A figure of the study's grid, or of its sensitivity runs."""
+    """A figure of the study's grid, or of its sensitivity runs; a paper's axes are linear and as long as its own."""
     if spec.kind == "traces":
         return _traces(ran, spec)
     rows = _numeric(select(ran.table, spec.where), spec.x)
@@ -47,7 +47,10 @@ def draw(ran: Ran, spec: FigureSpec) -> Figure:
 
 def _scale(ax: Axes, panel: Panel) -> None:
     top = ax.get_ylim()[1]
-    if panel.is_log:
+    if panel.ticks:
+        ax.set_ylim(0, panel.ticks[-1])
+        ax.set_yticks(panel.ticks)
+    elif panel.is_log:
         ax.set_yscale("symlog", linthresh=1)
         ax.yaxis.set_major_formatter("{x:g}")
         ax.set_ylim(0, max(1.0, 1.5 * top))
@@ -89,6 +92,11 @@ def _bars(rows: pl.DataFrame, spec: FigureSpec, panel: Panel, ax: Axes) -> None:
                 x, summary.mean, width, color=style.colour, hatch=style.hatch, edgecolor=INK, linewidth=0.6, label=label
             )
             _whisker(ax, x, summary, spec)
+            if panel.ticks and summary.mean > panel.ticks[-1]:
+                says = f"{summary.mean:,.0f}".replace(",", " ")
+                ax.annotate(
+                    says, (x, panel.ticks[-1]), xytext=(0, 2), textcoords="offset points", ha="center", fontsize=8
+                )
             if summary.maximum == 0:
                 # A bar of no height would look like a missing one.
                 ax.annotate("0", (x, 0), xytext=(0, 2), textcoords="offset points", ha="center", fontsize=9, color=INK)

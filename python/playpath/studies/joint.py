@@ -22,7 +22,7 @@ from scipy.stats import qmc
 from playpath.errors import InputError
 from playpath.population.intervals import share_interval
 from playpath.studies.claims import ClaimResult, Verdict, evaluate
-from playpath.studies.runner import Options, Ran, StudyResult, run_cases
+from playpath.studies.runner import Options, Ran, StudyResult, run_cases, without_guards
 from playpath.studies.study import Case, Settings, Study, Unstated
 
 POINT = "point"
@@ -184,6 +184,11 @@ def _with_best(found: Joint, options: Options) -> Joint:
     if best is None:
         return replace(found, interrupted=True)
     ran, claims = best
+    if any(settings.get(knob, value) != value for knob, value in study.guards.items()):
+        bare = _judged(study, {**settings, **study.guards}, options.share, found.result.seeds, options)
+        if bare is None:
+            return replace(found, interrupted=True)
+        claims = without_guards(claims, bare[1])
     there = found.verdicts[found.best_point]
     undone: dict[str, list[str]] = {}
     for parameter in study.swept:

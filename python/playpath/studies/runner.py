@@ -184,9 +184,13 @@ def _without_guards(
     bare = run_cases(study, study.cases_at(options.share, {**options.settings, **study.guards}), count, options)
     if bare.interrupted:
         return replace(ran, interrupted=True), []
-    found = [evaluate(claim.claim, bare.table) for claim in claims]
-    failed = [again.deciding if again.verdict == "not reproduced" else None for again in found]
-    return ran, [replace(claim, unguarded=check) for claim, check in zip(claims, failed, strict=True)]
+    return ran, without_guards(claims, [evaluate(claim.claim, bare.table) for claim in claims])
+
+
+def without_guards(claims: Sequence[ClaimResult], bare: Sequence[ClaimResult]) -> list[ClaimResult]:
+    """The claims, each told what decides against it once our additions to the paper's algorithms are gone."""
+    failed = [again.deciding if again.verdict == "not reproduced" else None for again in bare]
+    return [replace(claim, unguarded=check) for claim, check in zip(claims, failed, strict=True)]
 
 
 def run_cases(study: Study, cases: Sequence[Case], seeds: int, options: Options) -> Ran:

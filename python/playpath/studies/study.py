@@ -187,11 +187,18 @@ class Today:
 
 @dataclass(frozen=True)
 class Panel:
-    """One set of axes of a figure."""
+    """One set of axes of a figure.
+
+    Attributes
+    ----------
+    ticks : sequence of float
+        Those of the paper's axis, which then ends where the paper's does; what exceeds it is written at its bar.
+    """
 
     metric: str
     label: str
     is_log: bool = False
+    ticks: Sequence[float] = ()
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@
 //! 5. `base_rtt` starts from the first RTT sample; ns-2 starts from the absolute time of the first ACK.
 //! 6. ECN-Echo counts as a loss; ns-2 halves.
 //! 7. ns-2's receiver window of 20 packets bounds no one here.
-//! 8. A round without a clean RTT sample does not change `base_rtt`. In ns-2 its length may, but there it cannot be short: its
-//!    rounds end at a sequence number, ours at the ACK of something sent since, which after a timeout the ACK of the
-//!    original can be taken for.
+//! 8. A round without a clean RTT sample does not change the base RTT. In ns-2 its length does, however short: where retransmitted
+//!    packets are acknowledged one after the other, the base RTT falls to a millisecond or less and stays there, and Diff is
+//!    the window itself, so that the window ends between alpha and beta packets. `base_rtt = "ns2"` has it so.
 //!
 //! Units: packets; Diff in packets, rounded to the nearest whole one as in ns-2, equality with alpha or beta holds the window.
 //! Tested here by worked examples, and by the fluid queue in `tests/comparisons.rs`.
@@ -38,7 +38,7 @@ pub static ENTRY: Entry = Entry {
     aliases: &["vegas-brakmo"],
     summary: "delay-based: holds alpha to beta packets in the queue (the authors' rules, as in ns-2)",
     reference: "Brakmo and Peterson 1995; ns-2.35 tcp-vegas.cc",
-    params: &[ALPHA, BETA, GAMMA],
+    params: &[ALPHA, BETA, GAMMA, BASE_RTT],
     in_kernel: Some(InKernel::ours(&LAW)),
     is_coupled: false,
     behaviour: Behaviour::DELAY_BASED,
@@ -51,6 +51,15 @@ const BETA: ParamSpec =
     ParamSpec::number("beta", 3.0, (0.0, 1000.0), "packets", "backlog above which the window shrinks (ns-2: 3)");
 const GAMMA: ParamSpec =
     ParamSpec::number("gamma", 1.0, (0.0, 1000.0), "packets", "backlog that ends slow start (ns-2: 1)");
+
+const BASE_RTT: ParamSpec = ParamSpec::word(
+    "base_rtt",
+    GUARDED,
+    &[GUARDED, "ns2"],
+    "what may lower it: RTT samples alone, or also the length of a round without any, as in ns-2, where it collapses",
+)
+.since("0.2");
+const GUARDED: &str = "guarded";
 
 /// The eBPF control.
 static LAW: Law = Law {
@@ -72,6 +81,8 @@ pub struct Vegas {
     gamma: f64,
     windows: Windows,
     base_rtt: Duration,
+    /// A round without RTT samples counts by its length.
+    trusts_any_round: bool,
     round: Round,
     /// In slow start the window grows in every other round.
     grows_this_round: bool,
@@ -136,6 +147,7 @@ impl Vegas {
             gamma: params.number("gamma"),
             windows: Windows::new(initial_window),
             base_rtt: Duration::MAX,
+            trusts_any_round: params.word("base_rtt") != GUARDED,
             round: Round { started_at: Time::ZERO, sent_at_start: 0, rtt_sum: Duration::ZERO, rtt_count: 0 },
             grows_this_round: true,
             increment: 0.0,
@@ -161,7 +173,7 @@ impl Vegas {
         }
         // A round of one packet measures the path without the sender's own queue. A round without a clean sample measures
         // nothing: after a timeout the ACK of an original may end it just after it began.
-        if round.rtt_count > 0 && (rtt < self.base_rtt || sent <= 1.0) {
+        if (round.rtt_count > 0 || self.trusts_any_round) && (rtt < self.base_rtt || sent <= 1.0) {
             self.base_rtt = rtt;
         }
         let flight = f64::from(view.flight_size) + f64::from(event.acked);
@@ -304,6 +316,20 @@ mod tests {
         vegas.base_rtt = Duration::from_millis(100);
         vegas.round.sent_at_start = 1000;
         vegas
+    }
+
+    /// ns-2: a round of 2 ms without a sample becomes the base, and 30 packets of window are 30 - 30 * 2/100 = 29 too many: the
+    /// window shrinks by one, and so on down to beta. Guarded, the base stays and the backlog is 30 - 30 = 0: it grows.
+    #[test]
+    fn the_stock_base_rtt_collapses() {
+        for (is_stock, base, grows) in [(true, 2, false), (false, 100, true)] {
+            let mut vegas = Vegas { trusts_any_round: is_stock, ..streaming(30.0) };
+            vegas.round.started_at = Time::from_millis(9_998);
+            end_round(&mut vegas, 30, 30, 0);
+            assert_eq!(vegas.base_rtt, Duration::from_millis(base));
+            end_round(&mut vegas, 30, 30, 100);
+            assert_eq!(vegas.windows.cwnd >= 30.0, grows, "{}", vegas.windows.cwnd);
+        }
     }
 
     /// The first ACK of a new round, after a round in which `sent` packets left and the mean RTT was `rtt_millis` (0: no clean

@@ -3,18 +3,22 @@
 mod opportunities;
 mod rate_trace;
 mod token_bucket;
+pub(crate) mod wifi;
 
 use crate::config::{LinkConfig, ServerConfig};
+use crate::queue::Queue;
 use opportunities::OpportunityServer;
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Rate, Time};
 use rate_trace::RateTraceServer;
 use token_bucket::TokenBucketServer;
+use wifi::{Waiting, WifiServer};
 
 pub(crate) enum Server {
     Constant(ConstantServer),
     Unlimited,
     TokenBucket(Box<TokenBucketServer>),
+    Wifi(Box<WifiServer>),
     Traced(Box<Traced>),
 }
 
@@ -37,6 +41,10 @@ impl Server {
             ServerConfig::TokenBucket { rate, depth } => {
                 return Server::TokenBucket(Box::new(TokenBucketServer::new(*rate, *depth)));
             }
+            ServerConfig::Wifi(wifi) => {
+                let stream = seed.stream(&format!("link.{}/wifi", config.name));
+                return Server::Wifi(Box::new(WifiServer::new(wifi, stream)));
+            }
             ServerConfig::Opportunities { trace } => {
                 (Channel::Opportunities(OpportunityServer::new(trace.clone())), trace.period())
             }
@@ -46,31 +54,41 @@ impl Server {
         Server::Traced(Box::new(Traced { offset, channel }))
     }
 
-    /// When the last bit of a packet leaves that starts at `start`. Starts never go back in time.
+    /// When the last bit of a packet leaves that starts at `start`, and whether the server itself loses it. Starts never go back
+    /// in time. `queue` is what waits behind the packet.
     #[inline]
-    pub(crate) fn departure(&mut self, start: Time, wire_bytes: u32) -> Time {
-        match self {
+    pub(crate) fn serve(&mut self, start: Time, wire_bytes: u32, queue: &Queue) -> (Time, bool) {
+        let departure = match self {
             Server::Constant(server) => start + server.service_time(wire_bytes),
             Server::Unlimited => start,
             Server::TokenBucket(server) => server.departure(start, wire_bytes),
             Server::Traced(traced) => traced.departure(start, wire_bytes),
-        }
+            Server::Wifi(server) => {
+                let waiting = || Waiting { packets: queue.packets(), bytes: queue.bytes() };
+                return server.serve(start, wire_bytes, waiting);
+            }
+        };
+        (departure, false)
     }
 
     /// Nothing to send: what is left of the present opportunity is lost.
     #[inline]
     pub(crate) fn go_idle(&mut self) {
-        if let Server::Traced(traced) = self
-            && let Channel::Opportunities(server) = &mut traced.channel
-        {
-            server.go_idle();
+        match self {
+            Server::Traced(traced) => {
+                if let Channel::Opportunities(server) = &mut traced.channel {
+                    server.go_idle();
+                }
+            }
+            Server::Wifi(server) => server.go_idle(),
+            _ => {}
         }
     }
 
     /// Bytes that could have been sent until `now`; `None` where utilisation follows from busy time or has no meaning.
     pub(crate) fn capacity_bytes(&self, now: Time) -> Option<f64> {
         match self {
-            Server::Constant(_) | Server::Unlimited => None,
+            Server::Constant(_) | Server::Unlimited | Server::Wifi(_) => None,
             Server::TokenBucket(server) => Some(server.capacity_bytes(now)),
             Server::Traced(traced) => Some(traced.capacity_bytes(now)),
         }

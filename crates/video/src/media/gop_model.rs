@@ -2,7 +2,8 @@
 //!
 //! Size of picture k before scaling: `ratio(kind) × exp(log_sd × z_k)`, where z has variance 1 and is the sum of a slowly
 //! changing part (a first-order autoregressive process, share `slow_share` of the variance, correlation time
-//! `correlation_time`) and an independent part. Sizes are then scaled so that the whole file has exactly the stated rate.
+//! `correlation_time`) and an independent part. With `scene_sd` the video consists of scenes of exponential length (mean
+//! `scene_time`), each with a lognormal factor of its own for all its sizes. Sizes are then scaled so that the whole file has exactly the stated rate.
 //!
 //! Reference: the shape is common for variable-rate video (lognormal or Gamma picture sizes with short-range correlation,
 //! e.g. Krunz and Hughes, "A traffic model for MPEG-coded VBR streams", 1995). Defaults are fitted to the committed clip:
@@ -10,7 +11,7 @@
 //! log sizes 0.77 and 0.62 at 1 and 4 pictures (0.8 × 0.93^k).
 //!
 //! Differences from real video:
-//! 1. Variation has one time scale; scene changes over tens of seconds and long-range dependence are missing.
+//! 1. Variation has one time scale, or two with scenes; long-range dependence is missing.
 //! 2. Groups have a fixed length; no key picture is inserted at a scene change.
 //! 3. No audio. The stated rate is that of the whole file.
 //!
@@ -45,6 +46,10 @@ pub struct GopModel {
     pub slow_share: f64,
     /// Time in which the slow part's correlation falls to 1/e.
     pub correlation_time: Duration,
+    /// Standard deviation of the logarithm of a scene's factor; 0: there are no scenes.
+    pub scene_sd: f64,
+    /// Mean length of a scene.
+    pub scene_time: Duration,
     /// Which video: another seed is another content. Not the run's seed; all runs play the same video.
     pub seed: u64,
 }
@@ -63,6 +68,8 @@ impl GopModel {
             log_sd: 0.48,
             slow_share: 0.8,
             correlation_time: Duration::from_millis(550),
+            scene_sd: 0.0,
+            scene_time: Duration::from_secs(8),
             seed: 1,
         }
     }
@@ -100,6 +107,7 @@ impl GopModel {
         within("i_to_p", self.i_to_p, 0.01, 1e3)?;
         within("b_to_p", self.b_to_p, 0.01, 1e3)?;
         within("log_sd", self.log_sd, 0.0, 3.0)?;
+        within("scene_sd", self.scene_sd, 0.0, 2.0)?;
         within("slow_share", self.slow_share, 0.0, 1.0)?;
         let per_picture = self.rate.as_bits_per_sec() as f64 / self.fps / 8.0;
         within("rate / fps in bytes per picture", per_picture, 16.0, 1e8)
@@ -115,6 +123,7 @@ impl GopModel {
         let (slow_sd, fast_sd) = (libm::sqrt(self.slow_share), libm::sqrt(1.0 - self.slow_share));
         // Starts in its stationary distribution.
         let mut slow = random.normal();
+        let mut scenes = Scenes::new(self);
         let draw = |place: usize| {
             let z = slow_sd * slow + fast_sd * random.normal();
             slow = rho * slow + innovation * random.normal();
@@ -124,7 +133,7 @@ impl GopModel {
                 SampleKind::B => self.b_to_p,
                 _ => 1.0,
             };
-            (kind, ratio * libm::exp(self.log_sd * z))
+            (kind, ratio * scenes.next_factor() * libm::exp(self.log_sd * z))
         };
         (0..count).map(draw).collect()
     }
@@ -155,6 +164,31 @@ impl GopModel {
             done = end;
         }
         Ok(FrameTable { header_bytes: 0, stated_duration: Some(self.duration), samples })
+    }
+}
+
+/// The factor of the scene that a picture belongs to. A stream of its own: pictures are drawn alike with scenes and without.
+struct Scenes {
+    random: Stream,
+    cut_chance: f64,
+    log_sd: f64,
+    factor: f64,
+}
+
+impl Scenes {
+    fn new(model: &GopModel) -> Scenes {
+        let mut random = RootSeed(model.seed).stream("video/scenes");
+        let factor = libm::exp(model.scene_sd * random.normal());
+        let cut_chance = 1.0 / (model.fps * model.scene_time.as_secs_f64()).max(1.0);
+        Scenes { random, cut_chance, log_sd: model.scene_sd, factor }
+    }
+
+    fn next_factor(&mut self) -> f64 {
+        let factor = self.factor;
+        if self.random.chance(self.cut_chance) {
+            self.factor = libm::exp(self.log_sd * self.random.normal());
+        }
+        factor
     }
 }
 

@@ -21,6 +21,20 @@ pub enum StartRule {
     FirstFrame,
 }
 
+/// What happens to late pictures (catch-up).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Late {
+    /// Those beyond the threshold are discarded (VLC).
+    Discard,
+    /// They are shown, faster, until one is on time (VLC's `--no-drop-late-frames`).
+    PlayFaster {
+        /// Times the normal speed; above 1.
+        rate: f64,
+        /// The decoder leaves some out when many in a row are late.
+        hurries_up: bool,
+    },
+}
+
 /// Settings of a [`ProgressivePlayer`](super::ProgressivePlayer).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProgressiveConfig {
@@ -30,11 +44,15 @@ pub struct ProgressiveConfig {
     pub policy: Policy,
     /// When the clock starts.
     pub start: StartRule,
+    /// What happens to late pictures (catch-up).
+    pub late: Late,
+    /// Media time between clock references (catch-up); `None`: there are none.
+    pub references: Option<Duration>,
     /// Lateness up to which a picture is shown (catch-up). VLC: 20 ms.
     pub late_threshold: Duration,
     /// Lateness beyond which the clock is set back (catch-up); `None`: the cache's length.
     pub shift_after: Option<Duration>,
-    /// Most that the clock is set back at once (catch-up). VLC's clock-jitter limit: 5 s.
+    /// Most that the clock is set back at once, and that the cache grows in all (catch-up). VLC's clock-jitter limit: 5 s.
     pub max_shift: Duration,
     /// What must be buffered for the clock to go on (rebuffer); `None`: the whole cache.
     pub resume: Option<BufferSize>,
@@ -54,6 +72,8 @@ impl Default for ProgressiveConfig {
             buffer: BufferSize::Time(Duration::from_secs(1)),
             policy: Policy::CatchUp,
             start: StartRule::CacheFull,
+            late: Late::Discard,
+            references: None,
             late_threshold: Duration::from_millis(20),
             shift_after: None,
             max_shift: Duration::from_secs(5),

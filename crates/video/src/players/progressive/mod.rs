@@ -11,6 +11,12 @@
 //!   event*, which lasts until a picture is on time, however long. A late picture is shown if it is at most
 //!   `late_threshold` (20 ms) late and discarded else. If it is later than `shift_after` (default: the cache), the clock is
 //!   set back by the lateness, at most `max_shift` (5 s), and waits until the cache is full again.
+//! - `late = "play-faster"`. The picture stands still and then goes on faster, `catch_up_rate` times, until all late pictures
+//!   have been shown: the paper's "catch up". With `hurry_up` VLC's decoder leaves out pictures that no other needs while at
+//!   least five in a row were late, and from twelve on whatever comes.
+//! - `references`. Between pictures of different intervals the media has a clock reference. One that is read after the
+//!   picture behind it was due stops the clock, which goes on from that picture with a full cache; the cache has grown by
+//!   the median lateness of the last three, in all by `max_shift` at most (VLC's `pts_delay`).
 //! - **rebuffer** (browsers). At a picture that is not complete when due the clock stops, and goes on when `resume`
 //!   (default: the whole cache) is buffered. Nothing is discarded.
 //!
@@ -19,12 +25,10 @@
 //! `frozen` time, not the event.
 //!
 //! Differences from the references:
-//! 1. VLC raises its delay at *every* clock reference that comes too late; references are sparse, so single late pictures are
-//!    discarded without it. We have no references: the shift happens from `shift_after` on. `shift_after = "0 s"` is the other
-//!    extreme.
-//! 2. When VLC shifts, its cache grows by the shift for the rest of the session; ours keeps its size, as the papers report
-//!    one buffer size per run.
-//! 3. The decoder takes no time and never skips pictures on its own; `drop_dependents` approximates decoders that do.
+//! 1. VLC's demuxers have clock references, by default ours has none: the shift happens from `shift_after` on, and the cache
+//!    keeps its size, as the papers report one buffer size per run. `references = "250 ms"` is VLC's MP4 demuxer.
+//! 2. At a late reference VLC also throws away what its decoders hold; here everything before it has been shown.
+//! 3. The decoder takes no time; `drop_dependents` approximates decoders that break pictures, `hurry_up` those that skip.
 //! 4. Audio takes its share of the bytes; it is not played, and never late on its own.
 //!
 //! Units: bytes, nanoseconds. Invariants: every picture is shown or discarded once; start-up + played + discarded + clock
@@ -32,19 +36,19 @@
 //! Tested: a dozen hand-computed timelines per policy, property tests over random media and arrivals.
 
 mod config;
+mod late;
+mod player;
 mod reading;
 mod screen;
 mod settings;
 
-pub use config::{Policy, ProgressiveConfig, StartRule};
+pub use config::{Late, Policy, ProgressiveConfig, StartRule};
 
 use crate::buffer::Cache;
 use crate::media::{Media, Picture};
 use crate::registry::PlayerEntry;
-use crate::{
-    Action, AppReport, ConnectionId, Delivery, DiscardCause, EventKind, FinishReason, ObjectRef, PlaybackEvent, Player,
-    Request, RequestId,
-};
+use crate::{Action, ConnectionId, DiscardCause, EventKind, FinishReason, RequestId};
+use late::{Faster, References};
 use playpath_units::{Duration, Time};
 use reading::Reading;
 use screen::Screen;
@@ -90,6 +94,8 @@ pub struct ProgressivePlayer {
     cache: Cache,
     resume: Cache,
     shift_after: Duration,
+    faster: Option<Faster>,
+    references: Option<References>,
     phase: Phase,
     started_at: Time,
     reading: Reading,
@@ -98,7 +104,8 @@ pub struct ProgressivePlayer {
     next: usize,
     /// The next picture was not there when due.
     is_missing: bool,
-    /// When the pictures so far came out, in presentation order: a picture is as late as the one before it at least.
+    /// When the pictures so far came out, in presentation order: a picture is as late as the one before it at least. Ahead of
+    /// the clock while late pictures are played faster: the one shown last stays until then.
     available_from: Time,
     /// Latest discarded reference picture, by decode index.
     broken_reference: Option<u32>,
@@ -116,6 +123,13 @@ impl ProgressivePlayer {
                 (Policy::Rebuffer, Some(resume)) => resume.resolve(config.packet_bytes),
                 _ => cache,
             },
+            faster: match config.late {
+                Late::PlayFaster { rate, hurries_up } if config.policy == Policy::CatchUp => {
+                    Some(Faster::new(rate, hurries_up))
+                }
+                _ => None,
+            },
+            references: config.references.filter(|_| config.policy == Policy::CatchUp).map(References::new),
             shift_after: config.shift_after.unwrap_or(cache.time(media.mean_rate())),
             config,
             media,
@@ -182,11 +196,16 @@ impl ProgressivePlayer {
 
     /// The clock runs, and `picture` is next.
     fn play(&mut self, now: Time, due: Time, picture: &Picture) -> bool {
-        if due > now {
+        let turn = self.turn(due);
+        if turn > now {
             return false;
         }
+        if self.is_late_reference(due, picture) {
+            self.stop_at_reference(now, due, picture);
+            return true;
+        }
         if self.reading.read < picture.end_offset {
-            return self.miss(now, due, picture);
+            return self.miss(now, turn, picture);
         }
         if self.is_missing {
             self.is_missing = false;
@@ -196,18 +215,66 @@ impl ProgressivePlayer {
         let catches_up = self.config.policy == Policy::CatchUp;
         if catches_up && lateness > self.shift_after {
             self.set_clock_back(now, picture, lateness);
+        } else if self.faster.is_some() && !lateness.is_zero() {
+            self.play_faster(picture, due, lateness);
         } else if catches_up && lateness > self.config.late_threshold {
             self.discard(picture, DiscardCause::Late, due, self.available_from);
-        } else if self.broken_reference.is_some_and(|r| picture.depends_from <= r && r < picture.decode_index) {
+        } else if self.is_broken(picture) {
             self.discard(picture, DiscardCause::Dependency, due, due.max(self.available_from));
         } else {
-            self.screen.show(picture, due, lateness);
-            self.consume(picture);
+            self.show(picture, due, lateness);
         }
         true
     }
 
-    /// `picture` was due at `due` and is not there.
+    /// When a picture is looked at that is due at `due`: while late ones are played faster, after the one before it.
+    fn turn(&self, due: Time) -> Time {
+        if self.faster.is_some() { due.max(self.available_from) } else { due }
+    }
+
+    /// When there is something to do about the next picture, whose turn comes at `turn`.
+    fn next_look(&self, turn: Time, picture: &Picture) -> Time {
+        if self.reading.read >= picture.end_offset {
+            turn
+        } else if !self.is_missing {
+            turn + TICK
+        } else if !self.screen.is_stalled() {
+            turn + self.config.late_threshold + TICK
+        } else {
+            Time::MAX
+        }
+    }
+
+    /// A clock reference stands before `picture`, and all in front of it came after `due`.
+    fn is_late_reference(&self, due: Time, picture: &Picture) -> bool {
+        let Some(before) = self.next.checked_sub(1).map(|i| &self.media.pictures()[i]) else { return false };
+        self.available_from > due && self.references.is_some_and(|r| r.is_between(before, picture))
+    }
+
+    fn is_broken(&self, picture: &Picture) -> bool {
+        self.broken_reference.is_some_and(|r| picture.depends_from <= r && r < picture.decode_index)
+    }
+
+    fn show(&mut self, picture: &Picture, due: Time, lateness: Duration) {
+        self.screen.show(picture, due, lateness);
+        if let Some(faster) = &mut self.faster {
+            self.available_from = due + lateness + faster.show(picture, !lateness.is_zero());
+        }
+        self.consume(picture);
+    }
+
+    fn play_faster(&mut self, picture: &Picture, due: Time, lateness: Duration) {
+        let at = due + lateness;
+        if self.faster.as_mut().is_some_and(|faster| faster.leaves_out(picture)) {
+            self.discard(picture, DiscardCause::Late, at, at);
+        } else if self.is_broken(picture) {
+            self.discard(picture, DiscardCause::Dependency, at, at);
+        } else {
+            self.show(picture, due, lateness);
+        }
+    }
+
+    /// `picture` is not there when its turn comes at `due`.
     fn miss(&mut self, now: Time, due: Time, picture: &Picture) -> bool {
         if now <= due {
             return false;
@@ -246,6 +313,21 @@ impl ProgressivePlayer {
     /// The picture came later than the cache covers: the clock goes back and waits for a full cache.
     fn set_clock_back(&mut self, now: Time, picture: &Picture, lateness: Duration) {
         let shift = lateness.min(self.config.max_shift);
+        self.stop_clock(now, picture, lateness, shift);
+    }
+
+    /// The reference before `picture`, which was due at `due`, came late: the clock goes on from there with a full cache, which
+    /// has grown.
+    fn stop_at_reference(&mut self, now: Time, due: Time, picture: &Picture) {
+        if let Some(references) = &mut self.references {
+            let growth = references.note_late(self.available_from - due, self.config.max_shift);
+            self.cache = self.cache.grown_by(growth, self.media.mean_rate());
+            self.resume = self.cache;
+        }
+        self.stop_clock(now, picture, now - due, now - due);
+    }
+
+    fn stop_clock(&mut self, now: Time, picture: &Picture, lateness: Duration, shift: Duration) {
         self.screen.stall(now, now, picture.presentation);
         self.screen.shift_clock(now, shift);
         self.phase = Phase::Waiting { position: picture.presentation + (lateness - shift), since: now };
@@ -318,10 +400,10 @@ impl ProgressivePlayer {
 
     /// The last picture has been handled; its time may still run.
     fn end_if_over(&mut self, now: Time, end: Time) -> bool {
-        if end > now {
+        let at = end.max(self.available_from);
+        if at > now {
             return false;
         }
-        let at = end.max(self.available_from);
         self.screen.totals.clock_stopped += at - end;
         self.finish(at, FinishReason::Played);
         true
@@ -331,115 +413,5 @@ impl ProgressivePlayer {
         self.phase = Phase::Ended;
         self.screen.finish(at, reason);
         self.actions.push_back(Action::Close(CONNECTION));
-    }
-}
-
-impl Player for ProgressivePlayer {
-    fn handle_start(&mut self, now: Time) {
-        self.started_at = now;
-        self.phase = Phase::Filling { start_at: Time::MAX };
-        let (media_duration, media_rate) = (self.media.duration(), Some(self.media.mean_rate()));
-        self.screen.log.push(now, EventKind::SessionStarted { media_duration, media_rate });
-        self.actions.push_back(Action::Open(CONNECTION));
-        self.advance(now);
-    }
-
-    fn handle_connected(&mut self, now: Time, connection: ConnectionId) {
-        let body_bytes = self.media.total_bytes();
-        self.screen.log.push(now, EventKind::Connected(connection));
-        let request = EventKind::RequestSent { request: REQUEST, object: ObjectRef::FILE, body_bytes };
-        self.screen.log.push(now, request);
-        self.actions.push_back(Action::Request(Request {
-            connection,
-            id: REQUEST,
-            request_header_bytes: self.config.request_header_bytes,
-            response_header_bytes: self.config.response_header_bytes,
-            body_bytes,
-            delivery: Delivery::AsFastAsPossible,
-            object: ObjectRef::FILE,
-            cmcd: None,
-        }));
-    }
-
-    fn handle_body(&mut self, now: Time, _request: RequestId, bytes: u64) {
-        // What was due before these bytes came is judged without them.
-        self.advance(now);
-        if self.phase == Phase::Ended {
-            return;
-        }
-        if self.reading.read == 0 && bytes > 0 {
-            self.screen.log.push(now, EventKind::FirstByte(REQUEST));
-        }
-        self.reading.add(&self.media, bytes);
-        self.advance(now);
-    }
-
-    fn handle_timeout(&mut self, now: Time) {
-        self.advance(now);
-    }
-
-    fn handle_stop(&mut self, now: Time) {
-        self.advance(now);
-        if self.phase == Phase::Ended {
-            return;
-        }
-        match self.phase {
-            Phase::Waiting { since, .. } => self.screen.shift_clock(now, now - since),
-            Phase::Filling { .. } => self.screen.totals.startup = now - self.started_at,
-            _ => {}
-        }
-        self.finish(now, FinishReason::Stopped);
-    }
-
-    fn poll_action(&mut self) -> Option<Action> {
-        self.actions.pop_front()
-    }
-
-    fn poll_timeout(&self) -> Time {
-        match self.phase {
-            Phase::Filling { start_at } => start_at,
-            Phase::Playing { zero_at } => match self.next_picture() {
-                None => zero_at + self.media.duration(),
-                Some(p) if self.reading.read >= p.end_offset => zero_at + p.presentation,
-                Some(p) if !self.is_missing => zero_at + p.presentation + TICK,
-                Some(p) if !self.screen.is_stalled() => zero_at + p.presentation + self.config.late_threshold + TICK,
-                Some(_) => Time::MAX,
-            },
-            _ => Time::MAX,
-        }
-    }
-
-    fn read_limit(&self, _now: Time, _connection: ConnectionId) -> u64 {
-        match self.phase {
-            Phase::Idle | Phase::Ended => 0,
-            _ => self.reading.target.saturating_sub(self.reading.read),
-        }
-    }
-
-    fn buffer_level(&self, now: Time) -> Duration {
-        self.reading.playable_until(&self.media).saturating_sub(self.position(now))
-    }
-
-    fn buffer_bytes(&self, _now: Time) -> u64 {
-        self.reading.held()
-    }
-
-    fn is_finished(&self) -> bool {
-        self.phase == Phase::Ended
-    }
-
-    fn events(&self) -> &[PlaybackEvent] {
-        self.screen.log.as_slice()
-    }
-
-    fn app_parameters(&self, _now: Time) -> AppReport {
-        let playout_buffer_bytes = self.cache.bytes(self.media.mean_rate());
-        AppReport {
-            playout_buffer_bytes,
-            playout_buffer_free_bytes: playout_buffer_bytes.saturating_sub(self.reading.held()),
-            video_rate: self.media.mean_rate(),
-            is_urgent: self.is_waiting_for_data() || self.is_missing,
-            whole: Some((self.media.total_bytes(), self.media.duration())),
-        }
     }
 }

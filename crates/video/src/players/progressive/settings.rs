@@ -1,8 +1,8 @@
 //! The player kind `progressive` as it is typed in a scenario.
 
-use super::{Policy, ProgressiveConfig, ProgressivePlayer, StartRule};
+use super::{Late, Policy, ProgressiveConfig, ProgressivePlayer, StartRule};
 use crate::Player;
-use crate::registry::{BUFFER, PlayerContext};
+use crate::registry::{BUFFER, INTERVAL, PlayerContext};
 use playpath_units::{Kind, ParamSpec, Params};
 
 pub(super) const PARAMS: &[ParamSpec] = &[
@@ -24,13 +24,36 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         &["full", "first-frame"],
         "the clock starts when the cache is full, or the cache's length after the first picture",
     ),
+    ParamSpec::word(
+        "late",
+        "discard",
+        &["discard", "play-faster"],
+        "catch-up: late pictures are discarded (VLC), or shown faster until one is on time (VLC's --no-drop-late-frames)",
+    )
+    .since("0.2"),
+    ParamSpec::number("catch_up_rate", 2.0, (1.01, 16.0), "", "play-faster: times the normal speed").since("0.2"),
+    ParamSpec::flag(
+        "hurry_up",
+        true,
+        "play-faster: with five late pictures in a row the decoder skips those that no other needs, with twelve any (VLC)",
+    )
+    .since("0.2"),
+    ParamSpec::text(
+        "references",
+        "none",
+        INTERVAL,
+        "catch-up: media time between clock references; a late one stops the clock until the cache is full, which grows \
+         (VLC's MP4 demuxer: 250 ms)",
+    )
+    .or("none")
+    .since("0.2"),
     ParamSpec::text("late_threshold", "20 ms", Kind::Time, "catch-up: pictures later than this are discarded (VLC)"),
     ParamSpec::text("shift_after", "cache", Kind::Time, "catch-up: later than this sets the clock back").or("cache"),
     ParamSpec::text(
         "max_shift",
         "5 s",
         Kind::Time,
-        "catch-up: most that the clock is set back at once (VLC's clock-jitter)",
+        "catch-up: most that the clock is set back at once, and that the cache grows (VLC's clock-jitter)",
     ),
     ParamSpec::text("resume", "cache", BUFFER, "rebuffer: what must be there for the clock to go on").or("cache"),
     ParamSpec::flag("drop_dependents", false, "catch-up: also discard pictures that depend on a discarded one"),
@@ -41,6 +64,13 @@ pub(super) fn build(context: &PlayerContext, settings: &Params) -> Result<Box<dy
         buffer: settings.quantity("buffer"),
         policy: if settings.word("policy") == "rebuffer" { Policy::Rebuffer } else { Policy::CatchUp },
         start: if settings.word("start") == "full" { StartRule::CacheFull } else { StartRule::FirstFrame },
+        late: match settings.word("late") {
+            "play-faster" => {
+                Late::PlayFaster { rate: settings.number("catch_up_rate"), hurries_up: settings.flag("hurry_up") }
+            }
+            _ => Late::Discard,
+        },
+        references: settings.optional("references"),
         late_threshold: settings.quantity("late_threshold"),
         shift_after: settings.optional("shift_after"),
         max_shift: settings.quantity("max_shift"),
