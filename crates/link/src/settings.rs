@@ -65,11 +65,11 @@ impl<T: Setting> Setting for Option<T> {
     }
 }
 
-/// `NAME { field: type = constructor(…), "doc"; … }`: the struct with public fields, [`Default`] and [`Config`]. The constructor is one of
+/// `NAME { field: type = constructor(…), "doc" since "version"; … }`: the struct with public fields, [`Default`] and [`Config`]. The constructor is one of
 /// [`ParamSpec`]; name and text are put in.
 macro_rules! config {
     ($(#[$about:meta])* $name:ident {
-        $($field:ident: $type:ty = $make:ident($($value:expr),*) $(or $word:literal)?, $doc:literal;)*
+        $($field:ident: $type:ty = $make:ident($($value:expr),*) $(or $word:literal)?, $doc:literal $(since $since:literal)?;)*
     }) => {
         $(#[$about])*
         #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +79,7 @@ macro_rules! config {
 
         impl $crate::settings::Config for $name {
             const PARAMS: &'static [playpath_units::ParamSpec] =
-                &[$(playpath_units::ParamSpec::$make(stringify!($field), $($value,)* $doc)$(.or($word).by_default($word))?,)*];
+                &[$(playpath_units::ParamSpec::$make(stringify!($field), $($value,)* $doc)$(.or($word).by_default($word))?$(.since($since))?,)*];
             fn of(params: &playpath_units::Params) -> Result<$name, String> {
                 Ok($name { $($field: $crate::settings::Setting::read(&params.text(stringify!($field)))?,)* })
             }

@@ -53,6 +53,11 @@ SCENARIOS = {
     "3p-50": ((50, 2.0), (100, 0.0), (100, 0.0)),
     "3p-150": ((150, 2.0), (200, 0.0), (200, 0.0)),
 }
+"""Round trip in ms and injected loss in per cent of each path; 2 Mbit/s each."""
+UNLIKE = "20 ms, 10 Mbit/s; 200 ms, 2 Mbit/s"
+"""A scene of ours, where a scheduler has most to decide: the first path carries the video alone, the second comes late."""
+_UNLIKE_PATHS = ((20, 10), (200, 2))
+_UNLIKE_SENDERS = tuple((c, s) for c in ("Cubic", "LIA") for s in SCHEDULERS)
 NATURAL, QUEUE, BUFFER, SOCKET_KB = 0.1, "1 bdp", "1 s", 1000
 
 
@@ -93,17 +98,11 @@ def _case(
         options["rate"] = rate
     if flip != "as printed" and scheduler == "TR-STY":
         options["rtt_flip"] = True
-    paths = []
-    for i, (rtt, loss) in enumerate(SCENARIOS[scene]):
-        # The two WiFi paths have natural loss; what is injected comes on top.
-        total = loss + (natural if i < 2 else 0.0)
-        name = ("wifi 1", "wifi 2", "wired")[i]
-        paths.append({"name": name, "rate": "2 Mbit/s", "rtt": f"{rtt} ms", "loss": f"{total:.4g} %", "queue": queue})
     length = round(624 * share)
     scenario = {
         "video": {"source": "bigbuckbunny", "rate": "5.24 Mbit/s", "duration": f"{length} s"},
         "player": {"kind": "progressive", "buffer": buffer},
-        "path": paths,
+        "path": _paths(scene, natural, queue),
         "sender": [
             {
                 "name": "sender",
@@ -118,10 +117,23 @@ def _case(
     return Case(labels, scenario)
 
 
+def _paths(scene: str, natural: float, queue: str) -> list[dict[str, Any]]:
+    """The two WiFi paths have natural loss; what is injected comes on top."""
+    if scene == UNLIKE:
+        found = [(rtt, rate, natural) for rtt, rate in _UNLIKE_PATHS]
+    else:
+        found = [(rtt, 2, loss + (natural if i < 2 else 0.0)) for i, (rtt, loss) in enumerate(SCENARIOS[scene])]
+    return [
+        {"name": name, "rate": f"{rate} Mbit/s", "rtt": f"{rtt} ms", "loss": f"{loss:.4g} %", "queue": queue}
+        for name, (rtt, rate, loss) in zip(("wifi 1", "wifi 2", "wired"), found, strict=False)
+    ]
+
+
 def cases(share: float) -> list[Case]:
-    """Figures 4 to 8, then today's senders."""
+    """Figures 4 to 8, then today's senders, and all of them where the paths are unlike."""
     found = _paper_cases(share)
-    return found + [_case("today", c, s, share, scene=n) for n in SCENARIOS for c, s in TODAY_SENDERS]
+    found += [_case("today", c, s, share, scene=n) for n in SCENARIOS for c, s in TODAY_SENDERS]
+    return found + [_case("today", c, s, share, scene=UNLIKE) for c, s in (*_UNLIKE_SENDERS, *TODAY_SENDERS)]
 
 
 def _paper_cases(share: float, **varied: Any) -> list[Case]:
@@ -143,7 +155,7 @@ def beside_cases(share: float) -> list[Case]:
 def measure(record: Mapping[str, Any], series: Series) -> dict[str, float]:
     """Mean payload of each subflow over the session."""
     (video,) = (flow for flow in record["flows"] if flow["name"] == "video")
-    return {name: float(flow["goodput_mbps"]) for name, flow in zip(SUBFLOW, video["subflows"], strict=True)}
+    return {name: float(flow["goodput_mbps"]) for name, flow in zip(SUBFLOW, video["subflows"], strict=False)}
 
 
 def _at(control: str, scheduler: str, scene: str = "baseline") -> Labels:
@@ -445,7 +457,7 @@ UNSTATED = [
     ),
 ]
 
-_SCENES: dict[str, Labels] = {name: {"is_today": "yes", "scenario": name} for name in SCENARIOS}
+_SCENES: dict[str, Labels] = {name: {"is_today": "yes", "scenario": name} for name in (*SCENARIOS, UNLIKE)}
 TODAY = Today(
     scenes=_SCENES,
     column="sender",

@@ -397,6 +397,7 @@ STUDY = Study(
     figures=FIGURES,
     unstated=UNSTATED,
     vary=vary,
+    guards={"base_rtt": "ns2"},
     sweeps=SWEEPS,
     sensitivity_seeds=5,
     today=TODAY,

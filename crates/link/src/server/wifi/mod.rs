@@ -52,14 +52,14 @@ words! {
 config! {
     /// An 802.11 hop.
     WifiConfig {
-        standard: WifiStandard = text("802.11n", STANDARDS), "generation of the radio";
-        snr: f64 = number(25.0, (-10.0, 60.0), "dB"), "mean signal-to-noise ratio";
-        snr_sd: f64 = number(0.0, (0.0, 20.0), "dB"), "its standard deviation";
-        coherence: Duration = text("100 ms", Kind::PositiveTime), "time in which its correlation falls to 1/e";
-        rate_control: RateControl = text("minstrel", RATE_CONTROLS), "how the rate is chosen";
-        retries: u32 = whole(7, (0, 255), ""), "transmissions of a frame after the first; then it is lost";
-        aggregate: u32 = whole(32, (1, 64), "frames"), "most frames in one transmission; 802.11g sends one";
-        stations: u32 = whole(0, (0, 100), ""), "others that always have something to send, as much at a time";
+        standard: WifiStandard = text("802.11n", STANDARDS), "generation of the radio" since "0.2";
+        snr: f64 = number(25.0, (-10.0, 60.0), "dB"), "mean signal-to-noise ratio" since "0.2";
+        snr_sd: f64 = number(0.0, (0.0, 20.0), "dB"), "its standard deviation" since "0.2";
+        coherence: Duration = text("100 ms", Kind::PositiveTime), "time in which its correlation falls to 1/e" since "0.2";
+        rate_control: RateControl = text("minstrel", RATE_CONTROLS), "how the rate is chosen" since "0.2";
+        retries: u32 = whole(7, (0, 255), ""), "transmissions of a frame after the first; then it is lost" since "0.2";
+        aggregate: u32 = whole(32, (1, 64), "frames"), "most frames in one transmission; 802.11g sends one" since "0.2";
+        stations: u32 = whole(0, (0, 100), ""), "others that always have something to send, as much at a time" since "0.2";
     }
 }
 
