@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -32,7 +33,7 @@ def outline(session: Session) -> Outline:
     """
     series = session.series
     flows = [name for name in series if name.startswith("flow.video")]
-    flows = flows or [name for name in series if name.startswith("flow.")][:_MOST_FLOWS]
+    flows = flows or sorted((name for name in series if name.startswith("flow.")), key=_place)[:_MOST_FLOWS]
     found = {(flow, name): at_seconds(until_last_byte(series[flow]), name) for flow in flows for name in _FLOW}
     for (_, name), values in found.items():
         if name == "rtt_ms":
@@ -42,6 +43,12 @@ def outline(session: Session) -> Outline:
         if source in series:
             found[source, name] = at_seconds(series[source], name)
     return found
+
+
+def _place(flow: str) -> tuple[int, str]:
+    """The first flow of each group, then the second …: whichever opens first, which chance decides in some scenarios."""
+    number = re.search(r"\.(\d+)$", flow)
+    return int(number[1]) if number else 1, flow
 
 
 def until_last_byte(flow: Columns) -> Columns:

@@ -114,9 +114,16 @@ def test_bands_are_of_each_path_and_of_flows_without_a_video():
     assert set(told["series"]) == {
         "player", "flow.video/wifi", "flow.video/lte", "link.path.wifi/down", "link.path.lte/down"
     }  # fmt: skip
-    alone = playpath.compare(BULK, timelines=True).bands
-    assert set(alone["series"]) == {"flow.bulk.1", "flow.bulk.2", "link.path.path1/down"}
-    assert set(alone.filter(pl.col("series") == "flow.bulk.1")["column"]) == {"snd_cwnd", "rtt_ms", "goodput_mbps"}
+    # Chance says which flow begins first: it must not say which ones are shown.
+    two = "".join(f'[[traffic]]\nname = "{n}"\nkind = "bulk"\ncount = 4\nstart_spread = "2 s"\n' for n in "ba")
+    path, _, run = BULK.partition("[[traffic]]")
+    compared = playpath.compare(f"{path}{two}[run]{run.partition('[run]')[2]}", timelines=True)
+    shown = {f"{group}.{number}" for group in "ab" for number in (1, 2, 3)}
+    alone = compared.bands
+    assert set(alone["series"]) == {*(f"flow.{name}" for name in shown), "link.path.path1/down"}
+    assert set(alone.filter(pl.col("series") == "flow.a.1")["column"]) == {"snd_cwnd", "rtt_ms", "goodput_mbps"}
+    (session,) = compared.timelines.values()
+    assert {name for name in session.series if name.startswith("packets.")} == {f"packets.{name}" for name in shown}
 
 
 def test_what_follows_the_last_byte_was_not_measured():

@@ -189,11 +189,14 @@ test("a tour has five steps, by keyboard alone", async () => {
   await page.keyboard.press("Enter");
   for (let step = 1; step <= 5; step++) {
     await page.getByText(`step ${step} of 5`).waitFor();
+    const below = await page.evaluate(() => document.querySelector(".lesson").parentElement.nextElementSibling.id);
+    assert.equal(below, ["viewers", "why", "charts", "viewers", "whatif"][step - 1], "the card stands above what it speaks of");
     const next = page.getByRole("button", { name: step < 5 ? "Next" : "Done" });
     await next.focus();
     await page.keyboard.press("Enter");
   }
   await page.getByRole("button", { name: /start here/ }).waitFor();
+  assert.equal(await page.evaluate(() => document.querySelector(".lesson-list").parentElement.previousElementSibling.tagName), "HEADER");
   await page.close();
 });
 

@@ -51,6 +51,8 @@ export class App {
   private drawnSessions = "";
   private panelOf = "";
   private mapFormOf = "";
+  /** The step of the tour that the page went to. */
+  private lessonAt = "null";
   private timer = 0;
   private frame = 0;
   private turn = 0;
@@ -241,7 +243,7 @@ export class App {
     const { parts, state } = this;
     const prepared = this.prepared!;
     this.drawHead();
-    parts.lesson.replaceChildren(lessonCard(state, (next) => void this.show(next), () => this.stopLesson()));
+    this.drawLesson();
     // A slider under the hand must not be replaced: the panel is drawn anew only where its shape changes.
     const shape = JSON.stringify([state.scenario, state.text, state.senders, state.traffic, state.paths.length, prepared.paths.length, prepared.resolved.path.map((path) => path.queue.kind), state.lesson, Object.keys(state.files)]);
     if (shape !== this.panelOf || !parts.panel.contains(document.activeElement)) {
@@ -252,6 +254,22 @@ export class App {
       this.panelOf = shape;
     }
     this.drawMap();
+  }
+
+  /** The card of a tour stands above the part that it speaks of; without one the list of tours is below the head. */
+  private drawLesson(): void {
+    const { lesson } = this.parts;
+    const isHeld = lesson.contains(document.activeElement);
+    lesson.replaceChildren(lessonCard(this.state, (next) => void this.show(next), () => this.stopLesson()));
+    const step = JSON.stringify(this.state.lesson);
+    if (step !== this.lessonAt) {
+      this.lessonAt = step;
+      const part = lessonState(this.state)?.look;
+      if (part) document.getElementById(part)!.before(lesson);
+      else this.root.querySelector("header")!.after(lesson);
+      if (part) lesson.scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+    }
+    if (isHeld) lesson.querySelector<HTMLElement>("button.main")?.focus({ preventScroll: true });
   }
 
   private drawHead(): void {

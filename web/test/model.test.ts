@@ -8,6 +8,7 @@ import { type Knob, STEPS, around, fromStep, overrides, toStep } from "../src/mo
 import { clock, number, short } from "../src/model/quantity";
 import { decode, encode, start } from "../src/model/state";
 import { filmstrip, inWords, why } from "../src/model/story";
+import { shownCriteria } from "../src/view/ranking";
 import { type Cell, type WhatIf, provenFrom, turnSentence, turns, winner } from "../src/model/whatif";
 
 const record = (events: Partial<PlaybackEvent>[], metrics: Record<string, number | null> = {}): EngineRecord =>
@@ -132,6 +133,17 @@ describe("the map", () => {
     expect(provenFrom(map([cell(0, ["a", "b"], "stall_time_s", 0), open, cell(0.2, ["b", "a"], "stall_time_s", 8)]))).toEqual({ who: "b", from: 0.2 });
     expect(provenFrom(map([cell(0, ["a", "b"], "stall_time_s", 3), open]))).toBeNull();
     expect(provenFrom(map([cell(0, ["a", "b"], "stall_time_s", 0)]))).toBeNull();
+  });
+});
+
+describe("the ranking", () => {
+  it("shows what viewers see and senders differ in, and always what it costs", () => {
+    const of = (values: Record<string, number>) => Object.fromEntries(Object.entries(values).map(([name, mean]) => [name, { mean }]));
+    const judged = {
+      criteria: ["played_s", "stall_time_s", "late_packet_ratio", "startup_delay_s", "retransmitted_packets"],
+      senders: { a: of({ played_s: 60, stall_time_s: 0, startup_delay_s: 1, retransmitted_packets: 5 }), b: of({ played_s: 60, stall_time_s: 0, startup_delay_s: 2, retransmitted_packets: 5 }) },
+    } as unknown as Judged;
+    expect(shownCriteria(judged, (name) => name === "retransmitted_packets")).toEqual(["stall_time_s", "startup_delay_s", "retransmitted_packets"]);
   });
 });
 

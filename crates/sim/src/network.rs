@@ -67,25 +67,22 @@ pub type FlowId = u32;
 pub type AppId = u32;
 
 /// Whose packets are logged.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Logged {
     /// Those of an application's flows.
     App(AppId),
-    /// Those of the flows that were opened first.
-    FirstFlows,
+    /// Those of flows with these names.
+    Flows(Vec<String>),
 }
 
 impl Logged {
-    fn covers(self, flow: FlowId, app: AppId) -> bool {
+    fn covers(&self, config: &FlowConfig) -> bool {
         match self {
-            Logged::App(logged) => app == logged,
-            Logged::FirstFlows => flow < FIRST_FLOWS,
+            Logged::App(app) => config.app == *app,
+            Logged::Flows(names) => names.contains(&config.name),
         }
     }
 }
-
-/// As many as the charts of a scenario without video show.
-const FIRST_FLOWS: FlowId = 6;
 
 /// Who is called when its time comes.
 #[derive(Clone, Copy, Debug)]
@@ -287,7 +284,7 @@ impl Network {
         });
         let path = |route: &Route| PathCount { name: route.path.clone(), arrived_wire_bytes: 0 };
         let paths = if config.routes.len() > 1 { config.routes.iter().map(path).collect() } else { Vec::new() };
-        let is_logged = self.logged.is_some_and(|logged| logged.covers(id, config.app));
+        let is_logged = self.logged.as_ref().is_some_and(|logged| logged.covers(&config));
         self.flows.push(Flow {
             packets: is_logged.then(Box::default),
             paths,

@@ -42,7 +42,11 @@ impl<'s> Simulation<'s> {
         net.is_traced = tracing >= Tracing::Series;
         let Topology { links, paths } = scenario.topology();
         if tracing == Tracing::Packets {
-            net.log_packets(if scenario.video.is_some() { Logged::App(0) } else { Logged::FirstFlows });
+            net.log_packets(if scenario.video.is_some() {
+                Logged::App(0)
+            } else {
+                Logged::Flows(first_flows(scenario, seed))
+            });
         }
         links.into_iter().try_for_each(|link| net.add_link(link).map(drop)).map_err(link_error)?;
         let probe_owner = net.add_owner(OwnerKind::Probe);
@@ -229,6 +233,18 @@ impl<'s> Simulation<'s> {
     fn is_over(&self) -> bool {
         self.scenario.video.is_some() && matches!(self.apps.first(), Some(App::Video(main)) if main.is_over())
     }
+}
+
+/// As many as the charts of a scenario without video show.
+const FIRST_FLOWS: usize = 6;
+
+/// The bulk flows of which a scenario without video is shown: the first of each group, then the second …
+fn first_flows(scenario: &Scenario, seed: RootSeed) -> Vec<String> {
+    let groups = scenario.traffic.iter().enumerate().filter(|(_, group)| group.kind == TrafficKind::Bulk);
+    let names = groups.flat_map(|(number, group)| group.sources(number, seed).take(FIRST_FLOWS).enumerate());
+    let mut flows: Vec<(usize, String)> = names.map(|(place, source)| (place, source.name)).collect();
+    flows.sort();
+    flows.into_iter().take(FIRST_FLOWS).map(|(_, name)| name).collect()
 }
 
 /// What the scenario only names cannot be played.

@@ -74,7 +74,13 @@ export function viewerKnobs(prepared: Prepared): Knob[] {
       read: (p) => (number(p.resolved.player!.buffer) ?? NaN) / 1e3, write: written("s"), hint: "seconds of film that are fetched ahead",
     });
   }
-  if (typeof player.latency_target === "string") {
+  if (player.kind === "dash" && number(player.latency_target) === null) {
+    knobs.push({
+      id: "buffer", label: "Player’s buffer", unit: "s", low: 2, high: 120, key: "player.full_level",
+      read: (p) => { const level = number(p.resolved.player!.full_level); return level === null ? null : level / 1e3; }, write: written("s"), hint: "seconds of film at which it pauses fetching; as the client has it where nothing is given",
+    });
+  }
+  if (number(player.latency_target) !== null) {
     knobs.push({
       id: "latency", label: "Behind the event", unit: "s", low: 0.5, high: 30, key: "player.latency_target",
       read: (p) => (number(p.resolved.player!.latency_target) ?? NaN) / 1e3, write: written("s"), hint: "how far the player stays behind what is filmed; its buffer cannot be longer",

@@ -61,6 +61,12 @@ const MOST_FLOWS = 6;
 
 const placeOf = (at: number, { places }: Context): number => places?.[at] ?? at;
 
+/** The first flow of each group, then the second …: whichever opens first, which chance decides in some scenarios. */
+function byPlace(a: string, b: string): number {
+  const number = (name: string) => Number(/\.(\d+)$/.exec(name)?.[1] ?? 1);
+  return number(a) - number(b) || (a < b ? -1 : 1);
+}
+
 interface Flow {
   label: string;
   place: number;
@@ -75,7 +81,7 @@ function flowsOf(session: Session, at: number, context: Context): Flow[] {
   const { sender } = session;
   const found = [`flow.video/${paths[path]?.name}`, "flow.video"].find((name) => session.series[name]);
   if (found) return [{ label: sender, place, columns: untilLastByte(session.series[found]), source: { sender, series: found } }];
-  const names = Object.keys(session.series).filter((name) => name.startsWith("flow."));
+  const names = Object.keys(session.series).filter((name) => name.startsWith("flow.")).sort(byPlace);
   if (names.some((name) => name.startsWith("flow.video"))) return [];
   return names.slice(0, MOST_FLOWS).map((name, i) => ({ label: name.slice("flow.".length), place: place + i, columns: untilLastByte(session.series[name]), source: { sender, series: name } }));
 }

@@ -29,7 +29,6 @@ export function lessonCard(state: State, show: (state: State) => void, stop: () 
     h(
       "p", { class: "buttons" },
       h("button", { type: "button", disabled: place === 0, onclick: () => go(place - 1) }, "Back"),
-      h("button", { type: "button", onclick: () => document.getElementById(step.look)?.scrollIntoView({ behavior: "smooth" }) }, "Show me"),
       isLast ? h("button", { type: "button", class: "main", onclick: stop }, "Done") : h("button", { type: "button", class: "main", onclick: () => go(place + 1) }, "Next"),
       isLast ? null : h("button", { type: "button", class: "small", onclick: stop }, "Leave the tour"),
     ),

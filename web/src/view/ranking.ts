@@ -6,22 +6,21 @@ import { colour } from "./colours";
 import { h, svg } from "./dom";
 
 const WIDTH = 220;
-const SHOWN = 5;
+const OF_THE_VIEWER = 4;
 
-/** All of the film was shown, at the one rate that it has. */
-const ALIKE_IS_NO_NEWS = ["played_s", "mean_rate_kbps"];
+/** What decides most; it is news that nobody has any. */
+const ALWAYS = "stall_time_s";
 
-/** Criteria in which anybody has a value; the first are what a viewer sees. */
-export function shownCriteria(judged: Judged): string[] {
-  const differs = (name: string) => {
-    const found = Object.values(judged.senders).map((metrics) => metrics[name]);
-    return found.some(Boolean) && (!ALIKE_IS_NO_NEWS.includes(name) || new Set(found.map((one) => short(one?.mean))).size > 1);
-  };
-  return judged.criteria.filter(differs).slice(0, SHOWN);
+/** What the viewers see and senders differ in, as far as there is room; then what it costs the network. */
+export function shownCriteria(judged: Judged, isCost: (name: string) => boolean): string[] {
+  const found = (name: string) => Object.values(judged.senders).map((metrics) => metrics[name]);
+  const known = judged.criteria.filter((name) => found(name).some(Boolean));
+  const isNews = (name: string) => name === ALWAYS || new Set(found(name).map((one) => short(one?.mean))).size > 1;
+  return [...known.filter((name) => !isCost(name) && isNews(name)).slice(0, OF_THE_VIEWER), ...known.filter(isCost)];
 }
 
 export function ranking(judged: Judged, values: Values, senders: string[], metrics: Map<string, MetricEntry>, seeds: number): HTMLElement {
-  const names = shownCriteria(judged);
+  const names = shownCriteria(judged, (name) => metrics.get(name)?.of !== "viewer");
   const { decision } = judged;
   const head = ["rank", "sender", ...names.map((name) => title(metrics.get(name), name)), "against the best"];
   const rows = decision.ranking.map((sender) => {
