@@ -53,7 +53,10 @@ impl Sender {
             Step::RepairAll => {
                 self.detect_losses(at.now);
             }
-            Step::Exit => self.exit_recovery(at),
+            Step::Exit => {
+                self.exit_recovery(at);
+                self.look_beyond(at, news);
+            }
             Step::ExitAndWatch => {
                 self.exit_recovery(at);
                 self.watch_for_loss(at, news);
@@ -161,6 +164,17 @@ impl Sender {
         }
     }
 
+    /// Losses above the point that ended the last recovery begin the next one with the same ACK, so the window between them lets
+    /// nothing go (Linux `tcp_fastretrans_alert`, from step D to E).
+    fn look_beyond(&mut self, at: Moment<'_>, news: &News) {
+        if self.sacked_out() > 0 {
+            self.detect_losses(at.now);
+        }
+        if self.scoreboard.lost_out() > 0 {
+            self.enter_recovery(at, news, CongestionSignal::Loss);
+        }
+    }
+
     /// May the controller want the head retransmitted before the third duplicate (Vegas)?
     fn ask_about_head(&mut self, at: Moment<'_>, news: &News, count: u32) {
         let Some(head) = self.scoreboard.front().copied() else { return };
@@ -183,7 +197,7 @@ impl Sender {
             self.rtt.back_off();
             self.restart_rto(at.now);
         }
-        self.recovery.enter(self.stream.una(), self.stream.nxt());
+        self.recovery.enter(self.stream.una(), self.stream.nxt(), self.scoreboard.unsettled());
         self.detector.on_recovery(self.stream.nxt());
         self.tail_probe.forget();
         self.reduction.enter_recovery(self.control.cwnd(), self.duplicates.count());
@@ -281,13 +295,14 @@ impl Sender {
         if front.is(SACKED) {
             self.scoreboard.forget_sacks(); // the receiver reneged (RFC 2018 §8)
         }
+        let unsettled = self.scoreboard.unsettled();
         let lost = self.scoreboard.mark_all_lost();
         self.count_lost(lost);
         if !self.recovery.phase().is_repairing() {
             self.distance.on_loss(self.stats.bytes_acked);
         }
         self.rtt.back_off();
-        self.recovery.enter_loss(self.config.undo, self.stream.una(), self.stream.nxt());
+        self.recovery.enter_loss(self.config.undo, self.stream.una(), self.stream.nxt(), unsettled);
         self.detector.on_rto(self.stream.nxt());
         self.duplicates.clear();
         self.tail_probe.forget();

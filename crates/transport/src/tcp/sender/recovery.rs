@@ -8,6 +8,8 @@
 //! 2. An ECN reduction under `Recovery::Prr` is spread over the round, as in Linux; otherwise it is immediate.
 //! 3. A loss that a tail loss probe repaired cuts the window at once, without a recovery phase (as Linux).
 //! 4. NewReno leaves recovery with cwnd = ssthresh (RFC 6582 step 3, option 2).
+//! 5. What is known lost above the recovery point begins the next recovery with the ACK that ends this one, as in Linux;
+//!    RFC 6675 (§5) waits for the next duplicate.
 //!
 //! Tested by packet scripts.
 
@@ -182,9 +184,9 @@ impl Recovery {
     pub fn enter_cwr(&mut self) {
         self.phase = Phase::Cwr;
     }
-    /// Fast recovery begins.
-    pub fn enter(&mut self, una: u64, nxt: u64) {
-        self.undo.start(una);
+    /// Fast recovery begins; `left` as in [`Undo::start`].
+    pub fn enter(&mut self, una: u64, nxt: u64, left: Option<u32>) {
+        self.undo.start(una, left);
         self.phase = Phase::Recovery;
         self.point = nxt;
         (self.retransmitted, self.repaired) = (0, 0);
@@ -196,11 +198,11 @@ impl Recovery {
         self.consecutive_rtos += 1;
         self.consecutive_rtos
     }
-    /// Everything is sent again.
-    pub fn enter_loss(&mut self, tests: UndoConfig, una: u64, nxt: u64) {
+    /// Everything is sent again; `left` as in [`Undo::start`].
+    pub fn enter_loss(&mut self, tests: UndoConfig, una: u64, nxt: u64, left: Option<u32>) {
         let is_first = !self.phase.is_repairing();
         if self.phase != Phase::Loss {
-            self.undo.start(una);
+            self.undo.start(una, left);
         }
         self.frto = Frto::start(tests.frto, is_first, self.consecutive_rtos);
         self.phase = Phase::Loss;

@@ -110,6 +110,11 @@ impl Scoreboard {
     pub fn retrans_out(&self) -> u32 {
         self.retrans_out
     }
+    /// Retransmissions in flight, if the answer to one may yet come (Linux `tcp_any_retrans_done`).
+    pub fn unsettled(&self) -> Option<u32> {
+        let is_head = || self.front().is_some_and(|head| head.is(EVER_RETRANS));
+        (self.retrans_out > 0 || is_head()).then_some(self.retrans_out)
+    }
     /// Packets that wait for their retransmission.
     pub fn awaiting(&self) -> u32 {
         self.awaiting

@@ -4,8 +4,11 @@
 //! the first retransmission), RFC 4015 (response: restore the windows). The F-RTO test (RFC 5682) is in `frto.rs`.
 //! Differences from the references:
 //! 1. As in Linux the DSACK count is kept until the next episode, so that a late DSACK still undoes it.
+//! 2. An episode that begins while retransmissions of the one before are out takes them over, with the timestamp of their
+//!    first: else their ACKs, older than its own first retransmission, would look like those of originals
+//!    (Linux `tcp_enter_recovery`, `tcp_init_undo`).
 //!
-//! Tested by `undo_*.pkt`.
+//! Tested by `undo_*.pkt` and `recovery_again*.pkt`.
 
 use super::ack::News;
 use crate::tcp::config::UndoConfig;
@@ -19,13 +22,15 @@ pub(crate) struct Undo {
     /// Retransmissions of the episode.
     retransmitted: u32,
     /// TSval of the first one.
-    first_timestamp: u32,
+    first_timestamp: Option<u32>,
 }
 
 impl Undo {
-    /// An episode begins.
-    pub fn start(&mut self, una: u64) {
-        *self = Undo { marker: Some(una), ..Undo::default() };
+    /// An episode begins. `left`: so many retransmissions of earlier ones are on their way; `None`: all have been settled.
+    pub fn start(&mut self, una: u64, left: Option<u32>) {
+        let retransmitted = left.unwrap_or(0);
+        let first_timestamp = left.and(self.first_timestamp);
+        *self = Undo { marker: Some(una), unconfirmed: retransmitted, retransmitted, first_timestamp };
     }
 
     /// The episode was undone, or cannot be any more.
@@ -35,19 +40,17 @@ impl Undo {
 
     /// Does this ACK say so? `in_episode`: the recovery is under way.
     pub fn is_spurious(&self, tests: UndoConfig, news: &News, in_episode: bool) -> bool {
-        if self.marker.is_none() || self.retransmitted == 0 {
+        if self.marker.is_none() {
             return false;
         }
-        let by_dsack = tests.dsack && news.has_dsack && self.unconfirmed == 0;
-        let is_older = |echo: u32| (echo.wrapping_sub(self.first_timestamp) as i32) < 0;
-        by_dsack || (tests.eifel && in_episode && news.is_advance && news.echo.is_some_and(is_older))
+        let by_dsack = tests.dsack && news.has_dsack && self.retransmitted > 0 && self.unconfirmed == 0;
+        let is_older = news.echo.zip(self.first_timestamp).is_some_and(|(echo, first)| is_before(echo, first));
+        by_dsack || (tests.eifel && in_episode && news.is_advance && is_older)
     }
 
     /// A packet of the episode was retransmitted.
     pub fn on_retransmit(&mut self, timestamp: u32) {
-        if self.retransmitted == 0 {
-            self.first_timestamp = timestamp;
-        }
+        self.first_timestamp.get_or_insert(timestamp);
         self.retransmitted += 1;
         self.unconfirmed += 1;
     }
@@ -58,4 +61,9 @@ impl Undo {
             self.unconfirmed = self.unconfirmed.saturating_sub(1);
         }
     }
+}
+
+/// RFC 7323 §5.2: timestamps wrap.
+fn is_before(earlier: u32, later: u32) -> bool {
+    (earlier.wrapping_sub(later) as i32) < 0
 }
