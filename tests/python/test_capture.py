@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import playpath
 from playpath.cli import app
 from playpath.errors import InputError
 
@@ -117,3 +118,28 @@ def test_p1203_input_holds_the_stalls_of_the_session(tmp_path: Path) -> None:
     assert set(made) == {"I11", "I13", "I23", "IGen"}
     assert sum(length for _, length in made["I23"]["stalling"]) > 3
     assert sum(segment["duration"] for segment in made["I13"]["segments"]) == pytest.approx(4, abs=0.1)
+
+
+def test_the_records_p1203_scores_are_those_of_the_reference_software(tmp_path: Path) -> None:
+    """O.35 and O.23 are ours to the fourth place; the reference software is licensed for research and comes from its authors."""
+    reference = pytest.importorskip("itu_p1203", reason="the ITU-T P.1203 reference software is not installed")
+    file = tmp_path / "adaptive.json"
+    words = ["run", "adaptive", "--sender", "newcwv", "--p1203", str(file), "--json", "--set", "path.rate=3 Mbit/s"]
+    answer = CliRunner().invoke(app, words)
+    metrics = json.loads(answer.stdout)["metrics"]
+    found = reference.P1203Standalone(json.loads(file.read_text()), quiet=True).calculate_complete()
+    assert metrics["p1203_o35"] == pytest.approx(found["O35"], abs=1e-4)
+    assert metrics["p1203_stalling_factor"] == pytest.approx((found["O23"] - 1) / 4, abs=1e-3)
+
+
+def test_stalls_lower_the_p1203_score(tmp_path: Path) -> None:
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(SCENARIO)
+    free, starved = (
+        playpath.run(str(scenario), set={"path.rate": rate, "player.policy": "rebuffer"}).metrics
+        for rate in ("5 Mbit/s", "1 Mbit/s")
+    )
+    assert free["p1203_o35"] == starved["p1203_o35"] > 1.5
+    assert starved["p1203_algorithmic_mos"] < free["p1203_algorithmic_mos"] <= free["p1203_o35"]
+    factor = free["p1203_stalling_factor"]
+    assert free["p1203_algorithmic_mos"] == pytest.approx(1 + (free["p1203_o35"] - 1) * factor, abs=0.01)

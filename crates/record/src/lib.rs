@@ -4,6 +4,7 @@
 mod build;
 mod fairness;
 mod measurements;
+mod p1203;
 mod playback_log;
 mod qoe;
 mod record;

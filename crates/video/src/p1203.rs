@@ -1,5 +1,5 @@
-//! Export of a session as the input of an ITU-T P.1203 tool. Export only: the reference software is licensed for
-//! non-commercial research, so users run their own.
+//! Export of a session as the input of an ITU-T P.1203 tool, for the whole score: the random forest in it is licensed for research
+//! only, so users run their own. What is free of it, the record has.
 //!
 //! Reference: ITU-T P.1203 (2017) clause 7 (inputs I.GEN, I.11, I.13, I.23); the JSON form is the one that tools read:
 //! audio and video segments with `bitrate` (kbit/s), `codec`, `duration`, `start` (s), for video also `fps` and `resolution`
@@ -19,7 +19,8 @@ pub struct P1203Settings {
     pub video_codec: String,
     /// Pictures per second.
     pub fps: f64,
-    /// Width and height of each representation; the last one holds for higher ones.
+    /// Width and height of each representation, the last one holds for higher ones; empty: by the nominal rate, as in Apple's HLS
+    /// Authoring Specification (H.264, 16:9).
     pub resolutions: Vec<(u32, u32)>,
     /// Audio codec: "aaclc", "aac", "mp2", "ac3".
     pub audio_codec: String,
@@ -36,11 +37,56 @@ impl Default for P1203Settings {
         P1203Settings {
             video_codec: "h264".into(),
             fps: 25.0,
-            resolutions: vec![(1280, 720)],
+            resolutions: Vec::new(),
             audio_codec: "aaclc".into(),
             device: "pc".into(),
             display: (1920, 1080),
             viewing_distance_cm: 150,
+        }
+    }
+}
+
+/// The lowest rate in kbit/s that Apple's HLS Authoring Specification names for a resolution.
+const LADDER: [(f64, (u32, u32)); 6] = [
+    (0.0, (416, 234)),
+    (365.0, (640, 360)),
+    (730.0, (768, 432)),
+    (2000.0, (960, 540)),
+    (3000.0, (1280, 720)),
+    (6000.0, (1920, 1080)),
+];
+
+impl P1203Settings {
+    /// Width and height of a segment's pictures.
+    pub fn resolution(&self, segment: &Segment) -> (u32, u32) {
+        let by_rate = || LADDER.iter().rev().find(|(rate, _)| *rate <= segment.rate_kbps).unwrap_or(&LADDER[0]).1;
+        let stated = self.resolutions.get(segment.representation as usize).or(self.resolutions.last());
+        stated.copied().unwrap_or_else(by_rate)
+    }
+
+    /// Pixels of a segment's pictures.
+    pub fn pixels(&self, segment: &Segment) -> f64 {
+        let (width, height) = self.resolution(segment);
+        f64::from(width) * f64::from(height)
+    }
+
+    /// Rate of a segment as measured: its bytes over its duration.
+    pub fn measured_kbps(&self, segment: &Segment) -> f64 {
+        match segment.duration.as_secs_f64() {
+            0.0 => segment.rate_kbps,
+            seconds => segment.body_bytes as f64 * 8.0 / 1e3 / seconds,
+        }
+    }
+
+    /// The video segments of a session; a progressive session is one, of what was played.
+    pub fn video_segments(&self, session: &Summary) -> Vec<Segment> {
+        let (duration, rate) = (session.totals.media_played, session.media_rate_kbps);
+        match rate {
+            Some(rate_kbps) if session.segments.is_empty() => {
+                let body_bytes = (rate_kbps * 1e3 / 8.0 * duration.as_secs_f64()).round() as u64;
+                vec![Segment { index: 0, representation: 0, rate_kbps, body_bytes, duration }]
+            }
+            _ => session.segments.clone(),
         }
     }
 }
@@ -62,26 +108,16 @@ pub fn p1203_input(events: &[PlaybackEvent], settings: &P1203Settings) -> Value 
 }
 
 fn video_segments(session: &Summary, settings: &P1203Settings) -> Vec<Value> {
-    let resolution = |representation: u32| {
-        let of_it = settings.resolutions.get(representation as usize).or(settings.resolutions.last());
-        size(of_it.copied().unwrap_or(settings.display))
+    let video = |(start, s): (f64, &Segment)| {
+        json!({ "bitrate": settings.measured_kbps(s), "codec": settings.video_codec, "duration": s.duration.as_secs_f64(),
+            "fps": settings.fps, "resolution": size(settings.resolution(s)), "start": start })
     };
-    let video = |bitrate: f64, duration: f64, start: f64, representation: u32| {
-        json!({ "bitrate": bitrate, "codec": settings.video_codec, "duration": duration, "fps": settings.fps,
-            "resolution": resolution(representation), "start": start })
-    };
-    if session.segments.is_empty() {
-        let played = session.totals.media_played.as_secs_f64();
-        return session.media_rate_kbps.map(|rate| video(rate, played, 0.0, 0)).into_iter().collect();
-    }
-    with_starts(&session.segments)
-        .map(|(start, s)| video(measured_kbps(s), s.duration.as_secs_f64(), start, s.representation))
-        .collect()
+    with_starts(&settings.video_segments(session)).map(video).collect()
 }
 
 fn audio_segments(session: &Summary, settings: &P1203Settings) -> Vec<Value> {
     let audio = |(start, s): (f64, &Segment)| {
-        json!({ "bitrate": measured_kbps(s), "codec": settings.audio_codec, "duration": s.duration.as_secs_f64(),
+        json!({ "bitrate": settings.measured_kbps(s), "codec": settings.audio_codec, "duration": s.duration.as_secs_f64(),
             "start": start })
     };
     with_starts(&session.audio).map(audio).collect()
@@ -93,10 +129,6 @@ fn with_starts(segments: &[Segment]) -> impl Iterator<Item = (f64, &Segment)> {
         *start += segment.duration.as_secs_f64();
         Some((at, segment))
     })
-}
-
-fn measured_kbps(segment: &Segment) -> f64 {
-    segment.body_bytes as f64 * 8.0 / 1e3 / segment.duration.as_secs_f64()
 }
 
 fn size((width, height): (u32, u32)) -> String {

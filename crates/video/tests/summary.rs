@@ -54,7 +54,7 @@ fn rebuffer_session_and_its_p1203_input() {
     let input = p1203_input(driver.player.events(), &P1203Settings::default());
     let expected = serde_json::json!({
         "I11": { "segments": [], "streamId": 1 },
-        "I13": { "segments": [{ "bitrate": 80.0, "codec": "h264", "duration": 1.0, "fps": 25.0, "resolution": "1280x720",
+        "I13": { "segments": [{ "bitrate": 80.0, "codec": "h264", "duration": 1.0, "fps": 25.0, "resolution": "416x234",
             "start": 0.0 }], "streamId": 1 },
         "I23": { "stalling": [[0.0, 0.03], [0.3, 0.12], [0.5, 0.25]], "streamId": 1 },
         "IGen": { "device": "pc", "displaySize": "1920x1080", "viewingDistance": "150cm" },

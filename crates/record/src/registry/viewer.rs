@@ -4,7 +4,9 @@ use super::Better::{Higher, Lower, Neither};
 use super::Figure::{Fairness, Told, Viewer};
 use super::{BASE, Metric, share};
 use crate::fairness::jain_index;
+use crate::p1203::{P1203, p1203};
 use crate::qoe::{QoeWeights, p1203_stalling_factor, qoe_linear};
+use playpath_video::p1203::P1203Settings;
 use playpath_video::summary::Summary;
 
 pub const METRICS: &[Metric] = &[
@@ -161,6 +163,24 @@ pub const METRICS: &[Metric] = &[
         ..BASE
     },
     Metric {
+        name: "p1203_o35",
+        label: "P.1203 picture and sound, O.35",
+        better: Higher,
+        least: 0.1,
+        summary: "ITU-T P.1203 in mode 0, 1 to 5: picture and sound over the session, switches included, stalls not. Resolutions by rate as in Apple's HLS Authoring Specification, a full-HD screen.",
+        figure: Viewer(|s| quality(s).map(|found| found.o35)),
+        ..BASE
+    },
+    Metric {
+        name: "p1203_algorithmic_mos",
+        label: "P.1203 score, algorithmic part",
+        better: Higher,
+        least: 0.1,
+        summary: "The same lowered by start-up and stalls (P.1203.3, equation 28): three quarters of the recommendation's O.46; the other quarter is a random forest whose data are licensed for research only. The whole: give the reference software what --p1203 writes.",
+        figure: Viewer(|s| quality(s).map(|found| found.algorithmic_mos)),
+        ..BASE
+    },
+    Metric {
         name: "live_latency_s",
         label: "live latency",
         unit: "s",
@@ -252,6 +272,10 @@ pub const METRICS: &[Metric] = &[
 fn watched_s(summary: &Summary) -> Option<f64> {
     let watched = summary.stalled_s() + summary.played_s();
     (summary.has_pictures() && watched > 0.0).then_some(watched)
+}
+
+fn quality(summary: &Summary) -> Option<P1203> {
+    summary.has_pictures().then(|| p1203(summary, &P1203Settings::default())).flatten()
 }
 
 fn has_segments(summary: &Summary) -> bool {
