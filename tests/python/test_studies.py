@@ -19,7 +19,7 @@ from playpath.studies.joint import Joint, run_joint
 from playpath.studies.results import save
 from playpath.studies.runner import run_all as run_all_cells
 from playpath.studies.sensitivity import summary
-from playpath.studies.study import Case, Check, Claim, Study, Term, Today, Unstated
+from playpath.studies.study import Case, Check, Claim, FigureSpec, Panel, Study, Term, Today, Unstated
 from playpath.studies.today import rank_scenes, table_rows
 
 pytestmark = pytest.mark.slow
@@ -220,6 +220,25 @@ def test_the_joint_space_tells_how_much_of_it_reproduces(tmp_path):
     assert again.to_dict() == found.to_dict()
     with pytest.raises(InputError, match="at least 8 points, got 3"):
         run_joint(result, 3, Options(tmp_path))
+
+
+def test_the_best_set_is_judged_without_our_guard_too(tmp_path):
+    """As above: the "guard" is the loss, and a set with any loses t-1 without it."""
+    guarded = replace(tiny_study(), guards={"loss": 0})
+    best = run_joint(run_study(guarded, Options(tmp_path)), 8, Options(tmp_path)).best
+    assert best.settings["loss"] > 0
+    assert [claim.verdict for claim in best.claims] == ["rests on our guard", "reproduced"]
+
+
+def test_a_figure_has_the_papers_axis_and_tells_what_exceeds_it(tmp_path):
+    tiny = tiny_study()
+    ran = run_study(tiny, Options(tmp_path)).ran
+    most = ran.table["retransmitted_packets"].max()
+    for top, says in ((10 * most, []), (0.01, ["newreno", "cubic"])):
+        panel = Panel("retransmitted_packets", "packets", ticks=(0, top))
+        ax = draw(ran, FigureSpec("1", "", "bars", (panel,))).axes[0]
+        assert (ax.get_ylim(), list(ax.get_yticks())) == ((0, top), [0, top])
+        assert len([text for text in ax.texts if text.get_text() != "0"]) == len(says)
 
 
 def test_what_a_claim_depends_on_is_found_in_data_made_for_it(tmp_path):
