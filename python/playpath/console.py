@@ -25,6 +25,7 @@ err = Console(stderr=True, highlight=False)
 
 _NETWORK = ("goodput_mbps", "retransmitted_packets", "rto_count", "mean_rtt_ms", "mean_queue_packets")
 _MOST_COLUMNS = 6
+_MOST_WARNINGS = 20
 _WIDE = 10_000
 _CONTROLS = {
     code: chr(code).encode("unicode_escape").decode()
@@ -55,9 +56,12 @@ def message(text: str) -> None:
 
 
 def warn(texts: Iterable[str]) -> None:
-    """A line on stderr for each."""
-    for text in texts:
+    """A line on stderr for each, and one for all that are more than anybody reads."""
+    told = list(texts)
+    for text in told[:_MOST_WARNINGS]:
         err.print(f"[yellow]warning:[/yellow] {plain(text)}", soft_wrap=True)
+    if len(told) > _MOST_WARNINGS:
+        err.print(f"[yellow]warning:[/yellow] and {len(told) - _MOST_WARNINGS} more", soft_wrap=True)
 
 
 @contextmanager

@@ -1,13 +1,16 @@
 """What never ends, or takes more than there is, is told in one line before or while it runs; what merely takes long shows how far it is."""
 
+import io
 import os
 import subprocess
 import sys
 import threading
 
 import pytest
+from rich.console import Console
 
 import playpath
+from playpath import console
 from playpath.errors import InputError
 from playpath.progress import Pulse
 
@@ -85,6 +88,15 @@ def test_a_flow_chooses_among_very_many_paths():
     chosen = playpath.run(paths + '[[traffic]]\nkind = "bulk"\npaths = ["p7", "p4999"]\n[run]\nduration = "1 s"\n')
     assert len(chosen.links) == 10_000
     assert sum(link["delivered_packets"] > 0 for link in chosen.links) == 4
+
+
+def test_very_many_warnings_are_counted(monkeypatch):
+    told = io.StringIO()
+    monkeypatch.setattr(console, "err", Console(file=told, width=80))
+    console.warn(f"path p{i}: a warning" for i in range(100_000))
+    first, *_, last = told.getvalue().splitlines()
+    assert (first, last) == ("warning: path p0: a warning", "warning: and 99980 more")
+    assert len(told.getvalue().splitlines()) == 21
 
 
 def test_generated_traces_have_a_length(cli):

@@ -1,5 +1,6 @@
 """The project's own checks find what they are there for."""
 
+import re
 import sys
 
 import pytest
@@ -55,3 +56,26 @@ def test_pages_of_the_site_with_bad_links_are_found(tmp_path):
         "a.html: ../out.html: no such page",
         "a.html: //example.org/x.js: is loaded from elsewhere",
     ]
+
+
+def test_nothing_that_is_fetched_is_built():
+    """Building a source distribution runs what it brings, as root where the test bed fetches its clip."""
+    folders = ("python", "media", "tools", "docs", "tests", "bpf")
+    texts = {file: file.read_text() for folder in folders for file in (ROOT / folder).rglob("*.py")}
+    fetching = {file.name: text for file, text in texts.items() if re.search(r'"pip",\s*"download"', text)}
+    assert sorted(fetching) == ["make_frames.py", "media.py"]
+    assert [name for name, text in fetching.items() if '"--only-binary", ":all:"' not in text] == []
+
+
+def test_what_an_attack_found_is_held_by_tests_that_exist():
+    """The last column of docs/appendix/attacks.md names tests."""
+    page = (ROOT / "docs/appendix/attacks.md").read_text()
+    rows = [line.strip("|").split("|") for line in page.splitlines() if line.startswith("| ")]
+    named = {name for row in rows for name in re.findall(r"`([\w.]+)`", row[-1])}
+    assert len(named) > 80
+    folders = (ROOT / "tests", ROOT / "crates", ROOT / "fuzz")
+    files = [file for folder in folders for end in ("py", "rs") for file in folder.rglob(f"*.{end}")]
+    text = "\n".join(file.read_text() for file in files if "target" not in file.parts)
+    there = set(re.findall(r"^\s*(?:def|fn) (\w+)\(", text, re.MULTILINE))
+    there |= {file.name for file in (ROOT / "tests/packets").iterdir()}
+    assert named - there == set()

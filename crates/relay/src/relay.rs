@@ -393,4 +393,18 @@ mod tests {
             assert!(matches!(judge(Err(errno.into())), Accepted::Nothing), "{errno}");
         }
     }
+    /// A client that says the session id of another, or any it likes, must not get its connections coupled with strangers'.
+    #[test]
+    fn who_is_coupled_with_whom_is_the_relays_choice() {
+        let options = crate::options::of("server --listen 127.0.0.1:0 --origin 127.0.0.1:1").unwrap();
+        let group = || {
+            let mut relay = Relay::new(&options).unwrap();
+            let _client = std::net::TcpStream::connect(relay.listeners[0].local_addr().unwrap().as_socket().unwrap());
+            let connection = Carrier::new(relay.listeners[0].accept().unwrap().0, &options).unwrap();
+            let hello = Hello { session: [7; 16], path: 0, is_known: false, name: "a".into() };
+            relay.admit(Time::ZERO, &hello, connection);
+            relay.sessions[0].group
+        };
+        assert_ne!(group(), group(), "the same hello, another number of 32 bits");
+    }
 }
