@@ -30,7 +30,7 @@ from playpath.scenario import LAST_SEED, Scenario, load
 from playpath.session_store import finished_session, play_and_keep, session_folder
 from playpath.tabular import Tabular
 from playpath.testbed.errors import MissingToolError
-from playpath.verdict import verdict
+from playpath.verdict import headline, verdict
 from playpath.worlds import Files, Trace, World, cc_name
 
 
@@ -94,7 +94,7 @@ class Comparison(Tabular):
     looks: Sequence[int] = ()
 
     def __repr__(self) -> str:
-        return f"<Comparison {self.scenario.name}, {self.world}: {self.verdict}>"
+        return f"<Comparison {self.scenario.name}, {self.world}: {self.headline}>"
 
     @property
     def unranked(self) -> list[str]:
@@ -164,8 +164,13 @@ class Comparison(Tabular):
         return [d for d in found if d is not None]
 
     @cached_property
+    def headline(self) -> str:
+        """The answer in one line."""
+        return headline(self.ranker, self.decision)
+
+    @cached_property
     def verdict(self) -> str:
-        """The answer in a sentence or two."""
+        """The answer in a few sentences, with what it rests on."""
         return verdict(self.ranker, self.decision)
 
     @cached_property
@@ -243,6 +248,7 @@ class Comparison(Tabular):
             "differences": [d.to_dict() for d in self.differences],
             "decision": self.decision.to_dict(),
             "stopping": {"rule": STOPPING_RULE, "looks": list(self.looks)} if self.looks else None,
+            "headline": self.headline,
             "verdict": self.verdict,
             "lateness": None if self.lateness is None else self.lateness.to_dict(),
             "failed": [dict(failure.__dict__) for failure in self.failures],
@@ -264,7 +270,8 @@ class Comparison(Tabular):
         head = "".join(f"<th>{escape(metric(n).axis)}</th>" for n in names)
         rows = "".join(f"<tr><th>{escape(s)}</th>{self._html_cells(s, names)}</tr>" for s in self.ranking)
         table = f"<table><tr><th>sender</th>{head}</tr>{rows}</table>"
-        return f"<p>{escape(self.verdict)}</p>{table}{self._figure()}"
+        said = f"<p><b>{escape(self.headline)}</b></p><p>{escape(self.verdict)}</p>"
+        return f"{said}{table}{self._figure()}"
 
     def _figure(self) -> str:
         """The first criterion, drawn; nothing where no sender has a value."""

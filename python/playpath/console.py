@@ -107,7 +107,9 @@ def print_comparison(result: Comparison) -> None:
     if result.failures:
         print_table(_failures(result))
     out.print()
-    out.print(f"[bold]{plain(result.verdict)}[/bold]", soft_wrap=not out.is_terminal)
+    out.print(f"[bold]{plain(result.headline)}[/bold]", soft_wrap=not out.is_terminal)
+    if result.verdict != result.headline:
+        out.print(plain(result.verdict), soft_wrap=not out.is_terminal)
     for text in result.warnings:
         warn([text])
 

@@ -9,8 +9,83 @@ from playpath.ranking import Decision, Difference, Ranker
 
 _DESCRIBED = 2
 """Criteria that describe the best sender."""
+_NAMED = 3
+"""Senders that a headline names; the others it counts."""
+_STALL = "stall_time_s"
 _ROOM = 0.05
 """What runs without a noticeable difference leave room for: a share of sessions that would show in them with 95 %."""
+
+
+def headline(ranker: Ranker, decision: Decision) -> str:
+    """Who keeps the video playing and who does not, for someone who reads one line; what it rests on is the verdict's to say."""
+    if len(decision.ranking) == 1 or ranker.seeds < 2:
+        return verdict(ranker, decision)
+    best, runs = decision.ranking[0], f"{ranker.seeds} runs"
+    leaders, doubtful, behind = _sides(ranker, decision)
+    trailing = _trailing(ranker, decision, behind)
+    if doubtful:
+        return f"Undecided after {runs} between {_some([*leaders, *doubtful])}, {best} leads{trailing}."
+    if not behind:
+        return f"No difference in {runs} that {_judge(ranker)} would notice between {_some(leaders)}."
+    means = [ranker.mean(sender, decision.deciding[behind[0]]) for sender in leaders]
+    if None in means:
+        return f"{_some(leaders)} lead{'s' if leaders == [best] else ''}{trailing}."
+    known = [mean for mean in means if mean is not None]
+    outcome = _outcome(decision.deciding[behind[0]], known)
+    return f"{_some(leaders)} {outcome}{trailing}."
+
+
+def _sides(ranker: Ranker, decision: Decision) -> tuple[list[str], list[str], list[str]]:
+    """Who is ahead as far as anybody noticed, who may be, and who is behind, by what the viewer sees."""
+    doubtful = [s for s in decision.open if not _by_cost(decision, s) and not _is_unnoticed(ranker, decision, s)]
+    behind = [s for s in decision.ranking if s in decision.beaten and not _by_cost(decision, s)]
+    return [s for s in decision.ranking if s not in doubtful and s not in behind], doubtful, behind
+
+
+def _trailing(ranker: Ranker, decision: Decision, behind: Sequence[str]) -> str:
+    """The first of those behind, and the last by the same criterion."""
+    if not behind:
+        return ""
+    name = decision.deciding[behind[0]]
+    first, last = behind[0], [s for s in behind if decision.deciding[s] == name][-1]
+    means = {sender: ranker.mean(sender, name) for sender in (first, last)}
+    found = {sender: mean for sender, mean in means.items() if mean is not None}
+    if first not in found:
+        return f"; {_some(behind)} {'is' if len(behind) == 1 else 'are'} behind"
+    more = (
+        f", {last} {'for ' if name == _STALL else ''}{_amount(name, [found[last]])}"
+        if last in found and last != first
+        else ""
+    )
+    return f"; {first} {_outcome(name, [found[first]])}{more}"
+
+
+def _outcome(name: str, means: Sequence[float]) -> str:
+    """What viewers get, as the predicate of one sender or of several."""
+    is_one = len(means) == 1
+    if name != _STALL:
+        return f"{'has' if is_one else 'have'} {_amount(name, means)} {metric(name).label}"
+    if max(means) == 0:
+        return f"{'does' if is_one else 'do'} not stall"
+    return f"{'stalls' if is_one else 'stall'} for {_amount(name, means)} a session"
+
+
+def _amount(name: str, means: Sequence[float]) -> str:
+    """A mean with its unit, or the range of several."""
+    low, high = format_value(min(means)), format_value(max(means))
+    unit = f" {metric(name).unit}" if metric(name).unit else ""
+    return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first of them by name, the others as a number."""
+    if len(names) <= _NAMED + 1:
+        return _join(names)
+    return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
+
+
+def _judge(ranker: Ranker) -> str:
+    return "a viewer" if _for_viewer(ranker) else "anybody"
 
 
 def verdict(ranker: Ranker, decision: Decision) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from playpath.metrics import BULK_CRITERIA, VIDEO_CRITERIA
 from playpath.ranking import Ranker, identical_replicas
 from playpath.stats import summarise
-from playpath.verdict import verdict
+from playpath.verdict import headline, verdict
 
 GOLDEN = Path(__file__).parents[2] / "crates/verdict/tests/golden.json"
 KEYS = ("ranking", "ranks", "beaten", "tied", "open", "deciding", "more_runs", "more_runs_for_viewer")
@@ -65,6 +65,7 @@ def judged(label, has_video, values):
         "label": label,
         "has_video": has_video,
         "values": values,
+        "headline": headline(ranker, decision),
         "verdict": verdict(ranker, decision),
         "decision": {key: decision.to_dict()[key] for key in KEYS},
         "senders": summaries,

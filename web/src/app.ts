@@ -70,6 +70,7 @@ export class App {
     lesson: h("div", {}),
     panel: h("aside", { "aria-label": "What can be turned" }),
     headline: h("p", { class: "headline", "aria-live": "polite" }),
+    verdict: h("p", { class: "verdict" }),
     progress: h("div", { class: "progress" }),
     viewers: h("div", {}),
     why: h("div", {}),
@@ -121,7 +122,7 @@ export class App {
         parts.panel,
         h(
           "main", { id: "answer", tabindex: "-1" },
-          parts.alert, parts.headline, parts.progress, parts.status,
+          parts.alert, parts.headline, parts.verdict, parts.progress, parts.status,
           section("viewers", "What the viewers see", parts.viewers),
           section("why", "Why the picture stood still", parts.why),
           section("ranking", "Ranking", parts.ranking),
@@ -328,7 +329,9 @@ export class App {
     const { parts } = this;
     const { done, of } = comparison.progress;
     const isWatched = this.prepared.resolved.video !== null;
-    parts.headline.textContent = comparison.judged?.verdict ?? "The first sessions are being played …";
+    const judged = comparison.judged;
+    parts.headline.textContent = judged?.headline ?? "The first sessions are being played …";
+    parts.verdict.textContent = judged && judged.verdict !== judged.headline ? judged.verdict : "";
     parts.progress.replaceChildren(
       h("progress", { value: done, max: of, "aria-label": "Sessions played" }), ` ${done} of ${of} sessions`,
       comparison.isOver ? "" : h("button", { type: "button", class: "small", onclick: () => comparison.cancel() }, "Stop"),

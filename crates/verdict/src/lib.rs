@@ -10,7 +10,7 @@ mod special;
 mod stats;
 
 pub use ranking::{Decision, Difference, Ranker, Relation, Runs};
-pub use sentence::{format_value, sentence};
+pub use sentence::{format_value, headline, sentence};
 pub use stats::{Summary, summarise};
 
 use serde_json::{Map, Value, json};
@@ -30,6 +30,7 @@ pub fn judge(values: &Value, has_video: bool) -> Result<Value, String> {
     };
     let differences: Map<String, Value> = decision.deciding.iter().filter_map(against).collect();
     Ok(json!({
+        "headline": headline(&ranker, &decision),
         "verdict": sentence(&ranker, &decision),
         "criteria": ranker.criteria.iter().map(|metric| metric.name).collect::<Vec<_>>(),
         "decision": decision,

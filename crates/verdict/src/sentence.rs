@@ -4,7 +4,34 @@ use crate::ranking::{Decision, Difference, Ranker, Relation, is_cost};
 use playpath_record::registry::{Metric, metrics};
 
 const DESCRIBED: usize = 2;
+const NAMED: usize = 3;
+const STALL: &str = "stall_time_s";
 const ROOM: f64 = 0.05;
+
+/// Who keeps the video playing and who does not, for someone who reads one line.
+pub fn headline(ranker: &Ranker, decision: &Decision) -> String {
+    if decision.ranking.len() == 1 || ranker.seeds < 2 {
+        return sentence(ranker, decision);
+    }
+    let teller = Teller { ranker, decision, best: &decision.ranking[0], told: String::new() };
+    let Sides { leaders, doubtful, behind } = teller.sides();
+    let (trailing, seeds) = (teller.trailing(&behind), ranker.seeds);
+    if !doubtful.is_empty() {
+        return format!(
+            "Undecided after {seeds} runs between {}, {} leads{trailing}.",
+            some(&[leaders, doubtful].concat()),
+            teller.best
+        );
+    }
+    let Some(first) = behind.first() else {
+        let judge = if teller.has_viewer() { "a viewer" } else { "anybody" };
+        return format!("No difference in {seeds} runs that {judge} would notice between {}.", some(&leaders));
+    };
+    let metric = known(&decision.deciding[*first]);
+    let means: Option<Vec<f64>> = leaders.iter().map(|sender| teller.mean(sender, metric)).collect();
+    let said = means.map_or(if leaders.len() == 1 { "leads".into() } else { "lead".into() }, |m| outcome(metric, &m));
+    format!("{} {said}{trailing}.", some(&leaders))
+}
 
 /// What the comparison says, in words that a streaming engineer would use.
 pub fn sentence(ranker: &Ranker, decision: &Decision) -> String {
@@ -44,7 +71,51 @@ struct Teller<'a> {
     told: String,
 }
 
-impl Teller<'_> {
+/// Who is ahead as far as anybody noticed, who may be, and who is behind, by what the viewer sees.
+struct Sides<'a> {
+    leaders: Vec<&'a String>,
+    doubtful: Vec<&'a String>,
+    behind: Vec<&'a String>,
+}
+
+impl<'a> Teller<'a> {
+    fn sides(&self) -> Sides<'a> {
+        let decision = self.decision;
+        let is_unnoticed = |sender: &String| self.deciding(sender).is_some_and(|found| found.noticed == 0);
+        let is_doubtful = |sender: &&String| !self.is_by_cost(sender) && !is_unnoticed(sender);
+        let doubtful: Vec<&String> = decision.open.iter().filter(is_doubtful).collect();
+        let is_behind = |sender: &&String| decision.beaten.contains(sender) && !self.is_by_cost(sender);
+        let behind: Vec<&String> = decision.ranking.iter().filter(is_behind).collect();
+        let is_ahead = |sender: &&String| !doubtful.contains(sender) && !behind.contains(sender);
+        Sides { leaders: decision.ranking.iter().filter(is_ahead).collect(), doubtful, behind }
+    }
+
+    /// The first of those behind, and the last by the same criterion.
+    fn trailing(&self, behind: &[&String]) -> String {
+        let Some(first) = behind.first() else { return String::new() };
+        let name = &self.decision.deciding[*first];
+        let metric = known(name);
+        let Some(mean) = self.mean(first, metric) else {
+            let is = if behind.len() == 1 { "is" } else { "are" };
+            return format!("; {} {is} behind", some(behind));
+        };
+        let last =
+            behind.iter().rfind(|sender| self.decision.deciding[**sender] == *name).filter(|last| *last != first);
+        let more =
+            last.and_then(|last| Some((last, self.mean(last, metric)?))).map_or(String::new(), |(last, mean)| {
+                format!(", {last} {}{}", if name == STALL { "for " } else { "" }, amount(metric, &[mean]))
+            });
+        format!("; {first} {}{more}", outcome(metric, &[mean]))
+    }
+
+    fn mean(&self, sender: &str, metric: &Metric) -> Option<f64> {
+        self.ranker.mean(self.ranker.index(sender), metric.name)
+    }
+
+    fn has_viewer(&self) -> bool {
+        self.ranker.criteria.iter().any(|metric| !is_cost(metric))
+    }
+
     /// Who is best, or between whom it is open, before the network's costs are looked at.
     fn first(&self) -> String {
         let (best, decision) = (self.best, self.decision);
@@ -62,8 +133,7 @@ impl Teller<'_> {
         if decision.tied.len() == decision.ranking.len() - 1 {
             return format!("No difference that counts between {}{told}.", join(&together));
         }
-        let for_viewer = self.ranker.criteria.iter().any(|metric| !is_cost(metric));
-        format!("{} are alike{}{told}.", join(&together), if for_viewer { " for the viewer" } else { "" })
+        format!("{} are alike{}{told}.", join(&together), if self.has_viewer() { " for the viewer" } else { "" })
     }
 
     fn between(&self, together: &[&String], open: &[&String], told: &str) -> String {
@@ -165,6 +235,34 @@ impl Teller<'_> {
     fn is_by_cost(&self, sender: &str) -> bool {
         self.decision.deciding.get(sender).is_some_and(|name| is_cost(known(name)))
     }
+}
+
+/// What viewers get, as the predicate of one sender or of several.
+fn outcome(metric: &Metric, means: &[f64]) -> String {
+    let is_one = means.len() == 1;
+    let amount = amount(metric, means);
+    match (metric.name, means.iter().all(|mean| *mean == 0.0)) {
+        (STALL, true) => if is_one { "does not stall" } else { "do not stall" }.into(),
+        (STALL, false) => format!("{} for {amount} a session", if is_one { "stalls" } else { "stall" }),
+        _ => format!("{} {amount} {}", if is_one { "has" } else { "have" }, metric.label),
+    }
+}
+
+/// A mean with its unit, or the range of several.
+fn amount(metric: &Metric, means: &[f64]) -> String {
+    let end = |pick: fn(f64, f64) -> f64| format_value(means.iter().copied().reduce(pick));
+    let (low, high) = (end(f64::min), end(f64::max));
+    let unit = if metric.unit.is_empty() { String::new() } else { format!(" {}", metric.unit) };
+    if low == high { format!("{low}{unit}") } else { format!("{low} to {high}{unit}") }
+}
+
+/// The first of them by name, the others as a number.
+fn some(names: &[&String]) -> String {
+    if names.len() <= NAMED + 1 {
+        return join(names);
+    }
+    let first: Vec<&str> = names[..NAMED].iter().map(|name| name.as_str()).collect();
+    format!("{} and {} more", first.join(", "), names.len() - NAMED)
 }
 
 fn known(name: &str) -> &'static Metric {

@@ -11,6 +11,7 @@ fn the_verdict_is_the_laboratorys() {
     for case in &cases {
         let judged = judge(&case["values"], case["has_video"] == true).expect("right values");
         let label = &case["label"];
+        assert_eq!(judged["headline"], case["headline"], "{label}");
         assert_eq!(judged["verdict"], case["verdict"], "{label}");
         for key in ["ranking", "ranks", "beaten", "tied", "open", "deciding", "more_runs", "more_runs_for_viewer"] {
             assert_eq!(judged["decision"][key], case["decision"][key], "{label}: {key}");

@@ -49,10 +49,11 @@ def _head(result: Comparison) -> str:
     described = f"<p class='lead'>{escape(result.scenario.description)}</p>" if result.scenario.description else ""
     warnings = "".join(f"<li>{escape(text)}</li>" for text in result.warnings)
     listed = f"<details class='warnings' open><summary>Warnings</summary><ul>{warnings}</ul></details>"
+    rests_on = f"<p class='note'>{escape(result.verdict)}</p>" if result.verdict != result.headline else ""
     facts = f"{len(result.senders)} senders, {len(result.seeds)} seeds each, world {escape(result.world)}"
     return (
         f"<header><p class='kicker'>playpath compare</p><h1>{escape(result.scenario.name)}</h1>{described}"
-        f"<p class='verdict {state}'>{escape(result.verdict)}</p><p class='note'>{facts}</p></header>"
+        f"<p class='verdict {state}'>{escape(result.headline)}</p>{rests_on}<p class='note'>{facts}</p></header>"
         + (listed if warnings else "")
     )
 

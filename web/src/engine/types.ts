@@ -99,6 +99,7 @@ export interface Difference {
 }
 
 export interface Judged {
+  headline: string;
   verdict: string;
   criteria: string[];
   decision: {
