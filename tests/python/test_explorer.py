@@ -134,9 +134,11 @@ def test_the_page_is_built_of_today_s_sources(tmp_path):
 def test_every_shipped_scenario_in_full_has_the_native_digest_in_a_real_browser():
     asked = []
     for path in SCENARIOS:
-        scenario = load(path)
-        sender, seed = scenario.resolved["sender"][0]["name"], scenario.seeds[0]
-        record, _ = engine.run(scenario.text, sender, seed, trace=False)
+        # The scenario is part of a digest: the page plays one sender and one seed of it.
+        written = tomllib.loads(path.read_text()).get("sender", [{"cc": "cubic"}])
+        scenario = load(path, set={"sender": written[:1], "run.seeds": 1})
+        (sender,) = (entry["name"] for entry in scenario.resolved["sender"])
+        record, _ = engine.run(scenario.text, sender, scenario.seeds[0], trace=False)
         asked.append({"scenario": path.stem, "sender": sender, "digest": record["digest"]})
     environment = os.environ | {"PLAYPATH_CHROMIUM": str(CHROMIUM), "PLAYPATH_FULL": json.dumps(asked)}
     done = subprocess.run(
