@@ -110,7 +110,7 @@ docs: setup ## the site in out/site: pages, Python and Rust reference, every lin
 	$(BIN)/sphinx-build -q -E -W --keep-going $(if $(WITH_EXPLORER),-t explorer) -d out/site-cache -c docs/site . out/site
 	cp out/site/README.html out/site/index.html
 	cp -r target/doc out/site/rust
-	@$(if $(WITH_EXPLORER),sed 's/<p class="site" hidden>/<p class="site">/' $(EXPLORER) >out/site/explorer.html)
+	@$(if $(WITH_EXPLORER),sed -E 's/(<nav class="site" [^>]*) hidden>/\1>/' $(EXPLORER) >out/site/explorer.html)
 	$(BIN)/python tools/check_site.py out/site
 
 reference: setup ## reference pages that follow from registries (docs/reference)

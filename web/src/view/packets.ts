@@ -101,7 +101,7 @@ export class PacketView {
       button("Later ▶", "Later packets", () => move(view[0] + width / 2, view[1] + width / 2)),
       button("+", "Fewer packets, larger", () => move(view[0] + width / 4, view[1] - width / 4)),
       button("−", "More packets, smaller", () => move(view[0] - width / 2, view[1] + width / 2)),
-      button("What mattered", "Back to the cut that mattered", () => this.onChoice({ of, view: null })),
+      button("What mattered", "What mattered: back to the cut of the window", () => this.onChoice({ of, view: null })),
     );
   }
 
