@@ -5,14 +5,12 @@
  * cong_control replaces the kernel's window growth, its proportional rate reduction and its pacing rule, as the law demands:
  * it does not react to loss. Retransmission itself (SACK, RACK, TLP) stays the kernel's.
  */
-#include "glue.bpf.h"
+#include "owner.bpf.h"
 #include "law_ccp.h"
 
 struct ccp_socket {
 	struct ccp_state law;
-	u32 next_round_delivered;
-	u32 lost_seen;
-	bool repair_due; /* nothing has been retransmitted in this recovery */
+	struct pp_meter meter;
 };
 
 struct {
@@ -31,8 +29,7 @@ void BPF_PROG(pp_init, struct sock *sk)
 	if (!s)
 		return;
 	ccp_init(&s->law, pp_tcp(sk)->snd_cwnd);
-	s->next_round_delivered = pp_tcp(sk)->delivered;
-	s->lost_seen = pp_tcp(sk)->lost;
+	pp_meter_start(sk, &s->meter);
 	pp_tcp(sk)->snd_ssthresh = LAW_SSTHRESH_INFINITE;
 }
 
@@ -40,41 +37,6 @@ SEC("struct_ops")
 void BPF_PROG(pp_release, struct sock *sk)
 {
 	pp_forget(sk);
-}
-
-LAW_INLINE void ccp_ack_of(struct sock *sk, struct ccp_socket *s, const struct rate_sample *rs, struct law_ack *ack)
-{
-	const struct tcp_sock *tp = pp_tcp(sk);
-	u8 state = pp_ca_state(sk);
-
-	ack->delivered = rs->acked_sacked;
-	ack->acked = rs->acked_sacked;
-	ack->newly_lost = tp->lost - s->lost_seen;
-	s->lost_seen = tp->lost;
-	ack->rtt_us = rs->rtt_us > 0 ? rs->rtt_us : 0;
-	if (rs->delivered > 0 && rs->interval_us > 0) {
-		ack->rate_delivered = rs->delivered;
-		ack->rate_interval_us = rs->interval_us;
-	}
-	ack->rate_app_limited = rs->is_app_limited;
-	ack->in_recovery = state == TCP_CA_Recovery || state == TCP_CA_CWR;
-	ack->may_grow = pp_may_grow(tp);
-	ack->round_start = false;
-	if (rs->delivered > 0 && (s32)(rs->prior_delivered - s->next_round_delivered) >= 0) {
-		s->next_round_delivered = tp->delivered;
-		ack->round_start = true;
-	}
-}
-
-/* RFC 5681, 3.2, step 3: the first repair leaves whatever the window. PRR sees to that elsewhere; here a law that answers a full
- * queue with two packets would wait for the timeout. */
-LAW_INLINE u32 ccp_window(struct sock *sk, struct ccp_socket *s)
-{
-	const struct tcp_sock *tp = pp_tcp(sk);
-	u32 cwnd = s->law.cwnd_q16 >> 16;
-
-	s->repair_due = s->repair_due && pp_ca_state(sk) == TCP_CA_Recovery && !tp->retrans_out;
-	return s->repair_due ? law_max(cwnd, pp_in_flight(tp) + 1) : cwnd;
 }
 
 LAW_INLINE void ccp_show(struct sock *sk, const struct ccp_socket *s, const struct pp_params *params)
@@ -106,10 +68,10 @@ void BPF_PROG(pp_cong_control, struct sock *sk, u32 seq, int flag, const struct 
 	if (!s || !params)
 		return;
 	pp_view_of(sk, &view);
-	ccp_ack_of(sk, s, rs, &ack);
+	pp_ack_of(sk, &s->meter, rs, &ack);
 	ccp_on_ack(&s->law, params->value, &view, &ack, CCP_VARIANT);
 	slow_start = s->law.in_slow_start;
-	pp_set_cwnd(sk, ccp_window(sk, s));
+	pp_set_cwnd(sk, pp_window(sk, &s->meter, s->law.cwnd_q16 >> 16));
 	/* What `ss` and tcp_info show as slow start must be slow start. */
 	pp_tcp(sk)->snd_ssthresh = slow_start ? s->law.ssthresh : law_min(pp_tcp(sk)->snd_cwnd, s->law.ssthresh);
 	pp_set_pacing(sk, LAW_PARAM(params->value, CCP_PACING_GAIN), slow_start);
@@ -136,7 +98,7 @@ void BPF_PROG(pp_set_state, struct sock *sk, u8 new_state)
 		pp_tcp(sk)->snd_ssthresh = s->law.ssthresh;
 	} else if (new_state == TCP_CA_Recovery || new_state == TCP_CA_CWR) {
 		ccp_on_congestion(&s->law);
-		s->repair_due = true;
+		s->meter.repair_due = true;
 	} else if (new_state == TCP_CA_Open) {
 		ccp_on_recovery_exit(&s->law);
 	}

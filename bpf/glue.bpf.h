@@ -165,6 +165,8 @@ LAW_INLINE void pp_view_of(struct sock *sk, struct law_view *view)
 	view->in_flight = pp_in_flight(tp);
 	view->flight_size = tp->packets_out;
 	view->sent = tp->data_segs_out;
+	view->delivered = tp->delivered;
+	view->lost = tp->lost;
 	view->snd_cwnd = tp->snd_cwnd;
 }
 

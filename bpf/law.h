@@ -52,6 +52,8 @@ struct law_view {
 	u32 in_flight; /* the transport's estimate (pipe) */
 	u32 flight_size; /* sent and not cumulatively acknowledged */
 	u32 sent; /* packets sent since the start, retransmissions included; wraps */
+	u32 delivered; /* packets delivered since the start; wraps */
+	u32 lost; /* packets found lost since the start; wraps */
 	u32 snd_cwnd; /* the transport's window, if another than the law's may rule (validation over a foreign control) */
 };
 
@@ -60,6 +62,7 @@ struct law_ack {
 	u32 acked; /* cumulatively acknowledged by this ACK */
 	u32 delivered; /* newly delivered, selectively or cumulatively */
 	u32 newly_lost;
+	u32 prior_in_flight; /* before this ACK */
 	u32 rtt_us; /* 0: no sample (Karn) */
 	u32 rate_delivered; /* delivery rate sample; 0: none */
 	u32 rate_interval_us;

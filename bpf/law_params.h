@@ -87,6 +87,66 @@
 /* newcwvcubic, newcwv */
 #define NEWCWV_PACING 0 /* pace, at tcp_pacing_ss_ratio and tcp_pacing_ca_ratio percent of cwnd / srtt */
 
+/* slack */
+#define SLACK_ALLOWANCE 0 /* packets: packets of queue while the viewer has time */
+#define SLACK_ALLOWANCE_SCALE 1000U
+#define SLACK_ALLOWANCE_MIN 1000U
+#define SLACK_ALLOWANCE_MAX 1000000U
+#define SLACK_CALM 1 /* share of the playout buffer from which on the viewer has time */
+#define SLACK_CALM_SCALE 1000U
+#define SLACK_CALM_MIN 0U
+#define SLACK_CALM_MAX 1000U
+#define SLACK_ALARM 2 /* share of the playout buffer below which the viewer has none */
+#define SLACK_ALARM_SCALE 1000U
+#define SLACK_ALARM_MIN 0U
+#define SLACK_ALARM_MAX 1000U
+#define SLACK_RESERVE 3 /* RTTs: a level that lasts less is not calm; one that lasts half of it is urgent */
+#define SLACK_RESERVE_SCALE 1000U
+#define SLACK_RESERVE_MIN 0U
+#define SLACK_RESERVE_MAX 1000000U
+#define SLACK_HUNGRY 4 /* least urgency while the player does not get the best rate that it can choose */
+#define SLACK_HUNGRY_SCALE 1000U
+#define SLACK_HUNGRY_MIN 0U
+#define SLACK_HUNGRY_MAX 1000U
+#define SLACK_TOLERANCE 5 /* share of packets that may be lost without a queue before it counts as congestion; 0 counts every loss */
+#define SLACK_TOLERANCE_SCALE 1000U
+#define SLACK_TOLERANCE_MIN 0U
+#define SLACK_TOLERANCE_MAX 500U
+#define SLACK_PACE 6 /* pacing in windows per RTT (Copa: 2; with 1.25 it takes two thirds from NewReno); 0 does not pace, for study */
+#define SLACK_PACE_SCALE 1000U
+#define SLACK_PACE_MIN 0U
+#define SLACK_PACE_MAX 10000U
+#define SLACK_EASE 7 /* pacing in media rates while the viewer has time and nothing better to fetch */
+#define SLACK_EASE_SCALE 1000U
+#define SLACK_EASE_MIN 1000U
+#define SLACK_EASE_MAX 1000000U
+#define SLACK_POB_BYTES 8 /* bytes: playout buffer of the player */
+#define SLACK_POB_BYTES_SCALE 1U
+#define SLACK_POB_BYTES_MIN 0U
+#define SLACK_POB_BYTES_MAX 1000000000U
+#define SLACK_POB_FREE_BYTES 9 /* bytes: its free part; 4294967295: the player does not tell */
+#define SLACK_POB_FREE_BYTES_SCALE 1U
+#define SLACK_POB_FREE_BYTES_MIN 0U
+#define SLACK_POB_FREE_BYTES_MAX 4294967295U
+#define SLACK_VIDEO_KBPS 10 /* kbit/s: bit rate of what is being sent */
+#define SLACK_VIDEO_KBPS_SCALE 1U
+#define SLACK_VIDEO_KBPS_MIN 0U
+#define SLACK_VIDEO_KBPS_MAX 1000000U
+#define SLACK_OBJECT_BYTES 11 /* bytes: size of the object that is being sent */
+#define SLACK_OBJECT_BYTES_SCALE 1U
+#define SLACK_OBJECT_BYTES_MIN 0U
+#define SLACK_OBJECT_BYTES_MAX 4294967295U
+#define SLACK_OBJECT_MS 12 /* ms: media time in it */
+#define SLACK_OBJECT_MS_SCALE 1U
+#define SLACK_OBJECT_MS_MIN 0U
+#define SLACK_OBJECT_MS_MAX 3600000U
+#define SLACK_URGENT 13 /* the player starts or has run dry */
+#define SLACK_BEST 14 /* the player can choose no better rate */
+#define SLACK_REPORT 15 /* number of the report; the words above count when it changes */
+#define SLACK_REPORT_SCALE 1U
+#define SLACK_REPORT_MIN 0U
+#define SLACK_REPORT_MAX 4294967295U
+
 /* vegas */
 #define VEGAS_ALPHA 0 /* packets: backlog below which the window grows (ns-2: 1) */
 #define VEGAS_ALPHA_SCALE 1000U

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs a control law of bpf/ on events from standard input, a line each; answers each with "cwnd_q16 ssthresh".
+ * Runs a control law of bpf/ on events from standard input, a line each; answers each with "cwnd_q16 ssthresh
+ * pacing", the pacing rate in bytes a second, 0 if the law does not pace.
  * Compiled once for each family: FAMILY is the prefix of the law's names, HEADER its file. See src/lib.rs for the other side.
  * First line: control, initial window.
  *
  *   p v0 .. v15                                                  parameters
- *   v now_us mss srtt_us in_flight flight_size sent              view, for what follows
+ *   v now_us mss srtt_us in_flight flight_size sent min_rtt_us delivered lost    view, for what follows
  *   s i srtt_us cwnd_q10 l_bytes                                 member i of the group (coupled laws); member 0 is the own one
- *   a acked delivered lost rtt_us rate_n rate_us limited grow round recovery    acknowledgement
- *   c                                                            congestion episode begins
+ *   a acked delivered lost rtt_us rate_n rate_us limited grow round recovery prior    acknowledgement
+ *   c ecn                                                        congestion episode begins
  *   e retransmitted                                              recovery ends
  *   t flight_size is_first                                       retransmission timeout
+ *   r                                                            what the player told is in the parameters
+ *   u                                                            the last reduction was spurious
+ *   w                                                            the first packet after a pause
  */
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +44,7 @@ static u32 variant(void)
 }
 
 #define ON_ACK(ack) ccp_on_ack(&law, param, &view, ack, variant())
-#define ON_CONGESTION() ccp_on_congestion(&law)
+#define ON_CONGESTION(is_ecn) ccp_on_congestion(&law)
 #define ON_RECOVERY_EXIT(retransmitted) ccp_on_recovery_exit(&law)
 #define ON_RTO(flight_size, is_first) ccp_on_rto(&law, flight_size, is_first)
 #define CWND_Q16() law.cwnd_q16
@@ -63,23 +67,43 @@ static void on_ack(const struct law_ack *ack)
 
 #elif defined(PLAYPATH_LAW_COMPOUND_H)
 #define CWND_Q16() compound_win_q16(&law)
+
+#elif defined(PLAYPATH_LAW_SLACK_H)
+#define ON_CONGESTION(is_ecn) slack_on_congestion(&law, param, &view, is_ecn)
+#define ON_RECOVERY_EXIT(retransmitted)
+#define ON_RTO(flight_size, is_first) slack_on_rto(&law, &view, is_first)
+#define ON_REPORT() slack_on_report(&law, param, &view)
+#define ON_UNDO() slack_on_undo(&law)
+#define ON_WAKE() slack_on_wake(&law, param, &view)
+#define CWND_Q16() (law.cubic.cwnd >> 16)
+#define SSTHRESH() slack_ssthresh(&law)
+#define PACING() law.pacing
 #endif
 
 #ifndef ON_ACK
 #define ON_ACK(ack) LAW(on_ack)(&law, param, &view, ack)
 #endif
 #ifndef ON_RTO
-#define ON_CONGESTION() LAW(on_congestion)(&law, param, &view)
+#define ON_CONGESTION(is_ecn) LAW(on_congestion)(&law, param, &view)
 #define ON_RECOVERY_EXIT(retransmitted) LAW(on_recovery_exit)(&law, retransmitted)
 #define ON_RTO(flight_size, is_first) LAW(on_rto)(&law, param, &view, is_first)
 #endif
 #ifndef CWND_Q16
 #define CWND_Q16() law.cwnd_q16
 #endif
+#ifndef SSTHRESH
+#define SSTHRESH() law.ssthresh
+#define PACING() 0ULL
+#endif
+#ifndef ON_REPORT
+#define ON_REPORT()
+#define ON_UNDO()
+#define ON_WAKE()
+#endif
 
 static void answer(void)
 {
-	printf("%llu %u\n", (unsigned long long)CWND_Q16(), law.ssthresh);
+	printf("%llu %u %llu\n", (unsigned long long)CWND_Q16(), SSTHRESH(), (unsigned long long)PACING());
 }
 
 static int take(char kind)
@@ -94,10 +118,11 @@ static int take(char kind)
 				return 0;
 		return 1;
 	case 'v':
-		if (scanf("%llu %u %u %u %u %u", &now, &x[0], &x[1], &x[2], &x[3], &x[4]) != 6)
+		if (scanf("%llu %u %u %u %u %u %u %u %u", &now, &x[0], &x[1], &x[2], &x[3], &x[4], &x[5], &x[6], &x[7]) != 9)
 			return 0;
 		view = (struct law_view){ .now_us = now, .mss = x[0], .srtt_us = x[1], .in_flight = x[2],
-					  .flight_size = x[3], .sent = x[4] };
+					  .flight_size = x[3], .sent = x[4], .min_rtt_us = x[5], .delivered = x[6],
+					  .lost = x[7] };
 		return 1;
 #ifdef PLAYPATH_LAW_COUPLED_H
 	case 's':
@@ -107,15 +132,27 @@ static int take(char kind)
 		return 1;
 #endif
 	case 'a':
-		for (i = 0; i < 10; i++)
+		for (i = 0; i < 11; i++)
 			if (scanf("%u", &x[i]) != 1)
 				return 0;
 		ON_ACK((&(struct law_ack){ .acked = x[0], .delivered = x[1], .newly_lost = x[2], .rtt_us = x[3],
 					  .rate_delivered = x[4], .rate_interval_us = x[5], .rate_app_limited = x[6],
-					  .may_grow = x[7], .round_start = x[8], .in_recovery = x[9] }));
+					  .may_grow = x[7], .round_start = x[8], .in_recovery = x[9],
+					  .prior_in_flight = x[10] }));
 		return 1;
 	case 'c':
-		ON_CONGESTION();
+		if (scanf("%u", &x[0]) != 1)
+			return 0;
+		ON_CONGESTION(x[0]);
+		return 1;
+	case 'r':
+		ON_REPORT();
+		return 1;
+	case 'u':
+		ON_UNDO();
+		return 1;
+	case 'w':
+		ON_WAKE();
 		return 1;
 	case 'e':
 		if (scanf("%u", &x[0]) != 1)
@@ -143,7 +180,7 @@ int main(void)
 	while (scanf(" %c", &kind) == 1) {
 		if (!take(kind))
 			return 2;
-		if (strchr("acet", kind))
+		if (strchr("acetu", kind))
 			answer();
 	}
 	return 0;

@@ -298,3 +298,34 @@ def test_ccplb_widens_its_window_when_the_bridge_is_told_of_a_buffer_and_a_lie_i
     assert settled[1e9] < 1.5 * settled[655_000]
     assert "not believed" in said
     assert "`br` = 500000 does not fit the object served; 200000 used" in said
+
+
+def test_slack_yields_to_a_full_buffer_that_the_bridge_tells_of_and_takes_nothing_from_an_empty_one() -> None:
+    with Testbed(network([FAST | {"queue": {"kind": "droptail", "limit": "500 kB"}}])) as bed:
+        control = bed.use_control("bpf:slack")
+        server = bed.start_server(agent_of=control)
+        server.serve_zeros("part", 3_000_000)
+        url = f"http://{bed.ends[0].server_address}:{server.port}/part"
+        # One connection, three requests for 6 s of 4000 kbit/s: no report; 10 s of 10 s are there; none are, and it stands still.
+        media = "br%3D4000%2Cd%3D6000%2Ctb%3D4000%2Ctbl%3D10000%2Cot%3Dv"
+        reports = ["", f"?CMCD=bl%3D10000%2C{media}", f"?CMCD=bl%3D0%2Cbs%2C{media}"]
+        command = ["curl", "-s", *(word for report in reports for word in ("-o", "/dev/null", url + report))]
+        child = bed.start("curl", "client", command)
+        seen: dict[float, list[dict[str, Any]]] = {}
+        while child.process.poll() is None:
+            for row in control.connections():
+                seen.setdefault(row["params"]["report"], []).append(row)
+            time.sleep(0.05)
+        assert child.process.returncode == 0
+    assert sorted(seen) == [0, 1, 2]
+    # Half of the buffer is there again after a second: the empty one is looked at when it begins.
+    untold, full, empty = seen[0][-1], seen[1][-1], seen[2][0]
+    # Full: 1.5 media rates, 750 000 bytes a second; the level is reckoned on and stays at what the buffer holds.
+    assert full["phase"] == "yielding"
+    assert full["pacing_rate"] == 750_000
+    assert full["details"]["level_ms"] > 9_900
+    # Not told, or empty: two windows per round trip, as fast as the path.
+    for row in (untold, empty):
+        assert row["phase"] != "yielding"
+        assert row["details"]["ease_permille"] == 0
+        assert row["pacing_rate"] > 2_500_000

@@ -31,6 +31,8 @@ use crate::live::{LiveError, Registered};
 const MAX_REQUEST: usize = 16 * 1024;
 /// Sessions remembered; beyond, all start anew.
 const MAX_SESSIONS: usize = 16 * 1024;
+/// In `pob_free_bytes`: the player does not tell its level.
+const NOT_TOLD: f64 = u32::MAX as f64;
 /// How a relay's word begins.
 const OF_RELAY: &str = "POST /carriers ";
 /// How a line begins that reports a claim which was not believed.
@@ -155,6 +157,9 @@ impl CmcdBridge {
         for (slot, value) in values(self.registered.control, hints, self.mode) {
             self.registered.control.set(&mut block, slot, value).expect("whole and within the range");
         }
+        if let Some(report) = self.registered.control.slot("report") {
+            block[report.index] = block[report.index].wrapping_add(1);
+        }
         self.registered.set_params_of(peer, &block)
     }
 }
@@ -187,19 +192,31 @@ fn is_stale(path: &Path) -> bool {
         && UnixStream::connect(path).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
 }
 
-/// The parameters that this control takes of what is known: measures, so rounded and cut to their ranges.
+/// The parameters that this control takes of what is known: measures, so rounded and cut to their ranges. One that takes size and
+/// free part of the buffer gets both, whatever the mode.
 fn values(law: &Law, hints: &SenderHints, mode: BufferMode) -> Vec<(&'static Slot, ParamValue<'static>)> {
+    let free = hints.playout_buffer_free_bytes;
+    let takes_both = law.slot("pob_free_bytes").is_some();
     let buffer = match mode {
-        BufferMode::Free => hints.playout_buffer_free_bytes.unwrap_or(hints.playout_buffer_bytes),
-        BufferMode::Size => hints.playout_buffer_bytes,
+        BufferMode::Free if !takes_both => free.unwrap_or(hints.playout_buffer_bytes),
+        BufferMode::Free | BufferMode::Size => hints.playout_buffer_bytes,
     };
     let number = |name: &str, value: f64| {
         let slot = law.slot(name)?;
         Some((slot, ParamValue::Number(value.round().clamp(slot.spec.range().0, slot.spec.range().1))))
     };
-    let urgent = law.slot("urgent").map(|slot| (slot, ParamValue::Flag(hints.is_urgent)));
-    let rate = hints.video_rate.as_bits_per_sec() as f64 / 1000.0;
-    [number("pob_bytes", buffer as f64), number("video_kbps", rate), urgent].into_iter().flatten().collect()
+    let flag = |name: &str, value: bool| law.slot(name).map(|slot| (slot, ParamValue::Flag(value)));
+    let is_best = hints.top_rate.is_some_and(|top| hints.video_rate >= top);
+    let told = [
+        number("pob_bytes", buffer as f64),
+        number("pob_free_bytes", free.map_or(NOT_TOLD, |bytes| bytes as f64)),
+        number("video_kbps", hints.video_rate.as_bits_per_sec() as f64 / 1e3),
+        number("object_bytes", hints.object_bytes.unwrap_or(0) as f64),
+        number("object_ms", hints.object_duration.map_or(0.0, |length| length.as_secs_f64() * 1e3)),
+        flag("urgent", hints.is_urgent),
+        flag("best", is_best),
+    ];
+    told.into_iter().flatten().collect()
 }
 
 /// What a relay tells: a session, by the address that nginx sees, and the peers of its connections.
@@ -406,6 +423,27 @@ mod tests {
         assert_eq!(told("ccplb", &hints, BufferMode::Free)[0], ("pob_bytes", number(65_500.0)));
         assert_eq!(told("ccplca", &hints, BufferMode::Size), [("video_kbps", number(5240.0))]);
         assert!(told("vegas", &hints, BufferMode::Size).is_empty());
+        let whole = SenderHints {
+            object_bytes: Some(1_310_000),
+            object_duration: Some(playpath_units::Duration::from_millis(2_000)),
+            top_rate: Some(Rate::from_bits_per_sec(5_240_000)),
+            ..hints
+        };
+        let of_slack = [
+            ("pob_bytes", number(655_000.0)),
+            ("pob_free_bytes", number(65_500.0)),
+            ("video_kbps", number(5240.0)),
+            ("object_bytes", number(1_310_000.0)),
+            ("object_ms", number(2_000.0)),
+            urgent,
+            ("best", ParamValue::Flag(true)),
+        ];
+        assert_eq!(told("slack", &whole, BufferMode::Free), of_slack);
+        // Nothing of the level, the object, or the best rate: words that the law takes for "not told".
+        let little = told("slack", &SenderHints { playout_buffer_free_bytes: None, ..hints }, BufferMode::Size);
+        assert_eq!(little[1], ("pob_free_bytes", number(f64::from(u32::MAX))));
+        assert_eq!(little[3..5], [("object_bytes", number(0.0)), ("object_ms", number(0.0))]);
+        assert_eq!(little[6], ("best", ParamValue::Flag(false)));
         let huge = SenderHints { playout_buffer_bytes: u64::MAX, ..hints };
         assert_eq!(told("ccplb", &huge, BufferMode::Size)[0], ("pob_bytes", number(1e9)));
     }

@@ -67,6 +67,10 @@ fn describe(plan: &Plan) -> Result<(), Failure> {
         let report = player.map_err(Failure::input)?.app_parameters(Time::ZERO);
         description["playout_buffer_bytes"] = json!(report.playout_buffer_bytes);
         description["video_kbps"] = json!(report.video_rate.as_bits_per_sec() / 1000);
+        if let Some((bytes, length)) = report.whole {
+            description["object_bytes"] = json!(bytes);
+            description["object_ms"] = json!(length.as_secs_f64() * 1e3);
+        }
     }
     say(&description)
 }

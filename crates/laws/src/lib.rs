@@ -12,8 +12,13 @@ use std::process::{Command, Stdio};
 
 use playpath_cc::kernel::{Block, Law};
 use playpath_cc::{
-    Ack, AppParameters, CongestionControl, CongestionEvent, ParamValue, RecoveryExit, Rto, Stack, View, find,
+    Ack, AppParameters, CongestionControl, CongestionEvent, CongestionSignal, IdleRestart, ParamValue, RecoveryExit, Rto,
+    Stack, Undo, View, find,
 };
+use playpath_units::Duration;
+
+/// Of a law's pacing rate, beside what its window is off: it is a product of numbers rounded to a thousandth.
+const PACING_ERROR: f64 = 1e-3;
 
 /// Compiles `driver.c` with the law of a family (`bpf/law_FAMILY.h`) into `folder`.
 pub fn compile_driver(family: &str, folder: &Path) -> PathBuf {
@@ -52,6 +57,8 @@ pub struct Replay {
 struct Answer {
     cwnd: f64,
     ssthresh: f64,
+    /// Bytes a second.
+    pacing: Option<f64>,
     after_rto: bool,
 }
 
@@ -94,7 +101,9 @@ impl Replay {
     /// Tell both of the video; `to_law` is what the law has of it.
     pub fn tell(&mut self, view: &View, parameters: &AppParameters, to_law: &[(&str, ParamValue)]) {
         self.cc.on_app_parameters(view, parameters);
+        self.view(view);
         self.set_law(to_law);
+        self.write(format_args!("r"));
     }
 
     /// An acknowledgement.
@@ -104,7 +113,7 @@ impl Replay {
             (rate.delivered, rate.interval.as_nanos() / 1000, u32::from(rate.is_app_limited))
         });
         self.write(format_args!(
-            "a {} {} {} {} {delivered} {interval} {limited} {} {} {}",
+            "a {} {} {} {} {delivered} {interval} {limited} {} {} {} {}",
             ack.acked,
             ack.delivered,
             ack.newly_lost,
@@ -112,6 +121,7 @@ impl Replay {
             u32::from(ack.may_grow),
             u32::from(ack.round_start),
             u32::from(view.in_recovery),
+            ack.prior_in_flight,
         ));
         self.cc.on_ack(view, ack);
         self.note(false);
@@ -120,7 +130,7 @@ impl Replay {
     /// A congestion episode begins.
     pub fn congestion(&mut self, view: &View, event: &CongestionEvent) {
         self.view(view);
-        self.write(format_args!("c"));
+        self.write(format_args!("c {}", u32::from(event.signal == CongestionSignal::Ecn)));
         self.cc.on_congestion(view, event);
         self.note(false);
     }
@@ -141,6 +151,21 @@ impl Replay {
         self.note(true);
     }
 
+    /// The last reduction was spurious.
+    pub fn undo(&mut self, view: &View) {
+        self.view(view);
+        self.write(format_args!("u"));
+        self.cc.on_undo(view, &Undo { was_rto: false });
+        self.note(false);
+    }
+
+    /// The first packet after a pause.
+    pub fn wake(&mut self, view: &View, idle: Duration) {
+        self.view(view);
+        self.write(format_args!("w"));
+        self.cc.on_idle_restart(view, &IdleRestart { idle, is_app_limited: true });
+    }
+
     /// Feed the law in `program` the same events. `tolerance` is in packets, `tolerance_after_rto` from the first timeout on:
     /// Linux's ssthresh is whole, so the slow start after a timeout ends up to a packet apart. Returns the largest difference
     /// of windows before and after the first timeout.
@@ -151,7 +176,7 @@ impl Replay {
         let mut after_rto = false;
         for (i, (line, rust)) in lines.iter().zip(&self.answers).enumerate() {
             after_rto |= rust.after_rto;
-            let (cwnd, ssthresh) = parse(line);
+            let (cwnd, ssthresh, pacing) = parse(line);
             let difference = (cwnd - rust.cwnd).abs();
             let (allowed, so_far) = match after_rto {
                 false => (tolerance, &mut largest),
@@ -164,19 +189,28 @@ impl Replay {
                 (ssthresh - rust_ssthresh).abs() <= 1.0 + allowed,
                 "event {i}: ssthresh {ssthresh}, {rust_ssthresh}"
             );
+            assert_eq!(pacing.is_some(), rust.pacing.is_some(), "event {i}: who paces");
+            let rates = pacing.zip(rust.pacing).filter(|_| allowed < 0.1 * cwnd);
+            assert!(
+                rates.is_none_or(|(c, rust)| (c - rust).abs() <= 1.0 + rust * (allowed / cwnd + PACING_ERROR)),
+                "event {i}: paced at {rates:?}"
+            );
         }
         (largest, largest_after)
     }
 
     fn view(&mut self, view: &View) {
         self.write(format_args!(
-            "v {} {} {} {} {} {}",
+            "v {} {} {} {} {} {} {} {} {}",
             view.now.as_nanos() / 1000,
             view.mss,
             view.srtt.as_nanos() / 1000,
             view.in_flight,
             view.flight_size,
-            view.sent
+            view.sent,
+            view.min_rtt.as_nanos() / 1000,
+            view.delivered,
+            view.lost,
         ));
         // The own subflow is member 0.
         for (i, sibling) in view.siblings.iter().enumerate() {
@@ -190,7 +224,8 @@ impl Replay {
     }
 
     fn note(&mut self, after_rto: bool) {
-        self.answers.push(Answer { cwnd: self.cc.cwnd(), ssthresh: self.cc.ssthresh(), after_rto });
+        let pacing = self.cc.pacing_rate().map(|rate| rate.as_bits_per_sec() as f64 / 8.0);
+        self.answers.push(Answer { cwnd: self.cc.cwnd(), ssthresh: self.cc.ssthresh(), pacing, after_rto });
     }
 
     fn write(&mut self, line: std::fmt::Arguments) {
@@ -215,8 +250,8 @@ pub fn run(program: &Path, input: &str) -> Vec<String> {
     text.lines().map(String::from).collect()
 }
 
-fn parse(line: &str) -> (f64, f64) {
-    let (cwnd, ssthresh) = line.split_once(' ').expect("two numbers");
-    let number = |word: &str| word.parse::<f64>().expect("a number");
-    (number(cwnd) / 65536.0, number(ssthresh))
+fn parse(line: &str) -> (f64, f64, Option<f64>) {
+    let numbers = line.split(' ').map(|word| word.parse::<f64>().expect("a number")).collect::<Vec<_>>();
+    let [cwnd, ssthresh, pacing] = numbers[..] else { panic!("three numbers: {line}") };
+    (cwnd / 65536.0, ssthresh, (pacing > 0.0).then_some(pacing))
 }

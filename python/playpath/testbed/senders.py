@@ -156,7 +156,23 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else str(value)
 
 
+_OF_THE_VIDEO = {
+    "pob_bytes": "playout_buffer_bytes",
+    "video_kbps": "video_kbps",
+    "object_bytes": "object_bytes",
+    "object_ms": "object_ms",
+}
+"""What a control may take of the video, by the name of what is described."""
+
+
 def of_the_video(sending: Sending, described: Mapping[str, float]) -> dict[str, Any]:
     """What its control takes of the video, as the simulator tells it at the start."""
-    known = {"pob_bytes": "playout_buffer_bytes", "video_kbps": "video_kbps"}
-    return {key: round(described[source]) for key, source in known.items() if key in sending.takes and described}
+    told: dict[str, Any] = {
+        key: round(described[source])
+        for key, source in _OF_THE_VIDEO.items()
+        if key in sending.takes and source in described
+    }
+    if "report" in sending.takes and "object_bytes" in told:
+        # A video of one file has one rate, and what is told of it is a first report.
+        told |= {"best": True, "report": 1}
+    return told

@@ -17,12 +17,14 @@
 //!
 //! Units: packets, seconds. Invariant: growth is CUBIC's. Tested by `slack/tests.rs` and `tests/contract.rs`.
 
+mod law;
 mod path;
 mod playout;
 #[cfg(test)]
 mod tests;
 
 use crate::controls::cubic::{self, Cubic};
+use crate::kernel::InKernel;
 use crate::registry::{Behaviour, Entry};
 use crate::{
     Ack, AppParameters, CongestionControl, CongestionEvent, CongestionSignal, IdleRestart, ParamSpec, Params,
@@ -39,7 +41,7 @@ pub static ENTRY: Entry = Entry {
     summary: "yields while the viewer has time, competes as CUBIC when not; losses without a queue do not count",
     reference: "docs/slack.md",
     params: &[ALLOWANCE, CALM, ALARM, RESERVE, HUNGRY, TOLERANCE, FLOOR, BETA, PACE, EASE],
-    in_kernel: None,
+    in_kernel: Some(InKernel::ours(&law::LAW)),
     is_coupled: false,
     behaviour: Behaviour { responds_to_loss: false, grows_only_if_allowed: true, ..Behaviour::DELAY_BASED },
     build: |params, initial_window| Box::new(Slack::new(params, initial_window)),

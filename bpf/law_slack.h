@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: (MIT OR GPL-2.0-only)
+ *
+ * Slack: CUBIC that holds its pipe under losses without a queue, and yields while the viewer has time.
+ *
+ * Reference: the Rust control `slack` of crates/cc, and docs/slack.md. With pipe P = rate min_rtt, backlog
+ * N = flight (rtt - min_rtt) / rtt, and urgency u of the deadline, 0 to 1:
+ *  1. growth is CUBIC's, never more;
+ *  2. a loss with a queue (an eighth of the RTT), or more than `tolerance` of all packets, is CUBIC's, not below P; others are nothing;
+ *  3. at most allowance / (1 - u) packets stand in the queue;
+ *  4. with u < 1 and nothing better to fetch, pacing is at most ease / (1 - u) media rates.
+ *
+ * Differences from the Rust control:
+ *  1. `beta` and `floor` have their defaults, 0.7 and 1.
+ *  2. What the player tells is words of the parameter block. A report is taken when the word `report` has changed: at the first
+ *     packet after a pause, or at the next acknowledgement.
+ *  3. A buffer of more than 2 h is one of 2 h; 1 / (1 - u) is at most 2^14.
+ *
+ * Fixed point: windows as in law_cubic.h; packets in 1/65536; the player's level in nanoseconds; 1 / (1 - u) in 1/2^20, where 0
+ * stands for u = 1. Tested against the Rust control event by event (crates/laws), and on the kernel (tests/testbed).
+ */
+#ifndef PLAYPATH_LAW_SLACK_H
+#define PLAYPATH_LAW_SLACK_H
+
+#include "law_cubic.h"
+#include "law_filter.h"
+
+#define SLACK_RATE_ROUNDS 10
+#define SLACK_JUDGED_PACKETS 100
+/* A loss comes with a queue if so much of the RTT is queueing: 1/8. */
+#define SLACK_QUEUE_SHARE 8
+#define SLACK_MIN_CWND (2 * CUBIC_PACKET)
+#define SLACK_MAX_RTT_US (1ULL << 28)
+#define SLACK_MAX_NS (1ULL << 43)
+#define SLACK_ONE_Q20 (1ULL << 20)
+#define SLACK_MAX_EASE_Q20 (1ULL << 34)
+
+enum slack_phase { SLACK_SLOW_START, SLACK_AVOIDANCE, SLACK_YIELDING };
+
+/* The player's buffer as the sender reckons it. */
+struct slack_playout {
+	u64 size_ns;
+	u64 level_ns;
+	u64 at_us;
+	u64 ns_per_byte_q16;
+	bool is_told;
+	bool is_playing;
+};
+
+struct slack_state {
+	struct cubic_window cubic;
+	struct slack_playout playout;
+	struct law_filter rate; /* packets/us, 2^32 */
+	u64 rtt_q16; /* smoothed over four samples, us */
+	u64 queueing_q16;
+	u64 ease_q20; /* 1 / (1 - u); 0: nothing is eased */
+	u64 pacing; /* bytes/s; 0: not paced */
+	u32 report;
+	u32 rounds;
+	u32 round_min_us;
+	u32 round_in_flight;
+	u32 judged_delivered;
+	u32 judged_lost;
+	bool is_over_allowance;
+	bool has_ignored;
+};
+
+LAW_INLINE void slack_init(struct slack_state *s, u32 initial_window)
+{
+	__builtin_memset(s, 0, sizeof(*s));
+	cubic_init(&s->cubic, initial_window);
+}
+
+LAW_INLINE u32 slack_ssthresh(const struct slack_state *s)
+{
+	return s->cubic.ssthresh == CUBIC_INFINITE ? LAW_SSTHRESH_INFINITE : s->cubic.ssthresh >> 32;
+}
+
+LAW_INLINE u32 slack_phase(const struct slack_state *s)
+{
+	return cubic_in_slow_start(&s->cubic) ? SLACK_SLOW_START : s->ease_q20 ? SLACK_YIELDING : SLACK_AVOIDANCE;
+}
+
+/* `bytes` more have been delivered. A player that starts does not play before half its buffer is there. */
+LAW_INLINE void slack_advance(struct slack_playout *p, u64 now_us, u64 bytes)
+{
+	u64 gone_ns = p->is_playing ? law_min(now_us - p->at_us, SLACK_MAX_NS) * 1000 : 0;
+
+	p->at_us = now_us;
+	p->level_ns = p->level_ns > gone_ns ? p->level_ns - gone_ns : 0;
+	p->level_ns = law_min(p->level_ns + (law_min(bytes, 1 << 24) * p->ns_per_byte_q16 >> 16), p->size_ns);
+	p->is_playing = p->is_playing ? p->level_ns > 0 : p->level_ns >= p->size_ns / 2;
+}
+
+/* Bytes at a rate: how long they last. */
+LAW_INLINE u64 slack_lasting_ns(u64 bytes, u64 kbps)
+{
+	return law_min(bytes * 8000000 / kbps, SLACK_MAX_NS);
+}
+
+/* Without the buffer's size, the rate, and the object's size and length, nothing is known. */
+LAW_INLINE void slack_take_report(struct slack_state *s, const u32 *param, u64 now_us)
+{
+	struct slack_playout *p = &s->playout;
+	u64 kbps = LAW_PARAM(param, SLACK_VIDEO_KBPS), free = param[SLACK_POB_FREE_BYTES];
+	u64 size = LAW_PARAM(param, SLACK_POB_BYTES);
+	u64 bytes = param[SLACK_OBJECT_BYTES], length_ms = LAW_PARAM(param, SLACK_OBJECT_MS);
+	bool has_level = free != SLACK_POB_FREE_BYTES_MAX, was_playing;
+	u64 free_ns;
+
+	if (!kbps || !size || !bytes || !length_ms) {
+		p->is_told = false;
+		return;
+	}
+	if (p->is_told)
+		slack_advance(p, now_us, 0);
+	was_playing = p->is_told && p->is_playing;
+	p->size_ns = slack_lasting_ns(size, kbps);
+	free_ns = slack_lasting_ns(law_min(free, SLACK_POB_BYTES_MAX), kbps);
+	if (has_level)
+		p->level_ns = p->size_ns > free_ns ? p->size_ns - free_ns : 0;
+	else if (!p->is_told)
+		p->level_ns = 0;
+	p->level_ns = law_min(p->level_ns, p->size_ns);
+	/* At most 4 ms a byte: products with the bytes of an ACK stay inside 64 bits. */
+	p->ns_per_byte_q16 = law_min((length_ms * 1000000 << 16) / bytes, 1ULL << 38);
+	p->is_playing = !param[SLACK_URGENT] && p->level_ns && (has_level || was_playing);
+	p->at_us = now_us;
+	p->is_told = true;
+}
+
+LAW_INLINE void slack_on_report(struct slack_state *s, const u32 *param, const struct law_view *view)
+{
+	if (param[SLACK_REPORT] == s->report)
+		return;
+	s->report = param[SLACK_REPORT];
+	slack_take_report(s, param, view->now_us);
+}
+
+/* 1 / (1 - u), where 1 - u is how far the level is from `alarm` to `calm`; 0 for u = 1. */
+LAW_INLINE u64 slack_ease_q20(const struct slack_state *s, const u32 *param, const struct law_view *view)
+{
+	const struct slack_playout *p = &s->playout;
+	/* us times thousandths of a round trip is ns. */
+	u64 reserve = law_min(view->srtt_us, SLACK_MAX_RTT_US) * LAW_PARAM(param, SLACK_RESERVE);
+	u64 high = law_max(p->size_ns * LAW_PARAM(param, SLACK_CALM) / SLACK_CALM_SCALE, reserve);
+	u64 low = law_max(p->size_ns * LAW_PARAM(param, SLACK_ALARM) / SLACK_ALARM_SCALE, reserve / 2);
+	u64 span = law_clamp(high > low ? high - low : 0, 1000000, SLACK_MAX_NS);
+	u64 ease, of_hunger = SLACK_HUNGRY_SCALE - LAW_PARAM(param, SLACK_HUNGRY);
+
+	/* As in the Rust control, u = 0 is at `high`, also where that is below `low`. */
+	if (!p->is_told || !p->is_playing || p->level_ns + span <= high)
+		return 0;
+	ease = p->level_ns >= high ? SLACK_ONE_Q20 : (span << 20) / (p->level_ns + span - high);
+	if (!param[SLACK_BEST]) {
+		if (!of_hunger)
+			return 0;
+		ease = law_max(ease, SLACK_HUNGRY_SCALE * SLACK_ONE_Q20 / of_hunger);
+	}
+	return law_min(ease, SLACK_MAX_EASE_Q20);
+}
+
+/* Packets that fill the pipe at the rate that this flow gets. */
+LAW_INLINE u64 slack_pipe(const struct slack_state *s, const struct law_view *view)
+{
+	if (view->min_rtt_us > SLACK_MAX_RTT_US)
+		return 0;
+	return law_min(s->rate.best.value * view->min_rtt_us, CUBIC_MAX_CWND);
+}
+
+LAW_INLINE bool slack_has_queue(const struct slack_state *s)
+{
+	return s->rtt_q16 && s->queueing_q16 * SLACK_QUEUE_SHARE >= s->rtt_q16;
+}
+
+/* Rule 2. */
+LAW_INLINE void slack_reduce(struct slack_state *s, const struct law_view *view, bool is_ecn)
+{
+	u64 pipe = law_min(slack_pipe(s, view), s->cubic.cwnd);
+
+	cubic_reduce(&s->cubic, view, is_ecn);
+	s->has_ignored = false;
+	if (s->cubic.cwnd < pipe)
+		cubic_set(&s->cubic, pipe, pipe);
+}
+
+/* The window falls and slow start is over; never rises. */
+LAW_INLINE void slack_lower_to(struct slack_state *s, u64 cwnd)
+{
+	cwnd = law_min(cwnd, s->cubic.cwnd);
+	cubic_set(&s->cubic, cwnd, law_min(s->cubic.ssthresh, cwnd));
+}
+
+/* More losses than `tolerance`, of at least so many packets. */
+LAW_INLINE bool slack_loses_too_much(struct slack_state *s, const u32 *param, const struct law_view *view)
+{
+	u64 delivered = view->delivered - s->judged_delivered, lost = view->lost - s->judged_lost;
+
+	if (delivered + lost < SLACK_JUDGED_PACKETS)
+		return false;
+	s->judged_delivered = view->delivered;
+	s->judged_lost = view->lost;
+	return lost * SLACK_TOLERANCE_SCALE > LAW_PARAM(param, SLACK_TOLERANCE) * (delivered + lost);
+}
+
+LAW_INLINE u64 slack_allowance_q16(const struct slack_state *s, const u32 *param)
+{
+	return LAW_PARAM(param, SLACK_ALLOWANCE) * s->ease_q20 / SLACK_ALLOWANCE_SCALE >> 4;
+}
+
+/* Rules 2 and 3 at the end of a round trip. */
+LAW_INLINE void slack_end_round(struct slack_state *s, const u32 *param, const struct law_view *view)
+{
+	u64 min = law_min(s->round_min_us, SLACK_MAX_RTT_US);
+	u64 in_flight = law_min(s->round_in_flight, LAW_MAX_WINDOW);
+	u64 backlog, allowance, excess;
+
+	s->rounds++;
+	s->round_min_us = 0;
+	s->round_in_flight = 0;
+	if (!min || view->min_rtt_us > SLACK_MAX_RTT_US)
+		return;
+	backlog = min > view->min_rtt_us ? (in_flight * (min - view->min_rtt_us) << 16) / min : 0;
+	if (slack_loses_too_much(s, param, view) && s->has_ignored)
+		slack_reduce(s, view, false);
+	allowance = slack_allowance_q16(s, param);
+	s->is_over_allowance = s->ease_q20 && backlog >= allowance;
+	if (!s->is_over_allowance || backlog == allowance)
+		return;
+	/* FAST's gamma: half of the excess. */
+	excess = (backlog - allowance) << 15;
+	excess = s->cubic.cwnd > excess ? s->cubic.cwnd - excess : 0;
+	slack_lower_to(s, law_max(law_max(excess, slack_pipe(s, view)), SLACK_MIN_CWND));
+}
+
+LAW_INLINE void slack_measure(struct slack_state *s, const struct law_view *view, const struct law_ack *ack)
+{
+	u64 rtt = law_min(ack->rtt_us, SLACK_MAX_RTT_US);
+
+	if (rtt) {
+		u64 base_q16 = law_min(view->min_rtt_us, SLACK_MAX_RTT_US) << 16;
+
+		s->round_min_us = s->round_min_us ? law_min(s->round_min_us, rtt) : rtt;
+		s->rtt_q16 = (3 * s->rtt_q16 + (rtt << 16)) / 4;
+		s->queueing_q16 = s->rtt_q16 > base_q16 ? s->rtt_q16 - base_q16 : 0;
+	}
+	s->round_in_flight = law_max(s->round_in_flight, ack->prior_in_flight);
+	if (ack->rate_delivered && ack->rate_interval_us) {
+		u64 rate = law_min(((u64)ack->rate_delivered << 32) / ack->rate_interval_us, 8ULL << 32);
+
+		if (!ack->rate_app_limited || rate > s->rate.best.value)
+			law_filter_add(&s->rate, SLACK_RATE_ROUNDS, s->rounds, rate, true);
+	}
+}
+
+/* Rule 4 over the pace that the window asks for, in bytes a second. */
+LAW_INLINE void slack_pace(struct slack_state *s, const u32 *param, const struct law_view *view)
+{
+	u64 gain = LAW_PARAM(param, SLACK_PACE), bytes = (s->cubic.cwnd >> 16) * view->mss >> 16;
+	/* Thousandths times kbit/s are bits a second. */
+	u64 media = LAW_PARAM(param, SLACK_EASE) * LAW_PARAM(param, SLACK_VIDEO_KBPS) / 8;
+	bool is_eased = s->ease_q20 && param[SLACK_BEST];
+
+	if (!view->srtt_us)
+		return;
+	s->pacing = gain ? law_max(bytes * gain / SLACK_PACE_SCALE * 1000000 / view->srtt_us, 1) : 0;
+	media = media * (s->ease_q20 >> 8) >> 12;
+	if (is_eased && (!gain || media < s->pacing))
+		s->pacing = law_max(media, 1);
+}
+
+LAW_INLINE void slack_on_ack(struct slack_state *s, const u32 *param, const struct law_view *view, const struct law_ack *ack)
+{
+	slack_on_report(s, param, view);
+	if (s->playout.is_told)
+		slack_advance(&s->playout, view->now_us, (u64)ack->delivered * view->mss);
+	s->ease_q20 = slack_ease_q20(s, param, view);
+	if (ack->round_start)
+		slack_end_round(s, param, view);
+	slack_measure(s, view, ack);
+	/* HyStart++ wants bursts that queue; a paced slow start shows its queue only when the pipe is full. */
+	if (cubic_in_slow_start(&s->cubic) && slack_has_queue(s))
+		slack_lower_to(s, s->cubic.cwnd);
+	cubic_on_ack(&s->cubic, view, ack, ack->may_grow && !s->is_over_allowance);
+	slack_pace(s, param, view);
+}
+
+/* A congestion episode begins. */
+LAW_INLINE void slack_on_congestion(struct slack_state *s, const u32 *param, const struct law_view *view, bool is_ecn)
+{
+	if (is_ecn || !LAW_PARAM(param, SLACK_TOLERANCE) || slack_has_queue(s))
+		slack_reduce(s, view, is_ecn);
+	else
+		s->has_ignored = true;
+}
+
+LAW_INLINE void slack_on_rto(struct slack_state *s, const struct law_view *view, bool is_first)
+{
+	s->has_ignored = false;
+	cubic_on_rto(&s->cubic, view, is_first);
+}
+
+LAW_INLINE void slack_on_undo(struct slack_state *s)
+{
+	if (!s->has_ignored)
+		cubic_on_undo(&s->cubic);
+}
+
+/* The first packet after a pause. */
+LAW_INLINE void slack_on_wake(struct slack_state *s, const u32 *param, const struct law_view *view)
+{
+	slack_on_report(s, param, view);
+	cubic_pause(&s->cubic, view->now_us);
+}
+
+#endif
