@@ -99,6 +99,32 @@ count = 3
 cc = "{cc}"
 start_spread = "90 s"
 """
+CLAIMANTS = """
+name = "claimants"
+[video]
+source = "bigbuckbunny"
+duration = "120 s"
+[player]
+kind = "dash"
+abr = "fixed"
+ladder = "2 Mbit/s"
+segment = "2 s"
+full_level = "10 s"
+{claim}
+[[path]]
+rate = "{rate} Mbit/s"
+rtt = "40 ms"
+jitter = "0.6 ms"
+queue = "{queue} bdp"
+"""
+OTHERS = """
+[[traffic]]
+kind = "video"
+name = "other"
+count = 3
+cc = "slack"
+start_spread = "90 s"
+"""
 GRID = """
 name = "grid"
 [video]
@@ -133,6 +159,16 @@ queue = "100 packets"
 sessions = 1
 baseline = "cubic"
 """
+CLAIMS = {
+    "the truth": 'cmcd = "v2"',
+    "late, 0.2 s": 'cmcd = "v2"\ncmcd_lag = "0.2 s"',
+    "late, 1 s": 'cmcd = "v2"\ncmcd_lag = "1 s"',
+    "late, 5 s": 'cmcd = "v2"\ncmcd_lag = "5 s"',
+    "nothing": 'cmcd = "off"',
+    "always empty": 'cmcd = "v2"\ncmcd_claim = "empty"',
+    "always full": 'cmcd = "v2"\ncmcd_claim = "full"',
+}
+"""What a client may say of its buffer."""
 SETS = {"hsdpa-norway": "90 ms", "lte-belgium": "45 ms", "fcc-sd": "30 ms", "fcc-hd": "30 ms"}
 ABLATIONS: dict[str, Row] = {
     "slack": {},
@@ -358,6 +394,42 @@ def tell_viewers(rows: list[Row]) -> None:
             _line(f"{rate} Mbit/s", cc, *(fmean(r[k] for r in own) for k in ("total", "worst", "retransmitted", "rtt")))
 
 
+# ---- claims ----
+
+
+def measure_claims() -> list[Row]:
+    """Four viewers who all tell the same, and one beside a bulk flow."""
+    return [
+        {"claim": claim, "rate": rate, "queue": queue, "seed": seed} | _claimed(rate, queue, claim, seed)
+        for claim in CLAIMS
+        for rate, queue in PLACES
+        for seed in range(1, 5)
+    ]
+
+
+def _claimed(rate: float, queue: float, claim: str, seed: int) -> Row:
+    scene = CLAIMANTS.format(rate=rate, queue=queue, claim=CLAIMS[claim])
+    four = playpath.run(scene + OTHERS, cc=["slack"], seed=seed)
+    stalls = [viewer["metrics"]["stall_time_s"] for viewer in four.sessions]
+    return {
+        "total": sum(stalls),
+        "worst": max(stalls),
+        "retransmitted": sum(flow["retransmitted_packets"] for flow in four.flows),
+        "rtt": fmean(flow["mean_rtt_ms"] for flow in four.flows),
+        "bulk": _play(scene + BULK.format(cross="newreno"), "slack", seed)["other_mbps"],
+    }
+
+
+def tell_claims(rows: list[Row]) -> None:
+    """A row for each claim and rate of the bottleneck."""
+    _head("bottleneck", "told", "stalls, all four (s)", "worst viewer (s)", "retransmitted", "mean RTT (ms)", "bulk flow")
+    for rate in dict.fromkeys(row["rate"] for row in rows):
+        for claim in CLAIMS:
+            own = [row for row in rows if (row["rate"], row["claim"]) == (rate, claim)]
+            means = [fmean(row[k] for row in own) for k in ("total", "worst", "retransmitted", "rtt", "bulk")]
+            _line(f"{rate} Mbit/s", claim, *means)
+
+
 # ---- populations ----
 
 
@@ -500,6 +572,7 @@ PARTS: dict[str, tuple[Callable[[], list[Row]], Callable[[list[Row]], None]]] = 
     "drawn": (measure_drawn, tell_drawn),
     "fairness": (measure_fairness, tell_fairness),
     "viewers": (measure_viewers, tell_viewers),
+    "claims": (measure_claims, tell_claims),
     "grid": (measure_grid, tell_grid),
     "ablation": (measure_ablation, tell_ablation),
     "worst": (measure_worst, tell_worst),

@@ -5,7 +5,7 @@
 use playpath_units::{Duration, Rate, Time};
 use playpath_video::abr::{self, Abandonment, Abr, Choice, Context, Decision, Download, Progress};
 use playpath_video::cmcd::{Cmcd, ObjectType, PlayerState, StreamType, StreamingFormat};
-use playpath_video::dash::{CatchUp, CmcdMode, Connections, DashConfig, Live, LowLatency, Range, Way};
+use playpath_video::dash::{CatchUp, Claim, CmcdMode, Connections, DashConfig, Live, LowLatency, Range, Way};
 use playpath_video::{
     Action, ConnectionId, DashPlayer, Delivery, EventKind, Ladder, ObjectKind, PlaybackEvent, Player, Presentation,
     Representation, RequestId, Totals,
@@ -576,6 +576,30 @@ fn client_data_of_each_request() {
         assert_eq!(request.request_header_bytes, 400 + extra);
     }
     assert_eq!(requests.len(), 4);
+}
+
+/// What the requests of the session above say of the buffer, and whether they say that it ran dry.
+fn told(claim: Claim, lag: Duration) -> Vec<(Option<u64>, bool)> {
+    let config = DashConfig { cmcd: CmcdMode::V1, cmcd_claim: claim, cmcd_lag: lag, ..DashConfig::default() };
+    let mut script = Script::of(config, video(&[1000, 2000], 4), abr::build("fixed").unwrap());
+    script.connect(0.0, 0).body(1.0, 0, SEGMENT).body(4.0, 1, SEGMENT).body(4.5, 2, SEGMENT);
+    std::iter::from_fn(|| script.player.poll_action())
+        .filter_map(|action| match action {
+            Action::Request(request) => request.cmcd.map(|cmcd| (cmcd.bl_ms, cmcd.bs)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Requests at 0, 1, 4 and 4.5 s with 0, 2, 2 and 3.5 s; the third is the one that has run dry. Three seconds late the request at 4 s
+/// has the report of 1 s, and the one at 4.5 s that, too; before there is none.
+#[test]
+fn client_data_may_be_false_or_late() {
+    let level = |ms| (Some(ms), false);
+    assert_eq!(told(Claim::Honest, Duration::ZERO), [level(0), level(2000), (Some(2000), true), level(3500)]);
+    assert_eq!(told(Claim::Honest, secs(3.0)), [(None, false), (None, false), level(2000), level(2000)]);
+    assert_eq!(told(Claim::Empty, Duration::ZERO), [(Some(0), true); 4]);
+    assert_eq!(told(Claim::Full, Duration::ZERO), [level(30_000); 4]);
 }
 
 /// 1 Mbit/s after 80 % of the first segment, at 0.8 s, the second is asked for; the first ends at 1 s, the second at 2 s. A rule is

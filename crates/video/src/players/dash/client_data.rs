@@ -1,13 +1,21 @@
 //! What the client tells with each request (CTA-5004; choices as dash.js makes them).
 
-use super::config::{CmcdMode, Way};
+use super::config::{Claim, CmcdMode, Way};
 use super::moment::Moment;
 use super::track::Track;
 use super::transfer::What;
 use crate::ObjectKind;
 use crate::abr::PlayState;
 use crate::cmcd::{Cmcd, ObjectType, PlayerState, StreamType, StreamingFormat};
-use playpath_units::Duration;
+use playpath_units::{Duration, Time};
+
+/// What a request told of the buffer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    at: Time,
+    level_ms: u64,
+    is_starved: bool,
+}
 
 /// dash.js: an empty buffer counts as 500 ms, and five times the rate that just suffices is asked for.
 const LEAST_LEVEL_MS: u64 = 500;
@@ -35,7 +43,9 @@ impl Track {
         if let What::Segment { segment, representation } | What::Part { segment, representation, .. } = what {
             let pieces = at.pieces(Way::Parts, self.ladder(), segment);
             let duration = pieces.map_or(self.ladder().duration_of(segment), |pieces| pieces.each);
-            self.describe_media(&mut cmcd, representation, duration, bytes, position);
+            let level = self.appended_end().saturating_sub(position);
+            let told = self.told(at, millis(level));
+            self.describe_media(&mut cmcd, representation, duration, bytes, told);
         }
         if config.cmcd == CmcdMode::V2 {
             cmcd.version = Some(2);
@@ -51,26 +61,40 @@ impl Track {
     }
 
     fn describe_media(
-        &mut self,
+        &self,
         cmcd: &mut Cmcd,
         representation: usize,
         duration: Duration,
         bytes: u64,
-        position: Duration,
+        told: Option<Told>,
     ) {
-        let level_ms = millis(self.appended_end().saturating_sub(position));
         let ladder = self.ladder();
         cmcd.br_kbps = Some(ladder.bitrates()[representation].as_bits_per_sec() / 1000);
         cmcd.tb_kbps = Some(ladder.bitrates()[ladder.count() - 1].as_bits_per_sec() / 1000);
         cmcd.d_ms = Some(millis(duration));
-        cmcd.bl_ms = Some(level_ms);
+        cmcd.bl_ms = told.map(|told| told.level_ms);
         // Deadline = level / pr. At speeds near 1 that is the level.
-        cmcd.dl_ms = Some(level_ms);
+        cmcd.dl_ms = cmcd.bl_ms;
         cmcd.mtp_kbps = self.measured_kbps();
         // bit / ms = kbit/s.
-        cmcd.rtp_kbps = Some(RTP_SAFETY * bytes * 8 / level_ms.max(LEAST_LEVEL_MS));
-        cmcd.bs = std::mem::take(&mut self.starved);
-        self.urgent = false;
+        cmcd.rtp_kbps = told.map(|told| RTP_SAFETY * bytes * 8 / told.level_ms.max(LEAST_LEVEL_MS));
+        cmcd.bs = told.is_some_and(|told| told.is_starved);
+    }
+
+    /// What is claimed of the buffer: honest and without delay what is true; late, what the last request so long before told.
+    fn told(&mut self, at: &Moment, level_ms: u64) -> Option<Told> {
+        let (is_starved, _) = (std::mem::take(&mut self.starved), std::mem::take(&mut self.urgent));
+        let told = match at.config.cmcd_claim {
+            Claim::Honest => Told { at: at.now, level_ms, is_starved },
+            Claim::Empty => Told { at: at.now, level_ms: 0, is_starved: true },
+            Claim::Full => Told { at: at.now, level_ms: millis(at.config.full_level), is_starved: false },
+        };
+        self.claims.push_back(told);
+        let is_due = |told: &Told| told.at + at.config.cmcd_lag <= at.now;
+        while self.claims.get(1).is_some_and(is_due) {
+            self.claims.pop_front();
+        }
+        self.claims.front().copied().filter(is_due)
     }
 
     fn measured_kbps(&self) -> Option<u64> {

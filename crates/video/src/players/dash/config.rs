@@ -37,6 +37,10 @@ pub struct DashConfig {
     pub http: HttpSizes,
     /// Client data sent with each request.
     pub cmcd: CmcdMode,
+    /// What the client data says of the buffer.
+    pub cmcd_claim: Claim,
+    /// How late a report is of the buffer: the client data has the level that was there so long before.
+    pub cmcd_lag: Duration,
     /// Play a live stream.
     pub live: Option<Live>,
     /// Pictures per second; only for the counts of pictures in the log.
@@ -176,6 +180,17 @@ pub enum CmcdMode {
     V2,
 }
 
+/// What the client data says of the buffer, for study of senders that believe it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// The truth.
+    Honest,
+    /// Always that it has run dry.
+    Empty,
+    /// Always that it is full.
+    Full,
+}
+
 /// A live stream: media comes into being as time passes, and a segment can be asked for when it is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Live {
@@ -239,6 +254,8 @@ impl Default for DashConfig {
             abandonment: true,
             http: HttpSizes { request_header_bytes: 400, response_header_bytes: 300, manifest_bytes: 0 },
             cmcd: CmcdMode::Off,
+            cmcd_claim: Claim::Honest,
+            cmcd_lag: Duration::ZERO,
             live: None,
             pictures_per_second: 25,
             session: String::new(),

@@ -30,7 +30,7 @@ mod transfer;
 
 pub use catch_up::{CatchUp, Range};
 pub use config::{
-    Asks, CmcdMode, ConfigError, Connections, DashConfig, Goal, HttpSizes, Live, Look, LowLatency, PRESETS, Room, Way,
+    Asks, Claim, CmcdMode, ConfigError, Connections, DashConfig, Goal, HttpSizes, Live, Look, LowLatency, PRESETS, Room, Way,
 };
 
 use crate::abr::{Abr, PlayState};

@@ -2,7 +2,7 @@
 
 use super::DashPlayer;
 use super::catch_up::{CatchUp, Range};
-use super::config::{CmcdMode, Connections, DashConfig, Goal, Live, LowLatency, PRESETS, Room, Way};
+use super::config::{Claim, CmcdMode, Connections, DashConfig, Goal, Live, LowLatency, PRESETS, Room, Way};
 use crate::abr;
 use crate::ladder::{Ladder, Presentation, SizeModel};
 use crate::registry::{INTERVAL, PlayerContext};
@@ -86,6 +86,15 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     ),
     ParamSpec::number("manifest_bytes", 0.0, (0.0, 1e7), "", "size of the manifest fetched first; 0: none"),
     ParamSpec::word("cmcd", "off", &["off", "v1", "v2"], "client data sent with each request"),
+    ParamSpec::word(
+        "cmcd_claim",
+        "honest",
+        &["honest", "empty", "full"],
+        "what the client data says of the buffer: the truth, or always that it has run dry, or is full",
+    )
+    .since("0.2"),
+    ParamSpec::text("cmcd_lag", "0 s", Kind::Time, "the client data come so late: with the level of the last request before that")
+        .since("0.2"),
     ParamSpec::text("latency_target", "on-demand", Kind::Time, "play live, so far behind the edge").or("on-demand"),
     ParamSpec::text("skip_behind", "never", Kind::Time, "live: skip when stalls have cost more than this").or("never"),
     ParamSpec::word(
@@ -229,6 +238,12 @@ fn config(settings: &Params, segments: usize) -> DashConfig {
             "v2" => CmcdMode::V2,
             _ => CmcdMode::Off,
         },
+        cmcd_claim: match settings.word("cmcd_claim") {
+            "empty" => Claim::Empty,
+            "full" => Claim::Full,
+            _ => Claim::Honest,
+        },
+        cmcd_lag: settings.quantity("cmcd_lag"),
         ..base
     };
     config.connections.idle_timeout = settings.optional("idle_timeout");

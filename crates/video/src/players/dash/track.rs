@@ -1,5 +1,6 @@
 //! One kind of media: which segment is asked for next, when, in which representation, and what is under way.
 
+use super::client_data::Told;
 use super::config::{Asks, CmcdMode, DashConfig, Room, Way};
 use super::connections::{Io, Pool};
 use super::moment::{Moment, NOT_CHOSEN};
@@ -10,6 +11,7 @@ use crate::abr::{Abandonment, Abr, Choice, Decision, Download, HISTORY, Progress
 use crate::ladder::Ladder;
 use crate::{ConnectionId, Delivery, EventKind, ObjectKind, ObjectRef, Request, RequestId};
 use playpath_units::{Duration, Time};
+use std::collections::VecDeque;
 
 /// A step up replaces what is buffered from so many segments ahead of the playhead on.
 const SAFE_SEGMENTS: f64 = 1.5;
@@ -46,6 +48,8 @@ pub(super) struct Track {
     idle_since: Option<Time>,
     /// Client data sent once: starved, start-up, start-up delay.
     pub starved: bool,
+    /// What was told of the buffer, from the latest report that may be known on.
+    pub claims: VecDeque<Told>,
     pub urgent: bool,
     pub last_estimate: Option<playpath_units::Rate>,
 }
@@ -75,6 +79,7 @@ impl Track {
             inits: 0,
             idle_since: None,
             starved: false,
+            claims: VecDeque::new(),
             urgent: true,
             last_estimate: None,
             ladder,
