@@ -675,6 +675,12 @@ class Player(TypedDict, total=False):
     cmcd: Literal["off", "v1", "v2"]
     """client data sent with each request"""
 
+    cmcd_claim: Literal["honest", "empty", "full"]
+    """what the client data says of the buffer: the truth, or always that it has run dry, or is full"""
+
+    cmcd_lag: str
+    """the client data come so late: with the level of the last request before that"""
+
     latency_target: str
     """play live, so far behind the edge"""
 
