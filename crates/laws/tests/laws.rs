@@ -399,7 +399,7 @@ fn tell_slack(replay: &mut Replay, view: &View, level_ms: Option<u64>, report: u
 // After a comparison that falls to the other side the windows are a step of CUBIC's apart, 1/cwnd.
 #[test]
 fn slack_that_is_told_nothing() {
-    check(|| Replay::new("slack", &[], 10), false, 0.1, 0.1);
+    check(|| Replay::new("slack", &[], 10), false, 0.01, 0.01);
 }
 
 #[test]
@@ -419,7 +419,7 @@ fn slack_with_other_parameters() {
         tell_slack(&mut replay, &view(0, 0, 0, false), Some(9_000), 1, true);
         replay
     };
-    check(make, false, 0.1, 0.1);
+    check(make, false, 0.01, 0.01);
 }
 
 /// The level that a session tells at a time: full, sinking, empty, untold, over and over.
@@ -436,7 +436,7 @@ fn slack_that_is_told_of_a_player() {
             path.session(&mut replay, i as u64, 6_000, |replay, view, now_us| {
                 tell_slack(replay, view, level_at(now_us), (now_us / TOLD_EVERY_US) as u32, is_best);
             });
-            let (largest, _) = replay.compare(&driver, 0.1, 0.1);
+            let (largest, _) = replay.compare(&driver, 0.01, 0.01);
             println!("path {i}: largest difference {largest:.5} packets");
         }
     }
@@ -460,7 +460,7 @@ fn slack_undoes_waits_and_heeds_ecn() {
             _ => {}
         }
     }
-    replay.compare(&driver, 0.1, 0.1);
+    replay.compare(&driver, 0.01, 0.01);
     assert!(replay.cc.cwnd() < 60.0, "what was not undone stays cut: {}", replay.cc.cwnd());
 }
 
