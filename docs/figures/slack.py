@@ -1,6 +1,6 @@
 """Measure the control `slack` beside its rivals; draw docs/images/slack-*.png and print the tables of docs/slack.md.
 
-Usage: python docs/figures/slack.py STORE [PART…]    (needs playpath installed; two minutes of a core)
+Usage: python docs/figures/slack.py STORE [PART…]    (needs playpath installed; three minutes of a core)
 
 STORE keeps what was measured, a file for each part: a part that is there is not measured again. The part `populations` needs
 the environment variable TRACES, a folder with a folder of bandwidth traces for each set, and is left out without it.

@@ -18,9 +18,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use playpath_shell::clap;
+use playpath_video::cmcd::{Limits, SenderHints, ServerView, parse_headers, parse_query};
 use rustix::fs::Mode;
 use rustix::process::umask;
-use playpath_video::cmcd::{Limits, SenderHints, ServerView, parse_headers, parse_query};
 
 use playpath_cc::ParamValue;
 use playpath_cc::kernel::{Law, Slot};

@@ -12,8 +12,8 @@ use std::process::{Command, Stdio};
 
 use playpath_cc::kernel::{Block, Law};
 use playpath_cc::{
-    Ack, AppParameters, CongestionControl, CongestionEvent, CongestionSignal, IdleRestart, ParamValue, RecoveryExit, Rto,
-    Stack, Undo, View, find,
+    Ack, AppParameters, CongestionControl, CongestionEvent, CongestionSignal, IdleRestart, ParamValue, RecoveryExit,
+    Rto, Stack, Undo, View, find,
 };
 use playpath_units::Duration;
 

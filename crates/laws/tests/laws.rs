@@ -206,12 +206,7 @@ impl Bottleneck {
             let in_recovery = recovery_until.is_some();
             lost_in_all += newly_lost;
             let min_rtt = Duration::from_micros(self.base_rtt_us + service_us);
-            let at = View {
-                delivered,
-                lost: lost_in_all,
-                min_rtt,
-                ..view(now_us, in_flight, sent, in_recovery)
-            };
+            let at = View { delivered, lost: lost_in_all, min_rtt, ..view(now_us, in_flight, sent, in_recovery) };
             if now_us - told_us >= TOLD_EVERY_US {
                 told_us = now_us;
                 tell(replay, &at, now_us);

@@ -50,11 +50,7 @@ const TOLD: &[Slot] = &[
             "its free part; 4294967295: the player does not tell",
         ),
     ),
-    Slot::new(
-        10,
-        1,
-        ParamSpec::number("video_kbps", 0.0, (0.0, 1e6), "kbit/s", "bit rate of what is being sent"),
-    ),
+    Slot::new(10, 1, ParamSpec::number("video_kbps", 0.0, (0.0, 1e6), "kbit/s", "bit rate of what is being sent")),
     Slot::new(
         11,
         1,
@@ -66,6 +62,12 @@ const TOLD: &[Slot] = &[
     Slot::new(
         15,
         1,
-        ParamSpec::number("report", 0.0, (0.0, U32_MAX), "", "number of the report; the words above count when it changes"),
+        ParamSpec::number(
+            "report",
+            0.0,
+            (0.0, U32_MAX),
+            "",
+            "number of the report; the words above count when it changes",
+        ),
     ),
 ];

@@ -30,7 +30,8 @@ mod transfer;
 
 pub use catch_up::{CatchUp, Range};
 pub use config::{
-    Asks, Claim, CmcdMode, ConfigError, Connections, DashConfig, Goal, HttpSizes, Live, Look, LowLatency, PRESETS, Room, Way,
+    Asks, Claim, CmcdMode, ConfigError, Connections, DashConfig, Goal, HttpSizes, Live, Look, LowLatency, PRESETS,
+    Room, Way,
 };
 
 use crate::abr::{Abr, PlayState};
