@@ -422,7 +422,9 @@ def _claimed(rate: float, queue: float, claim: str, seed: int) -> Row:
 
 def tell_claims(rows: list[Row]) -> None:
     """A row for each claim and rate of the bottleneck."""
-    _head("bottleneck", "told", "stalls, all four (s)", "worst viewer (s)", "retransmitted", "mean RTT (ms)", "bulk flow")
+    _head(
+        "bottleneck", "told", "stalls, all four (s)", "worst viewer (s)", "retransmitted", "mean RTT (ms)", "bulk flow"
+    )
     for rate in dict.fromkeys(row["rate"] for row in rows):
         for claim in CLAIMS:
             own = [row for row in rows if (row["rate"], row["claim"]) == (rate, claim)]
