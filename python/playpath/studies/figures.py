@@ -93,7 +93,7 @@ def _bars(rows: pl.DataFrame, spec: FigureSpec, panel: Panel, ax: Axes) -> None:
             )
             _whisker(ax, x, summary, spec)
             if panel.ticks and summary.mean > panel.ticks[-1]:
-                says = f"{summary.mean:,.0f}".replace(",", " ")
+                says = f"{summary.mean:.0f}"
                 ax.annotate(
                     says, (x, panel.ticks[-1]), xytext=(0, 2), textcoords="offset points", ha="center", fontsize=8
                 )
