@@ -107,7 +107,7 @@ def shell(line: str, folder: Path, **variables: str) -> subprocess.CompletedProc
         text=True,
         cwd=folder,
         env={**os.environ, **variables},
-        timeout=120,
+        timeout=300,
         check=False,
     )
 

@@ -51,7 +51,7 @@ def test_compare_keeps_finished_seeds(tmp_path):
         assert read, seen
         seen += read
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 130, err
     assert "what the viewer sees" in out
     assert "of 1000000 seeds that were finished" in err

@@ -369,7 +369,7 @@ def test_ctrl_c_keeps_cells_and_resumes(tmp_path, design_file):
         time.sleep(0.1)
         assert process.poll() is None, process.communicate()
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == 130, err
     assert "run the same command again" in err
     assert len(Store(tmp_path / "out" / "grid" / "store").cells()) > 0
@@ -385,7 +385,7 @@ def test_workers_end_with_the_sweep_however_it_ends(tmp_path, design_file, end):
         assert process.poll() is None
     process.send_signal(end)
     # Its standard output ends when the last process that holds it has ended.
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
     assert process.returncode != 0
 
 
@@ -398,7 +398,7 @@ def test_workers_end_with_a_sweep_whose_disk_is_full(tmp_path, design_file):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert (done.returncode, done.stdout) == (1, ""), done.stderr
@@ -416,7 +416,7 @@ def test_two_ctrl_c_while_workers_start_are_no_traceback(tmp_path, design_file):
         process.send_signal(signal.SIGINT)
         time.sleep(0.01)  # else the two are one
     # Their ends close when the last worker has ended.
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, ""), err
     assert "Traceback" not in err
 
