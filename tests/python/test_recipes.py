@@ -1,4 +1,4 @@
-"""The recipes are true: each is followed in a scratch copy of the workspace."""
+"""The recipes are true: all are followed in one scratch copy of the workspace, which is built once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 from scratch import ROOT, Scratch
 
-pytestmark = pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed"),
+]
 
 PRELOAD = """
 import importlib.util, sys
@@ -39,18 +42,85 @@ def registered(kind: str) -> list[str]:
     return [entry["name"] for entry in json.loads(scratch_python(LIST, kind))]
 
 
-def test_a_congestion_control_is_a_new_file_and_a_line() -> None:
-    scratch = Scratch("control")
-    controls = scratch.folder / "crates/cc/src/controls.rs"
+def put_line(file: Path, after: str, line: str) -> None:
+    """Put `line` behind the only `after` of a file."""
+    text = file.read_text()
+    assert text.count(after) == 1, (file, after)
+    file.write_text(text.replace(after, after + line))
+
+
+def register(scratch: Scratch, listed: str, example: str, after: str) -> None:
+    """Steps 1 and 2 of a recipe: the example beside the others of its kind, and its line in their list."""
+    name = Path(example).stem
+    file = scratch.folder / listed
     # The example is compiled by the crate's own tests, too: there it is not registered.
-    before, example = controls.read_text().split("\n#[cfg(test)]\n", 1)
-    assert "recipes/scalable.rs" in example
-    # Steps 1 and 2 of docs/recipes/add-a-congestion-control.md.
-    shutil.copy2(ROOT / "docs/recipes/scalable.rs", controls.with_name("controls") / "scalable.rs")
-    controls.write_text(before.replace("mod newreno;\n", "mod newreno;\nmod scalable;\n"))
-    scratch.cargo("test", "-p", "playpath-cc", "--lib", "--test", "contract", "--test", "allocation")
-    scratch.cargo("build", "-p", "playpath-python")
-    assert "scalable" in registered("cc")
+    before, test, rest = file.read_text().partition("\n#[cfg(test)]\n#[path")
+    if test:
+        assert f"recipes/{name}.rs" in rest.splitlines()[0]
+        rest = rest.split("\n", 2)[2]
+    file.write_text(before + rest)
+    shutil.copy2(ROOT / "docs/recipes" / f"{name}.rs", scratch.folder / example)
+    put_line(file, after, f"mod {name};\n")
+
+
+def follow(scratch: Scratch) -> None:
+    """What the recipes say, each a new file and a line; the one of a metric is an entry."""
+    register(scratch, "crates/cc/src/controls.rs", "crates/cc/src/controls/scalable.rs", "mod newreno;\n")
+    schedulers = "crates/transport/src/mptcp/scheduler"
+    register(scratch, f"{schedulers}/mod.rs", f"{schedulers}/fastest.rs", "mod roundrobin;\n")
+    register(scratch, "crates/video/src/players.rs", "crates/video/src/players/complete.rs", "pub mod agent;\n")
+    register(scratch, "crates/video/src/abr/mod.rs", "crates/video/src/abr/careful.rs", "mod mpc;\n")
+    for folder, name, last, line in (
+        ("queue", "bounded", "    Pie(PieConfig) in pie,\n", "    Bounded(BoundedConfig) in bounded,\n"),
+        (
+            "loss",
+            "every_nth",
+            "    Pattern(PatternConfig) in pattern,\n",
+            "    EveryNth(EveryNthConfig) in every_nth,\n",
+        ),
+    ):
+        models = scratch.folder / "crates/link/src" / folder
+        shutil.copy2(ROOT / f"docs/recipes/{name}.rs", models / f"{name}.rs")
+        put_line(models / "mod.rs", last, line)
+    (entry,) = re.findall(r"```rust\n(.*?)```", (ROOT / "docs/recipes/add-a-metric.md").read_text(), re.DOTALL)
+    put_line(scratch.folder / "crates/record/src/registry/viewer.rs", "pub const METRICS: &[Metric] = &[\n", entry)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def followed() -> None:
+    """All that the recipes have you run passes, and the engine with all of them is built."""
+    scratch = Scratch("followed")
+    follow(scratch)
+    own = (
+        "contract",
+        "allocation",
+        "schedulers",
+        "level",
+        "mptcp",
+        "player_contract",
+        "abr_contract",
+        "abr_allocation",
+    )
+    tests = [word for name in own for word in ("--test", name)]
+    scratch.cargo("test", "-p", "playpath-cc", "-p", "playpath-transport", "-p", "playpath-video", "--lib", *tests)
+    scratch.cargo("test", "-p", "playpath-link", "-p", "playpath-record", "--test", "registry")
+    # With the tests' profile: the crates below are built so already.
+    scratch.cargo("build", "--profile", "test", "-p", "playpath-python", "-p", "playpath-emulator")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("cc", "scalable"),
+        ("scheduler", "fastest"),
+        ("queue", "bounded"),
+        ("loss", "every_nth"),
+        ("player", "complete"),
+        ("abr", "careful"),
+    ],
+)
+def test_a_model_is_a_new_file_and_a_line(kind: str, name: str) -> None:
+    assert name in registered(kind)
 
 
 STALLS = """
@@ -61,17 +131,7 @@ sender = [{ cc = "cubic" }]
 """
 
 
-@pytest.mark.slow
 def test_a_metric_is_one_entry(tmp_path: Path) -> None:
-    scratch = Scratch("metric")
-    (entry,) = re.findall(r"```rust\n(.*?)```", (ROOT / "docs/recipes/add-a-metric.md").read_text(), re.DOTALL)
-    viewer = scratch.folder / "crates/record/src/registry/viewer.rs"
-    head = "pub const METRICS: &[Metric] = &[\n"
-    text = viewer.read_text()
-    assert head in text
-    viewer.write_text(text.replace(head, head + entry))
-    scratch.cargo("test", "-p", "playpath-record", "--test", "registry")
-    scratch.cargo("build", "-p", "playpath-python")
     scenario = tmp_path / "stalls.toml"
     scenario.write_text(STALLS)
     found = json.loads(scratch_python(COMMAND, "run", str(scenario), "--json"))["metrics"]
@@ -80,25 +140,6 @@ def test_a_metric_is_one_entry(tmp_path: Path) -> None:
     reference = scratch_python(REFERENCE)
     assert '"mean_stall_s": {' in reference  # the schema
     assert "| `mean_stall_s` | s | lower | 0.1, 5 % | – | Mean length of a stall. |" in reference
-
-
-@pytest.mark.slow
-def test_a_scheduler_is_a_new_file_and_a_line() -> None:
-    scratch = Scratch("scheduler")
-    schedulers = scratch.folder / "crates/transport/src/mptcp/scheduler/mod.rs"
-    before, _, rest = schedulers.read_text().partition("\n#[cfg(test)]\n#[path")
-    assert "recipes/fastest.rs" in rest.splitlines()[0]
-    # Steps 1 and 2 of docs/recipes/add-a-scheduler.md.
-    shutil.copy2(ROOT / "docs/recipes/fastest.rs", schedulers.with_name("fastest.rs"))
-    assert "mod roundrobin;\n" in before
-    schedulers.write_text(
-        before.replace("mod roundrobin;\n", "mod roundrobin;\nmod fastest;\n") + rest.split("\n", 2)[2]
-    )
-    scratch.cargo(
-        "test", "-p", "playpath-transport", "--lib", "--test", "schedulers", "--test", "level", "--test", "mptcp"
-    )
-    scratch.cargo("build", "-p", "playpath-python")
-    assert "fastest" in registered("scheduler")
 
 
 PATH = {
@@ -111,27 +152,7 @@ PATH = {
 SCENARIO = {"path": [PATH], "traffic": [{"kind": "bulk"}], "run": {"duration": "1 s"}}
 
 
-@pytest.mark.slow
-def test_a_queue_and_a_loss_model_are_a_new_file_and_a_line_each(tmp_path: Path) -> None:
-    scratch = Scratch("queue")
-    for folder, name, last, line in (
-        ("queue", "bounded", "    Pie(PieConfig) in pie,\n", "    Bounded(BoundedConfig) in bounded,\n"),
-        (
-            "loss",
-            "every_nth",
-            "    Pattern(PatternConfig) in pattern,\n",
-            "    EveryNth(EveryNthConfig) in every_nth,\n",
-        ),
-    ):
-        models = scratch.folder / "crates/link/src" / folder
-        shutil.copy2(ROOT / f"docs/recipes/{name}.rs", models / f"{name}.rs")
-        text = (models / "mod.rs").read_text()
-        assert text.count(last) == 1
-        (models / "mod.rs").write_text(text.replace(last, last + line))
-    scratch.cargo("test", "-p", "playpath-link", "--test", "registry")
-    scratch.cargo("build", "-p", "playpath-python", "-p", "playpath-emulator")
-    assert "bounded" in registered("queue")
-    assert "every_nth" in registered("loss")
+def test_the_simulator_and_the_emulator_take_a_new_queue_and_a_new_loss_model(tmp_path: Path) -> None:
     # The simulator plays it, and resolves it to what the emulator takes: only the namespace is missing there.
     file = tmp_path / "recipe.json"
     file.write_text(json.dumps(SCENARIO))
@@ -149,25 +170,7 @@ def test_a_queue_and_a_loss_model_are_a_new_file_and_a_line_each(tmp_path: Path)
 CLEAN = {"name": "p", "rate": "10 Mbit/s", "rtt": "20 ms"}
 
 
-@pytest.mark.slow
-def test_a_player_and_an_abr_rule_are_a_new_file_and_a_line_each(tmp_path: Path) -> None:
-    scratch = Scratch("player")
-    for list_of_modules, folder, name, last in (
-        ("players.rs", "players", "complete", "pub mod agent;\n"),
-        ("abr/mod.rs", "abr", "careful", "mod mpc;\n"),
-    ):
-        modules = scratch.folder / "crates/video/src" / list_of_modules
-        before, _, rest = modules.read_text().partition("\n#[cfg(test)]\n#[path")
-        assert f"recipes/{name}.rs" in rest.splitlines()[0]
-        # Steps 1 and 2 of docs/recipes/add-a-player.md and add-an-abr-rule.md.
-        shutil.copy2(ROOT / f"docs/recipes/{name}.rs", scratch.folder / f"crates/video/src/{folder}/{name}.rs")
-        assert before.count(last) == 1
-        modules.write_text(before.replace(last, f"{last}mod {name};\n") + rest.split("\n", 2)[2])
-    contracts = ("--test", "player_contract", "--test", "abr_contract", "--test", "abr_allocation")
-    scratch.cargo("test", "-p", "playpath-video", "--lib", *contracts)
-    scratch.cargo("build", "-p", "playpath-python")
-    assert "complete" in registered("player")
-    assert "careful" in registered("abr")
+def test_a_new_player_and_a_new_abr_rule_play(tmp_path: Path) -> None:
     scenario = tmp_path / "recipe.json"
     for player, shown in (
         ({"kind": "complete"}, {"stall_count": 0}),
