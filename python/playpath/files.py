@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import os
 import tempfile
@@ -116,6 +117,22 @@ def read_text(path: Path, *, where: str = "", remedy: str = "") -> str:
     except (OSError, ValueError) as error:  # a name with NUL is a ValueError
         reason = (getattr(error, "strerror", None) or str(error)).lower()
     raise InputError(f"{where}{path}: {reason}{f'; {remedy}' if remedy else ''}")
+
+
+def rows_of(text: str, where: str = "") -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV with the numbers of their lines.
+
+    Raises
+    ------
+    InputError
+        One line: `where`, the line, what is wrong with it.
+    """
+    reader = csv.reader(text.splitlines())
+    try:
+        for cells in reader:
+            yield reader.line_num, cells
+    except csv.Error as error:
+        raise InputError(f"{where}{': ' if where else ''}line {reader.line_num}: {error}") from None
 
 
 def write_text(path: Path, text: str) -> None:

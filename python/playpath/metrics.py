@@ -126,7 +126,11 @@ def format_interval(mean: float | None, half_width: float | None) -> str:
 
     >>> format_interval(0.35712, 0.0035), format_interval(306.8, 59.2), format_interval(3.0, 0.0)
     ('0.357 ± 0.004', '307 ± 59', '3')
+    >>> format_interval(2.5, math.inf)
+    '2.5 ± ∞'
     """
+    if half_width == math.inf:
+        return f"{format_value(mean)} ± ∞"
     if mean is None or not half_width:
         return format_value(mean)
     places = min(3, max(0, 1 - math.floor(math.log10(half_width))))

@@ -346,3 +346,20 @@ def test_the_page_is_whole_and_escapes_names(played, tmp_path):
     text = write_report(played, tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Whom each sender helps and harms" in text
     assert text.count("<section") >= 3
+
+
+def test_one_user_alone_has_an_answer_and_a_page(tmp_path):
+    (tmp_path / "users.csv").write_text("rate_mbps,place\n5,home\n")
+    file = tmp_path / "one.toml"
+    file.write_text(scenario(rate='rate = "5 Mbit/s"', own='users = "users.csv"'))
+    found = population(file, store=tmp_path / "store", jobs=1)
+    assert "± ∞" in population_page(found)
+    assert "only 1 link or user:" in found.warnings[0]
+
+
+def test_a_figure_without_its_unit_is_no_group(tmp_path):
+    (tmp_path / "users.csv").write_text("rate_mbps,loss\n5,1\n")
+    file = tmp_path / "one.toml"
+    file.write_text(scenario(rate='rate = "5 Mbit/s"', own='users = "users.csv"'))
+    with pytest.raises(InputError, match=r"line 1: `loss`: .* unit in its name: loss_percent"):
+        load_population(file)

@@ -90,3 +90,41 @@ def test_what_is_no_log_is_refused(tmp_path):
         read_logs([tmp_path / "missing.log"])
     with pytest.raises(InputError, match='did you mean "nginx"'):
         read_logs([log(tmp_path, "hello\n")], "nginks")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("tcpinfo", '{"delivery_rate": 1000000, "rtt": 3000}\n{bad\n'),
+        ("tcpinfo", '{"delivery_rate": 1000000, "rtt": 3000}\n[1]\n'),
+        ("beacons", "session,throughput_kbps\na\nb,5\n"),
+        (
+            "nginx",
+            "10.0.0.1 - - [x] "
+            + '"GET /a HTTP/1.1" 200 900000 "-" "M" 1.0 20000\n'
+            + '1 - - [x] "GET '
+            + '" 200 1 "' * 20000
+            + "\n",
+        ),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_left_out_and_told(kind, text, tmp_path):
+    file = tmp_path / "log"
+    file.write_text(text)
+    found = read_logs([file], kind)
+    assert len(found.rows) == 1
+    assert "1 lines could not be read" in found.notes[0]
+
+
+def test_headers_on_one_line_are_told_apart_by_any_space(tmp_path):
+    file = tmp_path / "log"
+    file.write_text('CMCD-Request: bl=2000,mtp=5000\tCMCD-Session: sid="x",v=2\n')
+    assert read_logs([file], "cmcd").rows[0]["rate_mbps"] == 5
+    assert read_logs([file], "cmcd").rows[0]["name"] == "x"
+
+
+def test_a_field_without_end_is_one_line(tmp_path):
+    file = tmp_path / "log"
+    file.write_text("session,throughput_kbps\n" + "x" * 200_000 + ",5\n")
+    with pytest.raises(InputError, match=r"log: line 2: field larger"):
+        read_logs([file])

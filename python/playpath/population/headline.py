@@ -99,14 +99,15 @@ def _more(result: PopulationResult, versus: Versus) -> str:
         paths = "path" if versus.more_paths == 1 else "paths"
         return f" About {versus.more_paths} more {paths} would probably settle it."
     if result.units >= result.population.most_units:
-        return f" All {result.units} {result.population.unit_word} are in it: only others could settle it."
+        whole = "It is the only one there is" if result.units == 1 else f"All {_units(result)} are in it"
+        return f" {whole}: only others could settle it."
     return ""
 
 
 def fine_print(result: PopulationResult) -> str:
     """Over what the intervals are, and what decided."""
     paths, sessions = result.paths.height, result.population.sessions
-    what = f"{result.units} {result.population.unit_word}"
+    what = _units(result)
     text = (
         f"{paths} paths, {sessions} session{'s' if sessions > 1 else ''} on each, every sender on the same ones. Intervals (95 %) are over "
         f"{what}. A viewer is served better or worse by the first of these that differs noticeably: "
@@ -127,9 +128,7 @@ def warnings(result: PopulationResult) -> list[str]:
     """What makes the answer say less than it seems to."""
     found = []
     if result.units < FEWEST_UNITS:
-        found.append(
-            f"only {result.units} {result.population.unit_word}: below {FEWEST_UNITS} intervals are too narrow where viewers differ much"
-        )
+        found.append(f"only {_units(result)}: below {FEWEST_UNITS} intervals are too narrow where viewers differ much")
     if result.interrupted:
         found.append(f"interrupted: only {result.paths.height} of {result.population.paths} paths were finished")
     if result.failed.height:
@@ -142,6 +141,13 @@ def warnings(result: PopulationResult) -> list[str]:
             f"one link or user makes most of the difference in: {', '.join(dominated)}; trust the shares, not the means"
         )
     return found
+
+
+def _units(result: PopulationResult) -> str:
+    words = result.population.unit_word
+    if result.units == 1:
+        words = " ".join(word.removesuffix("s") for word in words.split())
+    return f"{result.units} {words}"
 
 
 def _percent(share: Estimate) -> str:

@@ -26,7 +26,7 @@ import numpy as np
 
 from playpath import engine
 from playpath.errors import InputError, unknown_name
-from playpath.files import read_text
+from playpath.files import read_text, rows_of
 
 LEAST_BYTES = 50_000
 """Objects smaller than this tell of round trips, not of the rate."""
@@ -226,15 +226,18 @@ def _request(fields: Mapping[str, str], size: str) -> Sample | None:
 
 
 def _compile(log_format: str) -> tuple[re.Pattern[str], set[str]]:
-    """Nginx's log_format as a pattern: each variable takes the shortest text up to what follows it."""
+    """Nginx's log_format as a pattern: each variable takes the text up to the character that follows it, which nginx escapes in quoted
+    ones. No way back: a hostile line costs no more than its length.
+    """
     parts = re.split(r"\$(\w+|\{\w+\})", log_format)
     pattern, names = "", set()
     for index, part in enumerate(parts):
         if index % 2 == 0:
             pattern += re.escape(part)
             continue
-        name = part.strip("{}")
-        pattern += r".*?" if name in names else rf"(?P<{name}>.*?)"
+        name, behind = part.strip("{}"), parts[index + 1][:1]
+        text = f"[^{re.escape(behind)}]*+" if behind else ".*" if index == len(parts) - 2 else r"\S*+"
+        pattern += text if name in names else f"(?P<{name}>{text})"
         names.add(name)
     return re.compile(pattern), names
 
@@ -261,7 +264,7 @@ def _cmcd(text: str, _: str) -> Iterator[Sample | None]:
         if not line.strip():
             continue
         told = engine.parse_cmcd(
-            re.sub(r"(?i)\bCMCD-\w+:\s*", "", line.strip()) if "CMCD=" not in line else line.strip()
+            re.sub(r"(?i)[\s;|]*\bCMCD-\w+:\s*", ",", line.strip()).lstrip(",") if "CMCD=" not in line else line.strip()
         )
         if told["mtp_kbps"] is None:
             yield None if told["sid"] is None else Sample(told["sid"], None, is_limited=True)
@@ -287,9 +290,9 @@ def _beacons(text: str, _: str) -> Iterator[Sample | None]:
         raise InputError(f"no column of throughput; one of: {', '.join(_RATES)}")
     session = next((name for name in _SESSIONS if name in reader.columns), None)
     for row in reader.rows:
-        value = _float(row[rate])
+        value = _float(row.get(rate))
         limited = row.get("app_limited", "").lower() in ("1", "true", "yes")
-        name = row[session] if session else "all"
+        name = row.get(session, "all") if session else "all"
         yield None if value is None else Sample(name, value * _RATES[rate], _float(row.get("rtt_ms", "")), limited)
 
 
@@ -297,17 +300,22 @@ def _tcpinfo(text: str, _: str) -> Iterator[Sample | None]:
     """TCP_INFO samples, CSV or a JSON object a line, in the kernel's names: `delivery_rate` (bytes/s), `delivery_rate_app_limited`,
     `min_rtt` or `rtt` (us), and whose they are.
     """
-    rows = (
-        (json.loads(line) for line in text.splitlines() if line.strip())
-        if text.lstrip().startswith("{")
-        else _table(text).rows
-    )
+    rows = map(_object, text.splitlines()) if text.lstrip().startswith("{") else _table(text).rows
     for row in rows:
         rate = _float(row.get("delivery_rate", ""))
         rtt = _float(row.get("min_rtt", row.get("rtt", "")))
         limited = str(row.get("delivery_rate_app_limited", "")).lower() in ("1", "true", "yes")
         session = str(next((row[name] for name in _SESSIONS if name in row), "all"))
         yield None if rate is None else Sample(session, rate * 8e-6, None if rtt is None else rtt / 1000, limited)
+
+
+def _object(line: str) -> Mapping[str, Any]:
+    """A JSON object; empty where a line is something else."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 @dataclass(frozen=True)
@@ -317,10 +325,11 @@ class _Table:
 
 
 def _table(text: str) -> _Table:
-    reader = csv.reader(text.splitlines())
-    columns = [cell.strip().lower() for cell in next(reader, [])]
+    reader = rows_of(text)
+    _, head = next(reader, (1, []))
+    columns = [cell.strip().lower() for cell in head]
     return _Table(
-        columns, (dict(zip(columns, (c.strip() for c in cells), strict=False)) for cells in reader if any(cells))
+        columns, (dict(zip(columns, (c.strip() for c in cells), strict=False)) for _, cells in reader if any(cells))
     )
 
 

@@ -7,7 +7,6 @@ row: the columns are settings of the scenario.
 
 from __future__ import annotations
 
-import csv
 import glob
 import math
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,7 @@ from typing import Any
 
 from playpath import traces
 from playpath.errors import InputError, unknown_name
-from playpath.files import read_text
+from playpath.files import read_text, rows_of
 
 _ENDINGS = (".mahi", ".mahimahi", ".csv", ".json", ".txt", ".down", ".up")
 
@@ -32,6 +31,8 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "trace": ("path.trace", ""),
 }
 """Columns of a users' table with a unit in their name: setting, unit. `path.rtt` with a unit in each cell works, too."""
+_WITHOUT_UNIT = ("rate", "rtt", "loss", "jitter", "buffer")
+"""What nobody groups by: whoever writes it means a figure, and would not see that it does nothing."""
 
 
 @dataclass(frozen=True)
@@ -151,23 +152,26 @@ def users(file: Path, trace_key: str) -> list[Unit]:
                 settings[key] = f"{_number(row.pop(column), column, file, line):g} {unit}"
             elif "." in column:
                 settings[column] = row.pop(column)
+            elif column.lower() in _WITHOUT_UNIT:
+                named = " or ".join(name for name in COLUMNS if name.startswith(f"{column.lower()}_"))
+                raise InputError(f"{file}: line 1: `{column}`: a column of figures has its unit in its name: {named}")
         units.append(Unit(name, weight, settings, row))
     return _unique(units, file)
 
 
 def _rows(file: Path) -> list[tuple[int, dict[str, str]]]:
     text = read_text(file, where="`users`: ")
-    reader = csv.reader(text.splitlines())
-    head = [cell.strip() for cell in next(reader, [])]
+    reader = rows_of(text, str(file))
+    head = [cell.strip() for cell in next(reader, (1, []))[1]]
     if len(head) < 1 or not all(head) or len(set(head)) < len(head):
         raise InputError(f"{file}: line 1: the first line names the columns, each once")
     rows = []
-    for cells in reader:
+    for line, cells in reader:
         if not any(cell.strip() for cell in cells):
             continue
         if len(cells) != len(head):
-            raise InputError(f"{file}: line {reader.line_num}: {len(cells)} cells for {len(head)} columns")
-        rows.append((reader.line_num, dict(zip(head, (cell.strip() for cell in cells), strict=True))))
+            raise InputError(f"{file}: line {line}: {len(cells)} cells for {len(head)} columns")
+        rows.append((line, dict(zip(head, (cell.strip() for cell in cells), strict=True))))
     if not rows:
         raise InputError(f"{file}: has no row below its head")
     return rows
