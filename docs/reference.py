@@ -25,6 +25,8 @@ TABLES = {
     "video": ("[video]", "`[video]`"),
     "video.manifest": ("video.manifest", "`manifest = { … }`"),
     "player": ("[player]", "`[player]`"),
+    "viewer": ("[viewer]", "`[viewer]`"),
+    "origin": ("[origin]", "`[origin]`"),
     "path": ("[[path]]", "`[[path]]`"),
     "link": ("[[link]]", "`[[link]]`"),
     "direction": ("One direction", "`[[path]]`, `[[link]]` and their `up`"),

@@ -179,6 +179,7 @@ mod tests {
             presentation: None,
             seed: RootSeed(1),
             rule: None,
+            origin: None,
         };
         let mut player = (ENTRY.build)(&context, &Params::defaults(ENTRY.params)).unwrap();
         let end = play(&mut *player, &IdealLink::constant(rate, Duration::ZERO).unwrap(), Time::from_secs(1000));

@@ -21,8 +21,14 @@ fuzz_target!(|typed: Vec<(u8, &str)>| {
             assert!(!error.contains('\n') || value.contains('\n'));
         }
     }
-    let context =
-        PlayerContext { media: MEDIA.clone(), packet_bytes: 1448, presentation: None, seed: RootSeed(1), rule: None };
+    let context = PlayerContext {
+        media: MEDIA.clone(),
+        packet_bytes: 1448,
+        presentation: None,
+        seed: RootSeed(1),
+        rule: None,
+        origin: None,
+    };
     match (entry.build)(&context, &settings) {
         Ok(player) => assert!(!player.is_finished()),
         Err(error) => assert!(!error.contains('\n')),

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from playpath import plots
     from playpath.compare import Comparison, compare, run
-    from playpath.document import Design, Document, Link, Path, Player, Run, Sender, Traffic, Video
+    from playpath.document import Design, Document, Link, Origin, Path, Player, Run, Sender, Traffic, Video, Viewer
     from playpath.errors import InputError, PlaypathError, RunError
     from playpath.population import PopulationResult, population
     from playpath.record import Session
@@ -36,6 +36,7 @@ __all__ = [
     "Document",
     "InputError",
     "Link",
+    "Origin",
     "Path",
     "Player",
     "PlaypathError",
@@ -51,6 +52,7 @@ __all__ = [
     "Tuning",
     "Twin",
     "Video",
+    "Viewer",
     "__version__",
     "compare",
     "load",
@@ -65,7 +67,19 @@ __all__ = [
 
 _MODULES = {
     "compare": ("Comparison", "compare", "run"),
-    "document": ("Design", "Document", "Link", "Path", "Player", "Run", "Sender", "Traffic", "Video"),
+    "document": (
+        "Design",
+        "Document",
+        "Link",
+        "Origin",
+        "Path",
+        "Player",
+        "Run",
+        "Sender",
+        "Traffic",
+        "Video",
+        "Viewer",
+    ),
     "errors": ("InputError", "PlaypathError", "RunError"),
     "population": ("PopulationResult", "population"),
     "record": ("Session",),

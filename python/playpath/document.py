@@ -98,6 +98,14 @@ class PopulationDocument(TypedDict, total=False):
     player: Player | None
     """What plays the video, with its parameters (`playpath list player`). Needs [video]."""
 
+    viewer: Viewer | None
+    """Who watches: seeks, and leaving before the end. Holds for competing video sessions, too, each with draws of
+    its own."""
+
+    origin: Origin | None
+    """What serves the segments: a cache that misses, errors, silence, hosts to turn to. Needs `player.kind` =
+    "dash"."""
+
     link: Sequence[Link] | None
     """A link that several paths share, named in their `via`. Its keys describe the way to the client."""
 
@@ -197,6 +205,9 @@ class Traffic(TypedDict, total=False):
 
     start_spread: str
     """Each source starts at `start` plus a random share of this."""
+
+    start_law: Literal["uniform", "rising", "falling"]
+    """How the starts lie in `start_spread`: a flash crowd rises or falls."""
 
     stop: str | None
     """End of all, since the start of the run; after `start`."""
@@ -564,6 +575,59 @@ class Path(TypedDict, total=False):
     """Packets that overtake: some are held back while later ones pass."""
 
 
+class Origin(TypedDict, total=False):
+    """What serves the segments: a cache that misses, errors, silence, hosts to turn to. Needs `player.kind` = "dash"."""
+
+    misses: str
+    """Share of segments that the cache must fetch first."""
+
+    miss_delay: str
+    """How much later their first byte comes."""
+
+    law: Literal["fixed", "exponential"]
+    """How long a miss takes."""
+
+    errors: str
+    """Share of requests that are answered by an error."""
+
+    hangs: str
+    """Share of requests that are never answered."""
+
+    down: Sequence[Any] | None
+    """From when to when, since the start of the run, the first host answers with errors only."""
+
+    hosts: int
+    """Hosts with the same segments that the player may turn to."""
+
+
+class Viewer(TypedDict, total=False):
+    """Who watches: seeks, and leaving before the end. Holds for competing video sessions, too, each with draws of its own."""
+
+    leaves_after: str | None
+    """Leaves so long after pressing play."""
+
+    patience: str | None
+    """Leaves when playback has stood still for so long: start-up, stall or seek."""
+
+    stall_limit: str | None
+    """Leaves when stalls add up to this."""
+
+    law: Literal["fixed", "exponential"]
+    """How long viewers stay and wait."""
+
+    seeks: str | None
+    """Seeks, one after the other; needs `player.kind` = "dash", on demand."""
+
+    seek_every: str | None
+    """Seeks at random: mean of the exponential times between."""
+
+    seek_length: str
+    """Of these: mean of the exponential lengths."""
+
+    seek_back: str
+    """Of these: the share that goes back."""
+
+
 class Player(TypedDict, total=False):
     """What plays the video, with its parameters (`playpath list player`). Needs [video]."""
 
@@ -644,6 +708,16 @@ class Player(TypedDict, total=False):
 
     fast_switch: Literal["client", "on", "off"]
     """steps up replace buffered segments of lower rungs (dash.js: on)"""
+
+    device_buffer: str
+    """most bytes of each kind of media ahead of the playhead, as a device's decoder allows (Chromium's: 150 MB of
+    video)"""
+
+    request_timeout: str
+    """with [origin]: until the first byte, then a retry"""
+
+    retries: str
+    """with [origin]: attempts after the first, on each host"""
 
     start_level: str
     """playback starts at this level"""
@@ -807,6 +881,14 @@ class Document(TypedDict, total=False):
 
     player: Player | None
     """What plays the video, with its parameters (`playpath list player`). Needs [video]."""
+
+    viewer: Viewer | None
+    """Who watches: seeks, and leaving before the end. Holds for competing video sessions, too, each with draws of
+    its own."""
+
+    origin: Origin | None
+    """What serves the segments: a cache that misses, errors, silence, hosts to turn to. Needs `player.kind` =
+    "dash"."""
 
     link: Sequence[Link] | None
     """A link that several paths share, named in their `via`. Its keys describe the way to the client."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-_ORDER = ("video", "player", "path", "link", "sender", "traffic", "run")
+_ORDER = ("video", "player", "viewer", "origin", "path", "link", "sender", "traffic", "run")
 _LONGEST = 60
 """Characters of a value that is shown; a trace's content is longer."""
 

@@ -11,7 +11,7 @@ use playpath_units::Time;
 use playpath_video::{Delivery, Request, RequestId};
 
 use crate::clock::Clock;
-use crate::origin::{chunk_header, pieces_header};
+use crate::origin::{chunk_header, pieces_header, wait_header};
 use crate::plan::Place;
 use crate::socket;
 
@@ -88,6 +88,7 @@ impl HttpConnection {
         let last = request.body_bytes.max(1) - 1;
         let chunks = match request.delivery {
             Delivery::AsFastAsPossible => String::new(),
+            Delivery::After(wait) => wait_header(wait),
             Delivery::Chunks { bytes, every } => chunk_header(bytes, every),
             Delivery::AsEncoded { pieces, encoded, next_at, every } => {
                 pieces_header(pieces, encoded, clock.nanos_at(next_at), every)

@@ -63,7 +63,7 @@ fn describe(plan: &Plan) -> Result<(), Failure> {
         "sources": plan.scenario.live_sources(plan.seed).iter().map(describe_source).collect::<Vec<_>>(),
     });
     if plan.scenario.has_video() {
-        let player = plan.scenario.live_player(plan.packet_bytes, plan.seed);
+        let player = plan.scenario.live_player("video", plan.packet_bytes, plan.seed);
         let report = player.map_err(Failure::input)?.app_parameters(Time::ZERO);
         description["playout_buffer_bytes"] = json!(report.playout_buffer_bytes);
         description["video_kbps"] = json!(report.video_rate.as_bits_per_sec() / 1000);
@@ -94,7 +94,7 @@ fn describe_source(source: &LiveSource) -> Value {
 
 fn play(plan: &Plan) -> Result<(), Failure> {
     let place = plan.video.as_ref().ok_or_else(|| Failure::Input("`video` is missing".into()))?;
-    let player = plan.scenario.live_player(plan.packet_bytes, plan.seed);
+    let player = plan.scenario.live_player("video", plan.packet_bytes, plan.seed);
     let player = player.map_err(Failure::input)?;
     let sampling = plan.trace.then(|| plan.scenario.sample_interval());
     let span = Span { start: Time::ZERO, until: plan.until, sampling };

@@ -17,11 +17,19 @@ use crate::socket;
 
 const CHUNK_HEADER: &str = "playpath-chunk";
 const PIECES_HEADER: &str = "playpath-encoded";
+const WAIT_HEADER: &str = "playpath-wait";
+/// Longer than any run.
+const LONGEST_WAIT: u64 = 86_400_000_000_000;
 const MAX_HEADER: usize = 16 * 1024;
 
 /// The line of a request that asks for `bytes` every `every`.
 pub fn chunk_header(bytes: u64, every: Duration) -> String {
     format!("{CHUNK_HEADER}: {bytes} bytes every {} ns\r\n", every.as_nanos())
+}
+
+/// The line of a request that is answered `wait` after it came.
+pub fn wait_header(wait: Duration) -> String {
+    format!("{WAIT_HEADER}: {} ns\r\n", wait.as_nanos().min(LONGEST_WAIT))
 }
 
 /// The line of a request for a live object in `pieces`, of which `encoded` exist; the others come from `next_at` on, on the machine's
@@ -58,6 +66,7 @@ fn answer_all(stream: TcpStream, place: &Place) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut lines = BufReader::new(stream.try_clone()?);
     while let Some(asked) = read_request(&mut lines)? {
+        std::thread::sleep(std::time::Duration::from_nanos(asked.wait));
         answer(&stream, &asked)?;
     }
     Ok(())
@@ -70,6 +79,8 @@ struct Asked {
     /// Bytes per heartbeat, and the heartbeat in nanoseconds.
     chunks: Option<(u64, u64)>,
     encoded: Option<Encoded>,
+    /// Nanoseconds before the answer.
+    wait: u64,
 }
 
 /// A live object: pieces in all, those that exist, when the next one does and the others after it, in nanoseconds.
@@ -83,7 +94,7 @@ struct Encoded {
 
 /// `None` at the end of the connection.
 fn read_request(lines: &mut impl BufRead) -> io::Result<Option<Asked>> {
-    let mut asked = Asked { bytes: 0, chunks: None, encoded: None };
+    let mut asked = Asked { bytes: 0, chunks: None, encoded: None, wait: 0 };
     let mut total = 0;
     loop {
         let mut line = String::new();
@@ -109,6 +120,9 @@ fn read_request(lines: &mut impl BufRead) -> io::Result<Option<Asked>> {
             let [bytes, "bytes", "every", nanos, "ns"] = words[..] else { return Err(broken()) };
             let number = |word: &str| word.parse::<u64>().ok().filter(|n| *n > 0).ok_or_else(broken);
             asked.chunks = Some((number(bytes)?, number(nanos)?));
+        } else if name.eq_ignore_ascii_case(WAIT_HEADER) {
+            let nanos = value.strip_suffix(" ns").and_then(|nanos| nanos.parse::<u64>().ok());
+            asked.wait = nanos.filter(|nanos| *nanos <= LONGEST_WAIT).ok_or_else(broken)?;
         } else if name.eq_ignore_ascii_case(PIECES_HEADER) {
             asked.encoded = Some(read_encoded(value).ok_or_else(broken)?);
         }
@@ -192,14 +206,17 @@ mod tests {
         let mut lines = text.as_bytes();
         assert_eq!(
             read_request(&mut lines).unwrap(),
-            Some(Asked { bytes: 1000, chunks: Some((100_000, 100_000_000)), encoded: None })
+            Some(Asked { bytes: 1000, chunks: Some((100_000, 100_000_000)), encoded: None, wait: 0 })
         );
         assert_eq!(read_request(&mut lines).unwrap(), None, "half a request at the end of a connection");
         let pieces = pieces_header(4, 1, 5_000, Duration::from_millis(500));
         let asked = read_request(&mut format!("GET / HTTP/1.1\r\n{pieces}\r\n").as_bytes()).unwrap().unwrap();
         let half_second = Encoded { pieces: 4, exist: 1, next_at: 5_000, every: 500_000_000 };
         assert_eq!(asked.encoded, Some(half_second));
+        let text = format!("GET / HTTP/1.1\r\n{}\r\n", wait_header(Duration::from_millis(200)));
+        assert_eq!(read_request(&mut text.as_bytes()).unwrap().map(|asked| asked.wait), Some(200_000_000));
         for wrong in [
+            "Playpath-Wait: 5 s",
             "Playpath-Encoded: 5 of 4 next at 1 ns every 1 ns",
             "Range: bytes=5-9",
             "Range: bytes=0-x",

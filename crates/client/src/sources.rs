@@ -57,7 +57,7 @@ impl Sources {
             let tally = Tally { name: source.name.clone(), received: received.clone(), ..Tally::default() };
             results.lock().expect("no holder panics").push(tally);
             let player = match source.kind {
-                LiveKind::Video => Some(plan.scenario.live_player(plan.packet_bytes, plan.seed)?),
+                LiveKind::Video => Some(plan.scenario.live_player(&source.name, plan.packet_bytes, plan.seed)?),
                 _ => None,
             };
             let worker = Worker {

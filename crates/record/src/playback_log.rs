@@ -86,6 +86,12 @@ pub const EVENTS: &[Event] = &[
         ],
     ),
     ("request_abandoned", "A download was given up.", &[REQUEST]),
+    ("host", "Requests go to this host from now on.", &[("host", WHOLE, "Its number, from 0.")]),
+    (
+        "request_failed",
+        "A request was answered by an error, or not in time.",
+        &[REQUEST, ("is_timeout", &["boolean"], "Nothing came in time.")],
+    ),
     (
         "switch",
         "The representation changes.",
@@ -97,6 +103,29 @@ pub const EVENTS: &[Event] = &[
         &[("latency_s", NUMBER, "How far.")],
     ),
     ("speed_changed", "A live player goes on at another speed.", &[("speed", NUMBER, "1 is normal.")]),
+    (
+        "viewer_came",
+        "The viewer's own limits, as drawn.",
+        &[
+            ("leaves_after_s", MAYBE, "Leaves so long after pressing play; null: watches to the end."),
+            ("patience_s", MAYBE, "Leaves when nothing moves for so long; null: waits for ever."),
+        ],
+    ),
+    (
+        "seek_start",
+        "The viewer goes to another place.",
+        &[
+            ("from_s", NUMBER, "Position in the media."),
+            ("to_s", NUMBER, "Where to."),
+            ("is_buffered", &["boolean"], "It is in the buffer: playback goes on at once."),
+        ],
+    ),
+    ("seek_end", "Playback goes on there.", &[("waited_s", NUMBER, "Time without a picture.")]),
+    (
+        "unseen",
+        "The viewer will not see what was fetched: a seek left it behind, or they left.",
+        &[("bytes", WHOLE, "How much.")],
+    ),
     (
         "packets_judged",
         "The streaming agent has judged packets.",
@@ -113,12 +142,13 @@ pub const EVENTS: &[Event] = &[
             (
                 "reason",
                 TEXT,
-                "played: to the end; gave_up: the player ended it; stopped: cut, by the end of the run for instance.",
+                "played: to the end; gave_up: the player ended it; left: the viewer's time was over; lost_patience: they left because playback stood still; stopped: cut, by the end of the run for instance.",
             ),
             ("startup_s", NUMBER, "From the start to the first frame."),
             ("media_played_s", NUMBER, "Media that was shown."),
             ("media_discarded_s", NUMBER, "Media that was skipped."),
             ("clock_stopped_s", NUMBER, "Time without playback after the start."),
+            ("seeking_s", NUMBER, "Time without playback because of seeks; not there where there was none."),
             (
                 "gained_s",
                 NUMBER,
@@ -187,6 +217,10 @@ fn kind_json(kind: &EventKind) -> Value {
             )
         }
         EventKind::RequestAbandoned(request) => json!({ "event": "request_abandoned", "request": request.0 }),
+        EventKind::Host(host) => json!({ "event": "host", "host": host }),
+        EventKind::RequestFailed { request, is_timeout } => {
+            json!({ "event": "request_failed", "request": request.0, "is_timeout": is_timeout })
+        }
         EventKind::Switch { segment, from, to } => {
             json!({ "event": "switch", "segment": segment, "from": from, "to": to })
         }
@@ -195,6 +229,16 @@ fn kind_json(kind: &EventKind) -> Value {
         EventKind::PacketsJudged { packets, late, overflowed } => {
             json!({ "event": "packets_judged", "packets": packets, "late": late, "overflowed": overflowed })
         }
+        EventKind::ViewerCame { leaves_after, patience } => json!({
+            "event": "viewer_came",
+            "leaves_after_s": leaves_after.map(|time| time.as_secs_f64()),
+            "patience_s": patience.map(|time| time.as_secs_f64()),
+        }),
+        EventKind::SeekStart { from, to, is_buffered } => json!({
+            "event": "seek_start", "from_s": from.as_secs_f64(), "to_s": to.as_secs_f64(), "is_buffered": is_buffered,
+        }),
+        EventKind::SeekEnd { waited } => json!({ "event": "seek_end", "waited_s": waited.as_secs_f64() }),
+        EventKind::Unseen { bytes } => json!({ "event": "unseen", "bytes": bytes }),
         EventKind::Finished { reason, totals } => finished(reason, &totals),
     }
 }
@@ -210,6 +254,9 @@ fn finished(reason: FinishReason, totals: &Totals) -> Value {
         "pictures_shown": totals.pictures_shown,
         "pictures_discarded": totals.pictures_discarded,
     });
+    if !totals.seeking.is_zero() {
+        json["seeking_s"] = json!(totals.seeking.as_secs_f64());
+    }
     if totals.gained_ns != 0 {
         json["gained_s"] = json!(totals.gained_ns as f64 / 1e9);
     }
@@ -221,6 +268,8 @@ fn reason_word(reason: FinishReason) -> &'static str {
         FinishReason::Played => "played",
         FinishReason::GaveUp => "gave_up",
         FinishReason::Stopped => "stopped",
+        FinishReason::Left => "left",
+        FinishReason::LostPatience => "lost_patience",
     }
 }
 
@@ -268,6 +317,28 @@ enum ToldKind {
     },
     SpeedChanged {
         speed: f64,
+    },
+    Host {
+        host: u8,
+    },
+    RequestFailed {
+        request: u32,
+        is_timeout: bool,
+    },
+    ViewerCame {
+        leaves_after_s: Option<f64>,
+        patience_s: Option<f64>,
+    },
+    SeekStart {
+        from_s: f64,
+        to_s: f64,
+        is_buffered: bool,
+    },
+    SeekEnd {
+        waited_s: f64,
+    },
+    Unseen {
+        bytes: u64,
     },
     PacketsJudged {
         packets: u64,
@@ -323,11 +394,23 @@ impl ToldKind {
             ToldKind::SegmentDownloaded(segment) => segment.into_event()?,
             ToldKind::LiveLatency { latency_s } => EventKind::LiveLatency(seconds(latency_s)),
             ToldKind::SpeedChanged { speed } => EventKind::SpeedChanged { ppm: (speed * 1e6).round() as u32 },
+            ToldKind::Host { host } => EventKind::Host(host),
+            ToldKind::RequestFailed { request, is_timeout } => {
+                EventKind::RequestFailed { request: RequestId(request), is_timeout }
+            }
+            ToldKind::ViewerCame { leaves_after_s, patience_s } => {
+                EventKind::ViewerCame { leaves_after: leaves_after_s.map(seconds), patience: patience_s.map(seconds) }
+            }
+            ToldKind::SeekStart { from_s, to_s, is_buffered } => {
+                EventKind::SeekStart { from: seconds(from_s), to: seconds(to_s), is_buffered }
+            }
+            ToldKind::SeekEnd { waited_s } => EventKind::SeekEnd { waited: seconds(waited_s) },
+            ToldKind::Unseen { bytes } => EventKind::Unseen { bytes },
             ToldKind::PacketsJudged { packets, late, overflowed } => {
                 EventKind::PacketsJudged { packets, late, overflowed }
             }
             ToldKind::Finished { reason, startup_s, media_played_s } => EventKind::Finished {
-                reason: [FinishReason::Played, FinishReason::GaveUp]
+                reason: [FinishReason::Played, FinishReason::GaveUp, FinishReason::Left, FinishReason::LostPatience]
                     .into_iter()
                     .find(|known| reason_word(*known) == reason)
                     .unwrap_or(FinishReason::Stopped),

@@ -104,6 +104,44 @@ fn segmented_session() {
     assert_eq!((found.get("late_packet_ratio"), found.get("overflow_packet_ratio")), (Some(&Value::Null), None));
 }
 
+/// A viewer who seeks twice, waits 1 s for the second place, and leaves at 8 s; an origin that fails once.
+fn left() -> Vec<PlaybackEvent> {
+    let second = Duration::from_secs(1);
+    let totals = Totals { startup: second, media_played: second * 6, seeking: second, ..Totals::default() };
+    [
+        (0, EventKind::SessionStarted { media_duration: second * 60, media_rate: None }),
+        (0, EventKind::Host(0)),
+        (0, EventKind::ViewerCame { leaves_after: Some(second * 8), patience: None }),
+        (1, EventKind::PlaybackStarted),
+        (2, EventKind::SeekStart { from: second, to: second * 3, is_buffered: true }),
+        (3, EventKind::RequestFailed { request: RequestId(1), is_timeout: true }),
+        (3, EventKind::Host(1)),
+        (4, EventKind::SeekStart { from: second * 5, to: second * 30, is_buffered: false }),
+        (5, EventKind::SeekEnd { waited: second }),
+        (8, EventKind::Unseen { bytes: 500_000 }),
+        (8, EventKind::Finished { reason: FinishReason::Left, totals }),
+    ]
+    .map(|(seconds, kind)| PlaybackEvent { at: at(1000 * seconds), kind })
+    .to_vec()
+}
+
+#[test]
+fn what_a_viewer_did_is_in_figures() {
+    let found = metrics(&left());
+    for (name, expected) in [
+        ("watched_s", 8.0),
+        ("seeks", 2.0),
+        ("seek_delay_s", 0.5),
+        ("unseen_mb", 0.5),
+        ("stall_time_s", 0.0),
+        ("failed_requests", 1.0),
+        ("failovers", 1.0),
+    ] {
+        near(&found, name, expected);
+    }
+    assert_eq!(metrics(&segmented()).get("watched_s"), None);
+}
+
 #[test]
 fn a_streaming_agent_shows_no_frames() {
     let found = metrics(&judged());
@@ -115,7 +153,7 @@ fn a_streaming_agent_shows_no_frames() {
 /// A player of the kernel world writes its log as JSON: the figures are the same.
 #[test]
 fn a_log_that_was_written_and_read_gives_the_same_figures() {
-    for events in [segmented(), judged()] {
+    for events in [segmented(), judged(), left()] {
         let log: Vec<Value> = events.iter().map(event_to_json).collect();
         let told = json!({ "sessions": [{ "name": "video", "events": log }] });
         let record = record_of_json(&told.to_string()).expect("right");
@@ -146,6 +184,7 @@ fn flows_that_delivered_nothing() {
 fn events_have_the_fields_of_the_schema() {
     let object = ObjectRef { kind: ObjectKind::Video, segment: 1, representation: 2 };
     let (request, rate, second) = (RequestId(1), Rate::from_bits_per_sec(1_000_000), Duration::from_secs(1));
+    let totals = Totals { gained_ns: 1, seeking: second, ..Totals::default() };
     let kinds = [
         EventKind::SessionStarted { media_duration: second, media_rate: None },
         EventKind::Connected(ConnectionId(0)),
@@ -169,11 +208,17 @@ fn events_have_the_fields_of_the_schema() {
             download_time: second,
         },
         EventKind::RequestAbandoned(request),
+        EventKind::Host(0),
+        EventKind::RequestFailed { request, is_timeout: true },
         EventKind::Switch { segment: 1, from: 0, to: 1 },
         EventKind::LiveLatency(second),
         EventKind::SpeedChanged { ppm: 1_040_000 },
+        EventKind::ViewerCame { leaves_after: Some(second), patience: None },
+        EventKind::SeekStart { from: second, to: second, is_buffered: false },
+        EventKind::SeekEnd { waited: second },
+        EventKind::Unseen { bytes: 1 },
         EventKind::PacketsJudged { packets: 1, late: 0, overflowed: 0 },
-        EventKind::Finished { reason: FinishReason::Stopped, totals: Totals { gained_ns: 1, ..Totals::default() } },
+        EventKind::Finished { reason: FinishReason::Stopped, totals },
     ];
     let schema = playpath_record::schema();
     let declared = schema["properties"]["events"]["items"]["anyOf"].as_array().expect("a list");
@@ -192,9 +237,12 @@ fn events_have_the_fields_of_the_schema() {
 /// A session that the end of the run cuts is called the same in both worlds.
 #[test]
 fn a_cut_session_is_stopped() {
-    for (reason, word) in
-        [(FinishReason::Played, "played"), (FinishReason::GaveUp, "gave_up"), (FinishReason::Stopped, "stopped")]
-    {
+    for (reason, word) in [
+        (FinishReason::Played, "played"),
+        (FinishReason::GaveUp, "gave_up"),
+        (FinishReason::Stopped, "stopped"),
+        (FinishReason::Left, "left"),
+    ] {
         let kind = EventKind::Finished { reason, totals: Totals::default() };
         assert_eq!(event_to_json(&PlaybackEvent { at: at(5), kind })["reason"], word);
     }

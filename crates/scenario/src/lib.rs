@@ -11,6 +11,7 @@ mod figures;
 mod ideal;
 mod live;
 mod manifest;
+mod origin;
 mod own;
 mod params;
 mod path;
@@ -23,12 +24,14 @@ mod sender;
 mod topology;
 mod traffic;
 mod video;
+mod viewer;
 mod words;
 
 pub use declarations::{DOCUMENTS, check_document, choices, declarations, key as declared_key, schema_of, words};
 pub use direction::DirectionSpec;
 pub use edit::edit;
 pub use live::{LiveKind, LiveSource};
+pub use origin::OriginSpec;
 pub use own::{Own, RuleSpec, Workshop};
 pub use path::{PathSpec, SharedLinkSpec};
 pub use player::PlayerSpec;
@@ -36,6 +39,7 @@ pub use sender::{Prototype, SenderSpec};
 pub use topology::{PathLinks, Topology, access_links};
 pub use traffic::{FlowRtt, Source, TrafficKind, TrafficSpec};
 pub use video::VideoSpec;
+pub use viewer::ViewerSpec;
 
 use check::{check, refuse_unread};
 use document::Document;
@@ -106,6 +110,8 @@ pub struct Scenario {
     pub video: Option<VideoSpec>,
     /// Present if and only if there is a video.
     pub player: Option<PlayerSpec>,
+    /// What viewers do, of competing sessions too.
+    pub viewer: ViewerSpec,
     /// Links that several paths share.
     pub links: Vec<SharedLinkSpec>,
     /// At least one.
@@ -130,6 +136,7 @@ impl Scenario {
         let run = read_run(&root);
         let video = root.table("video").map(|table| VideoSpec::read(&table, read_file)).transpose()?;
         let player = read_player(&root, video.as_ref())?;
+        let viewer = read_viewer(&root, player.as_ref())?;
         let links = path::read_shared_links(&root, read_file)?;
         let paths = path::read_paths(&root, &links, read_file)?;
         let mut scenario = Scenario {
@@ -139,6 +146,7 @@ impl Scenario {
             traffic: read_traffic(&root, &run, video.is_some())?,
             video,
             player,
+            viewer,
             links,
             paths,
             run,
@@ -178,7 +186,7 @@ impl Scenario {
             "max_events": self.run.max_events,
             "mss": self.run.mss,
         });
-        json!({
+        let mut json = json!({
             "name": self.name,
             "description": self.description,
             "video": self.video.as_ref().map(VideoSpec::to_json),
@@ -188,7 +196,14 @@ impl Scenario {
             "sender": self.senders.iter().map(SenderSpec::to_json).collect::<Vec<_>>(),
             "traffic": self.traffic.iter().map(TrafficSpec::to_json).collect::<Vec<_>>(),
             "run": run,
-        })
+        });
+        if let Some(origin) = self.player.as_ref().and_then(PlayerSpec::origin) {
+            json["origin"] = origin.to_json();
+        }
+        if let Some(viewer) = self.viewer.to_json() {
+            json["viewer"] = viewer;
+        }
+        json
     }
 
     fn check_paths(&self, root: &Table) -> Result<(), ScenarioError> {
@@ -289,6 +304,8 @@ const SCENARIO: TableSpec = TableSpec::new(
             .example("\"who plays on?\""),
         ParamSpec::new("video", Kind::Table(&video::VIDEO), video::VIDEO.doc),
         ParamSpec::new("player", Kind::Table(&player::PLAYER), player::PLAYER.doc),
+        ParamSpec::new("viewer", Kind::Table(&viewer::VIEWER), viewer::VIEWER.doc).since("0.2"),
+        ParamSpec::new("origin", Kind::Table(&origin::ORIGIN), origin::ORIGIN.doc).since("0.2"),
         ParamSpec::new("link", Kind::Tables(&path::LINK), path::LINK.doc),
         ParamSpec::new("path", Kind::Tables(&path::PATH), path::PATH.doc),
         ParamSpec::new("sender", Kind::Tables(&sender::SENDER), sender::SENDER.doc),
@@ -316,7 +333,16 @@ fn read_player(root: &Table, video: Option<&VideoSpec>) -> Result<Option<PlayerS
     match video {
         Some(video) => PlayerSpec::read(root, video).map(Some),
         None if root.has("player") => Err(root.error("player", "needs [video]")),
+        None if root.has("origin") => Err(root.error("origin", "needs [video]")),
         None => Ok(None),
+    }
+}
+
+fn read_viewer(root: &Table, player: Option<&PlayerSpec>) -> Result<ViewerSpec, ScenarioError> {
+    match player {
+        Some(player) => ViewerSpec::read(root, player.can_seek()),
+        None if root.has("viewer") => Err(root.error("viewer", "needs [video]")),
+        None => Ok(ViewerSpec::default()),
     }
 }
 

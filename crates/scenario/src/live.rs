@@ -36,12 +36,13 @@ pub enum LiveKind {
 }
 
 impl Scenario {
-    /// The viewer's player, new. Error: there is no video.
-    pub fn live_player(&self, packet_bytes: u32, seed: u64) -> Result<Box<dyn Player>, ScenarioError> {
+    /// The player of the session called `name`, new; the main one is "video". Error: there is no video.
+    pub fn live_player(&self, name: &str, packet_bytes: u32, seed: u64) -> Result<Box<dyn Player>, ScenarioError> {
         let (Some(video), Some(player)) = (&self.video, &self.player) else {
             return Err(ScenarioError::new("a video session needs [video]".into()));
         };
-        player.build(video, packet_bytes, RootSeed(seed)).map_err(ScenarioError::new)
+        let player = player.build(video, packet_bytes, RootSeed(seed)).map_err(ScenarioError::new)?;
+        Ok(self.viewer.watching(player, name, RootSeed(seed)))
     }
 
     /// All cross traffic of a run.

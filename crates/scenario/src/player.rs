@@ -1,6 +1,7 @@
 //! The player: `[player]`. Its settings are those of the player registry, as `playpath list player` shows them.
 
 use crate::ScenarioError;
+use crate::origin::OriginSpec;
 use crate::own::{Own, RuleSpec};
 use crate::params::{params_json, set_params};
 use crate::reader::Table;
@@ -42,6 +43,8 @@ pub struct PlayerSpec {
     own_rule: Option<RuleSpec>,
     /// Instead of both: a prototype that is not named in the scenario.
     rule: Option<abr::Prototype>,
+    /// Where its segments come from.
+    origin: Option<OriginSpec>,
 }
 
 impl PlayerSpec {
@@ -56,7 +59,11 @@ impl PlayerSpec {
         if let Some(table) = &table {
             set_params(table, &mut settings, &|_| Err("a player reads no files".into()))?;
         }
-        let spec = PlayerSpec { entry, settings, own_rule, rule: None };
+        let origin = OriginSpec::read(root)?;
+        if origin.is_some() && kind != "dash" {
+            return Err(root.error("origin", "needs `player.kind` = \"dash\": the others ask for one file"));
+        }
+        let spec = PlayerSpec { entry, settings, own_rule, rule: None, origin };
         // Settings that do not fit together are found now, not in the first run.
         spec.build(video, 1448, RootSeed(0)).map_err(|e| table.as_ref().unwrap_or(root).error("player", e))?;
         Ok(spec)
@@ -70,6 +77,7 @@ impl PlayerSpec {
             presentation: video.presentation.clone(),
             seed,
             rule: self.rule.clone().or_else(|| self.made_rule()),
+            origin: self.origin.as_ref().map(|origin| origin.of(seed)),
         };
         (self.entry.build)(&context, &self.settings)
     }
@@ -79,6 +87,15 @@ impl PlayerSpec {
             Some(RuleSpec::Own(_, made)) => made.clone(),
             _ => None,
         }
+    }
+
+    pub(crate) fn origin(&self) -> Option<&OriginSpec> {
+        self.origin.as_ref()
+    }
+
+    /// Whether a viewer can go to another place in the video.
+    pub(crate) fn can_seek(&self) -> bool {
+        self.entry.name == "dash" && self.settings.optional::<playpath_units::Duration>("latency_target").is_none()
     }
 
     /// The rule of the user's own that `abr` names.

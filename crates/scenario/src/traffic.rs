@@ -3,10 +3,39 @@
 use crate::ScenarioError;
 use crate::reader::Table;
 use crate::sender::{SENDER, SenderSpec};
+use crate::words::{Words, meaning, told, word_of};
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Bytes, Choice, Duration, Kind, ParamSpec, Rate, TableSpec, Time, Variant};
 use playpath_video::traffic::{Arrivals, Length, OnOffModel, WebModel};
 use serde_json::{Value, json};
+
+/// How starts lie in their window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartLaw {
+    /// Equally likely everywhere: Poisson arrivals, given their number.
+    Uniform,
+    /// Their density rises from 0 at the window's beginning.
+    Rising,
+    /// It falls to 0 at the window's end.
+    Falling,
+}
+
+const START_LAWS: Words<StartLaw, 3> = [
+    ("uniform", "anywhere: Poisson arrivals, given their number", StartLaw::Uniform),
+    ("rising", "more and more: their rate rises from zero", StartLaw::Rising),
+    ("falling", "most at once, then fewer: their rate falls to zero", StartLaw::Falling),
+];
+
+impl StartLaw {
+    /// The place in the window that a uniform draw stands for: the inverse of the distribution, u, √u or 1 - √(1 - u).
+    fn place(self, uniform: f64) -> f64 {
+        match self {
+            StartLaw::Uniform => uniform,
+            StartLaw::Rising => uniform.sqrt(),
+            StartLaw::Falling => 1.0 - (1.0 - uniform).sqrt(),
+        }
+    }
+}
 
 /// `[[traffic]]`.
 pub const TRAFFIC: TableSpec = TableSpec::new(
@@ -17,6 +46,13 @@ pub const TRAFFIC: TableSpec = TableSpec::new(
         ParamSpec::text("start", "0 s", Kind::Time, "Start of the earliest, since the start of the run.").example("\"20 s\""),
         ParamSpec::text("start_spread", "0 s", Kind::Time, "Each source starts at `start` plus a random share of this.")
             .example("\"10 s\""),
+        ParamSpec::text(
+            "start_law",
+            "uniform",
+            Kind::Told(&told(&START_LAWS)),
+            "How the starts lie in `start_spread`: a flash crowd rises or falls.",
+        )
+        .since("0.2"),
         ParamSpec::new("stop", Kind::Time, "End of all, since the start of the run; after `start`.")
             .otherwise("the end of the run")
             .example("\"80 s\""),
@@ -210,6 +246,8 @@ pub struct TrafficSpec {
     pub start: Time,
     /// Each source starts at `start` plus a random share of this.
     pub start_spread: Duration,
+    /// How the starts lie in it.
+    pub start_law: StartLaw,
     /// End of all, if before the end of the run.
     pub stop: Option<Time>,
     /// Round-trip delay of each source.
@@ -241,6 +279,7 @@ impl TrafficSpec {
             count: table.get("count"),
             start,
             start_spread: table.get("start_spread"),
+            start_law: meaning(&START_LAWS, table.word("start_law")).expect("has a default"),
             stop,
             rtt: read_rtt(table)?,
             sender,
@@ -257,7 +296,7 @@ impl TrafficSpec {
     pub fn sources(&self, number: usize, seed: RootSeed) -> impl Iterator<Item = Source> + '_ {
         let mut draw = seed.stream(&format!("traffic.{number}/setup"));
         self.names_as(&self.sender.name).map(move |name| Source {
-            start_at: self.start + self.start_spread.mul_f64(draw.uniform()),
+            start_at: self.start + self.start_spread.mul_f64(self.start_law.place(draw.uniform())),
             rtt: self.rtt.draw(&mut draw),
             stream: seed.stream(&format!("traffic.{name}")),
             name,
@@ -271,6 +310,9 @@ impl TrafficSpec {
         put("count", json!(self.count));
         put("start", json!(self.start.to_string()));
         put("start_spread", json!(self.start_spread.to_string()));
+        if self.start_law != StartLaw::Uniform {
+            put("start_law", json!(word_of(&START_LAWS, self.start_law)));
+        }
         put("stop", json!(self.stop.map(|t| t.to_string())));
         put(
             "rtt",

@@ -16,7 +16,9 @@ fn read_file(name: &str) -> Result<Vec<u8>, String> {
 fn base() -> Value {
     json!({
         "video": { "rate": "2 Mbit/s", "duration": "10 s" },
-        "player": { "kind": "progressive" },
+        "player": { "kind": "dash" },
+        "viewer": {},
+        "origin": {},
         "link": [{ "name": "core", "rate": "50 Mbit/s" }],
         "path": [{ "name": "wifi", "rate": "20 Mbit/s", "rtt": "40 ms" }],
         "sender": [{ "cc": "cubic" }],
@@ -39,6 +41,9 @@ fn company(table: &str, key: &str) -> (Value, &'static [&'static str]) {
         ("video", "manifest") => (json!({}), &["rate", "duration"]),
         ("traffic", "on") => (json!({ "off": "1 s" }), &[]),
         ("traffic", "off") => (json!({ "on": "1 s" }), &[]),
+        ("viewer", "seek_length" | "seek_back") => (json!({ "seek_every": "1 min" }), &[]),
+        ("origin", "miss_delay" | "law") => (json!({ "misses": "1 %" }), &[]),
+        ("viewer", "law") => (json!({ "patience": "8 s" }), &[]),
         _ => (json!({}), &[]),
     }
 }
@@ -67,8 +72,8 @@ fn accepts(name: &str, key: &str, value: Value, tag: Option<(&str, &str)>) {
     let own = table(&mut document, name);
     let (with, without) = company(name, key);
     without.iter().for_each(|other| drop(own.remove(*other)));
-    if key == "abr" {
-        document["player"] = json!({ "kind": "dash" });
+    if name == "player" {
+        document.as_object_mut().expect("a table").remove("origin");
     }
     let own = table(&mut document, name);
     if let Some((tag, variant)) = tag {
@@ -91,7 +96,7 @@ fn accepts(name: &str, key: &str, value: Value, tag: Option<(&str, &str)>) {
 fn every_declared_key_is_read_and_its_example_and_default_are_right() {
     let all = declarations();
     let mut tried = 0;
-    for name in ["", "video", "link", "path", "sender", "traffic", "run"] {
+    for name in ["", "video", "viewer", "origin", "link", "path", "sender", "traffic", "run"] {
         for key in keys(&all, if name.is_empty() { "scenario" } else { name }) {
             let own = key["name"].as_str().expect("a name");
             if key["default"] != "" && own != "rtt" {

@@ -108,6 +108,25 @@ fps = 25
 seed = 7
 scene_sd = 0.4
 scene_time = "5 s"
+[player]
+kind = "dash"
+[origin]
+misses = "12.5 %"
+miss_delay = "350 ms"
+law = "exponential"
+errors = "1 %"
+hangs = "0.5 %"
+down = ["3 s", "5 s"]
+hosts = 2
+[viewer]
+leaves_after = "90 s"
+patience = "8 s"
+stall_limit = "20 s"
+law = "exponential"
+seeks = ["at 3 s to 9 s", "from 9.5 s by -2 s"]
+seek_every = "40 s"
+seek_length = "12 s"
+seek_back = "40 %"
 [[link]]
 name = "core"
 rate = "50 Mbit/s"
@@ -167,6 +186,7 @@ mean_size = "9 kB"
 shape = 1.5
 count = 2
 start_spread = "1 s"
+start_law = "falling"
 [[traffic]]
 kind = "web"
 inter_arrival = "700 ms"
@@ -192,6 +212,8 @@ mss = 1200
     assert_eq!(&written["path"][2]["up"]["wifi"], wifi, "the way back is the same hop");
     assert_eq!(written["sender"][0]["pacing"]["gain"], 1.25);
     assert_eq!(written["run"]["first_seed"], 9);
+    assert_eq!((&written["viewer"]["law"], &written["viewer"]["seek_back"]), (&json!("exponential"), &json!("40 %")));
+    assert_eq!(written["traffic"][1]["start_law"], "falling");
     assert_eq!(written["traffic"][0]["mss"], 1200, "the run's packet size holds for traffic too");
     assert_eq!(written["sender"][0]["loss_detection"], "newreno_steady");
     assert_eq!(written["traffic"][2]["rtt"]["whole"], true);
@@ -595,4 +617,63 @@ fn an_edited_scenario_has_the_senders_asked_for() {
     assert_eq!(scenario.to_json()["sender"][1]["validation"], "none");
     let wrong = edit(&text, &json!({}), &["bbrr".into()], &no_files).expect("written");
     assert!(error(&wrong).contains("bbr"), "the nearest name");
+}
+
+/// Seeks are refused where nobody can seek, and what has no say is named.
+#[test]
+fn viewers_can_do_what_their_player_can() {
+    let text = |player: &str, viewer: &str| {
+        format!(
+            "[video]\nrate = \"2 Mbit/s\"\nduration = \"10 s\"\n[player]\n{player}\n[viewer]\n{viewer}\n\
+             [[path]]\nrate = \"9 Mbit/s\"\nrtt = \"20 ms\"\n"
+        )
+    };
+    let refused = "needs `player.kind` = \"dash\" without `latency_target`";
+    expect(&text("kind = \"progressive\"", "seeks = \"at 3 s to 9 s\""), &["`viewer.seeks`", refused]);
+    let live = "kind = \"dash\"\nlatency_target = \"6 s\"";
+    expect(&text(live, "seek_every = \"3 s\""), &["line 8: `viewer.seek_every`", refused]);
+    expect(&text("kind = \"dash\"", "seeks = \"30 s to 9 s\""), &["\"30 s to 9 s\"", "at 30 s to 90 s"]);
+    expect(&text("kind = \"dash\"", "seek_back = \"5 %\""), &["`viewer.seek_back`", "no say"]);
+    expect(&text("kind = \"dash\"", "patiense = \"5 s\""), &["did you mean \"patience\"?"]);
+    expect(
+        "[viewer]\npatience = \"5 s\"\n[[path]]\nrate = \"9 Mbit/s\"\nrtt = \"20 ms\"\n[[traffic]]\nkind = \"bulk\"\n",
+        &["`viewer`", "needs [video]"],
+    );
+    parse(&text("kind = \"progressive\"", "leaves_after = \"5 s\""));
+}
+
+#[test]
+fn an_origin_serves_segments_one_after_the_other() {
+    let text = |player: &str, origin: &str| {
+        format!(
+            "[video]\nrate = \"2 Mbit/s\"\nduration = \"10 s\"\n[player]\n{player}\n[origin]\n{origin}\n\
+             [[path]]\nrate = \"9 Mbit/s\"\nrtt = \"20 ms\"\n"
+        )
+    };
+    let dash = "kind = \"dash\"";
+    expect(&text("kind = \"progressive\"", "hosts = 2"), &["`origin`", "needs `player.kind` = \"dash\""]);
+    expect(&text(&format!("{dash}\nconnections = \"parallel 4\""), "hosts = 2"), &["[origin] needs one response"]);
+    expect(&text(dash, "down = [\"9 s\", \"5 s\"]"), &["`origin.down`", "not after its beginning"]);
+    expect(&text(dash, "miss_delay = \"9 s\""), &["`origin.miss_delay`", "no say"]);
+    expect(
+        &text(&format!("{dash}\nretries = \"many\""), "hosts = 2"),
+        &["`player.retries`", "a whole number up to 100"],
+    );
+}
+
+/// Of starts over 10 s the mean is 5 s; with a rising density 2/3 of it, with a falling one 1/3.
+#[test]
+fn a_crowd_comes_by_its_law() {
+    for (law, mean) in [("uniform", 5.0), ("rising", 20.0 / 3.0), ("falling", 10.0 / 3.0)] {
+        let text = format!(
+            "[[path]]\nrate = \"9 Mbit/s\"\nrtt = \"20 ms\"\n[[traffic]]\nkind = \"bulk\"\ncount = 2000\nstart = \"3 s\"\n\
+             start_spread = \"10 s\"\nstart_law = \"{law}\"\n"
+        );
+        let starts: Vec<f64> =
+            parse(&text).live_sources(1).iter().map(|source| source.start.as_secs_f64() - 3.0).collect();
+        assert!(starts.iter().all(|start| (0.0..=10.0).contains(start)));
+        // Standard error: 10 s / √18 / √2000 = 0.05 s.
+        let found = starts.iter().sum::<f64>() / 2000.0;
+        assert!((found - mean).abs() < 0.2, "{law}: {found}");
+    }
 }

@@ -26,7 +26,8 @@ pub fn run(
         unreachable!("checked when the scenario was read");
     };
     let packet_bytes = scenario.run.mss.unwrap_or(PACKET_BYTES);
-    let mut player = spec.of(sender)?.build(video, packet_bytes, RootSeed(seed)).map_err(ScenarioError::new)?;
+    let player = spec.of(sender)?.build(video, packet_bytes, RootSeed(seed)).map_err(ScenarioError::new)?;
+    let mut player = scenario.viewer.watching(player, "video", RootSeed(seed));
     let limit = scenario.limit();
     let end = ideal::play(&mut *player, link, limit);
     let mut warnings =

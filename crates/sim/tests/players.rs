@@ -514,3 +514,55 @@ fn a_hundred_sessions_of_ten_minutes() {
     println!("{:?}, {packets} data packets, Jain {:.3}", begun.elapsed(), metric(&record, "jain_index"));
     assert_eq!(record.sessions.len(), 100);
 }
+
+/// A crowd of viewers over one bottleneck: each leaves in their own time, on TCP as over an ideal link, and what each saw is in their
+/// record.
+#[test]
+fn a_crowd_shares_the_bottleneck_and_each_leaves_in_their_own_time() {
+    let text = "[video]\nrate = \"700 kbit/s\"\nduration = \"60 s\"\n[player]\nkind = \"dash\"\n\
+        [viewer]\nleaves_after = \"20 s\"\nlaw = \"exponential\"\nseek_every = \"15 s\"\n\
+        [[path]]\nrate = \"3 Mbit/s\"\nrtt = \"40 ms\"\nqueue = \"50 packets\"\n[[sender]]\ncc = \"cubic\"\n\
+        [[traffic]]\nkind = \"video\"\nname = \"crowd\"\ncc = \"cubic\"\ncount = 5\nstart_spread = \"2 s\"\n\
+        start_law = \"rising\"\n";
+    let record = run(&scenario_with(text, &[]), "cubic", 3, Tracing::Off).unwrap_or_else(|e| panic!("{e}"));
+    let watched: Vec<f64> = record
+        .sessions
+        .iter()
+        .map(|session| session.metrics.iter().find(|(name, _)| *name == "watched_s").expect("there").1)
+        .collect();
+    assert_eq!(watched.len(), 6);
+    assert!((1..6).all(|i| !watched[..i].contains(&watched[i])), "all leave together: {watched:?}");
+    let sum: f64 = ["startup_delay_s", "stall_time_s", "played_s"].iter().map(|name| metric(&record, name)).sum();
+    let sought =
+        if metric(&record, "seeks") > 0.0 { metric(&record, "seek_delay_s") * metric(&record, "seeks") } else { 0.0 };
+    assert!((sum + sought - metric(&record, "watched_s")).abs() < 1e-6, "{sum} + {sought}");
+}
+
+/// A seek is a new request on a new connection: two round trips, the segment, and no stall. A segment of 2 s at 200 kbit/s takes
+/// 400 kbit at 8 Mbit/s: 0.05 s and what slow start adds.
+#[test]
+fn a_seek_over_tcp_is_a_delay_and_no_stall() {
+    let record = play(
+        120,
+        "ladder = \"200 kbit/s\"\n[viewer]\nseeks = \"at 10 s to 90 s\"",
+        "rate = \"8 Mbit/s\"\nrtt = \"100 ms\"",
+    );
+    let delay = metric(&record, "seek_delay_s");
+    assert!((0.25..0.6).contains(&delay), "{delay}");
+    assert_eq!((metric(&record, "stall_count"), metric(&record, "seeks")), (0.0, 1.0));
+}
+
+/// Every segment is a miss: the first one, of 2 s at 200 kbit/s, is there 0.5 s later than with a warm cache; errors are asked for again
+/// and cost no picture with a full buffer.
+#[test]
+fn an_origin_over_tcp_delays_and_fails_as_told() {
+    let path = "rate = \"8 Mbit/s\"\nrtt = \"100 ms\"";
+    let with = |origin: &str| play(60, &format!("ladder = \"200 kbit/s\"\n[origin]\n{origin}"), path);
+    let (warm, cold) = (with("hosts = 1"), with("misses = \"100 %\"\nmiss_delay = \"500 ms\""));
+    let later = metric(&cold, "startup_delay_s") - metric(&warm, "startup_delay_s");
+    // Less the time of an ACK on the way up (52 B at 8 Mbit/s), which overtakes nothing when the server waits.
+    assert!((later - 0.5).abs() < 1e-3, "{later}");
+    let failing = with("errors = \"10 %\"");
+    assert!(metric(&failing, "failed_requests") >= 1.0);
+    assert_eq!((metric(&failing, "stall_count"), metric(&failing, "played_s")), (0.0, 60.0));
+}

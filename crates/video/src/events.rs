@@ -35,10 +35,14 @@ pub enum FinishReason {
     GaveUp,
     /// Stopped from outside before the end.
     Stopped,
+    /// The viewer left before the end.
+    Left,
+    /// The viewer left because playback stood still.
+    LostPatience,
 }
 
-/// Final counts of a session. After a full playback `startup + media_played + media_discarded + clock_stopped - gained_ns` is the
-/// time from start to end, whatever the player.
+/// Final counts of a session. After a full playback `startup + media_played + media_discarded + clock_stopped + seeking - gained_ns`
+/// is the time from start to end, whatever the player.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// From the start to the first picture.
@@ -50,6 +54,8 @@ pub struct Totals {
     /// Time for which the media clock stood still (or was set back) after the first picture, waiting for late data after the
     /// media's end included.
     pub clock_stopped: Duration,
+    /// Time from seeks to the first picture at their targets.
+    pub seeking: Duration,
     /// Nanoseconds by which playback got ahead of the clock at speeds above 1, less what it fell behind at speeds below.
     pub gained_ns: i64,
     /// Pictures shown.
@@ -148,6 +154,15 @@ pub enum EventKind {
     },
     /// A request was given up.
     RequestAbandoned(RequestId),
+    /// Requests go to this host from now on; logged where an origin is modelled.
+    Host(u8),
+    /// A request was answered by an error, or not in time.
+    RequestFailed {
+        /// Which.
+        request: RequestId,
+        /// Nothing came in time.
+        is_timeout: bool,
+    },
     /// Shown video changes its representation from the segment before to this one.
     Switch {
         /// First segment of the new representation.
@@ -163,6 +178,32 @@ pub enum EventKind {
     SpeedChanged {
         /// Parts in a million of normal speed.
         ppm: u32,
+    },
+    /// The viewer's own limits, as drawn.
+    ViewerCame {
+        /// Leaves so long after pressing play.
+        leaves_after: Option<Duration>,
+        /// Leaves when nothing moves for so long.
+        patience: Option<Duration>,
+    },
+    /// The viewer seeks.
+    SeekStart {
+        /// Media position.
+        from: Duration,
+        /// Where to.
+        to: Duration,
+        /// It is in the buffer: playback goes on there at once, and no [`SeekEnd`](Self::SeekEnd) follows.
+        is_buffered: bool,
+    },
+    /// Pictures move at the target of the last seek.
+    SeekEnd {
+        /// Time since the first of the seeks that this one ends.
+        waited: Duration,
+    },
+    /// The viewer will not see these body bytes: left behind by a seek, or in the buffer when they left.
+    Unseen {
+        /// How many.
+        bytes: u64,
     },
     /// Packets judged against their playout deadline since the last such entry (streaming agent).
     PacketsJudged {

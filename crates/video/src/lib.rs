@@ -12,18 +12,22 @@ pub mod ideal;
 pub mod ladder;
 pub mod manifest;
 pub mod media;
+pub mod origin;
 pub mod p1203;
 pub mod player;
 pub mod players;
 pub mod registry;
 pub mod summary;
 pub mod traffic;
+pub mod viewer;
 
 pub use cmcd::Cmcd;
 pub use dash::{DashConfig, DashPlayer};
 pub use events::{DiscardCause, EventKind, EventLog, FinishReason, PlaybackEvent, Totals};
 pub use ladder::{Ladder, Presentation, Representation, SizeModel};
+pub use origin::Origin;
 pub use player::{
     Action, AppReport, ConnectionId, Delivery, ObjectKind, ObjectRef, Player, Request, RequestId, piece_end,
 };
 pub use players::{agent, dash, progressive};
+pub use viewer::{Habits, Viewer};

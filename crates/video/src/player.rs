@@ -40,6 +40,8 @@ pub enum Delivery {
         /// And the others, one after the other.
         every: Duration,
     },
+    /// As fast as the socket takes it, from so long after the request on; [`Duration::MAX`]: never (a cache's miss, a server that hangs).
+    After(Duration),
 }
 
 impl Delivery {
@@ -47,6 +49,8 @@ impl Delivery {
     pub fn written(self, header: u64, body: u64, began: Time, now: Time) -> u64 {
         match self {
             Delivery::AsFastAsPossible => header + body,
+            Delivery::After(wait) if now < began + wait => 0,
+            Delivery::After(_) => header + body,
             Delivery::Chunks { bytes, every } => bytes.saturating_mul(beats(began, every, now)).min(header + body),
             Delivery::AsEncoded { pieces, encoded, next_at, every } => {
                 let since = if now < next_at { 0 } else { beats(next_at, every, now) };
@@ -65,6 +69,7 @@ impl Delivery {
         }
         match self {
             Delivery::AsFastAsPossible => Time::MAX,
+            Delivery::After(wait) => began + wait,
             Delivery::Chunks { every, .. } => nth_beat(began, every, beats(began, every, now)),
             Delivery::AsEncoded { next_at, .. } if now < next_at => next_at,
             Delivery::AsEncoded { next_at, every, .. } => nth_beat(next_at, every, beats(next_at, every, now)),
@@ -185,6 +190,9 @@ pub trait Player: Send {
     /// and [`EventKind::Finished`](crate::EventKind::Finished). Nothing if it has finished already.
     fn handle_stop(&mut self, now: Time);
 
+    /// The viewer wants to go on at `to`. Players that cannot seek go on where they are; a scenario refuses seeks for them.
+    fn handle_seek(&mut self, _now: Time, _to: Duration) {}
+
     /// Next thing to do.
     fn poll_action(&mut self) -> Option<Action>;
 
@@ -201,6 +209,16 @@ pub trait Player: Send {
 
     /// Bytes read and not yet played or discarded.
     fn buffer_bytes(&self, now: Time) -> u64;
+
+    /// Position of the picture in the media; zero of players that cannot seek.
+    fn position(&self, _now: Time) -> Duration {
+        Duration::ZERO
+    }
+
+    /// When playback comes to `position` if nothing happens; [`Time::MAX`] while it stands still, and of players that cannot seek.
+    fn time_of(&self, _position: Duration) -> Time {
+        Time::MAX
+    }
 
     /// Everything has been played, the player gave up, or it was stopped.
     fn is_finished(&self) -> bool;

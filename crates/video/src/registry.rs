@@ -5,6 +5,7 @@
 use crate::Player;
 use crate::buffer::BufferSize;
 use crate::media::Media;
+use crate::origin::Origin;
 use crate::{Presentation, abr, players};
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Kind, ParamSpec, Params};
@@ -23,6 +24,8 @@ pub struct PlayerContext {
     pub seed: RootSeed,
     /// `dash`: chooses the video's representations in place of `abr`.
     pub rule: Option<abr::Prototype>,
+    /// `dash`: what becomes of its requests; `None`: each is answered at once.
+    pub origin: Option<Origin>,
 }
 
 /// Makes a player.
@@ -68,7 +71,7 @@ mod tests {
 
     fn context() -> PlayerContext {
         let media = Arc::new(Media::new(&big_buck_bunny()).unwrap());
-        PlayerContext { media, packet_bytes: 1000, presentation: None, seed: RootSeed(1), rule: None }
+        PlayerContext { media, packet_bytes: 1000, presentation: None, seed: RootSeed(1), rule: None, origin: None }
     }
 
     #[test]

@@ -65,6 +65,22 @@ pub struct Summary {
     pub filled_after: Option<Duration>,
     /// Behind the live edge.
     pub latencies: Latencies,
+    /// An origin with hosts, misses and errors was modelled.
+    pub has_origin: bool,
+    /// Requests answered by an error, or not in time.
+    pub failed_requests: u64,
+    /// Times that the player went to another host.
+    pub failovers: u64,
+    /// Somebody with habits of their own watched: they may have sought or left.
+    pub has_viewer: bool,
+    /// From pressing play to the end, whoever made it.
+    pub watched: Duration,
+    /// Seeks.
+    pub seeks: u64,
+    /// Time from seeks to the picture at their targets.
+    pub seeking: Duration,
+    /// Body bytes that the viewer did not see because they sought or left.
+    pub unseen_bytes: u64,
     /// Time watched at another speed than the normal one.
     pub off_speed: Duration,
 }
@@ -99,6 +115,7 @@ impl Summary {
                 EventKind::Finished { totals, .. } => {
                     session.end_off_speed(off_speed_since.take(), event.at);
                     session.totals = totals;
+                    session.watched = event.at - begin;
                 }
                 _ => session.count(&event.kind),
             }
@@ -112,6 +129,15 @@ impl Summary {
         match *kind {
             EventKind::UnderflowStart { .. } => self.underflows += 1,
             EventKind::PicturesDiscarded { count, .. } => self.discarded += u64::from(count),
+            EventKind::Host(_) => {
+                self.failovers += u64::from(self.has_origin);
+                self.has_origin = true;
+            }
+            EventKind::RequestFailed { .. } => self.failed_requests += 1,
+            EventKind::ViewerCame { .. } => self.has_viewer = true,
+            EventKind::SeekStart { .. } => self.seeks += 1,
+            EventKind::SeekEnd { waited } => self.seeking += waited,
+            EventKind::Unseen { bytes } => self.unseen_bytes += bytes,
             EventKind::PacketsJudged { packets, late, overflowed } => {
                 self.packets += packets;
                 self.late += late;

@@ -135,6 +135,7 @@ fn totals(startup: f64, played: f64, discarded: f64, stopped: f64) -> Totals {
         pictures_shown: (played * 25.0) as u64,
         pictures_discarded: (discarded * 25.0) as u64,
         gained_ns: 0,
+        seeking: Duration::ZERO,
     }
 }
 

@@ -134,6 +134,15 @@ def run_kernel(
     return cast("RealRecord", {**found, **about})
 
 
+def _require_our_player(scenario: resolved.Document, player: Player) -> None:
+    """Refuse what only the playpath player does with another one."""
+    for table, what in (("viewer", "seeks and leaving early are"), ("origin", "retries and failover are")):
+        if scenario.get(table) and player.name != players.DEFAULT:
+            raise UnsupportedError(
+                f"{player.name} knows no [{table}]: {what} the playpath player's; leave [{table}] out"
+            )
+
+
 def _counted(
     session: _Session, tolerance: str | None, tries: int, logs: Path | None, pcap: Path | None
 ) -> tuple[tuple[engine.Figures, dict[str, Columns]], Measured, dict[str, str]]:
@@ -219,6 +228,7 @@ class _Session:
         self._trace = trace
         self.has_player = bool(scenario.get("video")) or player.name != players.DEFAULT
         player.check(scenario)
+        _require_our_player(scenario, player)
         crosstraffic.check(scenario)
         self.used = list(sender.get("paths") or [path["name"] for path in scenario["path"]])
         self._carrier = carrier or (self._own_endpoint() if world == "wire" else self._default_carrier())
@@ -248,7 +258,9 @@ class _Session:
 
     def _own_endpoint(self) -> Carrier:
         if self._needs_own_origin:
-            raise UnsupportedError("the streaming agent writes in chunks, which the wire world's server does not")
+            raise UnsupportedError(
+                "the streaming agent's chunks, low latency and [origin] are not what the wire world's server writes"
+            )
         if self.player.name == "iperf3":
             raise UnsupportedError("iperf3 needs a server of its own; curl downloads in the wire world")
         if len(self.used) > 1 and self.player.name not in _MPTCPIZED:
@@ -339,9 +351,13 @@ class _Session:
 
     @property
     def _needs_own_origin(self) -> bool:
-        """The streaming agent's chunks and live media as it is encoded are not what nginx writes: the project's own origin does."""
+        """What nginx does not write: the streaming agent's chunks, live media as it is encoded, an [origin]'s delays."""
         player = self.scenario.get("player") or {}
-        is_in_pieces = player.get("kind") == "agent" or player.get("low_latency", "off") != "off"
+        is_in_pieces = (
+            player.get("kind") == "agent"
+            or player.get("low_latency", "off") != "off"
+            or bool(self.scenario.get("origin"))
+        )
         return self.player.name == players.DEFAULT and is_in_pieces
 
     def _reports(self) -> bool:

@@ -225,6 +225,62 @@ pub const METRICS: &[Metric] = &[
         ..BASE
     },
     Metric {
+        name: "watched_s",
+        label: "time watched",
+        unit: "s",
+        better: Higher,
+        least: 1.0,
+        summary: "With [viewer]: from pressing play until the viewer left or the video was over, waiting included.",
+        figure: Viewer(|s| s.has_viewer.then(|| s.watched.as_secs_f64())),
+        ..BASE
+    },
+    Metric {
+        name: "seeks",
+        label: "seeks",
+        better: Neither,
+        summary: "Times that the viewer went to another place in the video.",
+        figure: Viewer(|s| s.has_viewer.then_some(s.seeks as f64)),
+        ..BASE
+    },
+    Metric {
+        name: "seek_delay_s",
+        label: "seek delay",
+        unit: "s",
+        better: Lower,
+        least: 0.1,
+        summary: "From a seek to the picture at its target, mean over all seeks; 0 where the target was in the buffer. No stall time.",
+        figure: Viewer(|s| share(s.seeking.as_secs_f64(), s.seeks as f64)),
+        ..BASE
+    },
+    Metric {
+        name: "unseen_mb",
+        label: "fetched, never seen",
+        unit: "MB",
+        better: Lower,
+        least: 0.1,
+        summary: "With [viewer]: what was in the buffer when the viewer left, or left behind by a seek.",
+        figure: Viewer(|s| s.has_viewer.then_some(s.unseen_bytes as f64 / 1e6)),
+        ..BASE
+    },
+    Metric {
+        name: "failed_requests",
+        label: "failed requests",
+        better: Lower,
+        least: 0.5,
+        summary: "With [origin]: requests answered by an error, or not in time.",
+        figure: Viewer(|s| s.has_origin.then_some(s.failed_requests as f64)),
+        ..BASE
+    },
+    Metric {
+        name: "failovers",
+        label: "failovers",
+        better: Lower,
+        least: 0.5,
+        summary: "With [origin]: times that the player went to another host.",
+        figure: Viewer(|s| s.has_origin.then_some(s.failovers as f64)),
+        ..BASE
+    },
+    Metric {
         name: "displayed_pictures",
         label: "displayed frames",
         summary: "Frames shown, by the player's own count (VLC, dash.js).",

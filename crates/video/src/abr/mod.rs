@@ -239,6 +239,9 @@ pub trait Abr: Send {
     /// A download ended. `context` is the state after it: `segment` is the next one, `downloads` ends with this one.
     fn on_download(&mut self, _context: &Context, _download: &Download) {}
 
+    /// The viewer seeks; unless the target is in the buffer, all of it is dropped.
+    fn on_seek(&mut self, _is_buffered: bool) {}
+
     /// Whether it is asked once more after the last segment, for a client that replaces segments; `segment` is the number after it then.
     fn asks_at_the_end(&self) -> bool {
         false

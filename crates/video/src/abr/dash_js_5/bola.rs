@@ -148,6 +148,10 @@ impl Bola {
         }
     }
 
+    pub(super) fn handle_seek(&mut self) {
+        *self = Bola { law: self.law, current: self.current, ..Bola::new(self.target) };
+    }
+
     /// `level` is that before the segment was appended.
     pub(super) fn handle_download(&mut self, download: &Download, duration: f64, level: f64) {
         let Some(law) = &self.law else { return };

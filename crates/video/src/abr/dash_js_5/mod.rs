@@ -304,6 +304,14 @@ impl Abr for DashJs {
         }
     }
 
+    /// BolaRule and InsufficientBufferRule begin anew; out of the buffer, the next segment is asked for without a question to them.
+    fn on_seek(&mut self, is_buffered: bool) {
+        self.bola.handle_seek();
+        self.appended = 0;
+        let kept = self.current.filter(|_| !is_buffered);
+        self.after_wait = kept.map(|current| self.decision(current, "after a seek"));
+    }
+
     fn asks_at_the_end(&self) -> bool {
         true
     }

@@ -53,6 +53,7 @@ impl Track {
             cmcd.sta = Some(match playback.state() {
                 PlayState::StartingUp => PlayerState::Starting,
                 PlayState::Playing => PlayerState::Playing,
+                PlayState::Stalled if playback.is_seeking() => PlayerState::Seeking,
                 PlayState::Stalled => PlayerState::Rebuffering,
             });
             cmcd.ltc_ms = is_live.then(|| millis(at.edge(at.now).saturating_sub(position)));

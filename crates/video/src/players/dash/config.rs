@@ -1,7 +1,9 @@
 //! Settings of the DASH client, their checks, and the presets that mimic known clients.
 
 use super::catch_up::CatchUp;
+use super::retry::Retries;
 use crate::ladder::Ladder;
+use crate::origin::Origin;
 use playpath_units::Duration;
 use std::fmt;
 use std::str::FromStr;
@@ -21,6 +23,8 @@ pub struct DashConfig {
     pub asks: Asks,
     /// A step up replaces buffered segments of lower rungs, from 1.5 segments ahead of the playhead on (dash.js `fastSwitch`).
     pub fast_switch: bool,
+    /// What it keeps of the media behind the playhead, for seeks back.
+    pub behind: Behind,
     /// After a stop, requests start again when no more than this is left; equal to `full_level`, a segment's room is enough.
     pub resume_level: Duration,
     /// Playback starts when this much is buffered (or everything).
@@ -33,6 +37,12 @@ pub struct DashConfig {
     pub pipeline_at: Option<f64>,
     /// Let the rule give up downloads.
     pub abandonment: bool,
+    /// Most body bytes of each kind of media that the device holds ahead of the playhead.
+    pub device_bytes: Option<u64>,
+    /// Where segments come from; `None`: from a server that has all and never fails.
+    pub origin: Option<Origin>,
+    /// What follows when they do not come.
+    pub retries: Retries,
     /// Bytes that HTTP adds.
     pub http: HttpSizes,
     /// Client data sent with each request.
@@ -88,6 +98,15 @@ impl Goal {
     }
 }
 
+/// What a client keeps behind the playhead. A seek to media that is there goes on at once; another one drops everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behind {
+    /// So much.
+    Keeps(Duration),
+    /// All, and a seek drops nothing (hls.js: `backBufferLength` is infinite).
+    KeepsAll,
+}
+
 /// Whether there is room for a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
@@ -124,6 +143,8 @@ fn hls_js(base: DashConfig) -> DashConfig {
         goal: Goal::Bytes { bytes: 60_000_000, most: Duration::from_secs(600) },
         look: Some(Look { every: Duration::from_millis(100), from_arrival: false }),
         asks: Asks::BeforeRoom,
+        behind: Behind::KeepsAll,
+        retries: Retries::HLS_JS,
         ..base
     }
 }
@@ -132,7 +153,9 @@ fn shaka(base: DashConfig) -> DashConfig {
     // bufferingGoal; half of updateIntervalSeconds.
     let full_level = Duration::from_secs(10);
     let look = Some(Look { every: Duration::from_millis(500), from_arrival: true });
-    DashConfig { full_level, resume_level: full_level, look, ..base }
+    // bufferBehind
+    let behind = Behind::Keeps(Duration::from_secs(30));
+    DashConfig { full_level, resume_level: full_level, look, behind, retries: Retries::SHAKA, ..base }
 }
 
 fn exoplayer(base: DashConfig) -> DashConfig {
@@ -143,6 +166,7 @@ fn exoplayer(base: DashConfig) -> DashConfig {
         resume_level: full_level,
         start_level: Duration::from_secs(1),
         stall_resume_level: Duration::from_secs(2),
+        retries: Retries::EXOPLAYER,
         ..base
     }
 }
@@ -245,6 +269,7 @@ impl Default for DashConfig {
             look: None,
             asks: Asks::AfterRoom,
             fast_switch: false,
+            behind: Behind::Keeps(Duration::ZERO),
             resume_level: Duration::from_secs(20),
             // A media element shows the first picture as soon as it has a segment.
             start_level: Duration::from_nanos(1),
@@ -252,6 +277,9 @@ impl Default for DashConfig {
             connections: Connections::persistent(),
             pipeline_at: None,
             abandonment: true,
+            device_bytes: None,
+            origin: None,
+            retries: Retries::DASH_JS,
             http: HttpSizes { request_header_bytes: 400, response_header_bytes: 300, manifest_bytes: 0 },
             cmcd: CmcdMode::Off,
             cmcd_claim: Claim::Honest,
@@ -321,6 +349,8 @@ fn dash_js(base: DashConfig) -> DashConfig {
         // scheduling.defaultTimeout
         look: Some(Look { every: Duration::from_millis(500), from_arrival: true }),
         fast_switch: true,
+        // bufferToKeep
+        behind: Behind::Keeps(Duration::from_secs(20)),
         ..base
     }
 }
@@ -388,6 +418,11 @@ impl DashConfig {
             _ if self.live.is_some_and(|live| live.low_latency.is_some()) && !self.takes_pieces() => {
                 Err(ConfigError::LowLatency)
             }
+            _ if self.origin.is_some()
+                && (!self.takes_pieces() || self.live.is_some_and(|live| live.low_latency.is_some())) =>
+            {
+                Err(ConfigError::Origin)
+            }
             _ if !(1..=1000).contains(&self.pictures_per_second) => {
                 Err(ConfigError::PicturesPerSecond(self.pictures_per_second))
             }
@@ -416,6 +451,8 @@ pub enum ConfigError {
     PipelineAt(f64),
     /// Low latency together with several responses at once.
     LowLatency,
+    /// An origin together with several responses at once, or with low latency.
+    Origin,
     /// Picture rate.
     PicturesPerSecond(u32),
 }
@@ -431,6 +468,10 @@ impl fmt::Display for ConfigError {
             ConfigError::PipelineAt(share) => write!(f, "`pipeline_at` = {share}; allowed: 0 to below 1"),
             ConfigError::LowLatency => f.write_str(
                 "`low_latency` needs one response after the other; allowed: `connections` without \"parallel\", no `pipeline_at`",
+            ),
+            ConfigError::Origin => f.write_str(
+                "[origin] needs one response after the other; allowed: `connections` without \"parallel\", no `pipeline_at`, no \
+                 `low_latency`",
             ),
             ConfigError::PicturesPerSecond(n) => write!(f, "`pictures_per_second` = {n}; allowed: 1 to 1000"),
         }

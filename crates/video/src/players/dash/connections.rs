@@ -126,6 +126,16 @@ impl Pool {
         self.slots[slot].close(io);
     }
 
+    /// Give up all requests: their connections are closed, the others are kept.
+    pub fn abandon_all(&mut self, requests: impl Iterator<Item = RequestId>, io: &mut Io) {
+        io.actions.extend(requests.map(Action::Abandon));
+        for slot in self.slots.iter_mut().filter(|slot| slot.in_flight > 0) {
+            slot.in_flight = 0;
+            slot.waiting.clear();
+            slot.close(io);
+        }
+    }
+
     pub fn has_one_request(&self, slot: usize) -> bool {
         self.slots[slot].in_flight == 1
     }

@@ -9,11 +9,11 @@
 //! Differences from the references:
 //! 1. Video and audio have connections of their own, as browsers give them in practice.
 //! 2. An abandoned download costs its connection (HTTP/1.1); the segment is asked for again at once.
-//! 3. No seeking.
+//! 3. What lies behind the playhead is kept or dropped by time alone ([`Behind`]); live streams cannot be sought in.
 //!
 //! Units: nanoseconds, bytes. Invariants: the buffer level is never negative and never above full level plus one segment ([`Room`]:
 //! never above it); each segment is asked for once, unless its download was abandoned or a step up replaces it; after the end
-//! start-up + played + discarded + stopped - gained by speed is the time from start to end.
+//! start-up + played + discarded + stopped + seeking - gained by speed is the time from start to end.
 //! Tested by `tests/dash_timelines.rs` (hand-computed sessions), `tests/dash_properties.rs`, `tests/abr_traces.rs`.
 
 mod catch_up;
@@ -24,20 +24,22 @@ mod moment;
 mod parts;
 mod pieces;
 mod playback;
+mod retry;
 mod settings;
 mod track;
 mod transfer;
 
 pub use catch_up::{CatchUp, Range};
 pub use config::{
-    Asks, Claim, CmcdMode, ConfigError, Connections, DashConfig, Goal, HttpSizes, Live, Look, LowLatency, PRESETS,
-    Room, Way,
+    Asks, Behind, Claim, CmcdMode, ConfigError, Connections, DashConfig, Goal, HttpSizes, Live, Look, LowLatency,
+    PRESETS, Room, Way,
 };
+pub use retry::{Backoff, Retries};
 
 use crate::abr::{Abr, PlayState};
 use crate::ladder::Presentation;
 use crate::registry::PlayerEntry;
-use crate::{Action, AppReport, ConnectionId, EventKind, PlaybackEvent, Player, RequestId};
+use crate::{Action, AppReport, ConnectionId, EventKind, FinishReason, PlaybackEvent, Player, RequestId};
 use catch_up::{LOOK, Seen};
 use connections::Io;
 use moment::Moment;
@@ -71,6 +73,8 @@ pub struct DashPlayer {
     stalls: u32,
     /// Video segments of which the first picture was shown, and the representation of the last one.
     shown: usize,
+    /// Media from here on without a gap, up to what was fetched last.
+    kept_from: Duration,
     last_shown: Option<usize>,
 }
 
@@ -114,6 +118,7 @@ impl DashPlayer {
             next_look: Time::MAX,
             stalls: 0,
             shown: 0,
+            kept_from: Duration::ZERO,
             last_shown: None,
         })
     }
@@ -160,6 +165,10 @@ impl DashPlayer {
 
     /// Something changed: send what can be sent, and find the next wake-up.
     fn drive(&mut self, now: Time) {
+        if self.tracks.iter().any(Track::has_given_up) && !self.playback.is_ended() {
+            self.playback.stop(now, FinishReason::GaveUp, &mut self.io.log);
+            self.close();
+        }
         if self.playback.is_ended() {
             self.timeout = Time::MAX;
             return;
@@ -175,6 +184,12 @@ impl DashPlayer {
         }
     }
 
+    /// Requests whose time is up fail.
+    fn expire(&mut self, now: Time) {
+        let at = Moment { now, playback: &self.playback, config: &self.config, produced: self.produced };
+        self.tracks.iter_mut().for_each(|track| track.expire(&at, &mut self.io));
+    }
+
     fn finish_request(&mut self, now: Time, index: usize, request: RequestId) {
         let at = Moment { now, playback: &self.playback, config: &self.config, produced: self.produced };
         if self.tracks[index].refuses(now, request, &at, &mut self.io) {
@@ -183,7 +198,7 @@ impl DashPlayer {
         let Some(finished) = self.tracks[index].finish(now, request, &at, &mut self.io) else { return };
         self.has_manifest |= finished.what == What::Manifest;
         let Some(download) = finished.download else { return self.take_pieces(now) };
-        self.playback.set_buffered_end(self.common_end());
+        self.playback.set_buffered_end(self.common_end().max(self.playback.buffered_end()));
         let at = Moment { now, playback: &self.playback, config: &self.config, produced: self.produced };
         self.tracks[index].remember(download, &at);
         if !self.was_full && self.buffer_level(now) >= self.config.full_level {
@@ -239,6 +254,7 @@ impl DashPlayer {
     fn run_if_possible(&mut self, now: Time) {
         let needed = match self.playback.state() {
             PlayState::StartingUp => self.config.start_level,
+            PlayState::Stalled if self.playback.is_seeking() => self.config.start_level,
             PlayState::Stalled => self.config.stall_resume_level,
             PlayState::Playing => return,
         };
@@ -278,6 +294,24 @@ impl DashPlayer {
         }
     }
 
+    /// Whether playback can go on at `to` with what is there. Also forgets what lies too far behind.
+    fn has_media_at(&mut self, now: Time, to: Duration) -> bool {
+        if let Behind::Keeps(length) = self.config.behind {
+            self.kept_from = self.kept_from.max(self.playback.position(now).saturating_sub(length));
+        }
+        let end = self.playback.buffered_end();
+        to >= self.kept_from && (to < end || end == self.playback.media_end())
+    }
+
+    /// What is under way or buffered is of no use at `to`: begin there.
+    fn refill_from(&mut self, now: Time, to: Duration) {
+        for track in &mut self.tracks {
+            track.seek_to(now, to, self.config.behind == Behind::KeepsAll, &mut self.io);
+        }
+        self.kept_from = self.tracks.iter().map(Track::appended_start).max().unwrap_or(to);
+        self.playback.set_buffered_end(self.common_end().max(to));
+    }
+
     /// End of what all kinds of media have; a kind that is complete holds nobody back.
     fn common_end(&self) -> Duration {
         let unfinished = self.tracks.iter().filter(|track| !track.is_all_appended()).map(Track::appended_end).min();
@@ -307,6 +341,9 @@ impl Player for DashPlayer {
         let media_rate = (ladder.count() == 1).then(|| ladder.bitrates()[0]);
         let media_duration = ladder.media_duration();
         self.io.log.push(now, EventKind::SessionStarted { media_duration, media_rate });
+        if self.config.origin.is_some() {
+            self.io.log.push(now, EventKind::Host(0));
+        }
         if !self.has_manifest {
             let at = Moment { now, playback: &self.playback, config: &self.config, produced: self.produced };
             self.tracks[0].fetch_manifest(&at, &mut self.io);
@@ -348,10 +385,32 @@ impl Player for DashPlayer {
         if now >= self.timeout {
             self.advance(now);
             self.adjust_speed(now);
+            self.expire(now);
             let at = Moment { now, playback: &self.playback, config: &self.config, produced: self.produced };
             self.tracks.iter_mut().for_each(|track| track.report_by_timer(now, &at, &mut self.io));
             self.drive(now);
         }
+    }
+
+    fn handle_seek(&mut self, now: Time, to: Duration) {
+        debug_assert!(self.config.live.is_none(), "live streams are not sought in");
+        self.advance(now);
+        if !self.is_started || self.playback.is_ended() {
+            return;
+        }
+        let to = to.min(self.playback.media_end());
+        let is_buffered = self.has_media_at(now, to);
+        self.playback.seek(now, to, is_buffered, &mut self.io.log);
+        let video = self.tracks[0].ladder();
+        self.shown = (0..video.segments()).rev().find(|&segment| video.start_of(segment) <= to).unwrap_or(0);
+        self.tracks.iter_mut().for_each(|track| track.handle_seek(is_buffered));
+        if is_buffered {
+            self.show_segments(now);
+        } else {
+            self.refill_from(now, to);
+            self.run_if_possible(now);
+        }
+        self.drive(now);
     }
 
     fn handle_stop(&mut self, now: Time) {
@@ -362,7 +421,7 @@ impl Player for DashPlayer {
             if self.playback.state() != PlayState::StartingUp {
                 self.note_latency(now);
             }
-            self.playback.stop(now, &mut self.io.log);
+            self.playback.stop(now, FinishReason::Stopped, &mut self.io.log);
             self.close();
         }
     }
@@ -386,6 +445,14 @@ impl Player for DashPlayer {
     fn buffer_bytes(&self, now: Time) -> u64 {
         let position = self.playback.position(now);
         self.tracks.iter().map(|track| track.buffered_bytes(position)).sum()
+    }
+
+    fn position(&self, now: Time) -> Duration {
+        self.playback.position(now)
+    }
+
+    fn time_of(&self, position: Duration) -> Time {
+        self.playback.time_of(position)
     }
 
     fn is_finished(&self) -> bool {

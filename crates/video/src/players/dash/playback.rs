@@ -19,6 +19,8 @@ enum State {
     Playing,
     /// Since when.
     Stalled(Time),
+    /// Waits for the target of a seek, since when.
+    Seeking(Time),
     Ended,
 }
 
@@ -39,6 +41,9 @@ pub(super) struct Playback {
     /// Stalls that are over.
     stalled: Duration,
     skipped: Duration,
+    /// Seeks that are over, and by how much they moved the position.
+    seeking: Duration,
+    moved_ns: i64,
     gained_ns: i64,
     pictures_per_second: u32,
 }
@@ -57,6 +62,8 @@ impl Playback {
             startup: Duration::ZERO,
             stalled: Duration::ZERO,
             skipped: Duration::ZERO,
+            seeking: Duration::ZERO,
+            moved_ns: 0,
             gained_ns: 0,
             pictures_per_second,
         }
@@ -69,9 +76,14 @@ impl Playback {
     pub fn state(&self) -> PlayState {
         match self.state {
             State::StartingUp => PlayState::StartingUp,
-            State::Stalled(_) => PlayState::Stalled,
+            State::Stalled(_) | State::Seeking(_) => PlayState::Stalled,
             State::Playing | State::Ended => PlayState::Playing,
         }
+    }
+
+    /// Waits for the target of a seek.
+    pub fn is_seeking(&self) -> bool {
+        matches!(self.state, State::Seeking(_))
     }
 
     pub fn is_ended(&self) -> bool {
@@ -139,6 +151,10 @@ impl Playback {
         self.started_at
     }
 
+    pub fn media_end(&self) -> Duration {
+        self.media_end
+    }
+
     pub fn buffered_end(&self) -> Duration {
         self.buffered_end
     }
@@ -160,6 +176,7 @@ impl Playback {
                 log.push(now, EventKind::PlaybackStarted);
             }
             State::Stalled(since) => self.end_stall(now, since, log),
+            State::Seeking(since) => self.end_seek(now, since, log),
             State::Playing | State::Ended => return,
         }
         (self.state, self.anchor) = (State::Playing, now);
@@ -190,17 +207,20 @@ impl Playback {
         is_all_there.then(|| self.time_of(self.media_end)).filter(|&end| end <= now)
     }
 
-    pub fn stop(&mut self, now: Time, log: &mut EventLog) {
+    pub fn stop(&mut self, now: Time, reason: FinishReason, log: &mut EventLog) {
         if self.state == State::Playing {
             self.settle(now, self.position(now));
         }
         if let State::Stalled(since) = self.state {
             self.end_stall(now, since, log);
         }
+        if let State::Seeking(since) = self.state {
+            self.end_seek(now, since, log);
+        }
         if self.state == State::StartingUp {
             self.startup = now - self.started_at;
         }
-        self.finish(now, FinishReason::Stopped, log);
+        self.finish(now, reason, log);
     }
 
     /// When the clock next does something by itself.
@@ -227,6 +247,30 @@ impl Playback {
         log.push(now, EventKind::PicturesDiscarded { first, count, cause: DiscardCause::Skipped });
     }
 
+    /// Move to `to`. Where that is not in the buffer the clock stands still until it is; a stall is over then.
+    pub fn seek(&mut self, now: Time, to: Duration, is_buffered: bool, log: &mut EventLog) {
+        match self.state {
+            State::Playing => self.settle(now, self.position(now)),
+            State::Stalled(since) => self.end_stall(now, since, log),
+            State::StartingUp | State::Seeking(_) | State::Ended => {}
+        }
+        log.push(now, EventKind::SeekStart { from: self.position, to, is_buffered });
+        self.moved_ns += to.as_nanos() as i64 - self.position.as_nanos() as i64;
+        self.position = to;
+        self.state = match self.state {
+            State::Stalled(_) | State::Playing if is_buffered => State::Playing,
+            State::Stalled(_) | State::Playing => State::Seeking(now),
+            other => other,
+        };
+        self.anchor = now;
+    }
+
+    fn end_seek(&mut self, now: Time, since: Time, log: &mut EventLog) {
+        let waited = now - since;
+        self.seeking += waited;
+        log.push(now, EventKind::SeekEnd { waited });
+    }
+
     fn end_stall(&mut self, now: Time, since: Time, log: &mut EventLog) {
         let frozen = now - since;
         self.stalled += frozen;
@@ -238,14 +282,17 @@ impl Playback {
     fn finish(&mut self, at: Time, reason: FinishReason, log: &mut EventLog) {
         self.state = State::Ended;
         let pictures_discarded = u64::from(self.pictures(self.skipped));
+        let passed = (self.position - self.joined_at).as_nanos() as i64 - self.moved_ns;
+        let passed = Duration::from_nanos(passed.max(0).unsigned_abs());
         let totals = Totals {
             startup: self.startup,
-            media_played: self.position - self.joined_at - self.skipped,
+            media_played: passed - self.skipped,
             media_discarded: self.skipped,
             // A skip makes up for time that the clock stood still.
             clock_stopped: self.stalled - self.skipped,
+            seeking: self.seeking,
             gained_ns: self.gained_ns,
-            pictures_shown: u64::from(self.pictures(self.position - self.joined_at)) - pictures_discarded,
+            pictures_shown: u64::from(self.pictures(passed)) - pictures_discarded,
             pictures_discarded,
         };
         log.push(at, EventKind::Finished { reason, totals });

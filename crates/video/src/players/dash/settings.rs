@@ -3,17 +3,22 @@
 use super::DashPlayer;
 use super::catch_up::{CatchUp, Range};
 use super::config::{Claim, CmcdMode, Connections, DashConfig, Goal, Live, LowLatency, PRESETS, Room, Way};
+use super::retry::Retries;
 use crate::abr;
 use crate::ladder::{Ladder, Presentation, SizeModel};
 use crate::registry::{INTERVAL, PlayerContext};
 use crate::{ObjectKind, Player};
-use playpath_units::{Duration, Kind, ParamSpec, Params, Rate, Ratio};
+use playpath_units::{Bytes, Duration, Kind, ParamSpec, Params, Rate, Ratio};
 use std::str::FromStr;
 
 const RATES: Kind = Kind::Form("rising rates, such as \"300 kbit/s, 1 Mbit/s\"", |text| parse_rates(text).map(drop));
 const SHARE_BELOW_ALL: Kind = Kind::Form("a share below 100 %, such as \"80 %\"", |text| match text.parse::<Ratio>() {
     Ok(share) if share.get() >= 1.0 => Err(String::new()),
     parsed => parsed.map(drop).map_err(|why| why.to_string()),
+});
+const COUNT: Kind = Kind::Form("a whole number up to 100", |text| match text.parse::<u32>() {
+    Ok(0..=100) => Ok(()),
+    _ => Err(format!("\"{text}\" is none")),
 });
 const CONNECTIONS: Kind =
     Kind::Form("\"persistent\", \"per-segment\", \"series of 30\" (requests each), \"parallel 4\"", |text| {
@@ -63,6 +68,20 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         "steps up replace buffered segments of lower rungs (dash.js: on)",
     )
     .since("0.2"),
+    ParamSpec::text(
+        "device_buffer",
+        "unlimited",
+        Kind::Size,
+        "most bytes of each kind of media ahead of the playhead, as a device's decoder allows (Chromium's: 150 MB of video)",
+    )
+    .or("unlimited")
+    .since("0.2"),
+    ParamSpec::text("request_timeout", "client", Kind::PositiveTime, "with [origin]: until the first byte, then a retry")
+        .or("client")
+        .since("0.2"),
+    ParamSpec::text("retries", "client", COUNT, "with [origin]: attempts after the first, on each host")
+        .or("client")
+        .since("0.2"),
     ParamSpec::text("start_level", "segment", Kind::Time, "playback starts at this level").or("segment"),
     ParamSpec::text("stall_resume_level", "segment", Kind::Time, "and goes on after a stall at this one").or("segment"),
     ParamSpec::text("connections", "client", CONNECTIONS, "use of connections").or("client"),
@@ -171,6 +190,7 @@ pub(super) fn build(context: &PlayerContext, settings: &Params) -> Result<Box<dy
     };
     let mut config = config(settings, presentation.video.segments());
     config.live = live(context, settings, &presentation.video)?;
+    config.origin = context.origin.clone();
     if settings.optional::<Duration>("full_level").is_none()
         && let Some(Live { latency_target, low_latency: Some(_), .. }) = config.live
     {
@@ -233,6 +253,8 @@ fn config(settings: &Params, segments: usize) -> DashConfig {
         connections: settings.optional::<Connections>("connections").unwrap_or(base.connections),
         pipeline_at: settings.optional::<Ratio>("pipeline_at").map(Ratio::get).or(base.pipeline_at),
         abandonment: settings.flag("abandonment"),
+        device_bytes: settings.optional::<Bytes>("device_buffer").map(|bytes| bytes.0),
+        retries: retries(settings, base.retries),
         cmcd: match settings.word("cmcd") {
             "v1" => CmcdMode::V1,
             "v2" => CmcdMode::V2,
@@ -251,6 +273,16 @@ fn config(settings: &Params, segments: usize) -> DashConfig {
     config.http.response_header_bytes = settings.number("response_header_bytes") as u32;
     config.http.manifest_bytes = settings.number("manifest_bytes") as u64;
     config
+}
+
+fn retries(settings: &Params, base: Retries) -> Retries {
+    let own: Option<u32> = settings.optional("retries");
+    Retries {
+        errors: own.unwrap_or(base.errors),
+        timeouts: own.unwrap_or(base.timeouts),
+        timeout: settings.optional("request_timeout").unwrap_or(base.timeout),
+        ..base
+    }
 }
 
 fn live(context: &PlayerContext, settings: &Params, video: &Ladder) -> Result<Option<Live>, String> {
@@ -318,7 +350,14 @@ mod tests {
         }
         let media = Arc::new(Media::new(&big_buck_bunny()).expect("the clip"));
         (entry.build)(
-            &PlayerContext { media, packet_bytes: 1000, presentation: None, seed: RootSeed(1), rule: None },
+            &PlayerContext {
+                media,
+                packet_bytes: 1000,
+                presentation: None,
+                seed: RootSeed(1),
+                rule: None,
+                origin: None,
+            },
             &settings,
         )
     }

@@ -1,14 +1,19 @@
 //! One kind of media: which segment is asked for next, when, in which representation, and what is under way.
 
+mod failures;
+mod seeking;
+
 use super::client_data::Told;
-use super::config::{Asks, CmcdMode, DashConfig, Room, Way};
+use super::config::{Asks, Behind, CmcdMode, DashConfig, Room, Way};
 use super::connections::{Io, Pool};
 use super::moment::{Moment, NOT_CHOSEN};
 use super::parts::{self, Next, Parts};
 use super::pieces::Arrivals;
+use super::retry::next_boundary;
 use super::transfer::{Arrival, Finished, Transfer, What};
 use crate::abr::{Abandonment, Abr, Choice, Decision, Download, HISTORY, Progress, Reports};
 use crate::ladder::Ladder;
+use crate::origin::ERROR_BYTES;
 use crate::{ConnectionId, Delivery, EventKind, ObjectKind, ObjectRef, Request, RequestId};
 use playpath_units::{Duration, Time};
 use std::collections::VecDeque;
@@ -23,7 +28,9 @@ pub(super) struct Track {
     transfers: Vec<Transfer>,
     /// Next segment to ask for.
     next_segment: usize,
-    /// All segments before this one are complete.
+    /// First segment of what is fetched without a gap.
+    began_at: usize,
+    /// All segments from there up to this one are complete.
     appended: usize,
     /// What there is of that segment, piece by piece.
     partial: Duration,
@@ -46,6 +53,10 @@ pub(super) struct Track {
     after_init: Option<What>,
     inits: u32,
     idle_since: Option<Time>,
+    /// Failures of the segment that is asked for, the host, and whether no attempt is left.
+    failures: u32,
+    host: u8,
+    has_given_up: bool,
     /// Client data sent once: starved, start-up, start-up delay.
     pub starved: bool,
     /// What was told of the buffer, from the latest report that may be known on.
@@ -62,6 +73,7 @@ impl Track {
             pool: Pool::new(config.connections),
             transfers: Vec::new(),
             next_segment: 0,
+            began_at: 0,
             appended: 0,
             partial: Duration::ZERO,
             parts: Parts::default(),
@@ -78,6 +90,9 @@ impl Track {
             after_init: None,
             inits: 0,
             idle_since: None,
+            failures: 0,
+            host: 0,
+            has_given_up: false,
             starved: false,
             claims: VecDeque::new(),
             urgent: true,
@@ -106,6 +121,10 @@ impl Track {
     /// Representation of the last segment that was asked for.
     pub fn last_chosen(&self) -> Option<usize> {
         self.current
+    }
+    /// Start of the media that a seek began with.
+    pub fn appended_start(&self) -> Duration {
+        self.ladder.start_of(self.began_at)
     }
     /// End of the media without a gap.
     pub fn appended_end(&self) -> Duration {
@@ -180,7 +199,7 @@ impl Track {
         transfer.reports += 1;
         let transfer = *transfer;
         let What::Segment { segment, .. } = transfer.what else { return None };
-        if !self.pool.has_one_request(transfer.slot) {
+        if transfer.is_error || !self.pool.has_one_request(transfer.slot) {
             return None;
         }
         let so_far = transfer.download(now, false)?;
@@ -225,6 +244,10 @@ impl Track {
             next.started_at = next.started_at.max(now);
         }
         self.idle_since = self.transfers.is_empty().then_some(now);
+        if transfer.is_error {
+            self.fail(&transfer, false, at, io);
+            return None;
+        }
         let mut download = transfer.download(now, false);
         match transfer.what {
             What::Manifest => {}
@@ -253,12 +276,14 @@ impl Track {
     fn complete(&mut self, now: Time, download: &Download, request: RequestId, config: &DashConfig, io: &mut Io) {
         let Download { segment, representation, .. } = *download;
         self.complete[segment] = true;
+        self.failures = 0;
         self.chosen[segment] = representation as u8;
         self.last_arrival = now;
         if config.look.is_some() {
             self.wait_until = Time::ZERO;
         }
         self.append();
+        self.pass_what_is_there(config);
         io.log.push(
             now,
             EventKind::SegmentDownloaded {
@@ -276,6 +301,13 @@ impl Track {
     fn append(&mut self) {
         while self.complete.get(self.appended) == Some(&true) {
             (self.appended, self.partial) = (self.appended + 1, Duration::ZERO);
+        }
+    }
+
+    /// A client that keeps what a seek left behind does not fetch it again.
+    fn pass_what_is_there(&mut self, config: &DashConfig) {
+        while config.behind == Behind::KeepsAll && self.complete.get(self.next_segment) == Some(&true) {
+            self.next_segment += 1;
         }
     }
 
@@ -307,7 +339,9 @@ impl Track {
     pub fn timeout(&self, at: &Moment) -> Time {
         let by_timer = matches!(self.abr.reports(), Reports::Timer(_));
         let reports = self.transfers.iter().filter(|_| by_timer).map(|transfer| transfer.next_report);
-        reports.min().unwrap_or(Time::MAX).min(self.next_request_at(at))
+        let deadlines = self.transfers.iter().filter(|transfer| transfer.first_byte_at.is_none());
+        let deadline = deadlines.map(|transfer| transfer.deadline).min().unwrap_or(Time::MAX);
+        reports.min().unwrap_or(Time::MAX).min(deadline).min(self.next_request_at(at))
     }
 
     fn next_request_at(&self, at: &Moment) -> Time {
@@ -415,8 +449,10 @@ impl Track {
             }
             None => {
                 let representation = self.decide(at, io)?;
+                let segment = self.next_segment;
                 self.next_segment += 1;
-                (self.next_segment - 1, representation)
+                self.pass_what_is_there(at.config);
+                (segment, representation)
             }
         };
         self.current = Some(representation);
@@ -502,6 +538,11 @@ impl Track {
     /// Whether there is room for `segment`, at this rung; if not, when to look again.
     fn finds_room(&mut self, at: &Moment, segment: usize, rung: usize) -> bool {
         let config = at.config;
+        if !self.fits_device(at, segment, rung) {
+            let full = next_boundary(&self.ladder, at.playback.position(at.now));
+            self.wait_until = at.playback.time_of(full);
+            return false;
+        }
         let level = self.committed_end(segment).saturating_sub(at.playback.position(at.now));
         let goal = config.goal.level(config.full_level, &self.ladder, rung);
         let duration = self.ladder.duration_of(segment.min(self.ladder.segments() - 1));
@@ -579,6 +620,10 @@ impl Track {
                     .map_or(bytes, |pieces| parts::part_bytes(bytes, pieces, part))
             }
         };
+        let fate = config.origin.as_ref().filter(|_| matches!(what, What::Segment { .. }));
+        let fate = fate.map(|origin| origin.fate(self.object(what), self.failures, self.host, at.now));
+        let is_error = fate.is_some_and(|fate| fate.is_error);
+        let total = if is_error { ERROR_BYTES } else { total };
         let cmcd = (config.cmcd != CmcdMode::Off).then(|| Box::new(self.client_data(what, total, at)));
         let cmcd_bytes = cmcd.as_ref().and_then(|cmcd| cmcd.query()).map_or(0, |query| query.len() as u32 + 1);
         let request = Request {
@@ -588,7 +633,7 @@ impl Track {
             request_header_bytes: config.http.request_header_bytes + cmcd_bytes,
             response_header_bytes: config.http.response_header_bytes,
             body_bytes: total,
-            delivery: self.delivery(what, at),
+            delivery: fate.map_or_else(|| self.delivery(what, at), |fate| fate.delivery),
             object: self.object(what),
             cmcd,
         };
@@ -609,6 +654,8 @@ impl Track {
             },
             reports: 0,
             level_at_request: self.level(at),
+            is_error,
+            deadline: fate.map_or(Time::MAX, |_| at.now + config.retries.timeout),
             is_replacement: matches!(what, What::Segment { segment, .. } if self.complete[segment]),
             arrivals: match what {
                 What::Segment { segment, .. } => at.pieces(Way::Chunks, &self.ladder, segment).map(Arrivals::new),

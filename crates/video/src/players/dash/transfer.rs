@@ -60,6 +60,10 @@ pub(super) struct Transfer {
     pub reports: u32,
     pub level_at_request: Duration,
     pub is_replacement: bool,
+    /// The response is an error's.
+    pub is_error: bool,
+    /// Until when its first byte must be here.
+    pub deadline: Time,
     /// Of a response that is encoded while it is sent.
     pub arrivals: Option<Arrivals>,
 }
@@ -86,6 +90,11 @@ pub(super) struct Finished {
 }
 
 impl Transfer {
+    /// Its first byte should have been here.
+    pub fn is_late(&self, now: Time) -> bool {
+        self.first_byte_at.is_none() && self.deadline <= now
+    }
+
     pub fn download(&self, now: Time, is_abandoned: bool) -> Option<Download> {
         let (What::Segment { segment, representation } | What::Part { segment, representation, .. }) = self.what else {
             return None;
