@@ -257,6 +257,14 @@ def test_what_neighbours_pay_is_told(tmp_path):
     assert "Its neighbours " in population_page(found)
 
 
+def test_more_paths_than_there_are_settle_nothing(played):
+    few = replace(played, population=replace(played.population, most_units=8, unit_word="links"))
+    versus = replace(played.versus("bbr", "cubic"), more_paths=40)
+    assert headline._more(few, versus) == " All 8 links would probably not settle it: others are needed."
+    assert headline._more(played, versus) == " About 40 more paths would probably settle it."
+    assert headline._more(few, replace(versus, more_paths=2)) == " About 2 more paths would probably settle it."
+
+
 def test_neighbours_are_put_in_words(played):
     def told(**neighbours):
         return headline.neighbours(replace(played.versus("bbr", "cubic"), neighbours=neighbours))

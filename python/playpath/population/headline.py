@@ -95,6 +95,9 @@ def neighbours(versus: Versus) -> str:
 
 
 def _more(result: PopulationResult, versus: Versus) -> str:
+    own = result.population
+    if versus.more_paths and result.units + versus.more_paths > own.most_units > result.units:
+        return f" All {own.most_units:.0f} {own.unit_word} would probably not settle it: others are needed."
     if versus.more_paths:
         paths = "path" if versus.more_paths == 1 else "paths"
         return f" About {versus.more_paths} more {paths} would probably settle it."
