@@ -22,6 +22,7 @@ from typing import Any
 
 import playpath
 from playpath import engine
+from playpath.bands import until_last_byte
 from playpath.plots import figure
 from playpath.plots.style import sender_styles
 
@@ -475,11 +476,21 @@ RATES = [0.5, 2, 10, 50, 200]
 def measure_grid() -> list[Row]:
     """A viewer who uses seven tenths of the link, alone, over all round trips and rates."""
     return [
-        {"rate": rate, "rtt": rtt, "sender": cc} | _play(_grid_text(rate, rtt), cc)
+        {"rate": rate, "rtt": rtt, "sender": cc} | _play(_grid_text(rate, rtt), cc) | _swing(_grid_text(rate, rtt), cc)
         for rate in RATES
         for rtt in RTTS
         for cc in ("slack", "cubic", "bbr3")
     ]
+
+
+def _swing(text: str, cc: str) -> Row:
+    """How far the window swings in the second half of the transfer: 5th to 95th percentile, in medians."""
+    flow = until_last_byte(playpath.run(text, cc=[cc], trace=True).series["flow.video"])
+    half = max(flow["time_s"]) / 2
+    sent = [cwnd for at, cwnd in zip(flow["time_s"], flow["snd_cwnd"], strict=True) if at > half and cwnd is not None]
+    ranked = sorted(sent)
+    low, middle, high = (ranked[int(share * (len(ranked) - 1))] for share in (0.05, 0.5, 0.95))
+    return {"swing": (high - low) / middle, "low": low, "middle": middle, "high": high}
 
 
 def _grid_text(rate: float, rtt: float) -> str:
@@ -489,12 +500,23 @@ def _grid_text(rate: float, rtt: float) -> str:
 
 def tell_grid(rows: list[Row]) -> None:
     """Cells with a stall or more than 2 % retransmitted, and totals."""
-    _head("sender", "cells with stalls", "stall time (s), all cells", "retransmitted", "mean queue (packets)")
+    _head(
+        "sender",
+        "cells with stalls",
+        "stall time (s), all cells",
+        "retransmitted",
+        "mean queue (packets)",
+        "swing of the window, median cell",
+        "cells above 0.5",
+    )
     for cc in ("slack", "cubic", "bbr3"):
         own = [row for row in rows if row["sender"] == cc]
         stalled = [f"{row['rate']:g}/{row['rtt']}" for row in own if row["stall_time_s"] > STALL_MARGIN_S]
         sums = (sum(row[metric] for row in own) for metric in ("stall_time_s", "retransmitted_packets"))
-        _line(cc, " ".join(stalled) or "none", *sums, fmean(row["mean_queue_packets"] for row in own))
+        swings = sorted(row["swing"] for row in own)
+        wide = [f"{row['rate']:g}/{row['rtt']}" for row in own if row["swing"] > 0.5]
+        queue = fmean(row["mean_queue_packets"] for row in own)
+        _line(cc, " ".join(stalled) or "none", *sums, queue, swings[len(swings) // 2], " ".join(wide) or "none")
 
 
 # ---- ablations and sensitivity ----
