@@ -182,6 +182,18 @@ test("every packet of the moment that mattered is there, and the link keeps the 
   await again.close();
 });
 
+test("the first key leads to the answer, and the address keeps the state", async () => {
+  const { page } = await open();
+  await played(page);
+  const address = page.url();
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to the answer");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "answer");
+  assert.equal(page.url(), address);
+  await page.close();
+});
+
 test("a tour has five steps, by keyboard alone", async () => {
   const { page } = await open();
   await played(page);

@@ -114,6 +114,11 @@ export class App {
   private build(version: string): void {
     const { parts } = this;
     const pick = h("input", { type: "file", multiple: true, hidden: true, onchange: () => void this.drop(pick.files) });
+    // The address holds the state: no link may put a place of the page there.
+    document.querySelector(".skip")?.addEventListener("click", (event) => {
+      event.preventDefault();
+      document.getElementById("answer")!.focus();
+    });
     this.root.replaceChildren(
       h("header", {}, h("h1", {}, "Which sender keeps the video playing?"), h("p", { class: "lead" }, "A server sends a film over a network path. Turn the path, tick the senders, and see what the viewers see. Every session is computed here, in this page, packet by packet."), parts.head),
       parts.lesson,
