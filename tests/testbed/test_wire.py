@@ -171,6 +171,39 @@ def test_a_path_may_die_and_an_address_may_go() -> None:
     assert len(connection["paths"]) == 3
 
 
+def test_what_a_client_calls_backup_is_left() -> None:
+    """MP_PRIO on two of three paths: what is still to come takes the other."""
+    needs_mptcpize()
+    with serving(PATHS) as site:
+        join_from_own_addresses(site)
+        download = site.start("mptcpize", "run", "curl", "-sS", "--limit-rate", "1M", site.url)
+        time.sleep(0.7)
+        for number in ("10", "11"):
+            namespaces.run_ip("-n", site.bed.client, "mptcp", "endpoint", "change", "id", number, "backup")
+        data, _ = download.communicate(timeout=60)
+        told = counters(site.bed.client)["MPPrioTx"]
+        (connection,) = site.server.end()["connections"]
+    assert sha256(data) == sha256(BYTES)
+    assert told == 2
+    carried = {path["remote"][0]: path["counts"]["acked_bytes"] for path in connection["paths"]}
+    first = site.bed.ends[0].client_address
+    # A third each, if nothing had been said.
+    assert carried[first] > 0.55 * len(BYTES), carried
+
+
+def test_a_client_that_wants_checksums_gets_tcp() -> None:
+    """It asks by flag A of its SYN; who does not speak them answers without MP_CAPABLE (RFC 8684 section 3.1)."""
+    needs_mptcpize()
+    with serving(PATHS) as site:
+        site.run("sysctl", "-q", "-w", "net.mptcp.checksum_enabled=1")
+        assert sha256(site.run("mptcpize", "run", "curl", "-sS", site.url)) == sha256(BYTES)
+        told = counters(site.bed.client)["MPCapableFallbackSYNACK"]
+        (connection,) = site.server.end()["connections"]
+    assert not connection["mptcp"]
+    assert len(connection["paths"]) == 1
+    assert told == 1
+
+
 def test_a_client_that_is_killed_leaves_nothing() -> None:
     """The kernel says so by MP_FASTCLOSE: the server forgets the connection, and serves on."""
     needs_mptcpize()

@@ -134,10 +134,19 @@ pub fn packet(from: SocketAddr, segment: &Segment, scale: u8, payload: &[u8]) ->
 }
 
 /// A network in between: each way takes 10 ms, and `lose` says which packets are lost.
-pub fn converse(site: &mut Site, clients: &mut [Client], until: Time, mut lose: impl FnMut() -> bool) -> Time {
+pub fn converse(site: &mut Site, clients: &mut [Client], until: Time, lose: impl FnMut() -> bool) -> Time {
+    converse_from(site, clients, (Time::ZERO, until), lose)
+}
+
+/// As [`converse`], between two times.
+pub fn converse_from(
+    site: &mut Site,
+    clients: &mut [Client],
+    (mut now, until): (Time, Time),
+    mut lose: impl FnMut() -> bool,
+) -> Time {
     const DELAY: Duration = Duration::from_millis(10);
     let mut air: Vec<(Time, bool, Vec<u8>)> = Vec::new();
-    let mut now = Time::ZERO;
     loop {
         let mut sent: Vec<(bool, Vec<u8>)> = site.flush(now).into_iter().map(|packet| (false, packet)).collect();
         for client in &mut *clients {
