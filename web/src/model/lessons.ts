@@ -80,7 +80,7 @@ export const LESSONS: Lesson[] = [
     steps: [
       { title: "Nothing can be fetched ahead", look: "viewers", text: "What is filmed now cannot be fetched before. A viewer who is a second and a half behind the stadium has at most that much in the player’s buffer. The link carries 20 Mbit/s and loses one packet in two hundred. The fuller the strip’s colour, the better the picture." },
       { title: "Chunks of half a second", look: "charts", view: [20, 40], text: "The server sends each half second of film as soon as it is encoded, and waits for the next. CUBIC has cut its window to a few packets by then, so that each chunk takes long to arrive." },
-      { title: "Which picture, and how far behind", look: "ranking", text: "Stops are not all: look at the mean rate of the picture, and at the latency. A player that falls behind plays faster until it has caught up." },
+      { title: "Which picture, and how far behind", look: "ranking", text: "Stops are not all: each strip above says which picture its viewer had on average, and the table how far behind the match that was (live latency). A player that falls behind plays faster until it has caught up." },
       { title: "Ten seconds behind", look: "viewers", set: { "player.latency_target": "10 s" }, text: "A viewer who accepts to be ten seconds behind has more in reserve. That shortens CUBIC’s stops, but hardly betters its picture: the distance helps less than another control." },
       { title: "How much loss?", look: "whatif", map: { x: "loss0", y: null, seconds: 60 }, text: "At which loss rate does the control begin to matter for who watches live?" },
     ],
