@@ -54,7 +54,11 @@ class Store:
     def cells(self) -> set[str]:
         """Ids of all cells that are stored whole."""
         whole = list(self._whole())
-        return set(pl.read_parquet(whole, columns=["cell"], glob=False)["cell"].to_list()) if whole else set()
+        if not whole:
+            return set()
+        # Shards have the metrics of their players: not all have the same columns.
+        names = pl.scan_parquet(whole, schema={"cell": pl.String}, extra_columns="ignore", glob=False)
+        return set(names.collect()["cell"].to_list())
 
     def rows(self, ids: pl.Series) -> pl.DataFrame:
         """The stored rows of these cells, each once; columns that a shard lacks are null."""
