@@ -122,7 +122,7 @@ def scenarios_page(comparisons: list[tuple[Path, Comparison]]) -> str:
         parts += [
             save(scenario_figure(result), f"scenario-{file.stem}") + "\n",
             markdown_table(result),
-            f"**Verdict of the command.** {result.verdict}\n",
+            f"**{result.headline}** {result.verdict}\n",
         ]
     return "\n".join(parts).rstrip() + "\n"
 

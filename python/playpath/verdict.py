@@ -9,6 +9,8 @@ from playpath.ranking import Decision, Difference, Ranker
 
 _DESCRIBED = 2
 """Criteria that describe the best sender."""
+_CLEARLY_FEWER = 0.9
+"""The viewer's side has a number of its own where that takes clearly fewer runs than all."""
 _NAMED = 3
 """Senders that a headline names; the others it counts."""
 _STALL = "stall_time_s"
@@ -24,7 +26,10 @@ def headline(ranker: Ranker, decision: Decision) -> str:
     leaders, doubtful, behind = _sides(ranker, decision)
     trailing = _trailing(ranker, decision, behind)
     if doubtful:
-        return f"Undecided after {runs} between {_some([*leaders, *doubtful])}, {best} leads{trailing}."
+        name = decision.deciding[doubtful[0]]
+        mean = ranker.mean(best, name)
+        told = "" if mean is None else f" and {_outcome(name, [mean])}"
+        return f"Undecided after {runs} between {_some([*leaders, *doubtful])}; {best} leads{told}{trailing}."
     if not behind:
         return f"No difference in {runs} that {_judge(ranker)} would notice between {_some(leaders)}."
     means = [ranker.mean(sender, decision.deciding[behind[0]]) for sender in leaders]
@@ -191,7 +196,7 @@ def _runs(decision: Decision) -> str:
     if decision.is_decided:
         return ""
     for_viewer, for_all = decision.more_runs_for_viewer, decision.more_runs
-    if for_viewer is not None and (for_all is None or for_viewer < for_all):
+    if for_viewer is not None and (for_all is None or for_viewer < _CLEARLY_FEWER * for_all):
         costs = "are unlikely to be decided soon" if for_all is None else f"take about {for_all}"
         return f"About {format_more_runs(for_viewer)} would probably settle what the viewer sees; the network's costs {costs}."
     if for_all is None:

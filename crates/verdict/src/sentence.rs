@@ -4,6 +4,7 @@ use crate::ranking::{Decision, Difference, Ranker, Relation, is_cost};
 use playpath_record::registry::{Metric, metrics};
 
 const DESCRIBED: usize = 2;
+const CLEARLY_FEWER: f64 = 0.9;
 const NAMED: usize = 3;
 const STALL: &str = "stall_time_s";
 const ROOM: f64 = 0.05;
@@ -16,12 +17,11 @@ pub fn headline(ranker: &Ranker, decision: &Decision) -> String {
     let teller = Teller { ranker, decision, best: &decision.ranking[0], told: String::new() };
     let Sides { leaders, doubtful, behind } = teller.sides();
     let (trailing, seeds) = (teller.trailing(&behind), ranker.seeds);
-    if !doubtful.is_empty() {
-        return format!(
-            "Undecided after {seeds} runs between {}, {} leads{trailing}.",
-            some(&[leaders, doubtful].concat()),
-            teller.best
-        );
+    if let Some(first) = doubtful.first() {
+        let (best, metric) = (teller.best, known(&decision.deciding[*first]));
+        let told = teller.mean(best, metric).map_or(String::new(), |mean| format!(" and {}", outcome(metric, &[mean])));
+        let between = some(&[leaders, doubtful].concat());
+        return format!("Undecided after {seeds} runs between {between}; {best} leads{told}{trailing}.");
     }
     let Some(first) = behind.first() else {
         let judge = if teller.has_viewer() { "a viewer" } else { "anybody" };
@@ -218,7 +218,7 @@ impl<'a> Teller<'a> {
             return String::new();
         }
         let (for_viewer, for_all) = (self.decision.more_runs_for_viewer, self.decision.more_runs);
-        match for_viewer.filter(|viewer| for_all.is_none_or(|all| *viewer < all)) {
+        match for_viewer.filter(|viewer| for_all.is_none_or(|all| (*viewer as f64) < CLEARLY_FEWER * all as f64)) {
             None => for_all.map_or("More runs are unlikely to decide soon.".into(), |count| {
                 format!("About {} would probably decide.", more_runs(count))
             }),
