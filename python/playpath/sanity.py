@@ -17,8 +17,8 @@ from playpath.sweep.design import at_point
 if TYPE_CHECKING:
     from playpath.sweep.design import Design
 
-_TWO_PACKETS = 3000.0
-"""Bytes of two packets of the usual size on the wire."""
+_PACKETS = {"B": 1 / 1500, "kB": 1 / 1.5, "MB": 1000 / 1.5, "packets": 1.0}
+"""Packets of the usual size on the wire."""
 _MOST_POINTS = 200
 """Of a sweep that are looked at: some milliseconds each."""
 _FIGURES = re.compile(r"\d+(\.\d+)?(e[-+]\d+)?")
@@ -29,7 +29,7 @@ def doubts(scenario: Scenario) -> list[str]:
     """One for each: no sender named, a video faster than its paths, a buffer longer than its video, a queue of less than two packets,
     flows in step with a drop-tail queue.
 
-    A queue in bdp or time is the engine's to judge; one in packets is meant.
+    A queue in bdp or time is the engine's to judge.
     """
     video, player = scenario.resolved.get("video") or {}, scenario.resolved.get("player") or {}
     found = [_queue(path) for path in scenario.resolved.get("path") or []]
@@ -91,10 +91,10 @@ def _buffer(buffer: Any, duration: Any, rate: float) -> str:
 
 def _queue(path: Any) -> str:
     queue = path.get("queue")
-    size = measure(queue.get("limit"), BYTES) if isinstance(queue, dict) else None
-    if size is None or size >= _TWO_PACKETS:
+    size = measure(queue.get("limit"), _PACKETS) if isinstance(queue, dict) else None
+    if size is None or size >= 2:
         return ""
-    return f"path {path['name']}: the queue of {queue['limit']} holds less than two packets; if so few are meant, say it in packets"
+    return f"path {path['name']}: the queue of {queue['limit']} holds less than two packets: of any two that come together one is lost"
 
 
 def _phases(scenario: Scenario) -> list[str]:
