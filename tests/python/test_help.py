@@ -99,7 +99,7 @@ def shown(comparison, monkeypatch, width: int) -> str:
 
 def test_tables_fit_80_columns_and_break_no_word(comparison, monkeypatch):
     text = shown(comparison, monkeypatch, 80)
-    tables = text.split(comparison.verdict)[0].splitlines()
+    tables = text.split(comparison.headline)[0].splitlines()
     assert max(map(len, tables)) <= 80
     for word in ("retransmitted", "underflows", "discarded", "start-up", "Mbit/s", "packets", "ccplb"):
         assert word in text

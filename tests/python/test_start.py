@@ -67,7 +67,7 @@ def test_results_print_on_one_line(comparison):
     for shown in (comparison, comparison.scenario, *comparison.timelines.values()):
         assert "\n" not in repr(shown)
         assert len(repr(shown)) < 600
-    assert comparison.verdict in repr(comparison)
+    assert comparison.headline in repr(comparison)
 
 
 def test_a_sweep_prints_on_one_line_even_where_all_failed(tmp_path):
