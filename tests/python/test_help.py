@@ -20,6 +20,8 @@ from playpath.cli import app
 from playpath.commands.list import KINDS
 
 ROOT = Path(__file__).parents[2]
+LABELS = 24
+"""Columns beside a file's name in the tables of `doctor`."""
 MAN = importlib.util.module_from_spec(spec := importlib.util.spec_from_file_location("man", ROOT / "tools/man.py"))
 spec.loader.exec_module(MAN)
 COMMANDS = dict(MAN.commands())
@@ -158,7 +160,9 @@ def test_what_every_command_prints_fits_80_columns_and_breaks_no_word(arguments,
         "" if arguments[:2] != ("population", "compare") else narrow.partition("\n\n")[0]
     )  # sentences stay in one line
     tables = [line for line in narrow.removeprefix(prose).splitlines() if not line.startswith("3 paths")]
-    assert max(map(len, tables)) <= 80
+    # A file of this machine is printed whole, however deep it lies: its table may be as wide as it makes it.
+    deep = max((len(word) for word in narrow.split() if word.startswith(str(ROOT))), default=0)
+    assert max(map(len, tables)) <= max(80, deep + LABELS)
     assert words(narrow) == words(wide)
 
 
