@@ -99,7 +99,7 @@ def _draw(results: list[PopulationResult]) -> None:
     places = list(axes.flat)
     for result, ax in zip(results, places, strict=False):
         helped_and_harmed(result, ax)
-        ax.set_xlim(-65, 85)
+        ax.set_xlim(-85, 85)
         ax.set_title(f"{result.name}: {result.units} links", loc="left", fontsize=9, color=INK)
     for ax in places[len(results) :]:
         ax.set_axis_off()
