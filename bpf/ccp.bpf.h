@@ -5,41 +5,11 @@
  * cong_control replaces the kernel's window growth, its proportional rate reduction and its pacing rule, as the law demands:
  * it does not react to loss. Retransmission itself (SACK, RACK, TLP) stays the kernel's.
  */
-#include "owner.bpf.h"
+#define LAW(x) ccp_##x
 #include "law_ccp.h"
+#include "owner.bpf.h"
 
-struct ccp_socket {
-	struct ccp_state law;
-	struct pp_meter meter;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct ccp_socket);
-} pp_state SEC(".maps");
-
-SEC("struct_ops")
-void BPF_PROG(pp_init, struct sock *sk)
-{
-	struct ccp_socket *s = bpf_sk_storage_get(&pp_state, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-
-	pp_forget_peer(sk);
-	if (!s)
-		return;
-	ccp_init(&s->law, pp_tcp(sk)->snd_cwnd);
-	pp_meter_start(sk, &s->meter);
-	pp_tcp(sk)->snd_ssthresh = LAW_SSTHRESH_INFINITE;
-}
-
-SEC("struct_ops")
-void BPF_PROG(pp_release, struct sock *sk)
-{
-	pp_forget(sk);
-}
-
-LAW_INLINE void ccp_show(struct sock *sk, const struct ccp_socket *s, const struct pp_params *params)
+LAW_INLINE void ccp_show(struct sock *sk, const struct owner_socket *s, const struct pp_params *params)
 {
 	const struct ccp_state *law = &s->law;
 	s64 detail[PP_DETAILS] = {
@@ -59,7 +29,7 @@ LAW_INLINE void ccp_show(struct sock *sk, const struct ccp_socket *s, const stru
 SEC("struct_ops")
 void BPF_PROG(pp_cong_control, struct sock *sk, u32 seq, int flag, const struct rate_sample *rs)
 {
-	struct ccp_socket *s = bpf_sk_storage_get(&pp_state, sk, 0, 0);
+	struct owner_socket *s = owner_of(sk);
 	const struct pp_params *params = pp_params_of(sk);
 	struct law_view view;
 	struct law_ack ack = {};
@@ -79,17 +49,10 @@ void BPF_PROG(pp_cong_control, struct sock *sk, u32 seq, int flag, const struct 
 		ccp_show(sk, s, params);
 }
 
-/* Compulsory. What Linux does with the answer is overwritten by set_state and cong_control. */
-SEC("struct_ops")
-u32 BPF_PROG(pp_ssthresh, struct sock *sk)
-{
-	return law_max(pp_tcp(sk)->packets_out / 2, 2);
-}
-
 SEC("struct_ops")
 void BPF_PROG(pp_set_state, struct sock *sk, u8 new_state)
 {
-	struct ccp_socket *s = bpf_sk_storage_get(&pp_state, sk, 0, 0);
+	struct owner_socket *s = owner_of(sk);
 
 	if (!s)
 		return;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: (MIT OR GPL-2.0-only)
  *
- * What the controls share that own the window (cong_control): an acknowledgement as a law takes it, and the first repair of a
- * recovery. Retransmission itself (SACK, RACK, TLP) stays the kernel's.
+ * What the controls share that own the window (cong_control): their socket's storage, its beginning and end, an acknowledgement as a
+ * law takes it, and the first repair of a recovery. Retransmission itself (SACK, RACK, TLP) stays the kernel's.
+ *
+ * A control defines LAW(x) as its prefix, as for window.bpf.h, and includes its law and then this file.
  */
 #ifndef PLAYPATH_OWNER_H
 #define PLAYPATH_OWNER_H
@@ -14,10 +16,48 @@ struct pp_meter {
 	bool repair_due; /* nothing has been retransmitted in this recovery */
 };
 
-LAW_INLINE void pp_meter_start(struct sock *sk, struct pp_meter *m)
+struct owner_socket {
+	struct LAW(state) law;
+	struct pp_meter meter;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct owner_socket);
+} pp_state SEC(".maps");
+
+LAW_INLINE struct owner_socket *owner_of(struct sock *sk)
 {
-	m->next_round_delivered = pp_tcp(sk)->delivered;
-	m->lost_seen = pp_tcp(sk)->lost;
+	return bpf_sk_storage_get(&pp_state, sk, 0, 0);
+}
+
+SEC("struct_ops")
+void BPF_PROG(pp_init, struct sock *sk)
+{
+	struct owner_socket *s = bpf_sk_storage_get(&pp_state, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+
+	pp_forget_peer(sk);
+	if (!s)
+		return;
+	LAW(init)(&s->law, pp_tcp(sk)->snd_cwnd);
+	s->meter.next_round_delivered = pp_tcp(sk)->delivered;
+	s->meter.lost_seen = pp_tcp(sk)->lost;
+	pp_tcp(sk)->snd_ssthresh = LAW_SSTHRESH_INFINITE;
+}
+
+SEC("struct_ops")
+void BPF_PROG(pp_release, struct sock *sk)
+{
+	pp_forget(sk);
+}
+
+/* Compulsory. What Linux does with the answer is overwritten by set_state and cong_control. */
+SEC("struct_ops")
+u32 BPF_PROG(pp_ssthresh, struct sock *sk)
+{
+	return law_max(pp_tcp(sk)->packets_out / 2, 2);
 }
 
 LAW_INLINE void pp_ack_of(struct sock *sk, struct pp_meter *m, const struct rate_sample *rs, struct law_ack *ack)

@@ -3,39 +3,9 @@
  * Slack. See law_slack.h. It owns window and pacing (cong_control): its cut is its own, not PRR's, and most losses change nothing.
  * The player's reports are words of the parameter block, written by the CMCD bridge.
  */
-#include "owner.bpf.h"
+#define LAW(x) slack_##x
 #include "law_slack.h"
-
-struct slack_socket {
-	struct slack_state law;
-	struct pp_meter meter;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct slack_socket);
-} pp_state SEC(".maps");
-
-SEC("struct_ops")
-void BPF_PROG(pp_init, struct sock *sk)
-{
-	struct slack_socket *s = bpf_sk_storage_get(&pp_state, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-
-	pp_forget_peer(sk);
-	if (!s)
-		return;
-	slack_init(&s->law, pp_tcp(sk)->snd_cwnd);
-	pp_meter_start(sk, &s->meter);
-	pp_tcp(sk)->snd_ssthresh = LAW_SSTHRESH_INFINITE;
-}
-
-SEC("struct_ops")
-void BPF_PROG(pp_release, struct sock *sk)
-{
-	pp_forget(sk);
-}
+#include "owner.bpf.h"
 
 LAW_INLINE void slack_show(struct sock *sk, const struct slack_state *law, const struct pp_params *params)
 {
@@ -54,7 +24,7 @@ LAW_INLINE void slack_show(struct sock *sk, const struct slack_state *law, const
 	pp_publish(sk, slack_phase(law), detail, params);
 }
 
-LAW_INLINE void slack_apply(struct sock *sk, struct slack_socket *s)
+LAW_INLINE void slack_apply(struct sock *sk, struct owner_socket *s)
 {
 	pp_set_cwnd(sk, pp_window(sk, &s->meter, s->law.cubic.cwnd >> 32));
 	pp_tcp(sk)->snd_ssthresh = slack_ssthresh(&s->law);
@@ -68,7 +38,7 @@ LAW_INLINE void slack_apply(struct sock *sk, struct slack_socket *s)
 SEC("struct_ops")
 void BPF_PROG(pp_cong_control, struct sock *sk, u32 seq, int flag, const struct rate_sample *rs)
 {
-	struct slack_socket *s = bpf_sk_storage_get(&pp_state, sk, 0, 0);
+	struct owner_socket *s = owner_of(sk);
 	const struct pp_params *params = pp_params_of(sk);
 	struct law_ack ack = {};
 	struct law_view view;
@@ -83,17 +53,10 @@ void BPF_PROG(pp_cong_control, struct sock *sk, u32 seq, int flag, const struct 
 		slack_show(sk, &s->law, params);
 }
 
-/* Compulsory. What Linux does with the answer is overwritten by cong_control. */
-SEC("struct_ops")
-u32 BPF_PROG(pp_ssthresh, struct sock *sk)
-{
-	return law_max(pp_tcp(sk)->packets_out / 2, 2);
-}
-
 SEC("struct_ops")
 void BPF_PROG(pp_set_state, struct sock *sk, u8 new_state)
 {
-	struct slack_socket *s = bpf_sk_storage_get(&pp_state, sk, 0, 0);
+	struct owner_socket *s = owner_of(sk);
 	const struct pp_params *params = pp_params_of(sk);
 	u8 old_state = pp_ca_state(sk);
 	struct law_view view;
@@ -114,7 +77,7 @@ void BPF_PROG(pp_set_state, struct sock *sk, u8 new_state)
 SEC("struct_ops")
 void BPF_PROG(pp_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
-	struct slack_socket *s = bpf_sk_storage_get(&pp_state, sk, 0, 0);
+	struct owner_socket *s = owner_of(sk);
 	const struct pp_params *params = pp_params_of(sk);
 	struct law_view view;
 
@@ -128,7 +91,7 @@ void BPF_PROG(pp_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 SEC("struct_ops")
 u32 BPF_PROG(pp_undo_cwnd, struct sock *sk)
 {
-	struct slack_socket *s = bpf_sk_storage_get(&pp_state, sk, 0, 0);
+	struct owner_socket *s = owner_of(sk);
 
 	if (!s)
 		return pp_tcp(sk)->snd_cwnd;
