@@ -171,6 +171,49 @@ def test_a_path_may_die_and_an_address_may_go() -> None:
     assert len(connection["paths"]) == 3
 
 
+def received_bytes(site: Bed, path: int) -> int:
+    device = site.bed.ends[path].client_device
+    (link,) = json.loads(site.run("ip", "-json", "-statistics", "link", "show", "dev", device))
+    return int(link["stats64"]["rx"]["bytes"])
+
+
+@pytest.mark.parametrize("how", ["link down", "nothing comes back"])
+def test_a_path_that_died_is_used_again_when_it_returns(how: str, tmp_path: Path) -> None:
+    """The link of the second path goes down and up, or all that the client sends there is lost, for 1.5 s of some 6 s."""
+    needs_mptcpize()
+    with serving([path | {"rate": "3 Mbit/s"} for path in PATHS]) as site:
+        first = join_from_own_addresses(site)
+        client, end = site.bed.client, site.bed.ends[1]
+        ack_sink = ["tc", "qdisc", "replace", "dev", end.client_device, "root", "blackhole"]
+        # Into a file: nobody would read a pipe meanwhile.
+        download = site.start("mptcpize", "run", "curl", "-sS", "-o", str(tmp_path / "got"), site.url)
+        deadline = time.monotonic() + 20
+        while (before := received_bytes(site, 1)) < 100_000 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        if how == "link down":
+            namespaces.run_ip("-n", client, "link", "set", end.client_device, "down")
+        else:
+            site.run(*ack_sink)
+        time.sleep(1.5)
+        while_dead = received_bytes(site, 1)
+        if how == "link down":
+            namespaces.run_ip("-n", client, "link", "set", end.client_device, "up")
+            way = ("dev", end.client_device, "src", end.client_address, "metric", "10")
+            namespaces.run_ip("-n", client, "route", "add", first, *way)
+        else:
+            site.run("tc", "qdisc", "delete", "dev", end.client_device, "root")
+        download.communicate(timeout=60)
+        at_end = received_bytes(site, 1)
+        (connection,) = site.server.end()["connections"]
+    assert sha256((tmp_path / "got").read_bytes()) == sha256(BYTES)
+    # 3 Mbit/s fill 375 kB a second: a window and timeouts while it was dead, and its share of what was left after that.
+    assert before >= 100_000
+    assert while_dead - before < 200_000, (before, while_dead)
+    assert at_end - while_dead > 300_000, (while_dead, at_end)
+    (second,) = [path for path in connection["paths"] if path["remote"][0] == end.client_address]
+    assert second["counts"]["failures"] >= 1
+
+
 def test_what_a_client_calls_backup_is_left() -> None:
     """MP_PRIO on two of three paths: what is still to come takes the other."""
     needs_mptcpize()
