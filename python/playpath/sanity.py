@@ -15,6 +15,8 @@ from playpath.scenario import Scenario
 from playpath.sweep.design import at_point
 
 if TYPE_CHECKING:
+    from playpath.population.sets import Unit
+    from playpath.population.spec import Population
     from playpath.sweep.design import Design
 
 _PACKETS = {"B": 1 / 1500, "kB": 1 / 1.5, "MB": 1000 / 1.5, "packets": 1.0}
@@ -62,6 +64,31 @@ def doubts_of_design(design: Design) -> list[str]:
     where = [(", ".join(f"{key} = {value}" for key, value in first.items()), *rest) for first, *rest in found.values()]
     told = [f"{text} (at {count} of {among}; first where {first})" for first, text, count in where]
     return [text for text in (_sender(design.base), *told) if text]
+
+
+def doubts_of_population(population: Population) -> list[str]:
+    """The doubts of its first path, and traces so short that the join of end and beginning, which nobody measured, is in most
+    sessions.
+    """
+    found = [f"{text} (at the first path)" for text in doubts(population.base)]
+    return [text for text in (*found, _seam(population)) if text]
+
+
+def _seam(population: Population) -> str:
+    lengths = [measure(population.base.resolved[part].get("duration"), SECONDS) for part in ("run", "video")]
+    length = min((length for length in lengths if length is not None), default=0.0)
+    weights = sum(unit.weight for unit in population.units)
+    crossing = sum(unit.weight * min(length / unit.lap_s, 1.0) for unit in population.units if _starts_anywhere(unit))
+    if not weights or crossing < weights / 2:
+        return ""
+    return (
+        f"{100 * crossing / weights:.0f} % of sessions of {length:g} s pass from the end of their trace to its beginning, a join that "
+        'was never measured: play shorter sessions, or each trace from its beginning (`start = "0 s"` in the path)'
+    )
+
+
+def _starts_anywhere(unit: Unit) -> bool:
+    return any(value == "random" for key, value in unit.settings.items() if key.endswith(".start"))
 
 
 def _sender(scenario: Scenario) -> str:

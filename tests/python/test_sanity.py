@@ -4,7 +4,8 @@ import pytest
 from conftest import SCENARIOS, SMALL
 
 import playpath
-from playpath.sanity import doubts, doubts_of_design
+from playpath.population.spec import load_population
+from playpath.sanity import doubts, doubts_of_design, doubts_of_population
 from playpath.sweep import load_design
 
 PATH = """
@@ -129,3 +130,21 @@ def test_tune_and_population_say_it_too(cli, tmp_path):
     (tmp_path / "s.toml").write_text(text + '[run]\nduration = "1 s"\n')
     done = cli("tune", "s.toml", "--param", "ccplb.pob_rate=1..2", "--budget", 2, "--seeds", 1)
     assert "warning: s: the video's 8 Mbit/s are more than the path carries (6 Mbit/s)" in done.err
+
+
+@pytest.mark.parametrize(
+    ("duration", "start", "share"),
+    [("20 s", {}, None), ("45 s", {}, "75 %"), ("90 s", {}, "100 %"), ("90 s", {"start": "0 s"}, None)],
+)
+def test_sessions_that_pass_from_a_traces_end_to_its_beginning(duration, start, share, tmp_path):
+    """A session of T s from a random moment of a lap of L s passes the join with the chance T/L: here L = 60 s, the last step as long as the one before."""
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("time_s,rate_mbps\n0,5\n20,6\n40,5\n")
+    scenario = {
+        "video": {"rate": "2 Mbit/s", "duration": duration},
+        "player": {"kind": "progressive", "buffer": "2 s"},
+        "path": [{"name": "p", "trace": str(tmp_path / "*.csv"), "rtt": "60 ms", "queue": "1 bdp", **start}],
+        "sender": [{"cc": "cubic"}, {"cc": "bbr"}],
+    }
+    told = [text for text in doubts_of_population(load_population(scenario)) if "from the end of their trace" in text]
+    assert [text.split(" of sessions")[0] for text in told] == ([share] if share else [])

@@ -16,7 +16,7 @@ from playpath.files import check_file, write_text
 from playpath.metrics import format_value
 from playpath.population import Estimate, PopulationResult, Versus, load_population, population
 from playpath.population.logs import KINDS, NGINX_FORMAT, read_logs
-from playpath.sanity import doubts
+from playpath.sanity import doubts_of_population
 
 Source = Annotated[
     Path, typer.Argument(metavar="SCENARIO", help="Scenario in which something is drawn (TOML or JSON).")
@@ -83,7 +83,7 @@ def compare(
         sessions=sessions,
         baseline=baseline,
     )
-    console.warn(f"{text} (at the first path)" for text in doubts(loaded.base))
+    console.warn(doubts_of_population(loaded))
     told = {"scenario": loaded.base.resolved, "population": loaded.source}
     question = {"manifest": told, "baseline": loaded.baseline}
     run = partial(population, loaded, until_decided=until_decided, executor=executor, jobs=jobs, resume=resume)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import glob
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,12 +48,15 @@ class Unit:
         Dotted setting → value.
     groups : dict
         What results may be told apart by.
+    lap_s : float
+        Length of its trace, which repeats; infinite without one.
     """
 
     name: str
     weight: float = 1.0
     settings: Mapping[str, Any] = field(default_factory=dict)
     groups: Mapping[str, str] = field(default_factory=dict)
+    lap_s: float = math.inf
 
 
 def is_trace_set(value: Any, folder: Path) -> bool:
@@ -107,10 +110,10 @@ def _files(value: str | Sequence[str], key: str, folder: Path) -> list[Path]:
 def _link(file: Path, key: str, name: str | None = None) -> Unit:
     text = read_text(file, where=f"`{key}`: ")
     try:
-        traces.preview(text)
+        seen = traces.preview(text)
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
-    return Unit(name or file.name, settings={key: {"content": text}})
+    return Unit(name or file.name, settings={key: {"content": text}}, lap_s=seen.period_s)
 
 
 def _is_index(file: Path) -> bool:
@@ -129,7 +132,7 @@ def _indexed(file: Path, key: str) -> list[Unit]:
         found = _link(file.parent / row.pop("file"), key, row.get("name"))
         row.pop("name", None)
         weight = _weight(row.pop("weight", "1"), file, line)
-        units.append(Unit(found.name, weight, found.settings, row))
+        units.append(replace(found, weight=weight, groups=row))
     return _unique(units, file)
 
 
@@ -144,9 +147,11 @@ def users(file: Path, trace_key: str) -> list[Unit]:
         name = row.pop("name", "") or row.pop("user", "") or f"user {line - 1}"
         weight = _weight(row.pop("weight", "1"), file, line)
         settings: dict[str, Any] = {}
+        lap_s = math.inf
         for column in list(row):
             if column == "trace":
-                settings |= _link(file.parent / row.pop(column), trace_key).settings
+                link = _link(file.parent / row.pop(column), trace_key)
+                settings, lap_s = {**settings, **link.settings}, link.lap_s
             elif column in COLUMNS:
                 key, unit = COLUMNS[column]
                 settings[key] = f"{_number(row.pop(column), column, file, line):g} {unit}"
@@ -155,7 +160,7 @@ def users(file: Path, trace_key: str) -> list[Unit]:
             elif column.lower() in _WITHOUT_UNIT:
                 named = " or ".join(name for name in COLUMNS if name.startswith(f"{column.lower()}_"))
                 raise InputError(f"{file}: line 1: `{column}`: a column of figures has its unit in its name: {named}")
-        units.append(Unit(name, weight, settings, row))
+        units.append(Unit(name, weight, settings, row, lap_s))
     return _unique(units, file)
 
 
@@ -200,7 +205,7 @@ def _unique(units: list[Unit], file: Path) -> list[Unit]:
     for unit in units:
         seen[unit.name] = seen.get(unit.name, 0) + 1
         number = seen[unit.name]
-        found.append(unit if number == 1 else Unit(f"{unit.name} #{number}", unit.weight, unit.settings, unit.groups))
+        found.append(unit if number == 1 else replace(unit, name=f"{unit.name} #{number}"))
     return found
 
 
