@@ -137,7 +137,10 @@ def test_tune_and_population_say_it_too(cli, tmp_path):
     [("20 s", {}, None), ("45 s", {}, "75 %"), ("90 s", {}, "100 %"), ("90 s", {"start": "0 s"}, None)],
 )
 def test_sessions_that_pass_from_a_traces_end_to_its_beginning(duration, start, share, tmp_path):
-    """A session of T s from a random moment of a lap of L s passes the join with the chance T/L: here L = 60 s, the last step as long as the one before."""
+    """A session of T s from a random moment of a lap of L s passes the join with the chance T/L.
+
+    Here L = 60 s: the last step lasts as long as the one before.
+    """
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text("time_s,rate_mbps\n0,5\n20,6\n40,5\n")
     scenario = {
