@@ -75,7 +75,8 @@ def doubts_of_population(population: Population) -> list[str]:
 
 
 def _seam(population: Population) -> str:
-    lengths = [measure(population.base.resolved[part].get("duration"), SECONDS) for part in ("run", "video")]
+    video, run = population.base.resolved.get("video") or {}, population.base.resolved.get("run") or {}
+    lengths = [measure(duration, SECONDS) for duration in (video.get("duration"), run.get("duration"))]
     length = min((length for length in lengths if length is not None), default=0.0)
     weights = sum(unit.weight for unit in population.units)
     crossing = sum(unit.weight * min(length / unit.lap_s, 1.0) for unit in population.units if _starts_anywhere(unit))
