@@ -33,6 +33,7 @@ _EVENTS = ("session_started", "segment_decision", "segment_downloaded", "playbac
            "finished")  # fmt: skip
 _MS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 _TRACE_BINS = 600
+_COMPRESSION = 6  # 9 saves another 1 % and takes five times as long
 _MOST_SWITCHES = 500  # of a scheduler that chooses for every packet no single switch stands out
 
 Place = tuple[int, int, int]
@@ -90,7 +91,7 @@ def sessions_section(
         "traces": [_trace(path) for path in resolved.get("path") or []],
     }
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-    block = gzip.compress(struct.pack("<I", len(text)) + text + packed.content(), 9, mtime=0)
+    block = gzip.compress(struct.pack("<I", len(text)) + text + packed.content(), _COMPRESSION, mtime=0)
     body = (
         "<div id='sessions-place'><noscript><p>Sessions are drawn by this page's script, and need JavaScript.</p></noscript>"
         f"</div>\n<script type='text/plain' id='sessions'>{base64.b64encode(block).decode()}</script>"
