@@ -92,10 +92,21 @@ def _of_sender(sender: str, outlines: list[Outline]) -> Iterable[pl.DataFrame]:
         counted = np.isfinite(values).sum(axis=0) >= 2
         if not counted.any():
             continue
-        low, high = np.nanquantile(values[:, counted], [LOW, HIGH], axis=0)
+        low, high = _edges(values[:, counted])
         told: dict[str, Any] = {"sender": sender, "series": series, "column": column}
         times = {"time_s": np.flatnonzero(counted) + 1.0, "low": low, "high": high}
         yield pl.DataFrame({**told, **times}, schema=SCHEMA)
+
+
+def _edges(values: np.ndarray) -> np.ndarray:
+    """The lower and upper edge of each column, as `np.nanquantile` has them, which takes a hundred times as long: it goes column
+    by column. Here all columns with as many values are one call.
+    """
+    in_order, counts = np.sort(values, axis=0), np.isfinite(values).sum(axis=0)  # NaN last
+    edges = np.empty((2, values.shape[1]))
+    for count in np.unique(counts):
+        edges[:, counts == count] = np.quantile(in_order[:count, counts == count], [LOW, HIGH], axis=0)
+    return edges
 
 
 def _stacked(rows: list[np.ndarray]) -> np.ndarray:

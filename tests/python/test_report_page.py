@@ -79,6 +79,19 @@ def test_sessions_are_there_in_full(comparison):
     assert header["places"] == [comparison.senders.index(sender) for sender in comparison.ranking]
 
 
+def test_a_band_is_numpy_s_quantile_of_the_seeds_that_still_play():
+    rng = np.random.default_rng(1)
+    seeds = [rng.normal(size=length) for length in (9, 7, 7, 4, 2)]
+    seeds[0][3] = np.nan  # not measured in that second
+    found = bands.bands({("a", seed): {("player", "level"): values} for seed, values in enumerate(seeds)})
+    whole = np.full((5, 9), np.nan)
+    for row, values in zip(whole, seeds, strict=True):
+        row[: len(values)] = values
+    expected = np.nanquantile(whole[:, :7], [bands.LOW, bands.HIGH], axis=0)  # two seeds or more until second 7
+    assert found["time_s"].to_list() == [1, 2, 3, 4, 5, 6, 7]
+    assert np.array_equal([found["low"], found["high"]], expected)
+
+
 def test_a_path_s_capacity_is_told_only_where_it_is_known():
     constant, _ = sessions_of(session_page(playpath.run(SMALL, sender="cubic", trace=True)))
     assert constant["traces"] == [None]
