@@ -263,16 +263,20 @@ def test_a_client_that_is_killed_leaves_nothing() -> None:
         assert site.server.child.process.poll() is None
 
 
-def test_bulk_against_the_kernel_under_drawn_settings() -> None:
-    """A few of the draws of examples/against_kernel; docs/wire.md has what many gave."""
+@pytest.mark.parametrize("what", ["1 6", "1 6 --mptcp", "--wrap"])
+def test_bulk_against_the_kernel_under_drawn_settings(what: str) -> None:
+    """A few of the draws of examples/against_kernel, docs/wire.md has what many gave; data sequence numbers that pass 2^64."""
     program = Path(wire.program()).parent / "examples/against_kernel"
     if not program.exists():
         pytest.skip("not built: cargo build --release -p playpath-serve --examples")
     with Testbed(network([FAST]), realtime=False) as bed:
-        command = namespaces.inside(bed.client, [str(program), "1", "6"])
+        command = namespaces.inside(bed.client, [str(program), *what.split()])
         done = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True, timeout=300)
-    wrong = [line for line in done.stdout.splitlines() if "wrong" in line]
-    assert (wrong, done.returncode, len(done.stdout.splitlines())) == ([], 0, 6)
+    draws = [json.loads(line) for line in done.stdout.splitlines()]
+    assert ([draw for draw in draws if "wrong" in draw["result"]], done.returncode) == ([], 0)
+    assert len(draws) == (1 if what == "--wrap" else 6)
+    assert any(draw["draw"]["wraps"] for draw in draws)
+    assert max(draw["result"]["paths"] for draw in draws) > 1 or what == "1 6"
 
 
 def test_what_the_wire_world_cannot_play_is_said() -> None:

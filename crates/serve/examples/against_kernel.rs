@@ -1,21 +1,30 @@
 //! Our TCP against the kernel's, both ways: downloads and uploads under settings drawn from a seed, over a TUN device with loss,
-//! reordering, duplication and jitter. Every byte must arrive (SHA-256), nothing may stall, no connection may be reset.
+//! reordering, duplication and jitter. Every byte must arrive (SHA-256), nothing may stall, no connection may be reset. Half of the
+//! draws begin so that sequence numbers pass 2^32 in mid-download.
 //!
-//! Inside a network namespace of its own, as root: `against_kernel FIRST_SEED COUNT [--mptcp]`. A JSON line for each draw; exit status 1
-//! if one was wrong. `tests/testbed/test_wire.py` runs a few, docs/wire.md says what many gave.
+//! Inside a network namespace of its own, as root:
+//!
+//! - `against_kernel FIRST_SEED COUNT`: a JSON line for each draw; exit status 1 if one was wrong.
+//! - `against_kernel FIRST_SEED COUNT --mptcp`: the same with MPTCP to two addresses. Data sequence numbers pass a multiple of 2^32, where
+//!   the four bytes of our DATA_ACKs begin anew.
+//! - `against_kernel --wrap`: one MPTCP connection whose data sequence numbers pass 2^64, after 49 MB.
+//!
+//! `tests/testbed/test_wire.py` runs a few, docs/wire.md says what many gave.
 
 use playpath_emulator::sys;
 use playpath_serve::device::Device;
+use playpath_serve::secrets::{Random, Secrets};
 use playpath_serve::server::Server;
 use playpath_serve::settings::{Limits, Settings, sender};
 use playpath_serve::store::Store;
 use playpath_shell::monotonic_nanos;
-use playpath_transport::Flags;
 use playpath_transport::codec::Packet;
+use playpath_transport::{Flags, MptcpOption, Segment};
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, Time};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::sockopt::{set_socket_recv_buffer_size, set_socket_send_buffer_size};
+use rustix::net::sockopt::{Timeout, set_socket_recv_buffer_size, set_socket_send_buffer_size, set_socket_timeout};
+use rustix::net::{AddressFamily, SocketType, ipproto, socket};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::cmp::Reverse;
@@ -27,38 +36,96 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration as Wall;
 
-const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 201, 1);
+/// The second one is announced to MPTCP clients.
+const ADDRESSES: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 77, 201, 1), Ipv4Addr::new(10, 77, 201, 3)];
 const PORT: u16 = 8080;
 const FILE_BYTES: usize = 3 << 20;
 /// The longest that a transfer may stand still: several timeouts of a second in a row.
 const PATIENCE: Wall = Wall::from_secs(40);
 
+/// A key whose first data sequence number (the last 64 bits of its SHA-256, RFC 8684 section 3.1) is 48 658 550 below 2^64: the first
+/// one so near among 0, 1, 2, …
+const WRAP_KEY: u64 = 0x1_9920_48ca;
+
 fn main() -> ExitCode {
-    let numbers: Vec<u64> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
-    let [first, count] = numbers[..] else {
-        eprintln!("against_kernel FIRST_SEED COUNT");
-        return ExitCode::from(2);
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let numbers: Vec<u64> = words.iter().filter_map(|word| word.parse().ok()).collect();
+    let is_mptcp = words.iter().any(|word| word == "--mptcp");
+    let draws: Vec<Draw> = match numbers[..] {
+        [first, count] => (first..first + count).map(|seed| Draw::new(seed, is_mptcp)).collect(),
+        [] if words == ["--wrap"] => vec![Draw::past_the_last_number()],
+        _ => {
+            eprintln!("against_kernel FIRST_SEED COUNT [--mptcp], or against_kernel --wrap");
+            return ExitCode::from(2);
+        }
     };
+    accept_announced_addresses();
     let folder = std::env::temp_dir().join(format!("playpath-against-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder for the file");
     let bytes: Arc<Vec<u8>> =
         Arc::new((0..FILE_BYTES as u64).map(|i| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect());
     std::fs::write(folder.join("file"), &*bytes).expect("room for the file");
     let mut wrong = 0;
-    for seed in first..first + count {
-        let draw = Draw::new(seed);
+    for draw in draws {
         let outcome = draw.run(&folder, &bytes);
         wrong += u32::from(outcome.is_err());
         let result = outcome.unwrap_or_else(|why| json!({ "wrong": why }));
-        println!("{}", json!({ "seed": seed, "draw": draw.describe(), "result": result }));
+        println!("{}", json!({ "seed": draw.seed, "draw": draw.describe(), "result": result }));
     }
     let _ = std::fs::remove_dir_all(folder);
     if wrong > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
+/// Stock clients accept no ADD_ADDR. A kernel without MPTCP has nothing to set.
+fn accept_announced_addresses() {
+    let limits = ["mptcp", "limits", "set", "subflows", "8", "add_addr_accepted", "8"];
+    let _ = std::process::Command::new("ip").args(limits).status();
+}
+
+/// Where sequence numbers begin.
+#[derive(Clone, Copy)]
+enum Start {
+    /// Anywhere.
+    Random,
+    /// So many bytes, a third on each path, before 2^32; data so many bytes before a multiple of it.
+    Before(u32),
+    /// Data at the first number of this key.
+    Key(u64),
+}
+
+impl Secrets for Start {
+    fn isn(&mut self) -> rustix::io::Result<u32> {
+        match self {
+            Start::Before(bytes) => Ok((*bytes / 3).wrapping_neg()),
+            _ => Random.isn(),
+        }
+    }
+
+    fn key(&mut self) -> rustix::io::Result<u64> {
+        match self {
+            Start::Before(bytes) => loop {
+                let key = Random.key()?;
+                if (first_data_seq(key) as u32).wrapping_neg() <= *bytes {
+                    return Ok(key);
+                }
+            },
+            Start::Key(key) => Ok(*key),
+            Start::Random => Random.key(),
+        }
+    }
+}
+
+fn first_data_seq(key: u64) -> u64 {
+    Sha256::digest(key.to_be_bytes())[24..].iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
 /// What one run is like.
 struct Draw {
     seed: u64,
+    is_mptcp: bool,
+    start: Start,
+    /// How often the third connection downloads.
+    repeats: u32,
     mtu: u32,
     cc: &'static str,
     own: Value,
@@ -81,7 +148,7 @@ fn stream(seed: u64, name: &str) -> Stream {
 }
 
 impl Draw {
-    fn new(seed: u64) -> Draw {
+    fn new(seed: u64, is_mptcp: bool) -> Draw {
         let mut random = stream(seed, "draw");
         let mut flip = |share: f64| random.uniform() < share;
         let flags: Vec<bool> = [0.7, 0.8, 0.3, 0.8, 0.7, 0.8, 0.3, 0.3, 0.3, 0.3, 0.3].map(&mut flip).to_vec();
@@ -90,8 +157,11 @@ impl Draw {
         let start = between(0.0, FILE_BYTES as f64 - 1.0) as usize;
         let mtus = [576.0, 1280.0, 1492.0, 1500.0, 1500.0, 4000.0, 9000.0];
         let on = |yes: bool| String::from(if yes { "1" } else { "0" });
-        Draw {
+        let mut draw = Draw {
             seed,
+            is_mptcp,
+            start: Start::Random,
+            repeats: 1,
             mtu: mtus[between(0.0, 7.0) as usize] as u32,
             cc: ccs[between(0.0, ccs.len() as f64) as usize],
             own: json!({ "timestamps": flags[0], "sack": flags[1], "ecn": flags[2] }),
@@ -112,6 +182,35 @@ impl Draw {
             range: (start, (start + between(1.0, 1.5e6) as usize).min(FILE_BYTES)),
             upload: between(1.0, 1e6) as usize,
             is_slow: flags[7] && flags[8],
+        };
+        let bytes = between(0.3, 0.9) * (draw.range.1 - draw.range.0) as f64;
+        // A key for fewer bytes is not found at once.
+        if between(0.0, 1.0) < 0.5 && bytes > 60_000.0 {
+            draw.start = Start::Before(bytes as u32);
+        }
+        draw
+    }
+
+    fn past_the_last_number() -> Draw {
+        let distance = first_data_seq(WRAP_KEY).wrapping_neg();
+        Draw {
+            mtu: 1500,
+            cc: "cubic",
+            own: json!({}),
+            kernel: vec![],
+            receive_buffer: 1 << 20,
+            kernel_buffer: None,
+            loss: [0.0; 2],
+            duplication: 0.0,
+            reordering: 0.0,
+            delay_us: 0,
+            jitter_us: 0,
+            range: (0, FILE_BYTES),
+            upload: 1000,
+            is_slow: false,
+            start: Start::Key(WRAP_KEY),
+            repeats: (distance / FILE_BYTES as u64) as u32 + 2,
+            ..Draw::new(0, true)
         }
     }
 
@@ -122,22 +221,24 @@ impl Draw {
             "kernel_buffer": self.kernel_buffer, "loss": self.loss, "duplication": self.duplication,
             "reordering": self.reordering, "delay_us": self.delay_us, "jitter_us": self.jitter_us,
             "download": self.range.1 - self.range.0, "upload": self.upload, "is_slow": self.is_slow,
+            "mptcp": self.is_mptcp, "wraps": !matches!(self.start, Start::Random),
         })
     }
 
     /// Seconds, or what was wrong.
     fn run(&self, folder: &std::path::Path, bytes: &Arc<Vec<u8>>) -> Result<Value, String> {
         let said = |error: std::io::Error| error.to_string();
+        let addresses: Vec<IpAddr> = ADDRESSES[..1 + usize::from(self.is_mptcp)].iter().map(|a| (*a).into()).collect();
         let settings = Settings {
             sender: sender(&self.own, Some(self.cc), None)?,
-            addresses: vec![ADDRESS.into()],
+            addresses: addresses.clone(),
             port: PORT,
             mtu: self.mtu,
             limits: Limits { receive_buffer: self.receive_buffer, ..Limits::default() },
-            mptcp: false,
+            mptcp: self.is_mptcp,
         };
-        let server = Server::new(settings, Store::open(folder).map_err(said)?);
-        let device = Device::open("against0", &[IpAddr::from(ADDRESS)], self.mtu).map_err(said)?;
+        let server = Server::with_secrets(settings, Store::open(folder).map_err(said)?, Box::new(self.start));
+        let device = Device::open("against0", &addresses, self.mtu).map_err(said)?;
         for (name, value) in &self.kernel {
             std::fs::write(format!("/proc/sys/net/ipv4/{name}"), value).map_err(|e| format!("{name}: {e}"))?;
         }
@@ -153,12 +254,11 @@ impl Draw {
         is_over.store(true, Ordering::Relaxed);
         let network = network.join().map_err(|_| "the server panicked")?;
         found?;
-        match network.resets - network.server.counts().refused_segments {
-            0 => Ok(
-                json!({ "seconds": (monotonic_nanos() - start) as f64 * 1e-9, "packets": network.packets, "lost": network.lost }),
-            ),
-            resets => Err(format!("{resets} segments reset a connection")),
-        }
+        network.judge(self)?;
+        Ok(json!({
+            "seconds": (monotonic_nanos() - start) as f64 * 1e-9, "packets": network.packets, "lost": network.lost,
+            "paths": network.paths.0,
+        }))
     }
 
     /// A download and an upload at the same time, each over a connection of its own, then both in turn over one.
@@ -172,7 +272,9 @@ impl Draw {
         up.map_err(|why| format!("upload: {why}"))?;
         let mut stream = self.connect()?;
         self.upload(&mut stream, &bytes[..self.upload.min(1000)].to_vec().into())?;
-        self.download(&mut stream, bytes)?;
+        for _ in 0..self.repeats {
+            self.download(&mut stream, bytes)?;
+        }
         stream.shutdown(std::net::Shutdown::Write).map_err(|e| format!("half-close: {e}"))?;
         match stream.read(&mut [0]) {
             Ok(0) => Ok(()),
@@ -181,16 +283,18 @@ impl Draw {
     }
 
     fn connect(&self) -> Result<TcpStream, String> {
-        let address = SocketAddr::from((ADDRESS, PORT));
-        let stream = TcpStream::connect_timeout(&address, PATIENCE).map_err(|e| format!("connect: {e}"))?;
-        stream.set_read_timeout(Some(PATIENCE)).map_err(|e| e.to_string())?;
-        stream.set_write_timeout(Some(PATIENCE)).map_err(|e| e.to_string())?;
+        let said = |error: rustix::io::Errno| format!("connect: {error}");
+        let protocol = if self.is_mptcp { ipproto::MPTCP } else { ipproto::TCP };
+        let stream = socket(AddressFamily::INET, SocketType::STREAM, Some(protocol)).map_err(said)?;
+        for way in [Timeout::Recv, Timeout::Send] {
+            set_socket_timeout(&stream, way, Some(PATIENCE)).map_err(said)?;
+        }
+        rustix::net::connect(&stream, &SocketAddr::from((ADDRESSES[0], PORT))).map_err(said)?;
         if let Some(bytes) = self.kernel_buffer {
-            let said = |error: rustix::io::Errno| error.to_string();
             set_socket_recv_buffer_size(&stream, bytes as usize).map_err(said)?;
             set_socket_send_buffer_size(&stream, bytes as usize).map_err(said)?;
         }
-        Ok(stream)
+        Ok(TcpStream::from(stream))
     }
 
     fn download(&self, stream: &mut TcpStream, bytes: &[u8]) -> Result<(), String> {
@@ -268,6 +372,10 @@ struct Network {
     lost: u64,
     /// Resets of connections, and to strangers: what comes twice comes late.
     resets: u64,
+    /// The most of one connection; whether it is MPTCP.
+    paths: (usize, bool),
+    /// Whether sequence numbers of a path, of data in 32 and in 64 bits began anew, of starts that are late in them.
+    wrapped: [bool; 3],
     /// No packet overtakes another unless it is drawn to.
     last: [Time; 2],
 }
@@ -288,6 +396,8 @@ impl Network {
             packets: 0,
             lost: 0,
             resets: 0,
+            paths: (0, false),
+            wrapped: [false; 3],
             last: [Time::ZERO; 2],
         }
     }
@@ -331,12 +441,41 @@ impl Network {
     fn flush(&mut self, now: Time) {
         let mut out = Vec::new();
         while self.server.poll_packet(now, &mut out) {
-            let is_reset = Packet::parse(&out)
-                .and_then(|packet| packet.segment(0))
-                .is_ok_and(|segment| segment.flags.contains(Flags::RST));
-            self.resets += u64::from(is_reset);
+            if let Ok(segment) = Packet::parse(&out).and_then(|packet| packet.segment(0)) {
+                self.note(&segment);
+            }
             self.launch(now, false, out.clone());
         }
+    }
+
+    fn note(&mut self, segment: &Segment) {
+        self.resets += u64::from(segment.flags.contains(Flags::RST));
+        if segment.flags.contains(Flags::SYN) {
+            let most = self.server.connections().map(|(_, c)| (c.paths.len(), c.transport.mptcp().is_some())).max();
+            self.paths = self.paths.max(most.unwrap_or_default());
+        }
+        self.wrapped[0] |= segment.payload_len > 0 && segment.seq < 1 << 31;
+        if let MptcpOption::Dss { data_seq, len: 1.., .. } = segment.mptcp {
+            self.wrapped[1] |= (data_seq as u32) < 1 << 31;
+            self.wrapped[2] |= data_seq < 1 << 63;
+        }
+    }
+
+    /// What nobody who only looks at the bytes sees.
+    fn judge(&self, draw: &Draw) -> Result<(), String> {
+        let resets = self.resets - self.server.counts().refused_segments;
+        if resets > 0 {
+            return Err(format!("{resets} segments reset a connection"));
+        }
+        let has_wrapped = match draw.start {
+            Start::Random => true,
+            Start::Before(_) => self.wrapped[0] && (self.wrapped[1] || !draw.is_mptcp),
+            Start::Key(_) => self.wrapped[2],
+        };
+        if !has_wrapped {
+            return Err("sequence numbers never began anew".into());
+        }
+        if self.paths.1 == draw.is_mptcp { Ok(()) } else { Err("the client got another protocol".into()) }
     }
 
     fn launch(&mut self, now: Time, is_up: bool, packet: Vec<u8>) {

@@ -9,6 +9,7 @@ pub mod outgoing;
 pub mod pair;
 pub mod record;
 pub mod run;
+pub mod secrets;
 pub mod server;
 pub mod settings;
 pub mod store;

@@ -9,6 +9,7 @@
 use crate::conversation::{Access, Conversation};
 use crate::pair::{AddressPair, header_bytes, refusal};
 use crate::record::Recorder;
+use crate::secrets::{Random, Secrets};
 use crate::settings::Settings;
 use crate::store::Store;
 use crate::transport::Transport;
@@ -43,6 +44,7 @@ type Ends = (SocketAddr, SocketAddr);
 pub struct Server {
     settings: Settings,
     store: Store,
+    secrets: Box<dyn Secrets>,
     /// By age.
     connections: BTreeMap<u64, Conversation>,
     half_open: BTreeSet<u64>,
@@ -73,9 +75,15 @@ const MOST_REFUSALS: usize = 64;
 impl Server {
     /// Serve `store`.
     pub fn new(settings: Settings, store: Store) -> Server {
+        Server::with_secrets(settings, store, Box::new(Random))
+    }
+
+    /// As [`new`](Self::new), with a source of sequence numbers and keys.
+    pub fn with_secrets(settings: Settings, store: Store, secrets: Box<dyn Secrets>) -> Server {
         Server {
             settings,
             store,
+            secrets,
             connections: BTreeMap::new(),
             half_open: BTreeSet::new(),
             ends: HashMap::new(),
@@ -254,7 +262,8 @@ impl Server {
     fn join(&mut self, now: Time, token: u32, packet: &Packet<'_>, syn: &Segment) {
         let known = self.tokens.get(&token).copied();
         let index = known.and_then(|id| {
-            let config = self.config(random().ok()?, packet.source, syn);
+            let isn = self.secrets.isn().ok()?;
+            let config = self.config(isn, packet.source, syn);
             let path = PathConfig { tcp: config, cc: self.control(&config), is_backup: false };
             let pair = self.pair(packet, syn);
             let address_id = self.address_id(packet.destination.ip());
@@ -282,16 +291,17 @@ impl Server {
 
     /// What answers a SYN: MPTCP if the client offers it as we have it (RFC 8684 section 3.1: HMAC-SHA256, no checksums, no extension),
     /// else TCP.
-    fn transport(&self, peer: SocketAddr, syn: &Segment) -> rustix::io::Result<Transport> {
-        let config = self.config(random()?, peer, syn);
+    fn transport(&mut self, peer: SocketAddr, syn: &Segment) -> rustix::io::Result<Transport> {
+        let isn = self.secrets.isn()?;
+        let config = self.config(isn, peer, syn);
         let offers = matches!(syn.mptcp, MptcpOption::Capable { flags, keys: 0, .. }
             if flags & (CAPABLE_SHA256 | CAPABLE_CHECKSUM | CAPABLE_EXTENDED) == CAPABLE_SHA256);
         if !offers || !self.settings.mptcp {
             return Ok(Transport::Tcp(Connection::listen(config, self.control(&config))));
         }
         let mptcp = MptcpConfig {
-            key: (u64::from(random()?) << 32) | u64::from(random()?),
-            nonce: random()?,
+            key: self.secrets.key()?,
+            nonce: self.secrets.nonce()?,
             send_buffer: config.send_buffer,
             receive_buffer: config.receive_buffer,
             has_tuned_window: config.delayed_ack == DelayedAck::Linux,
@@ -417,11 +427,4 @@ fn further_options(packet: &Packet<'_>, segment: &mut Segment) -> Vec<MptcpOptio
         segment.mptcp = options.remove(main);
     }
     options
-}
-
-/// Sequence numbers, keys and nonces that nobody can guess (RFC 6528, RFC 8684 section 3.1).
-fn random() -> rustix::io::Result<u32> {
-    let mut bytes = [0u8; 4];
-    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
-    Ok(u32::from_ne_bytes(bytes))
 }

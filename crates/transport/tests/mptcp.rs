@@ -4,12 +4,14 @@
 mod support;
 
 use playpath_cc::AppParameters;
+use playpath_transport::mptcp::option::DSS_SEQ8;
 use playpath_transport::mptcp::scheduler;
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
 use playpath_transport::{Config, Event, Flags, MptcpOption, Pacing, Segment};
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, Rate, Time};
 use proptest::prelude::*;
+use sha2::{Digest, Sha256};
 use support::Reno;
 
 /// One direction of one path.
@@ -101,6 +103,8 @@ struct Net {
     in_transit: Vec<(Time, u64, bool, usize, Segment, Vec<u8>)>,
     serial: u64,
     strips_options: bool,
+    /// Data sequence numbers travel in four bytes.
+    narrows: bool,
     seen: Vec<(Time, bool, usize, Segment)>,
     records: bool,
 }
@@ -138,6 +142,7 @@ impl Net {
             in_transit: vec![],
             serial: 0,
             strips_options: false,
+            narrows: false,
             seen: vec![],
             records: false,
         }
@@ -156,6 +161,10 @@ impl Net {
                 assert!(segment.option_bytes() <= 40, "{segment:?}");
                 if self.records {
                     self.seen.push((self.now, is_client, path, segment));
+                }
+                if let (true, MptcpOption::Dss { flags, data_seq, .. }) = (self.narrows, &mut segment.mptcp) {
+                    *flags &= !DSS_SEQ8;
+                    *data_seq = u64::from(*data_seq as u32);
                 }
                 if self.strips_options {
                     segment.mptcp = MptcpOption::None;
@@ -477,6 +486,43 @@ fn a_path_may_die_and_come_back() {
     net.run_to_end(Time::from_secs(60));
     assert!(net.server.mptcp.subflow_stats(0).scheduled_packets > before + 100, "the path is used again");
     assert!(net.server.mptcp.stats().reinjections > 0);
+}
+
+/// The first number follows from the key (RFC 8684 section 3.1): the first key from `seed` on with which it is less than `bytes` before a
+/// multiple of 2^32.
+fn key_before_wrap(seed: u64, bytes: u32) -> u64 {
+    let first = |key: &u64| u32::from_be_bytes(Sha256::digest(key.to_be_bytes())[28..].try_into().unwrap());
+    (seed..).find(|key| first(key).wrapping_neg() < bytes).unwrap()
+}
+
+/// Data sequence numbers and DATA_ACKs of either side pass a multiple of 2^32, where four bytes begin anew; numbers with eight bytes and
+/// with four, over paths that lose packets.
+#[test]
+fn data_sequence_numbers_may_begin_anew() {
+    for narrows in [false, true] {
+        let mut net = Net::new(&three(), "dft", (1_000_000, 1_000_000), 1 << 20, 5);
+        for links in [&mut net.up, &mut net.down] {
+            links[1].loss = 0.02;
+        }
+        let (client, server) = (key_before_wrap(1, 500_000), key_before_wrap(1 << 32, 500_000));
+        let all = || paths(&three(), Config { isn: u32::MAX - 3000, ..Config::linux() });
+        let build = || scheduler::build("dft").unwrap();
+        net.client.mptcp = MptcpConnection::connect(Time::ZERO, mptcp_config(1 << 20, client), build(), all());
+        net.server.mptcp = MptcpConnection::listen(mptcp_config(1 << 20, server), build(), all());
+        (net.narrows, net.records) = (narrows, true);
+        net.run_to_end(Time::from_secs(60));
+        let low = |is_client: bool| {
+            let numbers =
+                net.seen.iter().filter(move |seen| seen.1 == is_client).filter_map(|seen| match seen.3.mptcp {
+                    MptcpOption::Dss { data_seq, len: 1.., .. } => Some(data_seq as u32),
+                    _ => None,
+                });
+            (numbers.clone().min().unwrap(), numbers.max().unwrap())
+        };
+        for (least, most) in [low(true), low(false)] {
+            assert!(least < 1_000_000 && most > u32::MAX - 500_000, "{least} to {most}");
+        }
+    }
 }
 
 /// A backup carries nothing until the others have failed; MP_PRIO changes that.
