@@ -177,6 +177,7 @@ mod tests {
             media: media.clone(),
             packet_bytes: 1000,
             presentation: None,
+            quality: None,
             seed: RootSeed(1),
             rule: None,
             origin: None,

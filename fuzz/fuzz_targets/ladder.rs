@@ -25,6 +25,7 @@ fuzz_target!(|typed: Vec<(u8, &str)>| {
         media: MEDIA.clone(),
         packet_bytes: 1448,
         presentation: None,
+        quality: None,
         seed: RootSeed(1),
         rule: None,
         origin: None,

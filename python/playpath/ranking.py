@@ -28,7 +28,7 @@ import numpy as np
 
 from playpath import stats
 from playpath.evidence import Evidence, apart_level
-from playpath.metrics import NETWORK_CRITERIA, Metric, metric
+from playpath.metrics import NETWORK_CRITERIA, YIELDS_TO, Metric, metric
 
 Values = Mapping[str, Mapping[str, Sequence[float | None]]]
 """Sender name → metric name → one value a seed, the seeds in the same order for every sender."""
@@ -131,7 +131,7 @@ class Ranker:
     values : Values
         Every sender has the same seeds in the same order.
     criteria : sequence of str
-        Metric names, most important first; those that no sender has are left out.
+        Metric names, most important first; those that no sender has are left out, and those that yield to one that is there.
     is_random : bool
         False where all replicas of a run are identical.
     """
@@ -143,7 +143,7 @@ class Ranker:
         names = {
             n for metrics in values.values() for n, column in metrics.items() if any(v is not None for v in column)
         }
-        self.criteria = [name for name in criteria if name in names]
+        self.criteria = [name for name in criteria if name in names and not YIELDS_TO.get(name, frozenset()) & names]
         self.seeds = max((len(v) for metrics in values.values() for v in metrics.values()), default=0)
         self._means: dict[tuple[str, str], float | None] = {}
         self._evidence: dict[tuple[str, int], tuple[list[str], Evidence | None]] = {}

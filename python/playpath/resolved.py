@@ -525,6 +525,15 @@ class Player(TypedDict, total=False):
     audio: str
     """rate of an audio set of its own, where no manifest is given"""
 
+    vmaf: str
+    """VMAF of each representation of the video, lowest rate first, as you measured it"""
+
+    ssimplus: str
+    """the same in SSIMplus, 0 to 100"""
+
+    ssim: str
+    """the same in SSIM, 0 to below 1"""
+
     full_level: str
     """requests stop at this buffer level"""
 
@@ -643,8 +652,8 @@ class Video(TypedDict, total=False):
     manifest."""
 
     manifest: Manifest | Mapping[str, str] | str | None
-    """MPD, HLS playlist or Sabre movie: the ladder that an adaptive player chooses from. Excludes the other
-    keys."""
+    """MPD, HLS playlist or Sabre movie: the ladder that an adaptive player chooses from. Excludes the other keys
+    but `quality`."""
 
     rate: str | None
     """Mean rate; frames of a file are scaled to it."""
@@ -664,6 +673,10 @@ class Video(TypedDict, total=False):
 
     scene_time: str
     """Mean length of its scenes; excludes `source`."""
+
+    quality: Mapping[str, str] | str | None
+    """Measured quality of an adaptive player's representations, a CSV table: `representation`, `segment` (may be
+    left out), and of `vmaf`, `ssimplus`, `ssim` what you have."""
 
 
 class Run(TypedDict, total=False):

@@ -52,6 +52,20 @@ def test_alike_in_the_first_criterion_lets_the_next_decide():
     assert decision.deciding == {"a": "discarded_pictures"}
 
 
+def test_measured_quality_stands_in_for_the_rate():
+    """Alike in VMAF, apart in the rate: a viewer who sees no difference gains nothing from more bits."""
+    played = {"played_s": [60.0] * 8}
+    scored = {
+        "a": {**played, "mean_vmaf": [90.0, 90.1] * 4, "mean_ssim_db": [15.0] * 8, "mean_rate_kbps": [2000.0] * 8},
+        "b": {**played, "mean_vmaf": [91.0, 91.1] * 4, "mean_ssim_db": [19.0] * 8, "mean_rate_kbps": [4000.0] * 8},
+    }
+    ranker, decision = rank(scored)
+    assert ranker.criteria == ["played_s", "mean_vmaf"]
+    assert decision.ranks == {"a": 1, "b": 1}
+    without = {name: {k: v for k, v in c.items() if k == "mean_rate_kbps"} for name, c in scored.items()}
+    assert rank(without)[1].ranks == {"b": 1, "a": 2}
+
+
 def test_few_runs_do_not_prove_alike():
     # Ten runs without a stall leave room for stalls in 26 % of the sessions: what comes later must not decide.
     values = {

@@ -37,6 +37,7 @@ IN_COMPANY = {
     "wifi",
     "start",
     "manifest",
+    "quality",
     "source",
     "stop",
     "transport",

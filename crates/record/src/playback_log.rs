@@ -4,6 +4,7 @@
 //! Tested: the figures of a session are those of its log as written and read.
 
 use playpath_units::{Duration, Rate, Time};
+use playpath_video::quality::{Measure, Scores};
 use playpath_video::{DiscardCause, EventKind, FinishReason, ObjectKind, ObjectRef, PlaybackEvent, RequestId, Totals};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
@@ -80,6 +81,9 @@ pub const EVENTS: &[Event] = &[
             BODY,
             ("media_duration_s", NUMBER, "Playing time of the segment."),
             ("download_time_s", NUMBER, "From the request to the last byte."),
+            ("vmaf", NUMBER, "Its VMAF; not there where it was not measured."),
+            ("ssimplus", NUMBER, "Its SSIMplus, likewise."),
+            ("ssim", NUMBER, "Its SSIM, likewise."),
             KIND,
             SEGMENT,
             REPRESENTATION,
@@ -203,18 +207,21 @@ fn kind_json(kind: &EventKind) -> Value {
             }),
             object,
         ),
-        EventKind::SegmentDownloaded { request, object, rate, body_bytes, media_duration, download_time } => {
-            with_object(
-                json!({
-                    "event": "segment_downloaded",
-                    "request": request.0,
-                    "rate_mbps": rate.as_mbps(),
-                    "body_bytes": body_bytes,
-                    "media_duration_s": media_duration.as_secs_f64(),
-                    "download_time_s": download_time.as_secs_f64(),
-                }),
-                object,
-            )
+        EventKind::SegmentDownloaded { request, object, rate, body_bytes, media_duration, download_time, scores } => {
+            let mut json = json!({
+                "event": "segment_downloaded",
+                "request": request.0,
+                "rate_mbps": rate.as_mbps(),
+                "body_bytes": body_bytes,
+                "media_duration_s": media_duration.as_secs_f64(),
+                "download_time_s": download_time.as_secs_f64(),
+            });
+            for (measure, score) in Measure::ALL.map(|measure| (measure, scores.get(measure))) {
+                if let Some(score) = score {
+                    json[measure.name()] = json!(score);
+                }
+            }
+            with_object(json, object)
         }
         EventKind::RequestAbandoned(request) => json!({ "event": "request_abandoned", "request": request.0 }),
         EventKind::Host(host) => json!({ "event": "host", "host": host }),
@@ -363,6 +370,9 @@ struct ToldSegment {
     body_bytes: u64,
     media_duration_s: f64,
     download_time_s: f64,
+    vmaf: Option<f64>,
+    ssimplus: Option<f64>,
+    ssim: Option<f64>,
 }
 
 /// The entries of a log that figures follow from; an unknown kind is left out.
@@ -440,6 +450,7 @@ impl ToldSegment {
             body_bytes: self.body_bytes,
             media_duration: Duration::from_secs_f64(self.media_duration_s),
             download_time: Duration::from_secs_f64(self.download_time_s),
+            scores: Scores { vmaf: self.vmaf, ssimplus: self.ssimplus, ssim: self.ssim },
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use playpath_record::{Flow, Measurements, Record, Session, event_to_json, record_of_json};
 use playpath_units::{Duration, Rate, Time};
+use playpath_video::quality::Scores;
 use playpath_video::{
     ConnectionId, DiscardCause, EventKind, EventLog, FinishReason, ObjectKind, ObjectRef, PlaybackEvent, RequestId,
     Totals,
@@ -13,11 +14,24 @@ fn at(ms: u64) -> Time {
 }
 
 fn segment(log: &mut EventLog, time: u64, number: u32, representation: u32, kbps: u64, seconds: u64) {
+    scored(log, time, (number, representation), kbps, seconds, Scores::default());
+}
+
+fn scored(
+    log: &mut EventLog,
+    time: u64,
+    (number, representation): (u32, u32),
+    kbps: u64,
+    seconds: u64,
+    scores: Scores,
+) {
     let object = ObjectRef { kind: ObjectKind::Video, segment: number, representation };
     let media_duration = Duration::from_secs(seconds);
     let (request, rate) = (RequestId(number), Rate::from_bits_per_sec(kbps * 1000));
     let download_time = Duration::from_millis(500);
-    let kind = EventKind::SegmentDownloaded { request, object, rate, body_bytes: 1000, media_duration, download_time };
+    let body_bytes = 1000;
+    let kind =
+        EventKind::SegmentDownloaded { request, object, rate, body_bytes, media_duration, download_time, scores };
     log.push(at(time), kind);
 }
 
@@ -104,6 +118,29 @@ fn segmented_session() {
     assert_eq!((found.get("late_packet_ratio"), found.get("overflow_packet_ratio")), (Some(&Value::Null), None));
 }
 
+/// Segments of 4 s with VMAF 60, 80 (30 at first) and 90, of the last of which 2 s are shown: (4 x 60 + 4 x 80 + 2 x 90) / 10 =
+/// 74; changes of 20 and 10. SSIM (4 x 0.9 + 4 x 0.95 + 2 x 0.96) / 10 = 0.932: -10 log10(0.068) = 11.674911 dB.
+fn measured() -> Vec<PlaybackEvent> {
+    let mut log = EventLog::default();
+    begin(&mut log);
+    for (number, rung, vmaf, ssim) in [(0, 0, 60.0, 0.9), (1, 0, 30.0, 0.9), (1, 1, 80.0, 0.95), (2, 1, 90.0, 0.96)] {
+        let scores = Scores { vmaf: Some(vmaf), ssimplus: Some(vmaf - 5.0), ssim: Some(ssim) };
+        scored(&mut log, 1000, (number, rung), 1000, 4, scores);
+    }
+    finish(&mut log, 12_000, 1, 10);
+    log.as_slice().to_vec()
+}
+
+#[test]
+fn quality_is_that_of_what_was_shown() {
+    let found = metrics(&measured());
+    near(&found, "mean_vmaf", 74.0);
+    near(&found, "vmaf_change", 15.0);
+    near(&found, "mean_ssimplus", 69.0);
+    assert!((found["mean_ssim_db"].as_f64().unwrap() - 11.674911).abs() < 1e-6, "{found}");
+    assert_eq!((metrics(&segmented()).get("mean_vmaf"), metrics(&left()).get("vmaf_change")), (None, None));
+}
+
 /// A viewer who seeks twice, waits 1 s for the second place, and leaves at 8 s; an origin that fails once.
 fn left() -> Vec<PlaybackEvent> {
     let second = Duration::from_secs(1);
@@ -153,7 +190,7 @@ fn a_streaming_agent_shows_no_frames() {
 /// A player of the kernel world writes its log as JSON: the figures are the same.
 #[test]
 fn a_log_that_was_written_and_read_gives_the_same_figures() {
-    for events in [segmented(), judged(), left()] {
+    for events in [segmented(), judged(), left(), measured()] {
         let log: Vec<Value> = events.iter().map(event_to_json).collect();
         let told = json!({ "sessions": [{ "name": "video", "events": log }] });
         let record = record_of_json(&told.to_string()).expect("right");
@@ -206,6 +243,7 @@ fn events_have_the_fields_of_the_schema() {
             body_bytes: 1,
             media_duration: second,
             download_time: second,
+            scores: Scores { vmaf: Some(80.0), ssimplus: Some(70.0), ssim: Some(0.9) },
         },
         EventKind::RequestAbandoned(request),
         EventKind::Host(0),

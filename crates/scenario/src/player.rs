@@ -75,6 +75,7 @@ impl PlayerSpec {
             media: video.media.clone(),
             packet_bytes,
             presentation: video.presentation.clone(),
+            quality: video.quality.as_ref().map(|quality| quality.table.clone()),
             seed,
             rule: self.rule.clone().or_else(|| self.made_rule()),
             origin: self.origin.as_ref().map(|origin| origin.of(seed)),

@@ -1,11 +1,13 @@
 //! The video: `[video]`. A real file's frame table, or a stated rate with a picture-size model.
 
+use crate::direction::embedded;
 use crate::manifest::{MANIFEST, ManifestSpec};
 use crate::reader::Table;
 use crate::{ReadFile, ScenarioError};
 use playpath_units::{Duration, Kind, ParamSpec, Rate, TableSpec};
 use playpath_video::Presentation;
 use playpath_video::media::{self, FrameTable, GopModel, Media};
+use playpath_video::quality::QualityTable;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -28,7 +30,7 @@ pub const VIDEO: TableSpec = TableSpec::new(
         ParamSpec::new(
             "manifest",
             Kind::Either(&[Kind::File, Kind::Table(&MANIFEST)]),
-            "MPD, HLS playlist or Sabre movie: the ladder that an adaptive player chooses from. Excludes the other keys.",
+            "MPD, HLS playlist or Sabre movie: the ladder that an adaptive player chooses from. Excludes the other keys but `quality`.",
         )
         .otherwise("none")
         .example("\"stream.mpd\""),
@@ -57,6 +59,15 @@ pub const VIDEO: TableSpec = TableSpec::new(
         .since("0.2"),
         ParamSpec::text("scene_time", "8 s", Kind::PositiveTime, "Mean length of its scenes; excludes `source`.")
             .since("0.2"),
+        ParamSpec::new(
+            "quality",
+            Kind::File,
+            "Measured quality of an adaptive player's representations, a CSV table: `representation`, `segment` (may be left out), \
+             and of `vmaf`, `ssimplus`, `ssim` what you have.",
+        )
+        .otherwise("none")
+        .example("\"vmaf.csv\"")
+        .since("0.2"),
     ],
 );
 
@@ -68,7 +79,17 @@ pub struct VideoSpec {
     pub media: Arc<Media>,
     /// What a manifest offers, for adaptive players.
     pub presentation: Option<Presentation>,
+    /// Measured quality of what an adaptive player chooses from.
+    pub quality: Option<QualitySpec>,
     manifest: Option<ManifestSpec>,
+}
+
+/// A table of scores, with its text: it travels with the scenario.
+#[derive(Clone)]
+pub struct QualitySpec {
+    /// As read.
+    pub table: QualityTable,
+    text: String,
 }
 
 #[derive(Clone)]
@@ -83,8 +104,10 @@ enum Source {
 
 impl VideoSpec {
     pub(crate) fn read(table: &Table, read_file: ReadFile) -> Result<VideoSpec, ScenarioError> {
+        let quality = read_quality(table, read_file)?;
         if let Some((manifest, presentation)) = ManifestSpec::read(table, read_file)? {
-            return VideoSpec::of_manifest(manifest, presentation).map_err(|e| table.error("manifest", e));
+            let video = VideoSpec::of_manifest(manifest, presentation).map_err(|e| table.error("manifest", e))?;
+            return Ok(VideoSpec { quality, ..video });
         }
         let (rate, duration) = (table.optional("rate"), table.optional("duration"));
         let of_model = ["fps", "seed", "scene_sd", "scene_time"].into_iter().find(|key| table.has(key));
@@ -103,7 +126,7 @@ impl VideoSpec {
             }
         };
         let media = Media::new(&frames).map_err(|e| table.error("source", e))?;
-        Ok(VideoSpec { source, media: Arc::new(media), presentation: None, manifest: None })
+        Ok(VideoSpec { source, media: Arc::new(media), presentation: None, quality, manifest: None })
     }
 
     /// Pictures for players that need them: modelled at the highest rate that the manifest offers.
@@ -112,7 +135,7 @@ impl VideoSpec {
         let (duration, fps) = (presentation.video.media_duration(), 30.0);
         let model = GopModel::new(rate, duration, fps);
         let (media, source) = (Arc::new(Media::new(&model.frame_table()?)?), Source::Model(model));
-        Ok(VideoSpec { source, media, presentation: Some(presentation), manifest: Some(manifest) })
+        Ok(VideoSpec { source, media, presentation: Some(presentation), quality: None, manifest: Some(manifest) })
     }
 
     /// What of a manifest was understood and not used.
@@ -129,6 +152,14 @@ impl VideoSpec {
     }
 
     pub(crate) fn to_json(&self) -> Value {
+        let mut json = self.source_json();
+        if let Some(quality) = &self.quality {
+            json["quality"] = json!({ "content": quality.text });
+        }
+        json
+    }
+
+    fn source_json(&self) -> Value {
         if let Some(manifest) = &self.manifest {
             return json!({ "manifest": manifest.to_json() });
         }
@@ -151,6 +182,12 @@ impl VideoSpec {
             }),
         }
     }
+}
+
+fn read_quality(table: &Table, read_file: ReadFile) -> Result<Option<QualitySpec>, ScenarioError> {
+    let Some(text) = embedded(table, "quality", read_file)? else { return Ok(None) };
+    let parsed = QualityTable::parse(&text).map_err(|e| table.content_error("quality", e))?;
+    Ok(Some(QualitySpec { table: parsed, text }))
 }
 
 fn model(table: &Table, rate: Option<Rate>, duration: Option<Duration>) -> Result<(Source, FrameTable), ScenarioError> {

@@ -100,6 +100,8 @@ impl Ranker {
         };
         let mut criteria: Vec<&'static Metric> =
             metrics().filter(|metric| rank(metric).is_some()).filter(is_there).collect();
+        let there: Vec<&str> = criteria.iter().map(|metric| metric.name).collect();
+        criteria.retain(|metric| !metric.yields_to.iter().any(|other| there.contains(other)));
         criteria.sort_by_key(|metric| rank(metric));
         let columns = || runs.iter().flat_map(|r| r.columns.values());
         let seeds = columns().map(Vec::len).max().unwrap_or(0);

@@ -3,6 +3,7 @@
 //! One entry per change of state, never one per picture: pictures are counted in runs. Times are those of the run;
 //! positions are on the media's own time line (first picture at 0).
 
+use crate::quality::Scores;
 use crate::{ConnectionId, ObjectRef, RequestId};
 use playpath_units::{Duration, Rate, Time};
 
@@ -151,6 +152,8 @@ pub enum EventKind {
         media_duration: Duration,
         /// From request to last byte.
         download_time: Duration,
+        /// Its quality, as far as the ladder tells it.
+        scores: Scores,
     },
     /// A request was given up.
     RequestAbandoned(RequestId),

@@ -11,6 +11,7 @@
 //! Tested by `tests/ladder.rs`: worked sizes, refusals, moments of the size model.
 
 use crate::ObjectKind;
+use crate::quality::Scores;
 use playpath_units::random::Stream;
 use playpath_units::{Duration, Rate};
 use std::fmt;
@@ -48,6 +49,8 @@ pub struct Ladder {
     starts: Vec<Duration>,
     /// Segment by segment, all representations of each.
     sizes: Vec<u64>,
+    /// In the same order; empty: nothing was measured.
+    scores: Vec<Scores>,
 }
 
 /// Why a ladder cannot be.
@@ -126,7 +129,7 @@ impl Ladder {
             return Err(LadderError::Size { segment: at / count, representation: at % count });
         }
         let bitrates = representations.iter().map(|r| r.bitrate).collect();
-        Ok(Ladder { kind, representations, bitrates, starts, sizes })
+        Ok(Ladder { kind, representations, bitrates, starts, sizes, scores: Vec::new() })
     }
 
     /// Every segment has exactly rate × duration (rounded up to a byte).
@@ -173,6 +176,11 @@ impl Ladder {
             }
         }
         Ok(self)
+    }
+
+    /// Quality as measured beforehand: one entry for each size, in the same order.
+    pub(crate) fn with_scores(self, scores: Vec<Scores>) -> Ladder {
+        Ladder { scores, ..self }
     }
 
     /// Video or audio.
@@ -222,6 +230,10 @@ impl Ladder {
     /// Sizes of a segment in all representations.
     pub fn sizes_of(&self, segment: usize) -> &[u64] {
         &self.sizes[segment * self.count()..][..self.count()]
+    }
+    /// Quality of a segment in one representation, as far as it was measured.
+    pub fn scores(&self, segment: usize, representation: usize) -> Scores {
+        self.scores.get(segment * self.count() + representation).copied().unwrap_or_default()
     }
     /// Highest representation of at most `bits_per_sec`, or the lowest.
     pub fn highest_at_most(&self, bits_per_sec: f64) -> usize {

@@ -16,6 +16,7 @@ pub mod origin;
 pub mod p1203;
 pub mod player;
 pub mod players;
+pub mod quality;
 pub mod registry;
 pub mod summary;
 pub mod traffic;

@@ -9,6 +9,7 @@
 //! one segment.
 
 use crate::PlaybackEvent;
+use crate::quality::Scores;
 use crate::summary::{Segment, Summary};
 use serde_json::{Value, json};
 
@@ -84,7 +85,8 @@ impl P1203Settings {
         match rate {
             Some(rate_kbps) if session.segments.is_empty() => {
                 let body_bytes = (rate_kbps * 1e3 / 8.0 * duration.as_secs_f64()).round() as u64;
-                vec![Segment { index: 0, representation: 0, rate_kbps, body_bytes, duration }]
+                let scores = Scores::default();
+                vec![Segment { index: 0, representation: 0, rate_kbps, body_bytes, duration, scores }]
             }
             _ => session.segments.clone(),
         }

@@ -6,6 +6,7 @@ use crate::Player;
 use crate::buffer::BufferSize;
 use crate::media::Media;
 use crate::origin::Origin;
+use crate::quality::QualityTable;
 use crate::{Presentation, abr, players};
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Kind, ParamSpec, Params};
@@ -20,6 +21,8 @@ pub struct PlayerContext {
     pub packet_bytes: u32,
     /// What a manifest offers; without one, `dash` plays the ladder of its settings for the media's duration.
     pub presentation: Option<Presentation>,
+    /// Quality of the video's representations, measured beforehand.
+    pub quality: Option<QualityTable>,
     /// Segment sizes are drawn from its stream "video/segment_sizes".
     pub seed: RootSeed,
     /// `dash`: chooses the video's representations in place of `abr`.
@@ -71,7 +74,15 @@ mod tests {
 
     fn context() -> PlayerContext {
         let media = Arc::new(Media::new(&big_buck_bunny()).unwrap());
-        PlayerContext { media, packet_bytes: 1000, presentation: None, seed: RootSeed(1), rule: None, origin: None }
+        PlayerContext {
+            media,
+            packet_bytes: 1000,
+            presentation: None,
+            quality: None,
+            seed: RootSeed(1),
+            rule: None,
+            origin: None,
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod latency;
 
 pub use latency::Latencies;
 
+use crate::quality::{Measure, Scores};
 use crate::{EventKind, ObjectKind, PlaybackEvent, Totals};
 use playpath_units::{Duration, Time};
 
@@ -34,6 +35,8 @@ pub struct Segment {
     pub body_bytes: u64,
     /// Media time.
     pub duration: Duration,
+    /// Quality, as far as it was measured.
+    pub scores: Scores,
 }
 
 /// A session's log, gathered.
@@ -143,13 +146,14 @@ impl Summary {
                 self.late += late;
                 self.overflowed += overflowed;
             }
-            EventKind::SegmentDownloaded { object, rate, body_bytes, media_duration, .. } => {
+            EventKind::SegmentDownloaded { object, rate, body_bytes, media_duration, scores, .. } => {
                 let segment = Segment {
                     index: object.segment,
                     representation: object.representation,
                     rate_kbps: rate.as_bits_per_sec() as f64 / 1e3,
                     body_bytes,
                     duration: media_duration,
+                    scores,
                 };
                 match object.kind {
                     ObjectKind::Video => replace(&mut self.segments, segment),
@@ -195,6 +199,37 @@ impl Summary {
         let time: f64 = self.segments.iter().map(|s| s.duration.as_secs_f64()).sum();
         let weighted: f64 = self.segments.iter().map(|s| s.rate_kbps * s.duration.as_secs_f64()).sum();
         if time > 0.0 { Some(weighted / time) } else { self.media_rate_kbps }
+    }
+
+    /// Quality of the segments that were shown, each with the seconds of it; empty without scores of this kind.
+    ///
+    /// Segments follow one another up to the media that was shown: exact unless a seek or a skip left some behind.
+    fn shown(&self, measure: Measure) -> Vec<(f64, f64)> {
+        let mut left = self.played_s();
+        let mut shown = Vec::new();
+        for segment in &self.segments {
+            let seconds = segment.duration.as_secs_f64().min(left);
+            left -= seconds;
+            if let Some(score) = segment.scores.get(measure).filter(|_| seconds > 0.0) {
+                shown.push((score, seconds));
+            }
+        }
+        shown
+    }
+
+    /// Mean quality of what was shown, weighted with media time.
+    pub fn mean_quality(&self, measure: Measure) -> Option<f64> {
+        let shown = self.shown(measure);
+        let time: f64 = shown.iter().map(|(_, seconds)| seconds).sum();
+        let weighted: f64 = shown.iter().map(|(score, seconds)| score * seconds).sum();
+        (time > 0.0).then(|| weighted / time)
+    }
+
+    /// Mean change of the quality from one segment that was shown to the next, up or down.
+    pub fn quality_change(&self, measure: Measure) -> Option<f64> {
+        let shown = self.shown(measure);
+        let changes = || shown.windows(2).map(|pair| (pair[1].0 - pair[0].0).abs());
+        (shown.len() > 1).then(|| changes().sum::<f64>() / changes().count() as f64)
     }
 
     /// Changes of representation from one segment to the next.

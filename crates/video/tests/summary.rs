@@ -8,6 +8,7 @@ use playpath_video::agent::{AgentConfig, AgentPlayer};
 use playpath_video::buffer::BufferSize;
 use playpath_video::p1203::{P1203Settings, p1203_input};
 use playpath_video::progressive::{Policy, ProgressiveConfig, ProgressivePlayer};
+use playpath_video::quality::Scores;
 use playpath_video::summary::Summary;
 use playpath_video::{EventKind, EventLog, FinishReason, ObjectKind, ObjectRef, Player, RequestId, Totals};
 
@@ -90,6 +91,7 @@ fn segment(log: &mut EventLog, time: u64, kind: ObjectKind, number: u32, represe
             body_bytes: rate.bytes_in(media_duration) * 2,
             media_duration,
             download_time: ms(500),
+            scores: Scores::default(),
         },
     );
 }

@@ -33,6 +33,8 @@ pub struct Metric {
     pub summary: &'static str,
     /// Place among the criteria of a ranking with a video, 1 the most important.
     pub video_rank: Option<u8>,
+    /// No criterion where one of these has values: it stands in for them.
+    pub yields_to: &'static [&'static str],
     /// Place among the criteria of a ranking without one.
     pub bulk_rank: Option<u8>,
     /// Where it has no value it is `null`; others are left out then.
@@ -101,6 +103,7 @@ const BASE: Metric = Metric {
     least_share: 0.05,
     summary: "",
     video_rank: None,
+    yields_to: &[],
     bulk_rank: None,
     is_always_there: false,
     figure: Figure::Beside,

@@ -32,7 +32,7 @@ pub const METRICS: &[Metric] = &[
         better: Lower,
         least: 10.0,
         summary: "Data packets sent again.",
-        video_rank: Some(10),
+        video_rank: Some(13),
         bulk_rank: Some(3),
         figure: Transport(|t| Some(t.packets?.retransmitted as f64)),
         ..BASE
@@ -112,7 +112,7 @@ pub const BOTTLENECK: &[Metric] = &[
         better: Lower,
         least: 1.0,
         summary: "Mean length of the queue, weighted by time; the packet on the wire is not counted.",
-        video_rank: Some(11),
+        video_rank: Some(14),
         bulk_rank: Some(4),
         figure: Bottleneck(|link| link.mean_queue_packets),
         ..BASE

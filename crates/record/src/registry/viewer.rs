@@ -7,6 +7,7 @@ use crate::fairness::jain_index;
 use crate::p1203::{P1203, p1203};
 use crate::qoe::{QoeWeights, p1203_stalling_factor, qoe_linear};
 use playpath_video::p1203::P1203Settings;
+use playpath_video::quality::Measure;
 use playpath_video::summary::Summary;
 
 pub const METRICS: &[Metric] = &[
@@ -17,7 +18,7 @@ pub const METRICS: &[Metric] = &[
         better: Lower,
         least: 0.25,
         summary: "From pressing play to the first frame, connection set-up included; a session that never starts has waited for its whole length.",
-        video_rank: Some(9),
+        video_rank: Some(12),
         is_always_there: true,
         figure: Viewer(|s| s.has_begun.then(|| s.startup_s())),
         ..BASE
@@ -122,9 +123,53 @@ pub const METRICS: &[Metric] = &[
         label: "mean video rate",
         unit: "kbit/s",
         better: Higher,
-        summary: "Nominal rate of the video, weighted with media time.",
-        video_rank: Some(8),
+        summary: "Nominal rate of the video, weighted with media time. No criterion where its quality was measured.",
+        video_rank: Some(11),
+        yields_to: &["mean_vmaf", "mean_ssimplus", "mean_ssim_db"],
         figure: Viewer(Summary::mean_rate_kbps),
+        ..BASE
+    },
+    // Six points are about one just noticeable difference.
+    Metric {
+        name: "mean_vmaf",
+        label: "VMAF",
+        better: Higher,
+        least: 3.0,
+        summary: "With `vmaf` or `quality`: VMAF of what was shown, 0 to 100, weighted with media time.",
+        video_rank: Some(8),
+        figure: Viewer(|s| s.mean_quality(Measure::Vmaf)),
+        ..BASE
+    },
+    Metric {
+        name: "vmaf_change",
+        label: "VMAF change per segment",
+        better: Lower,
+        least: 1.0,
+        summary: "With `vmaf` or `quality`: mean change of VMAF from one segment to the next, up or down.",
+        figure: Viewer(|s| s.quality_change(Measure::Vmaf)),
+        ..BASE
+    },
+    Metric {
+        name: "mean_ssimplus",
+        label: "SSIMplus",
+        better: Higher,
+        least: 3.0,
+        summary: "With `ssimplus` or `quality`: SSIMplus of what was shown, 0 to 100, weighted with media time. No criterion beside VMAF.",
+        video_rank: Some(9),
+        yields_to: &["mean_vmaf"],
+        figure: Viewer(|s| s.mean_quality(Measure::SsimPlus)),
+        ..BASE
+    },
+    Metric {
+        name: "mean_ssim_db",
+        label: "SSIM",
+        unit: "dB",
+        better: Higher,
+        least: 0.2,
+        summary: "With `ssim` or `quality`: SSIM of what was shown, weighted with media time, as -10 log10(1 - SSIM). No criterion beside VMAF or SSIMplus.",
+        video_rank: Some(10),
+        yields_to: &["mean_vmaf", "mean_ssimplus"],
+        figure: Viewer(|s| s.mean_quality(Measure::Ssim).map(|ssim| -10.0 * libm::log10(1.0 - ssim))),
         ..BASE
     },
     Metric {

@@ -6,12 +6,22 @@ use super::config::{Claim, CmcdMode, Connections, DashConfig, Goal, Live, LowLat
 use super::retry::Retries;
 use crate::abr;
 use crate::ladder::{Ladder, Presentation, SizeModel};
+use crate::quality::{Measure, score_rungs};
 use crate::registry::{INTERVAL, PlayerContext};
 use crate::{ObjectKind, Player};
 use playpath_units::{Bytes, Duration, Kind, ParamSpec, Params, Rate, Ratio};
 use std::str::FromStr;
 
 const RATES: Kind = Kind::Form("rising rates, such as \"300 kbit/s, 1 Mbit/s\"", |text| parse_rates(text).map(drop));
+const VMAF: Kind = Kind::Form("scores from 0 to 100, such as \"38, 61.5, 80\"", |text| scores(Measure::Vmaf, text));
+const SSIMPLUS: Kind =
+    Kind::Form("scores from 0 to 100, such as \"40, 65, 82\"", |text| scores(Measure::SsimPlus, text));
+const SSIM: Kind = Kind::Form("scores from 0 to below 1, such as \"0.9, 0.95\"", |text| scores(Measure::Ssim, text));
+
+fn scores(measure: Measure, text: &str) -> Result<(), String> {
+    measure.parse_list(text).map(drop).map_err(|_| String::new())
+}
+
 const SHARE_BELOW_ALL: Kind = Kind::Form("a share below 100 %, such as \"80 %\"", |text| match text.parse::<Ratio>() {
     Ok(share) if share.get() >= 1.0 => Err(String::new()),
     parsed => parsed.map(drop).map_err(|why| why.to_string()),
@@ -52,6 +62,11 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     ),
     ParamSpec::text("audio", "none", Kind::Rate, "rate of an audio set of its own, where no manifest is given")
         .or("none"),
+    ParamSpec::text("vmaf", "none", VMAF, "VMAF of each representation of the video, lowest rate first, as you measured it")
+        .or("none")
+        .since("0.2"),
+    ParamSpec::text("ssimplus", "none", SSIMPLUS, "the same in SSIMplus, 0 to 100").or("none").since("0.2"),
+    ParamSpec::text("ssim", "none", SSIM, "the same in SSIM, 0 to below 1").or("none").since("0.2"),
     ParamSpec::text("full_level", "client", Kind::Time, "requests stop at this buffer level").or("client"),
     ParamSpec::text("resume_level", "client", Kind::Time, "and start again at this one").or("client"),
     ParamSpec::word(
@@ -184,10 +199,11 @@ fn own_rule(client: &str) -> &str {
 }
 
 pub(super) fn build(context: &PlayerContext, settings: &Params) -> Result<Box<dyn Player>, String> {
-    let presentation = match &context.presentation {
+    let mut presentation = match &context.presentation {
         Some(presentation) => presentation.clone(),
         None => of_settings(context, settings).map_err(|error| error.to_string())?,
     };
+    presentation.video = scored(presentation.video, context, settings)?;
     let mut config = config(settings, presentation.video.segments());
     config.live = live(context, settings, &presentation.video)?;
     config.origin = context.origin.clone();
@@ -210,6 +226,19 @@ pub(super) fn build(context: &PlayerContext, settings: &Params) -> Result<Box<dy
     };
     let player = DashPlayer::new(config, presentation, video_rule, Some(rule("audio_abr")?));
     Ok(Box::new(player.map_err(|error| error.to_string())?))
+}
+
+fn scored(mut video: Ladder, context: &PlayerContext, settings: &Params) -> Result<Ladder, String> {
+    if let Some(table) = &context.quality {
+        video = table.apply(video).map_err(|error| format!("`video.quality`: {error}"))?;
+    }
+    for measure in Measure::ALL {
+        let typed = settings.word(measure.name());
+        if typed != "none" {
+            video = score_rungs(video, measure, &measure.parse_list(typed)?)?;
+        }
+    }
+    Ok(video)
 }
 
 fn of_settings(context: &PlayerContext, settings: &Params) -> Result<Presentation, crate::ladder::LadderError> {
@@ -354,6 +383,7 @@ mod tests {
                 media,
                 packet_bytes: 1000,
                 presentation: None,
+                quality: None,
                 seed: RootSeed(1),
                 rule: None,
                 origin: None,

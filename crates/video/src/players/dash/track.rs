@@ -293,6 +293,7 @@ impl Track {
                 body_bytes: download.bytes,
                 media_duration: self.ladder.duration_of(segment),
                 download_time: now - download.requested_at,
+                scores: self.ladder.scores(segment, representation),
             },
         );
     }
