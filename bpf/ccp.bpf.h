@@ -13,7 +13,7 @@ LAW_INLINE void ccp_show(struct sock *sk, const struct owner_socket *s, const st
 {
 	const struct ccp_state *law = &s->law;
 	s64 detail[PP_DETAILS] = {
-		law->rate.best.value * 1000000 >> 32, /* packets/s */
+		law->capacity_q32 * 1000000 >> 32, /* packets/s */
 		law->rtt_min.best.value,
 		law->rtt_max.best.value,
 		law->b_q16 >> 16,

@@ -6,7 +6,7 @@
 #ifndef PLAYPATH_LAW_PARAMS_H
 #define PLAYPATH_LAW_PARAMS_H
 
-#define LAW_PARAM_SLOTS 16
+#define LAW_PARAM_SLOTS 20
 
 /* ccp, ccpd, ccplb, ccplca */
 #define CCP_KP 0 /* gain Kp; useful from 1.5 to 2.5, unstable from 3 on (our default) */
@@ -59,6 +59,24 @@
 #define CCP_RTT_MAX_CAP_SCALE 1000U
 #define CCP_RTT_MAX_CAP_MIN 1000U
 #define CCP_RTT_MAX_CAP_MAX 1000000U
+#define CCP_MODE 14 /* paper: the window follows the law on every ACK, capprobe, long memory of rtt_max; no floor, guard or cap on the storage, rtt_max or the playout buffer's term */
+#define CCP_MODE_DEFAULT 0U
+#define CCP_MODE_PAPER 1U
+#define CCP_RTT 15 /* RTT of the backlog: smoothed with weight 1/8, or the last sample */
+#define CCP_RTT_EWMA 0U
+#define CCP_RTT_RAW 1U
+#define CCP_ESTIMATOR 16 /* capacity: largest delivery rate, CapProbe, or told by `capacity`; auto: maxrate, in mode paper capprobe */
+#define CCP_ESTIMATOR_AUTO 0U
+#define CCP_ESTIMATOR_MAXRATE 1U
+#define CCP_ESTIMATOR_CAPPROBE 2U
+#define CCP_ESTIMATOR_GIVEN 3U
+#define CCP_CAPACITY 17 /* packets/s: capacity with estimator = given */
+#define CCP_CAPACITY_SCALE 1000U
+#define CCP_CAPACITY_MIN 1000U
+#define CCP_CAPACITY_MAX 4000000000U
+#define CCP_BOUND 18 /* lower bound of the window: what the video's rate needs in a round trip, or the printed VR / rtt */
+#define CCP_BOUND_RATE_X_RTT 0U
+#define CCP_BOUND_PRINTED 1U
 
 /* compound */
 #define COMPOUND_GAMMA 0 /* packets: backlog that makes it retreat (draft: 30) */

@@ -22,6 +22,10 @@ pytestmark = pytest.mark.usefixtures("nothing_left")
 
 SENDERS = [sender(entry["name"]) for entry in engine.registry("cc") if entry["in_kernel"]]
 SENDERS += [sender(cc, validation="newcwv", pacing={"gain": 1.0}) for cc in ("newreno", "cubic")]
+SENDERS += [
+    sender(cc, cc={"name": cc, "mode": "paper", "rtt": "raw"}, name=f"{cc}-paper")
+    for cc in ("ccp", "ccpd", "ccplca", "ccplb")
+]
 
 
 @pytest.mark.parametrize("of", SENDERS, ids=lambda of: f"{of['name']}-{of['validation']}")
@@ -114,6 +118,27 @@ def test_ccplb_widens_its_window_when_told_of_a_larger_buffer() -> None:
     assert shown[0]["phase"] == "congestion_avoidance"
 
 
+def test_a_live_connection_follows_the_law_as_the_paper_prints_it_when_told() -> None:
+    with Testbed(network([FAST | {"queue": {"kind": "droptail", "limit": "500 kB"}}])) as bed:
+        server = bed.start_server()
+        server.serve_zeros("large", 1 << 30)
+        control = bed.use_control("bpf:ccplb")
+        url = f"http://{bed.ends[0].server_address}:{server.port}/large"
+        bed.start("curl", "client", ["curl", "-s", "-o", "/dev/null", url])
+        time.sleep(1.0)
+        # Two thousand packets, some forty times the path's storage.
+        controls.call("set", control.name, f"pob_bytes={2000 * 1448}", "pob_rate=2")
+        time.sleep(0.5)
+        (cut,) = control.connections()
+        controls.call("set", control.name, "mode=paper")
+        time.sleep(0.5)
+        (whole,) = control.connections()
+    assert cut["details"]["pob_packets"] == cut["details"]["b_packets"] < 1000
+    # Uncapped, and divided by two.
+    assert whole["details"]["pob_packets"] == 1000
+    assert whole["params"]["mode"] == "paper"
+
+
 def test_what_the_kernel_world_does_not_do_is_refused_before_anything_is_made() -> None:
     with pytest.raises(TestbedError, match="copa: Linux has no such control"):
         run_kernel(scenario(), sender("copa"), 1)
@@ -134,13 +159,19 @@ def test_a_value_that_the_kernel_does_not_hold_is_refused_by_name() -> None:
 
     assert with_cc(name="vegas", alpha=1.5).parameters == {"alpha": 1.5}
     assert with_cc(name="ccp", recovery="freeze").parameters == {"recovery": "freeze"}
+    printed = {"mode": "paper", "bound": "printed", "rtt": "raw", "estimator": "given", "capacity": 863.25}
+    assert with_cc(name="ccplca", **printed).parameters == printed
     for cc, told in [
         (
             {"name": "vegas", "alpha": 0.0125},
             "`alpha` = 0.0125 .* vegas takes; allowed: 0 to 1000 packets in steps of 0.001",
         ),
         ({"name": "ccp", "max_cwnd": 2e6}, "`max_cwnd` = 2000000 .* ccp takes; allowed: 10 to 1048576 packets"),
-        ({"name": "ccp", "mode": "paper"}, "`mode` = paper .* ccp takes; allowed: only default"),
+        ({"name": "ccpd", "mode": "literal"}, "`mode` = literal .* ccpd takes; allowed: default, paper"),
+        (
+            {"name": "ccp", "capacity": 1e8},
+            "`capacity` = 100000000 .* allowed: 1 to 4000000 packets/s in steps of 0.001",
+        ),
         ({"name": "cubic", "beta": 0.8}, "`beta` = 0.8 .* cubic takes; allowed: only 0.7"),
     ]:
         with pytest.raises(UnsupportedError, match=told):

@@ -268,8 +268,8 @@ fn check(make: impl Fn() -> Replay, siblings: bool, tolerance: f64, tolerance_af
 }
 
 // The law of the family has no memory of the window: what differs is the rounding of one ACK. B and x are products of a rate
-// rounded to 2^-32 packets/us (relative 5e-6 at 86 packets/s) with microseconds, and x from an RTT rounded down to 1 us, worth
-// Kp C 1 us / 2 < 0.002 packets; the guard's factor is kept to 2^-20. With windows up to 1000 packets: 0.02.
+// rounded to 2^-32 packets/us (relative 5e-6 at 86 packets/s) with an RTT, rounded to 2^-16 packet; the guard's factor is kept
+// to 2^-20. With windows up to 1000 packets: 0.02.
 #[test]
 fn ccp() {
     check(|| Replay::new("ccp", &[], 10), false, 0.02, 0.02);
@@ -298,28 +298,66 @@ fn ccpd() {
     check(|| Replay::new("ccpd", &[("kd", ParamValue::Number(0.3))], 10), false, 0.02, 0.02);
 }
 
+/// A player of 5.24 Mbit/s is told to both.
+fn ccplca_with(set: &[(&str, ParamValue)]) -> Replay {
+    let mut replay = Replay::new("ccplca", set, 10);
+    let video = AppParameters { video_rate: Rate::from_bits_per_sec(5_240_000), ..AppParameters::default() };
+    replay.tell(&view(0, 0, 0, false), &video, &[("video_kbps", ParamValue::Number(5_240.0))]);
+    replay
+}
+
 #[test]
 fn ccplca() {
-    let make = || {
-        let mut replay = Replay::new("ccplca", &[], 10);
-        let video = AppParameters { video_rate: Rate::from_bits_per_sec(5_240_000), ..AppParameters::default() };
-        replay.tell(&view(0, 0, 0, false), &video, &[("video_kbps", ParamValue::Number(5_240.0))]);
-        replay
-    };
-    check(make, false, 0.02, 0.02);
+    check(|| ccplca_with(&[]), false, 0.02, 0.02);
+}
+
+/// A playout buffer of so many bytes is told to both.
+fn ccplb_with(set: &[(&str, ParamValue)], bytes: u64, urgent: bool) -> Replay {
+    let mut replay = Replay::new("ccplb", set, 10);
+    let video = AppParameters { playout_buffer_bytes: bytes, is_urgent: urgent, ..AppParameters::default() };
+    let to_law = [("pob_bytes", ParamValue::Number(bytes as f64)), ("urgent", ParamValue::Flag(urgent))];
+    replay.tell(&view(0, 0, 0, false), &video, &to_law);
+    replay
 }
 
 #[test]
 fn ccplb() {
     for (urgent, bytes, rate) in [(false, 655_000, 2.0), (true, 655_000, 2.0), (false, 30_000_000, 0.7)] {
-        let make = || {
-            let mut replay = Replay::new("ccplb", &[("pob_rate", ParamValue::Number(rate))], 10);
-            let video = AppParameters { playout_buffer_bytes: bytes, is_urgent: urgent, ..AppParameters::default() };
-            let to_law = [("pob_bytes", ParamValue::Number(bytes as f64)), ("urgent", ParamValue::Flag(urgent))];
-            replay.tell(&view(0, 0, 0, false), &video, &to_law);
-            replay
-        };
-        check(make, false, 0.02, 0.02);
+        let set = [("pob_rate", ParamValue::Number(rate))];
+        check(|| ccplb_with(&set, bytes, urgent), false, 0.02, 0.02);
+    }
+}
+
+const PAPER: (&str, ParamValue) = ("mode", ParamValue::Word("paper"));
+
+// A pair's rate is 2^32 / dispersion, rounded down: B = rtt / dispersion is off by rtt / 2^32 < 3e-5 packets. As above: 0.02.
+#[test]
+fn the_family_as_the_paper_prints_it() {
+    let with = |estimator, rtt, recovery| {
+        [("estimator", estimator), ("rtt", rtt), ("recovery", recovery)]
+            .map(|(name, word)| (name, ParamValue::Word(word)))
+    };
+    for set in [with("auto", "ewma", "follow"), with("maxrate", "raw", "freeze"), with("capprobe", "raw", "hold")] {
+        let set = [[PAPER].as_slice(), &set].concat();
+        check(|| Replay::new("ccp", &set, 10), false, 0.02, 0.02);
+        check(|| Replay::new("ccpd", &set, 10), false, 0.02, 0.02);
+        check(|| ccplca_with(&set), false, 0.02, 0.02);
+        check(|| ccplb_with(&set, 655_000, false), false, 0.02, 0.02);
+    }
+    let printed = [PAPER, ("bound", ParamValue::Word("printed"))];
+    check(|| ccplca_with(&printed), false, 0.02, 0.02);
+    // Neither the cap at B nor the hurry of a player that has run dry: 13 458 packets, all of them.
+    let urgent = [PAPER, ("pob_rate", ParamValue::Number(2.0))];
+    check(|| ccplb_with(&urgent, 19_650_000, true), false, 0.02, 0.02);
+}
+
+// 863.25 packets/s are rounded to 2^-32 packets/us, by less than 3e-7 of them.
+#[test]
+fn ccp_told_of_the_capacity() {
+    let capacity = ("capacity", ParamValue::Number(863.25));
+    for mode in ["default", "paper"] {
+        let set = [("mode", ParamValue::Word(mode)), ("estimator", ParamValue::Word("given")), capacity];
+        check(|| Replay::new("ccp", &set, 10), false, 0.02, 0.02);
     }
 }
 

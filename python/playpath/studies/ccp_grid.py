@@ -211,7 +211,7 @@ def cases(share: float) -> list[Case]:
 
 
 def beside_cases(share: float) -> list[Case]:
-    """For both worlds: the kernel's twins have the law with floor and guards, not as the paper prints it."""
+    """For both worlds: the law with floor and guards, as it would be used; docs/papers_kernel.py has it as the paper prints it."""
     guarded = replace(CHOSEN, law="guarded")
     return [*(_case("beside", v, share, setup=guarded) for v in FIVE), _case("beside", "BBR", share)]
 

@@ -16,7 +16,7 @@
 
 use crate::controls::ccp::law::{COMMON, VIDEO, law};
 use crate::controls::ccp::{self, Control, PathState, Variation, family_params};
-use crate::kernel::{InKernel, Law};
+use crate::kernel::{InKernel, Law, Slot};
 use crate::registry::Entry;
 use crate::{AppParameters, ParamSpec, Params};
 
@@ -33,7 +33,7 @@ pub static ENTRY: Entry = Entry {
     build: |params, initial_window| Box::new(Control::new(params, initial_window, VideoRate::new(params))),
 };
 
-static LAW: Law = law("ccplca", ENTRY.summary, &[COMMON, &[VIDEO]]);
+static LAW: Law = law("ccplca", ENTRY.summary, &[COMMON, &[VIDEO, Slot::new(18, 1, BOUND)]]);
 
 const BOUND: ParamSpec = ParamSpec::word(
     "bound",

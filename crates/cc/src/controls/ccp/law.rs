@@ -1,13 +1,13 @@
 //! The parameter block of the family's eBPF laws (`bpf/law_ccp.h`).
 
 use super::{
-    FLOOR_GAIN, KP, LOSS_GUARD, MAX_CWND, MAX_PLAYOUT_BUFFER_BYTES, MAX_VIDEO_BITS_PER_SEC, RECOVERY, RTT_MAX_CAP,
-    RTT_MAX_WINDOW, RTT_MIN_WINDOW,
+    CAPACITY, ESTIMATOR, FLOOR_GAIN, KP, LOSS_GUARD, MAX_CWND, MAX_PLAYOUT_BUFFER_BYTES, MAX_VIDEO_BITS_PER_SEC, MODE,
+    RECOVERY, RTT, RTT_MAX_CAP, RTT_MAX_WINDOW, RTT_MIN_WINDOW,
 };
 use crate::ParamSpec;
 use crate::kernel::{Law, MAX_WINDOW, Slot};
 
-/// A member's law; slots 1, 7 to 10 are those of one member.
+/// A member's law; slots 1, 7 to 10 and 18 are those of one member.
 pub const fn law(name: &'static str, summary: &'static str, slots: &'static [&'static [Slot]]) -> Law {
     Law {
         name,
@@ -28,6 +28,9 @@ pub const fn law(name: &'static str, summary: &'static str, slots: &'static [&'s
     }
 }
 
+/// In thousandths a word holds 4.29 million packets/s.
+const MAX_CAPACITY: f64 = 4e6;
+
 /// What all have.
 pub const COMMON: &[Slot] = &[
     Slot::new(0, 1000, KP),
@@ -39,6 +42,10 @@ pub const COMMON: &[Slot] = &[
     Slot::new(11, 1000, RTT_MIN_WINDOW),
     Slot::new(12, 1000, RTT_MAX_WINDOW),
     Slot::new(13, 1000, RTT_MAX_CAP),
+    Slot::new(14, 1, MODE),
+    Slot::new(15, 1, RTT),
+    Slot::new(16, 1, ESTIMATOR),
+    Slot::new(17, 1000, CAPACITY.within(CAPACITY.range().0, MAX_CAPACITY)),
 ];
 
 /// What the application tells, a word each.
