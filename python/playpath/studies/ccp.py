@@ -403,6 +403,7 @@ STUDY = Study(
     vary=vary,
     guards={"law": "as printed"},
     sweeps=SWEEPS,
+    sensitivity_seeds=3,
     today=TODAY,
     beside=BESIDE,
     trace=trace,

@@ -23,7 +23,7 @@ from playpath.errors import InputError
 from playpath.population.intervals import share_interval
 from playpath.studies.claims import ClaimResult, Verdict, evaluate
 from playpath.studies.runner import Options, Ran, StudyResult, run_cases, without_guards
-from playpath.studies.study import Case, Settings, Study, Unstated
+from playpath.studies.study import Case, Claim, Settings, Study, Unstated
 
 POINT = "point"
 JOINT_SHARE = 0.25
@@ -168,7 +168,7 @@ def run_joint(result: StudyResult, count: int, options: Options) -> Joint:
         replace(case, labels={**case.labels, POINT: number})
         for number, point in enumerate(points)
         for case in study.vary(share, point)
-        if _is_judged(study, case)
+        if _is_judged(study.claims, case)
     ]
     ran = run_cases(study, cases, seeds, options)
     if ran.interrupted:
@@ -180,37 +180,39 @@ def run_joint(result: StudyResult, count: int, options: Options) -> Joint:
 
 def _with_best(found: Joint, options: Options) -> Joint:
     study, settings = found.study, dict(found.points[found.best_point])
-    best = _judged(study, settings, options.share, found.result.seeds, options)
+    best = _judged(study, study.claims, settings, options.share, found.result.seeds, options)
     if best is None:
         return replace(found, interrupted=True)
     ran, claims = best
     if any(settings.get(knob, value) != value for knob, value in study.guards.items()):
-        bare = _judged(study, {**settings, **study.guards}, options.share, found.result.seeds, options)
+        bare = _judged(study, study.claims, {**settings, **study.guards}, options.share, found.result.seeds, options)
         if bare is None:
             return replace(found, interrupted=True)
         claims = without_guards(claims, bare[1])
     there = found.verdicts[found.best_point]
+    good = [claim for claim in study.claims if there[claim.id] in _GOOD]
     undone: dict[str, list[str]] = {}
     for parameter in study.swept:
-        back = _judged(study, {**settings, parameter.knob: parameter.chosen}, found.share, found.seeds, options)
+        back = _judged(study, good, {**settings, parameter.knob: parameter.chosen}, found.share, found.seeds, options)
         if back is None:
             return replace(found, interrupted=True)
-        undone[parameter.knob] = [c.claim.id for c in back[1] if there[c.claim.id] in _GOOD and c.verdict not in _GOOD]
+        undone[parameter.knob] = [c.claim.id for c in back[1] if c.verdict not in _GOOD]
     return replace(found, best=replace(found.result, ran=ran, claims=claims, settings=settings), undone=undone)
 
 
 def _judged(
-    study: Study, settings: Settings, share: float, seeds: int, options: Options
+    study: Study, claims: Sequence[Claim], settings: Settings, share: float, seeds: int, options: Options
 ) -> tuple[Ran, list[ClaimResult]] | None:
+    """These claims with these settings, from the cases that they look at; None if interrupted."""
     assert study.vary is not None
-    cases = [case for case in study.vary(share, settings) if _is_judged(study, case)]
+    cases = [case for case in study.vary(share, settings) if _is_judged(claims, case)]
     ran = run_cases(study, cases, seeds, options)
-    return None if ran.interrupted else (ran, [evaluate(claim, ran.table) for claim in study.claims])
+    return None if ran.interrupted else (ran, [evaluate(claim, ran.table) for claim in claims])
 
 
-def _is_judged(study: Study, case: Case) -> bool:
+def _is_judged(claims: Sequence[Claim], case: Case) -> bool:
     """A claim looks at it: at a point nothing else is of use."""
-    terms = (term for claim in study.claims for check in claim.checks for term in (check.of, check.against) if term)
+    terms = (term for claim in claims for check in claim.checks for term in (check.of, check.against) if term)
     return any(all(case.labels.get(name) == value for name, value in term.where.items()) for term in terms)
 
 
