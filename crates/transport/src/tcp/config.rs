@@ -65,6 +65,8 @@ pub struct Config {
     pub max_retries: u32,
     /// Repetitions of a SYN or SYN-ACK after which opening is given up.
     pub max_syn_retries: u32,
+    /// Repetitions of a SYN before those whose timeout doubles; Linux gives them on top of `max_syn_retries`.
+    pub syn_linear_timeouts: u32,
     /// How long the side that closed first lingers in TIME-WAIT.
     pub time_wait: Duration,
 }

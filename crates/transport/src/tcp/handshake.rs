@@ -164,8 +164,9 @@ impl Connection {
             return;
         }
         self.opening.retries += 1;
-        self.sender.back_off();
-        if self.opening.retries > self.config.max_syn_retries {
+        let linear = if self.state == State::SynSent { self.config.syn_linear_timeouts } else { 0 };
+        self.sender.note_syn_timeout(self.opening.retries <= linear);
+        if self.opening.retries > self.config.max_syn_retries.saturating_add(linear) {
             return self.finish(Event::Reset);
         }
         self.opening.send(self.syn_flags());

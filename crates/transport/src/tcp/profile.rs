@@ -71,6 +71,7 @@ impl Config {
             isn: 0,
             max_retries: 15,    // tcp_retries2
             max_syn_retries: 6, // tcp_syn_retries
+            syn_linear_timeouts: 4,
             time_wait: Duration::from_secs(60),
         }
     }
@@ -91,6 +92,7 @@ impl Config {
             },
             undo: UndoConfig { dsack: false, eifel: false, frto: false },
             validation: Validation::None,
+            syn_linear_timeouts: 0,
             push: false,
             paces_options: false,
             pacing_burst: PacingBurst::Packets(1),
@@ -129,6 +131,7 @@ impl Config {
             send_buffer: 1 << 30,
             receive_buffer: 10_000_000, // window_ 10 000 packets: not the limit
             max_retries: u32::MAX,
+            syn_linear_timeouts: 0,
             time_wait: Duration::ZERO,
             ..Config::linux()
         }

@@ -153,10 +153,12 @@ impl Sender {
     pub fn open_window(&mut self, window: u64) {
         self.stream.open_window(window);
     }
-    /// The SYN was not answered in time.
-    pub fn back_off(&mut self) {
+    /// The SYN was not answered in time. `is_linear`: the next timeout is as long (`tcp_syn_linear_timeouts`).
+    pub fn note_syn_timeout(&mut self, is_linear: bool) {
         self.stats.rto_count += 1;
-        self.rtt.back_off();
+        if !is_linear {
+            self.rtt.back_off();
+        }
     }
     /// The handshake took so long.
     pub fn take_handshake_rtt(&mut self, sample: Duration) {
