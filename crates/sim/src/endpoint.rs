@@ -144,6 +144,26 @@ impl Endpoint {
         }
     }
 
+    /// As [`has_segment_waiting`](Self::has_segment_waiting), and whether the sender waits for a larger group cannot depend on more
+    /// bytes either.
+    #[inline]
+    pub fn has_more_than_a_segment_waiting(&self) -> bool {
+        match self {
+            Endpoint::Tcp(tcp) => tcp.unsent_bytes() > u64::from(tcp.config().mss),
+            _ => self.has_segment_waiting(),
+        }
+    }
+
+    /// After a read a poll could find something; `true` when in doubt.
+    #[inline]
+    pub fn may_answer_read(&self) -> bool {
+        match self {
+            Endpoint::Tcp(tcp) => tcp.may_have_more(),
+            Endpoint::Mptcp(_) => true,
+            Endpoint::Datagram(_) => false,
+        }
+    }
+
     #[inline]
     pub fn readable(&self) -> u64 {
         match self {

@@ -525,6 +525,16 @@ impl Network {
         taken
     }
 
+    /// As [`write`](Self::write), in answer to a notice: what could leave then has left. While more than a full segment waits, more
+    /// bytes behind it change nothing.
+    pub fn write_on_notice(&mut self, flow: FlowId, end: End, bytes: u64) -> u64 {
+        let connection = &mut self.flows[flow as usize].ends[end as usize];
+        if !connection.has_more_than_a_segment_waiting() {
+            return self.write(flow, end, bytes);
+        }
+        connection.write(bytes)
+    }
+
     /// The application reads at most `max` bytes at an end.
     pub fn read(&mut self, flow: FlowId, end: End, max: u64) -> u64 {
         let state = &mut self.flows[flow as usize];
@@ -534,7 +544,9 @@ impl Network {
                 state.read_bytes += bytes;
             }
             // A read may open the window: send the update, without another notice for what is still unread.
-            self.transmit(flow, end);
+            if state.ends[end as usize].may_answer_read() {
+                self.transmit(flow, end);
+            }
         }
         bytes
     }

@@ -64,11 +64,9 @@ impl Delivery {
 
     /// When more of it is written; [`Time::MAX`] once all is.
     pub fn next_write(self, header: u64, body: u64, began: Time, now: Time) -> Time {
-        if self.written(header, body, began, now) == header + body {
-            return Time::MAX;
-        }
         match self {
             Delivery::AsFastAsPossible => Time::MAX,
+            _ if self.written(header, body, began, now) == header + body => Time::MAX,
             Delivery::After(wait) => began + wait,
             Delivery::Chunks { every, .. } => nth_beat(began, every, beats(began, every, now)),
             Delivery::AsEncoded { next_at, .. } if now < next_at => next_at,

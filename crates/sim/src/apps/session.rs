@@ -37,6 +37,9 @@ pub struct VideoSession {
     is_cut: bool,
 }
 
+/// [`Network::write`] or [`Network::write_on_notice`].
+type Write = fn(&mut Network, FlowId, End, u64) -> u64;
+
 /// One connection: the client's view and the server's.
 struct HttpConnection {
     flow: FlowId,
@@ -144,7 +147,7 @@ impl VideoSession {
             self.player.handle_timeout(now);
         }
         for index in 0..self.connections.len() {
-            self.serve(net, index);
+            self.serve(net, index, Network::write);
         }
         self.settle(net);
     }
@@ -159,10 +162,26 @@ impl VideoSession {
             (End::Client, What::Closed) => self.connections[index].is_open = false,
             (End::Client, _) => {}
             (End::Server, What::Readable) => self.receive_requests(net, index),
-            (End::Server, What::Writable | What::Connected) => self.serve(net, index),
+            (End::Server, What::Connected) => self.serve(net, index, Network::write),
+            (End::Server, What::Writable) => {
+                let is_the_servers_alone = self.is_player_idle(net);
+                self.serve(net, index, Network::write_on_notice);
+                if is_the_servers_alone {
+                    return;
+                }
+            }
             (End::Server, What::Closed) => {}
         }
         self.settle(net);
+    }
+
+    /// Nothing is there to be read, and no response is written by the clock: what the server writes now changes neither what the
+    /// player wants nor when it must be looked at.
+    fn is_player_idle(&self, net: &Network) -> bool {
+        self.connections.iter().all(|connection| {
+            let is_read = !connection.is_open || net.flows[connection.flow as usize].end(End::Client).readable() == 0;
+            is_read && connection.responding.iter().all(|response| response.delivery == Delivery::AsFastAsPossible)
+        })
     }
 
     /// The end of the run comes before the end of the video.
@@ -312,7 +331,7 @@ impl VideoSession {
                 taken: 0,
             });
         }
-        self.serve(net, index);
+        self.serve(net, index, Network::write);
     }
 
     fn next_request(&mut self, index: usize) -> Option<Request> {
@@ -325,14 +344,14 @@ impl VideoSession {
         connection.arriving.pop_front()
     }
 
-    /// The server's program produces due chunks and writes what the socket takes.
-    fn serve(&mut self, net: &mut Network, index: usize) {
+    /// The server's program produces due chunks and writes, by `write`, what the socket takes.
+    fn serve(&mut self, net: &mut Network, index: usize, write: Write) {
         let now = net.now;
         let connection = &mut self.connections[index];
         while let Some(response) = connection.responding.front_mut() {
             let ready = response.written(now) - response.taken;
             if ready > 0 {
-                response.taken += net.write(connection.flow, End::Server, ready);
+                response.taken += write(net, connection.flow, End::Server, ready);
             }
             if response.taken < response.header + response.body {
                 break;
