@@ -19,8 +19,10 @@ MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 ADVISORIES := $(if $(wildcard $(HOME)/.cargo/advisory-db*),advisories)
 , := ,
 FUZZ_SECONDS ?= 60
+# Two at a time; a file's tests one after the other, so that they make what they share once.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: help setup demo test test-fast check check-macos bench fuzz web site notebook docs reference figures papers kernel wheel wheel-check page-or-none report clean check-tools
+.PHONY: help setup demo test test-fast test-long check check-macos bench fuzz web site notebook docs reference figures papers kernel wheel wheel-check page-or-none report clean check-tools
 
 help: ## show the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,16 +32,19 @@ setup: $(VENV)/.engine ## virtual environment, release build of the engine, the 
 demo: setup ## rank six senders on a lossy wireless path and write out/wireless/report.html
 	$(BIN)/playpath demo
 
-test: setup ## all tests
+test: setup ## all tests but those of `make test-long`
 	cargo test --workspace --exclude playpath-python --exclude playpath-fuzz --quiet
 	@$(if $(HAS_BPF),cargo test --quiet --manifest-path $(LOADER) $(if $(filter 0,$(shell id -u)),-- --include-ignored),echo "skipped: the tests of playpath-bpf $(NEEDS_BPF)")
 	@$(if $(HAS_WEB),$(MAKE) --no-print-directory web && cd web && npm run --silent check,echo "skipped: the tests of the explorer's parts need \`make web\` (Node and Rust's wasm32 target)")
 	$(BIN)/python -m pytest -q -rs tests/testbed
-	$(BIN)/python -m pytest tests/python
+	$(PYTEST) -m "not long" tests/python
+
+test-long: setup ## what is compiled to be tested, and whole films in a browser: recipes in a copy, controls of one's own, the explorer's digests
+	$(BIN)/python -m pytest -rs -m long tests/python
 
 test-fast: setup ## what everyday work needs, in under a minute: unit tests, and Python tests but the slow ones
-	cargo test --workspace --exclude playpath-python --lib --bins --quiet
-	$(BIN)/python -m pytest -q -m "not slow" tests/python
+	cargo test --workspace --exclude playpath-python --exclude playpath-fuzz --lib --bins --quiet
+	$(PYTEST) -q -m "not slow" tests/python
 
 check: setup ## formatting, lints, types, reference without warnings, licences, minimal Rust, links of the documents
 	cargo fmt --all --check

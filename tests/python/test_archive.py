@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import stat
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
 import polars as pl
 import pytest
+from conftest import playpath_command
 
 import playpath
 from playpath.archive import unpack as unpacking
@@ -42,12 +41,6 @@ def mahi(step: int) -> str:
     return "".join(f"{i}\n" for i in range(step, 1001, step))
 
 
-def playpath_(*arguments, cwd):
-    return subprocess.run(
-        [sys.executable, "-m", "playpath", *map(str, arguments)], capture_output=True, text=True, cwd=cwd
-    )
-
-
 @pytest.fixture(scope="module")
 def comparison(tmp_path_factory):
     """A folder with a comparison in `result`, its archive, and without the files it was made from."""
@@ -56,8 +49,8 @@ def comparison(tmp_path_factory):
     (folder / "link.mahi").write_text(mahi(2))
     playpath.compare(folder / "small.toml").save(folder / "result")
     (folder / "result/report.html").write_text("<p>figures</p>")
-    done = playpath_("export", "result", cwd=folder)
-    assert done.returncode == 0, done.stderr
+    done = playpath_command("export", "result", cwd=folder)
+    assert done.status == 0, done.err
     (folder / "small.toml").unlink()
     (folder / "link.mahi").unlink()
     return folder
@@ -77,8 +70,8 @@ def changed(archive: Path, target: Path, files: dict[str, bytes], manifest: dict
 
 
 def test_a_comparison_is_the_same_without_the_files_it_was_made_from(comparison):
-    done = playpath_("verify", "result.playpath.zip", cwd=comparison)
-    assert (done.returncode, done.stdout[:31]) == (0, "same: 4 sessions played again, ")
+    done = playpath_command("verify", "result.playpath.zip", cwd=comparison)
+    assert (done.status, done.out[:31]) == (0, "same: 4 sessions played again, ")
     with zipfile.ZipFile(comparison / "result.playpath.zip") as archive:
         names = set(archive.namelist())
     assert {
@@ -92,12 +85,12 @@ def test_a_comparison_is_the_same_without_the_files_it_was_made_from(comparison)
 
 
 def test_equal_results_give_equal_bytes_and_nothing_is_overwritten(comparison):
-    done = playpath_("export", "result", "--out", "again.zip", cwd=comparison)
-    assert done.returncode == 0, done.stderr
+    done = playpath_command("export", "result", "--out", "again.zip", cwd=comparison)
+    assert done.status == 0, done.err
     assert (comparison / "again.zip").read_bytes() == (comparison / "result.playpath.zip").read_bytes()
-    done = playpath_("export", "result", "--out", "again.zip", cwd=comparison)
-    assert done.returncode == 2
-    assert done.stderr == "error: --out again.zip: is there already and is kept; give another file\n"
+    done = playpath_command("export", "result", "--out", "again.zip", cwd=comparison)
+    assert done.status == 2
+    assert done.err == "error: --out again.zip: is there already and is kept; give another file\n"
 
 
 def test_a_session_that_differs_is_named_with_its_first_metric(comparison, tmp_path):
@@ -114,10 +107,10 @@ def test_a_session_that_differs_is_named_with_its_first_metric(comparison, tmp_p
         tmp_path / "lie.zip",
         {"results/sessions.parquet": (tmp_path / "sessions.parquet").read_bytes()},
     )
-    done = playpath_("verify", lie, cwd=tmp_path)
-    assert done.returncode == 1
-    assert f"{first}, seed 1: goodput was" in done.stdout
-    assert "comparison.json: `digest` does not follow from the tables beside it" in done.stdout
+    done = playpath_command("verify", lie, cwd=tmp_path)
+    assert done.status == 1
+    assert f"{first}, seed 1: goodput was" in done.out
+    assert "comparison.json: `digest` does not follow from the tables beside it" in done.out
 
 
 def test_another_verdict_does_not_follow_from_the_tables(comparison, tmp_path):
@@ -128,9 +121,9 @@ def test_another_verdict_does_not_follow_from_the_tables(comparison, tmp_path):
         tmp_path / "lie.zip",
         {"results/comparison.json": json.dumps(stored).encode()},
     )
-    done = playpath_("verify", lie, "--json", cwd=tmp_path)
-    assert done.returncode == 1
-    told = json.loads(done.stdout)
+    done = playpath_command("verify", lie, "--json", cwd=tmp_path)
+    assert done.status == 1
+    told = json.loads(done.out)
     assert not told["same"]
     assert told["differences"] == ["comparison.json: `verdict` does not follow from the tables beside it"]
 
@@ -142,9 +135,9 @@ def test_another_version_is_told_and_the_sessions_are_compared_all_the_same(comp
         {},
         {"made_with": {"playpath_version": "0.0.1", "engine_version": "0.0.1"}},
     )
-    done = playpath_("verify", old, cwd=tmp_path)
-    assert done.returncode == 0
-    assert "made with playpath 0.0.1 (engine 0.0.1); this is playpath" in done.stderr
+    done = playpath_command("verify", old, cwd=tmp_path)
+    assert done.status == 0
+    assert "made with playpath 0.0.1 (engine 0.0.1); this is playpath" in done.err
 
 
 def test_a_sweep_over_traces_carries_them(tmp_path):
@@ -155,18 +148,18 @@ def test_a_sweep_over_traces_carries_them(tmp_path):
         'scenario = "small.toml"\n[[axis]]\nkey = "path.trace"\nvalues = ["link.mahi", "slow.mahi"]\n'
         '[[axis]]\nkey = "path.loss"\nvalues = ["0 %", "1 %"]\n'
     )
-    assert playpath_("sweep", "design.toml", "--out", "result", cwd=tmp_path).returncode == 0
-    done = playpath_("export", "result", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    assert playpath_command("sweep", "design.toml", "--out", "result", cwd=tmp_path).status == 0
+    done = playpath_command("export", "result", cwd=tmp_path)
+    assert done.status == 0, done.err
     (tmp_path / "slow.mahi").write_text(mahi(4))
-    done = playpath_("export", "result", "--out", "other.zip", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "a file that it names is not what it was when this was run" in done.stderr
+    done = playpath_command("export", "result", "--out", "other.zip", cwd=tmp_path)
+    assert done.status == 2
+    assert "a file that it names is not what it was when this was run" in done.err
     for name in ("link.mahi", "slow.mahi", "small.toml", "design.toml"):
         (tmp_path / name).unlink()
-    done = playpath_("verify", "result.playpath.zip", cwd=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith("same: 16 sessions played again")
+    done = playpath_command("verify", "result.playpath.zip", cwd=tmp_path)
+    assert done.status == 0, done.out + done.err
+    assert done.out.startswith("same: 16 sessions played again")
 
 
 def test_a_population_carries_its_links(tmp_path):
@@ -177,28 +170,28 @@ def test_a_population_carries_its_links(tmp_path):
         SCENARIO.replace('"link.mahi"', '"links/*.mahi"').replace('"1 %"', '{ uniform = ["0 %", "1 %"] }')
         + "[population]\nsessions = 2\n"
     )
-    done = playpath_("population", "compare", "users.toml", "--out", "result", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    done = playpath_("export", "result", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "name the population's file: --population FILE" in done.stderr
-    done = playpath_("export", "result", "--population", "users.toml", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = playpath_command("population", "compare", "users.toml", "--out", "result", cwd=tmp_path)
+    assert done.status == 0, done.err
+    done = playpath_command("export", "result", cwd=tmp_path)
+    assert done.status == 2
+    assert "name the population's file: --population FILE" in done.err
+    done = playpath_command("export", "result", "--population", "users.toml", cwd=tmp_path)
+    assert done.status == 0, done.err
     for path in (tmp_path / "links").iterdir():
         path.unlink()
-    done = playpath_("verify", "result.playpath.zip", cwd=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith("same: 12 sessions played again")
+    done = playpath_command("verify", "result.playpath.zip", cwd=tmp_path)
+    assert done.status == 0, done.out + done.err
+    assert done.out.startswith("same: 12 sessions played again")
 
 
 def test_what_cannot_be_played_again_is_refused(comparison, tmp_path):
-    done = playpath_("export", tmp_path, cwd=tmp_path)
-    assert done.returncode == 2
-    assert "no results here" in done.stderr
+    done = playpath_command("export", tmp_path, cwd=tmp_path)
+    assert done.status == 2
+    assert "no results here" in done.err
     kernel = changed(comparison / "result.playpath.zip", tmp_path / "kernel.zip", {}, {"world": "kernel"})
-    done = playpath_("verify", kernel, cwd=tmp_path)
-    assert done.returncode == 1
-    assert "it was measured in real time (world kernel), which cannot be played again" in done.stderr
+    done = playpath_command("verify", kernel, cwd=tmp_path)
+    assert done.status == 1
+    assert "it was measured in real time (world kernel), which cannot be played again" in done.err
 
 
 def hostile(archive: Path, target: Path, name: str, content: bytes = b"x", mode: int = 0) -> Path:
@@ -280,7 +273,7 @@ def test_a_changed_or_missing_file_is_named(comparison, tmp_path):
 @pytest.mark.parametrize("content", [b"", b"PK", b"no archive"])
 def test_what_is_no_archive_is_one_line(tmp_path, content):
     (tmp_path / "x.zip").write_bytes(content)
-    done = playpath_("verify", "x.zip", cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "x.zip: is no archive of playpath, or damaged" in done.stderr
+    done = playpath_command("verify", "x.zip", cwd=tmp_path)
+    assert done.status == 2
+    assert done.err.count("\n") == 1
+    assert "x.zip: is no archive of playpath, or damaged" in done.err

@@ -131,6 +131,7 @@ def test_the_page_is_built_of_today_s_sources(tmp_path):
 
 @needs_browser
 @pytest.mark.slow
+@pytest.mark.long
 def test_every_shipped_scenario_in_full_has_the_native_digest_in_a_real_browser():
     asked = []
     for path in SCENARIOS:

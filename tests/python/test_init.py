@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
+from conftest import playpath_command
 
 import playpath
 from playpath.errors import InputError, RunError
@@ -89,20 +90,14 @@ def test_senders_by_default(folder):
     assert playpath.load("mine.toml").senders == ["cubic", "bbr", "newreno"]
 
 
-def init(*arguments, **more):
-    return subprocess.run(
-        [sys.executable, "-m", "playpath", "init", *arguments],
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        **more,
-    )
+def init(*arguments):
+    return playpath_command("init", *arguments)
 
 
 def test_without_a_terminal_flags_and_defaults_answer(folder):
     done = init("own", "--like", "mobile", "--cc", "cubic,bbr")
-    assert done.returncode == 0, done.stderr
-    assert "written: own.toml" in done.stderr
+    assert done.status == 0, done.err
+    assert "written: own.toml" in done.err
     assert (folder / "lte-like.mahi").exists()
     assert playpath.load(folder / "own.toml").senders == ["cubic", "bbr"]
 
@@ -110,12 +105,12 @@ def test_without_a_terminal_flags_and_defaults_answer(folder):
 def test_nothing_is_overwritten(folder):
     (folder / "own.toml").write_text("mine")
     done = init("own.toml")
-    assert (done.returncode, done.stderr) == (2, "error: own.toml: is there already and is kept; give another name\n")
+    assert (done.status, done.err) == (2, "error: own.toml: is there already and is kept; give another name\n")
     assert (folder / "own.toml").read_text() == "mine"
     (folder / "lte-like.mahi").write_text("mine, too")
     done = init("other", "--like", "mobile")
-    assert done.returncode == 2
-    assert "is not the trace of this name that playpath ships" in done.stderr
+    assert done.status == 2
+    assert "is not the trace of this name that playpath ships" in done.err
     assert not (folder / "other.toml").exists()
     assert (folder / "lte-like.mahi").read_text() == "mine, too"
 
@@ -139,9 +134,9 @@ def test_nothing_is_overwritten(folder):
 def test_a_wrong_answer_is_one_line_and_leaves_nothing(folder, flags, words):
     before = sorted(folder.iterdir())
     done = init("own", *flags)
-    assert done.returncode == 2
-    assert words in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert done.status == 2
+    assert words in done.err
+    assert done.err.count("\n") == 1
     assert sorted(folder.iterdir()) == before
 
 

@@ -11,7 +11,11 @@ from conftest import SMALL, playpath_command
 import playpath
 from playpath.own import sources
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.long,
+    pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo"),
+]
 
 
 def _build(folder):

@@ -14,6 +14,7 @@ from scratch import ROOT, Scratch
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed"),
 ]
 

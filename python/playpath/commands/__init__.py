@@ -54,7 +54,7 @@ class Commands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names, the most wanted first."""
-        return list(COMMANDS)
+        return [*COMMANDS]  # `list` is a command here
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command, imported; None if there is no such."""
