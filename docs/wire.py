@@ -65,11 +65,11 @@ def play(name: str, world: str, given: argparse.Namespace) -> Comparison:
 
 
 def header(given: argparse.Namespace) -> str:
-    """What was played."""
+    """What was played. The heading and what the figures say stand before the marks."""
     worlds = ", ".join(WORLDS[world] for world in given.worlds)
+    sessions = "one" if given.seeds == 1 else str(given.seeds)
     return (
-        "## The sticky study with a real player\n\n"
-        f"The first {given.cut} s of a session, {given.seeds} of each combination, made by `docs/wire.py`. "
+        f"The first {given.cut} s of a session, {sessions} of each combination, made by `docs/wire.py`. "
         f"Each cell: {worlds}. A dash: that world does not tell.\n\n"
     )
 
