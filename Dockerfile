@@ -7,7 +7,6 @@
 # NET_ADMIN makes TUN devices, addresses and congestion controls, NET_RAW captures; the default profiles of AppArmor and seccomp
 # forbid mounts and bpf(). `playpath doctor` in the container says what is missing.
 FROM rust:1-bookworm AS build
-SHELL ["/bin/bash", "-o", "pipefail", "-c"]
 WORKDIR /src
 COPY . .
 # hadolint ignore=DL3008

@@ -8,23 +8,30 @@ tuned against default parameters on what the optimiser has not seen.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import optimize
 
+import playpath
 from playpath.compare import Comparison, compare
-from playpath.errors import InputError
+from playpath.errors import InputError, Interrupted
+from playpath.files import write_text
 from playpath.metrics import metric
 from playpath.own import reference_of
 from playpath.scenario import Scenario, load, parse_choice
 
 _PARAM = re.compile(r"(?P<cc>[\w./:-]+)\.(?P<name>\w+)=(?P<low>[-+.\de]+)\.\.(?P<high>[-+.\de]+)")
 _WEIGHT = 0.1
+_ANY_CONTROL = "newreno"
+"""Which control is tuned says nothing of a scenario."""
 _POPULATION = 6
 """Members for each parameter; the budget decides how many generations there are."""
 
@@ -57,6 +64,9 @@ class Range:
         assert found is not None
         return cls(found["cc"], found["name"], low, high)
 
+    def __str__(self) -> str:
+        return f"{self.cc}.{self.name}={self.low:g}..{self.high:g}"
+
 
 @dataclass(frozen=True)
 class Tuning:
@@ -73,6 +83,8 @@ class Tuning:
         Tuned against default parameters, a comparison for each scenario. Only `held_out` tells what the tuning is worth.
     history : list of (dict, float)
         Every parameter set tried with its score (lower is better; 1.11… is the default's).
+    question : dict
+        `params`, what was searched, and where; `scenarios`, SHA-256 of each train and held-out scenario with one seed.
     """
 
     cc: str
@@ -81,6 +93,7 @@ class Tuning:
     train: list[Comparison]
     held_out: list[Comparison]
     history: list[tuple[dict[str, float], float]]
+    question: dict[str, list[str]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Tuning {self.sender}: the best of {self.evaluations} parameter sets>"
@@ -98,10 +111,15 @@ class Tuning:
             "parameters": self.parameters,
             "sender": self.sender,
             "evaluations": self.evaluations,
+            **self.question,
             "train": [_brief(c) for c in self.train],
             "held_out": [_brief(c) for c in self.held_out],
             "history": [{"parameters": p, "score": s} for p, s in self.history],
         }
+
+    def save(self, folder: str | Path) -> None:
+        """Write `tune.json`, the JSON form."""
+        write_text(Path(folder) / "tune.json", json.dumps(self.to_dict(), indent=1) + "\n")
 
 
 def _brief(comparison: Comparison) -> dict[str, Any]:
@@ -116,10 +134,12 @@ def tune(
     *,
     held_out: Sequence[Any] = (),
     seeds: int | None = None,
+    set: Mapping[str, Any] | None = None,
     budget: int = 60,
     jobs: int | None = None,
     seed: int = 1,
     controllers: Mapping[str, Any] | None = None,
+    store: str | Path | None = None,
     progress: Progress = lambda done, total: None,
 ) -> Tuning:
     """Find parameters on the train scenarios and judge them on the held-out ones.
@@ -135,17 +155,23 @@ def tune(
         tells less: only that the tuning did not follow chance.
     seeds : int, optional
         Seeds for each scenario.
+    set : mapping, optional
+        Settings changed in all scenarios, as `playpath.load` takes them.
     budget : int
         Most parameter sets to try.
     seed : int
         Of the optimiser.
     controllers : mapping, optional
         Classes of your own by the names that `params` uses: `"mine.gain=1..3"` with `{"mine": Mine}`.
+    store : path, optional
+        A folder that keeps each score as it is found: the same search goes on where it was stopped.
 
     Raises
     ------
     InputError
         A wrong parameter or range; nothing is run then.
+    Interrupted
+        Ctrl-C.
     """
     ranges = [p if isinstance(p, Range) else Range.parse(p) for p in params]
     cc = _one_control(ranges)
@@ -153,8 +179,9 @@ def tune(
         cc = reference_of(cc, controllers[cc])
     if budget < 2:
         raise InputError(f"--budget {budget}: must be at least 2")
-    seen = [load(source, cc=[cc], seeds=seeds) for source in train]
-    unseen = [load(source, cc=[cc], seeds=seeds) for source in held_out] or [_other_seeds(s) for s in seen]
+    seen = [load(source, cc=[cc], seeds=seeds, set=set) for source in train]
+    others = [load(source, cc=[cc], seeds=seeds, set=set) for source in held_out]
+    unseen = others or [_other_seeds(s) for s in seen]
     trained = {scenario.digest for scenario in seen}
     for scenario in unseen if held_out else []:
         if scenario.digest in trained:
@@ -167,7 +194,7 @@ def tune(
                 load(scenario, cc=[_choice(cc, {r.name: getattr(r, end) for r in ranges})])
             except InputError as error:
                 raise InputError(str(error).replace("--cc: ", f"--param {cc}: ", 1)) from None
-    search = _Search(seen, cc, ranges, jobs, budget, progress)
+    search = _Search(seen, cc, ranges, jobs, budget, progress, _Scores(store))
     best = search.run(seed)
     return Tuning(
         cc=cc,
@@ -176,7 +203,41 @@ def tune(
         train=[_judge(s, cc, best, jobs) for s in seen],
         held_out=[_judge(s, cc, best, jobs) for s in unseen],
         history=search.history,
+        question=question(train, ranges, held_out=held_out, set=set),
     )
+
+
+def question(
+    train: Sequence[Any],
+    params: Sequence[str | Range],
+    *,
+    held_out: Sequence[Any] = (),
+    set: Mapping[str, Any] | None = None,
+) -> dict[str, list[str]]:
+    """What a search asks, however many seeds and parameter sets it takes: see `Tuning.question`."""
+    scenarios = [load(source, cc=[_ANY_CONTROL], seeds=1, set=set) for source in (*train, *held_out)]
+    return {"params": [str(param) for param in params], "scenarios": [scenario.digest for scenario in scenarios]}
+
+
+class _Scores:
+    """Scores in a file, a line each, by all that they depend on."""
+
+    def __init__(self, folder: str | Path | None) -> None:
+        self._file = Path(folder) / "scores.jsonl" if folder else None
+        self._known: dict[str, float] = {}
+        if self._file and self._file.exists():
+            for line in self._file.read_text(encoding="utf-8").splitlines():
+                with suppress(ValueError):  # the last line of a run that was killed
+                    self._known |= json.loads(line)
+
+    def get(self, key: str) -> float | None:
+        return self._known.get(key)
+
+    def keep(self, key: str, score: float) -> None:
+        if self._file:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            with self._file.open("a", encoding="utf-8") as lines:
+                lines.write(json.dumps({key: score}) + "\n")
 
 
 class _Search:
@@ -190,11 +251,12 @@ class _Search:
         jobs: int | None,
         budget: int,
         progress: Progress,
+        scores: _Scores,
     ) -> None:
         self._scenarios, self._cc, self._ranges, self._jobs = scenarios, cc, ranges, jobs
-        self._budget, self._progress = budget, progress
+        self._budget, self._progress, self._scores = budget, progress, scores
         self.history: list[tuple[dict[str, float], float]] = []
-        self._default = [compare(s, jobs=jobs) for s in scenarios]
+        self._default = [self._whole(s) for s in scenarios]
 
     def run(self, seed: int) -> dict[str, float]:
         bounds = [(r.low, r.high) for r in self._ranges]
@@ -217,11 +279,18 @@ class _Search:
         return score
 
     def _evaluate(self, parameters: Mapping[str, float]) -> float:
-        scores = []
-        for scenario, default in zip(self._scenarios, self._default, strict=True):
-            tried = compare(scenario, cc=[_choice(self._cc, parameters)], jobs=self._jobs)
-            scores.append(_relative_cost(tried, default))
-        return float(np.mean(scores))
+        tried = [load(scenario, cc=[_choice(self._cc, parameters)]) for scenario in self._scenarios]
+        digests = [scenario.digest for scenario in (*self._scenarios, *tried)]
+        key = hashlib.sha256(json.dumps([playpath.__version__, *digests]).encode()).hexdigest()[:32]
+        score = self._scores.get(key)
+        if score is None:
+            costs = [_relative_cost(self._whole(s), default) for s, default in zip(tried, self._default, strict=True)]
+            score = float(np.mean(costs))
+            self._scores.keep(key, score)
+        return score
+
+    def _whole(self, scenario: Scenario) -> Comparison:
+        return _whole(compare(scenario, jobs=self._jobs), f"stopped after {len(self.history)} parameter sets")
 
 
 class _OutOfBudget(Exception):
@@ -255,7 +324,16 @@ def _choice(cc: str, parameters: Mapping[str, float]) -> str:
 
 
 def _judge(scenario: Scenario, cc: str, parameters: Mapping[str, float], jobs: int | None) -> Comparison:
-    return compare(scenario, cc=[cc, _choice(cc, parameters)], jobs=jobs)
+    return _whole(
+        compare(scenario, cc=[cc, _choice(cc, parameters)], jobs=jobs), "stopped while the best set was judged"
+    )
+
+
+def _whole(comparison: Comparison, stopped: str) -> Comparison:
+    """A comparison over fewer seeds than the others would be taken for a better or worse set."""
+    if comparison.interrupted:
+        raise Interrupted(stopped)
+    return comparison
 
 
 def _other_seeds(scenario: Scenario) -> Scenario:

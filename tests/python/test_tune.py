@@ -1,9 +1,15 @@
 """Tuning: train and held-out paths stay apart, and the result repeats."""
 
+import json
+import sys
+from dataclasses import replace
+from functools import partial
+
 import pytest
 from conftest import SMALL, playpath_command
 
 import playpath
+from playpath.errors import Interrupted
 from playpath.tune import Range, tune
 
 pytestmark = pytest.mark.slow
@@ -52,6 +58,36 @@ def test_wrong_parameters_run_nothing():
         tune([TINY], ["cubic.beta=0.4..900"])
 
 
+def test_a_search_that_was_stopped_goes_on_where_it_was(tmp_path, monkeypatch):
+    """The third set meets Ctrl-C; the second search plays nothing of what the first one scored, and ends as if never stopped."""
+    played = []
+
+    def stopped_at(most):
+        def compare(*args, **kwargs):
+            result = playpath.compare(*args, **kwargs)
+            played.append(result.senders)
+            return replace(result, interrupted=len(played) > most)
+
+        return compare
+
+    search = partial(tune, [TINY], ["cubic.beta=0.4..0.9"], seeds=2, budget=6, store=tmp_path)
+    module = sys.modules[tune.__module__]
+    monkeypatch.setattr(module, "compare", stopped_at(3))
+    with pytest.raises(Interrupted, match="stopped after 2 parameter sets"):
+        search()
+    scored = played[1:3]
+    played.clear()
+    monkeypatch.setattr(module, "compare", stopped_at(100))
+    found = search()
+    assert not [senders for senders in scored if senders in played]
+    assert found.to_dict() == tune([TINY], ["cubic.beta=0.4..0.9"], seeds=2, budget=6).to_dict()
+
+
+def test_settings_are_changed_in_every_scenario():
+    found = tune([TINY], ["cubic.beta=0.4..0.9"], seeds=1, budget=2, set={"path.rtt": "20 ms"})
+    assert {c.scenario.resolved["path"][0]["rtt"] for c in (*found.train, *found.held_out)} == {"20 ms"}
+
+
 def test_command_line(tmp_path):
     (tmp_path / "tiny.toml").write_text(TINY)
     arguments = ("tune", "tiny.toml", "--param", "cubic.beta=0.5..0.9", "--budget", 3, "--seeds", 2)
@@ -59,4 +95,7 @@ def test_command_line(tmp_path):
     assert done.status == 0, done.err
     assert done.json["sender"].startswith("cubic(beta=")
     assert "held out: small, seeds 3 to 4" in playpath_command(*arguments, cwd=tmp_path).out
+    assert json.loads((tmp_path / "out/tune-small/tune.json").read_text()) == done.json
+    other = playpath_command(*arguments, "--set", "path.rtt=20 ms", "--out", "out/tune-small", cwd=tmp_path)
+    assert (other.status, "another question (differs in: scenarios)" in other.err) == (2, True)
     assert playpath_command("tune", "tiny.toml", cwd=tmp_path).status == 2

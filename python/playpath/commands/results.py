@@ -28,6 +28,7 @@ _PARTS = {
     "record.json": ("manifest.scenario", "sender", "world"),
     "sweep.json": ("manifest.scenario", "manifest.design"),
     "population.json": ("manifest.scenario", "manifest.population", "baseline"),
+    "tune.json": ("params", "scenarios"),
     "twin.json": ("sim.manifest.scenario",),
     "claims.json": ("study", "media_share"),
 }

@@ -9,6 +9,7 @@ import typer
 
 from playpath import console
 from playpath.commands import options
+from playpath.commands.results import results_folder
 from playpath.sanity import doubts
 from playpath.scenario import load
 
@@ -31,23 +32,42 @@ def command(
     ] = None,
     budget: Annotated[int, typer.Option("--budget", metavar="N", min=2, help="Most parameter sets to try.")] = 60,
     seeds: options.Seeds = None,
+    setting: options.Set = None,
     jobs: options.Jobs = None,
     seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Of the optimiser.")] = 1,
+    out: options.Out = None,
     json: options.Json = False,
 ) -> None:
     """Find parameters on train scenarios and judge them on held-out ones, against the defaults.
 
-    Without --held-out the train scenarios with other seeds are held out.
+    Without --held-out the train scenarios with other seeds are held out. Results go to --out, by default out/tune-NAME. Ctrl-C keeps
+    the scores that were found; the same command goes on from there.
     """
-    from playpath.tune import tune  # scipy.optimize takes its time
+    from playpath.tune import Range, question, tune  # scipy.optimize takes its time
 
-    for source in dict.fromkeys([*train, *(held_out or ())]):
-        scenario = load(source, cc=[_ANY_SENDER])
+    changes = options.settings(setting)
+    scenarios = {source: load(source, cc=[_ANY_SENDER], set=changes) for source in (*train, *(held_out or ()))}
+    for scenario in scenarios.values():
         console.warn(f"{scenario.name}: {text}" for text in doubts(scenario))
-    with console.progress("parameter sets") as progress:
+    ranges = [Range.parse(text) for text in param]
+    asked = question(train, ranges, held_out=held_out or (), set=changes)
+    with (
+        results_folder(out, f"tune-{scenarios[train[0]].name}", "tune.json", asked) as folder,
+        console.progress("parameter sets") as progress,
+    ):
         found = tune(
-            train, param, held_out=held_out or (), seeds=seeds, budget=budget, jobs=jobs, seed=seed, progress=progress
+            train,
+            ranges,
+            held_out=held_out or (),
+            seeds=seeds,
+            set=changes,
+            budget=budget,
+            jobs=jobs,
+            seed=seed,
+            store=folder,
+            progress=progress,
         )
+        found.save(folder)
     if json:
         console.print_json(found.to_dict())
         return
