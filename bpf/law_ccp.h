@@ -12,8 +12,7 @@
  *
  * The definitions, defaults and deviations are those of the Rust controls in crates/cc (ccp.rs and its neighbours), which
  * this stands for. Differences from the Rust controls:
- *  1. Where the receiver merges packets (GRO) or delays ACKs there are few pairs for `capprobe`: then the largest delivery rate
- *     stands in for longer, as in the Rust control without pairs.
+ *  1. Pairs for `capprobe` need ACKs of single packets; a receiver that merges packets (GRO) leaves fewer than the simulator's.
  *  2. CCPD has no `literal` mode.
  *  3. Classic slow start without a limit per ACK, as Linux.
  *  4. The application parameters are words of the parameter block: which part of the playout buffer counts (`size` or

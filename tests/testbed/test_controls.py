@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("nothing_left")
 SENDERS = [sender(entry["name"]) for entry in engine.registry("cc") if entry["in_kernel"]]
 SENDERS += [sender(cc, validation="newcwv", pacing={"gain": 1.0}) for cc in ("newreno", "cubic")]
 SENDERS += [
-    sender(cc, cc={"name": cc, "mode": "paper", "rtt": "raw"}, name=f"{cc}-paper")
+    sender(cc) | {"name": f"{cc}-paper", "cc": {"name": cc, "mode": "paper", "rtt": "raw"}}
     for cc in ("ccp", "ccpd", "ccplca", "ccplb")
 ]
 
