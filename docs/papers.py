@@ -78,13 +78,14 @@ def _of_space(found: dict[str, Any]) -> list[str]:
 
 
 def claims(which: Study, folder: Path) -> list[str]:
-    """The verdict of every claim with its deciding figures."""
+    """The verdict of every claim, as the run has it (some rest on our guard), with its deciding figures."""
+    judged = json.loads((folder / "claims.json").read_text())["claims"]
     table = pl.read_parquet(folder / "table.parquet")
     rows = []
-    for claim in which.claims:
-        result = evaluate(claim, table)
-        decides = f"{result.deciding.check.says}: {result.deciding.figures()}"
-        rows.append([f"{claim.id}: {claim.statement}", result.verdict, decides])
+    for claim, found in zip(which.claims, judged, strict=True):
+        deciding = evaluate(claim, table).deciding
+        decides = f"{deciding.check.says}: {deciding.figures()}"
+        rows.append([f"{claim.id}: {claim.statement}", found["verdict"], decides])
     return markdown(["claim", "verdict", "deciding figures"], rows)
 
 
