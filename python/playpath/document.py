@@ -764,6 +764,13 @@ class Player(TypedDict, total=False):
     cmcd_lag: str
     """the client data come so late: with the level of the last request before that"""
 
+    cmcd_events: str
+    """reports of client data beside the requests (CMCD v2, event mode): of ps (state of playback), bc (change of
+    rate), t (every `cmcd_interval`), e (error), rr (a response was received: CMCD's response mode)"""
+
+    cmcd_interval: str
+    """between reports by the clock (dash.js: 30 s)"""
+
     latency_target: str
     """play live, so far behind the edge"""
 

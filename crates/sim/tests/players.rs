@@ -392,6 +392,22 @@ fn the_reported_level_reaches_ccplb() {
     assert!(window("free", "off") == window("size", "off"), "a level that nobody told");
 }
 
+/// Segments of 20 s at 1 Mbit/s on 8 Mbit/s: a request tells the level every 20 s, a report every second. Reports go up the path: the
+/// server reads their bytes, and nothing else changes for a control that does not listen.
+#[test]
+fn reports_reach_ccplb_between_requests() {
+    let settings = |events: &str| format!("segment = \"20 s\"\ncmcd = \"v2\"\ncmcd_interval = \"1 s\"\n{events}");
+    let window = |cc: &str, events: &str| windows(cc, &settings(events)).0;
+    let cc = "{ name = \"ccplb\", pob_rate = 20, pob_mode = \"free\" }";
+    assert!(window(cc, "cmcd_events = \"t\"") != window(cc, ""), "the reports change nothing");
+    let uploads = |events: &str| {
+        let (_, record) = windows("\"ccp\"", &settings(events));
+        let up = record.links.iter().find(|link| link.name.ends_with("up")).expect("the way up");
+        up.delivered_packets
+    };
+    assert!(uploads("cmcd_events = \"t\"") > uploads("") + 50, "60 reports are packets of their own");
+}
+
 /// CCPLCA's window is at least rate × RTT. With a weak law (Kp 0.1, no floor) that bound rules: the reported 1 Mbit/s at 100 ms are 9 packets,
 /// the 200 kbit/s that the scenario tells at the start 2.
 #[test]

@@ -102,6 +102,8 @@ pub enum ObjectKind {
     Video,
     /// An audio segment.
     Audio,
+    /// Nothing is asked for: client data are told ([`Cmcd`], event mode), and answered without a body.
+    Report,
 }
 
 /// Names the object of a request.

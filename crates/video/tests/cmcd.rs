@@ -2,8 +2,8 @@
 
 use playpath_units::{Duration, Rate};
 use playpath_video::cmcd::{
-    Cmcd, Header, Limits, ObjectType, PlayerState, SenderHints, ServerView, StreamType, StreamingFormat, Warning,
-    parse, parse_headers, parse_query, percent_decode, percent_encode,
+    Cmcd, Event, Header, Limits, ObjectType, PlayerState, SenderHints, ServerView, StreamType, StreamingFormat,
+    Warning, parse, parse_headers, parse_query, parse_reports, percent_decode, percent_encode,
 };
 use proptest::prelude::*;
 
@@ -244,4 +244,36 @@ proptest! {
     fn percent_encoding_round_trips(text in "\\PC{0,40}") {
         prop_assert_eq!(percent_decode(&percent_encode(&text)), text);
     }
+}
+
+/// Lines as dash.js 5 and the SVTA's library write them; times beyond a structured field's range are cut.
+#[test]
+fn reports_of_event_mode() {
+    let body =
+        "bl=(4200),br=(800),e=ps,sta=r,ts=1700000000000,v=2\n\ne=rr,rc=200,ttfb=80,ttlb=950,url=\"a/1.m4s\",ts=1,v=2\n";
+    let found: Vec<Cmcd> =
+        parse_reports(body).inspect(|parsed| assert_eq!(parsed.warnings, [])).map(|p| p.cmcd).collect();
+    assert_eq!((found[0].e, found[0].ts_ms), (Some(Event::PlayState), Some(1_700_000_000_000)));
+    assert_eq!((found[1].rc, found[1].ttfb_ms, found[1].ttlb_ms), (Some(200), Some(80), Some(950)));
+    let report = found[1].report();
+    assert_eq!(report, "e=rr,rc=200,ts=1,ttfb=80,ttlb=950,url=\"a/1.m4s\",v=2\n");
+    assert_eq!(found[1].header(Header::Session).as_deref(), Some("v=2"));
+    assert!(Header::ALL.iter().filter_map(|&h| found[1].header(h)).all(|value| value == "v=2"), "of event mode alone");
+}
+
+/// Between requests: 4.2 s of 12 s at 800 kbit/s are left: (12 000 - 4200) ms x 800 / 8 = 780 000 B free. The object stays.
+#[test]
+fn a_report_tells_level_and_state_and_leaves_the_object() {
+    let mut view = ServerView::new(Limits::default());
+    let mut warnings = Vec::new();
+    assert_eq!(view.handle_report(&parse("e=t,bl=(4200),v=2").cmcd, &mut warnings), None, "no rate is known");
+    view.handle_request(&parse("br=(800),ot=v,d=2000,bl=(9000),tbl=(12000),v=2").cmcd, Some(200_000), &mut warnings);
+    let mut tell = |text: &str| view.handle_report(&parse(text).cmcd, &mut warnings).unwrap();
+    let told = tell("e=t,bl=(4200),br=(800),sta=p,v=2");
+    assert_eq!((told.playout_buffer_free_bytes, told.is_urgent), (Some(780_000), false));
+    assert_eq!((told.object_bytes, told.object_duration), (Some(200_000), Some(Duration::from_secs(2))));
+    assert!(tell("e=ps,bl=(0),sta=r,v=2").is_urgent, "it waits for data");
+    // A report of a response tells a duration, and no bytes: what is being sent is still what was asked for last.
+    assert_eq!(tell("e=rr,ot=v,br=(800),d=4000,bl=(6000),v=2").object_bytes, Some(200_000));
+    assert_eq!(warnings, []);
 }

@@ -4,7 +4,7 @@
 
 use playpath_units::{Duration, Rate, Time};
 use playpath_video::abr::{self, Abandonment, Abr, Choice, Context, Decision, Download, Progress};
-use playpath_video::cmcd::{Cmcd, ObjectType, PlayerState, StreamType, StreamingFormat};
+use playpath_video::cmcd::{Cmcd, Event, ObjectType, PlayerState, StreamType, StreamingFormat};
 use playpath_video::dash::{CatchUp, Claim, CmcdMode, Connections, DashConfig, Live, LowLatency, Range, Way};
 use playpath_video::{
     Action, ConnectionId, DashPlayer, Delivery, EventKind, Ladder, ObjectKind, PlaybackEvent, Player, Presentation,
@@ -70,6 +70,22 @@ impl Script {
             self.player.handle_timeout(at);
         }
         self
+    }
+
+    /// Numbers of the requests for media, and what reports tell.
+    fn sort_requests(&mut self, asked: &mut Vec<u32>, told: &mut Vec<Cmcd>) {
+        while let Some(action) = self.player.poll_action() {
+            let Action::Request(request) = action else { continue };
+            if request.object.kind != ObjectKind::Report {
+                asked.push(request.id.0);
+                continue;
+            }
+            let cmcd = *request.cmcd.unwrap();
+            // Request line and headers, and the body of the POST.
+            assert_eq!(request.request_header_bytes as usize, 400 + cmcd.report().len());
+            assert_eq!((request.body_bytes, cmcd.version), (0, Some(2)));
+            told.push(cmcd);
+        }
     }
 
     fn deliveries(&mut self) -> Vec<Delivery> {
@@ -601,6 +617,41 @@ fn client_data_may_be_false_or_late() {
     assert_eq!(told(Claim::Honest, secs(3.0)), [(None, false), (None, false), level(2000), level(2000)]);
     assert_eq!(told(Claim::Empty, Duration::ZERO), [(Some(0), true); 4]);
     assert_eq!(told(Claim::Full, Duration::ZERO), [level(30_000); 4]);
+}
+
+/// What the reports of a session say: when, about what, in which state, with which level.
+fn reports(events: &[Event]) -> Vec<(u64, &'static str, &'static str, u64)> {
+    let interval = secs(1.5);
+    let config = DashConfig { cmcd_events: events.to_vec(), cmcd_interval: interval, ..DashConfig::default() };
+    let mut script = Script::of(config, video(&[1000], 4), abr::build("fixed").unwrap());
+    let (mut told, mut asked) = (Vec::new(), Vec::new());
+    script.connect(0.0, 0);
+    for arrival in [1.0, 4.0, 4.5] {
+        script.until(arrival);
+        script.sort_requests(&mut asked, &mut told);
+        script.body(arrival, *asked.last().unwrap(), SEGMENT);
+    }
+    script.run_to(4.6).sort_requests(&mut asked, &mut told);
+    let keys = |cmcd: &Cmcd| Some((cmcd.ts_ms?, cmcd.e?.token(), cmcd.sta?.token(), cmcd.bl_ms?));
+    told.iter().map(|cmcd| keys(cmcd).unwrap()).collect()
+}
+
+/// Segments of 2 s arrive at 1, 4 and 4.5 s: playback from 1 to 3 s, a stall until 4 s. Every 1.5 s the clock tells the level, between
+/// requests, too (1.5 s: 1.5 s are left; 3 s: the last picture's time is over; 4.5 s: 1.5 s and the segment of that moment). Requests alone would have told 0, 2 s
+/// and 2 s, at 0, 1 and 4 s.
+#[test]
+fn reports_tell_what_requests_cannot() {
+    assert_eq!(
+        reports(&[Event::Interval]),
+        [(0, "t", "s", 0), (1500, "t", "p", 1500), (3000, "t", "p", 0), (4500, "t", "p", 3500)]
+    );
+    assert_eq!(reports(&[Event::PlayState]), [(1000, "ps", "p", 2000), (3000, "ps", "r", 0), (4000, "ps", "p", 2000)]);
+    // Of a response: when it was asked for.
+    assert_eq!(
+        reports(&[Event::ResponseReceived]),
+        [(0, "rr", "p", 2000), (1000, "rr", "p", 2000), (4000, "rr", "p", 3500)]
+    );
+    assert_eq!(reports(&[Event::BitrateChange, Event::Error]), []);
 }
 
 /// 1 Mbit/s after 80 % of the first segment, at 0.8 s, the second is asked for; the first ends at 1 s, the second at 2 s. A rule is

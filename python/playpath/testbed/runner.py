@@ -143,6 +143,16 @@ def _require_our_player(scenario: resolved.Document, player: Player) -> None:
             )
 
 
+def refuse_reports(scenario: resolved.Document) -> None:
+    """CMCD's event mode: HTTP/1.1 servers read a report after the response that it is about."""
+    events = (scenario.get("player") or {}).get("cmcd_events", "none")
+    if events != "none":
+        raise UnsupportedError(
+            f'`player.cmcd_events` = "{events}": nginx and our servers read a report only after the response under way; '
+            "reports run in the simulator, leave `cmcd_events` out"
+        )
+
+
 def _counted(
     session: _Session, tolerance: str | None, tries: int, logs: Path | None, pcap: Path | None
 ) -> tuple[tuple[engine.Figures, dict[str, Columns]], Measured, dict[str, str]]:
@@ -229,6 +239,7 @@ class _Session:
         self.has_player = bool(scenario.get("video")) or player.name != players.DEFAULT
         player.check(scenario)
         _require_our_player(scenario, player)
+        refuse_reports(scenario)
         crosstraffic.check(scenario)
         self.used = list(sender.get("paths") or [path["name"] for path in scenario["path"]])
         self._carrier = carrier or (self._own_endpoint() if world == "wire" else self._default_carrier())

@@ -12,7 +12,7 @@ use playpath_units::Time;
 use playpath_units::random::Stream;
 use playpath_video::cmcd::{self, ServerView};
 use playpath_video::media::Media;
-use playpath_video::{Action, ConnectionId, Delivery, Player, Request, RequestId};
+use playpath_video::{Action, ConnectionId, Delivery, ObjectKind, Player, Request, RequestId};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -420,7 +420,12 @@ impl VideoSession {
     /// What it learns from the client with a request (algorithms.md 11); the view clamps what it does not believe.
     fn take_client_data(&mut self, net: &mut Network, index: usize, request: &Request) {
         let Some(cmcd) = &request.cmcd else { return };
-        let hints = self.client_data.handle_request(cmcd, Some(request.body_bytes), &mut self.client_data_warnings);
+        let (view, warnings) = (&mut self.client_data, &mut self.client_data_warnings);
+        let is_report = request.object.kind == ObjectKind::Report;
+        let hints = match is_report {
+            true => view.handle_report(cmcd, warnings),
+            false => view.handle_request(cmcd, Some(request.body_bytes), warnings),
+        };
         let Some(hints) = hints else { return };
         let parameters = AppParameters {
             playout_buffer_bytes: hints.playout_buffer_bytes,
@@ -432,7 +437,12 @@ impl VideoSession {
             top_rate: hints.top_rate,
             requested_rate: hints.requested_rate,
         };
-        net.set_app_parameters(self.connections[index].flow, parameters);
+        // A report is about the session, whatever connection carries it.
+        let concerns =
+            |(place, connection): &(usize, &HttpConnection)| *place == index || is_report && connection.is_open;
+        for (_, connection) in self.connections.iter().enumerate().filter(concerns) {
+            net.set_app_parameters(connection.flow, parameters);
+        }
     }
 }
 

@@ -46,8 +46,13 @@ impl Cmcd {
     /// Value of a header; `None` if no key of it is set.
     pub fn header(&self, header: Header) -> Option<String> {
         let is_v2 = self.version.is_some_and(|version| version >= 2);
-        let value = self.write(|key| header_of(key, is_v2) == header);
+        let value = self.write(|key| header_of(key, is_v2) == Some(header));
         (!value.is_empty()).then_some(value)
+    }
+
+    /// Its line in the body of a report (event mode, `application/cmcd`).
+    pub fn report(&self) -> String {
+        self.dictionary() + "\n"
     }
 
     fn write(&self, wanted: impl Fn(&str) -> bool) -> String {
@@ -63,6 +68,7 @@ impl Cmcd {
         out.put("cid", self.cid.as_deref().map(quoted));
         out.put("d", plain(self.d_ms));
         out.put("dl", plain(self.dl_ms.map(to_hundred)));
+        out.put("e", self.e.map(|event| event.token().to_string()));
         out.put("ltc", plain(self.ltc_ms));
         out.put("msd", plain(self.msd_ms));
         out.put("mtp", hundreds(self.mtp_kbps));
@@ -71,6 +77,7 @@ impl Cmcd {
         out.put("nrr", self.nrr.as_deref().map(quoted));
         out.put("ot", self.ot.map(|value| value.token().to_string()));
         out.put("pr", self.pr.filter(|&rate| rate != 1.0).map(decimal));
+        out.put("rc", plain(self.rc));
         out.put("rtp", plain(self.rtp_kbps.map(up_to_hundred)));
         out.put("sf", self.sf.map(|value| value.token().to_string()));
         out.put("sid", self.sid.as_deref().map(quoted));
@@ -79,6 +86,10 @@ impl Cmcd {
         out.flag("su", self.su);
         out.put("tb", list(self.tb_kbps));
         out.put("tbl", hundreds(self.tbl_ms));
+        out.put("ts", plain(self.ts_ms));
+        out.put("ttfb", plain(self.ttfb_ms));
+        out.put("ttlb", plain(self.ttlb_ms));
+        out.put("url", self.url.as_deref().map(quoted));
         // The first version need not be named.
         out.put("v", plain(self.version.filter(|&version| version != 1)));
         out.text
@@ -117,15 +128,16 @@ impl<F: Fn(&str) -> bool> Writer<F> {
     }
 }
 
-/// CTA-5004 and CTA-5004-B; `pr` moved from session to status in version 2.
-fn header_of(key: &str, is_v2: bool) -> Header {
-    match key {
+/// CTA-5004 and CTA-5004-B; `pr` moved from session to status in version 2. Keys of event mode alone are in no header.
+fn header_of(key: &str, is_v2: bool) -> Option<Header> {
+    Some(match key {
+        "e" | "rc" | "ts" | "ttfb" | "ttlb" | "url" => return None,
         "br" | "d" | "ot" | "tb" => Header::Object,
         "bs" | "rtp" => Header::Status,
         "pr" if is_v2 => Header::Status,
         "cid" | "msd" | "pr" | "sf" | "sid" | "st" | "v" => Header::Session,
         _ => Header::Request,
-    }
+    })
 }
 
 fn to_hundred(value: u64) -> u64 {

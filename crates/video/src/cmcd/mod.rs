@@ -1,9 +1,10 @@
 //! Common media client data: what a player tells the server with each request, and what the server may believe of it.
 //!
 //! Reference: CTA-5004 (version 1) and CTA-5004-B (version 2; of its keys those that a sender can use: `tbl`, `sta`, `ltc`,
-//! `msd`). Form: RFC 9651 structured fields, in a query argument or in four headers.
+//! `msd`, and of event mode `e`, `ts`, `rc`, `ttfb`, `ttlb`, `url`). Form: RFC 9651 structured fields, in a query argument, in four
+//! headers, or in event mode in the body of a POST, a line for each report.
 //! Differences from the reference:
-//! 1. Request mode only; event and response modes carry what the record already holds.
+//! 1. `ts` counts from the start of the run: a simulation has no date. Reports have no sequence number (`sn`): none gets lost.
 //! 2. Inner lists of version 2 are written with one value, and read as the value for the request's object type, else as
 //!    their first value.
 //! 3. Reading forgives: a malformed member costs that member and a warning, not the whole dictionary; a number out of range
@@ -16,7 +17,7 @@ mod parse;
 mod server;
 
 pub use encode::{Header, percent_decode, percent_encode};
-pub use parse::{Parsed, Warning, parse, parse_headers, parse_query};
+pub use parse::{Parsed, Warning, parse, parse_headers, parse_query, parse_reports};
 pub use server::{Limits, SenderHints, ServerView};
 
 /// Keys of one request. Key names are the standard's.
@@ -66,6 +67,18 @@ pub struct Cmcd {
     pub msd_ms: Option<u64>,
     /// `v`: version; absent is 1.
     pub version: Option<u64>,
+    /// `e` (event mode): what is reported.
+    pub e: Option<Event>,
+    /// `ts` (event mode): when it happened, ms; of a response, when it was asked for.
+    pub ts_ms: Option<u64>,
+    /// `rc` (of a response): status code.
+    pub rc: Option<u64>,
+    /// `ttfb` (of a response): from the request to its first byte, ms.
+    pub ttfb_ms: Option<u64>,
+    /// `ttlb` (of a response): from the request to its last byte, ms.
+    pub ttlb_ms: Option<u64>,
+    /// `url` (of a response): what was asked for.
+    pub url: Option<String>,
 }
 
 /// Defines a token enum with the standard's letters.
@@ -139,6 +152,46 @@ tokens! {
         OnDemand = "v",
         /// Segments come into being as time passes.
         Live = "l",
+    }
+}
+
+tokens! {
+    /// `e`: what a report of event mode is about.
+    Event {
+        /// The player's state changes.
+        PlayState = "ps",
+        /// The player changes to another rate.
+        BitrateChange = "bc",
+        /// A time interval has passed.
+        Interval = "t",
+        /// Something failed.
+        Error = "e",
+        /// A response is complete.
+        ResponseReceived = "rr",
+        /// Other content.
+        Content = "c",
+        /// To the background or back.
+        Backgrounded = "b",
+        /// Sound off.
+        Mute = "m",
+        /// Sound on.
+        Unmute = "um",
+        /// The player becomes larger.
+        Expand = "pe",
+        /// The player becomes smaller.
+        Collapse = "pc",
+        /// An advertisement begins.
+        AdStart = "as",
+        /// An advertisement ends.
+        AdEnd = "ae",
+        /// A break for advertisements begins.
+        AdBreakStart = "abs",
+        /// A break for advertisements ends.
+        AdBreakEnd = "abe",
+        /// The viewer skips.
+        Skip = "sk",
+        /// The page's own.
+        Custom = "ce",
     }
 }
 

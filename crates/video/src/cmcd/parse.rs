@@ -5,7 +5,7 @@
 //! a hyphen are the user's own (they may hold capitals, which RFC 9651 forbids) and are skipped, as are keys not known here.
 
 use super::encode::{Header, percent_decode};
-use super::{Cmcd, ObjectType, PlayerState, StreamType, StreamingFormat};
+use super::{Cmcd, Event, ObjectType, PlayerState, StreamType, StreamingFormat};
 use sfv::{BareItem, Dictionary, ListEntry, Parser};
 use std::fmt;
 
@@ -103,6 +103,11 @@ pub fn parse_headers<'a>(headers: impl IntoIterator<Item = (&'a str, &'a str)>) 
     parse(&dictionary)
 }
 
+/// The body of a POST in event mode: a dictionary in each line.
+pub fn parse_reports(body: &str) -> impl Iterator<Item = Parsed> + '_ {
+    body.lines().filter(|line| !line.trim().is_empty()).map(parse)
+}
+
 /// A dictionary, not URL-encoded.
 pub fn parse(dictionary: &str) -> Parsed {
     let mut parsed = Parsed::default();
@@ -136,6 +141,8 @@ const MAX_KBPS: f64 = 1e8;
 const MAX_BITRATE_KBPS: f64 = 1e6;
 const MAX_MS: f64 = 3_600_000.0;
 const MAX_OBJECT_MS: f64 = 86_400_000.0;
+/// The most that a structured field can hold (RFC 9651 §3.3.1).
+const MAX_TIME_MS: f64 = 999_999_999_999_999.0;
 const MAX_PLAYBACK_RATE: f64 = 16.0;
 /// CTA-5004: 64 characters; CTA-5004-B: 128.
 const MAX_ID: usize = 128;
@@ -167,6 +174,12 @@ impl Parsed {
             "sf" => self.cmcd.sf = self.token("sf", entry, StreamingFormat::of_token),
             "st" => self.cmcd.st = self.token("st", entry, StreamType::of_token),
             "sta" => self.cmcd.sta = self.token("sta", entry, PlayerState::of_token),
+            "e" => self.cmcd.e = self.token("e", entry, Event::of_token),
+            "ts" => self.cmcd.ts_ms = self.integer("ts", entry, 0.0, MAX_TIME_MS, ot),
+            "rc" => self.cmcd.rc = self.integer("rc", entry, 0.0, 599.0, ot),
+            "ttfb" => self.cmcd.ttfb_ms = self.integer("ttfb", entry, 0.0, MAX_MS, ot),
+            "ttlb" => self.cmcd.ttlb_ms = self.integer("ttlb", entry, 0.0, MAX_MS, ot),
+            "url" => self.cmcd.url = self.string("url", entry, MAX_PATH),
             _ => {}
         }
     }

@@ -6,12 +6,14 @@
 //!   in bytes: ms · kbit/s / 8, so that 1000 ms of 5240 kbit/s are 655 000 B = 448 packets of 1460 B;
 //! - free space = what is left of it above `bl`; the sender subtracts what it has written since;
 //! - urgent = `su` or `bs`; `rtp` is passed on as a rate that need not be exceeded;
+//! - a report (event mode) tells level, rate and state between requests: who starts, seeks or waits for data is urgent; what is
+//!   being sent is still what was asked for last;
 //! - top rate = `tb` · pr, with audio; the object's length in time = `d`, clamped to the largest buffer's.
 //!
 //! Everything is the client's claim. It is clamped to [`Limits`], and `br` to what the served object's size and duration
 //! allow, with a warning each time.
 
-use super::{Cmcd, ObjectType, Warning};
+use super::{Cmcd, ObjectType, PlayerState, Warning};
 use playpath_units::{Duration, Rate};
 
 /// What a server believes at most.
@@ -63,6 +65,8 @@ pub struct ServerView {
     audio_kbps: f64,
     target_ms: Option<u64>,
     largest_level_ms: Option<u64>,
+    /// Bytes and media time of what was asked for last.
+    object: Option<(u64, Duration)>,
 }
 
 impl ServerView {
@@ -97,13 +101,28 @@ impl ServerView {
         }
         let kbps = self.video_kbps + self.audio_kbps;
         let length = cmcd.d_ms.filter(|&ms| ms > 0).map(|ms| self.clamp_ms("d", ms, warnings));
-        let object = object_bytes.zip(length);
+        let object = object_bytes.zip(length).map(|(bytes, ms)| (bytes, Duration::from_millis(ms)));
+        self.object = object;
         let top = cmcd.tb_kbps.map(|kbps| self.clamp_top(kbps, warnings) * playback_rate + self.audio_kbps);
         (kbps > 0.0).then(|| SenderHints {
             object_bytes: object.map(|(bytes, _)| bytes),
-            object_duration: object.map(|(_, ms)| Duration::from_millis(ms)),
+            object_duration: object.map(|(_, length)| length),
             top_rate: top.map(|kbps| Rate::from_bits_per_sec_f64(kbps * 1e3)),
             ..self.hints(cmcd, kbps, level)
+        })
+    }
+
+    /// A report came (event mode). `None` until a rate was told.
+    pub fn handle_report(&mut self, cmcd: &Cmcd, warnings: &mut Vec<Warning>) -> Option<SenderHints> {
+        let object = self.object;
+        let hints = self.handle_request(cmcd, None, warnings)?;
+        self.object = object;
+        let waits = matches!(cmcd.sta, Some(PlayerState::Starting | PlayerState::Seeking | PlayerState::Rebuffering));
+        Some(SenderHints {
+            is_urgent: hints.is_urgent || waits,
+            object_bytes: object.map(|(bytes, _)| bytes),
+            object_duration: object.map(|(_, length)| length),
+            ..hints
         })
     }
 

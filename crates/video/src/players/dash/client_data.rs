@@ -2,6 +2,7 @@
 
 use super::config::{Claim, CmcdMode, Way};
 use super::moment::Moment;
+use super::reports::Occasion;
 use super::track::Track;
 use super::transfer::What;
 use crate::ObjectKind;
@@ -24,13 +25,8 @@ const RTP_SAFETY: u64 = 5;
 impl Track {
     /// Keys for a request of `what`; `starved` and `urgent` are told once.
     pub(super) fn client_data(&mut self, what: What, bytes: u64, at: &Moment) -> Cmcd {
-        let (config, playback) = (at.config, at.playback);
-        let position = playback.position(at.now);
-        let is_live = config.live.is_some();
+        let position = at.playback.position(at.now);
         let mut cmcd = Cmcd {
-            sid: Some(config.session.clone()).filter(|session| !session.is_empty()),
-            sf: Some(StreamingFormat::Dash),
-            st: Some(if is_live { StreamType::Live } else { StreamType::OnDemand }),
             ot: Some(match (what, self.ladder().kind()) {
                 (What::Manifest | What::Playlist { .. }, _) => ObjectType::Manifest,
                 (What::Init(_), _) => ObjectType::Init,
@@ -38,7 +34,7 @@ impl Track {
                 _ => ObjectType::Video,
             }),
             su: self.urgent,
-            ..Cmcd::default()
+            ..of_session(at)
         };
         if let What::Segment { segment, representation } | What::Part { segment, representation, .. } = what {
             let pieces = at.pieces(Way::Parts, self.ladder(), segment);
@@ -47,17 +43,37 @@ impl Track {
             let told = self.told(at, millis(level));
             self.describe_media(&mut cmcd, representation, duration, bytes, told);
         }
-        if config.cmcd == CmcdMode::V2 {
-            cmcd.version = Some(2);
-            cmcd.tbl_ms = Some(millis(config.full_level));
-            cmcd.sta = Some(match playback.state() {
-                PlayState::StartingUp => PlayerState::Starting,
-                PlayState::Playing => PlayerState::Playing,
-                PlayState::Stalled if playback.is_seeking() => PlayerState::Seeking,
-                PlayState::Stalled => PlayerState::Rebuffering,
-            });
-            cmcd.ltc_ms = is_live.then(|| millis(at.edge(at.now).saturating_sub(position)));
+        if at.config.cmcd == CmcdMode::V2 {
+            add_version_2(&mut cmcd, at);
         }
+        cmcd
+    }
+
+    /// Keys of a report: where playback stands, and what it is about.
+    pub(super) fn tell(&mut self, occasion: &Occasion, at: &Moment) -> Cmcd {
+        let ladder = self.ladder();
+        let kbps = |rung: usize| ladder.bitrates()[rung].as_bits_per_sec() / 1000;
+        let mut cmcd = Cmcd {
+            br_kbps: self.last_chosen().map(kbps),
+            tb_kbps: Some(kbps(ladder.count() - 1)),
+            mtp_kbps: self.measured_kbps(),
+            e: Some(occasion.event),
+            ts_ms: Some(occasion.at.as_nanos() / 1_000_000),
+            ..of_session(at)
+        };
+        if let Some(response) = &occasion.response {
+            let is_audio = response.object.kind == ObjectKind::Audio;
+            cmcd.ot = Some(if is_audio { ObjectType::Audio } else { ObjectType::Video });
+            cmcd.d_ms = Some(millis(response.media_duration));
+            cmcd.rc = Some(200);
+            cmcd.ttfb_ms = response.first_byte_after.map(millis);
+            cmcd.ttlb_ms = Some(millis(response.took));
+            cmcd.url = Some(format!("{}/{}", response.object.representation, response.object.segment));
+        }
+        let level = self.appended_end().saturating_sub(at.playback.position(at.now));
+        let told = self.claim(at, millis(level), false);
+        (cmcd.bl_ms, cmcd.bs) = (told.map(|told| told.level_ms), told.is_some_and(|told| told.is_starved));
+        add_version_2(&mut cmcd, at);
         cmcd
     }
 
@@ -85,6 +101,10 @@ impl Track {
     /// What is claimed of the buffer: honest and without delay what is true; late, what the last request so long before told.
     fn told(&mut self, at: &Moment, level_ms: u64) -> Option<Told> {
         let (is_starved, _) = (std::mem::take(&mut self.starved), std::mem::take(&mut self.urgent));
+        self.claim(at, level_ms, is_starved)
+    }
+
+    fn claim(&mut self, at: &Moment, level_ms: u64, is_starved: bool) -> Option<Told> {
         let told = match at.config.cmcd_claim {
             Claim::Honest => Told { at: at.now, level_ms, is_starved },
             Claim::Empty => Told { at: at.now, level_ms: 0, is_starved: true },
@@ -103,6 +123,31 @@ impl Track {
         let measured = estimate.or_else(|| Some(self.downloads().last()?.bits_per_sec()))?;
         Some((measured / 1e3) as u64)
     }
+}
+
+/// What holds for the whole session.
+fn of_session(at: &Moment) -> Cmcd {
+    let config = at.config;
+    Cmcd {
+        sid: Some(config.session.clone()).filter(|session| !session.is_empty()),
+        sf: Some(StreamingFormat::Dash),
+        st: Some(if config.live.is_some() { StreamType::Live } else { StreamType::OnDemand }),
+        ..Cmcd::default()
+    }
+}
+
+fn add_version_2(cmcd: &mut Cmcd, at: &Moment) {
+    let playback = at.playback;
+    cmcd.version = Some(2);
+    cmcd.tbl_ms = Some(millis(at.config.full_level));
+    cmcd.sta = Some(match playback.state() {
+        PlayState::StartingUp => PlayerState::Starting,
+        PlayState::Playing => PlayerState::Playing,
+        PlayState::Stalled if playback.is_seeking() => PlayerState::Seeking,
+        PlayState::Stalled => PlayerState::Rebuffering,
+    });
+    let behind = || millis(at.edge(at.now).saturating_sub(playback.position(at.now)));
+    cmcd.ltc_ms = at.config.live.is_some().then(behind);
 }
 
 fn millis(length: Duration) -> u64 {

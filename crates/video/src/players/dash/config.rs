@@ -2,6 +2,7 @@
 
 use super::catch_up::CatchUp;
 use super::retry::Retries;
+use crate::cmcd::Event;
 use crate::ladder::Ladder;
 use crate::origin::Origin;
 use playpath_units::Duration;
@@ -51,6 +52,10 @@ pub struct DashConfig {
     pub cmcd_claim: Claim,
     /// How late a report is of the buffer: the client data has the level that was there so long before.
     pub cmcd_lag: Duration,
+    /// What is reported beside the requests (CTA-5004-B, event mode).
+    pub cmcd_events: Vec<Event>,
+    /// Between reports by the clock.
+    pub cmcd_interval: Duration,
     /// Play a live stream.
     pub live: Option<Live>,
     /// Pictures per second; only for the counts of pictures in the log.
@@ -284,6 +289,8 @@ impl Default for DashConfig {
             cmcd: CmcdMode::Off,
             cmcd_claim: Claim::Honest,
             cmcd_lag: Duration::ZERO,
+            cmcd_events: Vec::new(),
+            cmcd_interval: Duration::from_secs(30),
             live: None,
             pictures_per_second: 25,
             session: String::new(),

@@ -136,6 +136,11 @@ impl Pool {
         }
     }
 
+    /// A connection that is established.
+    pub fn ready(&self) -> Option<ConnectionId> {
+        self.slots.iter().filter(|slot| slot.is_ready).find_map(|slot| slot.connection)
+    }
+
     pub fn has_one_request(&self, slot: usize) -> bool {
         self.slots[slot].in_flight == 1
     }

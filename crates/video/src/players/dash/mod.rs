@@ -24,6 +24,7 @@ mod moment;
 mod parts;
 mod pieces;
 mod playback;
+mod reports;
 mod retry;
 mod settings;
 mod track;
@@ -45,6 +46,7 @@ use connections::Io;
 use moment::Moment;
 use playback::Playback;
 use playpath_units::{Duration, Rate, Time};
+use reports::Reporter;
 use track::Track;
 use transfer::{Arrival, What};
 
@@ -63,6 +65,7 @@ pub struct DashPlayer {
     tracks: Vec<Track>,
     playback: Playback,
     io: Io,
+    reporter: Reporter,
     timeout: Time,
     is_started: bool,
     has_manifest: bool,
@@ -110,6 +113,7 @@ impl DashPlayer {
             tracks,
             playback,
             io: Io::default(),
+            reporter: Reporter::default(),
             timeout: Time::MAX,
             is_started: false,
             has_manifest,
@@ -165,6 +169,29 @@ impl DashPlayer {
 
     /// Something changed: send what can be sent, and find the next wake-up.
     fn drive(&mut self, now: Time) {
+        self.drive_tracks(now);
+        self.report(now);
+    }
+
+    /// Tell what has happened, if somebody wants to know.
+    fn report(&mut self, now: Time) {
+        if self.config.cmcd_events.is_empty() || self.playback.is_ended() {
+            return;
+        }
+        let at = Moment { now, playback: &self.playback, config: &self.config, produced: self.produced };
+        for occasion in self.reporter.occasions(now, self.io.log.as_slice(), &self.config) {
+            self.reporter.push(self.tracks[0].tell(&occasion, &at));
+        }
+        if let Some(connection) = self.tracks.iter().find_map(Track::ready_connection) {
+            for cmcd in self.reporter.take() {
+                let request = reports::request(cmcd, connection, self.io.next_request(), &self.config);
+                self.io.actions.push_back(Action::Request(request));
+            }
+        }
+        self.timeout = self.timeout.min(self.reporter.poll_timeout());
+    }
+
+    fn drive_tracks(&mut self, now: Time) {
         if self.tracks.iter().any(Track::has_given_up) && !self.playback.is_ended() {
             self.playback.stop(now, FinishReason::GaveUp, &mut self.io.log);
             self.close();

@@ -5,6 +5,7 @@ use super::catch_up::{CatchUp, Range};
 use super::config::{Claim, CmcdMode, Connections, DashConfig, Goal, Live, LowLatency, PRESETS, Room, Way};
 use super::retry::Retries;
 use crate::abr;
+use crate::cmcd::Event;
 use crate::ladder::{Ladder, Presentation, SizeModel};
 use crate::quality::{Measure, score_rungs};
 use crate::registry::{INTERVAL, PlayerContext};
@@ -129,6 +130,16 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     .since("0.2"),
     ParamSpec::text("cmcd_lag", "0 s", Kind::Time, "the client data come so late: with the level of the last request before that")
         .since("0.2"),
+    ParamSpec::text(
+        "cmcd_events",
+        "none",
+        EVENTS,
+        "reports of client data beside the requests (CMCD v2, event mode): of ps (state of playback), bc (change of rate), t (every \
+         `cmcd_interval`), e (error), rr (a response was received: CMCD's response mode)",
+    )
+    .or("none")
+    .since("0.2"),
+    ParamSpec::text("cmcd_interval", "30 s", INTERVAL, "between reports by the clock (dash.js: 30 s)").since("0.2"),
     ParamSpec::text("latency_target", "on-demand", Kind::Time, "play live, so far behind the edge").or("on-demand"),
     ParamSpec::text("skip_behind", "never", Kind::Time, "live: skip when stalls have cost more than this").or("never"),
     ParamSpec::word(
@@ -159,6 +170,19 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         .or("law")
         .since("0.2"),
 ];
+
+const EVENTS: Kind = Kind::Form("of ps, bc, t, e, rr, separated by commas, such as \"ps, t\"", |text| {
+    parse_events(text).map(drop).ok_or_else(String::new)
+});
+
+/// Events that this player has.
+fn parse_events(text: &str) -> Option<Vec<Event>> {
+    let has = |event: &Event| {
+        let (state, rate, clock) = (Event::PlayState, Event::BitrateChange, Event::Interval);
+        [state, rate, clock, Event::Error, Event::ResponseReceived].contains(event)
+    };
+    text.split(',').map(|token| Event::of_token(token.trim()).filter(has)).collect()
+}
 
 const SPEEDS: Kind = Kind::Form("two speeds around 1, such as \"0.9 to 1.1\"", |text| {
     text.parse::<Range>().map(drop).map_err(|()| String::new())
@@ -205,6 +229,11 @@ pub(super) fn build(context: &PlayerContext, settings: &Params) -> Result<Box<dy
     };
     presentation.video = scored(presentation.video, context, settings)?;
     let mut config = config(settings, presentation.video.segments());
+    if config.cmcd == CmcdMode::V1 && !config.cmcd_events.is_empty() {
+        return Err(
+            "`cmcd_events` are of CMCD v2; allowed with them: `cmcd` = \"v2\", or \"off\" for reports alone".into()
+        );
+    }
     config.live = live(context, settings, &presentation.video)?;
     config.origin = context.origin.clone();
     if settings.optional::<Duration>("full_level").is_none()
@@ -295,6 +324,9 @@ fn config(settings: &Params, segments: usize) -> DashConfig {
             _ => Claim::Honest,
         },
         cmcd_lag: settings.quantity("cmcd_lag"),
+        // Checked when it was typed.
+        cmcd_events: parse_events(settings.word("cmcd_events")).unwrap_or_default(),
+        cmcd_interval: settings.quantity("cmcd_interval"),
         ..base
     };
     config.connections.idle_timeout = settings.optional("idle_timeout");

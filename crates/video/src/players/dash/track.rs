@@ -137,6 +137,10 @@ impl Track {
         self.pool.close_all(io);
         self.transfers.clear();
     }
+    /// A connection that is established.
+    pub fn ready_connection(&self) -> Option<ConnectionId> {
+        self.pool.ready()
+    }
     pub fn handle_connected(&mut self, now: Time, connection: ConnectionId, io: &mut Io) -> bool {
         self.pool.handle_connected(now, connection, io)
     }
