@@ -18,6 +18,7 @@ import pytest
 from conftest import SMALL, playpath_command
 
 import playpath
+from playpath import engine
 from playpath.errors import Interrupted, RunError
 from playpath.plots import figure
 from playpath.plots.sweep import levels, number, response, winner_map, winner_points
@@ -49,6 +50,12 @@ values = ["0.5 %", "1 %", "2 %"]
 key = "path.rtt"
 values = ["20 ms", "40 ms", "60 ms", "80 ms"]
 """
+
+
+def test_a_row_holds_metrics_and_digest_of_the_whole_record():
+    scenario = playpath.load(TINY)
+    record, _ = engine.run(scenario.text, "cubic", 3, trace=False)
+    assert engine.run_metrics(scenario.text, "cubic", 3) == (record["metrics"], record["digest"])
 
 
 @pytest.fixture

@@ -143,18 +143,41 @@ fn capture(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64, path: P
 /// project.
 #[pyfunction]
 fn p1203(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64) -> PyResult<String> {
+    let events = play_untraced(py, resolved_json, sender, seed, |_, record| record.events)?;
+    if events.is_empty() {
+        return Err(ScenarioError::new_err("a P.1203 input needs a scenario with [video]"));
+    }
+    Ok(p1203_input(&events, &P1203Settings::default()).to_string())
+}
+
+/// As [`run`], for who keeps the metrics alone: of the record no more than `metrics` and `digest`, as JSON. The rest, the scenario's
+/// traces above all, would take longer to hand over than many a session to play.
+#[pyfunction]
+fn run_metrics(py: Python<'_>, resolved_json: &str, sender: &str, seed: u64) -> PyResult<String> {
+    play_untraced(py, resolved_json, sender, seed, |scenario, record| {
+        let whole = record_json(scenario, sender, seed, &record);
+        json!({ "metrics": whole["metrics"], "digest": whole["digest"] }).to_string()
+    })
+}
+
+/// Plays a session without series and gives what `told` makes of it; the interpreter is released meanwhile.
+fn play_untraced<T: Send>(
+    py: Python<'_>,
+    resolved_json: &str,
+    sender: &str,
+    seed: u64,
+    told: impl FnOnce(&Scenario, Record) -> T + Send,
+) -> PyResult<T> {
     let error = FirstError::default();
     let mut watcher = Watcher::new(None, error.clone());
     let played = py.detach(|| {
         let scenario = workshop::with_own(parsed(resolved_json)?, sender, &error)?;
         let watch = &mut |progress| watcher.look(progress);
-        playpath_sim::run_with(&scenario, sender, seed, Options { watch: Some(watch), ..Options::default() })
+        let options = Options { watch: Some(watch), ..Options::default() };
+        let record = playpath_sim::run_with(&scenario, sender, seed, options)?;
+        Ok(told(&scenario, record))
     });
-    let record = finished(played, &error)?;
-    if record.events.is_empty() {
-        return Err(ScenarioError::new_err("a P.1203 input needs a scenario with [video]"));
-    }
-    Ok(p1203_input(&record.events, &P1203Settings::default()).to_string())
+    finished(played, &error)
 }
 
 /// The last scenario parsed: a comparison plays the same one many times.
@@ -293,6 +316,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(number, module)?)?;
     module.add_function(wrap_pyfunction!(path_figures, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(run_metrics, module)?)?;
     module.add_function(wrap_pyfunction!(capture, module)?)?;
     module.add_function(wrap_pyfunction!(p1203, module)?)?;
     module.add_function(wrap_pyfunction!(record, module)?)?;

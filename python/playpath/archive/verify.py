@@ -162,10 +162,10 @@ def _again(task: tuple[Cell, str | None]) -> tuple[str | None, Mapping[str, Any]
     if cell.variant.error:
         return None, {}, cell.variant.error
     try:
-        record, _ = engine.run(cell.variant.text, cell.variant.sender, cell.seed, trace=False)
+        metrics, digest = engine.run_metrics(cell.variant.text, cell.variant.sender, cell.seed)
     except (InputError, RunError) as error:
         return None, {}, str(error)
-    return record["digest"], record["metrics"], ""
+    return digest, metrics, ""
 
 
 def _difference(cell: Cell, row: Mapping[str, Any], again: tuple[str | None, Mapping[str, Any], str] | None) -> str:

@@ -57,14 +57,13 @@ def run_cell(cell: Cell) -> dict[str, Any]:
     if cell.variant.error:
         return failed_row(cell, cell.variant.error)
     try:
-        record, _ = engine.run(cell.variant.text, cell.variant.sender, cell.seed, trace=False)
+        metrics, digest = engine.run_metrics(cell.variant.text, cell.variant.sender, cell.seed)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a panic of the engine is no Exception; it must not end the sweep
         kind = "" if isinstance(error, PlaypathError) else f"{type(error).__name__}: "
         return failed_row(cell, f"{kind}{error}".splitlines()[0])
-    metrics: dict[str, Any] = record["metrics"]
-    return _row(cell) | {"digest": record["digest"], "error": None} | metrics
+    return _row(cell) | {"digest": digest, "error": None} | metrics
 
 
 def failed_row(cell: Cell, error: str) -> dict[str, Any]:
