@@ -44,6 +44,7 @@ fn nanos_per_ack(entry: &Entry) -> f64 {
         in_recovery: false,
         own_index: 1,
         siblings: if entry.is_coupled { &siblings } else { &[] },
+        stream_acked: None,
     };
     cc.on_connection_start(&view);
     let started = now();

@@ -34,6 +34,8 @@ pub struct View<'a> {
     pub own_index: usize,
     /// All subflows of the MPTCP connection, this one included; empty for plain TCP.
     pub siblings: &'a [Sibling],
+    /// Bytes of the stream that the receiver has, over all paths of the MPTCP connection, once it has any; none for plain TCP.
+    pub stream_acked: Option<u64>,
 }
 
 /// What a coupled controller may know of each subflow of its connection.

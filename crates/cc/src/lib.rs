@@ -8,6 +8,7 @@ mod controls;
 mod events;
 pub mod kernel;
 mod parts;
+pub mod playout;
 mod registry;
 #[cfg(test)]
 #[path = "../tests/bed/mod.rs"]

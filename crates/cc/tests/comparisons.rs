@@ -56,6 +56,7 @@ impl ConstantRtt {
             in_recovery: false,
             own_index: 0,
             siblings: &[],
+            stream_acked: None,
         };
         ConstantRtt { cc, view, round_ends_at: 0, rounds: 0 }
     }

@@ -363,6 +363,7 @@ impl<'a> Chaos<'a> {
             in_recovery: false,
             own_index: 1,
             siblings: if entry.is_coupled { &SIBLINGS } else { &[] },
+            stream_acked: None,
         };
         Chaos { entry, cc: build(entry, 10.0), view, consecutive_rtos: 0 }
     }

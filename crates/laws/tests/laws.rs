@@ -42,6 +42,7 @@ fn view(now_us: u64, in_flight: u32, sent: u64, in_recovery: bool) -> View<'stat
         in_recovery,
         own_index: 0,
         siblings: &[],
+        stream_acked: None,
     }
 }
 

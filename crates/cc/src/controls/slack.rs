@@ -19,19 +19,18 @@
 
 mod law;
 mod path;
-mod playout;
 #[cfg(test)]
 mod tests;
 
 use crate::controls::cubic::{self, Cubic};
 use crate::kernel::InKernel;
+use crate::playout::Playout;
 use crate::registry::{Behaviour, Entry};
 use crate::{
     Ack, AppParameters, CongestionControl, CongestionEvent, CongestionSignal, IdleRestart, ParamSpec, Params,
     RecoveryExit, RecoveryWindow, Rto, Undo, View, WindowChange,
 };
 use path::{Path, Round};
-use playout::Playout;
 use playpath_units::Rate;
 
 /// Registry entry.
@@ -110,6 +109,8 @@ pub struct Slack {
     cubic: Cubic,
     path: Path,
     playout: Option<Playout>,
+    /// Bytes of the stream that the receiver had at the last ACK, where several paths carry it.
+    stream_acked: u64,
     /// Packets that may stand in the queue now; infinite when the viewer has no time.
     allowance: f64,
     /// The last round had more than that.
@@ -142,6 +143,7 @@ impl Slack {
             cubic: Cubic::new(&of_cubic, initial_window),
             path: Path::new(),
             playout: None,
+            stream_acked: 0,
             allowance: f64::INFINITY,
             is_over_allowance: false,
             has_ignored: false,
@@ -158,6 +160,12 @@ impl Slack {
                 ease: params.number("ease"),
             },
         }
+    }
+
+    /// What has reached the player since the last ACK: of all paths, where there are several.
+    fn delivered_bytes(&mut self, view: &View, event: &Ack) -> u64 {
+        let Some(acked) = view.stream_acked else { return u64::from(event.delivered) * u64::from(view.mss) };
+        acked - std::mem::replace(&mut self.stream_acked, acked)
     }
 
     /// u: how near the deadline is.
@@ -263,8 +271,9 @@ impl CongestionControl for Slack {
     }
 
     fn on_ack(&mut self, view: &View, event: &Ack) {
+        let bytes = self.delivered_bytes(view, event);
         if let Some(playout) = &mut self.playout {
-            playout.advance(view.now, u64::from(event.delivered) * u64::from(view.mss));
+            playout.advance(view.now, bytes);
         }
         let urgency = self.urgency(view);
         self.allowance = if urgency < 1.0 { self.settings.allowance / (1.0 - urgency) } else { f64::INFINITY };

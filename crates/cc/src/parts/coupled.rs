@@ -180,6 +180,7 @@ pub(crate) mod testing {
             in_recovery: false,
             own_index,
             siblings,
+            stream_acked: None,
         }
     }
 

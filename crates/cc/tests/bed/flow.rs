@@ -178,6 +178,7 @@ impl<C: CongestionControl> Flow<C> {
             in_recovery: self.recovery_point.is_some(),
             own_index: 0,
             siblings: &[],
+            stream_acked: None,
         }
     }
 

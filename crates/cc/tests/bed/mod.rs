@@ -39,6 +39,7 @@ pub fn view(at_ms: u64) -> View<'static> {
         in_recovery: false,
         own_index: 0,
         siblings: &[],
+        stream_acked: None,
     }
 }
 

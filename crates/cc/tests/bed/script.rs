@@ -43,6 +43,7 @@ impl Script {
             in_recovery: false,
             own_index: 0,
             siblings: &[],
+            stream_acked: None,
         };
         let mut cc = (entry.build)(&params, initial_window);
         cc.on_connection_start(&view);

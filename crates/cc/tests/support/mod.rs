@@ -147,6 +147,7 @@ impl Sender {
             in_recovery: self.recovery_point.is_some(),
             own_index: 0,
             siblings: &[],
+            stream_acked: None,
         }
     }
 

@@ -260,7 +260,7 @@ impl MptcpConnection {
 
     /// The application tells what it knows of the video; the scheduler and every subflow's control hear it.
     pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
-        self.level.set_app_parameters(parameters);
+        self.level.set_app_parameters(now, parameters);
         for tcp in self.subflows.touch_all().filter_map(|s| s.tcp.as_mut()) {
             tcp.set_app_parameters(now, parameters);
         }

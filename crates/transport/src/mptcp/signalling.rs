@@ -398,6 +398,7 @@ impl MptcpConnection {
     pub(super) fn on_data_ack(&mut self, now: Time, ack: u64, window: u32) {
         let was_acked = self.level.is_fin_acked();
         if self.level.handle_ack(ack, ack + u64::from(window)) == Some(true) {
+            self.subflows.note_stream_acked(self.level.bytes_acked());
             self.rearm_data_timer(now);
             if self.is_write_cut && self.send_space() > 0 {
                 self.is_write_cut = false;

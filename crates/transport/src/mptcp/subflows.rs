@@ -13,6 +13,8 @@ pub(super) struct Subflows {
     list: Vec<Subflow>,
     /// What coupled controls read of each other; empty if they are not.
     siblings: Vec<Sibling>,
+    /// Bytes of the stream that the receiver has; none before it says so, as after a fallback to plain TCP.
+    stream_acked: Option<u64>,
     /// Touched since the last poll that gave nothing, a bit each.
     unpolled: u32,
     /// Touched since the scheduler's last look.
@@ -25,7 +27,8 @@ pub(super) struct Subflows {
 
 impl Subflows {
     pub fn new(list: Vec<Subflow>, siblings: Vec<Sibling>) -> Subflows {
-        Subflows { siblings, unpolled: 0, unseen: 0, is_writer_waiting: false, dues: vec![Time::MAX; list.len()], list }
+        let dues = vec![Time::MAX; list.len()];
+        Subflows { siblings, stream_acked: None, unpolled: 0, unseen: 0, is_writer_waiting: false, dues, list }
     }
 
     /// A subflow to change.
@@ -40,7 +43,13 @@ impl Subflows {
     #[inline]
     pub fn touch_at(&mut self, now: Time, path: usize) -> (&mut Subflow, Moment<'_>) {
         self.touch(path);
-        (&mut self.list[path], Moment { now, siblings: &self.siblings })
+        (&mut self.list[path], Moment { now, siblings: &self.siblings, stream_acked: self.stream_acked })
+    }
+
+    /// The receiver has so much of the stream.
+    #[inline]
+    pub fn note_stream_acked(&mut self, bytes: u64) {
+        self.stream_acked = Some(bytes);
     }
 
     /// A new path, at the end or in the place of one that is gone. With it comes what its control shows the others, if that is asked

@@ -11,10 +11,12 @@ pub struct Moment<'a> {
     pub now: Time,
     /// All subflows in the order of paths, this endpoint's own included; empty unless the control is coupled.
     pub siblings: &'a [Sibling],
+    /// Bytes of the connection's stream that the receiver has; none for plain TCP.
+    pub stream_acked: Option<u64>,
 }
 
 impl From<Time> for Moment<'_> {
     fn from(now: Time) -> Self {
-        Moment { now, siblings: &[] }
+        Moment { now, siblings: &[], stream_acked: None }
     }
 }

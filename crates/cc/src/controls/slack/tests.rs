@@ -80,6 +80,17 @@ fn a_player_that_starts_does_not_drain() {
     assert_near(playout.urgency(0.8, 0.1, Duration::ZERO), 4.0 / 7.0, 1e-9);
 }
 
+/// Over several paths the level grows by what all of them deliver: 0.5 s of media over this path, 1 s in all, in a second. From 6.4 s
+/// the level stays, at an urgency of 0.4.
+#[test]
+fn the_level_counts_all_paths() {
+    let mut cc = with(&[("reserve", 0.0)]);
+    cc.on_app_parameters(&view(0), &told(6.4));
+    let later = View { stream_acked: Some(125_000), ..view(1000) };
+    cc.on_ack(&later, &Ack { delivered: (62_500 / MSS) as u32, may_grow: false, ..ack() });
+    assert_near(cc.urgency(&later), 0.4, 1e-9);
+}
+
 /// Without the object's size and length, or with zeros, nothing is known.
 #[test]
 fn half_a_report_is_none() {

@@ -189,6 +189,7 @@ pub struct DataLevel {
     is_redundant: bool,
     room: Room,
     reads_pacing: bool,
+    reads_progress: bool,
     chunks: Chunks,
     paths: Vec<PathState>,
     /// By path. Written by [`refresh`](Self::refresh) alone, with the three fields that follow from them.
@@ -223,6 +224,7 @@ impl DataLevel {
             is_redundant: scheduler.is_redundant(),
             room: scheduler.room(),
             reads_pacing: scheduler.reads_pacing(),
+            reads_progress: scheduler.reads_progress(),
             scheduler,
             chunks: Chunks::default(),
             paths: Vec::with_capacity(paths),
@@ -424,8 +426,8 @@ impl DataLevel {
         self.chunks.is_fin_acked
     }
     /// The player tells of its buffer.
-    pub fn set_app_parameters(&mut self, parameters: AppParameters) {
-        self.scheduler.set_app_parameters(parameters);
+    pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
+        self.scheduler.set_app_parameters(now, parameters);
     }
     /// The scheduler.
     pub fn scheduler(&self) -> &dyn Scheduler {

@@ -8,6 +8,9 @@ use playpath_units::{Duration, Time};
 impl DataLevel {
     /// Give the next chunk to a path. `None`: nothing to give, or nobody to take it.
     pub fn schedule(&mut self, now: Time, paths: &mut impl Paths) -> Option<usize> {
+        if self.reads_progress {
+            self.scheduler.note_progress(now, self.bytes_acked());
+        }
         if self.is_redundant
             && let Some(path) = self.send_copy(now, "copy on every path", paths)
         {

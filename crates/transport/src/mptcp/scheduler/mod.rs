@@ -18,6 +18,7 @@ mod blest;
 mod ecf;
 mod sttf;
 
+mod slack;
 mod xlink;
 
 include!(concat!(env!("OUT_DIR"), "/schedulers.rs"));
@@ -213,7 +214,16 @@ pub trait Scheduler: Send {
     }
 
     /// The player tells of its buffer.
-    fn set_app_parameters(&mut self, _parameters: AppParameters) {}
+    fn set_app_parameters(&mut self, _now: Time, _parameters: AppParameters) {}
+
+    /// The time, and how much of the stream the receiver has; before each question, if the scheduler
+    /// [reads it](Scheduler::reads_progress).
+    fn note_progress(&mut self, _now: Time, _acknowledged_bytes: u64) {}
+
+    /// Decisions depend on [`note_progress`](Scheduler::note_progress).
+    fn reads_progress(&self) -> bool {
+        false
+    }
 
     /// Every segment goes to every subflow.
     fn is_redundant(&self) -> bool {

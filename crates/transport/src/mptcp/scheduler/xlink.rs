@@ -15,7 +15,7 @@
 use super::dft::select_lowest_rtt;
 use super::{Context, Decision, Entry, Scheduler};
 use playpath_cc::{AppParameters, ParamSpec, Params};
-use playpath_units::Duration;
+use playpath_units::{Duration, Time};
 
 pub(super) static ENTRY: Entry = Entry {
     name: "xlink",
@@ -62,7 +62,7 @@ impl Scheduler for Xlink {
         left <= self.high && (left < self.low || left < longest_delivery.as_secs_f64())
     }
 
-    fn set_app_parameters(&mut self, parameters: AppParameters) {
+    fn set_app_parameters(&mut self, _now: Time, parameters: AppParameters) {
         let held =
             parameters.playout_buffer_free_bytes.map(|free| parameters.playout_buffer_bytes.saturating_sub(free));
         let rate = parameters.video_rate.as_bits_per_sec() as f64;
@@ -95,10 +95,10 @@ mod tests {
         let (soon, late) = (Duration::from_millis(300), Duration::from_millis(2500));
         assert!(!xlink.wants_copies(late), "the player has said nothing");
         for (held, wanted) in [(200_000, [true, true]), (500_000, [false, true]), (1_100_000, [false, false])] {
-            xlink.set_app_parameters(told(held, false));
+            xlink.set_app_parameters(Time::ZERO, told(held, false));
             assert_eq!([soon, late].map(|longest| xlink.wants_copies(longest)), wanted, "{held}");
         }
-        xlink.set_app_parameters(told(1_100_000, true));
+        xlink.set_app_parameters(Time::ZERO, told(1_100_000, true));
         assert!(xlink.wants_copies(soon), "a player that starts or starves");
     }
 

@@ -371,6 +371,7 @@ impl Sender {
             in_recovery: self.recovery.phase().is_repairing(),
             own_index: self.own_index,
             siblings: at.siblings,
+            stream_acked: at.stream_acked,
         }
     }
 

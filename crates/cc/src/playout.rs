@@ -1,4 +1,4 @@
-//! The player's buffer as the sender reckons it.
+//! The player's buffer as the sender reckons it: of the control and of the scheduler `slack`.
 //!
 //! Level in seconds of media: what the last request reported, plus what was delivered since, less the time that has passed. A
 //! player that starts or has run dry does not play, so nothing is taken away, until half its buffer is there.
@@ -10,12 +10,14 @@ use playpath_units::{Duration, Rate, Time};
 
 /// The buffer of one player.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Playout {
+pub struct Playout {
     /// What the player can hold.
     size: f64,
     level: f64,
     seconds_per_byte: f64,
     is_playing: bool,
+    /// The player told its level, or has been given all that it can hold: it waits no longer to begin.
+    has_begun: bool,
     at: Time,
     /// The rate of what is being sent, if the player can choose nothing better.
     best_rate: Option<Rate>,
@@ -23,7 +25,7 @@ pub(super) struct Playout {
 
 impl Playout {
     /// None if what was told does not describe a buffer: its size, the video's rate, and the object that is being sent.
-    pub(super) fn told(now: Time, before: Option<Playout>, told: &AppParameters) -> Option<Playout> {
+    pub fn told(now: Time, before: Option<Playout>, told: &AppParameters) -> Option<Playout> {
         let (bytes, duration) = told.object_bytes.zip(told.object_duration)?;
         let byte_rate = told.video_rate.as_bits_per_sec() as f64 / 8.0;
         if bytes == 0 || duration.is_zero() || byte_rate <= 0.0 || told.playout_buffer_bytes == 0 {
@@ -37,29 +39,42 @@ impl Playout {
         });
         let level = reported.or(reckoned.map(|playout| playout.level)).unwrap_or(0.0).min(size);
         let was_playing = reckoned.is_some_and(|playout| playout.is_playing);
+        let has_begun = reported.is_some() || before.is_some_and(|playout| playout.has_begun);
         Some(Playout {
             size,
             level,
             seconds_per_byte: duration.as_secs_f64() / bytes as f64,
             is_playing: !told.is_urgent && level > 0.0 && (reported.is_some() || was_playing),
+            has_begun,
             at: now,
             best_rate: told.top_rate.filter(|&top| told.video_rate >= top).map(|_| told.video_rate),
         })
     }
 
     /// `bytes` more have been delivered by `now`.
-    pub(super) fn advance(&mut self, now: Time, bytes: u64) {
+    pub fn advance(&mut self, now: Time, bytes: u64) {
         if self.is_playing {
             self.level -= now.saturating_since(self.at).as_secs_f64();
         }
         self.at = now;
         self.level = (self.level.max(0.0) + bytes as f64 * self.seconds_per_byte).min(self.size);
+        self.has_begun |= self.level >= self.size;
         self.is_playing = if self.is_playing { self.level > 0.0 } else { self.level >= self.size / 2.0 };
+    }
+
+    /// The player told its level, or has been given all that it can hold; before, it may be waiting for as much to begin.
+    pub fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
+    /// Media time that is left to play; none while the player starts or is starved.
+    pub fn left(&self) -> Duration {
+        if self.is_playing { Duration::from_secs_f64(self.level) } else { Duration::ZERO }
     }
 
     /// How near the deadline is: 0 with a level above `calm` of the buffer, 1 below `alarm` of it. No level is calm that does
     /// not last `reserve`, and none that lasts half of that is anything but urgent.
-    pub(super) fn urgency(&self, calm: f64, alarm: f64, reserve: Duration) -> f64 {
+    pub fn urgency(&self, calm: f64, alarm: f64, reserve: Duration) -> f64 {
         if !self.is_playing {
             return 1.0;
         }
@@ -68,7 +83,8 @@ impl Playout {
         ((high - self.level) / (high - low).max(1e-3)).clamp(0.0, 1.0)
     }
 
-    pub(super) fn best_rate(&self) -> Option<Rate> {
+    /// The rate of what is being sent, if the player can choose nothing better.
+    pub fn best_rate(&self) -> Option<Rate> {
         self.best_rate
     }
 }
