@@ -11,7 +11,7 @@ import json
 import math
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -37,7 +37,7 @@ TRAIN, HELD_OUT = 11, 12
 STALL_MARGIN_S = 0.25
 """Less stall time is nobody's reason to prefer a sender (the margin of the metric)."""
 LENGTH_S = 60
-KNOWN = {
+KNOWN: Mapping[str, tuple[Sequence[tuple[float, float, float]], float]] = {
     "baseline": ([(50, 2, 0.1), (100, 2, 0.1), (100, 2, 0)], 5.24),
     "3p-50": ([(50, 2, 2.1), (100, 2, 0.1), (100, 2, 0)], 5.24),
     "3p-150": ([(150, 2, 2.1), (200, 2, 0.1), (200, 2, 0)], 5.24),
@@ -73,7 +73,7 @@ def draw_scene(draw: random.Random) -> Row:
         player = {"kind": "progressive", "buffer": buffer}
         return _scene({"source": "bigbuckbunny", "rate": video}, player, paths)
     player = {"kind": "dash", "abr": "fixed", "ladder": video, "segment": "2 s", "cmcd": "v2"}
-    player["full_level"] = f"{max(4.0, float(buffer.split()[0])):.1f} s"
+    player["full_level"] = f"{max(4.0, float(buffer.split(maxsplit=1)[0])):.1f} s"
     return _scene({"source": "bigbuckbunny"}, player, paths)
 
 
@@ -120,7 +120,10 @@ def tell(rows: list[Row]) -> None:
     names = list(dict.fromkeys(row["sender"] for row in rows))
     by = {name: [row for row in rows if row["sender"] == name] for name in names}
     best = [min(row["stall"] for row in scene) for scene in zip(*by.values(), strict=True)]
-    print("| control, scheduler | stall (s a session) | scenes with the least stall | start (s) | retransmitted | copies |", end="")
+    print(
+        "| control, scheduler | stall (s a session) | scenes with the least stall | start (s) | retransmitted | copies |",
+        end="",
+    )
     print(" switches | on further paths | packets |\n" + "| -- " * 9 + "|")
     for name, own in by.items():
         least = sum(row["stall"] <= low + STALL_MARGIN_S for row, low in zip(own, best, strict=True))
@@ -142,7 +145,7 @@ def known() -> list[Row]:
     ]
 
 
-def _known(name: str, paths: list[tuple[float, float, float]], rate: float) -> dict[str, Row]:
+def _known(name: str, paths: Sequence[tuple[float, float, float]], rate: float) -> dict[str, Row]:
     links: list[Row] = [
         {"name": f"path {i + 1}", "rate": f"{mbps} Mbit/s", "rtt": f"{rtt} ms", "loss": f"{loss} %", "queue": "1 bdp"}
         for i, (rtt, mbps, loss) in enumerate(paths)

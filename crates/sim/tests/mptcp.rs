@@ -19,6 +19,7 @@ const SCHEDULERS: [&str; 13] = [
     "blest",
     "ecf",
     "sttf",
+    "slack",
     "xlink",
 ];
 

@@ -87,7 +87,7 @@ fn the_level_counts_all_paths() {
     let mut cc = with(&[("reserve", 0.0)]);
     cc.on_app_parameters(&view(0), &told(6.4));
     let later = View { stream_acked: Some(125_000), ..view(1000) };
-    cc.on_ack(&later, &Ack { delivered: (62_500 / MSS) as u32, may_grow: false, ..ack() });
+    cc.on_ack(&later, &Ack { delivered: 62_500 / MSS, may_grow: false, ..ack() });
     assert_near(cc.urgency(&later), 0.4, 1e-9);
 }
 

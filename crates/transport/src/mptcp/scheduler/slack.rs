@@ -27,7 +27,13 @@ pub(super) static ENTRY: Entry = Entry {
     summary: "one path while the viewer has time, more as the deadline nears; then what is under way is sent again, too",
     reference: "docs/slack.md",
     params: &[
-        ParamSpec::number("calm", 0.8, (0.0, 1.0), "", "share of the playout buffer from which on one path carries all"),
+        ParamSpec::number(
+            "calm",
+            0.8,
+            (0.0, 1.0),
+            "",
+            "share of the playout buffer from which on one path carries all",
+        ),
         ParamSpec::number("alarm", 0.4, (0.0, 1.0), "", "share of the playout buffer below which all paths do"),
         ParamSpec::number("reserve", 32.0, (0.0, 1000.0), "RTTs", "a level that lasts less is not calm"),
         ParamSpec::number(
