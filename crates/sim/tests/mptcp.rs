@@ -6,7 +6,7 @@ use playpath_scenario::Scenario;
 use playpath_sim::{Tracing, run};
 use serde_json::{Value, json};
 
-const SCHEDULERS: [&str; 13] = [
+const SCHEDULERS: [&str; 14] = [
     "dft",
     "gr-sty",
     "tp-sty",
