@@ -341,6 +341,7 @@ impl TwoPaths {
             in_recovery: false,
             own_index: index,
             siblings,
+            stream_acked: None,
         }
     }
 
