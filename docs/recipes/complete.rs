@@ -92,6 +92,7 @@ impl Player for Complete {
             delivery: Delivery::AsFastAsPossible,
             object,
             cmcd: None,
+            cmsd: None,
         }));
     }
 

@@ -599,6 +599,18 @@ class Player(TypedDict, total=False):
     cmcd_interval: str
     """between reports by the clock (dash.js: 30 s)"""
 
+    cmsd: bool
+    """the server tells its throughput estimate (etp) and rtt with each response (CTA-5006)"""
+
+    cmsd_mb: str
+    """with cmsd: the server suggests no rate above this to a session (mb)"""
+
+    apply_mb: bool
+    """the player chooses no rate above the suggested one (dash.js applyMb)"""
+
+    etp_weight: str
+    """share of etp in each throughput sample (dash.js etpWeightRatio)"""
+
     latency_target: str
     """play live, so far behind the edge"""
 

@@ -215,7 +215,9 @@ def test_what_a_player_cannot_play_is_refused_in_a_line() -> None:
         InputError, match=r'`player.cmcd_events` = "ps, t": nginx and our servers read a report only after'
     ):
         refuse_reports({"player": {"kind": "dash", "cmcd_events": "ps, t"}})
-    refuse_reports({"player": {"kind": "dash", "cmcd_events": "none"}})
+    with pytest.raises(InputError, match=r"`player.cmsd` = true: nginx does not know"):
+        refuse_reports({"player": {"kind": "dash", "cmsd": True}})
+    refuse_reports({"player": {"kind": "dash", "cmcd_events": "none", "cmsd": False}})
 
 
 def test_nginx_speaks_mptcp_and_a_player_without_it_is_served() -> None:

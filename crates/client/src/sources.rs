@@ -268,5 +268,6 @@ fn request(number: u32, body_bytes: u64) -> Request {
         delivery: Delivery::AsFastAsPossible,
         object: ObjectRef::FILE,
         cmcd: None,
+        cmsd: None,
     }
 }

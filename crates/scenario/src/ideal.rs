@@ -1,6 +1,7 @@
 //! `[run] transport = "ideal"`: the path without packets, for comparing adaptation rules with tools that know a rate and a latency
 //! only. What such a transport cannot have is an error, so that nobody believes it was simulated.
 
+use crate::player::PlayerSpec;
 use crate::{Scenario, ScenarioError};
 use playpath_video::ideal::{IdealLink, IdealStep};
 
@@ -19,6 +20,9 @@ pub fn link(scenario: &Scenario) -> Result<IdealLink, ScenarioError> {
     }
     if scenario.senders.len() > 1 {
         return refuse("congestion control, so no second [[sender]]");
+    }
+    if let Some(key) = scenario.player.as_ref().and_then(PlayerSpec::tells_beyond_requests) {
+        return refuse(&format!("server that tells or is told, so no `player.{key}`"));
     }
     let [path] = scenario.paths.as_slice() else { return refuse("second [[path]]") };
     if let Some(what) = path.down.beyond_a_rate().or(path.up.beyond_a_rate()) {

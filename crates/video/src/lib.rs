@@ -7,6 +7,7 @@
 pub mod abr;
 pub mod buffer;
 pub mod cmcd;
+pub mod cmsd;
 pub mod events;
 pub mod ideal;
 pub mod ladder;
@@ -28,7 +29,8 @@ pub use events::{DiscardCause, EventKind, EventLog, FinishReason, PlaybackEvent,
 pub use ladder::{Ladder, Presentation, Representation, SizeModel};
 pub use origin::Origin;
 pub use player::{
-    Action, AppReport, ConnectionId, Delivery, ObjectKind, ObjectRef, Player, Request, RequestId, piece_end,
+    Action, AppReport, ConnectionId, Delivery, ObjectKind, ObjectRef, Player, Request, RequestId, ServerPolicy,
+    piece_end,
 };
 pub use players::{agent, dash, progressive};
 pub use viewer::{Habits, Viewer};

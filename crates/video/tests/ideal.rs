@@ -128,6 +128,7 @@ impl Player for Reader {
             delivery: self.delivery,
             object: ObjectRef::FILE,
             cmcd: None,
+            cmsd: None,
         }));
     }
     fn handle_body(&mut self, now: Time, _request: RequestId, bytes: u64) {

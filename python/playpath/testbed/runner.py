@@ -144,8 +144,14 @@ def _require_our_player(scenario: resolved.Document, player: Player) -> None:
 
 
 def refuse_reports(scenario: resolved.Document) -> None:
-    """CMCD's event mode: HTTP/1.1 servers read a report after the response that it is about."""
-    events = (scenario.get("player") or {}).get("cmcd_events", "none")
+    """CMCD's event mode: HTTP/1.1 servers read a report after the response that it is about. CMSD: none of them writes it."""
+    player = scenario.get("player") or {}
+    events = player.get("cmcd_events", "none")
+    if player.get("cmsd"):
+        raise UnsupportedError(
+            "`player.cmsd` = true: nginx does not know its connections' rates, and our servers tell none; server data "
+            "runs in the simulator, leave `cmsd` out"
+        )
     if events != "none":
         raise UnsupportedError(
             f'`player.cmcd_events` = "{events}": nginx and our servers read a report only after the response under way; '

@@ -11,8 +11,9 @@ use playpath_scenario::SenderSpec;
 use playpath_units::Time;
 use playpath_units::random::Stream;
 use playpath_video::cmcd::{self, ServerView};
+use playpath_video::cmsd::Cmsd;
 use playpath_video::media::Media;
-use playpath_video::{Action, ConnectionId, Delivery, ObjectKind, Player, Request, RequestId};
+use playpath_video::{Action, ConnectionId, Delivery, ObjectKind, Player, Request, RequestId, ServerPolicy};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -59,6 +60,8 @@ struct Awaited {
     header_left: u64,
     body_left: u64,
     is_abandoned: bool,
+    /// What the server tells in the header.
+    told: Option<Cmsd>,
 }
 
 struct Response {
@@ -274,6 +277,7 @@ impl VideoSession {
             header_left: u64::from(request.response_header_bytes),
             body_left: request.body_bytes,
             is_abandoned: false,
+            told: None,
         });
         let bytes = u64::from(request.request_header_bytes);
         let flow = connection.flow;
@@ -323,8 +327,14 @@ impl VideoSession {
         self.connections[index].arrived_bytes += net.read(flow, End::Server, u64::MAX);
         while let Some(request) = self.next_request(index) {
             self.take_client_data(net, index, &request);
-            self.connections[index].responding.push_back(Response {
-                header: u64::from(request.response_header_bytes),
+            let told = request.cmsd.map(|policy| server_data(net, flow, policy));
+            let told_bytes = told.map_or(0, |told| told.header_bytes());
+            let connection = &mut self.connections[index];
+            if let Some(awaited) = connection.awaited.iter_mut().find(|awaited| awaited.id == request.id) {
+                (awaited.told, awaited.header_left) = (told, awaited.header_left + told_bytes);
+            }
+            connection.responding.push_back(Response {
+                header: u64::from(request.response_header_bytes) + told_bytes,
                 body: request.body_bytes,
                 delivery: request.delivery,
                 began: net.now,
@@ -390,10 +400,14 @@ impl VideoSession {
             awaited.header_left -= header;
             let body = (bytes - header).min(awaited.body_left);
             awaited.body_left -= body;
+            let told = if awaited.header_left == 0 { awaited.told.take() } else { None };
             bytes -= header + body;
             let (id, is_wanted) = (awaited.id, !awaited.is_abandoned);
             if awaited.header_left == 0 && awaited.body_left == 0 {
                 self.connections[index].awaited.pop_front();
+            }
+            if let Some(told) = told.filter(|_| is_wanted) {
+                self.player.handle_server_data(now, id, &told);
             }
             if body > 0 && is_wanted {
                 self.player.handle_body(now, id, body);
@@ -443,6 +457,18 @@ impl VideoSession {
         for (_, connection) in self.connections.iter().enumerate().filter(concerns) {
             net.set_app_parameters(connection.flow, parameters);
         }
+    }
+}
+
+/// What the server's TCP knows when the response begins: its latest delivery rate, over all paths, and the smoothed RTT.
+fn server_data(net: &Network, flow: FlowId, policy: ServerPolicy) -> Cmsd {
+    let connections = || net.flows[flow as usize].server().connections().map(|(_, tcp)| tcp.info());
+    let kbps = connections().map(|info| info.delivery_rate.as_bits_per_sec()).sum::<u64>() / 1000;
+    let rtt = connections().map(|info| info.rtt).filter(|rtt| !rtt.is_zero()).min();
+    Cmsd {
+        etp_kbps: Some(kbps).filter(|&kbps| kbps > 0),
+        mb_kbps: policy.max_rate.map(|rate| rate.as_bits_per_sec() / 1000),
+        rtt_ms: rtt.map(|rtt| rtt.as_nanos() / 1_000_000),
     }
 }
 

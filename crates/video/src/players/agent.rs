@@ -351,6 +351,7 @@ impl Player for AgentPlayer {
             delivery: Delivery::Chunks { bytes: self.config.chunk_bytes(), every: self.config.heartbeat },
             object: ObjectRef::FILE,
             cmcd: None,
+            cmsd: None,
         }));
     }
 

@@ -106,6 +106,7 @@ pub(super) fn request(cmcd: Cmcd, connection: ConnectionId, id: RequestId, confi
         delivery: Delivery::AsFastAsPossible,
         object: ObjectRef { kind: ObjectKind::Report, segment: 0, representation: 0 },
         cmcd: Some(Box::new(cmcd)),
+        cmsd: None,
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::DashPlayer;
 use super::catch_up::{CatchUp, Range};
-use super::config::{Claim, CmcdMode, Connections, DashConfig, Goal, Live, LowLatency, PRESETS, Room, Way};
+use super::config::{Claim, CmcdMode, Connections, DashConfig, Goal, Live, LowLatency, PRESETS, Room, ServerData, Way};
 use super::retry::Retries;
+use crate::ServerPolicy;
 use crate::abr;
 use crate::cmcd::Event;
 use crate::ladder::{Ladder, Presentation, SizeModel};
@@ -140,6 +141,13 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     .or("none")
     .since("0.2"),
     ParamSpec::text("cmcd_interval", "30 s", INTERVAL, "between reports by the clock (dash.js: 30 s)").since("0.2"),
+    ParamSpec::flag("cmsd", false, "the server tells its throughput estimate (etp) and rtt with each response (CTA-5006)").since("0.2"),
+    ParamSpec::text("cmsd_mb", "none", Kind::Rate, "with cmsd: the server suggests no rate above this to a session (mb)")
+        .or("none")
+        .since("0.2"),
+    ParamSpec::flag("apply_mb", false, "the player chooses no rate above the suggested one (dash.js applyMb)").since("0.2"),
+    ParamSpec::text("etp_weight", "0 %", Kind::Share, "share of etp in each throughput sample (dash.js etpWeightRatio)")
+        .since("0.2"),
     ParamSpec::text("latency_target", "on-demand", Kind::Time, "play live, so far behind the edge").or("on-demand"),
     ParamSpec::text("skip_behind", "never", Kind::Time, "live: skip when stalls have cost more than this").or("never"),
     ParamSpec::word(
@@ -234,6 +242,14 @@ pub(super) fn build(context: &PlayerContext, settings: &Params) -> Result<Box<dy
             "`cmcd_events` are of CMCD v2; allowed with them: `cmcd` = \"v2\", or \"off\" for reports alone".into()
         );
     }
+    let needs_cmsd = [
+        ("cmsd_mb", settings.word("cmsd_mb") != "none"),
+        ("apply_mb", settings.flag("apply_mb")),
+        ("etp_weight", settings.quantity::<Ratio>("etp_weight").get() > 0.0),
+    ];
+    if let (None, Some((key, _))) = (config.cmsd, needs_cmsd.iter().find(|(_, is_set)| *is_set)) {
+        return Err(format!("`{key}` needs `cmsd` = true: the server tells nothing"));
+    }
     config.live = live(context, settings, &presentation.video)?;
     config.origin = context.origin.clone();
     if settings.optional::<Duration>("full_level").is_none()
@@ -324,6 +340,11 @@ fn config(settings: &Params, segments: usize) -> DashConfig {
             _ => Claim::Honest,
         },
         cmcd_lag: settings.quantity("cmcd_lag"),
+        cmsd: settings.flag("cmsd").then(|| ServerData {
+            policy: ServerPolicy { max_rate: settings.optional("cmsd_mb") },
+            apply_mb: settings.flag("apply_mb"),
+            etp_weight: settings.quantity::<Ratio>("etp_weight").get(),
+        }),
         // Checked when it was typed.
         cmcd_events: parse_events(settings.word("cmcd_events")).unwrap_or_default(),
         cmcd_interval: settings.quantity("cmcd_interval"),

@@ -63,6 +63,8 @@ pub(super) struct Track {
     pub claims: VecDeque<Told>,
     pub urgent: bool,
     pub last_estimate: Option<playpath_units::Rate>,
+    /// Highest representation that the server suggests.
+    most: usize,
 }
 
 impl Track {
@@ -97,6 +99,7 @@ impl Track {
             claims: VecDeque::new(),
             urgent: true,
             last_estimate: None,
+            most: ladder.count() - 1,
             ladder,
         }
     }
@@ -143,6 +146,20 @@ impl Track {
     }
     pub fn handle_connected(&mut self, now: Time, connection: ConnectionId, io: &mut Io) -> bool {
         self.pool.handle_connected(now, connection, io)
+    }
+
+    /// The server's estimate for the response to `request`.
+    pub fn note_estimate(&mut self, request: RequestId, bits_per_sec: f64, weight: f64) {
+        if let Some(transfer) = self.transfers.iter_mut().find(|transfer| transfer.request == request) {
+            transfer.told = Some((bits_per_sec, weight));
+        }
+    }
+
+    /// The server suggests no rate above this one; a suggestion below the lowest is none, as in dash.js.
+    pub fn suggest_at_most(&mut self, bits_per_sec: f64) {
+        let rungs = 0..self.ladder.count();
+        let highest = rungs.rev().find(|&rung| self.ladder.bits_per_sec(rung) <= bits_per_sec);
+        self.most = highest.unwrap_or(self.ladder.count() - 1);
     }
 
     /// Body bytes of `request` arrived. Cheap unless something follows from it.
@@ -491,7 +508,7 @@ impl Track {
         let decision = self.answer.take().unwrap_or_else(|| self.ask(at));
         match decision.choice {
             Choice::Fetch(choice) => {
-                let choice = choice.min(self.ladder.count() - 1);
+                let choice = choice.min(self.most);
                 if at.config.fast_switch {
                     self.replace_from_playhead(at, choice);
                 }
@@ -641,6 +658,7 @@ impl Track {
             delivery: fate.map_or_else(|| self.delivery(what, at), |fate| fate.delivery),
             object: self.object(what),
             cmcd,
+            cmsd: config.cmsd.map(|cmsd| cmsd.policy),
         };
         self.transfers.push(Transfer {
             request: id,
@@ -662,6 +680,7 @@ impl Track {
             is_error,
             deadline: fate.map_or(Time::MAX, |_| at.now + config.retries.timeout),
             is_replacement: matches!(what, What::Segment { segment, .. } if self.complete[segment]),
+            told: None,
             arrivals: match what {
                 What::Segment { segment, .. } => at.pieces(Way::Chunks, &self.ladder, segment).map(Arrivals::new),
                 _ => None,

@@ -31,6 +31,7 @@ impl Player for ProgressivePlayer {
             delivery: Delivery::AsFastAsPossible,
             object: ObjectRef::FILE,
             cmcd: None,
+            cmsd: None,
         }));
     }
 
