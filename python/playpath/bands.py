@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -93,9 +92,9 @@ def _of_sender(sender: str, outlines: list[Outline]) -> Iterable[pl.DataFrame]:
         if not counted.any():
             continue
         low, high = _edges(values[:, counted])
-        told: dict[str, Any] = {"sender": sender, "series": series, "column": column}
-        times = {"time_s": np.flatnonzero(counted) + 1.0, "low": low, "high": high}
-        yield pl.DataFrame({**told, **times}, schema=SCHEMA)
+        times = np.flatnonzero(counted) + 1.0
+        told = {"sender": sender, "series": series, "column": column, "time_s": times, "low": low, "high": high}
+        yield pl.DataFrame(told, schema=SCHEMA)
 
 
 def _edges(values: np.ndarray) -> np.ndarray:

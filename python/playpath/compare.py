@@ -19,7 +19,7 @@ from playpath.errors import InputError, Interrupted, RunError, unknown_name
 from playpath.evidence import STOPPING_RULE, ladder
 from playpath.files import write_frame, write_text
 from playpath.lateness import Lateness, lateness
-from playpath.manifest import manifest
+from playpath.manifest import Manifest, manifest
 from playpath.metrics import BULK_CRITERIA, VIDEO_CRITERIA, format_value, metric
 from playpath.packets import trimmed
 from playpath.parallel import check_jobs, run_all
@@ -28,7 +28,7 @@ from playpath.ranking import Decision, Difference, Ranker, identical_replicas
 from playpath.record import Session, file_names
 from playpath.scenario import LAST_SEED, Scenario, load
 from playpath.session_store import finished_session, play_and_keep, session_folder
-from playpath.tabular import Tabular
+from playpath.tabular import Row, Tabular
 from playpath.testbed.errors import MissingToolError
 from playpath.verdict import headline, verdict
 from playpath.worlds import Files, Trace, World, cc_name
@@ -216,7 +216,7 @@ class Comparison(Tabular):
         return hashlib.sha256(lines.encode()).hexdigest()
 
     @cached_property
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self) -> Manifest:
         """What the result depends on."""
         return manifest(self.scenario, self.world, self.seeds)
 
@@ -287,7 +287,7 @@ class Comparison(Tabular):
     def _html_cells(self, sender: str, names: Sequence[str]) -> str:
         return "".join(f"<td>{escape(format_summary(self.summary(sender, name)))}</td>" for name in names)
 
-    def _sender_dict(self, sender: str) -> dict[str, Any]:
+    def _sender_dict(self, sender: str) -> dict[str, object]:
         summaries = {name: self.summary(sender, name) for name in self.metric_names}
         # A figure that this kind of player does not have is named all the same, with n = 0.
         absent = {"mean": None, "median": None, "ci95": None, "min": None, "max": None, "n": 0}
@@ -645,8 +645,8 @@ def _long(sessions: list[Session], part: str) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _flat(entry: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def _flat(entry: Mapping[str, Any], prefix: str = "") -> Row:
+    flat: Row = {}
     for key, value in entry.items():
         if isinstance(value, Mapping):
             flat |= _flat(value, f"{prefix}{key}.")

@@ -16,6 +16,8 @@ from playpath.errors import InputError, RunError
 if TYPE_CHECKING:
     import numpy as np
 
+    from playpath.declared import Cmcd, Component, DeclaredMetric, DeclaredTable, KernelControl, TracePreview
+    from playpath.manifest import RunManifest
     from playpath.measured import Measurements
     from playpath.recorded import EventRecord, FlowRecord, LinkRecord, SessionRecord, WindowEvent
     from playpath.resolved import Document as ResolvedDocument
@@ -45,14 +47,18 @@ class Figures(TypedDict):
     warnings: list[str]
 
 
+Switch = TypedDict("Switch", {"time_s": float, "from": str, "to": str, "reason": str})
+"""A change of path."""
+
+
 class Record(Figures):
     """The record of a run, as every world gives it."""
 
-    manifest: dict[str, Any]
+    manifest: RunManifest
     digest: str
     window_events: NotRequired[dict[str, list[WindowEvent]]]
     """Of a traced run, by the flow's name."""
-    path_switches: NotRequired[dict[str, list[dict[str, Any]]]]
+    path_switches: NotRequired[dict[str, list[Switch]]]
     """Likewise; a session keeps them as time series."""
 
 
@@ -181,13 +187,9 @@ def check(document: str, text: str) -> None:
     _call(_engine.check, document, text)
 
 
-def declarations() -> dict[str, Any]:
-    """Every table of every document: `doc`, its `keys`, the tables that it is read `with`, and its `choice`.
-
-    A key has `name`, `type`, `allowed`, `unit`, `default`, `otherwise`, `is_needed`, `words`, `since`, `example` (TOML), `doc`,
-    `kernel` (what the kernel world does otherwise) and the `table` that it takes.
-    """
-    tables: dict[str, Any] = json.loads(_engine.declarations())
+def declarations() -> dict[str, DeclaredTable]:
+    """Every table of every document by its name."""
+    tables: dict[str, DeclaredTable] = json.loads(_engine.declarations())
     return tables
 
 
@@ -200,27 +202,27 @@ def jain_index(shares: Iterable[float]) -> float | None:
     return _engine.jain_index(list(shares))
 
 
-def registry(kind: str) -> list[dict[str, Any]]:
+def registry(kind: str) -> list[Component]:
     """Everything of a kind (cc, scheduler, queue, ...) with parameters and defaults."""
-    entries: list[dict[str, Any]] = json.loads(_call(_engine.registry, kind))
+    entries: list[Component] = json.loads(_call(_engine.registry, kind))
     return entries
 
 
-def kernel_control(cc: str | Mapping[str, Any], validation: str) -> dict[str, Any]:
-    """What of Linux stands for a congestion control, as a resolved sender has it.
+def metrics() -> list[DeclaredMetric]:
+    """Every metric, and how rankings use it."""
+    entries: list[DeclaredMetric] = json.loads(_call(_engine.registry, "metric"))
+    return entries
 
-    Returns
-    -------
-    dict
-        `control` (`reno`, or `bpf:vegas` for ours), its `settings` where they are not its defaults, the `habits` of a stack that
-        are asked for and not in force, and what the control `takes` besides.
+
+def kernel_control(cc: str | Mapping[str, Any], validation: str) -> KernelControl:
+    """What of Linux stands for a congestion control, as a resolved sender has it.
 
     Raises
     ------
     InputError
         Nothing stands for it, or does not take a value: one line with its name and what is allowed.
     """
-    found: dict[str, Any] = json.loads(_call(_engine.kernel_control, json.dumps(cc), validation))
+    found: KernelControl = json.loads(_call(_engine.kernel_control, json.dumps(cc), validation))
     return found
 
 
@@ -237,15 +239,15 @@ def p1203(resolved_json: str, sender: str, seed: int) -> str:
     return made
 
 
-def parse_cmcd(text: str) -> dict[str, Any]:
-    """What a player told with a request: `sid`, `br_kbps`, `bl_ms`, `d_ms`, `mtp_kbps`, `ot`, `v`; None where it did not."""
-    found: dict[str, Any] = json.loads(_call(_engine.parse_cmcd, text))
+def parse_cmcd(text: str) -> Cmcd:
+    """What a player told with a request."""
+    found: Cmcd = json.loads(_call(_engine.parse_cmcd, text))
     return found
 
 
-def preview_trace(text: str, format: str | None, bins: int) -> dict[str, Any]:
+def preview_trace(text: str, format: str | None, bins: int) -> TracePreview:
     """Format, length, rates of a bandwidth trace."""
-    found: dict[str, Any] = json.loads(_call(_engine.preview_trace, text, format, bins))
+    found: TracePreview = json.loads(_call(_engine.preview_trace, text, format, bins))
     return found
 
 

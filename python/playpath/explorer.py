@@ -44,7 +44,7 @@ def page(source: str | Path | None = None) -> str:
     return text.replace(_PLACE, _PLACE.replace("null", given))
 
 
-def _start(source: str | Path) -> dict[str, Any]:
+def _start(source: str | Path) -> dict[str, object]:
     """Name, text, and the files that the scenario names; checked as any command would."""
     name = load(source).name
     path = shipped.find(source)

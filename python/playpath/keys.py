@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from playpath import engine
+from playpath.declared import Choice, DeclaredKey, DeclaredTable
 from playpath.errors import InputError, unknown_name
 
 ROOTS = {"scenario": "scenario", "sweep": "sweep", "population": "population document"}
@@ -33,12 +33,12 @@ class Key:
     document: str
     place: str
     of: str
-    declared: Mapping[str, Any]
+    declared: DeclaredKey
 
     @property
     def name(self) -> str:
         """Without its table."""
-        return str(self.declared["name"])
+        return self.declared["name"]
 
     @property
     def default(self) -> str:
@@ -46,7 +46,7 @@ class Key:
         return default_text(self.declared)
 
 
-def default_text(declared: Mapping[str, Any]) -> str:
+def default_text(declared: DeclaredKey) -> str:
     """A default with its unit, what holds instead, or that there is none.
 
     >>> default_text({"is_needed": False, "otherwise": "", "default": 1, "unit": "packets"})
@@ -55,14 +55,14 @@ def default_text(declared: Mapping[str, Any]) -> str:
     if declared["is_needed"]:
         return "must be given"
     if declared["otherwise"]:
-        return str(declared["otherwise"])
+        return declared["otherwise"]
     value = declared["default"]
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return f"{text} {declared['unit']}".strip() if text else "none"
 
 
 @cache
-def tables() -> dict[str, Any]:
+def tables() -> dict[str, DeclaredTable]:
     """Every declared table by its name."""
     return engine.declarations()
 
@@ -78,7 +78,7 @@ def all_keys() -> tuple[Key, ...]:
     return tuple(kept + drawn)
 
 
-def table_keys(name: str) -> Iterator[Mapping[str, Any]]:
+def table_keys(name: str) -> Iterator[DeclaredKey]:
     """The keys of a table, and those that it has of others; first the one that chooses what it is."""
     table = tables()[name]
     if table["choice"]:
@@ -88,7 +88,7 @@ def table_keys(name: str) -> Iterator[Mapping[str, Any]]:
         yield from table_keys(other)
 
 
-def tag_key(choice: Mapping[str, Any]) -> dict[str, Any]:
+def tag_key(choice: Choice) -> DeclaredKey:
     """The key that names what a table is, as a declared key."""
     words = [(variant["name"], variant["summary"]) for variant in choice["variants"]]
     return {
@@ -108,7 +108,7 @@ def tag_key(choice: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _walk(table: str, at: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+def _walk(table: str, at: str) -> Iterator[tuple[str, str, DeclaredKey]]:
     for key in table_keys(table):
         place = f"{at}{key['name']}"
         yield place, "", key

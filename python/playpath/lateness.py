@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
@@ -52,7 +51,7 @@ class Lateness:
             return f"{bar}; the verdict does not survive it for {', '.join(self.turned)}: play it on a machine with less to do"
         return f"{bar}; the verdict survives it" if self.beaten else bar
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The JSON form."""
         return {
             "added_rtt_ms": dict(self.added_rtt_ms),

@@ -5,12 +5,55 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from playpath import engine
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from playpath.resolved import Document
     from playpath.scenario import Scenario
+
+
+class Manifest(TypedDict):
+    """Of a comparison."""
+
+    scenario: Document
+    scenario_sha256: str
+    world: str
+    seeds: list[int]
+    playpath_version: str
+    engine_version: str
+    python_version: str
+    platform: str
+    kernel: str
+
+
+class PopulationManifest(Manifest):
+    """Of a population; `population` is its document as read."""
+
+    population: Mapping[str, object]
+    paths: int
+    sessions: int
+    seed: int
+    intervals_over: str
+    units_in_all: float | None
+
+
+class RunManifest(TypedDict):
+    """Of one session; the kernel world tells of its machine, too."""
+
+    engine: str
+    scenario: Document
+    sender: str
+    seed: int
+    world: NotRequired[str]
+    player: NotRequired[str]
+    kernel: NotRequired[str]
+    machine: NotRequired[str]
+    cpus: NotRequired[int | None]
+    sysctls: NotRequired[dict[str, str]]
 
 
 def package_version() -> str:
@@ -18,10 +61,10 @@ def package_version() -> str:
     return metadata.version("playpath")
 
 
-def manifest(scenario: Scenario, world: str, seeds: Sequence[int]) -> dict[str, Any]:
+def manifest(scenario: Scenario, world: str, seeds: Sequence[int]) -> Manifest:
     """Everything needed to get the same result again. Holds no time of day: equal inputs give equal bytes."""
     return {
-        "scenario": dict(scenario.resolved),
+        "scenario": scenario.resolved,
         "scenario_sha256": scenario.digest,
         "world": world,
         "seeds": list(seeds),

@@ -7,7 +7,7 @@ there (a study's own) is shown with the unit its name ends in and never decides 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal
 
 from playpath import engine
@@ -50,12 +50,13 @@ class Metric:
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
-_ENTRIES = engine.registry("metric")
-_FIELDS = {field.name for field in fields(Metric)}
-_BY_NAME = {entry["name"]: Metric(**{k: v for k, v in entry.items() if k in _FIELDS}) for entry in _ENTRIES}
+_ENTRIES = engine.metrics()
+_BY_NAME = {
+    e["name"]: Metric(e["name"], e["label"], e["unit"], e["better"], e["least"], e["least_share"]) for e in _ENTRIES
+}
 
 
-def _criteria(ranks: str) -> tuple[str, ...]:
+def _criteria(ranks: Literal["video_rank", "bulk_rank"]) -> tuple[str, ...]:
     """Names of the entries that have such a rank, the first rank first."""
     ranked = sorted((entry[ranks], entry["name"]) for entry in _ENTRIES if entry[ranks] is not None)
     return tuple(name for _, name in ranked)

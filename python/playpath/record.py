@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -16,6 +16,7 @@ import polars as pl
 from playpath import engine
 from playpath.errors import InputError
 from playpath.files import write_frame, write_text
+from playpath.manifest import RunManifest
 from playpath.metrics import format_value, metric
 from playpath.recorded import EventRecord, FlowRecord, LinkRecord, SessionRecord, WindowEvent
 from playpath.tabular import Tabular
@@ -72,7 +73,7 @@ class Session(Tabular):
     links: list[LinkRecord]
     events: list[EventRecord]
     warnings: list[str]
-    manifest: dict[str, Any]
+    manifest: RunManifest
     digest: str
     series: Mapping[str, Columns] = field(default_factory=dict, repr=False)
     sessions: list[SessionRecord] = field(default_factory=list)
@@ -141,7 +142,7 @@ def columns(frame: pl.DataFrame) -> Columns:
     return {name: frame[name].to_numpy() for name in frame.columns}
 
 
-def switch_series(by_flow: Mapping[str, list[dict[str, Any]]]) -> dict[str, Columns]:
+def switch_series(by_flow: Mapping[str, Sequence[Mapping[str, object]]]) -> dict[str, Columns]:
     """The path switches of MPTCP flows as series `switches.<flow>`, a row each.
 
     >>> found = switch_series({"video": [{"time_s": 0.5, "to": "wifi"}]})

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from playpath.declared import Scalar
 from playpath.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
+
+Row = dict[str, Scalar | None]
+"""Of a table: column name → value."""
 
 
 class Tabular:

@@ -46,7 +46,7 @@ class Preview:
     outage_share: float
     bins_mbps: list[float]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The JSON form."""
         return dict(self.__dict__)
 

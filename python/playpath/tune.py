@@ -122,7 +122,7 @@ class Tuning:
         write_text(Path(folder) / "tune.json", json.dumps(self.to_dict(), indent=1) + "\n")
 
 
-def _brief(comparison: Comparison) -> dict[str, Any]:
+def _brief(comparison: Comparison) -> dict[str, object]:
     full = comparison.to_dict()
     keys = ("scenario", "seeds", "senders", "ranking", "verdict", "decision", "digest")
     return {key: full[key] for key in keys} | {"seed_list": comparison.seeds}

@@ -14,6 +14,7 @@ import polars as pl
 
 from playpath import engine
 from playpath.compare import Comparison
+from playpath.tabular import Row
 
 ALL_FLOWS = "all flows"
 FLOW_METRICS = ("goodput_mbps", "mean_rtt_ms", "retransmitted_packets", "loss_ratio", "rto_count")
@@ -34,7 +35,7 @@ def group_names(result: Comparison) -> list[str]:
 def of_traffic(result: Comparison) -> Comparison:
     """The first sender's sessions with rows for the traffic's groups, for all flows and for the links in place of the sender."""
     sender = result.senders[0]
-    rows = []
+    rows: list[Row] = []
     for session in _sessions(result, sender):
         seed = session["seed"]
         flows = _rows(result.flows, sender, seed)
@@ -47,7 +48,7 @@ def of_traffic(result: Comparison) -> Comparison:
 
 def beside_senders(result: Comparison) -> Comparison:
     """Every sender's sessions, with rows for the cross traffic beside it: `web beside cubic`."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for sender in result.senders:
         for session in _sessions(result, sender):
             known = {"seed": session["seed"], "digest": session["digest"]}
@@ -56,7 +57,7 @@ def beside_senders(result: Comparison) -> Comparison:
     return replace(result, table=_table(rows, FLOW_METRICS))
 
 
-def _groups(names: Sequence[str], flows: Sequence[Mapping[str, Any]]) -> Iterable[dict[str, Any]]:
+def _groups(names: Sequence[str], flows: Sequence[Mapping[str, Any]]) -> Iterable[Row]:
     for name in names:
         own = [flow for flow in flows if _group_of(str(flow["name"]), names) == name]
         control = str(own[0]["cc"]) if own else ""
@@ -76,7 +77,7 @@ def _together(flows: Sequence[Mapping[str, Any]], goodput_mbps: float | None) ->
     return {"total_goodput_mbps": goodput_mbps} | ({} if fairness is None else {"flow_jain_index": fairness})
 
 
-def _links(links: Sequence[Mapping[str, Any]]) -> Iterable[dict[str, Any]]:
+def _links(links: Sequence[Mapping[str, Any]]) -> Iterable[Row]:
     for link in links:
         kind, _, rest = str(link["name"]).partition(".")
         path, _, direction = rest.rpartition("/")
@@ -99,6 +100,6 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _table(rows: list[dict[str, Any]], metrics: Sequence[str]) -> pl.DataFrame:
+def _table(rows: list[Row], metrics: Sequence[str]) -> pl.DataFrame:
     schema = {"sender": pl.String, "cc": pl.String, "seed": pl.Int64, "digest": pl.String}
     return pl.DataFrame(rows, schema=schema | dict.fromkeys(metrics, pl.Float64))

@@ -45,7 +45,7 @@ class Question:
     points: Mapping[int, Mapping[str, Any]] = field(default_factory=lambda: {0: {}})
     contents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The JSON form."""
         points = [{"number": number, "settings": settings} for number, settings in self.points.items()]
         return {"kind": self.kind, "scenario": self.scenario, "points": points, "contents": self.contents}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
@@ -10,6 +10,7 @@ from rich.text import Text
 
 from playpath import console, keys
 from playpath.commands import options
+from playpath.declared import DeclaredKey
 from playpath.keys import Key
 
 
@@ -37,7 +38,7 @@ def command(
         _print_key(one)
 
 
-def _plain(key: Key) -> dict[str, Any]:
+def _plain(key: Key) -> dict[str, object]:
     return {"document": key.document, "place": key.place, "of": key.of, **key.declared}
 
 
@@ -68,7 +69,7 @@ def _print_key(key: Key) -> None:
     console.out.print()
 
 
-def _inner(key: Key) -> list[Any]:
+def _inner(key: Key) -> list[DeclaredKey]:
     return list(keys.table_keys(key.declared["table"])) if key.declared["table"] else []
 
 

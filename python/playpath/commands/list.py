@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.padding import Padding
@@ -11,6 +11,7 @@ from rich.text import Text
 
 from playpath import console, engine
 from playpath.commands import completing, options
+from playpath.declared import Component, DeclaredKey
 from playpath.errors import unknown_name
 
 KINDS = {
@@ -66,7 +67,7 @@ def _print_kinds(json: bool) -> None:
     console.out.print("[dim]playpath list KIND shows names, parameters and references[/dim]")
 
 
-def _print_entry(entry: dict[str, Any]) -> None:
+def _print_entry(entry: Component) -> None:
     console.out.print(f"[bold]{console.plain(entry['name'])}[/bold]  {console.plain(entry['summary'])}")
     about = Text(entry.get("reference") or "", style="dim")
     if entry.get("in_kernel"):
@@ -77,7 +78,7 @@ def _print_entry(entry: dict[str, Any]) -> None:
         console.print_table(_params(entry["params"]), below="")
 
 
-def _params(params: list[dict[str, Any]]) -> Table:
+def _params(params: list[DeclaredKey]) -> Table:
     """A line a parameter; where that is too wide, what it may be and what it does below each other."""
     table = Table(box=None, show_header=False, padding=(0, 1, 0, 4))
     for param in params:
@@ -95,7 +96,7 @@ def _params(params: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _default(param: dict[str, Any]) -> str:
+def _default(param: DeclaredKey) -> str:
     value = param["default"]
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return f"= {text} {param.get('unit') or ''}".rstrip()

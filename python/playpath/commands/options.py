@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -122,7 +122,7 @@ def check_tolerance(text: str | None) -> str | None:
     raise InputError(f"--tolerance '{text}': give a time above zero, for example '1 ms'")
 
 
-def settings(items: list[str] | None) -> dict[str, Any]:
+def settings(items: list[str] | None) -> dict[str, object]:
     """`["player.buffer=2 s"]` as a mapping of dotted keys."""
     found = {}
     for item in items or []:

@@ -22,6 +22,7 @@ from playpath.studies import NAMES, Options, Sensitivity, StudyResult, run_sensi
 from playpath.studies.beside import WORLDS, SideBySide, run_beside
 from playpath.studies.joint import Joint, run_joint, sentences
 from playpath.studies.sensitivity import summary
+from playpath.studies.study import Settings
 from playpath.studies.today import rank_scenes
 from playpath.worlds import SimWorld
 
@@ -104,7 +105,7 @@ def command(
         console.print_json(shown)
 
 
-def _settings(studies: Sequence[str], texts: list[str], world: str) -> dict[str, Any]:
+def _settings(studies: Sequence[str], texts: list[str], world: str) -> Settings:
     if not texts:
         return {}
     if len(studies) > 1:
@@ -197,7 +198,7 @@ def _write(ran: _Ran, folder: Path, figures: bool) -> None:
         save_figures(ran.result, folder / "figures", ran.swept, ran.joint)
 
 
-def _json(ran: _Ran) -> dict[str, Any]:
+def _json(ran: _Ran) -> dict[str, object]:
     scenes = [scene.to_dict() for scene in rank_scenes(ran.result.study, ran.result.table)]
     more = {"sensitivity": ran.swept, "joint": ran.joint}
     return ran.result.to_dict() | {"today": scenes} | {k: v.to_dict() for k, v in more.items() if v is not None}

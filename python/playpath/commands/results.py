@@ -106,9 +106,9 @@ def _difference(folder: Path, file: str, question: Question) -> str:
     return ""
 
 
-def _parts(file: str, stored: Question) -> dict[str, Any]:
+def _parts(file: str, stored: Question) -> dict[str, object]:
     """The question as plain data: tables of the scenario and the other parts by name."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for place in _PARTS[file]:
         value: Any = stored
         for key in place.split("."):
@@ -117,9 +117,9 @@ def _parts(file: str, stored: Question) -> dict[str, Any]:
     return found
 
 
-def _plain(table: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(table: Mapping[str, object]) -> dict[str, object]:
     """A table as JSON stores it, without the numbers of replications."""
-    plain: dict[str, Any] = json.loads(json.dumps(table, default=str))
+    plain: dict[str, object] = json.loads(json.dumps(table, default=str))
     for name, keys in _REPLICATIONS.items():
         inner: Any = plain.get(name) if name else plain
         for key in keys if isinstance(inner, dict) else ():

@@ -150,7 +150,7 @@ def _player(given: Answers) -> list[str]:
 
 
 def _path(given: Answers, folder: Path, beside: Path | None) -> list[str]:
-    table: dict[str, Any] = {"name": "path"}
+    table: dict[str, object] = {"name": "path"}
     note = given.get("note", "")
     if "like" in given:
         if given["like"] not in models():

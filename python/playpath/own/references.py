@@ -41,7 +41,7 @@ def reference_of(name: str, target: Any) -> str:
 
     if isinstance(target, str | Mapping):
         return parse_choice(target)
-    params: dict[str, Any] = {}
+    params: dict[str, object] = {}
     while isinstance(target, functools.partial) and not target.args:
         params, target = {**target.keywords, **params}, target.func
     if not callable(target):

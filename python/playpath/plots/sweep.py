@@ -15,13 +15,12 @@ from playpath.plots.style import INK, MUTED, PAPER, SenderStyle, dress, own_axes
 
 if TYPE_CHECKING:
     from playpath.sweep import SweepResult
+    from playpath.sweep.design import Point
 
 _NUMBER = re.compile(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?")
 
 
-def winner_map(
-    result: SweepResult, x: str, y: str, ax: Axes | None = None, *, where: dict[str, Any] | None = None
-) -> Axes:
+def winner_map(result: SweepResult, x: str, y: str, ax: Axes | None = None, *, where: Point | None = None) -> Axes:
     """Who wins at each point of two settings: colour and hatch of the winner, its name, and by how much.
 
     Filled: a win that the viewer feels. Outlined: the viewer feels none, the winner costs the network least. Pale with a
@@ -98,9 +97,7 @@ def winner_points(result: SweepResult, x: str, y: str, ax: Axes | None = None) -
     return ax
 
 
-def response(
-    result: SweepResult, name: str, x: str, ax: Axes | None = None, *, where: dict[str, Any] | None = None
-) -> Axes:
+def response(result: SweepResult, name: str, x: str, ax: Axes | None = None, *, where: Point | None = None) -> Axes:
     """A metric of every sender against a setting: means over the seeds, and 95 % intervals of the median.
 
     Parameters
@@ -154,7 +151,7 @@ def _curve(
     ax.errorbar(drawn, means, yerr=halves, label=label, zorder=3 + index, **line, **bars)
 
 
-def filtered(table: pl.DataFrame, where: dict[str, Any] | None) -> pl.DataFrame:
+def filtered(table: pl.DataFrame, where: Point | None) -> pl.DataFrame:
     """The rows with these values of settings."""
     for key, value in (where or {}).items():
         table = table.filter(pl.col(key) == value)

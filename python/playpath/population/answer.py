@@ -18,7 +18,7 @@ import polars as pl
 
 from playpath import stats
 from playpath.files import write_frame, write_text
-from playpath.manifest import manifest
+from playpath.manifest import PopulationManifest, manifest
 from playpath.metrics import BULK_CRITERIA, NETWORK_CRITERIA, VIDEO_CRITERIA, metric
 from playpath.population import headline
 from playpath.population.intervals import (
@@ -117,7 +117,7 @@ class Versus:
     neighbours: Mapping[str, float]
     more_paths: int | None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The JSON form."""
         found = {key: value.to_dict() if isinstance(value, Estimate) else value for key, value in self.__dict__.items()}
         return {key: dict(value) if isinstance(value, Mapping) else value for key, value in found.items()}
@@ -461,7 +461,7 @@ class PopulationResult(Tabular):
         return hashlib.sha256(lines.encode()).hexdigest()
 
     @cached_property
-    def manifest(self) -> dict[str, Any]:
+    def manifest(self) -> PopulationManifest:
         """What the result depends on."""
         own = self.population
         return {
@@ -499,7 +499,7 @@ class PopulationResult(Tabular):
             "digest": self.digest,
         }
 
-    def _sender_dict(self, sender: str) -> dict[str, Any]:
+    def _sender_dict(self, sender: str) -> dict[str, object]:
         metrics = {}
         for name in self.metric_names:
             mean, bands = self.mean(sender, name), self.quantiles(sender, name)
@@ -508,7 +508,7 @@ class PopulationResult(Tabular):
                 metrics[name] = {**mean.to_dict(), **named}
         return {"name": sender, "metrics": metrics}
 
-    def _group_dicts(self) -> list[dict[str, Any]]:
+    def _group_dicts(self) -> list[dict[str, object]]:
         if self.best == self.baseline:
             return []
         return [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -43,7 +42,7 @@ class Inspection:
     def _numbers(self) -> list[str]:
         return [n for n in _SHOWN if n in self.paths.columns and self.paths[n].null_count() < self.paths.height]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The JSON form."""
         own = self.population
         return {

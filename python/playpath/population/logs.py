@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
@@ -60,19 +60,27 @@ class Sample:
     is_limited: bool = False
 
 
+class User(TypedDict):
+    """A row of the users' table."""
+
+    name: str
+    rate_mbps: float
+    rtt_ms: NotRequired[float]
+    samples: int
+
+
 @dataclass(frozen=True)
 class Import:
     """What logs gave.
 
     Attributes
     ----------
-    rows : list of dict
-        Of the users' table: `name`, `rate_mbps`, `rtt_ms` if known, `samples`.
+    rows : list of User
     notes : list of str
         What was left out, and why.
     """
 
-    rows: list[dict[str, Any]]
+    rows: list[User]
     notes: list[str]
 
     def to_csv(self) -> str:
@@ -139,7 +147,7 @@ def _estimate(samples: list[Sample], notes: list[str]) -> Import:
         if not rates:
             poor += 1
             continue
-        row: dict[str, Any] = {
+        row: User = {
             "name": session,
             "rate_mbps": _digits(float(np.quantile(rates, _PERCENTILE))),
             "samples": len(rates),
@@ -217,11 +225,10 @@ def _request(fields: Mapping[str, str], size: str) -> Sample | None:
     if number is None or seconds is None:
         return None
     rtt_us = _float(fields.get("tcpinfo_rtt", ""))
-    told = engine.parse_cmcd(fields.get("request", "").split(" ")[1] if " " in fields.get("request", "") else "")
+    query = fields.get("request", "").split(" ")[1] if " " in fields.get("request", "") else ""
     headers = ",".join(v for k, v in fields.items() if k.startswith("http_cmcd_") and v not in ("-", ""))
-    if headers:
-        told = {**told, **{k: v for k, v in engine.parse_cmcd(headers).items() if v is not None}}
-    session = told["sid"] or fields.get("remote_addr", "all")
+    told = (engine.parse_cmcd(text)["sid"] for text in (headers, query))
+    session = next((sid for sid in told if sid is not None), None) or fields.get("remote_addr", "all")
     return _transfer(session, number, seconds, None if rtt_us is None else rtt_us / 1000)
 
 

@@ -12,7 +12,9 @@ import polars as pl
 from playpath import engine
 from playpath.errors import InputError
 from playpath.population.spec import DrawnPath, Population
+from playpath.resolved import Document
 from playpath.sweep.design import at_point
+from playpath.tabular import Row
 
 _FIGURES = ("rate_mbps", "rtt_ms", "loss_percent")
 
@@ -30,7 +32,7 @@ def path_table(population: Population, numbers: Iterable[int]) -> pl.DataFrame:
     return pl.DataFrame([_row(base, population.path(number)) for number in numbers], infer_schema_length=None)
 
 
-def _row(base: dict[str, Any], path: DrawnPath) -> dict[str, Any]:
+def _row(base: Document, path: DrawnPath) -> Row:
     try:
         figures: Mapping[str, Any] = engine.path_figures(at_point(base, dict(path.settings)).text)[0]
     except InputError as error:

@@ -146,7 +146,7 @@ def users(file: Path, trace_key: str) -> list[Unit]:
     for line, row in _rows(file):
         name = row.pop("name", "") or row.pop("user", "") or f"user {line - 1}"
         weight = _weight(row.pop("weight", "1"), file, line)
-        settings: dict[str, Any] = {}
+        settings: dict[str, object] = {}
         lap_s = math.inf
         for column in list(row):
             if column == "trace":

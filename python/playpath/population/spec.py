@@ -374,7 +374,7 @@ def _names(value: str | Sequence[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-def _plain(raw: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(raw: Mapping[str, Any]) -> dict[str, object]:
     """The document as read, for the manifest."""
-    found: dict[str, Any] = json.loads(json.dumps(raw, default=str))
+    found: dict[str, object] = json.loads(json.dumps(raw, default=str))
     return found

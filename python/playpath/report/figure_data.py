@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -33,7 +32,7 @@ class Mark:
     shown: tuple[str, str]
 
 
-def figure_data(figure: Figure, name: str) -> dict[str, Any]:
+def figure_data(figure: Figure, name: str) -> dict[str, object]:
     """What the report's script asks of a figure that has been laid out.
 
     Returns

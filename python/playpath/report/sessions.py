@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from playpath import engine
+from playpath.engine import Switch
 from playpath.packets import Window, check_window, has_packets, trimmed
 from playpath.quantity import MBPS, measure
 from playpath.record import Columns, Session
@@ -99,7 +100,7 @@ def sessions_section(
     return html.section("One session", body, note=f"Seed {shown[0].seed}{why}.", anchor="session")
 
 
-def _session(session: Session, mss: int, packed: _Arrays) -> dict[str, Any]:
+def _session(session: Session, mss: int, packed: _Arrays) -> dict[str, object]:
     switches = {flow: told for flow, told in _switches(session).items() if len(told) <= _MOST_SWITCHES}
     record = {
         "metrics": session.metrics,
@@ -119,8 +120,8 @@ def _series(name: str, columns: Columns, packed: _Arrays) -> dict[str, Place]:
     return {column: packed.add(columns[column], 8 if column in _LONG else 4) for column in stored}
 
 
-def _switches(session: Session) -> dict[str, list[dict[str, Any]]]:
-    told = {}
+def _switches(session: Session) -> dict[str, list[Switch]]:
+    told: dict[str, list[Switch]] = {}
     for name, columns in session.series.items():
         if name.startswith("switches."):
             rows = zip(*(columns[key] for key in ("time_s", "from", "to", "reason")), strict=True)
@@ -131,7 +132,7 @@ def _switches(session: Session) -> dict[str, list[dict[str, Any]]]:
     return told
 
 
-def _bands(frame: pl.DataFrame, packed: _Arrays) -> list[dict[str, Any]]:
+def _bands(frame: pl.DataFrame, packed: _Arrays) -> list[dict[str, object]]:
     return [
         {
             "sender": sender,
@@ -170,11 +171,11 @@ class _Arrays:
         return b"".join(self._parts)
 
 
-def _path(path: Mapping[str, Any]) -> dict[str, Any]:
+def _path(path: Mapping[str, Any]) -> dict[str, object]:
     return {"name": path["name"], "rate_mbps": measure(path.get("rate"), MBPS), "rtt_ms": measure(path.get("rtt"), _MS)}
 
 
-def _trace(path: Mapping[str, Any]) -> dict[str, Any] | None:
+def _trace(path: Mapping[str, Any]) -> dict[str, object] | None:
     """What a path could carry over time, where a trace from its beginning says it."""
     trace = path.get("trace")
     if not trace or not isinstance(trace.get("content"), str) or path.get("start") not in (None, "0 s"):

@@ -14,6 +14,7 @@ from playpath.plots import figure, sender_styles
 from playpath.plots.sweep import is_numeric, levels, response, winner_map, winner_points
 from playpath.report import html
 from playpath.report.marker import marker_svg
+from playpath.sweep.design import Point
 from playpath.sweep.result import SweepResult
 
 _MOST_FACETS = 6
@@ -116,14 +117,14 @@ def _maps(result: SweepResult) -> str:
     return html.section("Who wins where", html.figures(parts), note=note)
 
 
-def _facets(result: SweepResult, keys: list[str]) -> list[dict[str, Any]]:
+def _facets(result: SweepResult, keys: list[str]) -> list[Point]:
     """The first few combinations of the other settings."""
     choices = [levels(result.decisions, key) for key in keys]
     combined = itertools.islice(itertools.product(*choices), _MOST_FACETS)
     return [dict(zip(keys, values, strict=True)) for values in combined]
 
 
-def _facet_title(where: dict[str, Any]) -> str:
+def _facet_title(where: Point) -> str:
     return ", ".join(f"{key} = {value}" for key, value in where.items())
 
 

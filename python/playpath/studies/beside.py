@@ -57,7 +57,7 @@ class SideBySide:
                 rows.append(row)
         return rows
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The JSON form."""
         spec = self.study.beside
         assert spec is not None

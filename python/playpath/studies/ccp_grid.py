@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from playpath.studies.study import Case, Labels, Series, Settings
+from playpath.document import Player, Up, Video, Wifi
+from playpath.studies.study import Case, Control, Labels, Series, Settings
 
 POB_RATES = (3.0, 2.0, 1.0, 0.5)
 RTTS = (3, 100, 200)
@@ -55,36 +56,36 @@ class SetUp:
         p = 0.25 * self.loss_percent / (100 - self.loss_percent)
         return {"kind": "gilbert_elliott", "p": f"{100 * p:.6f} %", "r": "25 %"}
 
-    def hop(self) -> dict[str, Any]:
+    def hop(self) -> Up:
         """The rate and jitter of the wireless hop, or the hop as 802.11 has it."""
         if self.wifi in _HOPS:
             return {"wifi": _HOPS[self.wifi]}
-        jitter = {"jitter": f"{self.jitter_ms:g} ms"} if self.jitter_ms else {}
+        jitter: Up = {"jitter": f"{self.jitter_ms:g} ms"} if self.jitter_ms else {}
         return {"rate": f"{self.wifi_mbps:g} Mbit/s", **jitter}
 
-    def video(self, length_s: int) -> dict[str, Any]:
+    def video(self, length_s: int) -> Video:
         """The clip, repeated, or a film of scenes with as many bytes."""
-        common = {"rate": "5.24 Mbit/s", "duration": f"{length_s} s"}
+        common: Video = {"rate": "5.24 Mbit/s", "duration": f"{length_s} s"}
         if self.film == "looped clip":
             return {"source": "bigbuckbunny", **common}
         return {**common, "fps": 25, "scene_sd": 0.4}
 
-    def late_frames(self) -> dict[str, Any]:
+    def late_frames(self) -> Player:
         """The player's settings for late frames."""
         return _SHIFTS[self.shift_after] | _LATE[self.late]
 
 
-_HOPS: dict[str, dict[str, Any]] = {
+_HOPS: dict[str, Wifi] = {
     "802.11g": {"standard": "802.11g", "snr": 20, "snr_sd": 3},
     "802.11n": {"standard": "802.11n", "snr": 20, "snr_sd": 3},
     "802.11n, fading": {"standard": "802.11n", "snr": 15, "snr_sd": 6},
 }
-_LATE: dict[str, dict[str, Any]] = {
+_LATE: dict[str, Player] = {
     "discarded": {},
     "clock references": {"references": "250 ms"},
     "played faster": {"late": "play-faster"},
 }
-_SHIFTS: dict[str, dict[str, Any]] = {
+_SHIFTS: dict[str, Player] = {
     "at once": {"shift_after": "0 s"},
     "250 ms": {"shift_after": "250 ms"},
     "the cache": {},
@@ -92,15 +93,17 @@ _SHIFTS: dict[str, dict[str, Any]] = {
 }
 CHOSEN = SetUp()
 
-_CONTROLS: dict[str, dict[str, Any]] = {
+_LEVELLED: dict[str, Control] = {f"CCPLB({rate:g})": {"name": "ccplb", "pob_rate": rate} for rate in POB_RATES}
+_CONTROLS: dict[str, Control] = {
     "Cubic": {"name": "cubic"},
     "Compound": {"name": "compound"},
     "CCP": {"name": "ccp"},
     "CCPLCA": {"name": "ccplca"},
-} | {f"CCPLB({rate:g})": {"name": "ccplb", "pob_rate": rate} for rate in POB_RATES}
+    **_LEVELLED,
+}
 FIVE = ("Cubic", "Compound", "CCP", "CCPLCA", "CCPLB(1)")
 PACED = "CCPLB paced"
-TODAY_SENDERS: dict[str, dict[str, Any]] = {
+TODAY_SENDERS: dict[str, Control] = {
     "CUBIC HyStart++": {"name": "cubic", "slow_start": "hystart++"},
     "BBR": {"name": "bbr"},
     "BBRv3": {"name": "bbr3"},
@@ -108,17 +111,17 @@ TODAY_SENDERS: dict[str, dict[str, Any]] = {
     "CCPLB guarded": {"name": "ccplb"},
     PACED: {"name": "ccplb"},
 }
-WITH_LEVEL: dict[str, dict[str, Any]] = {
+WITH_LEVEL: dict[str, Control] = {
     "CCPLB(1) + level": {"name": "ccplb", "mode": "paper", "pob_mode": "free"},
     f"{PACED} + level": {"name": "ccplb", "pob_mode": "free"},
 }
 
 
-def _control(variant: str, setup: SetUp) -> dict[str, Any]:
+def _control(variant: str, setup: SetUp) -> Control:
     if variant not in _CONTROLS:
         return (TODAY_SENDERS | WITH_LEVEL)[variant]
     control = dict(_CONTROLS[variant])
-    if control["name"].startswith("ccp"):
+    if str(control["name"]).startswith("ccp"):
         # The law as the paper prints it has neither floor nor guards.
         control |= {"mode": "paper" if setup.law == "as printed" else "default", "kp": setup.kp, "rtt": setup.rtt}
         control |= {"recovery": setup.window_in_recovery}
@@ -177,7 +180,7 @@ def _case(
     )
 
 
-def _player(kind: str, buffer: int, setup: SetUp) -> dict[str, Any]:
+def _player(kind: str, buffer: int, setup: SetUp) -> Player:
     if kind == "one file":
         return {"kind": "progressive", "buffer": BUFFERS[buffer], **setup.late_frames()}
     return {

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import polars as pl
 
@@ -76,7 +76,7 @@ class CheckResult:
             f"difference {_number(self.mean)} ({interval})"
         ).replace(" :", ":")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The JSON form."""
         return {
             "says": self.check.says,
@@ -119,7 +119,7 @@ class ClaimResult:
         order: tuple[Verdict, ...] = ("not reproduced", "undecided", "reproduced", "reproduced vacuously")
         return next(found[verdict] for verdict in order if verdict in found)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The JSON form."""
         return {
             "id": self.claim.id,

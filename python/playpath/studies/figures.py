@@ -18,7 +18,7 @@ from playpath.plots import INK, SenderStyle, sender_styles
 from playpath.plots.style import dress, figure
 from playpath.studies.claims import select
 from playpath.studies.runner import Ran
-from playpath.studies.study import FigureSpec, Panel
+from playpath.studies.study import FigureSpec, Labels, Panel
 
 _WIDTH, _HEIGHT, _ACROSS = 5.0, 1.9, 2
 _LEGEND_COLUMNS = 4
@@ -136,7 +136,7 @@ def _lines(rows: pl.DataFrame, spec: FigureSpec, panel: Panel, ax: Axes) -> None
     dress(ax, grid="both")
 
 
-def _summary(rows: pl.DataFrame, where: dict[str, Any], name: str) -> stats.Summary | None:
+def _summary(rows: pl.DataFrame, where: Labels, name: str) -> stats.Summary | None:
     return stats.summarise(select(rows, where)[name].drop_nulls().to_list()) if name in rows.columns else None
 
 
@@ -171,7 +171,7 @@ def _traces(ran: Ran, spec: FigureSpec) -> Figure:
     return made
 
 
-def _overlaid(wanted: Sequence[tuple[dict[str, Any], Any]], name: str, spec: FigureSpec) -> Figure:
+def _overlaid(wanted: Sequence[tuple[Labels, Any]], name: str, spec: FigureSpec) -> Figure:
     """An axis for each value of x, with a line for each of the group."""
     places = list(dict.fromkeys(labels[spec.x] for labels, _ in wanted))
     groups = list(dict.fromkeys(labels[spec.group] for labels, _ in wanted))

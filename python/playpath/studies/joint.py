@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -119,7 +118,7 @@ class Joint:
 
         return max(range(len(self.points)), key=merit)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The JSON form."""
         return {
             "points": len(self.points),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from playpath.document import Sender
 from playpath.studies.claims import between, fewer, ratio_at_least
 from playpath.studies.newcwv_series import (
     AFTER,
@@ -42,13 +43,13 @@ from playpath.studies.study import (
 
 LADDER = "200 kbit/s, 250 kbit/s, 300 kbit/s, 400 kbit/s, 500 kbit/s, 600 kbit/s, 700 kbit/s"
 NEWRENO, NEWCWV, PACED = "NewReno", "newCWV", "newCWV + pacing"
-_SENDERS: dict[str, dict[str, Any]] = {
+_SENDERS: dict[str, Sender] = {
     NEWRENO: {"cc": "newreno", "validation": "rfc2861"},
     NEWCWV: {"cc": "newreno", "validation": "newcwv"},
     PACED: {"cc": "newreno", "validation": "newcwv", "pacing": {"gain": 1.0}},
 }
-_PACED_NEWCWV = {"validation": "newcwv", "pacing": "linux"}
-_TODAY: dict[str, dict[str, Any]] = {
+_PACED_NEWCWV: Sender = {"validation": "newcwv", "pacing": "linux"}
+_TODAY: dict[str, Sender] = {
     "CUBIC HyStart++": {"cc": {"name": "cubic", "slow_start": "hystart++"}, "pacing": "linux"},
     "CUBIC + newCWV": {"cc": {"name": "cubic", "slow_start": "hystart++"}, **_PACED_NEWCWV},
     "BBR": {"cc": "bbr"},

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from playpath import engine, worlds
-from playpath.engine import number
+from playpath.engine import Columns, number
 from playpath.errors import RunError
 from playpath.manifest import package_version
 from playpath.parallel import check_jobs, run_all
@@ -275,7 +275,7 @@ def _session(cell: Cell, world: str) -> tuple[Mapping[str, Any], Series]:
     return session.to_dict(), {name: _on_grid(columns, step) for name, columns in session.series.items()}
 
 
-def _on_grid(columns: Mapping[str, Any], step: float) -> dict[str, Any]:
+def _on_grid(columns: Columns, step: float) -> Columns:
     """A series on the simulator's grid of times, which studies count with: a clock's samples come at other moments.
 
     A step has the last sample of its span, the mean of a rate; a step without a sample has the one before.

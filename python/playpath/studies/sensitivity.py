@@ -58,7 +58,7 @@ class Sensitivity:
         """Reproduced at one value and not reproduced at another."""
         return {"reproduced", "not reproduced"} <= set(self.of(parameter, claim))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The JSON form."""
         return {
             "seeds": self.seeds,

@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from playpath.declared import Scalar
+from playpath.document import Path
 from playpath.studies.claims import alike, fewer, ratio_at_least
 from playpath.studies.study import (
     Beside,
     Case,
     Check,
     Claim,
+    Control,
     FigureSpec,
     Labels,
     Panel,
@@ -28,7 +31,7 @@ SUBFLOW = tuple(f"subflow{i}_mbps" for i in (1, 2, 3))
 CONTROLS = {"Cubic": "cubic", "Compound": "compound", "LIA": "lia", "OLIA": "olia"}
 SCHEDULERS = {"DFT": "dft", "GR-STY": "gr-sty", "TP-STY": "tp-sty", "TR-STY": "tr-sty"}
 STICKY = ("GR-STY", "TP-STY", "TR-STY")
-TODAY_CONTROLS: dict[str, Any] = {
+TODAY_CONTROLS: dict[str, Control | str] = {
     "CUBIC HyStart++": {"name": "cubic", "slow_start": "hystart++"},
     "BBR": "bbr",
     "BBRv3": "bbr3",
@@ -91,7 +94,7 @@ def _case(
     }
     # Without them also where a scheduler "from the round-robin template" would have none: in the sticky ones alone.
     is_bare = penalise == "off" or (penalise == "DFT only" and scheduler in STICKY)
-    options: dict[str, Any] = {"penalise": False} if is_bare else {}
+    options: dict[str, Scalar] = {"penalise": False} if is_bare else {}
     if recovery != "congestion" and scheduler in STICKY:
         options["recovery_is_congestion"] = False
     if rate != "window" and scheduler in ("TP-STY", "TR-STY"):
@@ -117,7 +120,7 @@ def _case(
     return Case(labels, scenario)
 
 
-def _paths(scene: str, natural: float, queue: str) -> list[dict[str, Any]]:
+def _paths(scene: str, natural: float, queue: str) -> list[Path]:
     """The two WiFi paths have natural loss; what is injected comes on top."""
     if scene == UNLIKE:
         found = [(rtt, rate, natural) for rtt, rate in _UNLIKE_PATHS]

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from playpath.declared import Scalar
+from playpath.engine import Columns
 from playpath.errors import InputError, unknown_name
 from playpath.metrics import VIDEO_CRITERIA
 
@@ -16,7 +18,9 @@ Labels = Mapping[str, str | float]
 Settings = Mapping[str, Any]
 """Unstated parameters at values of one's own: knob → value."""
 
-Series = dict[str, dict[str, Any]]
+Series = dict[str, Columns]
+Control = dict[str, Scalar]
+"""A congestion control by its `name`, with parameters."""
 Measure = Callable[[Mapping[str, Any], Series], dict[str, float]]
 """Further metrics of a session from its record and, if the case is traced, its time series."""
 
@@ -319,7 +323,7 @@ class Study:
         """The unstated parameters that have a range."""
         return [parameter for parameter in self.unstated if parameter.knob]
 
-    def settings(self, texts: Sequence[str]) -> dict[str, Any]:
+    def settings(self, texts: Sequence[str]) -> Settings:
         """`knob=value` texts as values; InputError for a knob that the study does not have, or a value it cannot take."""
         knobs = {parameter.knob: parameter for parameter in self.swept}
         found: dict[str, Any] = {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
@@ -49,7 +48,7 @@ class Scene:
         """Mean of a metric, and the interval of its median."""
         return format_summary(summarise([v for v in self.ranker.column(sender, name) if v is not None]))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """The JSON form."""
         return {"scene": self.name, "verdict": self.says, **self.decision.to_dict()}
 

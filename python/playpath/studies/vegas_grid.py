@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from playpath.document import Sender
 from playpath.studies.study import Case, Labels, Series, Settings, Unstated
 
 PAPER = ("NewReno", "Vegas")
 # ns-2's Vegas agent has neither limited transmit nor NewReno's partial ACKs: after a retransmission it looks at the head at two
 # new ACKs; more losses in a window wait for duplicates or the timer.
-_NS2_VEGAS = {"limited_transmit": False, "loss_detection": "ns2_vegas"}
+_NS2_VEGAS: Sender = {"limited_transmit": False, "loss_detection": "ns2_vegas"}
 VEGAS_WITH_PARTIAL_ACKS = "Vegas, with NewReno's partial ACKs"
 # A current Linux server; packets as long as the others' (1040 bytes), because the queue counts packets.
-_LINUX: dict[str, Any] = {"profile": "linux", "mss": 988}
-TODAY_SENDERS: dict[str, dict[str, Any]] = {
+_LINUX: Sender = {"profile": "linux", "mss": 988}
+TODAY_SENDERS: dict[str, Sender] = {
     "CUBIC HyStart++": {**_LINUX, "cc": {"name": "cubic", "slow_start": "hystart++"}},
     "BBR": {**_LINUX, "cc": "bbr"},
     "BBRv3": {**_LINUX, "cc": "bbr3"},
@@ -58,13 +59,13 @@ class SetUp:
 CHOSEN = SetUp()
 
 
-def _sender(variant: str, setup: SetUp) -> dict[str, Any]:
+def _sender(variant: str, setup: SetUp) -> Sender:
     if variant in TODAY_SENDERS:
         return TODAY_SENDERS[variant]
-    window = {"receive_buffer": f"{setup.window_packets} kB"}
+    window: Sender = {"receive_buffer": f"{setup.window_packets} kB"}
     if variant != "NewReno":
         cc = {"name": "vegas", "alpha": 8.0, "beta": 8.0, "gamma": setup.gamma, "base_rtt": setup.base_rtt}
-        detection = {} if variant == "Vegas" else {"loss_detection": "newreno_steady"}
+        detection: Sender = {} if variant == "Vegas" else {"loss_detection": "newreno_steady"}
         return {"cc": cc, **_NS2_VEGAS, **detection, **window}
     return {"cc": "newreno", **window}
 

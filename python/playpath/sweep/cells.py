@@ -6,12 +6,15 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from playpath import engine
 from playpath.errors import InputError
 from playpath.scenario import Scenario
 from playpath.sweep.design import Design, Point, at_point
+
+if TYPE_CHECKING:
+    from playpath.resolved import Document
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ def cells(design: Design, seeds: Sequence[int] | None = None, points: frozenset[
                 yield Cell(cell_id(variant, seed, version), index, variant, seed)
 
 
-def variants(base: dict[str, Any], scenario: Scenario, point: Point) -> list[Variant]:
+def variants(base: Document, scenario: Scenario, point: Point) -> list[Variant]:
     """The senders of a scenario at a point; `base` is the scenario as plain data. A wrong point gives variants with an error, not an
     exception.
     """

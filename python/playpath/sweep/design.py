@@ -33,7 +33,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -42,6 +42,9 @@ from playpath.errors import InputError
 from playpath.files import read_text
 from playpath.quantity import parse, quantity
 from playpath.scenario import Scenario, load
+
+if TYPE_CHECKING:
+    from playpath.resolved import Document
 
 Point = dict[str, Any]
 """Dotted setting → value, as `--set` takes it."""
@@ -222,7 +225,7 @@ def _base(raw: Mapping[str, Any], folder: Path, seeds: int | None, senders: Mapp
         raise InputError(str(error) if seeds is not None else re.sub("^--seeds:", "`seeds`:", str(error))) from None
 
 
-def _plain(raw: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(raw: Mapping[str, Any]) -> dict[str, object]:
     """The design for the manifest; a scenario given as an object stands by its resolved form elsewhere."""
     return {key: value if key != "scenario" else str(value) for key, value in raw.items()}
 
@@ -235,7 +238,7 @@ def _check_first_point(design: Design) -> None:
     at_point(json.loads(design.base.text), point)
 
 
-def at_point(base: dict[str, Any], point: Point) -> Scenario:
+def at_point(base: Document, point: Point) -> Scenario:
     """The scenario at a point. What is wrong with it names the axis, where `load` would name an option."""
     try:
         return load(base, set=point)

@@ -11,13 +11,13 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
 from playpath import engine
 from playpath.errors import PlaypathError
 from playpath.sweep.cells import Cell
+from playpath.tabular import Row
 
 KEYS = {
     "cell": pl.String,
@@ -52,7 +52,7 @@ def run_chunk(chunk: Sequence[Cell], code: tuple[str, ...] = ()) -> Done:
     return Done(shard, len(chunk), time.perf_counter() - begin)
 
 
-def run_cell(cell: Cell) -> dict[str, Any]:
+def run_cell(cell: Cell) -> Row:
     """One cell as a row."""
     if cell.variant.error:
         return failed_row(cell, cell.variant.error)
@@ -63,25 +63,25 @@ def run_cell(cell: Cell) -> dict[str, Any]:
     except BaseException as error:  # a panic of the engine is no Exception; it must not end the sweep
         kind = "" if isinstance(error, PlaypathError) else f"{type(error).__name__}: "
         return failed_row(cell, f"{kind}{error}".splitlines()[0])
-    return _row(cell) | {"digest": digest, "error": None} | metrics
+    return {**_row(cell), "digest": digest, "error": None, **metrics}
 
 
-def failed_row(cell: Cell, error: str) -> dict[str, Any]:
+def failed_row(cell: Cell, error: str) -> Row:
     """The row of a cell that could not be run."""
     return _row(cell) | {"digest": None, "error": error}
 
 
-def to_shard(rows: Sequence[dict[str, Any]]) -> bytes:
+def to_shard(rows: Sequence[Row]) -> bytes:
     """Rows as a Parquet file."""
     names = list(dict.fromkeys(name for row in rows for name in row if name not in KEYS))
-    columns: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in (*KEYS, *names)}
+    columns = {name: [row.get(name) for row in rows] for name in (*KEYS, *names)}
     frame = pl.DataFrame(columns, schema=KEYS | dict.fromkeys(names, pl.Float64), strict=False)
     buffer = io.BytesIO()
     frame.write_parquet(buffer, statistics=False)
     return buffer.getvalue()
 
 
-def _row(cell: Cell) -> dict[str, Any]:
+def _row(cell: Cell) -> Row:
     return {
         "cell": cell.id,
         "scenario_sha256": cell.variant.sha256,

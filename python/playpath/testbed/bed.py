@@ -151,7 +151,7 @@ class Testbed:
         self._ways = [*({"path": name} for name in names), *(access.where() for access in accesses)]
         self._all_ends: list[PathEnds] = emulator.ends_of([*names, *(access.name for access in accesses)])
         self.ends = [end for end in self._all_ends[: len(names)] if used is None or end.name in used]
-        self.report: dict[str, Any] = {}
+        self.report: emulator.Report = {}
         self._controls: list[Control] = []
         self._pillars: list[Child] = []
         self.children: dict[str, Child] = {}
@@ -219,7 +219,7 @@ class Testbed:
         self._stack.callback(self._end_emulator)
         self.emulator.wait_until_ready()
 
-    def _emulator_config(self) -> dict[str, Any]:
+    def _emulator_config(self) -> dict[str, object]:
         return {
             "scenario": dict(self._scenario),
             "ends": [
@@ -346,8 +346,7 @@ class Testbed:
     def lateness_us(self) -> dict[str, float]:
         """After the test bed is closed: how late the emulator was on the first path's direction to the client."""
         for path in self.report.get("paths", []):
-            lateness: dict[str, float] = path.get("down", {}).get("lateness_us", {})
-            return lateness
+            return path["down"]["lateness_us"]
         return {}
 
     def received_bytes(self) -> int:

@@ -15,12 +15,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from playpath import engine
 from playpath.parallel import default_jobs
 from playpath.testbed.bed import Testbed
-from playpath.testbed.emulator import network
+from playpath.testbed.emulator import WAYS, Report, network
 from playpath.testbed.errors import TestbedError
 from playpath.testbed.traffic import BulkFlow
 
@@ -99,7 +99,7 @@ def _plain(path: resolved.Path, figures: engine.PathFigures) -> resolved.Path:
     }
 
 
-def _try(paths: Sequence[resolved.Path], number: int, tolerance: str | None, seconds: float) -> dict[str, Any]:
+def _try(paths: Sequence[resolved.Path], number: int, tolerance: str | None, seconds: float) -> Report:
     """The report of an emulator whose links were busy."""
     is_fast = any(engine.number(path["rate"] or "") > _MAX_REALTIME_MBPS * 1e6 for path in paths)
     with Testbed(network(list(paths)), seed=number + 1, tolerance=tolerance, realtime=not is_fast) as bed:
@@ -114,8 +114,8 @@ def _try(paths: Sequence[resolved.Path], number: int, tolerance: str | None, sec
     return bed.report
 
 
-def _lateness_ms(report: Mapping[str, Any]) -> float:
-    ways = [path[way] for path in report.get("paths", []) for way in ("down", "up")]
+def _lateness_ms(report: Report) -> float:
+    ways = [path[way] for path in report.get("paths", []) for way in WAYS]
     return max((way["lateness_us"]["p99"] / 1e3 for way in ways), default=float("inf"))
 
 

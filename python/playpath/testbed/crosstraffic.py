@@ -9,7 +9,7 @@ import json
 import subprocess
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from playpath.testbed.bed import Access, Testbed
 from playpath.testbed.controls import Control
@@ -20,6 +20,7 @@ from playpath.testbed.senders import translate
 
 if TYPE_CHECKING:
     from playpath import resolved
+    from playpath.recorded import EventRecord
     from playpath.testbed.plan import Source
 
 
@@ -46,6 +47,25 @@ def accesses(scenario: resolved.Document, sources: Sequence[Source]) -> list[Acc
         for source in sources
         if source["extra_rtt_s"]
     ]
+
+
+class Watched(TypedDict):
+    """A video session among the traffic, as its client saw it."""
+
+    start_s: float
+    events: list[EventRecord]
+    series: dict[str, list[float]]
+
+
+class Got(TypedDict):
+    """What a source got; a source that has not begun has no times."""
+
+    name: str
+    read_bytes: int
+    start_s: float | None
+    end_s: float | None
+    session: Watched | None
+    error: str | None
 
 
 class CrossTraffic:
@@ -78,7 +98,7 @@ class CrossTraffic:
         self._server: Child | None = None
         self._clients: Child | None = None
 
-    def _place(self, number: int, source: Source) -> dict[str, Any]:
+    def _place(self, number: int, source: Source) -> dict[str, str]:
         group = self._groups[source["group"]]
         access = str(source["name"]) if source["extra_rtt_s"] else None
         end = self._bed.end_for(group.get("paths") or [], access)
@@ -112,7 +132,7 @@ class CrossTraffic:
                 "traffic", "client", [program(), "traffic", settings], stdin=subprocess.PIPE, is_pillar=True
             )
 
-    def stop(self) -> list[dict[str, Any]]:
+    def stop(self) -> list[Got]:
         """End the clients: what each source got, in the order of the scenario."""
         if self._clients is None:
             return []
@@ -125,7 +145,7 @@ class CrossTraffic:
             raise TestbedError(f"the cross traffic did not end within {_PATIENCE_S:g} s") from None
         if child.process.returncode != 0:
             raise TestbedError(child.words() or f"the cross traffic ended with status {child.process.returncode}")
-        told: list[dict[str, Any]] = json.loads(child.output.read_text())
+        told: list[Got] = json.loads(child.output.read_text())
         for source in told:
             if source["error"]:
                 raise TestbedError(f"cross traffic {source['name']}: {source['error']}")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from playpath.testbed import programs
 from playpath.testbed.errors import TestbedError
@@ -44,10 +44,78 @@ def program() -> str:
     return programs.find("playpath-emulator")
 
 
+class LinkReport(TypedDict):
+    """What a link did; the ways of a path have no name of their own."""
+
+    name: str
+    utilisation: float
+    offered_packets: int
+    delivered_packets: int
+    dropped_packets: dict[str, int]
+    ce_marked_packets: int
+    mean_queue_packets: float
+    sd_queue_packets: float
+
+
+class WayReport(TypedDict):
+    """How late packets were handed over on a way of a path: quantiles and `mean`."""
+
+    lateness_us: dict[str, float]
+
+
+class PathReport(TypedDict):
+    """Both ways of a path."""
+
+    name: str
+    down: WayReport
+    up: WayReport
+
+
+class FlowReport(TypedDict):
+    """What the links saw of a flow; data packets are those of the server."""
+
+    path: str
+    protocol: Literal["tcp", "udp"]
+    server: str
+    server_port: int
+    client: str
+    client_port: int
+    data_packets: int
+    dropped_data_packets: int
+    arrived_bytes: int
+    rtt_sum_ms: float
+    rtt_samples: int
+
+
+class SwitchReport(TypedDict):
+    """Changes of path by a port of the server: of new data, and of all data packets."""
+
+    server_port: int
+    count: int
+    on_the_wire: int
+
+
+class Report(TypedDict, total=False):
+    """What the emulator leaves (crates/emulator/src/report.rs); empty if it left none."""
+
+    valid: bool
+    problems: list[str]
+    warnings: list[str]
+    paths: list[PathReport]
+    links: list[LinkReport]
+    flows: list[FlowReport]
+    switches: list[SwitchReport]
+    start_ns: int
+    series: dict[str, dict[str, list[float]]]
+
+
+WAYS: tuple[Literal["down", "up"], ...] = ("down", "up")
+
+
 class Emulator:
     """The running emulator."""
 
-    def __init__(self, config: dict[str, Any], folder: Path) -> None:
+    def __init__(self, config: Mapping[str, object], folder: Path) -> None:
         config_path = folder / "emulator.json"
         config_path.write_text(json.dumps(config))
         self.child = Child("emulator", [program(), str(config_path)], folder, stdin=subprocess.PIPE)
@@ -71,11 +139,11 @@ class Emulator:
         except OSError as error:
             raise TestbedError(f"the emulator does not listen: {error.strerror}; {self.child.words()}") from None
 
-    def end(self) -> dict[str, Any]:
+    def end(self) -> Report:
         """End it and return its report, empty if it left none."""
         self.child.end()
         try:
-            report: dict[str, Any] = json.loads(self.child.output.read_text().strip().splitlines()[-1])
+            report: Report = json.loads(self.child.output.read_text().strip().splitlines()[-1])
         except (OSError, ValueError, IndexError):
             return {}
         if self.child.process.returncode > 0:  # a capture that it could not write, say

@@ -39,7 +39,7 @@ class Plan:
     """
 
     def __init__(self, scenario: resolved.Document, seed: int, packet_bytes: int, *, trace: bool) -> None:
-        self._entries: dict[str, Any] = {
+        self._entries: dict[str, object] = {
             "scenario": dict(scenario),
             "seed": seed,
             "packet_bytes": packet_bytes,

@@ -9,13 +9,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, TypedDict, cast
+from typing import TypedDict, cast
 
 from playpath import engine
 from playpath import measured as measured_types
 from playpath.measured import PathCounts, Subflow
 from playpath.recorded import LinkRecord
 from playpath.testbed.bed import IP_AND_TCP_HEADER
+from playpath.testbed.crosstraffic import Got
+from playpath.testbed.emulator import WAYS, FlowReport, LinkReport, Report
 from playpath.testbed.errors import TestbedError
 from playpath.testbed.players import Played
 from playpath.testbed.sampling import Address, Flow
@@ -63,11 +65,11 @@ class Measured:
 
     played: Played | None
     sampled: list[Flow]
-    traffic: list[dict[str, Any]]
+    traffic: list[Got]
     start_s: float
     elapsed_s: float
     is_multipath: bool
-    report: Mapping[str, Any] = field(default_factory=dict)
+    report: Report = field(default_factory=Report)
     paths: PathCounts = field(default_factory=PathCounts)
     datagram_ports: Mapping[str, int] = field(default_factory=dict)
     video_ports: tuple[int, ...] = ()
@@ -219,24 +221,26 @@ class _Flows:
         if told is not None:
             return told["start_s"], told["end_s"], told["read_bytes"]
         source = self._traffic.get(name)
-        if source is not None and source["start_s"] is not None:
+        if source is not None and source["start_s"] is not None and source["end_s"] is not None:
             return source["start_s"], source["end_s"], source["read_bytes"]
         times = [time for flow in flows for time in (flow.columns["time_s"][0], flow.columns["time_s"][-1])]
         return min(times), max(times), None
 
     def _counts(self, flow: Flow) -> _Counts:
         """Sums that can be added up over subflows: the emulator's, where it saw the flow."""
-        counted = self._counted.get((flow.local, flow.peer), {})
+        counted = self._counted.get((flow.local, flow.peer))
         sent = int(flow.last("data_segs_out"))
         rtts = flow.columns["rtt"]
         return {
-            "wire_bytes": counted.get("arrived_bytes", int(flow.last("bytes_sent")) + sent * IP_AND_TCP_HEADER),
-            "sent_packets": counted.get("data_packets", sent),
-            "dropped_packets": counted.get("dropped_data_packets", 0),
+            "wire_bytes": counted["arrived_bytes"]
+            if counted
+            else int(flow.last("bytes_sent")) + sent * IP_AND_TCP_HEADER,
+            "sent_packets": counted["data_packets"] if counted else sent,
+            "dropped_packets": counted["dropped_data_packets"] if counted else 0,
             "retransmitted_packets": int(flow.last("total_retrans")),
             "rto_count": int(flow.last("total_rto")),
-            "rtt_sum_ms": counted.get("rtt_sum_ms", sum(rtts) / 1000),
-            "rtt_samples": counted.get("rtt_samples", len(rtts)),
+            "rtt_sum_ms": counted["rtt_sum_ms"] if counted else sum(rtts) / 1000,
+            "rtt_samples": counted["rtt_samples"] if counted else len(rtts),
         }
 
     def _subflow(self, flow: Flow) -> Subflow:
@@ -254,19 +258,22 @@ class _Flows:
             "min_rtt_ms": flow.last("min_rtt") / 1000,
         }
 
-    def _of_datagrams(self, source: Mapping[str, Any]) -> measured_types.Flow:
+    def _of_datagrams(self, source: Got) -> measured_types.Flow:
         """A source of datagrams: what arrived is known, nothing is sent again."""
-        counted = self._datagrams.get(self._measured.datagram_ports.get(source["name"], 0), {})
+        counted = self._datagrams.get(self._measured.datagram_ports.get(source["name"], 0))
+        start, end = source["start_s"], source["end_s"]
+        assert start is not None, "a source that has not begun has no flow"
+        assert end is not None
         return {
             "name": source["name"],
             "cc": "none",
-            "start_s": source["start_s"],
-            "end_s": source["end_s"],
+            "start_s": start,
+            "end_s": end,
             "is_open": True,
             "read_bytes": source["read_bytes"],
             "wire_bytes": round(source["read_bytes"] * _wire_share(counted)),
-            "sent_packets": int(counted.get("data_packets", 0)),
-            "dropped_packets": int(counted.get("dropped_data_packets", 0)),
+            "sent_packets": counted["data_packets"] if counted else 0,
+            "dropped_packets": counted["dropped_data_packets"] if counted else 0,
         }
 
     def series(self) -> Iterator[tuple[str, Columns]]:
@@ -276,12 +283,12 @@ class _Flows:
             yield f"flow.{flow.name}{path}", _columns(flow)
 
 
-def _wire_share(counted: Mapping[str, Any]) -> float:
+def _wire_share(counted: FlowReport | None) -> float:
     """Bytes of a datagram's packet for each of its payload. The emulator's sums go on until the test bed is taken down, what was read
     ends with the run: only sizes can be taken from both.
     """
-    arrived = counted.get("data_packets", 0) - counted.get("dropped_data_packets", 0)
-    size = counted.get("arrived_bytes", 0) / arrived if arrived > 0 else 0.0
+    arrived = counted["data_packets"] - counted["dropped_data_packets"] if counted else 0
+    size = counted["arrived_bytes"] / arrived if counted and arrived > 0 else 0.0
     return size / (size - IP_AND_UDP_HEADER) if size > IP_AND_UDP_HEADER else 1.0
 
 
@@ -305,7 +312,7 @@ def _columns(flow: Flow) -> Columns:
     }
 
 
-def _counted(report: Mapping[str, Any]) -> dict[tuple[Address, Address], dict[str, Any]]:
+def _counted(report: Report) -> dict[tuple[Address, Address], FlowReport]:
     """The emulator's own counts of each flow, by the server's and the client's end."""
     return {
         ((flow["server"], flow["server_port"]), (flow["client"], flow["client_port"])): flow
@@ -314,7 +321,7 @@ def _counted(report: Mapping[str, Any]) -> dict[tuple[Address, Address], dict[st
     }
 
 
-def _link(told: Mapping[str, Any], lateness_ms: float | None) -> LinkRecord:
+def _link(told: LinkReport, lateness_ms: float | None) -> LinkRecord:
     """A link as the emulator reported it."""
     return {
         "name": told["name"],
@@ -329,17 +336,16 @@ def _link(told: Mapping[str, Any], lateness_ms: float | None) -> LinkRecord:
     }
 
 
-def _lateness_ms(report: Mapping[str, Any]) -> dict[str, float]:
+def _lateness_ms(report: Report) -> dict[str, float]:
     """How late the ways of the paths were on the mean, by the name of the link that begins them."""
     return {
         f"path.{path['name']}/{way}": path[way]["lateness_us"]["mean"] / 1e3
         for path in report.get("paths", [])
-        for way in ("down", "up")
-        if way in path
+        for way in WAYS
     }
 
 
-def _link_series(report: Mapping[str, Any], start_s: float) -> Iterator[tuple[str, Columns]]:
+def _link_series(report: Report, start_s: float) -> Iterator[tuple[str, Columns]]:
     """`link.path.wifi/down`, on the run's clock: the emulator's began earlier."""
     shift = report.get("start_ns", 0) * 1e-9 - start_s
     for name, columns in report.get("series", {}).items():

@@ -30,7 +30,6 @@ PLAYER_PORT = 7071
 """Where the relay beside the player listens, on the loopback device."""
 _PATIENCE = 2.0
 _SUMS = ("path_switches", "switches_from_open_path", "path_choices", "reinjections")
-_SIDES = ("from_srtt_ms", "from_mbps", "to_srtt_ms")
 
 
 def program() -> str:
@@ -122,7 +121,7 @@ class Relay:
                 raise TestbedError(f"relay-{side} left no summary: {child.words() or 'it was killed'}") from None
         return found
 
-    def switches(self) -> list[dict[str, Any]]:
+    def switches(self) -> list[Sides]:
         """The server's changes of path: `time_s`, `from`, `to`, `reason`, RTT and rate of both."""
         lines = (self._folder / "relay-server.jsonl").read_text().splitlines()
         return [event for event in map(json.loads, lines) if event["event"] == "switch"]
@@ -154,7 +153,7 @@ def scheduler_text(scheduler: str | Mapping[str, Any]) -> str:
 
 
 def path_counts(
-    summaries: Mapping[str, Mapping[str, Any]], switches: list[dict[str, Any]], video_mbps: float | None
+    summaries: Mapping[str, Mapping[str, Any]], switches: Sequence[Sides], video_mbps: float | None
 ) -> PathCounts:
     """How the connections used the paths."""
     server, client = (summaries[side]["sessions"] for side in ("server", "client"))
@@ -171,9 +170,12 @@ def sums(levels: Sequence[Mapping[str, int]]) -> PathCounts:
     return cast("PathCounts", {name: sum(level[name] for level in levels) for name in _SUMS})
 
 
-def told_switches(switches: Sequence[Mapping[str, Any]], video_mbps: float) -> Switches:
+def told_switches(switches: Sequence[Sides], video_mbps: float) -> Switches:
     """What the record predicts underflows from (crates/record, `predicts_underflow`)."""
-    sides = [cast("Sides", {key: switch[key] for key in _SIDES}) for switch in switches]
+    sides: list[Sides] = [
+        {"from_srtt_ms": s["from_srtt_ms"], "from_mbps": s["from_mbps"], "to_srtt_ms": s["to_srtt_ms"]}
+        for s in switches
+    ]
     return {"video_mbps": video_mbps, "sides": sides}
 
 

@@ -11,12 +11,13 @@ import platform
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from playpath import engine
 from playpath.engine import number
 from playpath.errors import RunError
 from playpath.files import write_text
+from playpath.manifest import RunManifest
 from playpath.testbed import crosstraffic, namespaces, players
 from playpath.testbed.bed import Testbed
 from playpath.testbed.carriers import Carried, Carrier, KernelMptcp, OverRelay, Tcp, Way
@@ -416,11 +417,11 @@ class _Session:
             time.sleep(min(0.1, max(0.0, start + self._until_s - time.monotonic())))
         return None
 
-    def manifest(self, sysctls: Mapping[str, str]) -> dict[str, Any]:
+    def manifest(self, sysctls: Mapping[str, str]) -> RunManifest:
         """What the result depends on."""
         return {
             "engine": engine.version(),
-            "scenario": dict(self.scenario),
+            "scenario": self.scenario,
             "sender": self.sender["name"],
             "seed": self.seed,
             "world": self._carrier.world,

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from playpath import engine
+from playpath.declared import Scalar
 from playpath.engine import number
 from playpath.errors import InputError
 from playpath.scenario import Scenario, load
@@ -47,7 +48,7 @@ class Sending:
     """
 
     cc: str
-    parameters: dict[str, Any]
+    parameters: dict[str, Scalar]
     sysctls: dict[str, str]
     warnings: list[str]
     takes: tuple[str, ...] = ()
@@ -165,9 +166,9 @@ _OF_THE_VIDEO = {
 """What a control may take of the video, by the name of what is described."""
 
 
-def of_the_video(sending: Sending, described: Mapping[str, float]) -> dict[str, Any]:
+def of_the_video(sending: Sending, described: Mapping[str, float]) -> dict[str, Scalar]:
     """What its control takes of the video, as the simulator tells it at the start."""
-    told: dict[str, Any] = {
+    told: dict[str, Scalar] = {
         key: round(described[source])
         for key, source in _OF_THE_VIDEO.items()
         if key in sending.takes and source in described

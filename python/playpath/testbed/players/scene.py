@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict
+from typing import TYPE_CHECKING, Protocol, TypedDict
 
 from playpath.engine import number
 from playpath.errors import InputError
@@ -26,6 +26,15 @@ if TYPE_CHECKING:
 
 _STOPPED_PATIENCE = 3.0
 """A player that is stopped by a signal (or traced) for so long is said to hang."""
+
+
+class Connection(TypedDict):
+    """A connection of a player's, as far as it knows; `port` is the client's."""
+
+    port: int
+    read_bytes: int
+    start_s: float
+    end_s: float
 
 
 class _Needed(TypedDict):
@@ -49,9 +58,9 @@ class Played(_Needed, total=False):
 
     read_bytes: int
     cut_at_s: float | None
-    connections: list[dict[str, Any]]
+    connections: list[Connection]
     series: dict[str, list[float]]
-    p1203: dict[str, Any]
+    p1203: dict[str, object]
 
 
 @dataclass(frozen=True)

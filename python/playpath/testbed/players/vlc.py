@@ -21,7 +21,7 @@ import http.client
 import json
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from playpath.testbed import namespaces
 from playpath.testbed.players.events import EventLog
@@ -98,7 +98,7 @@ class _Session(Following):
 
     def __init__(self, scene: Scene, child: Child) -> None:
         super().__init__(scene, child, _GRACE_S, _SILENCE_S)
-        self._stats: dict[str, Any] = {}
+        self._stats: dict[str, float] = {}
         self._begin: float | None = None
         self._seconds = 0.0
 
