@@ -7,8 +7,7 @@ use crate::events::{EventLog, Totals};
 use crate::media::Media;
 use crate::registry::PlayerEntry;
 use crate::{
-    Action, AppReport, ConnectionId, Delivery, EventKind, FinishReason, ObjectRef, PlaybackEvent, Player, Request,
-    RequestId,
+    Action, AppReport, ConnectionId, EventKind, FinishReason, ObjectRef, PlaybackEvent, Player, Request, RequestId,
 };
 use playpath_units::{Duration, Time};
 use std::collections::VecDeque;
@@ -83,17 +82,7 @@ impl Player for Complete {
         let (id, object, body_bytes) = (REQUEST, ObjectRef::FILE, self.media.total_bytes());
         self.log.push(now, EventKind::Connected(connection));
         self.log.push(now, EventKind::RequestSent { request: id, object, body_bytes });
-        self.actions.push_back(Action::Request(Request {
-            connection,
-            id,
-            request_header_bytes: 0,
-            response_header_bytes: 0,
-            body_bytes,
-            delivery: Delivery::AsFastAsPossible,
-            object,
-            cmcd: None,
-            cmsd: None,
-        }));
+        self.actions.push_back(Action::Request(Request::of_file(connection, id, body_bytes)));
     }
 
     fn handle_body(&mut self, now: Time, request: RequestId, bytes: u64) {

@@ -101,6 +101,10 @@ class Traffic(TypedDict, total=False):
     send_buffer: str
     """What the server's socket holds, sent or not."""
 
+    notsent_lowat: str | None
+    """Most unsent bytes that the video's server leaves in the socket (TCP_NOTSENT_LOWAT): what is there no priority
+    reaches."""
+
     receive_buffer: str
     """What the client's socket holds: the receive window."""
 
@@ -199,6 +203,10 @@ class Sender(TypedDict, total=False):
 
     send_buffer: str
     """What the server's socket holds, sent or not."""
+
+    notsent_lowat: str | None
+    """Most unsent bytes that the video's server leaves in the socket (TCP_NOTSENT_LOWAT): what is there no priority
+    reaches."""
 
     receive_buffer: str
     """What the client's socket holds: the receive window."""
@@ -564,6 +572,19 @@ class Player(TypedDict, total=False):
 
     connections: str
     """use of connections"""
+
+    http: Literal["apart", "http/1.1", "h2"]
+    """apart: each kind of media has connections of its own, used as `connections` says; http/1.1: all share those
+    of the host, opened when none is free, as in browsers; h2: all share one connection, side by side"""
+
+    connections_per_host: int
+    """HTTP/1.1: most that are shared (Chromium, Firefox: 6)"""
+
+    video_priority: str
+    """HTTP/2: priority of the video (Chromium's of all that a page fetches)"""
+
+    audio_priority: str
+    """HTTP/2: priority of the audio (Chromium's of all that a page fetches)"""
 
     idle_timeout: str
     """the server closes connections idle for longer"""

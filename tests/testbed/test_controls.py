@@ -180,7 +180,8 @@ def test_a_value_that_the_kernel_does_not_hold_is_refused_by_name() -> None:
 
 
 def test_newcwv_and_pacing_choose_twin_and_sysctls() -> None:
-    sending = translate(sender("newreno", validation="newcwv", pacing={"gain": 1.0}))
+    sending = translate(sender("newreno", validation="newcwv", pacing={"gain": 1.0}, notsent_lowat="16 kB"))
+    assert sending.sysctls["net.ipv4.tcp_notsent_lowat"] == "16000"
     assert sending.cc == "bpf:newcwv"
     assert sending.parameters == {"pacing": True}
     assert sending.sysctls["net.ipv4.tcp_pacing_ss_ratio"] == "100"

@@ -10,7 +10,7 @@ use playpath_scenario::{LiveKind, LiveSource};
 use playpath_units::random::Stream;
 use playpath_units::{Duration, Time};
 use playpath_video::traffic::{OnOffModel, OnOffSource, WebModel, WebUser};
-use playpath_video::{ConnectionId, Delivery, ObjectRef, Player, Request, RequestId};
+use playpath_video::{ConnectionId, Player, Request, RequestId};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 
@@ -259,15 +259,5 @@ fn ready(connection: &HttpConnection, flags: PollFlags) -> io::Result<bool> {
 }
 
 fn request(number: u32, body_bytes: u64) -> Request {
-    Request {
-        connection: ConnectionId(0),
-        id: RequestId(number),
-        request_header_bytes: 0,
-        response_header_bytes: 0,
-        body_bytes,
-        delivery: Delivery::AsFastAsPossible,
-        object: ObjectRef::FILE,
-        cmcd: None,
-        cmsd: None,
-    }
+    Request::of_file(ConnectionId(0), RequestId(number), body_bytes)
 }

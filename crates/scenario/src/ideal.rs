@@ -12,6 +12,9 @@ pub fn link(scenario: &Scenario) -> Result<IdealLink, ScenarioError> {
     if scenario.video.is_none() {
         return Err(ScenarioError::new("`run.transport` = \"ideal\" needs [video]".into()));
     }
+    if scenario.player.as_ref().is_some_and(PlayerSpec::speaks_http2) {
+        return refuse("frames, so no `player.http` = \"h2\"");
+    }
     if !scenario.traffic.is_empty() {
         return refuse("[[traffic]]");
     }

@@ -109,6 +109,11 @@ impl PlayerSpec {
         self.entry.name == "dash" && self.settings.optional::<playpath_units::Duration>("latency_target").is_none()
     }
 
+    /// Several responses side by side on one connection.
+    pub(crate) fn speaks_http2(&self) -> bool {
+        self.entry.name == "dash" && self.settings.word("http") == "h2"
+    }
+
     /// The rule of the user's own that `abr` names.
     pub(crate) fn own_rule(&self) -> Option<&RuleSpec> {
         self.own_rule.as_ref()

@@ -130,6 +130,8 @@ pub struct SenderSpec {
     pub abr: Option<RuleSpec>,
     /// Of the kernel world: what carries a stream over several paths. Here it is MPTCP always.
     multipath: Option<&'static str>,
+    /// Most unsent bytes that the video's server leaves in its socket; `None`: as many as it takes.
+    pub notsent_lowat: Option<u64>,
     profile: &'static str,
     /// The server's endpoint; shared by all its connections.
     pub config: Arc<Config>,
@@ -301,6 +303,15 @@ pub const SENDER: TableSpec = TableSpec::new(
             .otherwise(OF_PROFILE)
             .example("\"100 kB\"")
             .in_kernel("over the relay; not in force over one connection"),
+        ParamSpec::new(
+            "notsent_lowat",
+            Kind::Size,
+            "Most unsent bytes that the video's server leaves in the socket (TCP_NOTSENT_LOWAT): what is there no priority reaches.",
+        )
+        .otherwise("as many as `send_buffer` takes")
+        .example("\"16 kB\"")
+        .in_kernel("over one connection; the relay has its own")
+        .since("0.2"),
         ParamSpec::new("receive_buffer", Kind::Size, "What the client's socket holds: the receive window.")
             .otherwise(OF_PROFILE)
             .example("\"200 kB\""),
@@ -334,6 +345,7 @@ impl SenderSpec {
             scheduler: SchedulerSpec::read(table)?,
             abr: RuleSpec::read(table)?,
             multipath: table.word("multipath"),
+            notsent_lowat: table.optional("notsent_lowat").map(|Bytes(bytes)| bytes),
             profile,
             config: Arc::new(config),
         };
@@ -431,6 +443,9 @@ impl SenderSpec {
         }
         if let Some(multipath) = self.multipath {
             resolved["multipath"] = json!(multipath);
+        }
+        if let Some(lowat) = self.notsent_lowat {
+            resolved["notsent_lowat"] = json!(Bytes(lowat).to_string());
         }
         resolved
     }

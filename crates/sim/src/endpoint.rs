@@ -164,6 +164,15 @@ impl Endpoint {
         }
     }
 
+    /// Bytes written and never sent.
+    pub fn unsent_bytes(&self) -> u64 {
+        match self {
+            Endpoint::Tcp(tcp) => tcp.unsent_bytes(),
+            Endpoint::Mptcp(mptcp) => mptcp.unsent_bytes(),
+            Endpoint::Datagram(_) => 0,
+        }
+    }
+
     #[inline]
     pub fn readable(&self) -> u64 {
         match self {

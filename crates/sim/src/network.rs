@@ -164,6 +164,8 @@ pub struct Flow {
     owners: [Owner; 2],
     routes: Routes,
     is_bulk: bool,
+    /// The server's application is told once when twice its unsent bytes are less; 0: it is not waiting.
+    notsent_lowat: u64,
 }
 
 impl Flow {
@@ -302,6 +304,7 @@ impl Network {
             owners,
             routes: config.routes,
             is_bulk: config.is_bulk,
+            notsent_lowat: 0,
         });
         self.drain(id, End::Client);
         self.drain(id, End::Server);
@@ -432,6 +435,30 @@ impl Network {
         if refills {
             self.refill(id, end);
         }
+        if end == End::Server && self.flows[id as usize].notsent_lowat > 0 {
+            self.note_room(id);
+        }
+    }
+
+    /// The server's application waits for room below its low-water mark: as Linux, tell it when half of that is free
+    /// (`tcp_stream_memory_free`).
+    #[cold]
+    fn note_room(&mut self, id: FlowId) {
+        let flow = &mut self.flows[id as usize];
+        if flow.server().unsent_bytes() * 2 < flow.notsent_lowat {
+            flow.notsent_lowat = 0;
+            self.notices.push(Notice { app: flow.app, flow: id, end: End::Server, what: What::Writable });
+        }
+    }
+
+    /// Bytes that the server's application may write now so that `lowat` at most are unsent; without it as many as it likes.
+    pub fn room_for(&self, flow: FlowId, lowat: Option<u64>) -> u64 {
+        lowat.map_or(u64::MAX, |lowat| lowat.saturating_sub(self.flows[flow as usize].server().unsent_bytes()))
+    }
+
+    /// Tell the server's application once when there is room again below `lowat`.
+    pub fn tell_of_room(&mut self, flow: FlowId, lowat: Option<u64>) {
+        self.flows[flow as usize].notsent_lowat = lowat.unwrap_or(0);
     }
 
     fn note_events(&mut self, id: FlowId, end: End, events: Events) {

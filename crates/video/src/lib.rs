@@ -9,6 +9,7 @@ pub mod buffer;
 pub mod cmcd;
 pub mod cmsd;
 pub mod events;
+pub mod http2;
 pub mod ideal;
 pub mod ladder;
 pub mod manifest;

@@ -6,6 +6,7 @@
 //! time that `poll_timeout` gave. `now` never goes back.
 
 use crate::cmsd::Cmsd;
+use crate::http2::Priority;
 use crate::{Cmcd, PlaybackEvent};
 use playpath_units::{Duration, Rate, Time};
 
@@ -138,6 +139,8 @@ pub struct Request {
     pub body_bytes: u64,
     /// How the server writes the response.
     pub delivery: Delivery,
+    /// Of its stream, on a connection that speaks HTTP/2; `None`: HTTP/1.1. A connection speaks one of them only.
+    pub priority: Option<Priority>,
     /// What is asked for.
     pub object: ObjectRef,
     /// Client data sent along (CTA-5004).
@@ -153,15 +156,34 @@ pub struct ServerPolicy {
     pub max_rate: Option<Rate>,
 }
 
+impl Request {
+    /// For a whole file: no headers, no client data, sent as fast as the socket takes it.
+    pub fn of_file(connection: ConnectionId, id: RequestId, body_bytes: u64) -> Request {
+        Request {
+            connection,
+            id,
+            request_header_bytes: 0,
+            response_header_bytes: 0,
+            body_bytes,
+            delivery: Delivery::AsFastAsPossible,
+            priority: None,
+            object: ObjectRef::FILE,
+            cmcd: None,
+            cmsd: None,
+        }
+    }
+}
+
 /// What the player wants done.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Open a connection; answered by [`Player::handle_connected`].
     Open(ConnectionId),
-    /// Send a request on an open connection. Several on one connection are pipelined: responses come in the same order.
+    /// Send a request on an open connection. Several on one connection are pipelined under HTTP/1.1: responses come in the same
+    /// order; under HTTP/2 each has a stream.
     Request(Request),
-    /// The rest of this response is not wanted: the connection is reset, or the response read and ignored.
-    /// No [`Player::handle_body`] follows for it.
+    /// The rest of this response is not wanted: the connection is reset, or the response read and ignored; under HTTP/2 its
+    /// stream is reset. No [`Player::handle_body`] follows for it.
     Abandon(RequestId),
     /// Close a connection.
     Close(ConnectionId),

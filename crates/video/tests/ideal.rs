@@ -5,8 +5,8 @@ use playpath_video::abr;
 use playpath_video::dash::{Connections, DashConfig};
 use playpath_video::ideal::{IdealError, IdealLink, IdealStep, play};
 use playpath_video::{
-    Action, AppReport, ConnectionId, DashPlayer, Delivery, EventKind, Ladder, ObjectKind, ObjectRef, PlaybackEvent,
-    Player, Presentation, Request, RequestId,
+    Action, AppReport, ConnectionId, DashPlayer, Delivery, EventKind, Ladder, ObjectKind, PlaybackEvent, Player,
+    Presentation, Request, RequestId,
 };
 
 fn step(seconds: f64, mbps: f64, latency: f64) -> IdealStep {
@@ -120,15 +120,8 @@ impl Player for Reader {
     }
     fn handle_connected(&mut self, _now: Time, connection: ConnectionId) {
         self.actions.push(Action::Request(Request {
-            connection,
-            id: RequestId(0),
-            request_header_bytes: 0,
-            response_header_bytes: 0,
-            body_bytes: BODY,
             delivery: self.delivery,
-            object: ObjectRef::FILE,
-            cmcd: None,
-            cmsd: None,
+            ..Request::of_file(connection, RequestId(0), BODY)
         }));
     }
     fn handle_body(&mut self, now: Time, _request: RequestId, bytes: u64) {

@@ -137,6 +137,11 @@ def run_kernel(
 
 def _require_our_player(scenario: resolved.Document, player: Player) -> None:
     """Refuse what only the playpath player does with another one."""
+    if (scenario.get("player") or {}).get("http") == "h2" and player.name == players.DEFAULT:
+        raise UnsupportedError(
+            'over real connections the playpath player speaks HTTP/1.1 only: `player.http` = "h2" is the simulator\'s; '
+            "allowed here: apart, http/1.1"
+        )
     for table, what in (("viewer", "seeks and leaving early are"), ("origin", "retries and failover are")):
         if scenario.get(table) and player.name != players.DEFAULT:
             raise UnsupportedError(

@@ -83,6 +83,8 @@ def translate(sender: resolved.Sender) -> Sending:
     elif pacing not in ("off", "controller"):
         warnings.append(f"{_name(sender)} cannot be paced from outside on this kernel: it ran unpaced")
     warnings += _not_mapped(sender, found["habits"])
+    if lowat := sender.get("notsent_lowat"):
+        sysctls["net.ipv4.tcp_notsent_lowat"] = str(round(number(lowat)))
     both = _both_ends(sender)
     return Sending(
         found["control"], parameters, sysctls | both, warnings, takes, both | _window(sender), _route(sender)

@@ -2,6 +2,8 @@
 //! its endpoints and when its timer is due.
 
 mod bulk;
+mod http;
+mod http1;
 mod on_off;
 mod session;
 mod setup;

@@ -1,8 +1,10 @@
 //! A video session: a player as HTTP client, and the HTTP server that answers it.
 //!
 //! HTTP is modelled by its bytes: a request is `request_header_bytes` from client to server, a response is its header bytes
-//! and its body; several on a connection follow one another in order (RFC 9112 §9.3.2). The server answers at once.
+//! and its body; several on a connection follow one another ([`super::http1`]) or come side by side ([`http2`](playpath_video::http2)). The
+//! server answers at once.
 
+use super::http::Http;
 use crate::endpoint::Endpoint;
 use crate::engine::Owner;
 use crate::network::{AppId, End, FlowConfig, FlowId, Network, Notice, OwnerKind, Routes, What};
@@ -12,9 +14,9 @@ use playpath_units::Time;
 use playpath_units::random::Stream;
 use playpath_video::cmcd::{self, ServerView};
 use playpath_video::cmsd::Cmsd;
+use playpath_video::http2::Came;
 use playpath_video::media::Media;
-use playpath_video::{Action, ConnectionId, Delivery, ObjectKind, Player, Request, RequestId, ServerPolicy};
-use std::collections::VecDeque;
+use playpath_video::{Action, ConnectionId, ObjectKind, Player, Request, RequestId, ServerPolicy};
 use std::sync::Arc;
 
 /// A player, its connections, and the server's side of them.
@@ -41,36 +43,10 @@ pub struct VideoSession {
 /// [`Network::write`] or [`Network::write_on_notice`].
 type Write = fn(&mut Network, FlowId, End, u64) -> u64;
 
-/// One connection: the client's view and the server's.
 struct HttpConnection {
     flow: FlowId,
     is_open: bool,
-    /// Requests sent, whose response is not complete at the client; oldest first.
-    awaited: VecDeque<Awaited>,
-    /// Requests that the server has not yet received completely.
-    arriving: VecDeque<Request>,
-    /// Bytes of `arriving[0]` that the server has.
-    arrived_bytes: u64,
-    /// Responses that the server has not yet written completely.
-    responding: VecDeque<Response>,
-}
-
-struct Awaited {
-    id: RequestId,
-    header_left: u64,
-    body_left: u64,
-    is_abandoned: bool,
-    /// What the server tells in the header.
-    told: Option<Cmsd>,
-}
-
-struct Response {
-    header: u64,
-    body: u64,
-    delivery: Delivery,
-    began: Time,
-    /// Bytes that the socket has taken.
-    taken: u64,
+    http: Http,
 }
 
 /// What a session needs besides its player.
@@ -183,7 +159,7 @@ impl VideoSession {
     fn is_player_idle(&self, net: &Network) -> bool {
         self.connections.iter().all(|connection| {
             let is_read = !connection.is_open || net.flows[connection.flow as usize].end(End::Client).readable() == 0;
-            is_read && connection.responding.iter().all(|response| response.delivery == Delivery::AsFastAsPossible)
+            is_read && !connection.http.keeps_time(net.now)
         })
     }
 
@@ -224,7 +200,7 @@ impl VideoSession {
         if self.player.is_finished() {
             return self.stop(net);
         }
-        let chunk = self.connections.iter().filter_map(|c| c.responding.front()).map(|r| r.next_write(net.now)).min();
+        let chunk = self.connections.iter().map(|c| c.http.next_write(net.now)).min();
         let due = self.player.poll_timeout().min(chunk.unwrap_or(Time::MAX)).min(self.stop_at);
         net.arm(self.owner, if net.now < self.start_at { self.start_at } else { due });
     }
@@ -236,7 +212,7 @@ impl VideoSession {
                 self.open(net);
             }
             Action::Request(request) => self.send_request(net, request),
-            Action::Abandon(id) => self.abandon(id),
+            Action::Abandon(id) => self.abandon(net, id),
             Action::Close(ConnectionId(index)) => {
                 self.close(net, index as usize);
             }
@@ -259,27 +235,12 @@ impl VideoSession {
             diary,
             routes: self.routes.clone(),
         });
-        self.connections.push(HttpConnection {
-            flow,
-            is_open: true,
-            awaited: VecDeque::new(),
-            arriving: VecDeque::new(),
-            arrived_bytes: 0,
-            responding: VecDeque::new(),
-        });
+        self.connections.push(HttpConnection { flow, is_open: true, http: Http::new() });
     }
 
     fn send_request(&mut self, net: &mut Network, request: Request) {
         let index = request.connection.0 as usize;
         let connection = &mut self.connections[index];
-        connection.awaited.push_back(Awaited {
-            id: request.id,
-            header_left: u64::from(request.response_header_bytes),
-            body_left: request.body_bytes,
-            is_abandoned: false,
-            told: None,
-        });
-        let bytes = u64::from(request.request_header_bytes);
         let flow = connection.flow;
         if let Some(watch) = &mut net.flows[flow as usize].switches
             && request.body_bytes == self.media.total_bytes()
@@ -288,7 +249,7 @@ impl VideoSession {
             // The first response carries the whole file: where its pictures lie in the stream is known.
             watch.set_media(self.media.clone(), u64::from(request.response_header_bytes));
         }
-        connection.arriving.push_back(request);
+        let bytes = connection.http.send(request);
         if bytes > 0 {
             net.write(flow, End::Client, bytes);
         } else {
@@ -304,69 +265,50 @@ impl VideoSession {
         if !std::mem::take(&mut connection.is_open) {
             return;
         }
-        if connection.awaited.is_empty() {
+        if connection.http.is_idle() {
             net.close(connection.flow, End::Client);
             net.close(connection.flow, End::Server);
         } else {
-            connection.responding.clear();
+            connection.http.stop();
             net.reset(connection.flow, End::Client);
         }
     }
 
-    /// The response is read and ignored. What the server has not yet written of it, it still writes: the model of a client
-    /// that keeps its connection; a client that resets it asks for `Close` too.
-    fn abandon(&mut self, id: RequestId) {
-        for awaited in self.connections.iter_mut().flat_map(|c| &mut c.awaited) {
-            awaited.is_abandoned |= awaited.id == id;
+    fn abandon(&mut self, net: &mut Network, id: RequestId) {
+        for connection in self.connections.iter_mut().filter(|connection| connection.is_open) {
+            let bytes = connection.http.abandon(id);
+            if bytes > 0 {
+                net.write(connection.flow, End::Client, bytes);
+            }
         }
     }
 
     /// The server reads; every complete request is answered.
     fn receive_requests(&mut self, net: &mut Network, index: usize) {
         let flow = self.connections[index].flow;
-        self.connections[index].arrived_bytes += net.read(flow, End::Server, u64::MAX);
-        while let Some(request) = self.next_request(index) {
+        let bytes = net.read(flow, End::Server, u64::MAX);
+        for request in self.connections[index].http.handle_at_server(bytes) {
             self.take_client_data(net, index, &request);
             let told = request.cmsd.map(|policy| server_data(net, flow, policy));
-            let told_bytes = told.map_or(0, |told| told.header_bytes());
-            let connection = &mut self.connections[index];
-            if let Some(awaited) = connection.awaited.iter_mut().find(|awaited| awaited.id == request.id) {
-                (awaited.told, awaited.header_left) = (told, awaited.header_left + told_bytes);
-            }
-            connection.responding.push_back(Response {
-                header: u64::from(request.response_header_bytes) + told_bytes,
-                body: request.body_bytes,
-                delivery: request.delivery,
-                began: net.now,
-                taken: 0,
-            });
+            self.connections[index].http.respond(net.now, &request, told);
         }
         self.serve(net, index, Network::write);
     }
 
-    fn next_request(&mut self, index: usize) -> Option<Request> {
-        let connection = &mut self.connections[index];
-        let needed = u64::from(connection.arriving.front()?.request_header_bytes);
-        if connection.arrived_bytes < needed {
-            return None;
-        }
-        connection.arrived_bytes -= needed;
-        connection.arriving.pop_front()
-    }
-
     /// The server's program produces due chunks and writes, by `write`, what the socket takes.
     fn serve(&mut self, net: &mut Network, index: usize, write: Write) {
-        let now = net.now;
-        let connection = &mut self.connections[index];
-        while let Some(response) = connection.responding.front_mut() {
-            let ready = response.written(now) - response.taken;
-            if ready > 0 {
-                response.taken += write(net, connection.flow, End::Server, ready);
+        let HttpConnection { flow, http, .. } = &mut self.connections[index];
+        loop {
+            let wanted = http.poll_write(net.now);
+            let bytes = wanted.min(net.room_for(*flow, self.sender.notsent_lowat));
+            if bytes == 0 {
+                return net.tell_of_room(*flow, self.sender.notsent_lowat.filter(|_| wanted > 0));
             }
-            if response.taken < response.header + response.body {
-                break;
+            let taken = write(net, *flow, End::Server, bytes);
+            http.wrote(taken);
+            if taken < bytes {
+                return;
             }
-            connection.responding.pop_front();
         }
     }
 
@@ -374,45 +316,25 @@ impl VideoSession {
     fn read_all(&mut self, net: &mut Network) -> bool {
         let mut has_progress = false;
         for index in 0..self.connections.len() {
-            let connection = &self.connections[index];
-            if !connection.is_open || net.flows[connection.flow as usize].end(End::Client).readable() == 0 {
+            let HttpConnection { flow, is_open, http } = &mut self.connections[index];
+            if !*is_open || net.flows[*flow as usize].end(End::Client).readable() == 0 {
                 continue;
             }
-            let header = connection.awaited.front().map_or(0, |a| a.header_left);
-            let limit = self.player.read_limit(net.now, ConnectionId(index as u32)).saturating_add(header);
-            let limit = if connection.awaited.front().is_some_and(|a| a.is_abandoned) { u64::MAX } else { limit };
-            let bytes = net.read(self.connections[index].flow, End::Client, limit);
+            let limit = http.read_limit(self.player.read_limit(net.now, ConnectionId(index as u32)));
+            let bytes = net.read(*flow, End::Client, limit);
             if bytes > 0 {
-                self.hand_over(net.now, index, bytes);
+                let (now, player) = (net.now, &mut self.player);
+                let answer = http.handle_at_client(bytes, |id, came| match came {
+                    Came::Told(told) => player.handle_server_data(now, id, &told),
+                    Came::Body(body) => player.handle_body(now, id, body),
+                });
+                if answer > 0 {
+                    net.write(*flow, End::Client, answer);
+                }
                 has_progress = true;
             }
         }
         has_progress
-    }
-
-    /// Gives read bytes to the responses they belong to.
-    fn hand_over(&mut self, now: Time, index: usize, mut bytes: u64) {
-        while bytes > 0 {
-            let Some(awaited) = self.connections[index].awaited.front_mut() else {
-                unreachable!("{bytes} bytes without a request");
-            };
-            let header = bytes.min(awaited.header_left);
-            awaited.header_left -= header;
-            let body = (bytes - header).min(awaited.body_left);
-            awaited.body_left -= body;
-            let told = if awaited.header_left == 0 { awaited.told.take() } else { None };
-            bytes -= header + body;
-            let (id, is_wanted) = (awaited.id, !awaited.is_abandoned);
-            if awaited.header_left == 0 && awaited.body_left == 0 {
-                self.connections[index].awaited.pop_front();
-            }
-            if let Some(told) = told.filter(|_| is_wanted) {
-                self.player.handle_server_data(now, id, &told);
-            }
-            if body > 0 && is_wanted {
-                self.player.handle_body(now, id, body);
-            }
-        }
     }
 
     /// What the congestion control learns of the video from the scenario, at the start.
@@ -469,17 +391,5 @@ fn server_data(net: &Network, flow: FlowId, policy: ServerPolicy) -> Cmsd {
         etp_kbps: Some(kbps).filter(|&kbps| kbps > 0),
         mb_kbps: policy.max_rate.map(|rate| rate.as_bits_per_sec() / 1000),
         rtt_ms: rtt.map(|rtt| rtt.as_nanos() / 1_000_000),
-    }
-}
-
-impl Response {
-    /// Bytes that the server's program has produced.
-    fn written(&self, now: Time) -> u64 {
-        self.delivery.written(self.header, self.body, self.began, now)
-    }
-
-    /// When it produces more.
-    fn next_write(&self, now: Time) -> Time {
-        self.delivery.next_write(self.header, self.body, self.began, now)
     }
 }

@@ -343,15 +343,10 @@ impl Player for AgentPlayer {
         self.log.push(now, EventKind::Connected(connection));
         self.log.push(now, EventKind::RequestSent { request: REQUEST, object: ObjectRef::FILE, body_bytes });
         self.actions.push_back(Action::Request(Request {
-            connection,
-            id: REQUEST,
             request_header_bytes: self.config.request_header_bytes,
             response_header_bytes: self.config.response_header_bytes,
-            body_bytes,
             delivery: Delivery::Chunks { bytes: self.config.chunk_bytes(), every: self.config.heartbeat },
-            object: ObjectRef::FILE,
-            cmcd: None,
-            cmsd: None,
+            ..Request::of_file(connection, REQUEST, body_bytes)
         }));
     }
 

@@ -1,6 +1,7 @@
 //! Settings of the DASH client, their checks, and the presets that mimic known clients.
 
 use super::catch_up::CatchUp;
+use super::connections::{Connections, Protocol};
 use super::retry::Retries;
 use crate::ServerPolicy;
 use crate::cmcd::Event;
@@ -8,7 +9,6 @@ use crate::ladder::Ladder;
 use crate::origin::Origin;
 use playpath_units::Duration;
 use std::fmt;
-use std::str::FromStr;
 
 /// What a client does beside its adaptation rule. Defaults: DASH-JS's buffer over one persistent connection.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +33,9 @@ pub struct DashConfig {
     pub start_level: Duration,
     /// After a stall, playback goes on when this much is buffered (or everything).
     pub stall_resume_level: Duration,
-    /// How connections are used, for each of video and audio.
+    /// Whose connections they are.
+    pub protocol: Protocol,
+    /// How connections are used, for each of video and audio, unless they are shared.
     pub connections: Connections,
     /// Share of a response after which the next request is sent on the same connection (VLC: 0.8); `None`: after the end.
     pub pipeline_at: Option<f64>,
@@ -179,17 +181,6 @@ fn exoplayer(base: DashConfig) -> DashConfig {
     }
 }
 
-/// Use of connections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Connections {
-    /// Open at the same time, used in turn, each with a segment of its own under way.
-    pub parallel: u8,
-    /// Requests after which a connection is closed and followed by another; `None`: persistent. 1: one per segment.
-    pub requests_each: Option<u32>,
-    /// The server closes a connection that was idle for longer.
-    pub idle_timeout: Option<Duration>,
-}
-
 /// Sizes of what HTTP adds, and of the manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HttpSizes {
@@ -293,6 +284,7 @@ impl Default for DashConfig {
             // A media element shows the first picture as soon as it has a segment.
             start_level: Duration::from_nanos(1),
             stall_resume_level: Duration::from_nanos(1),
+            protocol: Protocol::Apart,
             connections: Connections::persistent(),
             pipeline_at: None,
             abandonment: true,
@@ -309,45 +301,6 @@ impl Default for DashConfig {
             live: None,
             pictures_per_second: 25,
             session: String::new(),
-        }
-    }
-}
-
-impl Connections {
-    /// One connection for the whole session.
-    pub const fn persistent() -> Connections {
-        Connections { parallel: 1, requests_each: None, idle_timeout: None }
-    }
-    /// A new connection for each request.
-    pub const fn per_segment() -> Connections {
-        Connections { parallel: 1, requests_each: Some(1), idle_timeout: None }
-    }
-    /// One after the other, each for `requests` requests.
-    pub const fn in_series(requests: u32) -> Connections {
-        Connections { parallel: 1, requests_each: Some(requests), idle_timeout: None }
-    }
-    /// `count` persistent connections side by side.
-    pub const fn in_parallel(count: u8) -> Connections {
-        Connections { parallel: count, requests_each: None, idle_timeout: None }
-    }
-}
-
-/// What may be typed: "persistent", "per-segment", "series of 30" (requests each), "parallel 4".
-impl FromStr for Connections {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Connections, String> {
-        let number = |prefix: &str| text.strip_prefix(prefix).and_then(|rest| rest.trim().parse::<u32>().ok());
-        match text {
-            "persistent" => return Ok(Connections::persistent()),
-            "per-segment" => return Ok(Connections::per_segment()),
-            _ => {}
-        }
-        match (number("series of "), number("parallel ")) {
-            (Some(requests @ 1..), _) => Ok(Connections::in_series(requests)),
-            (_, Some(count @ 1..=16)) => Ok(Connections::in_parallel(count as u8)),
-            _ => Err(format!(
-                "\"{text}\" is not allowed; allowed: persistent, per-segment, series of N, parallel 1 to 16"
-            )),
         }
     }
 }
@@ -419,6 +372,11 @@ impl DashConfig {
         self.connections.parallel == 1 && self.pipeline_at.is_none()
     }
 
+    /// Nothing is said of the use of connections that only those of one's own can have.
+    fn can_share(&self) -> bool {
+        self.takes_pieces() && self.connections.requests_each.is_none()
+    }
+
     /// Refuses settings under which playback could never start, or that mean nothing.
     pub fn check(&self) -> Result<(), ConfigError> {
         let within = |name, value: Duration, max: Duration| {
@@ -440,6 +398,7 @@ impl DashConfig {
             _ if self.live.is_some_and(|live| live.low_latency.is_some()) && !self.takes_pieces() => {
                 Err(ConfigError::LowLatency)
             }
+            _ if self.protocol != Protocol::Apart && !self.can_share() => Err(ConfigError::Shared),
             _ if self.origin.is_some()
                 && (!self.takes_pieces() || self.live.is_some_and(|live| live.low_latency.is_some())) =>
             {
@@ -475,6 +434,8 @@ pub enum ConfigError {
     LowLatency,
     /// An origin together with several responses at once, or with low latency.
     Origin,
+    /// Shared connections together with a use that only those of one's own can have.
+    Shared,
     /// Picture rate.
     PicturesPerSecond(u32),
 }
@@ -490,6 +451,10 @@ impl fmt::Display for ConfigError {
             ConfigError::PipelineAt(share) => write!(f, "`pipeline_at` = {share}; allowed: 0 to below 1"),
             ConfigError::LowLatency => f.write_str(
                 "`low_latency` needs one response after the other; allowed: `connections` without \"parallel\", no `pipeline_at`",
+            ),
+            ConfigError::Shared => f.write_str(
+                "`http` shares connections; allowed beside it: `connections` = \"persistent\", no `pipeline_at`, so none of the \
+                 clients dash-js, vlc, vlc-2.1",
             ),
             ConfigError::Origin => f.write_str(
                 "[origin] needs one response after the other; allowed: `connections` without \"parallel\", no `pipeline_at`, no \

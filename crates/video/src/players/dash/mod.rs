@@ -7,8 +7,8 @@
 //! goes on at `stall_resume_level` (mode "rebuffer": no picture is discarded). Live, a segment can be had piece by piece as it is
 //! encoded ([`LowLatency`]), a law sets the playback speed ([`CatchUp`]), and time lost in stalls can be skipped ([`Live`]).
 //! Differences from the references:
-//! 1. Video and audio have connections of their own, as browsers give them in practice.
-//! 2. An abandoned download costs its connection (HTTP/1.1); the segment is asked for again at once.
+//! 1. Video and audio have connections of their own unless [`Protocol`] says otherwise.
+//! 2. An abandoned download costs its connection (HTTP/2: its stream); the segment is asked for again at once.
 //! 3. What lies behind the playhead is kept or dropped by time alone ([`Behind`]); live streams cannot be sought in.
 //!
 //! Units: nanoseconds, bytes. Invariants: the buffer level is never negative and never above full level plus one segment ([`Room`]:
@@ -32,9 +32,9 @@ mod transfer;
 
 pub use catch_up::{CatchUp, Range};
 pub use config::{
-    Asks, Behind, Claim, CmcdMode, ConfigError, Connections, DashConfig, Goal, HttpSizes, Live, Look, LowLatency,
-    PRESETS, Room, Way,
+    Asks, Behind, Claim, CmcdMode, ConfigError, DashConfig, Goal, HttpSizes, Live, Look, LowLatency, PRESETS, Room, Way,
 };
+pub use connections::{Connections, Protocol};
 pub use retry::{Backoff, Retries};
 
 use crate::abr::{Abr, PlayState};
@@ -109,11 +109,12 @@ impl DashPlayer {
             tracks.extend(rule.map(|rule| Track::new(audio, rule, &config)));
         }
         let has_manifest = config.http.manifest_bytes == 0;
+        let io = Io::new(&config);
         Ok(DashPlayer {
             config,
             tracks,
             playback,
-            io: Io::default(),
+            io,
             reporter: Reporter::default(),
             timeout: Time::MAX,
             is_started: false,
@@ -183,7 +184,8 @@ impl DashPlayer {
         for occasion in self.reporter.occasions(now, self.io.log.as_slice(), &self.config) {
             self.reporter.push(self.tracks[0].tell(&occasion, &at));
         }
-        if let Some(connection) = self.tracks.iter().find_map(Track::ready_connection) {
+        let connection = self.tracks.iter().find_map(Track::ready_connection).or_else(|| self.io.ready_shared());
+        if let Some(connection) = connection {
             for cmcd in self.reporter.take() {
                 let request = reports::request(cmcd, connection, self.io.next_request(), &self.config);
                 self.io.actions.push_back(Action::Request(request));
@@ -381,10 +383,8 @@ impl Player for DashPlayer {
 
     fn handle_connected(&mut self, now: Time, connection: ConnectionId) {
         self.advance(now);
-        for track in &mut self.tracks {
-            if track.handle_connected(now, connection, &mut self.io) {
-                break;
-            }
+        if !self.io.handle_shared_connected(now, connection) {
+            self.tracks.iter_mut().any(|track| track.handle_connected(now, connection, &mut self.io));
         }
         self.drive(now);
     }

@@ -104,6 +104,7 @@ pub(super) fn request(cmcd: Cmcd, connection: ConnectionId, id: RequestId, confi
         response_header_bytes: config.http.response_header_bytes,
         body_bytes: 0,
         delivery: Delivery::AsFastAsPossible,
+        priority: config.protocol.priority(ObjectKind::Report),
         object: ObjectRef { kind: ObjectKind::Report, segment: 0, representation: 0 },
         cmcd: Some(Box::new(cmcd)),
         cmsd: None,

@@ -2,11 +2,13 @@
 
 use super::DashPlayer;
 use super::catch_up::{CatchUp, Range};
-use super::config::{Claim, CmcdMode, Connections, DashConfig, Goal, Live, LowLatency, PRESETS, Room, ServerData, Way};
+use super::config::{Claim, CmcdMode, DashConfig, Goal, Live, LowLatency, PRESETS, Room, ServerData, Way};
+use super::connections::{Connections, Protocol};
 use super::retry::Retries;
 use crate::ServerPolicy;
 use crate::abr;
 use crate::cmcd::Event;
+use crate::http2::Priority;
 use crate::ladder::{Ladder, Presentation, SizeModel};
 use crate::quality::{Measure, score_rungs};
 use crate::registry::{INTERVAL, PlayerContext};
@@ -36,6 +38,10 @@ const CONNECTIONS: Kind =
     Kind::Form("\"persistent\", \"per-segment\", \"series of 30\" (requests each), \"parallel 4\"", |text| {
         text.parse::<Connections>().map(drop).map_err(|_| String::new())
     });
+
+const PRIORITY: Kind = Kind::Form("a priority as RFC 9218 writes it, such as \"u=1, i\"", |text| {
+    text.parse::<Priority>().map(drop).map_err(|()| String::new())
+});
 
 pub(super) const PARAMS: &[ParamSpec] = &[
     ParamSpec::word("client", "dash.js", PRESETS, "buffer policy and connections of a known client"),
@@ -102,6 +108,20 @@ pub(super) const PARAMS: &[ParamSpec] = &[
     ParamSpec::text("start_level", "segment", Kind::Time, "playback starts at this level").or("segment"),
     ParamSpec::text("stall_resume_level", "segment", Kind::Time, "and goes on after a stall at this one").or("segment"),
     ParamSpec::text("connections", "client", CONNECTIONS, "use of connections").or("client"),
+    ParamSpec::word(
+        "http",
+        "apart",
+        &["apart", "http/1.1", "h2"],
+        "apart: each kind of media has connections of its own, used as `connections` says; http/1.1: all share those of the host, opened \
+         when none is free, as in browsers; h2: all share one connection, side by side",
+    )
+    .since("0.2"),
+    ParamSpec::whole("connections_per_host", 6, (1, 100), "", "HTTP/1.1: most that are shared (Chromium, Firefox: 6)")
+        .since("0.2"),
+    ParamSpec::text("video_priority", "u=1, i", PRIORITY, "HTTP/2: priority of the video (Chromium's of all that a page fetches)")
+        .since("0.2"),
+    ParamSpec::text("audio_priority", "u=1, i", PRIORITY, "HTTP/2: priority of the audio (Chromium's of all that a page fetches)")
+        .since("0.2"),
     ParamSpec::text("idle_timeout", "never", Kind::Time, "the server closes connections idle for longer").or("never"),
     ParamSpec::text("pipeline_at", "client", SHARE_BELOW_ALL, "share of a response after which the next is asked for")
         .or("client"),
@@ -350,11 +370,21 @@ fn config(settings: &Params, segments: usize) -> DashConfig {
         cmcd_interval: settings.quantity("cmcd_interval"),
         ..base
     };
+    config.protocol = protocol(settings);
     config.connections.idle_timeout = settings.optional("idle_timeout");
     config.http.request_header_bytes = settings.number("request_header_bytes") as u32;
     config.http.response_header_bytes = settings.number("response_header_bytes") as u32;
     config.http.manifest_bytes = settings.number("manifest_bytes") as u64;
     config
+}
+
+fn protocol(settings: &Params) -> Protocol {
+    let priority = |name| settings.word(name).parse().unwrap_or(Priority::UNSAID);
+    match settings.word("http") {
+        "http/1.1" => Protocol::Http1 { most: settings.number("connections_per_host") as u8 },
+        "h2" => Protocol::Http2 { video: priority("video_priority"), audio: priority("audio_priority") },
+        _ => Protocol::Apart,
+    }
 }
 
 fn retries(settings: &Params, base: Retries) -> Retries {

@@ -2,29 +2,25 @@
 
 mod failures;
 mod seeking;
+mod sending;
+mod turn;
 
 use super::client_data::Told;
-use super::config::{Asks, Behind, CmcdMode, DashConfig, Room, Way};
-use super::connections::{Io, Pool};
+use super::config::{Behind, DashConfig, Way};
+use super::connections::{Io, Lines};
 use super::moment::{Moment, NOT_CHOSEN};
-use super::parts::{self, Next, Parts};
-use super::pieces::Arrivals;
-use super::retry::next_boundary;
+use super::parts::Parts;
 use super::transfer::{Arrival, Finished, Transfer, What};
-use crate::abr::{Abandonment, Abr, Choice, Decision, Download, HISTORY, Progress, Reports};
+use crate::abr::{Abandonment, Abr, Decision, Download, HISTORY, Progress, Reports};
 use crate::ladder::Ladder;
-use crate::origin::ERROR_BYTES;
-use crate::{ConnectionId, Delivery, EventKind, ObjectKind, ObjectRef, Request, RequestId};
+use crate::{ConnectionId, EventKind, RequestId};
 use playpath_units::{Duration, Time};
 use std::collections::VecDeque;
-
-/// A step up replaces what is buffered from so many segments ahead of the playhead on.
-const SAFE_SEGMENTS: f64 = 1.5;
 
 pub(super) struct Track {
     ladder: Ladder,
     abr: Box<dyn Abr>,
-    pool: Pool,
+    lines: Lines,
     transfers: Vec<Transfer>,
     /// Next segment to ask for.
     next_segment: usize,
@@ -72,7 +68,7 @@ impl Track {
         let segments = ladder.segments();
         Track {
             abr,
-            pool: Pool::new(config.connections),
+            lines: Lines::new(config),
             transfers: Vec::new(),
             next_segment: 0,
             began_at: 0,
@@ -137,15 +133,15 @@ impl Track {
         &self.downloads
     }
     pub fn close_all(&mut self, io: &mut Io) {
-        self.pool.close_all(io);
+        self.lines.close_all(io);
         self.transfers.clear();
     }
     /// A connection that is established.
     pub fn ready_connection(&self) -> Option<ConnectionId> {
-        self.pool.ready()
+        self.lines.ready()
     }
     pub fn handle_connected(&mut self, now: Time, connection: ConnectionId, io: &mut Io) -> bool {
-        self.pool.handle_connected(now, connection, io)
+        self.lines.handle_connected(now, connection, io)
     }
 
     /// The server's estimate for the response to `request`.
@@ -220,7 +216,7 @@ impl Track {
         transfer.reports += 1;
         let transfer = *transfer;
         let What::Segment { segment, .. } = transfer.what else { return None };
-        if transfer.is_error || !self.pool.has_one_request(transfer.slot) {
+        if transfer.is_error || !self.lines.has_one_request(transfer.slot) {
             return None;
         }
         let so_far = transfer.download(now, false)?;
@@ -231,9 +227,9 @@ impl Track {
         self.retry = Some((segment, abandonment));
         self.transfers.remove(index);
         if transfer.received < transfer.total {
-            self.pool.abandon(transfer.slot, transfer.request, io);
+            self.lines.abandon(transfer.slot, transfer.request, io);
         } else {
-            self.pool.finish_request(now, transfer.slot, io);
+            self.lines.finish_request(now, transfer.slot, io);
         }
         io.log.push(now, EventKind::RequestAbandoned(transfer.request));
         self.idle_since = self.transfers.is_empty().then_some(now);
@@ -260,7 +256,7 @@ impl Track {
         self.note_first_byte(now, index, at.config, io);
         self.note_pieces(now, index);
         let transfer = self.transfers.remove(index);
-        self.pool.finish_request(now, transfer.slot, io);
+        self.lines.finish_request(now, transfer.slot, io);
         if let Some(next) = self.transfers.iter_mut().find(|next| next.slot == transfer.slot) {
             next.started_at = next.started_at.max(now);
         }
@@ -440,273 +436,11 @@ impl Track {
         if waits_for_init {
             return None;
         }
-        self.pool.idle_slot().or_else(|| {
+        self.lines.idle_slot().or_else(|| {
             let share = config.pipeline_at?;
             let far_enough = |transfer: &&Transfer| transfer.received as f64 >= share * transfer.total as f64;
-            let mut last = self.transfers.iter().filter(|transfer| self.pool.can_pipeline(transfer.slot));
+            let mut last = self.transfers.iter().filter(|transfer| self.lines.can_pipeline(transfer.slot));
             last.find(far_enough).map(|transfer| transfer.slot)
         })
-    }
-
-    fn next_order(&mut self, at: &Moment, io: &mut Io) -> Option<What> {
-        if let Some(what) = self.after_init.take() {
-            return Some(what);
-        }
-        let by_parts = at.low_latency().is_some_and(|low_latency| low_latency.way == Way::Parts);
-        if by_parts {
-            let pieces = |segment| at.pieces(Way::Parts, &self.ladder, segment);
-            if let Next::Order(what) = self.parts.next(&self.ladder, pieces, self.next_segment)? {
-                return Some(what);
-            }
-        }
-        let (segment, representation) = match self.retry {
-            Some((segment, abandonment)) => {
-                let representation = abandonment.representation;
-                if at.now < self.wait_until || !self.finds_room(at, segment, representation) {
-                    return None;
-                }
-                self.retry = None;
-                let decision = Decision::fetch(representation, abandonment.reason);
-                (segment, self.note_decision(segment, representation, decision, at, io))
-            }
-            None => {
-                let representation = self.decide(at, io)?;
-                let segment = self.next_segment;
-                self.next_segment += 1;
-                self.pass_what_is_there(at.config);
-                (segment, representation)
-            }
-        };
-        self.current = Some(representation);
-        if !self.complete[segment] {
-            self.chosen[segment] = representation as u8;
-        }
-        let order = if by_parts {
-            self.parts.open(segment, representation);
-            What::Part { segment, part: 0, representation }
-        } else {
-            What::Segment { segment, representation }
-        };
-        let init_bytes = self.ladder.representations()[representation].init_bytes;
-        if init_bytes > 0 && self.inits & (1 << representation) == 0 {
-            self.after_init = Some(order);
-            return Some(What::Init(representation));
-        }
-        Some(order)
-    }
-
-    /// The representation of the next segment, if it is to be asked for now.
-    fn decide(&mut self, at: &Moment, io: &mut Io) -> Option<usize> {
-        let is_last = self.next_segment == self.ladder.segments();
-        if (is_last && !self.may_go_back(at)) || at.now < self.may_ask_at(at) {
-            return None;
-        }
-        let asks_first = at.config.asks == Asks::BeforeRoom;
-        if self.answer.is_none() && !asks_first && !self.finds_room(at, self.next_segment, self.current.unwrap_or(0)) {
-            return None;
-        }
-        let decision = self.answer.take().unwrap_or_else(|| self.ask(at));
-        match decision.choice {
-            Choice::Fetch(choice) => {
-                let choice = choice.min(self.most);
-                if at.config.fast_switch {
-                    self.replace_from_playhead(at, choice);
-                }
-                if self.next_segment == self.ladder.segments() {
-                    self.is_done = true;
-                    return None;
-                }
-                if !self.finds_room(at, self.next_segment, choice) {
-                    self.answer = Some(decision).filter(|_| !asks_first);
-                    return None;
-                }
-                Some(self.note_decision(self.next_segment, choice, decision, at, io))
-            }
-            Choice::WaitUntil(until) => {
-                self.wait_until = until.max(at.now + Duration::from_nanos(1));
-                None
-            }
-        }
-    }
-
-    /// When the next question to the rule may come.
-    fn may_ask_at(&self, at: &Moment) -> Time {
-        let segment = self.next_segment.min(self.ladder.segments() - 1);
-        self.wait_until.max(at.available_at(&self.ladder, segment))
-    }
-
-    /// All segments are there, and a last step up may replace some of them.
-    fn may_go_back(&self, at: &Moment) -> bool {
-        at.config.fast_switch && !self.is_done && self.abr.asks_at_the_end()
-    }
-
-    fn ask(&mut self, at: &Moment) -> Decision {
-        let idle = self.idle_since.map_or(Duration::ZERO, |since| at.now.saturating_since(since));
-        let (level, next) = (self.level(at), self.next_segment);
-        let context = at.context(&self.ladder, &self.downloads, next, self.current, level, idle);
-        self.abr.choose(&context)
-    }
-
-    /// End of what is buffered or on its way: parallel requests would overshoot otherwise. What is replaced adds nothing.
-    fn committed_end(&self, before: usize) -> Duration {
-        self.ladder.start_of(before).max(self.appended_end())
-    }
-
-    /// The segment that is asked for next.
-    fn next_in_turn(&self) -> usize {
-        self.retry.map_or(self.next_segment, |(segment, _)| segment)
-    }
-
-    /// Whether there is room for `segment`, at this rung; if not, when to look again.
-    fn finds_room(&mut self, at: &Moment, segment: usize, rung: usize) -> bool {
-        let config = at.config;
-        if !self.fits_device(at, segment, rung) {
-            let full = next_boundary(&self.ladder, at.playback.position(at.now));
-            self.wait_until = at.playback.time_of(full);
-            return false;
-        }
-        let level = self.committed_end(segment).saturating_sub(at.playback.position(at.now));
-        let goal = config.goal.level(config.full_level, &self.ladder, rung);
-        let duration = self.ladder.duration_of(segment.min(self.ladder.segments() - 1));
-        let has_room = match config.room {
-            // A client that looks from time to time starts below the level, one that waits for the moment starts at it.
-            Room::Whole if duration < goal && config.look.is_none() => level + duration <= goal,
-            Room::Whole if duration < goal => level + duration < goal,
-            Room::Whole | Room::Any => level < goal,
-        };
-        let may_resume = self.is_filling || config.resume_level >= config.full_level || level <= config.resume_level;
-        self.is_filling = has_room && may_resume;
-        if let (false, Some(look)) = (self.is_filling, config.look) {
-            let from = if look.from_arrival { self.last_arrival } else { at.playback.session_started_at() };
-            let looks = at.now.saturating_since(from).as_nanos() / look.every.as_nanos().max(1) + 1;
-            self.wait_until = from + Duration::from_nanos(look.every.as_nanos().saturating_mul(looks));
-        }
-        self.is_filling
-    }
-
-    /// Level at which there is room again, for a client that does not look from time to time.
-    fn room_level(&self, config: &DashConfig) -> Duration {
-        let rung = self.answer.and_then(|answer| answer.representation()).or(self.current).unwrap_or(0);
-        let goal = config.goal.level(config.full_level, &self.ladder, rung);
-        let duration = self.ladder.duration_of(self.next_in_turn().min(self.ladder.segments() - 1));
-        let level = match config.room {
-            Room::Whole if duration < goal => goal - duration,
-            Room::Whole | Room::Any => goal - Duration::from_nanos(1),
-        };
-        if config.resume_level < config.full_level { level.min(config.resume_level) } else { level }
-    }
-
-    /// dash.js `fastSwitch`: after a step up go on behind the playhead, if there is something lower to replace.
-    fn replace_from_playhead(&mut self, at: &Moment, choice: usize) {
-        let safe = self.ladder.segment_duration().mul_f64(SAFE_SEGMENTS);
-        if self.current.is_none_or(|current| choice <= current) || self.level(at) < safe {
-            return;
-        }
-        let from = at.playback.position(at.now) + safe;
-        let segment = (0..self.next_segment).rev().find(|&segment| self.ladder.start_of(segment) <= from);
-        let ends_later = |segment: &usize| self.ladder.start_of(segment + 1) > from;
-        if let Some(segment) = segment.filter(ends_later)
-            && self.complete[segment]
-            && self.chosen(segment).is_some_and(|there| there < choice)
-        {
-            self.next_segment = segment;
-        }
-    }
-
-    fn note_decision(&mut self, segment: usize, choice: usize, decision: Decision, at: &Moment, io: &mut Io) -> usize {
-        let representation = choice.min(self.ladder.count() - 1);
-        self.last_estimate = decision.estimate.or(self.last_estimate);
-        io.log.push(
-            at.now,
-            EventKind::SegmentDecision {
-                object: self.object(What::Segment { segment, representation }),
-                rate: self.ladder.bitrates()[representation],
-                buffer_level: self.level(at),
-                estimate: decision.estimate,
-                reason: decision.reason,
-            },
-        );
-        representation
-    }
-
-    fn send(&mut self, slot: usize, what: What, at: &Moment, io: &mut Io) {
-        let (config, id) = (at.config, io.next_request());
-        let total = match what {
-            What::Manifest => config.http.manifest_bytes,
-            What::Init(representation) => self.ladder.representations()[representation].init_bytes,
-            What::Segment { segment, representation } => self.ladder.bytes(segment, representation),
-            What::Playlist { .. } => at.low_latency().map_or(0, |low_latency| low_latency.playlist_bytes),
-            What::Part { segment, part, representation } => {
-                let bytes = self.ladder.bytes(segment, representation);
-                at.pieces(Way::Parts, &self.ladder, segment)
-                    .map_or(bytes, |pieces| parts::part_bytes(bytes, pieces, part))
-            }
-        };
-        let fate = config.origin.as_ref().filter(|_| matches!(what, What::Segment { .. }));
-        let fate = fate.map(|origin| origin.fate(self.object(what), self.failures, self.host, at.now));
-        let is_error = fate.is_some_and(|fate| fate.is_error);
-        let total = if is_error { ERROR_BYTES } else { total };
-        let cmcd = (config.cmcd != CmcdMode::Off).then(|| Box::new(self.client_data(what, total, at)));
-        let cmcd_bytes = cmcd.as_ref().and_then(|cmcd| cmcd.query()).map_or(0, |query| query.len() as u32 + 1);
-        let request = Request {
-            // Set by the pool, which may have to open one.
-            connection: ConnectionId(0),
-            id,
-            request_header_bytes: config.http.request_header_bytes + cmcd_bytes,
-            response_header_bytes: config.http.response_header_bytes,
-            body_bytes: total,
-            delivery: fate.map_or_else(|| self.delivery(what, at), |fate| fate.delivery),
-            object: self.object(what),
-            cmcd,
-            cmsd: config.cmsd.map(|cmsd| cmsd.policy),
-        };
-        self.transfers.push(Transfer {
-            request: id,
-            slot,
-            what,
-            requested_at: at.now,
-            started_at: at.now,
-            first_byte_at: None,
-            received: 0,
-            total,
-            notify_at: 1,
-            next_report: match self.abr.reports() {
-                Reports::Timer(every) if config.abandonment => at.now + every,
-                Reports::Arrivals if config.abandonment => at.now,
-                _ => Time::MAX,
-            },
-            reports: 0,
-            level_at_request: self.level(at),
-            is_error,
-            deadline: fate.map_or(Time::MAX, |_| at.now + config.retries.timeout),
-            is_replacement: matches!(what, What::Segment { segment, .. } if self.complete[segment]),
-            told: None,
-            arrivals: match what {
-                What::Segment { segment, .. } => at.pieces(Way::Chunks, &self.ladder, segment).map(Arrivals::new),
-                _ => None,
-            },
-        });
-        self.idle_since = None;
-        self.pool.send(at.now, slot, request, io);
-    }
-
-    fn delivery(&self, what: What, at: &Moment) -> Delivery {
-        match what {
-            What::Segment { segment, .. } => at.delivery(&self.ladder, segment),
-            What::Playlist { segment, part } => match at.pieces(Way::Parts, &self.ladder, segment) {
-                Some(pieces) => parts::blocking(&self.ladder, at, pieces, segment, part),
-                None => Delivery::AsFastAsPossible,
-            },
-            _ => Delivery::AsFastAsPossible,
-        }
-    }
-
-    fn object(&self, what: What) -> ObjectRef {
-        let kind = match what {
-            What::Manifest | What::Playlist { .. } => ObjectKind::Manifest,
-            What::Init(_) => ObjectKind::Init,
-            What::Segment { .. } | What::Part { .. } => self.ladder.kind(),
-        };
-        ObjectRef { kind, segment: what.segment() as u32, representation: what.representation() as u32 }
     }
 }

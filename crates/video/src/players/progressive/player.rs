@@ -2,8 +2,7 @@
 
 use super::{CONNECTION, Phase, ProgressivePlayer, REQUEST};
 use crate::{
-    Action, AppReport, ConnectionId, Delivery, EventKind, FinishReason, ObjectRef, PlaybackEvent, Player, Request,
-    RequestId,
+    Action, AppReport, ConnectionId, EventKind, FinishReason, ObjectRef, PlaybackEvent, Player, Request, RequestId,
 };
 use playpath_units::{Duration, Time};
 
@@ -23,15 +22,9 @@ impl Player for ProgressivePlayer {
         let request = EventKind::RequestSent { request: REQUEST, object: ObjectRef::FILE, body_bytes };
         self.screen.log.push(now, request);
         self.actions.push_back(Action::Request(Request {
-            connection,
-            id: REQUEST,
             request_header_bytes: self.config.request_header_bytes,
             response_header_bytes: self.config.response_header_bytes,
-            body_bytes,
-            delivery: Delivery::AsFastAsPossible,
-            object: ObjectRef::FILE,
-            cmcd: None,
-            cmsd: None,
+            ..Request::of_file(connection, REQUEST, body_bytes)
         }));
     }
 

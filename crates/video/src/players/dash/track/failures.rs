@@ -13,7 +13,7 @@ impl Track {
     pub fn expire(&mut self, at: &Moment, io: &mut Io) {
         while let Some(index) = self.transfers.iter().position(|transfer| transfer.is_late(at.now)) {
             let transfer = self.transfers.remove(index);
-            self.pool.abandon(transfer.slot, transfer.request, io);
+            self.lines.abandon(transfer.slot, transfer.request, io);
             self.idle_since = self.transfers.is_empty().then_some(at.now);
             self.fail(&transfer, true, at, io);
         }
@@ -42,7 +42,7 @@ impl Track {
 
     fn turn_to(&mut self, host: u8, now: Time, io: &mut Io) {
         self.host = host;
-        self.pool.close_all(io);
+        self.lines.turn_to(host, io);
         io.log.push(now, EventKind::Host(host));
     }
 

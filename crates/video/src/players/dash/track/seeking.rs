@@ -38,7 +38,7 @@ impl Track {
         for transfer in &self.transfers {
             io.log.push(now, EventKind::RequestAbandoned(transfer.request));
         }
-        self.pool.abandon_all(self.transfers.iter().map(|transfer| transfer.request), io);
+        self.lines.abandon_all(self.transfers.iter().map(|transfer| transfer.request), io);
         self.idle_since = self.idle_since.or(Some(now));
         self.transfers.clear();
     }

@@ -1,39 +1,8 @@
-//! The connections of one kind of media: opened when first needed, used in turn, closed after so many requests.
+//! Connections of one kind of media's own: opened when first needed, used in turn, closed after so many requests.
 
-use super::config::Connections;
-use crate::events::EventLog;
+use super::{Connections, Io};
 use crate::{Action, ConnectionId, EventKind, Request, RequestId};
 use playpath_units::Time;
-use std::collections::VecDeque;
-
-/// What the client says to the world, and the numbers it hands out.
-#[derive(Debug, Default)]
-pub(super) struct Io {
-    pub actions: VecDeque<Action>,
-    pub log: EventLog,
-    next_request: u32,
-    next_connection: u32,
-}
-
-impl Io {
-    pub fn next_request(&mut self) -> RequestId {
-        self.next_request += 1;
-        RequestId(self.next_request - 1)
-    }
-
-    fn open(&mut self) -> ConnectionId {
-        self.next_connection += 1;
-        let id = ConnectionId(self.next_connection - 1);
-        self.actions.push_back(Action::Open(id));
-        id
-    }
-
-    fn send(&mut self, now: Time, request: Request) {
-        let (object, body_bytes) = (request.object, request.body_bytes);
-        self.log.push(now, EventKind::RequestSent { request: request.id, object, body_bytes });
-        self.actions.push_back(Action::Request(request));
-    }
-}
 
 #[derive(Debug)]
 struct Slot {
@@ -48,7 +17,7 @@ struct Slot {
 }
 
 #[derive(Debug)]
-pub(super) struct Pool {
+pub struct Pool {
     config: Connections,
     slots: Vec<Slot>,
     turn: usize,

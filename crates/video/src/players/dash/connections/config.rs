@@ -1,0 +1,87 @@
+//! Whose connections they are, and how they are used.
+
+use crate::ObjectKind;
+use crate::http2::Priority;
+use playpath_units::Duration;
+use std::str::FromStr;
+
+/// Which kinds of media go over which connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// Each has connections of its own, used as [`Connections`] says.
+    #[default]
+    Apart,
+    /// HTTP/1.1 as browsers speak it: all share those of a host, each of which has one request at a time.
+    Http1 {
+        /// For each host; opened when a request finds none free.
+        most: u8,
+    },
+    /// HTTP/2: all share one connection to each host, each request on a stream of its own.
+    Http2 {
+        /// Of the streams of video, initialisation segments and manifests.
+        video: Priority,
+        /// Of the streams of audio.
+        audio: Priority,
+    },
+}
+
+impl Protocol {
+    /// Priority of a request's stream; `None`: not on a stream.
+    pub fn priority(self, track: ObjectKind) -> Option<Priority> {
+        match self {
+            Protocol::Http2 { audio, .. } if track == ObjectKind::Audio => Some(audio),
+            Protocol::Http2 { video, .. } => Some(video),
+            Protocol::Apart | Protocol::Http1 { .. } => None,
+        }
+    }
+}
+
+/// Use of connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connections {
+    /// Open at the same time, used in turn, each with a segment of its own under way.
+    pub parallel: u8,
+    /// Requests after which a connection is closed and followed by another; `None`: persistent. 1: one per segment.
+    pub requests_each: Option<u32>,
+    /// The server closes a connection that was idle for longer.
+    pub idle_timeout: Option<Duration>,
+}
+
+impl Connections {
+    /// One connection for the whole session.
+    pub const fn persistent() -> Connections {
+        Connections { parallel: 1, requests_each: None, idle_timeout: None }
+    }
+    /// A new connection for each request.
+    pub const fn per_segment() -> Connections {
+        Connections { parallel: 1, requests_each: Some(1), idle_timeout: None }
+    }
+    /// One after the other, each for `requests` requests.
+    pub const fn in_series(requests: u32) -> Connections {
+        Connections { parallel: 1, requests_each: Some(requests), idle_timeout: None }
+    }
+    /// `count` persistent connections side by side.
+    pub const fn in_parallel(count: u8) -> Connections {
+        Connections { parallel: count, requests_each: None, idle_timeout: None }
+    }
+}
+
+/// What may be typed: "persistent", "per-segment", "series of 30" (requests each), "parallel 4".
+impl FromStr for Connections {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Connections, String> {
+        let number = |prefix: &str| text.strip_prefix(prefix).and_then(|rest| rest.trim().parse::<u32>().ok());
+        match text {
+            "persistent" => return Ok(Connections::persistent()),
+            "per-segment" => return Ok(Connections::per_segment()),
+            _ => {}
+        }
+        match (number("series of "), number("parallel ")) {
+            (Some(requests @ 1..), _) => Ok(Connections::in_series(requests)),
+            (_, Some(count @ 1..=16)) => Ok(Connections::in_parallel(count as u8)),
+            _ => Err(format!(
+                "\"{text}\" is not allowed; allowed: persistent, per-segment, series of N, parallel 1 to 16"
+            )),
+        }
+    }
+}
