@@ -292,6 +292,7 @@ def draw_sticky(found: Differences) -> None:
             for world, of in worlds.items():
                 _mark(ax, y, world, of[name], label=STICKY_WORLDS[world] if y == 0 else None)
         ax.axvline(0, color=INK, lw=0.8)
+        ax.locator_params(axis="x", nbins=5)
         ax.set_yticks(range(len(found)), [scheduler.upper() for scheduler in found])
         ax.set_ylim(len(found) - 0.5, -0.5)
         ax.set_xlabel(f"{metric(name).axis},\nmore than under DFT")
