@@ -430,6 +430,48 @@ def tell_viewers(rows: list[Row]) -> None:
             _line(f"{rate} Mbit/s", cc, *(fmean(r[k] for r in own) for k in ("total", "worst", "retransmitted", "rtt")))
 
 
+TIGHT = 22
+"""Seed of the drawn scenes with several viewers; nothing was chosen on them."""
+
+
+def measure_tight() -> list[Row]:
+    """Three to six viewers whose videos need what the bottleneck has, or up to three tenths more; twelve scenes, two seeds each."""
+    draw = random.Random(TIGHT)
+    rows = []
+    for index in range(12):
+        others = draw.choice([2, 3, 5])
+        video = round(draw.uniform(1, 3), 2)
+        rate = round(video * (1 + others) * draw.uniform(0.7, 1.0), 2)
+        buffer, rtt = draw.choice([4, 10, 20]), round(_log_uniform(draw, 10, 150), 1)
+        scene = VIEWERS.replace("count = 3", f"count = {others}").replace('"10 s"', f'"{buffer} s"')
+        scene = scene.replace("40 ms", f"{rtt} ms").replace("{queue}", str(draw.choice([0.5, 1, 2, 4])))
+        for cc in ("slack", *CLOSE):
+            text = scene.format(video=video, rate=rate, cc=cc)
+            rows += [{"scene": index, "sender": cc} | _waits(text, cc, seed) for seed in (1, 2)]
+    return rows
+
+
+def _waits(text: str, cc: str, seed: int) -> Row:
+    sessions = playpath.run(text, cc=[cc], seed=seed).sessions
+    stalls, starts = ([viewer["metrics"][name] or 0.0 for viewer in sessions] for name in WATCHED[:2])
+    return {"total": sum(stalls), "worst": max(stalls), "start": sum(starts)}
+
+
+def tell_tight(rows: list[Row]) -> None:
+    """A row for each sender: means over the scenes, and in how many its stalls are the least."""
+    _head("sender", "stalls, all viewers (s)", "worst viewer (s)", "start, all viewers (s)", "scenes with the least")
+    means = {
+        cc: [[r for r in rows if (r["scene"], r["sender"]) == (index, cc)] for index in range(12)]
+        for cc in ("slack", *CLOSE)
+    }
+    totals = {cc: [fmean(r["total"] for r in own) for own in scenes] for cc, scenes in means.items()}
+    best = [min(scene) for scene in zip(*totals.values(), strict=True)]
+    for cc, scenes in means.items():
+        least = sum(own <= low + STALL_MARGIN_S for own, low in zip(totals[cc], best, strict=True))
+        figures = (fmean(r[key] for own in scenes for r in own) for key in ("total", "worst", "start"))
+        _line(cc, *figures, f"{least} of {len(best)}")
+
+
 # ---- claims ----
 
 
@@ -631,6 +673,7 @@ PARTS: dict[str, tuple[Callable[[], list[Row]], Callable[[list[Row]], None]]] = 
     "drawn": (measure_drawn, tell_drawn),
     "fairness": (measure_fairness, tell_fairness),
     "viewers": (measure_viewers, tell_viewers),
+    "tight": (measure_tight, tell_tight),
     "claims": (measure_claims, tell_claims),
     "grid": (measure_grid, tell_grid),
     "ablation": (measure_ablation, tell_ablation),
