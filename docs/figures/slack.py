@@ -311,7 +311,7 @@ LABELS = {
     "ccplca": (-8, 4, "right"),
     "copa": (8, -3, "left"),
     "vegas": (-8, -3, "right"),
-    "vegas-linux": (-8, -3, "right"),
+    "vegas-linux": (0, 9, "center"),
 }
 """Where a name stands beside its point, in points; right of it without a word."""
 
