@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import traceback
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -78,12 +78,12 @@ def main() -> None:
     except SystemExit as error:  # SIGTERM, SIGHUP
         status = error.code if isinstance(error.code, int) else 1
     except BrokenPipeError:
-        _drop_output()  # the reader has seen enough (`playpath … | head`)
+        _drop(sys.stdout)  # the reader has seen enough (`playpath … | head`)
     except BaseException as error:  # a panic of the engine is no Exception
         status = RunError.exit_status
         if isinstance(error, OSError) and error.filename is None:
             _tell(f"error: cannot write the output: {error.strerror or error}")
-            _drop_output()
+            _drop(sys.stdout)
         else:
             _tell(_last_resort(error))
     _leave(status)
@@ -109,8 +109,8 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _drop_output() -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _drop(stream: TextIO) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _last_resort(error: BaseException) -> str:
@@ -124,6 +124,14 @@ def _last_resort(error: BaseException) -> str:
     return f"{what}; this is a fault of playpath, its details are in {log.name}"
 
 
+def _flush_stderr() -> None:
+    """What could not be told is lost; left in the buffer, it would make the interpreter end with a status of its own, 120."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        _drop(sys.stderr)
+
+
 def _leave(status: int) -> None:
     """Exit; sessions dropped by a second Ctrl-C still compute, and the interpreter cannot end their threads cleanly."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # else a Ctrl-C from here on is told with a traceback
@@ -132,6 +140,7 @@ def _leave(status: int) -> None:
         if (bed := sys.modules.get("playpath.testbed.bed")) is not None:
             bed.close_all()
         sys.stdout.flush()
-        sys.stderr.flush()
+        _flush_stderr()
         os._exit(status)
+    _flush_stderr()
     sys.exit(status)

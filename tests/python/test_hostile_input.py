@@ -116,6 +116,11 @@ def test_a_full_or_closed_output_is_one_line(small, tmp_path):
     done = shell("playpath list queue > /dev/full", tmp_path)
     assert (done.returncode, done.stderr) == (1, "error: cannot write the output: No space left on device\n")
     assert shell("playpath compare small.toml --json > /dev/full 2> /dev/full", tmp_path).returncode == 1
+    # Text for a full stderr that is still in the buffer at the end.
+    waiting = "import sys; from playpath import cli; sys.stderr.write('x'); cli._leave(1)"
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    done = subprocess.run(["sh", "-c", f'{sys.executable} -c "{waiting}" 2> /dev/full'], check=False, env=buffered)
+    assert done.returncode == 1
     for closed in (">&-", ">&- 2>&-", "<&- >&- 2>&-"):
         done = shell(f"playpath compare small.toml --seeds 1 --out o {closed}", tmp_path)
         assert (done.returncode, "Traceback" in done.stderr) == (0, False)
