@@ -189,6 +189,16 @@ class LeftBehind:
         time.sleep(1e-4)
 
 
+def test_a_module_that_changed_is_imported_by_many_threads(folder):
+    """None finds it while another runs its code."""
+    sources.add_folder(folder)
+    file = folder / "slow.py"
+    for value in range(3):
+        file.write_text(f"import time\ntime.sleep(0.05)\nvalue = {value}  {'#' * value}\n")
+        with ThreadPoolExecutor(4) as pool:
+            assert [found.value for found in pool.map(sources.module, ["slow"] * 4)] == [value] * 4
+
+
 def test_sources_are_read_by_many_threads():
     """Sessions of own code begin in threads, and before 3.11.5 Python could not parse in two of them (its issue 106905)."""
 

@@ -27,6 +27,11 @@ LIBRARIES = (".so", ".dylib", ".dll")
 PARSING = threading.Lock()
 """Held while Python parses a source, as `inspect` does, too: before 3.11.5 two threads must not (CPython's issue 106905)."""
 
+_IMPORTING = threading.RLock()
+"""Held while a module is taken out of the list of those loaded, and put there before its code has run: another thread would find
+it empty.
+"""
+
 _folders: list[str] = []
 _hashes: dict[tuple[str, ...], tuple[tuple[tuple[str, int, int], ...], str]] = {}
 _imported: dict[str, str] = {}
@@ -69,23 +74,24 @@ def module(name: str) -> ModuleType:
     InputError
         There is none. What its code raises goes through.
     """
-    place = _place(name)
-    now = digest(name)
-    if _imported.get(name, now) != now:
-        for other in _files(name, place):
-            sys.modules.pop(other, None)
-    top = name.partition(".")[0]
-    spec = PathFinder.find_spec(top, [str(place)])
-    if top not in sys.modules and spec is not None and spec.loader is not None:
-        loaded = sys.modules[top] = module_from_spec(spec)
-        try:
-            spec.loader.exec_module(loaded)
-        except BaseException:
-            del sys.modules[top]
-            raise
-    found = importlib.import_module(name)
-    _imported[name] = now
-    return found
+    with _IMPORTING:
+        place = _place(name)
+        now = digest(name)
+        if _imported.get(name, now) != now:
+            for other in _files(name, place):
+                sys.modules.pop(other, None)
+        top = name.partition(".")[0]
+        spec = PathFinder.find_spec(top, [str(place)])
+        if top not in sys.modules and spec is not None and spec.loader is not None:
+            loaded = sys.modules[top] = module_from_spec(spec)
+            try:
+                spec.loader.exec_module(loaded)
+            except BaseException:
+                del sys.modules[top]
+                raise
+        found = importlib.import_module(name)
+        _imported[name] = now
+        return found
 
 
 def digest(name: str) -> str:
