@@ -182,7 +182,7 @@ class Kernel:
         self._socket: socket.socket | None = None
         self._isn: int | None = None
         self._scale = self._peer_scale = 0
-        self._clock: tuple[int, int] | None = None
+        self._clock: list[tuple[int, int]] = []
 
     def forget_initial_window(self) -> None:
         """It has served to begin with a window of the script's; a pause or too little to send lead back to Linux's own."""
@@ -303,13 +303,15 @@ class Kernel:
         return ((self._isn or 0) + number) % 2**32
 
     def _echo(self, echo: int) -> int:
-        """The scripts' endpoint counts microseconds from 1; the kernel milliseconds from anywhere."""
-        return 0 if self._clock is None or echo == 0 else (self._clock[1] + (echo - self._clock[0]) // 1000) % 2**32
+        """The scripts' endpoint counts microseconds from 1; the kernel milliseconds from anywhere, and the script's clock stands still at
+        times: what counts is the last segment sent by then.
+        """
+        sent = [known for known in self._clock if known[0] <= echo] or self._clock[:1]
+        return 0 if not sent or echo == 0 else (sent[-1][1] + (echo - sent[-1][0]) // 1000) % 2**32
 
     def note_clock(self, stamp: int, script_time: float) -> None:
         """The kernel's timestamp at a time of the script."""
-        if self._clock is None:
-            self._clock = (round(script_time * 1e6) + 1, stamp)
+        self._clock.append((round(script_time * 1e6) + 1, stamp))
 
     def _parse(self, packet: bytes) -> Segment:
         body = packet[(packet[0] & 15) * 4 : struct.unpack_from("!H", packet, 2)[0]]
