@@ -206,8 +206,8 @@ fn linux_marks_each_group_and_the_end() {
     assert_eq!(sent.into_inner(), [false, true, false, true, false, false, true]);
 }
 
-/// A sender of a picture every 100 ms: the window without validation stays, under RFC 2861 it follows the use, under newCWV it
-/// stays and does not grow.
+/// A sender of a frame every 100 ms whose ACKs come: the window stays under every rule, and does not grow. (RFC 2861 as in Linux
+/// lets it down only where no ACK comes for an RTO: `application_starves_unacked.pkt`.)
 #[test]
 fn validation_of_a_rate_limited_sender() {
     let cwnd_after = |validation| {
@@ -228,12 +228,10 @@ fn validation_of_a_rate_limited_sender() {
         }
         (before, pair.client.info().snd_cwnd)
     };
-    let (before, after) = cwnd_after(Validation::None);
-    assert!(before > 50.0 && after == before, "none: {before} {after}");
-    let (before, after) = cwnd_after(Validation::Rfc2861);
-    assert!(before > 50.0 && after <= 20.0, "rfc2861: {before} {after}");
-    let (before, after) = cwnd_after(Validation::NewCwv);
-    assert!(before > 50.0 && after == before, "newcwv: {before} {after}");
+    for rule in [Validation::None, Validation::Rfc2861, Validation::NewCwv] {
+        let (before, after) = cwnd_after(rule);
+        assert!(before > 50.0 && after == before, "{rule:?}: {before} {after}");
+    }
 }
 
 /// Memory of an idle connection: no buffers before the first packet.

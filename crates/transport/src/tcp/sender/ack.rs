@@ -194,6 +194,9 @@ impl Sender {
             };
             let view = self.view(at);
             self.control.on_ack(&view, &event);
+            if !is_reducing {
+                self.validator.on_growth(at.now);
+            }
         }
         if is_reducing {
             let is_safe = news.is_advance && newly_lost == 0;

@@ -82,6 +82,13 @@ impl Validator {
         }
     }
 
+    /// An ACK of data came with which a window may grow.
+    pub fn on_growth(&mut self, now: Time) {
+        if let Validator::Rfc2861(rule) = self {
+            rule.on_growth(now);
+        }
+    }
+
     /// An ACK outside of a recovery advanced SND.UNA by `acked` packets to offset `una`.
     pub fn on_ack(&mut self, now: Time, srtt: Duration, acked: u32, una: u64, nxt: u64) {
         if let Validator::NewCwv(rule) = self {

@@ -1,12 +1,14 @@
 //! Window validation as Linux does it under `tcp_slow_start_after_idle` (on by default), after RFC 2861.
 //!
 //! Idle for longer than an RTO: ssthresh keeps 3/4 of the window, the window halves for each further RTO, not below
-//! min(IW, cwnd). Limited by the application for an RTO: the window goes halfway to what was used, at least IW.
+//! min(IW, cwnd). Limited by the application for an RTO in which no ACK comes: the window goes halfway to what was used, at least IW.
 //!
 //! Differences from RFC 2861:
 //! 1. The first RTO of idle does not halve yet; the floor is min(IW, cwnd), and what is "used" counts at least IW (Linux).
+//! 2. Each ACK of data begins the RTO of the second rule anew, so a sender that sends little but hears of it keeps its window: Linux
+//!    sets the stamp in `tcp_cong_avoid`. The RFC looks at what was sent alone.
 //!
-//! Tested here with the worked numbers and by `idle_restart.pkt`, `application_starves.pkt`, `reader_limited.pkt`.
+//! Tested here with the worked numbers and by `idle_restart.pkt`, `application_starves*.pkt`, `reader_limited.pkt`.
 
 use super::Use;
 use playpath_cc::WindowChange;
@@ -16,7 +18,7 @@ use playpath_units::{Duration, Time};
 pub(crate) struct Rfc2861 {
     /// Most packets out since the window was full last (Linux snd_cwnd_used).
     used: u32,
-    /// When the window was full last, or judged last; at first, when sending paused first (Linux snd_cwnd_stamp).
+    /// When the window was full last, or judged last, or an ACK came; at first, when sending paused first (Linux snd_cwnd_stamp).
     stamp: Option<Time>,
 }
 
@@ -30,6 +32,11 @@ impl Rfc2861 {
             self.stamp.get_or_insert(now);
             self.used = self.used.max(packets_out);
         }
+    }
+
+    /// An ACK with which the window may grow, whether it does or not (Linux `tcp_cong_avoid`).
+    pub fn on_growth(&mut self, now: Time) {
+        self.stamp = Some(now);
     }
 
     /// Limited by the application: new windows if it was for an RTO. Only in the open state.
