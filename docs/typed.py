@@ -1,4 +1,7 @@
-"""The documents as typed dictionaries in Python: as one writes them, and as the engine resolves them. Part of `make reference`."""
+"""The documents as typed dictionaries in Python: as one writes them, and as the engine resolves them. Part of `make reference`.
+
+A table that is read with another one's keys inherits its class; a class that is the same in both modules is imported by the second.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import json
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +28,7 @@ CLASSES = {
     "distribution.normal": "Normal",
 }
 """Declared table → class, where it is not its own name."""
-AS_MAPPINGS = ("direction", "loss", "queue", "cc", "scheduler")
+AS_MAPPINGS = ("loss", "queue", "cc", "scheduler")
 """Tables without a class: a mapping of parameters."""
 INDENTS = ("initial_indent", "subsequent_indent")
 PLAIN = {
@@ -62,7 +65,8 @@ class Form:
 
 def modules(tables: Iterable[str]) -> dict[Path, str]:
     """Both modules: file → text. `tables`: the declared ones, in the order of the reference."""
-    order = tuple(reversed([name for name in tables if name not in AS_MAPPINGS]))
+    inner_first = [name for name in reversed([*tables]) if name not in AS_MAPPINGS]
+    order = tuple(dict.fromkeys(part for name in inner_first for part in (*keys.tables()[name]["with"], name)))
     written = Form(
         PACKAGE / "document.py",
         'The documents as one writes them, typed: made by name, `Path(rate="20 Mbit/s", rtt="50 ms")`.',
@@ -75,23 +79,44 @@ def modules(tables: Iterable[str]) -> dict[Path, str]:
         True,
         tuple(name for name in order if name in reached("scenario")),
     )
-    return {form.file: module(form) for form in (written, resolved)}
+    there = classes(written)
+    return {
+        written.file: module(written, there, ()),
+        resolved.file: module(resolved, classes(resolved), shared(there, resolved)),
+    }
+
+
+def classes(form: Form) -> dict[str, list[str]]:
+    """Each table's class, line by line."""
+    return {name: typed_class(name, form) for name in form.tables}
+
+
+def shared(there: Mapping[str, list[str]], form: Form) -> list[str]:
+    """The tables whose class in `form` says the same as the one `there`, and so do those of all that they hold."""
+    differ = {name for name, lines in classes(form).items() if lines != there[name]}
+    return [name for name in form.tables if not reached(name) & differ]
 
 
 def reached(table: str) -> set[str]:
-    """A table and those that it holds."""
-    inner = {key["table"] for key in all_keys(table) if key["table"]} - {table}
+    """A table, those that it holds, and those whose keys it has."""
+    inner = {key["table"] for key in own_keys(table) if key["table"]} | {*keys.tables()[table]["with"]} - {table}
     return {table}.union(*map(reached, inner))
 
 
-def all_keys(table: str) -> list[Mapping[str, Any]]:
-    """The keys of a table, of those it is read with, and of each of its kinds."""
+def own_keys(table: str) -> list[Mapping[str, Any]]:
+    """The keys of a table and of each of its kinds, without those that it has of others."""
     choice = keys.tables()[table]["choice"]
-    return [*keys.table_keys(table), *(key for of in (choice["variants"] if choice else []) for key in of["keys"])]
+    return [*common_keys(table), *(key for of in (choice["variants"] if choice else []) for key in of["keys"])]
 
 
-def module(form: Form) -> str:
-    """The text of a module."""
+def common_keys(table: str) -> list[Mapping[str, Any]]:
+    """Those of a table's own keys that each of its kinds has; first the one that names the kind."""
+    choice = keys.tables()[table]["choice"]
+    return [*([keys.tag_key(choice)] if choice else []), *keys.tables()[table]["keys"]]
+
+
+def module(form: Form, found: Mapping[str, list[str]], imported: Collection[str]) -> str:
+    """The text of a module with the classes `found`; those `imported` are the first module's."""
     text = [
         f'"""{form.about}',
         "",
@@ -101,10 +126,17 @@ def module(form: Form) -> str:
         "from __future__ import annotations",
         "",
         "from collections.abc import Mapping, Sequence",
-        f"from typing import Any, Literal, {'' if form.is_resolved else 'Required, '}TypedDict",
+        "from typing import Any, Literal, Required, TypedDict",
+        "",
     ]
-    for name in form.tables:
-        text += ["", "", *typed_class(name, form)]
+    if imported:
+        text += [
+            f"from playpath.document import {', '.join(map(class_name, imported))}",
+            f"__all__ = {[class_name(name) for name in found]}",
+        ]
+    for name, lines in found.items():
+        if name not in imported:
+            text += ["", "", *lines]
     return formatted("\n".join(text), form.file)
 
 
@@ -125,18 +157,19 @@ def typed_class(table: str, form: Form) -> list[str]:
     """One typed dictionary."""
     found: dict[str, set[str]] = {}
     docs: dict[str, str] = {}
-    for key in all_keys(table):
+    for key in own_keys(table):
         found.setdefault(key["name"], set()).add(typed_key(key, table, form))
         docs.setdefault(key["name"], key["doc"])
     types = {name: union(of) for name, of in found.items()}
-    needed = {key["name"] for key in keys.table_keys(table) if key["is_needed"] and not form.is_resolved}
+    needed = {key["name"] for key in common_keys(table) if key["is_needed"]}
     types = {name: f"Required[{of}]" if name in needed else of for name, of in types.items()}
     doc = keys.tables()[table]["doc"]
     if "from" in types:  # no name of Python
         fields = ", ".join(f'"{name}": {quoted(of)}' for name, of in types.items())
         made = f'{class_name(table)} = TypedDict("{class_name(table)}", {{{fields}}}, total=False)'
         return [made, f'"""{doc}"""']
-    lines = [f"class {class_name(table)}(TypedDict, total=False):", f'    """{doc}"""']
+    bases = ", ".join([class_name(other) for other in keys.tables()[table]["with"]] or ["TypedDict"])
+    lines = [f"class {class_name(table)}({bases}, total=False):", f'    """{doc}"""']
     for name, of in types.items():
         lines += ["", f"    {name}: {of}", textwrap.fill(f'"""{docs[name]}"""', 116, **dict.fromkeys(INDENTS, "    "))]
     return lines

@@ -79,11 +79,8 @@ class Population(TypedDict, total=False):
     """Sender that the viewers have today, which the others are held against."""
 
 
-class PopulationDocument(TypedDict, total=False):
-    """A scenario in which a path's `trace` is a set of files, quantities are distributions, or users have a table."""
-
-    population: Population | None
-    """How many paths and sessions are played, and who the users are."""
+class Document(TypedDict, total=False):
+    """What is played over which network by which senders."""
 
     name: str
     """Label in reports."""
@@ -122,6 +119,13 @@ class PopulationDocument(TypedDict, total=False):
 
     run: Run | None
     """How long, how often, with which packets."""
+
+
+class PopulationDocument(Document, total=False):
+    """A scenario in which a path's `trace` is a set of files, quantities are distributions, or users have a table."""
+
+    population: Population | None
+    """How many paths and sessions are played, and who the users are."""
 
 
 class Sample(TypedDict, total=False):
@@ -189,130 +193,6 @@ class TrafficRtt(TypedDict, total=False):
 
     whole: bool
     """It is the whole round trip, the path's where that is longer; else it is added."""
-
-
-class Traffic(TypedDict, total=False):
-    """A group of equal sources of cross traffic. It has the keys of a sender, too."""
-
-    kind: Required[Literal["bulk", "web", "udp", "video"]]
-    """Which kind of traffic."""
-
-    count: int
-    """Number of sources."""
-
-    start: str
-    """Start of the earliest, since the start of the run."""
-
-    start_spread: str
-    """Each source starts at `start` plus a random share of this."""
-
-    start_law: Literal["uniform", "rising", "falling"]
-    """How the starts lie in `start_spread`: a flash crowd rises or falls."""
-
-    stop: str | None
-    """End of all, since the start of the run; after `start`."""
-
-    rtt: TrafficRtt | str
-    """Round trip of each source on top of the path's, or a table to draw it from."""
-
-    name: str | None
-    """Unique label."""
-
-    cc: Mapping[str, Any] | str
-    """Congestion control, with its parameters (`playpath list cc`)."""
-
-    profile: Literal["linux", "ns2", "rfc"] | None
-    """Stack whose habits the endpoints have."""
-
-    paths: Sequence[str] | str | None
-    """Paths that it may use; over several it is MPTCP."""
-
-    scheduler: Mapping[str, Any] | str
-    """MPTCP scheduler, with its parameters (`playpath list scheduler`); by default that of stock kernels. Over one
-    path it has no say."""
-
-    abr: Mapping[str, Any] | str | None
-    """Adaptation rule of this sender's viewers (`playpath list abr`), in place of the player's."""
-
-    multipath: Literal["relay", "mptcp"] | None
-    """What carries a stream over several paths in the kernel world."""
-
-    mss: int | None
-    """Payload of a full packet, without headers and options."""
-
-    initial_window: int | None
-    """Congestion window at the start."""
-
-    validation: Literal["none", "rfc2861", "newcwv", "newcwv_2013"] | None
-    """Congestion window validation."""
-
-    pacing: Literal["off", "linux", "controller", "gain"] | Pacing | None
-    """Pacing, or a gain of one's own."""
-
-    sack: bool | None
-    """Selective acknowledgements."""
-
-    timestamps: bool | None
-    """TCP timestamps."""
-
-    ecn: bool | None
-    """Explicit congestion notification."""
-
-    limited_transmit: bool | None
-    """New packets on the first two duplicate ACKs (RFC 3042)."""
-
-    loss_detection: Literal["rack_tlp", "rfc6675", "newreno", "newreno_steady", "reno", "ns2_vegas"] | None
-    """How the sender finds losses."""
-
-    recovery: Literal["prr", "rfc6675", "newreno"] | None
-    """How the window moves during fast recovery."""
-
-    rto_min: str | None
-    """Smallest retransmission timeout."""
-
-    send_buffer: str | None
-    """What the server's socket holds, sent or not."""
-
-    notsent_lowat: str | None
-    """Most unsent bytes that the video's server leaves in the socket (TCP_NOTSENT_LOWAT): what is there no priority
-    reaches."""
-
-    receive_buffer: str | None
-    """What the client's socket holds: the receive window."""
-
-    max_burst: int | None
-    """Most packets that one event may release."""
-
-    think_time: str
-    """Mean of the exponential time from an object to the next request."""
-
-    inter_arrival: str | None
-    """Mean of the exponential time from request to request; instead of `think_time`."""
-
-    mean_size: str
-    """Mean size of an object (Boyden et al. 2006, section 4.3)."""
-
-    shape: float
-    """Shape of the Pareto distribution of sizes."""
-
-    rate: str
-    """While on."""
-
-    packet_bytes: int
-    """Size of a datagram with its headers."""
-
-    on: str | None
-    """Mean length of the exponential periods in which it sends; with `off`."""
-
-    off: str | None
-    """Mean length of the periods between; with `on`."""
-
-
-class Pacing(TypedDict, total=False):
-    """Pacing by a gain of one's own."""
-
-    gain: Required[float]
-    """The rate is gain x cwnd / srtt."""
 
 
 class Sender(TypedDict, total=False):
@@ -387,6 +267,62 @@ class Sender(TypedDict, total=False):
     """Most packets that one event may release."""
 
 
+class Traffic(Sender, total=False):
+    """A group of equal sources of cross traffic. It has the keys of a sender, too."""
+
+    kind: Required[Literal["bulk", "web", "udp", "video"]]
+    """Which kind of traffic."""
+
+    count: int
+    """Number of sources."""
+
+    start: str
+    """Start of the earliest, since the start of the run."""
+
+    start_spread: str
+    """Each source starts at `start` plus a random share of this."""
+
+    start_law: Literal["uniform", "rising", "falling"]
+    """How the starts lie in `start_spread`: a flash crowd rises or falls."""
+
+    stop: str | None
+    """End of all, since the start of the run; after `start`."""
+
+    rtt: TrafficRtt | str
+    """Round trip of each source on top of the path's, or a table to draw it from."""
+
+    think_time: str
+    """Mean of the exponential time from an object to the next request."""
+
+    inter_arrival: str | None
+    """Mean of the exponential time from request to request; instead of `think_time`."""
+
+    mean_size: str
+    """Mean size of an object (Boyden et al. 2006, section 4.3)."""
+
+    shape: float
+    """Shape of the Pareto distribution of sizes."""
+
+    rate: str
+    """While on."""
+
+    packet_bytes: int
+    """Size of a datagram with its headers."""
+
+    on: str | None
+    """Mean length of the exponential periods in which it sends; with `off`."""
+
+    off: str | None
+    """Mean length of the periods between; with `on`."""
+
+
+class Pacing(TypedDict, total=False):
+    """Pacing by a gain of one's own."""
+
+    gain: Required[float]
+    """The rate is gain x cwnd / srtt."""
+
+
 class Reordering(TypedDict, total=False):
     """Packets that overtake: some are held back while later ones pass."""
 
@@ -442,8 +378,8 @@ Outage = TypedDict("Outage", {"from": Required[str], "until": "str | None"}, tot
 """A time in which the path's own link loses everything, both ways."""
 
 
-class Up(TypedDict, total=False):
-    """The way from the client to the server: acknowledgements and requests."""
+class Direction(TypedDict, total=False):
+    """One direction of a path or shared link: `[[path]]` and `[[link]]` describe the way to the client, their `up` the way back."""
 
     rate: str | None
     """Rate of the link, headers included. Excludes `trace` and `wifi`."""
@@ -481,7 +417,11 @@ class Up(TypedDict, total=False):
     """Packets that overtake: some are held back while later ones pass."""
 
 
-class Link(TypedDict, total=False):
+class Up(Direction, total=False):
+    """The way from the client to the server: acknowledgements and requests."""
+
+
+class Link(Direction, total=False):
     """A link that several paths share, named in their `via`. Its keys describe the way to the client."""
 
     name: str | None
@@ -493,43 +433,8 @@ class Link(TypedDict, total=False):
     up: Up | None
     """The way from the client to the server: acknowledgements and requests."""
 
-    rate: str | None
-    """Rate of the link, headers included. Excludes `trace` and `wifi`."""
 
-    burst: str | None
-    """Depth of a token bucket (tc-tbf): after a pause so much leaves at once, and no more than `rate` in the long
-    run."""
-
-    trace: Mapping[str, str] | str | None
-    """A file of rates or delivery opportunities over time, in any format of `playpath list trace`; it repeats."""
-
-    wifi: Wifi | None
-    """An 802.11 hop instead of a rate: backoff, retries, rate adaptation, aggregates, other stations. Excludes
-    `rate` and `trace`."""
-
-    start: str
-    """Where in the trace a session begins: a time, or "random", the same moment for every sender. Needs `trace`."""
-
-    loss: Mapping[str, Any] | str
-    """Random loss: a share of the packets, each by itself, or a loss model with its parameters (`playpath list
-    loss`)."""
-
-    loss_place: Literal["before_queue", "after_queue"]
-    """Where random loss strikes."""
-
-    queue: Mapping[str, Any] | str | None
-    """Queue in front of the link: a limit of tail drop, a name, or a table of `kind` and parameters (`playpath list
-    queue`)."""
-
-    jitter: Jitter | str | None
-    """Random change of the delay, packet by packet: uniform up to this much more or less, or a table. Never
-    reorders."""
-
-    reordering: Reordering | None
-    """Packets that overtake: some are held back while later ones pass."""
-
-
-class Path(TypedDict, total=False):
+class Path(Direction, total=False):
     """A path between server and client; at least one. Its keys describe the way to the client, `up` the way back."""
 
     name: str | None
@@ -546,41 +451,6 @@ class Path(TypedDict, total=False):
 
     up: Up | None
     """The way from the client to the server: acknowledgements and requests."""
-
-    rate: str | None
-    """Rate of the link, headers included. Excludes `trace` and `wifi`."""
-
-    burst: str | None
-    """Depth of a token bucket (tc-tbf): after a pause so much leaves at once, and no more than `rate` in the long
-    run."""
-
-    trace: Mapping[str, str] | str | None
-    """A file of rates or delivery opportunities over time, in any format of `playpath list trace`; it repeats."""
-
-    wifi: Wifi | None
-    """An 802.11 hop instead of a rate: backoff, retries, rate adaptation, aggregates, other stations. Excludes
-    `rate` and `trace`."""
-
-    start: str
-    """Where in the trace a session begins: a time, or "random", the same moment for every sender. Needs `trace`."""
-
-    loss: Mapping[str, Any] | str
-    """Random loss: a share of the packets, each by itself, or a loss model with its parameters (`playpath list
-    loss`)."""
-
-    loss_place: Literal["before_queue", "after_queue"]
-    """Where random loss strikes."""
-
-    queue: Mapping[str, Any] | str | None
-    """Queue in front of the link: a limit of tail drop, a name, or a table of `kind` and parameters (`playpath list
-    queue`)."""
-
-    jitter: Jitter | str | None
-    """Random change of the delay, packet by packet: uniform up to this much more or less, or a table. Never
-    reorders."""
-
-    reordering: Reordering | None
-    """Packets that overtake: some are held back while later ones pass."""
 
 
 class Origin(TypedDict, total=False):
@@ -917,45 +787,3 @@ class Run(TypedDict, total=False):
 
     mss: int | None
     """Payload of a full packet, without headers and options."""
-
-
-class Document(TypedDict, total=False):
-    """What is played over which network by which senders."""
-
-    name: str
-    """Label in reports."""
-
-    description: str | None
-    """A sentence for the reader of a report."""
-
-    video: Video | None
-    """What is played: a file, a manifest, or a stated rate and duration. Without it there is cross traffic
-    alone."""
-
-    player: Player | None
-    """What plays the video, with its parameters (`playpath list player`). Needs [video]."""
-
-    viewer: Viewer | None
-    """Who watches: seeks, and leaving before the end. Holds for competing video sessions, too, each with draws of
-    its own."""
-
-    origin: Origin | None
-    """What serves the segments: a cache that misses, errors, silence, hosts to turn to. Needs `player.kind` =
-    "dash"."""
-
-    link: Sequence[Link] | None
-    """A link that several paths share, named in their `via`. Its keys describe the way to the client."""
-
-    path: Sequence[Path] | None
-    """A path between server and client; at least one. Its keys describe the way to the client, `up` the way
-    back."""
-
-    sender: Sequence[Sender] | None
-    """What serves the video: a congestion control and the habits of its TCP. One is played after the other, on the
-    same paths."""
-
-    traffic: Sequence[Traffic] | None
-    """A group of equal sources of cross traffic. It has the keys of a sender, too."""
-
-    run: Run | None
-    """How long, how often, with which packets."""

@@ -6,141 +6,73 @@ Made from the engine's declarations by `make reference`; do not edit. A quantity
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, Required, TypedDict
+
+from playpath.document import Jitter, Manifest, Outage, Pacing, Player, Reordering, Run, TrafficRtt, Video, Viewer, Wifi
+
+__all__ = [
+    "Direction",
+    "Document",
+    "Jitter",
+    "Link",
+    "Manifest",
+    "Origin",
+    "Outage",
+    "Pacing",
+    "Path",
+    "Player",
+    "Reordering",
+    "Run",
+    "Sender",
+    "Traffic",
+    "TrafficRtt",
+    "Up",
+    "Video",
+    "Viewer",
+    "Wifi",
+]
 
 
-class TrafficRtt(TypedDict, total=False):
-    """A round trip that is drawn for each source."""
-
-    uniform: Sequence[Any]
-    """Least and most."""
-
-    whole: bool
-    """It is the whole round trip, the path's where that is longer; else it is added."""
-
-
-class Traffic(TypedDict, total=False):
-    """A group of equal sources of cross traffic. It has the keys of a sender, too."""
-
-    kind: Literal["bulk", "web", "udp", "video"]
-    """Which kind of traffic."""
-
-    count: int
-    """Number of sources."""
-
-    start: str
-    """Start of the earliest, since the start of the run."""
-
-    start_spread: str
-    """Each source starts at `start` plus a random share of this."""
-
-    start_law: Literal["uniform", "rising", "falling"]
-    """How the starts lie in `start_spread`: a flash crowd rises or falls."""
-
-    stop: str | None
-    """End of all, since the start of the run; after `start`."""
-
-    rtt: TrafficRtt | str
-    """Round trip of each source on top of the path's, or a table to draw it from."""
+class Document(TypedDict, total=False):
+    """What is played over which network by which senders."""
 
     name: str
-    """Unique label."""
+    """Label in reports."""
 
-    cc: Mapping[str, Any]
-    """Congestion control, with its parameters (`playpath list cc`)."""
+    description: str | None
+    """A sentence for the reader of a report."""
 
-    profile: Literal["linux", "ns2", "rfc"]
-    """Stack whose habits the endpoints have."""
+    video: Video | None
+    """What is played: a file, a manifest, or a stated rate and duration. Without it there is cross traffic
+    alone."""
 
-    paths: Sequence[str]
-    """Paths that it may use; over several it is MPTCP."""
+    player: Player | None
+    """What plays the video, with its parameters (`playpath list player`). Needs [video]."""
 
-    scheduler: Mapping[str, Any]
-    """MPTCP scheduler, with its parameters (`playpath list scheduler`); by default that of stock kernels. Over one
-    path it has no say."""
+    viewer: Viewer | None
+    """Who watches: seeks, and leaving before the end. Holds for competing video sessions, too, each with draws of
+    its own."""
 
-    abr: Mapping[str, Any] | str | None
-    """Adaptation rule of this sender's viewers (`playpath list abr`), in place of the player's."""
+    origin: Origin | None
+    """What serves the segments: a cache that misses, errors, silence, hosts to turn to. Needs `player.kind` =
+    "dash"."""
 
-    multipath: Literal["relay", "mptcp"] | None
-    """What carries a stream over several paths in the kernel world."""
+    link: Sequence[Link]
+    """A link that several paths share, named in their `via`. Its keys describe the way to the client."""
 
-    mss: int
-    """Payload of a full packet, without headers and options."""
+    path: Sequence[Path]
+    """A path between server and client; at least one. Its keys describe the way to the client, `up` the way
+    back."""
 
-    initial_window: int
-    """Congestion window at the start."""
+    sender: Sequence[Sender]
+    """What serves the video: a congestion control and the habits of its TCP. One is played after the other, on the
+    same paths."""
 
-    validation: Literal["none", "rfc2861", "newcwv", "newcwv_2013"]
-    """Congestion window validation."""
+    traffic: Sequence[Traffic]
+    """A group of equal sources of cross traffic. It has the keys of a sender, too."""
 
-    pacing: Literal["off", "linux", "controller", "gain"] | Pacing
-    """Pacing, or a gain of one's own."""
-
-    sack: bool
-    """Selective acknowledgements."""
-
-    timestamps: bool
-    """TCP timestamps."""
-
-    ecn: bool
-    """Explicit congestion notification."""
-
-    limited_transmit: bool
-    """New packets on the first two duplicate ACKs (RFC 3042)."""
-
-    loss_detection: Literal["rack_tlp", "rfc6675", "newreno", "newreno_steady", "reno", "ns2_vegas"]
-    """How the sender finds losses."""
-
-    recovery: Literal["prr", "rfc6675", "newreno"]
-    """How the window moves during fast recovery."""
-
-    rto_min: str
-    """Smallest retransmission timeout."""
-
-    send_buffer: str
-    """What the server's socket holds, sent or not."""
-
-    notsent_lowat: str | None
-    """Most unsent bytes that the video's server leaves in the socket (TCP_NOTSENT_LOWAT): what is there no priority
-    reaches."""
-
-    receive_buffer: str
-    """What the client's socket holds: the receive window."""
-
-    max_burst: int | None
-    """Most packets that one event may release."""
-
-    think_time: str
-    """Mean of the exponential time from an object to the next request."""
-
-    inter_arrival: str | None
-    """Mean of the exponential time from request to request; instead of `think_time`."""
-
-    mean_size: str
-    """Mean size of an object (Boyden et al. 2006, section 4.3)."""
-
-    shape: float
-    """Shape of the Pareto distribution of sizes."""
-
-    rate: str
-    """While on."""
-
-    packet_bytes: int
-    """Size of a datagram with its headers."""
-
-    on: str | None
-    """Mean length of the exponential periods in which it sends; with `off`."""
-
-    off: str | None
-    """Mean length of the periods between; with `on`."""
-
-
-class Pacing(TypedDict, total=False):
-    """Pacing by a gain of one's own."""
-
-    gain: float
-    """The rate is gain x cwnd / srtt."""
+    run: Run
+    """How long, how often, with which packets."""
 
 
 class Sender(TypedDict, total=False):
@@ -215,63 +147,57 @@ class Sender(TypedDict, total=False):
     """Most packets that one event may release."""
 
 
-class Reordering(TypedDict, total=False):
-    """Packets that overtake: some are held back while later ones pass."""
+class Traffic(Sender, total=False):
+    """A group of equal sources of cross traffic. It has the keys of a sender, too."""
 
-    probability: str
-    """Share of the packets that may be held back."""
+    kind: Required[Literal["bulk", "web", "udp", "video"]]
+    """Which kind of traffic."""
 
-    extra_delay: str
-    """How long one is held back."""
+    count: int
+    """Number of sources."""
 
-    gap: int
-    """At most one of so many is held back."""
+    start: str
+    """Start of the earliest, since the start of the run."""
 
+    start_spread: str
+    """Each source starts at `start` plus a random share of this."""
 
-class Jitter(TypedDict, total=False):
-    """Random change of the delay."""
+    start_law: Literal["uniform", "rising", "falling"]
+    """How the starts lie in `start_spread`: a flash crowd rises or falls."""
 
-    amplitude: str
-    """How much: see `distribution`."""
+    stop: str | None
+    """End of all, since the start of the run; after `start`."""
 
-    distribution: Literal["uniform", "normal"]
-    """How it is drawn."""
+    rtt: TrafficRtt | str
+    """Round trip of each source on top of the path's, or a table to draw it from."""
 
+    think_time: str
+    """Mean of the exponential time from an object to the next request."""
 
-class Wifi(TypedDict, total=False):
-    """An 802.11 hop instead of a rate: backoff, retries, rate adaptation, aggregates, other stations. Excludes `rate` and `trace`."""
+    inter_arrival: str | None
+    """Mean of the exponential time from request to request; instead of `think_time`."""
 
-    standard: Literal["802.11g", "802.11n"]
-    """generation of the radio"""
+    mean_size: str
+    """Mean size of an object (Boyden et al. 2006, section 4.3)."""
 
-    snr: float
-    """mean signal-to-noise ratio"""
+    shape: float
+    """Shape of the Pareto distribution of sizes."""
 
-    snr_sd: float
-    """its standard deviation"""
+    rate: str
+    """While on."""
 
-    coherence: str
-    """time in which its correlation falls to 1/e"""
+    packet_bytes: int
+    """Size of a datagram with its headers."""
 
-    rate_control: Literal["minstrel", "ideal", "fixed"]
-    """how the rate is chosen"""
+    on: str | None
+    """Mean length of the exponential periods in which it sends; with `off`."""
 
-    retries: int
-    """transmissions of a frame after the first; then it is lost"""
-
-    aggregate: int
-    """most frames in one transmission; 802.11g sends one"""
-
-    stations: int
-    """others that always have something to send, as much at a time"""
+    off: str | None
+    """Mean length of the periods between; with `on`."""
 
 
-Outage = TypedDict("Outage", {"from": "str", "until": "str | None"}, total=False)
-"""A time in which the path's own link loses everything, both ways."""
-
-
-class Up(TypedDict, total=False):
-    """The way from the client to the server: acknowledgements and requests."""
+class Direction(TypedDict, total=False):
+    """One direction of a path or shared link: `[[path]]` and `[[link]]` describe the way to the client, their `up` the way back."""
 
     rate: str | None
     """Rate of the link, headers included. Excludes `trace` and `wifi`."""
@@ -309,7 +235,11 @@ class Up(TypedDict, total=False):
     """Packets that overtake: some are held back while later ones pass."""
 
 
-class Link(TypedDict, total=False):
+class Up(Direction, total=False):
+    """The way from the client to the server: acknowledgements and requests."""
+
+
+class Link(Direction, total=False):
     """A link that several paths share, named in their `via`. Its keys describe the way to the client."""
 
     name: str
@@ -321,49 +251,14 @@ class Link(TypedDict, total=False):
     up: Up
     """The way from the client to the server: acknowledgements and requests."""
 
-    rate: str | None
-    """Rate of the link, headers included. Excludes `trace` and `wifi`."""
 
-    burst: str | None
-    """Depth of a token bucket (tc-tbf): after a pause so much leaves at once, and no more than `rate` in the long
-    run."""
-
-    trace: Mapping[str, str] | str | None
-    """A file of rates or delivery opportunities over time, in any format of `playpath list trace`; it repeats."""
-
-    wifi: Wifi | None
-    """An 802.11 hop instead of a rate: backoff, retries, rate adaptation, aggregates, other stations. Excludes
-    `rate` and `trace`."""
-
-    start: str
-    """Where in the trace a session begins: a time, or "random", the same moment for every sender. Needs `trace`."""
-
-    loss: Mapping[str, Any] | str
-    """Random loss: a share of the packets, each by itself, or a loss model with its parameters (`playpath list
-    loss`)."""
-
-    loss_place: Literal["before_queue", "after_queue"]
-    """Where random loss strikes."""
-
-    queue: Mapping[str, Any]
-    """Queue in front of the link: a limit of tail drop, a name, or a table of `kind` and parameters (`playpath list
-    queue`)."""
-
-    jitter: Jitter | str | None
-    """Random change of the delay, packet by packet: uniform up to this much more or less, or a table. Never
-    reorders."""
-
-    reordering: Reordering | None
-    """Packets that overtake: some are held back while later ones pass."""
-
-
-class Path(TypedDict, total=False):
+class Path(Direction, total=False):
     """A path between server and client; at least one. Its keys describe the way to the client, `up` the way back."""
 
     name: str
     """What reports and `paths` call it; unique."""
 
-    rtt: str
+    rtt: Required[str]
     """Base round-trip time, without queueing and without shared links; half of it each way."""
 
     via: Sequence[str]
@@ -374,41 +269,6 @@ class Path(TypedDict, total=False):
 
     up: Up
     """The way from the client to the server: acknowledgements and requests."""
-
-    rate: str | None
-    """Rate of the link, headers included. Excludes `trace` and `wifi`."""
-
-    burst: str | None
-    """Depth of a token bucket (tc-tbf): after a pause so much leaves at once, and no more than `rate` in the long
-    run."""
-
-    trace: Mapping[str, str] | str | None
-    """A file of rates or delivery opportunities over time, in any format of `playpath list trace`; it repeats."""
-
-    wifi: Wifi | None
-    """An 802.11 hop instead of a rate: backoff, retries, rate adaptation, aggregates, other stations. Excludes
-    `rate` and `trace`."""
-
-    start: str
-    """Where in the trace a session begins: a time, or "random", the same moment for every sender. Needs `trace`."""
-
-    loss: Mapping[str, Any] | str
-    """Random loss: a share of the packets, each by itself, or a loss model with its parameters (`playpath list
-    loss`)."""
-
-    loss_place: Literal["before_queue", "after_queue"]
-    """Where random loss strikes."""
-
-    queue: Mapping[str, Any]
-    """Queue in front of the link: a limit of tail drop, a name, or a table of `kind` and parameters (`playpath list
-    queue`)."""
-
-    jitter: Jitter | str | None
-    """Random change of the delay, packet by packet: uniform up to this much more or less, or a table. Never
-    reorders."""
-
-    reordering: Reordering | None
-    """Packets that overtake: some are held back while later ones pass."""
 
 
 class Origin(TypedDict, total=False):
@@ -434,356 +294,3 @@ class Origin(TypedDict, total=False):
 
     hosts: int
     """Hosts with the same segments that the player may turn to."""
-
-
-class Viewer(TypedDict, total=False):
-    """Who watches: seeks, and leaving before the end. Holds for competing video sessions, too, each with draws of its own."""
-
-    leaves_after: str | None
-    """Leaves so long after pressing play."""
-
-    patience: str | None
-    """Leaves when playback has stood still for so long: start-up, stall or seek."""
-
-    stall_limit: str | None
-    """Leaves when stalls add up to this."""
-
-    law: Literal["fixed", "exponential"]
-    """How long viewers stay and wait."""
-
-    seeks: str | None
-    """Seeks, one after the other; needs `player.kind` = "dash", on demand."""
-
-    seek_every: str | None
-    """Seeks at random: mean of the exponential times between."""
-
-    seek_length: str
-    """Of these: mean of the exponential lengths."""
-
-    seek_back: str
-    """Of these: the share that goes back."""
-
-
-class Player(TypedDict, total=False):
-    """What plays the video, with its parameters (`playpath list player`). Needs [video]."""
-
-    kind: Literal["progressive", "dash", "agent"] | None
-    """Which player."""
-
-    buffer: str
-    """size of the cache; VLC's network cache is 1 s, the CCP papers use 1, 2, 3 s"""
-
-    policy: Literal["catch-up", "rebuffer"]
-    """late data: run on and discard (VLC), or stop the clock (browsers)"""
-
-    start: Literal["full", "first-frame"]
-    """the clock starts when the cache is full, or the cache's length after the first picture"""
-
-    late: Literal["discard", "play-faster"]
-    """catch-up: late pictures are discarded (VLC), or shown faster until one is on time (VLC's --no-drop-late-
-    frames)"""
-
-    catch_up_rate: float
-    """play-faster: times the normal speed"""
-
-    hurry_up: bool
-    """play-faster: with five late pictures in a row the decoder skips those that no other needs, with twelve any
-    (VLC)"""
-
-    references: str
-    """catch-up: media time between clock references; a late one stops the clock until the cache is full, which
-    grows (VLC's MP4 demuxer: 250 ms)"""
-
-    late_threshold: str
-    """catch-up: pictures later than this are discarded (VLC)"""
-
-    shift_after: str
-    """catch-up: later than this sets the clock back"""
-
-    max_shift: str
-    """catch-up: most that the clock is set back at once, and that the cache grows (VLC's clock-jitter)"""
-
-    resume: str
-    """rebuffer: what must be there for the clock to go on"""
-
-    drop_dependents: bool
-    """catch-up: also discard pictures that depend on a discarded one"""
-
-    client: Literal["dash-js", "vlc", "vlc-2.1", "dash.js", "hls.js", "shaka", "exoplayer", "sabre"]
-    """buffer policy and connections of a known client"""
-
-    abr: Mapping[str, Any] | str
-    """adaptation rule of the video; the client's own by default"""
-
-    audio_abr: str
-    """adaptation rule of the audio, if it is a set of its own"""
-
-    ladder: str
-    """rates of the video, where no manifest is given (newCWV study)"""
-
-    segment: str
-    """duration of a segment, where no manifest is given (newCWV study)"""
-
-    duration: str
-    """duration, where no manifest is given"""
-
-    size_cv: str
-    """coefficient of variation of segment sizes, where they are not known"""
-
-    audio: str
-    """rate of an audio set of its own, where no manifest is given"""
-
-    vmaf: str
-    """VMAF of each representation of the video, lowest rate first, as you measured it"""
-
-    ssimplus: str
-    """the same in SSIMplus, 0 to 100"""
-
-    ssim: str
-    """the same in SSIM, 0 to below 1"""
-
-    full_level: str
-    """requests stop at this buffer level"""
-
-    resume_level: str
-    """and start again at this one"""
-
-    room: Literal["client", "whole", "any"]
-    """whole: a segment must fit below full_level; any: the last one may exceed it"""
-
-    fast_switch: Literal["client", "on", "off"]
-    """steps up replace buffered segments of lower rungs (dash.js: on)"""
-
-    device_buffer: str
-    """most bytes of each kind of media ahead of the playhead, as a device's decoder allows (Chromium's: 150 MB of
-    video)"""
-
-    request_timeout: str
-    """with [origin]: until the first byte, then a retry"""
-
-    retries: str
-    """with [origin]: attempts after the first, on each host"""
-
-    start_level: str
-    """playback starts at this level"""
-
-    stall_resume_level: str
-    """and goes on after a stall at this one"""
-
-    connections: str
-    """use of connections"""
-
-    http: Literal["apart", "http/1.1", "h2"]
-    """apart: each kind of media has connections of its own, used as `connections` says; http/1.1: all share those
-    of the host, opened when none is free, as in browsers; h2: all share one connection, side by side"""
-
-    connections_per_host: int
-    """HTTP/1.1: most that are shared (Chromium, Firefox: 6)"""
-
-    video_priority: str
-    """HTTP/2: priority of the video (Chromium's of all that a page fetches)"""
-
-    audio_priority: str
-    """HTTP/2: priority of the audio (Chromium's of all that a page fetches)"""
-
-    idle_timeout: str
-    """the server closes connections idle for longer"""
-
-    pipeline_at: str
-    """share of a response after which the next is asked for"""
-
-    abandonment: bool
-    """let the rule give up downloads"""
-
-    request_header_bytes: float
-    """HTTP request without client data (Chromium: about 400)"""
-
-    response_header_bytes: float
-    """HTTP response header (nginx, Apache: about 300)"""
-
-    manifest_bytes: float
-    """size of the manifest fetched first; 0: none"""
-
-    cmcd: Literal["off", "v1", "v2"]
-    """client data sent with each request"""
-
-    cmcd_claim: Literal["honest", "empty", "full"]
-    """what the client data says of the buffer: the truth, or always that it has run dry, or is full"""
-
-    cmcd_lag: str
-    """the client data come so late: with the level of the last request before that"""
-
-    cmcd_events: str
-    """reports of client data beside the requests (CMCD v2, event mode): of ps (state of playback), bc (change of
-    rate), t (every `cmcd_interval`), e (error), rr (a response was received: CMCD's response mode)"""
-
-    cmcd_interval: str
-    """between reports by the clock (dash.js: 30 s)"""
-
-    cmsd: bool
-    """the server tells its throughput estimate (etp) and rtt with each response (CTA-5006)"""
-
-    cmsd_mb: str
-    """with cmsd: the server suggests no rate above this to a session (mb)"""
-
-    apply_mb: bool
-    """the player chooses no rate above the suggested one (dash.js applyMb)"""
-
-    etp_weight: str
-    """share of etp in each throughput sample (dash.js etpWeightRatio)"""
-
-    latency_target: str
-    """play live, so far behind the edge"""
-
-    skip_behind: str
-    """live: skip when stalls have cost more than this"""
-
-    low_latency: Literal["off", "chunks", "parts"]
-    """live: media before its segment is complete; chunks: CMAF chunks sent as they are encoded (LL-DASH); parts: a
-    blocking playlist, then a part (LL-HLS)"""
-
-    piece: str
-    """low latency: duration of a chunk or part"""
-
-    playlist_bytes: float
-    """low latency in parts: size of a playlist"""
-
-    join: Literal["segment", "any"]
-    """live: the viewer joins at the start of a segment, or at a point of it that is drawn for each seed"""
-
-    catch_up: Literal["client", "off", "dash.js", "lol+", "hls.js", "shaka"]
-    """live: law of the playback speed that keeps the latency; client: dash.js's with low latency, the others have
-    it off"""
-
-    speeds: str
-    """slowest and fastest playback of `catch_up`; law: as its player has them"""
-
-    xfactor: float
-    """the server writes so many times the media rate; 1 is constrained (paper: 8)"""
-
-    heartbeat: str
-    """interval of the server's writes (the paper does not say)"""
-
-    start_share: str
-    """share of the media that is buffered before the start (paper)"""
-
-    overflow: Literal["backpressure", "discard"]
-    """a full buffer stops reading, or loses what comes"""
-
-
-class Manifest(TypedDict, total=False):
-    """A manifest with what it names, as a resolved scenario carries it."""
-
-    format: Literal["mpd", "hls", "sabre"]
-    """What it is."""
-
-    content: str
-    """Its text."""
-
-    playlists: Mapping[str, Any] | None
-    """The playlists that it names."""
-
-
-class Video(TypedDict, total=False):
-    """What is played: a file, a manifest, or a stated rate and duration. Without it there is cross traffic alone."""
-
-    source: Mapping[str, str] | str | None
-    """The built-in clip "bigbuckbunny", an MP4 file, a frame table (.csv), ffprobe's packets (.json), or a
-    manifest."""
-
-    manifest: Manifest | Mapping[str, str] | str | None
-    """MPD, HLS playlist or Sabre movie: the ladder that an adaptive player chooses from. Excludes the other keys
-    but `quality`."""
-
-    rate: str | None
-    """Mean rate; frames of a file are scaled to it."""
-
-    duration: str | None
-    """Playing time; a file is cut or repeated."""
-
-    fps: float
-    """Frame rate of a modelled video; excludes `source`."""
-
-    seed: int
-    """Of the frame sizes of a modelled video, the same in every replication; excludes `source`."""
-
-    scene_sd: float
-    """Standard deviation of the logarithm of a scene's rate in a modelled video, 0.4 for instance; excludes
-    `source`."""
-
-    scene_time: str
-    """Mean length of its scenes; excludes `source`."""
-
-    quality: Mapping[str, str] | str | None
-    """Measured quality of an adaptive player's representations, a CSV table: `representation`, `segment` (may be
-    left out), and of `vmaf`, `ssimplus`, `ssim` what you have."""
-
-
-class Run(TypedDict, total=False):
-    """How long, how often, with which packets."""
-
-    seeds: int
-    """Replications; each has its own random draws."""
-
-    first_seed: int
-    """Seed of the first replication; the others count up from it. Python's tables hold seeds up to 2^63 - 1."""
-
-    duration: str | None
-    """End of the run. With a video a run ends when it has been played, at the latest here."""
-
-    sample_interval: str
-    """Interval of the time series of `--trace`."""
-
-    profile: Literal["linux", "ns2", "rfc"]
-    """Stack whose habits the endpoints have."""
-
-    transport: Literal["packets", "ideal"]
-    """What carries the video."""
-
-    max_events: int
-    """The most events that a run of the simulator may take; one that takes more fails."""
-
-    mss: int | None
-    """Payload of a full packet, without headers and options."""
-
-
-class Document(TypedDict, total=False):
-    """What is played over which network by which senders."""
-
-    name: str
-    """Label in reports."""
-
-    description: str | None
-    """A sentence for the reader of a report."""
-
-    video: Video | None
-    """What is played: a file, a manifest, or a stated rate and duration. Without it there is cross traffic
-    alone."""
-
-    player: Player | None
-    """What plays the video, with its parameters (`playpath list player`). Needs [video]."""
-
-    viewer: Viewer | None
-    """Who watches: seeks, and leaving before the end. Holds for competing video sessions, too, each with draws of
-    its own."""
-
-    origin: Origin | None
-    """What serves the segments: a cache that misses, errors, silence, hosts to turn to. Needs `player.kind` =
-    "dash"."""
-
-    link: Sequence[Link]
-    """A link that several paths share, named in their `via`. Its keys describe the way to the client."""
-
-    path: Sequence[Path]
-    """A path between server and client; at least one. Its keys describe the way to the client, `up` the way
-    back."""
-
-    sender: Sequence[Sender]
-    """What serves the video: a congestion control and the habits of its TCP. One is played after the other, on the
-    same paths."""
-
-    traffic: Sequence[Traffic]
-    """A group of equal sources of cross traffic. It has the keys of a sender, too."""
-
-    run: Run
-    """How long, how often, with which packets."""
