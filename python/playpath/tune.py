@@ -30,7 +30,7 @@ from playpath.scenario import Scenario, load, parse_choice
 
 _PARAM = re.compile(r"(?P<cc>[\w./:-]+)\.(?P<name>\w+)=(?P<low>[-+.\de]+)\.\.(?P<high>[-+.\de]+)")
 _WEIGHT = 0.1
-_ANY_CONTROL = "newreno"
+ANY_CONTROL = "newreno"
 """Which control is tuned says nothing of a scenario."""
 _POPULATION = 6
 """Members for each parameter; the budget decides how many generations there are."""
@@ -215,7 +215,7 @@ def question(
     set: Mapping[str, Any] | None = None,
 ) -> dict[str, list[str]]:
     """What a search asks, however many seeds and parameter sets it takes: see `Tuning.question`."""
-    scenarios = [load(source, cc=[_ANY_CONTROL], seeds=1, set=set) for source in (*train, *held_out)]
+    scenarios = [load(source, cc=[ANY_CONTROL], seeds=1, set=set) for source in (*train, *held_out)]
     return {"params": [str(param) for param in params], "scenarios": [scenario.digest for scenario in scenarios]}
 
 

@@ -13,9 +13,6 @@ from playpath.commands.results import results_folder
 from playpath.sanity import doubts
 from playpath.scenario import load
 
-_ANY_SENDER = "newreno"
-"""A doubt is about paths and video; which control is tuned does not matter."""
-
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -43,10 +40,10 @@ def command(
     Without --held-out the train scenarios with other seeds are held out. Results go to --out, by default out/tune-NAME. Ctrl-C keeps
     the scores that were found; the same command goes on from there.
     """
-    from playpath.tune import Range, question, tune  # scipy.optimize takes its time
+    from playpath.tune import ANY_CONTROL, Range, question, tune  # scipy.optimize takes its time
 
     changes = options.settings(setting)
-    scenarios = {source: load(source, cc=[_ANY_SENDER], set=changes) for source in (*train, *(held_out or ()))}
+    scenarios = {source: load(source, cc=[ANY_CONTROL], set=changes) for source in (*train, *(held_out or ()))}
     for scenario in scenarios.values():
         console.warn(f"{scenario.name}: {text}" for text in doubts(scenario))
     ranges = [Range.parse(text) for text in param]

@@ -349,11 +349,6 @@ class Testbed:
             return path["down"]["lateness_us"]
         return {}
 
-    def received_bytes(self) -> int:
-        """Bytes of IP packets that have arrived at the client."""
-        links = json.loads(namespaces.run_ip("-n", self.client, "-j", "-s", "link", "show", "type", "tun"))
-        return sum(link["stats64"]["rx"]["bytes"] for link in links)
-
     def hidden_drops(self) -> int:
         """Packets that the TUN devices dropped in front of the emulator; any make a run invalid."""
         total = 0
