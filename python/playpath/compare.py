@@ -28,7 +28,7 @@ from playpath.ranking import Decision, Difference, Ranker, identical_replicas
 from playpath.record import Session, file_names
 from playpath.scenario import LAST_SEED, Scenario, load
 from playpath.session_store import finished_session, play_and_keep, session_folder
-from playpath.tabular import Row, Tabular
+from playpath.tabular import Json, Row, Tabular
 from playpath.testbed.errors import MissingToolError
 from playpath.verdict import headline, verdict
 from playpath.worlds import Files, Trace, World, cc_name
@@ -237,7 +237,7 @@ class Comparison(Tabular):
         values = [self.values(sender, name)[index] for sender in self.senders]
         return sum(v for v in values if v is not None)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """The JSON form of `playpath compare --json`."""
         return {
             "scenario": self.scenario.name,

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from playpath.errors import InputError, RunError
+from playpath.tabular import Json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -150,7 +151,7 @@ def run_metrics(resolved_json: str, sender: str, seed: int) -> tuple[dict[str, f
 
 def record(measurements: Measurements) -> Figures:
     """What a record says of a run that another world measured, as the simulator's records have it."""
-    made: dict[str, Any] = json.loads(_call(_engine.record, json.dumps(measurements)))
+    made: Json = json.loads(_call(_engine.record, json.dumps(measurements)))
     del made["manifest"]
     return cast("Figures", made)
 

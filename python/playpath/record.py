@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,7 +18,7 @@ from playpath.files import write_frame, write_text
 from playpath.manifest import RunManifest
 from playpath.metrics import format_value, metric
 from playpath.recorded import EventRecord, FlowRecord, LinkRecord, SessionRecord, WindowEvent
-from playpath.tabular import Tabular
+from playpath.tabular import Json, Tabular
 
 Columns = dict[str, np.ndarray]
 
@@ -84,7 +83,7 @@ class Session(Tabular):
         traced = f"; {len(self.series)} time series" if self.series else ""
         return f"<Session {self.scenario}, {self.world}: {self.sender or 'no sender'}, seed {self.seed}{traced}>"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """The JSON form, without the time series."""
         return {key: value for key, value in self.__dict__.items() if key != "series"}
 

@@ -25,6 +25,9 @@ _SENDER = re.compile(r"""(^|[{,])[\s\["']*sender["']?\s*[]=:.]""", re.MULTILINE)
 _UNNAMED = "scenario"
 """What the engine calls a scenario that gives no name."""
 
+Component = dict[str, Any]
+"""A control, rule or scheduler of a resolved scenario: its `name` and its parameters."""
+
 
 @dataclass(frozen=True)
 class Scenario:
@@ -201,9 +204,11 @@ def own_code(resolved: ResolvedDocument) -> list[str]:
 
 def _sender_overrides(
     cc: Any, scheduler: Any, abr: Any, controllers: Mapping[str, Any], abrs: Mapping[str, Any]
-) -> dict[str, Any]:
+) -> dict[str, Sequence[object]]:
     """Who plays, as the engine reads it."""
-    found: dict[str, Any] = {k: _choices(v, k) for k, v in (("cc", cc), ("scheduler", scheduler)) if v is not None}
+    found: dict[str, Sequence[object]] = {
+        k: _choices(v, k) for k, v in (("cc", cc), ("scheduler", scheduler)) if v is not None
+    }
     if controllers:
         found["controllers"] = [{"name": n, "cc": _reference(n, target)} for n, target in controllers.items()]
     if abr is not None or abrs:

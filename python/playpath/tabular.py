@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
 Row = dict[str, Scalar | None]
 """Of a table: column name → value."""
+Named = dict[str, Any]
+"""A row as polars gives it back, lists and structs among its cells: column name → value."""
+Json = dict[str, Any]
+"""What a result says in JSON, for programs of others; the documents say which keys it has."""
 
 
 class Tabular:

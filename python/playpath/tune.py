@@ -27,6 +27,7 @@ from playpath.files import write_text
 from playpath.metrics import metric
 from playpath.own import reference_of
 from playpath.scenario import Scenario, load, parse_choice
+from playpath.tabular import Json
 
 _PARAM = re.compile(r"(?P<cc>[\w./:-]+)\.(?P<name>\w+)=(?P<low>[-+.\de]+)\.\.(?P<high>[-+.\de]+)")
 _WEIGHT = 0.1
@@ -104,7 +105,7 @@ class Tuning:
         inside = ",".join(f"{name}={value:g}" for name, value in self.parameters.items())
         return f"{self.cc}({inside})"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """The JSON form."""
         return {
             "cc": self.cc,

@@ -24,12 +24,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from playpath import stats, twin_traffic
 from playpath.compare import Comparison
 from playpath.files import write_text
 from playpath.metrics import metric
+from playpath.tabular import Json
 
 Verdict = Literal["agree", "differ", "undecided"]
 Order = Literal["alike", "opposite", "undecided"]
@@ -240,7 +241,7 @@ class Twin:
         judged = self._judged[world == "kernel"]
         return [name for name in judged.ranking if name in self.senders]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """The JSON form of `playpath twin --json`."""
         return {
             "scenario": self.sim.scenario.name,

@@ -14,7 +14,7 @@ import polars as pl
 
 from playpath import engine
 from playpath.compare import Comparison
-from playpath.tabular import Row
+from playpath.tabular import Named, Row
 
 ALL_FLOWS = "all flows"
 FLOW_METRICS = ("goodput_mbps", "mean_rtt_ms", "retransmitted_packets", "loss_ratio", "rto_count")
@@ -85,13 +85,13 @@ def _links(links: Sequence[Mapping[str, Any]]) -> Iterable[Row]:
             yield {"sender": f"path {path}", "cc": ""} | {metric: link[metric] for metric in LINK_METRICS}
 
 
-def _rows(frame: pl.DataFrame, sender: str, seed: int) -> list[dict[str, Any]]:
+def _rows(frame: pl.DataFrame, sender: str, seed: int) -> list[Named]:
     if frame.is_empty():
         return []
     return frame.filter((pl.col("sender") == sender) & (pl.col("seed") == seed)).to_dicts()
 
 
-def _sessions(result: Comparison, sender: str) -> list[dict[str, Any]]:
+def _sessions(result: Comparison, sender: str) -> list[Named]:
     return result.table.filter(pl.col("sender") == sender).sort("seed").to_dicts()
 
 

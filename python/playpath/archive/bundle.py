@@ -8,6 +8,7 @@ import json
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypedDict
 
 import polars as pl
 
@@ -34,6 +35,22 @@ _README = """An experiment of playpath in one file.
 """
 
 
+class Manifest(TypedDict):
+    """What an archive is, and the SHA-256 of every file in it by its name."""
+
+    format: int
+    kind: str
+    name: str
+    playpath_version: str
+    engine_version: str
+    made_with: dict[str, str]
+    world: str
+    seeds: list[int]
+    sessions: int
+    digest: str
+    files: dict[str, str]
+
+
 def export(folder: Path, result: Result, question: Question, target: Path) -> None:
     """Bundle a folder of results.
 
@@ -43,7 +60,7 @@ def export(folder: Path, result: Result, question: Question, target: Path) -> No
         The file cannot be written.
     """
     files = dict(sorted(_files(folder, result, question)))
-    manifest = {
+    manifest: Manifest = {
         "format": FORMAT,
         "kind": question.kind,
         "name": str(question.scenario.get("name", "")),

@@ -130,10 +130,10 @@ def _of_population(result: PopulationResult, source: Path | None) -> Question:
     return Question("population", dict(told.base.resolved), points, _contents(told.base, points.values()))
 
 
-def _contents(base: Scenario, points: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def _contents(base: Scenario, points: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, object]]:
     """What is in the files that settings name."""
     plain = json.loads(base.text)
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, object]] = {}
     for settings in points:
         for key, value in settings.items():
             if isinstance(value, str) and key.rpartition(".")[2] in _NAMES_FILES and value not in found.get(key, {}):

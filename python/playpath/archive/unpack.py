@@ -9,9 +9,9 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import cast
 
-from playpath.archive.bundle import FORMAT, MANIFEST
+from playpath.archive.bundle import FORMAT, MANIFEST, Manifest
 from playpath.errors import InputError
 
 MOST_FILES = 10_000
@@ -20,7 +20,7 @@ _MOST_MANIFEST = 20_000_000
 _CHUNK = 1 << 20
 
 
-def unpack(archive: Path, folder: Path) -> dict[str, Any]:
+def unpack(archive: Path, folder: Path) -> Manifest:
     """Unpack an archive into an empty folder, every file checked against its sum; the manifest.
 
     Raises
@@ -66,7 +66,7 @@ def _safe(opened: zipfile.ZipFile) -> Iterator[zipfile.ZipInfo]:
         yield entry
 
 
-def _manifest(opened: zipfile.ZipFile, entries: dict[str, zipfile.ZipInfo]) -> dict[str, Any]:
+def _manifest(opened: zipfile.ZipFile, entries: dict[str, zipfile.ZipInfo]) -> Manifest:
     if MANIFEST not in entries:
         raise InputError(f"is no archive of playpath: {MANIFEST} is missing")
     with opened.open(entries[MANIFEST]) as file:
@@ -83,7 +83,7 @@ def _manifest(opened: zipfile.ZipFile, entries: dict[str, zipfile.ZipInfo]) -> d
         raise InputError(f"format {version} is not this playpath's; allowed: {FORMAT}")
     if odd := sorted(entries.keys() - listed.keys() - {MANIFEST}) or sorted(listed.keys() - entries.keys()):
         raise InputError(f"'{odd[0]}' is {'not listed' if odd[0] in entries else 'missing'}")
-    return {**found, "files": listed}
+    return cast("Manifest", {**found, "files": listed})
 
 
 def _extract(opened: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, wanted: str, most: int) -> int:

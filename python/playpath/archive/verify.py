@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from playpath import engine
-from playpath.archive.bundle import QUESTION, RESULTS
+from playpath.archive.bundle import QUESTION, RESULTS, Manifest
 from playpath.archive.question import Question, Result
 from playpath.compare import Comparison
 from playpath.errors import InputError, RunError
@@ -63,7 +63,7 @@ class Finding:
         return not self.differences
 
 
-def other_version(manifest: Mapping[str, Any]) -> str:
+def other_version(manifest: Manifest) -> str:
     """A sentence if the archive was made by another version; empty if not.
 
     >>> other_version({"made_with": {"playpath_version": "0.0.1", "engine_version": "0.0.1"}})[:62]
@@ -79,7 +79,7 @@ def other_version(manifest: Mapping[str, Any]) -> str:
 
 def verify(
     folder: Path,
-    manifest: Mapping[str, Any],
+    manifest: Manifest,
     load: Callable[[Path], Result | Session],
     *,
     jobs: int | None = None,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.table import Table
 
 from playpath import console
+
+if TYPE_CHECKING:
+    from playpath.testbed.programs import Told
 
 _ANYTHING = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 
@@ -40,7 +43,7 @@ def command(context: typer.Context) -> int:
     return done.returncode
 
 
-def print_controls(entries: list[dict[str, Any]]) -> None:
+def print_controls(entries: list[Told]) -> None:
     """Each control with its parameters, and the names under which it is registered."""
     for entry in entries:
         console.out.print(
@@ -58,7 +61,7 @@ def print_controls(entries: list[dict[str, Any]]) -> None:
             console.out.print(table)
 
 
-def _registered(entry: Mapping[str, Any]) -> str:
+def _registered(entry: Told) -> str:
     if entry["registered"] is None:
         return "  [dim]only root sees whether it is registered[/dim]"
     names = ", ".join(
@@ -67,7 +70,7 @@ def _registered(entry: Mapping[str, Any]) -> str:
     return f"  [green]registered: {console.plain(names)}[/green]" if names else ""
 
 
-def print_connections(entries: list[dict[str, Any]]) -> None:
+def print_connections(entries: list[Told]) -> None:
     """Each live connection: windows, rate and phase; what its control has found out; its parameters."""
     if not entries:
         console.out.print("no live connection uses one of our controls")
@@ -82,7 +85,7 @@ def print_connections(entries: list[dict[str, Any]]) -> None:
             console.out.print(f"    parameters, the {c['params_from']}'s: {_pairs(c['params'])}", soft_wrap=True)
 
 
-def _windows(c: Mapping[str, Any]) -> str:
+def _windows(c: Told) -> str:
     pace = "off" if c["pacing_rate"] is None else f"{c['pacing_rate'] * 8e-6:.3g} Mbit/s"
     infinite = c["snd_ssthresh"] >= 0x7FFF_FFFF
     return (
@@ -95,8 +98,8 @@ def _value(value: Any) -> str:
     return f"{value:.10g}" if isinstance(value, float) else str(value).lower()
 
 
-def _pairs(values: Mapping[str, Any]) -> str:
+def _pairs(values: Told) -> str:
     return console.plain(", ".join(f"{name} {_value(value)}" for name, value in values.items()))
 
 
-_FOR_PEOPLE: dict[str, Callable[[list[dict[str, Any]]], None]] = {"list": print_controls, "show": print_connections}
+_FOR_PEOPLE: dict[str, Callable[[list[Told]], None]] = {"list": print_controls, "show": print_connections}

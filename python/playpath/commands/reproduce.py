@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Protocol, TypeVar
 
 import typer
 from rich.table import Table
@@ -24,6 +24,7 @@ from playpath.studies.joint import Joint, run_joint, sentences
 from playpath.studies.sensitivity import summary
 from playpath.studies.study import Settings
 from playpath.studies.today import rank_scenes
+from playpath.tabular import Named
 from playpath.worlds import SimWorld
 
 _ENDS = ("", "_min", "_max")
@@ -173,7 +174,7 @@ def _print_beside(result: SideBySide) -> None:
     console.print_table(table)
 
 
-def _with_range(row: dict[str, Any], world: str) -> str:
+def _with_range(row: Named, world: str) -> str:
     if row[world] is None:
         return "-"
     least, most = (format_value(row[f"{world}_{end}"]) for end in ("min", "max"))

@@ -22,7 +22,7 @@ from playpath.own.blame import told
 from playpath.own.references import HERE, handed_over, here_digest, reference_of
 from playpath.own.sources import LIBRARIES
 from playpath.resolved import Document
-from playpath.scenario import own_code
+from playpath.scenario import Component, own_code
 
 if TYPE_CHECKING:
     from playpath.scenario import Scenario
@@ -175,7 +175,7 @@ def _missing(place: Any, name: str, source: str) -> str:
     return str(unknown_name(f"name in {source}", name, own or public))
 
 
-def _into_search(entry: dict[str, Any], base: str) -> None:
+def _into_search(entry: Component, base: str) -> None:
     """A file's name becomes the module's, its folder one to search in."""
     source, _, name = entry["name"].partition(":")
     if entry["name"].startswith(HERE):
@@ -194,7 +194,7 @@ def _into_search(entry: dict[str, Any], base: str) -> None:
     sources.add_folder(".")
 
 
-def _entries(resolved: Document) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _entries(resolved: Document) -> Iterator[tuple[str, str, Component]]:
     """What names own code: where, its kind, its entry."""
     senders = [("sender", entry) for entry in resolved.get("sender") or []]
     for group, table in [*senders, *(("traffic", entry) for entry in resolved.get("traffic") or [])]:
@@ -203,7 +203,7 @@ def _entries(resolved: Document) -> Iterator[tuple[str, str, dict[str, Any]]]:
     yield from _of_table("player: abr", "rule", (resolved.get("player") or {}).get("abr"))
 
 
-def _of_table(where: str, kind: str, entry: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _of_table(where: str, kind: str, entry: Any) -> Iterator[tuple[str, str, Component]]:
     if isinstance(entry, dict) and ":" in str(entry.get("name", "")):
         yield where, kind, entry
 

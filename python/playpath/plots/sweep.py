@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from playpath import stats
 from playpath.metrics import format_value, metric
 from playpath.plots.style import INK, MUTED, PAPER, SenderStyle, dress, own_axes, sender_styles
+from playpath.tabular import Named
 
 if TYPE_CHECKING:
     from playpath.sweep import SweepResult
@@ -54,7 +55,7 @@ def winner_map(result: SweepResult, x: str, y: str, ax: Axes | None = None, *, w
     return ax
 
 
-def _tile(ax: Axes, x: int, y: int, row: dict[str, Any], style: SenderStyle) -> None:
+def _tile(ax: Axes, x: int, y: int, row: Named, style: SenderStyle) -> None:
     is_felt = row["is_decided"] and row["level"] == "viewer"
     if row["is_decided"] and not is_felt:
         ax.bar(x, 0.88, 0.88, bottom=y - 0.44, color=PAPER, edgecolor=style.colour, lw=1.6)
@@ -72,7 +73,7 @@ def _tile(ax: Axes, x: int, y: int, row: dict[str, Any], style: SenderStyle) -> 
             bbox={"boxstyle": "round,pad=0.15", "fc": PAPER, "ec": "none", "alpha": 0.85})  # fmt: skip
 
 
-def _gap(row: dict[str, Any]) -> str:
+def _gap(row: Named) -> str:
     unit = metric(row["criterion"]).unit
     return f"by {format_value(abs(row['difference']), 2)} {unit}".strip()
 
@@ -139,16 +140,11 @@ def _curve(
     halves = [[max(0.0, m - low) for m, (low, _) in zip(means, ends, strict=True)],
               [max(0.0, high - m) for m, (_, high) in zip(means, ends, strict=True)]]  # fmt: skip
     drawn = [a for a, _ in points]
-    line: dict[str, Any] = {
-        "fmt": style.marker + style.line,
-        "color": style.colour,
-        "lw": 1.2,
-        "ms": 5,
-        "mec": INK,
-        "mew": 0.6,
-    }
-    bars: dict[str, Any] = {"capsize": 2.5, "elinewidth": 0.9, "ecolor": MUTED}
-    ax.errorbar(drawn, means, yerr=halves, label=label, zorder=3 + index, **line, **bars)
+    ax.errorbar(
+        drawn, means, yerr=halves, label=label, zorder=3 + index,
+        fmt=style.marker + style.line, color=style.colour, lw=1.2, ms=5, mec=INK, mew=0.6,
+        capsize=2.5, elinewidth=0.9, ecolor=MUTED,
+    )  # fmt: skip
 
 
 def filtered(table: pl.DataFrame, where: Point | None) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -33,7 +33,7 @@ from playpath.population.intervals import (
 )
 from playpath.population.judging import Judgement, judge
 from playpath.population.spec import Population
-from playpath.tabular import Tabular
+from playpath.tabular import Json, Tabular
 
 Relation = Literal["better", "worse", "alike", "open"]
 
@@ -474,7 +474,7 @@ class PopulationResult(Tabular):
             "units_in_all": None if math.isinf(own.most_units) else own.most_units,
         }
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """The JSON form of `playpath population --json`."""
         return {
             "population": self.name,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 from html import escape
-from typing import Any
 
 import polars as pl
 
@@ -16,6 +15,7 @@ from playpath.report import html
 from playpath.report.marker import marker_svg
 from playpath.sweep.design import Point
 from playpath.sweep.result import SweepResult
+from playpath.tabular import Named
 
 _MOST_FACETS = 6
 _MOST_CURVES = 3
@@ -169,7 +169,7 @@ def _table(result: SweepResult) -> str:
     return html.section("Decision table", html.table(head, rows, classes="cards"), note=note) if rows else ""
 
 
-def _row(result: SweepResult, row: dict[str, Any]) -> list[str]:
+def _row(result: SweepResult, row: Named) -> list[str]:
     gap = ""
     if row["difference"] is not None:
         unit = metric(row["criterion"]).unit
@@ -187,7 +187,7 @@ def _row(result: SweepResult, row: dict[str, Any]) -> list[str]:
     return [*(escape(str(row[k])) for k in result.keys), *(escape(c) for c in cells), gap or "–", more]
 
 
-def _decided(row: dict[str, Any]) -> str:
+def _decided(row: Named) -> str:
     """Whether a point is decided, and who feels it."""
     if not row["is_decided"]:
         return "no"

@@ -17,6 +17,7 @@ from playpath.errors import InputError
 from playpath.files import write_text
 from playpath.studies.runner import Options, Ran, run_cases
 from playpath.studies.study import Study
+from playpath.tabular import Named
 
 WORLDS = ("sim", "kernel")
 SEEDS = 2
@@ -42,7 +43,7 @@ class SideBySide:
         """Ctrl-C came before all were done."""
         return any(ran.interrupted for ran in self.ran.values())
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Named]:
         """A row for each case and metric: the labels that differ, `metric`, and per world mean, smallest and largest."""
         spec = self.study.beside
         assert spec is not None
@@ -51,7 +52,7 @@ class SideBySide:
         rows = []
         for key in tables["sim"].select(labels).unique(maintain_order=True).iter_rows(named=True):
             for metric in spec.metrics:
-                row: dict[str, Any] = {**key, "metric": metric}
+                row: Named = {**key, "metric": metric}
                 for world, table in tables.items():
                     row |= _figures(world, table, key, metric)
                 rows.append(row)

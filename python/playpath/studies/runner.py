@@ -27,6 +27,7 @@ from playpath.scenario import load
 from playpath.studies.claims import ClaimResult, evaluate
 from playpath.studies.study import Case, Series, Settings, Study
 from playpath.sweep.store import Store
+from playpath.tabular import Json
 from playpath.testbed.errors import MissingToolError
 from playpath.worlds import SimWorld
 
@@ -150,7 +151,7 @@ class StudyResult:
         """Ctrl-C came before all were done."""
         return self.ran.interrupted
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """The JSON form."""
         return {
             "study": self.study.name,

@@ -326,7 +326,7 @@ class Study:
     def settings(self, texts: Sequence[str]) -> Settings:
         """`knob=value` texts as values; InputError for a knob that the study does not have, or a value it cannot take."""
         knobs = {parameter.knob: parameter for parameter in self.swept}
-        found: dict[str, Any] = {}
+        found: dict[str, object] = {}
         for text in texts:
             knob, equals, value = text.partition("=")
             if knob not in knobs:

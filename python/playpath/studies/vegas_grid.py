@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -31,7 +31,18 @@ MEDIA_RATES = (1, 2, 4, 8, 16)
 LOSSES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 BACKGROUNDS = ((1, 3), (2, 5), (3, 8), (4, 10), (5, 13), (6, 15), (7, 18), (8, 20))
 DEFAULT_BACKGROUND = (4, 10)
-SCENES: dict[str, dict[str, Any]] = {
+
+
+class Scene(TypedDict, total=False):
+    """How one of `TODAY`'s scenes differs from the others: parameters of `_case`."""
+
+    rtt: int
+    queue: str
+    loss: float
+    background: tuple[int, int]
+
+
+SCENES: dict[str, Scene] = {
     "RTT 50 ms, DropTail": {},
     "RTT 200 ms, DropTail": {"rtt": 200},
     "RTT 50 ms, RED": {"queue": "RED"},
@@ -70,7 +81,7 @@ def _sender(variant: str, setup: SetUp) -> Sender:
     return {"cc": "newreno", **window}
 
 
-def _traffic(ftp: int, web: int, setup: SetUp) -> list[dict[str, Any]]:
+def _traffic(ftp: int, web: int, setup: SetUp) -> list[Mapping[str, object]]:
     """Background as described.
 
     "4 FTP and 10 HTTP background flows"; "TCP NewReno"; "RTTs ... randomized between [20,440] ms (plus queuing delays)";

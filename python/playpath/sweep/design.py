@@ -46,7 +46,7 @@ from playpath.scenario import Scenario, load
 if TYPE_CHECKING:
     from playpath.resolved import Document
 
-Point = dict[str, Any]
+Point = dict[str, object]
 """Dotted setting → value, as `--set` takes it."""
 
 _MOST_POINTS = 10**7

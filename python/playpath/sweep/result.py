@@ -23,7 +23,7 @@ from playpath.scenario import Scenario
 from playpath.sweep.design import Design
 from playpath.sweep.store import Store
 from playpath.sweep.worker import KEYS
-from playpath.tabular import Tabular
+from playpath.tabular import Json, Named, Tabular
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class SweepResult(Tabular):
         criteria = VIDEO_CRITERIA if self.base.has_video else BULK_CRITERIA
         return Ranker(values, criteria, is_random=not identical_replicas(values))
 
-    def _decide(self, group: pl.DataFrame) -> dict[str, Any] | None:
+    def _decide(self, group: pl.DataFrame) -> Named | None:
         ranker = self._ranker(group)
         if ranker.seeds == 0:
             return None
@@ -139,7 +139,7 @@ class SweepResult(Tabular):
         """A row for each cell."""
         return self.table
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """The JSON form: counts, decisions, manifest."""
         return {
             "sweep": self.name,

@@ -13,6 +13,7 @@ from typing import Any
 from playpath.testbed import programs
 from playpath.testbed.errors import TestbedError, UnsupportedError
 from playpath.testbed.processes import Child
+from playpath.testbed.programs import Told
 
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 _OURS = "bpf:"
@@ -56,7 +57,7 @@ class Control:
         if self.child is not None:
             self.child.end()
 
-    def connections(self) -> list[dict[str, Any]]:
+    def connections(self) -> list[Told]:
         """What its live connections published last; empty for the kernel's own controls."""
         return json.loads(call("show", self.name)) if self.child is not None else []
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from playpath.testbed.errors import TestbedError
 from playpath.testbed.players.own import program
+from playpath.testbed.programs import Told
 
 if TYPE_CHECKING:
     from playpath import resolved
@@ -47,7 +48,7 @@ class Plan:
         }
         self.described = self._describe()
 
-    def _describe(self) -> dict[str, Any]:
+    def _describe(self) -> Told:
         with tempfile.TemporaryDirectory(prefix="playpath-") as folder:
             file = Path(folder) / "plan.json"
             self.write(file)
@@ -56,7 +57,7 @@ class Plan:
             )
         if done.returncode != 0:
             raise TestbedError(done.stderr.strip().removeprefix(f"playpath-client: {file}: "))
-        described: dict[str, Any] = json.loads(done.stdout)
+        described: Told = json.loads(done.stdout)
         return described
 
     def add(self, **entries: Any) -> None:

@@ -6,8 +6,12 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from playpath.testbed.errors import MissingToolError
+
+Told = dict[str, Any]
+"""JSON that a program or a page of ours prints; the crate or script that prints it says what is in it."""
 
 NAMES = ("playpath-emulator", "playpath-client", "playpath-relay", "playpath-serve", "playpath-bpf")
 _PACKAGE = Path(__file__).parents[1]

@@ -18,6 +18,7 @@ from playpath.testbed import controls, programs
 from playpath.testbed.bed import Testbed
 from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.testbed.processes import Child
+from playpath.testbed.programs import Told
 from playpath.testbed.server import PORT as WEB_PORT
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ PLAYER_PORT = 7071
 """Where the relay beside the player listens, on the loopback device."""
 _PATIENCE = 2.0
 _SUMS = ("path_switches", "switches_from_open_path", "path_choices", "reinjections")
+
+Sum = dict[str, Any]
+"""A `Subflow` while it is added up."""
 
 
 def program() -> str:
@@ -105,7 +109,7 @@ class Relay:
         said = {child.name: child.words() for child in (self.server, self.client)}
         return "; ".join(f"{name}: {words}" for name, words in said.items() if words)
 
-    def end(self) -> dict[str, dict[str, Any]]:
+    def end(self) -> dict[str, Told]:
         """End both and return their summaries by side."""
         found = {}
         # Side by side, so that what the player has closed ends in order on both.
@@ -152,9 +156,7 @@ def scheduler_text(scheduler: str | Mapping[str, Any]) -> str:
     return ":".join([str(scheduler["name"]), ",".join(given)]) if given else str(scheduler["name"])
 
 
-def path_counts(
-    summaries: Mapping[str, Mapping[str, Any]], switches: Sequence[Sides], video_mbps: float | None
-) -> PathCounts:
+def path_counts(summaries: Mapping[str, Told], switches: Sequence[Sides], video_mbps: float | None) -> PathCounts:
     """How the connections used the paths."""
     server, client = (summaries[side]["sessions"] for side in ("server", "client"))
     counts = sums(server)
@@ -179,9 +181,9 @@ def told_switches(switches: Sequence[Sides], video_mbps: float) -> Switches:
     return {"video_mbps": video_mbps, "sides": sides}
 
 
-def subflows_of(summaries: Mapping[str, Mapping[str, Any]]) -> list[Subflow]:
+def subflows_of(summaries: Mapping[str, Told]) -> list[Subflow]:
     """What was measured of each path, without what the network knows."""
-    rows: dict[str, dict[str, Any]] = {}
+    rows: dict[str, Sum] = {}
     for session in summaries["server"]["sessions"]:
         for row in session["subflows"]:
             known = {"path": row["path"], "cc": row["cc"].split(".")[0], "delivered_bytes": 0}
@@ -199,7 +201,7 @@ _COUNTS = (
 )  # fmt: skip
 
 
-def _add(row: dict[str, Any], other: Mapping[str, Any]) -> None:
+def _add(row: Sum, other: Told) -> None:
     """Counts are added up; of RTTs the latest session with samples counts."""
     for name in _COUNTS:
         if name.endswith("_ms"):

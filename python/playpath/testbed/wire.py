@@ -10,7 +10,7 @@ import contextlib
 import json
 import subprocess
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from playpath.engine import number
 from playpath.measured import PathCounts, Subflow
@@ -19,6 +19,7 @@ from playpath.testbed.bed import IP_AND_TCP_HEADER, Testbed
 from playpath.testbed.carriers import Carried, Way
 from playpath.testbed.emulator import PathEnds
 from playpath.testbed.errors import MissingToolError, TestbedError
+from playpath.testbed.programs import Told
 from playpath.testbed.sampling import INTERVAL, Flow
 from playpath.testbed.senders import Sending, of_the_client, translate
 from playpath.testbed.server import PORT
@@ -72,14 +73,14 @@ class OwnServer:
         with (self.www / name).open("wb") as file:
             file.truncate(size)
 
-    def end(self) -> dict[str, Any]:
+    def end(self) -> Told:
         """End it and return what it recorded: `connections`, `start_ns`, `left_out`."""
         self.child.process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.child.process.wait(_PATIENCE)
         self.child.end()
         try:
-            record: dict[str, Any] = json.loads(self._record.read_text())
+            record: Told = json.loads(self._record.read_text())
         except (OSError, ValueError):
             raise TestbedError(f"serve left no record: {self.child.words() or 'it was killed'}") from None
         return record
@@ -170,7 +171,7 @@ def _seconds(scenario: resolved.Document) -> float:
     return number(interval) if interval else INTERVAL
 
 
-def _flows(connections: Sequence[Mapping[str, Any]], names: Mapping[str, str], shift: float) -> list[Flow]:
+def _flows(connections: Sequence[Told], names: Mapping[str, str], shift: float) -> list[Flow]:
     """As the sampler would have seen them: a flow for each path of each connection."""
     flows: list[Flow] = []
     counts: dict[str, int] = {}
@@ -186,7 +187,7 @@ def _flows(connections: Sequence[Mapping[str, Any]], names: Mapping[str, str], s
     return flows
 
 
-def _path_counts(connections: Sequence[Mapping[str, Any]], video_mbps: float | None) -> PathCounts:
+def _path_counts(connections: Sequence[Told], video_mbps: float | None) -> PathCounts:
     """How the connections used the paths."""
     levels = [connection["level"] for connection in connections if connection["level"]]
     counts = relay.sums(levels)
@@ -196,9 +197,9 @@ def _path_counts(connections: Sequence[Mapping[str, Any]], video_mbps: float | N
     return counts
 
 
-def _subflows(connections: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> list[Subflow]:
+def _subflows(connections: Sequence[Told], names: Mapping[str, str]) -> list[Subflow]:
     """What was measured of each path, without what the network knows."""
-    rows: dict[str, dict[str, Any]] = {}
+    rows: dict[str, relay.Sum] = {}
     for connection in connections:
         for path in connection["paths"]:
             counts = path["counts"]

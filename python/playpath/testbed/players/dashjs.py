@@ -22,15 +22,16 @@ import tarfile
 import tempfile
 import time
 import urllib.parse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from playpath.testbed import media
 from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.testbed.players.following import Following
 from playpath.testbed.players.scene import Played, Scene, as_nobody, kind_of, ladder_of, not_believed, require
 from playpath.testbed.processes import Child
+from playpath.testbed.programs import Told
 
 if TYPE_CHECKING:
     from playpath import resolved
@@ -169,7 +170,7 @@ class _Session(Following):
             time.sleep(_INTERVAL)
         return self._played(finished)
 
-    def _lines(self) -> Iterator[dict[str, Any]]:
+    def _lines(self) -> Iterator[Told]:
         for line in self._fresh_lines():
             if _MARK not in line or '"playpath {' not in line:
                 continue
@@ -178,7 +179,7 @@ class _Session(Following):
                 file.write(text + "\n")
             yield json.loads(text)
 
-    def _take(self, told: dict[str, Any]) -> str:
+    def _take(self, told: Told) -> str:
         """One line of the page. Returns why the session is over, if it is."""
         event, previous, self._at = told["event"], self._at, float(told["at_s"])
         self._longest_silence = max(self._longest_silence, self._at - previous)
@@ -204,10 +205,10 @@ class _Session(Following):
             return "played"
         return ""
 
-    def _is_at_end(self, told: Mapping[str, Any]) -> bool:
+    def _is_at_end(self, told: Told) -> bool:
         return float(told["position_s"]) > self._scene.described["duration_s"] - _LAST_S
 
-    def _is_stuck_at_end(self, told: Mapping[str, Any]) -> bool:
+    def _is_stuck_at_end(self, told: Told) -> bool:
         """It stands still, and not for lack of data: the last picture is in the buffer."""
         position = float(told["position_s"])
         if position != self._position:
@@ -215,7 +216,7 @@ class _Session(Following):
         is_complete = position + float(told["buffer_s"] or 0.0) > self._scene.described["duration_s"] - 0.05
         return self._is_at_end(told) and is_complete and self._at - self._moved_at > _PATIENCE_AT_END_S
 
-    def _loaded(self, told: Mapping[str, Any]) -> None:
+    def _loaded(self, told: Told) -> None:
         self._bytes += int(told["bytes"] or 0)
         if told["error"]:
             self._warnings.append(f"dash.js could not load segment {told['index']}: {told['error']}")
