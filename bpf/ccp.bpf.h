@@ -74,15 +74,4 @@ u32 BPF_PROG(pp_undo_cwnd, struct sock *sk)
 	return pp_tcp(sk)->snd_cwnd;
 }
 
-#define CCP_OPS(control)                                                                                                      \
-	SEC(".struct_ops.link")                                                                                               \
-	struct tcp_congestion_ops control = {                                                                                 \
-		.name = #control,                                                                                             \
-		.flags = TCP_CONG_NON_RESTRICTED,                                                                             \
-		.init = (void *)pp_init,                                                                                      \
-		.release = (void *)pp_release,                                                                                \
-		.ssthresh = (void *)pp_ssthresh,                                                                              \
-		.set_state = (void *)pp_set_state,                                                                            \
-		.cong_control = (void *)pp_cong_control,                                                                      \
-		.undo_cwnd = (void *)pp_undo_cwnd,                                                                            \
-	}
+#define CCP_OPS(control) PP_OPS(control, .cong_control = (void *)pp_cong_control)

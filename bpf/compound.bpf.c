@@ -12,4 +12,4 @@ static void compound_show(struct sock *sk, const struct compound_state *law, s64
 	detail[2] = law->diff_q16 >> 16;
 }
 
-WINDOW_OPS(compound);
+AVOID_OPS(compound);

@@ -263,6 +263,20 @@ LAW_INLINE u32 pp_mptcp_token(struct sock *sk, u32 *subflow_id)
 	return subflow->token;
 }
 
+/* Registers a control with the functions that all have, and those named besides. */
+#define PP_OPS(control, ...)                                                                                                  \
+	SEC(".struct_ops.link")                                                                                               \
+	struct tcp_congestion_ops control = {                                                                                 \
+		.name = #control,                                                                                             \
+		.flags = TCP_CONG_NON_RESTRICTED,                                                                             \
+		.init = (void *)pp_init,                                                                                      \
+		.release = (void *)pp_release,                                                                                \
+		.ssthresh = (void *)pp_ssthresh,                                                                              \
+		.set_state = (void *)pp_set_state,                                                                            \
+		.undo_cwnd = (void *)pp_undo_cwnd,                                                                            \
+		__VA_ARGS__                                                                                                   \
+	}
+
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 #endif

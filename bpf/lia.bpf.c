@@ -4,4 +4,4 @@
 #define COUPLED_IS_OLIA false
 #include "coupled.bpf.h"
 
-WINDOW_OPS(lia);
+AVOID_OPS(lia);

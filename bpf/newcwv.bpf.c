@@ -16,4 +16,4 @@ extern u32 tcp_reno_ssthresh(struct sock *sk) __ksym;
 
 #include "newcwv.bpf.h"
 
-NEWCWV_OPS(newcwv);
+AVOID_OPS(newcwv);

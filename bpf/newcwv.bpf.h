@@ -25,8 +25,6 @@ struct {
 	__type(value, struct newcwv_socket);
 } pp_state SEC(".maps");
 
-extern u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
-
 LAW_INLINE struct newcwv_socket *newcwv_of(struct sock *sk)
 {
 	return bpf_sk_storage_get(&pp_state, sk, 0, 0);
@@ -165,23 +163,4 @@ void BPF_PROG(pp_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	tp->snd_ssthresh = window;
 }
 
-SEC("struct_ops")
-u32 BPF_PROG(pp_undo_cwnd, struct sock *sk)
-{
-	return tcp_reno_undo_cwnd(sk);
-}
-
-#define NEWCWV_OPS(control)                                                                                                   \
-	SEC(".struct_ops.link")                                                                                               \
-	struct tcp_congestion_ops control = {                                                                                 \
-		.name = #control,                                                                                             \
-		.flags = TCP_CONG_NON_RESTRICTED,                                                                             \
-		.init = (void *)pp_init,                                                                                      \
-		.release = (void *)pp_release,                                                                                \
-		.pkts_acked = (void *)pp_pkts_acked,                                                                          \
-		.cong_avoid = (void *)pp_cong_avoid,                                                                          \
-		.ssthresh = (void *)pp_ssthresh,                                                                              \
-		.set_state = (void *)pp_set_state,                                                                            \
-		.cwnd_event = (void *)pp_cwnd_event,                                                                          \
-		.undo_cwnd = (void *)pp_undo_cwnd,                                                                            \
-	}
+#include "avoid.bpf.h"

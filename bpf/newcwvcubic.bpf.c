@@ -20,4 +20,4 @@ extern void cubictcp_acked(struct sock *sk, const struct ack_sample *sample) __k
 
 #include "newcwv.bpf.h"
 
-NEWCWV_OPS(newcwvcubic);
+AVOID_OPS(newcwvcubic);

@@ -4,4 +4,4 @@
 #define COUPLED_IS_OLIA true
 #include "coupled.bpf.h"
 
-WINDOW_OPS(olia);
+AVOID_OPS(olia);

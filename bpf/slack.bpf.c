@@ -99,15 +99,4 @@ u32 BPF_PROG(pp_undo_cwnd, struct sock *sk)
 	return s->law.cubic.cwnd >> 32;
 }
 
-SEC(".struct_ops.link")
-struct tcp_congestion_ops slack = {
-	.name = "slack",
-	.flags = TCP_CONG_NON_RESTRICTED,
-	.init = (void *)pp_init,
-	.release = (void *)pp_release,
-	.ssthresh = (void *)pp_ssthresh,
-	.set_state = (void *)pp_set_state,
-	.cwnd_event = (void *)pp_cwnd_event,
-	.cong_control = (void *)pp_cong_control,
-	.undo_cwnd = (void *)pp_undo_cwnd,
-};
+PP_OPS(slack, .cwnd_event = (void *)pp_cwnd_event, .cong_control = (void *)pp_cong_control);

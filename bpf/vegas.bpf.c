@@ -11,4 +11,4 @@ static void vegas_show(struct sock *sk, const struct vegas_state *law, s64 *deta
 	detail[1] = law->diff;
 }
 
-WINDOW_OPS(vegas);
+AVOID_OPS(vegas);
