@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from playpath import engine, shipped
 from playpath.document import Document
@@ -107,6 +107,16 @@ class Scenario:
     def digest(self) -> str:
         """SHA-256 of the resolved scenario, in hexadecimal."""
         return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+class Choices(TypedDict, total=False):
+    """Who plays instead of the file's senders: options of `load`."""
+
+    cc: Sequence[str | Mapping[str, Any]] | None
+    scheduler: Sequence[str | Mapping[str, Any]] | None
+    abr: Sequence[str | None] | None
+    controllers: Mapping[str, Any] | None
+    abrs: Mapping[str, Any] | None
 
 
 def load(

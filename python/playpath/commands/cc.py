@@ -11,16 +11,15 @@ import typer
 from rich.table import Table
 
 from playpath import console
+from playpath.commands.passing import AS_TYPED
 
 if TYPE_CHECKING:
     from playpath.testbed.programs import Told
 
-_ANYTHING = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
-
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("cc", context_settings=_ANYTHING)(command)
+    app.command("cc", context_settings=AS_TYPED)(command)
 
 
 def command(context: typer.Context) -> int:

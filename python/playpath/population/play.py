@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import polars as pl
 
@@ -19,6 +19,7 @@ from playpath.population.answer import PopulationResult
 from playpath.population.intervals import FEWEST_UNITS
 from playpath.population.paths import path_table
 from playpath.population.spec import Population, load_population
+from playpath.scenario import Choices
 from playpath.sweep.cells import Cell, cell_id, variants
 from playpath.sweep.executors import place
 from playpath.sweep.runner import CellRunner, code_for_workers
@@ -31,12 +32,7 @@ def population(
     source: Any,
     *,
     store: str | Path,
-    cc: Sequence[str | Mapping[str, Any]] | None = None,
-    scheduler: Sequence[str | Mapping[str, Any]] | None = None,
     set: Mapping[str, Any] | None = None,
-    abr: Sequence[str | None] | None = None,
-    controllers: Mapping[str, Any] | None = None,
-    abrs: Mapping[str, Any] | None = None,
     paths: int | None = None,
     sessions: int | None = None,
     baseline: str | None = None,
@@ -46,6 +42,7 @@ def population(
     resume: bool = True,
     progress: Progress = lambda done, total: None,
     on_interrupt: Callable[[], None] = lambda: None,
+    **senders: Unpack[Choices],
 ) -> PopulationResult:
     """Play a population and say which sender serves its viewers best, and how many of them.
 
@@ -71,18 +68,7 @@ def population(
     PopulationResult
         With `interrupted` set if Ctrl-C came: the answer is then over the paths that are finished.
     """
-    loaded = load_population(
-        source,
-        cc=cc,
-        scheduler=scheduler,
-        set=set,
-        abr=abr,
-        controllers=controllers,
-        abrs=abrs,
-        paths=paths,
-        sessions=sessions,
-        baseline=baseline,
-    )
+    loaded = load_population(source, set=set, paths=paths, sessions=sessions, baseline=baseline, **senders)
     code = code_for_workers(loaded.base)
     if until_decided is not None:  # fewer units than these decide nothing
         loaded = replace(loaded, paths=max(loaded.paths, FEWEST_UNITS), is_shuffled=True)

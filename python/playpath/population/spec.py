@@ -33,7 +33,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from playpath import engine, shipped
 from playpath.errors import InputError, unknown_name
@@ -41,7 +41,7 @@ from playpath.files import read_text
 from playpath.population import distributions, sets
 from playpath.population.distributions import Distribution
 from playpath.population.sets import Unit
-from playpath.scenario import Scenario, load
+from playpath.scenario import Choices, Scenario, load
 
 _DEFAULT_PATHS = 100
 _DEFAULT_SESSIONS = 3
@@ -174,15 +174,11 @@ def draws_anything(raw: Mapping[str, Any], folder: Path) -> bool:
 def load_population(
     source: Any,
     *,
-    cc: Sequence[str | Mapping[str, Any]] | None = None,
-    scheduler: Sequence[str | Mapping[str, Any]] | None = None,
     set: Mapping[str, Any] | None = None,
-    abr: Sequence[str | None] | None = None,
-    controllers: Mapping[str, Any] | None = None,
-    abrs: Mapping[str, Any] | None = None,
     paths: int | None = None,
     sessions: int | None = None,
     baseline: str | None = None,
+    **senders: Unpack[Choices],
 ) -> Population:
     """Read and check a population: a file, a TOML text, or a mapping.
 
@@ -224,7 +220,6 @@ def load_population(
         most_units=len(units) or math.inf,
     )
     first = {**{key: d.at(0.5) for key, d in draws.items()}, **chosen.path(0).settings, **changes}
-    senders = {"cc": cc, "scheduler": scheduler, "abr": abr, "controllers": controllers, "abrs": abrs}
     base = _base(source, raw, folder, first, senders)
     if not base.senders:
         raise InputError(f"scenario '{chosen.name}': no [[sender]] to compare; add one or give --cc")
@@ -293,7 +288,7 @@ def _base(
     raw: Mapping[str, Any],
     folder: Path,
     settings: Mapping[str, Any],
-    senders: Mapping[str, Any],
+    senders: Choices,
 ) -> Scenario:
     """The scenario at one path. A wrong line is reported as of the file: the text keeps its lines."""
     text = _text(source)

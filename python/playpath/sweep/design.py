@@ -33,7 +33,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 import numpy as np
 
@@ -41,7 +41,7 @@ from playpath import engine, shipped
 from playpath.errors import InputError
 from playpath.files import read_text
 from playpath.quantity import parse, quantity
-from playpath.scenario import Scenario, load
+from playpath.scenario import Choices, Scenario, load
 
 if TYPE_CHECKING:
     from playpath.resolved import Document
@@ -157,10 +157,7 @@ def load_design(
     source: Any,
     *,
     seeds: int | None = None,
-    cc: Sequence[str] | None = None,
-    abr: Sequence[str | None] | None = None,
-    controllers: Mapping[str, Any] | None = None,
-    abrs: Mapping[str, Any] | None = None,
+    **senders: Unpack[Choices],
 ) -> Design:
     """Read and check a design: a path, or a mapping whose `scenario` is anything `playpath.load` takes, as are the options.
 
@@ -180,7 +177,6 @@ def load_design(
     keys = [key for axis in axes for key in axis.keys]
     if again := next((key for key in keys if keys.count(key) > 1), None):
         raise InputError(f"the design has two axes of `{again}`; give one")
-    senders = {"cc": cc or raw.get("cc"), "abr": abr or raw.get("abr"), "controllers": controllers, "abrs": abrs}
     base = _base(raw, folder, seeds, senders)
     sample, points, seed = _sample(raw.get("sample"))
     design = Design(str(raw.get("name", name)), base, axes, sample, points, seed, _plain(raw))
@@ -212,15 +208,16 @@ def _check(raw: Mapping[str, Any], text: str, called: str) -> None:
         raise InputError("the design has no [[axis]]; give at least one, with `key` and `values`")
 
 
-def _base(raw: Mapping[str, Any], folder: Path, seeds: int | None, senders: Mapping[str, Any]) -> Scenario:
+def _base(raw: Mapping[str, Any], folder: Path, seeds: int | None, senders: Choices) -> Scenario:
     scenario = raw["scenario"]
     if not isinstance(scenario, str | Path | Mapping | Scenario):
         raise InputError(f"`scenario` = {scenario}: must be the name of a file")
     if isinstance(scenario, str) and "\n" not in scenario:
         scenario = folder / scenario
     wanted = seeds if seeds is not None else raw.get("seeds")
+    chosen = dict(senders) | {key: senders.get(key) or raw.get(key) for key in ("cc", "scheduler", "abr")}
     try:
-        return load(scenario, scheduler=raw.get("scheduler"), seeds=wanted, **senders)
+        return load(scenario, seeds=wanted, **cast("Choices", chosen))
     except InputError as error:
         raise InputError(str(error) if seeds is not None else re.sub("^--seeds:", "`seeds`:", str(error))) from None
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from playpath.errors import PlaypathError, RunError
 from playpath.evidence import ladder
 from playpath.parallel import check_jobs
-from playpath.scenario import Scenario, own_code
+from playpath.scenario import Choices, Scenario, own_code
 from playpath.sweep.cells import Cell, cells
 from playpath.sweep.design import Design, load_design
 from playpath.sweep.executors import Place, place
@@ -43,14 +43,11 @@ def sweep(
     executor: str | Executor = "local",
     jobs: int | None = None,
     seeds: int | None = None,
-    cc: Sequence[str] | None = None,
-    abr: Sequence[str | None] | None = None,
-    controllers: Mapping[str, Any] | None = None,
-    abrs: Mapping[str, Any] | None = None,
     until_decided: int | None = None,
     resume: bool = True,
     progress: Progress = lambda done, total: None,
     on_interrupt: Callable[[], None] = lambda: None,
+    **senders: Unpack[Choices],
 ) -> SweepResult:
     """Run every cell of a design that the store does not hold, and gather the table.
 
@@ -64,7 +61,7 @@ def sweep(
         `"local"`, `"ray"`, `"slurm"`, or any executor whose workers can import playpath.
     jobs : int, optional
         Workers.
-    seeds, cc, abr, controllers, abrs : optional
+    seeds, cc, scheduler, abr, controllers, abrs : optional
         Instead of the design's, or beside its senders: see `playpath.load`.
     until_decided : int, optional
         Add seeds, up to this many, at points where the best sender is not decided.
@@ -81,7 +78,7 @@ def sweep(
         With `interrupted` set if Ctrl-C came; the same call again goes on from there.
     """
     if not isinstance(design, Design):
-        design = load_design(design, seeds=seeds, cc=cc, abr=abr, controllers=controllers, abrs=abrs)
+        design = load_design(design, seeds=seeds, **senders)
     loaded: Design = design
     steps = ladder(len(loaded.base.seeds), until_decided)
     code = code_for_workers(loaded.base)
