@@ -21,7 +21,7 @@ from playpath.testbed.bed import Testbed
 from playpath.testbed.emulator import network
 from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.testbed.players import scene
-from playpath.testbed.runner import refuse_reports, run_kernel
+from playpath.testbed.runner import run_kernel
 from playpath.testbed.tools import execute
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -211,13 +211,6 @@ def test_what_a_player_cannot_play_is_refused_in_a_line() -> None:
         scene.ladder_of({"player": {"kind": "dash"}})
     with pytest.raises(InputError, match='unknown player of the kernel world "vcl"; did you mean "vlc"'):
         players.player("vcl")
-    with pytest.raises(
-        InputError, match=r'`player.cmcd_events` = "ps, t": nginx and our servers read a report only after'
-    ):
-        refuse_reports({"player": {"kind": "dash", "cmcd_events": "ps, t"}})
-    with pytest.raises(InputError, match=r"`player.cmsd` = true: nginx does not know"):
-        refuse_reports({"player": {"kind": "dash", "cmsd": True}})
-    refuse_reports({"player": {"kind": "dash", "cmcd_events": "none", "cmsd": False}})
 
 
 def test_nginx_speaks_mptcp_and_a_player_without_it_is_served() -> None:

@@ -25,6 +25,7 @@ from playpath.testbed.errors import MissingToolError, UnsupportedError
 from playpath.testbed.mptcp import counters
 from playpath.testbed.runner import run_kernel
 from playpath.testbed.senders import Sending
+from playpath.testbed.talk import Talk
 from playpath.worlds import world
 
 pytestmark = pytest.mark.usefixtures("nothing_left", "_has_program")
@@ -69,7 +70,7 @@ def serving(paths: list[dict[str, Any]], cc: str = "cubic", **changes: Any) -> I
         carrier = wire.Wire()
         carrier.check({"path": paths}, sender(cc, **changes))
         carrier.prepare(bed)
-        server, control = carrier.serve(bed, Sending("own", {}, {}, []), {}, reports=False)
+        server, control = carrier.serve(bed, Sending("own", {}, {}, []), {}, Talk())
         (server.www / "file").write_bytes(BYTES)
         bed.emulator.begin_at(time.monotonic())
         yield Bed(bed, server, f"http://{carrier.open(bed, server.port, control).origin}/file")

@@ -5,36 +5,53 @@
 //! never hold up or refuse a response. If it is slow or gone, nginx goes on without it (`docs/kernel-cmcd.md`). All values are
 //! claims of a client: clamped by `playpath_video::cmcd::Limits`, by the parameter's range, and again by the law.
 //!
+//! Its answer can carry what the kernel knows of the connection (CMSD, CTA-5006), for nginx to pass on. And it takes reports of
+//! players (CMCD's event mode): nginx hands on the POSTs for its collector as `POST /reports`, their claims go to all
+//! connections of the session whose `sid` they bear.
+//!
 //! Behind a relay (docs/relay.md) nginx's client is the relay. The relay tells which connections carry each of its sessions, and
 //! a report goes to all of them. It asks for `POST /carriers`, which nginx's subrequests cannot: what a client sends is not believed.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, chown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use playpath_shell::clap;
-use playpath_video::cmcd::{Limits, SenderHints, ServerView, parse_headers, parse_query};
+use playpath_units::Rate;
+use playpath_video::ServerPolicy;
+use playpath_video::cmcd::{
+    Limits, Parsed, SenderHints, ServerView, Warning, parse_headers, parse_query, parse_reports,
+};
+use playpath_video::cmsd::Cmsd;
 use rustix::fs::Mode;
 use rustix::process::umask;
+use serde_json::json;
 
 use playpath_cc::ParamValue;
 use playpath_cc::kernel::{Law, Slot};
 
+use crate::diag::Diag;
 use crate::live::{LiveError, Registered};
 
-/// Longer requests are not of nginx.
-const MAX_REQUEST: usize = 16 * 1024;
+/// Longer heads are not of nginx.
+const MAX_HEAD: usize = 16 * 1024;
+/// Longer bodies of reports nginx refuses (`client_max_body_size`).
+const MAX_BODY: usize = 64 * 1024;
+/// Connections of a session that its reports are handed to: the latest. Browsers open six to a server.
+const MAX_PEERS: usize = 16;
 /// Sessions remembered; beyond, all start anew.
 const MAX_SESSIONS: usize = 16 * 1024;
 /// In `pob_free_bytes`: the player does not tell its level.
 const NOT_TOLD: f64 = u32::MAX as f64;
 /// How a relay's word begins.
 const OF_RELAY: &str = "POST /carriers ";
+/// And how what a player reports.
+const OF_PLAYER: &str = "POST /reports ";
 /// How a line begins that reports a claim which was not believed.
 const CLAIM: &str = "playpath-bpf agent: not believed, from ";
 /// A client that has not sent its request in this time, or does not take its few bytes, is dropped.
@@ -51,11 +68,19 @@ pub enum BufferMode {
 
 /// The bridge.
 pub struct CmcdBridge {
-    registered: Registered,
+    registered: Option<Registered>,
     mode: BufferMode,
+    telling: Option<Telling>,
+    reports: Option<File>,
     sessions: HashMap<String, Told>,
     /// By the address that nginx knows a relay's session by.
     relayed: HashMap<SocketAddr, Relayed>,
+}
+
+/// What the answers tell of the server.
+struct Telling {
+    diag: Diag,
+    policy: ServerPolicy,
 }
 
 /// A relay's session.
@@ -72,12 +97,47 @@ struct Told {
     view: ServerView,
     /// An implausible claim of it was reported; once is enough, a client could fill the log.
     is_reported: bool,
+    /// Whence its requests came, the latest last.
+    peers: Vec<SocketAddr>,
+}
+
+impl Told {
+    fn new() -> Told {
+        Told { view: ServerView::new(Limits::default()), is_reported: false, peers: Vec::new() }
+    }
+
+    /// A request of it came from there.
+    fn note(&mut self, peer: SocketAddr) {
+        self.peers.retain(|known| *known != peer);
+        self.peers.push(peer);
+        if self.peers.len() > MAX_PEERS {
+            self.peers.remove(0);
+        }
+    }
+
+    fn complain(&mut self, peer: SocketAddr, warnings: &[Warning]) {
+        if let (Some(warning), false) = (warnings.first(), self.is_reported) {
+            self.is_reported = true;
+            eprintln!("{CLAIM}{peer}: {warning}");
+        }
+    }
 }
 
 impl CmcdBridge {
-    /// A bridge to a registered control.
-    pub fn new(registered: Registered, mode: BufferMode) -> CmcdBridge {
-        CmcdBridge { registered, mode, sessions: HashMap::new(), relayed: HashMap::new() }
+    /// A bridge to a registered control, if one is to be told.
+    pub fn new(registered: Option<Registered>, mode: BufferMode) -> CmcdBridge {
+        let (sessions, relayed) = (HashMap::new(), HashMap::new());
+        CmcdBridge { registered, mode, telling: None, reports: None, sessions, relayed }
+    }
+
+    /// The same, whose answers tell what the kernel knows, and `max_rate` as the highest rate that a session should choose.
+    pub fn telling(self, diag: Diag, max_rate: Option<Rate>) -> CmcdBridge {
+        CmcdBridge { telling: Some(Telling { diag, policy: ServerPolicy { max_rate } }), ..self }
+    }
+
+    /// The same, which keeps players' reports in a file.
+    pub fn collecting(self, reports: File) -> CmcdBridge {
+        CmcdBridge { reports: Some(reports), ..self }
     }
 
     /// Serve on a Unix socket at `path` until the process ends. Error: the socket cannot be made.
@@ -101,15 +161,32 @@ impl CmcdBridge {
             }
             return Ok(());
         }
-        if let Some(Err(message)) = self.take(&text) {
+        let question = Question::read(&text);
+        let taken = match &question {
+            Some(question) if text.starts_with(OF_PLAYER) => self.collect(question),
+            Some(question) => self.take(question),
+            None => Ok(()),
+        };
+        if let Err(message) = taken {
             eprintln!("playpath-bpf agent: {message}");
         }
-        stream.write_all(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+        let told = question.map_or(String::new(), |question| self.server_data(&question));
+        stream.write_all(format!("HTTP/1.1 204 No Content\r\n{told}Connection: close\r\n\r\n").as_bytes())
     }
 
-    /// `None`: the request tells nothing.
-    fn take(&mut self, text: &str) -> Option<Result<(), LiveError>> {
-        let request = Question::read(text)?;
+    /// The header that tells of the server; empty if there is nothing to tell.
+    fn server_data(&self, question: &Question) -> String {
+        let Some(Telling { diag, policy }) = &self.telling else { return String::new() };
+        let known = question.local.and_then(|local| diag.of(local, question.peer)).unwrap_or_default();
+        let rate = Rate::from_bits_per_sec(known.delivery_rate.saturating_mul(8));
+        let rtt = playpath_units::Duration::from_micros(known.rtt_us.into());
+        let told = Cmsd::of_server([(rate, rtt)], *policy);
+        let value = told.dynamic();
+        if value.is_empty() { value } else { format!("CMSD-Dynamic: {value}\r\n") }
+    }
+
+    /// What a request tells.
+    fn take(&mut self, request: &Question) -> Result<(), LiveError> {
         let parsed = match request.query {
             Some(query) => parse_query(query),
             None => parse_headers(request.headers.iter().copied()),
@@ -118,19 +195,48 @@ impl CmcdBridge {
         if self.sessions.len() >= MAX_SESSIONS && !self.sessions.contains_key(&session) {
             self.sessions.clear();
         }
-        let new = || Told { view: ServerView::new(Limits::default()), is_reported: false };
-        let told = self.sessions.entry(session).or_insert_with(new);
+        let told = self.sessions.entry(session).or_insert_with(Told::new);
+        told.note(request.peer);
         let mut warnings = Vec::new();
         let hints = told.view.handle_request(&parsed.cmcd, request.object_bytes(), &mut warnings);
-        if let (Some(warning), false) = (warnings.first(), told.is_reported) {
-            told.is_reported = true;
-            eprintln!("{CLAIM}{}: {warning}", request.peer);
+        told.complain(request.peer, &warnings);
+        hints.map_or(Ok(()), |hints| self.tell(request.peer, hints))
+    }
+
+    /// Reports that a player has sent to the collector. They concern the connections of a session whose requests bear the same
+    /// `sid`; of an unknown one they are kept, and nobody is told.
+    fn collect(&mut self, post: &Question) -> Result<(), LiveError> {
+        for (line, parsed) in lines(post.body).zip(parse_reports(post.body)) {
+            self.keep(post.peer, line);
+            let Some(told) = parsed.cmcd.sid.as_ref().and_then(|sid| self.sessions.get_mut(sid)) else { continue };
+            let Parsed { cmcd, mut warnings } = parsed;
+            let hints = told.view.handle_report(&cmcd, &mut warnings);
+            told.complain(post.peer, &warnings);
+            let peers = told.peers.clone();
+            if let Some(hints) = hints {
+                peers.into_iter().try_for_each(|peer| self.tell(peer, hints))?;
+            }
         }
-        let (peer, hints) = (request.peer, hints?);
-        let Some(relayed) = self.relayed.get_mut(&peer) else { return Some(self.hand_over(peer, &hints)) };
+        Ok(())
+    }
+
+    /// One line of the file; as the test bed's access log names things.
+    fn keep(&mut self, peer: SocketAddr, report: &str) {
+        let Some(file) = &mut self.reports else { return };
+        let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let (ip, port) = (peer.ip().to_string(), peer.port());
+        let line = json!({ "time": time.as_secs_f64(), "peer": ip, "port": port, "report": report });
+        if let Err(error) = writeln!(file, "{line}") {
+            eprintln!("playpath-bpf agent: a report was not kept: {error}");
+        }
+    }
+
+    /// Tell the control of the connection to this peer, or of all that carry a relay's session.
+    fn tell(&mut self, peer: SocketAddr, hints: SenderHints) -> Result<(), LiveError> {
+        let Some(relayed) = self.relayed.get_mut(&peer) else { return self.hand_over(peer, &hints) };
         relayed.hints = Some(hints);
         let carriers = relayed.carriers.clone();
-        Some(carriers.into_iter().try_for_each(|carrier| self.hand_over(carrier, &hints)))
+        carriers.into_iter().try_for_each(|carrier| self.hand_over(carrier, &hints))
     }
 
     /// A relay's session is carried by these connections from now on; without any it is over.
@@ -153,14 +259,15 @@ impl CmcdBridge {
     }
 
     fn hand_over(&self, peer: SocketAddr, hints: &SenderHints) -> Result<(), LiveError> {
-        let mut block = self.registered.params_of(peer)?;
-        for (slot, value) in values(self.registered.control, hints, self.mode) {
-            self.registered.control.set(&mut block, slot, value).expect("whole and within the range");
+        let Some(registered) = &self.registered else { return Ok(()) };
+        let mut block = registered.params_of(peer)?;
+        for (slot, value) in values(registered.control, hints, self.mode) {
+            registered.control.set(&mut block, slot, value).expect("whole and within the range");
         }
-        if let Some(report) = self.registered.control.slot("report") {
+        if let Some(report) = registered.control.slot("report") {
             block[report.index] = block[report.index].wrapping_add(1);
         }
-        self.registered.set_params_of(peer, &block)
+        registered.set_params_of(peer, &block)
     }
 }
 
@@ -232,23 +339,29 @@ fn carriers(text: &str) -> Option<(SocketAddr, Vec<SocketAddr>)> {
 /// What nginx passed on.
 struct Question<'a> {
     peer: SocketAddr,
+    /// The server's end of the connection.
+    local: Option<SocketAddr>,
     /// Query of the original request, if it carries client data.
     query: Option<&'a str>,
     headers: Vec<(&'a str, &'a str)>,
     /// The file that nginx will serve.
     file: Option<&'a str>,
+    /// Of a POST.
+    body: &'a str,
 }
 
 impl<'a> Question<'a> {
     fn read(text: &'a str) -> Option<Question<'a>> {
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((text, ""));
         let headers: Vec<(&str, &str)> =
-            text.lines().skip(1).filter_map(|l| l.split_once(':')).map(|(k, v)| (k.trim(), v.trim())).collect();
+            head.lines().skip(1).filter_map(|l| l.split_once(':')).map(|(k, v)| (k.trim(), v.trim())).collect();
         let header = |name: &str| headers.iter().find(|(k, _)| k.eq_ignore_ascii_case(name)).map(|(_, v)| *v);
         let peer = peer(header("X-Playpath-Peer")?)?;
         let file = header("X-Playpath-File");
         let query = header("X-Playpath-Uri").and_then(|uri| uri.split_once('?')).map(|(_, query)| query);
         let query = query.filter(|q| q.split('&').any(|part| part.starts_with("CMCD=")));
-        Some(Question { peer, query, headers, file })
+        let local = header("X-Playpath-Local").and_then(self::peer);
+        Some(Question { peer, local, query, headers, file, body })
     }
 
     /// Size of what was asked for: the file, or a part of it.
@@ -278,22 +391,43 @@ fn peer(text: &str) -> Option<SocketAddr> {
     text.parse().ok().or_else(|| plain().map(|(ip, port): (IpAddr, u16)| SocketAddr::new(ip, port)))
 }
 
+/// Those that [`parse_reports`] reads.
+fn lines(body: &str) -> impl Iterator<Item = &str> {
+    body.lines().filter(|line| !line.trim().is_empty())
+}
+
+/// Head and body.
 fn read_request(stream: &mut UnixStream, deadline: Instant) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     let mut chunk = [0; 4096];
-    while !bytes.windows(4).any(|w| w == b"\r\n\r\n") {
+    let endless = || std::io::Error::other("a request that does not end");
+    let mut total = None;
+    while total.is_none_or(|total| bytes.len() < total) {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(ErrorKind::TimedOut.into());
         }
         stream.set_read_timeout(Some(left))?;
         let count = stream.read(&mut chunk)?;
-        if count == 0 || bytes.len() + count > MAX_REQUEST {
-            return Err(std::io::Error::other("a request that does not end"));
+        if count == 0 || bytes.len() + count > MAX_HEAD + MAX_BODY {
+            return Err(endless());
         }
         bytes.extend_from_slice(&chunk[..count]);
+        let head = bytes.windows(4).position(|w| w == b"\r\n\r\n").map(|at| at + 4);
+        if head.unwrap_or(bytes.len()) > MAX_HEAD {
+            return Err(endless());
+        }
+        total = head.map(|head| head + body_bytes(&bytes[..head]));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// As the head says; more than is allowed is never complete.
+fn body_bytes(head: &[u8]) -> usize {
+    let head = String::from_utf8_lossy(head);
+    let mut fields = head.lines().filter_map(|line| line.split_once(':'));
+    let length = fields.find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    length.and_then(|(_, value)| value.trim().parse().ok()).unwrap_or(0).min(MAX_HEAD + MAX_BODY)
 }
 
 #[cfg(test)]
@@ -388,6 +522,88 @@ mod tests {
         assert_eq!(warnings.len(), 1);
         fs::remove_file(&file).unwrap();
         assert_eq!(size(""), None);
+    }
+
+    #[test]
+    fn a_post_is_read_with_its_body_and_what_is_too_long_is_dropped() {
+        let read = |text: &str| {
+            let (mut client, mut server) = UnixStream::pair().unwrap();
+            let text = text.to_string();
+            let writing = std::thread::spawn(move || drop(client.write_all(text.as_bytes())));
+            let found = read_request(&mut server, Instant::now() + Duration::from_secs(10));
+            drop(server);
+            writing.join().unwrap();
+            found
+        };
+        let body = "e=ps,sid=\"a\"\ne=t,sid=\"a\"\n";
+        let head = "POST /reports HTTP/1.0\r\nX-Playpath-Peer: 10.0.0.2:4711\r\nX-Playpath-Local: 10.0.0.1:80\r\n";
+        let post = read(&format!("{head}Content-Length: {}\r\n\r\n{body}", body.len())).unwrap();
+        let question = Question::read(&post).unwrap();
+        assert_eq!((question.body, question.local), (body, Some("10.0.0.1:80".parse().unwrap())));
+        assert_eq!(lines(question.body).collect::<Vec<_>>(), ["e=ps,sid=\"a\"", "e=t,sid=\"a\""]);
+        let long = "x".repeat(MAX_BODY + MAX_HEAD);
+        for text in [format!("{head}Content-Length: 99999999\r\n\r\n{long}"), format!("{head}X: {long}")] {
+            assert_eq!(read(&text).unwrap_err().to_string(), "a request that does not end");
+        }
+    }
+
+    #[test]
+    fn reports_are_kept_and_concern_the_session_that_they_name() {
+        let folder = std::env::temp_dir().join(format!("playpath-reports-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("reports.jsonl");
+        let mut bridge = CmcdBridge::new(None, BufferMode::Free).collecting(File::create(&path).unwrap());
+        let ask = |bridge: &mut CmcdBridge, peer: &str, query: &str| {
+            let text = format!("GET / HTTP/1.0\r\nX-Playpath-Peer: {peer}\r\nX-Playpath-Uri: /a?CMCD={query}\r\n\r\n");
+            bridge.take(&Question::read(&text).unwrap()).unwrap();
+        };
+        ask(&mut bridge, "10.0.0.2:1", "br%3D1000%2Cbl%3D900%2Csid%3D%22a%22");
+        ask(&mut bridge, "10.0.0.2:2", "br%3D1000%2Csid%3D%22a%22");
+        let body = "bl=(200),br=(2000),e=ps,sid=\"a\",sta=r\n\nbl=(300),br=(9000),e=t,sid=\"b\"\n";
+        let post = format!("POST /reports HTTP/1.0\r\nX-Playpath-Peer: 10.0.0.2:3\r\n\r\n{body}");
+        bridge.collect(&Question::read(&post).unwrap()).unwrap();
+        let told = &bridge.sessions["a"];
+        assert_eq!(told.peers, ["10.0.0.2:1", "10.0.0.2:2"].map(|peer| peer.parse().unwrap()));
+        let mut view = told.view.clone();
+        let hints = view.handle_request(&playpath_video::Cmcd::default(), None, &mut Vec::new()).unwrap();
+        assert_eq!(hints.video_rate, Rate::from_bits_per_sec(2_000_000), "what the report told is known");
+        assert!(!bridge.sessions.contains_key("b"), "a stranger's report makes no session");
+        let kept = fs::read_to_string(&path).unwrap();
+        let reports: Vec<serde_json::Value> = kept.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(reports.len(), 2);
+        assert_eq!(reports[0]["report"], "bl=(200),br=(2000),e=ps,sid=\"a\",sta=r");
+        assert_eq!((&reports[1]["peer"], &reports[1]["port"]), (&json!("10.0.0.2"), &json!(3)));
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_session_has_its_latest_connections_only() {
+        let mut told = Told::new();
+        let peer = |port: u16| SocketAddr::new([10, 0, 0, 2].into(), port);
+        (0..100).chain([90]).for_each(|port| told.note(peer(port)));
+        assert_eq!((told.peers.len(), told.peers[0], told.peers[MAX_PEERS - 1]), (MAX_PEERS, peer(84), peer(90)));
+    }
+
+    #[test]
+    fn an_answer_tells_what_the_kernel_knows_and_the_suggestion() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (server, peer) = listener.accept().unwrap();
+        let local = server.local_addr().unwrap();
+        let ask = |bridge: &CmcdBridge, peer: SocketAddr| {
+            let text = format!("GET / HTTP/1.0\r\nX-Playpath-Peer: {peer}\r\nX-Playpath-Local: {local}\r\n\r\n");
+            bridge.server_data(&Question::read(&text).unwrap())
+        };
+        let silent = CmcdBridge::new(None, BufferMode::Size);
+        assert_eq!(ask(&silent, peer), "");
+        let bridge = silent.telling(Diag::open().unwrap(), Some(Rate::from_bits_per_sec(3_000_000)));
+        let header = ask(&bridge, peer);
+        let told = Cmsd::parse(header.strip_prefix("CMSD-Dynamic: ").unwrap().trim());
+        assert_eq!(told.mb_kbps, Some(3000));
+        assert!(told.rtt_ms.is_some_and(|rtt| rtt < 1000), "{header}");
+        // Nobody's connection: the suggestion holds all the same.
+        assert_eq!(ask(&bridge, "203.0.113.9:1".parse().unwrap()), "CMSD-Dynamic: \"origin\";mb=3000\r\n");
+        drop(client);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use playpath_units::Time;
+use playpath_video::cmsd::Cmsd;
 use playpath_video::{Delivery, Request, RequestId};
 
 use crate::clock::Clock;
@@ -26,7 +27,9 @@ struct Awaited {
 pub enum Progress {
     /// Body bytes of a response that is wanted.
     Body(RequestId, u64),
-    /// Bytes that the player does not see: headers, abandoned bodies.
+    /// The header of a response that is wanted, and what the server tells of itself in it (CTA-5006).
+    Told(RequestId, Cmsd),
+    /// Bytes that the player does not see: other headers, abandoned bodies.
     Other,
     /// Nothing there now.
     Nothing,
@@ -140,11 +143,13 @@ impl HttpConnection {
                 break;
             }
         }
-        let expected = self.awaited.front().map_or(0, |next| next.body_left.max(1));
-        check_header(&String::from_utf8_lossy(&self.header), expected)?;
+        let next = self.awaited.front().expect("a header belongs to a request");
+        let text = String::from_utf8_lossy(&self.header);
+        check_header(&text, next.body_left.max(1))?;
+        let told = server_data(&text).filter(|_| !next.is_abandoned).map(|told| (next.id, told));
         self.header.clear();
         self.is_in_body = true;
-        Ok(Progress::Other)
+        Ok(told.map_or(Progress::Other, |(id, told)| Progress::Told(id, told)))
     }
 
     fn read_body(&mut self, limit: u64, buffer: &mut [u8]) -> io::Result<Progress> {
@@ -177,13 +182,21 @@ fn closed() -> io::Error {
     io::Error::new(ErrorKind::UnexpectedEof, "the server closed the connection")
 }
 
+/// What the server tells of itself in the header of a response.
+fn server_data(text: &str) -> Option<Cmsd> {
+    field(text, "cmsd-dynamic").map(Cmsd::parse).filter(|told| *told != Cmsd::default())
+}
+
+/// Value of the first field of this name.
+fn field<'a>(text: &'a str, wanted: &str) -> Option<&'a str> {
+    let mut fields = text.lines().filter_map(|line| line.split_once(':'));
+    fields.find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value.trim())
+}
+
 /// 206 with the length that was asked for.
 fn check_header(text: &str, expected: u64) -> io::Result<()> {
     let status = text.lines().next().unwrap_or_default();
-    let length = text.lines().find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<u64>().ok())?
-    });
+    let length = field(text, "content-length").and_then(|value| value.parse::<u64>().ok());
     if status.split(' ').nth(1) == Some("206") && length == Some(expected) {
         return Ok(());
     }
@@ -204,5 +217,14 @@ mod tests {
             "the server answered `HTTP/1.1 206 Partial Content` with 9 bytes, not 206 with 10 bytes"
         );
         assert!(check_header("HTTP/1.1 404 Not Found\r\nContent-Length: 10\r\n\r\n", 10).is_err());
+    }
+
+    #[test]
+    fn what_the_server_tells_of_itself_is_read() {
+        let told = |field: &str| server_data(&format!("HTTP/1.1 206 Partial Content\r\n{field}\r\n\r\n"));
+        let known = Cmsd { etp_kbps: Some(5200), mb_kbps: Some(3000), rtt_ms: None };
+        assert_eq!(told("cmsd-dynamic: \"origin\";etp=5200;mb=3000"), Some(known));
+        assert_eq!(told("CMSD-Dynamic: nonsense;"), None);
+        assert_eq!(told("CMSD-Static: st=v"), None);
     }
 }

@@ -5,6 +5,7 @@ mod http;
 mod origin;
 mod plan;
 mod playback;
+mod reports;
 mod socket;
 mod sources;
 
@@ -99,6 +100,9 @@ fn play(plan: &Plan) -> Result<(), Failure> {
     let sampling = plan.trace.then(|| plan.scenario.sample_interval());
     let span = Span { start: Time::ZERO, until: plan.until, sampling };
     let mut session = Playback::new(player, place, plan.clock, span);
+    if let Some(collector) = &plan.collector {
+        session = session.reporting_to(collector, format!("playpath-{}", plan.seed));
+    }
     session.play().map_err(|e| Failure::Run(format!("{}: {e}", place.server)))?;
     say(&session.to_json())
 }

@@ -4,6 +4,7 @@
 //! {"scenario": {…, resolved}, "seed": 1, "packet_bytes": 1448, "trace": false, "until_s": 60.0, "start_ns": 123456789,
 //!  "video": {"server": "10.77.0.1:8080", "path": "/zeros", "protocol": "tcp"},
 //!  "origin": {"server": "10.77.0.1:8081", "cc": "reno", "protocol": "tcp"},
+//!  "collector": {"server": "10.77.0.1:8082", "path": "/cmcd", "protocol": "tcp"},
 //!  "sources": [{"server": "10.77.0.1:9000", "client": "10.77.0.2", "cc": "reno"}]}
 //! ```
 //! `sources` are those of the traffic, in the order that `describe` prints them. `start_ns` is on the monotonic clock.
@@ -59,6 +60,8 @@ pub struct Plan {
     pub video: Option<Place>,
     /// The own origin, if there is one.
     pub origin: Option<Place>,
+    /// Where the player's reports go, if it sends any.
+    pub collector: Option<Place>,
     /// Where each source of the traffic is served.
     pub sources: Vec<Place>,
 }
@@ -97,6 +100,7 @@ impl Plan {
             clock: Clock::starting_at(value["start_ns"].as_u64().unwrap_or_else(monotonic_nanos)),
             video: place("video")?,
             origin: place("origin")?,
+            collector: place("collector")?,
             sources: sources.iter().map(read_place).collect::<Result<_, _>>()?,
             scenario,
         })

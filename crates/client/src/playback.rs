@@ -8,13 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use playpath_record::event_to_json;
 use playpath_units::{Duration, Time};
 use playpath_video::p1203::{P1203Settings, p1203_input};
-use playpath_video::{Action, ConnectionId, Player};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use playpath_video::{Action, ConnectionId, ObjectKind, Player, Request};
+use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::{Value, json};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, timespec};
 use crate::http::{HttpConnection, Progress};
 use crate::plan::Place;
+use crate::reports::Reports;
 
 /// From when to when a session lasts, and how often it is sampled.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +40,7 @@ pub struct Playback<'a> {
     read_bytes: u64,
     is_cut: bool,
     ended: Option<Arc<AtomicBool>>,
+    reports: Option<Reports<'a>>,
     next_sample: Time,
     samples: [Vec<f64>; 3],
     buffer: Vec<u8>,
@@ -58,6 +60,7 @@ impl<'a> Playback<'a> {
             read_bytes: 0,
             is_cut: false,
             ended: None,
+            reports: None,
             next_sample: span.sampling.map_or(Time::MAX, |_| span.start),
             samples: Default::default(),
             buffer: vec![0; 1 << 16],
@@ -67,6 +70,12 @@ impl<'a> Playback<'a> {
     /// Let the flag cut it, too: it is looked at every 100 ms.
     pub fn ended_by(mut self, flag: Arc<AtomicBool>) -> Playback<'a> {
         self.ended = Some(flag);
+        self
+    }
+
+    /// Its reports go to the collector at `place`; they and its requests bear the session's `sid`.
+    pub fn reporting_to(mut self, place: &'a Place, sid: String) -> Playback<'a> {
+        self.reports = Some(Reports::new(place, sid));
         self
     }
 
@@ -94,7 +103,8 @@ impl<'a> Playback<'a> {
         for index in 0..self.connections.len() {
             self.close(index);
         }
-        Ok(())
+        let clock = self.clock;
+        self.reports.as_mut().map_or(Ok(()), |reports| reports.finish(clock)).map_err(|e| of_collector(&e))
     }
 
     /// What the viewer saw, in the simulator's words.
@@ -110,6 +120,7 @@ impl<'a> Playback<'a> {
             "read_bytes": self.read_bytes,
             "is_cut": self.is_cut,
             "connections": self.closed,
+            "reports": self.reports.as_ref().map_or(0, |reports| reports.count),
             "series": { "time_s": time_s, "buffer_level_s": level, "buffer_bytes": bytes },
         })
     }
@@ -118,15 +129,23 @@ impl<'a> Playback<'a> {
         while let Some(action) = self.player.poll_action() {
             match action {
                 Action::Open(id) => self.open(id)?,
-                Action::Request(request) => {
-                    let clock = self.clock;
-                    self.connection(request.connection)?.send(&request, clock)?;
-                }
+                Action::Request(request) => self.send(request)?,
                 Action::Abandon(id) => self.connections.iter_mut().flatten().for_each(|c| c.abandon(id)),
                 Action::Close(ConnectionId(id)) => self.close(id as usize),
             }
         }
         Ok(())
+    }
+
+    fn send(&mut self, mut request: Request) -> io::Result<()> {
+        if let (Some(reports), Some(cmcd)) = (&mut self.reports, &mut request.cmcd) {
+            reports.sign(cmcd);
+            if request.object.kind == ObjectKind::Report {
+                return reports.send(cmcd).map_err(|e| of_collector(&e));
+            }
+        }
+        let clock = self.clock;
+        self.connection(request.connection)?.send(&request, clock)
     }
 
     fn open(&mut self, id: ConnectionId) -> io::Result<()> {
@@ -164,6 +183,10 @@ impl<'a> Playback<'a> {
             match progress {
                 Progress::Nothing => continue,
                 Progress::Other => {}
+                Progress::Told(id, told) => {
+                    let now = self.clock.now();
+                    self.player.handle_server_data(now, id, &told);
+                }
                 Progress::Body(id, bytes) => {
                     self.body_bytes += bytes;
                     let now = self.clock.now();
@@ -187,12 +210,14 @@ impl<'a> Playback<'a> {
                 _ => {}
             }
         }
+        sockets.extend(self.reports.as_ref().and_then(Reports::poll_fd));
         let glance = if self.ended.is_some() { now + Duration::from_millis(100) } else { Time::MAX };
         let due = self.player.poll_timeout().min(self.span.until).min(self.next_sample).min(glance);
         match poll(&mut sockets, Some(&timespec(due.saturating_since(now)))) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(e) => return Err(e.into()),
         }
+        self.reports.as_mut().map_or(Ok(()), Reports::handle).map_err(|e| of_collector(&e))?;
         self.finish_handshakes()
     }
 
@@ -219,7 +244,6 @@ impl<'a> Playback<'a> {
     }
 }
 
-fn timespec(duration: Duration) -> Timespec {
-    let nanos = duration.as_nanos();
-    Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as i64 }
+fn of_collector(error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("reports: {error}"))
 }

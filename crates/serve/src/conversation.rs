@@ -11,7 +11,9 @@ use playpath_cc::AppParameters;
 use playpath_transport::mptcp::PathConfig;
 use playpath_transport::{Connection, Event, MptcpOption, Segment};
 use playpath_units::{Duration, Time};
-use playpath_video::cmcd::{Cmcd, Limits as Believed, ServerView};
+use playpath_video::ServerPolicy;
+use playpath_video::cmcd::{Cmcd, Limits as Believed, SenderHints, ServerView};
+use playpath_video::cmsd::Cmsd;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::SystemTime;
@@ -46,6 +48,12 @@ pub struct Conversation {
     outgoing: Outgoing,
     http: Http,
     told: ServerView,
+    /// The session that the client says it is of.
+    session: Option<String>,
+    /// What is told of the server with each file.
+    policy: Option<ServerPolicy>,
+    /// What the client has reported and nobody has taken yet.
+    reports: Vec<String>,
     /// Bytes of the stream handed to the transport.
     written: u64,
     stage: Stage,
@@ -87,6 +95,9 @@ impl Conversation {
             outgoing: Outgoing::default(),
             http: Http::default(),
             told: ServerView::new(Believed::default()),
+            session: None,
+            policy: None,
+            reports: Vec::new(),
             written: 0,
             stage: Stage::Serving,
             is_peer_done: false,
@@ -103,6 +114,27 @@ impl Conversation {
         let arrived = self.answers.iter().take_while(|access| access.end <= self.acked).count();
         let took = |access: Access| Access { took: now.saturating_since(access.asked), ..access };
         self.answers.drain(..arrived).map(took).collect()
+    }
+
+    /// Tell of the server with each file from now on.
+    pub fn tell_client(&mut self, policy: ServerPolicy) {
+        self.policy = Some(policy);
+    }
+
+    /// What the client has reported since the last call, a dictionary in each line.
+    pub fn take_reports(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.reports)
+    }
+
+    /// A report came, over any connection; `false`: it is not of this one's session.
+    pub fn handle_report(&mut self, now: Time, cmcd: &Cmcd) -> bool {
+        if cmcd.sid.is_none() || cmcd.sid != self.session {
+            return false;
+        }
+        if let Some(hints) = self.told.handle_report(cmcd, &mut Vec::new()) {
+            self.hand_over(now, &hints);
+        }
+        true
     }
 
     /// A segment has come, with its payload.
@@ -262,7 +294,7 @@ impl Conversation {
         let step = self.http.handle(self.incoming.peek(readable), store, SystemTime::now());
         self.transport.read(step.consumed as u64);
         self.incoming.consume(step.consumed as u64);
-        let Some(answer) = step.answer else { return step.consumed > 0 };
+        let Some(mut answer) = step.answer else { return step.consumed > 0 };
         let asked = self.asked.unwrap_or(now);
         if !self.http.is_within_request() {
             self.asked = None;
@@ -270,6 +302,8 @@ impl Conversation {
         if let Some((cmcd, body_bytes)) = &answer.told {
             self.take_client_data(now, cmcd, *body_bytes);
         }
+        self.reports.extend(answer.reports.take());
+        self.add_server_data(&mut answer);
         self.outgoing.release(self.transport.needed_from());
         self.outgoing.push(answer.head.len() as u64, Source::Bytes(answer.head.as_bytes().into()));
         let body_bytes = answer.body.as_ref().map_or(0, |(len, _)| *len);
@@ -302,7 +336,24 @@ impl Conversation {
 
     /// As in the simulator (crates/sim/src/apps/session.rs).
     fn take_client_data(&mut self, now: Time, cmcd: &Cmcd, body_bytes: u64) {
-        let Some(hints) = self.told.handle_request(cmcd, Some(body_bytes), &mut Vec::new()) else { return };
+        self.session.clone_from(&cmcd.sid);
+        if let Some(hints) = self.told.handle_request(cmcd, Some(body_bytes), &mut Vec::new()) {
+            self.hand_over(now, &hints);
+        }
+    }
+
+    /// What the endpoint knows of the way to the client, with a file (CTA-5006).
+    fn add_server_data(&self, answer: &mut Answer) {
+        let Some(policy) = self.policy.filter(|_| matches!(answer.body, Some((_, Source::File(..))))) else { return };
+        let paths = (0..self.paths.len()).filter_map(|path| self.transport.subflow(path)).map(Connection::info);
+        let value = Cmsd::of_server(paths.map(|info| (info.delivery_rate, info.rtt)), policy).dynamic();
+        if !value.is_empty() {
+            answer.add("CMSD-Dynamic", &value);
+            answer.add("Access-Control-Expose-Headers", "CMSD-Dynamic");
+        }
+    }
+
+    fn hand_over(&mut self, now: Time, hints: &SenderHints) {
         self.tell(
             now,
             AppParameters {
@@ -334,5 +385,55 @@ impl Conversation {
         } else {
             self.abort();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use playpath_transport::codec::{self, Packet};
+    use playpath_transport::{Config, Flags, SynOptions};
+    use playpath_units::Rate;
+    use playpath_video::cmcd::parse;
+
+    /// A connection whose requests are of session "a", for 1 Mbit/s.
+    fn conversation() -> Conversation {
+        let syn = Segment { flags: Flags::SYN, syn_options: SynOptions::default(), ..Segment::default() };
+        let ends = codec::Envelope {
+            source: "10.0.0.2:1000".parse().unwrap(),
+            destination: "10.0.0.1:80".parse().unwrap(),
+            window_scale: 0,
+            identification: 0,
+        };
+        let mut bytes = Vec::new();
+        codec::encode(&syn, &[], &ends, codec::Payload::Bytes(b""), &mut bytes).unwrap();
+        let pair = AddressPair::of_syn(&Packet::parse(&bytes).unwrap(), &syn.syn_options, 1500, 1 << 20);
+        let control = playpath_cc::build("newreno", 10.0).unwrap();
+        let transport = Transport::Tcp(Connection::listen(Config::linux(), control));
+        let mut conversation = Conversation::new(Time::ZERO, transport, pair);
+        conversation.take_client_data(Time::ZERO, &parse("br=1000,ot=v,sid=\"a\"").cmcd, 1000);
+        conversation
+    }
+
+    fn known_rate(conversation: &Conversation) -> Rate {
+        let mut view = conversation.told.clone();
+        view.handle_request(&Cmcd::default(), None, &mut Vec::new()).unwrap().video_rate
+    }
+
+    #[test]
+    fn a_report_concerns_the_connections_of_its_session() {
+        for (report, is_of_it, mbps) in [
+            ("br=(2000),e=ps,sid=\"a\",sta=p,v=2", true, 2),
+            ("br=(2000),e=ps,sid=\"b\",sta=p,v=2", false, 1),
+            ("br=(2000),e=ps,sta=p,v=2", false, 1),
+        ] {
+            let mut conversation = conversation();
+            assert_eq!(conversation.handle_report(Time::ZERO, &parse(report).cmcd), is_of_it, "{report}");
+            assert_eq!(known_rate(&conversation), Rate::from_bits_per_sec(mbps * 1_000_000), "{report}");
+        }
+        // Whoever tells no session has none: a report without one is not about it.
+        let mut silent = conversation();
+        silent.take_client_data(Time::ZERO, &parse("br=1000,ot=v").cmcd, 1000);
+        assert!(!silent.handle_report(Time::ZERO, &parse("br=(2000),e=ps,v=2").cmcd));
     }
 }

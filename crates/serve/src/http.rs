@@ -5,6 +5,8 @@
 //! 1. One range at most: a request for several is answered with the whole (RFC 9110 section 14.2 allows it).
 //! 2. An upload (PUT, POST) is measured, not kept: the answer says how many bytes came, and their SHA-256. It needs a
 //!    Content-Length; a chunked one is answered 411.
+//! 3. Except one of `application/cmcd`: that is reports of a player (CTA-5004-B, event mode), handed on and answered 204,
+//!    wherever it is sent.
 //!
 //! Tested here and, against curl, by `tests/testbed/test_wire.py`.
 
@@ -18,6 +20,8 @@ use std::time::SystemTime;
 /// Most bytes of a request before its body.
 pub const MOST_HEAD_BYTES: usize = 16 * 1024;
 const MOST_HEADERS: usize = 100;
+/// Most bytes of reports in one request.
+const MOST_REPORT_BYTES: usize = 64 * 1024;
 
 /// What is to be sent.
 #[derive(Debug, Default)]
@@ -30,6 +34,8 @@ pub struct Answer {
     pub is_last: bool,
     /// What the client told of itself, with the size of the body.
     pub told: Option<(Cmcd, u64)>,
+    /// What a player has reported, a dictionary in each line.
+    pub reports: Option<String>,
     /// First line of the request, where it could be read.
     pub request: String,
     /// Status code; zero of an interim response.
@@ -43,6 +49,14 @@ pub struct Step {
     pub consumed: usize,
     /// The answer, if one is due.
     pub answer: Option<Answer>,
+}
+
+impl Answer {
+    /// One more header.
+    pub fn add(&mut self, name: &str, value: &str) {
+        self.head.truncate(self.head.len() - "\r\n".len());
+        let _ = write!(self.head, "{name}: {value}\r\n\r\n");
+    }
 }
 
 /// One side of a connection, between requests or within an upload.
@@ -59,6 +73,8 @@ struct Upload {
     size: u64,
     hash: Sha256,
     is_last: bool,
+    /// Kept, if it is reports.
+    reports: Option<Vec<u8>>,
 }
 
 impl Http {
@@ -78,7 +94,7 @@ impl Http {
         let mut step = match request.parse(input) {
             Ok(httparse::Status::Complete(consumed)) => {
                 let answer = self.answer(&request, store, date);
-                self.requests += u64::from(answer.as_ref().is_none_or(|answer| !answer.head.starts_with(CONTINUE)));
+                self.requests += u64::from(!self.is_aside(answer.as_ref()));
                 Step { consumed, answer }
             }
             Ok(httparse::Status::Partial) if input.len() < MOST_HEAD_BYTES => Step::default(),
@@ -93,6 +109,12 @@ impl Http {
             answer.request = format!("{method} {target} HTTP/1.{}", request.version.unwrap_or(1));
         }
         step
+    }
+
+    /// No request for something: an interim response, or reports.
+    fn is_aside(&self, answer: Option<&Answer>) -> bool {
+        let is_report = self.upload.as_ref().is_some_and(|upload| upload.reports.is_some());
+        is_report || answer.is_some_and(|answer| answer.reports.is_some() || answer.head.starts_with(CONTINUE))
     }
 
     fn answer(&mut self, request: &httparse::Request, store: &Store, date: SystemTime) -> Option<Answer> {
@@ -113,7 +135,12 @@ impl Http {
         let Some(size) = asked.header("content-length").and_then(|text| text.parse().ok()) else {
             return Some(plain("411 Length Required", "", true, date));
         };
-        self.upload = Some(Upload { left: size, size, hash: Sha256::new(), is_last: asked.is_last });
+        let is_reports = asked.header("content-type").is_some_and(|kind| kind.eq_ignore_ascii_case("application/cmcd"));
+        if is_reports && size > MOST_REPORT_BYTES as u64 {
+            return Some(plain("413 Content Too Large", "", true, date));
+        }
+        let reports = is_reports.then(Vec::new);
+        self.upload = Some(Upload { left: size, size, hash: Sha256::new(), is_last: asked.is_last, reports });
         let expects = asked.header("expect").is_some_and(|text| text.eq_ignore_ascii_case("100-continue"));
         match size {
             0 => self.finish_upload(date),
@@ -124,14 +151,21 @@ impl Http {
     fn read_upload(&mut self, input: &[u8], date: SystemTime) -> Step {
         let Some(upload) = &mut self.upload else { return Step::default() };
         let consumed = upload.left.min(input.len() as u64) as usize;
-        upload.hash.update(&input[..consumed]);
+        match &mut upload.reports {
+            Some(reports) => reports.extend_from_slice(&input[..consumed]),
+            None => upload.hash.update(&input[..consumed]),
+        }
         upload.left -= consumed as u64;
         let answer = if upload.left == 0 { self.finish_upload(date) } else { None };
         Step { consumed, answer }
     }
 
     fn finish_upload(&mut self, date: SystemTime) -> Option<Answer> {
-        let Upload { size, hash, is_last, .. } = self.upload.take()?;
+        let Upload { size, hash, is_last, reports, .. } = self.upload.take()?;
+        if let Some(reports) = reports {
+            let reports = Some(String::from_utf8_lossy(&reports).into_owned());
+            return Some(Answer { reports, ..plain("204 No Content", "", is_last, date) });
+        }
         let hash = hash.finalize().iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
         let body = format!("{{\"bytes\":{size},\"sha256\":\"{hash}\"}}\n");
         let headers = format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
@@ -384,6 +418,27 @@ mod tests {
         // sha256sum of "abc" (FIPS 180-4, appendix B.1).
         let hash = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(body[..], *format!("{{\"bytes\":3,\"sha256\":\"{hash}\"}}\n").as_bytes());
+    }
+
+    /// In two pieces; another request behind it.
+    #[test]
+    fn reports_are_handed_on_and_are_no_requests() {
+        let site = Site::new("reports");
+        let mut http = Http::default();
+        let mut handle = |text: &str| http.handle(text.as_bytes(), &site.1, SystemTime::UNIX_EPOCH);
+        let head = "POST /any HTTP/1.1\r\nContent-Type: application/cmcd\r\nContent-Length";
+        assert!(handle(&format!("{head}: 10\r\n\r\n")).answer.is_none());
+        assert!(handle("e=ps\n").answer.is_none());
+        let last = handle("e=rr\nGET / HTTP/1.1");
+        assert_eq!(last.consumed, 5);
+        let answer = last.answer.unwrap();
+        assert!(answer.head.starts_with("HTTP/1.1 204 No Content\r\n") && answer.body.is_none());
+        assert_eq!(answer.reports.as_deref(), Some("e=ps\ne=rr\n"));
+        assert_eq!(handle(&format!("{head}: 0\r\n\r\n")).answer.unwrap().reports.as_deref(), Some(""));
+        let long = handle(&format!("{head}: {}\r\n\r\n", MOST_REPORT_BYTES + 1)).answer.unwrap();
+        assert!(long.head.starts_with("HTTP/1.1 413") && long.is_last);
+        handle("GET /clip.mp4 HTTP/1.1\r\n\r\n");
+        assert_eq!(http.requests, 2, "what was refused, and the file");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::settings::{Limits, Settings, sender};
 use playpath_cc::AppParameters;
 use playpath_shell::clap;
 use playpath_units::{Bytes, Duration, Rate};
+use playpath_video::ServerPolicy;
 use serde_json::{Value, json};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -62,6 +63,15 @@ pub struct Arguments {
     /// And its mean rate.
     #[arg(long, value_name = "RATE", requires = "playout_buffer")]
     pub video_rate: Option<Rate>,
+    /// Tell players of the server with each file, in the header CMSD-Dynamic: throughput (etp) and RTT.
+    #[arg(long)]
+    pub cmsd: bool,
+    /// And this as the highest rate that a session should choose (mb).
+    #[arg(long, value_name = "RATE", requires = "cmsd")]
+    pub cmsd_mb: Option<Rate>,
+    /// A JSON line for each report of a player (CMCD's event mode, POSTs of application/cmcd).
+    #[arg(long, value_name = "FILE")]
+    pub reports: Option<PathBuf>,
     /// Bytes of an upload held for each connection.
     #[arg(long, default_value = "1 MiB", value_name = "SIZE", value_parser = size)]
     pub receive_buffer: u64,
@@ -72,6 +82,11 @@ impl Arguments {
     pub fn told(&self) -> Option<AppParameters> {
         let (Bytes(playout_buffer_bytes), video_rate) = self.playout_buffer.zip(self.video_rate)?;
         Some(AppParameters { playout_buffer_bytes, video_rate, ..AppParameters::default() })
+    }
+
+    /// What players are told.
+    pub fn policy(&self) -> Option<ServerPolicy> {
+        self.cmsd.then_some(ServerPolicy { max_rate: self.cmsd_mb })
     }
 
     /// What the server is told. Errors: one line.

@@ -13,6 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -28,6 +29,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let store = Store::open(&arguments.root).map_err(|error| Failure::Input(format!("{root}: {error}")))?;
     let signals = sys::termination_signals().map_err(|error| Failure::run(format!("signals: {error}")))?;
     let log = arguments.access_log.as_deref().map(create).transpose()?;
+    let reports = arguments.reports.as_deref().map(create).transpose()?;
     arguments.record.as_deref().map(create).transpose()?;
     let device = Device::open(&arguments.tun, &arguments.addresses, arguments.mtu)
         .map_err(|error| Failure::Run(format!("device {}: {error}{}", arguments.tun, hint(&error))))?;
@@ -38,13 +40,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let stdin = sys::stdin_pipe();
     let mut server = Server::new(settings, store);
     arguments.told().into_iter().for_each(|told| server.tell(told));
+    arguments.policy().into_iter().for_each(|policy| server.tell_players(policy));
+    if reports.is_some() {
+        server.log_reports();
+    }
     if arguments.record.is_some() {
         server.record(Recorder::new(arguments.sample));
     }
     if log.is_some() {
         server.log_accesses();
     }
-    let mut looped = Loop { server, device, log, start_nanos: monotonic_nanos() };
+    let mut looped = Loop { server, device, log, reports, start_nanos: monotonic_nanos() };
     looped.run(|device, timeout| wait(device, &signals, stdin.as_ref(), timeout))?;
     looped.end(arguments.record.as_deref())
 }
@@ -55,9 +61,8 @@ fn create(file: &Path) -> Result<File, Failure> {
 
 /// As the test bed's nginx writes it (python/playpath/testbed/server.py).
 fn log_line(access: &Access) -> Value {
-    let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     json!({
-        "time": time.as_secs_f64(),
+        "time": since_epoch_s(),
         "peer": access.remote.ip().to_string(),
         "port": access.remote.port(),
         "request": access.request,
@@ -65,6 +70,15 @@ fn log_line(access: &Access) -> Value {
         "bytes": access.body_bytes,
         "took": access.took.as_secs_f64(),
     })
+}
+
+/// As the test bed's CMCD bridge writes it (crates/bpfload/src/bridge.rs).
+fn report_line(peer: SocketAddr, report: &str) -> Value {
+    json!({ "time": since_epoch_s(), "peer": peer.ip().to_string(), "port": peer.port(), "report": report })
+}
+
+fn since_epoch_s() -> f64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
 /// What a wait came to.
@@ -78,6 +92,7 @@ struct Loop {
     server: Server,
     device: Device,
     log: Option<File>,
+    reports: Option<File>,
     start_nanos: u64,
 }
 
@@ -123,6 +138,10 @@ impl Loop {
             let line = log_line(&access);
             // A log that takes no more is no reason to stop serving.
             self.log.iter_mut().for_each(|log| drop(writeln!(log, "{line}")));
+        }
+        while let Some((peer, report)) = self.server.poll_report() {
+            let line = report_line(peer, &report);
+            self.reports.iter_mut().for_each(|reports| drop(writeln!(reports, "{line}")));
         }
     }
 

@@ -19,6 +19,8 @@ use playpath_transport::mptcp::option::{CAPABLE_CHECKSUM, CAPABLE_EXTENDED, CAPA
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
 use playpath_transport::{Config, Connection, DelayedAck, Flags, MptcpOption, Segment};
 use playpath_units::Time;
+use playpath_video::ServerPolicy;
+use playpath_video::cmcd::parse_reports;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
@@ -67,8 +69,15 @@ pub struct Server {
     keeps_accesses: bool,
     /// What the control learns of the video at the start, where the player does not tell.
     told: Option<AppParameters>,
+    /// What players learn of the server, if anything.
+    policy: Option<ServerPolicy>,
+    /// What players have reported, by whom, if somebody wants to hear of it.
+    reports: VecDeque<(SocketAddr, String)>,
+    keeps_reports: bool,
 }
 
+/// Reports of one request that are looked at: a batch of dash.js' has as many as its page says, one unless it says so.
+const MOST_REPORTS: usize = 256;
 /// Resets that wait to leave; more are not sent.
 const MOST_REFUSALS: usize = 64;
 
@@ -98,6 +107,9 @@ impl Server {
             accesses: VecDeque::new(),
             keeps_accesses: false,
             told: None,
+            policy: None,
+            reports: VecDeque::new(),
+            keeps_reports: false,
         }
     }
 
@@ -109,6 +121,21 @@ impl Server {
     /// Tell the control of every new connection of the video.
     pub fn tell(&mut self, told: AppParameters) {
         self.told = Some(told);
+    }
+
+    /// Tell players of the server with each file: throughput, RTT, and the policy's rate (CTA-5006).
+    pub fn tell_players(&mut self, policy: ServerPolicy) {
+        self.policy = Some(policy);
+    }
+
+    /// Keep reports for [`poll_report`](Self::poll_report).
+    pub fn log_reports(&mut self) {
+        self.keeps_reports = true;
+    }
+
+    /// The oldest report that was not taken, and who sent it.
+    pub fn poll_report(&mut self) -> Option<(SocketAddr, String)> {
+        self.reports.pop_front()
     }
 
     /// What was recorded, with a last look.
@@ -230,10 +257,28 @@ impl Server {
         if self.keeps_accesses {
             self.accesses.extend(connection.take_accesses(now));
         }
+        let reports = connection.take_reports();
+        let remote = connection.paths[0].remote;
         if self.half_open.contains(&id) && connection.transport.is_established() {
             self.half_open.remove(&id);
         }
         self.ready.push_back(id);
+        reports.iter().for_each(|body| self.take_reports(now, remote, body));
+    }
+
+    /// A session's reports concern all its connections, whichever they came over.
+    fn take_reports(&mut self, now: Time, remote: SocketAddr, body: &str) {
+        for parsed in parse_reports(body).take(MOST_REPORTS) {
+            for (id, connection) in &mut self.connections {
+                if connection.handle_report(now, &parsed.cmcd) {
+                    self.ready.push_back(*id);
+                }
+            }
+        }
+        if self.keeps_reports {
+            let lines = body.lines().filter(|line| !line.trim().is_empty()).take(MOST_REPORTS);
+            self.reports.extend(lines.map(|line| (remote, line.to_string())));
+        }
     }
 
     /// A SYN of a new connection.
@@ -254,6 +299,7 @@ impl Server {
         }
         let mut conversation = Conversation::new(now, transport, path);
         self.told.iter().for_each(|told| conversation.tell(now, *told));
+        self.policy.into_iter().for_each(|policy| conversation.tell_client(policy));
         self.connections.insert(id, conversation);
         self.hand_to(now, id, 0, (syn, &[]), &[]);
     }

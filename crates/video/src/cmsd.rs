@@ -8,6 +8,8 @@
 //!
 //! Tested by `tests/cmsd.rs`.
 
+use crate::ServerPolicy;
+use playpath_units::{Duration, Rate};
 use sfv::{BareItem, List, ListEntry, Parser};
 use std::fmt::Write;
 
@@ -26,6 +28,18 @@ pub struct Cmsd {
 const MOST: i64 = 1_000_000_000;
 
 impl Cmsd {
+    /// What a server can tell whose TCP has measured these delivery rates and smoothed RTTs, one for each path; zero: not yet.
+    pub fn of_server(measured: impl IntoIterator<Item = (Rate, Duration)>, policy: ServerPolicy) -> Cmsd {
+        let (rates, rtts): (Vec<Rate>, Vec<Duration>) = measured.into_iter().unzip();
+        let kbps = rates.iter().map(|rate| rate.as_bits_per_sec()).sum::<u64>() / 1000;
+        let rtt = rtts.into_iter().filter(|rtt| !rtt.is_zero()).min();
+        Cmsd {
+            etp_kbps: Some(kbps).filter(|&kbps| kbps > 0),
+            mb_kbps: policy.max_rate.map(|rate| rate.as_bits_per_sec() / 1000),
+            rtt_ms: rtt.map(|rtt| rtt.as_nanos() / 1_000_000),
+        }
+    }
+
     /// Value of the header; empty if there is nothing to tell.
     pub fn dynamic(&self) -> String {
         let keys = [("etp", self.etp_kbps), ("mb", self.mb_kbps), ("rtt", self.rtt_ms)];

@@ -22,6 +22,7 @@ from playpath.testbed.errors import TestbedError
 from playpath.testbed.processes import Child, identify
 from playpath.testbed.server import WebServer
 from playpath.testbed.sockdiag import Diag
+from playpath.testbed.talk import REPORTS, Talk
 
 if TYPE_CHECKING:
     from playpath import resolved
@@ -251,12 +252,22 @@ class Testbed:
     def _adopt(self, child: Child) -> None:
         self._state.note(child.identity)
 
-    def start_server(self, *, agent_of: Control | None = None, mptcp: bool = False) -> WebServer:
-        """Start the web server; `agent_of`: with a CMCD bridge to this control; `mptcp`: it listens for MPTCP too."""
-        if agent_of is not None:
+    def start_server(
+        self, *, agent_of: Control | None = None, talk: Talk | None = None, mptcp: bool = False
+    ) -> WebServer:
+        """Start the web server; `mptcp`: it listens for MPTCP too.
+
+        `talk`: what is told beside requests and responses; `agent_of`: the control that a CMCD bridge tells of it.
+        """
+        talk = talk or Talk(requests=agent_of is not None)
+        if talk:
             self.agent = self.folder / "agent.sock"
-            self.start("agent", "server", [controls.loader(), "agent", agent_of.name, "--socket", str(self.agent)])
-        server = WebServer(self.server, self.folder, agent=self.agent, mptcp=mptcp)
+            options = ["--socket", str(self.agent), *talk.server_data_options]
+            if talk.reports:
+                options += ["--reports", str(self.folder / REPORTS)]
+            told = [] if agent_of is None else [agent_of.name]
+            self.start("agent", "server", [controls.loader(), "agent", *told, *options])
+        server = WebServer(self.server, self.folder, agent=self.agent, talk=talk, mptcp=mptcp)
         self._adopt(server.child)
         self._pillars.append(server.child)
         self._stack.callback(server.child.end)

@@ -17,6 +17,7 @@ from playpath.testbed.bed import Testbed
 from playpath.testbed.errors import MissingToolError, TestbedError, UnsupportedError
 from playpath.testbed.sampling import Flow
 from playpath.testbed.senders import Sending, of_the_video, send_buffer_warning, translate
+from playpath.testbed.talk import COLLECTOR_PORT, Talk
 
 if TYPE_CHECKING:
     from playpath import resolved
@@ -96,12 +97,14 @@ class Carrier(Protocol):
         """Addresses, limits, endpoints."""
         ...
 
-    def serve(
-        self, bed: Testbed, sending: Sending, described: Mapping[str, float], *, reports: bool
-    ) -> tuple[Server, str]:
-        """Start the server: it, and the name of its congestion control. `described`: the video, or nothing; `reports`: the player
-        tells of itself, request by request.
+    def serve(self, bed: Testbed, sending: Sending, described: Mapping[str, float], talk: Talk) -> tuple[Server, str]:
+        """Start the server: it, and the name of its congestion control. `described`: the video, or nothing; `talk`: what player and
+        server tell one another.
         """
+        ...
+
+    def collector(self, bed: Testbed) -> str:
+        """Address and port where players' reports go."""
         ...
 
     def open(self, bed: Testbed, port: int, control: str) -> Way:
@@ -138,14 +141,17 @@ class _OfKernel:
             raise UnsupportedError(missing)
         return sending
 
-    def serve(
-        self, bed: Testbed, sending: Sending, described: Mapping[str, float], *, reports: bool
-    ) -> tuple[Server, str]:
+    def serve(self, bed: Testbed, sending: Sending, described: Mapping[str, float], talk: Talk) -> tuple[Server, str]:
         """nginx, where players report with the bridge that tells the control."""
-        told = {} if reports else of_the_video(sending, described)
+        told = {} if talk.requests else of_the_video(sending, described)
         parameters = sending.parameters | told
         control = bed.use_control(sending.cc, parameters, by_route=self.uses_route, route=sending.route)
-        return bed.start_server(agent_of=control if reports else None, mptcp=self.serves_mptcp), control.name
+        listens = control if talk.requests else None
+        return bed.start_server(agent_of=listens, talk=talk, mptcp=self.serves_mptcp), control.name
+
+    def collector(self, bed: Testbed) -> str:
+        """nginx, over the first path."""
+        return f"{bed.ends[0].server_address}:{COLLECTOR_PORT}"
 
 
 class Tcp(_OfKernel):

@@ -63,8 +63,11 @@ def progressive(rate_bps: float, duration_s: float) -> Path:
     return _made("progressive", [encode, repeat], make) / "video.mp4"
 
 
-def ladder(rates_bps: Sequence[float], segment_s: float, duration_s: float) -> Path:
-    """A folder with `manifest.mpd` and the segments of a DASH presentation: video only, one representation per rate."""
+def ladder(rates_bps: Sequence[float], segment_s: float, duration_s: float, audio_bps: float = 0.0) -> Path:
+    """A folder with `manifest.mpd` and the segments of a DASH presentation: one video representation per rate.
+
+    With `audio_bps`, an audio set of its own, whose number is that after the last of the video's.
+    """
     pictures = round(segment_s * PICTURES_PER_S)
     # As many whole segments as the clip has; of a longer segment, the repeated clip.
     unit_s = max(1, int(CLIP_S / segment_s)) * segment_s
@@ -72,7 +75,9 @@ def ladder(rates_bps: Sequence[float], segment_s: float, duration_s: float) -> P
     # By number of pictures: a time would cut in decoding order and leave a stump of a segment.
     mux = ["-c", "copy", "-frames:v", str(round(duration_s * PICTURES_PER_S))]
     mux += ["-f", "dash", "-seg_duration", f"{segment_s:g}"]
-    mux += ["-use_template", "1", "-use_timeline", "0", "-adaptation_sets", "id=0,streams=v"]
+    sets = "id=0,streams=v id=1,streams=a" if audio_bps else "id=0,streams=v"
+    mux += ["-use_template", "1", "-use_timeline", "0", "-adaptation_sets", sets]
+    sound = ["-t", f"{duration_s:g}", "-vn", "-c:a", "aac", "-b:a", str(round(audio_bps))] if audio_bps else []
     mux += ["-init_seg_name", "init-$RepresentationID$.mp4", "-media_seg_name", "$RepresentationID$-$Number$.m4s"]
 
     def make(folder: Path) -> None:
@@ -82,11 +87,15 @@ def ladder(rates_bps: Sequence[float], segment_s: float, duration_s: float) -> P
             _ffmpeg("-stream_loop", "-1", "-i", str(clip()), *encode, *_EXACT, str(unit))
             inputs += ["-stream_loop", "-1", "-i", str(unit)]
         maps = [word for number in range(len(encodes)) for word in ("-map", f"{number}:v")]
+        if sound:
+            _ffmpeg("-stream_loop", "-1", "-i", str(clip()), *sound, *_EXACT, str(folder / "unit-sound.mp4"))
+            inputs += ["-i", str(folder / "unit-sound.mp4")]
+            maps += ["-map", f"{len(encodes)}:a"]
         _ffmpeg(*inputs, *maps, *mux, *_EXACT, str(folder / MANIFEST))
         for unit in folder.glob("unit-*.mp4"):
             unit.unlink()
 
-    return _made("dash", [encodes, mux], make)
+    return _made("dash", [encodes, mux, *([sound] if sound else [])], make)
 
 
 def cache_folder() -> Path:

@@ -18,7 +18,7 @@ from playpath.engine import number
 from playpath.errors import RunError
 from playpath.files import write_text
 from playpath.manifest import RunManifest
-from playpath.testbed import crosstraffic, namespaces, players
+from playpath.testbed import crosstraffic, namespaces, players, talk
 from playpath.testbed.bed import Testbed
 from playpath.testbed.carriers import Carried, Carrier, KernelMptcp, OverRelay, Tcp, Way
 from playpath.testbed.crosstraffic import ORIGIN_PORT, CrossTraffic
@@ -31,6 +31,7 @@ from playpath.testbed.records import Columns, InvalidLinkError, Measured, record
 from playpath.testbed.sampling import INTERVAL, Sampler
 from playpath.testbed.senders import Sending, of_the_video, translate
 from playpath.testbed.server import PORT
+from playpath.testbed.talk import COLLECTOR_PATH, Talk, beyond_nginx
 from playpath.testbed.wire import Wire
 
 if TYPE_CHECKING:
@@ -149,22 +150,6 @@ def _require_our_player(scenario: resolved.Document, player: Player) -> None:
             )
 
 
-def refuse_reports(scenario: resolved.Document) -> None:
-    """CMCD's event mode: HTTP/1.1 servers read a report after the response that it is about. CMSD: none of them writes it."""
-    player = scenario.get("player") or {}
-    events = player.get("cmcd_events", "none")
-    if player.get("cmsd"):
-        raise UnsupportedError(
-            "`player.cmsd` = true: nginx does not know its connections' rates, and our servers tell none; server data "
-            "runs in the simulator, leave `cmsd` out"
-        )
-    if events != "none":
-        raise UnsupportedError(
-            f'`player.cmcd_events` = "{events}": nginx and our servers read a report only after the response under way; '
-            "reports run in the simulator, leave `cmcd_events` out"
-        )
-
-
 def _counted(
     session: _Session, tolerance: str | None, tries: int, logs: Path | None, pcap: Path | None
 ) -> tuple[tuple[engine.Figures, dict[str, Columns]], Measured, dict[str, str]]:
@@ -251,10 +236,10 @@ class _Session:
         self.has_player = bool(scenario.get("video")) or player.name != players.DEFAULT
         player.check(scenario)
         _require_our_player(scenario, player)
-        refuse_reports(scenario)
         crosstraffic.check(scenario)
         self.used = list(sender.get("paths") or [path["name"] for path in scenario["path"]])
         self._carrier = carrier or (self._own_endpoint() if world == "wire" else self._default_carrier())
+        talk.check(scenario, player, self._carrier.world, len(self.used))
         self._carrier.check(scenario, sender)
         self.sending: Sending = self._carrier.translate(sender)
         self.mss = min(int(sender.get("mss") or MSS), MSS)
@@ -315,12 +300,15 @@ class _Session:
         self._carrier.prepare(bed)
         # A player that reports tells the control itself, request by request.
         described = self._described if self.scenario.get("video") else {}
-        server, control = self._carrier.serve(bed, self.sending, described, reports=self._reports())
+        server, control = self._carrier.serve(bed, self.sending, described, self._talk())
         server.serve_zeros(FILE, _FILE_BYTES)
         port = ORIGIN_PORT if self._needs_own_origin else PORT
         way = self._carrier.open(bed, port, control)
         plan = str(bed.folder / "plan.json")
-        scene = Scene(bed, server, self.scenario, self._described, plan, self._until_s, way.origin, way.protocol)
+        collector = self._carrier.collector(bed)
+        scene = Scene(
+            bed, server, self.scenario, self._described, plan, self._until_s, way.origin, way.protocol, collector
+        )
         url = self.player.prepare(scene) if self.has_player else ""
         traffic = CrossTraffic(bed, self.scenario, self._described["sources"])
         self.warnings = [
@@ -374,20 +362,13 @@ class _Session:
 
     @property
     def _needs_own_origin(self) -> bool:
-        """What nginx does not write: the streaming agent's chunks, live media as it is encoded, an [origin]'s delays."""
-        player = self.scenario.get("player") or {}
-        is_in_pieces = (
-            player.get("kind") == "agent"
-            or player.get("low_latency", "off") != "off"
-            or bool(self.scenario.get("origin"))
-        )
-        return self.player.name == players.DEFAULT and is_in_pieces
+        """Something that nginx does not write."""
+        return self.player.name == players.DEFAULT and bool(beyond_nginx(self.scenario))
 
-    def _reports(self) -> bool:
-        """Whether the CMCD bridge is wanted: the player reports, and the control takes what it tells."""
-        asked = (self.scenario.get("player") or {}).get("cmcd", "off") != "off"
-        takes = self._carrier.world == "wire" or bool(of_the_video(self.sending, _ANY_VIDEO))
-        return (self.player.sends_cmcd or asked) and takes
+    def _talk(self) -> Talk:
+        """What player and server tell one another; nobody asks the player if the control takes nothing of it."""
+        listens = self._carrier.world == "wire" or bool(of_the_video(self.sending, _ANY_VIDEO))
+        return talk.talk_of(self.scenario, self.player, listens=listens)
 
     def _shared_sysctls(self) -> list[str]:
         """Validation, buffers and TCP options are settings of the namespace: those of the sender under test hold for all."""
@@ -405,10 +386,12 @@ class _Session:
         start = time.monotonic() + _HEADSTART_S
         bed.emulator.begin_at(start)
         video = {"server": way.origin, "path": f"/{FILE}", "protocol": way.protocol}
+        collector = {"server": self._carrier.collector(bed), "path": COLLECTOR_PATH}
         own = {"server": f"0.0.0.0:{ORIGIN_PORT}", "protocol": way.protocol}
         self._plan.add(
             video=video,
             origin=own if self._needs_own_origin else None,
+            collector=collector if self._talk().reports else None,
             sources=traffic.places,
             until_s=self._until_s,
             start_ns=round(start * 1e9),

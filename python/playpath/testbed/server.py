@@ -11,6 +11,7 @@ from pathlib import Path
 from playpath.testbed import namespaces
 from playpath.testbed.errors import MissingToolError, TestbedError
 from playpath.testbed.processes import Child
+from playpath.testbed.talk import COLLECTOR_PATH, COLLECTOR_PORT, Talk
 
 PORT = 8080
 
@@ -45,14 +46,14 @@ http {{
         listen {address}:{port};
         root {folder}/www;
 {agent}    }}
-}}
+{collector}}}
 """
 
 # nginx asks the bridge before each response. Whatever goes wrong with it, the subrequest ends in 204 and the response goes
 # its way.
 _AGENT = """
         auth_request /_playpath;
-        location / {{
+{server_data}        location / {{
             set $playpath_file $request_filename;
         }}
         location = /_playpath {{
@@ -61,6 +62,7 @@ _AGENT = """
             proxy_pass_request_body off;
             proxy_set_header Content-Length "";
             proxy_set_header X-Playpath-Peer $remote_addr:$remote_port;
+            proxy_set_header X-Playpath-Local $server_addr:$server_port;
             proxy_set_header X-Playpath-Uri $request_uri;
             proxy_set_header X-Playpath-File $playpath_file;
             proxy_connect_timeout 100ms;
@@ -75,11 +77,37 @@ _AGENT = """
         }}
 """
 
+# The bridge's answer carries the header (CTA-5006); nginx leaves out one without a value.
+_SERVER_DATA = """        auth_request_set $playpath_cmsd $upstream_http_cmsd_dynamic;
+        add_header CMSD-Dynamic $playpath_cmsd;
+        add_header Access-Control-Expose-Headers CMSD-Dynamic;
+"""
+
+# Reports are handed on whole; what the bridge has taken is answered 204.
+_COLLECTOR = """    server {{
+        listen {address}:{port};
+        access_log off;
+        location = {path} {{
+            limit_except POST {{ deny all; }}
+            client_max_body_size 64k;
+            proxy_pass http://unix:{socket}:/reports;
+            proxy_set_header X-Playpath-Peer $remote_addr:$remote_port;
+            proxy_read_timeout 100ms;
+        }}
+        location / {{
+            return 404;
+        }}
+    }}
+"""
+
+
+_SILENCE = Talk()
+
 
 class WebServer:
     """nginx, started and answering.
 
-    `agent`: socket of the CMCD bridge that it asks before each response. `mptcp`: its listener is of MPTCP; clients without
+    `agent`: socket of the CMCD bridge that it asks before each response, about `talk`. `mptcp`: its listener is of MPTCP; clients without
     are served by TCP.
     """
 
@@ -90,6 +118,7 @@ class WebServer:
         address: str = "0.0.0.0",
         port: int = PORT,
         agent: Path | None = None,
+        talk: Talk = _SILENCE,
         mptcp: bool = False,
     ) -> None:
         program = shutil.which("nginx") or "/usr/sbin/nginx"
@@ -107,7 +136,10 @@ class WebServer:
                 folder=folder,
                 address=address,
                 port=port,
-                agent="" if agent is None else _AGENT.format(socket=agent),
+                agent="" if agent is None else _asking(agent, talk),
+                collector=_COLLECTOR.format(address=address, port=COLLECTOR_PORT, path=COLLECTOR_PATH, socket=agent)
+                if talk.reports
+                else "",
             )
         )
         command = [*over_mptcp(mptcp), program, "-c", str(config), "-p", str(folder)]
@@ -133,6 +165,10 @@ class WebServer:
         """A file of `size` zero bytes that takes no disk space."""
         with (self.www / name).open("wb") as file:
             file.truncate(size)
+
+
+def _asking(agent: Path, talk: Talk) -> str:
+    return _AGENT.format(socket=agent, server_data=_SERVER_DATA if talk.server_data else "")
 
 
 def over_mptcp(wanted: bool) -> list[str]:

@@ -23,6 +23,7 @@ from playpath.testbed.programs import Told
 from playpath.testbed.sampling import INTERVAL, Flow
 from playpath.testbed.senders import Sending, of_the_client, translate
 from playpath.testbed.server import PORT
+from playpath.testbed.talk import REPORTS, Talk
 
 if TYPE_CHECKING:
     from playpath import resolved
@@ -122,7 +123,7 @@ class Wire:
             mptcp.accept_paths(bed.client)
 
     def serve(
-        self, bed: Testbed, sending: Sending, described: Mapping[str, float], *, reports: bool
+        self, bed: Testbed, sending: Sending, described: Mapping[str, float], talk: Talk
     ) -> tuple[OwnServer, str]:
         """Start it; what the player does not report of the video is told at the start, as in the simulator."""
         file = bed.folder / "sender.json"
@@ -131,11 +132,18 @@ class Wire:
         arguments += ["--idle-timeout", "600 s"]
         if len(bed.ends) == 1:
             arguments.append("--no-mptcp")
-        if not reports and described.get("video_kbps"):
+        arguments += talk.server_data_options
+        if talk.reports:
+            arguments += ["--reports", str(bed.folder / REPORTS)]
+        if not talk.requests and described.get("video_kbps"):
             arguments += ["--playout-buffer", f"{round(described['playout_buffer_bytes'])} B"]
             arguments += ["--video-rate", f"{described['video_kbps']:.3f} kbit/s"]
         self._server = OwnServer(bed, arguments)
         return self._server, "own"
+
+    def collector(self, bed: Testbed) -> str:
+        """The endpoint itself: it takes reports on any connection."""
+        return f"{address_on(bed.ends[0])}:{PORT}"
 
     def open(self, bed: Testbed, port: int, control: str) -> Way:
         """To its first address; the other paths join."""

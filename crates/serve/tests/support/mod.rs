@@ -76,6 +76,12 @@ impl Client {
         Client { tcp, local, request: request.into(), received: Vec::new(), scales: (0, 0) }
     }
 
+    /// Send one more request.
+    pub fn ask(&mut self, request: &str) {
+        self.request.extend_from_slice(request.as_bytes());
+        self.tcp.write(request.len() as u64);
+    }
+
     /// The packet for a segment of ours.
     pub fn packet(&mut self, segment: &Segment) -> Vec<u8> {
         if segment.flags.contains(Flags::SYN) {

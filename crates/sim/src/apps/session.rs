@@ -384,12 +384,6 @@ impl VideoSession {
 
 /// What the server's TCP knows when the response begins: its latest delivery rate, over all paths, and the smoothed RTT.
 fn server_data(net: &Network, flow: FlowId, policy: ServerPolicy) -> Cmsd {
-    let connections = || net.flows[flow as usize].server().connections().map(|(_, tcp)| tcp.info());
-    let kbps = connections().map(|info| info.delivery_rate.as_bits_per_sec()).sum::<u64>() / 1000;
-    let rtt = connections().map(|info| info.rtt).filter(|rtt| !rtt.is_zero()).min();
-    Cmsd {
-        etp_kbps: Some(kbps).filter(|&kbps| kbps > 0),
-        mb_kbps: policy.max_rate.map(|rate| rate.as_bits_per_sec() / 1000),
-        rtt_ms: rtt.map(|rtt| rtt.as_nanos() / 1_000_000),
-    }
+    let measured = net.flows[flow as usize].server().connections().map(|(_, tcp)| tcp.info());
+    Cmsd::of_server(measured.map(|info| (info.delivery_rate, info.rtt)), policy)
 }

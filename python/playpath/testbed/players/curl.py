@@ -29,6 +29,7 @@ class Curl:
     name = "curl"
     ports: tuple[int, ...] = ()
     sends_cmcd = False
+    reads_server_data = False
 
     def check(self, scenario: resolved.Document) -> None:
         """Needs curl, and a video or `run.duration`."""

@@ -26,12 +26,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from playpath.engine import number
 from playpath.testbed import media
-from playpath.testbed.errors import MissingToolError, TestbedError
+from playpath.testbed.errors import MissingToolError, TestbedError, UnsupportedError
 from playpath.testbed.players.following import Following
 from playpath.testbed.players.scene import Played, Scene, as_nobody, kind_of, ladder_of, not_believed, require
 from playpath.testbed.processes import Child
 from playpath.testbed.programs import Told
+from playpath.testbed.talk import COLLECTOR_PATH
 
 if TYPE_CHECKING:
     from playpath import resolved
@@ -50,6 +52,12 @@ _LAST_S = 0.5
 _PATIENCE_AT_END_S = 1.0
 _STARVED_S = 1.0
 """The page tells of itself four times a second; a silence of this length is the machine's."""
+_EVENTS = ("ps", "t", "e", "rr")
+_REPORT_KEYS = [
+    "bl", "br", "bs", "d", "dl", "e", "msd", "mtp", "ot", "pr", "rc", "rtp", "sf", "sid", "sn", "st", "sta", "su", "tb", "tbl", "ts",
+    "ttfb", "ttlb", "url", "v",
+]  # fmt: skip
+"""Of a report; without this list it has none but event and time."""
 _OPTIONS = (
     "--headless=new",
     "--no-sandbox",  # it needs user namespaces of its own; the page is ours
@@ -72,27 +80,24 @@ class DashJs:
     name = "dashjs"
     ports: tuple[int, ...] = ()
     sends_cmcd = True
+    reads_server_data = True
 
     def check(self, scenario: resolved.Document) -> None:
         """Needs Chromium and dash.js; plays `dash`."""
         require("chromium", "chromium", "chromium-browser", "google-chrome")
         kind_of(scenario, self.name, "dash")
         ladder_of(scenario)
+        check_told(scenario)
         script()
 
     def prepare(self, scene: Scene) -> str:
         """The scenario's ladder, made real."""
-        return scene.serve_ladder()
+        return scene.serve_ladder(_audio_bps(scene.scenario))
 
     def play(self, scene: Scene, url: str) -> Played:
         """Play until the video has ended."""
-        settings = {
-            "streaming": {
-                "cmcd": {"enabled": True, "version": 1, "mode": "query"},
-                "gaps": {"jumpGaps": False},
-            }
-        }
-        wanted = urllib.parse.quote(json.dumps({"url": url, "settings": settings}))
+        streaming = {"gaps": {"jumpGaps": False}, **settings_of(scene.scenario, scene.collector)}
+        wanted = urllib.parse.quote(json.dumps({"url": url, "settings": {"streaming": streaming}}))
         home, user = as_nobody(scene.bed, "chromium-home")
         shutil.copy(Path(__file__).with_suffix(".html"), home / "page.html")
         shutil.copy(script(), home / "dash.js")
@@ -106,6 +111,53 @@ class DashJs:
         played = _Session(scene, child).follow()
         child.end()
         return played
+
+
+def settings_of(scenario: resolved.Document, collector: str) -> dict[str, object]:
+    """What a scenario sets of dash.js's `settings.streaming`: client data and server data.
+
+    Without a word of it in the scenario: version 1 in the query, as the CMCD bridge wants it of this player.
+    """
+    wanted = scenario.get("player") or {}
+    cmcd: dict[str, object] = {"enabled": True, "version": 2 if wanted.get("cmcd") == "v2" else 1, "mode": "query"}
+    if (events := wanted.get("cmcd_events", "none")) != "none":
+        target: dict[str, object] = {
+            "enabled": True,
+            "url": f"http://{collector}{COLLECTOR_PATH}",
+            "events": _words(events),
+        }
+        target |= {"interval": number(wanted["cmcd_interval"]), "batchSize": 1, "enabledKeys": _REPORT_KEYS}
+        cmcd["eventTargets"] = [target]
+    abr = {"applyMb": bool(wanted.get("apply_mb")), "etpWeightRatio": _share(wanted.get("etp_weight", "0 %"))}
+    return {"cmcd": cmcd, "cmsd": {"enabled": bool(wanted.get("cmsd")), "abr": abr}}
+
+
+def check_told(scenario: resolved.Document) -> None:
+    """Refuse what dash.js does not tell, or not take."""
+    wanted = scenario.get("player") or {}
+    strange = [event for event in _words(wanted.get("cmcd_events", "none")) if event not in (*_EVENTS, "none")]
+    if strange:
+        raise UnsupportedError(
+            f"`player.cmcd_events`: dash.js {VERSION} reports no {strange[0]}; allowed with it: {', '.join(_EVENTS)}"
+        )
+    if wanted.get("apply_mb") and not _audio_bps(scenario):
+        raise UnsupportedError(
+            f"`player.apply_mb` = true: dash.js {VERSION} takes the audio's rate off the suggested one, and drops the suggestion "
+            'where there is no audio; give `audio`, such as "96 kbit/s"'
+        )
+
+
+def _words(events: str) -> list[str]:
+    return [event.strip() for event in events.split(",")]
+
+
+def _share(percent: str) -> float:
+    return float(percent.removesuffix("%")) / 100
+
+
+def _audio_bps(scenario: resolved.Document) -> float:
+    rate = (scenario.get("player") or {}).get("audio", "none")
+    return number(rate) if rate and rate != "none" else 0.0
 
 
 def script() -> Path:
@@ -220,7 +272,7 @@ class _Session(Following):
         self._bytes += int(told["bytes"] or 0)
         if told["error"]:
             self._warnings.append(f"dash.js could not load segment {told['index']}: {told['error']}")
-        elif told["type"] == "MediaSegment":
+        elif told["type"] == "MediaSegment" and told["media"] == "video":
             rates, _ = ladder_of(self._scene.scenario)
             told_bps = 1000 * float(told["kbps"])
             number = min(range(len(rates)), key=lambda i: abs(rates[i] - told_bps))

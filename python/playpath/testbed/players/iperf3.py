@@ -25,6 +25,7 @@ class Iperf3:
     name = "iperf3"
     ports: tuple[int, ...] = (_PORT,)
     sends_cmcd = False
+    reads_server_data = False
 
     def check(self, scenario: resolved.Document) -> None:
         """Needs iperf3, and a video or `run.duration`."""

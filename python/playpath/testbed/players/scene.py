@@ -79,6 +79,8 @@ class Scene:
         Address and port that the player connects to, where it is not the web server's own (a relay's end).
     protocol : str
         `tcp` or `mptcp`.
+    collector : str
+        Address and port where reports of the player go.
     """
 
     bed: Testbed
@@ -89,6 +91,7 @@ class Scene:
     until_s: float
     origin: str = ""
     protocol: str = "tcp"
+    collector: str = ""
 
     @property
     def address(self) -> str:
@@ -109,9 +112,9 @@ class Scene:
         made = media.progressive(self.described["video_kbps"] * 1e3, self.described["duration_s"])
         return self.url(media.link_into(self.server.www, made))
 
-    def serve_ladder(self) -> str:
-        """Make the scenario's ladder; the URL of its manifest."""
-        made = media.ladder(*ladder_of(self.scenario), self.described["duration_s"])
+    def serve_ladder(self, audio_bps: float = 0.0) -> str:
+        """Make the scenario's ladder, with an audio set of its own if that has a rate; the URL of its manifest."""
+        made = media.ladder(*ladder_of(self.scenario), self.described["duration_s"], audio_bps)
         return self.url(f"{media.link_into(self.server.www, made)}/{media.MANIFEST}")
 
 
@@ -123,6 +126,8 @@ class Player(Protocol):
     """Server ports that it uses besides the web server's."""
     sends_cmcd: bool
     """Whether it reports its buffer with every request."""
+    reads_server_data: bool
+    """Whether it reads what a server tells of itself (CMSD), and can send reports beside its requests."""
 
     def check(self, scenario: resolved.Document) -> None:
         """Raise MissingToolError if a program lacks, TestbedError if it cannot play this scenario."""

@@ -159,13 +159,24 @@ pub(super) const PARAMS: &[ParamSpec] = &[
          `cmcd_interval`), e (error), rr (a response was received: CMCD's response mode)",
     )
     .or("none")
-    .since("0.2"),
+    .since("0.2")
+    .in_kernel(
+        "POSTs on a connection of their own to a collector on the first path, which hands them to the control; needs `cmcd` = \"v2\"; \
+         not with low latency, [origin], `kind` = \"agent\" or competing sessions; dash.js has no bc",
+    ),
     ParamSpec::text("cmcd_interval", "30 s", INTERVAL, "between reports by the clock (dash.js: 30 s)").since("0.2"),
-    ParamSpec::flag("cmsd", false, "the server tells its throughput estimate (etp) and rtt with each response (CTA-5006)").since("0.2"),
+    ParamSpec::flag("cmsd", false, "the server tells its throughput estimate (etp) and rtt with each response (CTA-5006)")
+        .since("0.2")
+        .in_kernel(
+            "of the kernel's TCP (sock_diag), over one path; in the world wire of the endpoint's, over all; not with low latency, \
+             [origin], `kind` = \"agent\" or competing sessions",
+        ),
     ParamSpec::text("cmsd_mb", "none", Kind::Rate, "with cmsd: the server suggests no rate above this to a session (mb)")
         .or("none")
         .since("0.2"),
-    ParamSpec::flag("apply_mb", false, "the player chooses no rate above the suggested one (dash.js applyMb)").since("0.2"),
+    ParamSpec::flag("apply_mb", false, "the player chooses no rate above the suggested one (dash.js applyMb)")
+        .since("0.2")
+        .in_kernel("with the player dashjs it needs `audio`, without which dash.js drops the suggestion"),
     ParamSpec::text("etp_weight", "0 %", Kind::Share, "share of etp in each throughput sample (dash.js etpWeightRatio)")
         .since("0.2"),
     ParamSpec::text("latency_target", "on-demand", Kind::Time, "play live, so far behind the edge").or("on-demand"),

@@ -1,0 +1,158 @@
+//! What Linux's TCP knows of one connection, by netlink (sock_diag): its delivery rate and smoothed RTT.
+//!
+//! References: linux/inet_diag.h, linux/sock_diag.h, `struct tcp_info` of linux/tcp.h. One connection is looked up by both its ends,
+//! so the price does not grow with the number of connections. `idiag_cookie` of all ones: whatever socket has these ends.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
+
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with};
+
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+const NLM_F_REQUEST: u16 = 1;
+const INET_DIAG_INFO: u16 = 2;
+const IPPROTO_TCP: u8 = 6;
+const ALL_STATES: u32 = u32::MAX;
+/// `struct nlmsghdr`, and `struct inet_diag_msg` after it.
+const HEADER: usize = 16;
+const MESSAGE: usize = 72;
+const PEER_PORT: usize = 6;
+/// Places in `struct tcp_info`.
+const RTT: usize = 68;
+const DELIVERY_RATE: usize = 160;
+
+/// A netlink socket in the network namespace of this process.
+pub struct Diag(OwnedFd);
+
+/// Of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpState {
+    /// Latest delivery rate, bytes per second; 0 before the first sample.
+    pub delivery_rate: u64,
+    /// Smoothed RTT, microseconds; 0 before the first sample.
+    pub rtt_us: u32,
+}
+
+impl Diag {
+    /// Error: the kernel has no such netlink (CONFIG_INET_DIAG).
+    pub fn open() -> io::Result<Diag> {
+        let kind = Some(netlink::SOCK_DIAG);
+        Ok(Diag(socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, kind)?))
+    }
+
+    /// The connection between these ends; `None`: there is none.
+    pub fn of(&self, local: SocketAddr, peer: SocketAddr) -> Option<TcpState> {
+        send(&self.0, &question(local, peer), SendFlags::empty()).ok()?;
+        let mut answer = [0; 4096];
+        let (count, _) = recv(&self.0, &mut answer, RecvFlags::empty()).ok()?;
+        read(&answer[..count])
+    }
+}
+
+/// `struct nlmsghdr`, `struct inet_diag_req_v2`.
+fn question(local: SocketAddr, peer: SocketAddr) -> Vec<u8> {
+    // A socket that takes both families knows its IPv4 peers by IPv4 addresses, too.
+    let (local, peer) = (canonical(local), canonical(peer));
+    let family = if local.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let mut id = Vec::new();
+    id.extend([local.port().to_be_bytes(), peer.port().to_be_bytes()].concat());
+    id.extend([address(local.ip()), address(peer.ip())].concat());
+    id.extend(0u32.to_ne_bytes());
+    id.extend([0xff; 8]);
+    let mut request = vec![family.as_raw() as u8, IPPROTO_TCP, 1 << (INET_DIAG_INFO - 1), 0];
+    request.extend(ALL_STATES.to_ne_bytes());
+    request.extend(id);
+    let mut message = ((HEADER + request.len()) as u32).to_ne_bytes().to_vec();
+    message.extend([SOCK_DIAG_BY_FAMILY.to_ne_bytes(), NLM_F_REQUEST.to_ne_bytes()].concat());
+    message.extend([0; 8]);
+    message.extend(request);
+    message
+}
+
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+fn address(address: IpAddr) -> [u8; 16] {
+    match address {
+        IpAddr::V6(address) => address.octets(),
+        IpAddr::V4(address) => {
+            let mut words = [0; 16];
+            words[..4].copy_from_slice(&address.octets());
+            words
+        }
+    }
+}
+
+fn read(answer: &[u8]) -> Option<TcpState> {
+    let word = |bytes: &[u8], at: usize| Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
+    // Without a connection the kernel finds the listener, which has no peer.
+    if word(answer, 4)? != SOCK_DIAG_BY_FAMILY || word(answer, HEADER + PEER_PORT)? == 0 {
+        return None;
+    }
+    let mut rest = answer.get(HEADER + MESSAGE..)?;
+    loop {
+        let length = usize::from(word(rest, 0)?);
+        let value = rest.get(4..length)?;
+        if word(rest, 2)? == INET_DIAG_INFO {
+            return Some(TcpState {
+                delivery_rate: value.get(DELIVERY_RATE..DELIVERY_RATE + 8)?.try_into().map(u64::from_ne_bytes).ok()?,
+                rtt_us: value.get(RTT..RTT + 4)?.try_into().map(u32::from_ne_bytes).ok()?,
+            });
+        }
+        rest = rest.get(length.next_multiple_of(4)..)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn a_connection_is_found_by_its_ends_and_what_its_tcp_knows_is_read() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut server, peer) = listener.accept().unwrap();
+        let diag = Diag::open().unwrap();
+        let local = server.local_addr().unwrap();
+        for _ in 0..20 {
+            server.write_all(&[0; 10_000]).unwrap();
+            client.read_exact(&mut [0; 10_000]).unwrap();
+        }
+        let told = diag.of(local, peer).unwrap();
+        // Loopback: the handshake took more than nothing and less than a second, and so did each delivery of 10 kB.
+        assert!((1..1_000_000).contains(&told.rtt_us), "{told:?}");
+        assert!(told.delivery_rate > 10_000, "{told:?}");
+        // As a listener of both families writes them.
+        let mapped = |address: SocketAddr| format!("[::ffff:127.0.0.1]:{}", address.port()).parse().unwrap();
+        assert!(diag.of(mapped(local), mapped(peer)).is_some());
+        let other = SocketAddr::new(peer.ip(), local.port());
+        assert_eq!(diag.of(local, other), None, "no connection, and the next answer is not the last one's");
+        assert!(diag.of(local, peer).is_some());
+    }
+
+    #[test]
+    fn what_is_no_answer_is_none() {
+        let answer = |kind: u16, attribute: &[u8]| {
+            let mut bytes = vec![0; HEADER + MESSAGE];
+            bytes[4..6].copy_from_slice(&kind.to_ne_bytes());
+            bytes[HEADER + PEER_PORT] = 1;
+            bytes.extend(attribute);
+            bytes
+        };
+        let info = |length: u16| [length.to_ne_bytes(), INET_DIAG_INFO.to_ne_bytes()].concat();
+        for (kind, attribute) in [
+            (2, vec![]),                                               // NLMSG_ERROR
+            (SOCK_DIAG_BY_FAMILY, vec![]),                             // no attribute
+            (SOCK_DIAG_BY_FAMILY, info(400)),                          // longer than the answer
+            (SOCK_DIAG_BY_FAMILY, vec![0; 8]),                         // of no length
+            (SOCK_DIAG_BY_FAMILY, [info(104), vec![0; 100]].concat()), // of an old kernel, without a delivery rate
+        ] {
+            assert_eq!(read(&answer(kind, &attribute)), None, "{attribute:?}");
+        }
+        assert_eq!(read(&[]), None);
+    }
+}

@@ -1,0 +1,221 @@
+//! Reports of client data (CMCD's event mode, CTA-5004-B): POSTs to a collector, on a connection of their own.
+//!
+//! HTTP/1.1 answers one request after the other (RFC 9112 section 9.3.2): on a connection of the media a report would reach the
+//! server's program after the download that it is about. The connection is opened with the first report. Answers are read and
+//! only their status is looked at.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+
+use playpath_units::Duration;
+use playpath_video::Cmcd;
+use rustix::event::{PollFd, PollFlags, poll};
+
+use crate::clock::{Clock, timespec};
+use crate::plan::Place;
+use crate::socket;
+
+/// What is still on its way when the session ends has so long to arrive.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// More than an answer without a body has.
+const MAX_ANSWER: usize = 16 * 1024;
+
+/// The way to the collector.
+pub struct Reports<'a> {
+    place: &'a Place,
+    session: String,
+    stream: Option<TcpStream>,
+    is_connected: bool,
+    /// Not yet taken by the socket.
+    unsent: Vec<u8>,
+    answer: Vec<u8>,
+    /// Reports handed to the connection so far, and those of them that were answered.
+    pub count: u64,
+    answered: u64,
+}
+
+impl<'a> Reports<'a> {
+    /// To the collector at `place`, of the session with this `sid`.
+    pub fn new(place: &'a Place, session: String) -> Reports<'a> {
+        let (unsent, answer) = (Vec::new(), Vec::new());
+        Reports { place, session, stream: None, is_connected: false, unsent, answer, count: 0, answered: 0 }
+    }
+
+    /// By this the collector knows whose requests and reports belong together.
+    pub fn sign(&self, cmcd: &mut Cmcd) {
+        cmcd.sid = Some(self.session.clone());
+    }
+
+    /// Send one; what the socket does not take at once follows with [`handle`](Self::handle).
+    pub fn send(&mut self, cmcd: &Cmcd) -> io::Result<()> {
+        let body = cmcd.report();
+        let head = format!(
+            "POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/cmcd\r\nContent-Length: {}\r\n\r\n",
+            self.place.path,
+            self.place.server,
+            body.len()
+        );
+        self.unsent.extend_from_slice(head.as_bytes());
+        self.unsent.extend_from_slice(body.as_bytes());
+        self.count += 1;
+        if self.stream.is_none() {
+            let stream = socket::begin_connect(self.place.server, self.place.protocol)?;
+            stream.set_nodelay(true)?;
+            self.stream = Some(stream);
+        }
+        self.write()
+    }
+
+    /// What it waits for; `None` before the first report.
+    pub fn poll_fd(&self) -> Option<PollFd<'_>> {
+        let wanted = if self.unsent.is_empty() { PollFlags::IN } else { PollFlags::IN | PollFlags::OUT };
+        self.stream.as_ref().map(|stream| PollFd::new(stream, wanted))
+    }
+
+    /// Something may have come, or have room: harmless if not. Error: the collector refuses, or breaks off.
+    pub fn handle(&mut self) -> io::Result<()> {
+        self.write()?;
+        self.read()
+    }
+
+    /// The session is over: wait for the answers that are due, for a second at most.
+    pub fn finish(&mut self, clock: Clock) -> io::Result<()> {
+        let deadline = clock.now() + PATIENCE;
+        while self.answered < self.count && clock.now() < deadline {
+            let left = timespec(deadline.saturating_since(clock.now()));
+            // A wait that a signal cut short is followed by another.
+            let _ = poll(&mut self.poll_fd().into_iter().collect::<Vec<_>>(), Some(&left));
+            self.handle()?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        let Some(stream) = &mut self.stream else { return Ok(()) };
+        if let Some(error) = stream.take_error()? {
+            return Err(error);
+        }
+        // Until the handshake is done the socket is as good as full.
+        while !self.unsent.is_empty() {
+            match stream.write(&self.unsent) {
+                Ok(count) => {
+                    self.is_connected = true;
+                    self.unsent.drain(..count);
+                }
+                Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::NotConnected) => break,
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&mut self) -> io::Result<()> {
+        let Some(stream) = self.stream.as_mut().filter(|_| self.is_connected) else { return Ok(()) };
+        let mut chunk = [0; 1024];
+        loop {
+            match stream.read(&mut chunk) {
+                Ok(0) => return Err(io::Error::new(ErrorKind::UnexpectedEof, "the collector closed the connection")),
+                Ok(count) => self.answer.extend_from_slice(&chunk[..count]),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                Err(e) => return Err(e),
+            }
+        }
+        while let Some(end) = self.answer.windows(4).position(|window| window == b"\r\n\r\n") {
+            check_answer(&String::from_utf8_lossy(&self.answer[..end]))?;
+            self.answer.drain(..end + 4);
+            self.answered += 1;
+        }
+        if self.answer.len() > MAX_ANSWER {
+            return Err(io::Error::other("the collector's answer does not end"));
+        }
+        Ok(())
+    }
+}
+
+/// 204: a body would be taken for the head of the next answer.
+fn check_answer(head: &str) -> io::Result<()> {
+    let status = head.lines().next().unwrap_or_default();
+    if status.split(' ').nth(1) == Some("204") {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("the collector answered `{status}`, not 204")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Protocol;
+    use playpath_video::cmcd::{Event, parse_reports};
+    use std::io::{BufRead, BufReader};
+    use std::net::TcpListener;
+
+    fn place(listener: &TcpListener) -> Place {
+        let server = listener.local_addr().unwrap();
+        Place { server, client: None, cc: None, path: "/cmcd".into(), protocol: Protocol::Tcp }
+    }
+
+    /// Reads a POST: its first line and its body.
+    fn take(lines: &mut impl BufRead) -> (String, String) {
+        let mut line = || {
+            let mut line = String::new();
+            lines.read_line(&mut line).unwrap();
+            line.trim_end().to_string()
+        };
+        let first = line();
+        let head: Vec<String> = std::iter::repeat_with(&mut line).take_while(|line| !line.is_empty()).collect();
+        let length = head.iter().find_map(|line| line.strip_prefix("Content-Length: ")).unwrap();
+        let mut body = vec![0; length.parse().unwrap()];
+        lines.read_exact(&mut body).unwrap();
+        (first, String::from_utf8(body).unwrap())
+    }
+
+    fn drive(reports: &mut Reports, until: impl Fn(&Reports) -> bool) -> io::Result<()> {
+        while !until(reports) {
+            poll(&mut [reports.poll_fd().unwrap()], None).unwrap();
+            reports.handle()?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn reports_arrive_one_after_the_other_and_their_answers_are_read() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let place = place(&listener);
+        let mut reports = Reports::new(&place, "s1".into());
+        let mut cmcd = Cmcd { e: Some(Event::PlayState), ts_ms: Some(1500), version: Some(2), ..Cmcd::default() };
+        reports.sign(&mut cmcd);
+        // Two before the handshake is done.
+        reports.send(&cmcd).unwrap();
+        reports.send(&Cmcd { ts_ms: Some(1600), ..cmcd.clone() }).unwrap();
+        let (mut stream, _) = listener.accept().unwrap();
+        drive(&mut reports, |reports| reports.unsent.is_empty()).unwrap();
+        let mut lines = BufReader::new(stream.try_clone().unwrap());
+        for ts in [1500, 1600] {
+            let (first, body) = take(&mut lines);
+            assert_eq!(first, "POST /cmcd HTTP/1.1");
+            let told: Vec<_> = parse_reports(&body).map(|parsed| parsed.cmcd).collect();
+            assert_eq!(told, [Cmcd { ts_ms: Some(ts), ..cmcd.clone() }]);
+        }
+        assert_eq!((reports.count, cmcd.sid.as_deref()), (2, Some("s1")));
+        // Two answers in one piece, the third a refusal.
+        let answer = "HTTP/1.1 204 No Content\r\nServer: x\r\n\r\n";
+        stream.write_all(format!("{answer}{answer}HTTP/1.1 404 Not Found\r\n\r\n").as_bytes()).unwrap();
+        let refused = drive(&mut reports, |_| false).unwrap_err();
+        assert_eq!(refused.to_string(), "the collector answered `HTTP/1.1 404 Not Found`, not 204");
+    }
+
+    #[test]
+    fn a_collector_that_goes_is_an_error() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let place = place(&listener);
+        let mut reports = Reports::new(&place, "s1".into());
+        assert!(reports.poll_fd().is_none());
+        reports.send(&Cmcd::default()).unwrap();
+        let (mut stream, _) = listener.accept().unwrap();
+        drive(&mut reports, |reports| reports.unsent.is_empty()).unwrap();
+        let _ = stream.read(&mut [0; 1024]).unwrap();
+        drop(stream);
+        let error = drive(&mut reports, |_| false).unwrap_err();
+        assert_eq!(error.to_string(), "the collector closed the connection");
+    }
+}
