@@ -68,7 +68,9 @@ void BPF_PROG(pp_pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	s->rtt_us = sample->rtt_us > 0 ? sample->rtt_us : 0;
 }
 
-LAW_INLINE void window_publish(struct sock *sk, const struct window_socket *s, const struct pp_params *params)
+/* A frame of its own: with those of a law that calls two functions (OLIA) its details would exceed BPF's 512 bytes of stack. */
+static __attribute__((noinline)) void window_publish(struct sock *sk, const struct window_socket *s,
+						      const struct pp_params *params)
 {
 	s64 detail[PP_DETAILS] = {};
 	bool slow_start = pp_tcp(sk)->snd_cwnd < pp_tcp(sk)->snd_ssthresh;
