@@ -41,24 +41,8 @@ struct ConstantRtt {
 
 impl ConstantRtt {
     fn new(cc: Box<dyn CongestionControl>, rtt: Duration) -> ConstantRtt {
-        let view = View {
-            now: Time::ZERO + rtt,
-            departs_at: Time::ZERO + rtt,
-            mss: MSS,
-            srtt: rtt,
-            rttvar: Duration::ZERO,
-            min_rtt: rtt,
-            in_flight: 0,
-            flight_size: 0,
-            delivered: 0,
-            lost: 0,
-            sent: 0,
-            in_recovery: false,
-            own_index: 0,
-            siblings: &[],
-            stream_acked: None,
-        };
-        ConstantRtt { cc, view, round_ends_at: 0, rounds: 0 }
+        let view = support::view(Time::ZERO + rtt);
+        ConstantRtt { cc, view: View { srtt: rtt, min_rtt: rtt, ..view }, round_ends_at: 0, rounds: 0 }
     }
 
     /// In congestion avoidance at `cwnd` packets.

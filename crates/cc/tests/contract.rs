@@ -348,23 +348,8 @@ struct Chaos<'a> {
 
 impl<'a> Chaos<'a> {
     fn new(entry: &'a Entry) -> Chaos<'a> {
-        let view = View {
-            now: Time::from_millis(1),
-            departs_at: Time::from_millis(1),
-            mss: MSS,
-            srtt: Duration::ZERO,
-            rttvar: Duration::ZERO,
-            min_rtt: Duration::MAX,
-            in_flight: 0,
-            flight_size: 0,
-            delivered: 0,
-            lost: 0,
-            sent: 0,
-            in_recovery: false,
-            own_index: 1,
-            siblings: if entry.is_coupled { &SIBLINGS } else { &[] },
-            stream_acked: None,
-        };
+        let siblings: &[Sibling] = if entry.is_coupled { &SIBLINGS } else { &[] };
+        let view = View { own_index: 1, siblings, ..support::view(Time::from_millis(1)) };
         Chaos { entry, cc: build(entry, 10.0), view, consecutive_rtos: 0 }
     }
 

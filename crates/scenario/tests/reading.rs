@@ -1,45 +1,11 @@
 //! The scenario file: what is read, what is written out again, and what a mistake is answered with.
 
+mod common;
+
+use common::{no_files, parse, read_shipped, shipped};
 use playpath_scenario::{Scenario, edit};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
-
-/// The folder of the shipped scenarios.
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
-}
-
-/// Reads a file that a shipped scenario names.
-fn read_shipped(name: &str) -> Result<Vec<u8>, String> {
-    std::fs::read(folder().join(name)).map_err(|e| format!("\"{name}\": {e}"))
-}
-
-/// For scenarios that name no file.
-fn no_files(name: &str) -> Result<Vec<u8>, String> {
-    Err(format!("no such file: \"{name}\""))
-}
-
-/// Name and text of every shipped scenario, in alphabetic order.
-fn shipped() -> Vec<(String, String)> {
-    let entries = std::fs::read_dir(folder()).expect("the folder exists");
-    let mut found: Vec<(String, String)> = entries
-        .map(|entry| entry.expect("readable").path())
-        .filter(|path| path.extension().is_some_and(|e| e == "toml"))
-        .map(|path| {
-            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-            (name, std::fs::read_to_string(&path).expect("readable"))
-        })
-        .collect();
-    found.sort();
-    assert!(found.len() >= 6, "shipped scenarios are missing: {found:?}");
-    found
-}
-
-/// A scenario that must be right.
-fn parse(text: &str) -> Scenario {
-    Scenario::parse(text, &json!({}), &no_files).unwrap_or_else(|e| panic!("{e}\n{text}"))
-}
 
 /// The one line that a wrong scenario gives.
 fn error(text: &str) -> String {

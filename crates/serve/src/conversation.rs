@@ -239,11 +239,6 @@ impl Conversation {
         self.stage != Stage::Serving || (self.asked.is_none() && self.acked == self.outgoing.end())
     }
 
-    /// Bytes of answers made so far, heads included.
-    pub fn answered_bytes(&self) -> u64 {
-        self.outgoing.end()
-    }
-
     /// Requests answered.
     pub fn requests(&self) -> u64 {
         self.http.requests

@@ -26,8 +26,6 @@ impl Flags {
     pub const PSH: Flags = Flags(0x08);
     /// The acknowledgement field is significant.
     pub const ACK: Flags = Flags(0x10);
-    /// Urgent (never sent).
-    pub const URG: Flags = Flags(0x20);
     /// ECN-Echo.
     pub const ECE: Flags = Flags(0x40);
     /// Congestion Window Reduced.

@@ -100,15 +100,11 @@ impl Coupling for Olia {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::coupled::testing::{subflow, with_paths};
+    use crate::parts::coupled::testing::{increases, subflow, with_paths};
     use crate::{Sibling, registry::find};
 
     const PAPER: Olia = Olia { best_by_draft: false };
     const DRAFT: Olia = Olia { best_by_draft: true };
-
-    fn increases(olia: &Olia, siblings: &[Sibling]) -> Vec<f64> {
-        (0..siblings.len()).map(|own| with_paths(siblings, own, |paths| olia.increase(paths))).collect()
-    }
 
     fn with_loss_distance(cwnd: f64, rtt_millis: u64, bytes: u64) -> Sibling {
         Sibling { bytes_between_losses: bytes, ..subflow(cwnd, rtt_millis) }

@@ -189,6 +189,11 @@ pub(crate) mod testing {
         let paths = Paths::new(&view(siblings, own_index), siblings[own_index].cwnd);
         f(&paths.expect("at least two usable subflows"))
     }
+
+    /// Increase per acknowledged packet on each subflow.
+    pub fn increases(coupling: &impl super::Coupling, siblings: &[Sibling]) -> Vec<f64> {
+        (0..siblings.len()).map(|own| with_paths(siblings, own, |paths| coupling.increase(paths))).collect()
+    }
 }
 
 #[cfg(test)]

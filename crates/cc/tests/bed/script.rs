@@ -1,6 +1,6 @@
 //! A scripted connection for worked examples: the test says what the ACKs report, nothing is lost or delayed by itself.
 
-use playpath_units::{Duration, Time};
+use playpath_units::Duration;
 
 use crate::{
     Ack, CongestionControl, CongestionEvent, CongestionSignal, Params, RecoveryExit, Rto, Undo, View, WindowChange,
@@ -28,23 +28,7 @@ impl Script {
         let mut params = Params::defaults(entry.params);
         set(&mut params).expect("valid parameters");
         let rtt = Duration::from_millis(100);
-        let view = View {
-            now: Time::from_millis(100),
-            departs_at: Time::from_millis(100),
-            mss: 1460,
-            srtt: rtt,
-            rttvar: Duration::ZERO,
-            min_rtt: rtt,
-            in_flight: 0,
-            flight_size: 0,
-            delivered: 0,
-            lost: 0,
-            sent: initial_window as u64,
-            in_recovery: false,
-            own_index: 0,
-            siblings: &[],
-            stream_acked: None,
-        };
+        let view = View { rttvar: Duration::ZERO, sent: initial_window as u64, ..super::view(100) };
         let mut cc = (entry.build)(&params, initial_window);
         cc.on_connection_start(&view);
         Script { cc, view, rtt, may_grow: true }

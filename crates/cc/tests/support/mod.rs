@@ -18,6 +18,27 @@ pub fn build(entry: &Entry, initial_window: f64) -> Box<dyn CongestionControl> {
     (entry.build)(&Params::defaults(entry.params), initial_window)
 }
 
+/// A connection on which nothing was sent or measured yet.
+pub fn view(now: Time) -> View<'static> {
+    View {
+        now,
+        departs_at: now,
+        mss: MSS,
+        srtt: Duration::ZERO,
+        rttvar: Duration::ZERO,
+        min_rtt: Duration::MAX,
+        in_flight: 0,
+        flight_size: 0,
+        delivered: 0,
+        lost: 0,
+        sent: 0,
+        in_recovery: false,
+        own_index: 0,
+        siblings: &[],
+        stream_acked: None,
+    }
+}
+
 /// The link.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
@@ -133,9 +154,6 @@ impl Sender {
 
     pub fn view(&self) -> View<'static> {
         View {
-            now: self.now,
-            departs_at: self.now,
-            mss: MSS,
             srtt: self.srtt,
             rttvar: self.rttvar,
             min_rtt: self.min_rtt,
@@ -145,9 +163,7 @@ impl Sender {
             lost: self.lost,
             sent: self.next_number,
             in_recovery: self.recovery_point.is_some(),
-            own_index: 0,
-            siblings: &[],
-            stream_acked: None,
+            ..view(self.now)
         }
     }
 

@@ -39,6 +39,24 @@ pub(crate) trait QueueDiscipline: Sized {
     fn bytes(&self) -> u64;
 }
 
+/// A packet of so many bytes, for tests of the disciplines.
+#[cfg(test)]
+pub(crate) struct Plain(pub u32);
+
+#[cfg(test)]
+impl Packet for Plain {
+    fn wire_bytes(&self) -> u32 {
+        self.0
+    }
+    fn flow_hash(&self) -> u64 {
+        0
+    }
+    fn is_ecn_capable(&self) -> bool {
+        false
+    }
+    fn mark_ce(&mut self) {}
+}
+
 /// The registry entry of one discipline.
 const fn entry<Q: QueueDiscipline>(build: fn(&Params) -> Result<QueueConfig, String>) -> Entry<QueueConfig> {
     Entry { about: Q::ABOUT, params: Q::Config::PARAMS, build }

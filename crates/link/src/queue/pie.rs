@@ -270,6 +270,7 @@ impl QueueDiscipline for Pie {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::Plain;
 
     fn controller(drop_probability: f64, old_delay: f64) -> Controller {
         let burst_allowance = Duration::from_millis(20);
@@ -283,20 +284,6 @@ mod tests {
             base_rtt: Duration::from_millis(10),
         };
         Pie::new(&config, link, playpath_units::random::RootSeed(1).stream("pie")).unwrap()
-    }
-
-    struct Plain(u32);
-    impl Packet for Plain {
-        fn wire_bytes(&self) -> u32 {
-            self.0
-        }
-        fn flow_hash(&self) -> u64 {
-            0
-        }
-        fn is_ecn_capable(&self) -> bool {
-            false
-        }
-        fn mark_ce(&mut self) {}
     }
 
     #[test]

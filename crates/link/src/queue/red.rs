@@ -309,6 +309,7 @@ impl QueueDiscipline for Red {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::Plain;
 
     fn link() -> LinkFacts {
         LinkFacts {
@@ -336,20 +337,6 @@ mod tests {
         }
     }
 
-    struct Plain;
-    impl Packet for Plain {
-        fn wire_bytes(&self) -> u32 {
-            1000
-        }
-        fn flow_hash(&self) -> u64 {
-            0
-        }
-        fn is_ecn_capable(&self) -> bool {
-            false
-        }
-        fn mark_ce(&mut self) {}
-    }
-
     fn red(config: RedConfig) -> Red {
         Red::new(&config, link(), playpath_units::random::RootSeed(1).stream("red")).unwrap()
     }
@@ -370,10 +357,10 @@ mod tests {
     fn the_first_packet_above_the_threshold_only_starts_the_count() {
         let mut store = Store::new(false);
         let mut red = red(RedConfig { max_p: 1.0, ..RedConfig::floyd_1993(QueueLimit::Packets(100)) });
-        (0..10).for_each(|_| red.fifo.push(store.put(Time::ZERO, Plain)));
+        (0..10).for_each(|_| red.fifo.push(store.put(Time::ZERO, Plain(1000))));
         red.average = 10.0;
         red.idle_since = None;
-        let packet = store.put(Time::ZERO, Plain);
+        let packet = store.put(Time::ZERO, Plain(1000));
         assert!(matches!(red.judge(Time::ZERO, packet, &store), Verdict::Accept));
         assert_eq!((red.count_packets, red.count_bytes), (1, 1000));
         assert!(matches!(red.judge(Time::ZERO, packet, &store), Verdict::Drop(DropCause::Aqm)));

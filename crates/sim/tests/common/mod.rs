@@ -1,47 +1,13 @@
 //! Helpers of the integration tests: shipped scenarios, runs from text, and figures of a record.
-#![allow(dead_code, reason = "each test file is a crate of its own and uses a part")]
+#![allow(dead_code, unused_imports, reason = "each test file is a crate of its own and uses a part")]
+
+#[path = "../../../scenario/tests/common/mod.rs"]
+mod scenarios;
 
 use playpath_record::{FlowRecord, LinkRecord, Record, Series};
-use playpath_scenario::Scenario;
 use playpath_sim::Tracing;
+pub use scenarios::{folder, no_files, parse, read_shipped, shipped};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
-
-/// The folder of the shipped scenarios.
-pub fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
-}
-
-/// Reads a file that a shipped scenario names.
-pub fn read_shipped(name: &str) -> Result<Vec<u8>, String> {
-    std::fs::read(folder().join(name)).map_err(|e| format!("\"{name}\": {e}"))
-}
-
-/// For scenarios that name no file.
-pub fn no_files(name: &str) -> Result<Vec<u8>, String> {
-    Err(format!("no such file: \"{name}\""))
-}
-
-/// Name and text of every shipped scenario, in alphabetic order.
-pub fn shipped() -> Vec<(String, String)> {
-    let entries = std::fs::read_dir(folder()).expect("the folder exists");
-    let mut found: Vec<(String, String)> = entries
-        .map(|entry| entry.expect("readable").path())
-        .filter(|path| path.extension().is_some_and(|e| e == "toml"))
-        .map(|path| {
-            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-            (name, std::fs::read_to_string(&path).expect("readable"))
-        })
-        .collect();
-    found.sort();
-    assert!(found.len() >= 6, "shipped scenarios are missing: {found:?}");
-    found
-}
-
-/// A scenario that must be right.
-pub fn parse(text: &str) -> Scenario {
-    Scenario::parse(text, &json!({}), &no_files).unwrap_or_else(|e| panic!("{e}\n{text}"))
-}
 
 /// One run of a scenario's only (or named) sender, with conservation checked.
 pub fn play(text: &str, sender: &str, seed: u64, tracing: Tracing) -> Record {

@@ -14,7 +14,7 @@ pub enum MptcpOption {
     None,
     /// MP_CAPABLE (§3.1): no key on the SYN, the sender's on the SYN-ACK, both on the third ACK and the first data.
     Capable {
-        /// [`CAPABLE_CHECKSUM`], [`CAPABLE_NO_JOIN`], [`CAPABLE_SHA256`].
+        /// [`CAPABLE_CHECKSUM`], [`CAPABLE_EXTENDED`], [`CAPABLE_SHA256`].
         flags: u8,
         /// Keys present: 0, 1 or 2.
         keys: u8,
@@ -113,8 +113,6 @@ pub enum MptcpOption {
 
 /// Checksums are required (flag A).
 pub const CAPABLE_CHECKSUM: u8 = 0x80;
-/// No joins to this address (flag C).
-pub const CAPABLE_NO_JOIN: u8 = 0x20;
 /// An extension that is not defined: who does not know it answers with TCP (flag B).
 pub const CAPABLE_EXTENDED: u8 = 0x40;
 /// HMAC-SHA256 (flag H).

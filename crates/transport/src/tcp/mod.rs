@@ -171,11 +171,6 @@ impl Connection {
         if self.state == State::Closed { 0 } else { self.sender.write(bytes) }
     }
 
-    /// Bytes that [`write`](Self::write) would take.
-    pub fn send_space(&self) -> u64 {
-        if self.state == State::Closed { 0 } else { self.sender.send_space() }
-    }
-
     /// Bytes written and never sent.
     pub fn unsent_bytes(&self) -> u64 {
         self.sender.stream().unsent()

@@ -137,12 +137,6 @@ impl Media {
     pub fn fps(&self) -> f64 {
         self.pictures.len() as f64 / self.duration.as_secs_f64()
     }
-
-    /// Offset up to which must be read so that everything presented before `until` is complete.
-    pub fn offset_playable_until(&self, until: Duration) -> u64 {
-        let mark = self.marks.partition_point(|m| m.playable_until < until);
-        self.marks.get(mark).map_or(self.total_bytes, |m| m.end_offset)
-    }
 }
 
 /// The pictures of a table in decode order, durations still open.
