@@ -22,6 +22,9 @@ export class Session {
         this.stallTimer = null;
         this.stalled = 0;
         this.ended = false;
+        /** Whether a player's own timers cut what the link delivers, so that they see the bytes so far. */
+        this.timersCut = true;
+        this.deliveredAt = 0;
     }
 
     // The link.
@@ -59,6 +62,7 @@ export class Session {
         const transfer = this.transfer;
         const step = this.step();
         if (!transfer) return step.end;
+        if (!this.timersCut && transfer.sendable > 0 && transfer.due > time()) return transfer.due;
         transfer.sendable = 0;
         if (transfer.startsAt > time()) return Math.min(step.end, transfer.startsAt);
         transfer.sendable = transfer.left === transfer.total ? Math.min(1, transfer.left) : transfer.left;
@@ -66,16 +70,18 @@ export class Session {
         const rate = BigInt(step.rate);
         const work = BigInt(transfer.sendable) * PER_BYTE - transfer.carry;
         const needed = Number((work + rate - 1n) / rate);
-        return Math.min(step.end, time() + Math.min(needed, PROGRESS));
+        this.deliveredAt = time();
+        transfer.due = Math.min(step.end, time() + Math.min(needed, PROGRESS));
+        return transfer.due;
     }
 
     /** The bytes that arrive until `ns`, at the rate of the moment. */
     deliver(ns) {
         const transfer = this.transfer;
         const rate = this.step().rate;
-        const passed = ns - time();
+        const passed = ns - this.deliveredAt;
         advanceTo(ns);
-        if (!transfer || transfer.sendable === 0) return;
+        if (!transfer || transfer.sendable === 0 || (!this.timersCut && ns < transfer.due)) return;
         const total = transfer.carry + BigInt(rate) * BigInt(passed);
         const bytes = Math.min(Number(total / PER_BYTE), transfer.sendable);
         const rest = total - BigInt(bytes) * PER_BYTE;
@@ -122,6 +128,7 @@ export class Session {
             if (this.hasStarted && this.stalledSince !== undefined) this.stalled += time() - this.stalledSince;
             [this.isPlaying, this.hasStarted, this.anchor] = [true, true, time()];
             this.startup ??= time();
+            this.onPlaying?.();
         }
         this.armStall();
     }
@@ -133,7 +140,10 @@ export class Session {
         this.stallTimer = at(isEnd ? runsOut : runsOut + 1, () => {
             [this.position, this.isPlaying, this.stallTimer] = [this.appendedEnd, false, null];
             if (isEnd) this.ended = true;
-            else this.stalledSince = runsOut;
+            else {
+                this.stalledSince = runsOut;
+                this.onWaiting?.();
+            }
         });
     }
 

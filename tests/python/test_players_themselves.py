@@ -1,4 +1,4 @@
-"""The players' own adaptation code (Node) beside our models, segment by segment, over the same deliveries.
+"""The players' own code (Node) beside our models, segment by segment, over the same deliveries.
 
 Needs Node and the packages of `tests/players` (`npm install` there, done here if the registry answers); skipped otherwise. The traces
 are generated; `PLAYPATH_TRACES` names a folder of measured ones (Sabre's JSON) to be played as well.
@@ -132,17 +132,20 @@ def test_the_model_asks_for_what_the_player_asks_for(player: str, node: str, tmp
         folder.mkdir()
         return name, _by_itself(node, player, trace, sizes), _by_model(player, trace, folder, sizes)
 
-    same = total = 0
+    same = total = again = 0
     differing = []
     with ThreadPoolExecutor(2) as pool:
         for name, own, model in pool.map(both, _traces()):
             agree = sum(a == b for a, b in zip(own, model, strict=False))
             same, total = same + agree, total + max(len(own), len(model))
+            again += len(own) - len({segment for segment, _ in own})
             if own != model:
                 first = next((i for i, (a, b) in enumerate(zip(own, model, strict=False)) if a != b), len(model))
                 differing.append(f"{name}: {agree} of {len(own)}, first at request {first}")
     assert total > 400
     assert same >= 0.98 * total, f"{same} of {total} requests; {differing}"
+    if player == "dash.js":
+        assert again > 0.1 * total, "fast switch was not seen at work"
 
 
 def test_live_rules_and_speeds_are_still_what_the_player_says(node: str) -> None:

@@ -81,6 +81,7 @@ pub const EVENTS: &[Event] = &[
             BODY,
             ("media_duration_s", NUMBER, "Playing time of the segment."),
             ("download_time_s", NUMBER, "From the request to the last byte."),
+            ("is_late", &["boolean"], "Its playing had begun: what was there before is shown. Not there otherwise."),
             ("vmaf", NUMBER, "Its VMAF; not there where it was not measured."),
             ("ssimplus", NUMBER, "Its SSIMplus, likewise."),
             ("ssim", NUMBER, "Its SSIM, likewise."),
@@ -207,7 +208,16 @@ fn kind_json(kind: &EventKind) -> Value {
             }),
             object,
         ),
-        EventKind::SegmentDownloaded { request, object, rate, body_bytes, media_duration, download_time, scores } => {
+        EventKind::SegmentDownloaded {
+            request,
+            object,
+            rate,
+            body_bytes,
+            media_duration,
+            download_time,
+            is_late,
+            scores,
+        } => {
             let mut json = json!({
                 "event": "segment_downloaded",
                 "request": request.0,
@@ -216,6 +226,9 @@ fn kind_json(kind: &EventKind) -> Value {
                 "media_duration_s": media_duration.as_secs_f64(),
                 "download_time_s": download_time.as_secs_f64(),
             });
+            if is_late {
+                json["is_late"] = json!(true);
+            }
             for (measure, score) in Measure::ALL.map(|measure| (measure, scores.get(measure))) {
                 if let Some(score) = score {
                     json[measure.name()] = json!(score);
@@ -370,6 +383,8 @@ struct ToldSegment {
     body_bytes: u64,
     media_duration_s: f64,
     download_time_s: f64,
+    #[serde(default)]
+    is_late: bool,
     vmaf: Option<f64>,
     ssimplus: Option<f64>,
     ssim: Option<f64>,
@@ -450,6 +465,7 @@ impl ToldSegment {
             body_bytes: self.body_bytes,
             media_duration: Duration::from_secs_f64(self.media_duration_s),
             download_time: Duration::from_secs_f64(self.download_time_s),
+            is_late: self.is_late,
             scores: Scores { vmaf: self.vmaf, ssimplus: self.ssimplus, ssim: self.ssim },
         })
     }

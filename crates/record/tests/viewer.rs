@@ -30,8 +30,16 @@ fn scored(
     let (request, rate) = (RequestId(number), Rate::from_bits_per_sec(kbps * 1000));
     let download_time = Duration::from_millis(500);
     let body_bytes = 1000;
-    let kind =
-        EventKind::SegmentDownloaded { request, object, rate, body_bytes, media_duration, download_time, scores };
+    let kind = EventKind::SegmentDownloaded {
+        request,
+        object,
+        rate,
+        body_bytes,
+        media_duration,
+        download_time,
+        is_late: false,
+        scores,
+    };
     log.push(at(time), kind);
 }
 
@@ -243,6 +251,7 @@ fn events_have_the_fields_of_the_schema() {
             body_bytes: 1,
             media_duration: second,
             download_time: second,
+            is_late: true,
             scores: Scores { vmaf: Some(80.0), ssimplus: Some(70.0), ssim: Some(0.9) },
         },
         EventKind::RequestAbandoned(request),

@@ -152,6 +152,8 @@ pub enum EventKind {
         media_duration: Duration,
         /// From request to last byte.
         download_time: Duration,
+        /// Its playing had begun: the viewer sees what was there before.
+        is_late: bool,
         /// Its quality, as far as the ladder tells it.
         scores: Scores,
     },

@@ -1,6 +1,6 @@
 //! What a playback log says, gathered: the facts that quality figures are computed from (`playpath-record` has the figures).
 //!
-//! A segment that was downloaded again counts as it was last. The log must be closed: see
+//! A segment that was downloaded again counts as it was when its playing began. The log must be closed: see
 //! [`Player::handle_stop`](crate::Player::handle_stop).
 //!
 //! Tested: facts of the players' hand-computed timelines (`tests/summary.rs`).
@@ -146,6 +146,7 @@ impl Summary {
                 self.late += late;
                 self.overflowed += overflowed;
             }
+            EventKind::SegmentDownloaded { is_late: true, .. } => {}
             EventKind::SegmentDownloaded { object, rate, body_bytes, media_duration, scores, .. } => {
                 let segment = Segment {
                     index: object.segment,
@@ -242,7 +243,7 @@ impl Summary {
     }
 }
 
-/// A segment that was downloaded again counts as it was last.
+/// A segment that was downloaded again in time counts as it was last.
 fn replace(segments: &mut Vec<Segment>, segment: Segment) {
     // Nearly always the one after the last.
     let is_new = segments.last().is_none_or(|last| last.index < segment.index);

@@ -50,6 +50,7 @@ fn decide(rule: &mut dyn abr::Abr, ladder: &Ladder, segment: usize, downloads: &
         completed_at: now + Duration::from_millis(2000 + segment as u64 * 37 % 900),
         bytes: ladder.bytes(segment, representation),
         level_at_request: level,
+        level_before: level,
         is_abandoned: false,
         is_replacement: false,
         burst_bits_per_sec: None,

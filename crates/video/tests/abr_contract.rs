@@ -78,6 +78,7 @@ fn session(rule: &mut dyn Abr, ladder: &Ladder, seed: u64) -> Vec<Decision> {
             completed_at: now + took / 2,
             bytes: ladder.bytes(segment, choice) / 2,
             level_at_request: Duration::from_secs_f64(level),
+            level_before: Duration::from_secs_f64(level),
             is_abandoned: false,
             is_replacement: false,
             burst_bits_per_sec: None,

@@ -668,6 +668,42 @@ fn a_pipelined_download_is_timed_from_its_turn() {
     assert_eq!(second.bits_per_sec(), 2e6);
 }
 
+/// 1 and 2 Mbit/s, one segment buffered at 1 s, two at 2 s, when the playhead is at 1 s and the rule steps up for the third: all from
+/// the segment at the playhead on is fetched once more. It comes at 2.5 s, half played: too late to be seen. The rule steps down for
+/// the second, which is fetched again all the same; the step up for the third finds the better first one and replaces nothing.
+#[test]
+fn another_rung_replaces_from_the_playhead_on() {
+    let config = DashConfig { fast_switch: true, ..DashConfig::default() };
+    let mut script = Script::of(config, video(&[1000, 2000], 5), Box::new(Scripted::choices(&[0, 0, 1, 1, 1])));
+    script.connect(0.0, 0);
+    for (request, at) in [1.0, 2.0, 2.5, 2.9, 3.5].into_iter().enumerate() {
+        script.body(at, request as u32, 2 * SEGMENT);
+    }
+    let events = script.player.events().iter();
+    let fetched: Vec<_> = events
+        .filter_map(|event| match event.kind {
+            EventKind::SegmentDownloaded { object, is_late, .. } => {
+                Some((object.segment, object.representation, is_late))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(fetched, [(0, 0, false), (1, 0, false), (0, 1, true), (1, 0, false), (2, 1, false)]);
+}
+
+/// A browser tells of the position at 1.25, 1.5 ... s when playback begins at 1 s. At 1.3 s, with a segment appended, the level is
+/// looked at: 3.7 s; a download at 1.7 s finds it as of 1.5 s, with 3.5 s.
+#[test]
+fn the_level_is_as_old_as_the_last_time_update() {
+    let rule = Scripted::choices(&[0; 5]);
+    let seen = rule.seen.clone();
+    let config = DashConfig { time_update: Some(secs(0.25)), ..DashConfig::default() };
+    let mut script = Script::of(config, video(&[1000], 5), Box::new(rule));
+    script.connect(0.0, 0).body(1.0, 0, SEGMENT).body(1.3, 1, SEGMENT).body(1.7, 2, SEGMENT);
+    let known: Vec<_> = seen.lock().unwrap().iter().map(|download| download.level_before).collect();
+    assert_eq!(known, [secs(0.0), secs(1.75), secs(3.5)]);
+}
+
 /// A rule that does what the test says.
 struct Scripted {
     seen: Arc<Mutex<Vec<Download>>>,

@@ -91,9 +91,23 @@ fn segment(log: &mut EventLog, time: u64, kind: ObjectKind, number: u32, represe
             body_bytes: rate.bytes_in(media_duration) * 2,
             media_duration,
             download_time: ms(500),
+            is_late: false,
             scores: Scores::default(),
         },
     );
+}
+
+/// A replacement that comes when the playing of its segment has begun is not seen: mean 1000, not 2000.
+#[test]
+fn a_late_replacement_is_not_seen() {
+    let mut log = EventLog::default();
+    segment(&mut log, 1000, ObjectKind::Video, 0, 0, 1000, 4);
+    segment(&mut log, 2000, ObjectKind::Video, 0, 1, 2000, 4);
+    let mut events = log.as_slice().to_vec();
+    let EventKind::SegmentDownloaded { is_late, .. } = &mut events[1].kind else { unreachable!() };
+    *is_late = true;
+    near(Summary::of(&events).mean_rate_kbps().unwrap(), 1000.0);
+    near(Summary::of(log.as_slice()).mean_rate_kbps().unwrap(), 2000.0);
 }
 
 /// Segments of 4, 4 and 2 s at 1200, 1850, 1850 kbit/s, segment 1 first at 700 and then replaced; start-up 2 s; one stall of 0.5 s.

@@ -123,6 +123,8 @@ pub struct Download {
     pub bytes: u64,
     /// Buffer level when it was asked for.
     pub level_at_request: Duration,
+    /// Buffer level, as the player knew it, before the last bytes were in it.
+    pub level_before: Duration,
     /// It was given up before its end.
     pub is_abandoned: bool,
     /// It replaced media that was in the buffer: the level did not grow.
@@ -242,9 +244,9 @@ pub trait Abr: Send {
     /// The viewer seeks; unless the target is in the buffer, all of it is dropped.
     fn on_seek(&mut self, _is_buffered: bool) {}
 
-    /// Whether it is asked once more after the last segment, for a client that replaces segments; `segment` is the number after it then.
-    fn asks_at_the_end(&self) -> bool {
-        false
+    /// Whether a client that replaces segments may do so now.
+    fn may_replace(&self, _now: Time) -> bool {
+        true
     }
 
     /// When [`abandon`](Self::abandon) is called. Browsers report progress about every 50 ms.
@@ -297,6 +299,7 @@ pub(crate) mod testing {
             completed_at: start + Duration::from_secs_f64(seconds),
             bytes: kbit * 125,
             level_at_request: Duration::from_secs(10),
+            level_before: Duration::from_secs(10),
             is_abandoned: false,
             is_replacement: false,
             burst_bits_per_sec: None,

@@ -77,6 +77,8 @@ const EMPTY: f64 = 0.3;
 const MIN_TRACES: u32 = 6;
 const MIN_SECONDS: f64 = 0.5;
 const DURATIONS: f64 = 1.8;
+/// Room for so many segments given up, before more memory is asked for.
+const ABANDONED: usize = 64;
 /// `abandonLoadTimeout`.
 const NO_STEP_UP: Duration = Duration::from_secs(10);
 
@@ -167,8 +169,8 @@ pub(super) struct DashJs {
     history: SwitchHistory,
     current: Option<usize>,
     appended: u32,
-    /// Segment given up last, and until when no step up follows.
-    abandoned: Option<usize>,
+    /// Segments given up, and until when no step up follows.
+    abandoned: Vec<usize>,
     no_step_up_until: Time,
     /// BOLA's wait is over: this is asked for now.
     after_wait: Option<Decision>,
@@ -186,7 +188,7 @@ impl DashJs {
             history: SwitchHistory::default(),
             current: None,
             appended: 0,
-            abandoned: None,
+            abandoned: Vec::with_capacity(ABANDONED),
             no_step_up_until: Time::ZERO,
             after_wait: None,
         }
@@ -294,8 +296,7 @@ impl Abr for DashJs {
     fn on_download(&mut self, context: &Context, download: &Download) {
         self.estimate.push(download);
         let duration = context.ladder.duration_of(download.segment).as_secs_f64();
-        let grown = if download.is_replacement || download.is_abandoned { 0.0 } else { duration };
-        let before = rounded_level((context.level() - grown).max(0.0));
+        let before = rounded_level(download.level_before.as_secs_f64());
         self.see_level(before);
         self.bola.handle_download(download, duration, before);
         if !download.is_abandoned {
@@ -312,15 +313,15 @@ impl Abr for DashJs {
         self.after_wait = kept.map(|current| self.decision(current, "after a seek"));
     }
 
-    fn asks_at_the_end(&self) -> bool {
-        true
+    fn may_replace(&self, now: Time) -> bool {
+        self.may_step_up(now)
     }
 
     fn abandon(&mut self, context: &Context, progress: &Progress) -> Option<Abandonment> {
         let so_far = &progress.so_far;
         let seconds = so_far.seconds_from_first_byte();
         let is_due = progress.reports + 1 >= MIN_TRACES && seconds > MIN_SECONDS;
-        let may = self.settings.abandons && so_far.representation > 0 && self.abandoned != Some(so_far.segment);
+        let may = self.settings.abandons && so_far.representation > 0 && !self.abandoned.contains(&so_far.segment);
         if !is_due || !may || rounded_level(context.level()) > self.settings.target {
             return None;
         }
@@ -336,7 +337,7 @@ impl Abr for DashJs {
         if left as f64 <= progress.total_bytes as f64 * share {
             return None;
         }
-        self.abandoned = Some(so_far.segment);
+        self.abandoned.push(so_far.segment);
         self.no_step_up_until = context.now + NO_STEP_UP;
         self.history = SwitchHistory::default();
         self.current = Some(lower);

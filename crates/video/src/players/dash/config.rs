@@ -23,7 +23,10 @@ pub struct DashConfig {
     pub look: Option<Look>,
     /// Whether the rule is asked before or after the client has found room.
     pub asks: Asks,
-    /// A step up replaces buffered segments of lower rungs, from 1.5 segments ahead of the playhead on (dash.js `fastSwitch`).
+    /// How often it learns where the playhead is (a browser's `timeupdate`): between two of these and arrivals it takes the buffer
+    /// for as full as it was. `None`: it looks whenever it wants to know.
+    pub time_update: Option<Duration>,
+    /// Another rung replaces lower ones in the buffer, from the segment at the playhead on (dash.js `fastSwitch`).
     pub fast_switch: bool,
     /// What it keeps of the media behind the playhead, for seeks back.
     pub behind: Behind,
@@ -278,6 +281,7 @@ impl Default for DashConfig {
             room: Room::Any,
             look: None,
             asks: Asks::AfterRoom,
+            time_update: None,
             fast_switch: false,
             behind: Behind::Keeps(Duration::ZERO),
             resume_level: Duration::from_secs(20),
@@ -323,6 +327,8 @@ fn dash_js(base: DashConfig) -> DashConfig {
         room: Room::Whole,
         // scheduling.defaultTimeout
         look: Some(Look { every: Duration::from_millis(500), from_arrival: true }),
+        // Chromium, while the video plays.
+        time_update: Some(Duration::from_millis(250)),
         fast_switch: true,
         // bufferToKeep
         behind: Behind::Keeps(Duration::from_secs(20)),
@@ -342,7 +348,7 @@ impl DashConfig {
     /// - `exoplayer`: Media3 ExoPlayer (2025): 50 s; starts with 1 s, goes on after a stall with 2 s.
     /// - `sabre`: the simulator's: 25 s, never exceeded.
     /// - `dash.js`: dash.js 5.2.1: 18 s, at the top rate 30 s (60 s for media of ten minutes), never exceeded; looks for room every
-    ///   500 ms; steps up replace what is buffered; one persistent connection.
+    ///   500 ms; replaces lower rungs from the playhead on; one persistent connection.
     pub fn preset(name: &str, segments: usize) -> Option<DashConfig> {
         let series = |count: u64| Connections::in_series((segments as u64).div_ceil(count).max(1) as u32);
         let base = DashConfig::default();

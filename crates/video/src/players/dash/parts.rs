@@ -81,9 +81,16 @@ impl Parts {
     }
 
     /// A part came. The whole segment as a download, once it was the last.
-    pub fn handle_part(&mut self, part: u32, pieces: Pieces, transfer: &Transfer, now: Time) -> Option<Download> {
+    pub fn handle_part(
+        &mut self,
+        part: u32,
+        pieces: Pieces,
+        transfer: &Transfer,
+        now: Time,
+        level: Duration,
+    ) -> Option<Download> {
         let open = self.open.as_mut().filter(|open| open.segment == transfer.what.segment() && open.next == part)?;
-        let this = part_download(transfer, now);
+        let this = part_download(transfer, now, level);
         let so_far = open.so_far.map_or(this, |so_far| together(&so_far, &this));
         open.so_far = Some(so_far);
         open.next += 1;
@@ -95,8 +102,8 @@ impl Parts {
     }
 }
 
-fn part_download(transfer: &Transfer, now: Time) -> Download {
-    let part = transfer.download(now, false).expect("a part has media");
+fn part_download(transfer: &Transfer, now: Time, level: Duration) -> Download {
+    let part = transfer.download(now, false, level).expect("a part has media");
     let seconds = part.completed_at.saturating_since(part.first_byte_at).as_secs_f64();
     Download { burst_bits_per_sec: Some(part.bytes as f64 * 8.0 / seconds.max(1e-6)), ..part }
 }
@@ -108,6 +115,7 @@ fn together(first: &Download, then: &Download) -> Download {
     Download {
         bytes,
         completed_at: then.completed_at,
+        level_before: then.level_before,
         burst_bits_per_sec: Some(bytes as f64 * 8.0 / seconds.max(1e-6)),
         ..*first
     }

@@ -31,6 +31,8 @@ pub(super) struct Playback {
     /// Media position at `anchor`; it moves only while playing.
     position: Duration,
     anchor: Time,
+    /// When the clock began to run, unless it stands still.
+    runs_since: Time,
     speed_ppm: u32,
     /// Media that can be shown without a further byte ends here.
     buffered_end: Duration,
@@ -55,6 +57,7 @@ impl Playback {
             started_at: Time::ZERO,
             position: joined_at,
             anchor: Time::ZERO,
+            runs_since: Time::ZERO,
             speed_ppm: NORMAL,
             buffered_end: joined_at,
             media_end,
@@ -94,6 +97,17 @@ impl Playback {
         match self.state {
             State::Playing => (self.position + self.media_in(now.saturating_since(self.anchor))).min(self.buffered_end),
             _ => self.position,
+        }
+    }
+
+    /// When a browser that tells of the position so often last did so; now, while the clock stands still.
+    pub fn told_at(&self, now: Time, every: Duration) -> Time {
+        match self.state {
+            State::Playing => {
+                let updates = now.saturating_since(self.runs_since).as_nanos() / every.as_nanos().max(1);
+                self.runs_since + Duration::from_nanos(every.as_nanos() * updates)
+            }
+            _ => now,
         }
     }
 
@@ -179,7 +193,7 @@ impl Playback {
             State::Seeking(since) => self.end_seek(now, since, log),
             State::Playing | State::Ended => return,
         }
-        (self.state, self.anchor) = (State::Playing, now);
+        (self.state, self.anchor, self.runs_since) = (State::Playing, now, now);
     }
 
     /// Bring the clock up to `now`: a stall or the end may lie before it.
@@ -262,7 +276,7 @@ impl Playback {
             State::Stalled(_) | State::Playing => State::Seeking(now),
             other => other,
         };
-        self.anchor = now;
+        (self.anchor, self.runs_since) = (now, now);
     }
 
     fn end_seek(&mut self, now: Time, since: Time, log: &mut EventLog) {

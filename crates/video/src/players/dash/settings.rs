@@ -88,7 +88,7 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         "fast_switch",
         "client",
         &["client", "on", "off"],
-        "steps up replace buffered segments of lower rungs (dash.js: on)",
+        "another rung replaces lower ones in the buffer, from the playhead on (dash.js: on)",
     )
     .since("0.2"),
     ParamSpec::text(

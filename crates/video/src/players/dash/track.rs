@@ -42,8 +42,8 @@ pub(super) struct Track {
     /// The rule's answer, which waits for room.
     answer: Option<Decision>,
     last_arrival: Time,
-    /// The rule was asked once more after the last segment.
-    is_done: bool,
+    /// When the level was last looked at because something was appended.
+    appended_at: Time,
     retry: Option<(usize, Abandonment)>,
     /// A segment that waits for its initialisation segment, and those that are there (a bit per representation).
     after_init: Option<What>,
@@ -83,7 +83,7 @@ impl Track {
             wait_until: Time::ZERO,
             answer: None,
             last_arrival: Time::ZERO,
-            is_done: false,
+            appended_at: Time::ZERO,
             retry: None,
             after_init: None,
             inits: 0,
@@ -219,9 +219,9 @@ impl Track {
         if transfer.is_error || !self.lines.has_one_request(transfer.slot) {
             return None;
         }
-        let so_far = transfer.download(now, false)?;
+        let so_far = transfer.download(now, false, self.known_level(at))?;
         let progress = Progress { so_far, total_bytes: transfer.total, reports: transfer.reports };
-        let (level, next) = (self.level(at), self.next_segment);
+        let (level, next) = (self.known_level(at), self.next_segment);
         let context = at.context(&self.ladder, &self.downloads, next, self.current, level, Duration::ZERO);
         let abandonment = self.abr.abandon(&context, &progress)?;
         self.retry = Some((segment, abandonment));
@@ -254,6 +254,7 @@ impl Track {
     pub fn finish(&mut self, now: Time, request: RequestId, at: &Moment, io: &mut Io) -> Option<Finished> {
         let index = self.transfers.iter().position(|transfer| transfer.request == request)?;
         self.note_first_byte(now, index, at.config, io);
+        let level = self.known_level(at);
         self.note_pieces(now, index);
         let transfer = self.transfers.remove(index);
         self.lines.finish_request(now, transfer.slot, io);
@@ -265,20 +266,20 @@ impl Track {
             self.fail(&transfer, false, at, io);
             return None;
         }
-        let mut download = transfer.download(now, false);
+        let mut download = transfer.download(now, false, level);
         match transfer.what {
             What::Manifest => {}
             What::Init(representation) => self.inits |= 1 << representation,
-            What::Segment { .. } => self.complete(now, &download?, request, at.config, io),
+            What::Segment { .. } => self.complete(&download?, request, at, io),
             What::Playlist { segment, part } => {
                 let pieces = at.pieces(Way::Parts, &self.ladder, segment)?;
                 self.parts.handle_playlist(segment, part, transfer.requested_at, &self.ladder, at, pieces);
             }
             What::Part { segment, part, .. } => {
                 let pieces = at.pieces(Way::Parts, &self.ladder, segment)?;
-                download = self.parts.handle_part(part, pieces, &transfer, now);
+                download = self.parts.handle_part(part, pieces, &transfer, now, level);
                 match &download {
-                    Some(whole) => self.complete(now, whole, request, at.config, io),
+                    Some(whole) => self.complete(whole, request, at, io),
                     None if segment == self.appended => {
                         self.partial = pieces.media(part + 1, self.ladder.duration_of(segment));
                     }
@@ -290,12 +291,15 @@ impl Track {
     }
 
     /// A segment is there.
-    fn complete(&mut self, now: Time, download: &Download, request: RequestId, config: &DashConfig, io: &mut Io) {
+    fn complete(&mut self, download: &Download, request: RequestId, at: &Moment, io: &mut Io) {
+        let (now, config) = (at.now, at.config);
         let Download { segment, representation, .. } = *download;
+        // A decoder goes on with the pictures that it has up to the next segment.
+        let is_late = self.complete[segment] && at.playback.position(now) > self.ladder.start_of(segment);
         self.complete[segment] = true;
         self.failures = 0;
         self.chosen[segment] = representation as u8;
-        self.last_arrival = now;
+        (self.last_arrival, self.appended_at) = (now, now);
         if config.look.is_some() {
             self.wait_until = Time::ZERO;
         }
@@ -310,6 +314,7 @@ impl Track {
                 body_bytes: download.bytes,
                 media_duration: self.ladder.duration_of(segment),
                 download_time: now - download.requested_at,
+                is_late,
                 scores: self.ladder.scores(segment, representation),
             },
         );
@@ -335,7 +340,7 @@ impl Track {
             self.downloads.remove(0);
         }
         self.downloads.push(download);
-        let (level, next) = (self.level(at), self.next_segment);
+        let (level, next) = (self.known_level(at), self.next_segment);
         let context = at.context(&self.ladder, &self.downloads, next, self.current, level, Duration::ZERO);
         self.abr.on_download(&context, &download);
     }
@@ -364,7 +369,7 @@ impl Track {
 
     fn next_request_at(&self, at: &Moment) -> Time {
         let is_last = self.next_segment == self.ladder.segments();
-        if (is_last && self.retry.is_none() && !self.may_go_back(at)) || self.slot_for_next(at.config).is_none() {
+        if (is_last && self.retry.is_none()) || self.slot_for_next(at.config).is_none() {
             return Time::MAX;
         }
         if !self.is_filling && at.config.look.is_none() {
@@ -411,6 +416,18 @@ impl Track {
 
     fn level(&self, at: &Moment) -> Duration {
         self.appended_end().saturating_sub(at.playback.position(at.now))
+    }
+
+    /// Where the playhead was when the client last looked: at the last time update, or when it appended something.
+    fn known_position(&self, at: &Moment) -> Duration {
+        let every = at.config.time_update.filter(|_| at.low_latency().is_none());
+        let looked_at = every.map_or(at.now, |every| at.playback.told_at(at.now, every).max(self.appended_at));
+        at.playback.position(looked_at)
+    }
+
+    /// The level as the client knows it.
+    fn known_level(&self, at: &Moment) -> Duration {
+        self.appended_end().saturating_sub(self.known_position(at))
     }
 
     fn note_first_byte(&mut self, now: Time, index: usize, config: &DashConfig, io: &mut Io) {

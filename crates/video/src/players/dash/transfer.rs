@@ -106,7 +106,8 @@ impl Transfer {
         Some(own.map_or(etp, |own| own * (1.0 - weight) + etp * weight))
     }
 
-    pub fn download(&self, now: Time, is_abandoned: bool) -> Option<Download> {
+    /// `level` as the client knows it before it has the last bytes.
+    pub fn download(&self, now: Time, is_abandoned: bool, level: Duration) -> Option<Download> {
         let (What::Segment { segment, representation } | What::Part { segment, representation, .. }) = self.what else {
             return None;
         };
@@ -119,6 +120,7 @@ impl Transfer {
             completed_at: now,
             bytes: self.received,
             level_at_request: self.level_at_request,
+            level_before: level,
             is_abandoned,
             is_replacement: self.is_replacement,
             burst_bits_per_sec: self.rate(now),

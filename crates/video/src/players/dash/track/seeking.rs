@@ -30,7 +30,7 @@ impl Track {
         self.append();
         self.next_segment = self.appended;
         (self.retry, self.answer, self.after_init) = (None, None, None);
-        (self.wait_until, self.is_filling, self.is_done) = (now, true, false);
+        (self.wait_until, self.is_filling) = (now, true);
         self.failures = 0;
     }
 

@@ -11,9 +11,6 @@ use crate::players::dash::retry::next_boundary;
 use crate::players::dash::transfer::What;
 use playpath_units::{Duration, Time};
 
-/// A step up replaces what is buffered from so many segments ahead of the playhead on.
-const SAFE_SEGMENTS: f64 = 1.5;
-
 impl Track {
     pub(super) fn next_order(&mut self, at: &Moment, io: &mut Io) -> Option<What> {
         if let Some(what) = self.after_init.take() {
@@ -65,7 +62,7 @@ impl Track {
     /// The representation of the next segment, if it is to be asked for now.
     fn decide(&mut self, at: &Moment, io: &mut Io) -> Option<usize> {
         let is_last = self.next_segment == self.ladder.segments();
-        if (is_last && !self.may_go_back(at)) || at.now < self.may_ask_at(at) {
+        if is_last || at.now < self.may_ask_at(at) {
             return None;
         }
         let asks_first = at.config.asks == Asks::BeforeRoom;
@@ -76,12 +73,8 @@ impl Track {
         match decision.choice {
             Choice::Fetch(choice) => {
                 let choice = choice.min(self.most);
-                if at.config.fast_switch {
-                    self.replace_from_playhead(at, choice);
-                }
-                if self.next_segment == self.ladder.segments() {
-                    self.is_done = true;
-                    return None;
+                if self.current != Some(choice) {
+                    self.change_rung(at, choice);
                 }
                 if !self.finds_room(at, self.next_segment, choice) {
                     self.answer = Some(decision).filter(|_| !asks_first);
@@ -98,18 +91,12 @@ impl Track {
 
     /// When the next question to the rule may come.
     pub(super) fn may_ask_at(&self, at: &Moment) -> Time {
-        let segment = self.next_segment.min(self.ladder.segments() - 1);
-        self.wait_until.max(at.available_at(&self.ladder, segment))
-    }
-
-    /// All segments are there, and a last step up may replace some of them.
-    pub(super) fn may_go_back(&self, at: &Moment) -> bool {
-        at.config.fast_switch && !self.is_done && self.abr.asks_at_the_end()
+        self.wait_until.max(at.available_at(&self.ladder, self.next_segment.min(self.ladder.segments() - 1)))
     }
 
     fn ask(&mut self, at: &Moment) -> Decision {
         let idle = self.idle_since.map_or(Duration::ZERO, |since| at.now.saturating_since(since));
-        let (level, next) = (self.level(at), self.next_segment);
+        let (level, next) = (self.known_level(at), self.next_segment);
         let context = at.context(&self.ladder, &self.downloads, next, self.current, level, idle);
         self.abr.choose(&context)
     }
@@ -132,7 +119,7 @@ impl Track {
             self.wait_until = at.playback.time_of(full);
             return false;
         }
-        let level = self.committed_end(segment).saturating_sub(at.playback.position(at.now));
+        let level = self.committed_end(segment).saturating_sub(self.known_position(at));
         let goal = config.goal.level(config.full_level, &self.ladder, rung);
         let duration = self.ladder.duration_of(segment.min(self.ladder.segments() - 1));
         let has_room = match config.room {
@@ -163,15 +150,19 @@ impl Track {
         if config.resume_level < config.full_level { level.min(config.resume_level) } else { level }
     }
 
-    /// dash.js `fastSwitch`: after a step up go on behind the playhead, if there is something lower to replace.
-    fn replace_from_playhead(&mut self, at: &Moment, choice: usize) {
-        let safe = self.ladder.segment_duration().mul_f64(SAFE_SEGMENTS);
-        if self.current.is_none_or(|current| choice <= current) || self.level(at) < safe {
+    /// dash.js `fastSwitch` (`_prepareForFastQualitySwitch`): another rung is fetched from the segment at the playhead on, if that is
+    /// there in a lower one. dash.js means to begin 1.5 segments later, but reads `fragmentDuration` from a representation in which
+    /// it is still `null`: 1.5 · null is 0.
+    fn change_rung(&mut self, at: &Moment, choice: usize) {
+        // The initialisation segment is appended, so that the level is looked at.
+        self.appended_at = at.now;
+        if !at.config.fast_switch || !self.abr.may_replace(at.now) {
             return;
         }
-        let from = at.playback.position(at.now) + safe;
-        let segment = (0..self.next_segment).rev().find(|&segment| self.ladder.start_of(segment) <= from);
-        let ends_later = |segment: &usize| self.ladder.start_of(segment + 1) > from;
+
+        let position = at.playback.position(at.now);
+        let segment = (0..self.next_segment).rev().find(|&segment| self.ladder.start_of(segment) <= position);
+        let ends_later = |segment: &usize| self.ladder.start_of(segment + 1) > position;
         if let Some(segment) = segment.filter(ends_later)
             && self.complete[segment]
             && self.chosen(segment).is_some_and(|there| there < choice)
