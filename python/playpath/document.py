@@ -594,7 +594,7 @@ class Player(TypedDict, total=False):
     """whole: a segment must fit below full_level; any: the last one may exceed it"""
 
     fast_switch: Literal["client", "on", "off"]
-    """steps up replace buffered segments of lower rungs (dash.js: on)"""
+    """another rung replaces lower ones in the buffer, from the playhead on (dash.js: on)"""
 
     device_buffer: str
     """most bytes of each kind of media ahead of the playhead, as a device's decoder allows (Chromium's: 150 MB of

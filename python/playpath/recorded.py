@@ -215,6 +215,7 @@ EventRecord = TypedDict(
         "estimate_mbps": NotRequired[float | None],
         "reason": NotRequired[str],
         "download_time_s": NotRequired[float],
+        "is_late": NotRequired[bool],
         "vmaf": NotRequired[float],
         "ssimplus": NotRequired[float],
         "ssim": NotRequired[float],
