@@ -129,7 +129,7 @@ reference: setup ## reference pages that follow from registries (docs/reference)
 figures: setup ## figures and pages that are made by runs of the simulator (a minute)
 	$(BIN)/python docs/build.py
 
-papers: setup ## the papers' studies over the joint space of what they leave open, and docs/papers.md from them (half an hour)
+papers: setup ## the papers' studies over the joint space of what they leave open, and docs/papers.md from them (an hour)
 	$(BIN)/playpath reproduce all --joint 64 --figures
 	$(BIN)/python docs/papers.py out/reproduce
 

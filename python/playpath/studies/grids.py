@@ -104,8 +104,8 @@ def joint_grid(found: Joint) -> Figure:
             _cell(right, column, row, fill, _ON_DARK if explained > 0.35 else _ON_LIGHT, text)
     left.set(xlim=(0, 124), ylim=(len(claims), 0))
     left.set_xticks([0, 50, 100], ["0", "50", "100 %"], fontsize=9)
-    for place, name in ((108.5, "base"), (118.5, "best set")):
-        left.text(place, -0.2, name, rotation=32, ha="left", va="bottom", fontsize=9, color=INK)
+    for place, name in ((108, "base"), (118, "best set")):
+        left.text(place, -0.2, name, rotation=90, ha="center", va="bottom", fontsize=9, color=INK)
     left.set_yticks([row + 0.5 for row in range(len(claims))], [claim.id for claim in claims], fontsize=9)
     left.set_xlabel("of the space reproduces it", fontsize=9, color=INK)
     left.xaxis.set_label_coords(0.4, -0.11 * 8 / len(claims))
