@@ -64,7 +64,7 @@ def _traces() -> Iterator[tuple[str, Trace]]:
         yield f"fixed-{seed}", _walk(seed + 200, 3500, 0.15, 5000, 20)
     folder = os.environ.get("PLAYPATH_TRACES")
     for file in sorted(Path(folder).rglob("*.json"))[::10] if folder else []:
-        yield file.name, json.loads(file.read_text())
+        yield "-".join(file.relative_to(folder or "").parts), json.loads(file.read_text())
 
 
 def _sizes() -> list[list[int]]:
