@@ -691,6 +691,29 @@ fn another_rung_replaces_from_the_playhead_on() {
     assert_eq!(fetched, [(0, 0, false), (1, 0, false), (0, 1, true), (1, 0, false), (2, 1, false)]);
 }
 
+/// At 0.8 s three segments are there, the third in the lowest rung, and the rule steps up: all is fetched once more from the first.
+/// That takes until 5 s, when the playhead is in the third; another rung goes on there and leaves out the second, which is behind.
+#[test]
+fn a_replacement_overtaken_by_the_playhead_goes_on_at_the_playhead() {
+    let config = DashConfig { fast_switch: true, ..DashConfig::default() };
+    let rule = Scripted::choices(&[0, 1, 0, 2, 2]);
+    let mut script = Script::of(config, video(&[1000, 2000, 3000], 5), Box::new(rule));
+    script.connect(0.0, 0);
+    for (request, at) in [0.5, 0.6, 0.7, 0.8, 5.0, 5.2].into_iter().enumerate() {
+        script.body(at, request as u32, 3 * SEGMENT);
+    }
+    let fetched: Vec<_> = script
+        .player
+        .events()
+        .iter()
+        .filter_map(|event| match event.kind {
+            EventKind::SegmentDownloaded { object, .. } => Some((object.segment, object.representation)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(fetched, [(0, 0), (0, 1), (1, 1), (2, 0), (0, 2), (2, 1)]);
+}
+
 /// A browser tells of the position at 1.25, 1.5 ... s when playback begins at 1 s. At 1.3 s, with a segment appended, the level is
 /// looked at: 3.7 s; a download at 1.7 s finds it as of 1.5 s, with 3.5 s.
 #[test]

@@ -161,7 +161,7 @@ impl Track {
         }
 
         let position = at.playback.position(at.now);
-        let segment = (0..self.next_segment).rev().find(|&segment| self.ladder.start_of(segment) <= position);
+        let segment = (0..self.ladder.segments()).rev().find(|&segment| self.ladder.start_of(segment) <= position);
         let ends_later = |segment: &usize| self.ladder.start_of(segment + 1) > position;
         if let Some(segment) = segment.filter(ends_later)
             && self.complete[segment]
