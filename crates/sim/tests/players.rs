@@ -396,7 +396,9 @@ fn the_reported_level_reaches_ccplb() {
 /// server reads their bytes, and nothing else changes for a control that does not listen.
 #[test]
 fn reports_reach_ccplb_between_requests() {
-    let settings = |events: &str| format!("segment = \"20 s\"\ncmcd = \"v2\"\ncmcd_interval = \"1 s\"\n{events}");
+    let settings = |events: &str| {
+        format!("segment = \"20 s\"\nfast_switch = \"off\"\ncmcd = \"v2\"\ncmcd_interval = \"1 s\"\n{events}")
+    };
     let window = |cc: &str, events: &str| windows(cc, &settings(events)).0;
     let cc = "{ name = \"ccplb\", pob_rate = 20, pob_mode = \"free\" }";
     assert!(window(cc, "cmcd_events = \"t\"") != window(cc, ""), "the reports change nothing");
