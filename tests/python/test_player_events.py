@@ -168,7 +168,15 @@ def test_the_page_s_lines_become_events(tmp_path: Path) -> None:
         return f'[4355:4355:1121/080219.6:INFO:CONSOLE:8] "playpath {text}", source: file:///page.html (8)\n'
 
     def loaded(at_s: float, index: int, kbps: float) -> str:
-        more = {"type": "MediaSegment", "index": index, "kbps": kbps, "bytes": 1000, "duration_s": 2, "took_s": 0.1}
+        more = {
+            "type": "MediaSegment",
+            "media": "video",
+            "index": index,
+            "kbps": kbps,
+            "bytes": 1000,
+            "duration_s": 2,
+            "took_s": 0.1,
+        }
         return line("loaded", at_s, error=None, **more)
 
     made._child.log.write_text(
