@@ -29,6 +29,33 @@ def exit_on_signals() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
+@contextmanager
+def hold_ctrl_c() -> Iterator[None]:
+    """Let a Ctrl-C wait for the end of the block; processes started in it inherit a blocked one.
+
+    Blocking it is not enough: a library's thread that does not may take the signal, and Python interrupts the main thread.
+    """
+    heard = False
+
+    def hear(*_: object) -> None:
+        nonlocal heard
+        heard = True
+
+    as_it_was = signal.getsignal(signal.SIGINT)
+    mine = threading.current_thread() is threading.main_thread() and as_it_was is not None
+    if mine:
+        signal.signal(signal.SIGINT, hear)
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        if mine:
+            signal.signal(signal.SIGINT, as_it_was)
+        if heard:
+            signal.raise_signal(signal.SIGINT)
+
+
 def spare_next_ctrl_c() -> None:
     """Ignore the next Ctrl-C, and hear the one after it: for a command that does the rest of its work, and ends."""
 

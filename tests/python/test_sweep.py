@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
@@ -24,6 +25,7 @@ from playpath.plots import figure
 from playpath.plots.sweep import levels, number, response, winner_map, winner_points
 from playpath.report import write_report
 from playpath.report.sweep_page import _counts, _leader, sweep_page
+from playpath.signals import hold_ctrl_c
 from playpath.sweep import Store, SweepResult, load_design, runner, sweep
 from playpath.sweep.cells import cells
 from playpath.sweep.executors import Place
@@ -436,6 +438,31 @@ def test_two_ctrl_c_while_workers_start_are_no_traceback(tmp_path, design_file):
     out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, ""), err
     assert "Traceback" not in err
+
+
+def test_a_ctrl_c_that_another_thread_takes_lets_a_worker_start_whole():
+    """Threads of libraries do not block it, and whoever takes it, Python interrupts the main thread."""
+    started = []
+    asked = threading.Event()
+
+    def take_it():
+        asked.wait()
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+    other = threading.Thread(target=take_it)
+    other.start()
+
+    def start():
+        with hold_ctrl_c():
+            asked.set()
+            other.join()
+            started.append("worker")
+
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    assert started == ["worker"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 def test_a_second_ctrl_c_does_not_wait_for_a_long_cell(tmp_path, monkeypatch):

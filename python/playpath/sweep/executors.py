@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import shutil
-import signal
 import subprocess
 import threading
 import time
@@ -16,6 +15,7 @@ from typing import Any
 
 from playpath.errors import InputError, RunError, unknown_name
 from playpath.parallel import check_jobs
+from playpath.signals import hold_ctrl_c
 from playpath.sweep.worker import start_worker
 
 NAMES = ("local", "ray", "slurm")
@@ -76,15 +76,12 @@ def _local(jobs: int) -> Place:
 
 
 class _Workers(ProcessPoolExecutor):
-    """Processes that inherit a blocked Ctrl-C, so that none complains of it while it starts: the driver decides."""
+    """Processes that inherit a blocked Ctrl-C, and are started whole: the driver decides, none complains."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Hand over a call; the first one starts the workers."""
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
+        with hold_ctrl_c():
             return super().submit(fn, *args, **kwargs)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Let the workers go; those for which nobody waits end at once, in the middle of their cell."""
