@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 import playpath
 from playpath import engine
-from playpath.compare import Comparison, format_summary
+from playpath.comparison import Comparison, format_summary
 from playpath.metrics import format_value, metric
 from playpath.plots import figure, metric_bars, metric_dots
 from playpath.plots.style import INK, dress, sender_styles

@@ -22,7 +22,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import playpath
-from playpath.compare import Comparison
+from playpath.comparison import Comparison
 from playpath.metrics import format_value, metric
 from playpath.plots.style import COLOURS, INK, PAPER, dress, figure, own_axes
 from playpath.stats import mean, mean_interval

@@ -18,7 +18,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from papers import COMMIT, commit
 
-from playpath.compare import format_summary
+from playpath.comparison import format_summary
 from playpath.metrics import format_value, metric
 from playpath.plots.dumbbell import dumbbell
 from playpath.twin import MetricTwin, Twin

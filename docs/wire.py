@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 
 import playpath
-from playpath.compare import Comparison
+from playpath.comparison import Comparison
 from playpath.metrics import format_value
 
 DOCS = Path(__file__).parent

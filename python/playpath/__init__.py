@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from playpath import plots
-    from playpath.compare import Comparison, compare, run
+    from playpath.compare import compare, run
+    from playpath.comparison import Comparison
     from playpath.document import Design, Document, Link, Origin, Path, Player, Run, Sender, Traffic, Video, Viewer
     from playpath.errors import InputError, PlaypathError, RunError
     from playpath.population import PopulationResult, population
@@ -66,7 +67,8 @@ __all__ = [
 ]
 
 _MODULES = {
-    "compare": ("Comparison", "compare", "run"),
+    "compare": ("compare", "run"),
+    "comparison": ("Comparison",),
     "document": (
         "Design",
         "Document",

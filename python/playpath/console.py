@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from playpath.compare import Comparison, format_summary
+from playpath.comparison import Comparison, format_summary
 from playpath.metrics import format_value, metric
 
 out = Console(highlight=False)  # as wide as the terminal; elsewhere as COLUMNS says, else 80

@@ -21,7 +21,8 @@ import numpy as np
 from scipy import optimize
 
 import playpath
-from playpath.compare import Comparison, compare
+from playpath.compare import compare
+from playpath.comparison import Comparison
 from playpath.errors import InputError, Interrupted
 from playpath.files import write_text
 from playpath.metrics import metric

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Literal
 
 from playpath import stats, twin_traffic
-from playpath.compare import Comparison
+from playpath.comparison import Comparison
 from playpath.files import write_text
 from playpath.metrics import metric
 from playpath.tabular import Json

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from playpath import worlds
-from playpath.compare import compare, gather, whole_seeds
+from playpath.compare import compare
+from playpath.comparison import gather, whole_seeds
 from playpath.errors import InputError, Interrupted, unknown_name
 from playpath.parallel import run_all
 from playpath.progress import Progress

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from playpath import engine
-from playpath.compare import Comparison
+from playpath.comparison import Comparison
 from playpath.tabular import Named, Row
 
 ALL_FLOWS = "all flows"

@@ -10,7 +10,7 @@ from conftest import SMALL
 import playpath
 from playpath import console
 from playpath.commands.compare import command
-from playpath.compare import Comparison
+from playpath.comparison import Comparison
 from playpath.report.comparison_page import comparison_page
 from playpath.studies.runner import Options, run_cases
 from playpath.studies.study import Case, Study

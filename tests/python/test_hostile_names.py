@@ -17,7 +17,7 @@ import playpath
 from playpath import console
 from playpath.commands.run import print_session
 from playpath.commands.sweep import print_sweep
-from playpath.compare import Comparison
+from playpath.comparison import Comparison
 from playpath.plots import INK, figure, metric_bars, timeline
 from playpath.record import Session
 from playpath.report import comparison_page, session_page, sweep_page

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 import playpath
 from playpath import plots
-from playpath.compare import Comparison
+from playpath.comparison import Comparison
 from playpath.metrics import format_interval, format_more_runs, format_value
 from playpath.plots.timeline import panels, thin
 from playpath.record import file_names

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import playpath
 from playpath.commands.results import results_folder
-from playpath.compare import Comparison
+from playpath.comparison import Comparison
 from playpath.errors import InputError
 from playpath.record import file_names, slug
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import polars as pl
 
-from playpath.compare import Comparison
+from playpath.comparison import Comparison
 from playpath.errors import InputError
 from playpath.population import PopulationResult, load_population
 from playpath.resolved import Document

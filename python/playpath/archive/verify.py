@@ -13,7 +13,7 @@ import polars as pl
 from playpath import engine
 from playpath.archive.bundle import QUESTION, RESULTS, Manifest
 from playpath.archive.question import Question, Result
-from playpath.compare import Comparison
+from playpath.comparison import Comparison
 from playpath.errors import InputError, RunError
 from playpath.manifest import package_version
 from playpath.metrics import format_value, metric

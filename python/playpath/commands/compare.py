@@ -11,7 +11,8 @@ import typer
 from playpath import console, worlds
 from playpath.commands import options
 from playpath.commands.results import results_folder
-from playpath.compare import Comparison, compare
+from playpath.compare import compare
+from playpath.comparison import Comparison
 from playpath.errors import InputError, RunError
 from playpath.sanity import doubts
 from playpath.scenario import load

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from playpath import console
-from playpath.compare import Comparison
+from playpath.comparison import Comparison
 from playpath.errors import InputError
 from playpath.files import check_writable
 from playpath.population import PopulationResult

@@ -13,7 +13,7 @@ from playpath import console
 from playpath.commands import options
 from playpath.commands.compare import INTERRUPTED, sessions
 from playpath.commands.results import results_folder
-from playpath.compare import format_summary
+from playpath.comparison import format_summary
 from playpath.files import write_text
 from playpath.metrics import format_value, metric
 from playpath.scenario import load

@@ -12,7 +12,7 @@ from playpath.plots.style import INK, SenderStyle, dress, own_axes, sender_style
 from playpath.stats import Summary
 
 if TYPE_CHECKING:
-    from playpath.compare import Comparison
+    from playpath.comparison import Comparison
 
 ROW = 0.34
 """Inches for each sender."""

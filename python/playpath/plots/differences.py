@@ -11,7 +11,7 @@ from playpath.plots.bars import ROW
 from playpath.plots.style import GRID, INK, PAPER, dress, own_axes, sender_styles
 
 if TYPE_CHECKING:
-    from playpath.compare import Comparison
+    from playpath.comparison import Comparison
 
 
 def paired_differences(result: Comparison, name: str, ax: Axes | None = None) -> Axes:

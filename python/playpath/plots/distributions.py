@@ -13,7 +13,7 @@ from playpath.plots.bars import ROW
 from playpath.plots.style import INK, MUTED, PAPER, dress, own_axes, sender_styles
 
 if TYPE_CHECKING:
-    from playpath.compare import Comparison
+    from playpath.comparison import Comparison
     from playpath.population import PopulationResult
 
 Result: TypeAlias = "Comparison | PopulationResult"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from playpath.compare import Comparison
+from playpath.comparison import Comparison
 from playpath.errors import InputError
 from playpath.files import write_text
 from playpath.packets import Window

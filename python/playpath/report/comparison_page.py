@@ -7,7 +7,7 @@ from html import escape
 
 import polars as pl
 
-from playpath.compare import Comparison, format_summary
+from playpath.comparison import Comparison, format_summary
 from playpath.manifest import again
 from playpath.metrics import BULK_CRITERIA, NETWORK_CRITERIA, format_more_runs, format_value, metric
 from playpath.packets import Window

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from html import escape
 
-from playpath.compare import format_summary
+from playpath.comparison import format_summary
 from playpath.metrics import format_value, metric
 from playpath.plots.dumbbell import dumbbell
 from playpath.report import html

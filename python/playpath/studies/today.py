@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from playpath.compare import format_summary
+from playpath.comparison import format_summary
 from playpath.metrics import NETWORK_CRITERIA, metric
 from playpath.ranking import Decision, Ranker, identical_replicas
 from playpath.stats import summarise
