@@ -20,7 +20,7 @@ from playpath.testbed.emulator import network
 from playpath.testbed.errors import MissingToolError, UnsupportedError
 from playpath.testbed.players.dashjs import settings_of
 from playpath.testbed.runner import run_kernel
-from playpath.testbed.talk import COLLECTOR_PATH, COLLECTOR_PORT, REPORTS, Talk, check
+from playpath.testbed.talk import COLLECTOR_PATH, COLLECTOR_PORT, REPORTS, Talk, check, unheard
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 
@@ -203,6 +203,20 @@ def test_what_cannot_be_told_is_refused() -> None:
         dashjs.check(scenario(player=LADDER | {"cmcd_events": "ps, bc"}))
     with pytest.raises(UnsupportedError, match=r"drops the suggestion where there is no audio; give `audio`"):
         dashjs.check(scenario(player=LADDER | SUGGESTED | {"audio": "none"}))
+
+
+def test_client_data_that_the_own_origin_does_not_hand_on_are_named() -> None:
+    own, dashjs = players.player("own"), players.player("dashjs")
+    told: dict[str, Any] = {"kind": "dash", "cmcd": "v1"}
+    for described, what in (
+        ({"player": told, "origin": {"misses": "10 %"}}, "[origin]"),
+        ({"player": told | {"low_latency": "chunks"}}, "`low_latency`"),
+    ):
+        assert unheard(described, own).startswith(
+            f'`player.cmcd` = "v1": the server that {what} needs hands nothing on'
+        )
+        assert unheard(described, dashjs) == unheard(described | {"player": {"kind": "dash"}}, own) == ""
+    assert unheard({"player": told}, own) == ""
 
 
 @pytest.mark.parametrize(

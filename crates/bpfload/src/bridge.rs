@@ -22,10 +22,10 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use playpath_shell::clap;
-use playpath_units::Rate;
+use playpath_units::{AppParameters, Rate};
 use playpath_video::ServerPolicy;
 use playpath_video::cmcd::{
-    Limits, Parsed, SenderHints, ServerView, Warning, parse_headers, parse_query, parse_reports,
+    Limits, Parsed, ServerView, Warning, parse_headers, parse_query, parse_reports,
 };
 use playpath_video::cmsd::Cmsd;
 use rustix::fs::Mode;
@@ -89,7 +89,7 @@ struct Relayed {
     /// Peers of the connections that carry it.
     carriers: Vec<SocketAddr>,
     /// The latest report; connections that open later get it, too.
-    hints: Option<SenderHints>,
+    hints: Option<AppParameters>,
 }
 
 /// What a session told so far.
@@ -232,7 +232,7 @@ impl CmcdBridge {
     }
 
     /// Tell the control of the connection to this peer, or of all that carry a relay's session.
-    fn tell(&mut self, peer: SocketAddr, hints: SenderHints) -> Result<(), LiveError> {
+    fn tell(&mut self, peer: SocketAddr, hints: AppParameters) -> Result<(), LiveError> {
         let Some(relayed) = self.relayed.get_mut(&peer) else { return self.hand_over(peer, &hints) };
         relayed.hints = Some(hints);
         let carriers = relayed.carriers.clone();
@@ -258,7 +258,7 @@ impl CmcdBridge {
         }
     }
 
-    fn hand_over(&self, peer: SocketAddr, hints: &SenderHints) -> Result<(), LiveError> {
+    fn hand_over(&self, peer: SocketAddr, hints: &AppParameters) -> Result<(), LiveError> {
         let Some(registered) = &self.registered else { return Ok(()) };
         let mut block = registered.params_of(peer)?;
         for (slot, value) in values(registered.control, hints, self.mode) {
@@ -301,7 +301,7 @@ fn is_stale(path: &Path) -> bool {
 
 /// The parameters that this control takes of what is known: measures, so rounded and cut to their ranges. One that takes size and
 /// free part of the buffer gets both, whatever the mode.
-fn values(law: &Law, hints: &SenderHints, mode: BufferMode) -> Vec<(&'static Slot, ParamValue<'static>)> {
+fn values(law: &Law, hints: &AppParameters, mode: BufferMode) -> Vec<(&'static Slot, ParamValue<'static>)> {
     let free = hints.playout_buffer_free_bytes;
     let takes_both = law.slot("pob_free_bytes").is_some();
     let buffer = match mode {
@@ -623,14 +623,14 @@ mod tests {
 
     #[test]
     fn a_control_gets_what_it_takes_and_no_more_than_its_range() {
-        let hints = SenderHints {
+        let hints = AppParameters {
             playout_buffer_bytes: 655_000,
             playout_buffer_free_bytes: Some(65_500),
             video_rate: Rate::from_bits_per_sec(5_240_000),
             is_urgent: true,
-            ..SenderHints::default()
+            ..AppParameters::default()
         };
-        let told = |control: &str, hints: &SenderHints, mode| -> Vec<(&str, ParamValue)> {
+        let told = |control: &str, hints: &AppParameters, mode| -> Vec<(&str, ParamValue)> {
             let values = values(find(control).unwrap(), hints, mode);
             values.into_iter().map(|(slot, value)| (slot.spec.name, value)).collect()
         };
@@ -639,7 +639,7 @@ mod tests {
         assert_eq!(told("ccplb", &hints, BufferMode::Free)[0], ("pob_bytes", number(65_500.0)));
         assert_eq!(told("ccplca", &hints, BufferMode::Size), [("video_kbps", number(5240.0))]);
         assert!(told("vegas", &hints, BufferMode::Size).is_empty());
-        let whole = SenderHints {
+        let whole = AppParameters {
             object_bytes: Some(1_310_000),
             object_duration: Some(playpath_units::Duration::from_millis(2_000)),
             top_rate: Some(Rate::from_bits_per_sec(5_240_000)),
@@ -656,11 +656,11 @@ mod tests {
         ];
         assert_eq!(told("slack", &whole, BufferMode::Free), of_slack);
         // Nothing of the level, the object, or the best rate: words that the law takes for "not told".
-        let little = told("slack", &SenderHints { playout_buffer_free_bytes: None, ..hints }, BufferMode::Size);
+        let little = told("slack", &AppParameters { playout_buffer_free_bytes: None, ..hints }, BufferMode::Size);
         assert_eq!(little[1], ("pob_free_bytes", number(f64::from(u32::MAX))));
         assert_eq!(little[3..5], [("object_bytes", number(0.0)), ("object_ms", number(0.0))]);
         assert_eq!(little[6], ("best", ParamValue::Flag(false)));
-        let huge = SenderHints { playout_buffer_bytes: u64::MAX, ..hints };
+        let huge = AppParameters { playout_buffer_bytes: u64::MAX, ..hints };
         assert_eq!(told("ccplb", &huge, BufferMode::Size)[0], ("pob_bytes", number(1e9)));
     }
 }

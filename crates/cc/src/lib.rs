@@ -15,11 +15,13 @@ mod registry;
 mod testbed;
 
 pub use events::{
-    Ack, AppParameters, CongestionEvent, CongestionSignal, DupAck, IdleRestart, PacketLost, PacketSent, RateSample,
-    RecoveryExit, Rto, Sibling, Undo, View, WindowChange,
+    Ack, CongestionEvent, CongestionSignal, DupAck, IdleRestart, PacketLost, PacketSent, RateSample, RecoveryExit, Rto,
+    Sibling, Undo, View, WindowChange,
 };
 // Players, ABR rules and links declare theirs the same way.
 pub use playpath_units::{ParamSpec, ParamValue, Params};
+// Told by the application, or by its client.
+pub use playpath_units::AppParameters;
 pub use registry::{Behaviour, Entry, Stack, build, entries, find};
 
 use playpath_units::Rate;

@@ -12,7 +12,7 @@ use playpath_transport::mptcp::PathConfig;
 use playpath_transport::{Connection, Event, MptcpOption, Segment};
 use playpath_units::{Duration, Time};
 use playpath_video::ServerPolicy;
-use playpath_video::cmcd::{Cmcd, Limits as Believed, SenderHints, ServerView};
+use playpath_video::cmcd::{Cmcd, Limits as Believed, ServerView, Warning};
 use playpath_video::cmsd::Cmsd;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -48,6 +48,7 @@ pub struct Conversation {
     outgoing: Outgoing,
     http: Http,
     told: ServerView,
+    doubt: Option<Warning>,
     /// The session that the client says it is of.
     session: Option<String>,
     /// What is told of the server with each file.
@@ -95,6 +96,7 @@ impl Conversation {
             outgoing: Outgoing::default(),
             http: Http::default(),
             told: ServerView::new(Believed::default()),
+            doubt: None,
             session: None,
             policy: None,
             reports: Vec::new(),
@@ -131,10 +133,15 @@ impl Conversation {
         if cmcd.sid.is_none() || cmcd.sid != self.session {
             return false;
         }
-        if let Some(hints) = self.told.handle_report(cmcd, &mut Vec::new()) {
-            self.hand_over(now, &hints);
-        }
+        let mut doubts = Vec::new();
+        let told = self.told.handle_report(cmcd, &mut doubts);
+        self.hand_over(now, told, doubts);
         true
+    }
+
+    /// What of the client's data was not believed, the first time.
+    pub fn doubt(&self) -> Option<&Warning> {
+        self.doubt.as_ref()
     }
 
     /// A segment has come, with its payload.
@@ -332,8 +339,15 @@ impl Conversation {
     /// As in the simulator (crates/sim/src/apps/session.rs).
     fn take_client_data(&mut self, now: Time, cmcd: &Cmcd, body_bytes: u64) {
         self.session.clone_from(&cmcd.sid);
-        if let Some(hints) = self.told.handle_request(cmcd, Some(body_bytes), &mut Vec::new()) {
-            self.hand_over(now, &hints);
+        let mut doubts = Vec::new();
+        let told = self.told.handle_request(cmcd, Some(body_bytes), &mut doubts);
+        self.hand_over(now, told, doubts);
+    }
+
+    fn hand_over(&mut self, now: Time, told: Option<AppParameters>, doubts: Vec<Warning>) {
+        self.doubt = self.doubt.take().or(doubts.into_iter().next());
+        if let Some(told) = told {
+            self.tell(now, told);
         }
     }
 
@@ -346,22 +360,6 @@ impl Conversation {
             answer.add("CMSD-Dynamic", &value);
             answer.add("Access-Control-Expose-Headers", "CMSD-Dynamic");
         }
-    }
-
-    fn hand_over(&mut self, now: Time, hints: &SenderHints) {
-        self.tell(
-            now,
-            AppParameters {
-                playout_buffer_bytes: hints.playout_buffer_bytes,
-                playout_buffer_free_bytes: hints.playout_buffer_free_bytes,
-                video_rate: hints.video_rate,
-                is_urgent: hints.is_urgent,
-                object_bytes: hints.object_bytes,
-                object_duration: hints.object_duration,
-                top_rate: hints.top_rate,
-                requested_rate: hints.requested_rate,
-            },
-        );
     }
 
     /// When patience ends: a request must be complete in time, and something must move.

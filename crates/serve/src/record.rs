@@ -60,6 +60,7 @@ struct Kept {
     requests: u64,
     is_mptcp: bool,
     is_fallback: bool,
+    doubt: Option<String>,
     level: Value,
     paths: Vec<KeptPath>,
     switches: Vec<Value>,
@@ -98,6 +99,7 @@ impl Recorder {
         let kept = self.conversations.entry(id).or_default();
         kept.opened_s = conversation.opened.as_secs_f64();
         kept.requests = conversation.requests();
+        kept.doubt = conversation.doubt().map(ToString::to_string);
         for (index, pair) in conversation.paths.iter().enumerate() {
             let Some(tcp) = conversation.transport.subflow(index) else { continue };
             let place = kept.paths.iter().position(|path| (path.local, path.remote) == (pair.local, pair.remote));
@@ -138,6 +140,7 @@ impl Kept {
             "requests": self.requests,
             "mptcp": self.is_mptcp,
             "fallback": self.is_fallback,
+            "client_data_doubt": self.doubt,
             "level": self.level,
             "paths": self.paths.iter().map(KeptPath::to_json).collect::<Vec<_>>(),
             "switches": self.switches,

@@ -2,6 +2,7 @@
 
 mod support;
 
+use playpath_serve::record::Recorder;
 use playpath_serve::settings::Limits;
 use playpath_transport::codec::Packet;
 use playpath_transport::mptcp::option::{DSS_ACK, DSS_FIN, DSS_MAP, DSS_SEQ8};
@@ -86,6 +87,19 @@ fn reports_are_taken_on_any_connection() {
     let line = |text: &str| (clients[0].local, text.to_string());
     assert_eq!(told, [line("e=ps,sid=\"a\",sta=s,v=2"), line("e=t,sid=\"a\",sta=p,v=2")]);
     assert!(clients[0].received.starts_with(b"HTTP/1.1 204 No Content\r\n") && clients[0].body().is_empty());
+}
+
+/// A rate above what any server believes; the record says so, and of a client that tells what can be nothing.
+#[test]
+fn a_claim_that_is_not_believed_is_in_the_record() {
+    let mut site = Site::new("doubt", 1000, Limits::default());
+    site.server.record(Recorder::new(Duration::from_millis(100)));
+    let request = |claim: &str| format!("GET /clip HTTP/1.1\r\nCMCD-Object: {claim}\r\nConnection: close\r\n\r\n");
+    let mut clients = [client(1, &request("br=3000,tb=900000")), client(2, &request("br=3000,tb=6000"))];
+    let now = converse(&mut site, &mut clients, Time::from_secs(20), || false);
+    let record = site.server.take_record(now).unwrap().to_json();
+    let doubts: Vec<_> = (0..2).map(|i| record["connections"][i]["client_data_doubt"].as_str()).collect();
+    assert_eq!(doubts, [Some("CMCD: `tb` = 900000 is out of range; 200000 used"), None]);
 }
 
 /// Ten thousand SYNs of as many peers who never answer: as many as may be half open are kept, and an honest client still gets in.

@@ -1,5 +1,5 @@
 //! Quantities as types: time in integer nanoseconds, rates in bit/s, sizes in bytes, ratios, and their parsing
-//! ("10 Mbit/s", "50 ms", "30 kB", "0.5 %"). Also the named random streams of a run.
+//! ("10 Mbit/s", "50 ms", "30 kB", "0.5 %"). Also the named random streams of a run, and what a sender is told of the video.
 
 mod kind;
 pub mod names;
@@ -9,6 +9,7 @@ mod quantity;
 pub mod random;
 mod tables;
 mod time;
+mod told;
 
 pub use kind::Kind;
 pub use params::{ParamSpec, ParamValue, Params};
@@ -16,3 +17,4 @@ pub use parse::ParseError;
 pub use quantity::{Bytes, QueueLimit, Rate, Ratio};
 pub use tables::{Choice, TableSpec, Variant};
 pub use time::{Duration, Time};
+pub use told::AppParameters;

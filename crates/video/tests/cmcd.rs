@@ -1,13 +1,13 @@
 //! Client data: what players send, what a lenient and mistrustful server makes of it, worked numbers.
 
-use playpath_units::{Duration, Rate};
+use playpath_units::{AppParameters, Duration, Rate};
 use playpath_video::cmcd::{
-    Cmcd, Event, Header, Limits, ObjectType, PlayerState, SenderHints, ServerView, StreamType, StreamingFormat,
-    Warning, parse, parse_headers, parse_query, parse_reports, percent_decode, percent_encode,
+    Cmcd, Event, Header, Limits, ObjectType, PlayerState, ServerView, StreamType, StreamingFormat, Warning, parse,
+    parse_headers, parse_query, parse_reports, percent_decode, percent_encode,
 };
 use proptest::prelude::*;
 
-fn hints(cmcd: &Cmcd, object_bytes: Option<u64>) -> (Option<SenderHints>, Vec<Warning>) {
+fn hints(cmcd: &Cmcd, object_bytes: Option<u64>) -> (Option<AppParameters>, Vec<Warning>) {
     let mut warnings = Vec::new();
     let hints = ServerView::new(Limits::default()).handle_request(cmcd, object_bytes, &mut warnings);
     (hints, warnings)

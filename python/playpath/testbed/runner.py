@@ -316,6 +316,7 @@ class _Session:
             *self._carrier.warnings,
             *traffic.warnings,
             *self._shared_sysctls(),
+            *([self._unheard] if self._listens and self._unheard else []),
         ]
         start = self._write_plan(bed, way, traffic)
         if self._needs_own_origin or traffic.places:
@@ -341,7 +342,7 @@ class _Session:
             sampled = sampler.stop()
         video = [flow for flow in sampled if flow.local[1] in way.ports]
         carried = self._carrier.close(bed, video, self._described, start) if self.has_player else Carried()
-        self.warnings += carried.warnings
+        self.warnings += [*carried.warnings, *talk.not_believed(bed)]
         sampled = [*carried.flows, *sampled]
         told = traffic.stop()
         hidden = bed.hidden_drops()
@@ -367,8 +368,15 @@ class _Session:
 
     def _talk(self) -> Talk:
         """What player and server tell one another; nobody asks the player if the control takes nothing of it."""
-        listens = self._carrier.world == "wire" or bool(of_the_video(self.sending, _ANY_VIDEO))
-        return talk.talk_of(self.scenario, self.player, listens=listens)
+        return talk.talk_of(self.scenario, self.player, listens=self._listens and not self._unheard)
+
+    @property
+    def _listens(self) -> bool:
+        return self._carrier.world == "wire" or bool(of_the_video(self.sending, _ANY_VIDEO))
+
+    @property
+    def _unheard(self) -> str:
+        return talk.unheard(self.scenario, self.player)
 
     def _shared_sysctls(self) -> list[str]:
         """Validation, buffers and TCP options are settings of the namespace: those of the sender under test hold for all."""

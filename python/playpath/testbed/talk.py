@@ -9,6 +9,7 @@ from playpath.testbed.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from playpath import resolved
+    from playpath.testbed.bed import Testbed
     from playpath.testbed.players import Player
 
 
@@ -63,6 +64,16 @@ def talk_of(scenario: resolved.Document, player: Player, *, listens: bool) -> Ta
     )
 
 
+def unheard(scenario: resolved.Document, player: Player) -> str:
+    """Why nobody hears what a player tells with its requests, in one line; empty: somebody does, or it tells nothing."""
+    told = (scenario.get("player") or {}).get("cmcd", "off")
+    what = beyond_nginx(scenario) if player.name == "own" and told != "off" else ""
+    return what and (
+        f'`player.cmcd` = "{told}": the server that {what} needs hands nothing on, so the congestion control is told of the '
+        "video at the start only"
+    )
+
+
 def check(scenario: resolved.Document, player: Player, world: str, paths: int) -> None:
     """Refuse what cannot be told here."""
     wanted = scenario.get("player") or {}
@@ -102,3 +113,10 @@ def beyond_nginx(scenario: resolved.Document) -> str:
     if player.get("low_latency", "off") != "off":
         return "`low_latency`"
     return "[origin]" if scenario.get("origin") else ""
+
+
+def not_believed(bed: Testbed) -> list[str]:
+    """Claims of a player that the CMCD bridge cut to what can be, a line for each session."""
+    agent = bed.children.get("agent")
+    lines = agent.log.read_text(errors="replace").splitlines() if agent is not None else []
+    return [line.removeprefix("playpath-bpf agent: ") for line in lines if "not believed" in line]

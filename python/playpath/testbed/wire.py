@@ -166,10 +166,17 @@ class Wire:
         used = [found for found in record["connections"] if found["requests"]]
         kbps = described.get("video_kbps")
         fallen = [found for found in used if found["fallback"]]
+        doubts = [
+            f"client data not believed: {found['client_data_doubt']}" for found in used if found["client_data_doubt"]
+        ]
         return Carried(
             paths=_path_counts(used, kbps / 1000 if kbps else None) if len(bed.ends) > 1 else {},
             subflows=_subflows(used, names) if len(bed.ends) > 1 else [],
-            warnings=[f"{len(fallen)} MPTCP connections fell back to plain TCP"] if fallen else [],
+            warnings=[
+                *([f"{len(fallen)} MPTCP connections fell back to plain TCP"] if fallen else []),
+                # One is enough, as in the simulator.
+                *doubts[:1],
+            ],
             flows=_flows(used, names, shift),
         )
 

@@ -358,21 +358,11 @@ impl VideoSession {
         let Some(cmcd) = &request.cmcd else { return };
         let (view, warnings) = (&mut self.client_data, &mut self.client_data_warnings);
         let is_report = request.object.kind == ObjectKind::Report;
-        let hints = match is_report {
+        let parameters = match is_report {
             true => view.handle_report(cmcd, warnings),
             false => view.handle_request(cmcd, Some(request.body_bytes), warnings),
         };
-        let Some(hints) = hints else { return };
-        let parameters = AppParameters {
-            playout_buffer_bytes: hints.playout_buffer_bytes,
-            playout_buffer_free_bytes: hints.playout_buffer_free_bytes,
-            video_rate: hints.video_rate,
-            is_urgent: hints.is_urgent,
-            object_bytes: hints.object_bytes,
-            object_duration: hints.object_duration,
-            top_rate: hints.top_rate,
-            requested_rate: hints.requested_rate,
-        };
+        let Some(parameters) = parameters else { return };
         // A report is about the session, whatever connection carries it.
         let concerns =
             |(place, connection): &(usize, &HttpConnection)| *place == index || is_report && connection.is_open;

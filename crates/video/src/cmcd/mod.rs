@@ -18,7 +18,7 @@ mod server;
 
 pub use encode::{Header, percent_decode, percent_encode};
 pub use parse::{Parsed, Warning, parse, parse_headers, parse_query, parse_reports};
-pub use server::{Limits, SenderHints, ServerView};
+pub use server::{Limits, ServerView};
 
 /// Keys of one request. Key names are the standard's.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -14,7 +14,7 @@
 //! allow, with a warning each time.
 
 use super::{Cmcd, ObjectType, PlayerState, Warning};
-use playpath_units::{Duration, Rate};
+use playpath_units::{AppParameters, Duration, Rate};
 
 /// What a server believes at most.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,27 +34,6 @@ impl Default for Limits {
         // A segment of uncapped VBR may have three times its mean rate.
         Limits { default_buffer_ms: 1000, max_buffer_ms: 60_000, max_kbps: 200_000, max_rate_ratio: 4.0 }
     }
-}
-
-/// What a sender is told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SenderHints {
-    /// Size of the playout buffer in payload bytes.
-    pub playout_buffer_bytes: u64,
-    /// Its free space, if the client reports its level.
-    pub playout_buffer_free_bytes: Option<u64>,
-    /// Rate of the video, with audio and playback rate.
-    pub video_rate: Rate,
-    /// Starting up or starved.
-    pub is_urgent: bool,
-    /// Rate that the client does not need more than.
-    pub requested_rate: Option<Rate>,
-    /// Size of the object's body, if it is media and its length in time was told.
-    pub object_bytes: Option<u64>,
-    /// Media time in the object.
-    pub object_duration: Option<Duration>,
-    /// Highest rate that the client can choose, with audio and playback rate.
-    pub top_rate: Option<Rate>,
 }
 
 /// What the server has learnt of one session.
@@ -81,7 +60,7 @@ impl ServerView {
         cmcd: &Cmcd,
         object_bytes: Option<u64>,
         warnings: &mut Vec<Warning>,
-    ) -> Option<SenderHints> {
+    ) -> Option<AppParameters> {
         let playback_rate = cmcd.pr.unwrap_or(1.0);
         if let Some(br) = self.believed_rate(cmcd, object_bytes, warnings) {
             match cmcd.ot {
@@ -104,7 +83,7 @@ impl ServerView {
         let object = object_bytes.zip(length).map(|(bytes, ms)| (bytes, Duration::from_millis(ms)));
         self.object = object;
         let top = cmcd.tb_kbps.map(|kbps| self.clamp_top(kbps, warnings) * playback_rate + self.audio_kbps);
-        (kbps > 0.0).then(|| SenderHints {
+        (kbps > 0.0).then(|| AppParameters {
             object_bytes: object.map(|(bytes, _)| bytes),
             object_duration: object.map(|(_, length)| length),
             top_rate: top.map(|kbps| Rate::from_bits_per_sec_f64(kbps * 1e3)),
@@ -113,12 +92,12 @@ impl ServerView {
     }
 
     /// A report came (event mode). `None` until a rate was told.
-    pub fn handle_report(&mut self, cmcd: &Cmcd, warnings: &mut Vec<Warning>) -> Option<SenderHints> {
+    pub fn handle_report(&mut self, cmcd: &Cmcd, warnings: &mut Vec<Warning>) -> Option<AppParameters> {
         let object = self.object;
         let hints = self.handle_request(cmcd, None, warnings)?;
         self.object = object;
         let waits = matches!(cmcd.sta, Some(PlayerState::Starting | PlayerState::Seeking | PlayerState::Rebuffering));
-        Some(SenderHints {
+        Some(AppParameters {
             is_urgent: hints.is_urgent || waits,
             object_bytes: object.map(|(bytes, _)| bytes),
             object_duration: object.map(|(_, length)| length),
@@ -126,17 +105,17 @@ impl ServerView {
         })
     }
 
-    fn hints(&self, cmcd: &Cmcd, kbps: f64, level: Option<u64>) -> SenderHints {
+    fn hints(&self, cmcd: &Cmcd, kbps: f64, level: Option<u64>) -> AppParameters {
         let buffer_ms = self.target_ms.or(self.largest_level_ms).unwrap_or(self.limits.default_buffer_ms);
         // ms · kbit/s = bit.
         let bytes = |ms: u64| (ms as f64 * kbps / 8.0) as u64;
-        SenderHints {
+        AppParameters {
             playout_buffer_bytes: bytes(buffer_ms),
             playout_buffer_free_bytes: level.map(|level| bytes(buffer_ms.saturating_sub(level))),
             video_rate: Rate::from_bits_per_sec_f64(kbps * 1e3),
             is_urgent: cmcd.su || cmcd.bs,
             requested_rate: cmcd.rtp_kbps.filter(|&rtp| rtp > 0).map(|rtp| Rate::from_bits_per_sec(rtp * 1000)),
-            ..SenderHints::default()
+            ..AppParameters::default()
         }
     }
 

@@ -30,7 +30,7 @@ from playpath.engine import number
 from playpath.testbed import media
 from playpath.testbed.errors import MissingToolError, TestbedError, UnsupportedError
 from playpath.testbed.players.following import Following
-from playpath.testbed.players.scene import Played, Scene, as_nobody, kind_of, ladder_of, not_believed, require
+from playpath.testbed.players.scene import Played, Scene, as_nobody, kind_of, ladder_of, require
 from playpath.testbed.processes import Child
 from playpath.testbed.programs import Told
 from playpath.testbed.talk import COLLECTOR_PATH
@@ -311,5 +311,5 @@ class _Session(Following):
             told=told,
             body_bytes=self._bytes,
             elapsed_s=self._at,
-            warnings=self._warnings + not_believed(self._scene.bed),
+            warnings=self._warnings,
         )

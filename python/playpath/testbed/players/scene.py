@@ -222,10 +222,3 @@ def kind_of(scenario: resolved.Document, player: str, *allowed: str) -> str:
     if kind not in allowed:
         raise InputError(f"player {player}: [player] kind = '{kind}'; allowed: {', '.join(allowed)}")
     return kind
-
-
-def not_believed(bed: Testbed) -> list[str]:
-    """Claims of a player that the CMCD bridge cut to what can be, a line for each session."""
-    agent = bed.children.get("agent")
-    lines = agent.log.read_text(errors="replace").splitlines() if agent is not None else []
-    return [line.removeprefix("playpath-bpf agent: ") for line in lines if "not believed" in line]
