@@ -1,8 +1,8 @@
 """Refresh what docs/papers.md takes from runs: `make papers`, or `python docs/papers.py OUT` after `playpath reproduce`.
 
 Between `<!-- STUDY PART -->` and `<!-- end -->` the page holds what this writes: `claims`, `today` and `unstated` of a
-study, and `all overview`, which needs all studies. The figures that the page shows are copied from OUT/STUDY/figures. All
-else is written by people.
+study, `vegas ns2`, and `all overview`, which needs all studies. The figures that the page shows are copied from
+OUT/STUDY/figures. What ns-2 itself does is data in tools/compare-ns. All else is written by people.
 """
 
 from __future__ import annotations
@@ -19,14 +19,29 @@ from typing import Any
 import polars as pl
 
 from playpath.studies import NAMES, Study, evaluate, study
-from playpath.studies.study import Unstated
+from playpath.studies.claims import select
+from playpath.studies.study import Labels, Unstated
 from playpath.studies.today import HEAD, rank_scenes, table_rows
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "papers.md"
-BLOCK = re.compile(r"(<!-- (\w+) (claims|today|unstated|overview) -->\n).*?(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- (\w+) (claims|today|unstated|ns2|overview) -->\n).*?(<!-- end -->)", re.DOTALL)
 COMMIT = re.compile(r"engine of commit \w+")
+NS2 = DOCS.parent / "tools/compare-ns/vegas_study.csv"
+NS2_READINGS = {"each": "ns-2 itself", "delayed": "ns-2, delayed ACKs"}
 FIGURE = re.compile(r"images/papers/((\w+)-[\w-]+\.png)")
+CELLS: dict[str, Labels] = {
+    "1:3, 50 ms": {"part": "background", "background": "1:3"},
+    "4:10, 50 ms": {"part": "background", "background": "4:10"},
+    "8:20, 50 ms": {"part": "background", "background": "8:20"},
+    "4:10, 10 ms": {"part": "rtt", "rtt": 10},
+    "4:10, 100 ms": {"part": "rtt", "rtt": 100},
+    "4:10, 200 ms": {"part": "rtt", "rtt": 200},
+    "4:10, RED": {"part": "queue", "queue": "RED"},
+    "4:10, 0.125 % loss": {"part": "loss", "loss_percent": 0.125},
+    "4:10, 1 % loss": {"part": "loss", "loss_percent": 1.0},
+    "4:10, 8 % loss": {"part": "loss", "loss_percent": 8.0},
+}
 
 
 def commit() -> str:
@@ -78,15 +93,38 @@ def _of_space(found: dict[str, Any]) -> list[str]:
 
 
 def claims(which: Study, folder: Path) -> list[str]:
-    """The verdict of every claim, as the run has it (some rest on our guard), with its deciding figures."""
+    """The verdict of every claim, as the run has it (some rest on our guard), with its deciding figures; for `vegas` also ns-2's own."""
     judged = json.loads((folder / "claims.json").read_text())["claims"]
     table = pl.read_parquet(folder / "table.parquet")
+    in_ns2 = in_ns2_itself() if which.name == "vegas" else {}
     rows = []
     for claim, found in zip(which.claims, judged, strict=True):
-        deciding = evaluate(claim, table).deciding
-        decides = f"{deciding.check.says}: {deciding.figures()}"
-        rows.append([f"{claim.id}: {claim.statement}", found["verdict"], decides])
-    return markdown(["claim", "verdict", "deciding figures"], rows)
+        result = evaluate(claim, table)
+        decides = f"{result.deciding.check.says}: {result.deciding.figures()}"
+        also = [evaluate(claim, theirs).verdict for theirs in in_ns2.values()]
+        rows.append([f"{claim.id}: {claim.statement}", found["verdict"], *also, decides])
+    return markdown(["claim", "verdict", *in_ns2, "deciding figures"], rows)
+
+
+def in_ns2_itself() -> dict[str, pl.DataFrame]:
+    """The cells of the study `vegas` as ns-2 ran them, by how its receivers acknowledge."""
+    parts = pl.read_csv(NS2).partition_by("acks", as_dict=True, maintain_order=True)
+    return {NS2_READINGS[acks]: part for (acks,), part in parts.items()}
+
+
+def ns2(_: Study, folder: Path) -> list[str]:
+    """Throughput of the stream in ns-2 and here."""
+    theirs, ours = in_ns2_itself()["ns-2 itself"], pl.read_parquet(folder / "table.parquet")
+    rows = []
+    for title, labels in CELLS.items():
+        senders = [{**labels, "variant": name} for name in ("NewReno", "Vegas")]
+        rows.append([title, *(_mbps(table, where) for where in senders for table in (theirs, ours))])
+    return markdown(["cell", "ns-2, NewReno", "ours", "ns-2, Vegas", "ours"], rows)
+
+
+def _mbps(table: pl.DataFrame, where: Labels) -> str:
+    found = select(table, where)["stream_mbps"].to_list()
+    return f"{sum(found) / len(found):.2f} ({min(found):.2f} to {max(found):.2f})"
 
 
 def today(which: Study, folder: Path) -> list[str]:
@@ -133,7 +171,12 @@ def markdown(head: list[str], rows: list[list[str]]) -> list[str]:
     return ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
 
 
-PARTS: dict[str, Callable[[Study, Path], list[str]]] = {"claims": claims, "today": today, "unstated": unstated}
+PARTS: dict[str, Callable[[Study, Path], list[str]]] = {
+    "claims": claims,
+    "today": today,
+    "unstated": unstated,
+    "ns2": ns2,
+}
 
 if __name__ == "__main__":
     main(Path(sys.argv[1] if len(sys.argv) > 1 else "out/reproduce"))

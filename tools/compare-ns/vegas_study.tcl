@@ -3,7 +3,7 @@
 # client, and on stderr time and length of the bottleneck's queue every 20 ms.
 array set cell {
 	agent Newreno media 1 rtt 50 loss 0 ftp 4 web 10 queue DropTail seconds 300 seed 1 gamma 1 window 10000 red_mean 1000
-	heartbeat 0.1 xfactor 8 spread 5 overhead 0.0008 web_kb 50
+	heartbeat 0.1 xfactor 8 spread 5 overhead 0.0008 web_kb 50 sink TCPSink
 }
 array set cell $argv
 ns-random $cell(seed)
@@ -44,7 +44,7 @@ proc flow {agent extra} {
 	$tcp set window_ $cell(window)
 	$tcp set packetSize_ 1000
 	$tcp set overhead_ $cell(overhead)
-	set sink [new Agent/TCPSink]
+	set sink [new Agent/$cell(sink)]
 	$ns attach-agent $server $tcp
 	$ns attach-agent $client $sink
 	$ns connect $tcp $sink

@@ -217,8 +217,8 @@ FIGURES = [
             span=(0.0, 20.0),
         )
         for name, rtt, title in (
-            ("t1", 3, "why CCP fails at RTT 3 ms once the delay varies"),
-            ("t2", 200, "why CCPLB(1) discards at RTT 200 ms and CCP does not"),
+            ("t1", 3, "CCP at RTT 3 ms, without jitter and with it"),
+            ("t2", 200, "CCP and CCPLB(1) at RTT 200 ms"),
         )
     ),
 ]
