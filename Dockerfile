@@ -2,10 +2,10 @@
 #   docker build -t playpath .
 #   docker run --rm -v "$PWD":/work playpath demo                 the simulator: no rights needed
 #   docker run --rm -v "$PWD":/work --device /dev/net/tun --cap-add SYS_ADMIN --cap-add NET_ADMIN --cap-add NET_RAW \
-#     --security-opt apparmor=unconfined --security-opt seccomp=unconfined playpath compare wireless --world kernel
+#     --cap-add SYS_NICE --security-opt apparmor=unconfined --security-opt seccomp=unconfined playpath compare wireless --world kernel
 # The kernel world uses the host's kernel. SYS_ADMIN makes network namespaces and loads eBPF (with it come BPF and PERFMON),
-# NET_ADMIN makes TUN devices, addresses and congestion controls, NET_RAW captures; the default profiles of AppArmor and seccomp
-# forbid mounts and bpf(). `playpath doctor` in the container says what is missing.
+# NET_ADMIN makes TUN devices, addresses and congestion controls, NET_RAW captures, SYS_NICE keeps links in time; the default profiles of
+# AppArmor and seccomp forbid mounts and bpf(). `playpath doctor` in the container says what is missing.
 FROM rust:1-bookworm AS build
 WORKDIR /src
 COPY . .

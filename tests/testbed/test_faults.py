@@ -169,6 +169,26 @@ def test_a_namespace_name_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None
         run.remove()
 
 
+IN_A_CONTAINER = """
+import os
+from playpath.testbed import namespaces
+name = f"pp-{os.getpid()}-0-ro"
+namespaces.create(name)
+try:
+    print(namespaces.read_sysctls(name, ["net.ipv6.conf.all.disable_ipv6"]), os.access("/proc/sys/net", os.W_OK))
+finally:
+    namespaces.delete(name)
+"""
+
+
+def test_a_container_s_read_only_sysctls_are_written_and_stay_read_only_for_others() -> None:
+    """Docker and Podman mount /proc/sys so."""
+    as_container = 'mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys && exec "$@"'
+    command = ["unshare", "--mount", "sh", "-c", as_container, "sh", sys.executable, "-c", IN_A_CONTAINER]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("{'net.ipv6.conf.all.disable_ipv6': '1'} False\n", "")
+
+
 def test_a_folder_that_takes_no_more(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32k", "full", str(tmp_path)], check=True)
     try:

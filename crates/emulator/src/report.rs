@@ -85,7 +85,7 @@ impl Pauses {
 
     fn warning(self) -> Option<String> {
         (self.count > 0).then(|| {
-            let (count, longest) = (self.count, self.longest);
+            let (count, longest) = (self.count, legible(self.longest));
             format!("the machine stood still {count} times, for up to {longest}; hosts of virtual machines do so when all cores are busy")
         })
     }
@@ -198,7 +198,7 @@ fn problems(config: &Config, measure: &RunMeasure, devices: &[DeviceMeasure]) ->
             let p99 = Duration::from_nanos(route.lateness.quantile(0.99));
             let tolerance = config.tolerance(path);
             if p99 > tolerance {
-                let name = &path.name;
+                let (name, p99) = (&path.name, legible(p99));
                 problems.push(format!(
                     "path {name} {direction}: 1 % of packets were more than {p99} late (tolerance {tolerance})"
                 ));
@@ -233,6 +233,13 @@ fn link_json(config: &LinkConfig, stats: &LinkStats, measure: &LinkMeasure) -> M
         Value::Object(map) => map,
         _ => Map::new(),
     }
+}
+
+/// A measured time with three digits, rounded down: the others are noise.
+fn legible(measured: Duration) -> Duration {
+    let nanos = measured.as_nanos();
+    let noise = 10u64.pow(nanos.max(1).ilog10().saturating_sub(2));
+    Duration::from_nanos(nanos / noise * noise)
 }
 
 fn route_json(route: &RouteMeasure) -> Map<String, Value> {
@@ -280,4 +287,20 @@ fn device_json(device: &DeviceMeasure) -> Value {
 
 fn micros(nanos: u64) -> f64 {
     nanos as f64 / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_is_told_with_three_digits() {
+        let mut pauses = Pauses::default();
+        for nanos in [8_056_016, 2_000_000] {
+            pauses.note(Duration::from_nanos(nanos));
+        }
+        let told = pauses.warning().unwrap();
+        assert!(told.starts_with("the machine stood still 2 times, for up to 8.05 ms;"), "{told}");
+        assert_eq!(legible(Duration::ZERO), Duration::ZERO);
+    }
 }

@@ -19,7 +19,14 @@ from playpath.testbed.errors import MissingToolError, TestbedError
 PREFIX = "pp"
 NETNS_FOLDER = Path("/run/netns")
 
+_SYSCTLS = Path("/proc/sys")
+_CLONE_NEWNS = 0x00020000
 _CLONE_NEWNET = 0x40000000
+# <linux/mount.h>
+_MS_REMOUNT = 1 << 5
+_MS_BIND = 1 << 12
+_MS_REC = 1 << 14
+_MS_PRIVATE = 1 << 18
 _libc = ctypes.CDLL(None, use_errno=True)
 
 T = TypeVar("T")
@@ -57,13 +64,24 @@ def write_sysctls(name: str, settings: dict[str, str]) -> None:
 
     def write() -> None:
         for key, value in settings.items():
-            path = Path("/proc/sys") / key.replace(".", "/")
+            path = _SYSCTLS / key.replace(".", "/")
             try:
+                if not os.access(path, os.W_OK):
+                    _make_sysctls_writable()
                 path.write_text(value)
             except OSError as error:
                 raise TestbedError(f"cannot set {key}={value} in {name}: {error.strerror}") from None
 
     call_inside(name, write)
+
+
+def _make_sysctls_writable() -> None:
+    """In a container /proc/sys is mounted read-only: mount it anew, for this thread alone, which needs CAP_SYS_ADMIN."""
+    if _libc.unshare(_CLONE_NEWNS) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    for target, flags in ((b"/", _MS_REC | _MS_PRIVATE), (os.fsencode(_SYSCTLS), _MS_REMOUNT | _MS_BIND)):
+        if _libc.mount(None, target, None, ctypes.c_ulong(flags), None) != 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 def read_sysctls(name: str, keys: Sequence[str]) -> dict[str, str]:
@@ -72,7 +90,7 @@ def read_sysctls(name: str, keys: Sequence[str]) -> dict[str, str]:
     def read() -> dict[str, str]:
         found = {}
         for key in keys:
-            path = Path("/proc/sys") / key.replace(".", "/")
+            path = _SYSCTLS / key.replace(".", "/")
             if path.exists():
                 found[key] = " ".join(path.read_text().split())
         return found
