@@ -202,7 +202,8 @@ class Sender(TypedDict, total=False):
     """Unique label."""
 
     cc: Mapping[str, Any] | str
-    """Congestion control, with its parameters (`playpath list cc`)."""
+    """Congestion control, with its parameters (`playpath list cc`). Traffic without one has, in a scenario without
+    a video, that of the sender which is compared."""
 
     profile: Literal["linux", "ns2", "rfc"] | None
     """Stack whose habits the endpoints have."""

@@ -44,6 +44,17 @@ def doubts(scenario: Scenario) -> list[str]:
     return [text for text in found if text]
 
 
+def inert(scenario: Scenario) -> list[str]:
+    """A comparison that compares nothing: one sender, which carries nothing."""
+    groups = scenario.resolved.get("traffic") or []
+    if scenario.has_video or len(scenario.senders) > 1 or not all("cc" in group for group in groups):
+        return []
+    return [
+        f'there is no [video] and every [[traffic]] has a `cc` of its own: the row "{scenario.senders[0]}" holds all flows together; '
+        "`playpath run` shows each, and traffic without `cc` has that of the sender"
+    ]
+
+
 def doubts_of_design(design: Design) -> list[str]:
     """The doubts of a sweep's points, with where they begin and at how many of those looked at they stand; points that cannot run
     have errors of their own.
@@ -128,7 +139,8 @@ def _queue(path: Any) -> str:
 def _phases(scenario: Scenario) -> list[str]:
     """Floyd and Jacobson, "On traffic phase effects" (1992): with fixed delays it is always the same flow that meets the full queue."""
     others = [group for group in scenario.resolved.get("traffic") or [] if group.get("kind") in ("bulk", "video")]
-    if not any("rtt" not in group or isinstance(group["rtt"], str) for group in others):
+    flows = scenario.has_video + sum(group["count"] for group in others)
+    if flows < 2 or not any("rtt" not in group or isinstance(group["rtt"], str) for group in others):
         return []
     return [text for path in scenario.resolved.get("path") or [] if (text := _phase(path))]
 

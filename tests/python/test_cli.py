@@ -111,8 +111,20 @@ def test_traffic_without_video(cli, bulk):
     assert session.status == 0, session.err
     assert len(session.json["flows"]) == 2
     assert "stall_time_s" not in session.json["metrics"]
-    compared = cli("compare", bulk, "--cc", "newreno,cubic", "--json")
+    alone = cli("compare", bulk, "--json")
+    assert 'the row "cubic" holds all flows together' in alone.err
+    assert_one_line(cli("compare", bulk, "--cc", "newreno,vegas", "--json"), "the senders have nothing to send")
+
+
+def test_bulk_flows_are_compared_where_they_follow_the_sender(cli, bulk):
+    bulk.write_text(bulk.read_text().replace('cc = "newreno"\n', ""))
+    compared = cli("compare", bulk, "--cc", "newreno,vegas", "--seeds", 1, "--json")
     assert compared.status == 0, compared.err
+    reno, vegas = (sender["metrics"]["mean_queue_packets"]["mean"] for sender in compared.json["senders"])
+    assert reno > 2 * vegas, "NewReno fills the queue, Vegas leaves it empty"
+    assert "holds all flows" not in compared.err
+    session = cli("run", bulk, "--cc", "newreno,vegas", "--sender", "vegas", "--json")
+    assert {flow["cc"] for flow in session.json["flows"]} == {"vegas"}
 
 
 def test_parameters_on_the_command_line(cli, small):

@@ -90,6 +90,12 @@ def test_flows_in_step_with_a_full_queue_are_told():
         assert doubts(playpath.load(scenario.format(rate="4 Mbit/s", buffer="1 s", queue="1 bdp"))) == []
 
 
+def test_a_flow_alone_is_in_step_with_nobody():
+    alone = '[[path]]\nrate = "6 Mbit/s"\nrtt = "60 ms"\n[[traffic]]\nkind = "bulk"\n'
+    assert doubts(playpath.load(alone)) == []
+    assert len(doubts(playpath.load(f"{alone}count = 2\n"))) == 1
+
+
 def test_doubts_come_before_the_result(cli, tmp_path):
     file = tmp_path / "doubtful.toml"
     file.write_text(PATH.format(rate="4 Mbit/s", buffer="20 s", queue="1 bdp"))

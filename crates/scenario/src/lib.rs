@@ -239,6 +239,14 @@ impl Scenario {
         if self.video.is_none() && self.traffic.is_empty() {
             return Err(ScenarioError("nothing to run: the scenario has neither [video] nor [[traffic]]".into()));
         }
+        let senders_differ = self.video.is_some() || self.traffic.iter().any(|group| group.follows);
+        if self.senders.len() > 1 && !senders_differ {
+            return Err(ScenarioError(
+                "the senders have nothing to send: there is no [video], and every [[traffic]] has a `cc` of its own; leave `cc` out \
+                 where the sender's is meant"
+                    .into(),
+            ));
+        }
         Ok(())
     }
 }
@@ -418,7 +426,7 @@ fn read_traffic(root: &Table, run: &RunSpec, has_video: bool) -> Result<Vec<Traf
     // Below these numbers every name of a kind is taken.
     let mut next: BTreeMap<String, usize> = BTreeMap::new();
     for table in root.tables("traffic") {
-        let mut group = TrafficSpec::read(&table, run.profile, run.mss)?;
+        let mut group = TrafficSpec::read(&table, run.profile, run.mss, has_video)?;
         if !table.has("name") {
             let kind = group.sender.name.clone();
             let from = next.entry(kind.clone()).or_insert(2);

@@ -226,7 +226,8 @@ pub const SENDER: TableSpec = TableSpec::new(
             "cc",
             "cubic",
             Kind::Either(&[Kind::Named(&CC), Kind::Own]),
-            "Congestion control, with its parameters (`playpath list cc`).",
+            "Congestion control, with its parameters (`playpath list cc`). Traffic without one has, in a scenario without a \
+             video, that of the sender which is compared.",
         )
         .example("{ name = \"ccplb\", pob_rate = 2 }")
         .in_kernel("the kernel's or ours of that name; one that Linux lacks is refused"),

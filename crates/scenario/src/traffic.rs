@@ -254,10 +254,17 @@ pub struct TrafficSpec {
     pub rtt: RttSpec,
     /// Its transport.
     pub sender: SenderSpec,
+    /// Nothing but the traffic is carried, and it names no congestion control: it has that of the sender that is compared.
+    pub follows: bool,
 }
 
 impl TrafficSpec {
-    pub(crate) fn read(table: &Table, profile: &'static str, mss: Option<u32>) -> Result<TrafficSpec, ScenarioError> {
+    pub(crate) fn read(
+        table: &Table,
+        profile: &'static str,
+        mss: Option<u32>,
+        has_video: bool,
+    ) -> Result<TrafficSpec, ScenarioError> {
         let word = table.chosen().expect("must be given");
         let kind = match word {
             "web" => read_web(table)?,
@@ -282,8 +289,17 @@ impl TrafficSpec {
             start_law: meaning(&START_LAWS, table.word("start_law")).expect("has a default"),
             stop,
             rtt: read_rtt(table)?,
+            follows: !has_video && word != "udp" && !table.has("cc"),
             sender,
         })
+    }
+
+    /// Its transport in a run of `compared`.
+    pub fn sender_beside(&self, compared: &SenderSpec) -> SenderSpec {
+        let cc = if self.follows { &compared.cc } else { &self.sender.cc };
+        let mut own = self.sender.clone();
+        own.cc = cc.clone();
+        own
     }
 
     /// The names that its sources have if the group is called `label`.
@@ -306,6 +322,9 @@ impl TrafficSpec {
     pub(crate) fn to_json(&self) -> Value {
         let mut json = self.sender.to_json();
         let map = json.as_object_mut().expect("a sender is an object");
+        if self.follows {
+            map.remove("cc");
+        }
         let mut put = |key: &str, value: Value| map.insert(key.into(), value);
         put("count", json!(self.count));
         put("start", json!(self.start.to_string()));

@@ -643,3 +643,23 @@ fn a_crowd_comes_by_its_law() {
         assert!((found - mean).abs() < 0.2, "{law}: {found}");
     }
 }
+
+/// A researcher compares bulk flows: the senders are what the flows run.
+#[test]
+fn traffic_without_a_control_follows_the_sender_where_no_video_is_played() {
+    let flows = "[[path]]\nrate = \"9 Mbit/s\"\nrtt = \"50 ms\"\n[[sender]]\ncc = \"newreno\"\n[[sender]]\ncc = \"bbr\"\n\
+                 [[traffic]]\nkind = \"bulk\"\n[[traffic]]\nkind = \"bulk\"\nname = \"other\"\n";
+    let scenario = parse(&format!("{flows}cc = \"vegas\"\n"));
+    let written = scenario.to_json();
+    let bbr = scenario.sender("bbr").expect("is in the file");
+    let controls: Vec<String> = scenario.traffic.iter().map(|group| group.sender_beside(bbr).cc.name().to_string()).collect();
+    assert_eq!(controls, ["bbr", "vegas"]);
+    assert!(written["traffic"][0].get("cc").is_none(), "what is written out follows, too");
+    assert_eq!(written["traffic"][1]["cc"]["name"], "vegas");
+
+    let inert = flows.replace("kind = \"bulk\"\n", "kind = \"bulk\"\ncc = \"cubic\"\n");
+    expect(&inert, &["senders have nothing to send", "leave `cc` out"]);
+    let scenario = parse(&GOOD.replace("[[sender]]\ncc = \"cubic\"", "[[sender]]\ncc = \"bbr\""));
+    let beside = scenario.traffic[0].sender_beside(&scenario.senders[0]);
+    assert_eq!(beside.cc.name(), "cubic", "beside a video neighbours stay what they are");
+}

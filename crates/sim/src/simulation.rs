@@ -62,7 +62,7 @@ impl<'s> Simulation<'s> {
         };
         simulation.add_video(sender)?;
         for (number, group) in scenario.traffic.iter().enumerate() {
-            simulation.add_traffic(number, group)?;
+            simulation.add_traffic(number, group, sender)?;
         }
         Ok(simulation)
     }
@@ -98,8 +98,13 @@ impl<'s> Simulation<'s> {
         Ok(())
     }
 
-    fn add_traffic(&mut self, number: usize, group: &TrafficSpec) -> Result<(), ScenarioError> {
-        let sender = Arc::new(group.sender.clone());
+    fn add_traffic(
+        &mut self,
+        number: usize,
+        group: &TrafficSpec,
+        compared: &SenderSpec,
+    ) -> Result<(), ScenarioError> {
+        let sender = Arc::new(group.sender_beside(compared));
         self.net.flows.reserve(group.count as usize);
         let shared_routes = self.routes(&sender, &sender.name, FlowRtt::THE_PATHS)?;
         for source in group.sources(number, self.seed) {

@@ -14,7 +14,7 @@ from playpath.commands.results import results_folder
 from playpath.compare import compare
 from playpath.comparison import Comparison
 from playpath.errors import InputError, RunError
-from playpath.sanity import doubts
+from playpath.sanity import doubts, inert
 from playpath.scenario import load
 from playpath.signals import spare_next_ctrl_c
 
@@ -60,7 +60,7 @@ def command(
         seeds=seeds,
         set=options.settings(setting),
     )
-    console.warn(doubts(loaded))
+    console.warn([*doubts(loaded), *inert(loaded)])
     place = options.world_with(world, player)
     keeps = (out is not None or not json) and not worlds.world(place).is_parallel
     if resume and not keeps:

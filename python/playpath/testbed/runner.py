@@ -217,6 +217,14 @@ def _rate(path: resolved.Path) -> float:
     return number(rate) if rate and rate != "unlimited" else 0.0
 
 
+def _carrying(scenario: resolved.Document, sender: resolved.Sender) -> resolved.Document:
+    """The scenario with the sender's congestion control where traffic names none: without a video it is that one's."""
+    groups: list[resolved.Traffic] = [
+        {**group, "cc": group.get("cc", sender["cc"])} for group in scenario.get("traffic") or []
+    ]
+    return {**scenario, "traffic": groups}
+
+
 class _Session:
     """What is to run, checked before anything is created."""
 
@@ -231,7 +239,8 @@ class _Session:
         *,
         trace: bool,
     ) -> None:
-        self.scenario, self.sender, self.seed, self.player = scenario, sender, seed, player
+        self.scenario = _carrying(scenario, sender)
+        self.sender, self.seed, self.player = sender, seed, player
         self._trace = trace
         self.has_player = bool(scenario.get("video")) or player.name != players.DEFAULT
         player.check(scenario)
