@@ -119,7 +119,7 @@ def read_text(path: Path, *, where: str = "", remedy: str = "") -> str:
     raise InputError(f"{where}{path}: {reason}{f'; {remedy}' if remedy else ''}")
 
 
-def rows_of(text: str, where: str = "") -> Iterator[tuple[int, list[str]]]:
+def rows_of(text: str, where: str = "", *, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
     """The rows of a CSV with the numbers of their lines.
 
     Raises
@@ -127,7 +127,7 @@ def rows_of(text: str, where: str = "") -> Iterator[tuple[int, list[str]]]:
     InputError
         One line: `where`, the line, what is wrong with it.
     """
-    reader = csv.reader(text.splitlines())
+    reader = csv.reader(text.splitlines(), delimiter=delimiter)
     try:
         for cells in reader:
             yield reader.line_num, cells

@@ -128,3 +128,86 @@ def test_a_field_without_end_is_one_line(tmp_path):
     file.write_text("session,throughput_kbps\n" + "x" * 200_000 + ",5\n")
     with pytest.raises(InputError, match=r"log: line 2: field larger"):
         read_logs([file])
+
+
+COMBINED = '10.0.0.1 - - [04/Mar/2026:10:00:07 +0000] "GET /seg-1.m4s HTTP/2.0" 200 1000000 "-" "player"'
+SS = (
+    "State Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n"
+    'ESTAB 0 123840 192.0.2.1:443 198.51.100.7:40001 users:(("nginx",pid=12,fd=9))\n'
+    "\t cubic wscale:7,7 rto:260 rtt:61.2/6.1 mss:1448 cwnd:40 bytes_acked:8900000 send 6.1Mbps delivery_rate {rate} {flag}"
+    "busy:9000ms minrtt:55.5\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        # What stands behind nginx's combined format: 8 Mbit in 2 s.
+        (COMBINED + " 2.000\n", {"name": "10.0.0.1", "rate_mbps": 4.0}),
+        (COMBINED + ' rt=2.000 urt="0.004" rtt=61000\n', {"name": "10.0.0.1", "rate_mbps": 4.0, "rtt_ms": 61.0}),
+        (
+            '{"remote_addr": "10.0.0.1", "bytes_sent": "1000000", "request_time": "2.000", "tcpinfo_rtt": "61000"}\n',
+            {"name": "10.0.0.1", "rate_mbps": 4.0, "rtt_ms": 61.0},
+        ),
+        # Fastly: times in microseconds, the client's session in the URL.
+        (
+            '{"client_ip": "10.0.0.1", "url": "/1.m4s?CMCD=br%3D3000%2Csid%3D%22ann%22", "response_body_size": 1000000, '
+            '"time_elapsed": 2000000, "tcpi_rtt": 61000}\n',
+            {"name": "ann", "rate_mbps": 4.0, "rtt_ms": 61.0},
+        ),
+        # Akamai's DataStream 2: milliseconds; its throughput, in kbit/s, is measured.
+        (
+            '[{"cliIP": "10.0.0.1", "totalBytes": "1000000", "transferTimeMSec": "2000"}]',
+            {"name": "10.0.0.1", "rate_mbps": 4.0},
+        ),
+        (
+            '{"cliIP": "10.0.0.1", "throughput": "5000", "cmcd": "//1.0@V/bl=21300,br=3200,sid=\\"ann\\""}\n',
+            {"name": "ann", "rate_mbps": 5.0},
+        ),
+        # CMCD 2 as JSON; its lists hold one value for each kind of media.
+        ('{"v": 2, "e": "rr", "sid": "ann", "mtp": [5000], "br": [3200]}\n', {"name": "ann", "rate_mbps": 5.0}),
+        # IIS counts milliseconds where the standard says seconds.
+        (
+            "#Software: Microsoft Internet Information Services 10.0\n#Fields: c-ip sc-bytes time-taken\n10.0.0.1 1000000 2000\n",
+            {"name": "10.0.0.1", "rate_mbps": 4.0},
+        ),
+        (
+            "Session ID;Bytes;Duration (ms);RTT ms\nann;1000000;2000;61\n",
+            {"name": "ann", "rate_mbps": 4.0, "rtt_ms": 61.0},
+        ),
+        (SS.format(rate="4.0Mbps", flag=""), {"name": "198.51.100.7:40001", "rate_mbps": 4.0, "rtt_ms": 55.5}),
+    ],
+)
+def test_logs_as_servers_networks_and_players_write_them(tmp_path, text, row):
+    assert read_logs([log(tmp_path, text)]).rows == [row | {"samples": 1}]
+
+
+def test_application_limited_sockets_are_left_out(tmp_path):
+    text = SS.format(rate="90Mbps", flag="app_limited ") + SS.format(rate="4000Kbps", flag="")
+    found = read_logs([log(tmp_path, text)])
+    assert (found.rows[0]["rate_mbps"], found.rows[0]["samples"]) == (4.0, 1)
+
+
+def test_columns_of_ones_own_are_named(tmp_path):
+    file = log(tmp_path, "viewer_key,n,took,live_latency_ms\nann,1000000,2000,4100\n")
+    with pytest.raises(InputError, match="not recognised"):
+        read_logs([file])
+    assert read_logs([file], fields="session=viewer_key, bytes=n, duration_ms=took").rows == [
+        {"name": "ann", "rate_mbps": 4.0, "samples": 1}
+    ]
+    with pytest.raises(InputError, match='did you mean "session"'):
+        read_logs([file], fields="sesion=viewer_key")
+    with pytest.raises(InputError, match="OURS=YOURS"):
+        read_logs([file], fields="session")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (COMBINED + "\n", r"read as nginx.*\$request_time.*the first is: 10\.0\.0\.1"),
+        ('{"bytes": 1000000}\n', "read as json.*--fields"),
+    ],
+)
+def test_a_log_without_times_is_told_what_it_lacks(tmp_path, text, told):
+    with pytest.raises(InputError, match=told):
+        read_logs([log(tmp_path, text)])

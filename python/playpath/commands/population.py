@@ -15,7 +15,7 @@ from playpath.commands.stored import Executor, answer, check_executor
 from playpath.files import check_file, write_text
 from playpath.metrics import format_value
 from playpath.population import Estimate, PopulationResult, Versus, load_population, population
-from playpath.population.logs import KINDS, NGINX_FORMAT, read_logs
+from playpath.population.logs import KINDS, read_logs
 from playpath.sanity import doubts_of_population
 
 Source = Annotated[
@@ -199,16 +199,26 @@ def import_logs(
     log_format: Annotated[
         str,
         typer.Option(
-            "--log-format", metavar="TEXT", help="nginx's log_format; by default combined + $request_time $tcpinfo_rtt."
+            "--log-format",
+            metavar="TEXT",
+            help="nginx's log_format; by default combined, with $request_time and $tcpinfo_rtt (or rt=… rtt=…) behind it.",
         ),
-    ] = NGINX_FORMAT,
+    ] = "",
+    fields: Annotated[
+        str,
+        typer.Option(
+            "--fields",
+            metavar="LIST",
+            help='What your columns are: "session=viewer,bytes=size,duration_ms=took,rtt_ms=ping".',
+        ),
+    ] = "",
 ) -> None:
     """Make a users' table (rate and RTT of each session's path) from logs; see `[population] users`.
 
     What a path can carry is inferred from what a flow of today's sender got: the notes say what was left out and how far to trust it.
     """
     check_file(out, "--out")
-    found = read_logs(files, kind, log_format=log_format)
+    found = read_logs(files, kind, log_format=log_format, fields=fields)
     write_text(out, found.to_csv())
     console.out.print(console.plain(f"{out}: {len(found.rows)} sessions"), soft_wrap=True)
     for note in found.notes:

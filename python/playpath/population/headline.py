@@ -26,8 +26,10 @@ def headline(result: PopulationResult) -> str:
     if best == today:
         return _stay(result)
     versus = result.versus(best, today)
-    told = _effect(versus)
-    cost = _cost(versus)
+    # After a sentence that names two, "it" would be either.
+    who = "It" if versus.relation == "better" else best
+    told = _effect(versus, who)
+    cost = _cost(versus, who)
     if versus.relation == "better":
         start = f"Use {best}." if result.is_decided else f"Leave {today}: {best} is better, if perhaps not the best."
         why = "" if versus.decided_by == "viewers" else " Viewers are served alike; it costs the network less."
@@ -51,7 +53,7 @@ def _stay(result: PopulationResult) -> str:
     return f"Stay with {result.best} for now: it leads, undecided against {names}. {told}{_more(result, open_ones[0])}"
 
 
-def _effect(versus: Versus) -> str:
+def _effect(versus: Versus, who: str) -> str:
     """Whom it helps and harms."""
     if max(versus.helped.value, versus.harmed.value) < _FEW_CHANGED:
         return f"Hardly a viewer would notice a change from {versus.other}."
@@ -60,19 +62,19 @@ def _effect(versus: Versus) -> str:
         before, after = (f"{100 * versus.stalls[key]:.0f} %" for key in ("with_other", "with_sender"))
         stalls = f" Sessions that stall: {before} with {versus.other}, {after} with {versus.sender}."
     return (
-        f"It serves {_percent(versus.helped)} of these viewers better than {versus.other} and {_percent(versus.harmed)} worse; "
+        f"{who} serves {_percent(versus.helped)} of these viewers better than {versus.other} and {_percent(versus.harmed)} worse; "
         f"the others notice nothing.{stalls}"
     )
 
 
-def _cost(versus: Versus) -> str:
+def _cost(versus: Versus, who: str) -> str:
     ratio = versus.retransmission_ratio
     if ratio is None:
         own = ""
     elif _ALIKE_FROM < ratio < 1 / _ALIKE_FROM:
-        own = " It retransmits about as much."
+        own = f" {who} retransmits about as much."
     else:
-        own = f" It retransmits {format_value(ratio, 2)} times as many packets."
+        own = f" {who} retransmits {format_value(ratio, 2)} times as many packets."
     return own + neighbours(versus)
 
 

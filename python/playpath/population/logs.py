@@ -15,49 +15,20 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 import numpy as np
 
-from playpath import engine
 from playpath.errors import InputError, unknown_name
-from playpath.files import read_text, rows_of
+from playpath.files import read_text
+from playpath.population.log_lines import Reading, cmcd, is_ss, nginx, objects, table, tcp_info, w3c
+from playpath.population.log_rows import LEAST_BYTES, Sample, fields_of, is_telling, normal
 
-LEAST_BYTES = 50_000
-"""Objects smaller than this tell of round trips, not of the rate."""
 _PERCENTILE = 0.9
-_MOST_BPS = 1e12
-NGINX_FORMAT = (
-    '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" '
-    "$request_time $tcpinfo_rtt"
-)
-"""nginx's combined format with the two figures that an estimate needs, `$request_time` and `$tcpinfo_rtt`."""
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One transfer, or one look at a connection.
-
-    Attributes
-    ----------
-    session : str
-        Whose it is: CMCD's `sid`, the client's address, or a column.
-    mbps : float or None
-        Throughput.
-    rtt_ms : float or None
-    is_limited : bool
-        The sender had nothing to send for a part of the time: its throughput says nothing of the path.
-    """
-
-    session: str
-    mbps: float | None
-    rtt_ms: float | None = None
-    is_limited: bool = False
 
 
 class User(TypedDict):
@@ -93,7 +64,7 @@ class Import:
         return text.getvalue()
 
 
-def read_logs(files: Iterable[Path], kind: str = "auto", *, log_format: str = NGINX_FORMAT) -> Import:
+def read_logs(files: Iterable[Path], kind: str = "auto", *, log_format: str = "", fields: str = "") -> Import:
     """Read logs of one kind and estimate each session's path.
 
     Parameters
@@ -102,7 +73,9 @@ def read_logs(files: Iterable[Path], kind: str = "auto", *, log_format: str = NG
     kind : str
         `"auto"`, or one of `KINDS`.
     log_format : str
-        nginx's `log_format`, for the kind `nginx`.
+        nginx's `log_format`, for the kind `nginx`; by default combined with the times behind it.
+    fields : str
+        What the user's columns are: `"session=viewer, bytes=size, duration_ms=took"`.
 
     Raises
     ------
@@ -113,17 +86,39 @@ def read_logs(files: Iterable[Path], kind: str = "auto", *, log_format: str = NG
         raise unknown_name("kind of log", kind, ("auto", *KINDS))
     samples: list[Sample] = []
     notes: list[str] = []
+    how = Reading(log_format, fields_of(fields))
     for file in files:
         text = read_text(file)
-        found = _detect(text, file) if kind == "auto" else kind
+        found = ("nginx" if log_format else _detect(text, file, how)) if kind == "auto" else kind
         try:
-            read, skipped = _take(KINDS[found](text, log_format))
+            read, skipped = _take(KINDS[found](text, how))
         except InputError as error:
             raise InputError(f"{file}: {error}") from None
+        if skipped and not read:
+            raise InputError(f"{file}: {_nothing(found, text)}")
         samples += read
         if skipped:
             notes.append(f"{file}: {skipped} lines could not be read and are left out")
+        if found in _SERVED and _SERVED_NOTE not in notes:
+            notes.append(_SERVED_NOTE)
     return _estimate(samples, notes)
+
+
+_SERVED = ("nginx", "w3c")
+_SERVED_NOTE = (
+    "a server's times end when the last byte is handed to its kernel, before it has arrived: rates of objects below some 1 MB may be "
+    "too high; what players measured (CMCD, beacons) is better where it is known"
+)
+
+
+def _nothing(kind: str, text: str) -> str:
+    first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
+    remedy = {
+        "nginx": "say with --log-format what nginx's log_format is; it needs $body_bytes_sent and $request_time",
+        "json": "say with --fields which key is what: session=…, bytes=…, duration_ms=… or throughput_kbps=…, rtt_ms=…",
+        "cmcd": "they have neither mtp nor sid",
+    }.get(kind, "say with --fields which column is what")
+    return f"read as {kind}, no line tells a size and a time, or a throughput; {remedy}; the first is: {first[:120]}"
 
 
 def _take(items: Iterator[Sample | None]) -> tuple[list[Sample], int]:
@@ -181,179 +176,34 @@ def _digits(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def _transfer(session: str, size: float, seconds: float, rtt_ms: float | None) -> Sample:
-    """A request served: too small or too quick to tell of the path counts as limited."""
-    if size < LEAST_BYTES or seconds <= 0:
-        return Sample(session, None, rtt_ms, is_limited=True)
-    return Sample(session, size * 8e-6 / seconds, rtt_ms)
-
-
-def _detect(text: str, file: Path) -> str:
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    if text.startswith(("#Version", "#Fields")):
+def _detect(text: str, file: Path, how: Reading) -> str:
+    first = next((line for line in text.splitlines() if line.strip()), "").lstrip("\ufeff")
+    if first.startswith("#"):
         return "w3c"
-    cells = {cell.strip().lower() for cell in first.split(",")}
-    if {"delivery_rate"} & cells:
+    if first.lstrip().startswith(("{", "[{")) or first.strip() == "[":
+        return "json"
+    if is_ss(text):
         return "tcpinfo"
-    if cells & _RATES.keys() and len(cells) > 1:
+    columns = {normal(cell) for cell in re.split("[,;\t]", first)}
+    if len(columns) > 1 and (is_telling({how.fields.get(name, name) for name in columns})):
         return "beacons"
-    if re.search(r'"(?:GET|HEAD) [^"]* HTTP/', first):
-        return "nginx"
-    if first.lstrip().startswith("{") and "delivery_rate" in first:
-        return "tcpinfo"
+    if re.search(r'"[A-Z]+ [^"]* HTTP/', first):
+        # Beacons of CMCD that were logged: their bodies are empty, what the player measured stands in the query.
+        return "cmcd" if "CMCD=" in first and re.search(r'" 20[24] (?:0|-) ', first) else "nginx"
     if "CMCD=" in first or re.search(r"\b(?:bl|br|mtp|sid)=", first):
         return "cmcd"
-    raise InputError(f"{file}: the kind of log is not recognised; give --kind, one of: {', '.join(KINDS)}")
-
-
-def _nginx(text: str, log_format: str) -> Iterator[Sample | None]:
-    pattern, names = _compile(log_format)
-    size = next((n for n in ("body_bytes_sent", "bytes_sent") if n in names), None)
-    if size is None or "request_time" not in names:
-        raise InputError(
-            "the log format needs $body_bytes_sent (or $bytes_sent) and $request_time; add them to nginx's log_format"
-        )
-    for line in text.splitlines():
-        if not line.strip():
-            continue
-        found = pattern.fullmatch(line.rstrip())
-        yield None if found is None else _request(found.groupdict(), size)
-
-
-def _request(fields: Mapping[str, str], size: str) -> Sample | None:
-    number, seconds = _float(fields[size]), _float(fields["request_time"])
-    if number is None or seconds is None:
-        return None
-    rtt_us = _float(fields.get("tcpinfo_rtt", ""))
-    query = fields.get("request", "").split(" ")[1] if " " in fields.get("request", "") else ""
-    headers = ",".join(v for k, v in fields.items() if k.startswith("http_cmcd_") and v not in ("-", ""))
-    told = (engine.parse_cmcd(text)["sid"] for text in (headers, query))
-    session = next((sid for sid in told if sid is not None), None) or fields.get("remote_addr", "all")
-    return _transfer(session, number, seconds, None if rtt_us is None else rtt_us / 1000)
-
-
-def _compile(log_format: str) -> tuple[re.Pattern[str], set[str]]:
-    """Nginx's log_format as a pattern: each variable takes the text up to the character that follows it, which nginx escapes in quoted
-    ones. No way back: a hostile line costs no more than its length.
-    """
-    parts = re.split(r"\$(\w+|\{\w+\})", log_format)
-    pattern, names = "", set()
-    for index, part in enumerate(parts):
-        if index % 2 == 0:
-            pattern += re.escape(part)
-            continue
-        name, behind = part.strip("{}"), parts[index + 1][:1]
-        text = f"[^{re.escape(behind)}]*+" if behind else ".*" if index == len(parts) - 2 else r"\S*+"
-        pattern += text if name in names else f"(?P<{name}>{text})"
-        names.add(name)
-    return re.compile(pattern), names
-
-
-def _w3c(text: str, _: str) -> Iterator[Sample | None]:
-    """W3C extended logs, as CloudFront writes them: `#Fields:` names the columns; `time-taken` in seconds."""
-    names: list[str] = []
-    for line in text.splitlines():
-        if line.startswith("#Fields:"):
-            names = line.removeprefix("#Fields:").split()
-            if not {"sc-bytes", "time-taken"} <= set(names):
-                raise InputError("the log has no fields sc-bytes and time-taken")
-        elif line.strip() and not line.startswith("#"):
-            cells = dict(zip(names, line.split("\t") if "\t" in line else line.split(), strict=False))
-            size, seconds = _float(cells.get("sc-bytes", "")), _float(cells.get("time-taken", ""))
-            told = engine.parse_cmcd(cells.get("cs-uri-query", ""))
-            session = told["sid"] or cells.get("c-ip", "all")
-            yield None if size is None or seconds is None else _transfer(session, size, seconds, None)
-
-
-def _cmcd(text: str, _: str) -> Iterator[Sample | None]:
-    """A line for each request: its URL, or its CMCD headers. The player's own measurement (`mtp`) is the throughput."""
-    for line in text.splitlines():
-        if not line.strip():
-            continue
-        told = engine.parse_cmcd(
-            re.sub(r"(?i)[\s;|]*\bCMCD-\w+:\s*", ",", line.strip()).lstrip(",") if "CMCD=" not in line else line.strip()
-        )
-        if told["mtp_kbps"] is None:
-            yield None if told["sid"] is None else Sample(told["sid"], None, is_limited=True)
-        else:
-            yield Sample(told["sid"] or "all", told["mtp_kbps"] / 1000)
-
-
-_RATES = {
-    "throughput_mbps": 1.0,
-    "throughput_kbps": 1e-3,
-    "mtp_kbps": 1e-3,
-    "throughput_bps": 1e-6,
-    "bandwidth_kbps": 1e-3,
-}
-_SESSIONS = ("session", "session_id", "sid", "user", "name", "client", "connection", "peer")
-
-
-def _beacons(text: str, _: str) -> Iterator[Sample | None]:
-    """A CSV of players' reports: a column of `_RATES`, optionally a session (`_SESSIONS`), `rtt_ms`, `app_limited`."""
-    reader = _table(text)
-    rate = next((name for name in _RATES if name in reader.columns), None)
-    if rate is None:
-        raise InputError(f"no column of throughput; one of: {', '.join(_RATES)}")
-    session = next((name for name in _SESSIONS if name in reader.columns), None)
-    for row in reader.rows:
-        value = _float(row.get(rate))
-        limited = row.get("app_limited", "").lower() in ("1", "true", "yes")
-        name = row.get(session, "all") if session else "all"
-        yield None if value is None else Sample(name, value * _RATES[rate], _float(row.get("rtt_ms", "")), limited)
-
-
-def _tcpinfo(text: str, _: str) -> Iterator[Sample | None]:
-    """TCP_INFO samples, CSV or a JSON object a line, in the kernel's names: `delivery_rate` (bytes/s), `delivery_rate_app_limited`,
-    `min_rtt` or `rtt` (us), and whose they are.
-    """
-    rows = map(_object, text.splitlines()) if text.lstrip().startswith("{") else _table(text).rows
-    for row in rows:
-        rate = _float(row.get("delivery_rate", ""))
-        rtt = _float(row.get("min_rtt", row.get("rtt", "")))
-        limited = str(row.get("delivery_rate_app_limited", "")).lower() in ("1", "true", "yes")
-        session = str(next((row[name] for name in _SESSIONS if name in row), "all"))
-        yield None if rate is None else Sample(session, rate * 8e-6, None if rtt is None else rtt / 1000, limited)
-
-
-def _object(line: str) -> Mapping[str, Any]:
-    """A JSON object; empty where a line is something else."""
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-@dataclass(frozen=True)
-class _Table:
-    columns: list[str]
-    rows: Iterable[dict[str, str]]
-
-
-def _table(text: str) -> _Table:
-    reader = rows_of(text)
-    _, head = next(reader, (1, []))
-    columns = [cell.strip().lower() for cell in head]
-    return _Table(
-        columns, (dict(zip(columns, (c.strip() for c in cells), strict=False)) for _, cells in reader if any(cells))
+    raise InputError(
+        f"{file}: the kind of log is not recognised; give --kind ({', '.join(KINDS)}), for nginx --log-format, or say with --fields "
+        f"which column is what; it begins with: {first[:100]}"
     )
 
 
-def _float(text: Any) -> float | None:
-    """A number that is finite and not negative; None otherwise ("-" is how logs say "not known")."""
-    try:
-        number = float(text)
-    except (TypeError, ValueError):
-        return None
-    return number if 0 <= number < _MOST_BPS else None
-
-
-KINDS: Mapping[str, Callable[[str, str], Iterator[Sample | None]]] = {
-    "nginx": _nginx,
-    "w3c": _w3c,
-    "cmcd": _cmcd,
-    "beacons": _beacons,
-    "tcpinfo": _tcpinfo,
+KINDS: Mapping[str, Callable[[str, Reading], Iterator[Sample | None]]] = {
+    "nginx": nginx,
+    "w3c": w3c,
+    "json": objects,
+    "cmcd": cmcd,
+    "beacons": table,
+    "tcpinfo": tcp_info,
 }
-"""Readers by kind: text and nginx's log format → samples; None for a line that cannot be read."""
+"""Readers by kind: a text and how to read it → samples; None for a line that cannot be read."""

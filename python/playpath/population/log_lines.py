@@ -1,0 +1,181 @@
+"""Logs as rows: nginx's lines, W3C's columns, CSV, JSON objects, CMCD, dumps of `ss -ti`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from playpath import engine
+from playpath.errors import InputError
+from playpath.files import rows_of
+from playpath.population.log_rows import LEAST_BYTES, Fields, Sample, is_telling, normal, sample_of
+
+NGINX_FORMAT = (
+    '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"'
+)
+"""nginx's combined format; behind it what an estimate needs, in one of the ways of `_tail`."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read.
+
+    Attributes
+    ----------
+    log_format : str
+        nginx's `log_format`; empty: combined with times behind it.
+    fields : mapping of str to str
+        The user's columns and what they are.
+    """
+
+    log_format: str = ""
+    fields: Fields = field(default_factory=dict)
+
+
+def nginx(text: str, how: Reading) -> Iterator[Sample | None]:
+    """An access log, a line for each request."""
+    pattern, names = _compile(how.log_format or NGINX_FORMAT)
+    sized = {"body_bytes_sent", "bytes_sent"} & names
+    if how.log_format and not how.fields and (not sized or "request_time" not in names):
+        raise InputError(
+            "the log format needs $body_bytes_sent (or $bytes_sent) and $request_time; add them to nginx's log_format"
+        )
+    for line in filter(str.strip, text.splitlines()):
+        found = pattern.fullmatch(line.rstrip()) if how.log_format else pattern.match(line.rstrip())
+        row = None if found is None else found.groupdict()
+        if row is not None and found is not None and not how.log_format:
+            row |= _tail(line.rstrip()[found.end() :])
+        yield None if row is None else sample_of(row, how.fields)
+
+
+def _tail(text: str) -> dict[str, str]:
+    """What stands behind the combined format: `0.482`, `0.482 61000`, or `rt=0.482 urt="0.004" rtt=61000`."""
+    named: dict[str, str] = dict(re.findall(r'(?<![\w.-])([\w.-]+)[=:]"?([^\s",]+)"?', text))
+    ours = {"rt": "request_time", "rtt": "tcpinfo_rtt"}
+    row = {ours.get(name.lower(), name): value for name, value in named.items()}
+    bare = [] if named else text.replace('"', "").split()
+    return row | dict(zip(("request_time", "tcpinfo_rtt"), bare, strict=False))
+
+
+def _compile(log_format: str) -> tuple[re.Pattern[str], set[str]]:
+    """Nginx's log_format as a pattern: each variable takes the text up to the character that follows it, which nginx escapes in quoted
+    ones. No way back: a hostile line costs no more than its length.
+    """
+    parts = re.split(r"\$(\w+|\{\w+\})", log_format)
+    pattern, names = "", set()
+    for index, part in enumerate(parts):
+        if index % 2 == 0:
+            pattern += re.escape(part)
+            continue
+        name, behind = part.strip("{}"), parts[index + 1][:1]
+        text = f"[^{re.escape(behind)}]*+" if behind else ".*" if index == len(parts) - 2 else r"\S*+"
+        pattern += text if name in names else f"(?P<{name}>{text})"
+        names.add(name)
+    return re.compile(pattern), names
+
+
+def w3c(text: str, how: Reading) -> Iterator[Sample | None]:
+    """W3C extended logs, as CloudFront and IIS write them: `#Fields:` names the columns. `time-taken` is in seconds, IIS's in ms."""
+    names: list[str] = []
+    is_iis = bool(re.search(r"^#Software:.*Internet Information", text, re.MULTILINE))
+    for line in text.splitlines():
+        if line.startswith("#Fields:"):
+            names = line.removeprefix("#Fields:").split()
+            if not how.fields and not {"sc-bytes", "time-taken"} <= set(names):
+                raise InputError("the log has no fields sc-bytes and time-taken")
+            names = ["time-taken-ms" if is_iis and name == "time-taken" else name for name in names]
+        elif line.strip() and not line.startswith("#"):
+            yield sample_of(
+                dict(zip(names, line.split("\t") if "\t" in line else line.split(), strict=False)), how.fields
+            )
+
+
+def cmcd(text: str, _: Reading) -> Iterator[Sample | None]:
+    """A line for each request: its URL, or its CMCD headers. The player's own measurement (`mtp`) is the throughput."""
+    for line in filter(str.strip, text.splitlines()):
+        told = engine.parse_cmcd(
+            re.sub(r"(?i)[\s;|]*\bCMCD-\w+:\s*", ",", line.strip()).lstrip(",") if "CMCD=" not in line else line.strip()
+        )
+        if told["mtp_kbps"] is None:
+            yield None if told["sid"] is None else Sample(told["sid"], None, is_limited=True)
+        else:
+            yield Sample(told["sid"] or "all", told["mtp_kbps"] / 1000)
+
+
+def table(text: str, how: Reading) -> Iterator[Sample | None]:
+    """A CSV with a header, of commas, semicolons or tabs: players' beacons, TCP_INFO samples, an access log from a database."""
+    columns, rows = _columns(text)
+    if not is_telling({how.fields.get(name, name) for name in map(normal, columns)}):
+        raise InputError(
+            "no column of throughput (such as throughput_kbps), nor of size and time (bytes, duration_ms); the columns are "
+            f"{', '.join(columns)[:200]}; say which is which with --fields"
+        )
+    for row in rows:
+        yield sample_of(row, how.fields)
+
+
+def objects(text: str, how: Reading) -> Iterator[Sample | None]:
+    """JSON: an object a line (nginx with escape=json, Fastly, Akamai's DataStream, CMCD 2), or one list of them."""
+    for row in _objects(text):
+        yield None if row is None else sample_of(row, how.fields)
+
+
+def _objects(text: str) -> Iterator[Mapping[str, Any] | None]:
+    whole = _json(text) if text.lstrip().startswith("[") else None
+    for item in whole if isinstance(whole, list) else map(_json, filter(str.strip, text.splitlines())):
+        yield item if isinstance(item, dict) else None
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def tcp_info(text: str, how: Reading) -> Iterator[Sample | None]:
+    """TCP_INFO samples, CSV or a JSON object a line, in the kernel's names: `delivery_rate` (bytes/s), `delivery_rate_app_limited`,
+    `min_rtt` or `rtt` (us), and whose they are; or what `ss -ti` prints.
+    """
+    if is_ss(text):
+        return _ss(text)
+    return objects(text, how) if text.lstrip().startswith(("{", "[")) else table(text, how)
+
+
+def is_ss(text: str) -> bool:
+    """Whether it is a dump of `ss -ti`."""
+    return "cwnd:" in text and re.search(r"\brtt:[\d.]+/", text) is not None
+
+
+_SS_RATE = re.compile(r"\bdelivery_rate ([\d.]+)([KMG]?)bps\b")
+_SS_UNITS = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
+
+
+def _ss(text: str) -> Iterator[Sample | None]:
+    """`ss -ti`, once or again and again: a connection on one line or on two. Each peer is a session."""
+    peer = "all"
+    for line in text.splitlines():
+        ends = re.findall(r"(?<!\S)(\S+:(?:\d+|[a-z][\w-]*))(?=\s|$)", line.split("cwnd:")[0].split("users:")[0])
+        if len(ends) >= 2 and not line[:1].isspace():
+            peer = ends[1]
+        if "cwnd:" not in line:
+            continue
+        rate = _SS_RATE.search(line)
+        rtt = re.search(r"\bminrtt:([\d.]+)", line) or re.search(r"\brtt:([\d.]+)/", line)
+        sent = re.search(r"\bbytes_(?:acked|sent):(\d+)", line)
+        is_short = sent is not None and int(sent[1]) < LEAST_BYTES
+        mbps = None if rate is None else float(rate[1]) * _SS_UNITS[rate[2]]
+        is_limited = mbps is None or is_short or re.search(r"\bapp_limited\b", line) is not None
+        yield Sample(peer, mbps, float(rtt[1]) if rtt else None, is_limited)
+
+
+def _columns(text: str) -> tuple[list[str], Iterator[dict[str, str]]]:
+    text = text.lstrip("\ufeff")
+    head = text.split("\n", 1)[0]
+    reader = rows_of(text, delimiter=max(",;\t", key=head.count))
+    _, first = next(reader, (1, []))
+    columns = [cell.strip() for cell in first]
+    return columns, (dict(zip(columns, (c.strip() for c in cells), strict=False)) for _, cells in reader if any(cells))

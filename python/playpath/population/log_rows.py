@@ -1,0 +1,209 @@
+"""A row of a log, as names and values, to a sample: which column says what, and in which unit.
+
+Names are those that servers, delivery networks and players use: nginx's variables, the kernel's `tcp_info`, Fastly's and Akamai's
+log fields, CMCD's keys. Capitals and signs between words do not count (`Download Ms` is `download_ms`). A name with a unit at its
+end is clear; without one it counts only where its source defines the unit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from playpath import engine
+from playpath.errors import InputError, unknown_name
+
+if TYPE_CHECKING:
+    from playpath.declared import Cmcd
+
+LEAST_BYTES = 50_000
+"""Objects smaller than this tell of round trips, not of the rate."""
+_MOST_BPS = 1e12
+
+Fields = Mapping[str, str]
+"""What a column of the user's is called here: their name → ours."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One transfer, or one look at a connection.
+
+    Attributes
+    ----------
+    session : str
+        Whose it is: CMCD's `sid`, the client's address, or a column.
+    mbps : float or None
+        Throughput.
+    rtt_ms : float or None
+    is_limited : bool
+        The sender had nothing to send for a part of the time: its throughput says nothing of the path.
+    """
+
+    session: str
+    mbps: float | None
+    rtt_ms: float | None = None
+    is_limited: bool = False
+
+
+def _units(stems: str, units: Mapping[str, float]) -> dict[str, float]:
+    return {f"{stem}_{unit}": factor for stem in stems.split() for unit, factor in units.items()}
+
+
+_SECONDS = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3, "msec": 1e-3, "us": 1e-6, "usec": 1e-6}
+_BITS = {"mbps": 1.0, "kbps": 1e-3, "bps": 1e-6, "mbit_s": 1.0, "kbit_s": 1e-3, "bit_s": 1e-6}
+
+RATES = _units(
+    "throughput measured_throughput mtp bandwidth estimated_bandwidth goodput download_rate download speed rate", _BITS
+) | {"mtp": 1e-3, "throughput": 1e-3, "cmcd_measured_throughput": 1e-3}
+"""Throughput columns, to Mbit/s. Without a unit: CMCD's `mtp` and Akamai's `throughput`, both in kbit/s."""
+_DELIVERY = ("delivery_rate", "tcpi_delivery_rate", "socket_tcpi_delivery_rate")
+_DURATIONS = _units(
+    "duration elapsed time_elapsed time_taken request_time download download_time transfer transfer_time load_time",
+    _SECONDS,
+) | {
+    "request_time": 1.0,  # nginx
+    "time_taken": 1.0,  # W3C
+    "transfertimemsec": 1e-3,  # Akamai DataStream 2
+    "downloadtime": 1e-3,
+    "time_elapsed": 1e-6,  # Fastly's documented format: time.elapsed.usec
+}
+_SIZES = (
+    "bytes",
+    "body_bytes_sent",
+    "bytes_sent",
+    "sc_bytes",
+    "response_body_size",
+    "resp_body_size",
+    "resp_body_bytes",
+    "resp_bytes",
+    "response_bytes",
+    "bytes_downloaded",
+    "downloaded_bytes",
+    "size_bytes",
+    "object_bytes",
+    "size",
+    "totalbytes",
+    "objsize",
+    "edgeresponsebytes",
+)
+_RTTS = {name: 1e3 * factor for name, factor in _units("min_rtt minrtt rtt ping", _SECONDS).items()} | dict.fromkeys(
+    # The kernel's, in microseconds.
+    ["min_rtt", "tcpi_min_rtt", "socket_tcpi_min_rtt", "rtt", "tcpi_rtt", "socket_tcpi_rtt", "tcpinfo_rtt"],
+    1e-3,
+)
+_LIMITED = ("delivery_rate_app_limited", "tcpi_delivery_rate_app_limited", "app_limited")
+_SESSIONS = (
+    "session",
+    "session_id",
+    "sessionid",
+    "sid",
+    "cmcd_session_id",
+    "user",
+    "user_id",
+    "viewer",
+    "viewer_id",
+    "name",
+)
+_PEERS = ("client", "connection", "peer", "remote_addr", "client_ip", "clientip", "c_ip", "cliip", "ip")
+_ASKED = ("cs_uri_query", "request", "url", "request_uri", "query", "querystr")
+
+KNOWN = (
+    "session",
+    "bytes",
+    "duration_s",
+    "duration_ms",
+    "duration_us",
+    *(f"throughput_{u}" for u in ("mbps", "kbps", "bps")),
+)
+"""What `--fields` can say of a column; with the two of `_ALSO`."""
+_ALSO = ("rtt_ms", "rtt_us", "app_limited")
+
+
+def fields_of(text: str) -> dict[str, str]:
+    """`"session=viewer, bytes=n"` as the user's columns and what they are.
+
+    Raises
+    ------
+    InputError
+        One line.
+    """
+    found: dict[str, str] = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        ours, equals, theirs = (piece.strip() for piece in part.partition("="))
+        if not equals or not theirs:
+            raise InputError(f'--fields: "{part}" is not of the form OURS=YOURS, such as "session=viewer,bytes=size"')
+        if ours not in (*KNOWN, *_ALSO):
+            raise unknown_name("field", ours, (*KNOWN, *_ALSO))
+        found[normal(theirs)] = ours
+    return found
+
+
+def normal(name: str) -> str:
+    """`Download (ms)` → `download_ms`."""
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
+def is_telling(columns: set[str]) -> bool:
+    """Whether columns of these names say a throughput, or sizes and times."""
+    return bool(columns & {*RATES, *_DELIVERY}) or bool(columns & set(_SIZES) and columns & _DURATIONS.keys())
+
+
+def sample_of(row: Mapping[str, Any], fields: Fields) -> Sample | None:
+    """What a row says of a path; None if nothing can be read.
+
+    Where several columns say it: a throughput that was measured, the transfer's size and time, the player's figure in its CMCD.
+    """
+    named = {normal(str(key)): value for key, value in row.items() if value is not None}
+    named |= {fields[name]: value for name, value in named.items() if name in fields}
+    told = _cmcd(named)
+    session = str(told["sid"] or _first(named, (*_SESSIONS, *_PEERS)) or "all")
+    rtt = _scaled(named, _RTTS)
+    rate = _scaled(named, RATES)
+    if rate is None and (delivered := number(_first(named, _DELIVERY))) is not None:
+        rate = delivered * 8e-6
+    if rate is not None:
+        limited = str(_first(named, _LIMITED) or "").lower() in ("1", "true", "yes")
+        return Sample(session, rate, rtt, limited)
+    size, seconds = number(_first(named, _SIZES)), _scaled(named, _DURATIONS)
+    if size is not None and seconds is not None:
+        return transfer(session, size, seconds, rtt)
+    return None if told["mtp_kbps"] is None else Sample(session, told["mtp_kbps"] / 1000, rtt)
+
+
+def transfer(session: str, size: float, seconds: float, rtt_ms: float | None) -> Sample:
+    """A request served: too small or too quick to tell of the path counts as limited."""
+    if size < LEAST_BYTES or seconds <= 0:
+        return Sample(session, None, rtt_ms, is_limited=True)
+    return Sample(session, size * 8e-6 / seconds, rtt_ms)
+
+
+def number(value: Any) -> float | None:
+    """A number that is finite and not negative, the first of a list (CMCD 2); None otherwise ("-" is how logs say "not known")."""
+    value = value[0] if isinstance(value, list) and value else value
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        return None
+    return found if 0 <= found < _MOST_BPS else None
+
+
+def _cmcd(named: Mapping[str, Any]) -> Cmcd:
+    """From a query, from headers that were logged (`http_cmcd_request` and its kin), or from Akamai's `//1.0@V/bl=…`."""
+    headers = ",".join(str(value) for key, value in named.items() if "cmcd_" in key and "=" in str(value))
+    words = (word for name in _ASKED if name in named for word in str(named[name]).split())
+    asked = [word for word in words if "CMCD=" in word]
+    bare = re.sub(r"^//[\d.]+@V/", "", str(named.get("cmcd", "")))
+    told = [engine.parse_cmcd(text) for text in (headers, *asked, bare) if text]
+    return next((one for one in told if one["sid"] is not None or one["mtp_kbps"] is not None), engine.parse_cmcd(""))
+
+
+def _first(named: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    return next((named[name] for name in names if named.get(name) not in (None, "", "-")), None)
+
+
+def _scaled(named: Mapping[str, Any], factors: Mapping[str, float]) -> float | None:
+    """The first column that is known, in the unit of `factors`."""
+    found = ((number(named[name]), factor) for name, factor in factors.items() if name in named)
+    return next((value * factor for value, factor in found if value is not None), None)
