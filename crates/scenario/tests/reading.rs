@@ -652,7 +652,8 @@ fn traffic_without_a_control_follows_the_sender_where_no_video_is_played() {
     let scenario = parse(&format!("{flows}cc = \"vegas\"\n"));
     let written = scenario.to_json();
     let bbr = scenario.sender("bbr").expect("is in the file");
-    let controls: Vec<String> = scenario.traffic.iter().map(|group| group.sender_beside(bbr).cc.name().to_string()).collect();
+    let controls: Vec<String> =
+        scenario.traffic.iter().map(|group| group.sender_beside(bbr).cc.name().to_string()).collect();
     assert_eq!(controls, ["bbr", "vegas"]);
     assert!(written["traffic"][0].get("cc").is_none(), "what is written out follows, too");
     assert_eq!(written["traffic"][1]["cc"]["name"], "vegas");

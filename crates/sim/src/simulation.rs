@@ -98,12 +98,7 @@ impl<'s> Simulation<'s> {
         Ok(())
     }
 
-    fn add_traffic(
-        &mut self,
-        number: usize,
-        group: &TrafficSpec,
-        compared: &SenderSpec,
-    ) -> Result<(), ScenarioError> {
+    fn add_traffic(&mut self, number: usize, group: &TrafficSpec, compared: &SenderSpec) -> Result<(), ScenarioError> {
         let sender = Arc::new(group.sender_beside(compared));
         self.net.flows.reserve(group.count as usize);
         let shared_routes = self.routes(&sender, &sender.name, FlowRtt::THE_PATHS)?;
