@@ -37,7 +37,9 @@ def doubts(scenario: Scenario) -> list[str]:
     found = [_queue(path) for path in scenario.resolved.get("path") or []]
     found += _phases(scenario)
     found.append(_sender(scenario))
-    rate = measure(video.get("rate"), MBPS)
+    ladder = "" if "manifest" in video else str(player.get("ladder") or "")
+    # An adaptive player goes down to its lowest rate.
+    rate = measure(ladder.split(",")[0] or video.get("rate"), MBPS)
     if rate is not None:
         found.append(_rate(scenario, rate))
         found.append(_buffer(player.get("buffer"), video.get("duration"), rate))

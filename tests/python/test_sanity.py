@@ -66,6 +66,15 @@ def test_what_may_be_meant_is_not_doubted(changes):
     assert told(**changes) == []
 
 
+@pytest.mark.parametrize(
+    ("ladder", "says"), [("1 Mbit/s, 8 Mbit/s", []), ("7 Mbit/s, 8 Mbit/s", ["the video's 7 Mbit/s"])]
+)
+def test_an_adaptive_video_needs_its_lowest_rate(ladder, says):
+    video = {"video": {"duration": "10 s"}, "player": {"kind": "dash", "ladder": ladder}}
+    path = {"path": [{"rate": "6 Mbit/s", "rtt": "60 ms"}], "sender": [{"cc": "cubic"}]}
+    assert [text[: len(part)] for text, part in zip(doubts(playpath.load(video | path)), says, strict=True)] == says
+
+
 def test_several_paths_count_together():
     assert told(SECOND, rate="8 Mbit/s") == []
     (text,) = told(SECOND, rate="13 Mbit/s")

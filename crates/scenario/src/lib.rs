@@ -134,7 +134,10 @@ impl Scenario {
         check(&document, &SCENARIO)?;
         let root = Table::root(&document, &SCENARIO);
         let run = read_run(&root);
-        let video = root.table("video").map(|table| VideoSpec::read(&table, read_file)).transpose()?;
+        let video = root
+            .table("video")
+            .map(|table| VideoSpec::read(&table, player::highest_rung(&root), read_file))
+            .transpose()?;
         let player = read_player(&root, video.as_ref())?;
         let viewer = read_viewer(&root, player.as_ref())?;
         let links = path::read_shared_links(&root, read_file)?;

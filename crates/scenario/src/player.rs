@@ -8,7 +8,7 @@ use crate::reader::Table;
 use crate::sender::SenderSpec;
 use crate::video::VideoSpec;
 use playpath_units::random::RootSeed;
-use playpath_units::{Choice, Params, TableSpec, Variant};
+use playpath_units::{Choice, Params, Rate, TableSpec, Variant};
 use playpath_video::registry::{self, PlayerContext, PlayerEntry};
 use playpath_video::{Player, abr};
 use serde_json::Value;
@@ -45,6 +45,11 @@ pub struct PlayerSpec {
     rule: Option<abr::Prototype>,
     /// Where its segments come from.
     origin: Option<OriginSpec>,
+}
+
+/// Of a ladder that `[player]` states: the last rate, since they rise. The ladder itself is read with the other parameters.
+pub(crate) fn highest_rung(root: &Table) -> Option<Rate> {
+    root.table("player")?.peek("ladder")?.as_str()?.rsplit(',').next()?.parse().ok()
 }
 
 impl PlayerSpec {

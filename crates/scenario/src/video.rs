@@ -35,7 +35,7 @@ pub const VIDEO: TableSpec = TableSpec::new(
         .otherwise("none")
         .example("\"stream.mpd\""),
         ParamSpec::new("rate", Kind::Rate, "Mean rate; frames of a file are scaled to it.")
-            .otherwise("the file's; must be given without `source`")
+            .otherwise("the file's; without `source` the highest of a stated `player.ladder`, or it must be given")
             .example("\"5.24 Mbit/s\""),
         ParamSpec::new("duration", Kind::PositiveTime, "Playing time; a file is cut or repeated.")
             .otherwise("the file's; must be given without `source`")
@@ -103,7 +103,12 @@ enum Source {
 }
 
 impl VideoSpec {
-    pub(crate) fn read(table: &Table, read_file: ReadFile) -> Result<VideoSpec, ScenarioError> {
+    /// `highest_rung`: the rate of a modelled video that states none.
+    pub(crate) fn read(
+        table: &Table,
+        highest_rung: Option<Rate>,
+        read_file: ReadFile,
+    ) -> Result<VideoSpec, ScenarioError> {
         let quality = read_quality(table, read_file)?;
         if let Some((manifest, presentation)) = ManifestSpec::read(table, read_file)? {
             let video = VideoSpec::of_manifest(manifest, presentation).map_err(|e| table.error("manifest", e))?;
@@ -115,7 +120,7 @@ impl VideoSpec {
             return Err(table.error(key, "describes a modelled video; `source` has its own frames"));
         }
         let (source, frames) = match table.value("source") {
-            None => model(table, rate, duration)?,
+            None => model(table, rate.or(highest_rung), duration)?,
             Some(Value::String(name)) if name == BUILT_IN => {
                 (Source::BuiltIn { rate, duration }, fitted(table, media::big_buck_bunny(), rate, duration)?)
             }
@@ -191,7 +196,8 @@ fn read_quality(table: &Table, read_file: ReadFile) -> Result<Option<QualitySpec
 }
 
 fn model(table: &Table, rate: Option<Rate>, duration: Option<Duration>) -> Result<(Source, FrameTable), ScenarioError> {
-    let rate = rate.ok_or_else(|| table.missing("rate", "give `source`, or `rate` and `duration`"))?;
+    let rate = rate
+        .ok_or_else(|| table.missing("rate", "give `source`, or `rate` and `duration`; or state a `player.ladder`"))?;
     let duration = duration.ok_or_else(|| table.missing("duration", "give it with a unit, such as \"60 s\""))?;
     // The same video for every replication: its seed is part of the video, not of the run.
     let model = GopModel {

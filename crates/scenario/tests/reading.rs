@@ -62,6 +62,26 @@ fn shipped_scenarios_parse_back_from_what_they_resolve_to() {
     }
 }
 
+/// A ladder says every rate: the modelled pictures have its highest.
+#[test]
+fn a_stated_ladder_is_the_rate_of_the_video() {
+    let ladder = "kind = \"dash\"\nladder = \"400 kbit/s, 1 Mbit/s, 2500 kbit/s\"";
+    let text = |video: &str, player: &str| {
+        format!(
+            "[video]\n{video}\n[player]\n{player}\n[[path]]\nrate = \"20 Mbit/s\"\nrtt = \"50 ms\"\n[[sender]]\ncc = \"cubic\"\n"
+        )
+    };
+    let without = parse(&text("duration = \"10 s\"", ladder)).to_json();
+    assert_eq!(without, parse(&text("duration = \"10 s\"\nrate = \"2500 kbit/s\"", ladder)).to_json());
+    assert_eq!(without["player"]["ladder"], "400 kbit/s, 1 Mbit/s, 2500 kbit/s");
+    assert_ne!(without, parse(&text("duration = \"10 s\"\nrate = \"1 Mbit/s\"", ladder)).to_json());
+    let missing = &["`video.rate`", "is missing", "or state a `player.ladder`"];
+    expect(&text("duration = \"10 s\"", "kind = \"dash\""), missing);
+    expect(&text("duration = \"10 s\"", "kind = \"progressive\""), missing);
+    expect(&text("", ladder), &["`video.duration`", "is missing"]);
+    expect(&text("duration = \"10 s\"", "kind = \"dash\"\nladder = \"2 Mbit/s, 1\""), &["`player.ladder`"]);
+}
+
 /// Every setting that a scenario has, once, away from its default.
 #[test]
 fn unusual_settings_survive_the_round_trip() {
