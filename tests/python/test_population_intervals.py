@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from playpath.evidence import ladder
-from playpath.population.answer import ALIKE, look_level, relation
 from playpath.population.intervals import is_dominated, mean_interval, net_interval, quantile_band, share_interval
+from playpath.population.versus import ALIKE, look_level, relation
 
 PAIRS = json.loads((Path(__file__).parent / "data" / "population_units.json").read_text(encoding="utf-8"))
 _SAMPLES = 150

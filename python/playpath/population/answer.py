@@ -6,12 +6,11 @@ import hashlib
 import itertools
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -21,9 +20,9 @@ from playpath.files import write_frame, write_text
 from playpath.manifest import PopulationManifest, manifest
 from playpath.metrics import BULK_CRITERIA, NETWORK_CRITERIA, VIDEO_CRITERIA, metric
 from playpath.population import headline
+from playpath.population.groups import group_labels
 from playpath.population.intervals import (
     Estimate,
-    alike_interval,
     between_share,
     is_dominated,
     mean_interval,
@@ -33,94 +32,18 @@ from playpath.population.intervals import (
 )
 from playpath.population.judging import Judgement, judge
 from playpath.population.spec import Population
+from playpath.population.versus import ALIKE, Relation, Versus, look_level, relation
 from playpath.tabular import Json, Tabular
 
-Relation = Literal["better", "worse", "alike", "open"]
-
-ALIKE = 0.05
-"""A net benefit within this, either way, is nobody's reason to change a sender."""
 LEVELS = np.array([0.5, 0.75, 0.95, 0.99])
 """Quantiles that are told of each metric."""
-_LEVEL = 0.05
 _STALLED_S = 0.1
-_FEW_VALUES = 4
-"""So many different figures are groups of their own; more are told apart by quarters."""
 _KEYS = ("path", "cell", "sender", "cc", "seed", "digest")
-
 
 STOPPING_RULE = (
     "twice as many paths at each look, until the best is decided or the most paths are reached; "
     "the first look has half of the level of 5 %, each further one half of what the one before had"
 )
-
-
-def look_level(look: int) -> float:
-    """The level at which look number `look` decides; 0: the only one.
-
-    >>> look_level(0), look_level(1), look_level(2)
-    (0.05, 0.025, 0.0125)
-    """
-    return _LEVEL * 0.5**look
-
-
-def relation(scores: np.ndarray, weights: np.ndarray, p: float, level: float) -> Relation:
-    """What the scores of units prove at this level; `p` is of no difference, corrected for all pairs."""
-    alike = alike_interval(scores, weights, level)
-    if alike.low >= -ALIKE and alike.high <= ALIKE:
-        return "alike"
-    if p < level:
-        return "better" if weights @ scores > 0 else "worse"
-    return "open"
-
-
-@dataclass(frozen=True)
-class Versus:
-    """A sender held against another, over the viewers.
-
-    Attributes
-    ----------
-    sender, other : str
-    helped, harmed : Estimate
-        Shares of viewers whom `sender` serves better, worse than `other`.
-    net : Estimate
-        Helped minus harmed.
-    network : Estimate
-        The same for what the sessions cost the network.
-    relation : {"better", "worse", "alike", "open"}
-        Of `sender` to `other`: by the viewers, and where these are served alike, by the network's cost.
-    decided_by : {"viewers", "network"} or None
-    helped_by, harmed_by : dict of str to float
-        Which criterion made the difference, in which share of the cases.
-    stalls : dict of str to float
-        Shares of sessions that stall: `with_sender`, `with_other`, `relieved` (only with the other), `new` (only with the sender).
-    retransmission_ratio : float or None
-        Retransmitted packets of all sessions, sender to other.
-    neighbours : dict of str to float
-        What the cross traffic gets, sender to other: `goodput_ratio`, `retransmission_ratio`, and its video sessions' mean stall
-        times `stall_s_with_sender`, `stall_s_with_other`; empty without any.
-    more_paths : int or None
-        Further paths that would probably settle an open comparison.
-    """
-
-    sender: str
-    other: str
-    helped: Estimate
-    harmed: Estimate
-    net: Estimate
-    network: Estimate
-    relation: Relation
-    decided_by: str | None
-    helped_by: Mapping[str, float]
-    harmed_by: Mapping[str, float]
-    stalls: Mapping[str, float]
-    retransmission_ratio: float | None
-    neighbours: Mapping[str, float]
-    more_paths: int | None
-
-    def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
-        found = {key: value.to_dict() if isinstance(value, Estimate) else value for key, value in self.__dict__.items()}
-        return {key: dict(value) if isinstance(value, Mapping) else value for key, value in found.items()}
 
 
 @dataclass(frozen=True)
@@ -396,7 +319,7 @@ class PopulationResult(Tabular):
 
     def by_group(self, column: str, sender: str, other: str) -> list[tuple[str, int, Estimate, Estimate, Estimate]]:
         """For each group its name, units, and helped, harmed, net of a sender against another."""
-        labels = self._labels(column)
+        labels = group_labels(self.paths, column)
         scores = self.judged(sender, other).score
         found = []
         for label in dict.fromkeys(x for x in labels["label"].sort() if x is not None):
@@ -406,23 +329,6 @@ class PopulationResult(Tabular):
             estimates = (self.share(scores > 0, among), self.share(scores < 0, among), self.net(scores, among))
             found.append((str(label).split("|", 1)[-1], number, *estimates))
         return found
-
-    def _labels(self, column: str) -> pl.DataFrame:
-        """A label for each path: of numbers the quarter they lie in."""
-        values = self.paths[column]
-        if not values.dtype.is_numeric():
-            return pl.DataFrame({"path": self.paths["path"], "label": values})
-        if values.n_unique() <= _FEW_VALUES:
-            order = {value: place for place, value in enumerate(values.unique().sort())}
-            return pl.DataFrame({"path": self.paths["path"], "label": [f"{order[v]}|{v:.3g}" for v in values]})
-        cuts = sorted({float(q) for q in np.quantile(values.drop_nulls().to_numpy(), [0, 0.25, 0.5, 0.75, 1])})
-        last = max(1, len(cuts) - 1)
-        labels = []
-        for value in values:
-            place = min(max(int(np.searchsorted(cuts, value, side="right")) - 1, 0), last - 1)
-            upper = cuts[min(place + 1, len(cuts) - 1)]
-            labels.append(f"{place}|{cuts[place]:.3g} to {upper:.3g}")
-        return pl.DataFrame({"path": self.paths["path"], "label": labels})
 
     def worst_paths(self, sender: str, other: str, most: int = 10) -> pl.DataFrame:
         """The paths where the sender harms the most viewers: what the answer turns on."""

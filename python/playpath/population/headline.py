@@ -8,7 +8,8 @@ from playpath.metrics import format_value, metric
 from playpath.population.intervals import FEWEST_UNITS, Estimate
 
 if TYPE_CHECKING:
-    from playpath.population.answer import PopulationResult, Versus
+    from playpath.population.answer import PopulationResult
+from playpath.population.versus import Versus
 
 _FEW_CHANGED = 0.005
 _ALIKE_FROM = 0.8

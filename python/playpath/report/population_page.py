@@ -8,9 +8,10 @@ from html import escape
 from playpath.metrics import format_interval, format_value, metric
 from playpath.plots import figure
 from playpath.plots.population import distribution, group_title, groups, helped_and_harmed, turning
-from playpath.population.answer import PopulationResult, Versus
+from playpath.population.answer import PopulationResult
 from playpath.population.headline import neighbours
 from playpath.population.intervals import Estimate
+from playpath.population.versus import Versus
 from playpath.report import html
 
 _MOST_FIGURES = 4

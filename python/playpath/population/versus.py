@@ -1,0 +1,86 @@
+"""How two senders stand to one another over a population's viewers: what its figures prove, and at which level."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from playpath.population.intervals import Estimate, alike_interval
+
+Relation = Literal["better", "worse", "alike", "open"]
+
+ALIKE = 0.05
+"""A net benefit within this, either way, is nobody's reason to change a sender."""
+_LEVEL = 0.05
+
+
+def look_level(look: int) -> float:
+    """The level at which look number `look` decides; 0: the only one.
+
+    >>> look_level(0), look_level(1), look_level(2)
+    (0.05, 0.025, 0.0125)
+    """
+    return _LEVEL * 0.5**look
+
+
+def relation(scores: np.ndarray, weights: np.ndarray, p: float, level: float) -> Relation:
+    """What the scores of units prove at this level; `p` is of no difference, corrected for all pairs."""
+    alike = alike_interval(scores, weights, level)
+    if alike.low >= -ALIKE and alike.high <= ALIKE:
+        return "alike"
+    if p < level:
+        return "better" if weights @ scores > 0 else "worse"
+    return "open"
+
+
+@dataclass(frozen=True)
+class Versus:
+    """A sender held against another, over the viewers.
+
+    Attributes
+    ----------
+    sender, other : str
+    helped, harmed : Estimate
+        Shares of viewers whom `sender` serves better, worse than `other`.
+    net : Estimate
+        Helped minus harmed.
+    network : Estimate
+        The same for what the sessions cost the network.
+    relation : {"better", "worse", "alike", "open"}
+        Of `sender` to `other`: by the viewers, and where these are served alike, by the network's cost.
+    decided_by : {"viewers", "network"} or None
+    helped_by, harmed_by : dict of str to float
+        Which criterion made the difference, in which share of the cases.
+    stalls : dict of str to float
+        Shares of sessions that stall: `with_sender`, `with_other`, `relieved` (only with the other), `new` (only with the sender).
+    retransmission_ratio : float or None
+        Retransmitted packets of all sessions, sender to other.
+    neighbours : dict of str to float
+        What the cross traffic gets, sender to other: `goodput_ratio`, `retransmission_ratio`, and its video sessions' mean stall
+        times `stall_s_with_sender`, `stall_s_with_other`; empty without any.
+    more_paths : int or None
+        Further paths that would probably settle an open comparison.
+    """
+
+    sender: str
+    other: str
+    helped: Estimate
+    harmed: Estimate
+    net: Estimate
+    network: Estimate
+    relation: Relation
+    decided_by: str | None
+    helped_by: Mapping[str, float]
+    harmed_by: Mapping[str, float]
+    stalls: Mapping[str, float]
+    retransmission_ratio: float | None
+    neighbours: Mapping[str, float]
+    more_paths: int | None
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON form."""
+        found = {key: value.to_dict() if isinstance(value, Estimate) else value for key, value in self.__dict__.items()}
+        return {key: dict(value) if isinstance(value, Mapping) else value for key, value in found.items()}
