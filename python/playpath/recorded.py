@@ -239,10 +239,10 @@ EventRecord = TypedDict(
         "media_played_s": NotRequired[float],
         "media_discarded_s": NotRequired[float],
         "clock_stopped_s": NotRequired[float],
-        "seeking_s": NotRequired[float],
-        "gained_s": NotRequired[float],
         "pictures_shown": NotRequired[int],
         "pictures_discarded": NotRequired[int],
+        "seeking_s": NotRequired[float],
+        "gained_s": NotRequired[float],
     },
 )
 """One entry of a playback log; which fields it has depends on `event`."""

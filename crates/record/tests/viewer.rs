@@ -213,6 +213,16 @@ fn wrong_measurements_are_refused_by_name() {
     assert!(error(json!({ "flows": [{ "nane": "x" }] })).contains("unknown field `nane`"));
     let told = json!({ "sessions": [{ "told": { "first_bite_s": 1.0 } }] });
     assert_eq!(error(told), "no metric is called \"first_bite_s\"");
+    for (event, said) in [
+        (json!({ "time_s": 1.0 }), "an event without a name, `event`"),
+        (json!({ "event": "stall_end" }), "event stall_end: `time_s` = null: must be of type number"),
+        (json!({ "event": "stall_end", "time_s": 1.0 }), "event stall_end: `frozen_s` = null: must be of type number"),
+        (json!({ "event": "host", "time_s": 1.0, "host": 256 }), "event host: `host` = 256: must be of type integer"),
+    ] {
+        assert!(error(json!({ "sessions": [{ "events": [event] }] })).contains(said));
+    }
+    let unknown = json!({ "sessions": [{ "events": [{ "event": "of tomorrow", "time_s": 1.0 }] }] });
+    assert!(record_of_json(&unknown.to_string()).is_ok(), "an event that is not known is left out");
 }
 
 /// Two of three flows got nothing, one of which had ended before.
@@ -224,7 +234,7 @@ fn flows_that_delivered_nothing() {
     assert_eq!(record.warnings, ["flow a delivered nothing"]);
 }
 
-/// One event of each kind: what is written is what the schema of a record names.
+/// One event of each kind: what is written is what the schema of a record names, and is read as it was.
 #[test]
 fn events_have_the_fields_of_the_schema() {
     let object = ObjectRef { kind: ObjectKind::Video, segment: 1, representation: 2 };
@@ -243,7 +253,8 @@ fn events_have_the_fields_of_the_schema() {
         EventKind::StallEnd { frozen: second },
         EventKind::ClockShifted { by: second },
         EventKind::PicturesDiscarded { first: 0, count: 1, cause: DiscardCause::Late },
-        EventKind::SegmentDecision { object, rate, buffer_level: second, estimate: None, reason: "first" },
+        // The reason is not read: it is empty on both sides.
+        EventKind::SegmentDecision { object, rate, buffer_level: second, estimate: None, reason: "" },
         EventKind::SegmentDownloaded {
             request,
             object,
@@ -278,6 +289,8 @@ fn events_have_the_fields_of_the_schema() {
         fields.sort();
         named.sort();
         assert_eq!(fields, named, "{}", written["event"]);
+        let session: Session = serde_json::from_value(json!({ "events": [written] })).expect("as written");
+        assert_eq!(session.events, [PlaybackEvent { at: at(5), kind }]);
     }
 }
 
