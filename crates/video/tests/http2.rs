@@ -2,7 +2,7 @@
 
 use playpath_units::Time;
 use playpath_video::http2::{
-    CONNECTION_WINDOW, Came, Connection, FRAME_HEADER, Frame, MAX_FRAME, STREAM_WINDOW, Server,
+    CONNECTION_WINDOW, Came, FRAME_HEADER, Frame, Http2Connection, MAX_FRAME, STREAM_WINDOW, Server,
 };
 use playpath_video::{ConnectionId, Delivery, Request, RequestId};
 use proptest::prelude::*;
@@ -138,7 +138,7 @@ fn a_stream_without_data_lets_others_by() {
 
 /// Both ends of a connection over a wire without latency, whose server's socket takes so many bytes at once.
 struct Wire {
-    connection: Connection,
+    connection: Http2Connection,
     to_server: u64,
     to_client: u64,
     bodies: BTreeMap<RequestId, u64>,
@@ -148,7 +148,7 @@ struct Wire {
 
 impl Wire {
     fn new() -> Wire {
-        let connection = Connection::default();
+        let connection = Http2Connection::default();
         let to_server = connection.begin();
         Wire { connection, to_server, to_client: 0, bodies: BTreeMap::new(), written: 0 }
     }

@@ -9,7 +9,7 @@ use playpath_video::{Request, RequestId};
 /// Both ends of a connection. The version is that of its first request.
 pub enum Http {
     One(Http1),
-    Two(Box<http2::Connection>),
+    Two(Box<http2::Http2Connection>),
 }
 
 impl Http {
@@ -23,7 +23,7 @@ impl Http {
             Http::One(http1) if request.priority.is_none() => http1.send(request),
             Http::Two(http2) => http2.send(request),
             Http::One(_) => {
-                let mut http2 = Box::<http2::Connection>::default();
+                let mut http2 = Box::<http2::Http2Connection>::default();
                 let bytes = http2.begin() + http2.send(request);
                 *self = Http::Two(http2);
                 bytes

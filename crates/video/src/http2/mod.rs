@@ -92,7 +92,7 @@ impl Said {
 /// Both ends of a connection, and what is under way between them. The owner carries the bytes: it writes what the methods
 /// return, and tells what was read at either end.
 #[derive(Debug)]
-pub struct Connection {
+pub struct Http2Connection {
     server: Server,
     /// From the client, not read completely; and bytes of the first that were.
     up: VecDeque<Said>,
@@ -109,9 +109,9 @@ pub struct Connection {
     told: BTreeMap<RequestId, Cmsd>,
 }
 
-impl Default for Connection {
-    fn default() -> Connection {
-        Connection {
+impl Default for Http2Connection {
+    fn default() -> Http2Connection {
+        Http2Connection {
             server: Server::new([Frame::control(SERVER_PREFACE)]),
             up: VecDeque::from([Said::Preface]),
             up_read: 0,
@@ -126,7 +126,7 @@ impl Default for Connection {
     }
 }
 
-impl Connection {
+impl Http2Connection {
     /// The connection is established: bytes that the client writes.
     pub fn begin(&self) -> u64 {
         CLIENT_PREFACE
