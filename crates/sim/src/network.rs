@@ -4,67 +4,24 @@
 //! endpoint is then drained (everything it wants to send goes into its first link) and re-armed. Applications are told
 //! afterwards, through a list of notices, so that an endpoint is never changed while it is being drained.
 
+mod flow;
+
+pub use flow::{AppId, End, Flow, FlowConfig, FlowId, SimPacket};
+
 use crate::capture::Capture;
 use crate::diary::Diary;
 use crate::endpoint::Endpoint;
 use crate::engine::{EventQueue, Lane, Owner};
 use crate::multipath::{PathCount, SwitchWatch};
-use crate::packets::PacketLog;
 use playpath_cc::AppParameters;
 use playpath_link::{Dropped, Link, LinkConfig, LinkError};
-use playpath_transport::{Ecn, Event, Events, Segment};
+use playpath_transport::{Event, Events, Segment};
 use playpath_units::Time;
 use playpath_units::random::RootSeed;
 use std::sync::Arc;
 
-/// Which end of a flow. Data of a download goes from the server to the client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    Client = 0,
-    Server = 1,
-}
-
-impl End {
-    fn other(self) -> End {
-        if self == End::Client { End::Server } else { End::Client }
-    }
-}
-
-/// A packet inside the simulator.
-#[derive(Clone, Copy, Debug)]
-pub struct SimPacket {
-    segment: Segment,
-    wire_bytes: u32,
-    flow: FlowId,
-    /// Where it goes next: index into [`Network::hops`].
-    hop: u32,
-    path: u8,
-    to: End,
-}
-
-impl playpath_link::Packet for SimPacket {
-    fn wire_bytes(&self) -> u32 {
-        self.wire_bytes
-    }
-    fn flow_hash(&self) -> u64 {
-        // Subflows are connections of their own. Both directions never share a link, so flow and path are enough; spread them
-        // (Fibonacci hashing).
-        (u64::from(self.path) << 32 | u64::from(self.flow)).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-    }
-    fn is_ecn_capable(&self) -> bool {
-        self.segment.ecn != Ecn::NotEct
-    }
-    fn mark_ce(&mut self) {
-        self.segment.ecn = Ecn::Ce;
-    }
-}
-
 /// Index of a link direction.
 pub type LinkId = u32;
-/// Index of a flow.
-pub type FlowId = u32;
-/// Index of an application.
-pub type AppId = u32;
 
 /// Whose packets are logged.
 #[derive(Clone, Debug)]
@@ -122,63 +79,6 @@ pub struct Route {
 
 /// The routes of a flow, one for each path. Flows that go the same ways share them.
 pub type Routes = Arc<[Route]>;
-
-/// How one flow is set up.
-pub struct FlowConfig {
-    pub name: String,
-    pub cc_name: String,
-    pub app: AppId,
-    /// The client reads everything at once, the server's buffer is filled again whenever it has room, and nobody is told of
-    /// either (bulk transfers).
-    pub is_bulk: bool,
-    pub client: Endpoint,
-    pub server: Endpoint,
-    /// The server's controls write into it.
-    pub diary: Option<Diary>,
-    pub routes: Routes,
-}
-
-/// Two endpoints and their routes.
-pub struct Flow {
-    pub name: String,
-    pub cc_name: String,
-    app: AppId,
-    pub started: Time,
-    /// When the flow was given up or closed; it lasts until the end of the run otherwise.
-    pub ended: Option<Time>,
-    /// Bytes that the client's application has read.
-    pub read_bytes: u64,
-    /// Wire bytes of packets that arrived at the client.
-    pub arrived_wire_bytes: u64,
-    /// Packets with data that arrived at the client.
-    pub arrived_data_packets: u64,
-    /// What arrived over each path; empty over one.
-    pub paths: Vec<PathCount>,
-    /// Changes of path at an MPTCP server.
-    pub switches: Option<Box<SwitchWatch>>,
-    /// Its packets, if they are logged.
-    pub packets: Option<Box<PacketLog>>,
-    /// What the server's controls did, under tracing.
-    pub diary: Option<Diary>,
-    ends: [Endpoint; 2],
-    owners: [Owner; 2],
-    routes: Routes,
-    is_bulk: bool,
-    /// The server's application is told once when twice its unsent bytes are less; 0: it is not waiting.
-    notsent_lowat: u64,
-}
-
-impl Flow {
-    pub fn end(&self, end: End) -> &Endpoint {
-        &self.ends[end as usize]
-    }
-    pub fn server(&self) -> &Endpoint {
-        &self.ends[End::Server as usize]
-    }
-    pub fn client(&self) -> &Endpoint {
-        &self.ends[End::Client as usize]
-    }
-}
 
 /// More than any run transfers.
 pub const ENDLESS: u64 = 1 << 60;

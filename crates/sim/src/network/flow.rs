@@ -1,0 +1,114 @@
+//! A flow: its two endpoints, and its packets while they are under way.
+
+use super::Routes;
+use crate::diary::Diary;
+use crate::endpoint::Endpoint;
+use crate::engine::Owner;
+use crate::multipath::{PathCount, SwitchWatch};
+use crate::packets::PacketLog;
+use playpath_transport::{Ecn, Segment};
+use playpath_units::Time;
+
+/// Index of a flow.
+pub type FlowId = u32;
+/// Index of an application.
+pub type AppId = u32;
+
+/// Which end of a flow. Data of a download goes from the server to the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Client = 0,
+    Server = 1,
+}
+
+impl End {
+    pub(super) fn other(self) -> End {
+        if self == End::Client { End::Server } else { End::Client }
+    }
+}
+
+/// A packet inside the simulator.
+#[derive(Clone, Copy, Debug)]
+pub struct SimPacket {
+    pub(super) segment: Segment,
+    pub(super) wire_bytes: u32,
+    pub(super) flow: FlowId,
+    /// Where it goes next: index into the network's hops.
+    pub(super) hop: u32,
+    pub(super) path: u8,
+    pub(super) to: End,
+}
+
+impl playpath_link::Packet for SimPacket {
+    fn wire_bytes(&self) -> u32 {
+        self.wire_bytes
+    }
+    fn flow_hash(&self) -> u64 {
+        // Subflows are connections of their own. Both directions never share a link, so flow and path are enough; spread them
+        // (Fibonacci hashing).
+        (u64::from(self.path) << 32 | u64::from(self.flow)).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+    fn is_ecn_capable(&self) -> bool {
+        self.segment.ecn != Ecn::NotEct
+    }
+    fn mark_ce(&mut self) {
+        self.segment.ecn = Ecn::Ce;
+    }
+}
+
+/// How one flow is set up.
+pub struct FlowConfig {
+    pub name: String,
+    pub cc_name: String,
+    pub app: AppId,
+    /// The client reads everything at once, the server's buffer is filled again whenever it has room, and nobody is told of
+    /// either (bulk transfers).
+    pub is_bulk: bool,
+    pub client: Endpoint,
+    pub server: Endpoint,
+    /// The server's controls write into it.
+    pub diary: Option<Diary>,
+    pub routes: Routes,
+}
+
+/// Two endpoints and their routes.
+pub struct Flow {
+    pub name: String,
+    pub cc_name: String,
+    pub(super) app: AppId,
+    pub started: Time,
+    /// When the flow was given up or closed; it lasts until the end of the run otherwise.
+    pub ended: Option<Time>,
+    /// Bytes that the client's application has read.
+    pub read_bytes: u64,
+    /// Wire bytes of packets that arrived at the client.
+    pub arrived_wire_bytes: u64,
+    /// Packets with data that arrived at the client.
+    pub arrived_data_packets: u64,
+    /// What arrived over each path; empty over one.
+    pub paths: Vec<PathCount>,
+    /// Changes of path at an MPTCP server.
+    pub switches: Option<Box<SwitchWatch>>,
+    /// Its packets, if they are logged.
+    pub packets: Option<Box<PacketLog>>,
+    /// What the server's controls did, under tracing.
+    pub diary: Option<Diary>,
+    pub(super) ends: [Endpoint; 2],
+    pub(super) owners: [Owner; 2],
+    pub(super) routes: Routes,
+    pub(super) is_bulk: bool,
+    /// The server's application is told once when twice its unsent bytes are less; 0: it is not waiting.
+    pub(super) notsent_lowat: u64,
+}
+
+impl Flow {
+    pub fn end(&self, end: End) -> &Endpoint {
+        &self.ends[end as usize]
+    }
+    pub fn server(&self) -> &Endpoint {
+        &self.ends[End::Server as usize]
+    }
+    pub fn client(&self) -> &Endpoint {
+        &self.ends[End::Client as usize]
+    }
+}
