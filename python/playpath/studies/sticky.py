@@ -38,9 +38,10 @@ TODAY_CONTROLS: dict[str, Control | str] = {
     "BALIA": "balia",
     "CCPLB": "ccplb",
 }
-TODAY_SCHEDULERS = {"BLEST": "blest", "ECF": "ecf"}
+TODAY_SCHEDULERS = {"Linux": "linux", "BLEST": "blest", "ECF": "ecf"}
 TODAY_SENDERS = (
     ("CUBIC HyStart++", "DFT"),
+    ("CUBIC HyStart++", "Linux"),
     ("CUBIC HyStart++", "BLEST"),
     ("CUBIC HyStart++", "ECF"),
     ("BBR", "DFT"),
@@ -318,7 +319,8 @@ CLAIMS = [
     ),
 ]
 
-_VIDEO = (Panel(UNDERFLOWS, "underflow events", is_log=True), Panel(DISCARDS, "discarded frames", is_log=True))
+_VIDEO = (Panel(UNDERFLOWS, "underflow events"), Panel(DISCARDS, "discarded frames"))
+_SWEPT_VIDEO = tuple(replace(panel, is_log=True) for panel in _VIDEO)
 FIGURES = [
     *(
         FigureSpec(
@@ -377,7 +379,7 @@ SWEEPS = [
         f"s{i + 1}",
         f"{title}, baseline, DFT",
         "lines",
-        (Panel(SWITCHES, "path switches"), *_VIDEO),
+        (Panel(SWITCHES, "path switches"), *_SWEPT_VIDEO),
         {"parameter": knob, "scenario": "baseline", "scheduler": "DFT"},
         "value",
         "variant",
