@@ -72,6 +72,18 @@ class PathFigures(TypedDict):
     loss_percent: float
 
 
+class FilmFigures(TypedDict):
+    """What was understood of a film; `rate_mbps` and `fps` of pictures, the others of a manifest. Rates are means of segments."""
+
+    duration_s: float
+    rate_mbps: NotRequired[float]
+    fps: NotRequired[float]
+    segments: NotRequired[int]
+    rungs_kbps: NotRequired[list[float]]
+    audio_kbps: NotRequired[list[float]]
+    warnings: NotRequired[list[str]]
+
+
 Watch = Callable[[float, float], None]
 """Told now and then, by the thread that plays, how many seconds were played and how many there probably are."""
 
@@ -115,6 +127,12 @@ def number(text: str) -> float:
 def path_figures(resolved_json: str) -> list[PathFigures]:
     """The figures of each path."""
     figures: list[PathFigures] = json.loads(_call(_engine.path_figures, resolved_json))
+    return figures
+
+
+def film_figures(resolved_json: str) -> FilmFigures | None:
+    """The figures of the film; None without one."""
+    figures: FilmFigures | None = json.loads(_call(_engine.film_figures, resolved_json))
     return figures
 
 

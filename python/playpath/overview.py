@@ -11,6 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from playpath import engine
+from playpath.metrics import format_value
+from playpath.scenario import Scenario
+
 _ORDER = ("video", "player", "viewer", "origin", "path", "link", "sender", "traffic", "run")
 _LONGEST = 60
 """Characters of a value that is shown; a trace's content is longer."""
@@ -31,6 +35,32 @@ class Block:
     title: str
     given: Mapping[str, str]
     defaults: Mapping[str, str]
+
+
+def understood(scenario: Scenario) -> list[str]:
+    """What files say, in figures: the film, its rungs, and the mean rate of each path with a trace."""
+    film = engine.film_figures(scenario.text)
+    found = [] if film is None or not _is_of_a_file(scenario) else [_film(film)]
+    figures = zip(scenario.resolved["path"], engine.path_figures(scenario.text), strict=True)
+    traced = ((path, known["rate_mbps"]) for path, known in figures if path.get("trace"))
+    return found + [
+        f"path {path['name']}: a trace of {format_value(rate)} Mbit/s on average" for path, rate in traced if rate
+    ]
+
+
+def _is_of_a_file(scenario: Scenario) -> bool:
+    video = scenario.resolved.get("video") or {}
+    return bool(video.get("source") or video.get("manifest"))
+
+
+def _film(film: engine.FilmFigures) -> str:
+    length = f"film: {format_value(film['duration_s'])} s"
+    if "segments" not in film:
+        return f"{length} of {format_value(film['rate_mbps'])} Mbit/s on average, {format_value(film['fps'])} pictures a second"
+    rungs = ", ".join(f"{kbps:.0f}" for kbps in film["rungs_kbps"])
+    audio = ", ".join(f"{kbps:.0f}" for kbps in film["audio_kbps"])
+    also = f"; audio of its own of {audio} kbit/s" if audio else ""
+    return f"{length} in {film['segments']} segments, {len(film['rungs_kbps'])} rungs of {rungs} kbit/s{also}"
 
 
 def blocks(raw: Mapping[str, Any], resolved: Mapping[str, Any]) -> list[Block]:

@@ -81,3 +81,26 @@ def test_a_design_is_sent_to_its_command(cli):
     done = cli("show", "loss-and-delay")
     assert (done.status, done.out) == (2, "")
     assert "`playpath sweep loss-and-delay`" in done.err
+
+
+MPD = """<MPD type="static" mediaPresentationDuration="PT8S"><Period>
+<AdaptationSet contentType="video" mimeType="video/mp4">
+<SegmentTemplate timescale="1" duration="2" media="$RepresentationID$-$Number$.m4s"/>
+<Representation id="low" bandwidth="300000"/><Representation id="high" bandwidth="2000000"/></AdaptationSet>
+<AdaptationSet contentType="audio" mimeType="audio/mp4">
+<SegmentTemplate timescale="1" duration="2" media="$RepresentationID$-$Number$.m4s"/>
+<Representation id="sound" bandwidth="64000"/></AdaptationSet>
+</Period></MPD>"""
+
+
+def test_what_files_say_is_told_in_figures(cli, tmp_path):
+    (tmp_path / "film.mpd").write_text(MPD)
+    (tmp_path / "link.csv").write_text("time_s,rate_mbps\n0,2\n1,4\n2,0\n")
+    text = '[video]\nmanifest = "film.mpd"\n[player]\nkind = "dash"\n[[path]]\ntrace = "link.csv"\nrtt = "50 ms"\n'
+    (tmp_path / "mine.toml").write_text(text + '[[sender]]\ncc = "cubic"\n')
+    done = cli("show", tmp_path / "mine.toml")
+    assert done.status == 0, done.err
+    assert "film: 8 s in 4 segments, 2 rungs of 300, 2000 kbit/s; audio of its own of 64 kbit/s" in done.out
+    assert "a trace of 2 Mbit/s on average" in done.out
+    told = cli("show", "wireless", "--json").json["understood"]
+    assert told == ["film: 624 s of 5.24 Mbit/s on average, 25 pictures a second"]

@@ -67,6 +67,12 @@ fn number(text: &str) -> PyResult<f64> {
     time().or_else(rate).map_or_else(|| size.map_err(|e| ScenarioError::new_err(e.to_string())), Ok)
 }
 
+/// What was understood of the film of a resolved scenario, as JSON; "null" without one.
+#[pyfunction]
+fn film_figures(resolved_json: &str) -> PyResult<String> {
+    Ok(parsed(resolved_json).map_err(scenario_error)?.film_figures().to_string())
+}
+
 /// Mean rate, RTT and loss of each path of a resolved scenario, as a JSON list.
 #[pyfunction]
 fn path_figures(resolved_json: &str) -> PyResult<String> {
@@ -315,6 +321,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(number, module)?)?;
     module.add_function(wrap_pyfunction!(path_figures, module)?)?;
+    module.add_function(wrap_pyfunction!(film_figures, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_metrics, module)?)?;
     module.add_function(wrap_pyfunction!(capture, module)?)?;

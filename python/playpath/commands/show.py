@@ -9,9 +9,9 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from playpath import console
+from playpath import console, engine
 from playpath.commands import options
-from playpath.overview import Block, blocks
+from playpath.overview import Block, blocks, understood
 from playpath.population import is_population, load_population
 from playpath.population.inspection import inspect
 from playpath.sanity import doubts
@@ -33,15 +33,16 @@ def command(scenario: options.ScenarioFile, json: options.Json = False) -> None:
         name, loaded, lines = population.name, population.base, inspect(population).lines()
     else:
         loaded = load(scenario)
-        name, lines = loaded.name, []
+        name, lines = loaded.name, understood(loaded)
     page = blocks(read(scenario), loaded.resolved)
     if json:
-        console.print_json({"name": name, "blocks": [dict(block.__dict__) for block in page]})
+        console.print_json({"name": name, "understood": lines, "blocks": [dict(block.__dict__) for block in page]})
         return
     for line in filter(None, (name, loaded.description, *lines)):
         console.out.print(Text(line))
     console.print_table(_table(page))
-    console.warn(doubts(loaded))
+    film = engine.film_figures(loaded.text)
+    console.warn([*(film.get("warnings", []) if film else []), *doubts(loaded)])
 
 
 def _table(page: list[Block]) -> Table:
