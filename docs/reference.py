@@ -41,6 +41,7 @@ TABLES = {
     "cc": ("cc", "`cc = { … }`"),
     "scheduler": ("scheduler", "`scheduler = { … }`"),
     "pacing": ("pacing", "`pacing = { … }`"),
+    "delayed_ack": ("delayed_ack", "`delayed_ack = { … }`"),
     "traffic": ("[[traffic]]", "`[[traffic]]`"),
     "traffic.rtt": ("traffic.rtt", "`rtt = { … }`"),
     "sweep": ("A sweep's design", ""),
@@ -201,10 +202,18 @@ def key_table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def profile_section() -> str:
     """What a sender is where nothing is said, under each profile."""
+
+    def resolved(**said: str) -> dict[str, Any]:
+        document = {"path": [{"rate": "1 Mbit/s", "rtt": "1 ms"}], "traffic": [{"kind": "bulk", **said}]}
+        return dict(engine.resolve(json.dumps(document), ".", {})["traffic"][0])
+
     of = {}
     for profile in PROFILES:
-        document = {"path": [{"rate": "1 Mbit/s", "rtt": "1 ms"}], "traffic": [{"kind": "bulk", "profile": profile}]}
-        of[profile] = engine.resolve(json.dumps(document), ".", {})["traffic"][0]
+        # A resolved sender says this only where it is not the profile's.
+        words = [
+            w for w in ("off", "rfc5681", "linux") if "delayed_ack" not in resolved(profile=profile, delayed_ack=w)
+        ]
+        of[profile] = resolved(profile=profile) | {"delayed_ack": words[0]}
     own = [key["name"] for key in keys.tables()["sender"]["keys"] if key["otherwise"].endswith("the profile's")]
     lines = ["| key | " + " | ".join(f"`{p}`" for p in PROFILES) + " |", "|---" * (len(PROFILES) + 1) + "|"]
     lines += [f"| `{name}` | " + " | ".join(str(of[p][name]).lower() for p in PROFILES) + " |" for name in own]

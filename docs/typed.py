@@ -150,7 +150,7 @@ def formatted(text: str, file: Path) -> str:
 
 def class_name(table: str) -> str:
     """Of a declared table."""
-    return CLASSES.get(table, table.capitalize())
+    return CLASSES.get(table, "".join(word.capitalize() for word in table.split("_")))
 
 
 def typed_class(table: str, form: Form) -> list[str]:

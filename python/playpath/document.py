@@ -242,6 +242,9 @@ class Sender(TypedDict, total=False):
     ecn: bool | None
     """Explicit congestion notification."""
 
+    delayed_ack: DelayedAck | Literal["off", "rfc5681", "linux", "delay"] | None
+    """When the client acknowledges, or the longest wait of a client that waits for a second packet."""
+
     limited_transmit: bool | None
     """New packets on the first two duplicate ACKs (RFC 3042)."""
 
@@ -315,6 +318,13 @@ class Traffic(Sender, total=False):
 
     off: str | None
     """Mean length of the periods between; with `on`."""
+
+
+class DelayedAck(TypedDict, total=False):
+    """Delayed acknowledgements with a delay of one's own."""
+
+    delay: Required[str]
+    """Longest wait for a second packet."""
 
 
 class Pacing(TypedDict, total=False):

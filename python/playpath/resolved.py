@@ -8,9 +8,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Required, TypedDict
 
-from playpath.document import Jitter, Manifest, Outage, Pacing, Player, Reordering, Run, TrafficRtt, Video, Viewer, Wifi
+from playpath.document import (
+    DelayedAck,
+    Jitter,
+    Manifest,
+    Outage,
+    Pacing,
+    Player,
+    Reordering,
+    Run,
+    TrafficRtt,
+    Video,
+    Viewer,
+    Wifi,
+)
 
 __all__ = [
+    "DelayedAck",
     "Direction",
     "Document",
     "Jitter",
@@ -121,6 +135,9 @@ class Sender(TypedDict, total=False):
 
     ecn: bool
     """Explicit congestion notification."""
+
+    delayed_ack: DelayedAck | Literal["off", "rfc5681", "linux", "delay"]
+    """When the client acknowledges, or the longest wait of a client that waits for a second packet."""
 
     limited_transmit: bool
     """New packets on the first two duplicate ACKs (RFC 3042)."""

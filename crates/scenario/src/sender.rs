@@ -7,9 +7,11 @@ use crate::reader::{Named, Table};
 use crate::scheduler::{SCHEDULER, SchedulerSpec};
 use crate::words::{Words, meaning, told, word_of};
 use playpath_cc::{CongestionControl, Entry, Params, Stack};
-use playpath_transport::{Config, InitialWindow, LossDetection, Pacing, PartialAckTimer, Recovery, Validation};
+use playpath_transport::{
+    Config, DelayedAck, InitialWindow, LossDetection, Pacing, PartialAckTimer, Recovery, Validation,
+};
 use playpath_units::names::unknown;
-use playpath_units::{Bytes, Choice, Kind, ParamSpec, TableSpec, Variant};
+use playpath_units::{Bytes, Choice, Duration, Kind, ParamSpec, TableSpec, Variant};
 use playpath_video::abr;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -174,6 +176,16 @@ const RECOVERIES: Words<Recovery, 3> = [
     ("newreno", "inflated by duplicate ACKs, deflated by partial ones (RFC 6582)", Recovery::NewReno),
 ];
 
+const DELAYED_ACKS: Words<DelayedAck, 3> = [
+    ("off", "each packet at once", DelayedAck::Off),
+    ("rfc5681", "every second full packet, or after 200 ms", DelayedAck::Rfc(Duration::from_millis(200))),
+    (
+        "linux",
+        "the same after 40 ms; at once at the start, after a pause and as the receive window grows; SACKs compressed",
+        DelayedAck::Linux,
+    ),
+];
+
 /// `cc` as a table, and what it is by name alone.
 const CC: TableSpec = TableSpec::new("cc", "A congestion control with its parameters.", &[]).choosing(Choice {
     tag: "name",
@@ -194,6 +206,12 @@ const GAIN: TableSpec = TableSpec::new(
     &[ParamSpec::new("gain", Kind::Number { low: 0.1, high: 100.0, unit: "" }, "The rate is gain x cwnd / srtt.")
         .needed()
         .example("1.0")],
+);
+
+const DELAY: TableSpec = TableSpec::new(
+    "delayed_ack",
+    "Delayed acknowledgements with a delay of one's own.",
+    &[ParamSpec::new("delay", Kind::PositiveTime, "Longest wait for a second packet.").needed().example("\"100 ms\"")],
 );
 
 /// Of a sender, and of a run for all senders.
@@ -285,6 +303,15 @@ pub const SENDER: TableSpec = TableSpec::new(
         ParamSpec::new("sack", Kind::Flag, "Selective acknowledgements.").otherwise(OF_PROFILE).example("false"),
         ParamSpec::new("timestamps", Kind::Flag, "TCP timestamps.").otherwise(OF_PROFILE).example("false"),
         ParamSpec::new("ecn", Kind::Flag, "Explicit congestion notification.").otherwise(OF_PROFILE).example("true"),
+        ParamSpec::new(
+            "delayed_ack",
+            Kind::Either(&[Kind::Told(&told(&DELAYED_ACKS)), Kind::Table(&DELAY)]),
+            "When the client acknowledges, or the longest wait of a client that waits for a second packet.",
+        )
+        .otherwise(OF_PROFILE)
+        .example("{ delay = \"100 ms\" }")
+        .in_kernel(UNMAPPED)
+        .since("0.2"),
         ParamSpec::new("limited_transmit", Kind::Flag, "New packets on the first two duplicate ACKs (RFC 3042).")
             .otherwise(OF_PROFILE)
             .example("false")
@@ -445,6 +472,9 @@ impl SenderSpec {
         if let Some(multipath) = self.multipath {
             resolved["multipath"] = json!(multipath);
         }
+        if c.delayed_ack != Config::profile(self.profile).expect("listed profiles exist").delayed_ack {
+            resolved["delayed_ack"] = delayed_ack_json(c.delayed_ack);
+        }
         if let Some(lowat) = self.notsent_lowat {
             resolved["notsent_lowat"] = json!(Bytes(lowat).to_string());
         }
@@ -473,6 +503,7 @@ fn read_endpoint(table: &Table, config: &mut Config) {
     set(table.optional("sack"), &mut config.sack);
     set(table.optional("timestamps"), &mut config.timestamps);
     set(table.optional("ecn"), &mut config.ecn);
+    set(read_delayed_ack(table), &mut config.delayed_ack);
     set(table.optional("limited_transmit"), &mut config.limited_transmit);
     set(meaning(&LOSS_DETECTIONS, table.word("loss_detection")), &mut config.loss_detection);
     set(meaning(&RECOVERIES, table.word("recovery")), &mut config.recovery);
@@ -493,6 +524,21 @@ fn read_pacing(table: &Table) -> Option<Pacing> {
     match table.table("pacing") {
         Some(own) => Some(Pacing::Gain(own.get("gain"))),
         None => meaning(&PACINGS, table.word("pacing")),
+    }
+}
+
+/// `delayed_ack = "off" | "rfc5681" | "linux" | { delay = "100 ms" }`.
+fn read_delayed_ack(table: &Table) -> Option<DelayedAck> {
+    match table.table("delayed_ack") {
+        Some(own) => Some(DelayedAck::Rfc(own.get("delay"))),
+        None => meaning(&DELAYED_ACKS, table.word("delayed_ack")),
+    }
+}
+
+fn delayed_ack_json(rule: DelayedAck) -> Value {
+    match rule {
+        DelayedAck::Rfc(delay) => json!({ "delay": delay.to_string() }),
+        other => json!(word_of(&DELAYED_ACKS, other)),
     }
 }
 

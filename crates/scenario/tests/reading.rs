@@ -152,6 +152,7 @@ ecn = true
 loss_detection = "newreno_steady"
 recovery = "newreno"
 limited_transmit = false
+delayed_ack = { delay = "100 ms" }
 rto_min = "300 ms"
 send_buffer = "100 kB"
 receive_buffer = "200 kB"
@@ -206,6 +207,28 @@ mss = 1200
     let web = |number: usize, key: &str| written["traffic"][number].get(key).cloned();
     assert_eq!((web(1, "think_time"), web(1, "inter_arrival")), (Some(json!("3 s")), None));
     assert_eq!((web(2, "think_time"), web(2, "inter_arrival")), (None, Some(json!("700 ms"))));
+}
+
+#[test]
+fn delayed_acks_are_written_where_they_are_not_the_profile_s() {
+    let sender =
+        |keys: &str| parse(&with("cc = \"cubic\"", &format!("cc = \"cubic\"\n{keys}"))).to_json()["sender"][0].clone();
+    for (keys, written) in [
+        ("delayed_ack = \"linux\"", None),
+        ("delayed_ack = \"off\"", Some(json!("off"))),
+        ("delayed_ack = \"rfc5681\"", Some(json!({ "delay": "200 ms" }))),
+        ("delayed_ack = { delay = \"100 ms\" }", Some(json!({ "delay": "100 ms" }))),
+        ("profile = \"ns2\"\ndelayed_ack = \"off\"", None),
+        ("profile = \"ns2\"\ndelayed_ack = \"linux\"", Some(json!("linux"))),
+    ] {
+        let resolved = sender(keys);
+        assert_eq!(resolved.get("delayed_ack"), written.as_ref(), "{keys}");
+        assert_eq!(resolved["name"], "cubic", "{keys}");
+    }
+    expect(
+        &with("cc = \"cubic\"", "cc = \"cubic\"\ndelayed_ack = \"linus\""),
+        &["`sender[0].delayed_ack`", "did you mean \"linux\"?"],
+    );
 }
 
 /// Every profile survives being written out: the sender of the resolved scenario is the one that was meant.

@@ -17,7 +17,7 @@ use playpath_cc::{AppParameters, CongestionControl};
 use playpath_transport::codec::{Packet, TCP};
 use playpath_transport::mptcp::option::{CAPABLE_CHECKSUM, CAPABLE_EXTENDED, CAPABLE_SHA256};
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
-use playpath_transport::{Config, Connection, DelayedAck, Flags, MptcpOption, Segment};
+use playpath_transport::{Config, Connection, Flags, MptcpOption, Segment};
 use playpath_units::Time;
 use playpath_video::ServerPolicy;
 use playpath_video::cmcd::parse_reports;
@@ -350,7 +350,7 @@ impl Server {
             nonce: self.secrets.nonce()?,
             send_buffer: config.send_buffer,
             receive_buffer: config.receive_buffer,
-            has_tuned_window: config.delayed_ack == DelayedAck::Linux,
+            has_tuned_window: config.tunes_window,
             is_coupled: self.settings.sender.cc.is_coupled(),
         };
         let path = PathConfig { tcp: config, cc: self.control(&config), is_backup: false };

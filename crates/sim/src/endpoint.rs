@@ -5,7 +5,7 @@ use crate::diary::{self, Diary};
 use playpath_cc::{AppParameters, CongestionControl};
 use playpath_scenario::SenderSpec;
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
-use playpath_transport::{Connection, DelayedAck, Events, Segment};
+use playpath_transport::{Connection, Events, Segment};
 use playpath_units::random::Stream;
 use playpath_units::{Duration, Time};
 
@@ -58,7 +58,7 @@ impl Endpoint {
             nonce: random.bits() as u32,
             send_buffer: tcp.send_buffer,
             receive_buffer: tcp.receive_buffer,
-            has_tuned_window: tcp.delayed_ack == DelayedAck::Linux,
+            has_tuned_window: tcp.tunes_window,
             is_coupled,
         };
         let of_paths = |cc: &dyn Fn(u8) -> Box<dyn CongestionControl>| {

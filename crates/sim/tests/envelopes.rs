@@ -43,6 +43,35 @@ fn newreno_follows_the_square_root_law() {
     }
 }
 
+/// RFC 5681 section 4.2: an ACK for two packets, and for each while a gap is open: about a round trip, 40 packets, of the thousand
+/// that one loss has here. A window that counts acknowledged bytes (RFC 3465) does not grow the slower.
+#[test]
+fn delayed_acks_halve_the_acks_and_leave_the_window() {
+    let path = "rate = \"unlimited\"
+rtt = \"40 ms\"
+loss = \"0.1 %\"";
+    for (rule, low, high) in
+        [("\"off\"", 0.999, 1.001), ("\"rfc5681\"", 0.5, 0.55), ("{ delay = \"10 ms\" }", 0.5, 0.55)]
+    {
+        let text = bulk(
+            path,
+            &format!(
+                "{PER_PACKET_ACKS}
+delayed_ack = {rule}"
+            ),
+            "duration = \"200 s\"",
+        );
+        let runs = [1, 2, 3].map(|seed| {
+            let record = traffic(&text, seed);
+            let [down, up] = ["path.p/down", "path.p/up"].map(|name| link(&record, name));
+            (mean_window(&record, 0.04, 1000.0), up.offered_packets as f64 / down.delivered_packets as f64)
+        });
+        let constant = runs.iter().map(|run| run.0).sum::<f64>() / 3.0 * 1e-3_f64.sqrt();
+        assert!(constant > 1.225 * 0.95 && constant < 1.310 * 1.05, "{rule}: {constant:.3}");
+        assert!(runs.iter().all(|&(_, acks)| acks > low && acks < high), "{rule}: {runs:?}");
+    }
+}
+
 /// RFC 9438 section 4.2: W(t) = 0.4 (t - K)^3 + W_max with K = cbrt(W_max (1 - 0.7) / 0.4). One packet of a path without a limit is
 /// lost, which ends slow start; t counts from the end of the recovery, one round trip later.
 #[test]

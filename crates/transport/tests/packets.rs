@@ -211,7 +211,9 @@ impl Script {
                     "off" => DelayedAck::Off,
                     "linux" => DelayedAck::Linux,
                     _ => DelayedAck::Rfc(Duration::from_millis(number(value)?)),
-                }
+                };
+                // The scripts of another rule are of a window that stays as it is.
+                config.tunes_window = config.delayed_ack == DelayedAck::Linux;
             }
             "detection" => {
                 config.loss_detection = match value {

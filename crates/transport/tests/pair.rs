@@ -138,7 +138,7 @@ fn paced_departures(config: Config) -> Vec<Time> {
 /// to 53 ms (an empty queue), so the gap is about 52/20 = 2.6 ms.
 #[test]
 fn pacing_spaces_packets() {
-    let sent = paced_departures(Config { delayed_ack: DelayedAck::Linux, ..Config::rfc() });
+    let sent = paced_departures(Config { delayed_ack: DelayedAck::Linux, tunes_window: true, ..Config::rfc() });
     assert!(sent.len() > 300);
     for pair in sent[11..].windows(2) {
         let gap = pair[1] - pair[0];

@@ -22,6 +22,8 @@ pub struct Config {
     pub ecn: bool,
     /// When the receiver acknowledges.
     pub delayed_ack: DelayedAck,
+    /// The receiver's window starts small and grows with what is read, as Linux's does.
+    pub tunes_window: bool,
     /// How the sender finds losses. Without SACK from the peer every choice becomes `NewReno`.
     pub loss_detection: LossDetection,
     /// How the window moves during fast recovery. Without SACK from the peer `Rfc6675` becomes `NewReno`.

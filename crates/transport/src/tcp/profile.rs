@@ -44,6 +44,7 @@ impl Config {
             timestamps: true,
             ecn: false,
             delayed_ack: DelayedAck::Linux,
+            tunes_window: true,
             loss_detection: LossDetection::RackTlp,
             recovery: Recovery::Prr,
             limited_transmit: true,
@@ -81,6 +82,7 @@ impl Config {
         Config {
             iw: InitialWindow::Rfc6928,
             delayed_ack: DelayedAck::Rfc(Duration::from_millis(200)),
+            tunes_window: false,
             loss_detection: LossDetection::Rfc6675,
             recovery: Recovery::Rfc6675,
             rto: RtoConfig {
@@ -111,6 +113,7 @@ impl Config {
             sack: false,
             timestamps: false,
             delayed_ack: DelayedAck::Off,
+            tunes_window: false,
             loss_detection: LossDetection::NewReno(PartialAckTimer::Impatient), // newreno_changes1_, 1 since May 2003
             recovery: Recovery::NewReno,
             limited_transmit: true, // singledup_, 1 since November 2001; ns-2's Vegas ignores it

@@ -14,7 +14,7 @@ mod autotuning;
 mod reassembly;
 
 use crate::segment::{Ecn, Flags, SackBlocks, Segment, Timestamps};
-use crate::tcp::config::{Config, DelayedAck, FlowControl, WindowUpdate};
+use crate::tcp::config::{Config, FlowControl, WindowUpdate};
 use crate::tcp::handshake::timestamp;
 use ack_policy::AckPolicy;
 pub(crate) use autotuning::AutoTuning;
@@ -74,8 +74,7 @@ impl Receiver {
             told: 0,
             buffer: config.receive_buffer,
             ack: AckPolicy::new(config),
-            tuning: (config.delayed_ack == DelayedAck::Linux)
-                .then(|| AutoTuning::new(config.mss, config.receive_buffer)),
+            tuning: config.tunes_window.then(|| AutoTuning::new(config.mss, config.receive_buffer)),
             is_own_window: config.flow_control == FlowControl::Own,
             window_update: config.window_update,
             mss: config.mss,
