@@ -397,7 +397,7 @@ def _flat(entry: Mapping[str, Any], prefix: str = "") -> Row:
 
 
 def _notes(sessions: list[Session], *, has_video: bool) -> list[str]:
-    """Warnings of all sessions: each once, with who said it (senders carry nothing without a video) and in how many runs."""
+    """Warnings of all sessions: each once, with who said it (a lone sender without a video has no part in it) and in how many runs."""
     runs: dict[str, int] = {}
     found: dict[tuple[str, str], int] = {}
     for session in sessions:

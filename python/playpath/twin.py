@@ -12,7 +12,7 @@ The rule:
   pair is *alike* when both worlds hold the same sender to be better, or both hold them to be alike; *opposite* when each world is
   sure of another order, or one is sure of an order and the other that there is none; *undecided* when a world is. Rankings agree when
   all pairs are alike, differ when one is opposite.
-- Where nobody watches, senders carry nothing: the groups of traffic stand in their place, each with the mean of its flows, ordered by
+- Where nobody watches, the groups of traffic stand in the senders' place, each with the mean of its flows, ordered by
   goodput; all flows and the links are judged too. Cross traffic beside a video has rows of its own that no verdict counts.
 """
 

@@ -150,10 +150,10 @@ def unsupported(scenario: Scenario) -> dict[str, str]:
 
 
 def _without_task(scenario: Scenario, missing: Mapping[str, str]) -> dict[str, str]:
-    """Where nobody watches, senders carry nothing: one is enough, for the settings that this kernel has for all flows."""
-    idle = [] if scenario.has_video else [name for name in scenario.senders if name not in missing][1:]
-    why = "nobody watches, so senders carry nothing; the groups of traffic are compared"
-    return {name: f"{name}: {why}" for name in idle}
+    """Where nobody watches, worlds are compared by groups of traffic: under one sender, whose control some of them may have."""
+    here = [] if scenario.has_video else [name for name in scenario.senders if name not in missing]
+    why = "nobody watches: groups of traffic are compared, under one sender"
+    return {name: f"{name}: {why} ({here[0]}); --cc names another" for name in here[1:]}
 
 
 def _counting(total: int, progress: Progress) -> Callable[[], None]:

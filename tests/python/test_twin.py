@@ -329,14 +329,16 @@ def test_a_twin_of_traffic_is_stored_and_shown(tmp_path):
     assert "stall time" not in page
 
 
-def test_senders_that_carry_nothing_are_played_once():
+def test_groups_of_traffic_are_compared_under_one_sender():
     kernel = SlowerGroup("none", 1.0)
-    result = twin(DUMBBELL, cc=["cubic", "vegas"], kernel=kernel, left_out=lambda s: {})
+    following = DUMBBELL.replace('cc = "cubic"\n', "")
+    result = twin(following, cc=["cubic", "vegas"], kernel=kernel, left_out=lambda s: {})
     assert kernel.played == [("cubic", 1), ("cubic", 2), ("cubic", 3)]
     assert list(result.left_out) == ["vegas"]
+    assert "under one sender (cubic); --cc names another" in result.left_out["vegas"]
     # One that does not run here does not stand for the others.
     other = twin(
-        DUMBBELL, cc=["cubic", "vegas"], seeds=1, kernel=SlowerGroup("", 1), left_out=lambda s: {"cubic": "no"}
+        following, cc=["cubic", "vegas"], seeds=1, kernel=SlowerGroup("", 1), left_out=lambda s: {"cubic": "no"}
     )
     assert other.kernel.senders == ["vegas"]
 
