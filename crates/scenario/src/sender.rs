@@ -211,7 +211,10 @@ const GAIN: TableSpec = TableSpec::new(
 const DELAY: TableSpec = TableSpec::new(
     "delayed_ack",
     "Delayed acknowledgements with a delay of one's own.",
-    &[ParamSpec::new("delay", Kind::PositiveTime, "Longest wait for a second packet.").needed().example("\"100 ms\"")],
+    &[ParamSpec::new("delay", Kind::PositiveTime, "Longest wait for a second packet.")
+        .needed()
+        .since("0.2")
+        .example("\"100 ms\"")],
 );
 
 /// Of a sender, and of a run for all senders.
