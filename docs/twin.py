@@ -116,7 +116,7 @@ Figures: engine of commit b3ffaf3; intervals: Student's t, paired by seed. What 
   pairs are alike.
 
 Two virtual cores played them: the bulk flows two at a time on a machine with nothing else to do, where a link may be 1 ms late in the 99th
-percentile; the scenarios six at a time, while other things were built and tested (load 5 to 8), where it may be 20 ms late. What a
+percentile; the scenarios six at a time, while other things were built and tested (load 5 to 14), where it may be 20 ms late. What a
 machine's pauses do is visible in the RTT of controls that measure delay or rate.
 
 `sudo playpath twin SCENARIO` makes such a table for any scenario. Finished kernel sessions are kept in `out/NAME-twin`: after Ctrl-C, or
