@@ -1,8 +1,7 @@
 //! The run's clock: time since the start that all programs of a run were told, on the machine's monotonic clock.
 
 use playpath_shell::monotonic_nanos;
-use playpath_units::{Duration, Time};
-use rustix::event::Timespec;
+use playpath_units::Time;
 
 /// The run's clock.
 #[derive(Clone, Copy, Debug)]
@@ -33,10 +32,4 @@ impl Clock {
             std::thread::sleep(std::time::Duration::from_nanos(left));
         }
     }
-}
-
-/// In the form of the system calls.
-pub fn timespec(duration: Duration) -> Timespec {
-    let nanos = duration.as_nanos();
-    Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as i64 }
 }

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use playpath_record::event_to_json;
+use playpath_shell::timespec;
 use playpath_units::{Duration, Time};
 use playpath_video::p1203::{P1203Settings, p1203_input};
 use playpath_video::{Action, ConnectionId, ObjectKind, Player, Request};
 use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::{Value, json};
 
-use crate::clock::{Clock, timespec};
+use crate::clock::Clock;
 use crate::http::{HttpConnection, Progress};
 use crate::plan::Place;
 use crate::reports::Reports;
@@ -213,7 +214,7 @@ impl<'a> Playback<'a> {
         sockets.extend(self.reports.as_ref().and_then(Reports::poll_fd));
         let glance = if self.ended.is_some() { now + Duration::from_millis(100) } else { Time::MAX };
         let due = self.player.poll_timeout().min(self.span.until).min(self.next_sample).min(glance);
-        match poll(&mut sockets, Some(&timespec(due.saturating_since(now)))) {
+        match poll(&mut sockets, Some(&timespec(due.saturating_since(now).as_nanos()))) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(e) => return Err(e.into()),
         }
@@ -225,7 +226,7 @@ impl<'a> Playback<'a> {
         for index in 0..self.connections.len() {
             let Some(connection) = self.connections[index].as_mut().filter(|c| !c.is_connected) else { continue };
             let mut socket = [PollFd::new(&connection.stream, PollFlags::OUT)];
-            if poll(&mut socket, Some(&timespec(Duration::ZERO)))? > 0 {
+            if poll(&mut socket, Some(&timespec(0)))? > 0 {
                 connection.finish_connect()?;
                 self.player.handle_connected(self.clock.now(), ConnectionId(index as u32));
             }

@@ -7,11 +7,12 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 
+use playpath_shell::timespec;
 use playpath_units::Duration;
 use playpath_video::Cmcd;
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::clock::{Clock, timespec};
+use crate::clock::Clock;
 use crate::plan::Place;
 use crate::socket;
 
@@ -82,7 +83,7 @@ impl<'a> Reports<'a> {
     pub fn finish(&mut self, clock: Clock) -> io::Result<()> {
         let deadline = clock.now() + PATIENCE;
         while self.answered < self.count && clock.now() < deadline {
-            let left = timespec(deadline.saturating_since(clock.now()));
+            let left = timespec(deadline.saturating_since(clock.now()).as_nanos());
             // A wait that a signal cut short is followed by another.
             let _ = poll(&mut self.poll_fd().into_iter().collect::<Vec<_>>(), Some(&left));
             self.handle()?;

@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use playpath_scenario::{LiveKind, LiveSource};
+use playpath_shell::timespec;
 use playpath_units::random::Stream;
 use playpath_units::{Duration, Time};
 use playpath_video::traffic::{OnOffModel, OnOffSource, WebModel, WebUser};
 use playpath_video::{ConnectionId, Player, Request, RequestId};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::{Value, json};
 
 use crate::clock::Clock;
@@ -250,7 +251,7 @@ pub fn send_datagrams(model: OnOffModel, stream: Stream, span: (Time, Time), pla
 
 fn ready(connection: &HttpConnection, flags: PollFlags) -> io::Result<bool> {
     let mut sockets = [PollFd::new(&connection.stream, flags)];
-    let glance = Timespec { tv_sec: 0, tv_nsec: GLANCE.as_nanos() as i64 };
+    let glance = timespec(GLANCE.as_nanos());
     match poll(&mut sockets, Some(&glance)) {
         Ok(count) => Ok(count > 0),
         Err(rustix::io::Errno::INTR) => Ok(false),

@@ -4,7 +4,7 @@
 use crate::error::EmulatorError;
 use crate::net::Device;
 use crate::orders::{Orders, Said};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use std::fs::File;
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -52,8 +52,7 @@ impl Machine for Linux {
         let mut files: Vec<PollFd<'_>> = self.devices.iter().map(|device| PollFd::new(device, PollFlags::IN)).collect();
         files.push(PollFd::new(&self.signals, PollFlags::IN));
         files.extend(self.stdin.iter().map(|(file, _)| PollFd::new(file, PollFlags::IN)));
-        let timeout =
-            nanos.map(|n| Timespec { tv_sec: (n / 1_000_000_000) as i64, tv_nsec: (n % 1_000_000_000) as i64 });
+        let timeout = nanos.map(playpath_shell::timespec);
         match poll(&mut files, timeout.as_ref()) {
             Ok(_) => self.is_ready.iter_mut().zip(&files).for_each(|(ready, file)| *ready = !file.revents().is_empty()),
             Err(rustix::io::Errno::INTR) => self.is_ready.fill(false),

@@ -10,9 +10,9 @@ use crate::log::{Log, Stranger};
 use crate::options::{Options, Role};
 use crate::session::{RelaySession, Slot};
 use playpath_relay::record::{Hello, Record, SessionId};
-use playpath_shell::Failure;
+use playpath_shell::{Failure, timespec};
 use playpath_units::{Duration, Time};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
@@ -177,7 +177,7 @@ impl Relay {
         let accept = (now < self.accept_at).then_some(self.accept_at);
         let helpers = self.controls.patience().map(|patience| now + patience);
         let at = sessions.chain(newcomers).chain(helpers).chain(accept).chain(self.stop_at).min();
-        let timeout = at.map(|at| timespec(at.saturating_since(now)));
+        let timeout = at.map(|at| timespec(at.saturating_since(now).as_nanos()));
         match poll(&mut files, timeout.as_ref()) {
             Ok(_) => {}
             Err(rustix::io::Errno::INTR) => return Ok(Vec::new()),
@@ -369,11 +369,6 @@ fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
     Ok(bytes)
-}
-
-fn timespec(duration: Duration) -> Timespec {
-    let nanos = duration.as_nanos();
-    Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as i64 }
 }
 
 #[cfg(test)]

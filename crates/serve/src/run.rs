@@ -9,7 +9,7 @@ use crate::store::Store;
 use playpath_emulator::sys;
 use playpath_shell::{Failure, monotonic_nanos, say};
 use playpath_units::Time;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, Write};
@@ -170,7 +170,7 @@ fn wait(
 ) -> Result<Woken, Failure> {
     let mut files = vec![PollFd::new(device, PollFlags::IN), PollFd::new(signals, PollFlags::IN)];
     files.extend(stdin.map(|file| PollFd::new(file, PollFlags::IN)));
-    let timeout = nanos.map(|n| Timespec { tv_sec: (n / 1_000_000_000) as i64, tv_nsec: (n % 1_000_000_000) as i64 });
+    let timeout = nanos.map(playpath_shell::timespec);
     match poll(&mut files, timeout.as_ref()) {
         Ok(_) => {}
         Err(rustix::io::Errno::INTR) => return Ok(Woken::Time),

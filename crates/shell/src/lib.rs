@@ -117,6 +117,11 @@ pub fn monotonic_nanos() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
+/// So many nanoseconds in the form of the system calls.
+pub fn timespec(nanos: u64) -> rustix::time::Timespec {
+    rustix::time::Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as i64 }
+}
+
 /// Line breaks of whoever chose a name do not make one line two, nor do terminals obey it.
 pub fn one_line(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
