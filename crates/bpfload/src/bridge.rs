@@ -25,7 +25,7 @@ use playpath_shell::clap;
 use playpath_units::{AppParameters, Rate};
 use playpath_video::ServerPolicy;
 use playpath_video::cmcd::{
-    Limits, Parsed, ServerView, Warning, parse_headers, parse_query, parse_reports,
+    Limits, Parsed, ServerView, Warning, parse, parse_headers, parse_query, report_lines,
 };
 use playpath_video::cmsd::Cmsd;
 use rustix::fs::Mode;
@@ -206,10 +206,10 @@ impl CmcdBridge {
     /// Reports that a player has sent to the collector. They concern the connections of a session whose requests bear the same
     /// `sid`; of an unknown one they are kept, and nobody is told.
     fn collect(&mut self, post: &Question) -> Result<(), LiveError> {
-        for (line, parsed) in lines(post.body).zip(parse_reports(post.body)) {
+        for line in report_lines(post.body) {
             self.keep(post.peer, line);
-            let Some(told) = parsed.cmcd.sid.as_ref().and_then(|sid| self.sessions.get_mut(sid)) else { continue };
-            let Parsed { cmcd, mut warnings } = parsed;
+            let Parsed { cmcd, mut warnings } = parse(line);
+            let Some(told) = cmcd.sid.as_ref().and_then(|sid| self.sessions.get_mut(sid)) else { continue };
             let hints = told.view.handle_report(&cmcd, &mut warnings);
             told.complain(post.peer, &warnings);
             let peers = told.peers.clone();
@@ -391,11 +391,6 @@ fn peer(text: &str) -> Option<SocketAddr> {
     text.parse().ok().or_else(|| plain().map(|(ip, port): (IpAddr, u16)| SocketAddr::new(ip, port)))
 }
 
-/// Those that [`parse_reports`] reads.
-fn lines(body: &str) -> impl Iterator<Item = &str> {
-    body.lines().filter(|line| !line.trim().is_empty())
-}
-
 /// Head and body.
 fn read_request(stream: &mut UnixStream, deadline: Instant) -> std::io::Result<String> {
     let mut bytes = Vec::new();
@@ -540,7 +535,7 @@ mod tests {
         let post = read(&format!("{head}Content-Length: {}\r\n\r\n{body}", body.len())).unwrap();
         let question = Question::read(&post).unwrap();
         assert_eq!((question.body, question.local), (body, Some("10.0.0.1:80".parse().unwrap())));
-        assert_eq!(lines(question.body).collect::<Vec<_>>(), ["e=ps,sid=\"a\"", "e=t,sid=\"a\""]);
+        assert_eq!(report_lines(question.body).collect::<Vec<_>>(), ["e=ps,sid=\"a\"", "e=t,sid=\"a\""]);
         let long = "x".repeat(MAX_BODY + MAX_HEAD);
         for text in [format!("{head}Content-Length: 99999999\r\n\r\n{long}"), format!("{head}X: {long}")] {
             assert_eq!(read(&text).unwrap_err().to_string(), "a request that does not end");

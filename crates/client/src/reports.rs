@@ -146,7 +146,7 @@ fn check_answer(head: &str) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::plan::Protocol;
-    use playpath_video::cmcd::{Event, parse_reports};
+    use playpath_video::cmcd::{Event, parse, report_lines};
     use std::io::{BufRead, BufReader};
     use std::net::TcpListener;
 
@@ -194,7 +194,7 @@ mod tests {
         for ts in [1500, 1600] {
             let (first, body) = take(&mut lines);
             assert_eq!(first, "POST /cmcd HTTP/1.1");
-            let told: Vec<_> = parse_reports(&body).map(|parsed| parsed.cmcd).collect();
+            let told: Vec<_> = report_lines(&body).map(|line| parse(line).cmcd).collect();
             assert_eq!(told, [Cmcd { ts_ms: Some(ts), ..cmcd.clone() }]);
         }
         assert_eq!((reports.count, cmcd.sid.as_deref()), (2, Some("s1")));

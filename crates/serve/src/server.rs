@@ -20,7 +20,7 @@ use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
 use playpath_transport::{Config, Connection, Flags, MptcpOption, Segment};
 use playpath_units::Time;
 use playpath_video::ServerPolicy;
-use playpath_video::cmcd::parse_reports;
+use playpath_video::cmcd::{parse, report_lines};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
@@ -268,16 +268,16 @@ impl Server {
 
     /// A session's reports concern all its connections, whichever they came over.
     fn take_reports(&mut self, now: Time, remote: SocketAddr, body: &str) {
-        for parsed in parse_reports(body).take(MOST_REPORTS) {
+        for line in report_lines(body).take(MOST_REPORTS) {
+            let report = parse(line).cmcd;
             for (id, connection) in &mut self.connections {
-                if connection.handle_report(now, &parsed.cmcd) {
+                if connection.handle_report(now, &report) {
                     self.ready.push_back(*id);
                 }
             }
-        }
-        if self.keeps_reports {
-            let lines = body.lines().filter(|line| !line.trim().is_empty()).take(MOST_REPORTS);
-            self.reports.extend(lines.map(|line| (remote, line.to_string())));
+            if self.keeps_reports {
+                self.reports.push_back((remote, line.to_string()));
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use playpath_units::{AppParameters, Duration, Rate};
 use playpath_video::cmcd::{
     Cmcd, Event, Header, Limits, ObjectType, PlayerState, ServerView, StreamType, StreamingFormat, Warning, parse,
-    parse_headers, parse_query, parse_reports, percent_decode, percent_encode,
+    parse_headers, parse_query, percent_decode, percent_encode, report_lines,
 };
 use proptest::prelude::*;
 
@@ -252,7 +252,7 @@ fn reports_of_event_mode() {
     let body =
         "bl=(4200),br=(800),e=ps,sta=r,ts=1700000000000,v=2\n\ne=rr,rc=200,ttfb=80,ttlb=950,url=\"a/1.m4s\",ts=1,v=2\n";
     let found: Vec<Cmcd> =
-        parse_reports(body).inspect(|parsed| assert_eq!(parsed.warnings, [])).map(|p| p.cmcd).collect();
+        report_lines(body).map(parse).inspect(|parsed| assert_eq!(parsed.warnings, [])).map(|p| p.cmcd).collect();
     assert_eq!((found[0].e, found[0].ts_ms), (Some(Event::PlayState), Some(1_700_000_000_000)));
     assert_eq!((found[1].rc, found[1].ttfb_ms, found[1].ttlb_ms), (Some(200), Some(80), Some(950)));
     let report = found[1].report();
