@@ -427,9 +427,14 @@ impl SenderSpec {
         Ok(spec)
     }
 
+    /// What its profile has.
+    fn base(&self) -> Config {
+        Config::profile(self.profile).expect("listed profiles exist")
+    }
+
     /// The congestion control and what differs from its profile.
     fn label(&self) -> String {
-        let base = Config::profile(self.profile).expect("listed profiles exist");
+        let base = self.base();
         let mut label = self.cc.label();
         if let Some(scheduler) = self.scheduler.label() {
             label += &format!("/{scheduler}");
@@ -475,7 +480,7 @@ impl SenderSpec {
         if let Some(multipath) = self.multipath {
             resolved["multipath"] = json!(multipath);
         }
-        if c.delayed_ack != Config::profile(self.profile).expect("listed profiles exist").delayed_ack {
+        if c.delayed_ack != self.base().delayed_ack {
             resolved["delayed_ack"] = delayed_ack_json(c.delayed_ack);
         }
         if let Some(lowat) = self.notsent_lowat {
