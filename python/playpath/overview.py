@@ -37,9 +37,8 @@ class Block:
     defaults: Mapping[str, str]
 
 
-def understood(scenario: Scenario) -> list[str]:
+def understood(scenario: Scenario, film: engine.FilmFigures | None) -> list[str]:
     """What files say, in figures: the film, its rungs, and the mean rate of each path with a trace."""
-    film = engine.film_figures(scenario.text)
     found = [] if film is None or not _is_of_a_file(scenario) else [_film(film)]
     figures = zip(scenario.resolved["path"], engine.path_figures(scenario.text), strict=True)
     traced = ((path, known["rate_mbps"]) for path, known in figures if path.get("trace"))

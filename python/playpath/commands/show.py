@@ -28,12 +28,11 @@ def command(scenario: options.ScenarioFile, json: options.Json = False) -> None:
 
     Of a population, also what is drawn and how it spreads.
     """
-    if is_population(scenario):
-        population = load_population(scenario)
-        name, loaded, lines = population.name, population.base, inspect(population).lines()
-    else:
-        loaded = load(scenario)
-        name, lines = loaded.name, understood(loaded)
+    population = load_population(scenario) if is_population(scenario) else None
+    loaded = load(scenario) if population is None else population.base
+    name = loaded.name if population is None else population.name
+    film = engine.film_figures(loaded.text)
+    lines = understood(loaded, film) if population is None else inspect(population).lines()
     page = blocks(read(scenario), loaded.resolved)
     if json:
         console.print_json({"name": name, "understood": lines, "blocks": [dict(block.__dict__) for block in page]})
@@ -41,7 +40,6 @@ def command(scenario: options.ScenarioFile, json: options.Json = False) -> None:
     for line in filter(None, (name, loaded.description, *lines)):
         console.out.print(Text(line))
     console.print_table(_table(page))
-    film = engine.film_figures(loaded.text)
     console.warn([*(film.get("warnings", []) if film else []), *doubts(loaded)])
 
 
