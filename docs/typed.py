@@ -6,6 +6,7 @@ A table that is read with another one's keys inherits its class; a class that is
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import textwrap
@@ -199,7 +200,8 @@ def typed_key(key: Mapping[str, Any], table: str, form: Form) -> str:
 def typed_kind(kind: str, key: Mapping[str, Any], form: Form) -> str:
     """The type of one of the kinds that a key's value may be of."""
     if kind == "word":
-        words = [word for word, _ in key["words"]] or key["allowed"].split(", ")
+        allowed = re.split("[,;] ", key["allowed"])  # told are the words, and the keys of a table besides
+        words = [word for word, _ in key["words"] if word in allowed] or key["allowed"].split(", ")
         return f"Literal[{', '.join(json.dumps(word) for word in words)}]"
     if kind in ("table", "list of tables"):
         inner = key["table"]

@@ -230,7 +230,7 @@ class Sender(TypedDict, total=False):
     validation: Literal["none", "rfc2861", "newcwv", "newcwv_2013"] | None
     """Congestion window validation."""
 
-    pacing: Literal["off", "linux", "controller", "gain"] | Pacing | None
+    pacing: Literal["off", "linux", "controller"] | Pacing | None
     """Pacing, or a gain of one's own."""
 
     sack: bool | None
@@ -242,7 +242,7 @@ class Sender(TypedDict, total=False):
     ecn: bool | None
     """Explicit congestion notification."""
 
-    delayed_ack: DelayedAck | Literal["off", "rfc5681", "linux", "delay"] | None
+    delayed_ack: DelayedAck | Literal["off", "rfc5681", "linux"] | None
     """When the client acknowledges, or the longest wait of a client that waits for a second packet."""
 
     limited_transmit: bool | None

@@ -124,7 +124,7 @@ class Sender(TypedDict, total=False):
     validation: Literal["none", "rfc2861", "newcwv", "newcwv_2013"]
     """Congestion window validation."""
 
-    pacing: Literal["off", "linux", "controller", "gain"] | Pacing
+    pacing: Literal["off", "linux", "controller"] | Pacing
     """Pacing, or a gain of one's own."""
 
     sack: bool
@@ -136,7 +136,7 @@ class Sender(TypedDict, total=False):
     ecn: bool
     """Explicit congestion notification."""
 
-    delayed_ack: DelayedAck | Literal["off", "rfc5681", "linux", "delay"]
+    delayed_ack: DelayedAck | Literal["off", "rfc5681", "linux"]
     """When the client acknowledges, or the longest wait of a client that waits for a second packet."""
 
     limited_transmit: bool
