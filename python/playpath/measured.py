@@ -10,7 +10,7 @@ from typing import NotRequired, TypedDict
 from playpath.recorded import EventRecord, LinkRecord
 
 
-class Session(TypedDict):
+class MeasuredSession(TypedDict):
     """A video session."""
 
     name: NotRequired[str]
@@ -162,7 +162,7 @@ class Sides(TypedDict):
 class Measurements(TypedDict):
     """Everything of a run."""
 
-    sessions: NotRequired[list[Session]]
+    sessions: NotRequired[list[MeasuredSession]]
     """Every video session that has begun, the main one first."""
 
     flows: NotRequired[list[Flow]]

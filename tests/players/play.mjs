@@ -3,12 +3,12 @@
 
 import fs from 'node:fs';
 import { install } from './clock.mjs';
-import { Session } from './session.mjs';
+import { IdealSession } from './session.mjs';
 
 const job = JSON.parse(fs.readFileSync(0, 'utf8'));
 install();
 const { play } = await import(`./${job.player.replace('.', '')}.mjs`);
-const session = new Session(job);
+const session = new IdealSession(job);
 await play(session);
 const { decisions, startup, stalled } = session;
 fs.writeSync(1, JSON.stringify({ decisions, startup, stalled, ended: session.ended }));

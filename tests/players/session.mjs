@@ -6,7 +6,7 @@ import { advanceTo, at, cancel, nextTimer, realImmediate, runTimers, time } from
 const PER_BYTE = 8_000_000_000n;
 const PROGRESS = 50_000_000;
 
-export class Session {
+export class IdealSession {
     /** `job`: steps [{ns, rate, latency}], rates (bit/s), sizes[segment][rung] (bytes), duration (ns of a segment). */
     constructor(job) {
         Object.assign(this, job);

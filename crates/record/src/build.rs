@@ -1,6 +1,6 @@
 //! Measurements → record: every figure and every warning that follows from what was measured, for all worlds.
 
-use crate::measurements::{Flow, Measurements, Session, Subflow};
+use crate::measurements::{Flow, MeasuredSession, Measurements, Subflow};
 use crate::record::{FlowRecord, LinkRecord, Metrics, Record, SessionRecord, SubflowRecord};
 use crate::registry::{Figure, Metric, metric, metrics};
 use playpath_units::Duration;
@@ -90,17 +90,17 @@ pub fn record_of_json(measurements: &str) -> Result<Value, serde_json::Error> {
 }
 
 /// The viewer's figures of a session: what a kind of player does not have is not a number, or left out.
-fn session_metrics(session: &Session) -> Metrics {
+fn session_metrics(session: &MeasuredSession) -> Metrics {
     let summary = summary(session);
     figures(|metric| viewer_figure(metric, session, summary.as_ref()))
 }
 
 /// `None` where nobody watches.
-fn summary(session: &Session) -> Option<Summary> {
+fn summary(session: &MeasuredSession) -> Option<Summary> {
     (!session.events.is_empty()).then(|| Summary::of(&session.events))
 }
 
-fn viewer_figure(metric: &Metric, session: &Session, summary: Option<&Summary>) -> Option<Option<f64>> {
+fn viewer_figure(metric: &Metric, session: &MeasuredSession, summary: Option<&Summary>) -> Option<Option<f64>> {
     match metric.figure {
         Figure::Viewer(of) => Some(of(summary?)),
         Figure::Told => session.told.get(metric.name).copied(),
@@ -140,7 +140,7 @@ fn mean_rate_kbps(session: &SessionRecord) -> f64 {
     found.map_or(0.0, |(_, rate)| *rate)
 }
 
-fn session_record(session: &Session) -> SessionRecord {
+fn session_record(session: &MeasuredSession) -> SessionRecord {
     let metrics = session_metrics(session);
     SessionRecord { name: session.name.clone(), start_s: session.start.as_secs_f64(), metrics }
 }

@@ -14,7 +14,7 @@ mod schema;
 
 pub use build::{Packets, Transport, record_of_json};
 pub use fairness::jain_index;
-pub use measurements::{Flow, Measurements, PathCounts, Session, Subflow, predicts_underflow};
+pub use measurements::{Flow, MeasuredSession, Measurements, PathCounts, Subflow, predicts_underflow};
 pub use playback_log::to_json as event_to_json;
 pub use record::{
     FlowRecord, LinkRecord, Metrics, Record, Series, SessionRecord, SubflowRecord, SwitchEvent, WindowEvent,

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 #[serde(default, deny_unknown_fields)]
 pub struct Measurements {
     /// Every video session that has begun, the main one first.
-    pub sessions: Vec<Session>,
+    pub sessions: Vec<MeasuredSession>,
     /// Every flow, in the record's order.
     pub flows: Vec<Flow>,
     /// Over several paths: what the connections of the main session did with them.
@@ -53,7 +53,7 @@ pub struct Measurements {
 /// A video session.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Session {
+pub struct MeasuredSession {
     /// Name; "video" is the main one.
     pub name: String,
     /// When the viewer pressed play.

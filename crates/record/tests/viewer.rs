@@ -1,6 +1,6 @@
 //! The viewer's metrics of logs written by hand, and the same from their JSON.
 
-use playpath_record::{Flow, Measurements, Record, Session, event_to_json, record_of_json};
+use playpath_record::{Flow, MeasuredSession, Measurements, Record, event_to_json, record_of_json};
 use playpath_units::{Duration, Rate, Time};
 use playpath_video::quality::Scores;
 use playpath_video::{
@@ -86,7 +86,7 @@ fn judged() -> Vec<PlaybackEvent> {
 }
 
 fn metrics(events: &[PlaybackEvent]) -> Value {
-    let session = Session { name: "video".into(), events: events.to_vec(), ..Session::default() };
+    let session = MeasuredSession { name: "video".into(), events: events.to_vec(), ..MeasuredSession::default() };
     let record = Record::of(Measurements { sessions: vec![session], ..Measurements::default() });
     record.to_json(Value::Null)["metrics"].clone()
 }
@@ -289,7 +289,7 @@ fn events_have_the_fields_of_the_schema() {
         fields.sort();
         named.sort();
         assert_eq!(fields, named, "{}", written["event"]);
-        let session: Session = serde_json::from_value(json!({ "events": [written] })).expect("as written");
+        let session: MeasuredSession = serde_json::from_value(json!({ "events": [written] })).expect("as written");
         assert_eq!(session.events, [PlaybackEvent { at: at(5), kind }]);
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::simulation::require_made;
 use crate::tracing::Tracing;
-use playpath_record::{Measurements, Record, Session};
+use playpath_record::{MeasuredSession, Measurements, Record};
 use playpath_scenario::{Scenario, ScenarioError, SenderSpec};
 use playpath_units::Time;
 use playpath_units::random::RootSeed;
@@ -36,8 +36,12 @@ pub fn run(
     if tracing == Tracing::Series {
         warnings.push("an idealised run has no time series".into());
     }
-    let main =
-        Session { name: "video".into(), start: Time::ZERO, events: player.events().to_vec(), ..Session::default() };
+    let main = MeasuredSession {
+        name: "video".into(),
+        start: Time::ZERO,
+        events: player.events().to_vec(),
+        ..MeasuredSession::default()
+    };
     Ok(Record::of(Measurements {
         sessions: vec![main],
         active: end.saturating_since(Time::ZERO),

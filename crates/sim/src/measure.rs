@@ -6,7 +6,7 @@ use crate::multipath::{PathCount, SwitchWatch};
 use crate::network::{Flow, FlowId, Network, SimPacket};
 use crate::simulation::Simulation;
 use playpath_link::Link;
-use playpath_record::{LinkRecord, Measurements, PathCounts, Session, Subflow};
+use playpath_record::{LinkRecord, MeasuredSession, Measurements, PathCounts, Subflow};
 use playpath_scenario::Scenario;
 use playpath_units::Time;
 
@@ -67,16 +67,16 @@ pub fn measure(mut simulation: Simulation) -> Measurements {
 }
 
 /// Sessions that have begun.
-fn sessions(simulation: &Simulation) -> Vec<Session> {
+fn sessions(simulation: &Simulation) -> Vec<MeasuredSession> {
     let begun = simulation.apps.iter().filter_map(|app| match app {
         App::Video(session) if session.is_started() => Some(session),
         _ => None,
     });
-    let measured = |session: &VideoSession| Session {
+    let measured = |session: &VideoSession| MeasuredSession {
         name: session.name().to_string(),
         start: session.started_at(),
         events: session.player().events().to_vec(),
-        ..Session::default()
+        ..MeasuredSession::default()
     };
     begun.map(|session| measured(session)).collect()
 }

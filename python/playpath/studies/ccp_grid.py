@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from playpath.document import Player, Up, Video, Wifi
-from playpath.studies.study import Case, Control, Labels, Series, Settings
+from playpath.studies.study import Case, ControlChoice, Labels, Series, Settings
 
 POB_RATES = (3.0, 2.0, 1.0, 0.5)
 RTTS = (3, 100, 200)
@@ -93,8 +93,8 @@ _SHIFTS: dict[str, Player] = {
 }
 CHOSEN = SetUp()
 
-_LEVELLED: dict[str, Control] = {f"CCPLB({rate:g})": {"name": "ccplb", "pob_rate": rate} for rate in POB_RATES}
-_CONTROLS: dict[str, Control] = {
+_LEVELLED: dict[str, ControlChoice] = {f"CCPLB({rate:g})": {"name": "ccplb", "pob_rate": rate} for rate in POB_RATES}
+_CONTROLS: dict[str, ControlChoice] = {
     "Cubic": {"name": "cubic"},
     "Compound": {"name": "compound"},
     "CCP": {"name": "ccp"},
@@ -103,7 +103,7 @@ _CONTROLS: dict[str, Control] = {
 }
 FIVE = ("Cubic", "Compound", "CCP", "CCPLCA", "CCPLB(1)")
 PACED = "CCPLB paced"
-TODAY_SENDERS: dict[str, Control] = {
+TODAY_SENDERS: dict[str, ControlChoice] = {
     "CUBIC HyStart++": {"name": "cubic", "slow_start": "hystart++"},
     "BBR": {"name": "bbr"},
     "BBRv3": {"name": "bbr3"},
@@ -111,13 +111,13 @@ TODAY_SENDERS: dict[str, Control] = {
     "CCPLB guarded": {"name": "ccplb"},
     PACED: {"name": "ccplb"},
 }
-WITH_LEVEL: dict[str, Control] = {
+WITH_LEVEL: dict[str, ControlChoice] = {
     "CCPLB(1) + level": {"name": "ccplb", "mode": "paper", "pob_mode": "free"},
     f"{PACED} + level": {"name": "ccplb", "pob_mode": "free"},
 }
 
 
-def _control(variant: str, setup: SetUp) -> Control:
+def _control(variant: str, setup: SetUp) -> ControlChoice:
     if variant not in _CONTROLS:
         return (TODAY_SENDERS | WITH_LEVEL)[variant]
     control = dict(_CONTROLS[variant])

@@ -14,7 +14,7 @@ from playpath.studies.study import (
     Case,
     Check,
     Claim,
-    Control,
+    ControlChoice,
     FigureSpec,
     Labels,
     Panel,
@@ -31,7 +31,7 @@ SUBFLOW = tuple(f"subflow{i}_mbps" for i in (1, 2, 3))
 CONTROLS = {"Cubic": "cubic", "Compound": "compound", "LIA": "lia", "OLIA": "olia"}
 SCHEDULERS = {"DFT": "dft", "GR-STY": "gr-sty", "TP-STY": "tp-sty", "TR-STY": "tr-sty"}
 STICKY = ("GR-STY", "TP-STY", "TR-STY")
-TODAY_CONTROLS: dict[str, Control | str] = {
+TODAY_CONTROLS: dict[str, ControlChoice | str] = {
     "CUBIC HyStart++": {"name": "cubic", "slow_start": "hystart++"},
     "BBR": "bbr",
     "BBRv3": "bbr3",

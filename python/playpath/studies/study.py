@@ -19,7 +19,7 @@ Settings = Mapping[str, Any]
 """Unstated parameters at values of one's own: knob → value."""
 
 Series = dict[str, Columns]
-Control = dict[str, Scalar]
+ControlChoice = dict[str, Scalar]
 """A congestion control by its `name`, with parameters."""
 Measure = Callable[[Mapping[str, Any], Series], dict[str, float]]
 """Further metrics of a session from its record and, if the case is traced, its time series."""

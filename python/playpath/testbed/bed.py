@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from playpath.signals import exit_on_signals
 from playpath.testbed import controls, emulator, namespaces, processes, state
-from playpath.testbed.controls import Control
+from playpath.testbed.controls import ProvidedControl
 from playpath.testbed.emulator import Emulator, PathEnds
 from playpath.testbed.errors import TestbedError
 from playpath.testbed.processes import Child, identify
@@ -153,7 +153,7 @@ class Testbed:
         self._all_ends: list[PathEnds] = emulator.ends_of([*names, *(access.name for access in accesses)])
         self.ends = [end for end in self._all_ends[: len(names)] if used is None or end.name in used]
         self.report: emulator.Report = {}
-        self._controls: list[Control] = []
+        self._controls: list[ProvidedControl] = []
         self._pillars: list[Child] = []
         self.children: dict[str, Child] = {}
         self.agent: Path | None = None
@@ -253,7 +253,7 @@ class Testbed:
         self._state.note(child.identity)
 
     def start_server(
-        self, *, agent_of: Control | None = None, talk: Talk | None = None, mptcp: bool = False
+        self, *, agent_of: ProvidedControl | None = None, talk: Talk | None = None, mptcp: bool = False
     ) -> WebServer:
         """Start the web server; `mptcp`: it listens for MPTCP too.
 
@@ -281,7 +281,7 @@ class Testbed:
         *,
         by_route: bool = True,
         route: Sequence[str] = (),
-    ) -> Control:
+    ) -> ProvidedControl:
         """Load `cc` (`reno`, `bpf:vegas`) if it is ours; `by_route`: make the server's connections to the client use it.
 
         `route`: further attributes.

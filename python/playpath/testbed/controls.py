@@ -45,7 +45,7 @@ def why_missing(cc: str) -> str | None:
     return f"this kernel has no tcp_{cc} ready (CONFIG_TCP_CONG_{cc.upper()}; as a module: modprobe tcp_{cc})"
 
 
-class Control:
+class ProvidedControl:
     """A control that connections of a run can use under `name`, until `end`."""
 
     def __init__(self, name: str, child: Child | None) -> None:
@@ -62,7 +62,7 @@ class Control:
         return json.loads(call("show", self.name)) if self.child is not None else []
 
 
-def provide(cc: str, parameters: Mapping[str, Any], folder: Path) -> Control:
+def provide(cc: str, parameters: Mapping[str, Any], folder: Path) -> ProvidedControl:
     """The control `cc` (`reno`, or `bpf:vegas` for ours) with `parameters`; ours under a name of its own (`vegas.x7f`), so that two
     runs can hold one.
 
@@ -75,7 +75,7 @@ def provide(cc: str, parameters: Mapping[str, Any], folder: Path) -> Control:
     if missing is not None:
         raise UnsupportedError(missing)
     if not cc.startswith(_OURS):
-        return Control(cc, None)
+        return ProvidedControl(cc, None)
     options = [word for key, value in parameters.items() for word in ("--param", f"{key}={_text(value)}")]
     for _ in range(_TRIES - 1):
         try:
@@ -96,7 +96,7 @@ class _NameTakenError(TestbedError):
 _TRIES = 5
 
 
-def _load(cc: str, options: list[str], folder: Path) -> Control:
+def _load(cc: str, options: list[str], folder: Path) -> ProvidedControl:
     name = f"{cc}.{secrets.token_hex(2)[:3]}"  # 15 characters at most, and newcwvcubic has 11
     child = Child(
         "loader", [loader(), "load", cc, "--as", name, "--hold", "--until-eof", *options], folder, stdin=subprocess.PIPE
@@ -106,7 +106,7 @@ def _load(cc: str, options: list[str], folder: Path) -> Control:
     except BaseException:
         child.end()
         raise
-    return Control(name, child)
+    return ProvidedControl(name, child)
 
 
 def _wait_until_registered(child: Child, patience: float = 30.0) -> None:

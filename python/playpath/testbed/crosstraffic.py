@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypedDict
 
 from playpath.testbed.bed import Access, Testbed
-from playpath.testbed.controls import Control
+from playpath.testbed.controls import ProvidedControl
 from playpath.testbed.errors import TestbedError, UnsupportedError
 from playpath.testbed.players.own import program
 from playpath.testbed.processes import Child
@@ -86,7 +86,7 @@ class CrossTraffic:
         self._bed = bed
         self._sources = sources
         self._groups = list(scenario.get("traffic") or [])
-        self._controls: dict[str, Control] = {}
+        self._controls: dict[str, ProvidedControl] = {}
         self.warnings: list[str] = []
         self.places = [self._place(number, source) for number, source in enumerate(sources)]
         self.ports = {

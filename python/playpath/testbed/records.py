@@ -112,7 +112,7 @@ def _once(series: Iterable[tuple[str, Columns]]) -> dict[str, Columns]:
     return found
 
 
-def _sessions(measured: Measured) -> Iterator[measured_types.Session]:
+def _sessions(measured: Measured) -> Iterator[measured_types.MeasuredSession]:
     """Every video session, the main one first."""
     if played := measured.played:
         yield {"name": "video", "start_s": 0.0, "events": played["events"], "told": played["told"]}

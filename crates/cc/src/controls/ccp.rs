@@ -90,7 +90,7 @@ pub static ENTRY: Entry = Entry {
     in_kernel: Some(InKernel::ours(&LAW)),
     is_coupled: false,
     behaviour: BEHAVIOUR,
-    build: |params, initial_window| Box::new(Control::new(params, initial_window, Plain)),
+    build: |params, initial_window| Box::new(Ccp::new(params, initial_window, Plain)),
 };
 
 static LAW: Law = law("ccp", ENTRY.summary, &[COMMON]);
@@ -205,7 +205,7 @@ impl Variation for Plain {
 }
 
 /// A control of the family.
-pub(crate) struct Control<V> {
+pub(crate) struct Ccp<V> {
     variation: V,
     windows: Windows,
     slow_start: SlowStart,
@@ -237,10 +237,10 @@ struct Before {
     in_slow_start: bool,
 }
 
-impl<V: Variation> Control<V> {
-    pub(crate) fn new(params: &Params, initial_window: f64, variation: V) -> Control<V> {
+impl<V: Variation> Ccp<V> {
+    pub(crate) fn new(params: &Params, initial_window: f64, variation: V) -> Ccp<V> {
         let is_paper = params.word("mode") == "paper";
-        Control {
+        Ccp {
             variation,
             windows: Windows::new(initial_window),
             slow_start: SlowStart::from_params(params),
@@ -281,7 +281,7 @@ impl<V: Variation> Control<V> {
     }
 }
 
-impl<V: Variation> CongestionControl for Control<V> {
+impl<V: Variation> CongestionControl for Ccp<V> {
     fn name(&self) -> &'static str {
         self.variation.name()
     }

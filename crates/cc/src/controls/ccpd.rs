@@ -15,7 +15,7 @@
 //! form fails.
 
 use crate::controls::ccp::law::{COMMON, law};
-use crate::controls::ccp::{self, Control, PathState, Variation, family_params};
+use crate::controls::ccp::{self, Ccp, PathState, Variation, family_params};
 use crate::kernel::{InKernel, Law, Slot};
 use crate::registry::Entry;
 use crate::{ParamSpec, Params};
@@ -31,7 +31,7 @@ pub static ENTRY: Entry = Entry {
     in_kernel: Some(InKernel::ours(&LAW)),
     is_coupled: false,
     behaviour: ccp::BEHAVIOUR,
-    build: |params, initial_window| Box::new(Control::new(params, initial_window, Derivative::new(params))),
+    build: |params, initial_window| Box::new(Ccp::new(params, initial_window, Derivative::new(params))),
 };
 
 static LAW: Law = law("ccpd", ENTRY.summary, &[COMMON, &[Slot::new(1, 1000, KD)]]);

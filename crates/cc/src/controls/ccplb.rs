@@ -19,7 +19,7 @@
 //! Units: packets. Tested by `ccp/tests.rs`.
 
 use crate::controls::ccp::law::{COMMON, POB, URGENT, law};
-use crate::controls::ccp::{self, Control, PathState, Variation, family_params};
+use crate::controls::ccp::{self, Ccp, PathState, Variation, family_params};
 use crate::kernel::{InKernel, Law, Slot};
 use crate::registry::Entry;
 use crate::{AppParameters, ParamSpec, Params};
@@ -34,7 +34,7 @@ pub static ENTRY: Entry = Entry {
     in_kernel: Some(InKernel::ours(&LAW)),
     is_coupled: false,
     behaviour: ccp::BEHAVIOUR,
-    build: |params, initial_window| Box::new(Control::new(params, initial_window, PlayoutBuffer::new(params))),
+    build: |params, initial_window| Box::new(Ccp::new(params, initial_window, PlayoutBuffer::new(params))),
 };
 
 static LAW: Law = law("ccplb", ENTRY.summary, &[COMMON, &[POB, Slot::new(8, 1000, POB_RATE), URGENT]]);

@@ -28,7 +28,7 @@ _STOPPED_PATIENCE = 3.0
 """A player that is stopped by a signal (or traced) for so long is said to hang."""
 
 
-class Connection(TypedDict):
+class PlayerConnection(TypedDict):
     """A connection of a player's, as far as it knows; `port` is the client's."""
 
     port: int
@@ -58,7 +58,7 @@ class Played(_Needed, total=False):
 
     read_bytes: int
     cut_at_s: float | None
-    connections: list[Connection]
+    connections: list[PlayerConnection]
     series: dict[str, list[float]]
     p1203: dict[str, object]
 

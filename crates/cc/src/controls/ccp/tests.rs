@@ -195,8 +195,8 @@ fn storage_and_backlog_by_hand() {
 }
 
 /// The law on the bottleneck with the capacity told and everything remembered.
-fn on_plain<V: Variation>(params: &Params, variation: V) -> Network<Control<V>> {
-    Network::new(Link::PLAIN, Control::new(params, 10.0, variation))
+fn on_plain<V: Variation>(params: &Params, variation: V) -> Network<Ccp<V>> {
+    Network::new(Link::PLAIN, Ccp::new(params, 10.0, variation))
 }
 
 /// mode paper: no floor, no guard, no cap.
@@ -324,7 +324,7 @@ fn random_loss_costs_nothing_but_the_packets() {
     for recovery in ["follow", "freeze"] {
         let params = params(&ENTRY, &[("recovery", recovery)], &[]);
         let link = Link { loss: 0.02, ..Link::PLAIN };
-        let mut network = Network::new(link, Control::new(&params, 10.0, Plain));
+        let mut network = Network::new(link, Ccp::new(&params, 10.0, Plain));
         let stats = network.measure(secs(5), secs(20));
         assert!(stats.rate(network.now) > 985.0, "{recovery}: {stats:?}");
         assert!(network.flows[0].episodes > 50, "nearly always in recovery");
@@ -372,9 +372,9 @@ fn capprobe_measures_pairs_and_survives_pacing() {
 }
 
 /// In congestion avoidance with a known path: 200 of storage, x = 0.
-fn settled(words: &[(&str, &str)]) -> Control<Plain> {
+fn settled(words: &[(&str, &str)]) -> Ccp<Plain> {
     let params = params(&ENTRY, &[&TOLD[..], words].concat(), &[]);
-    let mut control = Control::new(&params, 10.0, Plain);
+    let mut control = Ccp::new(&params, 10.0, Plain);
     control.on_window_change(&view(0), &WindowChange { cwnd: 100.0, ssthresh: 100.0 });
     control.on_ack(&view(0), &sample(200, 1000));
     for ms in 1..100 {
@@ -454,7 +454,7 @@ fn an_idle_pipe_does_not_raise_the_window() {
 
 #[test]
 fn slow_start_ends_at_the_first_loss_without_a_reduction() {
-    let mut control = Control::new(&params(&ENTRY, &[], &[]), 10.0, Plain);
+    let mut control = Ccp::new(&params(&ENTRY, &[], &[]), 10.0, Plain);
     control.on_ack(&view(0), &sample(100, 100));
     assert_eq!((control.cwnd(), control.phase()), (11.0, "slow_start"));
     control.on_congestion(&view(1), &loss(11));
