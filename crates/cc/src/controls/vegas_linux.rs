@@ -16,9 +16,9 @@ use playpath_units::Duration;
 
 use crate::kernel::InKernel;
 use crate::parts::reno::{Reno, RenoBased};
-use crate::parts::round::{RttRound, RttRounds, scale};
+use crate::parts::round::{RttRound, RttRounds, bound, scale};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
-use crate::parts::windows::{REDUCE_FROM, Windows};
+use crate::parts::windows::REDUCE_FROM;
 use crate::registry::{Behaviour, Entry};
 use crate::{Ack, IdleRestart, ParamSpec, Params, View};
 
@@ -43,8 +43,6 @@ pub static ENTRY: Entry = Entry {
     build: |params, initial_window| Box::new(VegasLinux::new(params, initial_window)),
 };
 
-/// What remains of the window after a loss: Linux leaves that to Reno.
-const MIN_WINDOW: f64 = 2.0;
 /// State of Linux's Vegas.
 pub struct VegasLinux {
     alpha: f64,
@@ -84,10 +82,7 @@ impl VegasLinux {
         } else if diff < self.alpha && event.may_grow {
             self.reno.windows.cwnd += 1.0;
         }
-        self.reno.windows.cwnd = self.reno.windows.cwnd.max(MIN_WINDOW.min(cwnd));
-        // Linux's tcp_current_ssthresh: never below 3/4 of the window.
-        self.reno.windows.ssthresh =
-            self.reno.windows.ssthresh.max(0.75 * self.reno.windows.cwnd).max(Windows::MIN_SSTHRESH);
+        bound(&mut self.reno.windows, cwnd);
     }
 }
 
@@ -102,15 +97,8 @@ impl RenoBased for VegasLinux {
     }
 
     fn grow(&mut self, view: &View, event: &Ack) {
-        // Linux takes the samples of an ACK before it judges the round that the ACK ends.
-        self.rounds.take(event);
-        // Active in the state Open only; Reno otherwise.
-        if view.in_recovery {
-            self.reno.grow(view, event);
-        } else if event.round_start {
+        if self.rounds.ends_with(&mut self.reno, view, event) {
             self.end_round(view, event);
-        } else if self.reno.windows.in_slow_start() {
-            self.reno.take(view, event);
         }
     }
 

@@ -19,9 +19,9 @@ use playpath_units::Duration;
 
 use crate::parts::coupled::Paths;
 use crate::parts::reno::{Reno, RenoBased};
-use crate::parts::round::{RttRound, RttRounds, scale};
+use crate::parts::round::{RttRound, RttRounds, bound, scale};
 use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
-use crate::parts::windows::{REDUCE_FROM, Windows};
+use crate::parts::windows::REDUCE_FROM;
 use crate::registry::{Behaviour, Entry};
 use crate::{Ack, IdleRestart, ParamSpec, Params, View};
 
@@ -53,7 +53,6 @@ pub static ENTRY: Entry = Entry {
     build: |params, initial_window| Box::new(WeightedVegas::new(params, initial_window)),
 };
 
-const MIN_WINDOW: f64 = 2.0;
 /// Smallest backlog of a subflow.
 const MIN_ALPHA: f64 = 2.0;
 
@@ -105,9 +104,7 @@ impl WeightedVegas {
         } else {
             self.reno.take(view, event);
         }
-        self.reno.windows.cwnd = self.reno.windows.cwnd.max(MIN_WINDOW.min(before));
-        self.reno.windows.ssthresh =
-            self.reno.windows.ssthresh.max(0.75 * self.reno.windows.cwnd).max(Windows::MIN_SSTHRESH);
+        bound(&mut self.reno.windows, before);
     }
 
     fn avoid_congestion(&mut self, view: &View, event: &Ack, rtt: Duration, diff: f64) {
@@ -153,13 +150,8 @@ impl RenoBased for WeightedVegas {
     }
 
     fn grow(&mut self, view: &View, event: &Ack) {
-        self.rounds.take(event);
-        if view.in_recovery {
-            self.reno.grow(view, event);
-        } else if event.round_start {
+        if self.rounds.ends_with(&mut self.reno, view, event) {
             self.end_round(view, event);
-        } else if self.reno.windows.in_slow_start() {
-            self.reno.take(view, event);
         }
     }
 

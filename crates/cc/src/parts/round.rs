@@ -1,10 +1,14 @@
 //! What the delay-based controls measure in a round trip.
 
-use crate::Ack;
+use crate::parts::reno::Reno;
+use crate::parts::windows::Windows;
+use crate::{Ack, View};
 use playpath_units::Duration;
 
 /// Fewer samples of a round may all come from delayed ACKs, and are not trusted (Linux).
 const MIN_SAMPLES: u32 = 3;
+/// Linux's Vegas and wVegas do not shrink the window below it.
+const MIN_WINDOW: f64 = 2.0;
 
 /// The smallest RTT so far and the round under way, as Linux's Vegas and Compound keep them.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +36,26 @@ impl RttRounds {
         let round = std::mem::replace(&mut self.round, RttRound::NEW);
         (round.count >= MIN_SAMPLES).then_some(round)
     }
+
+    /// An ACK as Linux's Vegas and wVegas take it, active in the state Open only: within a round slow start alone grows. Whether
+    /// it ends a round, which the control then judges.
+    pub fn ends_with(&mut self, reno: &mut Reno, view: &View, event: &Ack) -> bool {
+        // The samples of an ACK are taken before the round that it ends is judged.
+        self.take(event);
+        if view.in_recovery {
+            reno.grow(view, event);
+        } else if !event.round_start && reno.windows.in_slow_start() {
+            reno.take(view, event);
+        }
+        event.round_start && !view.in_recovery
+    }
+}
+
+/// What both leave after a round that began with `before` packets.
+pub fn bound(windows: &mut Windows, before: f64) {
+    windows.cwnd = windows.cwnd.max(MIN_WINDOW.min(before));
+    // Linux's tcp_current_ssthresh: never below 3/4 of the window.
+    windows.ssthresh = windows.ssthresh.max(0.75 * windows.cwnd).max(Windows::MIN_SSTHRESH);
 }
 
 /// RTT samples of a round.
