@@ -7,8 +7,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use playpath_cc::{
-    Ack, CongestionControl, CongestionEvent, CongestionSignal, Entry, PacketSent, RateSample, RecoveryExit, Sibling,
-    View, entries,
+    Ack, CongestionControl, CongestionEvent, Entry, PacketSent, RateSample, RecoveryExit, Sibling, View, entries,
 };
 use playpath_units::{Duration, Rate, Time};
 use support::{MSS, build};
@@ -30,21 +29,15 @@ fn nanos_per_ack(entry: &Entry) -> f64 {
     let siblings = [sibling(20.0, rtt / 2), sibling(10.0, rtt), sibling(30.0, rtt * 2)];
     let mut cc = build(entry, 10.0);
     let mut view = View {
-        now: Time::from_secs(1),
-        departs_at: Time::from_secs(1),
-        mss: MSS,
         srtt: rtt,
         rttvar: rtt / 8,
         min_rtt: rtt,
         in_flight: 10,
         flight_size: 10,
-        delivered: 0,
-        lost: 0,
         sent: 10,
-        in_recovery: false,
         own_index: 1,
         siblings: if entry.is_coupled { &siblings } else { &[] },
-        stream_acked: None,
+        ..View::new(Time::from_secs(1), MSS)
     };
     cc.on_connection_start(&view);
     let started = now();
@@ -85,41 +78,20 @@ fn acknowledge(cc: &mut dyn CongestionControl, view: &mut View, i: u32) {
         tx_in_flight: window,
     };
     let event = Ack {
-        acked: 1,
-        delivered: 1,
-        acked_bytes: MSS,
-        newly_lost: 0,
         rtt: Some(rtt),
         rate: Some(rate),
         prior_in_flight: window,
-        may_grow: true,
         round_start: i.is_multiple_of(window.max(1)),
-        ecn_echo: false,
+        ..Ack::new(1, MSS)
     };
     cc.on_ack(view, &event);
 }
 
 fn lose(cc: &mut dyn CongestionControl, view: &View) {
-    let event = CongestionEvent {
-        signal: CongestionSignal::Loss,
-        flight_size: view.flight_size,
-        newly_lost: 1,
-        lost_sent_at: view.now,
-        lost_was_retransmitted: false,
-    };
-    cc.on_congestion(view, &event);
+    cc.on_congestion(view, &CongestionEvent::loss(view.flight_size, view.now));
     cc.on_recovery_exit(view, &RecoveryExit { retransmitted: 1, after_rto: false });
 }
 
 fn sibling(cwnd: f64, srtt: Duration) -> Sibling {
-    Sibling {
-        cwnd,
-        ssthresh: 10.0,
-        srtt,
-        min_rtt: srtt,
-        established: true,
-        bytes_between_losses: 100_000,
-        bytes_since_loss: 50_000,
-        mss: MSS,
-    }
+    Sibling { ssthresh: 10.0, bytes_between_losses: 100_000, bytes_since_loss: 50_000, ..Sibling::new(cwnd, srtt, MSS) }
 }

@@ -38,6 +38,29 @@ pub struct View<'a> {
     pub stream_acked: Option<u64>,
 }
 
+impl View<'static> {
+    /// A plain TCP connection on which nothing was sent or measured yet, for whoever drives a control without a transport.
+    pub const fn new(now: Time, mss: u32) -> View<'static> {
+        View {
+            now,
+            departs_at: now,
+            mss,
+            srtt: Duration::ZERO,
+            rttvar: Duration::ZERO,
+            min_rtt: Duration::MAX,
+            in_flight: 0,
+            flight_size: 0,
+            delivered: 0,
+            lost: 0,
+            sent: 0,
+            in_recovery: false,
+            own_index: 0,
+            siblings: &[],
+            stream_acked: None,
+        }
+    }
+}
+
 /// What a coupled controller may know of each subflow of its connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Sibling {
@@ -57,6 +80,22 @@ pub struct Sibling {
     pub bytes_since_loss: u64,
     /// Payload bytes of a full segment.
     pub mss: u32,
+}
+
+impl Sibling {
+    /// An established subflow in slow start, without a loss so far.
+    pub const fn new(cwnd: f64, srtt: Duration, mss: u32) -> Sibling {
+        Sibling {
+            cwnd,
+            ssthresh: f64::INFINITY,
+            srtt,
+            min_rtt: srtt,
+            established: true,
+            bytes_between_losses: 0,
+            bytes_since_loss: 0,
+            mss,
+        }
+    }
 }
 
 /// A data packet was sent.
@@ -131,6 +170,24 @@ pub struct Ack {
     pub ecn_echo: bool,
 }
 
+impl Ack {
+    /// Of so many packets, none of them SACKed before and none lost, to a full window; without samples.
+    pub const fn new(acked: u32, mss: u32) -> Ack {
+        Ack {
+            acked,
+            delivered: acked,
+            acked_bytes: acked * mss,
+            newly_lost: 0,
+            rtt: None,
+            rate: None,
+            prior_in_flight: acked,
+            may_grow: true,
+            round_start: false,
+            ecn_echo: false,
+        }
+    }
+}
+
 /// A duplicate ACK outside recovery.
 #[derive(Clone, Copy, Debug)]
 pub struct DupAck {
@@ -166,6 +223,14 @@ pub struct CongestionEvent {
     pub lost_sent_at: Time,
     /// The first lost segment had been retransmitted before.
     pub lost_was_retransmitted: bool,
+}
+
+impl CongestionEvent {
+    /// One packet of `flight_size` is marked lost, sent at `lost_sent_at` for the first time.
+    pub const fn loss(flight_size: u32, lost_sent_at: Time) -> CongestionEvent {
+        let signal = CongestionSignal::Loss;
+        CongestionEvent { signal, flight_size, newly_lost: 1, lost_sent_at, lost_was_retransmitted: false }
+    }
 }
 
 /// End of a loss recovery: the recovery point was acknowledged.

@@ -2,9 +2,7 @@
 
 mod support;
 
-use playpath_cc::{
-    Ack, CongestionControl, CongestionEvent, CongestionSignal, Params, RecoveryExit, Sibling, View, WindowChange, find,
-};
+use playpath_cc::{Ack, CongestionControl, CongestionEvent, Params, RecoveryExit, Sibling, View, WindowChange, find};
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Time};
 use support::{Link, MSS, Sender};
@@ -41,7 +39,7 @@ struct ConstantRtt {
 
 impl ConstantRtt {
     fn new(cc: Box<dyn CongestionControl>, rtt: Duration) -> ConstantRtt {
-        let view = support::view(Time::ZERO + rtt);
+        let view = View::new(Time::ZERO + rtt, MSS);
         ConstantRtt { cc, view: View { srtt: rtt, min_rtt: rtt, ..view }, round_ends_at: 0, rounds: 0 }
     }
 
@@ -63,30 +61,13 @@ impl ConstantRtt {
             self.round_ends_at = self.view.delivered + cwnd as u64;
             self.rounds += 1;
         }
-        let event = Ack {
-            acked: 1,
-            delivered: 1,
-            acked_bytes: MSS,
-            newly_lost: 0,
-            rtt: Some(self.view.srtt),
-            rate: None,
-            prior_in_flight: cwnd as u32,
-            may_grow: true,
-            round_start,
-            ecn_echo: false,
-        };
+        let rtt = Some(self.view.srtt);
+        let event = Ack { rtt, prior_in_flight: cwnd as u32, round_start, ..Ack::new(1, MSS) };
         self.cc.on_ack(&self.view, &event);
     }
 
     fn lose(&mut self) {
-        let event = CongestionEvent {
-            signal: CongestionSignal::Loss,
-            flight_size: u32::MAX,
-            newly_lost: 1,
-            lost_sent_at: self.view.now,
-            lost_was_retransmitted: false,
-        };
-        self.cc.on_congestion(&self.view, &event);
+        self.cc.on_congestion(&self.view, &CongestionEvent::loss(u32::MAX, self.view.now));
         self.cc.on_recovery_exit(&self.view, &RecoveryExit { retransmitted: 1, after_rto: false });
     }
 
@@ -297,51 +278,27 @@ impl TwoPaths {
 
     fn sibling(&self, index: usize, cwnd: f64) -> Sibling {
         Sibling {
-            cwnd,
             ssthresh: 1.0,
-            srtt: Duration::from_millis(100),
-            min_rtt: Duration::from_millis(100),
-            established: true,
             // Between two losses 1/p packets are acknowledged.
             bytes_between_losses: (f64::from(MSS) / self.loss[index]) as u64,
-            bytes_since_loss: 0,
-            mss: MSS,
+            ..Sibling::new(cwnd, Duration::from_millis(100), MSS)
         }
     }
 
     fn view(index: usize, siblings: &[Sibling; 2]) -> View<'_> {
         View {
-            now: Time::from_secs(1),
-            departs_at: Time::from_secs(1),
-            mss: MSS,
             srtt: siblings[index].srtt,
-            rttvar: Duration::ZERO,
             min_rtt: siblings[index].min_rtt,
             in_flight: 10,
             flight_size: 10,
-            delivered: 0,
-            lost: 0,
-            sent: 0,
-            in_recovery: false,
             own_index: index,
             siblings,
-            stream_acked: None,
+            ..View::new(Time::from_secs(1), MSS)
         }
     }
 
     fn ack(rtt: Duration) -> Ack {
-        Ack {
-            acked: 1,
-            delivered: 1,
-            acked_bytes: MSS,
-            newly_lost: 0,
-            rtt: Some(rtt),
-            rate: None,
-            prior_in_flight: 10,
-            may_grow: true,
-            round_start: false,
-            ecn_echo: false,
-        }
+        Ack { rtt: Some(rtt), prior_in_flight: 10, ..Ack::new(1, MSS) }
     }
 
     /// An ACK or a loss of subflow `index`: its window afterwards.
@@ -350,11 +307,7 @@ impl TwoPaths {
         let subflow = &mut self.subflows[index];
         subflow.on_window_change(&view, &WindowChange { cwnd: siblings[index].cwnd, ssthresh: 1.0 });
         if is_lost {
-            let (signal, lost_sent_at) = (CongestionSignal::Loss, view.now);
-            let flight_size = u32::MAX;
-            let event =
-                CongestionEvent { signal, flight_size, newly_lost: 1, lost_sent_at, lost_was_retransmitted: false };
-            subflow.on_congestion(&view, &event);
+            subflow.on_congestion(&view, &CongestionEvent::loss(u32::MAX, view.now));
         } else {
             subflow.on_ack(&view, &ack);
         }

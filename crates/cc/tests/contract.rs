@@ -221,7 +221,7 @@ fn undo_restores() {
             if was_rto {
                 sender.cc.on_rto(&view, &Rto { flight_size, consecutive: 1 });
             } else {
-                sender.cc.on_congestion(&view, &loss(flight_size, sender.now));
+                sender.cc.on_congestion(&view, &CongestionEvent::loss(flight_size, sender.now));
             }
             sender.cc.on_undo(&view, &Undo { was_rto });
             assert!(sender.cc.cwnd() >= before, "{}: {before}, now {}", entry.name, sender.cc.cwnd());
@@ -250,16 +250,6 @@ fn same_events_same_answers() {
             (0..5_000).map(|_| (sender.step(), sender.cc.cwnd().to_bits(), sender.cc.pacing_rate())).collect::<Vec<_>>()
         };
         assert!(trace() == trace(), "{} is not deterministic", entry.name);
-    }
-}
-
-fn loss(flight_size: u32, now: Time) -> CongestionEvent {
-    CongestionEvent {
-        signal: CongestionSignal::Loss,
-        flight_size,
-        newly_lost: 1,
-        lost_sent_at: now,
-        lost_was_retransmitted: false,
     }
 }
 
@@ -326,16 +316,7 @@ static SIBLINGS: [Sibling; 5] = [
 ];
 
 const fn sibling(cwnd: f64, srtt: Duration, established: bool) -> Sibling {
-    Sibling {
-        cwnd,
-        ssthresh: f64::INFINITY,
-        srtt,
-        min_rtt: srtt,
-        established,
-        bytes_between_losses: 1000,
-        bytes_since_loss: 0,
-        mss: MSS,
-    }
+    Sibling { established, bytes_between_losses: 1000, ..Sibling::new(cwnd, srtt, MSS) }
 }
 
 /// A connection in which anything may happen.
@@ -349,7 +330,7 @@ struct Chaos<'a> {
 impl<'a> Chaos<'a> {
     fn new(entry: &'a Entry) -> Chaos<'a> {
         let siblings: &[Sibling] = if entry.is_coupled { &SIBLINGS } else { &[] };
-        let view = View { own_index: 1, siblings, ..support::view(Time::from_millis(1)) };
+        let view = View { own_index: 1, siblings, ..View::new(Time::from_millis(1), MSS) };
         Chaos { entry, cc: build(entry, 10.0), view, consecutive_rtos: 0 }
     }
 
@@ -370,7 +351,7 @@ impl<'a> Chaos<'a> {
                 );
             }
             Op::Congestion { flight_size, ecn } if !self.view.in_recovery => {
-                let mut event = loss(flight_size, self.view.now);
+                let mut event = CongestionEvent::loss(flight_size, self.view.now);
                 if ecn {
                     event.signal = CongestionSignal::Ecn;
                 }
@@ -445,16 +426,12 @@ impl<'a> Chaos<'a> {
             tx_in_flight: prior_in_flight,
         };
         let event = Ack {
-            acked,
-            delivered: acked,
-            acked_bytes: acked * MSS,
-            newly_lost: 0,
             rtt: (acked > 0).then_some(rtt),
             rate: (acked > 0).then_some(rate),
             prior_in_flight,
             may_grow: may_grow && acked > 0,
             round_start,
-            ecn_echo: false,
+            ..Ack::new(acked, MSS)
         };
         self.cc.on_ack(&self.view, &event);
     }

@@ -28,32 +28,19 @@ fn driver(family: &'static str) -> PathBuf {
 /// A view on the grid of microseconds, as the kernel's clock has it.
 fn view(now_us: u64, in_flight: u32, sent: u64, in_recovery: bool) -> View<'static> {
     View {
-        now: Time::from_micros(now_us),
-        departs_at: Time::from_micros(now_us),
-        mss: MSS,
         srtt: Duration::from_micros(80_000),
         rttvar: Duration::from_micros(8_000),
         min_rtt: Duration::from_micros(50_000),
         in_flight,
         flight_size: in_flight,
-        delivered: 0,
-        lost: 0,
         sent,
         in_recovery,
-        own_index: 0,
-        siblings: &[],
-        stream_acked: None,
+        ..View::new(Time::from_micros(now_us), MSS)
     }
 }
 
 fn loss(view: &View) -> CongestionEvent {
-    CongestionEvent {
-        signal: CongestionSignal::Loss,
-        flight_size: view.flight_size,
-        newly_lost: 1,
-        lost_sent_at: view.now,
-        lost_was_retransmitted: false,
-    }
+    CongestionEvent::loss(view.flight_size, view.now)
 }
 
 /// An even number from 2 to `2 * half`: half a flight must be whole, as Linux's ssthresh is.
@@ -77,16 +64,12 @@ fn random_rate(noise: &mut Stream) -> RateSample {
 fn random_ack(noise: &mut Stream) -> Ack {
     let acked = 1 + (noise.bits() % 3) as u32;
     Ack {
-        acked,
-        delivered: acked,
-        acked_bytes: acked * MSS,
         newly_lost: if noise.chance(0.03) { 1 + (noise.bits() % 20) as u32 } else { 0 },
         rtt: noise.chance(0.9).then(|| Duration::from_micros(50_000 + noise.bits() % 60_000)),
         rate: noise.chance(0.9).then(|| random_rate(noise)),
-        prior_in_flight: acked,
         may_grow: noise.chance(0.8),
         round_start: noise.chance(0.05),
-        ecn_echo: false,
+        ..Ack::new(acked, MSS)
     }
 }
 
@@ -230,16 +213,13 @@ impl Bottleneck {
                 ..random_rate(&mut noise)
             };
             let ack = Ack {
-                acked: 1,
-                delivered: 1,
-                acked_bytes: MSS,
                 newly_lost: newly_lost as u32,
                 rtt: Some(Duration::from_micros(now_us - packet.sent_us)),
                 rate: Some(RateSample { is_app_limited: false, ..rate }),
                 prior_in_flight: in_flight + 1,
                 may_grow: recovery_until.is_none(),
                 round_start,
-                ecn_echo: false,
+                ..Ack::new(1, MSS)
             };
             replay.ack(&View { in_recovery: recovery_until.is_some(), ..at }, &ack);
         }

@@ -270,7 +270,6 @@ impl RenoBased for Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::CongestionSignal;
     use crate::testbed::{Script, assert_close, assert_near};
 
     /// CUBIC at `cwnd` packets in congestion avoidance after a loss at `w_max` packets.
@@ -435,14 +434,7 @@ mod tests {
     fn ecn_may_go_down_to_one_packet() {
         let mut script = after_loss(100.0);
         script.avoid_congestion_at(1.2);
-        let event = CongestionEvent {
-            signal: CongestionSignal::Ecn,
-            flight_size: 1,
-            newly_lost: 0,
-            lost_sent_at: script.view.now,
-            lost_was_retransmitted: false,
-        };
-        script.congest(event);
+        script.congest_by_ecn(1);
         assert_eq!((script.cwnd(), script.cc.ssthresh()), (1.0, 2.0));
     }
 }

@@ -49,7 +49,6 @@ impl RenoBased for NewReno {
 #[cfg(test)]
 mod tests {
     use crate::testbed::{Script, assert_close};
-    use crate::{CongestionEvent, CongestionSignal};
 
     #[test]
     fn one_packet_per_round_trip() {
@@ -83,14 +82,7 @@ mod tests {
     #[test]
     fn ecn_halves_as_a_loss_does() {
         let mut script = Script::new("newreno", 40.0);
-        let (now, signal) = (script.view.now, CongestionSignal::Ecn);
-        script.congest(CongestionEvent {
-            signal,
-            flight_size: 40,
-            newly_lost: 0,
-            lost_sent_at: now,
-            lost_was_retransmitted: false,
-        });
+        script.congest_by_ecn(40);
         assert_eq!(script.cwnd(), 20.0);
     }
 

@@ -233,13 +233,7 @@ impl Slack {
 
 /// Losses that were let pass have become too many.
 fn late(view: &View) -> CongestionEvent {
-    CongestionEvent {
-        signal: CongestionSignal::Loss,
-        flight_size: view.flight_size,
-        newly_lost: 0,
-        lost_sent_at: view.now,
-        lost_was_retransmitted: false,
-    }
+    CongestionEvent { newly_lost: 0, ..CongestionEvent::loss(view.flight_size, view.now) }
 }
 
 impl CongestionControl for Slack {

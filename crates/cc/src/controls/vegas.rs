@@ -341,19 +341,7 @@ mod tests {
         view.flight_size = flight - 1;
         vegas.round.rtt_sum = Duration::from_millis(rtt_millis) * sent;
         vegas.round.rtt_count = if rtt_millis == 0 { 0 } else { sent };
-        let ack = Ack {
-            acked: 1,
-            delivered: 1,
-            acked_bytes: 1460,
-            newly_lost: 0,
-            rtt: None,
-            rate: None,
-            prior_in_flight: flight,
-            may_grow: true,
-            round_start: true,
-            ecn_echo: false,
-        };
-        vegas.on_ack(&view, &ack);
+        vegas.on_ack(&view, &Ack { prior_in_flight: flight, round_start: true, ..Ack::new(1, view.mss) });
     }
 
     #[test]
@@ -455,10 +443,7 @@ mod tests {
         script.avoid_congestion_at(20.0);
         let lost = |script: &mut Script, sent_millis_ago: u64| {
             let lost_sent_at = script.view.now - Duration::from_millis(sent_millis_ago);
-            let signal = CongestionSignal::Loss;
-            let event =
-                CongestionEvent { signal, flight_size: 20, newly_lost: 1, lost_sent_at, lost_was_retransmitted: false };
-            script.congest(event);
+            script.congest(CongestionEvent::loss(20, lost_sent_at));
             script.exit_recovery();
         };
         lost(&mut script, 100);
@@ -517,11 +502,8 @@ mod tests {
         // The timeout has grown by an eighth: 106.4 * 1.125 = 119.7 ms.
         assert!(check(&mut script, 120));
         // Its retransmission is no new cut, though the transport reports it.
-        let lost_sent_at = script.view.now;
         let signal = CongestionSignal::EarlyRetransmit;
-        let event =
-            CongestionEvent { signal, flight_size: 15, newly_lost: 1, lost_sent_at, lost_was_retransmitted: false };
-        script.congest(event);
+        script.congest(CongestionEvent { signal, ..CongestionEvent::loss(15, script.view.now) });
         assert_eq!(script.cwnd(), 15.0);
         assert!(check(&mut script, 120), "the second");
         assert!(!check(&mut script, 120), "and no third");

@@ -183,18 +183,7 @@ mod tests {
     }
 
     fn ack() -> Ack {
-        Ack {
-            acked: 1,
-            delivered: 1,
-            acked_bytes: 1460,
-            newly_lost: 0,
-            rtt: None,
-            rate: None,
-            prior_in_flight: 20,
-            may_grow: true,
-            round_start: true,
-            ecn_echo: false,
-        }
+        Ack { prior_in_flight: 20, round_start: true, ..Ack::new(1, 1460) }
     }
 
     #[test]

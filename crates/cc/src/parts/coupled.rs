@@ -150,37 +150,20 @@ pub(crate) mod testing {
 
     /// A subflow of `cwnd` packets with an RTT in milliseconds.
     pub fn subflow(cwnd: f64, rtt_millis: u64) -> Sibling {
-        Sibling {
-            cwnd,
-            ssthresh: 2.0,
-            srtt: Duration::from_millis(rtt_millis),
-            min_rtt: Duration::from_millis(rtt_millis),
-            established: true,
-            bytes_between_losses: 0,
-            bytes_since_loss: 0,
-            mss: 1460,
-        }
+        Sibling { ssthresh: 2.0, ..Sibling::new(cwnd, Duration::from_millis(rtt_millis), 1460) }
     }
 
     /// The view of subflow `own_index`.
     pub fn view(siblings: &[Sibling], own_index: usize) -> View<'_> {
         let own = &siblings[own_index];
         View {
-            now: Time::from_millis(1000),
-            departs_at: Time::from_millis(1000),
-            mss: own.mss,
             srtt: own.srtt,
-            rttvar: Duration::ZERO,
             min_rtt: own.min_rtt,
             in_flight: own.cwnd as u32,
             flight_size: own.cwnd as u32,
-            delivered: 0,
-            lost: 0,
-            sent: 0,
-            in_recovery: false,
             own_index,
             siblings,
-            stream_acked: None,
+            ..View::new(Time::from_secs(1), own.mss)
         }
     }
 

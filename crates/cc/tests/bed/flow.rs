@@ -164,9 +164,7 @@ impl<C: CongestionControl> Flow<C> {
 
     pub fn view(&self, now: Time) -> View<'static> {
         View {
-            now,
             departs_at: self.next_send_time.max(now),
-            mss: MSS,
             srtt: self.srtt,
             rttvar: self.srtt / 4,
             min_rtt: self.min_rtt,
@@ -176,9 +174,7 @@ impl<C: CongestionControl> Flow<C> {
             lost: self.lost,
             sent: self.sent,
             in_recovery: self.recovery_point.is_some(),
-            own_index: 0,
-            siblings: &[],
-            stream_acked: None,
+            ..View::new(now, MSS)
         }
     }
 

@@ -14,7 +14,7 @@ pub use any::Any;
 pub use flow::{Flow, Stats};
 pub use script::{Script, assert_close, assert_near};
 
-use crate::{Ack, CongestionControl, CongestionEvent, CongestionSignal, View};
+use crate::{Ack, CongestionControl, CongestionEvent, View};
 use flow::What;
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, Time};
@@ -24,50 +24,18 @@ pub const MSS: u32 = 1460;
 
 /// A quiet connection at `at_ms`.
 pub fn view(at_ms: u64) -> View<'static> {
-    View {
-        now: Time::from_millis(at_ms),
-        departs_at: Time::from_millis(at_ms),
-        mss: MSS,
-        srtt: Duration::from_millis(100),
-        rttvar: Duration::from_millis(10),
-        min_rtt: Duration::from_millis(100),
-        in_flight: 0,
-        flight_size: 0,
-        delivered: 0,
-        lost: 0,
-        sent: 0,
-        in_recovery: false,
-        own_index: 0,
-        siblings: &[],
-        stream_acked: None,
-    }
+    let rtt = Duration::from_millis(100);
+    View { srtt: rtt, rttvar: rtt / 10, min_rtt: rtt, ..View::new(Time::from_millis(at_ms), MSS) }
 }
 
 /// An ACK of one packet, without samples.
 pub fn ack() -> Ack {
-    Ack {
-        acked: 1,
-        delivered: 1,
-        acked_bytes: MSS,
-        newly_lost: 0,
-        rtt: None,
-        rate: None,
-        prior_in_flight: 1,
-        may_grow: true,
-        round_start: false,
-        ecn_echo: false,
-    }
+    Ack::new(1, MSS)
 }
 
 /// A loss episode that begins with `flight_size` packets out.
 pub fn loss(flight_size: u32) -> CongestionEvent {
-    CongestionEvent {
-        signal: CongestionSignal::Loss,
-        flight_size,
-        newly_lost: 1,
-        lost_sent_at: Time::ZERO,
-        lost_was_retransmitted: false,
-    }
+    CongestionEvent::loss(flight_size, Time::ZERO)
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -47,18 +47,8 @@ impl Script {
         self.view.srtt = self.rtt;
         self.view.flight_size = window.saturating_sub(acked);
         self.view.in_flight = self.view.flight_size;
-        let event = Ack {
-            acked,
-            delivered: acked,
-            acked_bytes: acked * self.view.mss,
-            newly_lost: 0,
-            rtt: Some(self.rtt),
-            rate: None,
-            prior_in_flight: window,
-            may_grow: self.may_grow,
-            round_start,
-            ecn_echo: false,
-        };
+        let (rtt, may_grow, sent) = (Some(self.rtt), self.may_grow, Ack::new(acked, self.view.mss));
+        let event = Ack { rtt, prior_in_flight: window, may_grow, round_start, ..sent };
         self.cc.on_ack(&self.view, &event);
         self.view.sent += u64::from((self.cc.cwnd() as u32).saturating_sub(self.view.flight_size));
     }
@@ -84,14 +74,13 @@ impl Script {
 
     /// A loss episode begins with `flight_size` packets in flight.
     pub fn lose_of(&mut self, flight_size: u32) {
-        let lost_sent_at = self.view.now - self.rtt;
-        self.congest(CongestionEvent {
-            signal: CongestionSignal::Loss,
-            flight_size,
-            newly_lost: 1,
-            lost_sent_at,
-            lost_was_retransmitted: false,
-        });
+        self.congest(CongestionEvent::loss(flight_size, self.view.now - self.rtt));
+    }
+
+    /// An episode that ECN-Echo began.
+    pub fn congest_by_ecn(&mut self, flight_size: u32) {
+        let loss = CongestionEvent::loss(flight_size, self.view.now);
+        self.congest(CongestionEvent { signal: CongestionSignal::Ecn, newly_lost: 0, ..loss });
     }
 
     /// A congestion episode.

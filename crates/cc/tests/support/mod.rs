@@ -18,27 +18,6 @@ pub fn build(entry: &Entry, initial_window: f64) -> Box<dyn CongestionControl> {
     (entry.build)(&Params::defaults(entry.params), initial_window)
 }
 
-/// A connection on which nothing was sent or measured yet.
-pub fn view(now: Time) -> View<'static> {
-    View {
-        now,
-        departs_at: now,
-        mss: MSS,
-        srtt: Duration::ZERO,
-        rttvar: Duration::ZERO,
-        min_rtt: Duration::MAX,
-        in_flight: 0,
-        flight_size: 0,
-        delivered: 0,
-        lost: 0,
-        sent: 0,
-        in_recovery: false,
-        own_index: 0,
-        siblings: &[],
-        stream_acked: None,
-    }
-}
-
 /// The link.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
@@ -163,7 +142,7 @@ impl Sender {
             lost: self.lost,
             sent: self.next_number,
             in_recovery: self.recovery_point.is_some(),
-            ..view(self.now)
+            ..View::new(self.now, MSS)
         }
     }
 
@@ -327,9 +306,7 @@ impl Sender {
             tx_in_flight: packet.in_flight_at_send,
         };
         let event = Ack {
-            acked,
             delivered: 1,
-            acked_bytes: acked * MSS,
             newly_lost,
             rtt: Some(self.last_rtt),
             rate: Some(rate),
@@ -337,6 +314,7 @@ impl Sender {
             may_grow,
             round_start,
             ecn_echo: packet.is_marked,
+            ..Ack::new(acked, MSS)
         };
         let view = self.view();
         self.cc.on_ack(&view, &event);
