@@ -209,11 +209,12 @@ def profile_section() -> str:
 
     of = {}
     for profile in PROFILES:
-        # A resolved sender says this only where it is not the profile's.
+        # A resolved sender says these only where they are not the profile's.
         words = [
             w for w in ("off", "rfc5681", "linux") if "delayed_ack" not in resolved(profile=profile, delayed_ack=w)
         ]
-        of[profile] = resolved(profile=profile) | {"delayed_ack": words[0]}
+        tunes = "window_tuning" not in resolved(profile=profile, window_tuning=True)
+        of[profile] = resolved(profile=profile) | {"delayed_ack": words[0], "window_tuning": tunes}
     own = [key["name"] for key in keys.tables()["sender"]["keys"] if key["otherwise"].endswith("the profile's")]
     lines = ["| key | " + " | ".join(f"`{p}`" for p in PROFILES) + " |", "|---" * (len(PROFILES) + 1) + "|"]
     lines += [f"| `{name}` | " + " | ".join(str(of[p][name]).lower() for p in PROFILES) + " |" for name in own]

@@ -67,7 +67,7 @@ ADAPTIVE = ("stall_time_s", "mean_rate_kbps", "goodput_mbps", "mean_rtt_ms", "re
 FLOWS = ("goodput_mbps", "mean_rtt_ms", "retransmitted_packets")
 STRIPED = (
     "In the simulator the paths are subflows of MPTCP, on the kernel TCP connections under the [relay](relay.md): the same schedulers and "
-    "controls over another protocol."
+    "controls over another protocol, whose paths open at once and have a receive window each."
 )
 SCENARIOS = {
     "wireless": Shown(seeds=16, cut=40, cc=SIX),

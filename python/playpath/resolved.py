@@ -161,6 +161,10 @@ class Sender(TypedDict, total=False):
     receive_buffer: str
     """What the client's socket holds: the receive window."""
 
+    window_tuning: bool
+    """The client's receive window begins small and grows with what is read, up to `receive_buffer` (Linux's
+    tcp_moderate_rcvbuf)."""
+
     max_burst: int | None
     """Most packets that one event may release."""
 

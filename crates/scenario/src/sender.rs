@@ -347,6 +347,15 @@ pub const SENDER: TableSpec = TableSpec::new(
             .otherwise(OF_PROFILE)
             .example("\"200 kB\""),
         ParamSpec::new(
+            "window_tuning",
+            Kind::Flag,
+            "The client's receive window begins small and grows with what is read, up to `receive_buffer` (Linux's tcp_moderate_rcvbuf).",
+        )
+        .otherwise(OF_PROFILE)
+        .example("false")
+        .in_kernel(UNMAPPED)
+        .since("0.2"),
+        ParamSpec::new(
             "max_burst",
             Kind::Whole { low: 1, high: 1000, unit: "packets" },
             "Most packets that one event may release.",
@@ -483,6 +492,9 @@ impl SenderSpec {
         if c.delayed_ack != self.base().delayed_ack {
             resolved["delayed_ack"] = delayed_ack_json(c.delayed_ack);
         }
+        if c.tunes_window != self.base().tunes_window {
+            resolved["window_tuning"] = json!(c.tunes_window);
+        }
         if let Some(lowat) = self.notsent_lowat {
             resolved["notsent_lowat"] = json!(Bytes(lowat).to_string());
         }
@@ -512,6 +524,7 @@ fn read_endpoint(table: &Table, config: &mut Config) {
     set(table.optional("timestamps"), &mut config.timestamps);
     set(table.optional("ecn"), &mut config.ecn);
     set(read_delayed_ack(table), &mut config.delayed_ack);
+    set(table.optional("window_tuning"), &mut config.tunes_window);
     set(table.optional("limited_transmit"), &mut config.limited_transmit);
     set(meaning(&LOSS_DETECTIONS, table.word("loss_detection")), &mut config.loss_detection);
     set(meaning(&RECOVERIES, table.word("recovery")), &mut config.recovery);

@@ -153,6 +153,7 @@ loss_detection = "newreno_steady"
 recovery = "newreno"
 limited_transmit = false
 delayed_ack = { delay = "100 ms" }
+window_tuning = false
 rto_min = "300 ms"
 send_buffer = "100 kB"
 receive_buffer = "200 kB"
@@ -210,7 +211,7 @@ mss = 1200
 }
 
 #[test]
-fn delayed_acks_are_written_where_they_are_not_the_profile_s() {
+fn what_the_client_does_is_written_where_it_is_not_the_profile_s() {
     let sender =
         |keys: &str| parse(&with("cc = \"cubic\"", &format!("cc = \"cubic\"\n{keys}"))).to_json()["sender"][0].clone();
     for (keys, written) in [
@@ -224,6 +225,14 @@ fn delayed_acks_are_written_where_they_are_not_the_profile_s() {
         let resolved = sender(keys);
         assert_eq!(resolved.get("delayed_ack"), written.as_ref(), "{keys}");
         assert_eq!(resolved["name"], "cubic", "{keys}");
+    }
+    for (keys, written) in [
+        ("window_tuning = true", None),
+        ("window_tuning = false", Some(json!(false))),
+        ("profile = \"rfc\"\nwindow_tuning = false", None),
+        ("profile = \"rfc\"\nwindow_tuning = true", Some(json!(true))),
+    ] {
+        assert_eq!(sender(keys).get("window_tuning"), written.as_ref(), "{keys}");
     }
     expect(
         &with("cc = \"cubic\"", "cc = \"cubic\"\ndelayed_ack = \"linus\""),
