@@ -31,6 +31,13 @@ pub struct PlayerContext {
     pub origin: Option<Origin>,
 }
 
+impl PlayerContext {
+    /// Of plain media: no manifest, no measured quality, no rule of one's own, an origin that answers at once.
+    pub fn new(media: Arc<Media>, packet_bytes: u32, seed: RootSeed) -> PlayerContext {
+        PlayerContext { media, packet_bytes, presentation: None, quality: None, seed, rule: None, origin: None }
+    }
+}
+
 /// Makes a player.
 pub type Build = fn(&PlayerContext, &Params) -> Result<Box<dyn Player>, String>;
 
@@ -74,15 +81,7 @@ mod tests {
 
     fn context() -> PlayerContext {
         let media = Arc::new(Media::new(&big_buck_bunny()).unwrap());
-        PlayerContext {
-            media,
-            packet_bytes: 1000,
-            presentation: None,
-            quality: None,
-            seed: RootSeed(1),
-            rule: None,
-            origin: None,
-        }
+        PlayerContext::new(media, 1000, RootSeed(1))
     }
 
     #[test]

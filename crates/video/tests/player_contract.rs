@@ -16,15 +16,7 @@ const NEVER: Time = Time::from_secs(10_000);
 fn context() -> PlayerContext {
     let model = GopModel::new(kbps(MEDIA_KBPS), Duration::from_secs(60), 25.0);
     let media = Arc::new(Media::new(&model.frame_table().unwrap()).unwrap());
-    PlayerContext {
-        media,
-        packet_bytes: 1000,
-        presentation: None,
-        quality: None,
-        seed: RootSeed(1),
-        rule: None,
-        origin: None,
-    }
+    PlayerContext::new(media, 1000, RootSeed(1))
 }
 
 fn kbps(rate: u64) -> Rate {

@@ -472,18 +472,7 @@ mod tests {
             settings.set_text(name, value)?;
         }
         let media = Arc::new(Media::new(&big_buck_bunny()).expect("the clip"));
-        (entry.build)(
-            &PlayerContext {
-                media,
-                packet_bytes: 1000,
-                presentation: None,
-                quality: None,
-                seed: RootSeed(1),
-                rule: None,
-                origin: None,
-            },
-            &settings,
-        )
+        (entry.build)(&PlayerContext::new(media, 1000, RootSeed(1)), &settings)
     }
 
     /// The lowest rate, 300 kbit/s, for 10 s of buffer: 375 000 B.
