@@ -19,18 +19,17 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, chown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use playpath_shell::clap;
+use playpath_shell::{clap, since_epoch_s};
 use playpath_units::{AppParameters, Rate};
 use playpath_video::ServerPolicy;
 use playpath_video::cmcd::{
-    Limits, Parsed, ServerView, Warning, parse, parse_headers, parse_query, report_lines,
+    Limits, Parsed, ServerView, Warning, collected, parse, parse_headers, parse_query, report_lines,
 };
 use playpath_video::cmsd::Cmsd;
 use rustix::fs::Mode;
 use rustix::process::umask;
-use serde_json::json;
 
 use playpath_cc::ParamValue;
 use playpath_cc::kernel::{Law, Slot};
@@ -179,7 +178,7 @@ impl CmcdBridge {
         let Some(Telling { diag, policy }) = &self.telling else { return String::new() };
         let known = question.local.and_then(|local| diag.of(local, question.peer)).unwrap_or_default();
         let rate = Rate::from_bits_per_sec(known.delivery_rate.saturating_mul(8));
-        let rtt = playpath_units::Duration::from_micros(known.rtt_us.into());
+        let rtt = playpath_units::Duration::from_micros(known.rtt.into());
         let told = Cmsd::of_server([(rate, rtt)], *policy);
         let value = told.dynamic();
         if value.is_empty() { value } else { format!("CMSD-Dynamic: {value}\r\n") }
@@ -220,13 +219,10 @@ impl CmcdBridge {
         Ok(())
     }
 
-    /// One line of the file; as the test bed's access log names things.
+    /// One line of the file.
     fn keep(&mut self, peer: SocketAddr, report: &str) {
         let Some(file) = &mut self.reports else { return };
-        let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let (ip, port) = (peer.ip().to_string(), peer.port());
-        let line = json!({ "time": time.as_secs_f64(), "peer": ip, "port": port, "report": report });
-        if let Err(error) = writeln!(file, "{line}") {
+        if let Err(error) = writeln!(file, "{}", collected(since_epoch_s(), peer, report)) {
             eprintln!("playpath-bpf agent: a report was not kept: {error}");
         }
     }
@@ -430,6 +426,7 @@ mod tests {
     use super::*;
     use crate::controls::find;
     use playpath_units::Rate;
+    use serde_json::json;
 
     #[test]
     fn a_dead_bridges_socket_is_taken_over_and_nothing_else() {

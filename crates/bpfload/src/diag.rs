@@ -1,12 +1,13 @@
-//! What Linux's TCP knows of one connection, by netlink (sock_diag): its delivery rate and smoothed RTT.
+//! What Linux's TCP knows of one connection, by netlink (sock_diag).
 //!
-//! References: linux/inet_diag.h, linux/sock_diag.h, `struct tcp_info` of linux/tcp.h. One connection is looked up by both its ends,
+//! References: linux/inet_diag.h, linux/sock_diag.h. One connection is looked up by both its ends,
 //! so the price does not grow with the number of connections. `idiag_cookie` of all ones: whatever socket has these ends.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 
+use playpath_shell::tcp_info::TcpInfo;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with};
 
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
@@ -18,21 +19,9 @@ const ALL_STATES: u32 = u32::MAX;
 const HEADER: usize = 16;
 const MESSAGE: usize = 72;
 const PEER_PORT: usize = 6;
-/// Places in `struct tcp_info`.
-const RTT: usize = 68;
-const DELIVERY_RATE: usize = 160;
 
 /// A netlink socket in the network namespace of this process.
 pub struct Diag(OwnedFd);
-
-/// Of a connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TcpState {
-    /// Latest delivery rate, bytes per second; 0 before the first sample.
-    pub delivery_rate: u64,
-    /// Smoothed RTT, microseconds; 0 before the first sample.
-    pub rtt_us: u32,
-}
 
 impl Diag {
     /// Error: the kernel has no such netlink (CONFIG_INET_DIAG).
@@ -42,7 +31,7 @@ impl Diag {
     }
 
     /// The connection between these ends; `None`: there is none.
-    pub fn of(&self, local: SocketAddr, peer: SocketAddr) -> Option<TcpState> {
+    pub fn of(&self, local: SocketAddr, peer: SocketAddr) -> Option<TcpInfo> {
         send(&self.0, &question(local, peer), SendFlags::empty()).ok()?;
         let mut answer = [0; 4096];
         let (count, _) = recv(&self.0, &mut answer, RecvFlags::empty()).ok()?;
@@ -85,7 +74,7 @@ fn address(address: IpAddr) -> [u8; 16] {
     }
 }
 
-fn read(answer: &[u8]) -> Option<TcpState> {
+fn read(answer: &[u8]) -> Option<TcpInfo> {
     let word = |bytes: &[u8], at: usize| Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
     // Without a connection the kernel finds the listener, which has no peer.
     if word(answer, 4)? != SOCK_DIAG_BY_FAMILY || word(answer, HEADER + PEER_PORT)? == 0 {
@@ -96,10 +85,7 @@ fn read(answer: &[u8]) -> Option<TcpState> {
         let length = usize::from(word(rest, 0)?);
         let value = rest.get(4..length)?;
         if word(rest, 2)? == INET_DIAG_INFO {
-            return Some(TcpState {
-                delivery_rate: value.get(DELIVERY_RATE..DELIVERY_RATE + 8)?.try_into().map(u64::from_ne_bytes).ok()?,
-                rtt_us: value.get(RTT..RTT + 4)?.try_into().map(u32::from_ne_bytes).ok()?,
-            });
+            return Some(TcpInfo::read(value));
         }
         rest = rest.get(length.next_multiple_of(4)..)?;
     }
@@ -124,7 +110,7 @@ mod tests {
         }
         let told = diag.of(local, peer).unwrap();
         // Loopback: the handshake took more than nothing and less than a second, and so did each delivery of 10 kB.
-        assert!((1..1_000_000).contains(&told.rtt_us), "{told:?}");
+        assert!((1..1_000_000).contains(&told.rtt), "{told:?}");
         assert!(told.delivery_rate > 10_000, "{told:?}");
         // As a listener of both families writes them.
         let mapped = |address: SocketAddr| format!("[::ffff:127.0.0.1]:{}", address.port()).parse().unwrap();
@@ -145,11 +131,10 @@ mod tests {
         };
         let info = |length: u16| [length.to_ne_bytes(), INET_DIAG_INFO.to_ne_bytes()].concat();
         for (kind, attribute) in [
-            (2, vec![]),                                               // NLMSG_ERROR
-            (SOCK_DIAG_BY_FAMILY, vec![]),                             // no attribute
-            (SOCK_DIAG_BY_FAMILY, info(400)),                          // longer than the answer
-            (SOCK_DIAG_BY_FAMILY, vec![0; 8]),                         // of no length
-            (SOCK_DIAG_BY_FAMILY, [info(104), vec![0; 100]].concat()), // of an old kernel, without a delivery rate
+            (2, vec![]),                       // NLMSG_ERROR
+            (SOCK_DIAG_BY_FAMILY, vec![]),     // no attribute
+            (SOCK_DIAG_BY_FAMILY, info(400)),  // longer than the answer
+            (SOCK_DIAG_BY_FAMILY, vec![0; 8]), // of no length
         ] {
             assert_eq!(read(&answer(kind, &attribute)), None, "{attribute:?}");
         }

@@ -2,8 +2,9 @@
 
 use crate::error::StartError;
 use crate::options::{Options, PathOption};
-use crate::tcp::{self, TcpInfo};
+use crate::tcp;
 use playpath_relay::record::{BadRecord, Decoder, Record};
+use playpath_shell::tcp_info::{CA_LOSS, CA_RECOVERY, TcpInfo};
 use playpath_transport::mptcp::scheduler::{Room, SubflowView};
 use playpath_units::{Duration, Rate, Time};
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
@@ -223,9 +224,9 @@ impl Carrier {
             path,
             is_usable: self.is_open() && self.out.len() < MOST_QUEUED,
             is_backup: false,
-            is_recovering: info.ca_state == tcp::CA_RECOVERY,
+            is_recovering: info.ca_state == CA_RECOVERY,
             is_ca_open: info.ca_state == 0,
-            is_loss: info.ca_state == tcp::CA_LOSS || is_blocked,
+            is_loss: info.ca_state == CA_LOSS || is_blocked,
             srtt: self.srtt(),
             rttvar: Duration::from_micros(info.rttvar.into()),
             srtt_range: self.srtt_range,

@@ -7,15 +7,14 @@ use crate::record::Recorder;
 use crate::server::Server;
 use crate::store::Store;
 use playpath_emulator::sys;
-use playpath_shell::{Failure, monotonic_nanos, say};
+use playpath_shell::{Failure, monotonic_nanos, say, since_epoch_s};
 use playpath_units::Time;
+use playpath_video::cmcd::collected;
 use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, Write};
-use std::net::SocketAddr;
 use std::path::Path;
-use std::time::SystemTime;
 
 /// Packets read before timers get their turn.
 const BATCH: usize = 64;
@@ -70,15 +69,6 @@ fn log_line(access: &Access) -> Value {
         "bytes": access.body_bytes,
         "took": access.took.as_secs_f64(),
     })
-}
-
-/// As the test bed's CMCD bridge writes it (crates/bpfload/src/bridge.rs).
-fn report_line(peer: SocketAddr, report: &str) -> Value {
-    json!({ "time": since_epoch_s(), "peer": peer.ip().to_string(), "port": peer.port(), "report": report })
-}
-
-fn since_epoch_s() -> f64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
 /// What a wait came to.
@@ -140,7 +130,7 @@ impl Loop {
             self.log.iter_mut().for_each(|log| drop(writeln!(log, "{line}")));
         }
         while let Some((peer, report)) = self.server.poll_report() {
-            let line = report_line(peer, &report);
+            let line = collected(since_epoch_s(), peer, &report);
             self.reports.iter_mut().for_each(|reports| drop(writeln!(reports, "{line}")));
         }
     }

@@ -12,6 +12,8 @@ use std::process::ExitCode;
 
 pub use clap;
 
+pub mod tcp_info;
+
 /// Why a program ends, and so its exit status.
 #[derive(Debug)]
 pub enum Failure {
@@ -115,6 +117,12 @@ fn in_words(error: io::Error) -> io::Error {
 pub fn monotonic_nanos() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Seconds since 1970, as logs have them.
+pub fn since_epoch_s() -> f64 {
+    let now = clock_gettime(ClockId::Realtime);
+    now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
 }
 
 /// So many nanoseconds in the form of the system calls.

@@ -17,7 +17,7 @@ mod parse;
 mod server;
 
 pub use encode::{Header, percent_decode, percent_encode};
-pub use parse::{Parsed, Warning, parse, parse_headers, parse_query, report_lines};
+pub use parse::{Parsed, Warning, collected, parse, parse_headers, parse_query, report_lines};
 pub use server::{Limits, ServerView};
 
 /// Keys of one request. Key names are the standard's.

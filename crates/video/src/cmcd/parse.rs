@@ -6,8 +6,10 @@
 
 use super::encode::{Header, percent_decode};
 use super::{Cmcd, Event, ObjectType, PlayerState, StreamType, StreamingFormat};
+use serde_json::{Value, json};
 use sfv::{BareItem, Dictionary, ListEntry, Parser};
 use std::fmt;
+use std::net::SocketAddr;
 
 /// Client data and what was wrong with it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -106,6 +108,11 @@ pub fn parse_headers<'a>(headers: impl IntoIterator<Item = (&'a str, &'a str)>) 
 /// The reports in the body of a POST in event mode: a dictionary in each line, for [`parse`].
 pub fn report_lines(body: &str) -> impl Iterator<Item = &str> {
     body.lines().filter(|line| !line.trim().is_empty())
+}
+
+/// A report as a line of the file that a collector keeps, in the names of the test bed's access log; `time_s` since 1970.
+pub fn collected(time_s: f64, peer: SocketAddr, report: &str) -> Value {
+    json!({ "time": time_s, "peer": peer.ip().to_string(), "port": peer.port(), "report": report })
 }
 
 /// A dictionary, not URL-encoded.
