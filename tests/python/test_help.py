@@ -30,6 +30,7 @@ MEANINGS = {
     "--out": {"DIR", "FILE"},  # where the result goes
     "--cc": {"LIST", "NAME"},  # the control; one where only one can be
     "--set": {"KEY=VALUE", "NAME=VALUE"},
+    "--trace": {"DIR", "FILE"},  # time series; where a scenario is made, the key that is called so
 }
 
 
@@ -49,7 +50,7 @@ def test_the_same_flag_takes_the_same_everywhere():
     assert all(metavars <= MEANINGS.get(flag, set()) for flag, metavars in differing.items()), differing
     assert not {"--output", "--file", "--dest"} & found.keys(), "results go to --out"
     assert found["--json"] == {""}
-    assert found["--trace"] == {"DIR"}
+    assert found["--baseline"] == {"SENDER"}
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -16,6 +16,7 @@ from playpath.errors import InputError
 from playpath.population import headline, is_population, load_population, population
 from playpath.population.answer import PopulationResult
 from playpath.population.distributions import read
+from playpath.population.groups import group_labels
 from playpath.population.judging import judge
 from playpath.report.population_page import population_page
 
@@ -346,6 +347,41 @@ def test_with_all_links_played_only_others_could_settle_it(links, tmp_path):
     found = population(file, store=tmp_path / "store", jobs=1)
     assert not found.is_decided
     assert "only others could settle it" in found.headline
+
+
+def test_the_answer_is_told_for_groups_of_users(cli, tmp_path):
+    users = [f"u{i},{rate},{isp}" for i, (rate, isp) in enumerate(itertools.product((1, 3), ("a|x", "b<i>", "")))]
+    (tmp_path / "users.csv").write_text("\n".join(["name,rate_mbps,isp", *users]) + "\n")
+    (tmp_path / "mine.toml").write_text(scenario(rate="", own='users = "users.csv"\nsessions = 1'))
+    asked = ("population", "compare", tmp_path / "mine.toml", "--out", tmp_path / "out")
+    done = cli(*asked, "--group", "isp", "--json")
+    assert done.status == 0, done.err
+    groups = [(g["group"], g["sender"], g["units"]) for g in done.json["groups"] if g["column"] == "group.isp"]
+    assert groups == [("(empty)", "bbr", 2), ("a|x", "bbr", 2), ("b<i>", "bbr", 2)]
+    # Another grouping is the same question: its sessions are there, and the folder is the same.
+    again = cli(*asked)
+    assert again.status == 0, again.err
+    assert "group.isp" not in {
+        g["column"] for g in json.loads((tmp_path / "out" / "population.json").read_text())["groups"]
+    }
+    printed = cli(*asked, "--group", "isp")
+    assert "by isp: helped minus harmed" in printed.out
+    assert "b<i>" in printed.out
+    refused = cli(*asked, "--group", "ips")
+    assert (refused.status, 'did you mean "isp"?' in refused.err) == (2, True)
+
+
+def test_of_many_names_the_frequent_ones_are_groups():
+    names = [f"isp {i:02}" for i in range(40) for _ in range(1 + (i >= 20))] + [None]
+    found = group_labels(pl.DataFrame({"path": range(len(names)), "isp": names}), "isp")
+    counted = dict(found["label"].drop_nulls().value_counts().iter_rows())
+    # Of 40 the 20 that are there twice, and the first three of the others.
+    assert {name: counted[name] for name in ("isp 20", "isp 02", "17 others")} == {
+        "isp 20": 2,
+        "isp 02": 1,
+        "17 others": 17,
+    }
+    assert found.sort("order")["label"].drop_nulls().unique(maintain_order=True).to_list()[-1] == "17 others"
 
 
 def test_the_page_is_whole_and_escapes_names(played, tmp_path):

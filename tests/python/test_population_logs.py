@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -211,3 +212,52 @@ def test_columns_of_ones_own_are_named(tmp_path):
 def test_a_log_without_times_is_told_what_it_lacks(tmp_path, text, told):
     with pytest.raises(InputError, match=told):
         read_logs([log(tmp_path, text)])
+
+
+def test_columns_to_group_by_are_kept_by_session(tmp_path):
+    text = (
+        "session,throughput_kbps,Country,Device Type,timestamp\n"
+        "x,3000,de,tv,2026-03-04T20:10:00Z\nx,2000,de,tv,2026-03-04T20:11:00Z\nx,1000,at,tv,2026-03-04T21:00:00Z\n"
+        "y,800,,phone,2026-03-05T07:00:00Z\n"
+    )
+    found = read_logs([log(tmp_path, text)], keep="country, Device Type, day, hour")
+    assert found.to_csv() == (
+        "name,rate_mbps,samples,country,device_type,day,hour\nx,2.8,3,de,tv,2026-03-04,20\ny,0.8,1,unknown,phone,2026-03-05,07\n"
+    )
+    assert any("1 sessions have several values of country" in note for note in found.notes)
+    assert any('1 sessions have no country; it is "unknown" there' in note for note in found.notes)
+
+
+OF_THE_LINE = NGINX.replace("/a.m4s?", "/a.m4s?isp=x&").format(size=900_000, seconds="rt=1.000", rtt="country=de")
+OF_CMCD = "/v/1.m4s?CMCD=mtp%3D2500%2Csid%3D%22a%22%2Ccom.acme-isp%3D%22x%20y%22%2Cts%3D1772618400000\n"
+OF_W3C = "#Fields: date time c-ip sc-bytes time-taken x-edge\n2026-11-01\t10:00:00\t192.0.2.1\t2000000\t2.0\tFRA\n"
+OF_JSON = '{"client_ip": "a", "bytes": 900000, "request_time": 1, "geo": {"country": "de"}, "ts": 1772618400.5}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "keep", "row"),
+    [
+        # What stands behind nginx's combined format, a parameter of the URL, the log's own time.
+        (OF_THE_LINE, "country,isp,hour", ("de", "x", "10")),
+        (OF_CMCD, "com.acme-isp,day", ("x y", "2026-03-04")),
+        (OF_W3C, "x-edge,day,hour", ("FRA", "2026-11-01", "10")),
+        (OF_JSON, "geo.country,hour", ("de", "10")),
+    ],
+)
+def test_where_columns_to_group_by_come_from(text, keep, row, tmp_path):
+    found = read_logs([log(tmp_path, text)], keep=keep)
+    assert tuple(found.rows[0]["groups"].values()) == row
+
+
+@pytest.mark.parametrize(
+    ("keep", "words"),
+    [
+        ("contry", 'unknown column to keep "contry"; did you mean "country"?'),
+        ("rate_mbps", "`rate_mbps` is no column to group by"),
+        ("rtt", "`rtt` is no column to group by"),
+        ("country, Country", "`country` is named twice"),
+    ],
+)
+def test_a_column_that_cannot_be_kept_is_refused(keep, words, tmp_path):
+    with pytest.raises(InputError, match=re.escape(words)):
+        read_logs([log(tmp_path, "session,throughput_kbps,country\nx,3000,de\n")], keep=keep)

@@ -165,6 +165,29 @@ fn formats_are_detected_and_read() {
     assert_eq!(trace.period(), ms(5000));
 }
 
+/// Headers as people write them, and what spreadsheets and programs make of them: 2 Mbit/s for two seconds, then 4. Columns that are
+/// not the link's hold 9.
+#[test]
+fn a_header_is_read_where_it_can_mean_one_thing() {
+    let texts = [
+        "Time (s),Download Mbps\n1,2\n3,4\n",
+        "timestamp_ms;throughput_kbps\n1000;2000\n3000;4000\n",
+        "\"Elapsed [ms]\";\"DL Throughput [Mbit/s]\"\n\"1000\";\"2\"\n\"3000\";\"4\"\n",
+        "timeMs\tthroughputKbps\n1000\t2000\n3000\t4000\n",
+        "Timestamp,Elapsed (ms),Mbit/s,MOS\n9,1000,2,9\n9,3000,4,9\n",
+        "time_s,DL_bitrate (kbps),video_rate_kbps\n1,2000,9\n3,4000,9\n",
+        "t_s,rate_kbit_s\n1,2000\n3,4000\n",
+        "Relative time (s),Average link capacity (Mb/s)\n1,2\n3,4\n",
+        "TIME_S,BANDWIDTH_MBIT/S\n1,2\n3,4\n",
+        "buffer time (s),start (s),bps\n9,1,2000000\n9,3,4000000\n",
+        "Interval (s),Mbps\n2,2\n2,4\n",
+    ];
+    for text in texts {
+        let Trace::Rate(trace) = Trace::parse(text, None).unwrap_or_else(|e| panic!("{text}: {e}")) else { panic!() };
+        assert_eq!(trace.steps(), [(ms(0), mbps(2.0)), (ms(2000), mbps(4.0))], "{text}");
+    }
+}
+
 /// Each refusal: one line that names the line and says what is wrong.
 #[test]
 fn what_is_unclear_or_wrong_is_refused_in_one_line() {
@@ -184,9 +207,24 @@ fn what_is_unclear_or_wrong_is_refused_in_one_line() {
         ("0 1\n1 NaN\n", "trace, line 2: rate NaN bit/s"),
         ("0 1 2\n", "trace, line 1: \"0 1 2\" is no known trace format"),
         ("time,rate_mbps\n0,1\n", "trace, line 1: column \"time\" has no unit; allowed: s, sec, ms"),
-        ("time_s,rate_MBps\n0,1\n", "trace, line 1: column \"rate_MBps\": unit \"MBps\" is not known"),
-        ("time_s,rate_mbps,bw_kbps\n0,1,1\n", "trace, line 1: more than one rate column"),
-        ("time_s,color\n0,1\n", "trace, line 1: no rate column"),
+        (
+            "time_s,rate_MBps\n0,1\n",
+            "trace, line 1: column \"rate_MBps\": unit \"MBps\" may count bytes; allowed: bps,",
+        ),
+        ("time_s,download mb/s\n0,1\n", "trace, line 1: column \"download mb/s\": unit \"mb/s\" may count bytes"),
+        ("time_s,throughput_baud\n0,1\n", "trace, line 1: column \"throughput_baud\": unit \"baud\" is not known"),
+        ("time_s,DL throughput\n0,1\n", "trace, line 1: column \"DL throughput\" has no unit; allowed: bps,"),
+        (
+            "seconds,Mbps\n0,1\n",
+            "trace, line 1: column \"seconds\" may be a time or a duration; name it, such as time_",
+        ),
+        (
+            "time_s,rate_mbps,bw_kbps\n0,1,1\n",
+            "trace, line 1: more than one rate column: \"rate_mbps\", \"bw_kbps\"; leave the one that is meant",
+        ),
+        ("time_s,color\n0,1\n", "trace, line 1: no rate column in the header \"time_s,color\"; name one, such as"),
+        ("time_s,video_rate_kbps\n0,1\n", "trace, line 1: no rate column"),
+        ("load time (s),Mbit/s\n0,1\n", "trace, line 1: no time or duration column"),
         ("time_s,rate_mbps\n0,1\n1,\n", "trace, line 3: \"\" in column 2 is not a number"),
         ("[", "trace, line 1: not JSON"),
         ("{}", "trace: the JSON is not a list"),

@@ -52,8 +52,8 @@ def command(
     queue: Annotated[
         str | None, typer.Option("--queue", metavar="SIZE", help='Queue of the path: "1 bdp", "100 packets", "50 ms".')
     ] = None,
-    bandwidth: Annotated[
-        str | None, typer.Option("--bandwidth", metavar="FILE", help="A bandwidth trace in place of --rate.")
+    trace: Annotated[
+        str | None, typer.Option("--trace", metavar="FILE", help="A bandwidth trace in place of --rate.")
     ] = None,
     like: Annotated[
         str | None, typer.Option("--like", metavar="NAME", help="The path of a shipped scenario: mobile, satellite, …")
@@ -75,7 +75,7 @@ def command(
     asks = sys.stdin.isatty() and sys.stderr.isatty() and not defaults
     flags = {
         "video": video, "duration": duration, "ladder": ladder, "buffer": buffer,
-        "rate": rate, "rtt": rtt, "loss": loss, "queue": queue, "bandwidth": bandwidth, "like": like, "measure": measure,
+        "rate": rate, "rtt": rtt, "loss": loss, "queue": queue, "trace": trace, "like": like, "measure": measure,
         "cc": cc, "seeds": None if seeds is None else str(seeds),
     }  # fmt: skip
     if asks:
@@ -85,8 +85,8 @@ def command(
     target.parent.mkdir(parents=True, exist_ok=True)
     with _new_file(target) as scenario:
         scenario.write(text(answers, slug(target.stem), target.parent))
-        if (trace := shipped_trace(answers)) is not None:
-            _copy(trace, target.parent)
+        if (shipped := shipped_trace(answers)) is not None:
+            _copy(shipped, target.parent)
     console.message(f"written: {target}; next: playpath show {target}, playpath compare {target}")
 
 

@@ -53,6 +53,10 @@ def compare(
         str | None,
         typer.Option("--baseline", metavar="SENDER", help="What the viewers have today; default: the first sender."),
     ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option("--group", metavar="LIST", help='Columns to tell viewers apart by, too: "country,device".'),
+    ] = None,
     until_decided: Annotated[
         int | None,
         typer.Option("--until-decided", metavar="N", min=2, help="Add paths, up to N, until the best is decided."),
@@ -82,6 +86,7 @@ def compare(
         paths=paths,
         sessions=sessions,
         baseline=baseline,
+        group=options.choices(group, "--group"),
     )
     console.warn(doubts_of_population(loaded))
     told = {"scenario": loaded.base.resolved, "population": loaded.source}
@@ -107,6 +112,10 @@ def print_population(result: PopulationResult) -> None:
         console.print_table(_shares(result))
     if any(versus.neighbours for versus in _others(result)):
         console.print_table(_neighbours(result))
+    for name in result.population.group if result.against_baseline else ():
+        title = f"by {name}: helped minus harmed, points, against {result.baseline}"
+        console.out.print(f"\n[dim]{console.plain(title)}[/dim]", soft_wrap=True)
+        console.print_table(_by_group(result, name), below="")
     console.out.print()
     console.out.print(f"[dim]{console.plain(result.fine_print)}[/dim]", soft_wrap=not console.out.is_terminal)
     console.warn(result.warnings)
@@ -140,6 +149,18 @@ def _neighbours(result: PopulationResult) -> Table:
         table.add_row(
             console.plain(versus.sender), *(format_value(found[key], 2) if key in found else "–" for key in shown)
         )
+    return table
+
+
+def _by_group(result: PopulationResult, name: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column(console.plain(name), header_style="bold", overflow="fold")
+    for head in ("users", *result.against_baseline):
+        table.add_column(console.plain(head), justify="right", header_style="bold", overflow="fold")
+    found = [result.by_group(f"group.{name}", sender, result.baseline) for sender in result.against_baseline]
+    for own in zip(*found, strict=True):
+        label, units, *_ = own[0]
+        table.add_row(console.plain(label), str(units), *(_interval(net, "+").replace(" ", "\n") for *_, net in own))
     return table
 
 
@@ -212,14 +233,26 @@ def import_logs(
             help='What your columns are: "session=viewer,bytes=size,duration_ms=took,rtt_ms=ping".',
         ),
     ] = "",
+    keep: Annotated[
+        str,
+        typer.Option(
+            "--keep",
+            metavar="LIST",
+            help='Columns to group the answer by: "country,device,day"; day and hour are read from the time.',
+        ),
+    ] = "",
 ) -> None:
     """Make a users' table (rate and RTT of each session's path) from logs; see `[population] users`.
 
     What a path can carry is inferred from what a flow of today's sender got: the notes say what was left out and how far to trust it.
     """
     check_file(out, "--out")
-    found = read_logs(files, kind, log_format=log_format, fields=fields)
+    found = read_logs(files, kind, log_format=log_format, fields=fields, keep=keep)
     write_text(out, found.to_csv())
     console.out.print(console.plain(f"{out}: {len(found.rows)} sessions"), soft_wrap=True)
+    group = f" --group {','.join(found.kept)}" if found.kept else ""
+    console.message(
+        f'next: write [population] users = "{out.name}" into a scenario; playpath population compare SCENARIO{group}'
+    )
     for note in found.notes:
         console.err.print(f"[yellow]note:[/yellow] {console.plain(note)}", soft_wrap=True)

@@ -33,8 +33,8 @@ _PARTS = {
     "claims.json": ("study", "media_share"),
 }
 """What of a stored result is its question, by its file."""
-_REPLICATIONS = {"run": ("seeds", "first_seed"), "population": ("paths", "sessions"), "": ("seeds",)}
-"""Keys that only say how often a question is asked, by their table."""
+_REPLICATIONS = {"run": ("seeds", "first_seed"), "population": ("paths", "sessions", "group"), "": ("seeds",)}
+"""Keys that only say how often a question is asked, or how its answer is told, by their table."""
 _LOCK = ".playpath.lock"
 
 

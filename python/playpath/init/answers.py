@@ -159,10 +159,10 @@ def _path(given: Answers, folder: Path, beside: Path | None) -> list[str]:
         note = f"as in the shipped scenario {given['like']}"
         if (trace := shipped_trace(given)) is not None:
             table["trace"] = str(beside) if beside else trace.name
-    elif "bandwidth" in given:
-        table |= {"trace": _from(folder, given["bandwidth"]), "start": "random"}
+    elif "trace" in given:
+        table |= {"trace": _from(folder, given["trace"]), "start": "random"}
     if "like" not in given:
-        table |= {key: given[key] for key in FIGURES if key != "rate" or "bandwidth" not in given}
+        table |= {key: given[key] for key in FIGURES if key != "rate" or "trace" not in given}
     lines = [(key, value, _COMMENTS.get(key, "")) for key, value in table.items()]
     return [*([f"# {note}"] if note else []), *_block("[[path]]", lines)]
 

@@ -37,11 +37,11 @@ _QUESTIONS = {
     "rtt": "Its round trip without queues",
     "loss": "Its random loss",
     "queue": "The queue in front of it",
-    "bandwidth": "File of the trace",
+    "trace": "File of the trace",
     "measure": "Address of a large file on your server",
     "cc": "Senders",
 }
-_PATHS = ("bandwidth", "like", "measure")
+_PATHS = ("trace", "like", "measure")
 
 
 class Interview:
@@ -114,10 +114,10 @@ class Interview:
             return
         if kind == "measure":
             self._measure()
-        if kind == "bandwidth":
-            self._ask("bandwidth", "")
+        if kind == "trace":
+            self._ask("trace", "")
         for name in FIGURES:
-            if name != "rate" or kind != "bandwidth":
+            if name != "rate" or kind != "trace":
                 self._ask(name, self._known.get(name) or DEFAULTS[name])
 
     def _ask_kind(self) -> str:
@@ -133,7 +133,7 @@ class Interview:
                 console.message(f"  {error}")
                 continue
             if kind in ("figures", "trace", "measure"):
-                return "bandwidth" if kind == "trace" else kind
+                return kind
             console.message(f"  '{kind}': figures, trace, like NAME, or measure; names: {', '.join(models())}")
 
     def _measure(self) -> None:

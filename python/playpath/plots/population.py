@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 HELPED, HARMED = "#228833", "#ee6677"
 _ROW = 0.42
 _STEPS = 200
+_LONGEST_LABEL = 28
 
 
 def helped_and_harmed(result: PopulationResult, ax: Axes | None = None) -> Axes:
@@ -75,8 +76,8 @@ def distribution(
 
 
 def groups(result: PopulationResult, column: str, ax: Axes | None = None) -> Axes:
-    """Helped minus harmed, best sender against the baseline, for each group of viewers, with 95 % intervals."""
-    found = result.by_group(column, result.best, result.baseline)
+    """Helped minus harmed, `PopulationResult.contender` against the baseline, for each group of viewers, with 95 % intervals."""
+    found = result.by_group(column, result.contender, result.baseline)
     ax = own_axes(ax, 0.9 + _ROW * len(found))
     for y, (_, _, _, _, net) in enumerate(found):
         face = HELPED if net.low > 0 else HARMED if net.high < 0 else PAPER
@@ -84,7 +85,7 @@ def groups(result: PopulationResult, column: str, ax: Axes | None = None) -> Axe
         ax.plot(100 * net.value, y, "o", ms=7, mfc=face, mec=INK, mew=0.8, zorder=4)
     ax.axvline(0, color=INK, lw=0.8)
     ax.axvspan(-5, 5, color=GRID, alpha=0.6, lw=0, zorder=0)
-    ax.set_yticks(range(len(found)), [f"{label}  ({units})" for label, units, *_ in found])
+    ax.set_yticks(range(len(found)), [f"{_short(label)}  ({units})" for label, units, *_ in found])
     ax.set_ylim(len(found) - 0.45, -0.55)
     ax.set_xlim(-105, 105)
     ax.set_xlabel("helped minus harmed (points)")
@@ -92,6 +93,11 @@ def groups(result: PopulationResult, column: str, ax: Axes | None = None) -> Axe
     dress(ax)
     ax.tick_params(axis="y", length=0)
     return ax
+
+
+def _short(label: str) -> str:
+    """A user's label so that the axis stays."""
+    return label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1]}…"
 
 
 def turning(result: PopulationResult, ax: Axes | None = None) -> Axes:

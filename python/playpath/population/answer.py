@@ -257,6 +257,11 @@ class PopulationResult(Tabular):
         """The sender that serves this population best."""
         return self.ranking[0]
 
+    @property
+    def contender(self) -> str:
+        """Who is held against the baseline group by group: the best sender, or the next one where that is the baseline."""
+        return next(sender for sender in (*self.ranking, self.best) if sender != self.baseline or len(self.senders) < 2)
+
     @cached_property
     def against_best(self) -> dict[str, Versus]:
         """The best against each other sender."""
@@ -322,12 +327,12 @@ class PopulationResult(Tabular):
         labels = group_labels(self.paths, column)
         scores = self.judged(sender, other).score
         found = []
-        for label in dict.fromkeys(x for x in labels["label"].sort() if x is not None):
+        for label in labels.drop_nulls("label").sort("order")["label"].unique(maintain_order=True):
             wanted = labels.filter(pl.col("label") == label)["path"]
             among = self.keys["path"].is_in(wanted.implode()).to_numpy()
             number = int(self.keys.filter(pl.Series(among))["unit"].n_unique())
             estimates = (self.share(scores > 0, among), self.share(scores < 0, among), self.net(scores, among))
-            found.append((str(label).split("|", 1)[-1], number, *estimates))
+            found.append((label, number, *estimates))
         return found
 
     def worst_paths(self, sender: str, other: str, most: int = 10) -> pl.DataFrame:
@@ -415,19 +420,19 @@ class PopulationResult(Tabular):
         return {"name": sender, "metrics": metrics}
 
     def _group_dicts(self) -> list[dict[str, object]]:
-        if self.best == self.baseline:
-            return []
         return [
             {
                 "column": column,
                 "group": label,
                 "units": units,
+                "sender": sender,
                 "helped": helped.to_dict(),
                 "harmed": harmed.to_dict(),
                 "net": net.to_dict(),
             }
             for column in self.group_columns()
-            for label, units, helped, harmed, net in self.by_group(column, self.best, self.baseline)
+            for sender in self.against_baseline
+            for label, units, helped, harmed, net in self.by_group(column, sender, self.baseline)
         ]
 
     def to_polars(self) -> pl.DataFrame:

@@ -7,21 +7,49 @@ import polars as pl
 
 _FEW_VALUES = 4
 """So many different figures are groups of their own; more are told apart by quarters."""
+_MOST_NAMES = 24
+"""So many different names are groups of their own; of more the frequent ones are."""
+
+_NOTHING = "(empty)"
 
 
 def group_labels(paths: pl.DataFrame, column: str) -> pl.DataFrame:
-    """A label for each path: of numbers the quarter they lie in."""
+    """A label for each path, and the place of its group among the others.
+
+    Of numbers it is the quarter that they lie in, of many names the name if it is frequent, and the others together. A path without a
+    value has none (null).
+    """
     values = paths[column]
     if not values.dtype.is_numeric():
-        return pl.DataFrame({"path": paths["path"], "label": values})
-    if values.n_unique() <= _FEW_VALUES:
-        order = {value: place for place, value in enumerate(values.unique().sort())}
-        return pl.DataFrame({"path": paths["path"], "label": [f"{order[v]}|{v:.3g}" for v in values]})
+        places = _names(values)
+    elif values.n_unique() > _FEW_VALUES:
+        places = _quarters(values)
+    else:
+        places = _each(values)
+    labels, orders = zip(*places, strict=True)
+    return pl.DataFrame({"path": paths["path"], "label": labels, "order": orders})
+
+
+def _names(values: pl.Series) -> list[tuple[str | None, int]]:
+    values = values.replace("", _NOTHING)
+    counted = values.drop_nulls().value_counts(name="paths").sort("paths", values.name, descending=[True, False])
+    names = counted[values.name].to_list()
+    frequent = sorted(names if len(names) <= _MOST_NAMES else names[: _MOST_NAMES - 1])
+    order = {name: place for place, name in enumerate(frequent)}
+    others = f"{len(names) - len(frequent)} others"
+    return [(None, -1) if v is None else (v if v in order else others, order.get(v, len(frequent))) for v in values]
+
+
+def _each(values: pl.Series) -> list[tuple[str | None, int]]:
+    order = {value: place for place, value in enumerate(values.drop_nulls().unique().sort())}
+    return [(None, -1) if v is None else (f"{v:.3g}", order[v]) for v in values]
+
+
+def _quarters(values: pl.Series) -> list[tuple[str | None, int]]:
     cuts = sorted({float(q) for q in np.quantile(values.drop_nulls().to_numpy(), [0, 0.25, 0.5, 0.75, 1])})
     last = max(1, len(cuts) - 1)
-    labels = []
-    for value in values:
-        place = min(max(int(np.searchsorted(cuts, value, side="right")) - 1, 0), last - 1)
-        upper = cuts[min(place + 1, len(cuts) - 1)]
-        labels.append(f"{place}|{cuts[place]:.3g} to {upper:.3g}")
-    return pl.DataFrame({"path": paths["path"], "label": labels})
+    places = (
+        None if v is None else min(max(int(np.searchsorted(cuts, v, side="right")) - 1, 0), last - 1) for v in values
+    )
+    upper = [*cuts[1:], cuts[-1]]
+    return [(None, -1) if p is None else (f"{cuts[p]:.3g} to {upper[p]:.3g}", p) for p in places]

@@ -11,7 +11,8 @@ from typing import Any
 from playpath import engine
 from playpath.errors import InputError
 from playpath.files import rows_of
-from playpath.population.log_rows import LEAST_BYTES, Fields, Sample, is_telling, normal, sample_of
+from playpath.population.log_groups import Keeper, normal
+from playpath.population.log_rows import LEAST_BYTES, Fields, Sample, is_telling, sample_of
 
 NGINX_FORMAT = (
     '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"'
@@ -29,10 +30,13 @@ class Reading:
         nginx's `log_format`; empty: combined with times behind it.
     fields : mapping of str to str
         The user's columns and what they are.
+    keep : Keeper
+        The columns to group by.
     """
 
     log_format: str = ""
     fields: Fields = field(default_factory=dict)
+    keep: Keeper = field(default_factory=Keeper)
 
 
 def nginx(text: str, how: Reading) -> Iterator[Sample | None]:
@@ -48,7 +52,7 @@ def nginx(text: str, how: Reading) -> Iterator[Sample | None]:
         row = None if found is None else found.groupdict()
         if row is not None and found is not None and not how.log_format:
             row |= _tail(line.rstrip()[found.end() :])
-        yield None if row is None else sample_of(row, how.fields)
+        yield None if row is None else sample_of(row, how.fields, how.keep)
 
 
 def _tail(text: str) -> dict[str, str]:
@@ -88,12 +92,11 @@ def w3c(text: str, how: Reading) -> Iterator[Sample | None]:
                 raise InputError("the log has no fields sc-bytes and time-taken")
             names = ["time-taken-ms" if is_iis and name == "time-taken" else name for name in names]
         elif line.strip() and not line.startswith("#"):
-            yield sample_of(
-                dict(zip(names, line.split("\t") if "\t" in line else line.split(), strict=False)), how.fields
-            )
+            cells = line.split("\t") if "\t" in line else line.split()
+            yield sample_of(dict(zip(names, cells, strict=False)), how.fields, how.keep)
 
 
-def cmcd(text: str, _: Reading) -> Iterator[Sample | None]:
+def cmcd(text: str, how: Reading) -> Iterator[Sample | None]:
     """A line for each request: its URL, or its CMCD headers. The player's own measurement (`mtp`) is the throughput."""
     for line in filter(str.strip, text.splitlines()):
         told = engine.parse_cmcd(
@@ -102,7 +105,7 @@ def cmcd(text: str, _: Reading) -> Iterator[Sample | None]:
         if told["mtp_kbps"] is None:
             yield None if told["sid"] is None else Sample(told["sid"], None, is_limited=True)
         else:
-            yield Sample(told["sid"] or "all", told["mtp_kbps"] / 1000)
+            yield Sample(told["sid"] or "all", told["mtp_kbps"] / 1000, kept=how.keep.of({}, [line]))
 
 
 def table(text: str, how: Reading) -> Iterator[Sample | None]:
@@ -114,13 +117,13 @@ def table(text: str, how: Reading) -> Iterator[Sample | None]:
             f"{', '.join(columns)[:200]}; say which is which with --fields"
         )
     for row in rows:
-        yield sample_of(row, how.fields)
+        yield sample_of(row, how.fields, how.keep)
 
 
 def objects(text: str, how: Reading) -> Iterator[Sample | None]:
     """JSON: an object a line (nginx with escape=json, Fastly, Akamai's DataStream, CMCD 2), or one list of them."""
     for row in _objects(text):
-        yield None if row is None else sample_of(row, how.fields)
+        yield None if row is None else sample_of(row, how.fields, how.keep)
 
 
 def _objects(text: str) -> Iterator[Mapping[str, Any] | None]:

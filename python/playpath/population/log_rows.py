@@ -8,12 +8,13 @@ end is clear; without one it counts only where its source defines the unit.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from playpath import engine
 from playpath.errors import InputError, unknown_name
+from playpath.population.log_groups import Keeper, normal
 
 if TYPE_CHECKING:
     from playpath.declared import Cmcd
@@ -39,12 +40,15 @@ class Sample:
     rtt_ms : float or None
     is_limited : bool
         The sender had nothing to send for a part of the time: its throughput says nothing of the path.
+    kept : mapping
+        Columns to group by.
     """
 
     session: str
     mbps: float | None
     rtt_ms: float | None = None
     is_limited: bool = False
+    kept: Mapping[str, str] = field(default_factory=dict)
 
 
 def _units(stems: str, units: Mapping[str, float]) -> dict[str, float]:
@@ -140,23 +144,22 @@ def fields_of(text: str) -> dict[str, str]:
     return found
 
 
-def normal(name: str) -> str:
-    """`Download (ms)` → `download_ms`."""
-    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-
-
 def is_telling(columns: set[str]) -> bool:
     """Whether columns of these names say a throughput, or sizes and times."""
     return bool(columns & {*RATES, *_DELIVERY}) or bool(columns & set(_SIZES) and columns & _DURATIONS.keys())
 
 
-def sample_of(row: Mapping[str, Any], fields: Fields) -> Sample | None:
+def sample_of(row: Mapping[str, Any], fields: Fields, keep: Keeper) -> Sample | None:
     """What a row says of a path; None if nothing can be read.
 
     Where several columns say it: a throughput that was measured, the transfer's size and time, the player's figure in its CMCD.
     """
-    named = {normal(str(key)): value for key, value in row.items() if value is not None}
-    named |= {fields[name]: value for name, value in named.items() if name in fields}
+    columns = {normal(str(key)): value for key, value in row.items() if value is not None}
+    sample = _measured(columns | {fields[name]: value for name, value in columns.items() if name in fields})
+    return None if sample is None else replace(sample, kept=keep.of(columns, (*_asked(columns), _headers(columns))))
+
+
+def _measured(named: Mapping[str, Any]) -> Sample | None:
     told = _cmcd(named)
     session = str(told["sid"] or _first(named, (*_SESSIONS, *_PEERS)) or "all")
     rtt = _scaled(named, _RTTS)
@@ -191,12 +194,20 @@ def number(value: Any) -> float | None:
 
 def _cmcd(named: Mapping[str, Any]) -> Cmcd:
     """From a query, from headers that were logged (`http_cmcd_request` and its kin), or from Akamai's `//1.0@V/bl=…`."""
-    headers = ",".join(str(value) for key, value in named.items() if "cmcd_" in key and "=" in str(value))
-    words = (word for name in _ASKED if name in named for word in str(named[name]).split())
-    asked = [word for word in words if "CMCD=" in word]
+    asked = [word for word in _asked(named) if "CMCD=" in word]
     bare = re.sub(r"^//[\d.]+@V/", "", str(named.get("cmcd", "")))
-    told = [engine.parse_cmcd(text) for text in (headers, *asked, bare) if text]
+    told = [engine.parse_cmcd(text) for text in (_headers(named), *asked, bare) if text]
     return next((one for one in told if one["sid"] is not None or one["mtp_kbps"] is not None), engine.parse_cmcd(""))
+
+
+def _headers(named: Mapping[str, Any]) -> str:
+    """CMCD's headers, one behind the other."""
+    return ",".join(str(value) for key, value in named.items() if "cmcd_" in key and "=" in str(value))
+
+
+def _asked(named: Mapping[str, Any]) -> Iterator[str]:
+    """The words of a request, its URL among them."""
+    return (word for name in _ASKED if name in named for word in str(named[name]).split())
 
 
 def _first(named: Mapping[str, Any], names: tuple[str, ...]) -> Any:

@@ -25,8 +25,9 @@ import numpy as np
 
 from playpath.errors import InputError, unknown_name
 from playpath.files import read_text
+from playpath.population.log_groups import UNKNOWN, Keeper, normal, usual
 from playpath.population.log_lines import Reading, cmcd, is_ss, nginx, objects, table, tcp_info, w3c
-from playpath.population.log_rows import LEAST_BYTES, Sample, fields_of, is_telling, normal
+from playpath.population.log_rows import LEAST_BYTES, Sample, fields_of, is_telling
 
 _PERCENTILE = 0.9
 
@@ -38,6 +39,7 @@ class User(TypedDict):
     rate_mbps: float
     rtt_ms: NotRequired[float]
     samples: int
+    groups: NotRequired[dict[str, str]]
 
 
 @dataclass(frozen=True)
@@ -49,22 +51,27 @@ class Import:
     rows : list of User
     notes : list of str
         What was left out, and why.
+    kept : tuple of str
+        Columns to group by, as the table names them.
     """
 
     rows: list[User]
     notes: list[str]
+    kept: tuple[str, ...] = ()
 
     def to_csv(self) -> str:
         """The users' table."""
         names = ["name", "rate_mbps", *(["rtt_ms"] if any("rtt_ms" in row for row in self.rows) else []), "samples"]
         text = io.StringIO()
-        writer = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
+        writer = csv.DictWriter(text, [*names, *self.kept], extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
-        writer.writerows(self.rows)
+        writer.writerows({**row, **row.get("groups", {})} for row in self.rows)
         return text.getvalue()
 
 
-def read_logs(files: Iterable[Path], kind: str = "auto", *, log_format: str = "", fields: str = "") -> Import:
+def read_logs(
+    files: Iterable[Path], kind: str = "auto", *, log_format: str = "", fields: str = "", keep: str = ""
+) -> Import:
     """Read logs of one kind and estimate each session's path.
 
     Parameters
@@ -76,6 +83,8 @@ def read_logs(files: Iterable[Path], kind: str = "auto", *, log_format: str = ""
         nginx's `log_format`, for the kind `nginx`; by default combined with the times behind it.
     fields : str
         What the user's columns are: `"session=viewer, bytes=size, duration_ms=took"`.
+    keep : str
+        Columns that results are to be grouped by: `"country, device, day"`. A session has the value that most of its rows have.
 
     Raises
     ------
@@ -86,7 +95,7 @@ def read_logs(files: Iterable[Path], kind: str = "auto", *, log_format: str = ""
         raise unknown_name("kind of log", kind, ("auto", *KINDS))
     samples: list[Sample] = []
     notes: list[str] = []
-    how = Reading(log_format, fields_of(fields))
+    how = Reading(log_format, fields_of(fields), Keeper(keep))
     for file in files:
         text = read_text(file)
         found = ("nginx" if log_format else _detect(text, file, how)) if kind == "auto" else kind
@@ -101,7 +110,8 @@ def read_logs(files: Iterable[Path], kind: str = "auto", *, log_format: str = ""
             notes.append(f"{file}: {skipped} lines could not be read and are left out")
         if found in _SERVED and _SERVED_NOTE not in notes:
             notes.append(_SERVED_NOTE)
-    return _estimate(samples, notes)
+    how.keep.check()
+    return _estimate(samples, notes, tuple(how.keep.names))
 
 
 _SERVED = ("nginx", "w3c")
@@ -131,7 +141,7 @@ def _take(items: Iterator[Sample | None]) -> tuple[list[Sample], int]:
     return samples, skipped
 
 
-def _estimate(samples: list[Sample], notes: list[str]) -> Import:
+def _estimate(samples: list[Sample], notes: list[str], kept: tuple[str, ...]) -> Import:
     by_session: dict[str, list[Sample]] = {}
     for sample in samples:
         by_session.setdefault(sample.session, []).append(sample)
@@ -149,6 +159,8 @@ def _estimate(samples: list[Sample], notes: list[str]) -> Import:
         }
         if rtts:
             row["rtt_ms"] = _digits(min(rtts))
+        if kept:
+            row["groups"] = {name: usual(s.kept[name] for s in own if name in s.kept) for name in kept}
         rows.append(row)
     if not rows:
         raise InputError(
@@ -169,7 +181,19 @@ def _estimate(samples: list[Sample], notes: list[str]) -> Import:
     notes.append(
         "rates are what a flow of today's sender got (90th percentile of a session's samples): a floor of what the path can carry"
     )
-    return Import(rows, notes)
+    notes += _mixed(by_session.values(), rows, kept)
+    return Import(rows, notes, kept)
+
+
+def _mixed(sessions: Iterable[list[Sample]], rows: list[User], kept: tuple[str, ...]) -> Iterator[str]:
+    """What a group column makes simpler, or does not know."""
+    for name in kept:
+        several = sum(len({s.kept[name] for s in own if name in s.kept}) > 1 for own in sessions)
+        if several:
+            yield f"{several} sessions have several values of {name}; each counts to the one that most of its rows have"
+        unknown = sum(row["groups"][name] == UNKNOWN for row in rows)
+        if unknown:
+            yield f'{unknown} sessions have no {name}; it is "{UNKNOWN}" there'
 
 
 def _digits(value: float) -> float:

@@ -36,6 +36,7 @@ def population(
     paths: int | None = None,
     sessions: int | None = None,
     baseline: str | None = None,
+    group: Sequence[str] | None = None,
     until_decided: int | None = None,
     executor: str | Executor = "local",
     jobs: int | None = None,
@@ -54,7 +55,7 @@ def population(
         Folder that keeps every finished session, so that a run goes on where it was interrupted.
     cc, scheduler, set, abr, controllers, abrs
         As in `playpath.load`.
-    paths, sessions, baseline : optional
+    paths, sessions, baseline, group : optional
         Instead of those of `[population]`.
     until_decided : int, optional
         Add paths, up to this many, until the best sender is decided; 20 at least to begin with.
@@ -68,7 +69,7 @@ def population(
     PopulationResult
         With `interrupted` set if Ctrl-C came: the answer is then over the paths that are finished.
     """
-    loaded = load_population(source, set=set, paths=paths, sessions=sessions, baseline=baseline, **senders)
+    loaded = load_population(source, set=set, paths=paths, sessions=sessions, baseline=baseline, group=group, **senders)
     code = code_for_workers(loaded.base)
     if until_decided is not None:  # fewer units than these decide nothing
         loaded = replace(loaded, paths=max(loaded.paths, FEWEST_UNITS), is_shuffled=True)

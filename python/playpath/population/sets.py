@@ -31,7 +31,7 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "trace": ("path.trace", ""),
 }
 """Columns of a users' table with a unit in their name: setting, unit. `path.rtt` with a unit in each cell works, too."""
-_WITHOUT_UNIT = ("rate", "rtt", "loss", "jitter", "buffer")
+WITHOUT_UNIT = ("rate", "rtt", "loss", "jitter", "buffer")
 """What nobody groups by: whoever writes it means a figure, and would not see that it does nothing."""
 
 
@@ -157,7 +157,7 @@ def users(file: Path, trace_key: str) -> list[Unit]:
                 settings[key] = f"{_number(row.pop(column), column, file, line):g} {unit}"
             elif "." in column:
                 settings[column] = row.pop(column)
-            elif column.lower() in _WITHOUT_UNIT:
+            elif column.lower() in WITHOUT_UNIT:
                 named = " or ".join(name for name in COLUMNS if name.startswith(f"{column.lower()}_"))
                 raise InputError(f"{file}: line 1: `{column}`: a column of figures has its unit in its name: {named}")
         units.append(Unit(name, weight, settings, row, lap_s))

@@ -178,9 +178,12 @@ def load_population(
     paths: int | None = None,
     sessions: int | None = None,
     baseline: str | None = None,
+    group: Sequence[str] | None = None,
     **senders: Unpack[Choices],
 ) -> Population:
     """Read and check a population: a file, a TOML text, or a mapping.
+
+    `paths`, `sessions`, `baseline` and `group` stand in for those of `[population]`.
 
     Raises
     ------
@@ -193,7 +196,12 @@ def load_population(
     if "axis" in raw and (error := shipped.mistaken(raw, folder, _called(source), "population")):
         raise error
     _check(source, raw)
-    given = {"paths": paths, "sessions": sessions, "baseline": baseline}
+    given = {
+        "paths": paths,
+        "sessions": sessions,
+        "baseline": baseline,
+        "group": None if group is None else list(group),
+    }
     asked = {"population": {key: value for key, value in given.items() if value is not None}}
     engine.check("population", json.dumps(asked))
     own = {**raw.get("population", {}), **asked["population"]}
@@ -203,7 +211,7 @@ def load_population(
             '[population]: nothing in the scenario is drawn; give a path several traces (`trace = "traces/*.json"`), a '
             "quantity a distribution, or `users`"
         )
-    for column in (group := _names(own.get("group", ()))):
+    for column in (columns := _names(own.get("group", ()))):
         sets.need_column(column, units)
     changes = dict(set or {})
     chosen = Population(
@@ -214,8 +222,10 @@ def load_population(
         paths=own.get("paths") or len(units) or _DEFAULT_PATHS,
         sessions=own.get("sessions", _DEFAULT_SESSIONS),
         seed=own.get("seed", 1),
-        group=group,
-        source=_plain(raw),
+        group=columns,
+        source=_plain(
+            {**raw, "population": {**raw.get("population", {}), "group": columns}} if group is not None else raw
+        ),
         unit_word="links or users" if units else "paths",
         most_units=len(units) or math.inf,
     )

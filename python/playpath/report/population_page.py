@@ -9,12 +9,14 @@ from playpath.metrics import format_interval, format_value, metric
 from playpath.plots import figure
 from playpath.plots.population import distribution, group_title, groups, helped_and_harmed, turning
 from playpath.population.answer import PopulationResult
+from playpath.population.groups import group_labels
 from playpath.population.headline import neighbours
 from playpath.population.intervals import Estimate
 from playpath.population.versus import Versus
 from playpath.report import html
 
 _MOST_FIGURES = 4
+_ROW_HEIGHT = 0.3
 _NEIGHBOURS = ("neighbours_goodput_mbps", "neighbours_retransmitted_packets", "neighbours_stall_time_s")
 _RELATIONS = {"better": "better", "worse": "worse", "alike": "alike", "open": "undecided"}
 
@@ -26,7 +28,7 @@ def population_page(result: PopulationResult) -> str:
         _head(result),
         _shares(result) if is_compared else "",
         _distributions(result),
-        _groups(result) if is_compared and result.best != result.baseline else "",
+        _groups(result) if is_compared else "",
         _turning(result) if is_compared and result.best != result.baseline else "",
         _table(result),
         _manifest(result),
@@ -102,14 +104,26 @@ def _varies(result: PopulationResult, name: str) -> bool:
 def _groups(result: PopulationResult) -> str:
     parts = []
     for column in result.group_columns():
-        drawn, ax = figure(4.6, 2.6)
+        rows = group_labels(result.paths, column)["label"].n_unique()
+        drawn, ax = figure(4.6, max(2.6, 0.9 + _ROW_HEIGHT * rows))
         groups(result, column, ax)
         parts.append(html.figure_svg(drawn, f"groups by {group_title(column)}"))
     note = (
-        f"{result.best} against {result.baseline}; in brackets how many links or users. Filled: the interval is on one side of zero. "
+        f"{result.contender} against {result.baseline}; in brackets how many links or users. Filled: the interval is on one side of zero. "
         "Grey: alike. Intervals are for each group by itself, not corrected for their number."
     )
-    return html.section("Which viewers", html.figures(parts), note=note) if parts else ""
+    tables = "".join(_group_table(result, f"group.{name}") for name in result.population.group)
+    return html.section("Which viewers", html.figures(parts) + tables, note=note) if parts else ""
+
+
+def _group_table(result: PopulationResult, column: str) -> str:
+    """Every sender's net benefit in each group, where there are several to hold against the baseline."""
+    if len(result.against_baseline) < 2:
+        return ""
+    found = [result.by_group(column, sender, result.baseline) for sender in result.against_baseline]
+    rows = [[escape(own[0][0]), str(own[0][1]), *(_points(net) for *_, net in own)] for own in zip(*found, strict=True)]
+    head = [escape(group_title(column)), result.population.unit_word, *map(escape, result.against_baseline)]
+    return html.table(head, rows, classes="cards")
 
 
 def _turning(result: PopulationResult) -> str:

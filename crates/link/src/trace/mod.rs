@@ -3,6 +3,7 @@
 mod csv;
 mod format;
 pub mod generate;
+mod header;
 mod mahimahi;
 mod opportunity_trace;
 mod pensieve;

@@ -255,8 +255,7 @@ impl MediaPlaylist {
         let (durations, is_live) = (self.durations(), self.is_live);
         let rate = self.rate(Rate::default());
         if rate == Rate::default() {
-            let what = "the rate: a media playlist alone needs EXT-X-BITRATE or EXT-X-BYTERANGE, else give its master playlist";
-            return Err(ManifestError::nowhere(Problem::Missing(what)));
+            return Err(ManifestError::nowhere(Problem::NoRate));
         }
         let rungs = vec![self.into_rung("media".into(), rate)];
         let video = ladder_of(ObjectKind::Video, rungs, &durations, warnings)?;

@@ -105,6 +105,8 @@ pub enum Problem {
     },
     /// A playlist that another names could not be read.
     Unreadable(String),
+    /// A media playlist by itself, without bit rates or byte ranges: its rate is in the master playlist.
+    NoRate,
     /// The parts do not make a ladder.
     Ladder(LadderError),
 }
@@ -147,6 +149,9 @@ impl fmt::Display for ManifestError {
                 write!(f, "{got} segments, but {expected} in the set's first representation; all must be cut alike")
             }
             Problem::Unreadable(name) => write!(f, "playlist \"{name}\" cannot be read"),
+            Problem::NoRate => f.write_str(
+                "a media playlist that does not tell its rate (no EXT-X-BITRATE, no EXT-X-BYTERANGE); give its master playlist",
+            ),
             Problem::Ladder(error) => error.fmt(f),
         }
     }

@@ -1,0 +1,143 @@
+"""What sessions can be told apart by: the columns of a log that its users' table keeps, and the day and the hour of a session.
+
+A name is looked for among the columns of a row, then among what its request tells: parameters of its URL, CMCD's keys. `day` and
+`hour` need no column of that name: they are read from the row's time, in the time zone that it is written in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import unquote
+
+from playpath.errors import InputError, unknown_name
+from playpath.population.sets import COLUMNS, WITHOUT_UNIT
+
+UNKNOWN = "unknown"
+"""What stands where no row of a session has a value."""
+_OWN = ("name", "user", "weight", "samples", *COLUMNS, *WITHOUT_UNIT)
+"""Columns that a users' table has already, or that mean a figure there."""
+_PAIR = re.compile(r'([A-Za-z@][\w.-]*)=(?:"([^"]*)"|([^,;&\s"]*))')
+_OF_TIME = ("day", "hour")
+_TIMES = ("time_iso8601", "time_local", "timestamp", "datetime", "date_time", "reqtimesec", "msec", "ts", "time")
+_PER_SECOND = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3), (1e8, 1.0))
+"""Times since 1970 as numbers: from this size on they count so many a second."""
+
+
+def normal(name: str) -> str:
+    """`Download (ms)` → `download_ms`."""
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+
+
+class Keeper:
+    """Takes the kept columns from rows, and remembers which columns there are.
+
+    Parameters
+    ----------
+    text : str
+        `"country, Device Type, day"`.
+
+    Raises
+    ------
+    InputError
+        A name that means something else in a users' table, or is given twice.
+    """
+
+    def __init__(self, text: str = "") -> None:
+        self.names = [normal(name) for name in text.split(",") if name.strip()]
+        self._there: set[str] = set()
+        for name in self.names:
+            if not name or name in _OWN:
+                raise InputError(
+                    f"--keep: `{name}` is no column to group by: a users' table has it, or means a figure by it"
+                )
+            if self.names.count(name) > 1:
+                raise InputError(f"--keep: `{name}` is named twice")
+
+    def of(self, columns: Mapping[str, Any], asked: Iterable[str] = ()) -> dict[str, str]:
+        """The kept columns that a row has.
+
+        Parameters
+        ----------
+        columns : mapping
+            By their normal names.
+        asked : iterable of str
+            URLs, and headers with CMCD.
+        """
+        if not self.names:
+            return {}
+        known = {**_told(asked), **_flat(columns)}
+        if not known.keys() >= set(self.names) and (when := _moment(known)) is not None:
+            known = {"day": f"{when:%Y-%m-%d}", "hour": f"{when:%H}", **known}
+        self._there |= known.keys()
+        values = ((name, _value(known.get(name))) for name in self.names)
+        return {name: value for name, value in values if value}
+
+    def check(self) -> None:
+        """Refuse names that no row had.
+
+        Raises
+        ------
+        InputError
+            One line, with the nearest name.
+        """
+        for name in self.names:
+            if name not in self._there:
+                raise unknown_name("column to keep", name, sorted(self._there | set(_OF_TIME)))
+
+
+def usual(values: Iterable[str]) -> str:
+    """What a session has most often, of equally frequent values the first."""
+    counted = Counter(values).most_common(1)
+    return counted[0][0] if counted else UNKNOWN
+
+
+def _value(value: Any) -> str:
+    text = "" if value is None else str(value).strip()
+    return "" if text == "-" else text
+
+
+def _flat(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """`{"geo": {"country": "de"}}` has the column `geo_country`."""
+    inner = (
+        (f"{name}_{normal(str(key))}", one)
+        for name, value in columns.items()
+        if isinstance(value, dict)
+        for key, one in value.items()
+    )
+    return {**dict(inner), **{name: value for name, value in columns.items() if not isinstance(value, dict | list)}}
+
+
+def _told(asked: Iterable[str]) -> dict[str, str]:
+    pairs = (pair for text in asked for pair in _PAIR.findall(unquote(text).replace("CMCD=", ",")))
+    return {normal(key): quoted or bare for key, quoted, bare in pairs}
+
+
+def _moment(known: Mapping[str, Any]) -> datetime | None:
+    """When a row was written."""
+    if known.get("date") and known.get("time"):
+        return _read(f"{known['date']} {known['time']}")
+    return next((when for name in (*_TIMES, "date") if (when := _read(known.get(name))) is not None), None)
+
+
+def _read(value: Any) -> datetime | None:
+    text = "" if value is None else str(value).strip(" []")
+    try:
+        number = float(text)
+    except ValueError:
+        return _written(text)
+    return next(
+        (datetime.fromtimestamp(number / per, UTC) for least, per in _PER_SECOND if least <= number < 1e20), None
+    )
+
+
+def _written(text: str) -> datetime | None:
+    for read in (datetime.fromisoformat, lambda text: datetime.strptime(text, "%d/%b/%Y:%H:%M:%S %z")):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return None
