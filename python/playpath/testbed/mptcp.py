@@ -1,4 +1,4 @@
-"""Kernel MPTCP over all paths of a test bed: addresses announced, limits set, and the number of subflows verified.
+"""Kernel MPTCP over all paths of a test bed: addresses announced and limits set.
 
 The kernel's own scheduler is used; this kernel offers no other (see `schedulers`). No policy routing is needed, because
 every path is a point-to-point network of its own.
@@ -6,16 +6,12 @@ every path is a point-to-point network of its own.
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 from playpath.testbed import namespaces
 from playpath.testbed.bed import Testbed
-from playpath.testbed.errors import MissingToolError, TestbedError
-from playpath.testbed.sockdiag import Diag
+from playpath.testbed.errors import MissingToolError
 
-PROTOCOL = 262
-"""IPPROTO_MPTCP, for `socket.socket`."""
 DEFAULT = "default"
 """The kernel's own scheduler."""
 _LIMIT = "8"
@@ -61,28 +57,3 @@ def accept_paths(namespace: str) -> None:
     """Let connections of a namespace take part in MPTCP, and join what their peers announce."""
     namespaces.write_sysctls(namespace, {"net.mptcp.enabled": "1"})
     namespaces.run_ip("-n", namespace, "mptcp", "limits", "set", "subflows", _LIMIT, "add_addr_accepted", _LIMIT)
-
-
-def wait_for_subflows(bed: Testbed, port: int, patience: float = 5.0) -> int:
-    """Wait until the server has a subflow on every path at `port`.
-
-    Raises
-    ------
-    TestbedError
-        With the subflows that there are, by path.
-    """
-    diag = Diag(bed.server)
-    deadline = time.monotonic() + patience
-    try:
-        while True:
-            there = {found.local[0] for found in diag.sockets() if found.local[1] == port}
-            if len(there) >= len(bed.ends):
-                return len(there)
-            if time.monotonic() > deadline:
-                missing = [end.name for end in bed.ends if end.server_address not in there]
-                raise TestbedError(
-                    f"{len(there)} of {len(bed.ends)} subflows after {patience:g} s; none on: {', '.join(missing)}"
-                )
-            time.sleep(0.05)
-    finally:
-        diag.close()

@@ -30,8 +30,6 @@ class BulkFlow:
     start_s: float = 0.0
     stop_s: float | None = None
     received: int = 0
-    started_at: float | None = None
-    ended_at: float | None = None
 
     def open(self, server: str, client: str, address: str) -> None:
         """Prepare both ends; nothing is sent before `start_s`."""
@@ -89,7 +87,6 @@ class BulkFlow:
             connection = namespaces.call_inside(
                 self._client, lambda: socket.create_connection((self._address, self.port), timeout=10)
             )
-            self.started_at = time.monotonic()
             self._connection = connection
             with connection:
                 connection.settimeout(0.1)
@@ -99,4 +96,3 @@ class BulkFlow:
                         if read == 0:
                             break
                         self.received += read
-        self.ended_at = time.monotonic()
