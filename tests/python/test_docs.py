@@ -54,6 +54,18 @@ def test_every_crate_stands_in_the_drawing():
     assert {name for name in crates if f">{name}</text>" not in drawing} == set()
 
 
+def test_the_walks_of_the_architecture_name_what_is_in_their_files():
+    walks = (ROOT / "docs/architecture.md").read_text().split("## Three walks")[1]
+    checked = []
+    for step in re.findall(r"^\d\. .*(?:\n   .*)*", walks, re.MULTILINE):
+        files = "".join((ROOT / "docs" / link).read_text() for link in re.findall(r"\]\(([^)]+\.\w+)\)", step))
+        # Of code: with an underscore, of a type, or a capital first.
+        for name in re.findall(r"`(\w+_\w+|[A-Z]\w+(?:::\w+)?)`", step):
+            assert re.search(rf"\b{name.rpartition('::')[2]}\b", files), f"{name}, in: {step}"
+            checked.append(name)
+    assert len(checked) >= 5
+
+
 def test_criteria_of_the_guide_are_those_of_the_code():
     guide = (ROOT / "docs" / "guide.md").read_text()
     numbered = re.findall(r"^\| (\d+) +\|", guide, re.MULTILINE)
