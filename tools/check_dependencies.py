@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Holds deny.toml's licences and duplicates against Cargo.lock, with nothing but cargo: tools/check_dependencies.py MANIFEST…"""
+"""Holds deny.toml's licences and duplicates against Cargo.lock, and names dependencies that no code names, with nothing but cargo:
+tools/check_dependencies.py MANIFEST…
+"""
 
 import json
 import re
@@ -7,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections import defaultdict
+from collections.abc import Collection
 from pathlib import Path
 
 RULES = tomllib.loads((Path(__file__).parents[1] / "deny.toml").read_text())
@@ -22,11 +25,15 @@ def is_allowed(expression: str) -> bool:
     return bool(tokens) and bool(eval(" ".join(truth)))
 
 
-def packages(manifest: str) -> list[dict]:
-    """What the workspace's own packages need, those outside the rules left out."""
+def metadata(manifest: str) -> dict:
+    """What cargo knows of the workspace."""
     command = ["cargo", "metadata", "--format-version=1", "--locked", "--all-features", "--manifest-path", manifest]
     command += [f"--filter-platform={RULES['graph']['targets'][0]}"]
-    found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+
+
+def needed(found: dict) -> list[dict]:
+    """What the workspace's own packages need, those outside the rules left out."""
     known = {package["id"]: package for package in found["packages"]}
     needs = {node["id"]: node["dependencies"] for node in found["resolve"]["nodes"]}
     open_ids = [i for i in found["workspace_members"] if known[i]["name"] not in RULES["graph"]["exclude"]]
@@ -38,11 +45,33 @@ def packages(manifest: str) -> list[dict]:
     return [known[i] for i in sorted(reached)]
 
 
+def unused(package: dict, native: Collection[str]) -> list[str]:
+    """Dependencies of a package that its code does not name; those of tests may be named anywhere. `native` are there for a build
+    script, which need not name them.
+    """
+    folder = Path(package["manifest_path"]).parent
+    files = [file.relative_to(folder) for file in folder.rglob("*.rs") if "target" not in file.parts]
+    words = {file: set(re.findall(r"\w+", (folder / file).read_text())) for file in files}
+    everywhere = set().union(*words.values())
+    shipped = set().union(*(w for file, w in words.items() if file.parts[0] not in ("tests", "benches", "examples")))
+    named = {None: shipped, "dev": everywhere, "build": everywhere}
+    return [
+        d["name"]
+        for d in package["dependencies"]
+        if d["name"] not in native and (d["rename"] or d["name"]).replace("-", "_") not in named[d["kind"]]
+    ]
+
+
 def faults(manifest: str) -> list[str]:
-    """One line for each licence that is not allowed and each crate that is there twice."""
+    """One line for each dependency without a use, each licence that is not allowed and each crate that is there twice."""
     versions = defaultdict(list)
     lines = []
-    for package in packages(manifest):
+    found = metadata(manifest)
+    native = {package["name"] for package in found["packages"] if package["links"]}
+    for package in found["packages"]:
+        if package["id"] in found["workspace_members"]:
+            lines += [f"{package['manifest_path']}: {name} is not used" for name in unused(package, native)]
+    for package in needed(found):
         name, version, licence = package["name"], package["version"], package["license"] or ""
         if not is_allowed(licence):
             lines.append(

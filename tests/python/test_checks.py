@@ -31,6 +31,16 @@ def test_licences(expression, is_allowed):
     assert check_dependencies.is_allowed(expression) is is_allowed
 
 
+def test_dependencies_without_a_use_are_found(tmp_path):
+    for file, text in (("src/lib.rs", "use serde_json::json;"), ("tests/a.rs", "proptest! { rand::random() }")):
+        (tmp_path / file).parent.mkdir()
+        (tmp_path / file).write_text(text)
+    kinds = {"serde-json": None, "rand": None, "proptest": "dev", "cc": "dev", "native": None}
+    needs = [{"name": name, "rename": None, "kind": kind} for name, kind in kinds.items()]
+    package = {"manifest_path": str(tmp_path / "Cargo.toml"), "dependencies": needs}
+    assert check_dependencies.unused(package, {"native"}) == ["rand", "cc"]
+
+
 def test_links_that_lead_nowhere_are_found(tmp_path, monkeypatch):
     monkeypatch.setattr(check_links, "ROOT", tmp_path)
     (tmp_path / "other.md").write_text("# The `gr-sty` rule\n\n## Twice\n\n## Twice\n")
