@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -17,8 +17,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from playpath.comparison import Comparison, format_summary
 from playpath.metrics import format_value, metric
+
+if TYPE_CHECKING:  # what says in one line what is wrong does not wait for statistics and tables of data
+    from playpath.comparison import Comparison
 
 out = Console(highlight=False)  # as wide as the terminal; elsewhere as COLUMNS says, else 80
 err = Console(stderr=True, highlight=False)
@@ -196,6 +198,8 @@ def _new_table(title: str) -> Table:
 
 
 def _means(title: str, result: Comparison, names: list[str], *, stacked: bool) -> Table:
+    from playpath.comparison import format_summary
+
     table = _new_table(title)
     for name in names:
         entry = metric(name)

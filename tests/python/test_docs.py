@@ -27,8 +27,8 @@ COMMANDS = [line for page in (ROOT / "README.md", ROOT / "docs" / "guide.md") fo
 def test_commands_of_the_readme_and_the_guide_run(line, tmp_path):
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
     words = shlex.split(line)[1:]
-    if words[0] == "compare" and "--seeds" not in words:
-        words += ["--seeds", "2"]
+    if words[0] == "compare":  # the beginning of it; `playpath demo` is played whole
+        words += ["--set", "run.duration=20 s", *([] if "--seeds" in words else ["--seeds", "2"])]
     if words[:2] == ["population", "compare"]:
         words += ["--paths", "4", "--sessions", "1"]
     done = playpath_command(*words, cwd=tmp_path)

@@ -16,7 +16,6 @@ from itertools import combinations
 
 import numpy as np
 import polars as pl
-from scipy.stats import qmc
 
 from playpath.errors import InputError
 from playpath.population.intervals import share_interval
@@ -217,6 +216,8 @@ def _is_judged(claims: Sequence[Claim], case: Case) -> bool:
 
 def _design(parameters: int, points: int) -> np.ndarray:
     """The first points of a scrambled Sobol sequence: evenly filled whatever their number."""
+    from scipy.stats import qmc  # a second of processor time that only the joint space is worth
+
     sobol = qmc.Sobol(parameters, scramble=True, rng=1)
     return np.asarray(sobol.random(2 ** math.ceil(math.log2(points)))[:points])
 
