@@ -5,6 +5,8 @@ import { advanceTo, at, cancel, nextTimer, realImmediate, runTimers, time } from
 
 const PER_BYTE = 8_000_000_000n;
 const PROGRESS = 50_000_000;
+/** What a browser's decoder holds back at the end of the buffer until more comes; of the last segment nothing. */
+const DECODER_DELAY = 100_000_000;
 
 export class IdealSession {
     /** `job`: steps [{ns, rate, latency}], rates (bit/s), sizes[segment][rung] (bytes), duration (ns of a segment). */
@@ -109,11 +111,17 @@ export class IdealSession {
     // The playback clock.
 
     now() {
-        return this.isPlaying ? Math.min(this.position + time() - this.anchor, this.appendedEnd) : this.position;
+        return this.isPlaying ? Math.min(this.position + time() - this.anchor, this.runsDryAt()) : this.position;
     }
 
     level() {
         return this.appendedEnd - this.now();
+    }
+
+    /** Where the clock stands still if nothing more comes. */
+    runsDryAt() {
+        if (this.appendedEnd === this.mediaEnd()) return this.appendedEnd;
+        return Math.max(this.appendedEnd - DECODER_DELAY, this.position);
     }
 
     mediaEnd() {
@@ -124,7 +132,8 @@ export class IdealSession {
     append(segment) {
         const was = this.appendedEnd;
         this.appendedEnd = Math.max(was, (segment + 1) * this.duration);
-        if (!this.isPlaying && !this.ended) {
+        const isShown = this.runsDryAt() > this.position;
+        if (!this.isPlaying && !this.ended && isShown) {
             if (this.hasStarted && this.stalledSince !== undefined) this.stalled += time() - this.stalledSince;
             [this.isPlaying, this.hasStarted, this.anchor] = [true, true, time()];
             this.startup ??= time();
@@ -135,10 +144,11 @@ export class IdealSession {
 
     armStall() {
         if (this.stallTimer !== null) cancel(this.stallTimer);
-        const runsOut = this.anchor + this.appendedEnd - this.position;
+        if (!this.isPlaying) return;
+        const runsOut = this.anchor + this.runsDryAt() - this.position;
         const isEnd = this.appendedEnd === this.mediaEnd();
         this.stallTimer = at(isEnd ? runsOut : runsOut + 1, () => {
-            [this.position, this.isPlaying, this.stallTimer] = [this.appendedEnd, false, null];
+            [this.position, this.isPlaying, this.stallTimer] = [this.runsDryAt(), false, null];
             if (isEnd) this.ended = true;
             else {
                 this.stalledSince = runsOut;

@@ -167,14 +167,16 @@ def test_the_page_s_lines_become_events(tmp_path: Path) -> None:
         text = json.dumps({"event": event, "at_s": at_s, **more})
         return f'[4355:4355:1121/080219.6:INFO:CONSOLE:8] "playpath {text}", source: file:///page.html (8)\n'
 
-    def loaded(at_s: float, index: int, kbps: float) -> str:
+    def loaded(at_s: float, index: int, kbps: float, position_s: float = 0.0) -> str:
         more = {
             "type": "MediaSegment",
             "media": "video",
             "index": index,
             "kbps": kbps,
             "bytes": 1000,
+            "begins_s": 2 * index,
             "duration_s": 2,
+            "position_s": position_s,
             "took_s": 0.1,
         }
         return line("loaded", at_s, error=None, **more)
@@ -185,7 +187,9 @@ def test_the_page_s_lines_become_events(tmp_path: Path) -> None:
         + line("waiting", 0.3, position_s=0)  # before the first picture: start-up, not a stall
         + loaded(0.6, 0, 1003.2)
         + line("playing", 0.7, position_s=0)
-        + loaded(0.9, 1, 1973.8)
+        + loaded(0.8, 1, 1003.2, 0.1)
+        + loaded(0.9, 1, 1973.8, 0.2)  # again, before it is on
+        + loaded(1.0, 0, 1973.8, 0.3)  # again, while it is on: what was there is shown
         + line("waiting", 4.0, position_s=3.3)
         + line("playing", 4.25, position_s=3.3)
         + line("alive", 5.0, position_s=4.05, buffer_s=1.0, total=100, dropped=4)
@@ -203,8 +207,8 @@ def test_the_page_s_lines_become_events(tmp_path: Path) -> None:
     assert played["told"]["displayed_pictures"] == 96
     assert found["discarded_pictures"] == 4
     assert played["told"]["mean_buffer_s"] == 1.0
-    assert played["body_bytes"] == 2000
-    assert len((tmp_path / "dashjs.jsonl").read_text().splitlines()) == 10
+    assert played["body_bytes"] == 4000
+    assert len((tmp_path / "dashjs.jsonl").read_text().splitlines()) == 12
 
 
 def test_a_page_that_forgets_its_end_is_told_from_one_that_waits(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@
 use playpath_units::{Duration, Rate, Time};
 use playpath_video::abr::{self, Abandonment, Abr, Choice, Context, Decision, Download, Progress};
 use playpath_video::cmcd::{Cmcd, Event, ObjectType, PlayerState, StreamType, StreamingFormat};
-use playpath_video::dash::{CatchUp, Claim, CmcdMode, Connections, DashConfig, Live, LowLatency, Range, Way};
+use playpath_video::dash::{Behind, CatchUp, Claim, CmcdMode, Connections, DashConfig, Live, LowLatency, Range, Way};
 use playpath_video::{
     Action, ConnectionId, DashPlayer, Delivery, EventKind, Ladder, ObjectKind, PlaybackEvent, Player, Presentation,
     Representation, RequestId, Totals,
@@ -197,6 +197,23 @@ fn two_stalls() {
         ]
     );
     assert_eq!(script.finished(), (12.5, totals(1.0, 10.0, 0.0, 1.5)));
+}
+
+/// As above, but the decoder holds back 0.1 s at the end of the buffer: the picture stands still from 2.9 s, in the first segment,
+/// and at 4 + 4 s; 1.1 and 0.5 s of stalls. Of the last segment nothing is held back.
+#[test]
+fn what_the_decoder_holds_back_is_shown_when_more_comes() {
+    let mut script = Script::new(DashConfig { decoder_delay: secs(0.1), ..DashConfig::default() });
+    script.connect(0.0, 0);
+    for (n, at) in [1.0, 4.0, 5.0, 8.5, 9.0].into_iter().enumerate() {
+        script.body(at, n as u32, SEGMENT);
+    }
+    assert_eq!(script.player.buffer_level(Time::from_secs_f64(9.0)), secs(10.0 - 6.4));
+    script.run_to(12.6);
+    let log = script.log();
+    assert_eq!(log[1], "2.900 UnderflowStart { position: 1900 ms }");
+    assert_eq!(log[6], "8.000 UnderflowStart { position: 5900 ms }");
+    assert_eq!(script.finished(), (12.6, totals(1.0, 10.0, 0.0, 1.6)));
 }
 
 /// The second segment comes at 3 s, the very moment at which the first has been played: in time.
@@ -691,6 +708,18 @@ fn another_rung_replaces_from_the_playhead_on() {
     assert_eq!(fetched, [(0, 0, false), (1, 0, false), (0, 1, true), (1, 0, false), (2, 1, false)]);
 }
 
+/// A stall from the end of the first segment to 4 s, when the second comes and the rule steps up. A decoder that holds something back
+/// stands in the first segment, which is fetched again for the rest of it; one that shows all stands at the second's beginning.
+#[test]
+fn a_step_up_after_a_stall_replaces_the_segment_in_which_the_decoder_stands() {
+    for (delay, replaced) in [(secs(0.1), 0), (Duration::ZERO, 1)] {
+        let config = DashConfig { fast_switch: true, decoder_delay: delay, ..DashConfig::default() };
+        let mut script = Script::of(config, video(&[1000, 2000], 5), Box::new(Scripted::choices(&[0, 0, 1, 1, 1])));
+        script.connect(0.0, 0).body(1.0, 0, SEGMENT).body(4.0, 1, SEGMENT);
+        assert_eq!(script.actions().last().unwrap(), &format!("request 2 on 0: Video {replaced}/1 500000 B"));
+    }
+}
+
 /// At 0.8 s three segments are there, the third in the lowest rung, and the rule steps up: all is fetched once more from the first.
 /// That takes until 5 s, when the playhead is in the third; another rung goes on there and leaves out the second, which is behind.
 #[test]
@@ -725,6 +754,30 @@ fn the_level_is_as_old_as_the_last_time_update() {
     script.connect(0.0, 0).body(1.0, 0, SEGMENT).body(1.3, 1, SEGMENT).body(1.7, 2, SEGMENT);
     let known: Vec<_> = seen.lock().unwrap().iter().map(|download| download.level_before).collect();
     assert_eq!(known, [secs(0.0), secs(1.75), secs(3.5)]);
+}
+
+/// Sixteen segments are there when the picture has run from 1.1 s on; the next comes at 30.05 s. At 30 s, every tenth second, what lies
+/// 20 s behind is removed, and the level is looked at: 32 − 28.9 s. The last time update was at 29.85 s. With 30 s kept behind
+/// nothing is removed.
+#[test]
+fn a_removal_every_ten_seconds_looks_at_the_level() {
+    for (kept, level) in [(20.0, 3.1), (30.0, 3.25)] {
+        let rule = Scripted::choices(&[0; 20]);
+        let seen = rule.seen.clone();
+        let config = DashConfig {
+            time_update: Some(secs(0.25)),
+            behind: Behind::Keeps(secs(kept)),
+            full_level: secs(60.0),
+            ..DashConfig::default()
+        };
+        let mut script = Script::of(config, video(&[1000], 20), Box::new(rule));
+        script.connect(0.0, 0);
+        for request in 0..16 {
+            script.body(1.1 + 0.1 * f64::from(request), request, SEGMENT);
+        }
+        script.body(30.05, 16, SEGMENT);
+        assert_eq!(seen.lock().unwrap().last().unwrap().level_before, secs(level));
+    }
 }
 
 /// A rule that does what the test says.

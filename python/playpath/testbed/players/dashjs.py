@@ -201,6 +201,7 @@ class _Session(Following):
     def __init__(self, scene: Scene, child: Child) -> None:
         super().__init__(scene, child, _GRACE_S, _SILENCE_S)
         self._bytes = 0
+        self._there: set[int] = set()
         self._position = 0.0
         self._at = self._moved_at = self._longest_silence = 0.0
         self._pictures = self._dropped = 0
@@ -276,6 +277,10 @@ class _Session(Following):
             rates, _ = ladder_of(self._scene.scenario)
             told_bps = 1000 * float(told["kbps"])
             number = min(range(len(rates)), key=lambda i: abs(rates[i] - told_bps))
+            # Fetched again (fast switch) when its first version was already on: that one is shown to its end.
+            is_late = told["index"] in self._there and told["position_s"] > told["begins_s"]
+            self._there.add(told["index"])
+            late: Told = {"is_late": True} if is_late else {}
             self._log.add(
                 "segment_downloaded",
                 self._at,
@@ -287,6 +292,7 @@ class _Session(Following):
                 body_bytes=told["bytes"],
                 media_duration_s=told["duration_s"],
                 download_time_s=told["took_s"],
+                **late,
             )
 
     def _played(self, finished: str) -> Played:

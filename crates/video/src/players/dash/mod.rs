@@ -102,7 +102,7 @@ impl DashPlayer {
         }
         let produced = config.live.map_or(media_end, |live| produced_at_join(&presentation, &live));
         let joined_at = config.live.and_then(|live| live.joined_at).unwrap_or_default();
-        let playback = Playback::new(media_end, joined_at, config.pictures_per_second);
+        let playback = Playback::new(media_end, joined_at, config.decoder_delay, config.pictures_per_second);
         let mut tracks = vec![Track::new(presentation.video, video_rule, &config)];
         if let Some(audio) = presentation.audio {
             let rule = audio_rule.or_else(|| crate::abr::build("fixed"));

@@ -1,7 +1,8 @@
 //! The media clock of the DASH client: starts, runs, stands still when the buffer is empty, ends.
 //!
-//! A stall begins when the clock reaches the end of what is buffered and that is not the end of the media; data that comes
-//! at that very nanosecond is in time. The wake-up for it is one nanosecond later for that reason.
+//! A stall begins when the clock reaches the end of what can be shown and that is not the end of the media; data that comes
+//! at that very nanosecond is in time. The wake-up for it is one nanosecond later for that reason. What can be shown ends before
+//! what is buffered by what the decoder holds back: pictures that it cannot put in order before later ones come.
 
 use crate::abr::PlayState;
 use crate::events::{EventLog, Totals};
@@ -34,8 +35,10 @@ pub(super) struct Playback {
     /// When the clock began to run, unless it stands still.
     runs_since: Time,
     speed_ppm: u32,
-    /// Media that can be shown without a further byte ends here.
+    /// Media that is there without a further byte ends here.
     buffered_end: Duration,
+    /// Of it the decoder holds back so much until more comes.
+    decoder_delay: Duration,
     media_end: Duration,
     /// Where in the media the viewer joined.
     joined_at: Duration,
@@ -51,7 +54,12 @@ pub(super) struct Playback {
 }
 
 impl Playback {
-    pub fn new(media_end: Duration, joined_at: Duration, pictures_per_second: u32) -> Playback {
+    pub fn new(
+        media_end: Duration,
+        joined_at: Duration,
+        decoder_delay: Duration,
+        pictures_per_second: u32,
+    ) -> Playback {
         Playback {
             state: State::StartingUp,
             started_at: Time::ZERO,
@@ -60,6 +68,7 @@ impl Playback {
             runs_since: Time::ZERO,
             speed_ppm: NORMAL,
             buffered_end: joined_at,
+            decoder_delay,
             media_end,
             joined_at,
             startup: Duration::ZERO,
@@ -95,7 +104,9 @@ impl Playback {
 
     pub fn position(&self, now: Time) -> Duration {
         match self.state {
-            State::Playing => (self.position + self.media_in(now.saturating_since(self.anchor))).min(self.buffered_end),
+            State::Playing => {
+                (self.position + self.media_in(now.saturating_since(self.anchor))).min(self.runs_dry_at())
+            }
             _ => self.position,
         }
     }
@@ -177,9 +188,18 @@ impl Playback {
         self.buffered_end = end;
     }
 
-    /// Enough is buffered to start or go on: `level`, or all that is left.
+    /// Where the clock stands still if no further byte comes: at the end of what can be shown.
+    fn runs_dry_at(&self) -> Duration {
+        match self.buffered_end == self.media_end {
+            true => self.media_end,
+            false => self.buffered_end.saturating_sub(self.decoder_delay).max(self.position),
+        }
+    }
+
+    /// Enough is buffered to start or go on: `level`, and a picture that can be shown; or all that is left.
     pub fn can_run(&self, level: Duration) -> bool {
-        self.buffered_end == self.media_end || self.buffered_end.saturating_sub(self.position) >= level
+        let left = self.buffered_end.saturating_sub(self.position);
+        self.buffered_end == self.media_end || (left >= level && left > self.decoder_delay)
     }
 
     /// Start or go on. Call only when [`can_run`](Self::can_run) allows it.
@@ -201,14 +221,15 @@ impl Playback {
         if self.state != State::Playing {
             return;
         }
-        let runs_out = self.time_of(self.buffered_end);
+        let dry = self.runs_dry_at();
+        let runs_out = self.time_of(dry);
         if self.buffered_end == self.media_end {
             if now >= runs_out {
                 self.settle(runs_out, self.media_end);
                 self.finish(runs_out, FinishReason::Played, log);
             }
         } else if now > runs_out {
-            self.settle(runs_out, self.buffered_end);
+            self.settle(runs_out, dry);
             self.state = State::Stalled(runs_out);
             log.push(runs_out, EventKind::UnderflowStart { position: self.position });
             log.push(now, EventKind::StallStart { since: runs_out, position: self.position });
@@ -239,7 +260,7 @@ impl Playback {
 
     /// When the clock next does something by itself.
     pub fn timeout(&self) -> Time {
-        let runs_out = self.time_of(self.buffered_end);
+        let runs_out = self.time_of(self.runs_dry_at());
         if self.buffered_end == self.media_end { runs_out } else { runs_out + TICK }
     }
 

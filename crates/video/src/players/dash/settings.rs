@@ -107,6 +107,14 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         .since("0.2"),
     ParamSpec::text("start_level", "segment", Kind::Time, "playback starts at this level").or("segment"),
     ParamSpec::text("stall_resume_level", "segment", Kind::Time, "and goes on after a stall at this one").or("segment"),
+    ParamSpec::text(
+        "decoder_delay",
+        "client",
+        Kind::Time,
+        "media at the end of the buffer that the decoder holds back until more comes (browsers: 100 ms)",
+    )
+    .or("client")
+    .since("0.2"),
     ParamSpec::text("connections", "client", CONNECTIONS, "use of connections").or("client"),
     ParamSpec::word(
         "http",
@@ -355,6 +363,7 @@ fn config(settings: &Params, segments: usize) -> DashConfig {
             .unwrap_or_else(|| full_level.mul_f64(base.resume_level.ratio(base.full_level))),
         start_level: settings.optional("start_level").unwrap_or(base.start_level),
         stall_resume_level: settings.optional("stall_resume_level").unwrap_or(base.stall_resume_level),
+        decoder_delay: settings.optional("decoder_delay").unwrap_or(base.decoder_delay),
         connections: settings.optional::<Connections>("connections").unwrap_or(base.connections),
         pipeline_at: settings.optional::<Ratio>("pipeline_at").map(Ratio::get).or(base.pipeline_at),
         abandonment: settings.flag("abandonment"),

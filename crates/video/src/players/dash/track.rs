@@ -418,10 +418,11 @@ impl Track {
         self.appended_end().saturating_sub(at.playback.position(at.now))
     }
 
-    /// Where the playhead was when the client last looked: at the last time update, or when it appended something.
+    /// Where the playhead was when the client last looked: at the last time update, or when it appended or removed something.
     fn known_position(&self, at: &Moment) -> Duration {
         let every = at.config.time_update.filter(|_| at.low_latency().is_none());
-        let looked_at = every.map_or(at.now, |every| at.playback.told_at(at.now, every).max(self.appended_at));
+        let looked_at =
+            every.map_or(at.now, |every| at.playback.told_at(at.now, every).max(self.appended_at).max(removed_at(at)));
         at.playback.position(looked_at)
     }
 
@@ -459,5 +460,17 @@ impl Track {
             let mut last = self.transfers.iter().filter(|transfer| self.lines.can_pipeline(transfer.slot));
             last.find(far_enough).map(|transfer| transfer.slot)
         })
+    }
+}
+
+/// When dash.js last removed what lies too far behind: every ten seconds (`bufferPruningInterval`), once there is such.
+fn removed_at(at: &Moment) -> Time {
+    const EVERY: u64 = 10_000_000_000;
+    let started_at = at.playback.session_started_at();
+    let rounds = at.now.saturating_since(started_at).as_nanos() / EVERY;
+    let last = started_at + Duration::from_nanos(EVERY * rounds);
+    match at.config.behind {
+        Behind::Keeps(length) if at.playback.position(last) > length => last,
+        _ => Time::ZERO,
     }
 }
