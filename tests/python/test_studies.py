@@ -232,6 +232,17 @@ def test_the_best_set_is_judged_without_our_guard_too(tmp_path):
     assert found.undone == {"loss": ["t-1"]}
 
 
+def test_a_set_that_another_search_found_may_be_the_best(tmp_path):
+    """No point has enough loss for t-1; the known set has, and counts for no share of the space."""
+    tiny = tiny_study(known=[{"loss": 1}])
+    lossless = replace(tiny, unstated=[replace(tiny.unstated[0], values=(0, 1e-6), chosen=0)])
+    found = run_joint(run_study(lossless, Options(tmp_path)), 8, Options(tmp_path))
+    assert found.share_of("t-1")[0] == 0
+    assert found.best.settings == {"loss": 1}
+    assert [claim.verdict for claim in found.best.claims] == ["reproduced", "reproduced"]
+    assert found.undone == {"loss": ["t-1"]}
+
+
 def test_a_figure_has_the_papers_axis_and_tells_what_exceeds_it(tmp_path):
     tiny = tiny_study()
     ran = run_study(tiny, Options(tmp_path)).ran

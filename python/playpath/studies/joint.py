@@ -1,9 +1,10 @@
 """All unstated parameters together: the share of their plausible space in which a claim reproduces, what decides it, the best set.
 
 The points are a scrambled Sobol sequence over the unit cube, one axis a parameter (`Unstated.at`), always the same points
-for the same number. At each point the claims' cases run with media of reduced length; the set that reproduces most then
-runs in full, beside the study's base point, and once more at reduced length with each of its values taken back to the
-base. That such a set exists says that the paper's setting allows its claims. It does not say that the authors had it.
+for the same number. At each point the claims' cases run with media of reduced length. The point that reproduces most then
+runs in full, and so do the sets that the study knows from other searches (`Study.known`); the best of these stands beside
+the study's base point, and is run once more at reduced length with each of its values taken back to the base. That such a
+set exists says that the paper's setting allows its claims. It does not say that the authors had it.
 """
 
 from __future__ import annotations
@@ -111,11 +112,9 @@ class Joint:
         base = np.array([_position(u) for u in self.study.swept])
         distance = np.abs(self.positions - base).sum(axis=1)
 
-        def merit(i: int) -> tuple[int, int, float]:
-            found = list(self.verdicts[i].values())
-            return sum(v in _GOOD for v in found), -found.count("not reproduced"), -float(distance[i])
-
-        return max(range(len(self.points)), key=merit)
+        return max(
+            range(len(self.points)), key=lambda i: (_merit(list(self.verdicts[i].values())), -float(distance[i]))
+        )
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form."""
@@ -177,25 +176,46 @@ def run_joint(result: StudyResult, count: int, options: Options) -> Joint:
 
 
 def _with_best(found: Joint, options: Options) -> Joint:
-    study, settings = found.study, dict(found.points[found.best_point])
-    best = _judged(study, study.claims, settings, options.share, found.result.seeds, options)
-    if best is None:
-        return replace(found, interrupted=True)
-    ran, claims = best
-    if any(settings.get(knob, value) != value for knob, value in study.guards.items()):
-        bare = _judged(study, study.claims, {**settings, **study.guards}, options.share, found.result.seeds, options)
-        if bare is None:
+    study = found.study
+    base = {parameter.knob: parameter.chosen for parameter in study.swept}
+    tried = []
+    for settings in (found.points[found.best_point], *study.known):
+        full = _in_full(found, {**base, **settings}, options)
+        if full is None:
             return replace(found, interrupted=True)
-        claims = without_guards(claims, bare[1])
-    there = found.verdicts[found.best_point]
-    good = [claim for claim in study.claims if there[claim.id] in _GOOD]
+        tried.append(replace(found.result, ran=full[0], claims=full[1], settings={**base, **settings}))
+    best = max(tried, key=_merit_of)
+    short = _judged(study, study.claims, best.settings, found.share, found.seeds, options)
+    if short is None:
+        return replace(found, interrupted=True)
+    good = [claim.claim for claim in short[1] if claim.verdict in _GOOD]
     undone: dict[str, list[str]] = {}
     for parameter in study.swept:
-        back = _judged(study, good, {**settings, parameter.knob: parameter.chosen}, found.share, found.seeds, options)
+        settings = {**best.settings, parameter.knob: parameter.chosen}
+        back = _judged(study, good, settings, found.share, found.seeds, options)
         if back is None:
             return replace(found, interrupted=True)
         undone[parameter.knob] = [c.claim.id for c in back[1] if c.verdict not in _GOOD]
-    return replace(found, best=replace(found.result, ran=ran, claims=claims, settings=settings), undone=undone)
+    return replace(found, best=best, undone=undone)
+
+
+def _in_full(found: Joint, settings: Settings, options: Options) -> tuple[Ran, list[ClaimResult]] | None:
+    """A set's cases and verdicts, those that rest on our guards told; None if interrupted."""
+    study, seeds = found.study, found.result.seeds
+    full = _judged(study, study.claims, settings, options.share, seeds, options)
+    if full is None or all(settings[knob] == value for knob, value in study.guards.items()):
+        return full
+    bare = _judged(study, study.claims, {**settings, **study.guards}, options.share, seeds, options)
+    return None if bare is None else (full[0], without_guards(full[1], bare[1]))
+
+
+def _merit_of(result: StudyResult) -> tuple[int, int]:
+    return _merit([claim.verdict for claim in result.claims])
+
+
+def _merit(verdicts: Sequence[Verdict]) -> tuple[int, int]:
+    """More claims reproduced are better, then fewer refuted."""
+    return sum(v in _GOOD for v in verdicts), -verdicts.count("not reproduced")
 
 
 def _judged(

@@ -284,6 +284,9 @@ class Study:
     guards : mapping
         Knob → the paper's own value, for what we added to an algorithm to keep it from failing. A claim that reproduces with
         our additions and not without *rests on our guard*.
+    known : sequence of mapping
+        Knob → value: sets that a search of another kind found, candidates for the best set beside the joint points. What one does
+        not name has the study's value.
     sweeps : sequence of FigureSpec
         Figures of the sensitivity table, which has the columns `parameter` and `value` besides.
     sensitivity_seeds : int
@@ -309,6 +312,7 @@ class Study:
     unstated: Sequence[Unstated]
     vary: Callable[[float, Settings], Sequence[Case]] | None = None
     guards: Settings = field(default_factory=dict)
+    known: Sequence[Settings] = ()
     sweeps: Sequence[FigureSpec] = ()
     sensitivity_seeds: int = 5
     today: Today | None = None
