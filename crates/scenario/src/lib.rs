@@ -465,46 +465,70 @@ fn apply_overrides(document: &mut Document, overrides: &Value) -> Result<(), Sce
     let seeds = seeds.map(|value| ("run.seeds", value, "--seeds".to_string()));
     let all = seeds.into_iter().chain(changes.map(|(key, value)| (key.as_str(), value, format!("--set {key}"))));
     for (key, value, option) in all {
-        let at = set(&mut document.root, key, value.clone())?;
-        document.options.insert(at, option);
+        for at in set(&mut document.root, key, value)? {
+            document.options.insert(at, option.clone());
+        }
     }
     Ok(())
 }
 
-/// Writes `value`; its place as errors name it: `path[0].loss` for `path.wifi.loss`.
-fn set(root: &mut Map<String, Value>, path: &str, value: Value) -> Result<String, ScenarioError> {
-    let wrong = |part: &str| ScenarioError(format!("--set {path}: there is no `{part}` in the scenario"));
-    let (parents, last) = match path.rsplit_once('.') {
-        Some((parents, last)) => (parents.split('.').collect(), last),
-        None => (Vec::new(), path),
-    };
-    let mut place = root;
-    let mut parents = parents.into_iter().peekable();
-    let mut at = String::new();
-    while let Some(part) = parents.next() {
-        at += part;
-        let mut entry = place.entry(part).or_insert_with(|| Value::Object(Map::new()));
-        if let Value::Array(items) = entry {
-            let chosen = parents.next_if(|next| is_choice(items, next));
-            let number = choose(items, chosen).ok_or_else(|| wrong(&[part, chosen.unwrap_or("0")].join(".")))?;
-            at += &format!("[{number}]");
-            entry = &mut items[number];
-        }
-        at += ".";
-        place = entry.as_object_mut().ok_or_else(|| wrong(part))?;
-    }
-    place.insert(last.to_string(), value);
-    Ok(at + last)
+/// Writes `value`; its places as errors name them: `path[0].loss` for `path.wifi.loss`, and for `path.loss` that of every path.
+fn set(root: &mut Map<String, Value>, path: &str, value: &Value) -> Result<Vec<String>, ScenarioError> {
+    let parts: Vec<&str> = path.split('.').collect();
+    let mut places = Vec::new();
+    put(root, &parts, value, "", &mut places)
+        .map_err(|missing| ScenarioError(format!("--set {path}: there is no `{missing}` in the scenario")))?;
+    Ok(places)
 }
+
+/// Writes `value` below `at`. Errors: the part that is not there.
+fn put(
+    table: &mut Map<String, Value>,
+    parts: &[&str],
+    value: &Value,
+    at: &str,
+    places: &mut Vec<String>,
+) -> Result<(), String> {
+    let (&part, mut rest) = parts.split_first().expect("a key has a part");
+    let at = format!("{at}{part}");
+    if rest.is_empty() {
+        table.insert(part.to_string(), value.clone());
+        places.push(at);
+        return Ok(());
+    }
+    let entry = table.entry(part).or_insert_with(|| Value::Object(Map::new()));
+    if CHOSEN_BY_NAME.contains(&part) && entry.is_string() {
+        *entry = json!({ "name": entry.take() });
+    }
+    let Value::Array(items) = entry else {
+        let inner = entry.as_object_mut().ok_or(part)?;
+        return put(inner, rest, value, &format!("{at}."), places);
+    };
+    if items.is_empty() {
+        return Err(part.to_string());
+    }
+    let mut chosen = 0..items.len();
+    if rest.len() > 1 && is_choice(items, rest[0]) {
+        let number = choose(items, rest[0]).ok_or_else(|| format!("{part}.{}", rest[0]))?;
+        (chosen, rest) = (number..number + 1, &rest[1..]);
+    }
+    for number in chosen {
+        let inner = items[number].as_object_mut().ok_or(part)?;
+        put(inner, rest, value, &format!("{at}[{number}]."), places)?;
+    }
+    Ok(())
+}
+
+/// Components that a word names, which may be a table that has it as `name`.
+const CHOSEN_BY_NAME: [&str; 3] = ["cc", "scheduler", "abr"];
 
 /// A number, or the name of one of the tables.
 fn is_choice(items: &[Value], part: &str) -> bool {
     part.parse::<usize>().is_ok() || items.iter().any(|item| item["name"] == part)
 }
 
-/// The number of one of a list of tables, by number from 0 or by name; the first if none is chosen.
-fn choose(items: &[Value], chosen: Option<&str>) -> Option<usize> {
-    let named = chosen.and_then(|name| items.iter().position(|item| item["name"] == name));
-    let number = named.or_else(|| chosen.map_or(Some(0), |part| part.parse().ok()))?;
-    (number < items.len()).then_some(number)
+/// The number of one of a list of tables, by number from 0 or by name.
+fn choose(items: &[Value], chosen: &str) -> Option<usize> {
+    let named = items.iter().position(|item| item["name"] == chosen);
+    named.or_else(|| chosen.parse().ok()).filter(|number| *number < items.len())
 }

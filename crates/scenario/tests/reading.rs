@@ -415,18 +415,31 @@ fn what_the_command_line_sets_is_checked_like_the_file() {
     assert!(set("path.wifi.rate", json!(20)).unwrap_err().starts_with("--set path.wifi.rate: "));
     let player = set("player", json!({ "kind": "progressive", "bufer": "1 s" })).unwrap_err();
     assert!(player.starts_with("--set player: `player.bufer`: unknown parameter"), "{player}");
-    // One of several, by number or by name; without either the first.
-    for (key, place) in
-        [("path.0.loss", 0), ("path.wifi.loss", 0), ("path.dsl.loss", 1), ("path.1.loss", 1), ("path.loss", 0)]
-    {
+    // One of several, by number or by name; without either all of them.
+    for (key, places) in [
+        ("path.0.loss", [true, false]),
+        ("path.wifi.loss", [true, false]),
+        ("path.dsl.loss", [false, true]),
+        ("path.1.loss", [false, true]),
+        ("path.loss", [true, true]),
+    ] {
         let two = with(
             "queue = \"50 kB\"\n",
             "queue = \"50 kB\"\n[[path]]\nname = \"dsl\"\nrate = \"8 Mbit/s\"\nrtt = \"30 ms\"\n",
         );
         let resolved = Scenario::parse(&two, &json!({ "set": { key: "1 %" } }), &no_files).expect("right").to_json();
         let losses = [0, 1].map(|i| resolved["path"][i]["loss"] == "1 %");
-        assert_eq!(losses, [place == 0, place == 1], "{key}");
+        assert_eq!(losses, places, "{key}");
     }
+    // A component's parameter, where the file has its name alone.
+    let named = set("sender.cc.fast_convergence", json!(false)).expect("right");
+    assert_eq!(
+        (&named["sender"][0]["cc"]["name"], &named["sender"][0]["cc"]["fast_convergence"]),
+        (&json!("cubic"), &json!(false))
+    );
+    assert!(
+        set("sender.cc.fast_convergense", json!(false)).unwrap_err().contains("did you mean \"fast_convergence\"?")
+    );
     assert_eq!(
         set("path.2.loss", json!("1 %")).unwrap_err(),
         "--set path.2.loss: there is no `path.2` in the scenario"
