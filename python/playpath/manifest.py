@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from playpath.resolved import Document
-    from playpath.scenario import Scenario
+    from playpath.scenario import Scenario, Written
 
 
 class Manifest(TypedDict):
@@ -31,8 +31,9 @@ class Manifest(TypedDict):
 
 
 class PopulationManifest(Manifest):
-    """Of a population; `population` is its document as read."""
+    """Of a population; `population` is its document as read, `written` its scenario as points change it."""
 
+    written: Written
     population: Mapping[str, object]
     paths: int
     sessions: int

@@ -66,7 +66,7 @@ def doubts_of_design(design: Design) -> list[str]:
     found: dict[str, tuple[Mapping[str, Any], str, int]] = {}
     for point in looked:
         try:
-            told = doubts(at_point(design.base.resolved, point))
+            told = doubts(at_point(design.base, point))
         except InputError:
             continue
         for text in told:

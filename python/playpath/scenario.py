@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
@@ -30,6 +32,34 @@ Component = dict[str, Any]
 
 
 @dataclass(frozen=True)
+class Origin:
+    """What a scenario was read from.
+
+    Attributes
+    ----------
+    text : str
+    overrides : dict
+        The options of `load`, as the engine takes them.
+    code : dict of str to str
+        The user's own code: as named there → as every process finds it.
+    """
+
+    text: str
+    overrides: Mapping[str, Any]
+    code: Mapping[str, str] = field(default_factory=dict)
+
+
+class Written(TypedDict):
+    """A scenario as it was written, with the content of every file that it names: `document`, and the options of `load` (`overrides`).
+
+    What a setting changes: defaults that follow from that setting are not in it, as they are in the resolved form.
+    """
+
+    document: Mapping[str, Any]
+    overrides: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Scenario:
     """A resolved scenario: every default is written out.
 
@@ -41,11 +71,14 @@ class Scenario:
         The same as JSON, as it is handed to the engine.
     names_sender : bool
         Whether senders were named, in the text or by an option; otherwise the engine's default plays.
+    origin : Origin, optional
+        What it was read from; without it, as of a result of an earlier version, the resolved form stands for it.
     """
 
     resolved: ResolvedDocument
     text: str
     names_sender: bool = True
+    origin: Origin | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name}: {', '.join(self.senders) or 'no senders'}; {len(self.seeds)} seeds>"
@@ -71,6 +104,27 @@ class Scenario:
             The scenario is wrong; one line.
         """
         return load({**(document or {}), **parts})
+
+    @classmethod
+    def stored(cls, resolved: ResolvedDocument, written: Written | None) -> Scenario:
+        """Of a result's manifest; `written` is missing in results of versions that did not keep it."""
+        origin = None if written is None else Origin(json.dumps(written["document"]), written["overrides"])
+        return cls(resolved, json.dumps(resolved, ensure_ascii=False), origin=origin)
+
+    @cached_property
+    def written(self) -> Written:
+        """The scenario without its defaults, and with all that it takes to load it anywhere."""
+        if self.origin is None:
+            return {"document": self.resolved, "overrides": {}}
+        overrides: dict[str, Any] = json.loads(json.dumps(self.origin.overrides, default=str))
+        settings = {key: _whole(value, at(self.resolved, key)) for key, value in overrides.get("set", {}).items()}
+        given = {**overrides, **({"set": settings} if settings else {})}
+        document = _whole(shipped.document(self.origin.text), self.resolved)
+        return {"document": _found(document, self.origin.code), "overrides": _found(given, self.origin.code)}
+
+    @cached_property
+    def _written_text(self) -> str:
+        return json.dumps(self.written["document"], ensure_ascii=False)
 
     @property
     def name(self) -> str:
@@ -161,31 +215,87 @@ def load(
     """
     senders = _sender_overrides(cc, scheduler, abr, controllers or {}, abrs or {})
     overrides = {**senders, **({} if seeds is None else {"seeds": seeds}), **({"set": dict(set)} if set else {})}
-    if isinstance(source, Scenario) and not overrides:
-        return source
+    if isinstance(source, Scenario):
+        if not overrides:
+            return source
+        overrides = _merged(source.written["overrides"], overrides)
     text, base, stem = _read(source)
     try:
         resolved = engine.resolve(text, base if folder is None else str(folder), overrides)
     except InputError as error:
         called = "" if isinstance(source, Scenario | Mapping) or "\n" in str(source) else str(source)
-        # With a folder it is the text of a population at one of its paths.
-        if folder is None and (other := shipped.mistaken(shipped.document(text), Path(base), called, "scenario")):
+        # With a folder, or read before, it is a population at one of its paths.
+        known = isinstance(source, Scenario) or folder is not None
+        if not known and (other := shipped.mistaken(shipped.document(text), Path(base), called, "scenario")):
             raise other from None
         # A line is of the file; what is wrong in an option has none.
         if str(error).startswith("line ") and called:
             raise InputError(f"{source}: {error}") from None
         raise
-    if own_code(resolved):
+    code = own_code(resolved)
+    if code:
         from playpath.own import complete  # imported where there is any
 
         complete(resolved, base if folder is None else str(folder))
+        if isinstance(source, Scenario):
+            _check_code(source.resolved, resolved)
+    origin = Origin(text, overrides, dict(zip(code, own_code(resolved), strict=True)))
     if resolved["name"] == _UNNAMED:
         resolved["name"] = stem
     last = int(resolved["run"].get("first_seed", 1)) + int(resolved["run"]["seeds"]) - 1
     if last > LAST_SEED:
         raise InputError(f"[run]: the last seed is {last}; allowed: up to {LAST_SEED}")
-    names_sender = cc is not None or bool(controllers) or _SENDER.search(text) is not None
-    return Scenario(resolved, json.dumps(resolved, ensure_ascii=False), names_sender)
+    names_sender = bool({"cc", "controllers"} & overrides.keys()) or _SENDER.search(text) is not None
+    return Scenario(resolved, json.dumps(resolved, ensure_ascii=False), names_sender, origin)
+
+
+def _merged(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of two loads as those of one: settings add up, senders named anew take the place of all named before."""
+    kept = {key: value for key, value in earlier.items() if "cc" not in later or key in ("seeds", "set")}
+    found = {**kept, **later}
+    if "controllers" in kept and "controllers" in later:
+        found["controllers"] = [*kept["controllers"], *later["controllers"]]
+    if "set" in kept and "set" in later:
+        found["set"] = {**kept["set"], **later["set"]}
+    return found
+
+
+def _whole(written: Any, resolved: Any) -> Any:
+    """A document in which files stand by their content, as the resolved scenario has them."""
+    if isinstance(written, Mapping):
+        of = resolved if isinstance(resolved, Mapping) else {}
+        # A `source` that is named like a manifest is resolved as one.
+        moved = {"source": "manifest"} if "source" in written and "source" not in of and "manifest" in of else {}
+        return {moved.get(key, key): _whole(value, of.get(moved.get(key, key))) for key, value in written.items()}
+    if isinstance(written, list):
+        beside = resolved if isinstance(resolved, list) else []
+        return [_whole(value, other) for value, other in itertools.zip_longest(written, beside[: len(written)])]
+    return resolved if isinstance(written, str) and isinstance(resolved, Mapping) and "content" in resolved else written
+
+
+def _found(written: Any, code: Mapping[str, str]) -> Any:
+    """The same with own code by the names under which it was found."""
+    if isinstance(written, Mapping):
+        return {key: _found(value, code) for key, value in written.items()}
+    if isinstance(written, list):
+        return [_found(value, code) for value in written]
+    if not isinstance(written, str):
+        return written
+    named = (name for name in code if written == name or written.startswith((f"{name}:", f"{name}(")))
+    return next((code[name] + written[len(name) :] for name in named), written)
+
+
+def at(resolved: Any, key: str) -> Any:
+    """The value of a dotted setting, None if it has no such place; of a list without a number or name, of its first."""
+    for part in key.split("."):
+        if isinstance(resolved, list):
+            named = next((entry for entry in resolved if entry.get("name") == part), None)
+            if part.isdigit() or named is not None:
+                resolved = named if named is not None else resolved[int(part)]
+                continue
+            resolved = resolved[0] if resolved else None
+        resolved = resolved.get(part) if isinstance(resolved, Mapping) else None
+    return resolved
 
 
 def read(source: Any) -> Mapping[str, Any]:
@@ -196,7 +306,7 @@ def read(source: Any) -> Mapping[str, Any]:
 def _read(source: Any) -> tuple[str, str, str]:
     """Text, base folder and fallback name."""
     if isinstance(source, Scenario):
-        return source.text, ".", source.name
+        return source._written_text, ".", source.name
     if isinstance(source, Mapping):
         return json.dumps(source), ".", "scenario"
     if isinstance(source, str) and "\n" in source:
@@ -207,9 +317,21 @@ def _read(source: Any) -> tuple[str, str, str]:
 
 def own_code(resolved: ResolvedDocument) -> list[str]:
     """The congestion controls and ABR rules of a resolved scenario that are code of the user's own: `module:Name`."""
+    return [entry["name"] for entry in _own(resolved)]
+
+
+def _check_code(earlier: ResolvedDocument, now: ResolvedDocument) -> None:
+    """Refuse to go on with other code of the same name."""
+    known = {entry["name"]: entry["source_sha256"] for entry in _own(earlier)}
+    for entry in _own(now):
+        if known.get(entry["name"], entry["source_sha256"]) != entry["source_sha256"]:
+            raise InputError(f"'{entry['name']}': the source is not that of this result; it has changed since")
+
+
+def _own(resolved: ResolvedDocument) -> list[Component]:
     tables = [*(resolved.get("sender") or []), *(resolved.get("traffic") or []), resolved.get("player") or {}]
     entries = [table.get(key) for table in tables for key in ("cc", "abr")]
-    return [e["name"] for e in entries if isinstance(e, dict) and ":" in str(e.get("name"))]
+    return [entry for entry in entries if isinstance(entry, dict) and ":" in str(entry.get("name"))]
 
 
 def _sender_overrides(

@@ -162,6 +162,23 @@ def test_a_sweep_over_traces_carries_them(tmp_path):
     assert done.out.startswith("same: 16 sessions played again")
 
 
+def test_what_follows_from_a_setting_follows_when_it_is_played_again(tmp_path):
+    text = SCENARIO.replace('trace = "link.mahi"', 'rate = "9 Mbit/s"')
+    (tmp_path / "small.toml").write_text(text)
+    (tmp_path / "design.toml").write_text(
+        'scenario = "small.toml"\nseeds = 2\n[[axis]]\nkey = "path.rate"\nvalues = ["1 Mbit/s", "3 Mbit/s"]\n'
+        '[[axis]]\nkey = "run.profile"\nvalues = ["linux", "ns2"]\n'
+    )
+    assert playpath_command("sweep", "design.toml", "--out", "result", cwd=tmp_path).status == 0
+    cells = pl.read_parquet(tmp_path / "result/sweep.parquet")
+    assert cells["digest"].n_unique() == cells.height, "each point is another one"
+    (tmp_path / "small.toml").unlink()
+    assert playpath_command("export", "result", cwd=tmp_path).status == 0
+    done = playpath_command("verify", "result.playpath.zip", cwd=tmp_path)
+    assert done.status == 0, done.out + done.err
+    assert done.out.startswith(f"same: {cells.height} sessions played again")
+
+
 def test_a_population_carries_its_links(tmp_path):
     (tmp_path / "links").mkdir()
     for step in (2, 4, 8):

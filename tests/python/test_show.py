@@ -77,6 +77,20 @@ def test_a_population_shows_what_is_drawn(cli):
     assert "rate.lognormal.median 6 Mbit/s" in done.out
 
 
+def test_what_differs_between_users_is_neither_a_value_nor_a_default(cli, tmp_path):
+    (tmp_path / "users.csv").write_text("name,rate_mbps,path.home.jitter,isp\nann,4,1 ms,a\nbob,9,2 ms,b\n")
+    text = SCENARIO.replace('"wifi"', '"home"') + '[population]\nusers = "users.csv"\n'
+    (tmp_path / "mine.toml").write_text(text)
+    done = cli("show", tmp_path / "mine.toml", "--json")
+    assert done.status == 0, done.err
+    path = next(block for block in done.json["blocks"] if block["title"] == "path home")
+    assert path["given"]["rate"] == path["given"]["jitter"] == "of each user (users.csv)"
+    assert path["given"]["rtt"] == "60 ms"
+    # `up.rate` follows the path's, which is each user's own; `up.loss` is everybody's.
+    assert {"rate", "up.rate", "jitter.amplitude"}.isdisjoint(path["defaults"])
+    assert path["defaults"]["up.loss"] == "0 %"
+
+
 def test_a_design_is_sent_to_its_command(cli):
     done = cli("show", "loss-and-delay")
     assert (done.status, done.out) == (2, "")

@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import json
 import os
 import random
 import re
@@ -20,14 +21,17 @@ from conftest import SMALL, playpath_command
 
 import playpath
 from playpath import engine
+from playpath.commands.sweep import print_sweep
 from playpath.errors import Interrupted, RunError
 from playpath.plots import figure
 from playpath.plots.sweep import levels, number, response, winner_map, winner_points
 from playpath.report import write_report
 from playpath.report.sweep_page import _counts, _leader, sweep_page
+from playpath.scenario import Scenario, at
 from playpath.signals import hold_ctrl_c
 from playpath.sweep import Store, SweepResult, load_design, runner, sweep
 from playpath.sweep.cells import cells
+from playpath.sweep.design import at_point
 from playpath.sweep.executors import Place
 from playpath.sweep.worker import Done, run_chunk
 
@@ -521,3 +525,73 @@ def test_submitit_gives_the_same_bytes(tmp_path, result):
 def test_shards_do_not_depend_on_the_order_of_design_points():
     design = load_design(DESIGN)
     assert [c.point for c in itertools.islice(cells(design), 5)] == [0, 0, 0, 0, 1]
+
+
+FOLLOWS = """
+[video]
+rate = "1 Mbit/s"
+duration = "4 s"
+[player]
+buffer = "1 s"
+[[path]]
+name = "home"
+trace = "link.csv"
+rtt = "50 ms"
+[[sender]]
+cc = "cubic"
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "follows"),
+    [
+        ("path.rate", "3 Mbit/s", ("path.0.up.rate", "3 Mbit/s")),
+        ("run.profile", "ns2", ("sender.0.loss_detection", "newreno")),
+        ("sender.profile", "ns2", ("sender.0.sack", False)),
+        ("run.mss", 800, ("sender.0.mss", 800)),
+    ],
+)
+def test_what_follows_from_a_setting_follows_at_every_point(key, value, follows):
+    """As with --set: a default of the base scenario is no value that was given."""
+    given = FOLLOWS.replace('trace = "link.csv"', 'rate = "9 Mbit/s"')
+    design = load_design({"scenario": given, "cc": ["newreno", "bbr"], "axis": [{"key": key, "values": [value]}]})
+    there, wanted = follows
+    (point,) = design.points()
+    changed = at_point(design.base, point)
+    assert at(changed.resolved, there) == wanted
+    assert changed.text == playpath.load(given, cc=["newreno", "bbr"], set=point).text
+    again = playpath.load(playpath.load(given, seeds=3), cc=["newreno", "bbr"], set=point)
+    assert at(again.resolved, there) == wanted
+
+
+def test_a_scenario_takes_its_files_and_options_along(tmp_path, monkeypatch):
+    (tmp_path / "link.csv").write_text("time_s,rate_mbps\n0,2\n1,4\n")
+    (tmp_path / "other.csv").write_text("time_s,rate_mbps\n0,7\n1,7\n")
+    (tmp_path / "mine.toml").write_text(FOLLOWS)
+    loaded = playpath.load(tmp_path / "mine.toml", set={"path.trace": "other.csv"}, cc=["vegas(alpha=2)", "bbr"])
+    (tmp_path / "link.csv").unlink()
+    (tmp_path / "other.csv").unlink()
+    changed = playpath.load(loaded, set={"player.buffer": "2 s"}, seeds=2)
+    assert changed.senders == ["vegas(alpha=2)", "bbr"]
+    assert changed.resolved["path"] == loaded.resolved["path"]
+    stored = Scenario.stored(loaded.resolved, json.loads(json.dumps(loaded.written)))
+    assert playpath.load(stored, set={"player.buffer": "2 s"}, seeds=2).text == changed.text
+    assert playpath.load(stored, cc=["cubic"]).senders == ["cubic"]
+
+
+def test_a_sender_alone_has_means_and_no_best(tmp_path, capsys):
+    flows = '[[path]]\nrate = "5 Mbit/s"\nrtt = "30 ms"\n[[traffic]]\nkind = "bulk"\ncc = "cubic"\n[run]\nduration = "3 s"\n'
+    axis = {"key": "traffic.cc", "values": ["cubic", "vegas"]}
+    result = sweep({"scenario": flows + '[[sender]]\ncc = "bbr"\n', "axis": [axis], "seeds": 2}, store=tmp_path, jobs=1)
+    assert not result.is_comparison
+    print_sweep(result)
+    printed = capsys.readouterr().out
+    assert "bbr was played alone: there is nothing to compare it with" in printed
+    assert "best" not in printed
+    assert result.means()["goodput_mbps"].to_list() == [
+        pytest.approx(part["goodput_mbps"].mean()) for part in result.table.partition_by("point", maintain_order=True)
+    ]
+    page = sweep_page(result)
+    assert "Means at each point" in page
+    assert "wins" not in page
+    assert "played alone" in repr(result)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from playpath.comparison import Comparison
 from playpath.errors import InputError
 from playpath.population import PopulationResult, load_population
 from playpath.resolved import Document
-from playpath.scenario import Scenario
+from playpath.scenario import Scenario, Written, at
 from playpath.sweep import SweepResult
 from playpath.sweep.cells import Cell, Variant, cell_id, variants
 from playpath.sweep.design import at_point, load_design
@@ -38,23 +37,32 @@ class Question:
         Settings of each point; a comparison has one, without any.
     contents : dict
         Setting → value as named → what was in that file, as a resolved scenario has it.
+    written : Written, optional
+        The scenario without its defaults, which points change.
     """
 
     kind: str
     scenario: Mapping[str, Any]
     points: Mapping[int, Mapping[str, Any]] = field(default_factory=lambda: {0: {}})
     contents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    written: Written | None = None
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form."""
         points = [{"number": number, "settings": settings} for number, settings in self.points.items()]
-        return {"kind": self.kind, "scenario": self.scenario, "points": points, "contents": self.contents}
+        told: dict[str, object] = {
+            "kind": self.kind,
+            "scenario": self.scenario,
+            "points": points,
+            "contents": self.contents,
+        }
+        return told if self.written is None else {**told, "written": self.written}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Question:
         """Read what `to_dict` made."""
         points = {int(point["number"]): point["settings"] for point in stored["points"]}
-        return cls(str(stored["kind"]), stored["scenario"], points, stored["contents"])
+        return cls(str(stored["kind"]), stored["scenario"], points, stored["contents"], stored.get("written"))
 
     def cells(self, table: pl.DataFrame, version: str) -> Iterator[tuple[Cell, str | None]]:
         """Every session of a table of results as a cell, with the digest that it had; None where it failed.
@@ -78,14 +86,14 @@ class Question:
             yield Cell(cell_id(variant, seed, version), point, variant, seed), digest
 
     def _variants(self, point: int) -> dict[str, Variant]:
-        base = Scenario(cast(Document, self.scenario), json.dumps(self.scenario, ensure_ascii=False))
+        base = Scenario.stored(cast(Document, self.scenario), self.written)
         if self.kind == "comparison":  # played as it is, with its name
             return {name: Variant(name, "", base.text, "") for name in base.senders}
         settings = {
             key: self.contents[key][value] if isinstance(value, str) and value in self.contents.get(key, {}) else value
             for key, value in self.points[point].items()
         }
-        return {variant.sender: variant for variant in variants(json.loads(base.text), base, settings)}
+        return {variant.sender: variant for variant in variants(base, settings)}
 
 
 def question_of(result: Result, source: Path | None) -> Question:
@@ -113,7 +121,9 @@ def _of_sweep(result: SweepResult) -> Question:
     own = {key: value for key, value in result.source.items() if key in ("name", "axis", "sample")}
     design = load_design({**own, "scenario": result.base})
     points = dict(enumerate(design.points()))
-    return Question("sweep", dict(result.base.resolved), points, _contents(result.base, points.values()))
+    return Question(
+        "sweep", dict(result.base.resolved), points, _contents(result.base, points.values()), result.base.written
+    )
 
 
 def _of_population(result: PopulationResult, source: Path | None) -> Question:
@@ -127,31 +137,19 @@ def _of_population(result: PopulationResult, source: Path | None) -> Question:
     drawn = replace(found, base=told.base, paths=told.paths, sessions=told.sessions, seed=told.seed)
     numbers = sorted(set(result.table["path"].to_list()))
     points = {number: dict(drawn.path(number).settings) for number in numbers}
-    return Question("population", dict(told.base.resolved), points, _contents(told.base, points.values()))
+    return Question(
+        "population", dict(told.base.resolved), points, _contents(told.base, points.values()), told.base.written
+    )
 
 
 def _contents(base: Scenario, points: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, object]]:
     """What is in the files that settings name."""
-    plain = json.loads(base.text)
     found: dict[str, dict[str, object]] = {}
     for settings in points:
         for key, value in settings.items():
             if isinstance(value, str) and key.rpartition(".")[2] in _NAMES_FILES and value not in found.get(key, {}):
-                found.setdefault(key, {})[value] = _at(at_point(plain, {key: value}).resolved, key)
+                found.setdefault(key, {})[value] = at(at_point(base, {key: value}).resolved, key)
     return found
-
-
-def _at(resolved: Any, key: str) -> Any:
-    """The value of a dotted setting; of a list without a number or name, of its first."""
-    for part in key.split("."):
-        if isinstance(resolved, list):
-            named = next((entry for entry in resolved if entry.get("name") == part), None)
-            if part.isdigit() or named is not None:
-                resolved = named if named is not None else resolved[int(part)]
-                continue
-            resolved = resolved[0]
-        resolved = resolved[part]
-    return resolved
 
 
 def _check_cells(question: Question, result: SweepResult | PopulationResult) -> None:

@@ -13,7 +13,7 @@ from playpath import console, engine
 from playpath.commands import options
 from playpath.overview import Block, blocks, understood
 from playpath.population import is_population, load_population
-from playpath.population.inspection import inspect
+from playpath.population.inspection import constant, document, inspect
 from playpath.sanity import doubts
 from playpath.scenario import load, read
 
@@ -33,7 +33,11 @@ def command(scenario: options.ScenarioFile, json: options.Json = False) -> None:
     name = loaded.name if population is None else population.name
     film = engine.film_figures(loaded.text)
     lines = understood(loaded, film) if population is None else inspect(population).lines()
-    page = blocks(read(scenario), loaded.resolved)
+    page = (
+        blocks(read(scenario), loaded.resolved)
+        if population is None
+        else blocks(document(population), constant(population))
+    )
     if json:
         console.print_json({"name": name, "understood": lines, "blocks": [dict(block.__dict__) for block in page]})
         return

@@ -13,12 +13,13 @@ from rich.table import Table
 from playpath import console
 from playpath.commands import options
 from playpath.commands.stored import Executor, answer, check_executor
-from playpath.metrics import format_more_runs, metric
+from playpath.metrics import format_more_runs, format_value, metric
 from playpath.sanity import doubts_of_design
 from playpath.sweep import SweepResult, load_design, sweep
 from playpath.sweep.runner import estimate
 
 _MOST_ROWS = 60
+_MOST_MEANS = 5
 
 
 def register(app: typer.Typer) -> None:
@@ -88,7 +89,40 @@ def _short(keys: Sequence[str]) -> list[str]:
 
 
 def print_sweep(result: SweepResult) -> None:
-    """The decision table."""
+    """The decision table; of a sender alone its means."""
+    if result.is_comparison:
+        _print_decisions(result)
+    else:
+        console.out.print(console.plain(result.alone), soft_wrap=not console.out.is_terminal)
+        _print_means(result)
+    if result.errors.height:
+        first = result.errors["error"][0]
+        console.err.print(
+            f"[yellow]warning:[/yellow] {result.errors.height} cells failed, the first with: {console.plain(first)}"
+        )
+
+
+def _print_means(result: SweepResult) -> None:
+    means = result.means()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for key in _short(result.keys):
+        table.add_column(console.plain(key), no_wrap=True)
+    names = means.columns[means.columns.index("seeds") + 1 :][:_MOST_MEANS]
+    for title in ("seeds", *(f"{metric(name).label}\n{metric(name).unit}" for name in names)):
+        table.add_column(title, justify="right")
+    for row in means.head(_MOST_ROWS).iter_rows(named=True):
+        values = ("–" if row[name] is None else format_value(row[name]) for name in names)
+        table.add_row(*(console.plain(str(row[key])) for key in result.keys), str(row["seeds"]), *values)
+    console.print_table(table)
+    _print_left(means.height)
+
+
+def _print_left(points: int) -> None:
+    if points > _MOST_ROWS:
+        console.out.print(f"[dim]… and {points - _MOST_ROWS} more points in the report[/dim]")
+
+
+def _print_decisions(result: SweepResult) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for key in _short(result.keys):
         table.add_column(console.plain(key), no_wrap=True)
@@ -111,11 +145,4 @@ def print_sweep(result: SweepResult) -> None:
             gap,
         )
     console.print_table(table)
-    left = result.decisions.height - _MOST_ROWS
-    if left > 0:
-        console.out.print(f"[dim]… and {left} more points in the report[/dim]")
-    if result.errors.height:
-        first = result.errors["error"][0]
-        console.err.print(
-            f"[yellow]warning:[/yellow] {result.errors.height} cells failed, the first with: {console.plain(first)}"
-        )
+    _print_left(result.decisions.height)

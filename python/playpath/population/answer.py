@@ -377,6 +377,7 @@ class PopulationResult(Tabular):
         own = self.population
         return {
             **manifest(own.base, "sim", list(own.seeds(0))),
+            "written": own.base.written,
             "population": dict(own.source),
             "paths": own.paths,
             "sessions": own.sessions,
@@ -469,7 +470,7 @@ class PopulationResult(Tabular):
         source = Path(folder)
         stored = json.loads((source / "population.json").read_text(encoding="utf-8"))
         told = stored["manifest"]
-        base = Scenario(told["scenario"], json.dumps(told["scenario"], ensure_ascii=False))
+        base = Scenario.stored(told["scenario"], told.get("written"))
         group = told["population"].get("population", {}).get("group", ())
         own = Population(
             name=stored["population"],

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,9 +13,11 @@ import polars as pl
 from playpath.metrics import format_value
 from playpath.population.paths import path_table
 from playpath.population.spec import Population
+from playpath.sweep.design import at_point
 from playpath.traces import sparkline
 
 _BINS = 24
+_LOOKED_AT = 8
 _SHOWN = ("rate_mbps", "rtt_ms", "loss_percent")
 
 
@@ -83,3 +88,44 @@ class Inspection:
 def inspect(population: Population) -> Inspection:
     """Look at a population without playing it."""
     return Inspection(population, path_table(population, range(population.paths)))
+
+
+def document(population: Population) -> Mapping[str, Any]:
+    """The scenario as written, but where a users' table says it: there each user has their own."""
+    raw = copy.deepcopy(dict(population.source))
+    told = raw.pop("population", {})
+    for key in dict.fromkeys(key for unit in population.units for key in unit.settings if "users" in told):
+        _write(raw, key.split("."), f"of each user ({told['users']})")
+    return raw
+
+
+def _write(node: Any, parts: list[str], value: str) -> None:
+    """Set a dotted setting, as `--set` finds it: in a list by number or name, else in its first entry."""
+    if isinstance(node, list):
+        named = {**{str(i): entry for i, entry in enumerate(node)}, **{entry.get("name"): entry for entry in node}}
+        inner = named.get(parts[0])
+        _write(node[0] if inner is None else inner, parts if inner is None else parts[1:], value)
+    elif len(parts) == 1:
+        node[parts[0]] = value
+    else:
+        _write(node.setdefault(parts[0], {}), parts[1:], value)
+
+
+def constant(population: Population) -> Mapping[str, Any]:
+    """The resolved scenario without what differs between its first paths: a value of one of them is nobody's default."""
+    paths = (population.path(number) for number in range(min(population.paths, _LOOKED_AT)))
+    first, *others = (at_point(population.base, dict(path.settings)).resolved for path in paths)
+    found: Any = first
+    for other in others:
+        found = _common(found, other)
+    return dict(found)
+
+
+def _common(one: Any, other: Any) -> Any:
+    """What two documents both say."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        shared = {key: _common(one[key], other[key]) for key in one if key in other}
+        return {key: value for key, value in shared.items() if value is not ...}
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        return [_common(a, b) for a, b in zip(one, other, strict=True)]
+    return one if one == other else ...

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -12,7 +11,7 @@ import polars as pl
 from playpath import engine
 from playpath.errors import InputError
 from playpath.population.spec import DrawnPath, Population
-from playpath.resolved import Document
+from playpath.scenario import Scenario
 from playpath.sweep.design import at_point
 from playpath.tabular import Row
 
@@ -28,11 +27,12 @@ def path_table(population: Population, numbers: Iterable[int]) -> pl.DataFrame:
     InputError
         The scenario is wrong at a path: which one, and what.
     """
-    base = json.loads(population.base.text)
-    return pl.DataFrame([_row(base, population.path(number)) for number in numbers], infer_schema_length=None)
+    return pl.DataFrame(
+        [_row(population.base, population.path(number)) for number in numbers], infer_schema_length=None
+    )
 
 
-def _row(base: Document, path: DrawnPath) -> Row:
+def _row(base: Scenario, path: DrawnPath) -> Row:
     try:
         figures: Mapping[str, Any] = engine.path_figures(at_point(base, dict(path.settings)).text)[0]
     except InputError as error:

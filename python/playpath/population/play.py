@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -107,9 +106,8 @@ def _report(progress: Progress, before: int, total: int, done: int) -> None:
 def population_cells(loaded: Population, first: int = 0) -> Iterator[Cell]:
     """All sessions from path number `first` on: paths, then seeds, then senders."""
     version = engine.version()
-    base = json.loads(loaded.base.text)
     for path in map(loaded.path, range(first, loaded.paths)):
-        found = variants(base, loaded.base, dict(path.settings))
+        found = variants(loaded.base, dict(path.settings))
         for seed in loaded.seeds(path.index):
             for variant in found:
                 yield Cell(cell_id(variant, seed, version), path.index, variant, seed)

@@ -27,20 +27,21 @@ def sweep_page(result: SweepResult) -> str:
     """The whole page as text."""
     sections = [
         _head(result),
-        _wins(result),
-        _maps(result),
+        *((_wins(result), _maps(result)) if result.is_comparison else ()),
         _curves(result),
-        _table(result),
+        _table(result) if result.is_comparison else _means(result),
         _errors(result),
         _manifest(result),
     ]
-    return html.page(f"{result.name}: which sender wins where?", sections)
+    title = f"{result.name}: which sender wins where?" if result.is_comparison else result.name
+    return html.page(title, sections)
 
 
 def _head(result: SweepResult) -> str:
     decided = result.decisions["is_decided"].sum() if result.decisions.height else 0
     total = result.decisions.height
-    verdict = f"{_leader(result)} Decided at {decided} of {total} points."
+    told = f"{_leader(result)} Decided at {decided} of {total} points."
+    verdict = told if result.is_comparison else f"{result.alone}."
     missing = (
         "<p class='note'>Interrupted: cells are missing; run the same sweep again to go on.</p>"
         if result.interrupted
@@ -167,6 +168,23 @@ def _table(result: SweepResult) -> str:
     left = result.decisions.height - len(rows)
     note = f"{left} more points are in decisions.parquet." if left > 0 else ""
     return html.section("Decision table", html.table(head, rows, classes="cards"), note=note) if rows else ""
+
+
+def _means(result: SweepResult) -> str:
+    """What a sender alone did at each point."""
+    means = result.means()
+    names = means.columns[means.columns.index("seeds") + 1 :]
+    head = [*(escape(key) for key in result.keys), "sender", "seeds", *(escape(metric(name).axis) for name in names)]
+    rows = [
+        [
+            *(escape(str(row[key])) for key in (*result.keys, "sender", "seeds")),
+            *("–" if row[name] is None else format_value(row[name]) for name in names),
+        ]
+        for row in means.head(_MOST_ROWS).iter_rows(named=True)
+    ]
+    left = means.height - len(rows)
+    note = f"{left} more points are in sweep.parquet." if left > 0 else ""
+    return html.section("Means at each point", html.table(head, rows, classes="cards"), note=note) if rows else ""
 
 
 def _row(result: SweepResult, row: Named) -> list[str]:

@@ -6,15 +6,12 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from playpath import engine
 from playpath.errors import InputError
 from playpath.scenario import Scenario
 from playpath.sweep.design import Design, Point, at_point
-
-if TYPE_CHECKING:
-    from playpath.resolved import Document
 
 
 @dataclass(frozen=True)
@@ -70,22 +67,19 @@ def cells(design: Design, seeds: Sequence[int] | None = None, points: frozenset[
     """
     wanted = design.base.seeds if seeds is None else seeds
     version = engine.version()
-    base = json.loads(design.base.text)
     for index, point in enumerate(design.points()):
         if points is not None and index not in points:
             continue
-        found = variants(base, design.base, point)
+        found = variants(design.base, point)
         for seed in wanted:
             for variant in found:
                 yield Cell(cell_id(variant, seed, version), index, variant, seed)
 
 
-def variants(base: Document, scenario: Scenario, point: Point) -> list[Variant]:
-    """The senders of a scenario at a point; `base` is the scenario as plain data. A wrong point gives variants with an error, not an
-    exception.
-    """
+def variants(scenario: Scenario, point: Point) -> list[Variant]:
+    """The senders of a scenario at a point. A wrong point gives variants with an error, not an exception."""
     try:
-        changed = at_point(base, point)
+        changed = at_point(scenario, point)
     except InputError as error:
         return [_wrong(scenario, sender, point, str(error)) for sender in scenario.senders]
     return [_variant(changed, sender) for sender in changed.senders]

@@ -33,7 +33,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
+from typing import Any, Literal, Unpack, cast
 
 import numpy as np
 
@@ -42,9 +42,6 @@ from playpath.errors import InputError
 from playpath.files import read_text
 from playpath.quantity import parse, quantity
 from playpath.scenario import Choices, Scenario, load
-
-if TYPE_CHECKING:
-    from playpath.resolved import Document
 
 Point = dict[str, object]
 """Dotted setting → value, as `--set` takes it."""
@@ -232,11 +229,14 @@ def _check_first_point(design: Design) -> None:
     point = next(iter(design.points()), None)
     if point is None:
         raise InputError("the design has no points")
-    at_point(json.loads(design.base.text), point)
+    at_point(design.base, point)
 
 
-def at_point(base: Document, point: Point) -> Scenario:
-    """The scenario at a point. What is wrong with it names the axis, where `load` would name an option."""
+def at_point(base: Scenario, point: Point) -> Scenario:
+    """The scenario at a point, as `--set` would make it of what was written.
+
+    What is wrong with it names the axis, where `load` would name an option.
+    """
     try:
         return load(base, set=point)
     except InputError as error:

@@ -56,6 +56,8 @@ class SweepResult(Tabular):
     source: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
+        if not self.is_comparison:
+            return f"<SweepResult {self.name}: {self.table.height} cells; {self.alone}>"
         points = self.decisions.height
         decided = f"best decided at {points - len(self.open_points())} of {points} points"
         return f"<SweepResult {self.name}: {self.table.height} cells; {decided}>"
@@ -64,6 +66,28 @@ class SweepResult(Tabular):
     def metric_names(self) -> list[str]:
         """Metrics of the table."""
         return [name for name in self.table.columns if name not in KEYS and name not in ("point", *self.keys)]
+
+    @cached_property
+    def is_comparison(self) -> bool:
+        """Whether several senders were played at some point: of one alone there is no best."""
+        played = self.table.group_by("point").agg(pl.col("sender").n_unique())
+        return bool((played["sender"] > 1).any())
+
+    @property
+    def alone(self) -> str:
+        """Why there is no best, where each point has one sender."""
+        names = ", ".join(self.table["sender"].unique(maintain_order=True))
+        return (
+            f"{names} was played alone: there is nothing to compare it with; `cc` in the design, or --cc, names senders"
+        )
+
+    def means(self) -> pl.DataFrame:
+        """A row for each point: its settings, `sender`, the number of `seeds`, and the mean of each criterion that varies."""
+        criteria = VIDEO_CRITERIA if self.base.has_video else BULK_CRITERIA
+        varied = [n for n in criteria if n in self.metric_names and self.table[n].drop_nulls().n_unique() > 1]
+        good = self.table.filter(pl.col("error").is_null())
+        grouped = good.group_by("point", *self.keys, "sender", maintain_order=True)
+        return grouped.agg(pl.len().alias("seeds"), pl.col(varied).mean())
 
     @property
     def errors(self) -> pl.DataFrame:
@@ -153,6 +177,7 @@ class SweepResult(Tabular):
             "manifest": {
                 "design": dict(self.source),
                 "scenario": dict(self.base.resolved),
+                "written": self.base.written,
                 "engine_version": engine.version(),
                 "playpath_version": package_version(),
                 "stopping": {"rule": STOPPING_RULE, "looks": list(self.looks)},
@@ -176,7 +201,7 @@ class SweepResult(Tabular):
         resolved = stored["manifest"]["scenario"]
         return cls(
             name=stored["sweep"],
-            base=Scenario(resolved, json.dumps(resolved, ensure_ascii=False)),
+            base=Scenario.stored(resolved, stored["manifest"].get("written")),
             keys=stored["keys"],
             table=pl.read_parquet(source / "sweep.parquet"),
             looks=stored["manifest"]["stopping"]["looks"],
