@@ -121,14 +121,19 @@ def test_a_full_or_closed_output_is_one_line(small, tmp_path):
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     done = subprocess.run(["sh", "-c", f'{sys.executable} -c "{waiting}" 2> /dev/full'], check=False, env=buffered)
     assert done.returncode == 1
-    for closed in (">&-", ">&- 2>&-", "<&- >&- 2>&-"):
-        done = shell(f"playpath compare small.toml --seeds 1 --out o {closed}", tmp_path)
+    for command, closed in (
+        ("list queue", ">&-"),
+        ("show small.toml", ">&- 2>&-"),
+        ("compare small.toml --seeds 1 --out o", "<&- >&- 2>&-"),
+    ):
+        done = shell(f"playpath {command} {closed}", tmp_path)
         assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+    assert (tmp_path / "o" / "report.html").exists()
 
 
 def test_no_surrounding_is_too_poor(small, tmp_path):
     for number, variables in enumerate(
-        [{"PYTHONIOENCODING": "ascii"}, {"HOME": "/nowhere"}, {"COLUMNS": "20", "FORCE_COLOR": "1"}, {"COLUMNS": "1"}]
+        [{"PYTHONIOENCODING": "ascii", "HOME": "/nowhere"}, {"COLUMNS": "20", "FORCE_COLOR": "1"}]
     ):
         done = shell(f"playpath compare small.toml --seeds 2 --out o{number}", tmp_path, **variables)
         assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr

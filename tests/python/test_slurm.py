@@ -34,9 +34,9 @@ def test_a_population_with_a_control_of_its_own_is_the_same_there(cluster, tmp_p
     there, here = (
         playpath_command(
             "population", "compare", "people.toml", "--cc", "cubic,mine:Mine", "--executor", executor, "--jobs", 2,
-            "--store", f"store-{executor}", "--out", executor, "--json", cwd=tmp_path, **cluster,
+            "--store", f"store-{executor}", "--out", executor, "--json", cwd=tmp_path, **variables,
         )
-        for executor in ("slurm", "local")
+        for executor, variables in (("slurm", cluster), ("local", {}))
     )  # fmt: skip
     assert there.status == 0, there.err
     assert there.json["digest"] == here.json["digest"]

@@ -337,7 +337,11 @@ def test_the_page_tells_every_claim_and_every_unstated_parameter():
             assert f"| {unstated.name} | {unstated.value} |" in page
 
 
-@pytest.mark.parametrize("name", NAMES)
+# A minute of processor time for these two; what they run and write is tested by `test_every_grid_is_judged_drawn_and_written`.
+LONG = ("sticky", "vegas")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in NAMES])
 def test_verdicts_on_the_quick_grid(name, tmp_path):
     """A verdict that changes needs a new golden, and a sentence that says why."""
     golden = golden_verdicts.load()[name]
@@ -346,10 +350,17 @@ def test_verdicts_on_the_quick_grid(name, tmp_path):
     assert list(found) == list(golden)
     complaints = [golden_verdicts.complaint(claim, golden[claim], verdict) for claim, verdict in found.items()]
     assert not [text for text in complaints if text]
-    # All figures can be drawn and the page written.
-    for spec in result.study.figures[:2]:
-        draw(result.ran, spec)
-    assert save(result, tmp_path).stat().st_size > 10_000
+    assert save(result, tmp_path).stat().st_size > 10_000  # the page with all figures
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_every_grid_is_judged_drawn_and_written(name, tmp_path, monkeypatch):
+    """Each cell once, and short."""
+    monkeypatch.setattr("playpath.studies.runner.QUICK_SHARE", 0.03)
+    result = run_study(study(name), Options(tmp_path, seeds=1, quick=True, jobs=default_jobs()))
+    assert [claim.claim.id for claim in result.claims] == list(golden_verdicts.load()[name])
+    assert {claim.verdict for claim in result.claims} <= set(VERDICTS)
+    assert save(result, tmp_path).stat().st_size > 10_000  # the page with all figures
 
 
 def test_a_golden_verdict_and_its_reason_change_together():
