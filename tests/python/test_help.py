@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -191,3 +193,25 @@ def test_what_is_said_by_colour_is_said_by_words_too(comparison, monkeypatch):
     monkeypatch.setattr(console, "out", coloured)
     console.print_comparison(comparison)
     assert "\x1b[3" not in file.getvalue()
+
+
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/recipes").glob("*.md")))
+WRITTEN = [
+    (page.relative_to(ROOT).as_posix(), line.split("  #")[0].strip().removesuffix("\\"))
+    for page in PAGES
+    for block in re.findall(r"```\w*\n(.*?)```", page.read_text(), re.DOTALL)
+    for line in block.splitlines()
+    if re.match(r"\s*(sudo )?playpath [a-z]", line) and not re.search(r" \| |\[-", line)
+]
+
+
+@pytest.mark.parametrize(("page", "line"), WRITTEN)
+def test_commands_of_all_pages_name_commands_and_options_that_there_are(page, line):
+    """Also of recipes and pages of the kernel world, where they are not run."""
+    words = shlex.split(line.removeprefix("sudo "))
+    name = next((name for n in (3, 2) if (name := " ".join(words[:n])) in COMMANDS), None)
+    assert name is not None, f"{page}: there is no {line}"
+    known = {option for parameter in COMMANDS[name].params for option in (*parameter.opts, *parameter.secondary_opts)}
+    own = words[: words.index("--")] if "--" in words else words
+    unknown = [word for word in own if word.startswith("-") and word.partition("=")[0] not in known]
+    assert not unknown or name in ("playpath relay", "playpath serve"), f"{page}: {line}: {unknown}"

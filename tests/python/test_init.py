@@ -124,6 +124,7 @@ def test_nothing_is_overwritten(folder):
         (["--like", "mobile", "--trace", "trace.mahi"], "--trace and --like: give one of them"),
         (["--trace", "trace.mahi", "--rate", "1 Mbit/s"], "--rate '1 Mbit/s': does not go with --trace"),
         (["--video", "stream.mpd", "--duration", "3 s"], "--duration '3 s': does not go with --video 'stream.mpd'"),
+        (["--video", "film.avi"], "--video 'film.avi': a film's file ends in .csv, .json, .mp4"),
         (["--video", "no.mpd"], 'cannot read "no.mpd"'),
         (["--video", "1 Mbit/s", "--ladder", "2 Mbit/s"], "--ladder '2 Mbit/s': does not go with --video"),
         (["--ladder", "1 Mbit/s, 2 Mbit/s", "--buffer", "3 s"], "does not go with rates to switch between"),

@@ -33,8 +33,8 @@ DEFAULTS = {
     "seeds": "10",
 }
 FIGURES = ("rate", "rtt", "loss", "queue")
-_MANIFESTS = (".mpd", ".m3u8")
-_FILES = (".csv", ".json", ".mp4", ".m4v", ".mov")
+MANIFESTS = (".mpd", ".m3u8")
+FILES = (".csv", ".json", ".mp4", ".m4v", ".mov")
 _COMMENTS = {
     "rate": "what the narrowest link carries",
     "rtt": "there and back, without waiting in queues",
@@ -50,12 +50,12 @@ Answers = Mapping[str, str]
 
 def is_manifest(video: str) -> bool:
     """Whether it brings a ladder and a duration of its own."""
-    return video.endswith(_MANIFESTS)
+    return video.endswith(MANIFESTS)
 
 
 def is_file(video: str) -> bool:
     """Whether it is a video's file and no rate."""
-    return video.endswith(_FILES)
+    return video.endswith(FILES)
 
 
 def is_ladder(video: str) -> bool:

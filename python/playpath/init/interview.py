@@ -15,6 +15,8 @@ from playpath.init.answers import (
     CLIP,
     DEFAULTS,
     FIGURES,
+    FILES,
+    MANIFESTS,
     ONE_RATE,
     WHOLE,
     Answers,
@@ -182,12 +184,22 @@ class Interview:
         try:
             load(text(tried, "scenario", self._folder, beside=shipped_trace(tried)), folder=self._folder)
         except InputError as error:
+            if name == "video" and _looks_like_a_file(value):
+                allowed = ", ".join((*FILES, *MANIFESTS))
+                raise InputError(
+                    f"--video '{value}': a film's file ends in {allowed}; a rate is a number with a unit, such as \"5 Mbit/s\""
+                ) from None
             line, _, rest = str(error).partition(": ")  # the line is of a file that does not exist yet
             raise InputError(f"--{name} '{value}': {rest if line.startswith('line ') else error}") from None
         self._known[name] = value
 
     def _read(self, name: str, default: str) -> str:
         return input_(f"{_QUESTIONS[name]}{f' [{default}]' if default else ''}: ") or default
+
+
+def _looks_like_a_file(video: str) -> bool:
+    """Whether it is called like a file, of a kind that is not read."""
+    return Path(video).suffix[1:].isalnum() and not video[0].isdigit() and not (is_file(video) or is_manifest(video))
 
 
 def _short(value: float) -> str:

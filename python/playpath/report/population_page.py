@@ -113,6 +113,10 @@ def _groups(result: PopulationResult) -> str:
         "Grey: alike. Intervals are for each group by itself, not corrected for their number."
     )
     tables = "".join(_group_table(result, f"group.{name}") for name in result.population.group)
+    if tables:
+        tables = (
+            f"<p class='note'>Each sender against {escape(result.baseline)}, helped minus harmed, points:</p>{tables}"
+        )
     return html.section("Which viewers", html.figures(parts) + tables, note=note) if parts else ""
 
 
