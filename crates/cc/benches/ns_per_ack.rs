@@ -9,7 +9,7 @@ use std::time::Instant;
 use playpath_cc::{
     Ack, CongestionControl, CongestionEvent, Entry, PacketSent, RateSample, RecoveryExit, Sibling, View, entries,
 };
-use playpath_units::{Duration, Rate, Time};
+use playpath_units::{Duration, Time};
 use support::{MSS, build};
 
 const ACKS: u32 = 500_000;
@@ -68,15 +68,8 @@ fn acknowledge(cc: &mut dyn CongestionControl, view: &mut View, i: u32) {
     view.srtt = (view.srtt * 7 + rtt) / 8;
     let sent = PacketSent { payload_bytes: MSS, is_retransmission: false, prior_in_flight: window };
     cc.on_packet_sent(view, &sent);
-    let rate = RateSample {
-        delivered: window.max(1),
-        interval: rtt,
-        delivery_rate: Rate::from_bits_per_sec(u64::from(window) * 116_800),
-        is_app_limited: false,
-        lost: 0,
-        prior_delivered: view.delivered.saturating_sub(u64::from(window)),
-        tx_in_flight: window,
-    };
+    let prior_delivered = view.delivered.saturating_sub(u64::from(window));
+    let rate = RateSample { prior_delivered, ..RateSample::new(window.max(1), rtt, MSS) };
     let event = Ack {
         rtt: Some(rtt),
         rate: Some(rate),

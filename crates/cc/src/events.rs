@@ -144,6 +144,22 @@ pub struct RateSample {
     pub tx_in_flight: u32,
 }
 
+impl RateSample {
+    /// Of so many packets, sent with a full window at the start of the connection, none of which was lost.
+    pub fn new(delivered: u32, interval: Duration, mss: u32) -> RateSample {
+        let bits = f64::from(delivered) * f64::from(mss) * 8.0;
+        RateSample {
+            delivered,
+            interval,
+            delivery_rate: Rate::from_bits_per_sec_f64(bits / interval.as_secs_f64().max(1e-9)),
+            is_app_limited: false,
+            lost: 0,
+            prior_delivered: 0,
+            tx_in_flight: delivered,
+        }
+    }
+}
+
 /// An acknowledgement that delivered data.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {

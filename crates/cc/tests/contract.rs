@@ -417,13 +417,10 @@ impl<'a> Chaos<'a> {
         self.view.srtt = if self.view.srtt.is_zero() { rtt } else { (self.view.srtt * 7 + rtt) / 8 };
         self.consecutive_rtos = 0;
         let rate = RateSample {
-            delivered: acked,
-            interval: rtt,
-            delivery_rate: Rate::from_bits_per_sec_f64(f64::from(acked * MSS * 8) / rtt.as_secs_f64()),
             is_app_limited: !may_grow,
-            lost: 0,
             prior_delivered: self.view.delivered.saturating_sub(u64::from(acked)),
             tx_in_flight: prior_in_flight,
+            ..RateSample::new(acked, rtt, MSS)
         };
         let event = Ack {
             rtt: (acked > 0).then_some(rtt),

@@ -50,15 +50,8 @@ fn even(noise: &mut Stream, half: u64) -> u32 {
 
 fn random_rate(noise: &mut Stream) -> RateSample {
     let delivered = 1 + (noise.bits() % 200) as u32;
-    RateSample {
-        delivered,
-        interval: Duration::from_micros(20_000 + noise.bits() % 400_000),
-        delivery_rate: Rate::from_bits_per_sec(0),
-        is_app_limited: noise.chance(0.2),
-        lost: 0,
-        prior_delivered: 0,
-        tx_in_flight: 0,
-    }
+    let interval = Duration::from_micros(20_000 + noise.bits() % 400_000);
+    RateSample { is_app_limited: noise.chance(0.2), ..RateSample::new(delivered, interval, MSS) }
 }
 
 fn random_ack(noise: &mut Stream) -> Ack {

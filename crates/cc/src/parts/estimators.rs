@@ -236,7 +236,6 @@ impl AppLimitedMark {
 mod tests {
     use super::*;
     use crate::testbed::{ack, view};
-    use playpath_units::Rate;
     use playpath_units::random::RootSeed;
 
     #[test]
@@ -283,15 +282,7 @@ mod tests {
     }
 
     fn sample(delivered: u32, millis: u64, is_app_limited: bool) -> RateSample {
-        RateSample {
-            delivered,
-            interval: Duration::from_millis(millis),
-            delivery_rate: Rate::from_bits_per_sec(0),
-            is_app_limited,
-            lost: 0,
-            prior_delivered: 0,
-            tx_in_flight: 1,
-        }
+        RateSample { is_app_limited, ..RateSample::new(delivered, Duration::from_millis(millis), 1460) }
     }
 
     #[test]

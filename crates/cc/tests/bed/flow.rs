@@ -5,7 +5,7 @@ use crate::{
     Ack, CongestionControl, CongestionEvent, IdleRestart, PacketLost, PacketSent, RateSample, RecoveryExit,
     RecoveryWindow, Rto, View,
 };
-use playpath_units::{Duration, Rate, Time};
+use playpath_units::{Duration, Time};
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug)]
@@ -320,13 +320,10 @@ impl<C: CongestionControl> Flow<C> {
         }
         let delivered = (self.delivered - packet.delivered) as u32;
         (interval >= self.min_rtt).then(|| RateSample {
-            delivered,
-            interval,
-            delivery_rate: Rate::from_bits_per_sec_f64(f64::from(delivered * MSS * 8) / interval.as_secs_f64()),
             is_app_limited: packet.is_app_limited,
-            lost: 0,
             prior_delivered: packet.delivered,
             tx_in_flight: packet.tx_in_flight,
+            ..RateSample::new(delivered, interval, MSS)
         })
     }
 

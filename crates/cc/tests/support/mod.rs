@@ -9,7 +9,7 @@ use playpath_cc::{
     RateSample, RecoveryExit, RecoveryWindow, Rto, View,
 };
 use playpath_units::random::{RootSeed, Stream};
-use playpath_units::{Duration, Rate, Time};
+use playpath_units::{Duration, Time};
 
 pub const MSS: u32 = 1460;
 
@@ -295,15 +295,11 @@ impl Sender {
         self.last_delivery_at = self.now;
         let delivered = (self.delivered - packet.delivered_at_send) as u32;
         let rate = RateSample {
-            delivered,
-            interval,
-            delivery_rate: Rate::from_bits_per_sec_f64(
-                f64::from(delivered * MSS * 8) / interval.as_secs_f64().max(1e-9),
-            ),
             is_app_limited: packet.is_app_limited,
             lost: (self.lost - packet.lost_at_send) as u32,
             prior_delivered: packet.delivered_at_send,
             tx_in_flight: packet.in_flight_at_send,
+            ..RateSample::new(delivered, interval, MSS)
         };
         let event = Ack {
             delivered: 1,

@@ -237,15 +237,7 @@ fn by_hand() -> Bbr {
 }
 
 fn sampled(prior_delivered: u64) -> Ack {
-    let rate = RateSample {
-        delivered: 100,
-        interval: millis(100),
-        delivery_rate: Rate::from_bits_per_sec(0),
-        is_app_limited: false,
-        lost: 0,
-        prior_delivered,
-        tx_in_flight: 100,
-    };
+    let rate = RateSample { prior_delivered, ..RateSample::new(100, millis(100), 1460) };
     Ack { rate: Some(rate), rtt: Some(millis(100)), prior_in_flight: 100, ..ack() }
 }
 

@@ -500,14 +500,6 @@ fn lost(count: u32) -> PacketLost {
 
 /// `in_100_ms` packets delivered in 100 ms.
 fn sampled(prior_delivered: u64, in_100_ms: u32) -> Ack {
-    let rate = RateSample {
-        delivered: in_100_ms,
-        interval: millis(100),
-        delivery_rate: Rate::from_bits_per_sec(0),
-        is_app_limited: false,
-        lost: 0,
-        prior_delivered,
-        tx_in_flight: 100,
-    };
+    let rate = RateSample { prior_delivered, tx_in_flight: 100, ..RateSample::new(in_100_ms, millis(100), 1460) };
     Ack { rate: Some(rate), rtt: Some(millis(100)), ..ack() }
 }

@@ -150,16 +150,8 @@ fn worked_numbers_of_the_literal_derivative() {
 }
 
 fn sample(rtt_ms: u64, packets_per_sec: u32) -> Ack {
-    let rate = RateSample {
-        delivered: packets_per_sec,
-        interval: secs(1),
-        delivery_rate: Rate::from_bits_per_sec(0),
-        is_app_limited: false,
-        lost: 0,
-        prior_delivered: 0,
-        tx_in_flight: 1,
-    };
-    Ack { rtt: Some(Duration::from_millis(rtt_ms)), rate: Some(rate), ..ack() }
+    let rate = Some(RateSample::new(packets_per_sec, secs(1), 1460));
+    Ack { rtt: Some(Duration::from_millis(rtt_ms)), rate, ..ack() }
 }
 
 #[test]
