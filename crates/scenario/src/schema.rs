@@ -221,7 +221,9 @@ fn quantity(kind: &Kind) -> Value {
 fn describe(spec: &ParamSpec) -> String {
     let otherwise = if spec.otherwise.is_empty() { String::new() } else { format!(" Without it: {}.", spec.otherwise) };
     let kernel = if spec.kernel.is_empty() { String::new() } else { format!(" In the kernel world: {}.", spec.kernel) };
-    format!("{} Allowed: {}.{otherwise}{kernel}", spec.doc, spec.allowed())
+    // A parameter's line may be a phrase, a key's is a sentence.
+    let stop = if spec.doc.ends_with(['.', '?']) { "" } else { "." };
+    format!("{}{stop} Allowed: {}.{otherwise}{kernel}", spec.doc, spec.allowed())
 }
 
 /// The declared example, written in TOML, as a value.
