@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -267,6 +268,16 @@ def test_wins_that_no_viewer_feels_are_counted_apart():
     assert _leader(result) == "a wins most often where the viewer feels it: at 1 point for certain."
     result = SimpleNamespace(decisions=pl.DataFrame(rows[1:]))
     assert _leader(result).startswith("No win that a viewer feels is certain; a costs the network least")
+    opened = [{**row, "is_decided": False, "winners": [name]} for row, name in zip(rows[:2], "ab", strict=True)]
+    result = SimpleNamespace(decisions=pl.DataFrame(opened))
+    assert _leader(result) == "a and b lead equally often; nobody wins anywhere for certain."
+
+
+def test_an_axis_of_nothing_but_zeros_does_not_reach_below_zero(result):
+    zero = replace(result, table=result.table.with_columns(stall_time_s=pl.lit(0.0)))
+    _, ax = figure(3, 3)
+    response(zero, "stall_time_s", result.keys[0], ax)
+    assert ax.get_ylim() == (0, 1)
 
 
 def dying_chunk(chunk, *rest):

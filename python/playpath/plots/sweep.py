@@ -68,7 +68,7 @@ def _tile(ax: Axes, x: int, y: int, row: Named, style: SenderStyle) -> None:
     name = row["best"] if others == 0 else f"{row['best']} + {others} alike"
     name = name if row["is_random"] else f"({name})"
     name += "" if row["is_decided"] else " ?"
-    gap = "" if row["difference"] is None else f"\n{_gap(row)}"
+    gap = f"\n{_gap(row)}" if row["difference"] else ""
     ax.text(x, y, name + gap, ha="center", va="center", fontsize=7.5, color=INK,
             bbox={"boxstyle": "round,pad=0.15", "fc": PAPER, "ec": "none", "alpha": 0.85})  # fmt: skip
 
@@ -118,6 +118,8 @@ def response(result: SweepResult, name: str, x: str, ax: Axes | None = None, *, 
         part = table.filter(pl.col("sender") == sender)
         summaries = [stats.summarise(part.filter(pl.col(x) == v)[name].drop_nulls().to_list()) for v in columns]
         _curve(ax, [number(v) for v in columns], summaries, styles[sender], sender, i)
+    if not (table[name].drop_nulls() != 0).any():
+        ax.set_ylim(0, 1)  # nothing but zeros: an axis around them would reach below zero
     numbers = [number(v) for v in columns]
     if min(numbers) > 0 and max(numbers) / min(numbers) >= 20:
         ax.set_xscale("log")

@@ -66,6 +66,9 @@ def _leader(result: SweepResult) -> str:
         )
     if unfelt:
         return f"No win that a viewer feels is certain; {best} costs the network least, or is alike with who does, at {unfelt}."
+    leaders = [sender for sender, (*_, open_) in counts.items() if open_ == counts[best][2]]
+    if len(leaders) > 1:
+        return f"{', '.join(leaders[:-1])} and {leaders[-1]} lead equally often; nobody wins anywhere for certain."
     return f"{best} leads most often, but wins nowhere for certain."
 
 
