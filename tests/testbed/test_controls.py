@@ -253,7 +253,7 @@ def test_the_verifier_and_the_loader_say_what_is_wrong() -> None:
 def test_what_a_player_reports_reaches_its_connection_and_a_dead_bridge_stops_no_video() -> None:
     with Testbed(network([FAST])) as bed:
         control = bed.use_control("bpf:ccplb")
-        server = bed.start_server(agent_of=control)
+        server = bed.start_server(bridge_to=control)
         server.serve_zeros("zeros", 1 << 20)
         url = f"http://{bed.ends[0].server_address}:{server.port}/zeros"
 
@@ -311,7 +311,7 @@ def test_parameters_in_the_socket_itself_go_before_those_of_its_peer_and_both_en
 def test_ccplb_widens_its_window_when_the_bridge_is_told_of_a_buffer_and_a_lie_is_cut() -> None:
     with Testbed(network([FAST | {"queue": {"kind": "droptail", "limit": "500 kB"}}])) as bed:
         control = bed.use_control("bpf:ccplb")
-        server = bed.start_server(agent_of=control)
+        server = bed.start_server(bridge_to=control)
         server.serve_zeros("part", 6_000_000)  # 2.4 s each at 20 Mbit/s
         url = f"http://{bed.ends[0].server_address}:{server.port}/part"
         # One connection, three requests: no report; a full buffer of 1 s at 5240 kbit/s; 10 minutes at 500 Mbit/s.
@@ -339,7 +339,7 @@ def test_ccplb_widens_its_window_when_the_bridge_is_told_of_a_buffer_and_a_lie_i
 def test_slack_yields_to_a_full_buffer_that_the_bridge_tells_of_and_takes_nothing_from_an_empty_one() -> None:
     with Testbed(network([FAST | {"queue": {"kind": "droptail", "limit": "500 kB"}}])) as bed:
         control = bed.use_control("bpf:slack")
-        server = bed.start_server(agent_of=control)
+        server = bed.start_server(bridge_to=control)
         server.serve_zeros("part", 3_000_000)
         url = f"http://{bed.ends[0].server_address}:{server.port}/part"
         # One connection, three requests for 6 s of 4000 kbit/s: no report; 10 s of 10 s are there; none are, and it stands still.

@@ -176,10 +176,10 @@ def test_a_browser_goes_with_its_helpers_when_the_server_dies() -> None:
 
 def test_the_bridge_dies_and_the_video_flows_on(tmp_path: Path) -> None:
     def kill(bed: Testbed) -> None:
-        agent = wait_for(lambda: bed.children.get("agent"))
+        bridge = wait_for(lambda: bed.children.get("agent"))
         log = bed.folder / "access.log"
         wait_for(lambda: log.exists() and "0-1.m4s" in log.read_text())
-        os.kill(agent.process.pid, signal.SIGKILL)
+        os.kill(bridge.process.pid, signal.SIGKILL)
 
     record = play(dash(), "ccplb", "dashjs", tmp_path, during=kill)
     assert record["metrics"]["played_s"] == pytest.approx(5, abs=0.2)

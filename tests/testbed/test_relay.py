@@ -229,7 +229,7 @@ def test_what_a_player_reports_reaches_all_connections_of_its_session() -> None:
     roomy = [one | {"queue": {"kind": "droptail", "limit": "500 kB"}} for one in TWO]
     with Testbed(network(roomy)) as bed:
         control = bed.use_control("bpf:ccplb", by_route=False)
-        server = bed.start_server(agent_of=control)
+        server = bed.start_server(bridge_to=control)
         server.serve_zeros("part", 6_000_000)  # 2.4 s over both paths
         pair = Relay(bed, server.port, cc=control.name)
         url = f"http://{Relay.address}/part"

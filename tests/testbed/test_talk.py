@@ -112,7 +112,7 @@ def test_dash_js_reports_in_version_2_and_follows_the_servers_suggestion(tmp_pat
 def test_a_report_reaches_the_control_in_the_middle_of_a_download() -> None:
     with Testbed(network([FAST])) as bed:
         control = bed.use_control("bpf:ccplb")
-        server = bed.start_server(agent_of=control, talk=Talk(requests=True, reports=True))
+        server = bed.start_server(bridge_to=control, talk=Talk(requests=True, reports=True))
         server.serve_zeros("zeros", 1 << 24)
         address = bed.ends[0].server_address
         asking = "CMCD=br%3D1000%2Cbl%3D1000%2Csid%3D%22a%22"

@@ -33,7 +33,7 @@ pub struct Controls {
     /// What the next ones are to be told.
     waiting: VecDeque<[String; 3]>,
     /// The bridge did not listen; said once.
-    is_agent_missed: bool,
+    is_bridge_missed: bool,
 }
 
 impl Controls {
@@ -45,11 +45,11 @@ impl Controls {
                 self.couple(cc, session.group, peer, time_s, log);
             }
         }
-        if let (Some(agent), Some((name, carriers))) = (&options.agent, session.take_carriers())
-            && let Err(e) = tell_agent(agent, name, &carriers)
-            && !std::mem::replace(&mut self.is_agent_missed, true)
+        if let (Some(bridge), Some((name, carriers))) = (&options.bridge, session.take_carriers())
+            && let Err(e) = tell_bridge(bridge, name, &carriers)
+            && !std::mem::replace(&mut self.is_bridge_missed, true)
         {
-            log.warn(time_s, &format!("players' reports reach no control: {}: {e}", agent.display()));
+            log.warn(time_s, &format!("players' reports reach no control: {}: {e}", bridge.display()));
         }
     }
 
@@ -111,11 +111,11 @@ fn is_coupled(cc: &str) -> bool {
     COUPLED.contains(&cc.split('.').next().unwrap_or_default())
 }
 
-/// An agent that hangs has a full backlog: refused at once, for the socket does not block.
-fn tell_agent(agent: &Path, session: SocketAddr, carriers: &[SocketAddr]) -> io::Result<()> {
+/// A bridge that hangs has a full backlog: refused at once, for the socket does not block.
+fn tell_bridge(bridge: &Path, session: SocketAddr, carriers: &[SocketAddr]) -> io::Result<()> {
     let mut socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.set_nonblocking(true)?;
-    socket.connect(&SockAddr::unix(agent)?)?;
+    socket.connect(&SockAddr::unix(bridge)?)?;
     socket.write_all(word(session, carriers).as_bytes())
 }
 
@@ -149,13 +149,13 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_hears_of_a_session_and_one_that_is_gone_or_hangs_stops_nobody() {
-        let path = std::env::temp_dir().join(format!("playpath-relay-agent-{}", std::process::id()));
+    fn a_bridge_hears_of_a_session_and_one_that_is_gone_or_hangs_stops_nobody() {
+        let path = std::env::temp_dir().join(format!("playpath-relay-bridge-{}", std::process::id()));
         let session = "127.0.0.1:4711".parse().unwrap();
         let carriers = ["10.77.0.2:1000", "[2001:db8::2]:2000"].map(|text| text.parse().unwrap());
-        assert_eq!(tell_agent(&path, session, &carriers).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(tell_bridge(&path, session, &carriers).unwrap_err().kind(), io::ErrorKind::NotFound);
         let listener = UnixListener::bind(&path).unwrap();
-        tell_agent(&path, session, &carriers).unwrap();
+        tell_bridge(&path, session, &carriers).unwrap();
         let mut heard = String::new();
         listener.accept().unwrap().0.read_to_string(&mut heard).unwrap();
         assert_eq!(
@@ -164,7 +164,7 @@ mod tests {
              X-Playpath-Carriers: 10.77.0.2:1000, [2001:db8::2]:2000\r\n\r\n"
         );
         // Nobody accepts: the backlog of 4096 at most fills up, and then it is refused.
-        let refused = (0..5000).find_map(|_| tell_agent(&path, session, &[]).err());
+        let refused = (0..5000).find_map(|_| tell_bridge(&path, session, &[]).err());
         std::fs::remove_file(&path).unwrap();
         assert_eq!(refused.map(|e| e.kind()), Some(io::ErrorKind::WouldBlock));
     }

@@ -21,8 +21,8 @@ pub enum Arguments {
         origin: SocketAddr,
         /// The CMCD bridge beside the web server (`playpath cc agent`): what a player reports there reaches the control of all
         /// connections of its session.
-        #[arg(long, value_name = "SOCKET")]
-        agent: Option<PathBuf>,
+        #[arg(long = "agent", value_name = "SOCKET")]
+        bridge: Option<PathBuf>,
         #[command(flatten)]
         options: Options,
     },
@@ -58,7 +58,7 @@ pub struct Options {
     #[arg(skip = Role::Client { paths: Vec::new() })]
     pub role: Role,
     #[arg(skip)]
-    pub agent: Option<PathBuf>,
+    pub bridge: Option<PathBuf>,
     /// Where to listen; may be repeated. A port alone: for programs of this machine only.
     #[arg(long, required = true, value_name = "[ADDR:]PORT", value_parser = own_address)]
     pub listen: Vec<SocketAddr>,
@@ -120,7 +120,9 @@ impl Arguments {
     /// What was asked for. Errors: paths that do not go together.
     pub fn options(self) -> Result<Options, OptionError> {
         Ok(match self {
-            Arguments::Server { origin, agent, options } => Options { role: Role::Server { origin }, agent, ..options },
+            Arguments::Server { origin, bridge, options } => {
+                Options { role: Role::Server { origin }, bridge, ..options }
+            }
             Arguments::Client { paths, options } => {
                 Options { role: Role::Client { paths: checked(paths)? }, ..options }
             }

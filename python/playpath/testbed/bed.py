@@ -122,7 +122,7 @@ class Testbed:
         Programs started by `start`, the newest of each name.
     is_building : bool
         While namespaces and emulator are made.
-    agent : path or None
+    bridge : path or None
         Socket of the CMCD bridge, if the server has one.
     """
 
@@ -156,7 +156,7 @@ class Testbed:
         self._controls: list[ProvidedControl] = []
         self._pillars: list[Child] = []
         self.children: dict[str, Child] = {}
-        self.agent: Path | None = None
+        self.bridge: Path | None = None
         self._stack = contextlib.ExitStack()
         self._is_open = False
         self.is_building = False
@@ -253,21 +253,21 @@ class Testbed:
         self._state.note(child.identity)
 
     def start_server(
-        self, *, agent_of: ProvidedControl | None = None, talk: Talk | None = None, mptcp: bool = False
+        self, *, bridge_to: ProvidedControl | None = None, talk: Talk | None = None, mptcp: bool = False
     ) -> WebServer:
         """Start the web server; `mptcp`: it listens for MPTCP too.
 
-        `talk`: what is told beside requests and responses; `agent_of`: the control that a CMCD bridge tells of it.
+        `talk`: what is told beside requests and responses; `bridge_to`: the control that a CMCD bridge tells of it.
         """
-        talk = talk or Talk(requests=agent_of is not None)
+        talk = talk or Talk(requests=bridge_to is not None)
         if talk:
-            self.agent = self.folder / "agent.sock"
-            options = ["--socket", str(self.agent), *talk.server_data_options]
+            self.bridge = self.folder / "agent.sock"
+            options = ["--socket", str(self.bridge), *talk.server_data_options]
             if talk.reports:
                 options += ["--reports", str(self.folder / REPORTS)]
-            told = [] if agent_of is None else [agent_of.name]
+            told = [] if bridge_to is None else [bridge_to.name]
             self.start("agent", "server", [controls.loader(), "agent", *told, *options])
-        server = WebServer(self.server, self.folder, agent=self.agent, talk=talk, mptcp=mptcp)
+        server = WebServer(self.server, self.folder, bridge=self.bridge, talk=talk, mptcp=mptcp)
         self._adopt(server.child)
         self._pillars.append(server.child)
         self._stack.callback(server.child.end)

@@ -147,7 +147,7 @@ class _OfKernel:
         parameters = sending.parameters | told
         control = bed.use_control(sending.cc, parameters, by_route=self.uses_route, route=sending.route)
         listens = control if talk.requests else None
-        return bed.start_server(agent_of=listens, talk=talk, mptcp=self.serves_mptcp), control.name
+        return bed.start_server(bridge_to=listens, talk=talk, mptcp=self.serves_mptcp), control.name
 
     def collector(self, bed: Testbed) -> str:
         """nginx, over the first path."""

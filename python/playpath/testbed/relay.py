@@ -77,7 +77,7 @@ class Relay:
         self._bed = bed
         self._folder = bed.folder
         common = ["--scheduler", scheduler_text(scheduler)]
-        bridge = [] if bed.agent is None else ["--agent", str(bed.agent)]
+        bridge = [] if bed.bridge is None else ["--agent", str(bed.bridge)]
         for key, value in (options or {}).items():
             common += [f"--{key}", value]
         listen = [word for end in bed.ends for word in ("--listen", f"{end.server_address}:{PORT}")]

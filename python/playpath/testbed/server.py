@@ -45,13 +45,13 @@ http {{
     server {{
         listen {address}:{port};
         root {folder}/www;
-{agent}    }}
+{bridge}    }}
 {collector}}}
 """
 
 # nginx asks the bridge before each response. Whatever goes wrong with it, the subrequest ends in 204 and the response goes
 # its way.
-_AGENT = """
+_BRIDGE = """
         auth_request /_playpath;
 {server_data}        location / {{
             set $playpath_file $request_filename;
@@ -69,9 +69,9 @@ _AGENT = """
             proxy_send_timeout 100ms;
             proxy_read_timeout 100ms;
             proxy_intercept_errors on;
-            error_page 400 401 403 404 500 502 503 504 = @without_agent;
+            error_page 400 401 403 404 500 502 503 504 = @without_bridge;
         }}
-        location @without_agent {{
+        location @without_bridge {{
             internal;
             return 204;
         }}
@@ -107,7 +107,7 @@ _SILENCE = Talk()
 class WebServer:
     """nginx, started and answering.
 
-    `agent`: socket of the CMCD bridge that it asks before each response, about `talk`. `mptcp`: its listener is of MPTCP; clients without
+    `bridge`: socket of the CMCD bridge that it asks before each response, about `talk`. `mptcp`: its listener is of MPTCP; clients without
     are served by TCP.
     """
 
@@ -117,7 +117,7 @@ class WebServer:
         folder: Path,
         address: str = "0.0.0.0",
         port: int = PORT,
-        agent: Path | None = None,
+        bridge: Path | None = None,
         talk: Talk = _SILENCE,
         mptcp: bool = False,
     ) -> None:
@@ -136,8 +136,8 @@ class WebServer:
                 folder=folder,
                 address=address,
                 port=port,
-                agent="" if agent is None else _asking(agent, talk),
-                collector=_COLLECTOR.format(address=address, port=COLLECTOR_PORT, path=COLLECTOR_PATH, socket=agent)
+                bridge="" if bridge is None else _asking(bridge, talk),
+                collector=_COLLECTOR.format(address=address, port=COLLECTOR_PORT, path=COLLECTOR_PATH, socket=bridge)
                 if talk.reports
                 else "",
             )
@@ -167,8 +167,8 @@ class WebServer:
             file.truncate(size)
 
 
-def _asking(agent: Path, talk: Talk) -> str:
-    return _AGENT.format(socket=agent, server_data=_SERVER_DATA if talk.server_data else "")
+def _asking(bridge: Path, talk: Talk) -> str:
+    return _BRIDGE.format(socket=bridge, server_data=_SERVER_DATA if talk.server_data else "")
 
 
 def over_mptcp(wanted: bool) -> list[str]:

@@ -117,6 +117,6 @@ def beyond_nginx(scenario: resolved.Document) -> str:
 
 def not_believed(bed: Testbed) -> list[str]:
     """Claims of a player that the CMCD bridge cut to what can be, a line for each session."""
-    agent = bed.children.get("agent")
-    lines = agent.log.read_text(errors="replace").splitlines() if agent is not None else []
+    bridge = bed.children.get("agent")
+    lines = bridge.log.read_text(errors="replace").splitlines() if bridge is not None else []
     return [line.removeprefix("playpath-bpf agent: ") for line in lines if "not believed" in line]
