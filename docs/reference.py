@@ -238,8 +238,8 @@ def components() -> str:
 def component(entry: Mapping[str, Any], set_as: str) -> str:
     """One entry of a registry."""
     reference = f" Reference: {entry['reference']}." if entry["reference"] else ""
-    twin = f" In the kernel world: `{entry['in_kernel']}`." if entry.get("in_kernel") else ""
-    text = f"### {entry['name']}\n\n{cell(entry['summary'])}.{reference}{twin}\n"
+    kernel = f" In the kernel world: `{entry['in_kernel']}`." if entry.get("in_kernel") else ""
+    text = f"### {entry['name']}\n\n{cell(entry['summary'])}.{reference}{kernel}\n"
     if not entry["params"]:
         return text
     first = entry["params"][0]

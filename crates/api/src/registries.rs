@@ -66,7 +66,7 @@ fn cc(entry: &playpath_cc::Entry) -> Value {
         "summary": entry.summary,
         "reference": entry.reference,
         "params": params(entry.params),
-        "in_kernel": entry.in_kernel.as_ref().map(|twin| twin.control.to_string()),
+        "in_kernel": entry.in_kernel.as_ref().map(|there| there.control.to_string()),
         "is_coupled": entry.is_coupled,
         "responds_to_loss": entry.behaviour.responds_to_loss,
     })
