@@ -627,6 +627,9 @@ class Player(TypedDict, total=False):
     stall_resume_level: str
     """and goes on after a stall at this one"""
 
+    decoder_delay: str
+    """media at the end of the buffer that the decoder holds back until more comes (browsers: 100 ms)"""
+
     connections: str
     """use of connections"""
 
