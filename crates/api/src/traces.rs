@@ -49,5 +49,5 @@ fn format(name: &str) -> Result<TraceFormat, String> {
 }
 
 fn trace_error(error: impl Display) -> String {
-    format!("not a usable trace: {error}")
+    error.to_string()
 }

@@ -110,7 +110,10 @@ pub fn read_text(path: &Path) -> io::Result<String> {
 
 /// Without the number that the system has for it.
 fn in_words(error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), error.kind().to_string())
+    let told = error.to_string();
+    let mut letters = told.split(" (os error").next().unwrap_or_default().chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_lowercase).collect();
+    io::Error::new(error.kind(), first + letters.as_str())
 }
 
 /// Nanoseconds of the machine's monotonic clock, by which all programs of a run agree when it begins.
@@ -221,7 +224,7 @@ mod tests {
             ("pipe", "is a device, a pipe or a socket"),
             ("/dev/zero", "is a device, a pipe or a socket"),
             (".", "is a folder"),
-            ("none", "entity not found"),
+            ("none", "no such file or directory"),
         ] {
             assert_eq!(read_text(&at(name)).unwrap_err().to_string(), problem, "{name}");
         }

@@ -170,6 +170,8 @@ impl Kind {
             (Kind::Form(_, check), ParamValue::Word(text)) => match check(text) {
                 Ok(()) => None,
                 Err(why) if why.is_empty() => wrong("not allowed"),
+                // A quantity's parser begins with the text itself.
+                Err(why) if why.starts_with(&format!("\"{text}\"")) => Some(format!("{why}; allowed: {}", allowed())),
                 Err(why) => Some(format!("\"{text}\": {why}; allowed: {}", allowed())),
             },
             // A bare number: the parser says which units there are, and lets a zero pass.

@@ -40,7 +40,7 @@ _COMMENTS = {
     "rtt": "there and back, without waiting in queues",
     "loss": "random loss; what a full queue drops comes on top",
     "queue": "what may wait for the narrowest link",
-    "trace": "when the link can carry a packet; it repeats",
+    "trace": "what the link carries, over time; it repeats",
     "jitter": "what hosts take",
     "start": "each seed begins elsewhere in the trace",
 }
