@@ -14,7 +14,19 @@ from playpath.studies.ccp_grid import (
     vary,
 )
 from playpath.studies.claims import alike, between, fewer
-from playpath.studies.study import Beside, Check, Claim, FigureSpec, Labels, Panel, Study, Term, Today, Unstated
+from playpath.studies.study import (
+    Beside,
+    Check,
+    Claim,
+    FigureSpec,
+    Labels,
+    Panel,
+    Settings,
+    Study,
+    Term,
+    Today,
+    Unstated,
+)
 
 DISCARDS, UNDERFLOWS, RETRANSMITTED = "discarded_pictures", "underflow_events", "retransmitted_packets"
 
@@ -391,6 +403,9 @@ BESIDE = Beside(
     notes="CCP's family with floor and guards in both worlds",
 )
 
+KNOWN: list[Settings] = [{"queue_kb": 1000.0, "loss_percent": 0.15, "jitter_ms": 7.0, "kp": 1.5}]
+"""From an audit of the study: a deep queue, a delay that varies, a small gain."""
+
 STUDY = Study(
     name="ccp",
     title="CCP: congestion avoidance for video streaming",
@@ -401,6 +416,7 @@ STUDY = Study(
     figures=FIGURES,
     unstated=UNSTATED,
     vary=vary,
+    known=KNOWN,
     guards={"law": "as printed"},
     sweeps=SWEEPS,
     sensitivity_seeds=3,

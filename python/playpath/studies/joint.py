@@ -3,8 +3,8 @@
 The points are a scrambled Sobol sequence over the unit cube, one axis a parameter (`Unstated.at`), always the same points
 for the same number. At each point the claims' cases run with media of reduced length. The point that reproduces most then
 runs in full, and so do the sets that the study knows from other searches (`Study.known`); the best of these stands beside
-the study's base point, and is run once more at reduced length with each of its values taken back to the base. That such a
-set exists says that the paper's setting allows its claims. It does not say that the authors had it.
+the study's base point, and is run once more with each of its values taken back to the base. That such a set exists says
+that the paper's setting allows its claims. It does not say that the authors had it.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Joint:
         The set that reproduces most, in full length.
     undone : dict
         Knob → claims that reproduce with the best set and no longer with this value taken back to the study's, both at the
-        length and with the seeds of the points.
+        length and with the seeds of the points if all of them hold there, else in full length.
     """
 
     result: StudyResult
@@ -185,18 +185,27 @@ def _with_best(found: Joint, options: Options) -> Joint:
             return replace(found, interrupted=True)
         tried.append(replace(found.result, ran=full[0], claims=full[1], settings={**base, **settings}))
     best = max(tried, key=_merit_of)
-    short = _judged(study, study.claims, best.settings, found.share, found.seeds, options)
+    undone = _undone(found, best, options)
+    return replace(found, interrupted=True) if undone is None else replace(found, best=best, undone=undone)
+
+
+def _undone(found: Joint, best: StudyResult, options: Options) -> dict[str, list[str]] | None:
+    """What each value holds up: at the points' length if all that the set reproduces holds there, too, else in full."""
+    study = found.study
+    good = [claim.claim for claim in best.claims if claim.verdict in _GOOD]
+    short = _judged(study, good, best.settings, found.share, found.seeds, options)
     if short is None:
-        return replace(found, interrupted=True)
-    good = [claim.claim for claim in short[1] if claim.verdict in _GOOD]
+        return None
+    holds = all(claim.verdict in _GOOD for claim in short[1])
+    share, seeds = (found.share, found.seeds) if holds else (options.share, found.result.seeds)
     undone: dict[str, list[str]] = {}
     for parameter in study.swept:
         settings = {**best.settings, parameter.knob: parameter.chosen}
-        back = _judged(study, good, settings, found.share, found.seeds, options)
+        back = _judged(study, good, settings, share, seeds, options)
         if back is None:
-            return replace(found, interrupted=True)
-        undone[parameter.knob] = [c.claim.id for c in back[1] if c.verdict not in _GOOD]
-    return replace(found, best=best, undone=undone)
+            return None
+        undone[parameter.knob] = [claim.claim.id for claim in back[1] if claim.verdict not in _GOOD]
+    return undone
 
 
 def _in_full(found: Joint, settings: Settings, options: Options) -> tuple[Ran, list[ClaimResult]] | None:
