@@ -628,7 +628,8 @@ class Player(TypedDict, total=False):
     """and goes on after a stall at this one"""
 
     decoder_delay: str
-    """media at the end of the buffer that the decoder holds back until more comes (browsers: 100 ms)"""
+    """media at the end of the buffer that the decoder holds back until more comes (browsers: 100 ms; low latency:
+    nothing)"""
 
     connections: str
     """use of connections"""

@@ -111,7 +111,7 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         "decoder_delay",
         "client",
         Kind::Time,
-        "media at the end of the buffer that the decoder holds back until more comes (browsers: 100 ms)",
+        "media at the end of the buffer that the decoder holds back until more comes (browsers: 100 ms; low latency: nothing)",
     )
     .or("client")
     .since("0.2"),
@@ -363,7 +363,11 @@ fn config(settings: &Params, segments: usize) -> DashConfig {
             .unwrap_or_else(|| full_level.mul_f64(base.resume_level.ratio(base.full_level))),
         start_level: settings.optional("start_level").unwrap_or(base.start_level),
         stall_resume_level: settings.optional("stall_resume_level").unwrap_or(base.stall_resume_level),
-        decoder_delay: settings.optional("decoder_delay").unwrap_or(base.decoder_delay),
+        decoder_delay: settings.optional("decoder_delay").unwrap_or(match low_latency(settings) {
+            // Encoded without reordered pictures.
+            Some(_) => Duration::ZERO,
+            None => base.decoder_delay,
+        }),
         connections: settings.optional::<Connections>("connections").unwrap_or(base.connections),
         pipeline_at: settings.optional::<Ratio>("pipeline_at").map(Ratio::get).or(base.pipeline_at),
         abandonment: settings.flag("abandonment"),
