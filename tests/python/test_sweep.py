@@ -423,6 +423,21 @@ def test_workers_end_with_the_sweep_however_it_ends(tmp_path, design_file, end):
     assert process.returncode != 0
 
 
+def test_workers_are_let_go_while_a_call_is_handed_over():
+    """The call is longer than a pipe holds, and its worker is killed before it reads it."""
+    code = """
+import multiprocessing, time
+from playpath.sweep.executors import _Workers
+workers = _Workers(1, mp_context=multiprocessing.get_context("spawn"))
+workers.submit(time.sleep, 600)
+handed_over = workers.submit(len, bytes(1 << 20))
+while not handed_over.running():
+    time.sleep(0.01)
+workers.shutdown(wait=False, cancel_futures=True)
+"""
+    subprocess.run([sys.executable, "-c", code], timeout=100, check=True)
+
+
 def test_workers_end_with_a_sweep_whose_disk_is_full(tmp_path, design_file):
     """No file may be longer than 512 bytes, which a write reports as a full disk does."""
     command = f"ulimit -f 1; exec {sys.executable} -B -m playpath sweep {design_file}"

@@ -88,6 +88,10 @@ class _Workers(ProcessPoolExecutor):
         if not wait:
             for worker in (self._processes or {}).values():
                 worker.kill()
+        calls = getattr(self, "_call_queue", None)
+        if calls is not None and (not wait or self._broken):
+            # Nobody reads the calls any more: Python before 3.11.5 waits for ever for the rest of one to be written (gh-94777).
+            calls._reader.close()
         # Even so until they have ended: else their semaphores are left behind, and Python complains of it.
         super().shutdown(wait=True, cancel_futures=cancel_futures)
 
