@@ -91,6 +91,16 @@ def test_what_differs_between_users_is_neither_a_value_nor_a_default(cli, tmp_pa
     assert path["defaults"]["up.loss"] == "0 %"
 
 
+def test_a_users_column_without_a_path_is_of_all_paths(cli, tmp_path):
+    (tmp_path / "users.csv").write_text("name,rate_mbps\nann,4\nbob,9\n")
+    second = '[[path]]\nname = "dsl"\nrate = "2 Mbit/s"\nrtt = "30 ms"\n'
+    (tmp_path / "mine.toml").write_text(f'{SCENARIO}\n{second}[population]\nusers = "users.csv"\n')
+    done = cli("show", tmp_path / "mine.toml", "--json")
+    assert done.status == 0, done.err
+    paths = [block for block in done.json["blocks"] if block["title"].startswith("path ")]
+    assert [path["given"]["rate"] for path in paths] == ["of each user (users.csv)"] * 2
+
+
 def test_a_design_is_sent_to_its_command(cli):
     done = cli("show", "loss-and-delay")
     assert (done.status, done.out) == (2, "")

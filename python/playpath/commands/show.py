@@ -30,14 +30,12 @@ def command(scenario: options.ScenarioFile, json: options.Json = False) -> None:
     """
     population = load_population(scenario) if is_population(scenario) else None
     loaded = load(scenario) if population is None else population.base
-    name = loaded.name if population is None else population.name
     film = engine.film_figures(loaded.text)
-    lines = understood(loaded, film) if population is None else inspect(population).lines()
-    page = (
-        blocks(read(scenario), loaded.resolved)
-        if population is None
-        else blocks(document(population), constant(population))
-    )
+    if population is None:
+        name, lines, page = loaded.name, understood(loaded, film), blocks(read(scenario), loaded.resolved)
+    else:
+        name, lines = population.name, inspect(population).lines()
+        page = blocks(document(population), constant(population))
     if json:
         console.print_json({"name": name, "understood": lines, "blocks": [dict(block.__dict__) for block in page]})
         return

@@ -107,7 +107,7 @@ def _print_means(result: SweepResult) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for key in _short(result.keys):
         table.add_column(console.plain(key), no_wrap=True)
-    names = means.columns[means.columns.index("seeds") + 1 :][:_MOST_MEANS]
+    names = result.varied[:_MOST_MEANS]
     for title in ("seeds", *(f"{metric(name).label}\n{metric(name).unit}" for name in names)):
         table.add_column(title, justify="right")
     for row in means.head(_MOST_ROWS).iter_rows(named=True):

@@ -100,11 +100,12 @@ def document(population: Population) -> Mapping[str, Any]:
 
 
 def _write(node: Any, parts: list[str], value: str) -> None:
-    """Set a dotted setting, as `--set` finds it: in a list by number or name, else in its first entry."""
+    """Set a dotted setting, as `--set` finds it: in a list by number or name, else in all its entries."""
     if isinstance(node, list):
         named = {**{str(i): entry for i, entry in enumerate(node)}, **{entry.get("name"): entry for entry in node}}
-        inner = named.get(parts[0])
-        _write(node[0] if inner is None else inner, parts if inner is None else parts[1:], value)
+        chosen = parts[0] in named
+        for entry in [named[parts[0]]] if chosen else node:
+            _write(entry, parts[1:] if chosen else parts, value)
     elif len(parts) == 1:
         node[parts[0]] = value
     else:

@@ -176,12 +176,11 @@ def _table(result: SweepResult) -> str:
 def _means(result: SweepResult) -> str:
     """What a sender alone did at each point."""
     means = result.means()
-    names = means.columns[means.columns.index("seeds") + 1 :]
-    head = [*(escape(key) for key in result.keys), "sender", "seeds", *(escape(metric(name).axis) for name in names)]
+    head = [*map(escape, result.keys), "sender", "seeds", *(escape(metric(name).axis) for name in result.varied)]
     rows = [
         [
             *(escape(str(row[key])) for key in (*result.keys, "sender", "seeds")),
-            *("–" if row[name] is None else format_value(row[name]) for name in names),
+            *("–" if row[name] is None else format_value(row[name]) for name in result.varied),
         ]
         for row in means.head(_MOST_ROWS).iter_rows(named=True)
     ]

@@ -81,13 +81,17 @@ class SweepResult(Tabular):
             f"{names} was played alone: there is nothing to compare it with; `cc` in the design, or --cc, names senders"
         )
 
-    def means(self) -> pl.DataFrame:
-        """A row for each point: its settings, `sender`, the number of `seeds`, and the mean of each criterion that varies."""
+    @cached_property
+    def varied(self) -> list[str]:
+        """The criteria that are not the same in all sessions."""
         criteria = VIDEO_CRITERIA if self.base.has_video else BULK_CRITERIA
-        varied = [n for n in criteria if n in self.metric_names and self.table[n].drop_nulls().n_unique() > 1]
+        return [n for n in criteria if n in self.metric_names and self.table[n].drop_nulls().n_unique() > 1]
+
+    def means(self) -> pl.DataFrame:
+        """A row for each point: its settings, `sender`, the number of `seeds`, and the means of the `varied` criteria."""
         good = self.table.filter(pl.col("error").is_null())
         grouped = good.group_by("point", *self.keys, "sender", maintain_order=True)
-        return grouped.agg(pl.len().alias("seeds"), pl.col(varied).mean())
+        return grouped.agg(pl.len().alias("seeds"), pl.col(self.varied).mean())
 
     @property
     def errors(self) -> pl.DataFrame:
