@@ -26,19 +26,22 @@ pub fn compile_driver(family: &str, folder: &Path) -> PathBuf {
     compile("driver.c", &[format!("-DFAMILY={family}"), header], folder.join(family))
 }
 
-/// Compiles `source` of this crate. Panics without a compiler: Rust needs one to link, so it is there.
+/// Compiles `source` of this crate. Panics without a compiler: Rust needs one to link, so it is there. Another run of the tests
+/// may use the same folder: the program appears whole or not at all.
 pub fn compile(source: &str, defines: &[String], program: PathBuf) -> PathBuf {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+    let partial = program.with_extension(std::process::id().to_string());
     let output = Command::new(&compiler)
         .args(["-O2", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-Wno-unused-function", "-fsanitize=undefined"])
         .args(["-fno-sanitize-recover=all", "-fsanitize-undefined-trap-on-error"])
         .args(defines)
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(source))
         .arg("-o")
-        .arg(&program)
+        .arg(&partial)
         .output()
         .unwrap_or_else(|e| panic!("no C compiler: {compiler}: {e}"));
     assert!(output.status.success(), "{source} does not compile:\n{}", String::from_utf8_lossy(&output.stderr));
+    std::fs::rename(&partial, &program).unwrap_or_else(|e| panic!("{}: {e}", program.display()));
     program
 }
 
