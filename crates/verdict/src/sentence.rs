@@ -269,8 +269,11 @@ fn known(name: &str) -> &'static Metric {
     metrics().find(|metric| metric.name == name).expect("a criterion is in the registry")
 }
 
+/// An estimate, so to two digits.
 fn more_runs(count: usize) -> String {
-    format!("{count} more run{}", if count == 1 { "" } else { "s" })
+    let unit = 10_usize.pow(count.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    let about = (count + unit / 2) / unit * unit;
+    format!("{about} more run{}", if count == 1 { "" } else { "s" })
 }
 
 fn difference(found: &Difference) -> String {
