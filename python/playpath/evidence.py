@@ -34,8 +34,8 @@ from functools import cached_property, lru_cache
 from itertools import combinations
 
 import numpy as np
-from scipy import special
 
+from playpath import special
 from playpath.errors import InputError
 from playpath.stats import MOST_RUNS, p_more_often
 

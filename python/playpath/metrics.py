@@ -115,14 +115,23 @@ def format_value(value: float | None, digits: int = 3) -> str:
     return text if "e" not in text else f"{value:.6f}".rstrip("0")
 
 
-def format_more_runs(count: float) -> str:
-    """How many runs are wanted, in words that fit one as well.
+def about_runs(count: float) -> int:
+    """An estimated number of runs to two digits: more of them it does not deserve.
 
-    >>> format_more_runs(1), format_more_runs(12)
-    ('1 more run', '12 more runs')
+    >>> about_runs(7), about_runs(65), about_runs(204), about_runs(5776)
+    (7, 65, 200, 5800)
     """
-    number = str(count) if isinstance(count, int) else format_value(count)
-    return f"{number} more run{'' if count == 1 else 's'}"
+    unit: int = 10 ** max(0, len(str(int(count))) - 2)
+    return (int(count) + unit // 2) // unit * unit
+
+
+def format_more_runs(count: float) -> str:
+    """How many runs are wanted, to two digits, in words that fit one as well.
+
+    >>> format_more_runs(1), format_more_runs(12), format_more_runs(441)
+    ('1 more run', '12 more runs', '440 more runs')
+    """
+    return f"{about_runs(count)} more run{'' if count == 1 else 's'}"
 
 
 def format_interval(mean: float | None, half_width: float | None) -> str:

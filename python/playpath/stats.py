@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy import special
+
+from playpath import special
 
 CONFIDENCE = 0.95
 SIGNIFICANCE = 1.0 - CONFIDENCE

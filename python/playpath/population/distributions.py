@@ -22,8 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scipy import special
-
+from playpath import special
 from playpath.errors import InputError, unknown_name
 from playpath.quantity import parse, quantity
 

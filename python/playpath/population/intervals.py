@@ -21,7 +21,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
+
+from playpath import special
 
 Z95 = 1.959963984540054
 FEWEST_UNITS = 20
