@@ -44,6 +44,7 @@ def compare(
     progress: Progress = lambda done, total: None,
     on_interrupt: Callable[[int], None] = lambda running: None,
     on_stopped: Callable[[], None] = lambda: None,
+    meanwhile: Callable[[Comparison], None] = lambda result: None,
 ) -> Comparison:
     """Play the scenario's video once for each sender and seed, and rank the senders.
 
@@ -74,6 +75,8 @@ def compare(
         Called at Ctrl-C with the number of sessions under way; they are finished first.
     on_stopped : callable
         Called when those have ended, and no second Ctrl-C has come.
+    meanwhile : callable
+        Called with the result without its timelines while those are played, where that is needed: for what does not show them.
 
     Returns
     -------
@@ -135,7 +138,8 @@ def compare(
     if not timelines or (result.interrupted and place.is_parallel):
         return result
     ordered = {key: outlines[key] for key in sorted(outlines) if key[1] in result.seeds and key[0] in result.senders}
-    return replace(_with_timelines(result, place, threads, sessions), bands=bands.bands(ordered))
+    played_again = _timelines(result, place, threads, sessions, meanwhile)
+    return result.with_timelines(played_again, bands.bands(ordered))
 
 
 class _Player:
@@ -176,7 +180,7 @@ class _Player:
     def _session(self, sender: str, seed: int) -> Session:
         if self._store is None:
             is_kept = not self._place.is_parallel or seed < self._scenario.seeds[0] + bands.MOST_SEEDS
-            # Single packets are kept of the session that is shown alone: see `_with_timelines`.
+            # Single packets are kept of the session that is shown alone: see `_timelines`.
             trace: Trace = "series" if self._trace and is_kept else False
             with self._pulse.watching() as watch:
                 return self._place.session(self._scenario, sender, seed, trace=trace, watch=watch)
@@ -274,13 +278,21 @@ def pick_sender(scenario: Scenario, sender: str | None) -> str:
     return sender
 
 
-def _with_timelines(result: Comparison, place: World, threads: int, sessions: Sequence[Session]) -> Comparison:
-    """With the traced session of the typical seed of each sender: run once more where that costs little."""
+def _timelines(
+    result: Comparison,
+    place: World,
+    threads: int,
+    sessions: Sequence[Session],
+    meanwhile: Callable[[Comparison], None],
+) -> dict[str, Session]:
+    """The traced session of the typical seed of each sender: run once more where that costs little."""
     seed, _ = result.typical_seed
     if place.is_parallel:
         outcome = run_all(
-            lambda s: trimmed(place.session(result.scenario, s, seed, trace=True)), result.senders, threads
+            lambda s: trimmed(place.session(result.scenario, s, seed, trace=True)),
+            result.senders,
+            threads,
+            meanwhile=lambda: meanwhile(result),
         )
         sessions = [session for session in outcome.results if session is not None]
-    found = {s.sender: s for s in sessions if s.seed == seed and s.series and s.sender in result.senders}
-    return replace(result, timelines=found)
+    return {s.sender: s for s in sessions if s.seed == seed and s.series and s.sender in result.senders}

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -233,6 +233,13 @@ class Comparison(Tabular):
         values = [self.values(sender, name)[index] for sender in self.senders]
         return sum(v for v in values if v is not None)
 
+    def with_timelines(self, timelines: Mapping[str, Session], around: pl.DataFrame) -> Comparison:
+        """The same with its traced sessions and their bands; what was computed of the table is kept."""
+        traced = replace(self, timelines=timelines, bands=around)
+        for name, value in vars(self).items():
+            vars(traced).setdefault(name, value)
+        return traced
+
     def to_dict(self) -> Json:
         """The JSON form of `playpath compare --json`."""
         return {
@@ -295,15 +302,20 @@ class Comparison(Tabular):
         target = Path(folder)
         for name, frame in (("sessions", self.table), ("flows", self.flows), ("links", self.links)):
             write_frame(target / f"{name}.parquet", frame)
+        self.save_timelines(target)
+        stored = {**self.to_dict(), "notes": self.notes, "interrupted": self.interrupted}
+        write_text(target / "comparison.json", json.dumps(stored, ensure_ascii=False, indent=1) + "\n")
+
+    def save_timelines(self, folder: str | Path) -> None:
+        """Write the timelines and their bands, in place of those that are there."""
+        target = Path(folder)
         timelines = file_names(self.timelines)
         for sender, file in timelines.items():
             self.timelines[sender].save(target / "timelines" / file)
         for record in target.glob("timelines/*/record.json"):
             if record.parent.name not in timelines.values():  # of a sender or a run that is no part of this
                 shutil.rmtree(record.parent)
-        stored = {**self.to_dict(), "notes": self.notes, "interrupted": self.interrupted}
         write_frame(target / "bands.parquet", self.bands)
-        write_text(target / "comparison.json", json.dumps(stored, ensure_ascii=False, indent=1) + "\n")
 
     @classmethod
     def load(cls, folder: str | Path) -> Comparison:

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from playpath.metrics import format_value, metric
+from playpath.metrics import about_runs, format_value, metric
 
 if TYPE_CHECKING:  # what says in one line what is wrong does not wait for statistics and tables of data
     from playpath.comparison import Comparison
@@ -253,7 +253,7 @@ def _difference_cells(result: Comparison, sender: str, best: str) -> list[str]:
     found = result.ranker.difference(sender, best, name)
     if found is None:
         return [metric(name).label, "–", "–", "–", word]
-    more = [f"~{found.more_runs:.0f}"] if sender in decision.open and found.more_runs else []
+    more = [f"~{about_runs(found.more_runs)}"] if sender in decision.open and found.more_runs else []
     unit = metric(name).unit
     interval = "–" if found.ci95 is None else f"{format_value(found.ci95[0])} to {format_value(found.ci95[1])}"
     p_value = "–" if found.p is None else "<0.001" if found.p < 0.001 else f"{found.p:.3f}"

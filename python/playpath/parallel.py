@@ -10,7 +10,9 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Generic, TypeVar
 
 from playpath.errors import InputError
@@ -61,6 +63,7 @@ def run_all(
     on_wait: Callable[[], None] = lambda: None,
     on_interrupt: Callable[[int], None] = lambda running: None,
     on_stopped: Callable[[], None] = lambda: None,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> Outcome[Result]:
     """Run `work` on every task.
 
@@ -82,12 +85,17 @@ def run_all(
         Called at the first Ctrl-C with the number of tasks under way.
     on_stopped : callable
         Called when those have ended, and no second Ctrl-C has come.
+    meanwhile : callable
+        Called once in the calling thread, when the tasks have begun; the calls above wait for its end. A Ctrl-C ends it.
     """
     pool = _Pool(work, tasks, jobs)
-    interrupted = False
+    interrupted = has_begun = False
     with exit_on_signals():
         while pool.is_busy:
             try:
+                if not has_begun:
+                    has_begun = True
+                    meanwhile()
                 for task in pool.wait():
                     on_done(task)
                 on_wait()
@@ -97,7 +105,7 @@ def run_all(
                 interrupted = True
                 pool.stop()
                 on_interrupt(pool.running)
-            except SystemExit:
+            except BaseException:  # SIGTERM, or what a call raised
                 pool.stop()
                 raise
         else:
@@ -107,6 +115,21 @@ def run_all(
         raise pool.error
     unfinished = any(not done for done in pool.finished)
     return Outcome(list(pool.results), interrupted and unfinished)
+
+
+def import_ahead(*modules: str) -> None:
+    """Import what is needed later while something else is waited for: the engine, say.
+
+    In a thread of its own, where no Ctrl-C leaves half a module. Who imports one of them meanwhile waits for it; what fails here
+    fails there again, and is told there.
+    """
+
+    def fetch() -> None:
+        with suppress(Exception):
+            for module in modules:
+                import_module(module)
+
+    threading.Thread(target=fetch, daemon=True).start()
 
 
 class _Pool(Generic[Task, Result]):

@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from playpath.comparison import Comparison
 from playpath.parallel import run_all
 
 LONG = """
@@ -145,3 +146,91 @@ def test_an_error_is_raised_and_stops_the_rest():
     with pytest.raises(ValueError, match="two"):
         run_all(work, range(1000), 2)
     assert len(started) <= 4
+
+
+def test_what_is_done_meanwhile_is_done_while_the_tasks_run():
+    """Both tasks wait for it; the calls for finished ones come after it."""
+    done, begun = [], threading.Event()
+
+    def work(task):
+        assert begun.wait(60)
+        return task
+
+    def meanwhile():
+        done.append("meanwhile")
+        begun.set()
+
+    outcome = run_all(work, range(2), 2, on_done=done.append, meanwhile=meanwhile)
+    assert outcome.results == [0, 1]
+    assert (done[0], sorted(done[1:])) == ("meanwhile", [0, 1])
+
+
+def test_a_ctrl_c_ends_what_is_done_meanwhile_and_keeps_what_is_under_way():
+    released = threading.Event()
+
+    def work(task):
+        released.wait()
+        return task
+
+    def meanwhile():
+        os.kill(os.getpid(), signal.SIGINT)
+        pytest.fail("was not ended")
+
+    outcome = run_all(work, range(100), 2, on_interrupt=lambda running: released.set(), meanwhile=meanwhile)
+    assert outcome.interrupted
+    assert [r for r in outcome.results if r is not None] in ([0], [0, 1])
+
+
+def test_an_error_meanwhile_is_raised_and_stops_the_rest():
+    started, released = [], threading.Event()
+
+    def work(task):
+        started.append(task)
+        released.wait()
+
+    def meanwhile():
+        raise ValueError("meanwhile")
+
+    with pytest.raises(ValueError, match="meanwhile"):
+        run_all(work, range(100), 2, meanwhile=meanwhile)
+    released.set()
+    assert len(started) <= 2
+
+
+FAILING = """
+import importlib, os, signal, sys
+from playpath import cli
+page = importlib.import_module("playpath.report.comparison_page")
+how, calls, real = sys.argv.pop(1), [], page._viewer_figures
+def fail(result):
+    calls.append(bool(result.timelines))
+    if how == "always" or len(calls) == 1:
+        if how == "end":
+            os.kill(os.getpid(), signal.SIGTERM)
+        raise KeyboardInterrupt if how == "ctrl-c" else RuntimeError("cannot draw")
+    return real(result)
+page._viewer_figures = fail
+sys.argv[0] = "playpath"
+try:
+    cli.main()
+finally:
+    print(*calls)
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "status", "calls"),
+    [("once", 0, "False True"), ("always", 1, "False True"), ("ctrl-c", 0, "False True"), ("end", 143, "False")],
+)
+def test_a_drawing_that_fails_or_is_ended_loses_no_result(how, status, calls, small, tmp_path):
+    """It is drawn before all timelines are there, and once more at the end: an error is told there."""
+    command = [sys.executable, "-c", FAILING, how, "compare", "small.toml", "--seeds", "2", "--out", "o"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stderr
+    assert done.stdout.splitlines()[-1] == calls
+    assert ("cannot draw" in done.stderr) == (how == "always")
+    stored = Comparison.load(tmp_path / "o")
+    assert stored.seeds == [1, 2]
+    assert (tmp_path / "o/report.html").exists() == (status == 0)
+    if how in ("once", "always"):
+        assert sorted(stored.timelines) == sorted(stored.senders)

@@ -178,7 +178,12 @@ def test_numbers_for_people():
     assert format_interval(306.8, 59.2) == "307 ± 59"
     assert format_interval(5.2148, 0.0031) == "5.215 ± 0.003"
     assert format_interval(5.0, None) == "5"
-    assert [format_more_runs(n) for n in (1, 612)] == ["1 more run", "612 more runs"]
+    assert [format_more_runs(n) for n in (1, 98, 612, 995)] == [
+        "1 more run",
+        "98 more runs",
+        "610 more runs",
+        "1000 more runs",
+    ]
 
 
 TWO_PATHS = """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +14,8 @@ from playpath.commands.results import results_folder
 from playpath.compare import compare
 from playpath.comparison import Comparison
 from playpath.errors import InputError, RunError
+from playpath.files import write_text
+from playpath.parallel import import_ahead
 from playpath.sanity import doubts, inert
 from playpath.scenario import load
 from playpath.signals import spare_next_ctrl_c
@@ -68,6 +70,8 @@ def command(
     question = {"world": worlds.world(place).name, "manifest": {"scenario": loaded.resolved}}
     where = results_folder(out, loaded.name, "comparison.json", question)
     with nullcontext() if json and out is None else where as folder:
+        import_ahead("scipy.special", *([] if folder is None else ["playpath.report"]))  # both take their time
+        results = None if folder is None else _Results(folder)
         with console.progress("sessions") as progress:
             result = compare(
                 loaded,
@@ -82,9 +86,10 @@ def command(
                 on_interrupt=_tell_interrupt,
                 # A second one from now on was meant for the sessions, and not for what is finished.
                 on_stopped=spare_next_ctrl_c,
+                meanwhile=lambda result: None if results is None else results.begin(result),
             )
-        if folder is not None:
-            _write(result, folder)
+        if results is not None:
+            results.finish(result)
     if json:
         console.print_json(result.to_dict())
     else:
@@ -107,9 +112,29 @@ def _tell_interrupt(running: int) -> None:
     console.message(f"stopping: finishing {sessions(running)} under way; Ctrl-C again drops them")
 
 
-def _write(result: Comparison, folder: Path) -> None:
-    from playpath.report import write_report  # matplotlib takes its time
+class _Results:
+    """A folder with a comparison and its report; what needs no timelines is written and drawn while those are played."""
 
-    result.save(folder)
-    report = write_report(result, folder / "report.html")
-    console.message(f"report: {report}")
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._is_saved = False
+        self._drawn: tuple[list[str], list[str], list[str]] | None = None
+
+    def begin(self, result: Comparison) -> None:
+        result.save(self._folder)
+        self._is_saved = True
+        with suppress(Exception):  # `finish` draws it again, when all is saved, and what fails there is told
+            from playpath.report import untraced_sections
+
+            self._drawn = untraced_sections(result)
+
+    def finish(self, result: Comparison) -> None:
+        if self._is_saved:
+            result.save_timelines(self._folder)
+        else:
+            result.save(self._folder)
+        from playpath.report import comparison_page
+
+        report = self._folder / "report.html"
+        write_text(report, comparison_page(result, untraced=self._drawn))
+        console.message(f"report: {report}")

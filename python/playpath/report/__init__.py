@@ -10,13 +10,13 @@ from playpath.files import write_text
 from playpath.packets import Window
 from playpath.population.answer import PopulationResult
 from playpath.record import Session
-from playpath.report.comparison_page import comparison_page
+from playpath.report.comparison_page import comparison_page, untraced_sections
 from playpath.report.population_page import population_page
 from playpath.report.session_page import session_page
 from playpath.report.sweep_page import sweep_page
 from playpath.sweep.result import SweepResult
 
-__all__ = ["comparison_page", "population_page", "session_page", "sweep_page", "write_report"]
+__all__ = ["comparison_page", "population_page", "session_page", "sweep_page", "untraced_sections", "write_report"]
 
 
 def write_report(

@@ -25,23 +25,26 @@ _MOST_VIEWER_FIGURES = 4
 _MOST_ROWS = 200
 
 
-def comparison_page(result: Comparison, window: Window | None = None) -> str:
-    """The whole page as text."""
-    sections = [
-        _head(result),
-        _ranking(result),
-        _failures(result),
-        _timelines(result, window),
-        _viewer_figures(result),
-        _differences(result),
-        _paths(result, window),
-        _network_figures(result),
-        _flows(result),
-        _all_metrics(result),
-        _manifest(result),
-    ]
+Sections = list[str]
+
+
+def comparison_page(
+    result: Comparison, window: Window | None = None, untraced: tuple[Sections, Sections, Sections] | None = None
+) -> str:
+    """The whole page as text; `untraced` as `untraced_sections` gave it, of this result or the same without timelines."""
+    answer, viewer, network = untraced or untraced_sections(result)
+    sections = [*answer, _timelines(result, window), *viewer, _paths(result, window), *network]
     title = f"{result.scenario.name}: which sender keeps the video playing?"
     return html.page(title, sections)
+
+
+def untraced_sections(result: Comparison) -> tuple[Sections, Sections, Sections]:
+    """The sections that need no timelines, in three groups between which the others stand."""
+    return (
+        [_head(result), _ranking(result), _failures(result)],
+        [_viewer_figures(result), _differences(result)],
+        [_network_figures(result), _flows(result), _all_metrics(result), _manifest(result)],
+    )
 
 
 def _head(result: Comparison) -> str:

@@ -8,18 +8,26 @@ import io
 import json
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from html import escape
 from importlib import resources
 from typing import Any
 
 from matplotlib import rc_context
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from playpath.plots.style import COLOURS, GRID, INK, MUTED, PAPER, take_literally
 from playpath.report.figure_data import figure_data
 
-_SVG_SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "playpath", "font.family": "sans-serif"}
+_SVG_SETTINGS: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "playpath",
+    "font.family": "sans-serif",
+    "figure.autolayout": False,
+    "figure.constrained_layout.use": False,
+}
 # Of web/src/tokens.css.
 _TOKENS = {INK: "text", MUTED: "soft", GRID: "line", PAPER: "back"} | {
     colour: f"sender{i}" for i, colour in enumerate(COLOURS)
@@ -109,9 +117,24 @@ def plain_svg(figure: Figure) -> str:
         warnings.filterwarnings(
             "ignore", "Glyph .* missing|constrained_layout not applied"
         )  # the reader's fonts draw the text, not ours
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+        with _laid_out(figure):
+            figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     svg = buffer.getvalue()
     return re.sub(r"<(style|metadata)\b.*?</\1>", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+
+
+@contextmanager
+def _laid_out(figure: Figure) -> Iterator[None]:
+    """A figure in its layout, for which `savefig` would draw it once more, with nowhere to draw to."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        FigureCanvasSVG(figure)  # the figure's canvas is what measures its text
+        engine.execute(figure)
+        figure.set_layout_engine(None)
+    try:
+        yield
+    finally:
+        figure.set_layout_engine(engine)
 
 
 def themed(colour: str) -> str:

@@ -8,7 +8,7 @@ from html import escape
 
 import polars as pl
 
-from playpath.metrics import format_value, metric
+from playpath.metrics import about_runs, format_value, metric
 from playpath.plots import figure, sender_styles
 from playpath.plots.sweep import is_numeric, levels, response, winner_map, winner_points
 from playpath.report import html
@@ -203,7 +203,7 @@ def _row(result: SweepResult, row: Named) -> list[str]:
         row["second"] or "–",
         metric(row["criterion"]).label if row["criterion"] else "–",
     ]
-    more = str(row["more_runs"]) if row["more_runs"] else "–"
+    more = str(about_runs(row["more_runs"])) if row["more_runs"] else "–"
     return [*(escape(str(row[k])) for k in result.keys), *(escape(c) for c in cells), gap or "–", more]
 
 
