@@ -72,6 +72,10 @@ export class App {
     headline: h("p", { class: "headline", "aria-live": "polite" }),
     verdict: h("p", { class: "verdict" }),
     progress: h("div", { class: "progress" }),
+    // Drawn once and kept: a button that is replaced between press and release gets no click.
+    played: h("progress", { "aria-label": "Sessions played" }),
+    count: h("span"),
+    stop: h("button", { type: "button", class: "small", onclick: () => this.comparison?.cancel() }, "Stop"),
     viewers: h("div", {}),
     why: h("div", {}),
     ranking: h("div", {}),
@@ -337,10 +341,10 @@ export class App {
     const judged = comparison.judged;
     parts.headline.textContent = judged?.headline ?? "The first sessions are being played …";
     parts.verdict.textContent = judged && judged.verdict !== judged.headline ? judged.verdict : "";
-    parts.progress.replaceChildren(
-      h("progress", { value: done, max: of, "aria-label": "Sessions played" }), ` ${done} of ${of} sessions`,
-      comparison.isOver ? "" : h("button", { type: "button", class: "small", onclick: () => comparison.cancel() }, "Stop"),
-    );
+    if (!parts.progress.firstChild) parts.progress.append(parts.played, parts.count, parts.stop);
+    Object.assign(parts.played, { max: of, value: done });
+    parts.count.textContent = `${done} of ${of} sessions`;
+    parts.stop.hidden = comparison.isOver;
     parts.progress.dataset.over = String(comparison.isOver);
     const sessions = this.sessions();
     const drawn = JSON.stringify([sessions.map((session) => session.record.digest), this.state.view, this.path]);
