@@ -11,8 +11,13 @@ from typing import Any
 
 import pytest
 from forked import forks
+from hypothesis import HealthCheck, settings
 
 import playpath
+
+# How long an example takes says nothing of what is tested.
+settings.register_profile("without a clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("without a clock")
 
 
 @pytest.fixture(autouse=True)

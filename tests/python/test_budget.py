@@ -212,5 +212,7 @@ def test_memory_that_runs_out_is_told(tmp_path):
     (tmp_path / "flood.toml").write_text(flood)
     command = f"ulimit -v 3000000; exec {sys.executable} -m playpath run flood.toml"
     done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
-    assert done.stderr.startswith("error: out of memory at ")
+    # On a slow machine, after lines on how far it is.
+    told = [line for line in done.stderr.splitlines() if not line.startswith("seconds played: ")]
+    assert (done.returncode, len(told)) == (2, 1), done.stderr
+    assert told[0].startswith("error: out of memory at ")
