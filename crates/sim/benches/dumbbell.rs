@@ -52,6 +52,7 @@ fn rows() -> Vec<(String, String, u32)> {
     rows.push(("linux, idle: 10000 flows".into(), idle(10_000), 10_000));
     rows.push(("tcp, 1 path of 30 Mbit/s".into(), multipath(&[30]), 1));
     rows.push(("mptcp, 3 subflows of 10 Mbit/s".into(), multipath(&[10, 10, 10]), 1));
+    rows.push(("bulk over the session's path".into(), bulk_over_the_sessions_path(), 1));
     rows
 }
 
@@ -91,14 +92,28 @@ fn multipath(mbps: &[u32]) -> String {
     )
 }
 
-/// One session of ten minutes over a path that loses packets, as `scenarios/wireless.toml` has it: what people run.
+/// A path that loses packets, as `scenarios/wireless.toml` has it: what people run.
+const SESSIONS_PATH: &str =
+    r#"path = [{ name = "wifi", rate = "20 Mbit/s", rtt = "100 ms", loss = "0.15 %", queue = "1 bdp" }]"#;
+
+/// One session of ten minutes.
 fn session(player: &str) -> String {
     format!(
         r#"
         video = {{ rate = "5.24 Mbit/s", duration = "624 s" }}
         player = {{ kind = "{player}" }}
-        path = [{{ name = "wifi", rate = "20 Mbit/s", rtt = "100 ms", loss = "0.15 %", queue = "1 bdp" }}]
+        {SESSIONS_PATH}
         sender = [{{ cc = "cubic" }}]"#
+    )
+}
+
+/// What of a session's price is not its player's: the same path and control, without an application.
+fn bulk_over_the_sessions_path() -> String {
+    format!(
+        r#"
+        {SESSIONS_PATH}
+        traffic = [{{ kind = "bulk", cc = "cubic" }}]
+        run = {{ duration = "600 s" }}"#
     )
 }
 

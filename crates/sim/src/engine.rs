@@ -104,7 +104,7 @@ impl EventQueue {
     }
 
     /// Makes the owner's entry one for `time`.
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, owner: Owner, time: Time) {
         let alarm = &mut self.alarms[owner as usize];
         alarm.entered = time;

@@ -115,7 +115,7 @@ fn measured_flow(flow: &Flow, dropped_packets: u64, end: Time) -> playpath_recor
     let totals = flow.server().totals();
     playpath_record::Flow {
         name: flow.name.clone(),
-        cc: flow.cc_name.clone(),
+        cc: flow.cc_name().into(),
         is_measured: false,
         start: flow.started,
         end: flow.ended.unwrap_or(end),
@@ -141,7 +141,7 @@ fn subflows(flow: &Flow) -> Vec<Subflow> {
         let (stats, own) = (tcp.map(|tcp| tcp.stats()).unwrap_or_default(), server.subflow_stats(path));
         Subflow {
             path: count.name.clone(),
-            cc: flow.cc_name.clone(),
+            cc: flow.cc_name().into(),
             delivered_bytes: client.subflow(path).map_or(0, |tcp| tcp.stats().bytes_delivered),
             wire_bytes: count.arrived_wire_bytes,
             sent_packets: stats.data_segments_sent,

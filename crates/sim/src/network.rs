@@ -193,7 +193,7 @@ impl Network {
             switches,
             name: config.name,
             diary: config.diary,
-            cc_name: config.cc_name,
+            sender: config.sender,
             app: config.app,
             started: self.now,
             ended: None,

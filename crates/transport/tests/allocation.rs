@@ -2,8 +2,8 @@
 
 mod support;
 
-use playpath_transport::Config;
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig, scheduler};
+use playpath_transport::{Config, Connection};
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Rate, Time};
 use support::{Pair, Pipe, Reno};
@@ -33,6 +33,17 @@ fn tcp_allocates_nothing_per_packet() {
         assert_eq!(count.count_total, 0, "{profile} allocates");
         assert!(pair.client.stats().retransmitted_packets > 50, "{profile}");
     }
+}
+
+/// Memory limits crowds of idle connections: what only data, or only a loss needs is made with the first.
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn an_idle_connection_is_small() {
+    assert!(size_of::<Connection>() <= 880, "{} bytes", size_of::<Connection>());
+    let config = std::sync::Arc::new(Config::linux());
+    let control = Reno::fixed(10.0);
+    let held = allocation_counter::measure(|| drop(Connection::listen(config, control)));
+    assert_eq!(held.count_total, 0, "{} bytes beside it", held.bytes_max);
 }
 
 /// Two paths of unlike delay, so that data waits in order at the receiver.

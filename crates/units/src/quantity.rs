@@ -40,7 +40,11 @@ impl Rate {
     }
     /// Bytes that fit into `length` at this rate (rounded down).
     pub fn bytes_in(self, length: Duration) -> u64 {
-        (self.0 as u128 * length.as_nanos() as u128 / 8_000_000_000) as u64
+        // 2.3 GB per call fit into u64; larger ones take the wide path.
+        match self.0.checked_mul(length.as_nanos()) {
+            Some(product) => product / 8_000_000_000,
+            None => (self.0 as u128 * length.as_nanos() as u128 / 8_000_000_000) as u64,
+        }
     }
 }
 

@@ -37,8 +37,9 @@ impl Growth {
 /// State of HyStart++.
 #[derive(Clone, Debug)]
 pub struct HyStartPlusPlus {
-    last_round_min_rtt: Option<Duration>,
-    current_round_min_rtt: Option<Duration>,
+    /// [`Duration::MAX`], the RFC's infinity, before the first sample.
+    last_round_min_rtt: Duration,
+    current_round_min_rtt: Duration,
     rtt_sample_count: u32,
     conservative: Option<Conservative>,
 }
@@ -54,8 +55,8 @@ impl HyStartPlusPlus {
     /// Before the first round.
     pub fn new() -> HyStartPlusPlus {
         HyStartPlusPlus {
-            last_round_min_rtt: None,
-            current_round_min_rtt: None,
+            last_round_min_rtt: Duration::MAX,
+            current_round_min_rtt: Duration::MAX,
             rtt_sample_count: 0,
             conservative: None,
         }
@@ -72,7 +73,7 @@ impl HyStartPlusPlus {
             return Growth { divisor: CSS_GROWTH_DIVISOR, is_over: true };
         }
         if let Some(rtt) = ack.rtt {
-            self.current_round_min_rtt = Some(self.current_round_min_rtt.map_or(rtt, |min| min.min(rtt)));
+            self.current_round_min_rtt = self.current_round_min_rtt.min(rtt);
             self.rtt_sample_count += 1;
         }
         self.judge();
@@ -82,7 +83,7 @@ impl HyStartPlusPlus {
     /// A round ends and the next begins. `true` when the last round of CSS is complete. The round in which CSS began counts
     /// (RFC 9406 §4.2).
     fn start_round(&mut self) -> bool {
-        self.last_round_min_rtt = self.current_round_min_rtt.take();
+        self.last_round_min_rtt = std::mem::replace(&mut self.current_round_min_rtt, Duration::MAX);
         self.rtt_sample_count = 0;
         let Some(css) = &mut self.conservative else { return false };
         css.rounds += 1;
@@ -90,16 +91,16 @@ impl HyStartPlusPlus {
     }
 
     fn judge(&mut self) {
-        let Some(current) = self.current_round_min_rtt else { return };
         if self.rtt_sample_count < N_RTT_SAMPLE {
             return;
         }
-        match (self.conservative, self.last_round_min_rtt) {
-            (None, Some(last)) if current >= last + rtt_thresh(last) => {
+        let (last, current) = (self.last_round_min_rtt, self.current_round_min_rtt);
+        match self.conservative {
+            None if last < Duration::MAX && current >= last + rtt_thresh(last) => {
                 self.conservative = Some(Conservative { baseline_min_rtt: current, rounds: 0 });
             }
             // The exit was spurious: resume slow start.
-            (Some(css), _) if current < css.baseline_min_rtt => self.conservative = None,
+            Some(css) if current < css.baseline_min_rtt => self.conservative = None,
             _ => {}
         }
     }

@@ -56,7 +56,7 @@ impl Server {
 
     /// When the last bit of a packet leaves that starts at `start`, and whether the server itself loses it. Starts never go back
     /// in time. `queue` is what waits behind the packet.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn serve(&mut self, start: Time, wire_bytes: u32, queue: &Queue) -> (Time, bool) {
         let departure = match self {
             Server::Constant(server) => start + server.service_time(wire_bytes),

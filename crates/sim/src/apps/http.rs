@@ -88,14 +88,6 @@ impl Http {
         }
     }
 
-    /// A response is written by the clock.
-    pub fn keeps_time(&self, now: Time) -> bool {
-        match self {
-            Http::One(http1) => http1.keeps_time(),
-            Http::Two(http2) => http2.next_write(now) < Time::MAX,
-        }
-    }
-
     /// When the server has more to write though nothing arrives.
     pub fn next_write(&self, now: Time) -> Time {
         match self {

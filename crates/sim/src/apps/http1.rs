@@ -33,6 +33,10 @@ struct Response {
     body: u64,
     delivery: Delivery,
     began: Time,
+    /// Bytes that the server's program had produced when last looked at.
+    written: u64,
+    /// It produces nothing more before; found once for each piece, and asked for with every packet.
+    next_at: Time,
     /// Bytes that the socket has taken.
     taken: u64,
 }
@@ -81,6 +85,8 @@ impl Http1 {
             body: request.body_bytes,
             delivery: request.delivery,
             began: now,
+            written: 0,
+            next_at: Time::ZERO,
             taken: 0,
         });
     }
@@ -99,7 +105,7 @@ impl Http1 {
         while self.responding.front().is_some_and(|response| response.taken == response.header + response.body) {
             self.responding.pop_front();
         }
-        self.responding.front().map_or(0, |response| response.written(now) - response.taken)
+        self.responding.front_mut().map_or(0, |response| response.written(now) - response.taken)
     }
 
     /// The socket has taken so many of them.
@@ -109,16 +115,9 @@ impl Http1 {
         }
     }
 
-    /// A response is written by the clock.
-    pub fn keeps_time(&self) -> bool {
-        self.responding.iter().any(|response| response.delivery != Delivery::AsFastAsPossible)
-    }
-
     /// When the server has more to write though nothing arrives.
     pub fn next_write(&self, now: Time) -> Time {
-        self.responding.front().map_or(Time::MAX, |response| {
-            response.delivery.next_write(response.header, response.body, response.began, now)
-        })
+        self.responding.front().map_or(Time::MAX, |response| response.next_write(now))
     }
 
     /// Bytes that the client reads if it is willing to read `limit` of a body.
@@ -158,7 +157,19 @@ impl Http1 {
 
 impl Response {
     /// Bytes that the server's program has produced.
-    fn written(&self, now: Time) -> u64 {
-        self.delivery.written(self.header, self.body, self.began, now)
+    fn written(&mut self, now: Time) -> u64 {
+        if now >= self.next_at {
+            self.written = self.delivery.written(self.header, self.body, self.began, now);
+            self.next_at = self.next_write(now);
+        }
+        self.written
+    }
+
+    /// When it produces more.
+    fn next_write(&self, now: Time) -> Time {
+        if now < self.next_at {
+            return self.next_at;
+        }
+        self.delivery.next_write(self.header, self.body, self.began, now)
     }
 }

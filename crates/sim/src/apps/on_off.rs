@@ -47,7 +47,7 @@ impl OnOffSource {
         let flow = *self.flow.get_or_insert_with(|| {
             net.open_flow(FlowConfig {
                 name: std::mem::take(&mut self.name),
-                cc_name: "none".into(),
+                sender: None,
                 app: self.id,
                 is_bulk: true,
                 client: Endpoint::Datagram(DatagramEnd::default()),

@@ -32,6 +32,9 @@ pub struct VideoSession {
     random: Stream,
     media: Arc<Media>,
     connections: Vec<HttpConnection>,
+    /// When a response is next written by the clock, and what the timer is armed for: as of the last look at the player.
+    next_write: Time,
+    armed: Time,
     /// What the server has learnt from the client's data (CTA-5004).
     client_data: ServerView,
     client_data_warnings: Vec<cmcd::Warning>,
@@ -47,6 +50,14 @@ struct HttpConnection {
     flow: FlowId,
     is_open: bool,
     http: Http,
+}
+
+impl HttpConnection {
+    /// Bytes wait for the client's program.
+    #[inline]
+    fn has_unread(&self, net: &Network) -> bool {
+        self.is_open && net.flows[self.flow as usize].end(End::Client).readable() > 0
+    }
 }
 
 /// What a session needs besides its player.
@@ -76,6 +87,8 @@ impl VideoSession {
             random: config.random,
             media: config.media,
             connections: Vec::new(),
+            next_write: Time::MAX,
+            armed: Time::MAX,
             client_data: ServerView::default(),
             client_data_warnings: Vec::new(),
             is_started: false,
@@ -111,7 +124,7 @@ impl VideoSession {
     }
 
     pub fn start(&mut self, net: &mut Network) {
-        net.arm(self.owner, self.start_at);
+        self.arm(net, self.start_at);
     }
 
     pub fn handle_timeout(&mut self, net: &mut Network) {
@@ -139,13 +152,18 @@ impl VideoSession {
                 self.player.handle_connected(net.now, ConnectionId(index as u32));
             }
             (End::Client, What::Closed) => self.connections[index].is_open = false,
-            (End::Client, _) => {}
+            (End::Client, What::Readable) => {
+                if !self.read_all(net) {
+                    return;
+                }
+            }
+            (End::Client, What::Writable) => {}
             (End::Server, What::Readable) => self.receive_requests(net, index),
             (End::Server, What::Connected) => self.serve(net, index, Network::write),
             (End::Server, What::Writable) => {
-                let is_the_servers_alone = self.is_player_idle(net);
                 self.serve(net, index, Network::write_on_notice);
-                if is_the_servers_alone {
+                if self.is_all_read(net) && self.find_next_write(net.now) == self.next_write {
+                    // What the server has written changes neither what the player wants nor when it must be looked at.
                     return;
                 }
             }
@@ -154,13 +172,19 @@ impl VideoSession {
         self.settle(net);
     }
 
-    /// Nothing is there to be read, and no response is written by the clock: what the server writes now changes neither what the
-    /// player wants nor when it must be looked at.
-    fn is_player_idle(&self, net: &Network) -> bool {
-        self.connections.iter().all(|connection| {
-            let is_read = !connection.is_open || net.flows[connection.flow as usize].end(End::Client).readable() == 0;
-            is_read && !connection.http.keeps_time(net.now)
-        })
+    fn is_all_read(&self, net: &Network) -> bool {
+        self.connections.iter().all(|connection| !connection.has_unread(net))
+    }
+
+    /// When a response is next written by the clock.
+    fn find_next_write(&self, now: Time) -> Time {
+        self.connections.iter().map(|connection| connection.http.next_write(now)).min().unwrap_or(Time::MAX)
+    }
+
+    fn arm(&mut self, net: &mut Network, due: Time) {
+        if std::mem::replace(&mut self.armed, due) != due {
+            net.arm(self.owner, due);
+        }
     }
 
     /// The end of the run comes before the end of the video.
@@ -184,7 +208,7 @@ impl VideoSession {
                 net.abort(connection.flow);
             }
         }
-        net.arm(self.owner, Time::MAX);
+        self.arm(net, Time::MAX);
     }
 
     /// Does what the player wants, reads what it is willing to read, and arms the timer.
@@ -200,9 +224,9 @@ impl VideoSession {
         if self.player.is_finished() {
             return self.stop(net);
         }
-        let chunk = self.connections.iter().map(|c| c.http.next_write(net.now)).min();
-        let due = self.player.poll_timeout().min(chunk.unwrap_or(Time::MAX)).min(self.stop_at);
-        net.arm(self.owner, if net.now < self.start_at { self.start_at } else { due });
+        self.next_write = self.find_next_write(net.now);
+        let due = self.player.poll_timeout().min(self.next_write).min(self.stop_at);
+        self.arm(net, if net.now < self.start_at { self.start_at } else { due });
     }
 
     fn act(&mut self, net: &mut Network, action: Action) {
@@ -227,7 +251,7 @@ impl VideoSession {
             Endpoint::pair(&self.sender, net.now, self.routes.len(), &mut self.random, diary.as_ref());
         let flow = net.open_flow(FlowConfig {
             name,
-            cc_name: self.sender.cc.name().into(),
+            sender: Some(self.sender.clone()),
             app: self.id,
             is_bulk: false,
             client,
@@ -316,10 +340,10 @@ impl VideoSession {
     fn read_all(&mut self, net: &mut Network) -> bool {
         let mut has_progress = false;
         for index in 0..self.connections.len() {
-            let HttpConnection { flow, is_open, http } = &mut self.connections[index];
-            if !*is_open || net.flows[*flow as usize].end(End::Client).readable() == 0 {
+            if !self.connections[index].has_unread(net) {
                 continue;
             }
+            let HttpConnection { flow, http, .. } = &mut self.connections[index];
             let limit = http.read_limit(self.player.read_limit(net.now, ConnectionId(index as u32)));
             let bytes = net.read(*flow, End::Client, limit);
             if bytes > 0 {

@@ -24,7 +24,7 @@ impl FlowSetup {
             Endpoint::pair(&self.sender, net.now, self.routes.len(), &mut self.random, diary.as_ref());
         net.open_flow(FlowConfig {
             name: self.name,
-            cc_name: self.sender.cc.name().into(),
+            sender: Some(self.sender),
             app: self.app,
             is_bulk,
             client,

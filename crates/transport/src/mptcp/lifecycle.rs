@@ -84,6 +84,7 @@ impl MptcpConnection {
     }
 
     /// In-order bytes of a subflow go to the data level.
+    #[inline(always)]
     pub(super) fn take_data(&mut self, now: Time, path: usize) {
         let (before, was_finished) = (self.receiver.arrivals.next(), self.receiver.arrivals.is_finished());
         let subflow = self.subflows.touch(path);
@@ -101,6 +102,7 @@ impl MptcpConnection {
     }
 
     /// A segment brought `payload` in order of its subflow: the window follows what comes.
+    #[inline(always)]
     pub(super) fn tune_window(&mut self, now: Time, payload: u32) {
         if self.receiver.is_tuned() {
             self.receiver.tune(now, payload, self.subflows.receiver_rtt());
@@ -108,6 +110,7 @@ impl MptcpConnection {
     }
 
     /// A subflow's TCP may have changed its state, lost a timer or made progress.
+    #[inline(always)]
     pub(super) fn after_subflow_event(&mut self, now: Time, path: usize) {
         if self.subflows[path].tcp.as_ref().is_some_and(Connection::has_news) {
             self.take_tcp_events(now, path);

@@ -61,6 +61,7 @@ impl DataReceiver {
     }
 
     /// The data `[start, end)` arrived, in order in its subflow.
+    #[inline(always)]
     pub fn insert(&mut self, now: Time, start: u64, end: u64) {
         // Never beyond what was offered, nor beyond the end.
         let stream_end = self.arrivals.fin().unwrap_or(u64::MAX);
@@ -68,6 +69,7 @@ impl DataReceiver {
     }
 
     /// Take up to `max` bytes. The second value: the window has opened so far that the peer should be told.
+    #[inline(always)]
     pub fn read(&mut self, max: u64) -> (u64, bool) {
         let taken = self.readable().min(max);
         let told = self.advertised - self.arrivals.next().min(self.advertised);
@@ -84,6 +86,7 @@ impl DataReceiver {
     }
 
     /// Window to tell with an ACK; moves the right edge in steps of a segment.
+    #[inline(always)]
     pub fn window(&mut self) -> u32 {
         if let Some(tuning) = &self.tuning {
             let next = self.arrivals.next();

@@ -48,6 +48,7 @@ impl MptcpConnection {
     }
 
     /// The data-level timer runs from the last progress.
+    #[inline(always)]
     pub(super) fn rearm_data_timer(&mut self, now: Time) {
         if self.is_fallback {
             self.level.disarm(); // TCP's own counts
@@ -66,6 +67,7 @@ impl MptcpConnection {
         }
     }
 
+    #[inline(always)]
     fn poll_subflow(&mut self, now: Time, path: usize, out: &mut Segment) -> bool {
         let is_fed = self.level.unscheduled() > 0;
         let (subflow, at) = self.subflows.touch_at(now, path);

@@ -113,7 +113,7 @@ impl MptcpConnection {
     }
 
     /// The option of an outgoing segment of `path`; `likely` is the mapping that probably holds its payload.
-    #[inline]
+    #[inline(always)]
     pub(super) fn decorate(&mut self, path: usize, segment: &mut Segment, likely: Option<Mapping>) {
         segment.window = self.receiver.window();
         let subflow = &self.subflows[path];
@@ -202,6 +202,7 @@ impl MptcpConnection {
     }
 
     /// DATA_ACK, and the mapping of `len` bytes whose offsets in the subflow and in the data are `place`.
+    #[inline(always)]
     fn dss(&self, len: u32, place: Option<(u64, u64)>) -> MptcpOption {
         let data_ack = self.data_ack_field();
         let Some((offset, data)) = place else {
@@ -339,6 +340,7 @@ impl MptcpConnection {
         }
     }
 
+    #[inline(always)]
     fn take_dss(&mut self, now: Time, path: usize, segment: &Segment) {
         let MptcpOption::Dss { flags, data_ack, data_seq, subflow_seq, len, .. } = segment.mptcp else { return };
         self.confirm();
@@ -395,6 +397,7 @@ impl MptcpConnection {
         }
     }
 
+    #[inline(always)]
     pub(super) fn on_data_ack(&mut self, now: Time, ack: u64, window: u32) {
         let was_acked = self.level.is_fin_acked();
         if self.level.handle_ack(ack, ack + u64::from(window)) == Some(true) {

@@ -177,7 +177,13 @@ impl Subflow {
         self.tcp.as_ref().map_or(Time::MAX, Connection::poll_timeout).min(again)
     }
 
+    /// Data waits there for room in the window.
+    pub fn is_window_full(&self) -> bool {
+        self.tcp.as_ref().is_some_and(Connection::waits_for_room)
+    }
+
     /// Hand `len` bytes at data offset `data` to the TCP endpoint.
+    #[inline(always)]
     pub fn push(&mut self, data: u64, len: u32) {
         let Some(tcp) = &mut self.tcp else { return };
         let mapping = Mapping { offset: tcp.written_offset(), data, len };
@@ -188,6 +194,7 @@ impl Subflow {
 
     /// Where the payload of a segment that this end sends lies: in the subflow, and in the data. `likely`: the mapping that
     /// probably holds it.
+    #[inline(always)]
     pub fn place(&self, segment: &Segment, likely: Option<Mapping>) -> Option<(u64, u64)> {
         let offset = self.tcp.as_ref()?.transmit_offset(segment);
         let is_held = |mapping: &Mapping| mapping.offset <= offset && offset < mapping.end();
@@ -230,6 +237,7 @@ impl Subflow {
 
     /// Take in-order bytes from TCP: the next piece that one mapping covers, as a range of data offsets. `is_fallback`: the
     /// streams are the same.
+    #[inline(always)]
     pub fn take(&mut self, is_fallback: bool) -> Option<(u64, u64)> {
         let tcp = self.tcp.as_mut()?;
         let readable = tcp.readable();
@@ -250,6 +258,7 @@ impl Subflow {
 
     /// Everything that may leave has left. Linux sizes the send buffer anew if that was after an ACK, the writer waits, and the window
     /// has room (`tcp_check_space`, `tcp_should_expand_sndbuf`); it never shrinks.
+    #[inline(always)]
     pub fn size_buffer(&mut self, is_writer_waiting: bool) {
         if std::mem::take(&mut self.has_ack_come)
             && is_writer_waiting

@@ -96,7 +96,7 @@ impl Subflows {
     }
 
     /// A poll of `path` has given everything.
-    #[inline]
+    #[inline(always)]
     pub fn settle(&mut self, path: usize) {
         self.unpolled &= !(1 << path);
         if self.list[path].has_ack_come {
@@ -173,9 +173,13 @@ impl Paths for Subflows {
         view.mss = mss;
     }
 
+    /// Behind what waits for room in the window more lets nothing leave.
     #[inline]
     fn put(&mut self, path: usize, chunk: &Chunk) {
-        self.touch(path).push(chunk.start, chunk.len);
+        let subflow = &mut self.list[path];
+        self.unseen |= 1 << path;
+        self.unpolled |= u32::from(!subflow.is_window_full()) << path;
+        subflow.push(chunk.start, chunk.len);
     }
 
     /// As `mptcp_sched.c` does.

@@ -76,7 +76,6 @@ impl Events {
 
 /// One TCP endpoint, full duplex. Payload is virtual: lengths and stream offsets.
 pub struct Connection {
-    config: Arc<Config>,
     state: State,
     events: u8,
     sender: Sender,
@@ -92,7 +91,7 @@ impl Connection {
     /// Active open. Connections with the same settings may share them.
     pub fn connect(now: Time, config: impl Into<Arc<Config>>, cc: Box<dyn CongestionControl>) -> Connection {
         let mut connection = Connection::new(config.into(), cc, State::SynSent);
-        if connection.config.handshake == Handshake::Skip {
+        if connection.sender.config().handshake == Handshake::Skip {
             connection.skip_handshake(now);
         } else {
             connection.begin_opening(now);
@@ -103,7 +102,7 @@ impl Connection {
     /// Passive open.
     pub fn listen(config: impl Into<Arc<Config>>, cc: Box<dyn CongestionControl>) -> Connection {
         let mut connection = Connection::new(config.into(), cc, State::Listen);
-        if connection.config.handshake == Handshake::Skip {
+        if connection.sender.config().handshake == Handshake::Skip {
             connection.skip_handshake(Time::ZERO);
         }
         connection
@@ -226,13 +225,13 @@ impl Connection {
             data_segments_received: self.receiver.data_segments(),
             duplicate_bytes_received: self.receiver.duplicate_bytes(),
             bytes_delivered: self.receiver.bytes_read(),
-            ..*self.sender.stats()
+            ..self.sender.stats()
         }
     }
 
     /// The settings that the endpoint was made with.
     pub fn config(&self) -> &Config {
-        &self.config
+        self.sender.config()
     }
 
     /// The congestion control.
@@ -262,7 +261,7 @@ impl Connection {
 
     /// Stream offset of the first payload byte of a segment that this endpoint sent.
     pub fn transmit_offset(&self, segment: &Segment) -> u64 {
-        unwrap_near(segment.seq, self.config.isn.wrapping_add(1), self.sender.stream().nxt())
+        unwrap_near(segment.seq, self.sender.config().isn.wrapping_add(1), self.sender.stream().nxt())
     }
 
     /// Stream offset of the first payload byte of a segment that arrived here; ask before or after handling it.
@@ -294,13 +293,12 @@ impl Connection {
         Connection {
             state,
             events: 0,
-            sender: Sender::new(Arc::clone(&config), cc),
             receiver: Receiver::new(&config),
+            sender: Sender::new(config, cc),
             opening: Opening::default(),
             segments_sent: 0,
             segments_received: 0,
             wire_bytes_sent: 0,
-            config,
         }
     }
 

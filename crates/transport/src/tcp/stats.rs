@@ -1,5 +1,6 @@
 //! What an endpoint counts, and the snapshot that traces sample.
 
+use super::sender::LossDistance;
 use playpath_units::{Duration, Rate};
 
 /// Counters since the start of the connection.
@@ -49,6 +50,67 @@ pub struct Stats {
     pub bytes_delivered: u64,
     /// Packets marked lost.
     pub packets_lost: u64,
+}
+
+/// What the sending half counts.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub data_segments_sent: u64,
+    pub data_bytes_sent: u64,
+    pub bytes_acked: u64,
+    pub rtt_samples: u64,
+    pub rtt_sum: Duration,
+    mishaps: Option<Box<Mishaps>>,
+}
+
+/// What goes wrong, and what the sender does about it. Few of the connections of a crowd have any of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Mishaps {
+    pub retransmitted_packets: u64,
+    pub retransmitted_bytes: u64,
+    pub rto_count: u64,
+    pub fast_recoveries: u64,
+    pub ecn_reductions: u64,
+    pub tlp_probes: u64,
+    pub window_probes: u64,
+    pub spurious_undos: u64,
+    pub dup_acks_received: u64,
+    pub dsacks_received: u64,
+    pub distance: LossDistance,
+}
+
+impl Counters {
+    pub fn mishaps(&self) -> Mishaps {
+        self.mishaps.as_deref().copied().unwrap_or_default()
+    }
+    /// To count one: room is made with the first.
+    pub fn note(&mut self) -> &mut Mishaps {
+        self.mishaps.get_or_insert_default()
+    }
+
+    /// The sender's part of the figures.
+    pub fn stats(&self, packets_lost: u64) -> Stats {
+        let mishaps = self.mishaps();
+        Stats {
+            data_segments_sent: self.data_segments_sent,
+            data_bytes_sent: self.data_bytes_sent,
+            bytes_acked: self.bytes_acked,
+            rtt_samples: self.rtt_samples,
+            rtt_sum: self.rtt_sum,
+            retransmitted_packets: mishaps.retransmitted_packets,
+            retransmitted_bytes: mishaps.retransmitted_bytes,
+            rto_count: mishaps.rto_count,
+            fast_recoveries: mishaps.fast_recoveries,
+            ecn_reductions: mishaps.ecn_reductions,
+            tlp_probes: mishaps.tlp_probes,
+            window_probes: mishaps.window_probes,
+            spurious_undos: mishaps.spurious_undos,
+            dup_acks_received: mishaps.dup_acks_received,
+            dsacks_received: mishaps.dsacks_received,
+            packets_lost,
+            ..Stats::default()
+        }
+    }
 }
 
 impl Stats {

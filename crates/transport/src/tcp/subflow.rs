@@ -38,8 +38,14 @@ impl Connection {
             && !self.opening.has_segment()
     }
     /// Nothing more leaves now.
+    #[inline(always)]
     pub(crate) fn note_pause(&mut self, at: Moment<'_>) {
         self.sender.note_pause(at);
+    }
+    /// After a poll that gave nothing: only an event can let new data leave, neither time nor more data.
+    #[inline]
+    pub(crate) fn waits_for_room(&self) -> bool {
+        self.sender.waits_for_room()
     }
     /// Next offset to be sent for the first time.
     pub(crate) fn next_offset(&self) -> u64 {
@@ -87,11 +93,12 @@ impl Connection {
     }
     /// Retransmission timeouts so far.
     pub(crate) fn rto_count(&self) -> u64 {
-        self.sender.stats().rto_count
+        self.sender.rto_count()
     }
     pub(crate) fn delivery_rate(&self) -> Rate {
         self.sender.delivery_rate()
     }
+    #[inline(always)]
     pub(crate) fn pacing_rate(&self) -> Option<Rate> {
         self.sender.pacing_rate()
     }

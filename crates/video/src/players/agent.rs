@@ -136,6 +136,8 @@ impl AgentConfig {
 pub struct AgentPlayer {
     config: AgentConfig,
     total_bytes: u64,
+    /// Of the whole media.
+    packets: u64,
     start_bytes: u64,
     capacity: u64,
     duration: Duration,
@@ -148,6 +150,8 @@ pub struct AgentPlayer {
     drained: u64,
     /// Packets judged.
     judged: u64,
+    /// Media time in front of the next packet to be judged; found once for each, and asked for with every packet that comes.
+    position: Duration,
     is_underflowing: bool,
     /// Bytes lost to a full buffer: runs (from, to) that the drain has not passed.
     lost: VecDeque<(u64, u64)>,
@@ -173,6 +177,7 @@ impl AgentPlayer {
         let capacity = (capacity / packet).max(1) * packet;
         AgentPlayer {
             total_bytes,
+            packets: total_bytes.div_ceil(packet),
             // A smaller buffer than the share: start when it is full.
             start_bytes: share.min(capacity).clamp(1, total_bytes),
             capacity,
@@ -184,6 +189,7 @@ impl AgentPlayer {
             received: 0,
             drained: 0,
             judged: 0,
+            position: Duration::ZERO,
             is_underflowing: false,
             lost: VecDeque::new(),
             lost_ahead: 0,
@@ -194,10 +200,6 @@ impl AgentPlayer {
         }
     }
 
-    fn packets(&self) -> u64 {
-        self.total_bytes.div_ceil(self.config.packet_bytes.into())
-    }
-
     fn offset(&self, packet: u64) -> u64 {
         (packet * u64::from(self.config.packet_bytes)).min(self.total_bytes)
     }
@@ -206,8 +208,18 @@ impl AgentPlayer {
         self.config.media_rate.time_to_send(self.offset(packet))
     }
 
-    fn due(&self, packet: u64) -> Time {
-        self.start.map_or(Time::MAX, |start| start + self.position_of(packet))
+    /// When the next packet to be judged is due.
+    fn due(&self) -> Time {
+        self.start.map_or(Time::MAX, |start| start + self.position)
+    }
+
+    /// The next packet is judged; returns the media time that it holds.
+    fn pass_packet(&mut self) -> Duration {
+        self.judged += 1;
+        self.unlogged.2 += 1;
+        let before = self.position;
+        self.position = self.position_of(self.judged);
+        self.position - before
     }
 
     /// Bytes that the drain has passed at `now`.
@@ -241,10 +253,10 @@ impl AgentPlayer {
             }
             self.lost.pop_front();
         }
-        let due = self.due(self.judged);
-        if self.judged < self.packets() && due < now && !self.is_underflowing {
+        let due = self.due();
+        if self.judged < self.packets && due < now && !self.is_underflowing {
             self.is_underflowing = true;
-            self.log.push(due, EventKind::UnderflowStart { position: self.position_of(self.judged) });
+            self.log.push(due, EventKind::UnderflowStart { position: self.position });
         }
         if start + self.duration <= now {
             self.end(start + self.duration, FinishReason::Played);
@@ -252,12 +264,10 @@ impl AgentPlayer {
     }
 
     fn judge_complete_packets(&mut self, now: Time) {
-        while self.judged < self.packets() && self.offset(self.judged + 1) <= self.received {
-            let media_time = self.position_of(self.judged + 1) - self.position_of(self.judged);
-            let is_late = now > self.due(self.judged);
+        while self.judged < self.packets && self.offset(self.judged + 1) <= self.received {
+            let is_late = now > self.due();
             let does_overflow = !is_late && self.does_overflow();
-            self.judged += 1;
-            self.unlogged.2 += 1;
+            let media_time = self.pass_packet();
             if is_late {
                 self.unlogged.0 += 1;
             } else if does_overflow {
@@ -314,11 +324,10 @@ impl AgentPlayer {
 
     /// Packets that should have been played by `at` and have not come are late.
     fn end(&mut self, at: Time, reason: FinishReason) {
-        while self.judged < self.packets() && self.due(self.judged) < at {
-            self.totals.media_discarded += self.position_of(self.judged + 1) - self.position_of(self.judged);
-            self.judged += 1;
+        while self.judged < self.packets && self.due() < at {
+            let media_time = self.pass_packet();
+            self.totals.media_discarded += media_time;
             self.unlogged.0 += 1;
-            self.unlogged.2 += 1;
         }
         if self.is_underflowing {
             self.end_underflow(at);
@@ -388,8 +397,7 @@ impl Player for AgentPlayer {
     fn poll_timeout(&self) -> Time {
         let Some(start) = self.start.filter(|_| !self.is_finished) else { return Time::MAX };
         let end = start + self.duration;
-        let missing =
-            if self.is_underflowing || self.judged >= self.packets() { end } else { self.due(self.judged) + TICK };
+        let missing = if self.is_underflowing || self.judged >= self.packets { end } else { self.due() + TICK };
         // Full: look again when there is room for a packet.
         let is_full = self.received >= self.read_target();
         let a_packet_later = self.drained + u64::from(self.config.packet_bytes);

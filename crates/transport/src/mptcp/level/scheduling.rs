@@ -7,6 +7,7 @@ use playpath_units::{Duration, Time};
 
 impl DataLevel {
     /// Give the next chunk to a path. `None`: nothing to give, or nobody to take it.
+    #[inline(always)]
     pub fn schedule(&mut self, now: Time, paths: &mut impl Paths) -> Option<usize> {
         if self.reads_progress {
             self.scheduler.note_progress(now, self.bytes_acked());
@@ -112,6 +113,7 @@ impl DataLevel {
         Some(path)
     }
 
+    #[inline(always)]
     fn give_new(&mut self, now: Time, paths: &mut impl Paths) -> Option<usize> {
         let (unscheduled, left) = (self.unscheduled(), self.window_left());
         let most = self.chunk_bytes.filter(|_| unscheduled > 0)?;
@@ -186,6 +188,7 @@ impl DataLevel {
     }
 
     /// Ask the scheduler, unless it could only wait; it must not choose a path without room.
+    #[inline(always)]
     fn ask(&mut self, now: Time, len: u32, is_reinjection: bool) -> Option<(usize, &'static str)> {
         if self.open == 0 {
             return None;
@@ -198,6 +201,7 @@ impl DataLevel {
     }
 
     /// New data goes to `path`. The views are still those of the decision.
+    #[inline(always)]
     fn note_path(&mut self, now: Time, path: usize, chunk: &Chunk, reason: &'static str) {
         if self.watch >= Watch::Chunks {
             self.events.push_back(Event::Sent(given(now, path, chunk, reason)));
@@ -230,6 +234,7 @@ impl DataLevel {
     }
 
     /// Views of the paths that have changed are brought up to date, and what follows from them.
+    #[inline(always)]
     fn refresh(&mut self, paths: &mut impl Paths) {
         let mut changed = paths.take_changed();
         while changed != 0 {

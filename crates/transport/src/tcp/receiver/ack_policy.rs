@@ -30,7 +30,10 @@ const SACK_RTT_PART: u64 = 20;
 
 #[derive(Debug)]
 pub(crate) struct AckPolicy {
-    rule: DelayedAck,
+    /// The rules are Linux's.
+    is_linux: bool,
+    /// Longest wait of an ACK.
+    delay: Duration,
     mss: u32,
     /// Largest payload seen: the sender's full segment, as far as the receiver knows (Linux `rcv_mss`).
     full_segment: u32,
@@ -49,7 +52,9 @@ pub(crate) struct AckPolicy {
     /// Bytes received and not acknowledged.
     waiting_bytes: u32,
     quick_left: u8,
-    last_arrival: Option<Time>,
+    last_arrival: Time,
+    /// None before the first.
+    has_arrived: bool,
     /// A segment with PSH, or a small one, waits for its ACK (Linux `ICSK_ACK_PUSHED`).
     is_pushed: bool,
 }
@@ -57,7 +62,12 @@ pub(crate) struct AckPolicy {
 impl AckPolicy {
     pub fn new(config: &Config) -> AckPolicy {
         AckPolicy {
-            rule: config.delayed_ack,
+            is_linux: config.delayed_ack == DelayedAck::Linux,
+            delay: match config.delayed_ack {
+                DelayedAck::Off => Duration::ZERO,
+                DelayedAck::Rfc(delay) => delay,
+                DelayedAck::Linux => LINUX_DELAY,
+            },
             mss: config.mss,
             full_segment: 1,
             is_due: false,
@@ -69,7 +79,8 @@ impl AckPolicy {
             has_news: false,
             waiting_bytes: 0,
             quick_left: 0,
-            last_arrival: None,
+            last_arrival: Time::ZERO,
+            has_arrived: false,
             is_pushed: false,
         }
     }
@@ -87,7 +98,7 @@ impl AckPolicy {
     /// The reader took something, or `all` that came: Linux acknowledges what the window held back, and does not let what the
     /// sender pushed, or a small segment, wait (`tcp_cleanup_rbuf`).
     pub fn on_read(&mut self, all: bool) {
-        let is_held_back = self.rule == DelayedAck::Linux && self.waiting_bytes > self.full_segment;
+        let is_held_back = self.is_linux && self.waiting_bytes > self.full_segment;
         self.is_due |= is_held_back || (all && self.is_pushed);
     }
 
@@ -96,15 +107,13 @@ impl AckPolicy {
         self.has_news = true;
         self.waiting_bytes += bytes;
         self.full_segment = self.full_segment.max(bytes.min(self.mss));
-        self.is_pushed |= self.rule == DelayedAck::Linux && (is_push || bytes < self.full_segment);
-        let delay = match self.rule {
-            DelayedAck::Off => Duration::ZERO,
-            DelayedAck::Rfc(_) if self.waiting_bytes >= 2 * self.full_segment => Duration::ZERO,
-            DelayedAck::Rfc(delay) => delay,
-            DelayedAck::Linux if self.quick_left > 0 => Duration::ZERO,
-            DelayedAck::Linux if self.waiting_bytes > self.full_segment && is_open => Duration::ZERO,
-            DelayedAck::Linux => LINUX_DELAY,
+        self.is_pushed |= self.is_linux && (is_push || bytes < self.full_segment);
+        let may_wait = if self.is_linux {
+            self.quick_left == 0 && (self.waiting_bytes <= self.full_segment || !is_open)
+        } else {
+            self.waiting_bytes < 2 * self.full_segment
         };
+        let delay = if may_wait { self.delay } else { Duration::ZERO };
         if delay.is_zero() {
             self.is_due = true;
         } else {
@@ -123,7 +132,7 @@ impl AckPolicy {
     /// given; what waits leaves when a third block must be told (`is_crowded`).
     pub fn on_gap(&mut self, now: Time, next: u64, rtt: Option<Duration>, is_crowded: bool) {
         self.has_news = true;
-        let Some(rtt) = rtt.filter(|_| self.rule == DelayedAck::Linux && self.quick_left == 0) else {
+        let Some(rtt) = rtt.filter(|_| self.is_linux && self.quick_left == 0) else {
             self.is_due = true;
             return;
         };
@@ -150,11 +159,11 @@ impl AckPolicy {
 
     /// Data arrived: the first, or after a pause of the sender, brings quick ACKs.
     pub fn note_arrival(&mut self, now: Time, rto: Duration) {
-        if self.rule == DelayedAck::Linux {
-            if self.last_arrival.is_none_or(|last| now.saturating_since(last) > rto) {
+        if self.is_linux {
+            if !self.has_arrived || now.saturating_since(self.last_arrival) > rto {
                 self.quick_left = QUICK_ACKS;
             }
-            self.last_arrival = Some(now);
+            (self.last_arrival, self.has_arrived) = (now, true);
         }
     }
 

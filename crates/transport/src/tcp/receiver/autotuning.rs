@@ -22,7 +22,7 @@ const TIMESTAMPS: u64 = 12;
 
 #[derive(Debug)]
 pub(crate) struct AutoTuning {
-    mss: u64,
+    mss: u32,
     /// `rcv_ssthresh`: grows with full segments.
     threshold: u64,
     /// `window_clamp`: grows with what is read in a round trip.
@@ -40,13 +40,12 @@ pub(crate) struct AutoTuning {
 
 impl AutoTuning {
     pub fn new(mss: u32, most: u64) -> AutoTuning {
-        let mss = u64::from(mss);
         AutoTuning {
             mss,
             threshold: FIRST_WINDOW.min(most),
             clamp: FIRST_CLAMP.min(most),
             most,
-            space: 10 * (mss + TIMESTAMPS),
+            space: 10 * (u64::from(mss) + TIMESTAMPS),
             measured_from: 0,
             measured_at: Time::ZERO,
             now: Time::ZERO,
@@ -123,7 +122,7 @@ impl AutoTuning {
         if payload < 128 || room == 0 {
             return false;
         }
-        self.threshold += room.min(2 * self.mss.max(u64::from(payload)));
+        self.threshold += room.min(2 * u64::from(self.mss.max(payload)));
         true
     }
 }

@@ -22,6 +22,9 @@ use playpath_units::{Duration, Time};
 use reassembly::Placed;
 pub(crate) use reassembly::Reassembly;
 
+/// No offset of a stream.
+const NEVER: u64 = u64::MAX;
+
 #[derive(Debug)]
 pub(crate) struct Receiver {
     /// Peer's initial sequence number; offset 0 has sequence number `irs + 1`.
@@ -29,16 +32,18 @@ pub(crate) struct Receiver {
     reassembly: Reassembly,
     /// Offset up to which the reader took bytes.
     read: u64,
-    /// Offset of the peer's FIN.
-    fin: Option<u64>,
+    /// Offset of the peer's FIN; [`NEVER`] before it has come.
+    fin: u64,
     /// Right edge of the window as told to the peer.
     advertised: u64,
     /// Width of the window as told last.
     told: u64,
     buffer: u64,
     ack: AckPolicy,
-    /// With Linux's delayed ACKs only.
-    tuning: Option<AutoTuning>,
+    /// The window follows what arrives, as Linux's does.
+    is_tuned: bool,
+    /// Made with the first data: the end of a download that only sends has none.
+    tuning: Option<Box<AutoTuning>>,
     /// The window is this endpoint's to tell, not of the layer above.
     is_own_window: bool,
     window_update: WindowUpdate,
@@ -69,12 +74,13 @@ impl Receiver {
             irs: 0,
             reassembly: Reassembly::default(),
             read: 0,
-            fin: None,
+            fin: NEVER,
             advertised: 0,
             told: 0,
             buffer: config.receive_buffer,
             ack: AckPolicy::new(config),
-            tuning: config.tunes_window.then(|| AutoTuning::new(config.mss, config.receive_buffer)),
+            is_tuned: config.tunes_window,
+            tuning: None,
             is_own_window: config.flow_control == FlowControl::Own,
             window_update: config.window_update,
             mss: config.mss,
@@ -95,17 +101,23 @@ impl Receiver {
 
     /// What the SYN tells.
     pub fn first_window(&self) -> u64 {
-        self.tuned_window().map_or(self.buffer, |tuning| tuning.window(0, 0))
+        self.tuned_window(|tuning| tuning.window(0, 0)).unwrap_or(self.buffer)
     }
 
-    /// Linux's window, where it is told.
-    fn tuned_window(&self) -> Option<&AutoTuning> {
-        self.tuning.as_ref().filter(|_| self.is_own_window)
+    /// What Linux's window is asked, where it is told.
+    fn tuned_window<T>(&self, ask: impl FnOnce(&AutoTuning) -> T) -> Option<T> {
+        if !self.is_tuned || !self.is_own_window {
+            return None;
+        }
+        Some(match &self.tuning {
+            Some(tuning) => ask(tuning),
+            None => ask(&AutoTuning::new(self.mss, self.buffer)),
+        })
     }
 
     /// Round-trip time that Linux's receiver has seen; zero before it has one.
     pub fn rtt(&self) -> Duration {
-        self.tuning.as_ref().map_or(Duration::ZERO, AutoTuning::rtt)
+        self.tuning.as_ref().map_or(Duration::ZERO, |tuning| tuning.rtt())
     }
     /// Next offset expected.
     pub fn next(&self) -> u64 {
@@ -113,7 +125,7 @@ impl Receiver {
     }
     /// Bytes in order and not read.
     pub fn readable(&self) -> u64 {
-        self.next().min(self.fin.unwrap_or(u64::MAX)) - self.read
+        self.next().min(self.fin) - self.read
     }
     /// Bytes handed to the reader.
     pub fn bytes_read(&self) -> u64 {
@@ -129,7 +141,7 @@ impl Receiver {
     }
     /// The FIN and everything before it arrived.
     pub fn is_finished(&self) -> bool {
-        self.fin.is_some_and(|fin| self.next() > fin)
+        self.next() > self.fin
     }
     /// Bytes held out of order.
     pub fn out_of_order_bytes(&self) -> u64 {
@@ -137,7 +149,7 @@ impl Receiver {
     }
     /// Nothing lies beyond the FIN.
     fn stream_end(&self) -> u64 {
-        self.fin.map_or(u64::MAX, |fin| fin + 1)
+        self.fin.saturating_add(1)
     }
     /// Free space told to the peer.
     pub fn window(&self) -> u64 {
@@ -198,15 +210,13 @@ impl Receiver {
         let mut end = self.offset(segment.seq.wrapping_add(segment.payload_len));
         if segment.flags.contains(Flags::FIN) {
             // A FIN below what has arrived is forged or broken.
-            if self.fin.is_none() && end >= self.reassembly.highest() {
-                self.fin = Some(end);
+            if self.fin == NEVER && end >= self.reassembly.highest() {
+                self.fin = end;
             }
-            end += u64::from(self.fin == Some(end));
+            end += u64::from(self.fin == end);
         }
         // Never beyond what was offered: the reader may be slow. (The FIN needs no buffer.)
-        let end = end
-            .min(self.advertised + u64::from(self.fin.is_some_and(|fin| fin <= self.advertised)))
-            .min(self.stream_end());
+        let end = end.min(self.advertised + u64::from(self.fin <= self.advertised)).min(self.stream_end());
         if end <= start {
             self.ack.is_due = true; // nothing of it lies within the window
             return Received::default();
@@ -240,7 +250,10 @@ impl Receiver {
 
     /// Linux's receive window follows what arrives.
     fn tune(&mut self, now: Time, segment: &Segment) {
-        let Some(tuning) = &mut self.tuning else { return };
+        if !self.is_tuned {
+            return;
+        }
+        let tuning = self.tuning.get_or_insert_with(|| Box::new(AutoTuning::new(self.mss, self.buffer)));
         tuning.note_arrival(now);
         if let Some(timestamps) = segment.timestamps.filter(|t| t.echo != 0 && segment.payload_len >= self.mss) {
             let sample = Duration::from_micros(u64::from(timestamp(now).wrapping_sub(timestamps.echo)));
@@ -269,6 +282,7 @@ impl Receiver {
     }
 
     /// Fill in the receiver's fields of an outgoing segment. Ends the wait of a delayed ACK.
+    #[inline(always)]
     pub fn stamp(&mut self, segment: &mut Segment, may_sack: bool) {
         let edge = self.right_edge();
         self.advertised = edge;
@@ -301,10 +315,8 @@ impl Receiver {
 
     /// The smaller of the receiver's RTT and the sender's `own`, as far as there are samples (`__tcp_ack_snd_check`).
     fn least_rtt(&self, own: Duration) -> Duration {
-        match self.tuning.as_ref().map(AutoTuning::rtt) {
-            Some(received) if !received.is_zero() && (own.is_zero() || received < own) => received,
-            _ => own,
-        }
+        let received = self.rtt();
+        if !received.is_zero() && (own.is_zero() || received < own) { received } else { own }
     }
 
     fn sequence(&self, offset: u64) -> u32 {
@@ -313,9 +325,9 @@ impl Receiver {
 
     /// Right edge to tell: never back; forward only in useful steps (RFC 9293 §3.8.6.2.2).
     fn right_edge(&self) -> u64 {
-        if let Some(tuning) = self.tuned_window() {
-            let next = self.next();
-            return self.advertised.max(next + tuning.window(next.saturating_sub(self.read), self.mss));
+        let next = self.next();
+        if let Some(window) = self.tuned_window(|tuning| tuning.window(next.saturating_sub(self.read), self.mss)) {
+            return self.advertised.max(next + window);
         }
         let edge = self.read + self.buffer;
         let step = (self.buffer / 2).min(u64::from(self.mss));
@@ -325,13 +337,13 @@ impl Receiver {
     /// A window as wide as the last one, at the present place.
     fn can_tell_as_much(&self) -> bool {
         let unread = self.next().saturating_sub(self.read);
-        self.tuned_window().is_none_or(|tuning| tuning.window(unread, self.mss) >= self.told)
+        self.tuned_window(|tuning| tuning.window(unread, self.mss)).is_none_or(|window| window >= self.told)
     }
 
     fn should_update_window(&self) -> bool {
         let (told, could) = (self.window(), self.right_edge() - self.next().min(self.right_edge()));
-        if let Some(tuning) = self.tuned_window() {
-            return 2 * told <= tuning.capacity() && could > 0 && could >= 2 * told;
+        if let Some(capacity) = self.tuned_window(AutoTuning::capacity) {
+            return 2 * told <= capacity && could > 0 && could >= 2 * told;
         }
         let step = (self.buffer / 2).min(u64::from(self.mss));
         if could < told + step {

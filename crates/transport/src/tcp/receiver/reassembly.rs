@@ -12,6 +12,13 @@ const REMEMBERED: usize = 4;
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
     next: u64,
+    /// Made when something first comes out of order or twice: most connections of a crowd never need it.
+    unruly: Option<Box<Unruly>>,
+}
+
+/// What came out of order, and what came twice.
+#[derive(Debug, Default)]
+struct Unruly {
     /// Ranges above `next`, ascending.
     ranges: Vec<(u64, u64)>,
     /// Recently reported blocks, newest first; a prefix of length `recent_len`.
@@ -41,42 +48,43 @@ impl Reassembly {
 
     /// One past the highest offset that has arrived.
     pub fn highest(&self) -> u64 {
-        self.ranges.last().map_or(self.next, |range| range.1)
+        self.ranges().last().map_or(self.next, |range| range.1)
     }
 
     /// Nothing is held above a gap.
     pub fn is_in_order(&self) -> bool {
-        self.ranges.is_empty()
+        self.ranges().is_empty()
     }
 
     /// Ranges held above gaps.
     pub fn pieces(&self) -> usize {
-        self.ranges.len()
+        self.ranges().len()
     }
 
     /// More blocks than a receiver expects to tell (TCP_SACK_BLOCKS_EXPECTED).
     pub fn is_crowded(&self) -> bool {
-        self.ranges.len() > 2
+        self.pieces() > 2
     }
 
     pub fn out_of_order_bytes(&self) -> u64 {
-        self.ranges.iter().map(|(left, right)| right - left).sum()
+        self.ranges().iter().map(|(left, right)| right - left).sum()
     }
 
     pub fn has_blocks(&self) -> bool {
-        self.recent_len > 0 || self.dsack.is_some()
+        self.unruly.as_ref().is_some_and(|unruly| unruly.recent_len > 0 || unruly.dsack.is_some())
     }
 
     /// Blocks for a SACK option: the duplicate first, then the recent ones. Forgets the duplicate.
     pub fn take_blocks(&mut self) -> impl Iterator<Item = (u64, u64)> + use<> {
-        self.dsack.take().into_iter().chain(self.recent.into_iter().take(self.recent_len))
+        let unruly = self.unruly();
+        unruly.dsack.take().into_iter().chain(unruly.recent.into_iter().take(unruly.recent_len))
     }
 
     /// The range `[start, end)` arrived.
     pub fn insert(&mut self, start: u64, end: u64) -> Placed {
         let (placed, block) = self.place(start, end);
         if let Some(block) = block {
-            self.report(block);
+            self.unruly().report(block);
         }
         placed
     }
@@ -84,45 +92,58 @@ impl Reassembly {
     /// As [`insert`](Self::insert) for who sends no SACK: nothing is remembered for reports. The second value is the block that
     /// holds the range.
     pub fn place(&mut self, start: u64, end: u64) -> (Placed, Option<(u64, u64)>) {
-        if start == self.next && self.ranges.is_empty() {
+        if start == self.next && self.is_in_order() {
             self.next = end.max(start);
             return (Placed::InOrder, None);
         }
         if end <= self.next {
-            self.dsack = Some((start, end)).filter(|_| start < end);
+            self.unruly().dsack = Some((start, end)).filter(|_| start < end);
             return (Placed::Duplicate(end.saturating_sub(start)), None);
         }
         if start <= self.next {
             return (self.advance(start, end), None);
         }
-        self.hold(start, end)
+        self.unruly().hold(start, end)
     }
 
     /// In-order data moved past reported blocks.
     pub fn forget_reported_below_next(&mut self) {
-        if self.recent_len > 0 {
+        if let Some(unruly) = &mut self.unruly
+            && unruly.recent_len > 0
+        {
             let next = self.next;
-            self.retain_recent(|block| block.0 > next);
+            unruly.retain_recent(|block| block.0 > next);
         }
     }
 
     fn advance(&mut self, start: u64, end: u64) -> Placed {
+        let unruly = self.unruly.get_or_insert_default();
         if start < self.next {
-            self.dsack = Some((start, self.next));
+            unruly.dsack = Some((start, self.next));
         }
         self.next = end;
-        if self.ranges.is_empty() {
+        if unruly.ranges.is_empty() {
             return Placed::InOrder;
         }
-        let merged = self.ranges.iter().take_while(|range| range.0 <= self.next).count();
+        let merged = unruly.ranges.iter().take_while(|range| range.0 <= end).count();
         // A range that `end` reached may bring the next one into reach only if they touched: ranges are not adjacent.
         if merged > 0 {
-            self.next = self.next.max(self.ranges[merged - 1].1);
-            self.ranges.drain(..merged);
+            self.next = end.max(unruly.ranges[merged - 1].1);
+            unruly.ranges.drain(..merged);
         }
         Placed::FilledGap
     }
 
+    fn ranges(&self) -> &[(u64, u64)] {
+        self.unruly.as_ref().map_or(&[], |unruly| &unruly.ranges)
+    }
+
+    fn unruly(&mut self) -> &mut Unruly {
+        self.unruly.get_or_insert_default()
+    }
+}
+
+impl Unruly {
     /// Above a gap; the block that holds the range now, if it is kept.
     fn hold(&mut self, start: u64, end: u64) -> (Placed, Option<(u64, u64)>) {
         // First range that ends at or after `start`: it may touch or overlap.

@@ -122,7 +122,9 @@ impl Sender {
             && segment.payload_len == 0
             && (!opened || self.config.counts_window_updates)
             && !segment.flags.contains(Flags::FIN);
-        self.stats.dup_acks_received += u64::from(is_duplicate);
+        if is_duplicate {
+            self.counters.note().dup_acks_received += 1;
+        }
         let brings_news = !self.features.sack || delivery.delivered > 0 || has_dsack;
         let mut news = News {
             is_advance: ack > before.una,
@@ -200,7 +202,8 @@ impl Sender {
         }
         if is_reducing {
             let is_safe = news.is_advance && newly_lost == 0;
-            self.reduction.on_ack(news.delivered, self.in_flight(), is_safe);
+            let in_flight = self.in_flight();
+            self.reduction().on_ack(news.delivered, in_flight, is_safe);
         }
         self.restart_timers(at.now, news);
     }
@@ -223,7 +226,7 @@ impl Sender {
                 delivery.add(packet, detector);
             }
         });
-        self.stats.bytes_acked += self.stream.acknowledge(ack);
+        self.counters.bytes_acked += self.stream.acknowledge(ack);
         self.recovery.on_progress();
         if self.scoreboard.is_empty() {
             self.usage.on_emptied(delivery.now);
@@ -244,7 +247,7 @@ impl Sender {
         let first = blocks[0];
         let is_dsack = first.1 <= una || (count > 1 && first.0 >= blocks[1].0 && first.1 <= blocks[1].1);
         if is_dsack {
-            self.stats.dsacks_received += 1;
+            self.counters.note().dsacks_received += 1;
             self.recovery.on_dsack(first.1);
             self.detector.on_dsack(una, nxt);
             blocks[0] = (0, 0);
@@ -307,10 +310,11 @@ impl Sender {
         Some(sample)
     }
 
+    #[inline(always)]
     pub(super) fn take_rtt_sample(&mut self, sample: Duration) {
         self.rtt.add_sample(sample, self.stream.una(), self.stream.nxt(), &self.config.rto);
-        self.stats.rtt_samples += 1;
-        self.stats.rtt_sum += sample;
+        self.counters.rtt_samples += 1;
+        self.counters.rtt_sum += sample;
     }
 
     /// May the window grow (RFC 5681 §3.1, RFC 7661 §4.3; Linux `tcp_is_cwnd_limited`)?

@@ -32,10 +32,10 @@ mod validation;
 use super::config::{Config, FlowControl};
 use super::handshake::Features;
 use super::moment::Moment;
-use super::stats::{Stats, TcpInfo};
+use super::stats::{Counters, Stats, TcpInfo};
 use detection::Detector;
 use detection::reno::HeadChecks;
-use distance::LossDistance;
+pub(super) use distance::LossDistance;
 use duplicates::Duplicates;
 use pacing::Pacer;
 use playpath_cc::{AppParameters, CongestionControl, RecoveryWindow, Sibling, View, WindowChange};
@@ -72,9 +72,9 @@ pub(crate) struct Sender {
     detector: Detector,
     head: HeadChecks,
     recovery: Recovery,
-    reduction: Reduction,
+    /// Made when the window is first reduced.
+    reduction: Option<Box<Reduction>>,
     tail_probe: TailProbe,
-    distance: LossDistance,
     validator: Validator,
     usage: Usage,
     pacer: Pacer,
@@ -91,10 +91,10 @@ pub(crate) struct Sender {
     is_write_cut: bool,
     /// The last write was cut: not the application is what the sender waits for (Linux `SOCK_NOSPACE`).
     is_writer_waiting: bool,
-    own_index: usize,
+    own_index: u32,
     /// Of each segment, paced as if they were payload.
     paced_option_bytes: u32,
-    stats: Stats,
+    counters: Counters,
 }
 
 impl Sender {
@@ -112,9 +112,8 @@ impl Sender {
             detector: Detector::new(features.detection),
             head: HeadChecks::default(),
             recovery: Recovery::default(),
-            reduction: Reduction::new(features.recovery),
+            reduction: None,
             tail_probe: TailProbe::default(),
-            distance: LossDistance::default(),
             validator: Validator::new(&config),
             usage: Usage::default(),
             pacer: Pacer::default(),
@@ -128,23 +127,26 @@ impl Sender {
             is_writer_waiting: false,
             own_index: 0,
             paced_option_bytes: 0,
-            stats: Stats::default(),
+            counters: Counters::default(),
             config,
         }
     }
 
     /// A subflow, with its place among its siblings, whose segments `option_bytes` of MPTCP make smaller.
     pub fn become_subflow(&mut self, index: usize, option_bytes: u32) {
-        self.own_index = index;
+        self.own_index = index as u32;
         self.paced_option_bytes = if self.config.paces_options { option_bytes } else { 0 };
         self.rate.set_fed();
     }
 
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
     /// What the handshake agreed on.
     pub fn agree(&mut self, features: Features) {
         self.features = features;
         self.detector = Detector::new(features.detection);
-        self.reduction = Reduction::new(features.recovery);
+        self.reduction = None;
     }
     pub fn features(&self) -> Features {
         self.features
@@ -155,7 +157,7 @@ impl Sender {
     }
     /// The SYN was not answered in time. `is_linear`: the next timeout is as long (`tcp_syn_linear_timeouts`).
     pub fn note_syn_timeout(&mut self, is_linear: bool) {
-        self.stats.rto_count += 1;
+        self.counters.note().rto_count += 1;
         if !is_linear {
             self.rtt.back_off();
         }
@@ -259,8 +261,12 @@ impl Sender {
     pub fn control(&self) -> &dyn CongestionControl {
         &*self.control
     }
-    pub fn stats(&self) -> &Stats {
-        &self.stats
+    pub fn stats(&self) -> Stats {
+        self.counters.stats(self.rate.lost())
+    }
+    /// Retransmission timeouts so far.
+    pub fn rto_count(&self) -> u64 {
+        self.counters.mishaps().rto_count
     }
 
     /// The sender's fields of a snapshot.
@@ -279,7 +285,7 @@ impl Sender {
             sacked: self.sacked_out(),
             lost: self.scoreboard.lost_out(),
             retrans: self.scoreboard.retrans_out(),
-            total_retrans: self.stats.retransmitted_packets,
+            total_retrans: self.counters.mishaps().retransmitted_packets,
             in_flight: self.in_flight(),
             notsent_bytes: self.stream.unsent(),
             snd_wnd: self.stream.window(),
@@ -293,7 +299,7 @@ impl Sender {
 
     /// What a coupled controller of a sibling subflow may know of this one, once it is established.
     pub fn sibling(&self) -> Sibling {
-        let ssthresh = self.control.ssthresh();
+        let (ssthresh, distance) = (self.control.ssthresh(), self.counters.mishaps().distance);
         let is_reduced = self.recovery.phase().is_repairing() && ssthresh.is_finite();
         Sibling {
             // Linux OLIA takes ssthresh as the window during recovery.
@@ -302,8 +308,8 @@ impl Sender {
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min_rtt(),
             established: true,
-            bytes_between_losses: self.distance.between_losses(),
-            bytes_since_loss: self.distance.since_loss(self.stats.bytes_acked),
+            bytes_between_losses: distance.between_losses(),
+            bytes_since_loss: distance.since_loss(self.counters.bytes_acked),
             mss: self.config.mss,
         }
     }
@@ -325,9 +331,13 @@ impl Sender {
     /// Congestion window in force, in packets.
     pub fn send_window(&self) -> f64 {
         let cwnd = self.control.cwnd();
-        if self.recovery.phase().is_reducing() && self.is_window_ours { self.reduction.window(cwnd) } else { cwnd }
+        match &self.reduction {
+            Some(reduction) if self.recovery.phase().is_reducing() && self.is_window_ours => reduction.window(cwnd),
+            _ => cwnd,
+        }
     }
     /// Pacing rate in force: the controller's, or the transport's rule.
+    #[inline(always)]
     pub fn pacing_rate(&self) -> Option<Rate> {
         let rate = self.control.pacing_rate().or_else(|| {
             if self.config.pacing.is_off() {
@@ -342,6 +352,10 @@ impl Sender {
     fn with_options(&self, rate: Rate) -> Rate {
         let mss = f64::from(self.features.mss);
         Rate::from_bits_per_sec_f64(rate.as_bits_per_sec() as f64 * (mss + f64::from(self.paced_option_bytes)) / mss)
+    }
+
+    fn reduction(&mut self) -> &mut Reduction {
+        self.reduction.get_or_insert_with(|| Box::new(Reduction::new(self.features.recovery)))
     }
 
     /// Neither loss nor reordering nor ECN-Echo is being dealt with.
@@ -367,9 +381,9 @@ impl Sender {
             flight_size: self.scoreboard.packets_out(),
             delivered: self.rate.delivered(),
             lost: self.rate.lost(),
-            sent: self.stats.data_segments_sent,
+            sent: self.counters.data_segments_sent,
             in_recovery: self.recovery.phase().is_repairing(),
-            own_index: self.own_index,
+            own_index: self.own_index as usize,
             siblings: at.siblings,
             stream_acked: at.stream_acked,
         }
@@ -381,6 +395,7 @@ impl Sender {
     }
 
     /// Set the retransmission timer by what is outstanding now.
+    #[inline(always)]
     fn rearm(&mut self) {
         let need = if !self.scoreboard.is_empty() {
             let probe = || probe_timeout(self.rtt.srtt(), self.scoreboard.packets_out());

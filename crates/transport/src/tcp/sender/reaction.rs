@@ -68,7 +68,7 @@ impl Sender {
     /// ECN-Echo arrived: one reduction per round (RFC 3168 §6.1.2).
     pub(super) fn react_to_ecn(&mut self, at: Moment<'_>, news: &News) {
         if self.recovery.phase() == Phase::Open {
-            self.stats.ecn_reductions += 1;
+            self.counters.note().ecn_reductions += 1;
             self.begin_episode(at, news, CongestionSignal::Ecn);
             self.recovery.begin(self.stream.nxt());
             self.recovery.enter_cwr();
@@ -143,13 +143,13 @@ impl Sender {
         };
         let found = self.detector.detect(&mut self.scoreboard, &situation);
         self.timers.look_again(found.look_again);
-        self.count_lost(found.lost);
+        self.rate.on_lost(found.lost);
         found.lost
     }
 
-    fn count_lost(&mut self, packets: u32) {
-        self.rate.on_lost(packets);
-        self.stats.packets_lost += u64::from(packets);
+    fn note_loss_distance(&mut self) {
+        let acked = self.counters.bytes_acked;
+        self.counters.note().distance.on_loss(acked);
     }
 
     /// Open or cwr: does this ACK begin a recovery?
@@ -182,13 +182,13 @@ impl Sender {
         let view = self.view(at);
         if self.control.on_dup_ack(&view, &event) {
             let lost = self.scoreboard.mark_head_lost();
-            self.count_lost(lost);
+            self.rate.on_lost(lost);
             self.enter_recovery(at, news, CongestionSignal::EarlyRetransmit);
         }
     }
 
     fn enter_recovery(&mut self, at: Moment<'_>, news: &News, signal: CongestionSignal) {
-        self.stats.fast_recoveries += 1;
+        self.counters.note().fast_recoveries += 1;
         // The window was already reduced in this round for ECN: no second cut (RFC 3168 §6.1.2).
         if self.recovery.phase() != Phase::Cwr {
             self.begin_episode(at, news, signal);
@@ -200,12 +200,13 @@ impl Sender {
         self.recovery.enter(self.stream.una(), self.stream.nxt(), self.scoreboard.unsettled());
         self.detector.on_recovery(self.stream.nxt());
         self.tail_probe.forget();
-        self.reduction.enter_recovery(self.control.cwnd(), self.duplicates.count());
+        let (cwnd, duplicates) = (self.control.cwnd(), self.duplicates.count());
+        self.reduction().enter_recovery(cwnd, duplicates);
     }
 
     /// Tell the controller, and prepare the way to its new window.
     fn begin_episode(&mut self, at: Moment<'_>, news: &News, signal: CongestionSignal) {
-        self.distance.on_loss(self.stats.bytes_acked);
+        self.note_loss_distance();
         let (packets_out, cwnd) = (self.scoreboard.packets_out(), self.control.cwnd());
         let flight_size = packets_out + news.acked; // before this ACK
         let lost = self.scoreboard.next_awaiting().and_then(|index| self.scoreboard.get(index).copied());
@@ -225,7 +226,8 @@ impl Sender {
         }
         // RFC 9937: what was outstanding before the SACKs, plus what this ACK delivered.
         let recover_fs = packets_out - self.sacked_out().min(packets_out) + news.delivered;
-        self.reduction.begin(recover_fs, self.control.cwnd(), self.in_flight());
+        let (cwnd, in_flight) = (self.control.cwnd(), self.in_flight());
+        self.reduction().begin(recover_fs, cwnd, in_flight);
         self.send_cwr = self.features.ecn;
     }
 
@@ -233,14 +235,14 @@ impl Sender {
     fn continue_recovery(&mut self, at: Moment<'_>, news: &News) {
         self.detect_losses(at.now);
         if news.is_duplicate {
-            self.reduction.inflate();
+            self.reduction().inflate();
             if self.detector.knows_no_partial_ack() {
                 self.ask_about_head(at, news, self.duplicates.count());
             }
         } else if news.is_advance {
-            self.reduction.deflate(news.acked);
+            self.reduction().deflate(news.acked);
             if let Some(lost) = self.detector.on_partial_ack(&mut self.scoreboard) {
-                self.count_lost(lost);
+                self.rate.on_lost(lost);
                 self.recovery.force(lost > 0);
             }
         }
@@ -259,7 +261,7 @@ impl Sender {
     }
 
     fn undo(&mut self, at: Moment<'_>) {
-        self.stats.spurious_undos += 1;
+        self.counters.note().spurious_undos += 1;
         let was_rto = self.recovery.undo();
         self.duplicates.clear();
         self.detector.on_undo();
@@ -280,14 +282,15 @@ impl Sender {
         }
         if self.recovery.phase() == Phase::Recovery {
             // A retransmission must be able to leave although no ACK earned it.
-            self.reduction.on_ack(0, self.in_flight(), false);
+            let in_flight = self.in_flight();
+            self.reduction().on_ack(0, in_flight, false);
         }
     }
 
     /// The retransmission timer expired (RFC 6298 §5.4 to 5.7). `false`: too often.
     fn expire_rto(&mut self, at: Moment<'_>) -> bool {
         let Some(front) = self.scoreboard.front() else { return true };
-        self.stats.rto_count += 1;
+        self.counters.note().rto_count += 1;
         let consecutive = self.recovery.count_rto();
         if consecutive > self.config.max_retries {
             return false;
@@ -297,9 +300,9 @@ impl Sender {
         }
         let unsettled = self.scoreboard.unsettled();
         let lost = self.scoreboard.mark_all_lost();
-        self.count_lost(lost);
+        self.rate.on_lost(lost);
         if !self.recovery.phase().is_repairing() {
-            self.distance.on_loss(self.stats.bytes_acked);
+            self.note_loss_distance();
         }
         self.rtt.back_off();
         self.recovery.enter_loss(self.config.undo, self.stream.una(), self.stream.nxt(), unsettled);

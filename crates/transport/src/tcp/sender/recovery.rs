@@ -73,11 +73,8 @@ pub(crate) struct Recovery {
     phase: Phase,
     /// Recovery point: SND.NXT when the phase began.
     point: u64,
-    undo: Undo,
-    /// Retransmissions of the episode.
-    retransmitted: u32,
-    /// Of them packets sent again for the first time.
-    repaired: u32,
+    /// Made with the first one.
+    episode: Option<Box<Episode>>,
     /// RTOs without progress.
     consecutive_rtos: u32,
     frto: Frto,
@@ -85,6 +82,15 @@ pub(crate) struct Recovery {
     is_forced: bool,
     /// F-RTO step 2.b: until the next ACK only new data is sent.
     is_new_data_only: bool,
+}
+
+/// What was sent again since the window was reduced.
+#[derive(Debug, Default)]
+struct Episode {
+    undo: Undo,
+    retransmitted: u32,
+    /// Of them packets sent again for the first time.
+    repaired: u32,
 }
 
 impl Recovery {
@@ -106,12 +112,12 @@ impl Recovery {
     }
     /// Retransmissions of the episode.
     pub fn retransmitted(&self) -> u32 {
-        self.retransmitted
+        self.episode.as_ref().map_or(0, |episode| episode.retransmitted)
     }
 
     /// Packets that were sent again in the episode, each counted once.
     pub fn repaired(&self) -> u32 {
-        self.repaired
+        self.episode.as_ref().map_or(0, |episode| episode.repaired)
     }
 
     /// An ACK is about to be looked at.
@@ -128,13 +134,16 @@ impl Recovery {
     }
     /// A packet was sent again at `timestamp`, for the first time or not.
     pub fn on_retransmit(&mut self, timestamp: u32, is_first: bool) {
-        self.undo.on_retransmit(timestamp);
-        self.retransmitted += 1;
-        self.repaired += u32::from(is_first);
+        let episode = self.episode.get_or_insert_default();
+        episode.undo.on_retransmit(timestamp);
+        episode.retransmitted += 1;
+        episode.repaired += u32::from(is_first);
     }
     /// A DSACK reports data up to `right` as received twice.
     pub fn on_dsack(&mut self, right: u64) {
-        self.undo.on_dsack(right);
+        if let Some(episode) = &mut self.episode {
+            episode.undo.on_dsack(right);
+        }
     }
     /// A partial ACK showed the head lost, or not: its retransmission leaves at once.
     pub fn force(&mut self, is_forced: bool) {
@@ -143,7 +152,8 @@ impl Recovery {
 
     /// What an ACK means for the phase. `ends_with_progress`: the rule knows no partial ACK.
     pub fn on_ack(&mut self, tests: UndoConfig, news: &News, stream: &Stream, ends_with_progress: bool) -> Step {
-        if self.undo.is_spurious(tests, news, self.phase.is_repairing()) {
+        let is_repairing = self.phase.is_repairing();
+        if self.episode.as_ref().is_some_and(|episode| episode.undo.is_spurious(tests, news, is_repairing)) {
             return Step::Undo;
         }
         let is_over = news.is_advance && stream.una() >= self.point;
@@ -178,7 +188,7 @@ impl Recovery {
     /// An episode begins that no test can undo: an ECN-Echo, or a loss that a tail loss probe repaired.
     pub fn begin(&mut self, nxt: u64) {
         self.point = nxt;
-        self.undo.clear();
+        self.forget_undo();
     }
     /// The reduction for an ECN-Echo is under way.
     pub fn enter_cwr(&mut self) {
@@ -186,10 +196,11 @@ impl Recovery {
     }
     /// Fast recovery begins; `left` as in [`Undo::start`].
     pub fn enter(&mut self, una: u64, nxt: u64, left: Option<u32>) {
-        self.undo.start(una, left);
+        let episode = self.episode.get_or_insert_default();
+        episode.undo.start(una, left);
+        (episode.retransmitted, episode.repaired) = (0, 0);
         self.phase = Phase::Recovery;
         self.point = nxt;
-        (self.retransmitted, self.repaired) = (0, 0);
         self.is_forced = true;
     }
 
@@ -201,13 +212,14 @@ impl Recovery {
     /// Everything is sent again; `left` as in [`Undo::start`].
     pub fn enter_loss(&mut self, tests: UndoConfig, una: u64, nxt: u64, left: Option<u32>) {
         let is_first = !self.phase.is_repairing();
+        let episode = self.episode.get_or_insert_default();
         if self.phase != Phase::Loss {
-            self.undo.start(una, left);
+            episode.undo.start(una, left);
         }
+        (episode.retransmitted, episode.repaired) = (0, 0);
         self.frto = Frto::start(tests.frto, is_first, self.consecutive_rtos);
         self.phase = Phase::Loss;
         self.point = nxt;
-        (self.retransmitted, self.repaired) = (0, 0);
         self.is_forced = true;
         self.is_new_data_only = false;
     }
@@ -221,9 +233,15 @@ impl Recovery {
     /// The reduction was spurious. Returns whether it was a timeout's.
     pub fn undo(&mut self) -> bool {
         let was_rto = self.phase == Phase::Loss;
-        self.undo.clear();
+        self.forget_undo();
         self.consecutive_rtos = 0;
         self.leave();
         was_rto
+    }
+
+    fn forget_undo(&mut self) {
+        if let Some(episode) = &mut self.episode {
+            episode.undo.clear();
+        }
     }
 }

@@ -23,11 +23,6 @@ impl Reduction {
         }
     }
 
-    /// What duplicate ACKs took out counts as if it were still in flight.
-    pub fn counts_all(&self) -> bool {
-        matches!(self, Reduction::Inflation(_))
-    }
-
     /// An episode begins: `cwnd` is the window at its end, `recover_fs` as in [`Prr::enter`].
     pub fn begin(&mut self, recover_fs: u32, cwnd: f64, in_flight: u32) {
         match self {

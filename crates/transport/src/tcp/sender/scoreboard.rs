@@ -75,6 +75,13 @@ pub(crate) struct Scoreboard {
     retrans_out: u32,
     /// Lost and not yet retransmitted.
     awaiting: u32,
+    /// Made with the first loss, or the first SACK: most connections of a crowd are idle or short.
+    troubles: Option<Box<Troubles>>,
+}
+
+/// What nobody needs before a packet is missing. The cursors may lie below `first`, where nothing is left to be found.
+#[derive(Debug, Default)]
+struct Troubles {
     /// No packet below waits for its retransmission.
     retransmit_cursor: u64,
     /// Every original below has been judged: delivered, lost or retransmitted.
@@ -133,7 +140,7 @@ impl Scoreboard {
     }
     /// One past the highest SACKed packet; at least `first`.
     pub fn sacked_end(&self) -> u64 {
-        self.sacked_end.max(self.first)
+        self.troubles.as_ref().map_or(0, |troubles| troubles.sacked_end).max(self.first)
     }
     /// The first packet.
     pub fn front(&self) -> Option<&SentPacket> {
@@ -178,20 +185,21 @@ impl Scoreboard {
     /// Mark the packets within `[left, right)` as held by the receiver; `deliver` sees each that was not marked before.
     pub fn sack(&mut self, left: u64, right: u64, deliver: &mut impl FnMut(&SentPacket)) {
         // The part that the last ACK reported too needs no second look.
-        let seen = self.cache.iter().copied().find(|&(l, r)| l >= left && r <= right && l < r);
+        let cache: &[(u64, u64)] = self.troubles.as_ref().map_or(&[], |troubles| &troubles.cache);
+        let seen = cache.iter().copied().find(|&(l, r)| l >= left && r <= right && l < r);
         match seen {
             Some((l, r)) => {
                 self.sack_range(left, l, deliver);
                 self.sack_range(r, right, deliver);
             }
-            None if self.cache.iter().any(|&(l, r)| l <= left && right <= r) => {}
+            None if cache.iter().any(|&(l, r)| l <= left && right <= r) => {}
             None => self.sack_range(left, right, deliver),
         }
     }
 
     /// Remember the blocks of this ACK for the next one.
     pub fn remember_blocks(&mut self, blocks: [(u64, u64); 4]) {
-        self.cache = blocks;
+        self.troubles().cache = blocks;
     }
 
     /// Mark a packet lost. Returns `true` if that is news (or news of its retransmission).
@@ -207,9 +215,10 @@ impl Scoreboard {
             self.retrans_out -= 1;
         }
         packet.flags = (packet.flags | LOST) & !RETRANS;
-        self.unreported.push_back(*packet);
         self.awaiting += 1;
-        self.retransmit_cursor = self.retransmit_cursor.min(index);
+        let troubles = self.troubles.get_or_insert_default();
+        troubles.unreported.push_back(*packet);
+        troubles.retransmit_cursor = troubles.retransmit_cursor.min(index);
         true
     }
 
@@ -220,8 +229,9 @@ impl Scoreboard {
 
     /// The next packet marked lost, and how many more follow.
     pub fn next_unreported(&mut self) -> Option<(SentPacket, u32)> {
-        let packet = self.unreported.pop_front()?;
-        Some((packet, self.unreported.len() as u32))
+        let unreported = &mut self.troubles.as_mut()?.unreported;
+        let packet = unreported.pop_front()?;
+        Some((packet, unreported.len() as u32))
     }
 
     /// After a retransmission timeout everything not SACKed is lost. Returns how many packets that is news of.
@@ -230,8 +240,10 @@ impl Scoreboard {
         for index in self.first..self.end() {
             newly += u32::from(self.mark_lost(index));
         }
-        self.judged = self.end();
-        self.retransmissions.clear();
+        let end = self.end();
+        let troubles = self.troubles();
+        troubles.judged = end;
+        troubles.retransmissions.clear();
         newly
     }
 
@@ -241,23 +253,26 @@ impl Scoreboard {
             packet.flags &= !SACKED;
         }
         self.sacked_out = 0;
-        self.sacked_end = self.first;
-        self.cache = Default::default();
+        let first = self.first;
+        let troubles = self.troubles();
+        troubles.sacked_end = first;
+        troubles.cache = Default::default();
     }
 
     /// The reduction was spurious: nothing is lost any more (RFC 4015 §3.2). Retransmissions in flight stay counted.
     pub fn forget_losses(&mut self) {
+        let troubles = self.troubles.get_or_insert_default();
         for (packet, index) in self.packets.iter_mut().zip(self.first..) {
             // Nobody would look again at one whose repair was lost, too: it is no original, and no repair is under way.
             if packet.any(LOST) && packet.is(EVER_RETRANS) && !packet.any(SACKED | RETRANS) {
-                self.retransmissions.push_back((index, packet.sent_at));
+                troubles.retransmissions.push_back((index, packet.sent_at));
             }
             packet.flags &= !LOST;
         }
-        self.retransmissions.make_contiguous().sort_by_key(|&(index, sent_at)| (sent_at, index));
+        troubles.retransmissions.make_contiguous().sort_by_key(|&(index, sent_at)| (sent_at, index));
+        troubles.judged = self.first;
         self.lost_out = 0;
         self.awaiting = 0;
-        self.judged = self.first;
     }
 
     /// First packet that waits for its retransmission.
@@ -265,10 +280,10 @@ impl Scoreboard {
         if self.awaiting == 0 {
             return None;
         }
-        let mut index = self.retransmit_cursor.max(self.first);
+        let mut index = self.troubles().retransmit_cursor.max(self.first);
         while let Some(packet) = self.get(index) {
             if packet.flags & (LOST | RETRANS | SACKED) == LOST {
-                self.retransmit_cursor = index;
+                self.troubles().retransmit_cursor = index;
                 return Some(index);
             }
             index += 1;
@@ -278,8 +293,7 @@ impl Scoreboard {
 
     /// First packet below the highest SACKed one that was neither SACKed nor ever retransmitted (RFC 6675 NextSeg rule 3).
     pub fn next_hole(&self) -> Option<u64> {
-        (self.judged.max(self.first)..self.sacked_end())
-            .find(|&i| !self.get(i).is_some_and(|p| p.any(SACKED | EVER_RETRANS)))
+        (self.judged()..self.sacked_end()).find(|&i| !self.get(i).is_some_and(|p| p.any(SACKED | EVER_RETRANS)))
     }
 
     /// A packet is sent again. `stamp` fills the fields of the rate sample.
@@ -294,7 +308,7 @@ impl Scoreboard {
         }
         packet.flags = (packet.flags | RETRANS | EVER_RETRANS) & !APP_LIMITED;
         stamp(packet);
-        self.retransmissions.push_back((index, packet.sent_at));
+        self.troubles.get_or_insert_default().retransmissions.push_back((index, packet.sent_at));
         packet
     }
 
@@ -302,20 +316,21 @@ impl Scoreboard {
     /// or was sent too late to say. Returns (packets newly lost, the earliest time at which the answer may change).
     pub fn judge(&mut self, mut verdict: impl FnMut(&SentPacket) -> Verdict) -> (u32, Time) {
         let (mut lost, mut wake) = (0, Time::MAX);
-        self.judged = self.judged.max(self.first);
-        while let Some(packet) = self.get(self.judged) {
+        let mut judged = self.judged();
+        while let Some(packet) = self.get(judged) {
             if !packet.any(SACKED | LOST | EVER_RETRANS) {
                 match verdict(packet) {
-                    Verdict::Lost => lost += u32::from(self.mark_lost(self.judged)),
+                    Verdict::Lost => lost += u32::from(self.mark_lost(judged)),
                     Verdict::Open(at) => {
                         wake = wake.min(at);
                         break;
                     }
                 }
             }
-            self.judged += 1;
+            judged += 1;
         }
-        while let Some(&(index, sent_at)) = self.retransmissions.front() {
+        self.troubles().judged = judged;
+        while let Some(&(index, sent_at)) = self.troubles().retransmissions.front() {
             if let Some(packet) = self.get(index)
                 && packet.is(EVER_RETRANS)
                 && !packet.any(SACKED)
@@ -330,7 +345,7 @@ impl Scoreboard {
                     }
                 }
             }
-            self.retransmissions.pop_front();
+            self.troubles().retransmissions.pop_front();
         }
         (lost, wake)
     }
@@ -338,13 +353,13 @@ impl Scoreboard {
     /// Mark the originals below absolute index `end` lost, unless SACKed. Returns how many are new.
     pub fn mark_originals_lost_below(&mut self, end: u64) -> u32 {
         let mut lost = 0;
-        self.judged = self.judged.max(self.first);
-        while self.judged < end {
-            if !self.packets[(self.judged - self.first) as usize].any(SACKED | LOST | EVER_RETRANS) {
-                lost += u32::from(self.mark_lost(self.judged));
+        let from = self.judged();
+        for index in from..end {
+            if !self.packets[(index - self.first) as usize].any(SACKED | LOST | EVER_RETRANS) {
+                lost += u32::from(self.mark_lost(index));
             }
-            self.judged += 1;
         }
+        self.troubles().judged = from.max(end);
         lost
     }
 
@@ -363,10 +378,20 @@ impl Scoreboard {
                 packet.flags = (flags | SACKED) & !(LOST | RETRANS);
                 self.forget(flags);
                 self.sacked_out += 1;
-                self.sacked_end = self.sacked_end.max(self.first + position as u64 + 1);
+                let troubles = self.troubles.get_or_insert_default();
+                troubles.sacked_end = troubles.sacked_end.max(self.first + position as u64 + 1);
             }
             position += 1;
         }
+    }
+
+    fn troubles(&mut self) -> &mut Troubles {
+        self.troubles.get_or_insert_default()
+    }
+
+    /// First packet that has not been judged.
+    fn judged(&self) -> u64 {
+        self.troubles.as_ref().map_or(0, |troubles| troubles.judged).max(self.first)
     }
 
     /// Position in the ring of the first packet that starts at or after `offset`.

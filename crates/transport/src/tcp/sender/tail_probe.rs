@@ -10,29 +10,32 @@ const WORST_DELAYED_ACK: Duration = Duration::from_millis(200);
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TailProbe {
+    is_out: bool,
     /// SND.NXT after the probe.
-    end: Option<u64>,
+    end: u64,
     is_retransmission: bool,
 }
 
 impl TailProbe {
     pub fn is_out(&self) -> bool {
-        self.end.is_some()
+        self.is_out
     }
     pub fn forget(&mut self) {
-        self.end = None;
+        self.is_out = false;
     }
     pub fn on_sent(&mut self, nxt: u64, is_retransmission: bool) {
-        *self = TailProbe { end: Some(nxt), is_retransmission };
+        *self = TailProbe { is_out: true, end: nxt, is_retransmission };
     }
 
     /// An ACK up to `una` arrived (§7.4). `true`: the original was lost and the probe repaired it, congestion all the same.
     pub fn on_ack(&mut self, news: &News, una: u64) -> bool {
-        let Some(end) = self.end.filter(|&end| una >= end) else { return false };
-        if !self.is_retransmission || news.has_dsack || una > end || news.is_duplicate {
-            self.end = None;
+        if !self.is_out || una < self.end {
+            return false;
         }
-        self.is_retransmission && !news.has_dsack && una > end
+        if !self.is_retransmission || news.has_dsack || una > self.end || news.is_duplicate {
+            self.is_out = false;
+        }
+        self.is_retransmission && !news.has_dsack && una > self.end
     }
 }
 

@@ -16,7 +16,7 @@ use super::scoreboard::{EVER_RETRANS, FIN, SentPacket};
 use super::stream::Piece;
 use super::tso::Place;
 use crate::segment::{Ecn, Flags};
-use crate::tcp::config::PacingBurst;
+use crate::tcp::config::{PacingBurst, Recovery};
 use crate::tcp::handshake::timestamp;
 use crate::tcp::moment::Moment;
 use playpath_cc::{IdleRestart, PacketSent};
@@ -87,6 +87,12 @@ impl Sender {
             && self.probe.is_none()
     }
 
+    /// After a poll that gave nothing: new data waits, and not for its time, as a paced sender's may.
+    #[inline]
+    pub fn waits_for_room(&self) -> bool {
+        self.stream.unsent() > 0 && self.pacer.next() == Time::ZERO
+    }
+
     /// A poll may find something to send; `true` when in doubt.
     #[inline]
     pub fn may_have_more(&self) -> bool {
@@ -94,6 +100,7 @@ impl Sender {
     }
 
     /// Nothing more leaves now: note whether the window or the application is the reason.
+    #[inline(always)]
     pub fn note_pause(&mut self, at: Moment<'_>) {
         if self.stream.is_window_blocked() && self.scoreboard.is_empty() {
             self.rearm();
@@ -144,10 +151,10 @@ impl Sender {
         match self.recovery.phase() {
             Phase::Open if !self.config.limited_transmit => self.scoreboard.packets_out(),
             Phase::Open if self.detector.counts_duplicates() => {
-                self.scoreboard.packets_out() - self.duplicates.arrived().min(2) // RFC 3042
+                self.scoreboard.packets_out().saturating_sub(self.duplicates.arrived().min(2)) // RFC 3042
             }
             // Inflation counts what duplicates took out as if it were still there.
-            Phase::Recovery | Phase::Cwr if self.reduction.counts_all() && self.is_window_ours => {
+            Phase::Recovery | Phase::Cwr if self.features.recovery == Recovery::NewReno && self.is_window_ours => {
                 self.scoreboard.packets_out()
             }
             _ => self.in_flight(),
@@ -225,8 +232,9 @@ impl Sender {
         let len = packet.len - u32::from(is_fin);
         self.recovery.on_retransmit(timestamp(now), is_first);
         self.head.on_retransmit();
-        self.stats.retransmitted_packets += 1;
-        self.stats.retransmitted_bytes += u64::from(len);
+        let mishaps = self.counters.note();
+        mishaps.retransmitted_packets += 1;
+        mishaps.retransmitted_bytes += u64::from(len);
         // The fast retransmit restarts the timer.
         let is_fast = self.recovery.phase() == Phase::Recovery && is_head;
         if is_fast && (self.recovery.retransmitted() == 1 || self.detector.restarts_timer_by_each_repair()) {
@@ -240,15 +248,15 @@ impl Sender {
 
     /// Books that every data packet changes.
     fn note_sent(&mut self, at: Moment<'_>, len: u32, place: Place, prior_in_flight: u32) {
-        self.stats.data_segments_sent += u64::from(len > 0);
-        self.stats.data_bytes_sent += u64::from(len);
+        self.counters.data_segments_sent += u64::from(len > 0);
+        self.counters.data_bytes_sent += u64::from(len);
         self.burst += 1;
         self.usage.on_packet_sent(at.now);
         if self.recovery.phase().is_reducing() {
-            self.reduction.on_packet_sent();
+            self.reduction().on_packet_sent();
         }
         if let Some(rate) = self.pacing_rate() {
-            let number = self.stats.data_segments_sent;
+            let number = self.counters.data_segments_sent;
             self.pacer.on_packet_sent(self.config.pacing_burst, at.now, len, rate, number, place.number == 1);
         }
         let view = self.view(at);
@@ -260,7 +268,7 @@ impl Sender {
     #[cold]
     fn send_probe(&mut self, at: Moment<'_>, probe: Probe, out: &mut Outgoing) -> bool {
         if probe == Probe::Window {
-            self.stats.window_probes += 1;
+            self.counters.note().window_probes += 1;
             let len = self.stream.unsent().min(self.stream.window_left()).min(u64::from(self.features.mss)) as u32;
             if len > 0 {
                 self.send_new(at, Piece { len, is_fin: false }, out);
@@ -273,7 +281,7 @@ impl Sender {
         if self.scoreboard.is_empty() {
             return false;
         }
-        self.stats.tlp_probes += 1;
+        self.counters.note().tlp_probes += 1;
         let new_data = self.next_piece();
         match new_data {
             Some(piece) => self.send_new(at, piece, out),
@@ -306,6 +314,7 @@ impl Sender {
     }
 
     /// How fully the window was used, and what window validation makes of it.
+    #[inline(always)]
     fn note_usage(&mut self, at: Moment<'_>, is_full: bool) {
         let packets_out = self.scoreboard.packets_out();
         let is_news = self.usage.on_pause((self.stream.una(), self.stream.nxt()), packets_out, is_full);

@@ -82,6 +82,7 @@ impl Sender {
     }
 
     /// PSH ends what was written and each group of two or more. Comes last: what the packet changed is booked.
+    #[inline(always)]
     pub(super) fn mark_push(&mut self, now: Time, place: Place, out: &mut Outgoing) {
         if !self.config.push || out.len == 0 {
             return;
@@ -117,6 +118,7 @@ impl Sender {
     }
 
     /// Linux keeps a pacing rate for every sender, paced or not, and sizes groups by it.
+    #[inline(always)]
     fn group_size(&self) -> u32 {
         let packets_out = self.scoreboard.packets_out();
         let rate = self.pacing_rate().or_else(|| {

@@ -13,17 +13,19 @@ pub(crate) struct Usage {
     is_full: bool,
     /// A packet left since the last pause.
     has_sent: bool,
+    /// One ever left: at `last_sent_at`.
+    has_ever_sent: bool,
     /// The round ends when this offset is acknowledged.
     end: u64,
-    last_sent_at: Option<Time>,
+    last_sent_at: Time,
     /// Nothing is in flight since.
     emptied_at: Time,
 }
 
 impl Usage {
     pub fn on_packet_sent(&mut self, now: Time) {
-        self.has_sent = true;
-        self.last_sent_at = Some(now);
+        (self.has_sent, self.has_ever_sent) = (true, true);
+        self.last_sent_at = now;
     }
     /// Nothing is in flight any more.
     pub fn on_emptied(&mut self, now: Time) {
@@ -35,8 +37,8 @@ impl Usage {
 
     /// So long nothing was in flight, and so long nothing was sent; `None`: nothing ever was.
     pub fn idle(&self, now: Time) -> Option<(Duration, Duration)> {
-        let last = self.last_sent_at?;
-        Some((now.saturating_since(self.emptied_at.max(last)), now.saturating_since(last)))
+        let last = self.last_sent_at;
+        self.has_ever_sent.then(|| (now.saturating_since(self.emptied_at.max(last)), now.saturating_since(last)))
     }
 
     /// Nothing more leaves now. `false`: nothing left since the last time.

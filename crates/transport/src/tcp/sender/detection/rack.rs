@@ -32,7 +32,7 @@ pub(crate) struct Rack {
     widened: u32,
     persist: u32,
     /// RACK.dsack_round: no second widening before this offset is acknowledged.
-    dsack_round: Option<u64>,
+    dsack_round: u64,
 }
 
 impl Rack {
@@ -53,8 +53,8 @@ impl Rack {
 
     /// A DSACK arrived (§6.2 step 4): tolerate more reordering.
     pub fn on_dsack(&mut self, una: u64, nxt: u64) {
-        if self.dsack_round.is_none_or(|end| una >= end) {
-            self.dsack_round = Some(nxt);
+        if una >= self.dsack_round {
+            self.dsack_round = nxt;
             self.widened += 1;
             self.persist = WINDOW_PERSIST;
         }

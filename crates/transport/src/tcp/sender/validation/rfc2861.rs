@@ -19,7 +19,9 @@ pub(crate) struct Rfc2861 {
     /// Most packets out since the window was full last (Linux snd_cwnd_used).
     used: u32,
     /// When the window was full last, or judged last, or an ACK came; at first, when sending paused first (Linux snd_cwnd_stamp).
-    stamp: Option<Time>,
+    stamp: Time,
+    /// There is such a time.
+    is_stamped: bool,
 }
 
 impl Rfc2861 {
@@ -27,27 +29,29 @@ impl Rfc2861 {
     pub fn on_send_pause(&mut self, now: Time, is_limited: bool, packets_out: u32) {
         if is_limited {
             self.used = 0;
-            self.stamp = Some(now);
+            self.set_stamp(now);
         } else {
-            self.stamp.get_or_insert(now);
+            if !self.is_stamped {
+                self.set_stamp(now);
+            }
             self.used = self.used.max(packets_out);
         }
     }
 
     /// An ACK with which the window may grow, whether it does or not (Linux `tcp_cong_avoid`).
     pub fn on_growth(&mut self, now: Time) {
-        self.stamp = Some(now);
+        self.set_stamp(now);
     }
 
     /// Limited by the application: new windows if it was for an RTO. Only in the open state.
     pub fn on_starved(&mut self, seen: &Use) -> Option<WindowChange> {
         let Use { now, rto, initial_window, windows, .. } = *seen;
-        if now.saturating_since(self.stamp?) < rto {
+        if !self.is_stamped || now.saturating_since(self.stamp) < rto {
             return None;
         }
         let used = f64::from(self.used).max(initial_window);
         self.used = 0;
-        self.stamp = Some(now);
+        self.set_stamp(now);
         (used < windows.cwnd)
             .then(|| WindowChange { cwnd: libm::floor((windows.cwnd + used) / 2.0), ssthresh: remembered(windows) })
     }
@@ -59,7 +63,7 @@ impl Rfc2861 {
             return None;
         }
         self.used = 0;
-        self.stamp = Some(now);
+        self.set_stamp(now);
         let floor = initial_window.min(windows.cwnd);
         let (mut cwnd, mut left) = (windows.cwnd, idle);
         while left > rto && cwnd > floor {
@@ -67,6 +71,10 @@ impl Rfc2861 {
             cwnd = libm::floor(cwnd / 2.0);
         }
         Some(WindowChange { cwnd: cwnd.max(floor), ssthresh: remembered(windows) })
+    }
+
+    fn set_stamp(&mut self, now: Time) {
+        (self.stamp, self.is_stamped) = (now, true);
     }
 }
 
