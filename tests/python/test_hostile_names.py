@@ -28,7 +28,7 @@ from playpath.sweep import sweep
 HOSTILE = ["[/b]", "[/nope]", "[bold", "\\", "x\\", "$\\frac{$", "$", "a\nb", "\x1b[2J", "\0", "..", "../x", "<script>"]
 HOSTILE += ["<!--", "</script>", "'\"&", "n" * 300, "\u202etxt", "é" * 100, "名", "%s{}", "flow.a/b", "-x", " "]
 NAMES = st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40))
-QUICK = settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=2, suppress_health_check=list(HealthCheck))
 CONTROLS = ["newreno", "cubic", "compound", "vegas", "westwood", "bbr", "copa", "ccp"]
 """A sender for each of an example's names but the last, which is the scenario's, its path's and its series'."""
 

@@ -21,13 +21,7 @@ from matplotlib.figure import Figure
 from playpath.plots.style import COLOURS, GRID, INK, MUTED, PAPER, take_literally
 from playpath.report.figure_data import figure_data
 
-_SVG_SETTINGS: Any = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "playpath",
-    "font.family": "sans-serif",
-    "figure.autolayout": False,
-    "figure.constrained_layout.use": False,
-}
+_SVG_SETTINGS: Any = {"svg.fonttype": "none", "svg.hashsalt": "playpath", "font.family": "sans-serif"}
 # Of web/src/tokens.css.
 _TOKENS = {INK: "text", MUTED: "soft", GRID: "line", PAPER: "back"} | {
     colour: f"sender{i}" for i, colour in enumerate(COLOURS)
@@ -130,7 +124,7 @@ def _laid_out(figure: Figure) -> Iterator[None]:
     if engine is not None:
         FigureCanvasSVG(figure)  # the figure's canvas is what measures its text
         engine.execute(figure)
-        figure.set_layout_engine(None)
+        figure.set_layout_engine("none")
     try:
         yield
     finally:
