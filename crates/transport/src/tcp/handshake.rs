@@ -121,8 +121,8 @@ impl Opening {
 impl Connection {
     /// Both ends begin established.
     pub(super) fn skip_handshake(&mut self, now: Time) {
-        self.receiver.start(self.sender.config().isn);
-        self.sender.open_window(self.sender.config().receive_buffer);
+        self.receiver.start(self.config().isn);
+        self.sender.open_window(self.config().receive_buffer);
         self.establish(now.into(), None);
     }
 
@@ -147,8 +147,8 @@ impl Connection {
     pub(super) fn syn_options(&self) -> SynOptions {
         let features = self.sender.features();
         SynOptions {
-            mss: (self.sender.config().mss + if features.timestamps { 12 } else { 0 }).min(65535) as u16,
-            window_scale: Some(window_scale(self.sender.config().receive_buffer)),
+            mss: (self.config().mss + if features.timestamps { 12 } else { 0 }).min(65535) as u16,
+            window_scale: Some(window_scale(self.config().receive_buffer)),
             sack_permitted: features.sack,
         }
     }
@@ -164,9 +164,9 @@ impl Connection {
             return;
         }
         self.opening.retries += 1;
-        let linear = if self.state == State::SynSent { self.sender.config().syn_linear_timeouts } else { 0 };
+        let linear = if self.state == State::SynSent { self.config().syn_linear_timeouts } else { 0 };
         self.sender.note_syn_timeout(self.opening.retries <= linear);
-        if self.opening.retries > self.sender.config().max_syn_retries.saturating_add(linear) {
+        if self.opening.retries > self.config().max_syn_retries.saturating_add(linear) {
             return self.finish(Event::Reset);
         }
         self.opening.send(self.syn_flags());
@@ -179,9 +179,9 @@ impl Connection {
         }
         self.sender.stop();
         self.state = State::Closed;
-        if self.opening.closed_first == Some(true) && !self.sender.config().time_wait.is_zero() {
+        if self.opening.closed_first == Some(true) && !self.config().time_wait.is_zero() {
             self.state = State::TimeWait;
-            self.opening.wait_until(now + self.sender.config().time_wait);
+            self.opening.wait_until(now + self.config().time_wait);
         }
         self.raise(Event::Closed);
     }
@@ -229,7 +229,7 @@ impl Connection {
     }
 
     fn handle_syn_sent(&mut self, at: Moment<'_>, segment: &Segment) {
-        let acks_syn = segment.flags.contains(Flags::ACK) && segment.ack == self.sender.config().isn.wrapping_add(1);
+        let acks_syn = segment.flags.contains(Flags::ACK) && segment.ack == self.config().isn.wrapping_add(1);
         if segment.flags.contains(Flags::RST) {
             if acks_syn {
                 self.finish(Event::Reset);
@@ -263,7 +263,7 @@ impl Connection {
         } else if !self.receiver.is_acceptable(segment) {
             return;
         }
-        if segment.flags.contains(Flags::ACK) && segment.ack == self.sender.config().isn.wrapping_add(1) {
+        if segment.flags.contains(Flags::ACK) && segment.ack == self.config().isn.wrapping_add(1) {
             self.complete_handshake(at, segment.window);
             if segment.payload_len > 0 || segment.flags.contains(Flags::FIN) {
                 self.handle_established(at, segment);
@@ -281,7 +281,7 @@ impl Connection {
             // The last ACK was lost (RFC 9293 §3.10.7.4).
             self.receiver.request_ack();
             if self.state == State::TimeWait {
-                self.opening.wait_until(now + self.sender.config().time_wait);
+                self.opening.wait_until(now + self.config().time_wait);
             }
         }
     }
@@ -289,19 +289,19 @@ impl Connection {
     /// Peer's sequence number and options.
     fn take_syn(&mut self, now: Time, segment: &Segment) {
         self.receiver.start(segment.seq);
-        if let (Some(timestamps), true) = (segment.timestamps, self.sender.config().timestamps) {
+        if let (Some(timestamps), true) = (segment.timestamps, self.config().timestamps) {
             self.receiver.start_timestamps(now, timestamps.value);
         }
         let peer_mss = if segment.syn_options.mss == 0 { 536 } else { u32::from(segment.syn_options.mss) };
-        let timestamps = self.sender.config().timestamps && segment.timestamps.is_some();
+        let timestamps = self.config().timestamps && segment.timestamps.is_some();
         let option_bytes = if timestamps { 12 } else { 0 };
         let agreed = Features {
-            sack: self.sender.config().sack && segment.syn_options.sack_permitted,
+            sack: self.config().sack && segment.syn_options.sack_permitted,
             timestamps,
             ecn: self.sender.features().ecn,
-            mss: self.sender.config().mss.min(peer_mss.saturating_sub(option_bytes).max(1)),
-            detection: self.sender.config().loss_detection,
-            recovery: self.sender.config().recovery,
+            mss: self.config().mss.min(peer_mss.saturating_sub(option_bytes).max(1)),
+            detection: self.config().loss_detection,
+            recovery: self.config().recovery,
         };
         self.sender.agree(agreed.consistent());
     }
@@ -318,7 +318,7 @@ impl Connection {
         if self.opening.retries == 0 {
             self.sender.take_handshake_rtt(at.now.saturating_since(self.opening.opened_at));
         } else {
-            self.sender.set_initial_rto(RTO_AFTER_SYN_LOSS.max(self.sender.config().rto.initial));
+            self.sender.set_initial_rto(RTO_AFTER_SYN_LOSS.max(self.config().rto.initial));
         }
         // RFC 5681 §3.1; Linux waits for the second loss, too.
         self.establish(at, (self.opening.retries > 1).then_some(1.0));

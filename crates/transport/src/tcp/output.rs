@@ -35,7 +35,7 @@ impl Connection {
     fn write_segment(&mut self, now: Time, outgoing: &Outgoing, out: &mut Segment) {
         let features = self.sender.features();
         *out = Segment {
-            seq: self.sender.config().isn.wrapping_add(1).wrapping_add(outgoing.start as u32),
+            seq: self.config().isn.wrapping_add(1).wrapping_add(outgoing.start as u32),
             flags: Flags::ACK.with(outgoing.flags),
             ecn: outgoing.ecn,
             payload_len: outgoing.len,
@@ -51,9 +51,9 @@ impl Connection {
 
     fn control_segment(&mut self, now: Time, flags: Flags, out: &mut Segment) {
         let is_syn = flags.contains(Flags::SYN);
-        let next = self.sender.config().isn.wrapping_add(1).wrapping_add(self.sender.stream().nxt() as u32);
+        let next = self.config().isn.wrapping_add(1).wrapping_add(self.sender.stream().nxt() as u32);
         *out = Segment {
-            seq: if is_syn { self.sender.config().isn } else { next },
+            seq: if is_syn { self.config().isn } else { next },
             flags,
             timestamps: self.sender.features().timestamps.then(|| timestamps(now)),
             window: self.receiver.first_window().min(u64::from(u32::MAX)) as u32,
@@ -72,7 +72,7 @@ impl Connection {
 
     #[inline(always)]
     fn finish_segment(&mut self, out: &mut Segment) {
-        if let HeaderSize::Fixed(bytes) = self.sender.config().header {
+        if let HeaderSize::Fixed(bytes) = self.config().header {
             out.fixed_header_bytes = bytes;
         }
         self.segments_sent += 1;

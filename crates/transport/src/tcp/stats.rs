@@ -64,52 +64,45 @@ pub(crate) struct Counters {
 }
 
 /// What goes wrong, and what the sender does about it. Few of the connections of a crowd have any of it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Mishaps {
-    pub retransmitted_packets: u64,
-    pub retransmitted_bytes: u64,
-    pub rto_count: u64,
-    pub fast_recoveries: u64,
-    pub ecn_reductions: u64,
-    pub tlp_probes: u64,
-    pub window_probes: u64,
-    pub spurious_undos: u64,
-    pub dup_acks_received: u64,
-    pub dsacks_received: u64,
-    pub distance: LossDistance,
+#[derive(Debug, Default)]
+struct Mishaps {
+    counts: Stats,
+    distance: LossDistance,
 }
 
 impl Counters {
-    pub fn mishaps(&self) -> Mishaps {
-        self.mishaps.as_deref().copied().unwrap_or_default()
+    /// The counts of what goes wrong, to count one more: room is made with the first.
+    pub fn note(&mut self) -> &mut Stats {
+        &mut self.mishaps.get_or_insert_default().counts
     }
-    /// To count one: room is made with the first.
-    pub fn note(&mut self) -> &mut Mishaps {
-        self.mishaps.get_or_insert_default()
+
+    /// A packet was lost after all that has been acknowledged so far.
+    pub fn note_loss_distance(&mut self) {
+        let acked = self.bytes_acked;
+        self.mishaps.get_or_insert_default().distance.on_loss(acked);
+    }
+
+    /// Bytes between losses.
+    pub fn distance(&self) -> LossDistance {
+        self.mishaps.as_ref().map_or_else(LossDistance::default, |mishaps| mishaps.distance)
     }
 
     /// The sender's part of the figures.
     pub fn stats(&self, packets_lost: u64) -> Stats {
-        let mishaps = self.mishaps();
         Stats {
             data_segments_sent: self.data_segments_sent,
             data_bytes_sent: self.data_bytes_sent,
             bytes_acked: self.bytes_acked,
             rtt_samples: self.rtt_samples,
             rtt_sum: self.rtt_sum,
-            retransmitted_packets: mishaps.retransmitted_packets,
-            retransmitted_bytes: mishaps.retransmitted_bytes,
-            rto_count: mishaps.rto_count,
-            fast_recoveries: mishaps.fast_recoveries,
-            ecn_reductions: mishaps.ecn_reductions,
-            tlp_probes: mishaps.tlp_probes,
-            window_probes: mishaps.window_probes,
-            spurious_undos: mishaps.spurious_undos,
-            dup_acks_received: mishaps.dup_acks_received,
-            dsacks_received: mishaps.dsacks_received,
             packets_lost,
-            ..Stats::default()
+            ..self.mishaps()
         }
+    }
+
+    /// The counts of what went wrong, all others 0.
+    pub fn mishaps(&self) -> Stats {
+        self.mishaps.as_ref().map_or_else(Stats::default, |mishaps| mishaps.counts)
     }
 }
 

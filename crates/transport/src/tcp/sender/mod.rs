@@ -299,7 +299,7 @@ impl Sender {
 
     /// What a coupled controller of a sibling subflow may know of this one, once it is established.
     pub fn sibling(&self) -> Sibling {
-        let (ssthresh, distance) = (self.control.ssthresh(), self.counters.mishaps().distance);
+        let (ssthresh, distance) = (self.control.ssthresh(), self.counters.distance());
         let is_reduced = self.recovery.phase().is_repairing() && ssthresh.is_finite();
         Sibling {
             // Linux OLIA takes ssthresh as the window during recovery.

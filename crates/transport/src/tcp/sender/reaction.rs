@@ -147,11 +147,6 @@ impl Sender {
         found.lost
     }
 
-    fn note_loss_distance(&mut self) {
-        let acked = self.counters.bytes_acked;
-        self.counters.note().distance.on_loss(acked);
-    }
-
     /// Open or cwr: does this ACK begin a recovery?
     fn watch_for_loss(&mut self, at: Moment<'_>, news: &News) {
         let may_be_dubious = news.is_duplicate || self.sacked_out() > 0 || self.timers.is_looking();
@@ -206,7 +201,7 @@ impl Sender {
 
     /// Tell the controller, and prepare the way to its new window.
     fn begin_episode(&mut self, at: Moment<'_>, news: &News, signal: CongestionSignal) {
-        self.note_loss_distance();
+        self.counters.note_loss_distance();
         let (packets_out, cwnd) = (self.scoreboard.packets_out(), self.control.cwnd());
         let flight_size = packets_out + news.acked; // before this ACK
         let lost = self.scoreboard.next_awaiting().and_then(|index| self.scoreboard.get(index).copied());
@@ -302,7 +297,7 @@ impl Sender {
         let lost = self.scoreboard.mark_all_lost();
         self.rate.on_lost(lost);
         if !self.recovery.phase().is_repairing() {
-            self.note_loss_distance();
+            self.counters.note_loss_distance();
         }
         self.rtt.back_off();
         self.recovery.enter_loss(self.config.undo, self.stream.una(), self.stream.nxt(), unsettled);
