@@ -29,6 +29,7 @@ def run(
     controller: Callable[[], Any] | None,
     rule: Callable[[], Any] | None,
     watch: Callable[[float, float], None] | None,
+    series: list[str] | None,
 ) -> str: ...
 @overload
 def run(
@@ -40,6 +41,7 @@ def run(
     controller: Callable[[], Any] | None,
     rule: Callable[[], Any] | None,
     watch: Callable[[float, float], None] | None,
+    series: list[str] | None,
 ) -> tuple[str, dict[str, dict[str, np.ndarray]]]: ...
 def run_metrics(resolved_json: str, sender_name: str, seed: int) -> str: ...
 def record(measurements_json: str) -> str: ...

@@ -7,7 +7,7 @@ The extension module `playpath._engine` speaks JSON, so that nothing per packet 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
@@ -146,15 +146,18 @@ def run(
     controller: Callable[[], Any] | None = None,
     rule: Callable[[], Any] | None = None,
     watch: Watch | None = None,
+    series: Sequence[str] | None = None,
 ) -> tuple[Record, dict[str, Columns]]:
     """One session: its record and, with `trace`, its time series by name, with `packets` those of single packets among them.
 
+    With `series` only those whose names begin so, and a record without window events: they take as long as a tenth of the session.
     Releases the interpreter lock.
     """
     with _own_code(sender, seed, controller or rule):
-        answer = _call(_engine.run, resolved_json, sender, seed, trace, packets, controller, rule, watch)
-    text, series = answer if isinstance(answer, tuple) else (answer, {})
-    return json.loads(text), series
+        wanted = None if series is None else list(series)
+        answer = _call(_engine.run, resolved_json, sender, seed, trace, packets, controller, rule, watch, wanted)
+    text, found = answer if isinstance(answer, tuple) else (answer, {})
+    return json.loads(text), found
 
 
 def run_metrics(resolved_json: str, sender: str, seed: int) -> tuple[dict[str, float | None], str]:

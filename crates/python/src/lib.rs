@@ -80,10 +80,10 @@ fn path_figures(resolved_json: &str) -> PyResult<String> {
 }
 
 /// Plays a resolved scenario with one sender and seed. Returns the record as JSON; with `trace` a pair of the record and
-/// `{series: {column: array}}`, with `packets` those of single packets among them. `controller` and `rule` make a congestion control and an ABR rule written in Python. `watch`
+/// `{series: {column: array}}`, with `packets` those of single packets among them, with `series` those alone whose names begin so. `controller` and `rule` make a congestion control and an ABR rule written in Python. `watch`
 /// is called now and then with the seconds played and those expected; what it raises ends the run, as Ctrl-C does.
 #[pyfunction]
-#[pyo3(signature = (resolved_json, sender, seed, trace = false, packets = false, controller = None, rule = None, watch = None))]
+#[pyo3(signature = (resolved_json, sender, seed, trace = false, packets = false, controller = None, rule = None, watch = None, series = None))]
 #[expect(clippy::too_many_arguments, reason = "called by name, by one wrapper in Python")]
 fn run<'py>(
     py: Python<'py>,
@@ -95,6 +95,7 @@ fn run<'py>(
     controller: Option<Py<PyAny>>,
     rule: Option<Py<PyAny>>,
     watch: Option<Py<PyAny>>,
+    series: Option<Vec<String>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let tracing = match (trace, packets) {
         (false, _) => Tracing::Off,
@@ -112,8 +113,8 @@ fn run<'py>(
             scenario = Arc::new(scenario.with_rule(rule)?);
         }
         let watch = &mut |progress| watcher.look(progress);
-        let record =
-            playpath_sim::run_with(&scenario, sender, seed, Options { tracing, prototype, watch: Some(watch) })?;
+        let options = Options { tracing, series: series.as_deref(), prototype, watch: Some(watch) };
+        let record = playpath_sim::run_with(&scenario, sender, seed, options)?;
         Ok((record_json(&scenario, sender, seed, &record).to_string(), record))
     });
     let (json, record) = finished(played, &error)?;

@@ -30,9 +30,11 @@ const PLAYER_COLUMNS: &[&str] = &["time_s", "buffer_level_s", "buffer_bytes"];
 pub struct Probe {
     tracing: Tracing,
     interval: Duration,
-    flows: Vec<Table>,
-    links: Vec<Table>,
-    players: Vec<Table>,
+    /// How the names of the series begin that are wanted; all if `None`. The others have no table.
+    wanted: Option<Vec<String>>,
+    flows: Vec<Option<Table>>,
+    links: Vec<Option<Table>>,
+    players: Vec<Option<Table>>,
     /// Bytes acknowledged to each endpoint at the last sample.
     acked_bytes: Vec<u64>,
 }
@@ -59,8 +61,16 @@ impl Table {
 }
 
 impl Probe {
-    pub fn new(tracing: Tracing, interval: Duration) -> Probe {
-        Probe { tracing, interval, flows: Vec::new(), links: Vec::new(), players: Vec::new(), acked_bytes: Vec::new() }
+    pub fn new(tracing: Tracing, wanted: Option<&[String]>, interval: Duration) -> Probe {
+        Probe {
+            tracing,
+            interval,
+            wanted: wanted.map(<[String]>::to_vec),
+            flows: Vec::new(),
+            links: Vec::new(),
+            players: Vec::new(),
+            acked_bytes: Vec::new(),
+        }
     }
 
     pub fn is_on(&self) -> bool {
@@ -73,10 +83,11 @@ impl Probe {
         self.sample_flows(net, time);
         let now = net.now;
         for (i, link) in net.links.iter_mut().enumerate() {
-            link.handle_timeout(now);
             if self.links.len() == i {
-                self.links.push(Table::new(format!("link.{}", link.name()), LINK_COLUMNS));
+                self.links.push(self.table(format!("link.{}", link.name()), LINK_COLUMNS));
             }
+            let Some(table) = &mut self.links[i] else { continue };
+            link.handle_timeout(now);
             let stats = link.stats(now);
             let dropped = stats.dropped.total().packets as f64;
             let row = [
@@ -87,19 +98,20 @@ impl Probe {
                 stats.delivered.packets as f64,
                 stats.offered.bytes as f64,
             ];
-            self.links[i].push(&row);
+            table.push(&row);
         }
         let sessions = apps.iter().filter_map(|app| if let App::Video(session) = app { Some(session) } else { None });
         for (i, session) in sessions.enumerate() {
             if self.players.len() == i {
                 let name = if i == 0 { "player".into() } else { format!("player.{}", session.name()) };
-                self.players.push(Table::new(name, PLAYER_COLUMNS));
+                self.players.push(self.table(name, PLAYER_COLUMNS));
             }
+            let Some(table) = &mut self.players[i] else { continue };
             let player = session.player();
             let is_on = now >= session.started_at() && !session.is_over();
             let level = if is_on { player.buffer_level(now).as_secs_f64() } else { 0.0 };
             let bytes = if is_on { player.buffer_bytes(now) as f64 } else { 0.0 };
-            self.players[i].push(&[time, level, bytes]);
+            table.push(&[time, level, bytes]);
         }
     }
 
@@ -111,24 +123,31 @@ impl Probe {
             for path in 0..paths {
                 if self.flows.len() == number {
                     let suffix = if paths > 1 { format!("/{}", flow.paths[path].name) } else { String::new() };
-                    self.flows.push(Table::new(format!("flow.{}{suffix}", flow.name), FLOW_COLUMNS));
+                    self.flows.push(self.table(format!("flow.{}{suffix}", flow.name), FLOW_COLUMNS));
                     self.acked_bytes.push(0);
                 }
+                number += 1;
+                let Some(table) = &mut self.flows[number - 1] else { continue };
                 let connection = flow.server().connections().find(|(p, _)| *p == path);
                 if let Some((_, tcp)) = connection.filter(|_| flow.ended.is_none()) {
                     let acked = tcp.stats().bytes_acked;
-                    let gained = acked - std::mem::replace(&mut self.acked_bytes[number], acked);
+                    let gained = acked - std::mem::replace(&mut self.acked_bytes[number - 1], acked);
                     let goodput = gained as f64 * 8e-6 / self.interval.as_secs_f64();
-                    self.flows[number].push(&flow_row(time, &tcp.info(), goodput));
+                    table.push(&flow_row(time, &tcp.info(), goodput));
                 }
-                number += 1;
             }
         }
     }
 
     /// All series of the run.
     pub fn finish(self) -> Vec<Series> {
-        self.flows.into_iter().chain(self.links).chain(self.players).map(Table::finish).collect()
+        self.flows.into_iter().chain(self.links).chain(self.players).flatten().map(Table::finish).collect()
+    }
+
+    /// For a series of this name, if it is wanted.
+    fn table(&self, name: String, columns: &'static [&'static str]) -> Option<Table> {
+        let is_wanted = self.wanted.as_ref().is_none_or(|wanted| wanted.iter().any(|start| name.starts_with(start)));
+        is_wanted.then(|| Table::new(name, columns))
     }
 }
 

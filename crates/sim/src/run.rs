@@ -14,6 +14,8 @@ use playpath_scenario::{Prototype, Scenario, ScenarioError, SenderSpec};
 pub struct Options<'a> {
     /// What it keeps.
     pub tracing: Tracing,
+    /// Under tracing: of the series those alone whose names begin so, and not what the controls did.
+    pub series: Option<&'a [String]>,
     /// Takes the place of the sender's congestion control.
     pub prototype: Option<Prototype>,
     /// Looks on, and may end it.
@@ -50,7 +52,7 @@ pub fn run_with(scenario: &Scenario, sender: &str, seed: u64, options: Options) 
     if options.tracing >= Tracing::Series {
         check_samples(scenario)?;
     }
-    let mut simulation = Simulation::build(scenario, sender, seed, options.tracing)?;
+    let mut simulation = Simulation::build(scenario, sender, seed, (options.tracing, options.series))?;
     play(&mut simulation, options.watch)?;
     Ok(Record::of(measure(simulation)))
 }
@@ -66,7 +68,7 @@ pub fn capture(
     if scenario.ideal.is_some() {
         return Err(ScenarioError::new("`run.transport` = \"ideal\" has no packets to capture".into()));
     }
-    let mut simulation = Simulation::build(scenario, sender, seed, Tracing::Off)?;
+    let mut simulation = Simulation::build(scenario, sender, seed, (Tracing::Off, None))?;
     simulation.net.capture = Some(Capture::default());
     simulation.run(watch)?;
     Ok(simulation.net.capture.map_or_else(Vec::new, |capture| capture.packets))

@@ -34,12 +34,12 @@ impl<'s> Simulation<'s> {
         scenario: &'s Scenario,
         sender: &SenderSpec,
         seed: u64,
-        tracing: Tracing,
+        (tracing, wanted): (Tracing, Option<&[String]>),
     ) -> Result<Simulation<'s>, ScenarioError> {
         require_made(scenario, sender)?;
         let seed = RootSeed(seed);
         let mut net = Network::new(seed);
-        net.is_traced = tracing >= Tracing::Series;
+        net.is_traced = tracing >= Tracing::Series && wanted.is_none();
         let Topology { links, paths } = scenario.topology();
         if tracing == Tracing::Packets {
             net.log_packets(if scenario.video.is_some() {
@@ -54,7 +54,7 @@ impl<'s> Simulation<'s> {
             scenario,
             net,
             apps: Vec::new(),
-            probe: Probe::new(tracing, scenario.run.sample_interval),
+            probe: Probe::new(tracing, wanted, scenario.run.sample_interval),
             limit: scenario.limit(),
             path_links: paths,
             probe_owner,

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Protocol, TypeVar
 
@@ -23,7 +24,6 @@ from playpath.studies.beside import WORLDS, SideBySide, run_beside
 from playpath.studies.joint import Joint, run_joint, sentences
 from playpath.studies.sensitivity import summary
 from playpath.studies.study import Settings
-from playpath.studies.today import rank_scenes
 from playpath.tabular import Named
 from playpath.worlds import SimWorld
 
@@ -95,15 +95,36 @@ def command(
         if world != "sim":
             _run_beside(name, root, how, json)
             return
-        shown = []
-        for one in studies:
-            ran = _run(one, replace(how, folder=root / one), sensitivity, joint)
-            _write(ran, root / one, figures)
-            shown.append(_json(ran))
-            if not json:
-                print_study(ran)
+        found: list[_Ran] = []
+        report = _once(lambda: None)
+        try:
+            for one in studies:
+                # A study's report is drawn, by one core, while the next one's sessions are played.
+                ran = _run(one, replace(how, folder=root / one, meanwhile=report), sensitivity, joint)
+                report()
+                found.append(ran)
+                if not json:
+                    print_study(ran)
+                report = _once(partial(_write, ran, root / one, figures))
+        except typer.Exit:  # interrupted
+            report()
+            raise
+        report()
     if json:
-        console.print_json(shown)
+        console.print_json([_json(ran) for ran in found])
+
+
+def _once(work: Callable[[], None]) -> Callable[[], None]:
+    """Does it when called, unless it has been done; what was broken off is begun anew."""
+    is_done = False
+
+    def do() -> None:
+        nonlocal is_done
+        if not is_done:
+            work()
+            is_done = True
+
+    return do
 
 
 def _settings(studies: Sequence[str], texts: list[str], world: str) -> Settings:
@@ -200,7 +221,7 @@ def _write(ran: _Ran, folder: Path, figures: bool) -> None:
 
 
 def _json(ran: _Ran) -> dict[str, object]:
-    scenes = [scene.to_dict() for scene in rank_scenes(ran.result.study, ran.result.table)]
+    scenes = [scene.to_dict() for scene in ran.result.scenes]
     more = {"sensitivity": ran.swept, "joint": ran.joint}
     return ran.result.to_dict() | {"today": scenes} | {k: v.to_dict() for k, v in more.items() if v is not None}
 
@@ -208,7 +229,7 @@ def _json(ran: _Ran) -> dict[str, object]:
 def print_study(ran: _Ran) -> None:
     """Verdicts, who is best today, and what the claims hang on."""
     print_claims(ran.result)
-    for scene in rank_scenes(ran.result.study, ran.result.table):
+    for scene in ran.result.scenes:
         console.out.print(f"[bold]today, {console.plain(scene.name)}[/bold]: {console.plain(scene.says)}")
     for sentence in summary(ran.swept) if ran.swept else []:
         console.out.print(f"[bold]sensitivity[/bold] {console.plain(sentence)}")

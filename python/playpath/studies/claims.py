@@ -25,7 +25,7 @@ import polars as pl
 
 from playpath import stats
 from playpath.metrics import format_value, metric
-from playpath.studies.study import Check, Claim, Labels, Term
+from playpath.studies.study import Case, Check, Claim, Labels, Term
 
 Verdict = Literal["reproduced", "reproduced vacuously", "rests on our guard", "undecided", "not reproduced"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -134,6 +134,12 @@ class ClaimResult:
 def evaluate(claim: Claim, table: pl.DataFrame) -> ClaimResult:
     """Judge a claim from the tidy table of its study."""
     return ClaimResult(claim, [judge(check, table) for check in claim.checks])
+
+
+def is_judged(claims: Sequence[Claim], case: Case) -> bool:
+    """Whether a claim looks at this case."""
+    terms = (term for claim in claims for check in claim.checks for term in (check.of, check.against) if term)
+    return any(all(case.labels.get(name) == value for name, value in term.where.items()) for term in terms)
 
 
 def judge(check: Check, table: pl.DataFrame) -> CheckResult:

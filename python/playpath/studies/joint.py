@@ -20,9 +20,9 @@ import polars as pl
 
 from playpath.errors import InputError
 from playpath.population.intervals import share_interval
-from playpath.studies.claims import ClaimResult, Verdict, evaluate
+from playpath.studies.claims import ClaimResult, Verdict, evaluate, is_judged
 from playpath.studies.runner import Options, Ran, StudyResult, run_cases, without_guards
-from playpath.studies.study import Case, Claim, Settings, Study, Unstated
+from playpath.studies.study import Claim, Settings, Study, Unstated
 
 POINT = "point"
 JOINT_SHARE = 0.25
@@ -165,7 +165,7 @@ def run_joint(result: StudyResult, count: int, options: Options) -> Joint:
         replace(case, labels={**case.labels, POINT: number})
         for number, point in enumerate(points)
         for case in study.vary(share, point)
-        if _is_judged(study.claims, case)
+        if is_judged(study.claims, case)
     ]
     ran = run_cases(study, cases, seeds, options)
     if ran.interrupted:
@@ -232,15 +232,9 @@ def _judged(
 ) -> tuple[Ran, list[ClaimResult]] | None:
     """These claims with these settings, from the cases that they look at; None if interrupted."""
     assert study.vary is not None
-    cases = [case for case in study.vary(share, settings) if _is_judged(claims, case)]
+    cases = [case for case in study.vary(share, settings) if is_judged(claims, case)]
     ran = run_cases(study, cases, seeds, options)
     return None if ran.interrupted else (ran, [evaluate(claim, ran.table) for claim in claims])
-
-
-def _is_judged(claims: Sequence[Claim], case: Case) -> bool:
-    """A claim looks at it: at a point nothing else is of use."""
-    terms = (term for claim in claims for check in claim.checks for term in (check.of, check.against) if term)
-    return any(all(case.labels.get(name) == value for name, value in term.where.items()) for term in terms)
 
 
 def _design(parameters: int, points: int) -> np.ndarray:

@@ -441,5 +441,6 @@ STUDY = Study(
     beside=BESIDE,
     measure=measure,
     trace=trace,
+    series=("flow.", "link."),
     revision=3,
 )

@@ -64,8 +64,11 @@ def _falls(flow: Mapping[str, np.ndarray]) -> list[bool]:
     cwnd, unacked, resent = flow["snd_cwnd"], flow["unacked"], flow["total_retrans"]
     falls, last = [], -100
     before, pause = round(0.5 / STEP_S), round(1 / STEP_S)
-    for i in range(1, len(cwnd)):
-        if cwnd[i] <= 0.75 * cwnd[max(0, i - before) : i].max() and i - last >= pause:
+    largest = np.zeros(len(cwnd))  # of the samples before
+    for back in range(1, before + 1):
+        largest[back:] = np.maximum(largest[back:], cwnd[:-back])
+    for i in np.flatnonzero(cwnd <= 0.75 * largest).tolist():
+        if i - last >= pause:
             last = i
             # Within one sample of an idle one: a round trip takes two.
             falls.append(bool(unacked[i - 1] == 0 and resent[i] == resent[max(0, i - pause)]))
@@ -77,13 +80,21 @@ def _lost_when(flows: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, float
     found = dict.fromkeys((LOST_AT_START, LOST_AFTER_PAUSE, LOST_ELSE), 0.0)
     reach, pause = round(5 / STEP_S), round(1 / STEP_S)
     for flow in flows.values():
-        resumed, idle = 10**9, 0
-        for i, gained in enumerate(np.diff(flow["total_retrans"], prepend=0.0)):
-            idle = idle + 1 if flow["unacked"][i] == 0 else 0
-            resumed = 0 if idle >= pause else resumed + 1
-            kind = LOST_AT_START if i < reach else LOST_AFTER_PAUSE if resumed <= reach else LOST_ELSE
-            found[kind] += gained
+        gained = np.diff(flow["total_retrans"], prepend=0.0)
+        sample = np.arange(len(gained))
+        idle = sample - _latest(flow["unacked"] != 0)
+        resumed = sample - _latest(idle >= pause, never=-(10**9))
+        is_start, is_after = sample < reach, resumed <= reach
+        found[LOST_AT_START] += gained[is_start].sum()
+        found[LOST_AFTER_PAUSE] += gained[~is_start & is_after].sum()
+        found[LOST_ELSE] += gained[~is_start & ~is_after].sum()
     return found
+
+
+def _latest(is_so: np.ndarray, never: int = -1) -> np.ndarray:
+    """For each sample the latest one, up to itself, of which it is so."""
+    latest: np.ndarray = np.maximum.accumulate(np.where(is_so, np.arange(len(is_so)), never))
+    return latest
 
 
 def _sent_per_second(series: Series) -> np.ndarray:
@@ -107,10 +118,9 @@ def _lost_per_second(flows: Mapping[str, Mapping[str, np.ndarray]]) -> np.ndarra
 
 def _rate_per_second(flow: Mapping[str, np.ndarray], seconds: int) -> np.ndarray:
     rate = np.zeros(seconds)
-    for time_s, mbps in zip(flow["time_s"], flow["goodput_mbps"], strict=True):
-        index = int(time_s - 1e-9)
-        if index < seconds:
-            rate[index] += mbps * STEP_S
+    second = (flow["time_s"] - 1e-9).astype(int)
+    is_whole = second < seconds
+    np.add.at(rate, second[is_whole], flow["goodput_mbps"][is_whole] * STEP_S)
     return rate
 
 

@@ -14,7 +14,7 @@ from playpath.studies.joint import Joint, describe
 from playpath.studies.runner import Ran, StudyResult
 from playpath.studies.sensitivity import Sensitivity, summary
 from playpath.studies.study import FigureSpec
-from playpath.studies.today import HEAD, rank_scenes, table_rows
+from playpath.studies.today import HEAD, table_rows
 
 
 def study_page(result: StudyResult, swept: Sensitivity | None = None, joint: Joint | None = None) -> str:
@@ -79,8 +79,7 @@ def _check(claim: ClaimResult, check: CheckResult) -> list[str]:
 
 
 def _today(result: StudyResult) -> str:
-    scenes = rank_scenes(result.study, result.table)
-    today = result.study.today
+    scenes, today = result.scenes, result.study.today
     if today is None:
         return ""
     rows = [[escape(cell) for cell in row[:-1]] for row in table_rows(scenes, today)]

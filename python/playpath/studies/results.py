@@ -15,7 +15,6 @@ from playpath.studies.joint import Joint
 from playpath.studies.page import study_page
 from playpath.studies.runner import Ran, StudyResult
 from playpath.studies.sensitivity import Sensitivity
-from playpath.studies.today import rank_scenes
 
 
 def save(result: StudyResult, folder: Path, swept: Sensitivity | None = None, joint: Joint | None = None) -> Path:
@@ -25,7 +24,7 @@ def save(result: StudyResult, folder: Path, swept: Sensitivity | None = None, jo
     """
     _save_table(result.ran, folder / "table")
     _save_json(result.to_dict(), folder / "claims.json")
-    _save_json([scene.to_dict() for scene in rank_scenes(result.study, result.table)], folder / "today.json")
+    _save_json([scene.to_dict() for scene in result.scenes], folder / "today.json")
     if swept is not None:
         _save_table(swept.ran, folder / "sensitivity")
         _save_json(swept.to_dict(), folder / "sensitivity.json")
@@ -52,9 +51,8 @@ def save_figures(
 def _figures(result: StudyResult, swept: Sensitivity | None, joint: Joint | None) -> Iterator[tuple[str, Figure]]:
     for spec in result.study.figures:
         yield spec.id, draw(result.ran, spec)
-    scenes = rank_scenes(result.study, result.table)
-    if scenes and result.study.today is not None:
-        yield "today", today_grid(scenes, result.study.today)
+    if result.scenes and result.study.today is not None:
+        yield "today", today_grid(result.scenes, result.study.today)
     if swept is not None and swept.swept:
         yield "sensitivity", sensitivity_grid(swept)
         for spec in result.study.sweeps:

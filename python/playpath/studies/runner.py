@@ -12,6 +12,7 @@ import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,9 @@ from playpath.errors import RunError
 from playpath.manifest import package_version
 from playpath.parallel import check_jobs, run_all
 from playpath.scenario import load
-from playpath.studies.claims import ClaimResult, evaluate
+from playpath.studies.claims import ClaimResult, evaluate, is_judged
 from playpath.studies.study import Case, Series, Settings, Study
+from playpath.studies.today import Scene, rank_scenes
 from playpath.sweep.store import Store
 from playpath.tabular import Json
 from playpath.testbed.errors import MissingToolError
@@ -67,7 +69,7 @@ class Ran:
     labels: list[str]
     interrupted: bool
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of the table; equal digests mean equal results."""
         return hashlib.sha256(self.table.write_csv(float_precision=None).encode()).hexdigest()
@@ -89,6 +91,8 @@ class Options:
         Where the sessions run.
     settings : mapping
         Unstated parameters at values other than the study's.
+    meanwhile : callable
+        Called when sessions have begun: what else there is to do, in the calling thread.
     """
 
     folder: Path
@@ -99,6 +103,7 @@ class Options:
     settings: Settings = field(default_factory=dict)
     progress: Progress = lambda done, total: None
     on_interrupt: Callable[[int], None] = lambda running: None
+    meanwhile: Callable[[], None] = lambda: None
 
     @property
     def share(self) -> float:
@@ -146,6 +151,11 @@ class StudyResult:
         """Of the table."""
         return self.ran.digest
 
+    @cached_property
+    def scenes(self) -> list[Scene]:
+        """Which sender is best today, scene by scene."""
+        return rank_scenes(self.study, self.table)
+
     @property
     def interrupted(self) -> bool:
         """Ctrl-C came before all were done."""
@@ -181,8 +191,9 @@ def run_study(study: Study, options: Options) -> StudyResult:
 def _without_guards(
     study: Study, ran: Ran, claims: list[ClaimResult], count: int, options: Options
 ) -> tuple[Ran, list[ClaimResult]]:
-    """Judges again without what we added to the paper's algorithms."""
-    bare = run_cases(study, study.cases_at(options.share, {**options.settings, **study.guards}), count, options)
+    """Judges again without what we added to the paper's algorithms: nothing but the claims' cases is of use."""
+    cases = study.cases_at(options.share, {**options.settings, **study.guards})
+    bare = run_cases(study, [case for case in cases if is_judged(study.claims, case)], count, options)
     if bare.interrupted:
         return replace(ran, interrupted=True), []
     return ran, without_guards(claims, [evaluate(claim.claim, bare.table) for claim in claims])
@@ -220,7 +231,14 @@ def run_cases(study: Study, cases: Sequence[Case], seeds: int, options: Options)
         return ""
 
     options.progress(done, len(cells))
-    outcome = run_all(play, todo, check_jobs(options.jobs), on_done=tick, on_interrupt=options.on_interrupt)
+    outcome = run_all(
+        play,
+        todo,
+        check_jobs(options.jobs),
+        on_done=tick,
+        on_interrupt=options.on_interrupt,
+        meanwhile=options.meanwhile,
+    )
     failed = [reason for reason in outcome.results if reason]
     if failed:
         again = "the others are stored, and the same command runs those that failed again"
@@ -255,7 +273,7 @@ def _rows(study: Study, cases: Sequence[Case], seeds: int, world: str) -> list[t
 
 
 def _run_and_store(study: Study, store: Store, cell: Cell, world: str) -> None:
-    record, series = _session(cell, world)
+    record, series = _session(study, cell, world)
     values = {k: v for k, v in record["metrics"].items() if isinstance(v, int | float)}
     values |= study.measure(record, series) if study.measure else {}
     wants_trace = study.trace is not None and cell.is_traced and cell.seed == 1
@@ -267,9 +285,9 @@ def _run_and_store(study: Study, store: Store, cell: Cell, world: str) -> None:
     store.add(buffer.getvalue())
 
 
-def _session(cell: Cell, world: str) -> tuple[Mapping[str, Any], Series]:
+def _session(study: Study, cell: Cell, world: str) -> tuple[Mapping[str, Any], Series]:
     if world == SimWorld.name:
-        return engine.run(cell.text, cell.sender, cell.seed, trace=cell.is_traced)
+        return engine.run(cell.text, cell.sender, cell.seed, trace=cell.is_traced, series=study.series)
     scenario = load(json.loads(cell.text))
     session = worlds.world(world).session(scenario, cell.sender, cell.seed, trace=cell.is_traced)
     step = number(scenario.resolved["run"]["sample_interval"])

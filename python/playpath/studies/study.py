@@ -298,6 +298,8 @@ class Study:
         Metrics of the study's own; `traces` of its answer come from `trace`.
     trace : callable, optional
         Thinned series of the first seed of a traced case, for figures: name → (x values, y values).
+    series : sequence of str, optional
+        How the names of the series begin that `measure` and `trace` read; all by default.
     revision : int
         Raised when `measure` or `trace` changes, so that stored cells are not taken for new ones.
     """
@@ -319,6 +321,7 @@ class Study:
     beside: Beside | None = None
     measure: Measure | None = None
     trace: Callable[[Mapping[str, Any], Series], dict[str, tuple[list[float], list[float]]]] | None = None
+    series: Sequence[str] | None = None
     revision: int = 1
     notes: str = ""
 

@@ -66,17 +66,18 @@ def _rank(name: str, rows: pl.DataFrame, today: Today) -> Scene:
         raise ValueError(f"no case of the grid is in the scene {name}")
     seeds = sorted(rows["seed"].unique().to_list())
     names = [n for n in (*today.criteria, *today.shown) if n in rows.columns and rows[n].is_not_null().any()]
-    values = {s: {n: _column(rows.filter(pl.col(today.column) == s), seeds, n) for n in names} for s in senders}
+    values = {s: _columns(select(rows, {today.column: s}), seeds, names) for s in senders}
     ranker = Ranker(values, [n for n in today.criteria if n in names], is_random=not identical_replicas(values))
     decision = ranker.decide()
     return Scene(name, ranker, decision, verdict(ranker, decision))
 
 
-def _column(rows: pl.DataFrame, seeds: Sequence[int], name: str) -> list[float | None]:
-    if rows["seed"].n_unique() != rows.height:
+def _columns(rows: pl.DataFrame, seeds: Sequence[int], names: Sequence[str]) -> dict[str, list[float | None]]:
+    place = {seed: row for row, seed in enumerate(rows["seed"].to_list())}
+    if len(place) != rows.height:
         raise ValueError("several cases of a sender are in one scene")
-    found = dict(rows.select("seed", name).iter_rows())
-    return [found.get(seed) for seed in seeds]
+    columns = {name: rows[name].to_list() for name in names}
+    return {name: [column[place[s]] if s in place else None for s in seeds] for name, column in columns.items()}
 
 
 def table_rows(scenes: Sequence[Scene], today: Today) -> list[list[str]]:

@@ -403,5 +403,6 @@ STUDY = Study(
     today=TODAY,
     measure=measure,
     trace=trace,
+    series=("flow.video",),
     revision=2,
 )
