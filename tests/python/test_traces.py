@@ -3,11 +3,12 @@
 import json
 
 import pytest
-from conftest import ROOT, playpath_command
+from conftest import ROOT, SMALL, playpath_command
 from test_cli import assert_one_line
 
 import playpath
-from playpath import traces
+from playpath import engine, traces
+from playpath.scenario import Scenario
 
 # 12 Mbit/s: an opportunity of 1500 bytes in each millisecond, for 1 s.
 STEADY = "\n".join(str(i) for i in range(1, 1001)) + "\n"
@@ -96,3 +97,16 @@ def test_the_shipped_trace_comes_from_its_command():
     }
     made = traces.generate("lte", settings, seed=3, to="mahimahi")
     assert (ROOT / "scenarios" / "traces" / "lte-like.mahi").read_text() == made
+
+
+def test_series_that_are_not_wanted_are_not_recorded_and_change_nothing():
+    resolved = Scenario.from_toml(SMALL).text
+    whole, everything = engine.run(resolved, "cubic", 1, trace=True)
+    part, flows = engine.run(resolved, "cubic", 1, trace=True, series=("flow.", "link.x"))
+    assert set(flows) == {name for name in everything if name.startswith("flow.")} != set(everything)
+    for name, columns in flows.items():
+        for column, values in columns.items():
+            assert values.tobytes() == everything[name][column].tobytes()
+    assert part["digest"] == whole["digest"]
+    assert whole["window_events"]
+    assert "window_events" not in part or not any(part["window_events"].values())

@@ -106,7 +106,7 @@ def command(
                 if not json:
                     print_study(ran)
                 report = _once(partial(_write, ran, root / one, figures))
-        except typer.Exit:  # interrupted
+        except Exception:  # interrupted, or sessions of the next one failed: this one is whole
             report()
             raise
         report()
