@@ -150,8 +150,8 @@ def run(
 ) -> tuple[Record, dict[str, Columns]]:
     """One session: its record and, with `trace`, its time series by name, with `packets` those of single packets among them.
 
-    With `series` only those whose names begin so, and a record without window events: they take as long as a tenth of the session.
-    Releases the interpreter lock.
+    With `series` only those whose names begin so, and no window events in the record, which would take a tenth of the session's
+    time. Releases the interpreter lock.
     """
     with _own_code(sender, seed, controller or rule):
         wanted = None if series is None else list(series)
