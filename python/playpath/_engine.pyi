@@ -30,6 +30,7 @@ def run(
     rule: Callable[[], Any] | None,
     watch: Callable[[float, float], None] | None,
     series: list[str] | None,
+    every: float | None,
 ) -> str: ...
 @overload
 def run(
@@ -42,6 +43,7 @@ def run(
     rule: Callable[[], Any] | None,
     watch: Callable[[float, float], None] | None,
     series: list[str] | None,
+    every: float | None,
 ) -> tuple[str, dict[str, dict[str, np.ndarray]]]: ...
 def run_metrics(resolved_json: str, sender_name: str, seed: int) -> str: ...
 def record(measurements_json: str) -> str: ...

@@ -19,6 +19,11 @@ SCHEMA = {
 }  # fmt: skip
 _FLOW = ("snd_cwnd", "rtt_ms", "goodput_mbps")
 
+SERIES = ("flow.", "player", "link.path.", "link.link.")
+"""How the names of the series begin that `outline` reads."""
+EVERY_S = 1.0
+"""How often they need be sampled."""
+
 _MOST_FLOWS = 6
 """Of a session without a video; as many as the charts show."""
 

@@ -181,7 +181,7 @@ class _Player:
         if self._store is None:
             is_kept = not self._place.is_parallel or seed < self._scenario.seeds[0] + bands.MOST_SEEDS
             # Single packets are kept of the session that is shown alone: see `_timelines`.
-            trace: Trace = "series" if self._trace and is_kept else False
+            trace: Trace = "outline" if self._trace and is_kept else False
             with self._pulse.watching() as watch:
                 return self._place.session(self._scenario, sender, seed, trace=trace, watch=watch)
         folder = session_folder(self._store, self._scenario, sender, seed)

@@ -147,15 +147,18 @@ def run(
     rule: Callable[[], Any] | None = None,
     watch: Watch | None = None,
     series: Sequence[str] | None = None,
+    every_s: float | None = None,
 ) -> tuple[Record, dict[str, Columns]]:
     """One session: its record and, with `trace`, its time series by name, with `packets` those of single packets among them.
 
     With `series` only those whose names begin so, and no window events in the record, which would take a tenth of the session's
-    time. Releases the interpreter lock.
+    time. With `every_s`, more than 0, they are sampled so often, and not as the scenario says. Releases the interpreter lock.
     """
     with _own_code(sender, seed, controller or rule):
         wanted = None if series is None else list(series)
-        answer = _call(_engine.run, resolved_json, sender, seed, trace, packets, controller, rule, watch, wanted)
+        answer = _call(
+            _engine.run, resolved_json, sender, seed, trace, packets, controller, rule, watch, wanted, every_s
+        )
     text, found = answer if isinstance(answer, tuple) else (answer, {})
     return json.loads(text), found
 

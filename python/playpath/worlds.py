@@ -9,13 +9,13 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from playpath import engine
+from playpath import bands, engine
 from playpath.errors import InputError, unknown_name
 from playpath.record import Session, switch_series
 from playpath.scenario import Scenario, own_code
 
-Trace = bool | Literal["series"]
-"""What a session keeps besides its record: all, nothing, or its time series without the single packets."""
+Trace = bool | Literal["outline"]
+"""What a session keeps besides its record: all, nothing, or as much of its time series as `bands.outline` reads."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,8 @@ class SimWorld:
             controller=controller,
             rule=rule,
             watch=watch,
+            series=bands.SERIES if trace == "outline" else None,
+            every_s=bands.EVERY_S if trace == "outline" else None,
         )
         cc = cc_name(scenario, sender) if controller is None else "prototype"
         series = {**series, **switch_series(record.get("path_switches", {}))}

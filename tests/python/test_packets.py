@@ -7,6 +7,7 @@ import pytest
 from conftest import BULK, SMALL
 
 import playpath
+from playpath import engine
 from playpath.errors import InputError
 from playpath.packets import centre_s, trimmed
 from playpath.report.session_page import session_page
@@ -58,11 +59,13 @@ def test_no_new_packet_leaves_beyond_the_window_s_edge(session):
 
 
 def test_traces_without_packets_differ_in_nothing_else():
-    scenario = playpath.load(SMALL)
-    whole, plain = (SimWorld().session(scenario, "cubic", 1, trace=trace) for trace in (True, "series"))
-    assert whole.digest == plain.digest
-    assert set(whole.series) - set(plain.series) == {f"{name}.video" for name in ("packets", "acks", "sacks", "drops")}
-    assert not SimWorld().session(scenario, "cubic", 1, trace=False).series
+    text = playpath.load(SMALL).text
+    (whole, everything), (plain, series) = (
+        engine.run(text, "cubic", 1, trace=True, packets=packets) for packets in (True, False)
+    )
+    assert whole["digest"] == plain["digest"]
+    assert set(everything) - set(series) == {f"{name}.video" for name in ("packets", "acks", "sacks", "drops")}
+    assert not engine.run(text, "cubic", 1, trace=False)[1]
 
 
 def test_without_a_video_the_first_flows_are_kept():
@@ -87,6 +90,6 @@ def test_a_window_without_packets_is_one_line(session):
         assert kept[name]["time_s"][-1] <= 2.25 + 5.0
     with pytest.raises(InputError, match=r"^--window 500\.\.501: of cubic packets are kept from"):
         session_page(session, (500.0, 501.0))
-    untraced = SimWorld().session(playpath.load(SMALL), "cubic", 1, trace="series")
+    untraced = SimWorld().session(playpath.load(SMALL), "cubic", 1, trace="outline")
     with pytest.raises(InputError, match="no packets were kept"):
         session_page(untraced, (1.0, 2.0))

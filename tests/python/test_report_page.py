@@ -26,6 +26,7 @@ from playpath.report import html, write_report
 from playpath.report.comparison_page import comparison_page
 from playpath.report.figure_data import figure_data
 from playpath.report.session_page import session_page
+from playpath.worlds import SimWorld
 
 ASSETS = Path(html.__file__).parent / "assets"
 
@@ -111,6 +112,20 @@ def test_bands_hold_the_middle_of_the_seeds(comparison, tmp_path):
     assert playpath.Comparison.load(tmp_path).bands.equals(comparison.bands)
     (tmp_path / "bands.parquet").unlink()
     assert playpath.Comparison.load(tmp_path).bands.is_empty()
+
+
+def test_an_outline_is_the_same_of_a_session_that_records_only_what_it_needs():
+    scenario = playpath.load("mobile", set={"run.duration": "20 s"})
+    whole, part = (SimWorld().session(scenario, "cubic", 1, trace=trace) for trace in (True, "outline"))
+    assert whole.digest == part.digest
+    assert len(part.series["player"]["time_s"]) < len(whole.series["player"]["time_s"]) / 9
+    expected, found = bands.outline(whole), bands.outline(part)
+    assert set(found) == set(expected)
+    for key, values in found.items():
+        assert len(values) in (len(expected[key]), len(expected[key]) + 1)  # the second in which the last byte came
+        # Goodput's first second is the mean since the flow opened there, and of the whole second here.
+        seconds = slice(key[1] == "goodput_mbps", len(expected[key]))
+        np.testing.assert_allclose(values[seconds], expected[key][seconds], rtol=1e-5, equal_nan=True)
 
 
 def test_bands_by_hand():

@@ -14,7 +14,7 @@ use numpy::IntoPyArray;
 use playpath_api::{VERSION, record_json, registries, traces};
 use playpath_record::Record;
 use playpath_scenario::{Own, Scenario};
-use playpath_sim::{Options, Tracing};
+use playpath_sim::{Kept, Options, Tracing};
 use playpath_units::names::unknown;
 use playpath_units::{Bytes, Duration, Rate};
 use playpath_video::p1203::{P1203Settings, p1203_input};
@@ -81,10 +81,10 @@ fn path_figures(resolved_json: &str) -> PyResult<String> {
 
 /// Plays a resolved scenario with one sender and seed. Returns the record as JSON; with `trace` a pair of the record and
 /// `{series: {column: array}}`, with `packets` those of single packets among them, with `series` those alone whose names begin
-/// so. `controller` and `rule` make a congestion control and an ABR rule written in Python. `watch` is called now and then with
+/// so, and sampled every so many seconds with `every`. `controller` and `rule` make a congestion control and an ABR rule written in Python. `watch` is called now and then with
 /// the seconds played and those expected; what it raises ends the run, as Ctrl-C does.
 #[pyfunction]
-#[pyo3(signature = (resolved_json, sender, seed, trace = false, packets = false, controller = None, rule = None, watch = None, series = None))]
+#[pyo3(signature = (resolved_json, sender, seed, trace = false, packets = false, controller = None, rule = None, watch = None, series = None, every = None))]
 #[expect(clippy::too_many_arguments, reason = "called by name, by one wrapper in Python")]
 fn run<'py>(
     py: Python<'py>,
@@ -97,6 +97,7 @@ fn run<'py>(
     rule: Option<Py<PyAny>>,
     watch: Option<Py<PyAny>>,
     series: Option<Vec<String>>,
+    every: Option<f64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let tracing = match (trace, packets) {
         (false, _) => Tracing::Off,
@@ -114,7 +115,8 @@ fn run<'py>(
             scenario = Arc::new(scenario.with_rule(rule)?);
         }
         let watch = &mut |progress| watcher.look(progress);
-        let options = Options { tracing, series: series.as_deref(), prototype, watch: Some(watch) };
+        let kept = Kept { tracing, series: series.as_deref(), every: every.map(Duration::from_secs_f64) };
+        let options = Options { kept, prototype, watch: Some(watch) };
         let record = playpath_sim::run_with(&scenario, sender, seed, options)?;
         Ok((record_json(&scenario, sender, seed, &record).to_string(), record))
     });

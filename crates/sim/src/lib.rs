@@ -19,4 +19,4 @@ mod tracing;
 pub use budget::{Progress, Watch};
 pub use capture::CapturedPacket;
 pub use run::{Options, capture, run, run_with};
-pub use tracing::Tracing;
+pub use tracing::{Kept, Tracing};

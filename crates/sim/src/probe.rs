@@ -2,7 +2,7 @@
 
 use crate::apps::App;
 use crate::network::Network;
-use crate::tracing::Tracing;
+use crate::tracing::{Kept, Tracing};
 use playpath_record::Series;
 use playpath_transport::TcpInfo;
 use playpath_units::Duration;
@@ -61,16 +61,22 @@ impl Table {
 }
 
 impl Probe {
-    pub fn new(tracing: Tracing, wanted: Option<&[String]>, interval: Duration) -> Probe {
+    /// `usual`: how often it samples unless `kept` says so.
+    pub fn new(kept: Kept, usual: Duration) -> Probe {
         Probe {
-            tracing,
-            interval,
-            wanted: wanted.map(<[String]>::to_vec),
+            tracing: kept.tracing,
+            interval: kept.every.unwrap_or(usual),
+            wanted: kept.series.map(<[String]>::to_vec),
             flows: Vec::new(),
             links: Vec::new(),
             players: Vec::new(),
             acked_bytes: Vec::new(),
         }
+    }
+
+    /// Between two samples.
+    pub fn interval(&self) -> Duration {
+        self.interval
     }
 
     pub fn is_on(&self) -> bool {

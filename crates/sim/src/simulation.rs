@@ -5,7 +5,7 @@ use crate::budget::{Budget, EVENTS_BETWEEN_LOOKS, Watch};
 use crate::engine::Owner;
 use crate::network::{LinkId, Logged, Network, OwnerKind, Routes};
 use crate::probe::Probe;
-use crate::tracing::Tracing;
+use crate::tracing::{Kept, Tracing};
 use playpath_link::LinkError;
 use playpath_scenario::{
     FlowRtt, PathLinks, PathSpec, Scenario, ScenarioError, SenderSpec, Source, Topology, TrafficKind, TrafficSpec,
@@ -34,14 +34,14 @@ impl<'s> Simulation<'s> {
         scenario: &'s Scenario,
         sender: &SenderSpec,
         seed: u64,
-        (tracing, wanted): (Tracing, Option<&[String]>),
+        kept: Kept,
     ) -> Result<Simulation<'s>, ScenarioError> {
         require_made(scenario, sender)?;
         let seed = RootSeed(seed);
         let mut net = Network::new(seed);
-        net.is_traced = tracing >= Tracing::Series && wanted.is_none();
+        net.is_traced = kept.tracing >= Tracing::Series && kept.series.is_none();
         let Topology { links, paths } = scenario.topology();
-        if tracing == Tracing::Packets {
+        if kept.tracing == Tracing::Packets {
             net.log_packets(if scenario.video.is_some() {
                 Logged::App(0)
             } else {
@@ -54,7 +54,7 @@ impl<'s> Simulation<'s> {
             scenario,
             net,
             apps: Vec::new(),
-            probe: Probe::new(tracing, wanted, scenario.run.sample_interval),
+            probe: Probe::new(kept, scenario.run.sample_interval),
             limit: scenario.limit(),
             path_links: paths,
             probe_owner,
@@ -181,7 +181,7 @@ impl<'s> Simulation<'s> {
                 OwnerKind::Probe => {
                     self.probe.sample(&mut self.net, &self.apps);
                     self.net.collect_drops();
-                    self.net.arm(self.probe_owner, self.net.now + self.scenario.run.sample_interval);
+                    self.net.arm(self.probe_owner, self.net.now + self.probe.interval());
                 }
             }
             if !self.net.notices.is_empty() {

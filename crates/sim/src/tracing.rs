@@ -1,5 +1,7 @@
 //! How much a run keeps.
 
+use playpath_units::Duration;
+
 /// What a run may do besides its metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tracing {
@@ -10,4 +12,21 @@ pub enum Tracing {
     Series,
     /// These, and every packet of the video's flows; without a video, of the first flows.
     Packets,
+}
+
+/// What a run keeps, of its series which and how often.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Kept<'a> {
+    /// How much.
+    pub tracing: Tracing,
+    /// Of the series those alone whose names begin so, and not what the controls did; all if `None`.
+    pub series: Option<&'a [String]>,
+    /// How often they are sampled; as the scenario says if `None`.
+    pub every: Option<Duration>,
+}
+
+impl From<Tracing> for Kept<'_> {
+    fn from(tracing: Tracing) -> Self {
+        Kept { tracing, ..Kept::default() }
+    }
 }

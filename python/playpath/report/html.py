@@ -124,7 +124,9 @@ def _laid_out(figure: Figure) -> Iterator[None]:
     if engine is not None:
         FigureCanvasSVG(figure)  # the figure's canvas is what measures its text
         engine.execute(figure)
-        figure.set_layout_engine("none")
+        # Not "none", which is an engine, too: `savefig` would still draw twice.
+        with rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
+            figure.set_layout_engine(None)
     try:
         yield
     finally:
