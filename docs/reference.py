@@ -117,7 +117,8 @@ def ranking() -> str:
 
 def margin(entry: Metric) -> str:
     """What counts as alike."""
-    unit = entry.unit.removesuffix("s") if entry.least == 1 else entry.unit
+    is_word = len(entry.unit) > 2  # "frames", not "ms"
+    unit = entry.unit.removesuffix("s") if entry.least == 1 and is_word else entry.unit
     parts = [f"{entry.least:g} {unit}".strip()] if entry.least else []
     return " or ".join([*parts, f"{100 * entry.least_share:g} %"])
 
