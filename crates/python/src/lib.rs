@@ -81,8 +81,9 @@ fn path_figures(resolved_json: &str) -> PyResult<String> {
 
 /// Plays a resolved scenario with one sender and seed. Returns the record as JSON; with `trace` a pair of the record and
 /// `{series: {column: array}}`, with `packets` those of single packets among them, with `series` those alone whose names begin
-/// so, and sampled every so many seconds with `every`. `controller` and `rule` make a congestion control and an ABR rule written in Python. `watch` is called now and then with
-/// the seconds played and those expected; what it raises ends the run, as Ctrl-C does.
+/// so, and sampled every so many seconds with `every`. `controller` and `rule` make a congestion control and an ABR rule written
+/// in Python. `watch` is called now and then with the seconds played and those expected; what it raises ends the run, as Ctrl-C
+/// does.
 #[pyfunction]
 #[pyo3(signature = (resolved_json, sender, seed, trace = false, packets = false, controller = None, rule = None, watch = None, series = None, every = None))]
 #[expect(clippy::too_many_arguments, reason = "called by name, by one wrapper in Python")]

@@ -8,7 +8,7 @@ pub enum Tracing {
     /// Metrics only.
     #[default]
     Off,
-    /// Time series at the scenario's sample interval.
+    /// Time series, at the scenario's sample interval unless [`Kept`] has another.
     Series,
     /// These, and every packet of the video's flows; without a video, of the first flows.
     Packets,
