@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -18,13 +17,6 @@ import playpath
 # How long an example takes says nothing of what is tested.
 settings.register_profile("without a clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("without a clock")
-
-
-@pytest.fixture(autouse=True)
-def _ctrl_c_is_heard():
-    """A shell that starts tests in the background has them ignore Ctrl-C, and so does what ends by it: children would, too."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 ROOT = Path(__file__).parents[2]
