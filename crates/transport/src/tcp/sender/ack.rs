@@ -32,6 +32,8 @@ pub(crate) struct News {
     pub delivered: u32,
     /// Its SACK blocks had news.
     pub has_sacked: bool,
+    /// An original that this ACK delivers was sent before the head was sent last.
+    pub is_older_than_head: bool,
     /// A packet that ends at or below the recovery point and was never retransmitted was delivered.
     pub original_delivered: bool,
     /// Echoed timestamp.
@@ -126,6 +128,7 @@ impl Sender {
             self.counters.note().dup_acks_received += 1;
         }
         let brings_news = !self.features.sack || delivery.delivered > 0 || has_dsack;
+        let head_sent_at = self.scoreboard.front().map_or(Time::ZERO, |head| head.sent_at);
         let mut news = News {
             is_advance: ack > before.una,
             is_duplicate: is_duplicate && brings_news,
@@ -133,6 +136,7 @@ impl Sender {
             acked,
             delivered: delivery.delivered,
             has_sacked: delivery.delivered > prior_delivered,
+            is_older_than_head: delivery.first_clean.is_some_and(|sent_at| sent_at < head_sent_at),
             original_delivered: delivery.original_delivered,
             echo: segment.timestamps.filter(|_| self.features.timestamps).map(|t| t.echo),
         };
@@ -344,6 +348,11 @@ impl Sender {
                 self.timers.look_again(Time::MAX);
             }
         } else if news.delivered > 0 {
+            // While SACKs still come for the flight that the head's repair follows, that repair cannot have been answered; those for
+            // later data must not put the timeout off for ever.
+            if news.is_older_than_head && self.detector.restarts_timer_by_sack() {
+                self.restart_rto(now);
+            }
             self.timers.restart_probe(now);
         }
         self.rearm();

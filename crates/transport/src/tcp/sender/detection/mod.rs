@@ -160,6 +160,11 @@ impl Detector {
             _ => true,
         }
     }
+    /// Does a SACK of data older than the head's last transmission restart it (Linux `tcp_clean_rtx_queue`)? RFC 6298 §5.3 and RFC 6675
+    /// know the cumulative ACK alone, ns-2's agents no SACK.
+    pub fn restarts_timer_by_sack(&self) -> bool {
+        matches!(self, Detector::Rack(_))
+    }
     /// In fast recovery, with nothing else to send: one more packet to send again.
     pub fn last_resort(&mut self, board: &Scoreboard, una: u64, nxt: u64) -> Option<u64> {
         match self {
