@@ -86,6 +86,8 @@ def faults(manifest: str) -> list[str]:
 
 
 if __name__ == "__main__":
+    if not sys.argv[1:]:
+        sys.exit("usage: tools/check_dependencies.py MANIFEST…: without a manifest nothing would be checked")
     found = [line for manifest in sys.argv[1:] for line in faults(manifest)]
     print("\n".join(found), file=sys.stderr, end="\n" if found else "")
     sys.exit(bool(found))

@@ -1,7 +1,9 @@
 """The project's own checks find what they are there for."""
 
 import re
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from conftest import ROOT
@@ -39,6 +41,13 @@ def test_dependencies_without_a_use_are_found(tmp_path):
     needs = [{"name": name, "rename": None, "kind": kind} for name, kind in kinds.items()]
     package = {"manifest_path": str(tmp_path / "Cargo.toml"), "dependencies": needs}
     assert check_dependencies.unused(package, {"native"}) == ["rand", "cc"]
+
+
+def test_checking_no_manifest_is_a_fault():
+    script = Path(check_dependencies.__file__)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "MANIFEST" in done.stderr
 
 
 def test_links_that_lead_nowhere_are_found(tmp_path, monkeypatch):

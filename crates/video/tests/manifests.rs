@@ -244,6 +244,16 @@ fn hls_errors_are_one_line_with_their_place() {
     assert_eq!(error(&MASTER.replace("BANDWIDTH=628000,", "")), "line 6: BANDWIDTH is missing");
     assert_eq!(error(&MASTER.replace("low.m3u8\r\n", "")), "line 6: the variant's URI is missing");
     assert_eq!(error(&MASTER.replace("low.m3u8", "gone.m3u8")), "playlist \"gone.m3u8\" cannot be read");
+    for outside in
+        ["../low.m3u8", "/etc/passwd", "a/../../low.m3u8", "file:///etc/passwd", "..\\low.m3u8", "~/low.m3u8"]
+    {
+        let text = MASTER.replace("low.m3u8", outside);
+        let error = hls::parse(&text, load, &ManifestOptions::default()).unwrap_err().to_string();
+        let expected = format!("playlist \"{outside}\" is not in this playlist's folder; put it there, or below it");
+        assert_eq!(error, expected);
+    }
+    let other = hls::parse(MASTER, |_| Some("root:x:0:0".into()), &ManifestOptions::default()).unwrap_err().to_string();
+    assert!(other.ends_with("is no playlist: its first line must be #EXTM3U") && !other.contains("root"), "{other}");
     assert_eq!(error("#EXTM3U\nx.ts"), "line 2: #EXTINF before this URI is missing");
     assert_eq!(
         error(&MEDIA.replace("90000@700", "9e4")),

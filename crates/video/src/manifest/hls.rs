@@ -149,9 +149,14 @@ impl MediaPlaylist {
         load: impl Fn(&str) -> Option<String>,
         options: &ManifestOptions,
     ) -> Result<MediaPlaylist, ManifestError> {
-        let unreadable = || ManifestError::nowhere(Problem::Unreadable(short(uri)));
-        let text = load(uri).ok_or_else(unreadable)?;
-        check_first_line(&text)?;
+        let problem = |kind: fn(String) -> Problem| ManifestError::nowhere(kind(short(uri)));
+        if leaves_folder(uri) {
+            return Err(problem(Problem::Outside));
+        }
+        let text = load(uri).ok_or_else(|| problem(Problem::Unreadable))?;
+        if !begins_as_playlist(&text) {
+            return Err(problem(Problem::NoPlaylist));
+        }
         MediaPlaylist::parse(&text, options)
     }
 
@@ -265,8 +270,20 @@ impl MediaPlaylist {
 
 /// RFC 8216 §4.3.1.1: the first line is the tag.
 fn check_first_line(text: &str) -> Result<(), ManifestError> {
-    let first = text.trim_start_matches('\u{feff}').lines().next().unwrap_or_default().trim_end();
-    if first == "#EXTM3U" { Ok(()) } else { Err(bad(1, "first line", first, "#EXTM3U")) }
+    if begins_as_playlist(text) { Ok(()) } else { Err(bad(1, "first line", first_line(text), "#EXTM3U")) }
+}
+
+fn begins_as_playlist(text: &str) -> bool {
+    first_line(text) == "#EXTM3U"
+}
+
+fn first_line(text: &str) -> &str {
+    text.trim_start_matches('\u{feff}').lines().next().unwrap_or_default().trim_end()
+}
+
+/// A playlist may come from anybody: what it names must not lead to other files of the machine, nor may an error show what is in them.
+fn leaves_folder(uri: &str) -> bool {
+    uri.starts_with(['/', '\\', '~']) || uri.contains(':') || uri.split(['/', '\\']).any(|part| part == "..")
 }
 
 fn lines(text: &str) -> impl Iterator<Item = (u32, &str)> {

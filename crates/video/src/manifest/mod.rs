@@ -105,6 +105,10 @@ pub enum Problem {
     },
     /// A playlist that another names could not be read.
     Unreadable(String),
+    /// A playlist that another names does not lie beside or below it.
+    Outside(String),
+    /// A playlist that another names is none.
+    NoPlaylist(String),
     /// A media playlist by itself, without bit rates or byte ranges: its rate is in the master playlist.
     NoRate,
     /// The parts do not make a ladder.
@@ -149,6 +153,10 @@ impl fmt::Display for ManifestError {
                 write!(f, "{got} segments, but {expected} in the set's first representation; all must be cut alike")
             }
             Problem::Unreadable(name) => write!(f, "playlist \"{name}\" cannot be read"),
+            Problem::Outside(name) => {
+                write!(f, "playlist \"{name}\" is not in this playlist's folder; put it there, or below it")
+            }
+            Problem::NoPlaylist(name) => write!(f, "\"{name}\" is no playlist: its first line must be #EXTM3U"),
             Problem::NoRate => f.write_str(
                 "a media playlist that does not tell its rate (no EXT-X-BITRATE, no EXT-X-BYTERANGE); give its master playlist",
             ),
