@@ -47,6 +47,7 @@ VIDEOS = {
 PATHS = {
     "default": {},
     "figures": {"rate": "5 Mbit/s", "rtt": "20 ms", "loss": "0.1 %", "queue": "50 packets"},
+    "bursts": {"loss": "bursts(every=1 s, duration=20 ms)"},
     "trace": {"trace": "trace.mahi", "rtt": "30 ms"},
     "mobile": {"like": "mobile"},
     "satellite": {"like": "satellite"},
@@ -88,6 +89,15 @@ def test_senders_by_default(folder):
     answers = Interview(folder, {}, asks=False).answers()
     (folder / "mine.toml").write_text(text(answers, "mine", folder))
     assert playpath.load("mine.toml").senders == ["cubic", "bbr", "newreno"]
+
+
+def test_bursts_are_written_as_a_table(folder):
+    done = init("own", "--loss", "bursts(every=1 s, duration=20 ms)")
+    assert done.status == 0, done.err
+    assert 'loss = { kind = "bursts", every = "1 s", duration = "20 ms" }' in (folder / "own.toml").read_text()
+    done = init("other", "--loss", "bursts(evry=1 s)")
+    assert done.status == 2
+    assert 'did you mean "every"?' in done.err
 
 
 def init(*arguments):

@@ -155,7 +155,8 @@ pub fn report(
     let link_names = config.links.iter().map(|link| link.name.as_str());
     let path_name = |index: u16| config.routes[usize::from(index)].name.as_str();
     let problems = problems(config, measure, devices);
-    let warnings: Vec<String> = warnings.iter().cloned().chain(measure.pauses.warning()).collect();
+    let links = config.links.iter().flat_map(|link| link.doubts());
+    let warnings: Vec<String> = links.chain(warnings.iter().cloned()).chain(measure.pauses.warning()).collect();
     json!({
         "valid": problems.is_empty(),
         "problems": problems,

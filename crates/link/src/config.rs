@@ -85,9 +85,36 @@ impl LinkConfig {
         self.loss.check()
     }
 
+    /// What makes a run over this link say less than it seems to; each a line that begins with the link's name.
+    pub fn doubts(&self) -> impl Iterator<Item = String> + '_ {
+        [self.tight_queue(), self.bursts_by_packets()].into_iter().flatten()
+    }
+
+    /// A tail-drop queue towards the client that a time or bandwidth-delay product makes too small for two full packets: a burst of
+    /// two is cut, which is hardly what was meant.
+    fn tight_queue(&self) -> Option<String> {
+        const FULL_PACKET: u64 = 1500;
+        let name = self.name.strip_suffix("/down")?;
+        let (limit, bytes) = self.derived_queue().filter(|(_, bytes)| *bytes < 2 * FULL_PACKET)?;
+        let packets = bytes as f64 / FULL_PACKET as f64;
+        Some(format!(
+            "{name}: the queue of {limit} holds {packets:.1} packets of 1500 B; if so few are meant, say it in packets"
+        ))
+    }
+
+    /// A burst that is counted in packets waits for a sender that waits for its timer.
+    fn bursts_by_packets(&self) -> Option<String> {
+        let LossConfig::GilbertElliott(_) = self.loss else { return None };
+        Some(format!(
+            "{}: bursts of `gilbert_elliott` go on packet by packet: a sender that waits for its timer can meet one for minutes; \
+             `kind = \"bursts\"` ends them by the clock",
+            self.name
+        ))
+    }
+
     /// A drop-tail limit in time or bandwidth-delay products, and the bytes that it comes to before the least of one packet
     /// applies. `None` for other queues and limits, and behind an unlimited server.
-    pub fn derived_queue(&self) -> Option<(QueueLimit, u64)> {
+    fn derived_queue(&self) -> Option<(QueueLimit, u64)> {
         let QueueConfig::DropTail(DropTailConfig { limit }) = &self.queue else { return None };
         let length = match limit {
             QueueLimit::Time(length) => *length,

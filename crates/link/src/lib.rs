@@ -21,7 +21,7 @@ pub use config::{JitterConfig, JitterDistribution, LinkConfig, LossPlace, Reorde
 pub use error::LinkError;
 pub use ledger::{Count, DropCause, Drops, Ledger, LedgerError};
 pub use link::Link;
-pub use loss::{BernoulliConfig, GilbertElliottConfig, LossConfig, LossPattern, PatternConfig};
+pub use loss::{BernoulliConfig, BurstsConfig, GilbertElliottConfig, LossConfig, LossPattern, PatternConfig};
 pub use outage::Outage;
 pub use packet::Packet;
 pub use queue::*;

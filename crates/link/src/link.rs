@@ -100,7 +100,7 @@ impl<P: Packet> Link<P> {
         self.offered.add_packet(packet.wire_bytes);
         if self.outage.as_ref().is_some_and(|outage| outage.covers(now)) {
             self.store.drop_packet(DropCause::Outage, packet);
-        } else if self.loses_next(LossPlace::BeforeQueue) {
+        } else if self.is_lost_at(LossPlace::BeforeQueue, now) {
             self.store.drop_packet(DropCause::Loss, packet);
         } else if self.free_at == Time::MAX {
             if let Some(packet) = self.queue.pass(now, packet, &mut self.store) {
@@ -249,14 +249,14 @@ impl<P: Packet> Link<P> {
 
     /// The loss model, if it stands at `place`, takes the next packet.
     #[inline]
-    fn loses_next(&mut self, place: LossPlace) -> bool {
+    fn is_lost_at(&mut self, place: LossPlace, now: Time) -> bool {
         let Some(loss) = &mut self.loss else { return false };
-        self.loss_place == place && loss.loses_next()
+        self.loss_place == place && loss.loses(now)
     }
 
     #[inline]
     fn start_service(&mut self, at: Time, packet: Queued) {
-        let is_noise = self.loses_next(LossPlace::AfterQueue);
+        let is_noise = self.is_lost_at(LossPlace::AfterQueue, at);
         let (free_at, is_given_up) = self.server.serve(at, packet.wire_bytes, &self.queue);
         let is_lost = is_noise || is_given_up;
         self.in_service = InService { packet, is_lost };

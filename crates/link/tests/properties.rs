@@ -5,9 +5,9 @@ mod support;
 use playpath_link::loss::LossPattern;
 use playpath_link::trace::Trace;
 use playpath_link::{
-    BernoulliConfig, CoDelConfig, Count, DropTailConfig, FqCoDelConfig, GilbertElliottConfig, JitterConfig,
-    JitterDistribution, Link, LinkConfig, LinkStats, LossConfig, LossPlace, Outage, PatternConfig, PieConfig, PieDelay,
-    QueueConfig, RedConfig, ReorderConfig, ServerConfig, WifiConfig, WifiStandard,
+    BernoulliConfig, BurstsConfig, CoDelConfig, Count, DropTailConfig, FqCoDelConfig, GilbertElliottConfig,
+    JitterConfig, JitterDistribution, Link, LinkConfig, LinkStats, LossConfig, LossPlace, Outage, PatternConfig,
+    PieConfig, PieDelay, QueueConfig, RedConfig, ReorderConfig, ServerConfig, WifiConfig, WifiStandard,
 };
 use playpath_units::{Duration, QueueLimit, Rate, Ratio, Time};
 use proptest::prelude::*;
@@ -72,11 +72,14 @@ fn servers() -> impl Strategy<Value = ServerConfig> {
 fn losses() -> impl Strategy<Value = LossConfig> {
     let gilbert_elliott =
         GilbertElliottConfig { p: ratio(0.1), r: ratio(0.3), loss_in_good: ratio(0.01), loss_in_bad: ratio(0.7) };
+    let [every, duration] = [10, 2].map(Duration::from_millis);
+    let bursts = BurstsConfig { every, duration, ..BurstsConfig::default() };
     let pattern = Arc::new(LossPattern::parse("0001011").unwrap());
     prop::sample::select(vec![
         LossConfig::None,
         LossConfig::Bernoulli(BernoulliConfig { loss: ratio(0.1) }),
         LossConfig::GilbertElliott(gilbert_elliott),
+        LossConfig::Bursts(bursts),
         LossConfig::Pattern(PatternConfig { file: pattern }),
     ])
 }

@@ -91,6 +91,7 @@ fn mixes() -> Vec<(String, String)> {
         ("outage", r#"outage = { from = "4 s", until = "7 s" }"#),
         ("loss", r#"loss = "1 %""#),
         ("bursts", r#"loss = { kind = "gilbert_elliott", p = "1 %", r = "25 %" }, loss_place = "after_queue""#),
+        ("timed bursts", r#"loss = { kind = "bursts", every = "1 s", duration = "10 ms" }"#),
         ("lossy acks", r#"up = { loss = "5 %", jitter = "5 ms" }"#),
         ("trace", r#"queue = "60 packets""#),
     ] {

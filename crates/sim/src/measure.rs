@@ -35,7 +35,9 @@ pub fn measure(mut simulation: Simulation) -> Measurements {
     let doubts = doubts.map(|warning| format!("client data not believed: {warning}"));
     let left_out = simulation.scenario.video.iter().flat_map(|video| video.warnings());
     let latencies = unused_latencies(simulation.scenario);
-    let warnings = tight_queues(simulation.scenario).chain(latencies).chain(left_out).chain(doubts).collect();
+    let topology = simulation.scenario.topology();
+    let of_links = topology.links.iter().flat_map(|link| link.doubts());
+    let warnings = of_links.chain(latencies).chain(left_out).chain(doubts).collect();
     let paths = path_counts(&simulation, &measured, end);
     let bottleneck = simulation.first_down_link() as usize;
     let sessions = sessions(&simulation);
@@ -174,8 +176,6 @@ fn link_record(link: &mut Link<SimPacket>, end: Time) -> LinkRecord {
     }
 }
 
-/// Tail-drop queues towards the client that a time or bandwidth-delay product makes too small for two full packets: a burst
-/// of two is cut, which is hardly what was meant.
 /// Latencies of a trace's file that are not in force: the packets take the path's delay.
 fn unused_latencies(scenario: &Scenario) -> impl Iterator<Item = String> + use<'_> {
     let paths = scenario.paths.iter().map(|path| (&path.name, path.down.trace_latency()));
@@ -184,18 +184,5 @@ fn unused_latencies(scenario: &Scenario) -> impl Iterator<Item = String> + use<'
         let (least, most) = latency?;
         let of = if least == most { format!("{most}") } else { format!("{least} to {most}") };
         Some(format!("{name}: latency_ms of the trace ({of}) is not in force; the delay is the path's"))
-    })
-}
-
-fn tight_queues(scenario: &Scenario) -> impl Iterator<Item = String> + use<> {
-    const FULL_PACKET: u64 = 1500;
-    let to_client = scenario.topology().links.into_iter().filter(|link| link.name.ends_with("/down"));
-    to_client.filter_map(|link| {
-        let (limit, bytes) = link.derived_queue().filter(|(_, bytes)| *bytes < 2 * FULL_PACKET)?;
-        let packets = bytes as f64 / FULL_PACKET as f64;
-        let name = link.name.trim_end_matches("/down");
-        Some(format!(
-            "{name}: the queue of {limit} holds {packets:.1} packets of 1500 B; if so few are meant, say it in packets"
-        ))
     })
 }

@@ -195,6 +195,19 @@ fn a_queue_that_comes_to_less_than_two_packets_is_warned_of() {
     }
 }
 
+/// Bursts that go on packet by packet are warned of, in either direction; those by the clock are not.
+#[test]
+fn bursts_by_packets_are_warned_of() {
+    let warnings = |loss: &str| {
+        let path = format!("rate = \"5 Mbit/s\"\nrtt = \"20 ms\"\n{loss}");
+        let record = play(&session(PROGRESSIVE, &path, "[run]\nduration = \"1 s\""), "cubic", 1, Tracing::Off);
+        record.warnings.into_iter().filter(|w| w.contains("packet by packet")).collect::<Vec<_>>()
+    };
+    assert_eq!(warnings("loss = { kind = \"gilbert_elliott\" }").len(), 1);
+    assert!(warnings("up = { loss = { kind = \"gilbert_elliott\" } }")[0].starts_with("path.p/up: bursts of"));
+    assert_eq!(warnings("loss = { kind = \"bursts\" }"), [""; 0]);
+}
+
 /// A set of another codec is left out, and the record says so; `source` finds a manifest by its name.
 #[test]
 fn what_a_manifest_holds_and_nobody_plays_is_a_warning() {

@@ -47,7 +47,10 @@ def command(
         str | None, typer.Option("--rtt", metavar="TIME", help="Round trip of the path, without queues.")
     ] = None,
     loss: Annotated[
-        str | None, typer.Option("--loss", metavar="SHARE", help='Random loss of the path: "0.1 %".')
+        str | None,
+        typer.Option(
+            "--loss", metavar="SHARE", help='Random loss of the path: "0.1 %", or "bursts(every=10 s, duration=20 ms)".'
+        ),
     ] = None,
     queue: Annotated[
         str | None, typer.Option("--queue", metavar="SIZE", help='Queue of the path: "1 bdp", "100 packets", "50 ms".')

@@ -38,7 +38,7 @@ FILES = (".csv", ".json", ".mp4", ".m4v", ".mov")
 _COMMENTS = {
     "rate": "what the narrowest link carries",
     "rtt": "there and back, without waiting in queues",
-    "loss": "random loss; what a full queue drops comes on top",
+    "loss": "by chance, or bursts by the clock; what a full queue drops comes on top",
     "queue": "what may wait for the narrowest link",
     "trace": "what the link carries, over time; it repeats",
     "jitter": "what hosts take",
@@ -163,6 +163,7 @@ def _path(given: Answers, folder: Path, beside: Path | None) -> list[str]:
         table |= {"trace": _from(folder, given["trace"]), "start": "random"}
     if "like" not in given:
         table |= {key: given[key] for key in FIGURES if key != "rate" or "trace" not in given}
+        table["loss"] = _chosen(given["loss"], "kind")
     lines = [(key, value, _COMMENTS.get(key, "")) for key, value in table.items()]
     return [*([f"# {note}"] if note else []), *_block("[[path]]", lines)]
 
@@ -170,15 +171,15 @@ def _path(given: Answers, folder: Path, beside: Path | None) -> list[str]:
 def _senders(listed: str) -> list[str]:
     found = ["# Who sends: each plays the same video over the same path; names and parameters: playpath list cc"]
     for sender in split_outside(listed):
-        found += ["[[sender]]", f"cc = {_toml(_cc(sender))}"]
+        found += ["[[sender]]", f"cc = {_toml(_chosen(sender, 'name'))}"]
     return found
 
 
-def _cc(sender: str) -> Any:
+def _chosen(text: str, tag: str) -> Any:
     """`"vegas(alpha=2)"` as a table with its parameters; a name alone stays one."""
-    name, colon, settings = parse_choice(sender).partition(":")
+    name, colon, settings = parse_choice(text).partition(":")
     pairs = [setting.partition("=") for setting in settings.split(",")] if colon else []
-    return {"name": name} | {key.strip(): parse_value(value) for key, _, value in pairs} if pairs else name
+    return {tag: name} | {key.strip(): parse_value(value) for key, _, value in pairs} if pairs else name
 
 
 def _block(title: str, lines: Iterable[tuple[str, Any, str]]) -> list[str]:

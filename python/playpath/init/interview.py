@@ -37,7 +37,7 @@ _QUESTIONS = {
     "path": "Path: figures, trace, like mobile, like satellite (or another shipped scenario), measure",
     "rate": "Its rate",
     "rtt": "Its round trip without queues",
-    "loss": "Its random loss",
+    "loss": "Its random loss: a share, or bursts(every=10 s, duration=20 ms)",
     "queue": "The queue in front of it",
     "trace": "File of the trace",
     "measure": "Address of a large file on your server",

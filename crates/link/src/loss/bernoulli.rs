@@ -14,7 +14,7 @@ use super::LossProcess;
 use crate::registry::About;
 use crate::settings::config;
 use playpath_units::random::Stream;
-use playpath_units::{Kind, Ratio};
+use playpath_units::{Kind, Ratio, Time};
 
 config! {
     /// Parameters of independent loss.
@@ -41,7 +41,7 @@ impl LossProcess for Bernoulli {
     fn new(config: &BernoulliConfig, stream: Stream) -> Bernoulli {
         Bernoulli { loss: config.loss.get(), stream }
     }
-    fn loses_next(&mut self) -> bool {
+    fn loses(&mut self, _at: Time) -> bool {
         self.stream.chance(self.loss)
     }
     fn mean_loss(config: &BernoulliConfig) -> f64 {

@@ -18,7 +18,7 @@ use super::LossProcess;
 use crate::registry::About;
 use crate::settings::config;
 use playpath_units::random::Stream;
-use playpath_units::{Kind, Ratio};
+use playpath_units::{Kind, Ratio, Time};
 
 config! {
     /// Parameters of the chain: Gilbert's simple form (netem's defaults), 3.8 % lost in bursts of 4.
@@ -50,7 +50,7 @@ impl LossProcess for GilbertElliott {
         GilbertElliott { config: config.clone(), is_bad: false, stream }
     }
 
-    fn loses_next(&mut self) -> bool {
+    fn loses(&mut self, _at: Time) -> bool {
         let config = &self.config;
         let (leave, loss) = match self.is_bad {
             false => (config.p, config.loss_in_good),

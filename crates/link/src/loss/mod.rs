@@ -4,8 +4,8 @@
 use crate::error::LinkError;
 use crate::registry::{About, Entry};
 use crate::settings::Config;
-use playpath_units::Params;
 use playpath_units::random::Stream;
+use playpath_units::{Params, Time};
 
 /// What a loss model does.
 pub(crate) trait LossProcess: Sized {
@@ -15,10 +15,14 @@ pub(crate) trait LossProcess: Sized {
     const ABOUT: About;
     /// A model at its start, drawing from `stream`.
     fn new(config: &Self::Config, stream: Stream) -> Self;
-    /// Whether the next packet is lost. Asked once per packet.
-    fn loses_next(&mut self) -> bool;
+    /// Whether a packet that passes at this time is lost. Asked once per packet, in order of time.
+    fn loses(&mut self, at: Time) -> bool;
     /// Share of lost packets in the long run.
     fn mean_loss(config: &Self::Config) -> f64;
+    /// Errors: the first setting that is not allowed.
+    fn check(config: &Self::Config) -> Result<(), LinkError> {
+        config.check(Self::ABOUT.name)
+    }
 }
 
 /// The registry entry of one model.
@@ -67,7 +71,7 @@ macro_rules! losses {
             pub(crate) fn check(&self) -> Result<(), LinkError> {
                 match self {
                     LossConfig::None => Ok(()),
-                    $(LossConfig::$model(config) => config.check($model::ABOUT.name),)+
+                    $(LossConfig::$model(config) => $model::check(config),)+
                 }
             }
         }
@@ -92,10 +96,10 @@ macro_rules! losses {
                     $(LossConfig::$model(config) => LossModel::$model($model::new(config, stream)),)+
                 })
             }
-            /// Whether the next packet is lost.
-            pub fn loses_next(&mut self) -> bool {
+            /// Whether a packet that passes at this time is lost. Times do not go back.
+            pub fn loses(&mut self, at: Time) -> bool {
                 match self {
-                    $(LossModel::$model(model) => model.loses_next(),)+
+                    $(LossModel::$model(model) => model.loses(at),)+
                 }
             }
         }
@@ -106,6 +110,7 @@ const NONE: About = About { name: "none", summary: "nothing is lost", reference:
 
 losses! {
     Bernoulli(BernoulliConfig) in bernoulli,
+    Bursts(BurstsConfig) in bursts,
     GilbertElliott(GilbertElliottConfig) in gilbert_elliott,
     Pattern(PatternConfig) in pattern,
 }

@@ -10,7 +10,7 @@
 use super::LossProcess;
 use crate::registry::About;
 use crate::settings::{Setting, config};
-use playpath_units::Kind;
+use playpath_units::{Kind, Time};
 use playpath_units::random::Stream;
 use std::fmt;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl LossProcess for Pattern {
     fn new(config: &PatternConfig, _stream: Stream) -> Pattern {
         Pattern { lost: Arc::clone(&config.file), position: 0 }
     }
-    fn loses_next(&mut self) -> bool {
+    fn loses(&mut self, _at: Time) -> bool {
         let is_lost = self.lost.is_lost(self.position);
         self.position = (self.position + 1) % self.lost.len();
         is_lost
