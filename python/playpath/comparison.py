@@ -187,6 +187,11 @@ class Comparison(Tabular):
                 "every session begins at the same moment of the same trace: at another moment, or on another link, the answer may "
                 'turn; give the path `start = "random"`, or several traces (playpath population)'
             )
+        if self._has_a_fixed_outage:
+            extra.append(
+                "every session has its outage at the same second: all seeds meet it in much the same phase of their timers, which is one "
+                'sample, however many seeds there are; let the seed move it: `outage = { …, spread = "5 s" }`'
+            )
         if self.interrupted:
             extra.append(f"interrupted: only {len(self.seeds)} of {len(self.scenario.seeds)} seeds were finished")
         if self.failures:
@@ -199,6 +204,11 @@ class Comparison(Tabular):
     def _replays_one_moment(self) -> bool:
         paths = self.scenario.resolved.get("path") or []
         return any("trace" in path and path.get("start") != "random" for path in paths)
+
+    @property
+    def _has_a_fixed_outage(self) -> bool:
+        outages = [path.get("outage") for path in self.scenario.resolved.get("path") or []]
+        return any(outage and outage.get("spread", "0 s") == "0 s" for outage in outages)
 
     def _failure_warning(self) -> str:
         without = f"; not ranked: {', '.join(self.unranked)}" if self.unranked else ""

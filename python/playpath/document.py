@@ -389,7 +389,7 @@ class Wifi(TypedDict, total=False):
     """others that always have something to send, as much at a time"""
 
 
-Outage = TypedDict("Outage", {"from": Required[str], "until": "str | None"}, total=False)
+Outage = TypedDict("Outage", {"from": Required[str], "until": "str | None", "spread": "str"}, total=False)
 """A time in which the path's own link loses everything, both ways."""
 
 

@@ -132,6 +132,14 @@ def test_one_moment_of_one_trace_is_told(start, is_told):
     assert any("the same moment of the same trace" in warning for warning in found.warnings) == is_told
 
 
+@pytest.mark.parametrize(("spread", "is_told"), [("", True), (', spread = "2 s"', False)])
+def test_an_outage_at_one_second_is_told(spread, is_told):
+    """Seeds of an outage at a fixed second all met it in the same phase of their timers, without a warning."""
+    text = scenario(rate=f'rate = "5 Mbit/s"\noutage = {{ from = "2 s", until = "3 s"{spread} }}', own="")
+    found = playpath.compare(text.replace("[population]", ""), seeds=2, jobs=1)
+    assert any("its outage at the same second" in warning for warning in found.warnings) == is_told
+
+
 def test_links_drawn_several_times_are_still_as_many_units(links):
     file = links / "users.toml"
     file.write_text(scenario(rate='trace = "*.csv"', own="paths = 7\nsessions = 1"), encoding="utf-8")

@@ -302,7 +302,7 @@ mod tests {
         let text = r#""link": [{"name": "dsl", "rate": "1 Mbit/s", "rtt": "10 ms"}], "path": [{"name": "a", "rate": "1 Mbit/s",
             "rtt": "20 ms", "via": ["dsl"], "outage": {"from": "20 s", "until": null}}]"#;
         let config = parse(text, r#"{"path": "a", ENDS}"#).unwrap();
-        let outage = Outage { from: Time::from_secs(20), until: Time::MAX };
+        let outage = Outage { from: Time::from_secs(20), until: Time::MAX, spread: Duration::ZERO };
         let found: Vec<_> = config.links.iter().map(|link| link.outage).collect();
         assert_eq!(found, [None, None, Some(outage), Some(outage)]);
         assert_eq!(config.routes[0].links, PathLinks { down: vec![0, 2], up: vec![3, 1] });

@@ -77,7 +77,7 @@ impl LinkConfig {
         if let Some(reordering) = &self.reordering {
             reordering.validate()?;
         }
-        if let Some(Outage { from, until }) = self.outage
+        if let Some(Outage { from, until, .. }) = self.outage
             && until <= from
         {
             return Err(LinkError::new("outage.until", until, "later than `from`"));

@@ -60,7 +60,7 @@ struct InService {
 
 impl<P: Packet> Link<P> {
     /// A link at time zero. Its random streams are "link.NAME/loss", "/queue", "/jitter", "/reordering" of `seed`;
-    /// where a trace begins is that of the name without its direction, "/start".
+    /// where a trace begins and where an outage is moved are those of the name without its direction, "/start" and "/outage".
     /// Errors: the first setting that is not allowed.
     pub fn new(config: LinkConfig, seed: RootSeed) -> Result<Link<P>, LinkError> {
         config.check_all_but_the_queue()?;
@@ -75,7 +75,7 @@ impl<P: Packet> Link<P> {
             line: DelayLine::new(&config, seed),
             loss: LossModel::new(&config.loss, stream("loss")).map(Box::new),
             loss_place: config.loss_place,
-            outage: config.outage.map(Box::new),
+            outage: config.outage.map(|outage| Box::new(outage.drawn(&config.name, seed))),
             offered: Count::default(),
             sent: Count::default(),
             delivered: Count::default(),

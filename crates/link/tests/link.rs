@@ -3,9 +3,10 @@
 mod support;
 
 use playpath_link::{
-    BernoulliConfig, Count, DropTailConfig, LinkConfig, LossConfig, LossPlace, Outage, QueueConfig, ServerConfig,
+    BernoulliConfig, Count, DropTailConfig, Link, LinkConfig, LossConfig, LossPlace, Outage, QueueConfig, ServerConfig,
 };
 use playpath_units::Ratio;
+use playpath_units::random::RootSeed;
 use playpath_units::{Duration, QueueLimit, Time};
 use support::{TestPacket, config, drain, link, run_out};
 
@@ -98,7 +99,7 @@ fn the_place_of_the_loss_decides_whether_a_lost_packet_uses_the_link() {
 /// still arrives in it: 19 + 1.2 + 20 ms of delay = 40.2 ms, and 51.2 ms. Two packets of 1500 B are refused.
 #[test]
 fn an_outage_refuses_what_comes_and_delivers_what_was_taken() {
-    let outage = Some(Outage { from: Time::from_millis(20), until: Time::from_millis(30) });
+    let outage = Some(Outage { from: Time::from_millis(20), until: Time::from_millis(30), spread: Duration::ZERO });
     let mut link = link(LinkConfig { outage, ..config(10, 20) });
     for (number, ms) in (0..).zip([19, 20, 29, 30]) {
         link.handle_packet(Time::from_millis(ms), TestPacket::new(number, 1500));
@@ -126,13 +127,34 @@ fn only_links_with_an_outage_list_it_as_a_cause() {
     };
     let always = [("loss", 0), ("queue_full", 0), ("aqm", 0)];
     assert_eq!(causes(None), always);
-    let outage = Outage { from: Time::from_millis(20), until: Time::MAX };
+    let outage = Outage { from: Time::from_millis(20), until: Time::MAX, spread: Duration::ZERO };
     assert_eq!(causes(Some(outage)), [always.as_slice(), &[("outage", 0)]].concat());
+}
+
+/// Spread over 1 s: over 400 seeds it begins at 20 to 1020 ms, on average at 520 (standard error 289 / 20 = 14 ms; bound five of them),
+/// and lasts 10 ms under each; both directions of a path have it at once.
+#[test]
+fn a_spread_moves_an_outage_by_the_seed() {
+    let outage = Outage { from: Time::from_millis(20), until: Time::from_millis(30), spread: Duration::from_secs(1) };
+    let refused = |name: &str, seed| {
+        let config = LinkConfig { outage: Some(outage), name: name.into(), ..config(1000, 20) };
+        let mut link = Link::new(config, RootSeed(seed)).expect("valid");
+        link.log_drops();
+        (0..1100).for_each(|ms| link.handle_packet(Time::from_millis(ms), TestPacket::new(ms, 100)));
+        link.take_dropped().iter().map(|dropped| dropped.packet.number).collect::<Vec<_>>()
+    };
+    let begins: Vec<u64> = (0..400).map(|seed| refused("path.a/down", seed)[0]).collect();
+    assert!(begins.iter().all(|ms| (20..=1021).contains(ms)));
+    let mean = begins.iter().sum::<u64>() as f64 / 400.0;
+    assert!((mean - 520.5).abs() < 72.0, "{mean}");
+    assert_eq!(refused("path.a/down", 3).len(), 10);
+    assert_eq!(refused("path.a/down", 3), refused("path.a/up", 3));
+    assert_ne!(refused("path.a/down", 3), refused("path.b/down", 3));
 }
 
 #[test]
 fn an_outage_that_ends_before_it_begins_is_refused() {
-    let outage = Some(Outage { from: Time::from_millis(20), until: Time::from_millis(20) });
+    let outage = Some(Outage { from: Time::from_millis(20), until: Time::from_millis(20), spread: Duration::ZERO });
     let error = LinkConfig { outage, ..config(10, 20) }.validate().unwrap_err();
     assert!(error.to_string().contains("later than `from`"), "{error}");
 }

@@ -102,8 +102,8 @@ fn outages() -> impl Strategy<Value = Option<Outage>> {
     let ms = Time::from_millis;
     prop::sample::select(vec![
         None,
-        Some(Outage { from: ms(20), until: ms(90) }),
-        Some(Outage { from: ms(60), until: Time::MAX }),
+        Some(Outage { from: ms(20), until: ms(90), spread: Duration::ZERO }),
+        Some(Outage { from: ms(60), until: Time::MAX, spread: Duration::ZERO }),
     ])
 }
 

@@ -65,6 +65,14 @@ const OUTAGE: TableSpec = TableSpec::new(
         ParamSpec::new("until", Kind::Time, "Since the start of the run; later than `from`.")
             .otherwise("for good")
             .example("\"30 s\""),
+        ParamSpec::text(
+            "spread",
+            "0 s",
+            Kind::Time,
+            "Both come up to this much later, by the seed; at a fixed time every seed meets the outage in the same phase of its timers.",
+        )
+        .example("\"5 s\"")
+        .since("0.3"),
     ],
 );
 
@@ -140,7 +148,7 @@ pub fn read_paths(root: &Table, links: &[SharedLinkSpec], read_file: ReadFile) -
     Ok(paths)
 }
 
-/// `outage = { from = "20 s", until = "30 s" }`, both since the start; without `until` for good.
+/// `outage = { from = "20 s", until = "30 s", spread = "5 s" }`, both since the start; without `until` for good.
 fn read_outage(table: &Table) -> Result<Option<Outage>, ScenarioError> {
     let Some(own) = table.table("outage") else { return Ok(None) };
     let from: Duration = own.get("from");
@@ -148,7 +156,8 @@ fn read_outage(table: &Table) -> Result<Option<Outage>, ScenarioError> {
     if until.is_some_and(|until| until <= from) {
         return Err(own.error("until", "must be later than `from`"));
     }
-    Ok(Some(Outage { from: Time::ZERO + from, until: until.map_or(Time::MAX, |until| Time::ZERO + until) }))
+    let until = until.map_or(Time::MAX, |until| Time::ZERO + until);
+    Ok(Some(Outage { from: Time::ZERO + from, until, spread: own.get("spread") }))
 }
 
 fn read_directions(table: &Table, read_file: ReadFile) -> Result<(DirectionSpec, DirectionSpec), ScenarioError> {
@@ -178,9 +187,10 @@ impl PathSpec {
         json["rtt"] = json!(self.rtt.to_string());
         json["up"] = self.up.to_json();
         json["via"] = json!(self.via);
-        if let Some(Outage { from, until }) = self.outage {
+        if let Some(Outage { from, until, spread }) = self.outage {
             let until = (until < Time::MAX).then(|| (until - Time::ZERO).to_string());
-            json["outage"] = json!({ "from": (from - Time::ZERO).to_string(), "until": until });
+            let from = (from - Time::ZERO).to_string();
+            json["outage"] = json!({ "from": from, "until": until, "spread": spread.to_string() });
         }
         json
     }

@@ -126,6 +126,7 @@ rtt = "33 ms"
 via = "core"
 loss = { kind = "gilbert_elliott", p = "1 %", r = "25 %", loss_in_good = "0.1 %", loss_in_bad = "90 %" }
 loss_place = "after_queue"
+outage = { from = "20 s", until = "30 s", spread = "5 s" }
 jitter = { amplitude = "2 ms", distribution = "normal" }
 reordering = { probability = "1 %", extra_delay = "5 ms", gap = 3 }
 queue = { kind = "fq_codel", target = "7 ms" }
