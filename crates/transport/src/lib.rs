@@ -15,4 +15,4 @@ pub use tcp::config::{
     self, Config, ConfigError, DelayedAck, FlowControl, Growth, Handshake, HeaderSize, InitialWindow, LossDetection,
     Pacing, PartialAckTimer, Recovery, RtoConfig, RtoVariance, UndoConfig, Validation, WindowUpdate,
 };
-pub use tcp::{Connection, Event, Events, Moment, Stats, TcpInfo};
+pub use tcp::{Connection, Event, Events, Moment, Stats, TcpInfo, window_after_idle};

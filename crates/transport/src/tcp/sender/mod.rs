@@ -55,6 +55,7 @@ use transmit::Probe;
 use tso::Group;
 use usage::Usage;
 use validation::Validator;
+pub use validation::window_after_idle;
 
 /// The sending half of a TCP endpoint.
 pub(crate) struct Sender {

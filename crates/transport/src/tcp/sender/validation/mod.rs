@@ -11,6 +11,7 @@ use newcwv::NewCwv;
 use playpath_cc::WindowChange;
 use playpath_units::{Duration, Time};
 use rfc2861::Rfc2861;
+pub use rfc2861::window_after_idle;
 
 /// The rule in force.
 #[derive(Debug)]

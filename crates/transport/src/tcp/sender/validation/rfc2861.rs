@@ -64,18 +64,31 @@ impl Rfc2861 {
         }
         self.used = 0;
         self.set_stamp(now);
-        let floor = initial_window.min(windows.cwnd);
-        let (mut cwnd, mut left) = (windows.cwnd, idle);
-        while left > rto && cwnd > floor {
-            left = left.saturating_sub(rto);
-            cwnd = libm::floor(cwnd / 2.0);
-        }
-        Some(WindowChange { cwnd: cwnd.max(floor), ssthresh: remembered(windows) })
+        window_after_idle(windows, idle, rto, initial_window)
     }
 
     fn set_stamp(&mut self, now: Time) {
         (self.stamp, self.is_stamped) = (now, true);
     }
+}
+
+/// The windows with which a sender goes on that has sent nothing for `idle`; `None`: no longer than an RTO, they stay.
+pub fn window_after_idle(
+    windows: WindowChange,
+    idle: Duration,
+    rto: Duration,
+    initial_window: f64,
+) -> Option<WindowChange> {
+    if idle <= rto {
+        return None;
+    }
+    let floor = initial_window.min(windows.cwnd);
+    let (mut cwnd, mut left) = (windows.cwnd, idle);
+    while left > rto && cwnd > floor {
+        left = left.saturating_sub(rto);
+        cwnd = libm::floor(cwnd / 2.0);
+    }
+    Some(WindowChange { cwnd: cwnd.max(floor), ssthresh: remembered(windows) })
 }
 
 /// ssthresh = max(ssthresh, 3/4 cwnd); an infinite one stays.

@@ -1,0 +1,128 @@
+//! The chain that the capacity of a path is, before anything was seen: piecewise constant, on a grid of rates.
+//!
+//! From a rate it goes on to another by one of three ways, each with a rate per second of its own: it drifts by some percent, it
+//! shifts (a neighbour comes or goes, the radio changes), or it becomes anything that access links are. These are beliefs, the
+//! same for all logs, and held wide; nothing is fitted to steps of a file.
+//!
+//! Reference for piecewise-constant capacity as a hidden Markov chain: Veritas (SIGCOMM 2023) §4, which knows steps of a fixed
+//! length and jumps by one unit. Here time is continuous: a change may fall anywhere, in a transfer, too.
+//!
+//! Units: bit/s, seconds. Tested here: rows of the kernel sum to 1, what stays is as long as it should be.
+
+use playpath_units::random::Stream;
+
+/// Beliefs about how capacities change.
+#[derive(Clone, Copy, Debug)]
+pub struct Beliefs {
+    /// Small changes per second, and their size (scale of a Laplace distribution in the logarithm).
+    pub drift: (f64, f64),
+    /// Large changes, as above.
+    pub shift: (f64, f64),
+    /// Changes to anything, per second.
+    pub anything: f64,
+    /// Access links: median in bit/s, standard deviation of the logarithm.
+    pub access: (f64, f64),
+}
+
+impl Default for Beliefs {
+    fn default() -> Beliefs {
+        Beliefs { drift: (0.15, 0.02), shift: (0.03, 0.35), anything: 0.01, access: (10e6, 1.5) }
+    }
+}
+
+impl Beliefs {
+    /// Changes per second, of all kinds.
+    pub(crate) fn changes(&self) -> f64 {
+        self.drift.0 + self.shift.0 + self.anything
+    }
+}
+
+/// Rates, and how likely each follows another.
+pub(crate) struct Chain {
+    /// bit/s, rising.
+    pub rates: Vec<f64>,
+    /// Width of each rate's cell, in the logarithm.
+    pub widths: Vec<f64>,
+    /// Before anything was seen.
+    pub prior: Vec<f64>,
+    /// Where a change leads: a row for each rate.
+    pub kernel: Vec<Vec<f64>>,
+    /// Changes per second.
+    pub changes: f64,
+}
+
+/// Cells of the fine part, at most, and their least width in the logarithm.
+const CELLS: f64 = 200.0;
+const FINEST: f64 = 0.015;
+/// Above what was seen, up to so many times: a link that was never filled may be so fast.
+const UNSEEN: f64 = 12.0;
+const COARSE: f64 = 0.12;
+
+impl Chain {
+    /// For a session in which transfers showed rates from `low` to `high` bit/s.
+    pub fn new(low: f64, high: f64, beliefs: &Beliefs) -> Chain {
+        let (low, top) = (libm::log(low / 2.0), libm::log(high * 1.5));
+        let step = ((top - low) / CELLS).max(FINEST);
+        let mut logs = vec![];
+        let mut widths = vec![];
+        let mut at = low;
+        while at < top + libm::log(UNSEEN) {
+            let width = if at < top { step } else { COARSE.max(step) };
+            logs.push(at + width / 2.0);
+            widths.push(width);
+            at += width;
+        }
+        let density = |x: f64| {
+            let z = (x - libm::log(beliefs.access.0)) / beliefs.access.1;
+            libm::exp(-0.5 * z * z)
+        };
+        let prior = normalised(logs.iter().zip(&widths).map(|(&x, w)| density(x) * w).collect());
+        let kernel = logs.iter().map(|&from| row(from, &logs, &widths, &prior, beliefs)).collect();
+        let rates = logs.iter().map(|&x| libm::exp(x)).collect();
+        Chain { rates, widths, prior, kernel, changes: beliefs.changes() }
+    }
+
+    /// After `takes` seconds in which nothing was seen.
+    pub fn pass(&self, weights: &[f64], takes: f64) -> Vec<f64> {
+        let stays = libm::exp(-self.changes * takes);
+        let mut next: Vec<f64> = weights.iter().map(|w| w * stays).collect();
+        for (from, &weight) in weights.iter().enumerate().filter(|(_, w)| **w > 0.0) {
+            let moved = weight * (1.0 - stays);
+            for (to, share) in self.kernel[from].iter().enumerate() {
+                next[to] += moved * share;
+            }
+        }
+        next
+    }
+
+    /// Somewhere in the cell of a rate.
+    pub fn within(&self, rate: usize, draws: &mut Stream) -> f64 {
+        self.rates[rate] * libm::exp(self.widths[rate] * (draws.uniform() - 0.5))
+    }
+
+    /// How likely `from` is followed by `to` after `takes` seconds.
+    pub fn follows(&self, from: usize, to: usize, takes: f64) -> f64 {
+        let stays = libm::exp(-self.changes * takes);
+        (1.0 - stays) * self.kernel[from][to] + if from == to { stays } else { 0.0 }
+    }
+}
+
+fn row(from: f64, logs: &[f64], widths: &[f64], prior: &[f64], beliefs: &Beliefs) -> Vec<f64> {
+    let laplace = |scale: f64| {
+        normalised(logs.iter().zip(widths).map(|(x, w)| w * libm::exp(-(x - from).abs() / scale)).collect())
+    };
+    let (drift, shift) = (laplace(beliefs.drift.1), laplace(beliefs.shift.1));
+    let all = beliefs.changes();
+    (0..logs.len())
+        .map(|to| (beliefs.drift.0 * drift[to] + beliefs.shift.0 * shift[to] + beliefs.anything * prior[to]) / all)
+        .collect()
+}
+
+/// Scaled to a sum of 1.
+pub(crate) fn normalised(mut weights: Vec<f64>) -> Vec<f64> {
+    let sum: f64 = weights.iter().sum();
+    if sum > 0.0 {
+        weights.iter_mut().for_each(|w| *w /= sum);
+    }
+    weights
+}

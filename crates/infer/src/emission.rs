@@ -1,0 +1,160 @@
+//! How likely a transfer took as long as it did, for a capacity that stays and for one that changes on the way.
+//!
+//! The connection says what a transfer takes at each rate of the grid ([`crate::connection`]). At one rate the time is that, and
+//! noise: of the host and the network (a normal distribution), and now and then a pause of the server or the application, which
+//! only lengthens it (exponential). If the rate changes once on the way, at any moment alike, the time lies anywhere between the
+//! two rates' times, and each time belongs to one moment: so the integral over the moment is a difference of two normal
+//! distribution functions, and the moment itself can be drawn.
+//!
+//! Approximation: after the first byte a transfer proceeds evenly; more than one change within it counts as one.
+
+use crate::log::Transfer;
+use playpath_units::random::Stream;
+
+/// What times are off by.
+#[derive(Clone, Copy, Debug)]
+pub struct Noise {
+    /// Of every transfer, seconds: standard deviation.
+    pub absolute_s: f64,
+    /// Of its time.
+    pub relative: f64,
+    /// How many transfers meet a pause.
+    pub pauses: f64,
+    /// Server and application before the first byte, seconds.
+    pub think_s: f64,
+}
+
+/// A transfer against the grid.
+pub(crate) struct Emission {
+    /// First byte at, seconds after the request.
+    first_byte: f64,
+    /// What the log says, from the first byte on.
+    seen: f64,
+    /// For each rate of the grid.
+    at: Vec<At>,
+    pauses: f64,
+}
+
+/// A rate against the time that was seen.
+#[derive(Clone, Copy)]
+struct At {
+    /// Expected, from the first byte on.
+    takes: f64,
+    /// Of the expected time: noise, and the width of the cell.
+    deviation: f64,
+    /// How likely, if it stays.
+    likely: f64,
+    /// Probability of less than was seen.
+    below: f64,
+    /// Share of the time before the first byte.
+    before: f64,
+    /// Slope of the time in the logarithm of the rate, and the noise alone.
+    slope: f64,
+    noise: f64,
+}
+
+impl Emission {
+    /// `takes`: times that the connection needs at the grid's rates, without `first_byte`.
+    pub fn new(transfer: &Transfer, first_byte: f64, takes: &[f64], widths: &[f64], noise: &Noise) -> Emission {
+        let seen = transfer.took_s - first_byte;
+        let mean_pause = 0.1 + 0.3 * transfer.took_s;
+        let at = (0..takes.len())
+            .map(|rate| {
+                let time = takes[rate];
+                let slope = slope(takes, widths, rate);
+                let own =
+                    libm::sqrt(noise.absolute_s * noise.absolute_s + noise.relative * noise.relative * time * time);
+                let cell = slope * widths[rate];
+                let deviation = libm::sqrt(own * own + cell * cell / 12.0);
+                let off = seen - time;
+                let usual =
+                    0.93 * bell(off / deviation) / deviation + 0.07 * bell(off / deviation / 4.0) / (4.0 * deviation);
+                let paused = if off > 0.0 { libm::exp(-off / mean_pause) / mean_pause } else { 0.0 };
+                At {
+                    takes: time,
+                    deviation,
+                    likely: (1.0 - noise.pauses) * usual + noise.pauses * paused + LEAST,
+                    below: below(off / deviation),
+                    before: first_byte / (first_byte + time),
+                    slope,
+                    noise: own,
+                }
+            })
+            .collect();
+        Emission { first_byte, seen, at, pauses: noise.pauses }
+    }
+
+    /// At one rate.
+    pub fn at(&self, rate: usize) -> f64 {
+        self.at[rate].likely
+    }
+
+    /// Over the moment of one change from `from` to `to`.
+    pub fn changing(&self, from: usize, to: usize) -> f64 {
+        let (a, b) = (&self.at[from], &self.at[to]);
+        let spread = (a.takes - b.takes).abs();
+        let on_the_way = if spread < 0.5 * a.deviation.min(b.deviation) {
+            b.likely
+        } else {
+            (1.0 - self.pauses) * (a.below - b.below).abs() / spread + LEAST
+        };
+        a.before * b.likely + (1.0 - a.before) * on_the_way
+    }
+
+    /// When the change from `from` to `to` came, seconds after the request.
+    pub fn moment(&self, from: usize, to: usize, draws: &mut Stream) -> f64 {
+        let (a, b) = (&self.at[from], &self.at[to]);
+        if draws.chance(a.before * b.likely / self.changing(from, to)) {
+            return self.first_byte * draws.uniform();
+        }
+        let spread = a.takes - b.takes;
+        let deviation = a.deviation.min(b.deviation);
+        let share = if spread.abs() < 0.5 * deviation {
+            draws.uniform()
+        } else {
+            ((self.seen - b.takes + deviation * draws.normal()) / spread).clamp(0.0, 1.0)
+        };
+        self.first_byte + share * a.takes.min(self.seen.max(0.0))
+    }
+
+    /// Where in its cell the rate is, in the logarithm, if it stays: within half of `width` to both sides.
+    pub fn within(&self, rate: usize, width: f64, draws: &mut Stream) -> f64 {
+        let at = &self.at[rate];
+        let anywhere = draws.uniform_in(-width / 2.0, width / 2.0);
+        if at.slope.abs() < 1e-6 || (self.seen - at.takes) > 4.0 * at.deviation {
+            return anywhere;
+        }
+        let (mean, deviation) = ((self.seen - at.takes) / at.slope, at.noise / at.slope.abs());
+        (0..20).map(|_| mean + deviation * draws.normal()).find(|x| x.abs() <= width / 2.0).unwrap_or(anywhere)
+    }
+
+    /// How far the time lies in what the rate says, in standard deviations.
+    pub fn off(&self, rate: usize) -> f64 {
+        (self.seen - self.at[rate].takes) / self.at[rate].deviation
+    }
+}
+
+/// Nothing is impossible.
+const LEAST: f64 = 1e-9;
+
+/// Of the time in the logarithm of the rate.
+fn slope(takes: &[f64], widths: &[f64], rate: usize) -> f64 {
+    let (low, high) = (rate.saturating_sub(1), (rate + 1).min(takes.len() - 1));
+    let across: f64 = (low..high).map(|i| (widths[i] + widths[i + 1]) / 2.0).sum();
+    (takes[high] - takes[low]) / across.max(1e-9)
+}
+
+fn bell(z: f64) -> f64 {
+    if z.abs() > 12.0 { 0.0 } else { 0.398_942_280_401_432_7 * libm::exp(-0.5 * z * z) }
+}
+
+/// Standard normal distribution function.
+fn below(z: f64) -> f64 {
+    if z > 7.0 {
+        1.0
+    } else if z < -7.0 {
+        0.0
+    } else {
+        0.5 * libm::erfc(-z * std::f64::consts::FRAC_1_SQRT_2)
+    }
+}

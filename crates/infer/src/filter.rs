@@ -1,0 +1,164 @@
+//! Forward filter and backward draws over the transfers of a session.
+//!
+//! Reference: Frühwirth-Schnatter, "Data augmentation and dynamic linear models" (1994), for the scheme; the chain and the
+//! emission are ours. A transfer takes the chain from the rate at its request to the rate at its last byte.
+
+use crate::chain::{Chain, normalised};
+use crate::emission::Emission;
+use playpath_units::random::Stream;
+
+/// A transfer's place in time, and its emission.
+pub(crate) struct Step {
+    /// Seconds since the transfer before ended.
+    pub gap: f64,
+    /// When it was asked for.
+    pub at: f64,
+    pub took: f64,
+    pub emission: Emission,
+}
+
+/// Rates of less than this share of the most likely one are left out.
+const LEAST: f64 = 1e-10;
+
+/// What the forward pass leaves behind.
+pub(crate) struct Filtered {
+    /// Before each transfer, over the rates at its request.
+    before: Vec<Vec<f64>>,
+    /// After each, over the rates at its last byte.
+    after: Vec<Vec<f64>>,
+    /// Logarithm of the likelihood.
+    pub evidence: f64,
+}
+
+/// A capacity over time: from each time on the rate that follows.
+pub type Course = Vec<(f64, f64)>;
+
+pub(crate) fn forward(chain: &Chain, steps: &[Step]) -> Filtered {
+    let mut weights = chain.prior.clone();
+    let mut filtered = Filtered { before: vec![], after: vec![], evidence: 0.0 };
+    for step in steps {
+        if step.gap > 0.0 {
+            weights = chain.pass(&weights, step.gap);
+        }
+        trim(&mut weights);
+        filtered.before.push(weights.clone());
+        weights = through(chain, step, &weights);
+        let sum: f64 = weights.iter().sum();
+        filtered.evidence += libm::log(sum.max(1e-300));
+        weights = normalised(weights);
+        filtered.after.push(weights.clone());
+    }
+    filtered
+}
+
+fn trim(weights: &mut [f64]) {
+    let most = weights.iter().copied().fold(0.0, f64::max);
+    weights.iter_mut().filter(|w| **w < most * LEAST).for_each(|w| *w = 0.0);
+}
+
+/// The weights after a transfer.
+fn through(chain: &Chain, step: &Step, weights: &[f64]) -> Vec<f64> {
+    let stays = libm::exp(-chain.changes * step.took);
+    let mut next = vec![0.0; weights.len()];
+    for (from, &weight) in weights.iter().enumerate().filter(|(_, w)| **w > 0.0) {
+        next[from] += weight * stays * step.emission.at(from);
+        for (to, share) in chain.kernel[from].iter().enumerate() {
+            let moved = weight * (1.0 - stays) * share;
+            if moved > 1e-13 {
+                next[to] += moved * step.emission.changing(from, to);
+            }
+        }
+    }
+    next
+}
+
+/// `count` courses of the capacity, each from the first request to the end of the last transfer.
+pub(crate) fn backward(
+    chain: &Chain,
+    steps: &[Step],
+    filtered: &Filtered,
+    count: usize,
+    draws: &mut Stream,
+) -> Vec<Course> {
+    let last = filtered.after.last().unwrap_or(&chain.prior);
+    let mut ends: Vec<usize> = (0..count).map(|_| pick(last, draws)).collect();
+    let mut courses: Vec<Course> = vec![vec![]; count];
+    for (index, step) in steps.iter().enumerate().rev() {
+        let before = &filtered.before[index];
+        let mut known: Vec<Option<Vec<f64>>> = vec![None; chain.rates.len()];
+        for (end, course) in ends.iter_mut().zip(&mut courses) {
+            let to = *end;
+            let weights = known[to].get_or_insert_with(|| came_from(chain, step, before, to));
+            let from = pick(weights, draws);
+            if from == to && draws.chance(step_stays(chain, step, to)) {
+                let within = step.emission.within(to, chain.widths[to], draws);
+                course.push((step.at, chain.rates[to] * libm::exp(within)));
+            } else {
+                course.push((step.at + step.emission.moment(from, to, draws), chain.within(to, draws)));
+                course.push((step.at, chain.within(from, draws)));
+            }
+            *end = from;
+        }
+        if index > 0 && step.gap > 0.0 {
+            over_gap(chain, step, &filtered.after[index - 1], &mut ends, &mut courses, draws);
+        }
+    }
+    courses.iter_mut().for_each(|course| course.reverse());
+    courses
+}
+
+fn step_stays(chain: &Chain, step: &Step, rate: usize) -> f64 {
+    let stays = libm::exp(-chain.changes * step.took) * step.emission.at(rate);
+    let moved =
+        (1.0 - libm::exp(-chain.changes * step.took)) * chain.kernel[rate][rate] * step.emission.changing(rate, rate);
+    stays / (stays + moved)
+}
+
+fn came_from(chain: &Chain, step: &Step, before: &[f64], to: usize) -> Vec<f64> {
+    let stays = libm::exp(-chain.changes * step.took);
+    before
+        .iter()
+        .enumerate()
+        .map(|(from, &weight)| {
+            if weight <= 0.0 {
+                return 0.0;
+            }
+            let moved = (1.0 - stays) * chain.kernel[from][to] * step.emission.changing(from, to);
+            weight * (moved + if from == to { stays * step.emission.at(to) } else { 0.0 })
+        })
+        .collect()
+}
+
+fn over_gap(chain: &Chain, step: &Step, after: &[f64], ends: &mut [usize], courses: &mut [Course], draws: &mut Stream) {
+    let mut known: Vec<Option<Vec<f64>>> = vec![None; chain.rates.len()];
+    for (end, course) in ends.iter_mut().zip(courses) {
+        let to = *end;
+        let weights = known[to].get_or_insert_with(|| {
+            after.iter().enumerate().map(|(from, w)| w * chain.follows(from, to, step.gap)).collect()
+        });
+        let from = pick(weights, draws);
+        if from != to {
+            course.push((step.at - step.gap * draws.uniform(), chain.within(to, draws)));
+        }
+        *end = from;
+    }
+}
+
+fn pick(weights: &[f64], draws: &mut Stream) -> usize {
+    let mut left = draws.uniform() * weights.iter().sum::<f64>();
+    for (index, &weight) in weights.iter().enumerate() {
+        left -= weight;
+        if left < 0.0 && weight > 0.0 {
+            return index;
+        }
+    }
+    weights.iter().rposition(|w| *w > 0.0).unwrap_or(0)
+}
+
+impl Filtered {
+    /// The likeliest rate after a transfer.
+    pub fn likeliest(&self, index: usize) -> usize {
+        let weights = &self.after[index];
+        (0..weights.len()).max_by(|a, b| weights[*a].total_cmp(&weights[*b])).unwrap_or(0)
+    }
+}
