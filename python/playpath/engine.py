@@ -288,6 +288,18 @@ def generate_trace(kind: str, settings_json: str, seed: int, target: str) -> str
     return made
 
 
+def infer(question: Mapping[str, Any]) -> dict[str, Any]:
+    """The path behind a session of a log: `crates/api/src/infer.rs` has the fields of question and answer.
+
+    Raises
+    ------
+    InputError
+        A sender is not known.
+    """
+    found: dict[str, Any] = json.loads(_call(_engine.infer, json.dumps(question)))
+    return found
+
+
 def check_library(path: str, reference: str, params: Mapping[str, Any]) -> None:
     """Whether a control of a shared library can be loaded and made.
 

@@ -3,6 +3,7 @@
 //!
 //! Pure, as the crates below it: a host hands in the files that a scenario names.
 
+pub mod infer;
 pub mod registries;
 pub mod traces;
 

@@ -85,14 +85,19 @@ impl Emission {
     }
 
     /// At one rate.
+    #[inline]
     pub fn at(&self, rate: usize) -> f64 {
         self.at[rate].likely
     }
 
     /// Over the moment of one change from `from` to `to`.
+    #[inline]
     pub fn changing(&self, from: usize, to: usize) -> f64 {
         let (a, b) = (&self.at[from], &self.at[to]);
         let spread = (a.takes - b.takes).abs();
+        if spread > 0.0 && a.below == b.below {
+            return a.before * b.likely + (1.0 - a.before) * LEAST;
+        }
         let on_the_way = if spread < 0.5 * a.deviation.min(b.deviation) {
             b.likely
         } else {
@@ -126,11 +131,6 @@ impl Emission {
         }
         let (mean, deviation) = ((self.seen - at.takes) / at.slope, at.noise / at.slope.abs());
         (0..20).map(|_| mean + deviation * draws.normal()).find(|x| x.abs() <= width / 2.0).unwrap_or(anywhere)
-    }
-
-    /// How far the time lies in what the rate says, in standard deviations.
-    pub fn off(&self, rate: usize) -> f64 {
-        (self.seen - self.at[rate].takes) / self.at[rate].deviation
     }
 }
 

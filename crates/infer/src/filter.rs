@@ -18,7 +18,12 @@ pub(crate) struct Step {
 }
 
 /// Rates of less than this share of the most likely one are left out.
-const LEAST: f64 = 1e-10;
+const LEAST: f64 = 1e-7;
+
+/// A rate less likely than this is not followed on a change, either: two changes within two transfers that nothing asked for.
+const UNMOVED: f64 = 1e-4;
+/// A way from one rate to another that is less likely than this is not followed.
+const NEGLIGIBLE: f64 = 1e-9;
 
 /// What the forward pass leaves behind.
 pub(crate) struct Filtered {
@@ -28,14 +33,19 @@ pub(crate) struct Filtered {
     after: Vec<Vec<f64>>,
     /// Logarithm of the likelihood.
     pub evidence: f64,
+    /// Density of each transfer's time, given what came before.
+    explained: Vec<f64>,
 }
+
+/// Densities, per second, below which a transfer's time is not explained.
+const UNLIKELY: f64 = 0.02;
 
 /// A capacity over time: from each time on the rate that follows.
 pub type Course = Vec<(f64, f64)>;
 
 pub(crate) fn forward(chain: &Chain, steps: &[Step]) -> Filtered {
     let mut weights = chain.prior.clone();
-    let mut filtered = Filtered { before: vec![], after: vec![], evidence: 0.0 };
+    let mut filtered = Filtered { before: vec![], after: vec![], evidence: 0.0, explained: vec![] };
     for step in steps {
         if step.gap > 0.0 {
             weights = chain.pass(&weights, step.gap);
@@ -45,6 +55,7 @@ pub(crate) fn forward(chain: &Chain, steps: &[Step]) -> Filtered {
         weights = through(chain, step, &weights);
         let sum: f64 = weights.iter().sum();
         filtered.evidence += libm::log(sum.max(1e-300));
+        filtered.explained.push(sum);
         weights = normalised(weights);
         filtered.after.push(weights.clone());
     }
@@ -62,10 +73,14 @@ fn through(chain: &Chain, step: &Step, weights: &[f64]) -> Vec<f64> {
     let mut next = vec![0.0; weights.len()];
     for (from, &weight) in weights.iter().enumerate().filter(|(_, w)| **w > 0.0) {
         next[from] += weight * stays * step.emission.at(from);
-        for (to, share) in chain.kernel[from].iter().enumerate() {
-            let moved = weight * (1.0 - stays) * share;
-            if moved > 1e-13 {
-                next[to] += moved * step.emission.changing(from, to);
+        if weight < UNMOVED {
+            continue;
+        }
+        let moves = weight * (1.0 - stays);
+        for (to, (share, next)) in chain.kernel[from].iter().zip(&mut next).enumerate() {
+            let moved = moves * share;
+            if moved > NEGLIGIBLE {
+                *next += moved * step.emission.changing(from, to);
             }
         }
     }
@@ -156,9 +171,9 @@ fn pick(weights: &[f64], draws: &mut Stream) -> usize {
 }
 
 impl Filtered {
-    /// The likeliest rate after a transfer.
-    pub fn likeliest(&self, index: usize) -> usize {
-        let weights = &self.after[index];
-        (0..weights.len()).max_by(|a, b| weights[*a].total_cmp(&weights[*b])).unwrap_or(0)
+    /// Share of the transfers that only what explains anything explains.
+    pub fn unexplained(&self) -> f64 {
+        let count = self.explained.iter().filter(|likely| **likely < UNLIKELY).count();
+        count as f64 / self.explained.len().max(1) as f64
     }
 }

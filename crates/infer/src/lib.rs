@@ -1,4 +1,14 @@
-//! From a log to the path behind it.
+//! From a log to the path behind it: draws of the capacity and the base RTT that a session's transfers allow, by the rules of the
+//! sender that served them.
+//!
+//! A log tells what the deployed sender got out of a path, not what the path is. So the sender is played: for each rate of a grid the
+//! engine's own congestion control serves the session's transfers ([`deployed`]), a hidden chain of rates says how capacities change
+//! ([`chain`]), and what the log says weighs them ([`emission`]). Pure, as the crates below it.
+//!
+//! ```text
+//! log ─ Transfer… ─► connection (times at each rate) ─► emission ─► filter (forward, backward draws) ─► session ─► steps
+//! ```
+
 pub mod chain;
 mod connection;
 pub mod deployed;
@@ -7,4 +17,8 @@ mod filter;
 pub mod log;
 pub mod session;
 pub mod steps;
+
+pub use chain::Beliefs;
+pub use deployed::Deployed;
 pub use filter::Course;
+pub use session::infer;

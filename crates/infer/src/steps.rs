@@ -1,6 +1,6 @@
 //! Draws of a capacity in steps of equal length: the mean of each step, and quantiles of the rate at a moment of the step.
 
-use crate::filter::Course;
+use crate::session::Draw;
 
 /// A step of the capacity, bit/s.
 #[derive(Clone, Copy, Debug)]
@@ -16,10 +16,10 @@ pub struct StepRate {
 }
 
 /// From 0 to `lasts_s` in steps of `step_s`.
-pub fn steps(courses: &[Course], lasts_s: f64, step_s: f64) -> Vec<StepRate> {
+pub fn steps(draws: &[Draw], lasts_s: f64, step_s: f64) -> Vec<StepRate> {
     let count = libm::ceil(lasts_s / step_s).max(1.0) as usize;
     let mut parts: Vec<Vec<(f64, f64)>> = vec![vec![]; count];
-    for course in courses {
+    for Draw { course, .. } in draws {
         for (index, &(from, rate)) in course.iter().enumerate() {
             let until = course.get(index + 1).map_or(lasts_s, |next| next.0);
             spread(&mut parts, from, until, rate, step_s);

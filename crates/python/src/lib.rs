@@ -304,6 +304,13 @@ fn generate_trace(kind: &str, settings_json: &str, seed: u64, target: &str) -> P
     traces::generate(kind, settings_json, seed, target).map_err(ScenarioError::new_err)
 }
 
+/// The path behind a session of a log: JSON in and out, with the interpreter released.
+#[pyfunction]
+fn infer(py: Python<'_>, question: &str) -> PyResult<String> {
+    let found = py.detach(|| playpath_api::infer::path_behind(question));
+    Ok(found.map_err(ScenarioError::new_err)?.to_string())
+}
+
 /// Whether a control of a library can be loaded and made with these parameters.
 #[pyfunction]
 fn check_library(path: PathBuf, reference: &str, params_json: &str) -> PyResult<()> {
@@ -346,6 +353,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(preview_trace, module)?)?;
     module.add_function(wrap_pyfunction!(convert_trace, module)?)?;
     module.add_function(wrap_pyfunction!(generate_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(infer, module)?)?;
     module.add_function(wrap_pyfunction!(check_library, module)?)?;
     module.add_function(wrap_pyfunction!(control_template, module)?)?;
     Ok(())

@@ -119,11 +119,12 @@ def _told(asked: Iterable[str]) -> dict[str, str]:
 def _moment(known: Mapping[str, Any]) -> datetime | None:
     """When a row was written."""
     if known.get("date") and known.get("time"):
-        return _read(f"{known['date']} {known['time']}")
-    return next((when for name in (*_TIMES, "date") if (when := _read(known.get(name))) is not None), None)
+        return moment(f"{known['date']} {known['time']}")
+    return next((when for name in (*_TIMES, "date") if (when := moment(known.get(name))) is not None), None)
 
 
-def _read(value: Any) -> datetime | None:
+def moment(value: Any) -> datetime | None:
+    """A time as logs write it: a number since 1970 in any unit, ISO 8601, nginx's local time."""
     text = "" if value is None else str(value).strip(" []")
     try:
         number = float(text)

@@ -41,18 +41,36 @@ class Reading:
 
 def nginx(text: str, how: Reading) -> Iterator[Sample | None]:
     """An access log, a line for each request."""
+    form = nginx_format(how)
+    for line in filter(str.strip, text.splitlines()):
+        row = nginx_row(line, form, how)
+        yield None if row is None else sample_of(row, how.fields, how.keep)
+
+
+def nginx_format(how: Reading) -> re.Pattern[str]:
+    """The pattern of a line.
+
+    Raises
+    ------
+    InputError
+        The format has no size or no time.
+    """
     pattern, names = _compile(how.log_format or NGINX_FORMAT)
     sized = {"body_bytes_sent", "bytes_sent"} & names
     if how.log_format and not how.fields and (not sized or "request_time" not in names):
         raise InputError(
             "the log format needs $body_bytes_sent (or $bytes_sent) and $request_time; add them to nginx's log_format"
         )
-    for line in filter(str.strip, text.splitlines()):
-        found = pattern.fullmatch(line.rstrip()) if how.log_format else pattern.match(line.rstrip())
-        row = None if found is None else found.groupdict()
-        if row is not None and found is not None and not how.log_format:
-            row |= _tail(line.rstrip()[found.end() :])
-        yield None if row is None else sample_of(row, how.fields, how.keep)
+    return pattern
+
+
+def nginx_row(line: str, form: re.Pattern[str], how: Reading) -> dict[str, str] | None:
+    """A line's variables; None if it is of another format."""
+    found = form.fullmatch(line.rstrip()) if how.log_format else form.match(line.rstrip())
+    if found is None:
+        return None
+    row = found.groupdict()
+    return row if how.log_format else row | _tail(line.rstrip()[found.end() :])
 
 
 def _tail(text: str) -> dict[str, str]:

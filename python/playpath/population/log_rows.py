@@ -159,6 +159,26 @@ def sample_of(row: Mapping[str, Any], fields: Fields, keep: Keeper) -> Sample | 
     return None if sample is None else replace(sample, kept=keep.of(columns, (*_asked(columns), _headers(columns))))
 
 
+@dataclass(frozen=True)
+class NamedRow:
+    """A row's columns by their normal names, and what they say of a transfer; None: not said."""
+
+    columns: Mapping[str, Any]
+    session: str | None
+    size: float | None
+    seconds: float | None
+    rtt_ms: float | None
+
+
+def named_row(row: Mapping[str, Any], fields: Fields) -> NamedRow:
+    """What a row says of a transfer."""
+    columns = {normal(str(key)): value for key, value in row.items() if value is not None}
+    named = columns | {fields[name]: value for name, value in columns.items() if name in fields}
+    session = _cmcd(named)["sid"] or _first(named, (*_SESSIONS, *_PEERS))
+    told = None if session is None else str(session)
+    return NamedRow(named, told, number(_first(named, _SIZES)), _scaled(named, _DURATIONS), _scaled(named, _RTTS))
+
+
 def _measured(named: Mapping[str, Any]) -> Sample | None:
     told = _cmcd(named)
     session = str(told["sid"] or _first(named, (*_SESSIONS, *_PEERS)) or "all")

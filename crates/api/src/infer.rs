@@ -1,0 +1,63 @@
+//! A session's log in, draws of its path out: `playpath population infer` calls this once for each session.
+
+use playpath_infer::log::Transfer;
+use playpath_infer::session::{Draw, Settings};
+use playpath_infer::{Beliefs, Deployed, infer, steps};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// What is asked.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Question {
+    transfers: Vec<Transfer>,
+    /// Candidates: congestion controls of the registry.
+    senders: Vec<String>,
+    initial_window: f64,
+    restarts_after_idle: bool,
+    /// Length of the steps of the answer, seconds.
+    step_s: f64,
+    /// How many draws the steps are made of, and how many of them are handed out.
+    draws: usize,
+    kept: usize,
+    seed: u64,
+}
+
+/// The path behind a session: JSON in and out. Errors: one line.
+pub fn path_behind(question: &str) -> Result<Value, String> {
+    let asked: Question = serde_json::from_str(question).map_err(|e| format!("the question: {e}"))?;
+    if asked.transfers.is_empty() || asked.senders.is_empty() || asked.draws == 0 || asked.step_s <= 0.0 {
+        return Err("no transfer, no sender, no draw or no step".into());
+    }
+    let settings = Settings { beliefs: Beliefs::default(), draws: asked.draws, seed: asked.seed };
+    let mut answers = vec![];
+    for name in &asked.senders {
+        let mut deployed = Deployed::linux(name)?;
+        deployed.initial_window = asked.initial_window;
+        deployed.restarts_after_idle = asked.restarts_after_idle;
+        answers.push(infer(&asked.transfers, &deployed, &settings));
+    }
+    let evidence: Vec<f64> = answers.iter().map(|answer| answer.evidence).collect();
+    let best = (0..answers.len()).max_by(|a, b| evidence[*a].total_cmp(&evidence[*b])).unwrap_or(0);
+    let found = &answers[best];
+    let all: f64 = evidence.iter().map(|e| (e - evidence[best]).exp()).sum();
+    let steps = steps::steps(&found.draws, found.lasts_s, asked.step_s);
+    let every = (found.draws.len() / asked.kept.max(1)).max(1);
+    let kept = found.draws.iter().step_by(every).take(asked.kept);
+    Ok(json!({
+        "sender": asked.senders[best],
+        "probability": 1.0 / all,
+        "evidence": evidence,
+        "lasts_s": found.lasts_s,
+        "steps": steps.iter().map(|s| [s.mean, s.p05, s.p50, s.p95]).collect::<Vec<_>>(),
+        "rtt_s": found.draws.iter().map(|draw| draw.rtt_s).collect::<Vec<_>>(),
+        "draws": kept.map(drawn).collect::<Vec<_>>(),
+        "think_s": found.noise.think_s,
+        "noise": [found.noise.absolute_s, found.noise.relative],
+        "unexplained": found.unexplained,
+    }))
+}
+
+fn drawn(draw: &Draw) -> Value {
+    json!({ "rtt_s": draw.rtt_s, "from_s": draw.course.iter().map(|c| c.0).collect::<Vec<_>>(), "bps": draw.course.iter().map(|c| c.1).collect::<Vec<_>>() })
+}

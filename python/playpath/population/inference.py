@@ -1,0 +1,329 @@
+"""`playpath population infer`: the path behind each session of a log, as draws, in a folder that is a population.
+
+The engine plays the deployed sender over every rate that a session's path may have had, and says which courses of the rate explain
+the times in the log (`crates/infer`). Sessions are inferred as they are read, a few at a time, and written as they end.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import secrets
+import statistics
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from playpath import engine
+from playpath.errors import InputError
+from playpath.files import check_writable, replaced, write_text
+from playpath.parallel import check_jobs
+from playpath.population.log_groups import Keeper
+from playpath.population.log_lines import Reading
+from playpath.population.log_rows import fields_of
+from playpath.population.transfers import Faults, Names, Session, check_kind, sessions
+
+CAPACITY = ("session", "t_s", "rate_mbps_mean", "rate_mbps_p05", "rate_mbps_p50", "rate_mbps_p95")
+SESSIONS = (
+    "session",
+    "transfers",
+    "duration_s",
+    "rate_mbps",
+    "rtt_ms_p05",
+    "rtt_ms_p50",
+    "rtt_ms_p95",
+    "retransmitted_percent",
+    "sender",
+    "sender_probability",
+    "unexplained_percent",
+    "noise_ms",
+    "noise_percent",
+)
+_FEWEST = 3
+"""Transfers of a session: fewer tell nothing of a course."""
+_MISFIT = 0.1
+"""Share of a session's transfers that no rate explains, above which its fit is doubted."""
+CANDIDATES = ("cubic", "newreno", "bbr", "bbr3")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What to infer with.
+
+    Attributes
+    ----------
+    senders : tuple of str
+        The deployed congestion control, or the candidates for it.
+    initial_window : float
+        Packets.
+    restarts_after_idle : bool
+    step_s : float
+        Length of the steps of `capacity.csv`.
+    draws, kept : int
+        Draws of a session's path, and how many of them become traces.
+    seed : int
+    """
+
+    senders: tuple[str, ...] = CANDIDATES
+    initial_window: float = 10.0
+    restarts_after_idle: bool = True
+    step_s: float = 5.0
+    draws: int = 100
+    kept: int = 4
+    seed: int = 1
+
+
+@dataclass
+class Inferred:
+    """What was written.
+
+    Attributes
+    ----------
+    folder : Path
+    sessions, steps : int
+    notes : list of str
+        What was left out, and what is doubted.
+    """
+
+    folder: Path
+    sessions: int = 0
+    steps: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class _Told:
+    """What all sessions say together."""
+
+    senders: dict[str, float] = field(default_factory=dict)
+    rtts_ms: list[float] = field(default_factory=list)
+    doubted: list[str] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+    first_trace: str = ""
+    retransmitted: int = 0
+    short: int = 0
+
+
+def infer(
+    files: Sequence[Path],
+    folder: Path,
+    asked: Asked,
+    *,
+    kind: str = "auto",
+    log_format: str = "",
+    fields: str = "",
+    keep_names: bool = False,
+    jobs: int | None = None,
+    progress: Callable[[float, int], None] | None = None,
+) -> Inferred:
+    """Infer the paths behind some logs and write them into a folder.
+
+    Raises
+    ------
+    InputError
+        A log cannot be read, or a sender is not known: one line.
+    """
+    check_kind(kind)
+    check_writable(folder)
+    how = Reading(log_format, fields_of(fields), Keeper())
+    faults = Faults()
+    names = Names(None if keep_names else secrets.token_bytes(16))
+    told = _Told()
+    done = Inferred(folder)
+    (folder / "draws").mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        tables = [stack.enter_context(_Table(folder / name, head)) for name, head in _tables()]
+        stream = sessions(files, kind, how, names, faults)
+        for session, answer in _answers(stream, asked, check_jobs(jobs), told):
+            _write(session, answer, asked, folder, tables, told)
+            done.sessions += 1
+            done.steps += len(answer["steps"])
+            if progress is not None:
+                progress(done.sessions, 0)
+    if not done.sessions:
+        raise InputError(f"no session has {_FEWEST} transfers or more; nothing can be inferred")
+    write_text(folder / "population.toml", _population(told, asked, folder))
+    done.notes = [*faults.notes(), *_notes(told, done, asked)]
+    return done
+
+
+def _tables() -> Iterator[tuple[str, Sequence[str]]]:
+    yield "capacity.csv", CAPACITY
+    yield "sessions.csv", SESSIONS
+    yield "users.csv", ("name", "session", "weight", "trace", "rtt_ms")
+
+
+class _Table:
+    """A CSV that is written row by row, and takes its place when all is done."""
+
+    def __init__(self, path: Path, head: Sequence[str]) -> None:
+        self._replaced = replaced(path)
+        self._head = head
+        self._file: IO[str] | None = None
+
+    def __enter__(self) -> Any:
+        self._file = self._replaced.__enter__().open("w", encoding="utf-8", newline="")
+        writer = csv.writer(self._file, lineterminator="\n")
+        writer.writerow(self._head)
+        return writer
+
+    def __exit__(self, *error: Any) -> None:
+        if self._file is not None:
+            self._file.close()
+        self._replaced.__exit__(*error)
+
+
+def _answers(
+    stream: Iterable[Session], asked: Asked, jobs: int, told: _Told
+) -> Iterator[tuple[Session, dict[str, Any]]]:
+    """The engine's answers in the order of the sessions, a few in work at a time."""
+    waiting: deque[tuple[Session, Future[dict[str, Any]]]] = deque()
+    with ThreadPoolExecutor(jobs) as pool:
+        for session in stream:
+            if len(session.transfers) < _FEWEST:
+                told.short += 1
+                continue
+            waiting.append((_named(session, told), pool.submit(_ask, session, asked)))
+            while len(waiting) > 2 * jobs:
+                own, answer = waiting.popleft()
+                yield own, answer.result()
+        while waiting:
+            own, answer = waiting.popleft()
+            yield own, answer.result()
+
+
+def _named(session: Session, told: _Told) -> Session:
+    """Two sessions of one name are told apart."""
+    name, number = session.name, 2
+    while session.name in told.names:
+        session.name, number = f"{name}-{number}", number + 1
+    told.names.add(session.name)
+    return session
+
+
+def _ask(session: Session, asked: Asked) -> dict[str, Any]:
+    question = {
+        "transfers": session.transfers,
+        "senders": list(asked.senders),
+        "initial_window": asked.initial_window,
+        "restarts_after_idle": asked.restarts_after_idle,
+        "step_s": asked.step_s,
+        "draws": asked.draws,
+        "kept": asked.kept,
+        "seed": asked.seed,
+    }
+    return engine.infer(question)
+
+
+def _write(
+    session: Session, answer: dict[str, Any], asked: Asked, folder: Path, tables: Sequence[Any], told: _Told
+) -> None:
+    capacity, table, users = tables
+    for index, step in enumerate(answer["steps"]):
+        capacity.writerow([session.name, _digits(index * asked.step_s), *(_digits(rate / 1e6) for rate in step)])
+    rtts = sorted(1e3 * rtt for rtt in answer["rtt_s"])
+    probability = answer["probability"]
+    told.senders[answer["sender"]] = told.senders.get(answer["sender"], 0.0) + 1
+    told.rtts_ms.append(statistics.median(rtts))
+    if answer["unexplained"] > _MISFIT:
+        told.doubted.append(session.name)
+    told.retransmitted += session.retransmitted is not None
+    mean = sum(step[0] for step in answer["steps"]) / len(answer["steps"])
+    again = "" if session.retransmitted is None else _digits(100 * session.retransmitted)
+    table.writerow(
+        [
+            session.name,
+            len(session.transfers),
+            _digits(answer["lasts_s"]),
+            _digits(mean / 1e6),
+            *(_digits(rtts[int(share * (len(rtts) - 1))]) for share in (0.05, 0.5, 0.95)),
+            again,
+            answer["sender"],
+            _digits(probability),
+            _digits(100 * answer["unexplained"]),
+            _digits(1e3 * answer["noise"][0]),
+            _digits(100 * answer["noise"][1]),
+        ]
+    )
+    for index, draw in enumerate(answer["draws"], 1):
+        file = folder / "draws" / f"{session.name}.{index}.csv"
+        write_text(file, _trace(draw, answer["lasts_s"]))
+        trace = str(file.relative_to(folder))
+        told.first_trace = told.first_trace or trace
+        rtt = _digits(1e3 * draw["rtt_s"])
+        users.writerow([f"{session.name}.{index}", session.name, _digits(1 / len(answer["draws"])), trace, rtt])
+
+
+def _trace(draw: dict[str, Any], lasts_s: float) -> str:
+    """A draw as a trace: seconds from the first request, Mbit/s from then on."""
+    rows = ["time_s,rate_mbps"]
+    previous = -1.0
+    for at, rate in zip(draw["from_s"], draw["bps"], strict=True):
+        if at > previous:
+            rows.append(f"{at:.3f},{rate / 1e6:.5g}")
+            previous = round(at, 3)
+    if lasts_s > previous:
+        rows.append(f"{lasts_s:.3f},{draw['bps'][-1] / 1e6:.5g}")
+    return "\n".join(rows) + "\n"
+
+
+def _digits(value: float) -> str:
+    return f"{value:.5g}"
+
+
+def _population(told: _Told, asked: Asked, folder: Path) -> str:
+    """A population of the draws that runs as it is."""
+    sender = max(told.senders, key=lambda name: told.senders[name])
+    others = [name for name in ("cubic", "bbr3") if name != sender]
+    blocks = "\n".join(f'[[sender]]\ncc = "{name}"' for name in (sender, *others))
+    return f"""# Written by `playpath population infer`. Each user is a draw of a viewer's path from the posterior of the log.
+# The queue, the film and the player are not in a log: they are assumptions, and yours to set.
+name = {json.dumps(f"paths of {folder.resolve().name}")}
+description = "Paths inferred from logs, as draws"
+
+[video]
+source = "bigbuckbunny"
+duration = "120 s"
+
+[player]
+kind = "dash"
+abr = "dynamic"
+ladder = "300 kbit/s, 750 kbit/s, 1500 kbit/s, 3 Mbit/s, 5 Mbit/s, 8 Mbit/s"
+segment = "4 s"
+
+[[path]]
+name = "link"
+trace = {json.dumps(told.first_trace)}
+rtt = "{statistics.median(told.rtts_ms):.4g} ms"
+queue = "100 packets"
+start = "0 s"
+
+{blocks}
+
+[population]
+users = "users.csv"
+sessions = 1
+baseline = "{sender}"
+"""
+
+
+def _notes(told: _Told, done: Inferred, asked: Asked) -> Iterator[str]:
+    if told.short:
+        yield f"{told.short} sessions have fewer than {_FEWEST} transfers and are left out"
+    if len(told.doubted) > 0:
+        share = f"{len(told.doubted)} of {done.sessions}"
+        some = ", ".join(told.doubted[:3])
+        yield (
+            f"in {share} sessions more than {_MISFIT:.0%} of the times fit no rate of the path under {' or '.join(asked.senders)} "
+            f"({some}): another sender, a limit of the application or pauses of the server; do not rely on them"
+        )
+    if told.retransmitted:
+        yield "retransmitted shares are in sessions.csv; they are what the sender sent again, not the loss of the path"
+    if len(asked.senders) > 1:
+        found = ", ".join(f"{name} {count:.0f}" for name, count in sorted(told.senders.items()))
+        yield f"the deployed sender was not named; likeliest by session: {found}"
+    yield "the queue of a path is hardly seen in a log: population.toml has an assumption"

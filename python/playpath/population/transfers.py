@@ -1,0 +1,328 @@
+"""Logs as streams of transfers, session by session: what `playpath population infer` asks the engine about.
+
+A file is read line by line, packed or not, so that memory holds the sessions under way and no more: a session is complete when
+nothing of it came for half an hour, or when its file ends. A file without a column of sessions is one session and gives it its name.
+Rows that cannot be are counted by what is wrong with them (`Faults`), and told.
+"""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import hashlib
+import hmac
+import io
+import itertools
+import json
+import lzma
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from playpath.errors import InputError, unknown_name
+from playpath.population.log_groups import moment, normal
+from playpath.population.log_lines import Reading, nginx_format, nginx_row
+from playpath.population.log_rows import named_row, number
+
+_PACKED: Mapping[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_IDLE_S = 1800.0
+"""A session in which nothing was asked for this long has ended."""
+_LONGEST_S = 600.0
+"""Of a transfer: longer is a clock that jumped."""
+
+EMULATED = {"start_time", "end_time", "size", "trans_time", "cwnd", "rtt", "min_rtt", "delivery_rate"}
+"""Header of the chunk logs that Puffer's data and emulations of it are published with: kB of 1000 bytes, ms, segments."""
+
+_STARTS = ("start_time", "start", "request_start", "requested_at", "reqtimesec", "start_s", "start_ms")
+_ENDS = ("end_time", "end", "msec", "time_iso8601", "time_local", "timestamp", "datetime", "ts", "time")
+_FIRST_BYTES = {"first_byte_ms": 1e-3, "ttfb_ms": 1e-3, "ttfb": 1e-3, "first_byte_s": 1.0, "time_to_first_byte": 1.0}
+_SOCKET: Mapping[str, tuple[tuple[str, float], ...]] = {
+    "cwnd": (("cwnd", 1.0), ("snd_cwnd", 1.0), ("tcpi_snd_cwnd", 1.0), ("tcpinfo_snd_cwnd", 1.0)),
+    "ssthresh": (("ssthresh", 1.0), ("snd_ssthresh", 1.0), ("tcpi_snd_ssthresh", 1.0)),
+    "rto_s": (("rto_ms", 1e-3), ("tcpi_rto", 1e-6), ("rto", 1e-6)),
+    "idle_s": (("last_snd_s", 1.0), ("tcpi_last_data_sent", 1e-3), ("last_data_sent", 1e-3)),
+}
+_NO_SSTHRESH = 2**31 - 1
+
+
+@dataclass
+class Session:
+    """The transfers of one viewer, in the order of their requests.
+
+    Attributes
+    ----------
+    name : str
+    transfers : list of dict
+        As the engine takes them: at_s, took_s, bytes, first_byte_s, socket.
+    retransmitted : float or None
+        Share of the bytes that was sent again, where the log counts it.
+    """
+
+    name: str
+    transfers: list[dict[str, Any]]
+    retransmitted: float | None = None
+
+
+@dataclass
+class Faults:
+    """What was left out or put together, and how often."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def notes(self) -> list[str]:
+        """One line for each kind."""
+        return [f"{count} {what}" for what, count in sorted(self.counts.items())]
+
+
+@dataclass(frozen=True)
+class Names:
+    """What sessions are called: names from inside a log are hashed with a key of this run, names of files stay."""
+
+    key: bytes | None
+
+    def of(self, name: str) -> str:
+        """The name to write."""
+        if self.key is None:
+            return re.sub(r"[^\w.-]+", "_", name)[:80]
+        return hmac.new(self.key, name.encode(), hashlib.sha256).hexdigest()[:16]
+
+
+def sessions(files: Iterable[Path], kind: str, how: Reading, names: Names, faults: Faults) -> Iterator[Session]:
+    """All sessions of some logs, each as soon as it is complete.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read, or nothing in it tells sizes and times: one line.
+    """
+    for file in files:
+        found = False
+        for session in _of_file(file, kind, how, names, faults):
+            found = True
+            yield session
+        if not found:
+            raise InputError(f"{file}: no row tells when a transfer was asked for, its size and how long it took")
+
+
+@dataclass
+class _Row:
+    session: str | None
+    at: float
+    took: float
+    bytes: float
+    first_byte: float | None
+    socket: dict[str, float]
+    sent: float | None = None
+    again: float | None = None
+
+
+def _of_file(file: Path, kind: str, how: Reading, names: Names, faults: Faults) -> Iterator[Session]:
+    active: dict[str, list[_Row]] = {}
+    latest: dict[str, float] = {}
+    newest = -float("inf")
+    swept = newest
+    for row in _rows(file, kind, how, faults):
+        name = stem(file) if row.session is None else names.of(row.session)
+        end = row.at + row.took
+        if name in active and row.at - latest[name] > _IDLE_S:
+            yield from _complete(name, active.pop(name), faults)
+        active.setdefault(name, []).append(row)
+        latest[name] = max(latest.get(name, end), end) if len(active[name]) > 1 else end
+        newest = max(newest, end)
+        if newest - swept > _IDLE_S:
+            swept = newest
+            for old in [name for name in active if newest - latest[name] > _IDLE_S]:
+                yield from _complete(old, active.pop(old), faults)
+    for name, rows in active.items():
+        yield from _complete(name, rows, faults)
+
+
+def stem(file: Path) -> str:
+    """A file's name without its endings of packing and of format."""
+    return Path(file.stem).stem if file.suffix in _PACKED else file.stem
+
+
+def _complete(name: str, rows: list[_Row], faults: Faults) -> Iterator[Session]:
+    """In order, with transfers that overlap taken as one."""
+    if any(later.at < row.at for row, later in itertools.pairwise(rows)):
+        rows.sort(key=lambda row: row.at)
+    first = rows[0].at
+    transfers: list[dict[str, Any]] = []
+    for row in rows:
+        at = row.at - first
+        if transfers and at < transfers[-1]["at_s"] + transfers[-1]["took_s"] - 0.002:
+            last = transfers[-1]
+            faults.counts["transfers overlap the one before and are taken as one with it"] += 1
+            last["bytes"] += row.bytes
+            last["took_s"] = max(last["took_s"], at + row.took - last["at_s"])
+            continue
+        transfer: dict[str, Any] = {"at_s": at, "took_s": row.took, "bytes": row.bytes}
+        if row.first_byte is not None and 0 < row.first_byte <= row.took:
+            transfer["first_byte_s"] = row.first_byte
+        if row.socket:
+            transfer["socket"] = row.socket
+        transfers.append(transfer)
+    sent = sum(row.sent or 0.0 for row in rows)
+    again = sum(row.again or 0.0 for row in rows)
+    yield Session(name, transfers, again / sent if sent > 0 else None)
+
+
+def _rows(file: Path, kind: str, how: Reading, faults: Faults) -> Iterator[_Row]:
+    with _opened(file) as lines:
+        for columns, read in _columns(lines, kind, how, file):
+            row = None if columns is None else read(columns)
+            if row is None:
+                faults.counts["rows could not be read and are left out"] += 1
+            elif not (row.took > 0 and row.bytes > 0):
+                faults.counts["rows have no time or no size above zero and are left out"] += 1
+            elif row.took > _LONGEST_S:
+                faults.counts[f"rows took longer than {_LONGEST_S:.0f} s (a clock that jumped) and are left out"] += 1
+            else:
+                yield row
+
+
+def _opened(file: Path) -> io.TextIOBase:
+    try:
+        if file.exists() and not file.is_file():
+            raise InputError(f"{file}: is {'a folder' if file.is_dir() else 'a device, a pipe or a socket'}")
+        opened = _PACKED.get(file.suffix, open)
+        stream = opened(file, "rt", encoding="utf-8-sig", errors="replace", newline=None)
+        return stream  # type: ignore[no-any-return]
+    except OSError as error:
+        raise InputError(f"{file}: {(error.strerror or str(error)).lower()}") from None
+
+
+Columns = Iterator[tuple[Mapping[str, Any] | None, Callable[[Mapping[str, Any]], _Row | None]]]
+
+
+def _columns(lines: Iterable[str], kind: str, how: Reading, file: Path) -> Columns:
+    """Each row as columns, and how it is read."""
+    stream = iter(lines)
+    first = next((line for line in stream if line.strip()), "")
+    kind = _kind(first, how) if kind == "auto" else kind
+    if kind in ("beacons", "tcpinfo"):
+        yield from _table(first, stream, how)
+    elif kind == "json":
+        for line in _chained(first, stream):
+            yield _object(line), lambda columns: _row(columns, how)
+    elif kind == "nginx":
+        form = nginx_format(how)
+        for line in _chained(first, stream):
+            yield nginx_row(line, form, how), lambda columns: _row(columns, how)
+    elif kind == "w3c":
+        yield from _w3c(_chained(first, stream), how)
+    else:
+        raise InputError(
+            f"{file}: {kind} logs have no size and time of each transfer; infer reads nginx, w3c, json and beacons"
+        )
+
+
+def _chained(first: str, stream: Iterator[str]) -> Iterator[str]:
+    yield first
+    yield from (line for line in stream if line.strip())
+
+
+def _kind(first: str, how: Reading) -> str:
+    if how.log_format:
+        return "nginx"
+    if first.startswith("#"):
+        return "w3c"
+    if first.lstrip().startswith("{"):
+        return "json"
+    return "nginx" if re.search(r'"[A-Z]+ [^"]* HTTP/', first) else "beacons"
+
+
+def _table(head: str, stream: Iterator[str], how: Reading) -> Columns:
+    delimiter = max(",;\t", key=head.count)
+    names = [normal(cell) for cell in next(csv.reader([head], delimiter=delimiter), [])]
+    read = _emulated if set(names) >= EMULATED else lambda columns: _row(columns, how)
+    for cells in csv.reader(stream, delimiter=delimiter):
+        if cells:
+            yield (dict(zip(names, cells, strict=False)) if len(cells) == len(names) else None), read
+
+
+def _w3c(lines: Iterator[str], how: Reading) -> Columns:
+    names: list[str] = []
+    is_iis = False
+    for line in lines:
+        if line.startswith("#"):
+            is_iis |= "Internet Information" in line
+            if line.startswith("#Fields:"):
+                names = [normal(name) for name in line.removeprefix("#Fields:").split()]
+                names = ["time_taken_ms" if is_iis and name == "time_taken" else name for name in names]
+            continue
+        cells = line.rstrip("\n").split("\t") if "\t" in line else line.split()
+        yield dict(zip(names, cells, strict=False)), lambda columns: _row(columns, how)
+
+
+def _object(line: str) -> Mapping[str, Any] | None:
+    try:
+        found = json.loads(line.rstrip().rstrip(","))
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _emulated(columns: Mapping[str, Any]) -> _Row | None:
+    """A row of Puffer's chunk logs, or of emulations of them."""
+    when, took, size = moment(columns["start_time"]), number(columns["trans_time"]), number(columns["size"])
+    if when is None or took is None or size is None:
+        return None
+    factors = (("cwnd", "cwnd", 1.0), ("rtt_s", "rtt", 1e-3), ("rto_s", "rto", 1e-3), ("min_rtt_s", "min_rtt", 1e-3))
+    told = (*factors, ("idle_s", "last_snd", 1.0), ("ssthresh", "ssthresh", 1.0))
+    socket = _told((ours, columns.get(name), factor) for ours, name, factor in told)
+    sent, again = number(columns.get("bytes_sent")), number(columns.get("bytes_retrans"))
+    return _Row(None, when.timestamp(), took / 1e3, size * 1e3, None, socket, sent, again)
+
+
+def _row(row: Mapping[str, Any], how: Reading) -> _Row | None:
+    named = named_row(row, how.fields)
+    if named.size is None or named.seconds is None:
+        return None
+    columns = named.columns
+    start = next((when for name in _STARTS if (when := moment(columns.get(name))) is not None), None)
+    end = None
+    if start is None:
+        both = f"{columns['date']} {columns['time']}" if {"date", "time"} <= columns.keys() else None
+        end = moment(both) or next((when for name in _ENDS if (when := moment(columns.get(name))) is not None), None)
+    if start is None and end is None:
+        return None
+    at = start.timestamp() if start is not None else end.timestamp() - named.seconds  # type: ignore[union-attr]
+    first_byte = next(
+        (value * unit for name, unit in _FIRST_BYTES.items() if (value := number(columns.get(name))) is not None), None
+    )
+    told = ((ours, columns.get(name), factor) for ours, known in _SOCKET.items() for name, factor in known)
+    socket = _told(told)
+    if named.rtt_ms:
+        socket["min_rtt_s"] = named.rtt_ms / 1e3
+    return _Row(named.session, at, named.seconds, named.size, first_byte, socket)
+
+
+def _told(fields: Iterable[tuple[str, Any, float]]) -> dict[str, float]:
+    """What is there and above zero: a zero stands for what was not recorded."""
+    found: dict[str, float] = {}
+    for ours, value, factor in fields:
+        figure = number(value)
+        if figure is not None and figure > 0 and not (ours == "ssthresh" and figure >= _NO_SSTHRESH):
+            found.setdefault(ours, figure * factor)
+    return found
+
+
+KINDS = ("auto", "nginx", "w3c", "json", "beacons")
+"""Kinds of logs that have the size and the time of each transfer."""
+
+
+def check_kind(kind: str) -> None:
+    """Refuse other names.
+
+    Raises
+    ------
+    InputError
+        One line.
+    """
+    if kind not in KINDS:
+        raise unknown_name("kind of log", kind, KINDS)
