@@ -530,6 +530,10 @@ class Player(TypedDict, total=False):
     buffer: str
     """size of the cache; VLC's network cache is 1 s, the CCP papers use 1, 2, 3 s"""
 
+    read_ahead: str
+    """what it reads beyond its cache, as players do: vlc (16 to 25 MiB), chromium (10 s of media, 2 to 20 MiB, and
+    2 to 4 MiB; it grows); what is not read waits in the socket"""
+
     policy: Literal["catch-up", "rebuffer"]
     """late data: run on and discard (VLC), or stop the clock (browsers)"""
 

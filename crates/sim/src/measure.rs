@@ -10,6 +10,9 @@ use playpath_record::{LinkRecord, MeasuredSession, Measurements, PathCounts, Sub
 use playpath_scenario::Scenario;
 use playpath_units::Time;
 
+const HIDDEN_BUFFER: &str = "what waited in the client's socket bridged a gap that the player's buffer could not: `player.buffer` is not \
+                             the whole buffer, see `receive_buffer` and `read_ahead`";
+
 /// The measurements of a finished run.
 pub fn measure(mut simulation: Simulation) -> Measurements {
     let end = simulation.net.now;
@@ -33,11 +36,12 @@ pub fn measure(mut simulation: Simulation) -> Measurements {
     let cut_at = main.filter(|session| session.is_cut()).map(|_| simulation.limit);
     let doubts = main.into_iter().flat_map(|session| session.client_data_warnings().iter().take(1));
     let doubts = doubts.map(|warning| format!("client data not believed: {warning}"));
+    let hidden = main.filter(|session| session.needed_the_socket()).map(|_| HIDDEN_BUFFER.to_string());
     let left_out = simulation.scenario.video.iter().flat_map(|video| video.warnings());
     let latencies = unused_latencies(simulation.scenario);
     let topology = simulation.scenario.topology();
     let of_links = topology.links.iter().flat_map(|link| link.doubts());
-    let warnings = of_links.chain(latencies).chain(left_out).chain(doubts).collect();
+    let warnings = of_links.chain(latencies).chain(left_out).chain(doubts).chain(hidden).collect();
     let paths = path_counts(&simulation, &measured, end);
     let bottleneck = simulation.first_down_link() as usize;
     let sessions = sessions(&simulation);

@@ -195,6 +195,23 @@ fn a_queue_that_comes_to_less_than_two_packets_is_warned_of() {
     }
 }
 
+/// 3 Mbit/s for a video of 2: after 8 s the player's second and three more in the socket have come; an outage of 1.3 s drains half of the latter
+/// and nobody notices. With a socket of 30 kB playback stops. What the player reads ahead itself is no secret, and draining at the end of
+/// the file bridges nothing.
+#[test]
+fn a_gap_that_the_socket_bridges_is_warned_of() {
+    let found = |player: &str, outage: &str, sender: &str| {
+        let path = format!("rate = \"3 Mbit/s\"\nrtt = \"20 ms\"\nqueue = \"50 packets\"\n{outage}");
+        let record = watch(&session(&format!("{PROGRESSIVE}\n{player}"), &path, sender));
+        (record.warnings.iter().any(|w| w.contains("client's socket bridged")), metric(&record, "stall_time_s") > 0.0)
+    };
+    let outage = "outage = { from = \"8 s\", until = \"9.3 s\" }";
+    assert_eq!(found("", outage, ""), (true, false));
+    assert_eq!(found("", outage, "receive_buffer = \"30 kB\""), (false, true));
+    assert_eq!(found("read_ahead = \"vlc\"", outage, ""), (false, false));
+    assert_eq!(found("", "", ""), (false, false));
+}
+
 /// Bursts that go on packet by packet are warned of, in either direction; those by the clock are not.
 #[test]
 fn bursts_by_packets_are_warned_of() {

@@ -8,7 +8,7 @@ use common::{Driver, at, media, ms, plain_media};
 use playpath_units::{Duration, Time};
 use playpath_video::buffer::BufferSize;
 use playpath_video::media::{Sample, SampleKind};
-use playpath_video::progressive::{Late, Policy, ProgressiveConfig, ProgressivePlayer, StartRule};
+use playpath_video::progressive::{Late, Policy, ProgressiveConfig, ProgressivePlayer, ReadAhead, StartRule};
 use playpath_video::{ConnectionId, EventKind, Player};
 use proptest::prelude::*;
 
@@ -45,6 +45,49 @@ fn everything_in_time() {
         ];
         assert_eq!(driver.log(), expected);
     }
+}
+
+/// Everything comes at once. The cache holds 3000 B, and 2000 B are read beyond it; a picture later 1000 B more. Without reading ahead
+/// the socket keeps them.
+#[test]
+fn reading_ahead_goes_so_far_beyond_the_cache() {
+    let ahead = ReadAhead::Of(BufferSize::Bytes(2000));
+    for (read_ahead, read) in [(ReadAhead::None, [3000, 4000]), (ahead, [5000, 6000])] {
+        let mut driver =
+            Driver::start(ProgressivePlayer::new(plain_media(20), ProgressiveConfig { read_ahead, ..catch_up() }));
+        driver.deliver(at(0), 20_000);
+        let at_once = driver.read;
+        driver.run_to(at(100));
+        assert_eq!([at_once, driver.read], read);
+    }
+}
+
+/// 10 kB/s. VLC reads the cache's 3000 B and 25 MiB = 26 214 400 B, then nothing until less than 16 MiB = 16 777 216 B is ahead of the
+/// cache: with picture 9438 due, at 943.8 s, the cache reaches to 9 441 000 B, and 26 217 400 B less those are 16 776 400 B.
+#[test]
+fn vlc_reads_in_turns() {
+    let config = ProgressiveConfig { read_ahead: ReadAhead::Vlc, ..catch_up() };
+    let mut driver = Driver::start(ProgressivePlayer::new(plain_media(40_000), config));
+    driver.deliver(at(0), 40_000_000);
+    assert_eq!(driver.read, 26_217_400);
+    driver.run_to(at(943_750));
+    assert_eq!(driver.read, 26_217_400);
+    driver.run_to(at(943_850));
+    assert_eq!(driver.read, 9_441_000 + 26_214_400);
+}
+
+/// A gap of a second: the cache of 300 ms alone stalls, 2000 B ahead of it bridge 200 ms of it, 10 000 B all.
+#[test]
+fn reading_ahead_bridges_a_gap() {
+    let stopped = |bytes| {
+        let config = ProgressiveConfig { read_ahead: ReadAhead::Of(BufferSize::Bytes(bytes)), ..rebuffer() };
+        let mut driver = Driver::start(ProgressivePlayer::new(plain_media(30), config));
+        driver.deliver(at(0), 3000 + bytes);
+        driver.deliver(at(1000), 27_000 - bytes);
+        driver.finish();
+        driver.log().last().unwrap().split("stopped ").nth(1).unwrap().split(' ').next().unwrap().to_string()
+    };
+    assert_eq!([0, 2000, 10_000].map(stopped), ["700", "500", "0"]);
 }
 
 /// 1000 B at 10, 20, 30 ms: full (0 to 300 ms playable) at 30. A picture is due at 30 + 100 k; each later one comes exactly

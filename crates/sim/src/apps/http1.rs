@@ -129,6 +129,11 @@ impl Http1 {
         }
     }
 
+    /// Bytes of responses that the client has not read, wherever they are.
+    pub fn unread(&self) -> u64 {
+        self.awaited.iter().map(|awaited| awaited.header_left + awaited.body_left).sum()
+    }
+
     /// `bytes` were read at the client: `take` gets what of it is wanted.
     pub fn handle_at_client(&mut self, mut bytes: u64, mut take: impl FnMut(RequestId, Came)) {
         while bytes > 0 {

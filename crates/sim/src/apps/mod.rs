@@ -7,6 +7,7 @@ mod http1;
 mod on_off;
 mod session;
 mod setup;
+mod socket_buffer;
 mod web;
 
 pub use bulk::BulkSource;

@@ -5,6 +5,7 @@
 //! server answers at once.
 
 use super::http::Http;
+use super::socket_buffer::SocketBuffer;
 use crate::endpoint::Endpoint;
 use crate::engine::Owner;
 use crate::network::{AppId, End, FlowConfig, FlowId, Network, Notice, OwnerKind, Routes, What};
@@ -50,6 +51,7 @@ struct HttpConnection {
     flow: FlowId,
     is_open: bool,
     http: Http,
+    socket: SocketBuffer,
 }
 
 impl HttpConnection {
@@ -117,6 +119,10 @@ impl VideoSession {
     /// Client data that the server did not believe.
     pub fn client_data_warnings(&self) -> &[cmcd::Warning] {
         &self.client_data_warnings
+    }
+    /// What waited in the client's socket bridged a gap that the player's buffer could not.
+    pub fn needed_the_socket(&self) -> bool {
+        self.connections.iter().any(|connection| connection.socket.has_bridged())
     }
     /// Flows of this session, in the order of opening.
     pub fn flows(&self) -> impl Iterator<Item = FlowId> + '_ {
@@ -259,7 +265,12 @@ impl VideoSession {
             diary,
             routes: self.routes.clone(),
         });
-        self.connections.push(HttpConnection { flow, is_open: true, http: Http::new() });
+        self.connections.push(HttpConnection {
+            flow,
+            is_open: true,
+            http: Http::new(),
+            socket: SocketBuffer::default(),
+        });
     }
 
     fn send_request(&mut self, net: &mut Network, request: Request) {
@@ -343,7 +354,7 @@ impl VideoSession {
             if !self.connections[index].has_unread(net) {
                 continue;
             }
-            let HttpConnection { flow, http, .. } = &mut self.connections[index];
+            let HttpConnection { flow, http, socket, .. } = &mut self.connections[index];
             let limit = http.read_limit(self.player.read_limit(net.now, ConnectionId(index as u32)));
             let bytes = net.read(*flow, End::Client, limit);
             if bytes > 0 {
@@ -356,6 +367,12 @@ impl VideoSession {
                     net.write(*flow, End::Client, answer);
                 }
                 has_progress = true;
+            }
+            if let Http::One(http1) = http {
+                let waiting = net.flows[*flow as usize].end(End::Client).readable();
+                let own =
+                    self.player.app_parameters(net.now).playout_buffer_bytes.max(self.player.buffer_bytes(net.now));
+                socket.note(waiting, http1.unread(), own);
             }
         }
         has_progress

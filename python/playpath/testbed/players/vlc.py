@@ -9,8 +9,8 @@ buffers lost, bytes read. Its log (-vv, kept as `vlc.log`) has the moments, read
 | `PCR is called too late` | an underflow, and a stall until buffering is done, unless that took less than a picture (`in 2 ms`) |
 | `picture is too late to be displayed` | a discarded picture |
 
-`--network-caching` is the scenario's playout buffer. VLC 3 also reads up to 16 MB ahead, which no buffer of a scenario means:
-that is turned down to 64 kB; the socket's buffer still fills. Of a ladder, which representation was asked for is read in the
+`--network-caching` is the scenario's playout buffer. VLC 3 also reads up to 25 MiB ahead: that is turned down to 64 kB, unless the
+scenario says `read_ahead = "vlc"`; the socket's buffer still fills. Of a ladder, which representation was asked for is read in the
 server's log.
 """
 
@@ -23,6 +23,7 @@ import re
 import time
 from typing import TYPE_CHECKING
 
+from playpath.errors import InputError
 from playpath.testbed import namespaces
 from playpath.testbed.players.events import EventLog
 from playpath.testbed.players.following import Following
@@ -59,6 +60,8 @@ class Vlc:
         require("vlc-bin vlc-plugin-base", "vlc")
         if kind_of(scenario, self.name, "progressive", "dash") == "dash":
             ladder_of(scenario)
+        elif _read_ahead(scenario) not in ("none", "vlc"):
+            raise InputError(f'player vlc: `player.read_ahead` = "{_read_ahead(scenario)}"; allowed: none, vlc')
 
     def prepare(self, scene: Scene) -> str:
         """The scenario's video, made real."""
@@ -80,7 +83,8 @@ class Vlc:
         ]
         command += ["--http-password", _PASSWORD, "--vout", "dummy", "--aout", "adummy", "-vv", "--no-color"]
         if not _is_dash(scene):  # a reader of segments has a buffer of its own
-            command += ["--network-caching", str(round(scene.buffer_s * 1000)), *_NO_READING_AHEAD]
+            own = () if _read_ahead(scene.scenario) == "vlc" else _NO_READING_AHEAD
+            command += ["--network-caching", str(round(scene.buffer_s * 1000)), *own]
         child = scene.bed.start("vlc", "client", [*command, url])
         session = _Session(scene, child)
         played: Played = namespaces.call_inside(scene.bed.client, session.follow)
@@ -88,6 +92,10 @@ class Vlc:
         if _is_dash(scene):
             session.add_segments(played)
         return played
+
+
+def _read_ahead(scenario: resolved.Document) -> str:
+    return str((scenario.get("player") or {}).get("read_ahead", "none"))
 
 
 def _is_dash(scene: Scene) -> bool:

@@ -1,5 +1,6 @@
 //! Settings of the progressive player.
 
+use super::ReadAhead;
 use crate::buffer::BufferSize;
 use playpath_units::Duration;
 
@@ -40,6 +41,8 @@ pub enum Late {
 pub struct ProgressiveConfig {
     /// Size of the cache.
     pub buffer: BufferSize,
+    /// How far it reads ahead of the cache.
+    pub read_ahead: ReadAhead,
     /// What happens when a picture is late.
     pub policy: Policy,
     /// When the clock starts.
@@ -70,6 +73,7 @@ impl Default for ProgressiveConfig {
     fn default() -> ProgressiveConfig {
         ProgressiveConfig {
             buffer: BufferSize::Time(Duration::from_secs(1)),
+            read_ahead: ReadAhead::None,
             policy: Policy::CatchUp,
             start: StartRule::CacheFull,
             late: Late::Discard,

@@ -5,6 +5,8 @@
 //! - **Reading.** The client reads what its cache can hold and no more: for a cache in seconds everything that is presented up
 //!   to p + cache; in bytes (or packets) the cache less what is read and not yet played. It always may read the next picture
 //!   due to its end, so that a cache smaller than a picture cannot block.
+//! - **Reading ahead.** With `read_ahead` it reads so much further: what players hold in front of what they call their
+//!   buffer (`read_ahead.rs`). Clock and resumption look at the cache alone. What it does not read waits in the socket.
 //! - **Start.** The clock starts when the cache is full (or the file is read), or `first-frame`: when the first picture is
 //!   complete plus the cache's length.
 //! - **catch-up** (VLC). The clock runs on. A picture complete at its due time is shown. One that is not begins an *underflow
@@ -38,11 +40,13 @@
 mod config;
 mod late;
 mod player;
+mod read_ahead;
 mod reading;
 mod screen;
 mod settings;
 
 pub use config::{Late, Policy, ProgressiveConfig, StartRule};
+pub use read_ahead::ReadAhead;
 
 use crate::buffer::Cache;
 use crate::media::{Media, Picture};
@@ -131,11 +135,11 @@ impl ProgressivePlayer {
             },
             references: config.references.filter(|_| config.policy == Policy::CatchUp).map(References::new),
             shift_after: config.shift_after.unwrap_or(cache.time(media.mean_rate())),
+            reading: Reading::new(config.read_ahead.marks(media.mean_rate())),
             config,
             media,
             phase: Phase::Idle,
             started_at: Time::ZERO,
-            reading: Reading::default(),
             screen: Screen::default(),
             next: 0,
             is_missing: false,

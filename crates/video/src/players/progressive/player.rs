@@ -78,7 +78,7 @@ impl Player for ProgressivePlayer {
     fn read_limit(&self, _now: Time, _connection: ConnectionId) -> u64 {
         match self.phase {
             Phase::Idle | Phase::Ended => 0,
-            _ => self.reading.target.saturating_sub(self.reading.read),
+            _ => self.reading.may_read(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! How far the file has been read, how much of that is still held, and how far it may be read.
 
+use super::read_ahead::Marks;
 use crate::buffer::Cache;
 use crate::media::Media;
 use playpath_units::Duration;
@@ -9,8 +10,14 @@ use playpath_units::Duration;
 pub(super) struct Reading {
     /// Bytes read.
     pub read: u64,
-    /// May be read up to here.
+    /// The cache has room up to here.
     pub target: u64,
+    /// May be read up to here: beyond the cache, if the player reads ahead of it.
+    limit: u64,
+    /// How far it reads ahead.
+    ahead: Marks,
+    /// It is reading up to the upper mark.
+    is_refilling: bool,
     consumed: u64,
     /// Pictures in decode order that are complete.
     complete: usize,
@@ -19,6 +26,11 @@ pub(super) struct Reading {
 }
 
 impl Reading {
+    /// At the start of a file, by a player that reads so far ahead.
+    pub fn new(ahead: Marks) -> Reading {
+        Reading { ahead, ..Reading::default() }
+    }
+
     /// `bytes` more came; what exceeds the file is ignored.
     pub fn add(&mut self, media: &Media, bytes: u64) {
         self.read = self.read.saturating_add(bytes).min(media.total_bytes());
@@ -74,6 +86,18 @@ impl Reading {
                 if self.wanted + 1 < marks.len() { marks[self.wanted].end_offset } else { media.total_bytes() }
             }
         };
-        self.target = room.max(next_end).max(self.read).min(media.total_bytes());
+        let total = media.total_bytes();
+        self.target = room.max(next_end).max(self.read).min(total);
+        // From the lower mark up to the upper one, then not until it is below the lower one again.
+        let ahead = self.read.saturating_sub(room);
+        let marks = self.ahead.after(room);
+        self.is_refilling = ahead < if self.is_refilling { marks.high } else { marks.low };
+        let most = if self.is_refilling { room.saturating_add(marks.high) } else { 0 };
+        self.limit = most.max(self.target).min(total);
+    }
+
+    /// Bytes that may be read now.
+    pub fn may_read(&self) -> u64 {
+        self.limit.saturating_sub(self.read)
     }
 }

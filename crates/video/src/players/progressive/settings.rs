@@ -1,9 +1,13 @@
 //! The player kind `progressive` as it is typed in a scenario.
 
-use super::{Late, Policy, ProgressiveConfig, ProgressivePlayer, StartRule};
+use super::{Late, Policy, ProgressiveConfig, ProgressivePlayer, ReadAhead, StartRule};
 use crate::Player;
 use crate::registry::{BUFFER, INTERVAL, PlayerContext};
 use playpath_units::{Kind, ParamSpec, Params};
+
+const READ_AHEAD: Kind = Kind::Form("none, vlc, chromium, or a size, such as \"5 s\", \"2 MB\"", |text| {
+    text.parse::<ReadAhead>().map(drop).map_err(|why| why.to_string())
+});
 
 pub(super) const PARAMS: &[ParamSpec] = &[
     ParamSpec::text(
@@ -12,6 +16,14 @@ pub(super) const PARAMS: &[ParamSpec] = &[
         BUFFER,
         "size of the cache; VLC's network cache is 1 s, the CCP papers use 1, 2, 3 s",
     ),
+    ParamSpec::text(
+        "read_ahead",
+        "none",
+        READ_AHEAD,
+        "what it reads beyond its cache, as players do: vlc (16 to 25 MiB), chromium (10 s of media, 2 to 20 MiB, and 2 to 4 MiB; it grows); what is \
+         not read waits in the socket",
+    )
+    .since("0.3"),
     ParamSpec::word(
         "policy",
         "catch-up",
@@ -62,6 +74,7 @@ pub(super) const PARAMS: &[ParamSpec] = &[
 pub(super) fn build(context: &PlayerContext, settings: &Params) -> Result<Box<dyn Player>, String> {
     let config = ProgressiveConfig {
         buffer: settings.quantity("buffer"),
+        read_ahead: settings.quantity("read_ahead"),
         policy: if settings.word("policy") == "rebuffer" { Policy::Rebuffer } else { Policy::CatchUp },
         start: if settings.word("start") == "full" { StartRule::CacheFull } else { StartRule::FirstFrame },
         late: match settings.word("late") {

@@ -1,0 +1,26 @@
+//! Whether what waits in the client's socket bridges a gap that the player's buffer could not.
+//!
+//! A player that reads no more than its buffer holds leaves the rest in the socket, up to the receive buffer, which is the system's. When
+//! less comes than is played, the socket is drained first. If more was drained than the player's buffer takes, and more than it then
+//! holds, playback would have stopped without it. Drained at the end, when nothing more is to come, it bridges nothing.
+//! Tested in `tests/video.rs`.
+
+/// What has waited in the socket.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SocketBuffer {
+    most: u64,
+    has_bridged: bool,
+}
+
+impl SocketBuffer {
+    /// So many bytes wait, and so many are still to be read in all; `own` is the larger of the player's buffer and what it holds.
+    pub fn note(&mut self, waiting: u64, unread: u64, own: u64) {
+        self.most = self.most.max(waiting);
+        self.has_bridged |= unread > waiting && self.most - waiting > own;
+    }
+
+    /// It has bridged a gap that the player's buffer could not.
+    pub fn has_bridged(self) -> bool {
+        self.has_bridged
+    }
+}
