@@ -1,10 +1,11 @@
-//! Sans-IO transport endpoints: TCP, and MPTCP over it.
+//! Sans-IO transport endpoints: TCP, MPTCP over it, and QUIC.
 //!
 //! Drive an endpoint so: call one mutating verb (`handle_segment`, `handle_timeout`, `write`, `read`, `close`), then
 //! `poll_transmit` until `None`, then `poll_event` until `None`, then set a timer for `poll_timeout`.
 
 pub mod codec;
 pub mod mptcp;
+pub mod quic;
 mod segment;
 mod tcp;
 

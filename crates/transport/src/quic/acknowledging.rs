@@ -1,0 +1,223 @@
+//! What arrived in one packet-number space, and when that is acknowledged.
+//!
+//! Reference: RFC 9000 §13.2.1 (at once: Initial and Handshake, out of order, CE), §13.2.2 (every second), §13.2.3 (ranges),
+//! §13.2.4 (an acknowledged ACK lets its ranges go), §13.2.5 (ACK Delay). Every n-th after a number of packets is Chromium's habit.
+//! Differences from the reference:
+//! 1. At most [`MAX_TRACKED`] ranges are remembered; then the lowest is forgotten, and a packet below what is remembered counts as
+//!    a duplicate.
+//!
+//! Tested here and by `tests/quic_rules.rs`.
+
+use super::config::AckPolicy;
+use super::packet::{Ack, EcnCounts, Space};
+use super::ranges::RangeSet;
+use crate::segment::Ecn;
+use playpath_units::{Duration, Time};
+
+/// Most ranges that are remembered.
+const MAX_TRACKED: usize = 64;
+
+#[derive(Debug)]
+pub(crate) struct Arrivals {
+    received: RangeSet,
+    /// All below arrived, or is forgotten.
+    floor: u64,
+    largest: Option<(u64, Time)>,
+    largest_eliciting: Option<u64>,
+    /// Ack-eliciting packets since the last ACK, and of all time.
+    since_ack: u32,
+    eliciting: u64,
+    is_due: bool,
+    deadline: Time,
+    counts: EcnCounts,
+}
+
+impl Default for Arrivals {
+    fn default() -> Arrivals {
+        Arrivals {
+            received: RangeSet::default(),
+            floor: 0,
+            largest: None,
+            largest_eliciting: None,
+            since_ack: 0,
+            eliciting: 0,
+            is_due: false,
+            deadline: Time::MAX,
+            counts: EcnCounts::default(),
+        }
+    }
+}
+
+impl Arrivals {
+    /// Packet `number` arrived. `false`: it was there before, or may have been.
+    pub fn take(&mut self, now: Time, number: u64, ecn: Ecn) -> bool {
+        if number < self.floor || self.received.contains(number) {
+            return false;
+        }
+        self.received.insert(number..number + 1);
+        if self.received.len() > MAX_TRACKED {
+            self.received.forget_first();
+            self.floor = self.received.first().map_or(self.floor, |first| first.start);
+        }
+        if self.largest.is_none_or(|(largest, _)| number > largest) {
+            self.largest = Some((number, now));
+        }
+        self.counts.add(ecn);
+        true
+    }
+
+    /// It was ack-eliciting: when must an ACK go?
+    pub fn on_eliciting(
+        &mut self,
+        now: Time,
+        number: u64,
+        ecn: Ecn,
+        min_rtt: Duration,
+        (space, policy): (Space, &AckPolicy),
+    ) {
+        self.eliciting += 1;
+        self.since_ack += 1;
+        let (every, max_delay) = policy.in_force(self.eliciting, min_rtt);
+        let is_out_of_order = match self.largest_eliciting {
+            Some(before) => number < before || !self.has_all_between(before, number),
+            None => false,
+        };
+        self.largest_eliciting = self.largest_eliciting.max(Some(number));
+        self.is_due |= space != Space::Data // §13.2.1: MUST at once
+            || self.since_ack >= every
+            || (policy.immediate_on_reordering && is_out_of_order)
+            || (policy.immediate_on_ce && ecn == Ecn::Ce);
+        self.deadline = self.deadline.min(now + max_delay);
+    }
+
+    fn has_all_between(&self, low: u64, high: u64) -> bool {
+        low.max(self.floor) + 1 >= high || self.received.covers(&(low.max(self.floor) + 1..high))
+    }
+
+    /// An ACK must go at once, alone if need be.
+    pub fn is_due(&self, now: Time) -> bool {
+        self.since_ack > 0 && (self.is_due || self.deadline <= now)
+    }
+    /// An ACK is owed, if anything goes anyhow.
+    pub fn is_pending(&self) -> bool {
+        self.since_ack > 0
+    }
+    /// An ACK must go then.
+    pub fn deadline(&self) -> Time {
+        if self.since_ack > 0 { self.deadline } else { Time::MAX }
+    }
+
+    /// The frame as of now (§13.2.5: ACK Delay is that of the largest).
+    pub fn frame(&self, now: Time, exponent: u8) -> Option<Ack> {
+        let held = now.saturating_since(self.largest?.1);
+        let delay = (held.as_nanos() / 1000) >> exponent;
+        Ack::new(self.received.descending(), delay, self.counts.is_any().then_some(self.counts))
+    }
+    /// The frame left.
+    pub fn on_ack_sent(&mut self) {
+        self.since_ack = 0;
+        self.is_due = false;
+        self.deadline = Time::MAX;
+    }
+    /// A packet of ours was acknowledged that carried an ACK up to `largest` (§13.2.4): what is below needs no more telling.
+    pub fn on_ack_acked(&mut self, largest: u64) {
+        let keep = self.received.last().map_or(0, |last| last.start);
+        let bound = largest.min(keep).max(self.floor);
+        self.received.forget_below(bound);
+        self.floor = bound;
+    }
+    /// Largest packet number that arrived.
+    pub fn largest(&self) -> Option<u64> {
+        self.largest.map(|(number, _)| number)
+    }
+}
+
+impl AckPolicy {
+    /// Packets and delay in force with the connection's `eliciting`-th ack-eliciting packet.
+    fn in_force(&self, eliciting: u64, min_rtt: Duration) -> (u32, Duration) {
+        match self.later {
+            Some(later) if eliciting >= later.from => {
+                let part = if later.rtt_eighths > 0 && min_rtt < Duration::MAX {
+                    min_rtt * u64::from(later.rtt_eighths) / 8
+                } else {
+                    self.max_delay
+                };
+                (later.every, part.min(self.max_delay))
+            }
+            _ => (self.every, self.max_delay),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::{Config, LaterAcks};
+    use super::*;
+
+    fn arrive(arrivals: &mut Arrivals, now: Time, number: u64, ecn: Ecn, policy: &AckPolicy) -> bool {
+        assert!(arrivals.take(now, number, ecn));
+        arrivals.on_eliciting(now, number, ecn, Duration::from_millis(40), (Space::Data, policy));
+        arrivals.is_due(now)
+    }
+
+    #[test]
+    fn every_second_packet_or_after_the_delay() {
+        let (policy, mut arrivals, now) = (Config::default().ack, Arrivals::default(), Time::from_secs(1));
+        assert!(!arrive(&mut arrivals, now, 0, Ecn::NotEct, &policy));
+        assert_eq!(arrivals.deadline(), now + Duration::from_millis(25));
+        assert!(arrive(&mut arrivals, now, 1, Ecn::NotEct, &policy));
+        arrivals.on_ack_sent();
+        assert!(!arrive(&mut arrivals, now, 2, Ecn::NotEct, &policy));
+        assert!(arrivals.is_due(now + Duration::from_millis(25)));
+        // 8 ms later, in units of 8 us: 1000.
+        assert_eq!(arrivals.frame(now + Duration::from_millis(8), 3).unwrap().delay, 1000);
+    }
+
+    #[test]
+    fn reordering_and_ce_are_told_at_once() {
+        let (policy, now) = (Config::default().ack, Time::ZERO);
+        for (numbers, ecn) in [(&[0, 2][..], Ecn::NotEct), (&[0], Ecn::Ce)] {
+            let mut arrivals = Arrivals::default();
+            let (last, first) = numbers.split_last().unwrap();
+            for &number in first {
+                arrive(&mut arrivals, now, number, Ecn::NotEct, &AckPolicy { every: 10, ..policy });
+            }
+            assert!(arrive(&mut arrivals, now, *last, ecn, &AckPolicy { every: 10, ..policy }), "{numbers:?}");
+        }
+    }
+
+    /// Chromium: every second packet for a hundred, then every tenth or after a quarter of the smallest RTT: 40/4 = 10 ms.
+    #[test]
+    fn acks_become_sparse() {
+        let later = Some(LaterAcks { from: 100, every: 10, rtt_eighths: 2 });
+        let policy = AckPolicy { later, ..Config::default().ack };
+        let (mut arrivals, mut acks) = (Arrivals::default(), vec![]);
+        for number in 0..130 {
+            if arrive(&mut arrivals, Time::ZERO, number, Ecn::NotEct, &policy) {
+                acks.push(number);
+                arrivals.on_ack_sent();
+            }
+        }
+        assert_eq!((&acks[..3], &acks[48..]), (&[1, 3, 5][..], &[97, 107, 117, 127][..]));
+        assert_eq!(arrivals.deadline(), Time::ZERO + Duration::from_millis(10));
+    }
+
+    #[test]
+    fn an_acknowledged_ack_lets_its_ranges_go() {
+        let (policy, mut arrivals) = (Config::default().ack, Arrivals::default());
+        for number in [0, 1, 5, 6, 9] {
+            arrive(&mut arrivals, Time::ZERO, number, Ecn::NotEct, &policy);
+        }
+        assert_eq!(arrivals.frame(Time::ZERO, 3).unwrap().ranges().count(), 3);
+        arrivals.on_ack_acked(6);
+        assert_eq!(arrivals.frame(Time::ZERO, 3).unwrap().ranges().collect::<Vec<_>>(), [(9, 9), (6, 6)]);
+        assert!(!arrivals.take(Time::ZERO, 4, Ecn::NotEct), "below the floor nobody knows");
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut arrivals = Arrivals::default();
+        (0..10_000).for_each(|i| assert!(arrivals.take(Time::ZERO, 2 * i, Ecn::NotEct)));
+        assert_eq!(arrivals.received.len(), MAX_TRACKED);
+    }
+}

@@ -1,0 +1,99 @@
+//! The end of a connection: idle, closing, draining.
+//!
+//! Reference: RFC 9000 §10.1 (idle timeout, at least three PTO), §10.2 (CONNECTION_CLOSE; closing and draining last three PTO; an
+//! answer to some of the packets that still come). Tested by `tests/quic_rules.rs`.
+
+use super::packet::{Datagram, Frame, Space};
+use super::{Connection, Event, Reason};
+use playpath_units::{Duration, Time};
+
+/// Where the connection stands in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Handshake or data.
+    Open,
+    /// We closed: CONNECTION_CLOSE answers what comes.
+    Closing { until: Time, code: u64, is_due: bool, arrivals: u32 },
+    /// The peer closed: nothing is sent.
+    Draining { until: Time },
+    /// Nothing more happens.
+    Closed,
+}
+
+impl State {
+    pub fn deadline(&self) -> Time {
+        match *self {
+            State::Closing { until, .. } | State::Draining { until } => until,
+            State::Open | State::Closed => Time::MAX,
+        }
+    }
+}
+
+impl Connection {
+    /// Close with an application's code; what was not delivered will not be.
+    pub fn close(&mut self, now: Time, code: u64) {
+        self.close_for(now, code, Reason::Local);
+    }
+
+    pub(super) fn close_for(&mut self, now: Time, code: u64, reason: Reason) {
+        if self.state == State::Open {
+            self.state = State::Closing { until: now + self.pto() * 3, code, is_due: true, arrivals: 0 };
+            self.tell(Event::Closed(reason));
+        }
+    }
+
+    /// The peer's CONNECTION_CLOSE.
+    pub(super) fn drain(&mut self, now: Time, code: u64) {
+        if self.state == State::Open {
+            self.tell(Event::Closed(Reason::Peer(code)));
+        }
+        if self.state != State::Closed {
+            self.state = State::Draining { until: now + self.pto() * 3 };
+        }
+    }
+
+    /// Silently, without a word to the peer.
+    pub(super) fn vanish(&mut self, reason: Reason) {
+        self.state = State::Closed;
+        self.tell(Event::Closed(reason));
+    }
+
+    /// §10.2.1: an answer to the first, second, fourth, eighth … datagram that comes after the close.
+    pub(super) fn answer_while_closing(&mut self) {
+        if let State::Closing { is_due, arrivals, .. } = &mut self.state {
+            *arrivals += 1;
+            *is_due |= arrivals.is_power_of_two();
+        }
+    }
+
+    /// The idle timer starts anew (§10.1): the smaller of both ends' timeouts, and at least three PTO.
+    pub(super) fn restart_idle(&mut self, now: Time) {
+        let own = self.config.idle_timeout;
+        let peer = self.handshake.peer().map_or(0, |peer| peer.max_idle_timeout_ms);
+        let least = match (own.is_zero(), peer) {
+            (true, 0) => {
+                self.idle_at = Time::MAX;
+                return;
+            }
+            (true, peer) => Duration::from_millis(peer),
+            (false, 0) => own,
+            (false, peer) => own.min(Duration::from_millis(peer)),
+        };
+        self.idle_at = now + least.max(self.pto() * 3);
+    }
+
+    /// CONNECTION_CLOSE in the highest space that there are keys for.
+    pub(super) fn poll_close(&mut self, now: Time) -> Option<Datagram> {
+        let State::Closing { code, is_due, .. } = &mut self.state else { return None };
+        if !std::mem::take(is_due) {
+            return None;
+        }
+        let code = *code;
+        let space = Space::ALL.into_iter().rev().find(|&space| self.handshake.sends(space).is_some())?;
+        let mut packet = self.blank(space)?;
+        packet.frames.push(Frame::Close { code });
+        packet.bytes += Frame::Close { code }.bytes(false);
+        self.record(now, &packet, false, false);
+        Some(self.wrap(now, packet))
+    }
+}

@@ -1,0 +1,217 @@
+//! Settings of a QUIC endpoint.
+
+use super::packet::TransportParameters;
+use playpath_units::Duration;
+
+/// All settings of a [`Connection`](super::Connection).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// UDP payload of a full datagram (RFC 9000 §14); constant, at least 1200.
+    pub datagram_bytes: u32,
+    /// Datagrams with an Initial packet are padded to this (§14.1): 1200 by the RFC, 1250 in Chromium.
+    pub initial_bytes: u32,
+    /// Bytes of this end's connection ids (§5.1).
+    pub cid_bytes: u32,
+    /// Bytes of the peer's connection ids.
+    pub peer_cid_bytes: u32,
+    /// Sizes and kind of the handshake.
+    pub tls: Tls,
+    /// When packets are acknowledged.
+    pub ack: AckPolicy,
+    /// What this end lets the peer send.
+    pub flow: FlowWindows,
+    /// Streams that the peer may have open (§4.6).
+    pub max_streams: u64,
+    /// `max_idle_timeout` (§10.1); zero: none.
+    pub idle_timeout: Duration,
+    /// Bytes of each stream that `write` takes beyond the acknowledged ones.
+    pub send_buffer: u64,
+    /// Loss detection.
+    pub loss: LossConfig,
+    /// Pacing where the control has no rate of its own.
+    pub pacing: Pacing,
+    /// Mark packets ECT(0), and stop where §13.4.2 says.
+    pub ecn: bool,
+    /// Initial window in datagrams, for the control's maker.
+    pub initial_window: f64,
+}
+
+/// Sizes in bytes of the TLS 1.3 messages (RFC 8446), and what is resumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tls {
+    /// ClientHello with its transport parameters.
+    pub client_hello: u32,
+    /// ServerHello.
+    pub server_hello: u32,
+    /// EncryptedExtensions with the server's transport parameters.
+    pub encrypted_extensions: u32,
+    /// Certificate: the chain.
+    pub certificate: u32,
+    /// CertificateVerify.
+    pub certificate_verify: u32,
+    /// Finished.
+    pub finished: u32,
+    /// NewSessionTicket messages, sent in 1-RTT packets.
+    pub ticket: u32,
+    /// What an earlier connection left.
+    pub resumption: Resumption,
+}
+
+/// What is known of the server from an earlier connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resumption {
+    /// Nothing: the certificate is sent.
+    None,
+    /// A ticket: no certificate.
+    Ticket,
+    /// A ticket, and the client sends data in its first flight (RFC 9001 §4.6), under the limits of [`Config::flow`] that the
+    /// server had then. A server with anything else than this value rejects it.
+    EarlyData,
+}
+
+impl Tls {
+    /// The server's messages in Handshake packets.
+    pub fn server_flight(&self) -> u32 {
+        let proof = if self.resumption == Resumption::None { self.certificate + self.certificate_verify } else { 0 };
+        self.encrypted_extensions + proof + self.finished
+    }
+}
+
+/// When the receiver acknowledges (RFC 9000 §13.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckPolicy {
+    /// After so many ack-eliciting packets (§13.2.2: two).
+    pub every: u32,
+    /// From that many ack-eliciting packets of the connection on, after so many; `None`: never.
+    pub later: Option<LaterAcks>,
+    /// `max_ack_delay`: at the latest then.
+    pub max_delay: Duration,
+    /// Units of ACK Delay: 2^exponent microseconds.
+    pub exponent: u8,
+    /// At once when a packet arrives out of order (§13.2.1).
+    pub immediate_on_reordering: bool,
+    /// At once when a packet is marked CE (§13.2.1).
+    pub immediate_on_ce: bool,
+}
+
+/// Sparse ACKs once a connection has carried some packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaterAcks {
+    /// From this ack-eliciting packet on.
+    pub from: u64,
+    /// After so many.
+    pub every: u32,
+    /// And after this part of the smallest RTT, in eighths, if that is shorter than `max_delay`; 0: not.
+    pub rtt_eighths: u32,
+}
+
+/// Flow control (RFC 9000 §4.1), and how it is tuned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowWindows {
+    /// Bytes of the connection at the start.
+    pub connection: u64,
+    /// Bytes of a stream at the start.
+    pub stream: u64,
+    /// A window that is used up within two round trips doubles up to so many bytes; the same as at the start: it never does.
+    pub max_connection: u64,
+    /// As `max_connection`, of a stream.
+    pub max_stream: u64,
+    /// The peer is told when this part of the window was read since, in eighths.
+    pub update_eighths: u64,
+}
+
+/// Constants of RFC 9002.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LossConfig {
+    /// kPacketThreshold (§6.1.1).
+    pub packet_threshold: u64,
+    /// kTimeThreshold (§6.1.2), in eighths: 9.
+    pub time_eighths: u64,
+    /// kGranularity (§6.1.2).
+    pub granularity: Duration,
+    /// kInitialRtt (§6.2.2).
+    pub initial_rtt: Duration,
+    /// kPersistentCongestionThreshold (§7.6.1).
+    pub persistent_threshold: u64,
+    /// Give a reduction back when all its losses prove spurious.
+    pub undo: bool,
+}
+
+/// Pacing (RFC 9002 §7.7).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pacing {
+    /// N of N × cwnd / smoothed_rtt; 0: off.
+    pub gain: f64,
+    /// A bucket lets bursts go: what the window sends in this time, within the bounds below.
+    pub burst_interval: Duration,
+    /// Least burst, in datagrams.
+    pub min_burst: u32,
+    /// Greatest burst, in datagrams.
+    pub max_burst: u32,
+}
+
+impl Default for Config {
+    /// What the RFCs recommend; sizes of TLS as measured with an ECDSA chain of two certificates.
+    fn default() -> Config {
+        Config {
+            datagram_bytes: 1200,
+            initial_bytes: 1200,
+            cid_bytes: 8,
+            peer_cid_bytes: 8,
+            tls: Tls {
+                client_hello: 320,
+                server_hello: 90,
+                encrypted_extensions: 120,
+                certificate: 2200,
+                certificate_verify: 80,
+                finished: 36,
+                ticket: 200,
+                resumption: Resumption::None,
+            },
+            ack: AckPolicy {
+                every: 2,
+                later: None,
+                max_delay: Duration::from_millis(25),
+                exponent: 3,
+                immediate_on_reordering: true,
+                immediate_on_ce: true,
+            },
+            flow: FlowWindows {
+                connection: 1536 << 10,
+                stream: 1 << 20,
+                max_connection: 24 << 20,
+                max_stream: 16 << 20,
+                update_eighths: 4,
+            },
+            max_streams: 100,
+            idle_timeout: Duration::from_secs(30),
+            send_buffer: 1 << 20,
+            loss: LossConfig {
+                packet_threshold: 3,
+                time_eighths: 9,
+                granularity: Duration::from_millis(1),
+                initial_rtt: Duration::from_millis(333),
+                persistent_threshold: 3,
+                undo: true,
+            },
+            pacing: Pacing { gain: 1.25, burst_interval: Duration::from_millis(2), min_burst: 10, max_burst: 256 },
+            ecn: false,
+            initial_window: 10.0,
+        }
+    }
+}
+
+impl Config {
+    /// What this end tells the other.
+    pub fn parameters(&self) -> TransportParameters {
+        TransportParameters {
+            max_idle_timeout_ms: self.idle_timeout.as_nanos() / 1_000_000,
+            initial_max_data: self.flow.connection,
+            initial_max_stream_data: self.flow.stream,
+            initial_max_streams: self.max_streams,
+            ack_delay_exponent: self.ack.exponent,
+            max_ack_delay_ms: self.ack.max_delay.as_nanos() / 1_000_000,
+            accepts_early_data: self.tls.resumption == Resumption::EarlyData,
+        }
+    }
+}

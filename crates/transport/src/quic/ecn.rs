@@ -1,0 +1,141 @@
+//! ECN counts: are marks told, and told rightly?
+//!
+//! Reference: RFC 9000 §13.4.2 (validation), appendix A.4 (testing with ten packets); RFC 9002 §7.1 (an increase of CE is a
+//! congestion event).
+//! Differences from the reference:
+//! 1. A path that fails stays without ECN (§13.4.2.2 allows to try again).
+//! 2. The ten packets of the test are not followed by a pause: marking goes on until an ACK tells, as appendix A.4 allows, and stops
+//!    when all of the first ten were lost.
+//!
+//! Tested here and by `tests/quic_rules.rs`.
+
+use super::packet::EcnCounts;
+
+/// Packets of the test (appendix A.4).
+const TEST_PACKETS: u32 = 10;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Off,
+    Testing,
+    Capable,
+    Failed,
+}
+
+/// What an ACK said of ECN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Nothing,
+    /// CE rose.
+    Congestion,
+}
+
+#[derive(Debug)]
+pub(crate) struct Ecn {
+    state: State,
+    /// Marked packets sent and lost while testing.
+    sent: u32,
+    lost: u32,
+    /// Counts of the ACK before, by space.
+    seen: [EcnCounts; 3],
+}
+
+impl Ecn {
+    pub fn new(is_on: bool) -> Ecn {
+        let state = if is_on { State::Testing } else { State::Off };
+        Ecn { state, sent: 0, lost: 0, seen: [EcnCounts::default(); 3] }
+    }
+    /// The next packet is marked ECT(0).
+    pub fn marks(&self) -> bool {
+        matches!(self.state, State::Testing | State::Capable)
+    }
+    pub fn is_capable(&self) -> bool {
+        self.state == State::Capable
+    }
+    pub fn on_sent(&mut self) {
+        if self.state == State::Testing {
+            self.sent += 1;
+        }
+    }
+    /// A marked packet was lost.
+    pub fn on_lost(&mut self) {
+        if self.state == State::Testing {
+            self.lost += 1;
+            if self.lost >= TEST_PACKETS && self.lost >= self.sent.min(TEST_PACKETS) {
+                self.state = State::Failed;
+            }
+        }
+    }
+
+    /// An ACK that raised Largest Acknowledged of the space (others are not looked at, §13.4.2.1) newly acknowledged `newly` packets
+    /// that were marked ECT(0); `sent`: marked packets sent in that space.
+    pub fn on_ack(&mut self, space: usize, counts: Option<EcnCounts>, newly: u64, sent: u64) -> Verdict {
+        if !self.marks() || (newly == 0 && counts.is_none()) {
+            return Verdict::Nothing;
+        }
+        let before = self.seen[space];
+        let Some(counts) = counts else {
+            self.state = State::Failed; // no counts at all
+            return Verdict::Nothing;
+        };
+        let grown = |now: u64, before: u64| now.checked_sub(before);
+        let (ect0, ect1, ce) =
+            (grown(counts.ect0, before.ect0), grown(counts.ect1, before.ect1), grown(counts.ce, before.ce));
+        let is_right = match (ect0, ect1, ce) {
+            // Enough were counted, none that we never sent, and never less than before.
+            (Some(ect0), Some(0), Some(ce)) => ect0 + ce >= newly && counts.ect0 + counts.ce <= sent,
+            _ => false,
+        };
+        if !is_right {
+            self.state = State::Failed;
+            return Verdict::Nothing;
+        }
+        self.seen[space] = counts;
+        self.state = State::Capable;
+        if ce > Some(0) { Verdict::Congestion } else { Verdict::Nothing }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(ect0: u64, ect1: u64, ce: u64) -> Option<EcnCounts> {
+        Some(EcnCounts { ect0, ect1, ce })
+    }
+
+    #[test]
+    fn right_counts_validate_and_ce_is_congestion() {
+        let mut ecn = Ecn::new(true);
+        assert_eq!(ecn.on_ack(2, counts(2, 0, 0), 2, 10), Verdict::Nothing);
+        assert!(ecn.is_capable());
+        assert_eq!(ecn.on_ack(2, counts(3, 0, 1), 2, 10), Verdict::Congestion);
+        // More than the newly acknowledged: an ACK between was lost (§13.4.2.1).
+        assert_eq!(ecn.on_ack(2, counts(6, 0, 1), 1, 10), Verdict::Nothing);
+        assert!(ecn.is_capable());
+    }
+
+    #[test]
+    fn wrong_counts_end_it() {
+        // Missing; too few; remarked as ECT(1); more than was sent. Below: fewer CE than before.
+        for told in [None, counts(1, 0, 0), counts(0, 2, 0), counts(11, 0, 0)] {
+            let mut ecn = Ecn::new(true);
+            ecn.on_ack(2, told, 2, 10);
+            assert!(!ecn.marks(), "{told:?}");
+        }
+        let mut ecn = Ecn::new(true);
+        ecn.on_ack(2, counts(2, 0, 1), 3, 10);
+        ecn.on_ack(2, counts(5, 0, 0), 2, 10);
+        assert!(!ecn.marks());
+    }
+
+    #[test]
+    fn a_black_hole_for_marks_is_found() {
+        let mut ecn = Ecn::new(true);
+        (0..10).for_each(|_| ecn.on_sent());
+        (0..9).for_each(|_| ecn.on_lost());
+        assert!(ecn.marks());
+        ecn.on_lost();
+        assert!(!ecn.marks());
+    }
+}

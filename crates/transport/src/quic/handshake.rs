@@ -1,0 +1,190 @@
+//! The handshake: which messages go in which space, and which keys each of them brings.
+//!
+//! Reference: RFC 9001 §4 (messages over CRYPTO, keys, §4.1.2 confirmed, §4.6 0-RTT, §4.9 discarding keys), §5.7 (1-RTT packets wait for
+//! the handshake's end); RFC 9000 §7.5 (CRYPTO buffers of 4096 bytes and more).
+//! Differences from the reference:
+//! 1. Messages are sizes ([`Tls`](super::config::Tls)). No Retry, no version negotiation, no key update, no HelloRetryRequest.
+//! 2. Packets that come before their keys are dropped, not kept; their sender finds them lost.
+//! 3. The client does not authenticate anybody and needs no time to compute.
+//!
+//! Tested by `tests/quic_pair.rs`.
+
+use super::config::{Resumption, Tls};
+use super::packet::{Kind, Space, TransportParameters};
+use super::ranges::RangeSet;
+use super::send_buffer::SendBuffer;
+use super::streams::Violation;
+
+/// Bytes of CRYPTO beyond those in order that are kept (RFC 9000 §7.5).
+const CRYPTO_BUFFER: u64 = 65_536;
+
+/// The CRYPTO stream of one space.
+#[derive(Debug, Default)]
+pub(crate) struct Crypto {
+    pub out: SendBuffer,
+    received: RangeSet,
+    /// Where the peer's flight ends, once that is known.
+    end: Option<u64>,
+}
+
+impl Crypto {
+    fn in_order(&self) -> u64 {
+        self.received.first().filter(|first| first.start == 0).map_or(0, |first| first.end)
+    }
+    fn is_complete(&self) -> bool {
+        self.end == Some(self.in_order())
+    }
+}
+
+/// Keys of one space.
+#[derive(Clone, Copy, Debug, Default)]
+struct Keys {
+    sends: bool,
+    receives: bool,
+}
+
+/// What a CRYPTO frame brought about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// The peer's transport parameters can be used.
+    pub has_parameters: bool,
+    /// The handshake is complete.
+    pub is_complete: bool,
+    /// The server did not take the 0-RTT data.
+    pub is_rejected: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Handshake {
+    is_client: bool,
+    tls: Tls,
+    pub crypto: [Crypto; 3],
+    keys: [Keys; 3],
+    /// 0-RTT packets: the client may send them, the server take them.
+    has_early_keys: bool,
+    held: Option<TransportParameters>,
+    peer: Option<TransportParameters>,
+    is_complete: bool,
+    is_confirmed: bool,
+    pub done_due: bool,
+}
+
+impl Handshake {
+    pub fn new(is_client: bool, tls: Tls) -> Handshake {
+        let mut handshake = Handshake {
+            is_client,
+            tls,
+            crypto: <[Crypto; 3]>::default(),
+            keys: [Keys { sends: true, receives: true }, Keys::default(), Keys::default()],
+            has_early_keys: is_client && tls.resumption == Resumption::EarlyData,
+            held: None,
+            peer: None,
+            is_complete: false,
+            is_confirmed: false,
+            done_due: false,
+        };
+        if is_client {
+            handshake.crypto[0].out.write(u64::from(tls.client_hello));
+        }
+        handshake
+    }
+
+    /// The header that a packet of `space` gets, if there are keys for it.
+    pub fn sends(&self, space: Space) -> Option<Kind> {
+        match space {
+            Space::Initial => self.keys[0].sends.then_some(Kind::Initial),
+            Space::Handshake => self.keys[1].sends.then_some(Kind::Handshake),
+            Space::Data if self.keys[2].sends => Some(Kind::OneRtt),
+            Space::Data => (self.is_client && self.has_early_keys).then_some(Kind::ZeroRtt),
+        }
+    }
+    /// There are keys to open such a packet.
+    pub fn receives(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::ZeroRtt => !self.is_client && self.has_early_keys,
+            _ => self.keys[kind.space() as usize].receives,
+        }
+    }
+    /// The keys of `space` are no longer needed (RFC 9001 §4.9).
+    pub fn discard(&mut self, space: Space) {
+        self.keys[space as usize] = Keys::default();
+        self.crypto[space as usize] = Crypto::default();
+    }
+    /// There are keys of `space`.
+    pub fn has(&self, space: Space) -> bool {
+        self.keys[space as usize].sends
+    }
+    pub fn peer(&self) -> Option<&TransportParameters> {
+        self.peer.as_ref()
+    }
+    /// 0-RTT: the limits of the connection before.
+    pub fn remember(&mut self, parameters: TransportParameters) {
+        self.peer = Some(parameters);
+    }
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+    pub fn is_confirmed(&self) -> bool {
+        self.is_confirmed
+    }
+    pub fn confirm(&mut self) {
+        self.is_confirmed = true;
+    }
+
+    /// A CRYPTO frame arrived, with the transport parameters if its packet had any.
+    pub fn on_crypto(
+        &mut self,
+        space: Space,
+        (offset, len, is_end): (u64, u32, bool),
+        parameters: Option<&TransportParameters>,
+    ) -> Result<Progress, Violation> {
+        let crypto = &mut self.crypto[space as usize];
+        let end = offset + u64::from(len);
+        if end > crypto.in_order() + CRYPTO_BUFFER || !crypto.received.insert(offset..end) {
+            return Err(Violation::CryptoBuffer);
+        }
+        self.held = self.held.or(parameters.copied());
+        if is_end && space != Space::Data && crypto.end.is_none() {
+            crypto.end = Some(end);
+        }
+        let is_complete = crypto.is_complete();
+        Ok(match (self.is_client, space) {
+            (true, Space::Initial) if is_complete && !self.keys[1].sends && !self.is_complete => {
+                self.keys[1] = Keys { sends: true, receives: true };
+                Progress::default()
+            }
+            (true, Space::Handshake) if is_complete && !self.is_complete => self.finish_as_client(),
+            (false, Space::Initial) if is_complete && !self.keys[2].sends => self.answer(),
+            (false, Space::Handshake) if is_complete && !self.is_complete => self.finish_as_server(),
+            _ => Progress::default(),
+        })
+    }
+
+    /// The ClientHello is there: the server's whole flight, and keys for data behind it.
+    fn answer(&mut self) -> Progress {
+        self.crypto[0].out.write(u64::from(self.tls.server_hello));
+        self.crypto[1].out.write(u64::from(self.tls.server_flight()));
+        self.keys[1] = Keys { sends: true, receives: true };
+        self.keys[2].sends = true;
+        self.peer = self.held.take();
+        self.has_early_keys = self.tls.resumption == Resumption::EarlyData;
+        Progress { has_parameters: self.peer.is_some(), ..Progress::default() }
+    }
+
+    fn finish_as_client(&mut self) -> Progress {
+        self.crypto[1].out.write(u64::from(self.tls.finished));
+        self.keys[2] = Keys { sends: true, receives: true };
+        let is_rejected = self.has_early_keys && !self.held.is_some_and(|held| held.accepts_early_data);
+        self.has_early_keys = false;
+        self.peer = self.held.take().or(self.peer);
+        self.is_complete = true;
+        Progress { has_parameters: true, is_complete: true, is_rejected }
+    }
+
+    fn finish_as_server(&mut self) -> Progress {
+        self.keys[2].receives = true;
+        (self.is_complete, self.is_confirmed, self.done_due) = (true, true, true); // RFC 9001 §4.1.2
+        self.crypto[2].out.write(u64::from(self.tls.ticket));
+        Progress { is_complete: true, ..Progress::default() }
+    }
+}

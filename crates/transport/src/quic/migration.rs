@@ -1,0 +1,209 @@
+//! Addresses: anti-amplification, a client that moves or whose NAT gave it another port, and path validation.
+//!
+//! Reference: RFC 9000 §8.1 (three times what arrived, until the address is validated), §8.2 (path validation), §9.3 (a peer that
+//! migrated), §9.4 (another host: estimates and window anew; another port alone: a NAT, they stay), §9.1 (probing frames).
+//! Differences from the reference:
+//! 1. Connection ids are not changed with the path (§9.5): nobody in a simulator links them.
+//! 2. The old path is not probed when a peer appears elsewhere (§9.3.3): no attacker forwards packets here.
+//! 3. The control starts anew by its window being set to the initial one; what it remembers beside stays.
+//! 4. Packets that left on the old path are acknowledged and lost without word to the control, and stay in flight until then.
+//!
+//! Tested by `tests/quic_rules.rs`.
+
+use super::packet::{Address, Datagram, Frame, Space};
+use super::{Connection, Event, Reason};
+use playpath_units::{Duration, Time};
+
+/// Answers that are owed at most.
+const MAX_RESPONSES: usize = 4;
+/// PATH_CHALLENGE frames of one validation (§8.2.1).
+const MAX_CHALLENGES: u32 = 3;
+/// A smaller rest of the allowance is not used.
+pub(crate) const LEAST_DATAGRAM: u64 = 64;
+
+/// A validation under way (§8.2).
+#[derive(Clone, Copy, Debug)]
+struct Validation {
+    token: u64,
+    /// Challenges sent; the next one is due then.
+    sent: u32,
+    next_at: Time,
+    /// It failed then (§8.2.4).
+    until: Time,
+    /// The validated address before.
+    previous: Option<Address>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Route {
+    pub local: Address,
+    pub remote: Address,
+    /// Number of the path: packets carry it.
+    pub number: u32,
+    is_known: bool,
+    is_validated: bool,
+    received: u64,
+    sent: u64,
+    validation: Option<Validation>,
+    next_token: u64,
+    responses: [Option<(u64, Address)>; MAX_RESPONSES],
+}
+
+impl Route {
+    /// A client's: it chose the address itself.
+    pub fn to_server() -> Route {
+        let local = Address { host: 1, port: 50_000 };
+        let remote = Address { host: 0, port: 443 };
+        Route { local, remote, is_known: true, is_validated: true, ..Route::unknown() }
+    }
+    /// A server's, before anything arrived.
+    pub fn unknown() -> Route {
+        Route {
+            local: Address { host: 0, port: 443 },
+            remote: Address::default(),
+            number: 0,
+            is_known: false,
+            is_validated: false,
+            received: 0,
+            sent: 0,
+            validation: None,
+            next_token: 1,
+            responses: [None; MAX_RESPONSES],
+        }
+    }
+
+    /// Bytes that may be sent (§8.1).
+    pub fn allowance(&self) -> u64 {
+        if self.is_validated { u64::MAX } else { (3 * self.received).saturating_sub(self.sent) }
+    }
+    /// The peer proved that it receives at its address.
+    pub fn validate(&mut self) {
+        self.is_validated = true;
+    }
+    pub fn on_datagram(&mut self, from: Address, bytes: u32) {
+        if !self.is_known {
+            (self.remote, self.is_known) = (from, true);
+        }
+        if from == self.remote {
+            self.received += u64::from(bytes);
+        }
+    }
+    pub fn on_sent(&mut self, bytes: u32) {
+        self.sent += u64::from(bytes);
+    }
+    pub fn owe_response(&mut self, token: u64, to: Address) {
+        if let Some(slot) = self.responses.iter_mut().find(|slot| slot.is_none()) {
+            *slot = Some((token, to));
+        }
+    }
+    /// A challenge or the end of a validation is due then.
+    pub fn deadline(&self) -> Time {
+        let may_challenge = self.allowance() >= LEAST_DATAGRAM;
+        let next = |v: Validation| if v.sent < MAX_CHALLENGES && may_challenge { v.next_at } else { Time::MAX };
+        self.validation.map_or(Time::MAX, |v| next(v).min(v.until))
+    }
+
+    fn begin(&mut self, now: Time, timeout: Duration, previous: Option<Address>) {
+        let token = self.next_token;
+        self.next_token += 1;
+        self.number += 1;
+        (self.received, self.sent) = (0, 0);
+        self.validation = Some(Validation { token, sent: 0, next_at: now, until: now + timeout, previous });
+    }
+}
+
+impl Connection {
+    /// The client's address changes, and it knows: it goes on from `local` at once.
+    pub fn migrate(&mut self, now: Time, local: Address) {
+        if !self.is_client || !self.handshake.is_confirmed() || local == self.route.local {
+            return; // RFC 9000 §9: not before the handshake is confirmed
+        }
+        self.route.local = local;
+        let timeout = self.validation_time();
+        self.path.start_anew(now, &self.config);
+        self.route.begin(now, timeout, None);
+    }
+
+    /// §8.2.4: three times the larger of the PTO and that of a new path.
+    fn validation_time(&self) -> Duration {
+        (self.pto() * 3).max(self.config.loss.initial_rtt * 9)
+    }
+
+    /// A packet with the highest number so far and more than probing frames came from elsewhere (§9.3).
+    pub(super) fn follow_peer(&mut self, now: Time, from: Address, bytes: u32) {
+        let previous = match self.route.validation {
+            Some(validation) => validation.previous,
+            None => Some(self.route.remote),
+        };
+        let is_nat = from.host == self.route.remote.host;
+        let timeout = self.validation_time();
+        if !is_nat {
+            self.path.start_anew(now, &self.config);
+        }
+        self.route.remote = from;
+        self.route.is_validated = false;
+        self.route.begin(now, timeout, previous);
+        self.route.received = u64::from(bytes);
+    }
+
+    pub(super) fn on_path_response(&mut self, token: u64) {
+        if self.route.validation.is_some_and(|validation| validation.token == token) {
+            self.route.validation = None;
+            self.route.is_validated = true;
+            let remote = self.route.remote;
+            if !self.is_client {
+                self.tell(Event::Migrated(remote));
+            }
+        }
+    }
+
+    /// The validation may have failed (§9.3.2): back to the address before, or the end.
+    pub(super) fn expire_validation(&mut self, now: Time) {
+        let Some(validation) = self.route.validation.filter(|validation| validation.until <= now) else { return };
+        self.route.validation = None;
+        match validation.previous {
+            Some(previous) => {
+                self.route.number += 1;
+                (self.route.remote, self.route.is_validated) = (previous, true);
+                self.path.start_anew(now, &self.config);
+            }
+            None => self.vanish(Reason::Path),
+        }
+    }
+
+    /// PATH_CHALLENGE and PATH_RESPONSE, in datagrams of their own, padded as far as the address may be sent (§8.2.1, §8.2.2).
+    pub(super) fn poll_path_frames(&mut self, now: Time) -> Option<Datagram> {
+        self.handshake.has(Space::Data).then_some(())?;
+        if let Some(slot) = self.route.responses.iter_mut().find(|slot| slot.is_some()) {
+            let (token, to) = slot.take()?;
+            return self.path_datagram(now, Frame::PathResponse(token), to);
+        }
+        let may_challenge = self.route.allowance() >= LEAST_DATAGRAM;
+        let validation = self.route.validation.as_mut().filter(|_| may_challenge)?;
+        if validation.sent >= MAX_CHALLENGES || validation.next_at > now {
+            return None;
+        }
+        validation.sent += 1;
+        let token = validation.token;
+        let wait = self.pto();
+        if let Some(validation) = self.route.validation.as_mut() {
+            validation.next_at = now + wait;
+        }
+        let to = self.route.remote;
+        self.path_datagram(now, Frame::PathChallenge(token), to)
+    }
+
+    fn path_datagram(&mut self, now: Time, frame: Frame, to: Address) -> Option<Datagram> {
+        let mut packet = self.blank(Space::Data)?;
+        packet.frames.push(frame);
+        packet.bytes += frame.bytes(false);
+        let allowed = if to == self.route.remote { self.route.allowance() } else { u64::MAX };
+        let padded = u64::from(self.config.initial_bytes).min(allowed) as u32;
+        packet.padding = padded.saturating_sub(packet.bytes);
+        packet.bytes += packet.padding;
+        self.record(now, &packet, false, false);
+        let mut datagram = self.wrap(now, packet);
+        datagram.to = to;
+        Some(datagram)
+    }
+}

@@ -1,0 +1,235 @@
+//! QUIC endpoints, sans-IO: packets and frames as records, their sizes as on the wire.
+//!
+//! Drive it as the TCP endpoint: one mutating verb (`handle_datagram`, `handle_timeout`, `write`, `read`, `close`), then
+//! `poll_transmit` until `None`, then `poll_event` until `None`, then a timer for `poll_timeout`.
+//!
+//! Used by its tests and by `crates/quic-peers`, which holds it to quinn-proto; senders of scenarios cannot choose it yet.
+//!
+//! Reference: RFC 9000, RFC 9001 (keys and handshake), RFC 9002 (loss detection, congestion control).
+//! Parts with a file each, each with its sections and differences: `packet` and `varint` (what is sent, and its size), `acknowledging`,
+//! `sent` (scoreboard and loss), `rtt`, `path` (window, pacing, the control), `ecn`, `streams`, `send_buffer`, `flow`, `handshake`; and
+//! what ties them: `receiving`, `recovery` (ACKs and timers), `sending`, `migration`, `closing`.
+
+mod acknowledging;
+mod closing;
+pub mod config;
+mod ecn;
+mod flow;
+mod handshake;
+mod migration;
+pub mod packet;
+mod path;
+pub mod ranges;
+mod receiving;
+mod recovery;
+mod rtt;
+mod send_buffer;
+mod sending;
+mod sent;
+mod stats;
+mod streams;
+pub mod varint;
+
+use acknowledging::Arrivals;
+use closing::State;
+use config::Config;
+use handshake::Handshake;
+use migration::Route;
+use packet::{Address, Space};
+use path::Path;
+use playpath_cc::{AppParameters, CongestionControl};
+use playpath_units::Time;
+use sent::Scoreboard;
+pub use stats::{Info, Stats};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use streams::Streams;
+pub use streams::{Priority, Violation};
+
+/// What the application is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The handshake is complete.
+    Connected,
+    /// The server did not take the 0-RTT data; it is sent again by itself.
+    EarlyDataRejected,
+    /// The peer opened streams up to this one.
+    Opened(u64),
+    /// A stream has bytes in order, or its end.
+    Readable(u64),
+    /// The peer's address changed, and is validated.
+    Migrated(Address),
+    /// The connection is over.
+    Closed(Reason),
+}
+
+/// Why a connection is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// This end closed it.
+    Local,
+    /// The peer did, with this code.
+    Peer(u64),
+    /// Nothing arrived for too long (RFC 9000 §10.1).
+    Idle,
+    /// The peer broke a rule.
+    Violation(Violation),
+    /// The only path failed its validation (RFC 9000 §9.3.2).
+    Path,
+}
+
+/// Number space and what belongs to it.
+#[derive(Default)]
+struct Numbers {
+    arrivals: Arrivals,
+    board: Scoreboard,
+    /// Packets that must go whatever the window says (RFC 9002 §6.2.4).
+    probes: u32,
+    /// ECT-marked packets sent.
+    marked: u64,
+    /// Persistent congestion: when the run of lost packets began, and its last number.
+    run: Option<(Time, u64)>,
+}
+
+/// One end of a connection.
+pub struct Connection {
+    config: Arc<Config>,
+    is_client: bool,
+    spaces: [Numbers; 3],
+    handshake: Handshake,
+    streams: Streams,
+    path: Path,
+    route: Route,
+    state: State,
+    pto_count: u32,
+    loss_timer: Time,
+    departs_at: Time,
+    idle_at: Time,
+    /// An ack-eliciting packet left since something arrived (RFC 9000 §10.1).
+    has_sent_since_arrival: bool,
+    events: VecDeque<Event>,
+    stats: Stats,
+}
+
+impl Connection {
+    /// A client that sends its first flight at `now`.
+    pub fn connect(now: Time, config: impl Into<Arc<Config>>, control: Box<dyn CongestionControl>) -> Connection {
+        let mut connection = Connection::new(true, config.into(), control);
+        connection.route = Route::to_server();
+        let own = connection.config.parameters();
+        if connection.config.tls.resumption == config::Resumption::EarlyData {
+            connection.handshake.remember(own);
+            connection.streams.set_limits(&own);
+        }
+        connection.restart_idle(now);
+        connection
+    }
+
+    /// A server that waits for the first datagram.
+    pub fn listen(config: impl Into<Arc<Config>>, control: Box<dyn CongestionControl>) -> Connection {
+        Connection::new(false, config.into(), control)
+    }
+
+    fn new(is_client: bool, config: Arc<Config>, control: Box<dyn CongestionControl>) -> Connection {
+        Connection {
+            is_client,
+            spaces: <[Numbers; 3]>::default(),
+            handshake: Handshake::new(is_client, config.tls),
+            streams: Streams::new(is_client, &config),
+            path: Path::new(&config, control),
+            route: Route::unknown(),
+            state: State::Open,
+            pto_count: 0,
+            loss_timer: Time::MAX,
+            departs_at: Time::MAX,
+            idle_at: Time::MAX,
+            has_sent_since_arrival: false,
+            events: VecDeque::new(),
+            stats: Stats::default(),
+            config,
+        }
+    }
+
+    /// Open a bidirectional stream; `None`: the peer allows no more, or is not known yet.
+    pub fn open(&mut self) -> Option<u64> {
+        self.streams.open(&self.config)
+    }
+    /// Append up to `bytes` to a stream; returns how many its buffer took.
+    pub fn write(&mut self, id: u64, bytes: u64) -> u64 {
+        self.streams.write(id, bytes, &self.config)
+    }
+    /// Bytes that [`write`](Self::write) would take.
+    pub fn send_space(&self, id: u64) -> u64 {
+        self.streams.send_space(id, &self.config)
+    }
+    /// No more will be written to a stream.
+    pub fn finish(&mut self, id: u64) {
+        self.streams.finish(id);
+    }
+    /// Give a stream up: what was not delivered will not be.
+    pub fn reset(&mut self, id: u64) {
+        self.streams.reset(id);
+    }
+    /// When a stream's data goes among others'.
+    pub fn set_priority(&mut self, id: u64, priority: Priority) {
+        self.streams.set_priority(id, priority);
+    }
+    /// Bytes in order that wait for the reader.
+    pub fn readable(&self, id: u64) -> u64 {
+        self.streams.readable(id)
+    }
+    /// The stream ended, and all of it was read.
+    pub fn is_read_to_end(&self, id: u64) -> bool {
+        self.streams.is_read_to_end(id)
+    }
+    /// Take up to `most` bytes in order.
+    pub fn read(&mut self, now: Time, id: u64, most: u64) -> u64 {
+        self.streams.read(now, id, most, self.path.rtt.smoothed(), &self.config)
+    }
+    /// What the application knows of the video, for the control.
+    pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
+        self.path.set_app_parameters(now, parameters);
+    }
+
+    /// What happened since the last call.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+    /// When [`handle_timeout`](Self::handle_timeout) wants to be called; [`Time::MAX`]: never.
+    pub fn poll_timeout(&self) -> Time {
+        if self.state != State::Open {
+            return self.state.deadline();
+        }
+        let acks = match self.allowed_size() {
+            Some(_) => self.spaces.iter().map(|space| space.arrivals.deadline()).min().unwrap_or(Time::MAX),
+            None => Time::MAX,
+        };
+        self.loss_timer.min(self.departs_at).min(self.idle_at).min(acks).min(self.route.deadline())
+    }
+
+    /// Settings.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+    /// The congestion control.
+    pub fn control(&self) -> &dyn CongestionControl {
+        self.path.control()
+    }
+    /// The handshake is complete, and nobody closed.
+    pub fn is_established(&self) -> bool {
+        self.handshake.is_complete() && self.state == State::Open
+    }
+    /// Nothing more will happen.
+    pub fn is_closed(&self) -> bool {
+        self.state == State::Closed
+    }
+
+    fn tell(&mut self, event: Event) {
+        if !self.events.contains(&event) {
+            self.events.push_back(event);
+        }
+    }
+    fn numbers(&mut self, space: Space) -> &mut Numbers {
+        &mut self.spaces[space as usize]
+    }
+}

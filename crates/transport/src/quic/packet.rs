@@ -1,0 +1,436 @@
+//! QUIC packets and frames as the simulator carries them: fields and lengths, no payload and no ciphertext.
+//!
+//! Reference: RFC 9000 §12 (packets and frames), §17 (headers), §19 (frames); RFC 9001 §5.3 (16 bytes of AEAD tag).
+//! Differences from the reference:
+//! 1. Transport parameters travel as a record beside the CRYPTO frame that ends the message which holds them (§18; RFC 9001
+//!    §8.2); their bytes are part of the messages' sizes in [`Tls`](super::config::Tls).
+//! 2. A CRYPTO frame says whether it ends a flight; an implementation reads that from the messages' lengths.
+//! 3. A packet carries at most [`FrameList::CAPACITY`] frames besides ACK and PADDING, and an ACK frame at most
+//!    [`Ack::CAPACITY`] ranges, so that a packet needs no memory of its own.
+//! 4. Connection ids are lengths. The simulator routes by its own addresses.
+//!
+//! Units: bytes. Sizes are those of the shortest encoding, packet numbers as §17.1 asks. Tested here and by `tests/quic_hostile.rs`.
+
+use super::varint;
+use crate::segment::Ecn;
+
+/// Bytes that AEAD adds to each packet (RFC 9001 §5.3).
+pub const TAG_BYTES: u32 = 16;
+/// UDP header.
+pub const UDP_BYTES: u32 = 8;
+
+/// A packet-number space (§12.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Space {
+    /// Initial packets.
+    Initial,
+    /// Handshake packets.
+    Handshake,
+    /// 0-RTT and 1-RTT packets.
+    Data,
+}
+
+impl Space {
+    /// In the order in which they are coalesced (§12.2).
+    pub const ALL: [Space; 3] = [Space::Initial, Space::Handshake, Space::Data];
+}
+
+/// What a packet's header is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Long header, Initial (§17.2.2), without a token.
+    Initial,
+    /// Long header, 0-RTT (§17.2.3).
+    ZeroRtt,
+    /// Long header, Handshake (§17.2.4).
+    Handshake,
+    /// Short header (§17.3).
+    OneRtt,
+}
+
+impl Kind {
+    /// Its packet-number space.
+    pub const fn space(self) -> Space {
+        match self {
+            Kind::Initial => Space::Initial,
+            Kind::Handshake => Space::Handshake,
+            Kind::ZeroRtt | Kind::OneRtt => Space::Data,
+        }
+    }
+
+    /// Header and tag. `cid_bytes`: of the destination's and the source's connection id; the Length field takes two bytes, as
+    /// implementations reserve them.
+    pub const fn overhead(self, cid_bytes: (u32, u32), number_bytes: u32) -> u32 {
+        let long = 1 + 4 + 1 + cid_bytes.0 + 1 + cid_bytes.1 + 2;
+        let header = match self {
+            Kind::Initial => long + 1, // length of an empty token
+            Kind::ZeroRtt | Kind::Handshake => long,
+            Kind::OneRtt => 1 + cid_bytes.0,
+        };
+        header + number_bytes + TAG_BYTES
+    }
+}
+
+/// A frame but ACK and PADDING (§19). Small and `Copy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// §19.2.
+    Ping,
+    /// §19.4.
+    ResetStream {
+        /// Stream.
+        id: u64,
+        /// Bytes sent on it.
+        final_size: u64,
+    },
+    /// §19.5.
+    StopSending {
+        /// Stream.
+        id: u64,
+    },
+    /// §19.6.
+    Crypto {
+        /// Offset in the space's stream.
+        offset: u64,
+        /// Bytes.
+        len: u32,
+        /// It ends the flight.
+        is_end: bool,
+    },
+    /// §19.8.
+    Stream {
+        /// Stream.
+        id: u64,
+        /// Offset of the first byte.
+        offset: u64,
+        /// Bytes.
+        len: u32,
+        /// The stream ends with it.
+        fin: bool,
+    },
+    /// §19.9.
+    MaxData(u64),
+    /// §19.10.
+    MaxStreamData {
+        /// Stream.
+        id: u64,
+        /// Its new limit.
+        max: u64,
+    },
+    /// §19.11, for bidirectional streams.
+    MaxStreams(u64),
+    /// §19.12.
+    DataBlocked(u64),
+    /// §19.13.
+    StreamDataBlocked {
+        /// Stream.
+        id: u64,
+        /// Its limit.
+        limit: u64,
+    },
+    /// §19.15: with an 8-byte id and the reset token.
+    NewConnectionId {
+        /// Sequence number.
+        sequence: u64,
+    },
+    /// §19.17.
+    PathChallenge(u64),
+    /// §19.18.
+    PathResponse(u64),
+    /// §19.19, without a reason phrase.
+    Close {
+        /// Error code.
+        code: u64,
+    },
+    /// §19.20.
+    HandshakeDone,
+}
+
+impl Frame {
+    /// Bytes. `fills`: the packet ends with it, so a STREAM frame needs no Length (§19.8).
+    pub const fn bytes(&self, fills: bool) -> u32 {
+        match *self {
+            Frame::Ping | Frame::HandshakeDone => 1,
+            Frame::ResetStream { id, final_size } => 1 + varint::size(id) + 1 + varint::size(final_size),
+            Frame::StopSending { id } => 1 + varint::size(id) + 1,
+            Frame::Crypto { offset, len, .. } => 1 + varint::size(offset) + varint::size(len as u64) + len,
+            Frame::Stream { id, offset, len, .. } => Self::stream_overhead(id, offset, len, fills) + len,
+            Frame::MaxData(max) | Frame::DataBlocked(max) | Frame::MaxStreams(max) => 1 + varint::size(max),
+            Frame::MaxStreamData { id, max } => 1 + varint::size(id) + varint::size(max),
+            Frame::StreamDataBlocked { id, limit } => 1 + varint::size(id) + varint::size(limit),
+            Frame::NewConnectionId { sequence } => 1 + varint::size(sequence) + 1 + 1 + 8 + 16,
+            Frame::PathChallenge(_) | Frame::PathResponse(_) => 9,
+            Frame::Close { code } => 1 + varint::size(code) + 1 + 1,
+        }
+    }
+
+    /// Bytes of a STREAM frame besides its data: the offset is left out where it is zero, the length where the packet ends.
+    pub const fn stream_overhead(id: u64, offset: u64, len: u32, fills: bool) -> u32 {
+        let offset_bytes = if offset == 0 { 0 } else { varint::size(offset) };
+        let length_bytes = if fills { 0 } else { varint::size(len as u64) };
+        1 + varint::size(id) + offset_bytes + length_bytes
+    }
+
+    /// May a packet with nothing but such frames be sent without migrating (§9.1)?
+    pub const fn is_probing(&self) -> bool {
+        matches!(self, Frame::PathChallenge(_) | Frame::PathResponse(_) | Frame::NewConnectionId { .. })
+    }
+}
+
+/// A short list of frames, inline.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameList {
+    frames: [Frame; FrameList::CAPACITY],
+    len: u8,
+}
+
+impl Default for FrameList {
+    fn default() -> FrameList {
+        FrameList { frames: [Frame::Ping; FrameList::CAPACITY], len: 0 }
+    }
+}
+
+impl FrameList {
+    /// Most frames of a packet.
+    pub const CAPACITY: usize = 6;
+
+    /// Append one; the list must not be full.
+    pub fn push(&mut self, frame: Frame) {
+        self.frames[usize::from(self.len)] = frame;
+        self.len += 1;
+    }
+    /// No more fits.
+    pub fn is_full(&self) -> bool {
+        usize::from(self.len) == FrameList::CAPACITY
+    }
+    /// The frames in order.
+    pub fn as_slice(&self) -> &[Frame] {
+        &self.frames[..usize::from(self.len)]
+    }
+    /// There is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// Packets of each codepoint that arrived (§19.3.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EcnCounts {
+    /// ECT(0).
+    pub ect0: u64,
+    /// ECT(1).
+    pub ect1: u64,
+    /// Congestion experienced.
+    pub ce: u64,
+}
+
+impl EcnCounts {
+    /// One more packet arrived with this codepoint.
+    pub fn add(&mut self, ecn: Ecn) {
+        match ecn {
+            Ecn::NotEct => {}
+            Ecn::Ect0 => self.ect0 += 1,
+            Ecn::Ect1 => self.ect1 += 1,
+            Ecn::Ce => self.ce += 1,
+        }
+    }
+    /// A marked packet arrived.
+    pub fn is_any(&self) -> bool {
+        *self != EcnCounts::default()
+    }
+}
+
+/// An ACK frame (§19.3): ranges from the largest down, as distances below it.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// Largest Acknowledged.
+    pub largest: u64,
+    /// ACK Delay as encoded: microseconds, shifted by the sender's `ack_delay_exponent`.
+    pub delay: u64,
+    /// With counts the frame's type is 0x03.
+    pub ecn: Option<EcnCounts>,
+    below: [(u32, u32); Ack::CAPACITY],
+    len: u8,
+}
+
+impl Ack {
+    /// Most ranges of a frame; the oldest are left out (§13.2.3).
+    pub const CAPACITY: usize = 32;
+
+    /// Of the ranges `first..end` in falling order; `None` if there is none.
+    pub fn new<'a>(
+        ranges: impl Iterator<Item = &'a std::ops::Range<u64>>,
+        delay: u64,
+        ecn: Option<EcnCounts>,
+    ) -> Option<Ack> {
+        let mut ack = Ack { largest: 0, delay, ecn, below: [(0, 0); Ack::CAPACITY], len: 0 };
+        for range in ranges.take(Ack::CAPACITY) {
+            if ack.len == 0 {
+                ack.largest = range.end - 1;
+            }
+            let Ok(last) = u32::try_from(ack.largest - range.start) else { break };
+            ack.below[usize::from(ack.len)] = ((ack.largest - (range.end - 1)) as u32, last);
+            ack.len += 1;
+        }
+        (ack.len > 0).then_some(ack)
+    }
+
+    /// Smallest and largest packet number of each range, falling.
+    pub fn ranges(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let below = &self.below[..usize::from(self.len)];
+        below.iter().map(|&(high, low)| {
+            (self.largest.saturating_sub(u64::from(low)), self.largest.saturating_sub(u64::from(high)))
+        })
+    }
+
+    /// Bytes (§19.3.1): a range is its gap to the one above, less two, and its length, less one.
+    pub fn bytes(&self) -> u32 {
+        let below = &self.below[..usize::from(self.len)];
+        let first = below.first().map_or(0, |first| u64::from(first.1));
+        let mut bytes =
+            1 + varint::size(self.largest) + varint::size(self.delay) + varint::size(below.len() as u64 - 1);
+        bytes += varint::size(first);
+        for pair in below.windows(2) {
+            let (above, this) = (pair[0], pair[1]);
+            bytes +=
+                varint::size(u64::from(this.0 - above.1).saturating_sub(2)) + varint::size(u64::from(this.1 - this.0));
+        }
+        let counts = self.ecn.map_or(0, |e| varint::size(e.ect0) + varint::size(e.ect1) + varint::size(e.ce));
+        bytes + counts
+    }
+}
+
+/// What an endpoint tells the other in the handshake (§18.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransportParameters {
+    /// `max_idle_timeout` in ms; 0: none.
+    pub max_idle_timeout_ms: u64,
+    /// `initial_max_data`.
+    pub initial_max_data: u64,
+    /// `initial_max_stream_data_*`, the same for all.
+    pub initial_max_stream_data: u64,
+    /// `initial_max_streams_bidi`.
+    pub initial_max_streams: u64,
+    /// `ack_delay_exponent`.
+    pub ack_delay_exponent: u8,
+    /// `max_ack_delay` in ms.
+    pub max_ack_delay_ms: u64,
+    /// The server takes the 0-RTT data (RFC 9001 §4.6.2).
+    pub accepts_early_data: bool,
+}
+
+/// One packet.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    /// Header.
+    pub kind: Kind,
+    /// Packet number.
+    pub number: u64,
+    /// ACK frame.
+    pub ack: Option<Ack>,
+    /// The other frames.
+    pub frames: FrameList,
+    /// PADDING frames.
+    pub padding: u32,
+    /// All of it: header, frames, tag.
+    pub bytes: u32,
+    /// Rides with the CRYPTO frame that ends the flight which holds them.
+    pub parameters: Option<Box<TransportParameters>>,
+}
+
+impl Packet {
+    /// Something else than ACK, PADDING and CONNECTION_CLOSE is in it (§1.2).
+    pub fn is_ack_eliciting(&self) -> bool {
+        self.frames.as_slice().iter().any(|frame| !matches!(frame, Frame::Close { .. }))
+    }
+    /// It counts as in flight (RFC 9002 §2): ack-eliciting, or padded.
+    pub fn is_in_flight(&self) -> bool {
+        self.padding > 0 || self.is_ack_eliciting()
+    }
+    /// Nothing but probing frames (§9.1).
+    pub fn is_probing(&self) -> bool {
+        self.ack.is_none() && self.frames.as_slice().iter().all(Frame::is_probing)
+    }
+    /// Payload of the streams.
+    pub fn stream_bytes(&self) -> u32 {
+        let stream = |frame: &Frame| if let Frame::Stream { len, .. } = frame { *len } else { 0 };
+        self.frames.as_slice().iter().map(stream).sum()
+    }
+}
+
+/// Where an endpoint is reached: a host and a port of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Address {
+    /// Host.
+    pub host: u16,
+    /// UDP port.
+    pub port: u16,
+}
+
+/// A UDP datagram with its packets.
+#[derive(Clone, Debug)]
+pub struct Datagram {
+    /// The sender's address, as the receiver sees it: a NAT on the way may change it.
+    pub from: Address,
+    /// The receiver's.
+    pub to: Address,
+    /// ECN codepoint of the IP header.
+    pub ecn: Ecn,
+    /// First packet.
+    pub packet: Packet,
+    /// Packets coalesced with it (§12.2): only in the handshake.
+    pub coalesced: Vec<Packet>,
+}
+
+impl Datagram {
+    /// All packets in order.
+    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
+        std::iter::once(&self.packet).chain(&self.coalesced)
+    }
+    /// Bytes of UDP payload.
+    pub fn payload_bytes(&self) -> u32 {
+        self.packets().map(|packet| packet.bytes).sum()
+    }
+    /// Bytes on the wire over IPv4.
+    pub fn wire_bytes(&self) -> u32 {
+        20 + UDP_BYTES + self.payload_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Largest 1000 (2), delay 5 (1), count 1 (1), first range 990..=1000: 10 (1); gap to 980..=985: 990 - 985 - 2 = 3 (1), length 5
+    /// (1); type 1. 1+2+1+1+1+1+1 = 8; with counts 100, 0, 1: 2+1+1 more.
+    #[test]
+    fn worked_size_of_an_ack() {
+        let ranges = [990..1001, 980..986];
+        let ack = Ack::new(ranges.iter(), 5, None).unwrap();
+        assert_eq!(ack.bytes(), 8);
+        assert_eq!(ack.ranges().collect::<Vec<_>>(), [(990, 1000), (980, 985)]);
+        let counts = EcnCounts { ect0: 100, ect1: 0, ce: 1 };
+        assert_eq!(Ack::new(ranges.iter(), 5, Some(counts)).unwrap().bytes(), 12);
+    }
+
+    /// Type 1, id 4: 1, offset 20000: 4, length 1150: 2. At the packet's end no length; at offset 0 no offset.
+    #[test]
+    fn worked_size_of_a_stream_frame() {
+        let frame = |offset| Frame::Stream { id: 4, offset, len: 1150, fin: false };
+        assert_eq!((frame(20_000).bytes(false), frame(20_000).bytes(true), frame(0).bytes(true)), (1158, 1156, 1152));
+    }
+
+    /// Short header with an 8-byte id and a 2-byte number: 1+8+2+16 = 27. Initial with ids of 8 and 0: 1+4+1+8+1+0+2+1+1+16 = 35.
+    #[test]
+    fn worked_overheads() {
+        assert_eq!(Kind::OneRtt.overhead((8, 8), 2), 27);
+        assert_eq!(Kind::Initial.overhead((8, 0), 1), 35);
+        assert_eq!(Kind::Handshake.overhead((8, 0), 1), 34);
+    }
+
+    #[test]
+    fn a_packet_needs_no_memory_of_its_own() {
+        assert!(size_of::<Frame>() <= 24, "{}", size_of::<Frame>());
+        assert!(size_of::<Datagram>() <= 640, "{}", size_of::<Datagram>());
+    }
+}

@@ -1,0 +1,523 @@
+//! The path of a QUIC connection: round trip, delivery rate, window, pacing; what drives the congestion control.
+//!
+//! The seam between QUIC's packet numbers and everything that knows none: told what was sent, acknowledged, lost; asked how much may
+//! leave and when. Events reach the control as TCP's sender gives them: each loss, then the congestion event, then the ACK.
+//!
+//! Reference: RFC 9002 §7 (congestion control), §7.3.2 (recovery period), §7.6 (persistent congestion), §7.7 (pacing), §7.8 (under-used
+//! window); draft-cheng-iccrg-delivery-rate-estimation.
+//! Differences from the reference:
+//! 1. The window is the control's, in packets, times the datagram's size; in flight is counted in bytes of QUIC packets (§2).
+//! 2. At persistent congestion the control is told of a repeated timeout (it takes its least window and leaves `ssthresh` as
+//!    §7.6.2 does); two datagrams may always be in flight (§7.2).
+//! 3. A window that was not full may grow while less than half of it was unused in slow start, as in TCP (Linux
+//!    `tcp_is_cwnd_limited`); §7.8 leaves the measure open. A pause of pacing is no under-use (§7.8).
+//! 4. A recovery whose losses all prove spurious is undone; RFC 9002 does not say how.
+//!
+//! Units: bytes in flight, packets to the control. Tested by `tests/quic_rules.rs` and `tests/quic_pair.rs`.
+
+use super::config::{Config, LossConfig, Pacing};
+use super::ecn::Ecn;
+use super::rtt::Rtt;
+use super::sent::Sent;
+use playpath_cc::{
+    Ack, AppParameters, CongestionControl, CongestionEvent, CongestionSignal, IdleRestart, PacketLost, PacketSent,
+    RateSample, RecoveryExit, RecoveryWindow, Rto, Undo, View, WindowChange,
+};
+use playpath_units::{Duration, Rate, Time};
+
+/// What travels with a packet (draft-cheng §3.2).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stamp {
+    pub sent_at: Time,
+    first_sent_at: Time,
+    delivered: u64,
+    delivered_at: Time,
+    lost: u64,
+    tx_in_flight: u32,
+    is_app_limited: bool,
+}
+
+impl Stamp {
+    /// Of a packet that does not count as in flight.
+    pub fn at(sent_at: Time) -> Stamp {
+        Stamp { sent_at, ..Stamp::default() }
+    }
+}
+
+/// What one ACK delivered and showed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Delivery {
+    packets: u32,
+    bytes: u32,
+    newest: Option<Stamp>,
+    /// A packet that left after the recovery began is among them.
+    ends_recovery: bool,
+    /// All left before: no growth (§7.3.2).
+    grows: bool,
+    prior_in_flight: u32,
+    rate: Option<RateSample>,
+    round_start: bool,
+    pub rtt: Option<Duration>,
+    pub ecn_echo: bool,
+}
+
+/// A reduction that may prove spurious.
+#[derive(Clone, Copy, Debug)]
+struct Episode {
+    began_at: Time,
+    lost: u32,
+    spurious: u32,
+    is_by_loss: bool,
+}
+
+/// The recovery that is under way.
+#[derive(Debug, Default)]
+struct Recovery {
+    /// Packets that left by then belong to it.
+    start: Option<Time>,
+    is_open: bool,
+    retransmitted: u32,
+    last: Option<Episode>,
+}
+
+/// A path.
+pub(crate) struct Path {
+    pub rtt: Rtt,
+    pub ecn: Ecn,
+    control: Box<dyn CongestionControl>,
+    datagram_bytes: u32,
+    bytes_in_flight: u64,
+    packets_out: u32,
+    // Delivery rate.
+    sent: u64,
+    delivered: u64,
+    delivered_at: Time,
+    first_sent_at: Time,
+    lost: u64,
+    app_limited_until: u64,
+    round_end: u64,
+    latest_rate: Rate,
+    // Window.
+    recovery: Recovery,
+    is_full: bool,
+    most_packets_out: u32,
+    usage_end: u64,
+    emptied_at: Time,
+    pacer: Pacer,
+    reductions: u64,
+    undos: u64,
+}
+
+impl Path {
+    pub fn new(config: &Config, control: Box<dyn CongestionControl>) -> Path {
+        Path {
+            rtt: Rtt::new(&config.loss),
+            ecn: Ecn::new(config.ecn),
+            control,
+            datagram_bytes: config.datagram_bytes,
+            bytes_in_flight: 0,
+            packets_out: 0,
+            sent: 0,
+            delivered: 0,
+            delivered_at: Time::ZERO,
+            first_sent_at: Time::ZERO,
+            lost: 0,
+            app_limited_until: 0,
+            round_end: 0,
+            latest_rate: Rate::from_bits_per_sec(0),
+            recovery: Recovery::default(),
+            is_full: false,
+            most_packets_out: 0,
+            usage_end: 0,
+            emptied_at: Time::ZERO,
+            pacer: Pacer::default(),
+            reductions: 0,
+            undos: 0,
+        }
+    }
+
+    pub fn control(&self) -> &dyn CongestionControl {
+        &*self.control
+    }
+    pub fn bytes_in_flight(&self) -> u64 {
+        self.bytes_in_flight
+    }
+    pub fn packets_out(&self) -> u32 {
+        self.packets_out
+    }
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+    pub fn latest_rate(&self) -> Rate {
+        self.latest_rate
+    }
+    pub fn is_app_limited(&self) -> bool {
+        self.app_limited_until != 0
+    }
+    pub fn reductions(&self) -> u64 {
+        self.reductions
+    }
+    pub fn undos(&self) -> u64 {
+        self.undos
+    }
+    pub fn is_in_recovery(&self) -> bool {
+        self.recovery.is_open
+    }
+
+    /// Bytes that may be in flight: at least two datagrams (§7.2).
+    pub fn window(&self) -> u64 {
+        (self.control.cwnd().max(2.0) * f64::from(self.datagram_bytes)) as u64
+    }
+    /// A full datagram may leave by the window.
+    pub fn has_room(&self) -> bool {
+        self.bytes_in_flight + u64::from(self.datagram_bytes) <= self.window()
+    }
+    /// It may leave then by pacing.
+    pub fn departs_at(&mut self, now: Time, pacing: &Pacing) -> Time {
+        match self.pacing_rate(pacing) {
+            Some(rate) => {
+                let burst = self.burst(rate, pacing);
+                self.pacer.departs_at(now, self.datagram_bytes, rate, burst)
+            }
+            None => now,
+        }
+    }
+    /// The control's, or §7.7's.
+    pub fn pacing_rate(&self, pacing: &Pacing) -> Option<Rate> {
+        // The control's rate is of payload; packets are paced whole, as §7.7 counts them.
+        self.control.pacing_rate().or_else(|| {
+            let srtt = self.rtt.measured();
+            let bits = pacing.gain * self.window() as f64 * 8.0;
+            (pacing.gain > 0.0 && !srtt.is_zero()).then(|| Rate::from_bits_per_sec_f64(bits / srtt.as_secs_f64()))
+        })
+    }
+
+    fn burst(&self, rate: Rate, pacing: &Pacing) -> u64 {
+        let datagram = u64::from(self.datagram_bytes);
+        // By the window's rate without the gain.
+        let bytes = rate.bytes_in(pacing.burst_interval) as f64 / if pacing.gain > 0.0 { pacing.gain } else { 1.0 };
+        (bytes as u64).clamp(u64::from(pacing.min_burst) * datagram, u64::from(pacing.max_burst) * datagram)
+    }
+
+    fn view(&self, now: Time) -> View<'static> {
+        View {
+            departs_at: self.pacer.next.max(now),
+            srtt: self.rtt.measured(),
+            rttvar: self.rtt.variation(),
+            min_rtt: self.rtt.min(),
+            in_flight: self.packets_out,
+            flight_size: self.packets_out,
+            delivered: self.delivered,
+            lost: self.lost,
+            sent: self.sent,
+            in_recovery: self.recovery.is_open,
+            stream_acked: None,
+            ..View::new(now, self.datagram_bytes)
+        }
+    }
+
+    /// The peer is reached by another path now (RFC 9000 §9.4): nothing is known of it.
+    pub fn start_anew(&mut self, now: Time, config: &Config) {
+        self.rtt = Rtt::new(&config.loss);
+        self.ecn = Ecn::new(config.ecn);
+        (self.recovery, self.pacer) = (Recovery::default(), Pacer::default());
+        let view = self.view(now);
+        let change = WindowChange { cwnd: config.initial_window, ssthresh: f64::INFINITY };
+        self.control.on_window_change(&view, &change);
+    }
+
+    /// The handshake is complete.
+    pub fn start(&mut self, now: Time) {
+        let view = self.view(now);
+        self.control.on_connection_start(&view);
+    }
+    pub fn set_app_parameters(&mut self, now: Time, parameters: AppParameters) {
+        let view = self.view(now);
+        self.control.on_app_parameters(&view, &parameters);
+    }
+
+    /// A packet that counts as in flight leaves; what must travel with it.
+    pub fn on_sent(&mut self, now: Time, bytes: u32, is_retransmission: bool, pacing: &Pacing) -> Stamp {
+        if self.packets_out == 0 {
+            let idle = now.saturating_since(self.emptied_at);
+            if self.sent > 0 && !idle.is_zero() {
+                let is_app_limited = self.is_app_limited();
+                let view = self.view(now);
+                self.control.on_idle_restart(&view, &IdleRestart { idle, is_app_limited });
+            }
+            (self.first_sent_at, self.delivered_at) = (now, now);
+        }
+        let prior_in_flight = self.packets_out;
+        self.packets_out += 1;
+        self.bytes_in_flight += u64::from(bytes);
+        self.sent += 1;
+        if self.recovery.is_open && is_retransmission {
+            self.recovery.retransmitted += 1;
+        }
+        if self.pacing_rate(pacing).is_some() {
+            self.pacer.on_sent(bytes);
+        }
+        let stamp = Stamp {
+            sent_at: now,
+            first_sent_at: self.first_sent_at,
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            lost: self.lost,
+            tx_in_flight: self.packets_out,
+            is_app_limited: self.is_app_limited(),
+        };
+        let view = self.view(now);
+        let event = PacketSent { payload_bytes: bytes, is_retransmission, prior_in_flight };
+        self.control.on_packet_sent(&view, &event);
+        stamp
+    }
+
+    /// Nothing more leaves: is the window the reason, or pacing, or the application?
+    pub fn note_pause(&mut self, is_limited: bool) {
+        if !is_limited {
+            self.app_limited_until = (self.delivered + u64::from(self.packets_out)).max(1);
+        }
+        if self.delivered >= self.usage_end || is_limited || (!self.is_full && self.packets_out > self.most_packets_out)
+        {
+            (self.is_full, self.most_packets_out) = (is_limited, self.packets_out);
+            self.usage_end = self.delivered + u64::from(self.packets_out);
+        }
+    }
+
+    /// §7.8.
+    fn is_used(&self) -> bool {
+        let cwnd = self.control.cwnd();
+        self.is_full || (cwnd < self.control.ssthresh() && cwnd < 2.0 * f64::from(self.most_packets_out))
+    }
+
+    // An ACK: begin, one call for each packet, losses, finish.
+
+    pub fn begin_ack(&self) -> Delivery {
+        Delivery { prior_in_flight: self.packets_out, ..Delivery::default() }
+    }
+
+    pub fn on_acked(&mut self, delivery: &mut Delivery, sent: &Sent) {
+        if !sent.is_in_flight {
+            return;
+        }
+        self.leave(sent.bytes);
+        delivery.packets += 1;
+        delivery.bytes += sent.bytes;
+        if delivery.newest.is_none_or(|newest| sent.stamp.sent_at >= newest.sent_at) {
+            delivery.newest = Some(sent.stamp);
+        }
+        let is_of_recovery = self.recovery.start.is_some_and(|start| sent.stamp.sent_at <= start);
+        delivery.ends_recovery |= !is_of_recovery && self.recovery.is_open;
+        delivery.grows |= !is_of_recovery;
+    }
+
+    /// It had been given up, and is acknowledged after all.
+    pub fn on_spurious(&mut self, sent: &Sent) {
+        if let Some(episode) = &mut self.recovery.last
+            && sent.stamp.sent_at <= episode.began_at
+        {
+            episode.spurious += 1;
+        }
+    }
+
+    /// A packet leaves the network, or its space.
+    pub fn leave(&mut self, bytes: u32) {
+        self.bytes_in_flight -= u64::from(bytes);
+        self.packets_out -= 1;
+    }
+    /// So much of a space that is discarded leaves (§6.4).
+    pub fn discard(&mut self, (bytes, packets): (u64, u32)) {
+        self.bytes_in_flight -= bytes;
+        self.packets_out -= packets;
+    }
+
+    /// Lost packets; `is_persistent` by §7.6.
+    pub fn on_lost(&mut self, now: Time, sent: &Sent, offset: u64) {
+        if !sent.is_in_flight {
+            return;
+        }
+        self.leave(sent.bytes);
+        self.lost += 1;
+        if sent.is_ect {
+            self.ecn.on_lost();
+        }
+        let event = PacketLost {
+            offset,
+            payload_bytes: sent.stream_bytes,
+            tx_in_flight: sent.stamp.tx_in_flight,
+            lost_since_sent: (self.lost - sent.stamp.lost) as u32,
+            is_app_limited: sent.stamp.is_app_limited,
+        };
+        let view = self.view(now);
+        self.control.on_packet_lost(&view, &event);
+        let is_of_last = |episode: &&mut Episode| episode.is_by_loss && sent.stamp.sent_at <= episode.began_at;
+        if let Some(episode) = self.recovery.last.as_mut().filter(is_of_last) {
+            episode.lost += 1;
+        }
+    }
+
+    /// §7.3.2: a new recovery begins, unless the newest sign is of one that had begun when it left.
+    pub fn on_congestion(&mut self, now: Time, sign: Sign) {
+        if self.recovery.start.is_some_and(|start| sign.newest_sent_at <= start) {
+            return;
+        }
+        self.reductions += 1;
+        let event = CongestionEvent {
+            signal: sign.signal,
+            flight_size: sign.prior_packets_out,
+            newly_lost: sign.newly_lost,
+            lost_sent_at: sign.oldest_sent_at,
+            lost_was_retransmitted: false,
+        };
+        let view = self.view(now);
+        self.control.on_congestion(&view, &event);
+        self.recovery.start = Some(now);
+        (self.recovery.is_open, self.recovery.retransmitted) = (true, 0);
+        let is_by_loss = sign.signal == CongestionSignal::Loss;
+        self.recovery.last = Some(Episode { began_at: now, lost: sign.newly_lost, spurious: 0, is_by_loss });
+    }
+
+    /// §7.6.2: the least window.
+    pub fn on_persistent_congestion(&mut self, now: Time) {
+        let view = self.view(now);
+        self.control.on_rto(&view, &Rto { flight_size: self.packets_out, consecutive: 2 });
+        self.recovery = Recovery::default();
+    }
+
+    /// All packets of the ACK are known, and its round trip: samples, before losses are looked for.
+    pub fn deliver(&mut self, now: Time, delivery: &mut Delivery) {
+        if delivery.packets == 0 {
+            return;
+        }
+        self.delivered += u64::from(delivery.packets);
+        self.delivered_at = now;
+        if self.app_limited_until != 0 && self.delivered > self.app_limited_until {
+            self.app_limited_until = 0;
+        }
+        (delivery.rate, delivery.round_start) = self.sample(now, delivery.newest);
+    }
+
+    /// The ACK's end: the control hears of it.
+    pub fn finish_ack(&mut self, now: Time, delivery: &Delivery, newly_lost: u32) {
+        self.undo_if_spurious(now);
+        if delivery.packets == 0 {
+            return;
+        }
+        if delivery.ends_recovery && self.recovery.is_open && newly_lost == 0 {
+            self.recovery.is_open = false;
+            let event = RecoveryExit { retransmitted: self.recovery.retransmitted, after_rto: false };
+            let view = self.view(now);
+            self.control.on_recovery_exit(&view, &event);
+        }
+        let is_ruled = self.recovery.is_open && self.control.recovery_window() == RecoveryWindow::Transport;
+        let event = Ack {
+            acked: delivery.packets,
+            delivered: delivery.packets,
+            acked_bytes: delivery.bytes,
+            newly_lost,
+            rtt: delivery.rtt,
+            rate: delivery.rate,
+            prior_in_flight: delivery.prior_in_flight,
+            may_grow: delivery.grows && !is_ruled && self.is_used(),
+            round_start: delivery.round_start,
+            ecn_echo: delivery.ecn_echo,
+        };
+        let view = self.view(now);
+        self.control.on_ack(&view, &event);
+        if self.packets_out == 0 {
+            self.emptied_at = now;
+        }
+    }
+
+    fn undo_if_spurious(&mut self, now: Time) {
+        if self.recovery.last.is_some_and(|episode| episode.lost > 0 && episode.spurious >= episode.lost) {
+            self.recovery = Recovery::default();
+            self.undos += 1;
+            let view = self.view(now);
+            self.control.on_undo(&view, &Undo { was_rto: false });
+        }
+    }
+
+    /// Delivery rate (draft-cheng §3.3), and whether a round trip ended.
+    fn sample(&mut self, now: Time, newest: Option<Stamp>) -> (Option<RateSample>, bool) {
+        let Some(newest) = newest else { return (None, false) };
+        let round_start = newest.delivered >= self.round_end;
+        if round_start {
+            self.round_end = self.delivered;
+        }
+        self.first_sent_at = newest.sent_at;
+        let send_interval = newest.sent_at.saturating_since(newest.first_sent_at);
+        let interval = send_interval.max(now.saturating_since(newest.delivered_at));
+        if interval.is_zero() || (self.rtt.min() < Duration::MAX && interval < self.rtt.min()) {
+            return (None, round_start);
+        }
+        let delivered = (self.delivered - newest.delivered) as u32;
+        let sample = RateSample {
+            is_app_limited: newest.is_app_limited,
+            lost: (self.lost - newest.lost) as u32,
+            prior_delivered: newest.delivered,
+            tx_in_flight: newest.tx_in_flight,
+            ..RateSample::new(delivered, interval, self.datagram_bytes)
+        };
+        if !sample.is_app_limited || sample.delivery_rate > self.latest_rate {
+            self.latest_rate = sample.delivery_rate;
+        }
+        (Some(sample), round_start)
+    }
+
+    /// §7.6.1: how long all must have been lost.
+    pub fn persistent_duration(&self, config: &LossConfig, peer_delay: Duration) -> Duration {
+        (self.rtt.pto(config) + peer_delay) * config.persistent_threshold
+    }
+}
+
+/// What tells of congestion.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sign {
+    pub signal: CongestionSignal,
+    /// When the newest of the packets that tell of it left.
+    pub newest_sent_at: Time,
+    pub oldest_sent_at: Time,
+    pub newly_lost: u32,
+    pub prior_packets_out: u32,
+}
+
+impl Delivery {
+    pub fn prior_in_flight(&self) -> u32 {
+        self.prior_in_flight
+    }
+}
+
+/// A bucket that the pacing rate fills (§7.7): as many bytes as it holds may leave at once.
+#[derive(Debug, Default)]
+struct Pacer {
+    tokens: f64,
+    filled_at: Option<Time>,
+    next: Time,
+}
+
+impl Pacer {
+    fn fill(&mut self, now: Time, rate: Rate, burst: u64) {
+        let Some(before) = self.filled_at.replace(now) else {
+            self.tokens = burst as f64;
+            return;
+        };
+        let new = rate.as_bits_per_sec() as f64 / 8.0 * now.saturating_since(before).as_secs_f64();
+        self.tokens = (self.tokens + new).min(burst as f64);
+    }
+
+    /// A datagram may leave then. An empty bucket waits until it holds a burst again, which is what GSO sends at once.
+    fn departs_at(&mut self, now: Time, bytes: u32, rate: Rate, burst: u64) -> Time {
+        self.fill(now, rate, burst);
+        self.next = now;
+        if self.tokens < f64::from(bytes) {
+            let missing = burst.max(u64::from(bytes)) as f64 - self.tokens;
+            self.next = now + rate.time_to_send(missing.ceil() as u64).max(Duration::from_nanos(1));
+        }
+        self.next
+    }
+
+    fn on_sent(&mut self, bytes: u32) {
+        self.tokens -= f64::from(bytes);
+    }
+}

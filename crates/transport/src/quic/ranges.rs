@@ -1,0 +1,175 @@
+//! A set of integers as ranges: packet numbers received, bytes of a stream that arrived, were acknowledged or must be sent again.
+//!
+//! Half-open ranges in rising order, none touching the next. In order means one range, and nothing moves or allocates.
+//! Bounded: a peer that leaves a hole after every byte makes at most [`MAX_RANGES`]; what does not fit is refused, and whoever
+//! asked treats it as lost (RFC 9000 §13.2.3 lets a receiver limit what it remembers; §21.10 names the attack).
+//!
+//! Tested here, and against a set of integers by `tests/quic_hostile.rs`.
+
+use std::ops::Range;
+
+/// Most ranges that a set holds.
+pub const MAX_RANGES: usize = 1024;
+
+/// Ordered, disjoint ranges.
+#[derive(Clone, Debug, Default)]
+pub struct RangeSet {
+    ranges: Vec<Range<u64>>,
+}
+
+impl RangeSet {
+    /// Add `range`; `false`: there is no room for one more hole, nothing was added.
+    pub fn insert(&mut self, range: Range<u64>) -> bool {
+        if range.is_empty() {
+            return true;
+        }
+        // In order: the common case.
+        if let Some(last) = self.ranges.last_mut()
+            && (last.start..=last.end).contains(&range.start)
+        {
+            last.end = last.end.max(range.end);
+            return true;
+        }
+        let from = self.ranges.partition_point(|r| r.end < range.start);
+        let to = self.ranges.partition_point(|r| r.start <= range.end);
+        if from == to {
+            if self.ranges.len() >= MAX_RANGES {
+                return false;
+            }
+            self.ranges.insert(from, range);
+        } else {
+            let merged = self.ranges[from].start.min(range.start)..self.ranges[to - 1].end.max(range.end);
+            self.ranges[from] = merged;
+            self.ranges.drain(from + 1..to);
+        }
+        true
+    }
+
+    /// Take `range` out. A hole that there is no room for stays filled.
+    pub fn remove(&mut self, range: Range<u64>) {
+        let from = self.ranges.partition_point(|r| r.end <= range.start);
+        let to = self.ranges.partition_point(|r| r.start < range.end);
+        if from >= to || range.is_empty() {
+            return;
+        }
+        let left = self.ranges[from].start..range.start;
+        let right = range.end..self.ranges[to - 1].end;
+        match (left.is_empty(), right.is_empty()) {
+            (true, true) => drop(self.ranges.drain(from..to)),
+            (false, true) => {
+                self.ranges[from] = left;
+                self.ranges.drain(from + 1..to);
+            }
+            (true, false) => {
+                self.ranges[from] = right;
+                self.ranges.drain(from + 1..to);
+            }
+            (false, false) if to - from > 1 => {
+                (self.ranges[from], self.ranges[from + 1]) = (left, right);
+                self.ranges.drain(from + 2..to);
+            }
+            (false, false) if self.ranges.len() < MAX_RANGES => {
+                self.ranges[from] = left;
+                self.ranges.insert(from + 1, right);
+            }
+            (false, false) => {}
+        }
+    }
+
+    /// Is all of `range` in the set?
+    pub fn covers(&self, range: &Range<u64>) -> bool {
+        let index = self.ranges.partition_point(|r| r.end < range.end);
+        range.is_empty() || self.ranges.get(index).is_some_and(|r| r.start <= range.start)
+    }
+    /// Is `value` in the set?
+    pub fn contains(&self, value: u64) -> bool {
+        self.covers(&(value..value + 1))
+    }
+
+    /// How many integers of `range` are in the set.
+    pub fn overlap(&self, range: &Range<u64>) -> u64 {
+        let from = self.ranges.partition_point(|r| r.end <= range.start);
+        let inside = self.ranges[from..].iter().take_while(|r| r.start < range.end);
+        inside.map(|r| r.end.min(range.end) - r.start.max(range.start)).sum()
+    }
+
+    /// First range.
+    pub fn first(&self) -> Option<&Range<u64>> {
+        self.ranges.first()
+    }
+    /// Last range.
+    pub fn last(&self) -> Option<&Range<u64>> {
+        self.ranges.last()
+    }
+    /// All, from the last to the first.
+    pub fn descending(&self) -> impl Iterator<Item = &Range<u64>> {
+        self.ranges.iter().rev()
+    }
+    /// All, in rising order.
+    pub fn iter(&self) -> impl Iterator<Item = &Range<u64>> {
+        self.ranges.iter()
+    }
+    /// How many ranges.
+    pub fn len(&self) -> usize {
+        self.ranges.len()
+    }
+    /// No integer is in it.
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+    /// Forget all below `bound`.
+    pub fn forget_below(&mut self, bound: u64) {
+        self.remove(0..bound);
+    }
+    /// Forget the lowest range.
+    pub fn forget_first(&mut self) {
+        if !self.ranges.is_empty() {
+            self.ranges.remove(0);
+        }
+    }
+    /// Forget everything.
+    pub fn clear(&mut self) {
+        self.ranges.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(ranges: &[Range<u64>]) -> RangeSet {
+        let mut set = RangeSet::default();
+        assert!(ranges.iter().all(|range| set.insert(range.clone())));
+        set
+    }
+
+    fn one(range: Range<u64>) -> Vec<Range<u64>> {
+        vec![range]
+    }
+
+    #[test]
+    fn ranges_that_touch_become_one() {
+        assert_eq!(set(&[0..2, 4..6, 2..4]).ranges, one(0..6));
+        assert_eq!(set(&[4..6, 0..2]).ranges, [0..2, 4..6]);
+        assert_eq!(set(&[0..2, 4..6, 8..10, 1..9]).ranges, one(0..10));
+    }
+
+    #[test]
+    fn what_is_taken_out_leaves_a_hole() {
+        let mut s = set(&one(0..10));
+        s.remove(3..5);
+        assert_eq!(s.ranges, [0..3, 5..10]);
+        s.remove(2..6);
+        assert_eq!(s.ranges, [0..2, 6..10]);
+        s.remove(0..7);
+        assert_eq!(s.ranges, one(7..10));
+        assert_eq!((s.overlap(&(0..8)), s.covers(&(7..10)), s.covers(&(6..8)), s.contains(9)), (1, true, false, true));
+    }
+
+    #[test]
+    fn a_hostile_peer_makes_a_bounded_number_of_holes() {
+        let mut s = RangeSet::default();
+        let taken = (0..100_000u64).filter(|i| s.insert(2 * i..2 * i + 1)).count();
+        assert_eq!((taken, s.len()), (MAX_RANGES, MAX_RANGES));
+    }
+}

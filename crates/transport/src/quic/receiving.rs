@@ -1,0 +1,154 @@
+//! What a datagram's packets do.
+//!
+//! Reference: RFC 9000 §12.2 (coalesced packets), §12.4 (which frames in which packets), §13.1, §14.1 (small Initials are dropped).
+//! Tested by `tests/quic_rules.rs`, against hostile peers by `tests/quic_hostile.rs`.
+
+use super::closing::State;
+use super::packet::{Datagram, Frame, Kind, Packet, Space};
+use super::streams::{News, Violation};
+use super::{Connection, Event, Reason};
+use crate::segment::Ecn;
+use playpath_units::Time;
+
+/// Least UDP payload of a datagram with an Initial (§14.1).
+const MIN_INITIAL: u32 = 1200;
+
+impl Connection {
+    /// A datagram arrived.
+    pub fn handle_datagram(&mut self, now: Time, datagram: &Datagram) {
+        self.stats.datagrams_received += 1;
+        match self.state {
+            State::Closed | State::Draining { .. } => return,
+            State::Closing { .. } => self.answer_while_closing(),
+            State::Open => {}
+        }
+        let bytes = datagram.payload_bytes();
+        self.route.on_datagram(datagram.from, bytes);
+        for packet in datagram.packets() {
+            let is_small = packet.kind == Kind::Initial && !self.is_client && bytes < MIN_INITIAL;
+            if is_small || !self.handshake.receives(packet.kind) {
+                self.stats.packets_dropped += 1;
+                continue;
+            }
+            if let Err(violation) = self.handle_packet(now, packet, datagram) {
+                self.close_for(now, violation.code(), Reason::Violation(violation));
+            }
+        }
+        self.set_loss_timer(now);
+    }
+
+    fn handle_packet(&mut self, now: Time, packet: &Packet, datagram: &Datagram) -> Result<(), Violation> {
+        let space = packet.kind.space();
+        let is_highest = self.spaces[space as usize].arrivals.largest().is_none_or(|largest| packet.number > largest);
+        if !self.numbers(space).arrivals.take(now, packet.number, datagram.ecn) {
+            self.stats.packets_dropped += 1;
+            return Ok(());
+        }
+        if self.state == State::Open {
+            self.has_sent_since_arrival = false;
+            self.restart_idle(now);
+        }
+        if packet.kind == Kind::Handshake && !self.is_client {
+            self.route.validate(); // §8.1: only who got our Initial has these keys
+            self.discard(Space::Initial); // RFC 9001 §4.9.1
+        }
+        if let Some(ack) = &packet.ack {
+            if packet.kind == Kind::ZeroRtt {
+                return Err(Violation::Protocol);
+            }
+            self.on_ack(now, space, ack)?;
+        }
+        for frame in packet.frames.as_slice() {
+            if !is_allowed(packet.kind, frame) {
+                return Err(Violation::Protocol);
+            }
+            self.on_frame(now, packet, frame, datagram)?;
+        }
+        // Its own frames may have ended its space.
+        if packet.is_ack_eliciting() && self.handshake.receives(packet.kind) {
+            self.owe_ack(now, packet, datagram.ecn);
+        }
+        let has_moved = !self.is_client && is_highest && !packet.is_probing() && datagram.from != self.route.remote;
+        if has_moved && self.handshake.is_confirmed() && self.state == State::Open {
+            self.follow_peer(now, datagram.from, datagram.payload_bytes());
+        }
+        Ok(())
+    }
+
+    fn owe_ack(&mut self, now: Time, packet: &Packet, ecn: Ecn) {
+        let (space, min_rtt) = (packet.kind.space(), self.path.rtt.min());
+        let policy = self.config.ack;
+        self.numbers(space).arrivals.on_eliciting(now, packet.number, ecn, min_rtt, (space, &policy));
+    }
+
+    fn on_frame(&mut self, now: Time, packet: &Packet, frame: &Frame, datagram: &Datagram) -> Result<(), Violation> {
+        match *frame {
+            Frame::Crypto { offset, len, is_end } => self.on_crypto(now, packet, (offset, len, is_end))?,
+            Frame::Stream { id, offset, len, fin } => {
+                let news = self.streams.on_stream((id, offset, len, fin), &self.config)?;
+                self.tell_stream(id, news);
+            }
+            Frame::ResetStream { id, final_size } => {
+                let news = self.streams.on_reset(now, id, final_size, &self.config)?;
+                self.tell_stream(id, news);
+            }
+            Frame::StopSending { id } => self.streams.on_stop_sending(id, &self.config)?,
+            Frame::MaxData(max) => self.streams.on_max_data(max),
+            Frame::MaxStreamData { id, max } => self.streams.on_max_stream_data(id, max, &self.config)?,
+            Frame::MaxStreams(max) => self.streams.on_max_streams(max),
+            Frame::PathChallenge(token) => self.route.owe_response(token, datagram.from),
+            Frame::PathResponse(token) => self.on_path_response(token),
+            Frame::HandshakeDone => {
+                self.handshake.confirm();
+                self.discard(Space::Handshake); // RFC 9001 §4.9.2
+            }
+            Frame::Close { code } => self.drain(now, code),
+            Frame::Ping | Frame::DataBlocked(_) | Frame::StreamDataBlocked { .. } | Frame::NewConnectionId { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn tell_stream(&mut self, id: u64, news: News) {
+        match news {
+            News::Nothing => {}
+            News::Readable => self.tell(Event::Readable(id)),
+            News::Opened => {
+                self.tell(Event::Opened(id));
+                self.tell(Event::Readable(id));
+            }
+        }
+    }
+
+    fn on_crypto(&mut self, now: Time, packet: &Packet, frame: (u64, u32, bool)) -> Result<(), Violation> {
+        let space = packet.kind.space();
+        let progress = self.handshake.on_crypto(space, frame, packet.parameters.as_deref())?;
+        if progress.is_rejected {
+            self.reject_early_data();
+        }
+        if progress.has_parameters
+            && let Some(parameters) = self.handshake.peer().copied()
+        {
+            self.streams.set_limits(&parameters);
+            self.restart_idle(now);
+        }
+        if progress.is_complete {
+            self.path.start(now);
+            self.tell(Event::Connected);
+            if !self.is_client {
+                self.discard(Space::Handshake); // confirmed at once (RFC 9001 §4.1.2, §4.9.2)
+            }
+        }
+        Ok(())
+    }
+}
+
+/// §12.4, table 3.
+fn is_allowed(kind: Kind, frame: &Frame) -> bool {
+    match (kind, frame) {
+        (Kind::Initial | Kind::Handshake, frame) => {
+            matches!(frame, Frame::Ping | Frame::Crypto { .. } | Frame::Close { .. })
+        }
+        (Kind::ZeroRtt, Frame::Crypto { .. } | Frame::HandshakeDone | Frame::PathResponse(_)) => false,
+        _ => true,
+    }
+}

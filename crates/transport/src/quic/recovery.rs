@@ -1,0 +1,345 @@
+//! Acknowledgements, losses and the timers of loss detection.
+//!
+//! Reference: RFC 9002 §5.1 (RTT samples), §6.1 (loss), §6.2 (PTO, backoff, §6.2.2.1 before the peer's address is validated, §6.2.4
+//! two probes), §6.4 (discarded keys), §7.6 (persistent congestion), §7.1 (CE); RFC 9000 §13.3 (frames, not packets, go again), §21.4
+//! (a peer that acknowledges what was never sent).
+//! Differences from the reference:
+//! 1. A server's handshake is confirmed when it is complete, so its Handshake keys go without waiting for the ACK of HANDSHAKE_DONE
+//!    (RFC 9001 §4.9.2 says the same).
+//!
+//! Tested by `tests/quic_rules.rs`.
+
+use super::closing::State;
+use super::config::Config;
+use super::ecn::Verdict;
+use super::packet::{Ack, Frame, Space};
+use super::path::{Delivery, Sign};
+use super::sent::Sent;
+use super::streams::Violation;
+use super::{Connection, Event, Reason};
+use playpath_cc::CongestionSignal;
+use playpath_units::{Duration, Time};
+
+/// What one ACK newly acknowledged.
+#[derive(Default)]
+struct Found {
+    any: bool,
+    eliciting: bool,
+    marked: u64,
+}
+
+/// Lost packets of one moment.
+#[derive(Default)]
+struct Losses {
+    count: u32,
+    oldest: Time,
+    newest: Time,
+    is_persistent: bool,
+}
+
+impl Connection {
+    /// Probe timeout of the moment without backoff, the peer's ACK delay included.
+    pub(super) fn pto(&self) -> Duration {
+        self.path.rtt.pto(&self.config.loss) + self.peer_delay()
+    }
+
+    fn peer_delay(&self) -> Duration {
+        self.handshake.peer().map_or(Duration::from_millis(25), |peer| Duration::from_millis(peer.max_ack_delay_ms))
+    }
+
+    pub(super) fn on_ack(&mut self, now: Time, space: Space, ack: &Ack) -> Result<(), Violation> {
+        if ack.largest >= self.numbers(space).board.next_number() {
+            return Err(Violation::Protocol); // §21.4: it was never sent
+        }
+        let is_larger = self.numbers(space).board.on_largest(ack.largest);
+        let mut delivery = self.path.begin_ack();
+        let found = self.take_acked(space, ack, &mut delivery);
+        self.take_late(space, ack);
+        if !found.any {
+            return Ok(());
+        }
+        if is_larger && found.eliciting {
+            self.sample_rtt(now, space, ack, &mut delivery);
+        }
+        self.path.deliver(now, &mut delivery);
+        if is_larger {
+            self.check_ecn(now, space, ack, found.marked, &mut delivery);
+        }
+        let lost = self.detect_losses(now, space, delivery.prior_in_flight());
+        self.path.finish_ack(now, &delivery, lost);
+        let horizon = self.horizon(now);
+        self.numbers(space).board.trim(horizon);
+        if !self.is_client || self.is_address_validated() {
+            self.pto_count = 0; // §6.2.1
+        }
+        Ok(())
+    }
+
+    fn take_acked(&mut self, space: Space, ack: &Ack, delivery: &mut Delivery) -> Found {
+        let mut found = Found::default();
+        for (low, high) in ack.ranges() {
+            let known = self.numbers(space).board.known(low, high);
+            if known.is_empty() && high < self.numbers(space).board.known(0, u64::MAX - 1).start {
+                break; // all further ranges are settled
+            }
+            for number in known {
+                let Some(sent) = self.numbers(space).board.acknowledge(number) else { continue };
+                found.any = true;
+                found.eliciting |= sent.is_eliciting;
+                found.marked += u64::from(sent.is_ect);
+                if sent.path == self.route.number {
+                    self.path.on_acked(delivery, &sent);
+                } else if sent.is_in_flight {
+                    self.path.leave(sent.bytes);
+                }
+                self.settle_frames(space, &sent);
+            }
+        }
+        found
+    }
+
+    fn take_late(&mut self, space: Space, ack: &Ack) {
+        let mut board = std::mem::take(&mut self.numbers(space).board);
+        board.acknowledge_late(ack, |sent| {
+            self.stats.spurious_losses += 1;
+            if sent.path == self.route.number && self.config.loss.undo {
+                self.path.on_spurious(sent);
+            }
+            self.settle_frames(space, sent);
+        });
+        self.numbers(space).board = board;
+    }
+
+    fn settle_frames(&mut self, space: Space, sent: &Sent) {
+        for frame in sent.frames.as_slice() {
+            match *frame {
+                Frame::Crypto { offset, len, .. } => {
+                    self.handshake.crypto[space as usize].out.on_acked(offset..offset + u64::from(len));
+                }
+                _ => self.streams.on_frame_acked(frame),
+            }
+        }
+        if let Some(largest) = sent.acked_up_to {
+            self.numbers(space).arrivals.on_ack_acked(largest);
+        }
+    }
+
+    /// §5.1, §5.3: of the largest, less the delay that the peer tells, bounded by its `max_ack_delay` once the handshake is confirmed.
+    fn sample_rtt(&mut self, now: Time, space: Space, ack: &Ack, delivery: &mut Delivery) {
+        let sample = now.saturating_since(self.spaces[space as usize].board.largest_acked_sent_at());
+        let exponent = self.handshake.peer().map_or(3, |peer| peer.ack_delay_exponent.min(20));
+        let told = match space {
+            Space::Initial | Space::Handshake => Duration::ZERO,
+            Space::Data => Duration::from_micros((ack.delay << exponent).min(1 << 32)),
+        };
+        let delay = if self.handshake.is_confirmed() { told.min(self.peer_delay()) } else { told };
+        self.path.rtt.add_sample(now, sample, delay);
+        self.stats.rtt_samples += 1;
+        self.stats.rtt_sum += sample;
+        delivery.rtt = Some(sample);
+    }
+
+    fn check_ecn(&mut self, now: Time, space: Space, ack: &Ack, marked: u64, delivery: &mut Delivery) {
+        let sent = self.spaces[space as usize].marked;
+        if self.path.ecn.on_ack(space as usize, ack.ecn, marked, sent) == Verdict::Congestion {
+            delivery.ecn_echo = true;
+            let sent_at = self.spaces[space as usize].board.largest_acked_sent_at();
+            let sign = Sign {
+                signal: CongestionSignal::Ecn,
+                newest_sent_at: sent_at,
+                oldest_sent_at: sent_at,
+                newly_lost: 0,
+                prior_packets_out: delivery.prior_in_flight(),
+            };
+            self.path.on_congestion(now, sign);
+        }
+    }
+
+    /// Lost packets older than three PTO need not be remembered: their ACK would have come.
+    fn horizon(&self, now: Time) -> Time {
+        Time::ZERO + now.saturating_since(Time::ZERO).saturating_sub(self.pto() * 3)
+    }
+
+    /// §6.1; returns how many in-flight packets are given up.
+    fn detect_losses(&mut self, now: Time, space: Space, prior_packets_out: u32) -> u32 {
+        let config = self.config.clone();
+        let delay = self.path.rtt.loss_delay(&config.loss);
+        let mut losses = Losses::default();
+        while let Some(sent) = self.numbers(space).board.next_lost(now, delay, &config.loss) {
+            self.requeue(space, &sent);
+            if sent.path != self.route.number {
+                if sent.is_in_flight {
+                    self.path.leave(sent.bytes);
+                }
+                continue;
+            }
+            self.path.on_lost(now, &sent, first_offset(&sent));
+            self.follow_run(space, &sent, &config, &mut losses);
+            if sent.is_in_flight {
+                losses.newest = sent.stamp.sent_at;
+                if losses.count == 0 {
+                    losses.oldest = sent.stamp.sent_at;
+                }
+                losses.count += 1;
+            }
+        }
+        if losses.count > 0 {
+            let sign = Sign {
+                signal: CongestionSignal::Loss,
+                newest_sent_at: losses.newest,
+                oldest_sent_at: losses.oldest,
+                newly_lost: losses.count,
+                prior_packets_out,
+            };
+            self.path.on_congestion(now, sign);
+            if losses.is_persistent {
+                self.stats.persistent_congestions += 1;
+                self.path.on_persistent_congestion(now);
+            }
+        }
+        losses.count
+    }
+
+    /// §7.6: the run of lost packets without one that was acknowledged between.
+    fn follow_run(&mut self, space: Space, sent: &Sent, config: &Config, losses: &mut Losses) {
+        let duration = self.path.persistent_duration(&config.loss, self.peer_delay());
+        let is_sampled = self.path.rtt.first_sample_at().is_some_and(|first| sent.stamp.sent_at > first);
+        let run = &mut self.numbers(space).run;
+        let follows = run.is_some_and(|(_, last)| last + 1 == sent.number);
+        *run = match *run {
+            Some((start, _)) if follows => Some((start, sent.number)),
+            // §7.6.2: it begins and ends with ack-eliciting packets, after the first RTT sample.
+            _ => (sent.is_eliciting && is_sampled).then_some((sent.stamp.sent_at, sent.number)),
+        };
+        let length = run.map_or(Duration::ZERO, |(start, _)| sent.stamp.sent_at.saturating_since(start));
+        losses.is_persistent |= sent.is_eliciting && length >= duration;
+    }
+
+    /// Its frames go again (RFC 9000 §13.3).
+    fn requeue(&mut self, space: Space, sent: &Sent) {
+        for frame in sent.frames.as_slice() {
+            match *frame {
+                Frame::Crypto { offset, len, .. } => {
+                    self.handshake.crypto[space as usize].out.on_lost(offset..offset + u64::from(len));
+                }
+                Frame::HandshakeDone => self.handshake.done_due = true,
+                _ => self.streams.on_frame_lost(frame),
+            }
+        }
+    }
+
+    /// What was sent in 0-RTT packets goes again in 1-RTT packets, and no congestion is seen in it (RFC 9001 §4.6.2).
+    pub(super) fn reject_early_data(&mut self) {
+        let mut board = std::mem::take(&mut self.numbers(Space::Data).board);
+        board.give_up_all(|sent| {
+            if sent.is_in_flight {
+                self.path.leave(sent.bytes);
+            }
+            self.requeue(Space::Data, sent);
+        });
+        self.numbers(Space::Data).board = board;
+        self.tell(Event::EarlyDataRejected);
+    }
+
+    /// The keys of a space go (RFC 9001 §4.9), and with them what is in flight in it (§6.4).
+    pub(super) fn discard(&mut self, space: Space) {
+        if self.handshake.has(space) {
+            self.handshake.discard(space);
+            let in_flight = self.numbers(space).board.discard();
+            *self.numbers(space) = super::Numbers::default();
+            self.path.discard(in_flight);
+            self.pto_count = 0; // §6.2.2
+        }
+    }
+
+    /// A server's peer has always validated it; a client's, once anything of the handshake was acknowledged (§6.2.2.1).
+    fn is_address_validated(&self) -> bool {
+        let acked = |space: Space| self.spaces[space as usize].board.largest_acked().is_some();
+        !self.is_client || self.handshake.is_confirmed() || acked(Space::Handshake) || acked(Space::Data)
+    }
+
+    /// SetLossDetectionTimer (appendix A.8).
+    pub(super) fn set_loss_timer(&mut self, now: Time) {
+        let loss = self.spaces.iter().map(|space| space.board.loss_time()).min().unwrap_or(Time::MAX);
+        self.loss_timer = if self.state != State::Open {
+            Time::MAX
+        } else if loss < Time::MAX {
+            loss
+        } else if self.allowed_size().is_none() {
+            Time::MAX // §6.2.2.1: nothing could be sent
+        } else {
+            // A round trip that came out shorter may have it due in the past.
+            self.next_pto(now).map_or(Time::MAX, |(at, _)| at.max(now))
+        };
+    }
+
+    /// When a PTO expires, and in which space (appendix A.8, GetPtoTimeAndSpace).
+    fn next_pto(&self, now: Time) -> Option<(Time, Space)> {
+        let backoff = 1u64 << self.pto_count.min(20);
+        let base = self.path.rtt.pto(&self.config.loss);
+        if self.spaces.iter().all(|space| space.board.eliciting_in_flight() == 0) {
+            let space = if self.handshake.has(Space::Handshake) { Space::Handshake } else { Space::Initial };
+            return (!self.is_address_validated()).then_some((now + base * backoff, space));
+        }
+        let timeout = |space: Space| {
+            let board = &self.spaces[space as usize].board;
+            let delay = match space {
+                Space::Data if !self.handshake.is_confirmed() => return None, // §6.2.1
+                Space::Data => self.peer_delay(),
+                Space::Initial | Space::Handshake => Duration::ZERO,
+            };
+            (board.eliciting_in_flight() > 0).then(|| (board.last_eliciting_at() + (base + delay) * backoff, space))
+        };
+        Space::ALL.into_iter().filter_map(timeout).min()
+    }
+
+    /// Act on every timer that is due.
+    pub fn handle_timeout(&mut self, now: Time) {
+        if self.state.deadline() <= now {
+            self.state = State::Closed;
+        }
+        if self.state != State::Open {
+            return;
+        }
+        if self.idle_at <= now {
+            self.vanish(Reason::Idle);
+            return;
+        }
+        self.expire_validation(now);
+        if self.departs_at <= now {
+            self.departs_at = Time::MAX;
+        }
+        if self.loss_timer <= now {
+            self.on_loss_timer(now);
+            self.set_loss_timer(now);
+        }
+    }
+
+    /// OnLossDetectionTimeout (appendix A.9).
+    fn on_loss_timer(&mut self, now: Time) {
+        let by_time = Space::ALL.into_iter().find(|&space| self.spaces[space as usize].board.loss_time() <= now);
+        if let Some(space) = by_time {
+            let prior = self.path.packets_out();
+            self.detect_losses(now, space, prior);
+            return;
+        }
+        let Some((_, space)) = self.next_pto(now) else { return };
+        self.pto_count += 1;
+        self.stats.pto_count += 1;
+        let has_data = self.spaces[space as usize].board.eliciting_in_flight() > 0;
+        self.numbers(space).probes = if has_data { 2 } else { 1 }; // §6.2.4
+    }
+
+    /// A probe with nothing new takes the frames of the oldest packet that is out (§6.2.4).
+    pub(super) fn queue_probe(&mut self, space: Space) {
+        if let Some(sent) = self.spaces[space as usize].board.oldest_eliciting().copied() {
+            self.requeue(space, &sent);
+        }
+    }
+}
+
+/// Stream offset of the packet's first byte, for controls that look at what is lost.
+fn first_offset(sent: &Sent) -> u64 {
+    let offset = |frame: &Frame| if let Frame::Stream { offset, .. } = frame { Some(*offset) } else { None };
+    sent.frames.as_slice().iter().find_map(offset).unwrap_or(0)
+}

@@ -1,0 +1,110 @@
+//! The sending side of a stream of bytes, a QUIC stream's or CRYPTO's: what is written, sent, acknowledged, and to be sent again.
+//!
+//! Reference: RFC 9000 §2.2, §3.1, §13.3 (retransmission by frames). Tested here and by `tests/quic_pair.rs`.
+
+use super::ranges::RangeSet;
+use std::ops::Range;
+
+#[derive(Debug, Default)]
+pub(crate) struct SendBuffer {
+    written: u64,
+    next: u64,
+    /// Lost, in bytes below `next`.
+    again: RangeSet,
+    acked: RangeSet,
+}
+
+impl SendBuffer {
+    pub fn write(&mut self, bytes: u64) {
+        self.written += bytes;
+    }
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+    /// Bytes below were sent.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+    /// Everything below was acknowledged.
+    pub fn acked_up_to(&self) -> u64 {
+        self.acked.first().filter(|first| first.start == 0).map_or(0, |first| first.end)
+    }
+    pub fn has_lost(&self) -> bool {
+        !self.again.is_empty()
+    }
+    pub fn unsent(&self) -> u64 {
+        self.written - self.next
+    }
+
+    /// What goes next: lost bytes first, then new ones below `limit`; the frame's start and the most that may follow it.
+    pub fn peek(&self, limit: u64) -> Option<Range<u64>> {
+        if let Some(first) = self.again.first() {
+            return Some(first.clone());
+        }
+        let end = self.written.min(limit);
+        (self.next < end).then_some(self.next..end)
+    }
+    /// It was sent. Returns `true` if it had been sent before.
+    pub fn on_sent(&mut self, range: Range<u64>) -> bool {
+        let is_again = range.start < self.next;
+        if is_again {
+            self.again.remove(range);
+        } else {
+            self.next = range.end;
+        }
+        is_again
+    }
+
+    /// Returns how many bytes are acknowledged for the first time.
+    pub fn on_acked(&mut self, range: Range<u64>) -> u64 {
+        let new = (range.end - range.start) - self.acked.overlap(&range);
+        if new > 0 {
+            self.acked.insert(range.clone());
+        }
+        if !self.again.is_empty() {
+            self.again.remove(range);
+        }
+        new
+    }
+    /// It was lost: what of it is not acknowledged goes again. A set that is full takes the whole span between two of its ranges.
+    pub fn on_lost(&mut self, range: Range<u64>) {
+        let mut start = range.start;
+        for have in self.acked.iter().filter(|have| have.end > range.start && have.start < range.end) {
+            Self::add(&mut self.again, start..have.start.max(start));
+            start = have.end;
+        }
+        Self::add(&mut self.again, start.min(range.end)..range.end);
+    }
+
+    fn add(set: &mut RangeSet, range: Range<u64>) {
+        if !set.insert(range.clone()) {
+            let below = set.iter().take_while(|have| have.end < range.start).last().map(|have| have.end);
+            let start = below.unwrap_or(range.start);
+            let end = set.iter().find(|have| have.start > range.end).map_or(range.end, |have| have.start);
+            set.insert(start..if below.is_some() { range.end } else { end });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lost_bytes_go_first_and_only_those_not_acknowledged() {
+        let mut buffer = SendBuffer::default();
+        buffer.write(5000);
+        for start in [0, 1000, 2000] {
+            assert_eq!(buffer.peek(u64::MAX), Some(start..5000));
+            assert!(!buffer.on_sent(start..start + 1000));
+        }
+        assert_eq!(buffer.on_acked(1000..2000), 1000);
+        buffer.on_lost(0..2500);
+        assert_eq!(buffer.peek(u64::MAX), Some(0..1000));
+        assert!(buffer.on_sent(0..1000));
+        assert_eq!(buffer.peek(u64::MAX), Some(2000..2500));
+        assert_eq!(buffer.on_acked(2000..3000), 1000, "a late ACK");
+        assert_eq!((buffer.peek(u64::MAX), buffer.peek(3000)), (Some(3000..5000), None));
+        assert_eq!((buffer.on_acked(0..1500), buffer.acked_up_to()), (1000, 3000));
+    }
+}

@@ -1,0 +1,312 @@
+//! What leaves: packets from frames, datagrams from packets.
+//!
+//! Reference: RFC 9000 §12.2 (coalescing), §13.2.1 (ACKs alone are not limited by the window), §14.1 (padding), RFC 9001 §5.4.2 (four
+//! bytes at least), RFC 9002 §7.5 (probes leave whatever the window says), §7.7, §7.8.
+//! Differences from the reference:
+//! 1. An ACK frame joins other frames only if an ACK is owed; some implementations send it with every packet.
+//!
+//! Tested by `tests/quic_rules.rs` and `tests/quic_pair.rs`.
+
+use super::closing::State;
+use super::migration::LEAST_DATAGRAM;
+use super::packet::{Datagram, Frame, FrameList, Kind, Packet, Space};
+use super::path::Stamp;
+use super::sent::{Fate, Sent};
+use super::{Connection, varint};
+use crate::segment::Ecn;
+use playpath_units::Time;
+
+/// Room that is not worth a frame.
+const LEAST_ROOM: u32 = 32;
+
+/// A packet in the making.
+struct Draft {
+    packet: Packet,
+    room: u32,
+    is_retransmission: bool,
+}
+
+impl Draft {
+    fn push(&mut self, frame: Frame) {
+        let bytes = match frame.bytes(false) {
+            bytes if bytes <= self.room => bytes,
+            _ => frame.bytes(true),
+        };
+        self.room -= bytes;
+        self.packet.bytes += bytes;
+        self.packet.frames.push(frame);
+    }
+    fn fits(&self, frame: Frame) -> bool {
+        !self.packet.frames.is_full() && frame.bytes(false) <= self.room
+    }
+}
+
+impl Connection {
+    /// What leaves now; `None`: nothing.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Datagram> {
+        match self.state {
+            State::Open => {}
+            State::Closing { .. } => return self.poll_close(now),
+            State::Draining { .. } | State::Closed => return None,
+        }
+        if let Some(datagram) = self.poll_path_frames(now) {
+            return Some(datagram);
+        }
+        let size = self.allowed_size()?;
+        let datagram = self.assemble(now, size);
+        if datagram.is_none() {
+            self.set_loss_timer(now);
+        }
+        datagram
+    }
+
+    /// Bytes of the next datagram at most; `None`: RFC 9000 §8.1 allows none. An Initial must be padded, or wait.
+    pub(super) fn allowed_size(&self) -> Option<u32> {
+        let allowance = self.route.allowance();
+        let least =
+            if self.handshake.has(Space::Initial) { u64::from(self.config.initial_bytes) } else { LEAST_DATAGRAM };
+        (allowance >= least).then(|| allowance.min(u64::from(self.config.datagram_bytes)) as u32)
+    }
+
+    fn assemble(&mut self, now: Time, size: u32) -> Option<Datagram> {
+        self.departs_at = Time::MAX;
+        let may_send = self.may_send(now);
+        let (mut first, mut coalesced, mut room) = (None, vec![], size);
+        let mut needs_padding = false;
+        for space in Space::ALL {
+            let may_send = may_send || self.spaces[space as usize].probes > 0;
+            let Some(draft) = self.draft(now, space, room, may_send) else { continue };
+            room -= draft.packet.bytes;
+            needs_padding |= space == Space::Initial && (self.is_client || draft.packet.is_ack_eliciting());
+            let is_last = space == Space::Data || room < LEAST_ROOM + Kind::OneRtt.overhead(self.cids(), 4);
+            let drafted = (draft.packet, draft.is_retransmission);
+            if first.is_none() {
+                first = Some(drafted)
+            } else {
+                coalesced.push(drafted)
+            }
+            if is_last {
+                break;
+            }
+        }
+        let first = first?;
+        Some(self.seal(now, first, coalesced, needs_padding.then_some(size)))
+    }
+
+    /// Window and pacing let a full datagram go.
+    fn may_send(&mut self, now: Time) -> bool {
+        if !self.path.has_room() {
+            self.path.note_pause(true);
+            return false;
+        }
+        // Without room in the peer's flow control the window is not used either (RFC 9002 §7.8).
+        if !self.has_data() {
+            self.path.note_pause(false);
+            return true;
+        }
+        let at = self.path.departs_at(now, &self.config.pacing);
+        if at > now {
+            self.departs_at = at;
+            self.path.note_pause(true);
+            return false;
+        }
+        true
+    }
+
+    fn has_data(&self) -> bool {
+        self.streams.has_frames()
+            || self.handshake.done_due
+            || Space::ALL.into_iter().any(|space| self.has_crypto(space))
+    }
+
+    fn has_crypto(&self, space: Space) -> bool {
+        self.handshake.crypto[space as usize].out.peek(u64::MAX).is_some()
+    }
+
+    fn cids(&self) -> (u32, u32) {
+        (self.config.peer_cid_bytes, self.config.cid_bytes)
+    }
+
+    /// An empty packet with the next number of `space`.
+    pub(super) fn blank(&self, space: Space) -> Option<Packet> {
+        let kind = self.handshake.sends(space)?;
+        let board = &self.spaces[space as usize].board;
+        let number = board.next_number();
+        let number_bytes = varint::packet_number_size(number, board.largest_acked());
+        let bytes = kind.overhead(self.cids(), number_bytes);
+        Some(Packet { kind, number, ack: None, frames: FrameList::default(), padding: 0, bytes, parameters: None })
+    }
+
+    fn draft(&mut self, now: Time, space: Space, room: u32, may_send: bool) -> Option<Draft> {
+        let kind = self.handshake.sends(space)?;
+        let arrivals = &self.spaces[space as usize].arrivals;
+        let is_ack_due = arrivals.is_due(now) && kind != Kind::ZeroRtt;
+        let probes = self.spaces[space as usize].probes > 0;
+        let has_data = match space {
+            Space::Data => self.streams.has_frames() || self.handshake.done_due || self.has_crypto(space),
+            Space::Initial | Space::Handshake => self.has_crypto(space),
+        };
+        let wants = may_send && (probes || has_data);
+        if !is_ack_due && !wants {
+            return None;
+        }
+        let packet = self.blank(space)?;
+        let room = room.checked_sub(packet.bytes + LEAST_ROOM)? + LEAST_ROOM;
+        let mut draft = Draft { packet, room, is_retransmission: false };
+        if kind != Kind::ZeroRtt && self.spaces[space as usize].arrivals.is_pending() {
+            self.add_ack(now, space, &mut draft);
+        }
+        if wants {
+            if probes && !has_data {
+                self.queue_probe(space);
+            }
+            self.add_frames(space, &mut draft);
+            if probes && !draft.packet.is_ack_eliciting() && draft.fits(Frame::Ping) {
+                draft.push(Frame::Ping);
+            }
+        }
+        if draft.packet.ack.is_none() && draft.packet.frames.is_empty() {
+            return None;
+        }
+        Some(draft)
+    }
+
+    fn add_ack(&mut self, now: Time, space: Space, draft: &mut Draft) {
+        let exponent = self.config.ack.exponent;
+        let Some(ack) = self.spaces[space as usize].arrivals.frame(now, exponent) else { return };
+        let bytes = ack.bytes();
+        if bytes <= draft.room {
+            draft.room -= bytes;
+            draft.packet.bytes += bytes;
+            draft.packet.ack = Some(ack);
+            self.numbers(space).arrivals.on_ack_sent();
+            self.stats.acks_sent += 1;
+        }
+    }
+
+    fn add_frames(&mut self, space: Space, draft: &mut Draft) {
+        self.add_crypto(space, draft);
+        if space != Space::Data {
+            return;
+        }
+        if self.handshake.done_due && draft.fits(Frame::HandshakeDone) {
+            self.handshake.done_due = false;
+            draft.push(Frame::HandshakeDone);
+        }
+        while !draft.packet.frames.is_full() && draft.room >= LEAST_ROOM {
+            let Some((frame, is_again)) = self.streams.next_frame(draft.room) else { break };
+            draft.is_retransmission |= is_again;
+            draft.push(frame);
+        }
+    }
+
+    fn add_crypto(&mut self, space: Space, draft: &mut Draft) {
+        while !draft.packet.frames.is_full() {
+            let out = &mut self.handshake.crypto[space as usize].out;
+            let Some(range) = out.peek(u64::MAX) else { break };
+            let overhead = 1 + varint::size(range.start) + 2;
+            if draft.room < overhead + LEAST_ROOM {
+                break;
+            }
+            let len = (range.end - range.start).min(u64::from(draft.room - overhead));
+            let end = range.start + len;
+            let is_end = end == out.written() && space != Space::Data;
+            draft.is_retransmission |= out.on_sent(range.start..end);
+            if is_end && (self.is_client == (space == Space::Initial)) {
+                draft.packet.parameters = Some(Box::new(self.config.parameters()));
+            }
+            draft.push(Frame::Crypto { offset: range.start, len: len as u32, is_end });
+        }
+    }
+
+    fn seal(
+        &mut self,
+        now: Time,
+        first: (Packet, bool),
+        mut coalesced: Vec<(Packet, bool)>,
+        padded_to: Option<u32>,
+    ) -> Datagram {
+        let (mut packet, is_again) = first;
+        if let Some(size) = padded_to {
+            let bytes = packet.bytes + coalesced.iter().map(|(packet, _)| packet.bytes).sum::<u32>();
+            let last = coalesced.last_mut().map_or(&mut packet, |(packet, _)| packet);
+            let padding = self.config.initial_bytes.min(size).saturating_sub(bytes);
+            last.padding += padding;
+            last.bytes += padding;
+        } else {
+            // RFC 9001 §5.4.2: four bytes of packet number and payload.
+            let least = packet.kind.overhead(self.cids(), 4);
+            packet.bytes = packet.bytes.max(least);
+        }
+        self.record(now, &packet, is_again, true);
+        for (packet, is_again) in &coalesced {
+            self.record(now, packet, *is_again, true);
+        }
+        let mut datagram = self.wrap(now, packet);
+        datagram.coalesced = coalesced.into_iter().map(|(packet, _)| packet).collect();
+        let more = datagram.payload_bytes() - datagram.packet.bytes;
+        self.route.on_sent(more);
+        self.stats.wire_bytes_sent += u64::from(more);
+        datagram
+    }
+
+    /// A packet leaves: what must be known of it later. `counts`: the control hears of it.
+    pub(super) fn record(&mut self, now: Time, packet: &Packet, is_retransmission: bool, counts: bool) {
+        let space = packet.kind.space();
+        let is_eliciting = packet.is_ack_eliciting();
+        let is_in_flight = counts && packet.is_in_flight();
+        let stamp = if is_in_flight {
+            self.path.on_sent(now, packet.bytes, is_retransmission, &self.config.pacing)
+        } else {
+            Stamp::at(now)
+        };
+        let is_ect = self.path.ecn.marks();
+        if is_ect {
+            self.path.ecn.on_sent();
+            self.numbers(space).marked += 1;
+        }
+        let stream_bytes = packet.stream_bytes();
+        if stream_bytes > 0 {
+            self.stats.data_packets_sent += 1;
+            self.stats.data_bytes_sent += u64::from(stream_bytes);
+            self.stats.retransmitted_bytes += if is_retransmission { u64::from(stream_bytes) } else { 0 };
+        }
+        let path = self.route.number;
+        let numbers = self.numbers(space);
+        if is_eliciting {
+            numbers.probes = numbers.probes.saturating_sub(1);
+        }
+        numbers.board.push(Sent {
+            number: packet.number,
+            stamp,
+            bytes: packet.bytes,
+            stream_bytes,
+            fate: Fate::Outstanding,
+            is_eliciting: is_eliciting && counts,
+            is_in_flight,
+            is_ect,
+            path,
+            frames: packet.frames,
+            acked_up_to: packet.ack.map(|ack| ack.largest),
+        });
+        if is_eliciting && !std::mem::replace(&mut self.has_sent_since_arrival, true) {
+            self.restart_idle(now); // §10.1
+        }
+        // RFC 9001 §4.9.1: a client is done with Initial keys when it sends its first Handshake packet.
+        if self.is_client && space == Space::Handshake {
+            self.discard(Space::Initial);
+        }
+    }
+
+    /// The datagram around a packet.
+    pub(super) fn wrap(&mut self, now: Time, packet: Packet) -> Datagram {
+        let ecn = if self.path.ecn.marks() { Ecn::Ect0 } else { Ecn::NotEct };
+        let (from, to) = (self.route.local, self.route.remote);
+        let datagram = Datagram { from, to, ecn, packet, coalesced: vec![] };
+        self.route.on_sent(datagram.packet.bytes);
+        self.stats.datagrams_sent += 1;
+        self.stats.wire_bytes_sent += u64::from(datagram.wire_bytes());
+        self.set_loss_timer(now);
+        datagram
+    }
+}

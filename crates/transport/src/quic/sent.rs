@@ -1,0 +1,301 @@
+//! Packets sent in one packet-number space: what was acknowledged, what is lost.
+//!
+//! Reference: RFC 9002 §6.1 (packet and time threshold), appendix A.1, A.7, A.10. Packet numbers rise without gaps and are never used
+//! again, so the packets are a queue.
+//! Differences from the reference:
+//! 1. A lost packet is remembered for a while: an ACK that comes late shows that the loss was none.
+//!
+//! Bounded by the congestion window: everything below what an ACK and the time threshold settle leaves the queue.
+//! Tested here and by `tests/quic_rules.rs`.
+
+use super::config::LossConfig;
+use super::packet::{Ack, FrameList};
+use super::path::Stamp;
+use playpath_units::{Duration, Time};
+use std::collections::VecDeque;
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Outstanding,
+    Lost,
+    /// Acknowledged, or forgotten.
+    Settled,
+}
+
+/// A packet that was sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    pub number: u64,
+    pub stamp: Stamp,
+    pub bytes: u32,
+    pub stream_bytes: u32,
+    pub fate: Fate,
+    pub is_eliciting: bool,
+    /// Counts as in flight (RFC 9002 §2).
+    pub is_in_flight: bool,
+    pub is_ect: bool,
+    /// Number of the path it left on.
+    pub path: u32,
+    pub frames: FrameList,
+    /// Largest Acknowledged of the ACK frame in it.
+    pub acked_up_to: Option<u64>,
+}
+
+/// Most lost packets that are remembered.
+const MAX_REMEMBERED: usize = 1024;
+
+#[derive(Debug)]
+pub(crate) struct Scoreboard {
+    queue: VecDeque<Sent>,
+    /// Given up, in rising order; an ACK may still come.
+    given_up: VecDeque<Sent>,
+    /// Number of the first in the queue.
+    base: u64,
+    next: u64,
+    /// All below are acknowledged or lost.
+    settled: u64,
+    largest_acked: Option<u64>,
+    largest_acked_sent_at: Time,
+    last_eliciting_at: Time,
+    eliciting_in_flight: u32,
+    loss_time: Time,
+}
+
+impl Default for Scoreboard {
+    fn default() -> Scoreboard {
+        Scoreboard {
+            queue: VecDeque::new(),
+            given_up: VecDeque::new(),
+            base: 0,
+            next: 0,
+            settled: 0,
+            largest_acked: None,
+            largest_acked_sent_at: Time::ZERO,
+            last_eliciting_at: Time::ZERO,
+            eliciting_in_flight: 0,
+            loss_time: Time::MAX,
+        }
+    }
+}
+
+impl Scoreboard {
+    /// Number of the next packet.
+    pub fn next_number(&self) -> u64 {
+        self.next
+    }
+    pub fn largest_acked(&self) -> Option<u64> {
+        self.largest_acked
+    }
+    pub fn largest_acked_sent_at(&self) -> Time {
+        self.largest_acked_sent_at
+    }
+    pub fn last_eliciting_at(&self) -> Time {
+        self.last_eliciting_at
+    }
+    pub fn eliciting_in_flight(&self) -> u32 {
+        self.eliciting_in_flight
+    }
+    /// When a packet will be given up by the time threshold.
+    pub fn loss_time(&self) -> Time {
+        self.loss_time
+    }
+
+    pub fn push(&mut self, sent: Sent) {
+        debug_assert_eq!(sent.number, self.next);
+        if sent.is_eliciting {
+            self.last_eliciting_at = sent.stamp.sent_at;
+            self.eliciting_in_flight += 1;
+        }
+        self.next += 1;
+        self.queue.push_back(sent);
+    }
+
+    fn slot(&mut self, number: u64) -> Option<&mut Sent> {
+        self.queue.get_mut(usize::try_from(number.checked_sub(self.base)?).ok()?)
+    }
+
+    /// The numbers of `smallest..=largest` that may still be acknowledged.
+    pub fn known(&self, smallest: u64, largest: u64) -> std::ops::Range<u64> {
+        smallest.max(self.base)..(largest + 1).min(self.next)
+    }
+
+    /// An ACK names `number`: the packet, if it is outstanding.
+    pub fn acknowledge(&mut self, number: u64) -> Option<Sent> {
+        let slot = self.slot(number).filter(|slot| slot.fate == Fate::Outstanding)?;
+        slot.fate = Fate::Settled;
+        let sent = *slot;
+        if sent.is_eliciting {
+            self.eliciting_in_flight -= 1;
+        }
+        Some(sent)
+    }
+
+    /// Packets of the ACK that had been given up.
+    pub fn acknowledge_late(&mut self, ack: &Ack, mut each: impl FnMut(&Sent)) {
+        let mut ranges = ack.ranges();
+        let mut range = ranges.next();
+        for sent in self.given_up.iter_mut().rev() {
+            while range.is_some_and(|(low, _)| sent.number < low) {
+                range = ranges.next();
+            }
+            if range.is_some_and(|(_, high)| sent.number <= high) && sent.fate == Fate::Lost {
+                sent.fate = Fate::Settled;
+                each(sent);
+            }
+        }
+    }
+
+    /// The largest number of an ACK. `true`: larger than all before.
+    pub fn on_largest(&mut self, largest: u64) -> bool {
+        if self.largest_acked.is_some_and(|before| largest <= before) {
+            return false;
+        }
+        self.largest_acked = Some(largest);
+        if let Some(slot) = self.slot(largest) {
+            let sent_at = slot.stamp.sent_at;
+            self.largest_acked_sent_at = sent_at;
+        }
+        true
+    }
+
+    /// The next packet that is lost by now, from the oldest (§6.1); sets [`loss_time`](Self::loss_time). Call until `None`.
+    pub fn next_lost(&mut self, now: Time, delay: Duration, config: &LossConfig) -> Option<Sent> {
+        self.loss_time = Time::MAX;
+        let largest = self.largest_acked?;
+        self.settled = self.settled.max(self.base);
+        let mut is_front = true;
+        for number in self.settled..largest {
+            let index = (number - self.base) as usize;
+            let slot = self.queue.get_mut(index)?;
+            if slot.fate != Fate::Outstanding {
+                if is_front {
+                    self.settled = number + 1;
+                }
+                continue;
+            }
+            let due = slot.stamp.sent_at + delay;
+            if largest - number >= config.packet_threshold || due <= now {
+                slot.fate = Fate::Lost;
+                let sent = *slot;
+                if sent.is_eliciting {
+                    self.eliciting_in_flight -= 1;
+                }
+                if self.given_up.len() >= MAX_REMEMBERED {
+                    self.given_up.pop_front();
+                }
+                self.given_up.push_back(sent);
+                return Some(sent);
+            }
+            is_front = false;
+            self.loss_time = self.loss_time.min(due);
+        }
+        None
+    }
+
+    /// Forget what is settled, and lost packets that were sent before `horizon`.
+    pub fn trim(&mut self, horizon: Time) {
+        while self.queue.front().is_some_and(|front| front.fate != Fate::Outstanding) {
+            self.queue.pop_front();
+            self.base += 1;
+        }
+        while self.given_up.front().is_some_and(|front| front.stamp.sent_at < horizon) {
+            self.given_up.pop_front();
+        }
+    }
+
+    /// The oldest packet that may have to be sent again by a probe.
+    pub fn oldest_eliciting(&self) -> Option<&Sent> {
+        self.queue.iter().find(|sent| sent.fate == Fate::Outstanding && sent.is_eliciting)
+    }
+
+    /// All that are outstanding.
+    pub fn outstanding(&self) -> impl Iterator<Item = &Sent> {
+        self.queue.iter().filter(|sent| sent.fate == Fate::Outstanding)
+    }
+
+    /// §6.4: the keys are gone, nothing of this space counts any more. Returns bytes and packets that were in flight.
+    pub fn discard(&mut self) -> (u64, u32) {
+        let in_flight = self.outstanding().filter(|sent| sent.is_in_flight);
+        let sum = in_flight.fold((0, 0), |(bytes, packets), sent| (bytes + u64::from(sent.bytes), packets + 1));
+        self.base = self.next;
+        (self.queue, self.given_up) = (VecDeque::new(), VecDeque::new());
+        (self.eliciting_in_flight, self.loss_time) = (0, Time::MAX);
+        sum
+    }
+
+    /// 0-RTT was rejected: packets `0..next` are taken as lost, without what losses bring (RFC 9001 §4.6.2).
+    pub fn give_up_all(&mut self, mut each: impl FnMut(&Sent)) {
+        for sent in &mut self.queue {
+            if sent.fate == Fate::Outstanding {
+                sent.fate = Fate::Settled;
+                each(sent);
+            }
+        }
+        self.eliciting_in_flight = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::Config;
+    use super::*;
+
+    fn filled(count: u64) -> Scoreboard {
+        let mut board = Scoreboard::default();
+        for number in 0..count {
+            let stamp = Stamp::at(Time::from_millis(number));
+            board.push(Sent {
+                number,
+                stamp,
+                bytes: 1200,
+                stream_bytes: 1170,
+                fate: Fate::Outstanding,
+                is_eliciting: true,
+                is_in_flight: true,
+                is_ect: false,
+                path: 0,
+                frames: FrameList::default(),
+                acked_up_to: None,
+            });
+        }
+        board
+    }
+
+    fn lost(board: &mut Scoreboard, now: Time) -> Vec<u64> {
+        let delay = Duration::from_millis(90);
+        std::iter::from_fn(|| board.next_lost(now, delay, &Config::default().loss).map(|sent| sent.number)).collect()
+    }
+
+    /// §6.1.1: 4 is acknowledged, so 0 and 1 are three or more below it. 2 and 3 wait until 90 ms after they left, at 2 ms and 3 ms.
+    #[test]
+    fn worked_thresholds() {
+        let mut board = filled(6);
+        board.acknowledge(4).unwrap();
+        assert!(board.on_largest(4));
+        assert_eq!(lost(&mut board, Time::from_millis(50)), [0, 1]);
+        assert_eq!(board.loss_time(), Time::from_millis(92));
+        assert_eq!(lost(&mut board, Time::from_millis(92)), [2]);
+        assert_eq!(lost(&mut board, Time::from_millis(93)), [3]);
+        assert_eq!((board.loss_time(), board.eliciting_in_flight()), (Time::MAX, 1));
+    }
+
+    #[test]
+    fn a_late_ack_finds_the_packet_that_was_given_up() {
+        let mut board = filled(6);
+        board.acknowledge(4).unwrap();
+        board.on_largest(4);
+        lost(&mut board, Time::from_millis(50));
+        board.trim(Time::ZERO);
+        assert_eq!((board.known(0, 100), board.acknowledge(0).is_none()), (2..6, true));
+        let late = |board: &mut Scoreboard| {
+            let mut found = vec![];
+            let ack = Ack::new([4..5, 0..1].iter(), 0, None).unwrap();
+            board.acknowledge_late(&ack, |sent| found.push(sent.number));
+            found
+        };
+        assert_eq!((late(&mut board), late(&mut board)), (vec![0], vec![]));
+        board.trim(Time::from_millis(2));
+        assert!(board.given_up.is_empty());
+    }
+}

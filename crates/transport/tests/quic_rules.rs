@@ -1,0 +1,381 @@
+//! Rules of RFC 9000 and RFC 9002 that one end keeps, packet by packet, against a peer that the test plays.
+
+mod quic_support;
+
+use playpath_transport::Ecn;
+use playpath_transport::quic::config::Config;
+use playpath_transport::quic::packet::{Ack, Address, Datagram, EcnCounts, Frame, FrameList, Kind, Packet};
+use playpath_transport::quic::{Connection, Event, Reason, Violation};
+use playpath_units::{Duration, Time};
+use quic_support::{Pair, Wire, ends};
+
+/// A connected pair over 2 × 50 ms without a rate; from then on the test plays the client against the server.
+struct Lone {
+    server: Connection,
+    now: Time,
+    number: u64,
+    /// Number of the first packet after the handshake.
+    base: u64,
+    stream: u64,
+}
+
+impl Lone {
+    fn new(change: impl Fn(&mut Config)) -> Lone {
+        let [client, server] = ends(change);
+        let wires = [Wire::new(None, 50), Wire::new(None, 50)];
+        let mut pair = Pair::new(client, server, wires, |_, _, _| true);
+        pair.run_until(Time::from_millis(400));
+        let stream = pair.client.open().unwrap();
+        pair.client.write(stream, 10);
+        pair.run_until(Time::from_millis(800));
+        assert_eq!(pair.server.stats().packets_lost, 0);
+        let mut lone = Lone { server: pair.server, now: pair.now, number: 1000, base: 0, stream };
+        assert!(lone.poll().is_none());
+        lone.base = lone.next_number();
+        lone
+    }
+
+    /// A probing packet of the server would tell; its own first data does as well.
+    fn next_number(&mut self) -> u64 {
+        self.server.write(self.stream, 1);
+        let packet = self.poll().expect("a byte leaves");
+        let number = packet.packet.number;
+        self.now += Duration::from_millis(100);
+        self.ack(&[(number, number)]);
+        number + 1
+    }
+
+    fn poll(&mut self) -> Option<Datagram> {
+        self.server.poll_transmit(self.now)
+    }
+    fn poll_all(&mut self) -> Vec<u64> {
+        std::iter::from_fn(|| self.poll()).map(|datagram| datagram.packet.number).collect()
+    }
+    fn datagram(&mut self, ack: Option<Ack>, frames: &[Frame]) -> Datagram {
+        let mut list = FrameList::default();
+        frames.iter().for_each(|&frame| list.push(frame));
+        self.number += 1;
+        let packet = Packet {
+            kind: Kind::OneRtt,
+            number: self.number,
+            ack,
+            frames: list,
+            padding: 0,
+            bytes: 100,
+            parameters: None,
+        };
+        let client = Address { host: 1, port: 50_000 };
+        Datagram { from: client, to: Address { host: 0, port: 443 }, ecn: Ecn::NotEct, packet, coalesced: vec![] }
+    }
+    /// The peer acknowledges `first..=last`, falling.
+    fn ack(&mut self, ranges: &[(u64, u64)]) {
+        self.ack_with(ranges, None);
+    }
+    fn ack_with(&mut self, ranges: &[(u64, u64)], ecn: Option<EcnCounts>) {
+        let ranges: Vec<_> = ranges.iter().map(|&(low, high)| low..high + 1).collect();
+        let ack = Ack::new(ranges.iter(), 0, ecn);
+        let datagram = self.datagram(ack, &[]);
+        self.server.handle_datagram(self.now, &datagram);
+    }
+    fn frames(&mut self, frames: &[Frame]) {
+        let datagram = self.datagram(None, frames);
+        self.server.handle_datagram(self.now, &datagram);
+    }
+    fn wait(&mut self, millis: u64) {
+        let until = self.now + Duration::from_millis(millis);
+        while self.server.poll_timeout() <= until {
+            self.now = self.server.poll_timeout().max(self.now);
+            self.server.handle_timeout(self.now);
+            self.poll_all();
+        }
+        self.now = until;
+    }
+    /// `count` full packets leave at once, without pacing.
+    fn send(&mut self, count: u64) -> Vec<u64> {
+        self.server.write(self.stream, count * 1150);
+        let sent = self.poll_all();
+        assert!(sent.len() as u64 >= count, "{sent:?}");
+        sent
+    }
+    fn violation(&mut self) -> Option<Violation> {
+        std::iter::from_fn(|| self.server.poll_event()).find_map(|event| match event {
+            Event::Closed(Reason::Violation(violation)) => Some(violation),
+            _ => None,
+        })
+    }
+}
+
+fn unpaced(config: &mut Config) {
+    config.pacing.gain = 0.0;
+    config.initial_window = 20.0;
+}
+
+/// RFC 9002 §6.1.1, §7.3.2: three packets after it, a packet is lost; its bytes go again in a new packet; the window is halved once.
+#[test]
+fn packet_threshold() {
+    let mut lone = Lone::new(unpaced);
+    let sent = lone.send(6);
+    let base = sent[0];
+    let cwnd = lone.server.info().snd_cwnd;
+    lone.now += Duration::from_millis(100);
+    lone.ack(&[(base + 1, base + 2)]);
+    assert_eq!(lone.server.stats().packets_lost, 0, "two after it are not enough");
+    lone.ack(&[(base + 1, base + 3)]);
+    assert_eq!((lone.server.stats().packets_lost, lone.server.stats().congestion_events), (1, 1));
+    assert!(lone.server.info().snd_cwnd < cwnd * 0.6);
+    lone.ack(&[(base + 1, *sent.last().unwrap())]);
+    let again = lone.poll().unwrap();
+    assert_eq!(again.packet.number, sent.last().unwrap() + 1);
+    assert!(again.packet.frames.as_slice().iter().any(|frame| matches!(frame, Frame::Stream { .. })));
+    assert!(lone.server.stats().retransmitted_bytes > 1000);
+}
+
+/// §6.1.2: with fewer than three after it the packet is lost 9/8 of an RTT after it left: at 100 ms × 9/8 = 112.5.
+#[test]
+fn time_threshold() {
+    let mut lone = Lone::new(unpaced);
+    let sent = lone.send(2);
+    lone.wait(100);
+    lone.ack(&[(sent[1], sent[1])]);
+    assert_eq!(lone.server.stats().packets_lost, 0);
+    let wait = lone.server.poll_timeout().saturating_since(lone.now).as_millis_f64();
+    assert!((12.0..13.0).contains(&wait), "{wait}");
+    lone.wait(13);
+    assert_eq!((lone.server.stats().packets_lost, lone.server.stats().pto_count), (1, 0));
+}
+
+/// §6.2.1, §6.2.4: srtt + 4 var + 25 ms after the last ack-eliciting packet two probes go, then after twice the time; no reduction (§7.5).
+#[test]
+fn probes_and_backoff() {
+    let mut lone = Lone::new(unpaced);
+    lone.send(1);
+    let (cwnd, pto) = (lone.server.info().snd_cwnd, lone.server.info().pto);
+    let first = lone.server.poll_timeout().saturating_since(lone.now);
+    assert_eq!(first, pto);
+    lone.now = lone.server.poll_timeout();
+    lone.server.handle_timeout(lone.now);
+    assert_eq!(lone.poll_all().len(), 2);
+    assert_eq!(lone.server.poll_timeout().saturating_since(lone.now), pto * 2);
+    lone.now = lone.server.poll_timeout();
+    lone.server.handle_timeout(lone.now);
+    assert_eq!(lone.poll_all().len(), 2);
+    assert_eq!(lone.server.poll_timeout().saturating_since(lone.now), pto * 4);
+    assert_eq!((lone.server.info().snd_cwnd, lone.server.stats().packets_lost), (cwnd, 0));
+}
+
+/// §7.6: a second after a second of loss with nothing acknowledged between (three PTO are 3 × about 300 ms): the least window.
+#[test]
+fn persistent_congestion() {
+    for (is_long, expected) in [(true, 1), (false, 0)] {
+        let mut lone = Lone::new(unpaced);
+        lone.send(3);
+        for _ in 0..if is_long { 4 } else { 1 } {
+            lone.now = lone.server.poll_timeout().max(lone.now);
+            lone.server.handle_timeout(lone.now);
+            lone.poll_all();
+        }
+        lone.server.write(lone.stream, 6000);
+        let last = *lone.poll_all().last().unwrap();
+        lone.wait(50);
+        lone.ack(&[(last, last)]);
+        let stats = lone.server.stats();
+        assert_eq!(stats.persistent_congestions, expected, "{stats:?}");
+        assert_eq!(lone.server.info().snd_cwnd <= 2.0, is_long, "{:?}", lone.server.info());
+    }
+}
+
+/// An ACK that comes late shows that the loss was none: the window comes back.
+#[test]
+fn spurious_loss_is_undone() {
+    let mut lone = Lone::new(unpaced);
+    let sent = lone.send(6);
+    lone.wait(100);
+    let cwnd = lone.server.info().snd_cwnd;
+    lone.ack(&[(sent[3], sent[3])]);
+    assert!(lone.server.info().snd_cwnd < cwnd);
+    assert_eq!(lone.server.stats().packets_lost, 1);
+    lone.ack(&[(sent[0], sent[3])]);
+    let stats = lone.server.stats();
+    assert_eq!((stats.spurious_losses, stats.spurious_undos), (1, 1));
+    assert!(lone.server.info().snd_cwnd >= cwnd);
+}
+
+/// §7.8: a sender that leaves its window unused does not raise it.
+#[test]
+fn an_unused_window_does_not_grow() {
+    let mut lone = Lone::new(unpaced);
+    let cwnd = lone.server.info().snd_cwnd;
+    for _ in 0..20 {
+        let sent = lone.send(2);
+        lone.wait(100);
+        lone.ack(&[(sent[0], *sent.last().unwrap())]);
+    }
+    assert_eq!(lone.server.info().snd_cwnd, cwnd);
+}
+
+/// RFC 9000 §13.4.2: counts that are missing end the marking; a rise of CE halves the window once a round trip.
+#[test]
+fn ecn_rules() {
+    let with_ecn = |config: &mut Config| {
+        unpaced(config);
+        config.ecn = true;
+    };
+    let mut lone = Lone::new(with_ecn);
+    lone.server.write(lone.stream, 1000);
+    assert_eq!(lone.poll().unwrap().ecn, Ecn::NotEct, "the helper's ACK had no counts");
+    let [client, server] = ends(with_ecn);
+    let mut pair = Pair::new(client, server, [Wire::new(None, 50), Wire::new(None, 50)], |_, _, datagram| {
+        datagram.ecn = Ecn::NotEct; // a router clears the marks
+        true
+    });
+    pair.run_until(Time::from_secs(1));
+    assert!(!pair.server.info().is_ecn_capable && !pair.client.info().is_ecn_capable);
+}
+
+/// RFC 9000 §8.1: a server sends at most three times what arrived until the client has answered.
+#[test]
+fn anti_amplification() {
+    let [client, server] = ends(|config| config.tls.certificate = 20_000);
+    let (mut up, mut down) = (0, 0);
+    let fate = |from_client: bool, nth: u64, datagram: &mut Datagram| {
+        if from_client {
+            up += if nth == 1 { datagram.payload_bytes() } else { 0 };
+            nth == 1 // the server hears no more
+        } else {
+            down += datagram.payload_bytes();
+            true
+        }
+    };
+    let mut pair = Pair::new(client, server, [Wire::new(None, 50), Wire::new(None, 50)], fate);
+    pair.run_until(Time::from_secs(5));
+    drop(pair);
+    assert_eq!((up, down), (1200, 3600));
+}
+
+/// A client that sends nothing although the server may not: its PTO does (RFC 9002 §6.2.2.1).
+#[test]
+fn no_deadlock_at_the_amplification_limit() {
+    let [client, server] = ends(|config| config.tls.certificate = 9000);
+    // The whole first flight of the server is lost.
+    let fate = |from_client: bool, nth: u64, _: &mut Datagram| from_client || nth > 3;
+    let mut pair = Pair::new(client, server, [Wire::new(None, 50), Wire::new(None, 50)], fate);
+    pair.run_until(Time::from_secs(8));
+    assert!(pair.client.is_established() && pair.server.is_established());
+}
+
+/// RFC 9000 §10.1: both ends give up after the smaller timeout, silently.
+#[test]
+fn idle_timeout() {
+    let [client, server] = ends(|config| config.idle_timeout = Duration::from_secs(5));
+    let mut pair = Pair::new(client, server, [Wire::new(None, 50), Wire::new(None, 50)], |_, _, _| true);
+    pair.run_until(Time::from_secs(4));
+    assert!(pair.client.is_established());
+    pair.run_until(Time::from_secs(6));
+    for is_client in [true, false] {
+        let at = pair.at(is_client, Event::Closed(Reason::Idle)).unwrap().as_secs_f64();
+        assert!((5.0..5.4).contains(&at), "{at}");
+    }
+}
+
+/// RFC 9000 §10.2: the peer hears the code; both are over after three PTO.
+#[test]
+fn close() {
+    let [client, server] = ends(|_| {});
+    let mut pair = Pair::new(client, server, [Wire::new(None, 50), Wire::new(None, 50)], |_, _, _| true);
+    pair.run_until(Time::from_secs(1));
+    pair.client.close(pair.now, 77);
+    pair.run_until(Time::from_secs(3));
+    assert!(pair.at(false, Event::Closed(Reason::Peer(77))).is_some());
+    assert!(pair.client.is_closed() && pair.server.is_closed());
+}
+
+/// RFC 9000 §9.3, §9.4: another port of the same host is a NAT's doing: the address is validated, window and RTT stay. Another host:
+/// they start anew.
+#[test]
+fn rebinding_and_migration() {
+    for is_nat in [true, false] {
+        let [client, server] = ends(|config| config.send_buffer = 1 << 22);
+        let wires = [Wire::new(Some(20.0), 25), Wire::new(Some(20.0), 25)];
+        let mut pair = Pair::new(client, server, wires, |_, _, _| true);
+        pair.run_until(Time::from_millis(200));
+        let id = pair.client.open().unwrap();
+        pair.client.write(id, 100);
+        pair.run_until(Time::from_millis(300));
+        pair.server.write(id, 3_000_000);
+        pair.run_until(Time::from_millis(900));
+        let before = pair.server.info();
+        assert!(before.snd_cwnd > 40.0);
+        let moved = if is_nat { Address { host: 1, port: 61_000 } } else { Address { host: 2, port: 50_000 } };
+        if is_nat {
+            pair.nat = Some(moved);
+        } else {
+            pair.client.migrate(pair.now, moved);
+        }
+        // Half a round trip and the queue later the server sees it.
+        while pair.at(false, Event::Migrated(moved)).is_none() {
+            assert!(pair.step() && pair.now < Time::from_secs(3), "{is_nat}");
+        }
+        let after = pair.server.info();
+        assert_eq!(after.snd_cwnd > 40.0, is_nat, "{after:?}");
+        pair.run_until(Time::from_secs(6));
+        assert_eq!(pair.client.stats().bytes_delivered, 3_000_000);
+    }
+}
+
+/// RFC 9000 §9.3.2: nobody answers at the new address: the server goes back to the old one.
+#[test]
+fn a_false_address_is_not_kept() {
+    let mut lone = Lone::new(unpaced);
+    let mut datagram = lone.datagram(None, &[Frame::Ping]);
+    datagram.from = Address { host: 9, port: 9 };
+    lone.server.handle_datagram(lone.now, &datagram);
+    let challenge = lone.poll().unwrap();
+    assert_eq!(challenge.to, datagram.from);
+    assert!(matches!(challenge.packet.frames.as_slice(), [Frame::PathChallenge(_)]));
+    assert!(challenge.payload_bytes() <= 300, "three times 100");
+    lone.wait(10_000);
+    lone.server.write(lone.stream, 100);
+    assert_eq!(lone.poll().unwrap().to, Address { host: 1, port: 50_000 });
+}
+
+/// RFC 9000 §4, §13.1, §21.4 and others: what a peer may not do closes the connection with the right code.
+#[test]
+fn violations() {
+    let stream = |id, offset, len| Frame::Stream { id, offset, len, fin: false };
+    let cases = [
+        (vec![stream(0, 1 << 40, 10)], Violation::FlowControl),
+        (vec![stream(4000, 0, 10)], Violation::StreamLimit),
+        (vec![stream(1, 0, 10)], Violation::StreamState),
+        (vec![Frame::ResetStream { id: 0, final_size: 3 }], Violation::FinalSize),
+        (vec![Frame::Stream { id: 4, offset: 0, len: 5, fin: true }, stream(4, 5, 1)], Violation::FinalSize),
+        (vec![Frame::Crypto { offset: 1 << 30, len: 10, is_end: false }], Violation::CryptoBuffer),
+    ];
+    for (frames, expected) in cases {
+        let mut lone = Lone::new(|_| {});
+        lone.frames(&frames);
+        assert_eq!(lone.violation(), Some(expected), "{frames:?}");
+        let close = lone.poll().unwrap();
+        assert!(matches!(close.packet.frames.as_slice(), [Frame::Close { code }] if *code == expected.code()));
+    }
+    let mut lone = Lone::new(|_| {});
+    lone.ack(&[(0, 1 << 30)]);
+    assert_eq!(lone.violation(), Some(Violation::Protocol), "it was never sent");
+}
+
+/// §13.2.1, §13.2.2: every second packet; §19.3: duplicates are not acknowledged anew.
+#[test]
+fn acknowledgements() {
+    let mut lone = Lone::new(|_| {});
+    // The first has a gap before it, and is told at once (§13.2.1).
+    lone.frames(&[Frame::Ping]);
+    assert_eq!(lone.poll().unwrap().packet.ack.unwrap().largest, lone.number);
+    lone.frames(&[Frame::Ping]);
+    assert!(lone.poll().is_none());
+    lone.frames(&[Frame::Ping]);
+    let ack = lone.poll().unwrap().packet.ack.unwrap();
+    assert_eq!(ack.largest, lone.number);
+    let dropped = lone.server.stats().packets_dropped;
+    lone.number -= 1;
+    lone.frames(&[Frame::Ping]);
+    assert_eq!((lone.server.stats().packets_dropped, lone.poll().is_none()), (dropped + 1, true));
+}
