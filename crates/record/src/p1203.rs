@@ -128,7 +128,7 @@ fn recency_mean(both: &[f64]) -> f64 {
         sum += late * low * score;
         weights += late * low;
     }
-    sum / weights
+    (sum / weights).min(5.0) // a mean of fives alone may come out a rounding above
 }
 
 /// Equations 5 to 7: seconds far below the mean, recent ones less so, pull the score down.
@@ -212,6 +212,14 @@ mod tests {
             near(r_from_mos(mos_from_r(r)), r, 1e-9);
         }
         assert_eq!((mos_from_r(0.0), r_from_mos(1.0), mos_from_r(100.0)), (1.05, 0.0, 4.9));
+    }
+
+    /// No score passes 5, however the weights round.
+    #[test]
+    fn the_best_is_five() {
+        for seconds in 1..200 {
+            assert_eq!(recency_mean(&vec![5.0; seconds]).max(5.0), 5.0, "{seconds} seconds");
+        }
     }
 
     /// Constant quality is its own mean; nothing turns, nothing is below.

@@ -256,6 +256,8 @@ impl Sender {
             self.detector.on_dsack(una, nxt);
             blocks[0] = (0, 0);
         }
+        // In the order of the stream, as Linux looks at them (`tcp_sacktag_write_queue`): the first and the newest of what they deliver.
+        blocks.sort_unstable();
         let detector = &mut self.detector;
         for block in &mut blocks {
             block.0 = block.0.max(una);
@@ -301,6 +303,7 @@ impl Sender {
         let micros = timestamp(now).wrapping_sub(news.echo.filter(|_| news.is_advance)?);
         let sample = Duration::from_micros(u64::from(micros));
         self.take_rtt_sample(sample);
+        self.rtt.observe_min(sample); // as Linux (`tcp_ack_update_rtt`)
         Some(sample)
     }
 

@@ -233,7 +233,7 @@ impl Sender {
         self.recovery.on_retransmit(timestamp(now), is_first);
         self.head.on_retransmit();
         let mishaps = self.counters.note();
-        mishaps.retransmitted_packets += 1;
+        mishaps.retransmitted_packets += u64::from(len > 0); // a FIN alone is no data, as where it is sent first
         mishaps.retransmitted_bytes += u64::from(len);
         // The fast retransmit restarts the timer.
         let is_fast = self.recovery.phase() == Phase::Recovery && is_head;
