@@ -143,3 +143,39 @@ def test_emulated_sessions_get_back_the_capacity_that_is_known(known: Path, half
     assert error <= 0.20
     assert abs(bias) <= 0.02
     assert 0.85 <= share <= 0.95
+
+
+def test_the_replay_gives_a_plain_log_back_and_refuses_one_that_no_rule_explains(tmp_path: Path) -> None:
+    """The second log's transfers take 0.3 s or 3 s in turn, with the same size and window: no path does that under CUBIC."""
+    write_log(tmp_path / "good.csv", 6.0)
+    lines = ["start_time,bytes,duration_ms,min_rtt_ms"]
+    lines += [f"{1_700_000_000 + 8 * i},20000,{(300, 5000)[i % 2]},50" for i in range(60)]
+    (tmp_path / "odd.csv").write_text("\n".join(lines) + "\n")
+    for name, status in (("good", 0), ("odd", 1)):
+        infer(tmp_path / f"{name}.csv", "--sender", "cubic", "--out", tmp_path / name)
+        done = CliRunner().invoke(app, ["population", "replay", str(tmp_path / name)])
+        assert done.exit_code == status, done.output
+
+
+def test_one_command_from_log_to_answer(tmp_path: Path) -> None:
+    """Two viewers; the second run infers nothing anew."""
+    for name, mbps in (("a", 2.0), ("b", 6.0)):
+        write_log(tmp_path / f"{name}.csv", mbps)
+    arguments = ["population", "answer", *(str(tmp_path / f"{name}.csv") for name in "ab")]
+    arguments += [
+        "--sender",
+        "cubic",
+        "--try",
+        "copa",
+        "--out",
+        str(tmp_path / "out"),
+        "--set",
+        'video.duration="10 s"',
+    ]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    assert "2 of 2 sessions are given back" in done.output
+    assert (tmp_path / "out" / "answer" / "report.html").is_file()
+    before = (tmp_path / "out" / "paths" / "capacity.csv").stat().st_mtime_ns
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert (tmp_path / "out" / "paths" / "capacity.csv").stat().st_mtime_ns == before

@@ -1,6 +1,7 @@
 //! A session's log in, draws of its path out: `playpath population infer` calls this once for each session.
 
 use playpath_infer::log::Transfer;
+use playpath_infer::replay::replay;
 use playpath_infer::session::{Draw, Settings};
 use playpath_infer::{Beliefs, Deployed, infer, steps};
 use serde::Deserialize;
@@ -23,6 +24,9 @@ struct Question {
     seed: u64,
 }
 
+/// Draws that a session is replayed on.
+const REPLAYED: usize = 20;
+
 /// The path behind a session: JSON in and out. Errors: one line.
 pub fn path_behind(question: &str) -> Result<Value, String> {
     let asked: Question = serde_json::from_str(question).map_err(|e| format!("the question: {e}"))?;
@@ -30,17 +34,19 @@ pub fn path_behind(question: &str) -> Result<Value, String> {
         return Err("no transfer, no sender, no draw or no step".into());
     }
     let settings = Settings { beliefs: Beliefs::default(), draws: asked.draws, seed: asked.seed };
-    let mut answers = vec![];
+    let (mut answers, mut senders) = (vec![], vec![]);
     for name in &asked.senders {
         let mut deployed = Deployed::linux(name)?;
         deployed.initial_window = asked.initial_window;
         deployed.restarts_after_idle = asked.restarts_after_idle;
         answers.push(infer(&asked.transfers, &deployed, &settings));
+        senders.push(deployed);
     }
     let evidence: Vec<f64> = answers.iter().map(|answer| answer.evidence).collect();
     let best = (0..answers.len()).max_by(|a, b| evidence[*a].total_cmp(&evidence[*b])).unwrap_or(0);
     let found = &answers[best];
     let all: f64 = evidence.iter().map(|e| (e - evidence[best]).exp()).sum();
+    let replayed = replay(&asked.transfers, &senders[best], found, REPLAYED);
     let steps = steps::steps(&found.draws, found.lasts_s, asked.step_s);
     let every = (found.draws.len() / asked.kept.max(1)).max(1);
     let kept = found.draws.iter().step_by(every).take(asked.kept);
@@ -55,6 +61,7 @@ pub fn path_behind(question: &str) -> Result<Value, String> {
         "think_s": found.noise.think_s,
         "noise": [found.noise.absolute_s, found.noise.relative],
         "unexplained": found.unexplained,
+        "replay": { "held": replayed.held, "ratio": replayed.ratio },
     }))
 }
 

@@ -26,7 +26,7 @@ pub struct Beliefs {
 
 impl Default for Beliefs {
     fn default() -> Beliefs {
-        Beliefs { drift: (0.15, 0.02), shift: (0.03, 0.35), anything: 0.01, access: (10e6, 1.5) }
+        Beliefs { drift: (0.15, 0.02), shift: (0.05, 0.35), anything: 0.002, access: (10e6, 1.5) }
     }
 }
 

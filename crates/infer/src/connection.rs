@@ -23,7 +23,7 @@ const LEAST_RTO_S: f64 = 0.2;
 pub(crate) struct Connection<'a> {
     deployed: &'a Deployed,
     control: Box<dyn CongestionControl>,
-    link: Link,
+    link: Link<'a>,
     /// Sent and not acknowledged.
     out: VecDeque<Sent>,
     delivered: u64,
@@ -42,19 +42,52 @@ pub(crate) struct Connection<'a> {
     complete_at: f64,
 }
 
-/// What the packets go through.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Link {
-    /// Bytes on the wire per second.
-    pub bytes_per_s: f64,
+/// What the packets go through: a FIFO whose rate is one, or a course of rates by the connection's own clock.
+#[derive(Clone, Debug)]
+pub(crate) struct Link<'a> {
+    /// Bytes on the wire per second; on a course the greatest.
+    bytes_per_s: f64,
     /// Without queueing.
-    pub rtt_s: f64,
+    rtt_s: f64,
+    course: Option<&'a [(f64, f64)]>,
     free_at: f64,
 }
 
-impl Link {
-    pub fn new(bits_per_s: f64, rtt_s: f64) -> Link {
-        Link { bytes_per_s: bits_per_s / 8.0, rtt_s, free_at: 0.0 }
+impl<'a> Link<'a> {
+    pub fn new(bits_per_s: f64, rtt_s: f64) -> Link<'a> {
+        Link { bytes_per_s: bits_per_s / 8.0, rtt_s, course: None, free_at: 0.0 }
+    }
+
+    /// bit/s from each second on.
+    pub fn on(course: &'a [(f64, f64)], rtt_s: f64) -> Link<'a> {
+        let most = course.iter().map(|c| c.1).fold(0.0, f64::max);
+        Link { course: Some(course), ..Link::new(most, rtt_s) }
+    }
+
+    /// When `bytes` that come at `now` have left.
+    fn leave(&mut self, now: f64, bytes: f64) -> f64 {
+        let start = self.free_at.max(now);
+        self.free_at = match self.course {
+            None => start + bytes / self.bytes_per_s,
+            Some(course) => served(course, start, bytes),
+        };
+        self.free_at
+    }
+}
+
+/// When `bytes` are through from `start` on.
+fn served(course: &[(f64, f64)], start: f64, bytes: f64) -> f64 {
+    let mut index = course.partition_point(|c| c.0 <= start).saturating_sub(1);
+    let (mut at, mut left) = (start, bytes);
+    loop {
+        let rate = course[index].1 / 8.0;
+        let until = course.get(index + 1).map_or(f64::INFINITY, |next| next.0);
+        if left <= rate * (until - at) {
+            return at + left / rate;
+        }
+        left -= rate * (until - at).max(0.0);
+        at = at.max(until);
+        index += 1;
     }
 }
 
@@ -69,11 +102,10 @@ struct Sent {
 }
 
 impl<'a> Connection<'a> {
-    pub fn new(deployed: &'a Deployed, link: Link) -> Connection<'a> {
+    pub fn new(deployed: &'a Deployed, link: Link<'a>) -> Connection<'a> {
         Connection {
             deployed,
             control: deployed.start(),
-            link,
             out: VecDeque::with_capacity(64),
             delivered: 0,
             delivered_at: 0.0,
@@ -84,6 +116,7 @@ impl<'a> Connection<'a> {
             round_end: 0,
             srtt: link.rtt_s,
             min_rtt: link.rtt_s,
+            link,
             most_out: 0,
             has_started: false,
             complete_at: 0.0,
@@ -96,6 +129,16 @@ impl<'a> Connection<'a> {
     /// says no more than how long nothing was asked for.
     pub fn serve(&mut self, transfer: &Transfer, gap_s: f64) -> f64 {
         let begin = self.complete_at + gap_s + self.link.rtt_s / 2.0;
+        self.serve_from(transfer, begin)
+    }
+
+    /// As [`serve`](Self::serve), at the moment that the log has: what was late before does not count again.
+    pub fn serve_at(&mut self, transfer: &Transfer) -> f64 {
+        self.link.free_at = 0.0;
+        self.serve_from(transfer, transfer.at_s + self.link.rtt_s / 2.0)
+    }
+
+    fn serve_from(&mut self, transfer: &Transfer, begin: f64) -> f64 {
         if self.is_known(transfer.socket.as_ref()) {
             self.out.clear();
         } else {
@@ -156,7 +199,7 @@ impl<'a> Connection<'a> {
         let mut left = packets;
         while left > 0 {
             if self.covers_the_path(service) {
-                let rest = ((left - 1) as f64 * full + last_size) / self.link.bytes_per_s;
+                let rest = (left - 1) as f64 * full + last_size;
                 return self.skip(now, left, rest);
             }
             while left > 0 && self.may_send(now) {
@@ -176,9 +219,8 @@ impl<'a> Connection<'a> {
     }
 
     /// The rest leaves back to back.
-    fn skip(&mut self, now: f64, packets: u64, takes: f64) -> f64 {
-        self.link.free_at = self.link.free_at.max(now) + takes;
-        let end = self.link.free_at;
+    fn skip(&mut self, now: f64, packets: u64, bytes: f64) -> f64 {
+        let end = self.link.leave(now, bytes);
         self.sent += packets;
         self.delivered = self.sent - self.out.len() as u64;
         self.last_sent_at = Some((end - self.link.rtt_s).max(self.last_sent_at.unwrap_or(0.0)));
@@ -193,14 +235,14 @@ impl<'a> Connection<'a> {
         if self.out.is_empty() {
             (self.first_sent_at, self.delivered_at) = (now, now);
         }
-        self.link.free_at = self.link.free_at.max(now) + size / self.link.bytes_per_s;
+        let left_at = self.link.leave(now, size);
         let view = self.view(now);
         let prior_in_flight = self.out.len() as u32;
         let payload_bytes = (size - self.deployed.header) as u32;
         self.control.on_packet_sent(&view, &PacketSent { payload_bytes, is_retransmission: false, prior_in_flight });
         self.out.push_back(Sent {
             at: now,
-            acked_at: self.link.free_at + self.link.rtt_s,
+            acked_at: left_at + self.link.rtt_s,
             first_sent_at: self.first_sent_at,
             delivered: self.delivered,
             delivered_at: self.delivered_at,

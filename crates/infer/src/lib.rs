@@ -15,6 +15,7 @@ pub mod deployed;
 pub mod emission;
 mod filter;
 pub mod log;
+pub mod replay;
 pub mod session;
 pub mod steps;
 

@@ -82,10 +82,14 @@ pub fn infer(transfers: &[Transfer], deployed: &Deployed, settings: &Settings) -
     let best = explained.iter().map(|e| e.filtered.evidence).fold(f64::NEG_INFINITY, f64::max);
     let shares = normalised(explained.iter().map(|e| libm::exp(e.filtered.evidence - best)).collect());
     let mut stream = RootSeed(settings.seed).stream("infer");
-    let mut draws = vec![];
+    let mut draws: Vec<Draw> = vec![];
     for (own, count) in explained.iter().zip(counts(&shares, settings.draws)) {
         let courses = backward(&own.chain, &own.steps, &own.filtered, count, &mut stream);
         draws.extend(courses.into_iter().map(|course| Draw { course: framed(course, &mut stream), rtt_s: own.rtt }));
+    }
+    // By base RTT and think until now: a few of them are to be a sample, too.
+    for index in (1..draws.len()).rev() {
+        draws.swap(index, (stream.uniform() * (index + 1) as f64) as usize);
     }
     let likeliest = (0..shares.len()).max_by(|a, b| shares[*a].total_cmp(&shares[*b])).unwrap_or(0);
     let own = &explained[likeliest];

@@ -9,15 +9,13 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from playpath import console, engine
+from playpath import console
 from playpath.commands import options
 from playpath.commands.stored import Executor, answer, check_executor
-from playpath.errors import InputError
 from playpath.files import check_file, write_text
 from playpath.metrics import format_value
 from playpath.population import Estimate, PopulationResult, Versus, load_population, population
 from playpath.population.logs import KINDS, read_logs
-from playpath.population.transfers import KINDS as INFERABLE
 from playpath.sanity import doubts_of_population
 
 Source = Annotated[
@@ -40,6 +38,9 @@ commands = typer.Typer(no_args_is_help=True, help="Answer for a population of pa
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
+    from playpath.commands import population_logs
+
+    population_logs.register(commands)
     app.add_typer(commands, name="population")
 
 
@@ -105,74 +106,6 @@ def compare(
         out=out,
         json=json,
     )
-
-
-@commands.command("infer")
-def infer_paths(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="LOG…", help="Chunk logs, access logs or beacons; .gz, .bz2, .xz, too.")
-    ],
-    out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where the paths are written.")],
-    sender: Annotated[
-        str | None,
-        typer.Option(
-            "--sender",
-            metavar="LIST",
-            help="The congestion control that was deployed, or candidates; left out, it is inferred.",
-        ),
-    ] = None,
-    initial_window: Annotated[
-        int, typer.Option("--initial-window", metavar="PACKETS", min=1, help="Of the deployed sender.")
-    ] = 10,
-    idle_restart: Annotated[
-        bool,
-        typer.Option(
-            "--idle-restart/--no-idle-restart", help="The deployed sender's window decays after idle (Linux)."
-        ),
-    ] = True,
-    kind: Annotated[str, typer.Option("--kind", metavar="NAME", help=f"{', '.join(INFERABLE)}.")] = "auto",
-    log_format: Annotated[str, typer.Option("--log-format", metavar="TEXT", help="nginx's log_format.")] = "",
-    fields: Annotated[
-        str,
-        typer.Option("--fields", metavar="LIST", help='What your columns are: "session=viewer,bytes=size".'),
-    ] = "",
-    step: Annotated[str, typer.Option("--step", metavar="TIME", help="Steps of capacity.csv.")] = "5 s",
-    draws: Annotated[int, typer.Option("--draws", metavar="N", min=10, help="Draws of each path.")] = 100,
-    traces: Annotated[int, typer.Option("--traces", metavar="N", min=1, help="Draws that become traces.")] = 4,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the draws.")] = 1,
-    keep_names: Annotated[
-        bool, typer.Option("--keep-names", help="Keep names and addresses of viewers; by default they are hashed.")
-    ] = False,
-    jobs: options.Jobs = None,
-    json: options.Json = False,
-) -> None:
-    """Infer the path behind each session of a log: its capacity over time and its RTT, as draws, and a population of them."""
-    from playpath.population.inference import CANDIDATES, Asked, infer
-
-    named = tuple(name.strip() for name in sender.split(",") if name.strip()) if sender else CANDIDATES
-    step_s = engine.number(step)
-    if not 0.1 <= step_s <= 3600:
-        raise InputError(f'--step "{step}": from 0.1 s to an hour')
-    asked = Asked(named, float(initial_window), idle_restart, step_s, draws, min(traces, draws), seed)
-    with console.progress("sessions") as progress:
-        done = infer(
-            files,
-            out,
-            asked,
-            kind=kind,
-            log_format=log_format,
-            fields=fields,
-            keep_names=keep_names,
-            jobs=jobs,
-            progress=progress,
-        )
-    if json:
-        console.print_json({"folder": str(out), "sessions": done.sessions, "steps": done.steps, "notes": done.notes})
-        return
-    console.out.print(console.plain(f"{out}: {done.sessions} sessions, {done.steps} steps of {step}"), soft_wrap=True)
-    console.message(f"next: playpath population compare {out / 'population.toml'}")
-    for note in done.notes:
-        console.err.print(f"[yellow]note:[/yellow] {console.plain(note)}", soft_wrap=True)
 
 
 def print_population(result: PopulationResult) -> None:

@@ -42,6 +42,9 @@ SESSIONS = (
     "unexplained_percent",
     "noise_ms",
     "noise_percent",
+    "rate_p95_over_p05",
+    "replay_held_percent",
+    "replay_time_ratio",
 )
 _FEWEST = 3
 """Transfers of a session: fewer tell nothing of a course."""
@@ -154,7 +157,7 @@ def infer(
 def _tables() -> Iterator[tuple[str, Sequence[str]]]:
     yield "capacity.csv", CAPACITY
     yield "sessions.csv", SESSIONS
-    yield "users.csv", ("name", "session", "weight", "trace", "rtt_ms")
+    yield "users.csv", ("name", "trace", "rtt_ms")
 
 
 class _Table:
@@ -247,6 +250,9 @@ def _write(
             _digits(100 * answer["unexplained"]),
             _digits(1e3 * answer["noise"][0]),
             _digits(100 * answer["noise"][1]),
+            _digits(statistics.median(step[3] / step[1] for step in answer["steps"])),
+            _digits(100 * answer["replay"]["held"]),
+            _digits(answer["replay"]["ratio"]),
         ]
     )
     for index, draw in enumerate(answer["draws"], 1):
@@ -254,8 +260,8 @@ def _write(
         write_text(file, _trace(draw, answer["lasts_s"]))
         trace = str(file.relative_to(folder))
         told.first_trace = told.first_trace or trace
-        rtt = _digits(1e3 * draw["rtt_s"])
-        users.writerow([f"{session.name}.{index}", session.name, _digits(1 / len(answer["draws"])), trace, rtt])
+        if index == 1:
+            users.writerow([session.name, trace, _digits(1e3 * draw["rtt_s"])])
 
 
 def _trace(draw: dict[str, Any], lasts_s: float) -> str:
@@ -280,7 +286,8 @@ def _population(told: _Told, asked: Asked, folder: Path) -> str:
     sender = max(told.senders, key=lambda name: told.senders[name])
     others = [name for name in ("cubic", "bbr3") if name != sender]
     blocks = "\n".join(f'[[sender]]\ncc = "{name}"' for name in (sender, *others))
-    return f"""# Written by `playpath population infer`. Each user is a draw of a viewer's path from the posterior of the log.
+    return f"""# Written by `playpath population infer`. Each user is one draw of a viewer's path from the posterior of the log, so that an
+# interval over users carries both what viewers differ by and what the log leaves open.
 # The queue, the film and the player are not in a log: they are assumptions, and yours to set.
 name = {json.dumps(f"paths of {folder.resolve().name}")}
 description = "Paths inferred from logs, as draws"

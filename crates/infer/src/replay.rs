@@ -1,0 +1,52 @@
+//! Today, played again: the deployed sender serves the session's transfers on draws of its path, and its times are held against the
+//! log's.
+//!
+//! Inference takes the sender's windows from the log where it has them; the replay takes nothing but sizes and moments, so that a
+//! sender of other rules, a limit of the application or pauses of the server show. A time counts as held if it lies within what nine
+//! of ten draws and the session's noise say.
+
+use crate::connection::{Connection, Link};
+use crate::deployed::Deployed;
+use crate::log::{Socket, Transfer};
+use crate::session::Posterior;
+
+/// The log against its replay.
+#[derive(Clone, Copy, Debug)]
+pub struct Replay {
+    /// Share of the transfers whose time is held.
+    pub held: f64,
+    /// Time of all transfers, replayed over logged; median over draws.
+    pub ratio: f64,
+}
+
+/// Play the session on some of its draws.
+pub fn replay(transfers: &[Transfer], deployed: &Deployed, posterior: &Posterior, draws: usize) -> Replay {
+    let every = (posterior.draws.len() / draws.max(1)).max(1);
+    let played: Vec<Vec<f64>> = posterior
+        .draws
+        .iter()
+        .step_by(every)
+        .map(|draw| {
+            let mut connection = Connection::new(deployed, Link::on(&draw.course, draw.rtt_s));
+            transfers.iter().map(|t| connection.serve_at(&bare(t)) + posterior.noise.think_s).collect()
+        })
+        .collect();
+    let is_held = |index: usize| {
+        let mut times: Vec<f64> = played.iter().map(|times| times[index]).collect();
+        times.sort_by(f64::total_cmp);
+        let at = |share: f64| times[((times.len() - 1) as f64 * share + 0.5) as usize];
+        let seen = transfers[index].took_s;
+        let noise = 1.645 * (posterior.noise.absolute_s + posterior.noise.relative * seen);
+        at(0.05) - noise <= seen && seen <= at(0.95) + noise
+    };
+    let held = (0..transfers.len()).filter(|&index| is_held(index)).count() as f64 / transfers.len() as f64;
+    let logged: f64 = transfers.iter().map(|t| t.took_s).sum();
+    let mut ratios: Vec<f64> = played.iter().map(|times| times.iter().sum::<f64>() / logged).collect();
+    ratios.sort_by(f64::total_cmp);
+    Replay { held, ratio: ratios[ratios.len() / 2] }
+}
+
+/// Without the windows that the log tells.
+fn bare(transfer: &Transfer) -> Transfer {
+    Transfer { socket: None::<Socket>, ..*transfer }
+}

@@ -1,0 +1,106 @@
+"""Whether the inferred paths give the log back: before any verdict.
+
+`infer` plays the deployed sender on draws of each session's path, from the sizes and moments of the log alone, and notes how the
+replayed times stand to the log's (`crates/infer/src/replay.rs`). Here that becomes a judgement: where today is not reproduced there
+is none about tomorrow.
+"""
+
+from __future__ import annotations
+
+import csv
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+
+from playpath.errors import InputError
+from playpath.files import read_text
+
+_OFF = 0.1
+"""A session whose replayed transfers take this much longer or shorter, as a share, is not reproduced."""
+_UNEXPLAINED = 10.0
+"""Nor is one of whose transfers so many percent fit no rate."""
+_MOST = 0.2
+"""Share of sessions that may fail."""
+_WIDE = 2.0
+"""Median 90 % interval of the rate, as a factor, from which on the log itself is what leaves a question open."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Today, played again.
+
+    Attributes
+    ----------
+    sessions, slower, faster, unexplained : int
+        Sessions in all; those whose replay takes too long, too short; those with transfers that fit no rate.
+    ratio : float
+        Median over sessions of replayed over logged time.
+    held : float
+        Median share of a session's times inside the replay's 90 % interval.
+    width : float
+        Median over sessions of 95 % over 5 % of the rate.
+    """
+
+    sessions: int
+    slower: int
+    faster: int
+    unexplained: int
+    failed: int
+    ratio: float
+    held: float
+    width: float
+
+    @property
+    def is_reproduced(self) -> bool:
+        """Few enough sessions fail."""
+        return self.failed <= _MOST * self.sessions
+
+    @property
+    def leaves_open(self) -> bool:
+        """The log does not say much of its paths."""
+        return self.width > _WIDE
+
+    def lines(self) -> list[str]:
+        """What to tell."""
+        told = [
+            f"{self.sessions - self.failed} of {self.sessions} sessions are given back: replayed over logged time {self.ratio:.3f} "
+            f"(median); {100 * self.held:.0f} % of the times lie in the replay's 90 % intervals"
+        ]
+        why = {
+            "take longer in the replay: the deployed sender was faster after pauses, or the control is another": self.slower,
+            "take less time in the replay: losses, a neighbour, pauses of the server, or the control is another": self.faster,
+            "have many times that fit no rate: a limit of the application, pauses, or another control": self.unexplained,
+        }
+        told += [f"{count} sessions {what}" for what, count in why.items() if count]
+        if not self.is_reproduced:
+            told.append(
+                "today is not reproduced, so there is no verdict: name the deployed sender (--sender), or log TCP_INFO"
+            )
+        return told
+
+
+def judge(folder: Path) -> Replay:
+    """Judge what `infer` wrote.
+
+    Raises
+    ------
+    InputError
+        The folder has no sessions.
+    """
+    file = folder / "sessions.csv"
+    if not file.is_file():
+        raise InputError(f"{folder}: has no sessions.csv; playpath population infer LOG… --out {folder} writes it")
+    rows = list(csv.DictReader(read_text(file).splitlines()))
+    ratios = [float(row["replay_time_ratio"]) for row in rows]
+    odd = [float(row["unexplained_percent"]) > _UNEXPLAINED for row in rows]
+    off = [abs(ratio - 1) > _OFF for ratio in ratios]
+    return Replay(
+        sessions=len(rows),
+        slower=sum(ratio > 1 + _OFF for ratio in ratios),
+        faster=sum(ratio < 1 - _OFF for ratio in ratios),
+        unexplained=sum(odd),
+        failed=sum(a or b for a, b in zip(odd, off, strict=True)),
+        ratio=statistics.median(ratios),
+        held=statistics.median(float(row["replay_held_percent"]) / 100 for row in rows),
+        width=statistics.median(float(row["rate_p95_over_p05"]) for row in rows),
+    )
