@@ -3,6 +3,7 @@
 use super::LossProcess;
 use crate::registry::About;
 use crate::settings::config;
+use playpath_units::Time;
 use playpath_units::random::Stream;
 
 config! {
@@ -26,7 +27,7 @@ impl LossProcess for EveryNth {
     fn new(config: &EveryNthConfig, _stream: Stream) -> EveryNth {
         EveryNth { seen: 0, n: config.n }
     }
-    fn loses_next(&mut self) -> bool {
+    fn loses(&mut self, _at: Time) -> bool {
         self.seen = (self.seen + 1) % self.n;
         self.seen == 0
     }
