@@ -40,6 +40,8 @@ TABLES = {
     "sender": ("[[sender]]", "`[[sender]]`"),
     "cc": ("cc", "`cc = { … }`"),
     "scheduler": ("scheduler", "`scheduler = { … }`"),
+    "transport": ("transport", "`transport = { … }`"),
+    "tcp": ("Keys of TCP", "`[[sender]]` and `[[traffic]]`, or their `transport = { … }`"),
     "pacing": ("pacing", "`pacing = { … }`"),
     "delayed_ack": ("delayed_ack", "`delayed_ack = { … }`"),
     "traffic": ("[[traffic]]", "`[[traffic]]`"),
@@ -162,6 +164,9 @@ def table_section(name: str) -> str:
         parts.append(key_table(rows))
     if name in COMPONENTS:
         parts.append(f"Its parameters: [{TABLES[name][0]}](components.md#{COMPONENTS[name]}).\n")
+    elif name == "transport":
+        links = ", ".join(f"[{TABLES[v['name']][0]}](#{anchor(v['name'])})" for v in choice["variants"])
+        parts.append(f"{links}, which may stand without the table, too.\n")
     elif choice:
         parts += [variant_section(choice, v) for v in choice["variants"] if v["keys"]]
     return "\n".join(parts)
@@ -216,7 +221,7 @@ def profile_section() -> str:
         ]
         tunes = "window_tuning" not in resolved(profile=profile, window_tuning=True)
         of[profile] = resolved(profile=profile) | {"delayed_ack": words[0], "window_tuning": tunes}
-    own = [key["name"] for key in keys.tables()["sender"]["keys"] if key["otherwise"].endswith("the profile's")]
+    own = [key["name"] for key in keys.tables()["tcp"]["keys"] if key["otherwise"].endswith("the profile's")]
     lines = ["| key | " + " | ".join(f"`{p}`" for p in PROFILES) + " |", "|---" * (len(PROFILES) + 1) + "|"]
     lines += [f"| `{name}` | " + " | ".join(str(of[p][name]).lower() for p in PROFILES) + " |" for name in own]
     return "What the profiles set:\n\n" + "\n".join(lines) + "\n"

@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 import textwrap
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ CLASSES = {
     "distribution.normal": "Normal",
 }
 """Declared table → class, where it is not its own name."""
-AS_MAPPINGS = ("loss", "queue", "cc", "scheduler")
+AS_MAPPINGS = ("loss", "queue", "cc", "scheduler", "transport")
 """Tables without a class: a mapping of parameters."""
 INDENTS = ("initial_indent", "subsequent_indent")
 PLAIN = {
@@ -67,7 +67,7 @@ class Form:
 def modules(tables: Iterable[str]) -> dict[Path, str]:
     """Both modules: file → text. `tables`: the declared ones, in the order of the reference."""
     inner_first = [name for name in reversed([*tables]) if name not in AS_MAPPINGS]
-    order = tuple(dict.fromkeys(part for name in inner_first for part in (*keys.tables()[name]["with"], name)))
+    order = tuple(dict.fromkeys(part for name in inner_first for part in bases_first(name)))
     written = Form(
         PACKAGE / "document.py",
         'The documents as one writes them, typed: made by name, `Path(rate="20 Mbit/s", rtt="50 ms")`.',
@@ -96,6 +96,13 @@ def shared(there: Mapping[str, list[str]], form: Form) -> list[str]:
     """The tables whose class in `form` says the same as the one `there`, and so do those of all that they hold."""
     differ = {name for name, lines in classes(form).items() if lines != there[name]}
     return [name for name in form.tables if not reached(name) & differ]
+
+
+def bases_first(table: str) -> Iterator[str]:
+    """A table behind those whose keys it has, too."""
+    for base in keys.tables()[table]["with"]:
+        yield from bases_first(base)
+    yield table
 
 
 def reached(table: str) -> set[str]:

@@ -195,31 +195,11 @@ class TrafficRtt(TypedDict, total=False):
     """It is the whole round trip, the path's where that is longer; else it is added."""
 
 
-class Sender(TypedDict, total=False):
-    """What serves the video: a congestion control and the habits of its TCP. One is played after the other, on the same paths."""
-
-    name: str | None
-    """Unique label."""
-
-    cc: Mapping[str, Any] | str
-    """Congestion control, with its parameters (`playpath list cc`). Traffic without one has, in a scenario without
-    a video, that of the sender which is compared."""
+class Tcp(TypedDict, total=False):
+    """The keys of TCP."""
 
     profile: Literal["linux", "ns2", "rfc"] | None
     """Stack whose habits the endpoints have."""
-
-    paths: Sequence[str] | str | None
-    """Paths that it may use; over several it is MPTCP."""
-
-    scheduler: Mapping[str, Any] | str
-    """MPTCP scheduler, with its parameters (`playpath list scheduler`); by default that of stock kernels. Over one
-    path it has no say."""
-
-    abr: Mapping[str, Any] | str | None
-    """Adaptation rule of this sender's viewers (`playpath list abr`), in place of the player's."""
-
-    multipath: Literal["relay", "mptcp"] | None
-    """What carries a stream over several paths in the kernel world."""
 
     mss: int | None
     """Payload of a full packet, without headers and options."""
@@ -245,24 +225,20 @@ class Sender(TypedDict, total=False):
     delayed_ack: DelayedAck | Literal["off", "rfc5681", "linux"] | None
     """When the client acknowledges, or the longest wait of a client that waits for a second packet."""
 
-    limited_transmit: bool | None
-    """New packets on the first two duplicate ACKs (RFC 3042)."""
-
     loss_detection: Literal["rack_tlp", "rfc6675", "newreno", "newreno_steady", "reno", "ns2_vegas"] | None
     """How the sender finds losses."""
 
     recovery: Literal["prr", "rfc6675", "newreno"] | None
     """How the window moves during fast recovery."""
 
+    limited_transmit: bool | None
+    """New packets on the first two duplicate ACKs (RFC 3042)."""
+
     rto_min: str | None
     """Smallest retransmission timeout."""
 
     send_buffer: str | None
     """What the server's socket holds, sent or not."""
-
-    notsent_lowat: str | None
-    """Most unsent bytes that the video's server leaves in the socket (TCP_NOTSENT_LOWAT): what is there no priority
-    reaches."""
 
     receive_buffer: str | None
     """What the client's socket holds: the receive window."""
@@ -273,6 +249,37 @@ class Sender(TypedDict, total=False):
 
     max_burst: int | None
     """Most packets that one event may release."""
+
+
+class Sender(Tcp, total=False):
+    """What serves the video: a congestion control and the habits of its TCP. One is played after the other, on the same paths."""
+
+    name: str | None
+    """Unique label."""
+
+    cc: Mapping[str, Any] | str
+    """Congestion control, with its parameters (`playpath list cc`). Traffic without one has, in a scenario without
+    a video, that of the sender which is compared."""
+
+    paths: Sequence[str] | str | None
+    """Paths that it may use; over several it is MPTCP."""
+
+    scheduler: Mapping[str, Any] | str
+    """MPTCP scheduler, with its parameters (`playpath list scheduler`); by default that of stock kernels. Over one
+    path it has no say."""
+
+    abr: Mapping[str, Any] | str | None
+    """Adaptation rule of this sender's viewers (`playpath list abr`), in place of the player's."""
+
+    multipath: Literal["relay", "mptcp"] | None
+    """What carries a stream over several paths in the kernel world."""
+
+    notsent_lowat: str | None
+    """Most unsent bytes that the video's server leaves in the socket (TCP_NOTSENT_LOWAT): what is there no priority
+    reaches."""
+
+    transport: Mapping[str, Any] | str
+    """Transport, or a table with its keys; those may also stand beside it, without a table."""
 
 
 class Traffic(Sender, total=False):

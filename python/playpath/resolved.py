@@ -38,6 +38,7 @@ __all__ = [
     "Reordering",
     "Run",
     "Sender",
+    "Tcp",
     "Traffic",
     "TrafficRtt",
     "Up",
@@ -89,31 +90,11 @@ class Document(TypedDict, total=False):
     """How long, how often, with which packets."""
 
 
-class Sender(TypedDict, total=False):
-    """What serves the video: a congestion control and the habits of its TCP. One is played after the other, on the same paths."""
-
-    name: str
-    """Unique label."""
-
-    cc: Mapping[str, Any]
-    """Congestion control, with its parameters (`playpath list cc`). Traffic without one has, in a scenario without
-    a video, that of the sender which is compared."""
+class Tcp(TypedDict, total=False):
+    """The keys of TCP."""
 
     profile: Literal["linux", "ns2", "rfc"]
     """Stack whose habits the endpoints have."""
-
-    paths: Sequence[str]
-    """Paths that it may use; over several it is MPTCP."""
-
-    scheduler: Mapping[str, Any]
-    """MPTCP scheduler, with its parameters (`playpath list scheduler`); by default that of stock kernels. Over one
-    path it has no say."""
-
-    abr: Mapping[str, Any] | str | None
-    """Adaptation rule of this sender's viewers (`playpath list abr`), in place of the player's."""
-
-    multipath: Literal["relay", "mptcp"] | None
-    """What carries a stream over several paths in the kernel world."""
 
     mss: int
     """Payload of a full packet, without headers and options."""
@@ -139,24 +120,20 @@ class Sender(TypedDict, total=False):
     delayed_ack: DelayedAck | Literal["off", "rfc5681", "linux"]
     """When the client acknowledges, or the longest wait of a client that waits for a second packet."""
 
-    limited_transmit: bool
-    """New packets on the first two duplicate ACKs (RFC 3042)."""
-
     loss_detection: Literal["rack_tlp", "rfc6675", "newreno", "newreno_steady", "reno", "ns2_vegas"]
     """How the sender finds losses."""
 
     recovery: Literal["prr", "rfc6675", "newreno"]
     """How the window moves during fast recovery."""
 
+    limited_transmit: bool
+    """New packets on the first two duplicate ACKs (RFC 3042)."""
+
     rto_min: str
     """Smallest retransmission timeout."""
 
     send_buffer: str
     """What the server's socket holds, sent or not."""
-
-    notsent_lowat: str | None
-    """Most unsent bytes that the video's server leaves in the socket (TCP_NOTSENT_LOWAT): what is there no priority
-    reaches."""
 
     receive_buffer: str
     """What the client's socket holds: the receive window."""
@@ -167,6 +144,37 @@ class Sender(TypedDict, total=False):
 
     max_burst: int | None
     """Most packets that one event may release."""
+
+
+class Sender(Tcp, total=False):
+    """What serves the video: a congestion control and the habits of its TCP. One is played after the other, on the same paths."""
+
+    name: str
+    """Unique label."""
+
+    cc: Mapping[str, Any]
+    """Congestion control, with its parameters (`playpath list cc`). Traffic without one has, in a scenario without
+    a video, that of the sender which is compared."""
+
+    paths: Sequence[str]
+    """Paths that it may use; over several it is MPTCP."""
+
+    scheduler: Mapping[str, Any]
+    """MPTCP scheduler, with its parameters (`playpath list scheduler`); by default that of stock kernels. Over one
+    path it has no say."""
+
+    abr: Mapping[str, Any] | str | None
+    """Adaptation rule of this sender's viewers (`playpath list abr`), in place of the player's."""
+
+    multipath: Literal["relay", "mptcp"] | None
+    """What carries a stream over several paths in the kernel world."""
+
+    notsent_lowat: str | None
+    """Most unsent bytes that the video's server leaves in the socket (TCP_NOTSENT_LOWAT): what is there no priority
+    reaches."""
+
+    transport: Mapping[str, Any]
+    """Transport, or a table with its keys; those may also stand beside it, without a table."""
 
 
 class Traffic(Sender, total=False):

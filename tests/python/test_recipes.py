@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,24 @@ def follow(scratch: Scratch) -> None:
         put_line(models / "mod.rs", last, line)
     (entry,) = re.findall(r"```rust\n(.*?)```", (ROOT / "docs/recipes/add-a-metric.md").read_text(), re.DOTALL)
     put_line(scratch.folder / "crates/record/src/registry/viewer.rs", "pub const METRICS: &[Metric] = &[\n", entry)
+    add_transport_key(scratch)
+
+
+def add_transport_key(scratch: Scratch) -> None:
+    """The three places of a key of a transport."""
+    recipe = (ROOT / "docs/recipes/add-a-transport-key.md").read_text()
+    field, value, entry = (
+        textwrap.dedent(code) + "\n" for code in re.findall(r"```rust\n(.*?)\n   ```", recipe, re.DOTALL)
+    )
+    put_line(scratch.folder / "crates/transport/src/tcp/config.rs", "    pub timestamps: bool,\n", field)
+    profiles = scratch.folder / "crates/transport/src/tcp/profile.rs"
+    put_line(profiles, "            sack: true,\n", value)
+    keys = scratch.folder / "crates/scenario/src/transport.rs"
+    text = keys.read_text()
+    (length,) = re.findall(r"const TCP: \[Field; (\d+)\] = \[\n", text)
+    opening = f"const TCP: [Field; {length}] = [\n"
+    assert text.count(opening) == 1
+    keys.write_text(text.replace(opening, f"const TCP: [Field; {int(length) + 1}] = [\n{entry}"))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -141,6 +160,16 @@ def test_a_metric_is_one_entry(tmp_path: Path) -> None:
     reference = scratch_python(REFERENCE)
     assert '"mean_stall_s": {' in reference  # the schema
     assert "| `mean_stall_s` | s | lower | 0.1, 5 % | – | Mean length of a stall. |" in reference
+
+
+def test_a_transport_key_is_three_places(tmp_path: Path) -> None:
+    scenario = tmp_path / "keys.toml"
+    keys = 'sender = [{ cc = "cubic", transport = { name = "tcp", keep_alive = 60 } }]'
+    scenario.write_text(STALLS.replace('sender = [{ cc = "cubic" }]', keys))
+    found = json.loads(scratch_python(COMMAND, "run", str(scenario), "--json"))
+    assert found["manifest"]["scenario"]["sender"][0]["keep_alive"] == 60
+    assert "Time between keep-alives." in scratch_python(COMMAND, "help", "sender.keep_alive")
+    assert '"keep_alive"' in scratch_python(COMMAND, "schema")
 
 
 PATH = {

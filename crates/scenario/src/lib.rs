@@ -23,6 +23,7 @@ mod schema;
 mod sender;
 mod topology;
 mod traffic;
+mod transport;
 mod video;
 mod viewer;
 mod words;
@@ -275,7 +276,7 @@ const RUN: TableSpec = TableSpec::new(
         .otherwise("four times the video's length and a minute; a minute without a video")
         .example("\"60 s\""),
         ParamSpec::text("sample_interval", "100 ms", Kind::PositiveTime, "Interval of the time series of `--trace`."),
-        sender::PROFILE.by_default("linux"),
+        transport::PROFILE.by_default("linux"),
         ParamSpec::text(
             "transport",
             "packets",
@@ -299,7 +300,7 @@ const RUN: TableSpec = TableSpec::new(
         .example("1_000_000")
         .in_kernel("no say")
         .since("0.2"),
-        sender::MSS,
+        transport::MSS,
     ],
 );
 

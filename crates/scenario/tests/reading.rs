@@ -242,6 +242,31 @@ fn what_the_client_does_is_written_where_it_is_not_the_profile_s() {
 }
 
 /// Every profile survives being written out: the sender of the resolved scenario is the one that was meant.
+/// Keys of a transport in its table mean what they mean beside it, in a sender as in traffic, and are resolved alike.
+#[test]
+fn a_transport_groups_its_keys() {
+    let own =
+        "profile = \"rfc\", sack = false, pacing = { gain = 1.25 }, delayed_ack = \"off\", receive_buffer = \"20 kB\"";
+    let flat = own.replace(", ", "\n");
+    for (key, after) in [("sender", "cc = \"cubic\"\n"), ("traffic", "kind = \"bulk\"\n")] {
+        let resolved = |keys: &str| parse(&with(after, &format!("{after}{keys}\n"))).to_json()[key][0].clone();
+        let grouped = resolved(&format!("transport = {{ name = \"tcp\", {own} }}"));
+        assert_eq!(grouped, resolved(&flat));
+        assert_eq!(grouped, resolved(&format!("transport = \"tcp\"\n{flat}")));
+        assert_eq!((&grouped["sack"], &grouped["pacing"]), (&json!(false), &json!({ "gain": 1.25 })));
+        assert_ne!(grouped, resolved("transport = { name = \"tcp\" }"));
+    }
+    let sender = |keys: &str| with("cc = \"cubic\"", &format!("cc = \"cubic\"\n{keys}"));
+    expect(&sender("transport = \"quic\""), &["line 14", "`sender[0].transport`", "\"quic\"", "tcp"]);
+    expect(&sender("transport = { name = \"quic\" }"), &["line 14", "`sender[0].transport.name`", "\"quic\"", "tcp"]);
+    expect(
+        &sender("transport = { name = \"tcp\", sak = false }"),
+        &["`sender[0].transport.sak`", "did you mean \"sack\""],
+    );
+    expect(&sender("transport = { name = \"tcp\" }\nsack = false"), &["`sender[0].sack`", "no say"]);
+    expect(&sender("transport = { sack = false }"), &["`sender[0].transport.name`", "missing"]);
+}
+
 #[test]
 fn profiles_survive_being_written_out() {
     for profile in ["linux", "ns2", "rfc"] {

@@ -1,0 +1,349 @@
+//! The transport of a sender, `[[sender]] transport` and its keys: each is declared, read and written back by one entry of [`TCP`]. The
+//! keys stand in `transport = { name = "tcp", … }`, or beside `transport = "tcp"` in the sender's own table.
+//!
+//! Recipe: `docs/recipes/add-a-transport-key.md`. A further transport is a variant of [`TRANSPORT`] with a list of its own.
+
+use crate::reader::{Named, Table};
+use crate::words::{Words, meaning, told, word_of};
+use playpath_transport::{
+    Config, DelayedAck, InitialWindow, LossDetection, Pacing, PartialAckTimer, Recovery, Validation,
+};
+use playpath_units::{Bytes, Choice, Duration, Kind, ParamSpec, TableSpec, Variant};
+use serde_json::{Map, Value, json};
+
+/// What `transport` may be, by name or as a table.
+pub const TRANSPORT: TableSpec = TableSpec::new("transport", "A transport with its keys.", &[]).choosing(Choice {
+    tag: "name",
+    what: "transport",
+    noun: "key",
+    default: "",
+    otherwise: "",
+    variants: || {
+        let summary = "TCP with the habits of its profile; over several paths MPTCP";
+        vec![Variant { name: "tcp", aliases: &[], summary, keys: &TCP_KEYS }]
+    },
+});
+
+/// The same keys in a sender's own table.
+pub const KEYS: TableSpec = TableSpec::new("tcp", "The keys of TCP.", &TCP_KEYS);
+
+const TCP_KEYS: [ParamSpec; TCP.len() + 1] = {
+    let mut keys = [PROFILE.otherwise("`run.profile`").example("\"rfc\""); TCP.len() + 1];
+    let mut i = 0;
+    while i < TCP.len() {
+        keys[i + 1] = TCP[i].spec;
+        i += 1;
+    }
+    keys
+};
+
+/// A key: what is said of it, how it is read into a configuration, and how it is written.
+struct Field {
+    spec: ParamSpec,
+    read: fn(&Table, &'static str, &mut Config),
+    write: fn(&Config) -> Value,
+    /// Written only where it is not the profile's: keys that came after the first records.
+    is_rare: bool,
+}
+
+impl Field {
+    const fn new(spec: ParamSpec, read: fn(&Table, &'static str, &mut Config), write: fn(&Config) -> Value) -> Field {
+        Field { spec, read, write, is_rare: false }
+    }
+    const fn rare(self) -> Field {
+        Field { is_rare: true, ..self }
+    }
+}
+
+/// Reads the transport of a `[[sender]]` or `[[traffic]]`: its profile, and what it comes to. `mss` is the scenario's packet size, if it
+/// states one.
+pub fn read(table: &Table, run_profile: &'static str, mss: Option<u32>) -> (&'static str, Config) {
+    let Named { table: own, .. } = table.named("transport").expect("has a default");
+    let keys = own.as_ref().unwrap_or(table);
+    let profile = keys.word("profile").unwrap_or(run_profile);
+    let mut config = Config::profile(profile).expect("listed profiles exist");
+    config.mss = mss.unwrap_or(config.mss);
+    TCP.iter().for_each(|field| (field.read)(keys, field.spec.name, &mut config));
+    (profile, config)
+}
+
+/// Every key with its value, for a resolved scenario; `base` is what the profile has.
+pub fn to_json(config: &Config, base: &Config) -> Map<String, Value> {
+    let is_written = |field: &&Field| !field.is_rare || (field.write)(config) != (field.write)(base);
+    TCP.iter().filter(is_written).map(|field| (field.spec.name.into(), (field.write)(config))).collect()
+}
+
+/// What of it belongs to a sender's label.
+pub fn label(config: &Config, base: &Config) -> String {
+    let mut label = String::new();
+    if config.validation != base.validation {
+        label += &format!("+{}", word_of(&VALIDATIONS, config.validation));
+    }
+    if config.pacing != base.pacing {
+        label += &format!("+{}", pacing_label(config.pacing));
+    }
+    label
+}
+
+const TCP: [Field; 16] = [
+    Field::new(MSS.otherwise("`run.mss`, else the profile's"), |t, key, c| set(t.optional(key), &mut c.mss), |c| json!(c.mss)),
+    Field::new(
+        ParamSpec::new(
+            "initial_window",
+            Kind::Whole { low: 1, high: 1000, unit: "packets" },
+            "Congestion window at the start.",
+        )
+        .otherwise(OF_PROFILE)
+        .example("4"),
+        |t, key, c| set(t.optional(key).map(InitialWindow::Packets), &mut c.iw),
+        |c| json!(c.initial_window() as u64),
+    ),
+    Field::new(
+        ParamSpec::new("validation", Kind::Told(&told(&VALIDATIONS)), "Congestion window validation.")
+            .otherwise(OF_PROFILE)
+            .example("\"newcwv\"")
+            .in_kernel("newcwv over newreno and cubic only, newcwv_2013 not"),
+        |t, key, c| set(meaning(&VALIDATIONS, t.word(key)), &mut c.validation),
+        |c| json!(word_of(&VALIDATIONS, c.validation)),
+    ),
+    Field::new(
+        ParamSpec::new(
+            "pacing",
+            Kind::Either(&[Kind::Told(&told(&PACINGS)), Kind::Table(&GAIN)]),
+            "Pacing, or a gain of one's own.",
+        )
+        .otherwise(OF_PROFILE)
+        .example("{ gain = 1.25 }")
+        .in_kernel("a gain for the CCP family and newCWV; others run unpaced, with a warning"),
+        |t, key, c| set(read_pacing(t, key), &mut c.pacing),
+        |c| pacing_json(c.pacing),
+    ),
+    Field::new(
+        ParamSpec::new("sack", Kind::Flag, "Selective acknowledgements.").otherwise(OF_PROFILE).example("false"),
+        |t, key, c| set(t.optional(key), &mut c.sack),
+        |c| json!(c.sack),
+    ),
+    Field::new(
+        ParamSpec::new("timestamps", Kind::Flag, "TCP timestamps.").otherwise(OF_PROFILE).example("false"),
+        |t, key, c| set(t.optional(key), &mut c.timestamps),
+        |c| json!(c.timestamps),
+    ),
+    Field::new(
+        ParamSpec::new("ecn", Kind::Flag, "Explicit congestion notification.").otherwise(OF_PROFILE).example("true"),
+        |t, key, c| set(t.optional(key), &mut c.ecn),
+        |c| json!(c.ecn),
+    ),
+    Field::new(
+        ParamSpec::new(
+            "delayed_ack",
+            Kind::Either(&[Kind::Told(&told(&DELAYED_ACKS)), Kind::Table(&DELAY)]),
+            "When the client acknowledges, or the longest wait of a client that waits for a second packet.",
+        )
+        .otherwise(OF_PROFILE)
+        .example("{ delay = \"100 ms\" }")
+        .in_kernel(UNMAPPED)
+        .since("0.2"),
+        |t, key, c| set(read_delayed_ack(t, key), &mut c.delayed_ack),
+        |c| delayed_ack_json(c.delayed_ack),
+    )
+    .rare(),
+    Field::new(
+        ParamSpec::new("loss_detection", Kind::Told(&told(&LOSS_DETECTIONS)), "How the sender finds losses.")
+            .otherwise(OF_PROFILE)
+            .example("\"rfc6675\"")
+            .in_kernel(UNMAPPED),
+        |t, key, c| set(meaning(&LOSS_DETECTIONS, t.word(key)), &mut c.loss_detection),
+        |c| json!(word_of(&LOSS_DETECTIONS, c.loss_detection)),
+    ),
+    Field::new(
+        ParamSpec::new("recovery", Kind::Told(&told(&RECOVERIES)), "How the window moves during fast recovery.")
+            .otherwise(OF_PROFILE)
+            .example("\"newreno\"")
+            .in_kernel(UNMAPPED),
+        |t, key, c| set(meaning(&RECOVERIES, t.word(key)), &mut c.recovery),
+        |c| json!(word_of(&RECOVERIES, c.recovery)),
+    ),
+    Field::new(
+        ParamSpec::new("limited_transmit", Kind::Flag, "New packets on the first two duplicate ACKs (RFC 3042).")
+            .otherwise(OF_PROFILE)
+            .example("false")
+            .in_kernel(UNMAPPED),
+        |t, key, c| set(t.optional(key), &mut c.limited_transmit),
+        |c| json!(c.limited_transmit),
+    ),
+    Field::new(
+        ParamSpec::new("rto_min", Kind::PositiveTime, "Smallest retransmission timeout.")
+            .otherwise(OF_PROFILE)
+            .example("\"300 ms\""),
+        |t, key, c| set(t.optional(key), &mut c.rto.min),
+        |c| json!(c.rto.min.to_string()),
+    ),
+    Field::new(
+        ParamSpec::new("send_buffer", Kind::Size, "What the server's socket holds, sent or not.")
+            .otherwise(OF_PROFILE)
+            .example("\"100 kB\"")
+            .in_kernel("over the relay; not in force over one connection"),
+        |t, key, c| set(t.optional(key).map(|Bytes(bytes)| bytes), &mut c.send_buffer),
+        |c| json!(Bytes(c.send_buffer).to_string()),
+    ),
+    Field::new(
+        ParamSpec::new("receive_buffer", Kind::Size, "What the client's socket holds: the receive window.")
+            .otherwise(OF_PROFILE)
+            .example("\"200 kB\""),
+        |t, key, c| set(t.optional(key).map(|Bytes(bytes)| bytes), &mut c.receive_buffer),
+        |c| json!(Bytes(c.receive_buffer).to_string()),
+    ),
+    Field::new(
+        ParamSpec::new(
+            "window_tuning",
+            Kind::Flag,
+            "The client's receive window begins small and grows with what is read, up to `receive_buffer` (Linux's tcp_moderate_rcvbuf).",
+        )
+        .otherwise(OF_PROFILE)
+        .example("false")
+        .in_kernel(UNMAPPED)
+        .since("0.2"),
+        |t, key, c| set(t.optional(key), &mut c.tunes_window),
+        |c| json!(c.tunes_window),
+    )
+    .rare(),
+    Field::new(
+        ParamSpec::new(
+            "max_burst",
+            Kind::Whole { low: 1, high: 1000, unit: "packets" },
+            "Most packets that one event may release.",
+        )
+        .otherwise("no limit")
+        .example("5")
+        .in_kernel(UNMAPPED),
+        |t, key, c| set(t.optional(key).map(Some), &mut c.max_burst),
+        |c| json!(c.max_burst),
+    ),
+];
+
+const VALIDATIONS: Words<Validation, 4> = [
+    ("none", "the window stays through idle periods", Validation::None),
+    ("rfc2861", "as Linux: halved for every RTO of idle, down to the initial window", Validation::Rfc2861),
+    ("newcwv", "RFC 7661: kept for five minutes while not validated, cut to what was used on loss", Validation::NewCwv),
+    (
+        "newcwv_2013",
+        "the same as its authors' kernel module of 2013: after a pause it counts as validated until the next sample",
+        Validation::NewCwv2013,
+    ),
+];
+const PACINGS: Words<Pacing, 3> = [
+    ("off", "packets leave as the window allows, unless the controller gives a rate", Pacing::Off),
+    ("linux", "200 % of cwnd / srtt in slow start, 120 % after", Pacing::Linux),
+    ("controller", "only the controller's rate", Pacing::Controller),
+];
+const LOSS_DETECTIONS: Words<LossDetection, 6> = [
+    ("rack_tlp", "by time, with tail loss probes (RFC 8985)", LossDetection::RackTlp),
+    ("rfc6675", "three SACKed packets above it (RFC 6675)", LossDetection::Rfc6675),
+    (
+        "newreno",
+        "three duplicate ACKs and partial ACKs, the first of which restarts the timer (\"impatient\", RFC 6582, ns-2)",
+        LossDetection::NewReno(PartialAckTimer::Impatient),
+    ),
+    (
+        "newreno_steady",
+        "the same, each partial ACK restarts the timer (\"slow but steady\")",
+        LossDetection::NewReno(PartialAckTimer::SlowButSteady),
+    ),
+    ("reno", "three duplicate ACKs; the next new ACK ends the recovery", LossDetection::Reno),
+    ("ns2_vegas", "the same, with the timers of ns-2's Vegas agent", LossDetection::Ns2Vegas),
+];
+const RECOVERIES: Words<Recovery, 3> = [
+    ("prr", "proportional rate reduction (RFC 9937)", Recovery::Prr),
+    ("rfc6675", "at once to the new window, by the estimate of what is in flight (RFC 6675)", Recovery::Rfc6675),
+    ("newreno", "inflated by duplicate ACKs, deflated by partial ones (RFC 6582)", Recovery::NewReno),
+];
+
+const DELAYED_ACKS: Words<DelayedAck, 3> = [
+    ("off", "each packet at once", DelayedAck::Off),
+    ("rfc5681", "every second full packet, or after 200 ms", DelayedAck::Rfc(Duration::from_millis(200))),
+    (
+        "linux",
+        "the same after 40 ms; at once at the start, after a pause and as the receive window grows; SACKs compressed",
+        DelayedAck::Linux,
+    ),
+];
+
+const GAIN: TableSpec = TableSpec::new(
+    "pacing",
+    "Pacing by a gain of one's own.",
+    &[ParamSpec::new("gain", Kind::Number { low: 0.1, high: 100.0, unit: "" }, "The rate is gain x cwnd / srtt.")
+        .needed()
+        .example("1.0")],
+);
+
+const DELAY: TableSpec = TableSpec::new(
+    "delayed_ack",
+    "Delayed acknowledgements with a delay of one's own.",
+    &[ParamSpec::new("delay", Kind::PositiveTime, "Longest wait for a second packet.")
+        .needed()
+        .since("0.2")
+        .example("\"100 ms\"")],
+);
+
+/// Of a sender, and of a run for all senders.
+pub const PROFILE: ParamSpec =
+    ParamSpec::new("profile", Kind::Told(Config::PROFILES), "Stack whose habits the endpoints have.")
+        .in_kernel("always Linux's; a warning names what differs");
+
+/// Of a sender, and of a run for all senders.
+pub const MSS: ParamSpec = ParamSpec::new(
+    "mss",
+    Kind::Whole { low: 88, high: 65_000, unit: "bytes" },
+    "Payload of a full packet, without headers and options.",
+)
+.otherwise("the profile's")
+.example("1200")
+.in_kernel("up to 1448, by the devices");
+
+const OF_PROFILE: &str = "the profile's";
+const UNMAPPED: &str = "not in force where it differs from Linux's; a warning says so";
+
+fn set<T>(given: Option<T>, place: &mut T) {
+    if let Some(given) = given {
+        *place = given;
+    }
+}
+
+/// `pacing = "off" | "linux" | "controller" | { gain = 1.0 }`.
+fn read_pacing(table: &Table, key: &'static str) -> Option<Pacing> {
+    match table.table(key) {
+        Some(own) => Some(Pacing::Gain(own.get("gain"))),
+        None => meaning(&PACINGS, table.word(key)),
+    }
+}
+
+/// `delayed_ack = "off" | "rfc5681" | "linux" | { delay = "100 ms" }`.
+fn read_delayed_ack(table: &Table, key: &'static str) -> Option<DelayedAck> {
+    match table.table(key) {
+        Some(own) => Some(DelayedAck::Rfc(own.get("delay"))),
+        None => meaning(&DELAYED_ACKS, table.word(key)),
+    }
+}
+
+fn delayed_ack_json(rule: DelayedAck) -> Value {
+    match rule {
+        DelayedAck::Rfc(delay) => json!({ "delay": delay.to_string() }),
+        other => json!(word_of(&DELAYED_ACKS, other)),
+    }
+}
+
+fn pacing_json(pacing: Pacing) -> Value {
+    match pacing {
+        Pacing::Gain(gain) => json!({ "gain": gain }),
+        other => json!(word_of(&PACINGS, other)),
+    }
+}
+
+fn pacing_label(pacing: Pacing) -> String {
+    match pacing {
+        Pacing::Off => "unpaced".into(),
+        Pacing::Linux => "pacing".into(),
+        Pacing::Controller => "pacing(controller)".into(),
+        Pacing::Gain(gain) => format!("pacing({gain})"),
+    }
+}
