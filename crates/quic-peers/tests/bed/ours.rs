@@ -1,0 +1,86 @@
+//! Our endpoint with quinn's settings.
+
+use super::{DATAGRAM, Ends};
+use playpath_cc::CongestionControl;
+use playpath_transport::quic::config::{Config, FlowWindows};
+use playpath_transport::quic::packet::Datagram;
+use playpath_transport::quic::{Connection, Event};
+use playpath_units::{Duration, Time};
+
+pub struct Ours {
+    client: Connection,
+    server: Connection,
+    stream: Option<u64>,
+}
+
+/// Our control with quinn's habits: it reduces the window, not what is in flight, and knows no HyStart and no limit per ACK.
+pub fn stock(name: &str) -> Box<dyn CongestionControl> {
+    let entry = playpath_cc::find(name).unwrap();
+    let mut params = playpath_cc::Params::defaults(entry.params);
+    params.set_word("reduce_from", "cwnd").unwrap();
+    params.set_word("slow_start", "classic").unwrap();
+    params.set_number("abc_limit", 65535.0).unwrap();
+    (entry.build)(&params, 10.0)
+}
+
+impl Ours {
+    pub fn new(control: impl Fn() -> Box<dyn CongestionControl>) -> Ours {
+        let window = 32 << 20;
+        let flow = FlowWindows {
+            connection: window,
+            stream: window,
+            max_connection: window,
+            max_stream: window,
+            update_eighths: 1,
+        };
+        let mut config = Config { datagram_bytes: DATAGRAM, send_buffer: 8 << 20, flow, ..Config::default() };
+        config.loss.undo = false;
+        config.idle_timeout = Duration::from_secs(300);
+        Ours {
+            client: Connection::connect(Time::ZERO, config, control()),
+            server: Connection::listen(config, control()),
+            stream: None,
+        }
+    }
+}
+
+impl Ends for Ours {
+    type Datagram = Datagram;
+
+    fn poll(&mut self, now: Time, is_client: bool) -> Option<(Datagram, u64)> {
+        let end = if is_client { &mut self.client } else { &mut self.server };
+        end.poll_transmit(now).map(|datagram| {
+            let bytes = u64::from(datagram.wire_bytes());
+            (datagram, bytes)
+        })
+    }
+    fn handle(&mut self, now: Time, is_client: bool, datagram: Datagram) {
+        let end = if is_client { &mut self.client } else { &mut self.server };
+        end.handle_datagram(now, &datagram);
+    }
+    fn timeout(&mut self) -> Time {
+        self.client.poll_timeout().min(self.server.poll_timeout())
+    }
+    fn handle_timeout(&mut self, now: Time) {
+        self.client.handle_timeout(now);
+        self.server.handle_timeout(now);
+    }
+    fn pump(&mut self, now: Time) {
+        self.stream = self.stream.or_else(|| self.client.open());
+        if let Some(id) = self.stream {
+            self.client.write(id, u64::MAX);
+        }
+        while let Some(event) = self.server.poll_event() {
+            if let Event::Readable(id) = event {
+                self.server.read(now, id, u64::MAX);
+            }
+        }
+        while self.client.poll_event().is_some() {}
+    }
+    fn delivered(&self) -> u64 {
+        self.server.stats().bytes_delivered
+    }
+    fn lost(&self) -> u64 {
+        self.client.stats().packets_lost
+    }
+}

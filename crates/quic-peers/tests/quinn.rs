@@ -1,0 +1,113 @@
+//! Bulk over the same link by our endpoint and by quinn-proto 0.11.19: goodput, packets lost and mean RTT.
+
+mod bed;
+
+use bed::laws::{Cubic, Departures, Reno};
+use bed::{Cell, Ours, Outcome, Quinn, play, stock};
+use playpath_cc::CongestionControl;
+use playpath_units::Duration;
+
+const SEEDS: u64 = 3;
+
+fn cells(control: &'static str) -> Vec<Cell> {
+    let mut cells = vec![];
+    for rtt in [20, 60, 150] {
+        for loss in [0.0, 0.001, 0.005, 0.02] {
+            for queue in [0.5, 2.0] {
+                cells.push(Cell { control, rtt: Duration::from_millis(rtt), loss, queue });
+            }
+        }
+    }
+    cells
+}
+
+fn mean(cell: &Cell, run: impl Fn(u64) -> Outcome) -> Outcome {
+    let mut sum = Outcome::default();
+    // Without random loss every seed is the same run.
+    let seeds = if cell.loss > 0.0 { SEEDS } else { 1 };
+    for seed in 0..seeds {
+        let one = run(seed);
+        sum.goodput_mbps += one.goodput_mbps / seeds as f64;
+        sum.packets_lost += one.packets_lost / seeds as f64;
+        sum.mean_rtt_ms += one.mean_rtt_ms / seeds as f64;
+    }
+    sum
+}
+
+type Make = fn() -> Box<dyn CongestionControl>;
+
+/// In how many of the 24 cells all three figures are within 5 %.
+fn compare(control: &'static str, ours_is: &str, make: Make) -> usize {
+    let mut agree = 0;
+    for cell in cells(control) {
+        // Without random loss a sawtooth lasts minutes.
+        let length = Duration::from_secs(if cell.loss > 0.0 { 65 } else { 305 });
+        let ours = mean(&cell, |seed| play(Ours::new(make), &cell, seed, length));
+        let theirs = mean(&cell, |seed| play(Quinn::new(&cell, seed), &cell, seed, length));
+        let off = |ours: f64, theirs: f64| (ours / theirs - 1.0) * 100.0;
+        let offs = [
+            off(ours.goodput_mbps, theirs.goodput_mbps),
+            off(ours.packets_lost, theirs.packets_lost),
+            off(ours.mean_rtt_ms, theirs.mean_rtt_ms),
+        ];
+        let is_close = offs.iter().all(|off| off.abs() <= 5.0);
+        agree += usize::from(is_close);
+        println!(
+            "{ours_is} {:>3} ms {:>4} % {} BDP: quinn {:6.2} Mbit/s {:6.0} lost {:6.1} ms; ours {:+5.1} {:+5.1} {:+5.1} %{}",
+            cell.rtt.as_millis_f64(),
+            cell.loss * 100.0,
+            cell.queue,
+            theirs.goodput_mbps,
+            theirs.packets_lost,
+            theirs.mean_rtt_ms,
+            offs[0],
+            offs[1],
+            offs[2],
+            if is_close { "" } else { "  <-" },
+        );
+    }
+    agree
+}
+
+/// With quinn's own window law: what is compared is the transport. Goodput and RTT within 1 % in all cells. At 20 ms, without loss, with a
+/// long queue 10 % more packets are lost, 28 in five minutes.
+#[test]
+fn with_quinn_s_newreno_the_transports_agree() {
+    assert!(compare("newreno", "law newreno", || Box::new(Reno::new())) >= 22);
+}
+
+#[test]
+fn with_quinn_s_cubic_the_transports_agree() {
+    let departures = || Box::new(Cubic::new(Departures { drops_rest: true, stays_slow: true })) as Box<_>;
+    assert!(compare("cubic", "law cubic", departures) >= 22);
+}
+
+/// Our own NewReno: RFC 5681's sum of 1/cwnd, where quinn adds a packet for each window acknowledged. The sum adds 1 - 1/(2w) packets a
+/// round trip, at w = 6 a twelfth less: 4 % of goodput by the square-root law.
+#[test]
+#[ignore = "an experiment of its own: a minute"]
+fn our_newreno_agrees() {
+    assert!(compare("newreno", "our newreno", || stock("newreno")) >= 22);
+}
+
+/// Our own CUBIC keeps to RFC 9438 where quinn's departs from it: 12 of 24 cells, up to 16 % more goodput. Quinn's law with the two
+/// departures taken back, one after the other, shows what each makes.
+#[test]
+#[ignore = "an experiment of its own: three minutes"]
+fn what_quinn_s_cubic_departs_in() {
+    let _ = compare("cubic", "our cubic", || stock("cubic"));
+    let _ = compare("cubic", "keeps rest", || Box::new(Cubic::new(Departures { drops_rest: false, stays_slow: true })));
+    let mended = || Box::new(Cubic::new(Departures { drops_rest: false, stays_slow: false })) as Box<_>;
+    assert!(compare("cubic", "RFC 9438", mended) < 22);
+}
+
+/// Seeded, quinn repeats to the bit, and so do we.
+#[test]
+fn both_repeat() {
+    let cell = Cell { control: "newreno", rtt: Duration::from_millis(20), loss: 0.005, queue: 0.5 };
+    let length = Duration::from_secs(10);
+    let quinn = || play(Quinn::new(&cell, 3), &cell, 3, length);
+    assert_eq!(quinn(), quinn());
+    let ours = || play(Ours::new(|| stock(cell.control)), &cell, 3, length);
+    assert_eq!(ours(), ours());
+}
