@@ -333,4 +333,7 @@ def _notes(told: _Told, done: Inferred, asked: Asked) -> Iterator[str]:
     if len(asked.senders) > 1:
         found = ", ".join(f"{name} {count:.0f}" for name, count in sorted(told.senders.items()))
         yield f"the deployed sender was not named; likeliest by session: {found}"
+    yield (
+        "random loss is not inferred: a lossy path looks like a smaller link, and a change of sender seems to do less on it than it would"
+    )
     yield "the queue of a path is hardly seen in a log: population.toml has an assumption"

@@ -106,6 +106,10 @@ def read_logs(
         if skipped and not read:
             raise InputError(f"{file}: {_nothing(found, text)}")
         samples += read
+        if unused := _UNUSED.search(text[:20_000]):
+            notes.append(
+                f"{file}: {unused[0]} is not used: what a sender lost or sent again is not the loss of its path"
+            )
         if skipped:
             notes.append(f"{file}: {skipped} lines could not be read and are left out")
         if found in _SERVED and _SERVED_NOTE not in notes:
@@ -114,6 +118,8 @@ def read_logs(
     return _estimate(samples, notes, tuple(how.keep.names))
 
 
+_UNUSED = re.compile(r"\b\w*(?:loss|retrans)\w*\b", re.IGNORECASE)
+"""Columns and fields of losses, of which no use is made."""
 _SERVED = ("nginx", "w3c")
 _SERVED_NOTE = (
     "a server's times end when the last byte is handed to its kernel, before it has arrived: rates of objects below some 1 MB may be "
