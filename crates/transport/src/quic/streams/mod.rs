@@ -1,0 +1,256 @@
+//! Streams: bidirectional ones of both sides, their flow control and the connection's, and which stream sends next.
+//!
+//! Reference: RFC 9000 §2 (streams), §3 (states), §4 (flow control), §4.6 (how many); RFC 9218 §4 (urgency, incremental) for the order.
+//! Differences from the reference:
+//! 1. Bidirectional streams only. HTTP/3's unidirectional control and QPACK streams are ordinary streams of few bytes to a simulator.
+//! 2. A stream is forgotten when both directions are over; frames for it are then ignored.
+//!
+//! Bounded: a peer opens at most `max_streams` at a time, and their bytes stay below the connection's window.
+//! Tested by `tests/quic_rules.rs` and `tests/quic_pair.rs`.
+
+mod arriving;
+mod halves;
+mod leaving;
+
+use super::config::Config;
+use super::flow::Grant;
+use super::packet::TransportParameters;
+use super::ranges::RangeSet;
+use super::send_buffer::SendBuffer;
+use halves::{Incoming, Outgoing, Pending, Stream};
+use playpath_units::{Duration, Time};
+use std::collections::BTreeMap;
+
+/// A peer broke a rule: the connection closes with this code (RFC 9000 §20.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Violation {
+    /// FLOW_CONTROL_ERROR.
+    FlowControl,
+    /// STREAM_LIMIT_ERROR.
+    StreamLimit,
+    /// STREAM_STATE_ERROR.
+    StreamState,
+    /// FINAL_SIZE_ERROR.
+    FinalSize,
+    /// CRYPTO_BUFFER_EXCEEDED.
+    CryptoBuffer,
+    /// PROTOCOL_VIOLATION.
+    Protocol,
+}
+
+impl Violation {
+    /// Error code (§20.1).
+    pub const fn code(self) -> u64 {
+        match self {
+            Violation::FlowControl => 0x03,
+            Violation::StreamLimit => 0x04,
+            Violation::StreamState => 0x05,
+            Violation::FinalSize => 0x06,
+            Violation::Protocol => 0x0a,
+            Violation::CryptoBuffer => 0x0d,
+        }
+    }
+}
+
+/// Order of sending (RFC 9218 §4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Priority {
+    /// 0, first, to 7.
+    pub urgency: u8,
+    /// Streams of one urgency take turns; others go one after the other.
+    pub incremental: bool,
+}
+
+impl Default for Priority {
+    fn default() -> Priority {
+        Priority { urgency: 3, incremental: false }
+    }
+}
+
+/// What arrived for the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    Nothing,
+    Opened,
+    Readable,
+}
+
+#[derive(Debug)]
+pub(crate) struct Streams {
+    is_client: bool,
+    map: BTreeMap<u64, Stream>,
+    /// Streams with something to send, lowest id first.
+    ready: Vec<u64>,
+    opened: u64,
+    may_open: u64,
+    peer_opened: u64,
+    peer_may_open: u64,
+    max_streams_due: bool,
+    /// What the peer lets us send, and what was sent, on all streams.
+    limit: u64,
+    sent: u64,
+    data_blocked: Pending,
+    grant: Grant,
+    received: u64,
+    peer_stream_limit: u64,
+    turn: u64,
+    acked_bytes: u64,
+    read_bytes: u64,
+}
+
+impl Streams {
+    pub fn new(is_client: bool, config: &Config) -> Streams {
+        Streams {
+            is_client,
+            map: BTreeMap::new(),
+            ready: vec![],
+            opened: 0,
+            may_open: 0,
+            peer_opened: 0,
+            peer_may_open: config.max_streams,
+            max_streams_due: false,
+            limit: 0,
+            sent: 0,
+            data_blocked: Pending::Idle,
+            grant: Grant::new(config.flow.connection, config.flow.max_connection),
+            received: 0,
+            peer_stream_limit: 0,
+            turn: 0,
+            acked_bytes: 0,
+            read_bytes: 0,
+        }
+    }
+
+    /// The peer's limits are known. They never fall (§7.4.1).
+    pub fn set_limits(&mut self, parameters: &TransportParameters) {
+        self.limit = self.limit.max(parameters.initial_max_data);
+        self.may_open = self.may_open.max(parameters.initial_max_streams);
+        self.peer_stream_limit = self.peer_stream_limit.max(parameters.initial_max_stream_data);
+        for (&id, stream) in &mut self.map {
+            stream.send.limit = stream.send.limit.max(self.peer_stream_limit);
+            Self::wake(&mut self.ready, id);
+        }
+    }
+
+    fn wake(ready: &mut Vec<u64>, id: u64) {
+        if let Err(place) = ready.binary_search(&id) {
+            ready.insert(place, id);
+        }
+    }
+
+    fn is_own(&self, id: u64) -> bool {
+        (id & 1 == 0) == self.is_client
+    }
+
+    fn make(&self, config: &Config) -> Stream {
+        Stream {
+            send: Outgoing {
+                buffer: SendBuffer::default(),
+                limit: self.peer_stream_limit,
+                is_finished: false,
+                fin_sent: false,
+                fin_acked: false,
+                reset: None,
+                blocked: Pending::Idle,
+                priority: Priority::default(),
+                served: 0,
+            },
+            receive: Incoming {
+                received: RangeSet::default(),
+                highest: 0,
+                read: 0,
+                final_size: None,
+                is_reset: false,
+                grant: Grant::new(config.flow.stream, config.flow.max_stream),
+            },
+        }
+    }
+
+    // The application.
+
+    pub fn open(&mut self, config: &Config) -> Option<u64> {
+        if self.opened >= self.may_open {
+            return None;
+        }
+        let id = 4 * self.opened + u64::from(!self.is_client);
+        self.opened += 1;
+        let stream = self.make(config);
+        self.map.insert(id, stream);
+        Some(id)
+    }
+    /// Bytes that [`write`](Self::write) would take.
+    pub fn send_space(&self, id: u64, config: &Config) -> u64 {
+        let Some(send) = self.map.get(&id).map(|stream| &stream.send) else { return 0 };
+        if send.is_finished || send.reset.is_some() {
+            return 0;
+        }
+        config.send_buffer.saturating_sub(send.buffer.written() - send.buffer.acked_up_to())
+    }
+    pub fn write(&mut self, id: u64, bytes: u64, config: &Config) -> u64 {
+        let taken = bytes.min(self.send_space(id, config));
+        if taken > 0
+            && let Some(stream) = self.map.get_mut(&id)
+        {
+            stream.send.buffer.write(taken);
+            Self::wake(&mut self.ready, id);
+        }
+        taken
+    }
+    pub fn finish(&mut self, id: u64) {
+        if let Some(stream) = self.map.get_mut(&id) {
+            stream.send.is_finished = true;
+            Self::wake(&mut self.ready, id);
+        }
+    }
+    /// RESET_STREAM: nothing more of it is sent (§3.1).
+    pub fn reset(&mut self, id: u64) {
+        if let Some(stream) = self.map.get_mut(&id)
+            && stream.send.reset.is_none()
+            && !stream.send.fin_acked
+        {
+            stream.send.reset = Some(Pending::Due);
+            Self::wake(&mut self.ready, id);
+        }
+    }
+    pub fn set_priority(&mut self, id: u64, priority: Priority) {
+        if let Some(stream) = self.map.get_mut(&id) {
+            stream.send.priority = priority;
+        }
+    }
+    /// Bytes in order that wait for the reader.
+    pub fn readable(&self, id: u64) -> u64 {
+        self.map.get(&id).map_or(0, |stream| stream.receive.in_order() - stream.receive.read)
+    }
+    /// All bytes of the stream were read, and it ended.
+    pub fn is_read_to_end(&self, id: u64) -> bool {
+        self.map.get(&id).is_none_or(|stream| stream.receive.final_size == Some(stream.receive.read))
+    }
+    pub fn read(&mut self, now: Time, id: u64, most: u64, srtt: Duration, config: &Config) -> u64 {
+        let bytes = self.readable(id).min(most);
+        if let Some(stream) = self.map.get_mut(&id)
+            && bytes > 0
+        {
+            stream.receive.read += bytes;
+            self.read_bytes += bytes;
+            self.grant.on_read(now, bytes, srtt, &config.flow);
+            if stream.receive.final_size.is_none() {
+                stream.receive.grant.on_read(now, bytes, srtt, &config.flow);
+                if stream.receive.grant.is_pending() {
+                    Self::wake(&mut self.ready, id);
+                }
+            }
+        }
+        self.forget_if_over(id);
+        bytes
+    }
+    pub fn acked_bytes(&self) -> u64 {
+        self.acked_bytes
+    }
+    pub fn read_bytes(&self) -> u64 {
+        self.read_bytes
+    }
+    /// Bytes written and not sent, on all streams.
+    pub fn unsent(&self) -> u64 {
+        self.ready.iter().filter_map(|id| self.map.get(id)).map(|stream| stream.send.buffer.unsent()).sum()
+    }
+}
