@@ -55,7 +55,7 @@ def register(commands: typer.Typer) -> None:
 
 def infer_paths(
     files: Logs,
-    out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where the paths are written.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the paths are written.")],
     sender: Deployed = None,
     initial_window: InitialWindow = 10,
     idle_restart: IdleRestart = True,
@@ -99,7 +99,7 @@ def infer_paths(
 
 
 def replay(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="What `playpath population infer` wrote.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What `playpath population infer` wrote.")],
     json: options.Json = False,
 ) -> None:
     """Say whether the deployed sender, played on the inferred paths, gives the log back; exit status 1 if not."""
@@ -119,7 +119,7 @@ def answer(
     files: Logs,
     sender: Annotated[str, typer.Option("--sender", metavar="NAME", help="The congestion control that was deployed.")],
     tried: Annotated[str, typer.Option("--try", metavar="LIST", help='Senders to try instead: "bbr3,copa".')],
-    out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Paths, sessions and the report.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Paths, sessions and the report.")],
     initial_window: InitialWindow = 10,
     idle_restart: IdleRestart = True,
     kind: Kind = "auto",

@@ -10,8 +10,8 @@
 use super::LossProcess;
 use crate::registry::About;
 use crate::settings::{Setting, config};
-use playpath_units::{Kind, Time};
 use playpath_units::random::Stream;
+use playpath_units::{Kind, Time};
 use std::fmt;
 use std::sync::Arc;
 
