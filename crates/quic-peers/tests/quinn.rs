@@ -9,10 +9,10 @@ use playpath_units::Duration;
 
 const SEEDS: u64 = 3;
 
-fn cells(control: &'static str) -> Vec<Cell> {
+fn cells(control: &'static str, rtts: &[u64], losses: &[f64]) -> Vec<Cell> {
     let mut cells = vec![];
-    for rtt in [20, 60, 150] {
-        for loss in [0.0, 0.001, 0.005, 0.02] {
+    for &rtt in rtts {
+        for &loss in losses {
             for queue in [0.5, 2.0] {
                 cells.push(Cell { control, rtt: Duration::from_millis(rtt), loss, queue });
             }
@@ -38,12 +38,21 @@ type Make = fn() -> Box<dyn CongestionControl>;
 
 /// In how many of the 24 cells all three figures are within 5 %.
 fn compare(control: &'static str, ours_is: &str, make: Make) -> usize {
+    agreeing(&cells(control, &[20, 60, 150], &[0.0, 0.001, 0.005, 0.02]), ours_is, make)
+}
+
+/// Of four cells, which play in seconds: for every run of the tests.
+fn compare_some(control: &'static str, ours_is: &str, make: Make) -> usize {
+    agreeing(&cells(control, &[60], &[0.005, 0.02]), ours_is, make)
+}
+
+fn agreeing(cells: &[Cell], ours_is: &str, make: Make) -> usize {
     let mut agree = 0;
-    for cell in cells(control) {
+    for cell in cells {
         // Without random loss a sawtooth lasts minutes.
         let length = Duration::from_secs(if cell.loss > 0.0 { 65 } else { 305 });
-        let ours = mean(&cell, |seed| play(Ours::new(make), &cell, seed, length));
-        let theirs = mean(&cell, |seed| play(Quinn::new(&cell, seed), &cell, seed, length));
+        let ours = mean(cell, |seed| play(Ours::new(make), cell, seed, length));
+        let theirs = mean(cell, |seed| play(Quinn::new(cell, seed), cell, seed, length));
         let off = |ours: f64, theirs: f64| (ours / theirs - 1.0) * 100.0;
         let offs = [
             off(ours.goodput_mbps, theirs.goodput_mbps),
@@ -69,17 +78,28 @@ fn compare(control: &'static str, ours_is: &str, make: Make) -> usize {
     agree
 }
 
+#[test]
+fn with_quinn_s_laws_the_transports_agree_in_some_cells() {
+    assert_eq!(compare_some("newreno", "law newreno", || Box::new(Reno::new())), 4);
+    assert_eq!(compare_some("cubic", "law cubic", quinn_s_cubic), 4);
+}
+
+fn quinn_s_cubic() -> Box<dyn CongestionControl> {
+    Box::new(Cubic::new(Departures { drops_rest: true, stays_slow: true }))
+}
+
 /// With quinn's own window law: what is compared is the transport. Goodput and RTT within 1 % in all cells. At 20 ms, without loss, with a
 /// long queue 10 % more packets are lost, 28 in five minutes.
 #[test]
+#[ignore = "all 24 cells: a minute in release"]
 fn with_quinn_s_newreno_the_transports_agree() {
     assert!(compare("newreno", "law newreno", || Box::new(Reno::new())) >= 22);
 }
 
 #[test]
+#[ignore = "all 24 cells: a minute in release"]
 fn with_quinn_s_cubic_the_transports_agree() {
-    let departures = || Box::new(Cubic::new(Departures { drops_rest: true, stays_slow: true })) as Box<_>;
-    assert!(compare("cubic", "law cubic", departures) >= 22);
+    assert!(compare("cubic", "law cubic", quinn_s_cubic) >= 22);
 }
 
 /// Our own NewReno: RFC 5681's sum of 1/cwnd, where quinn adds a packet for each window acknowledged. The sum adds 1 - 1/(2w) packets a
