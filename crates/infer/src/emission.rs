@@ -1,6 +1,6 @@
 //! How likely a transfer took as long as it did, for a capacity that stays and for one that changes on the way.
 //!
-//! The connection says what a transfer takes at each rate of the grid ([`crate::connection`]). At one rate the time is that, and
+//! The connection says what a transfer takes at each rate of the grid (`connection.rs`). At one rate the time is that, and
 //! noise: of the host and the network (a normal distribution), and now and then a pause of the server or the application, which
 //! only lengthens it (exponential). If the rate changes once on the way, at any moment alike, the time lies anywhere between the
 //! two rates' times, and each time belongs to one moment: so the integral over the moment is a difference of two normal

@@ -154,7 +154,7 @@ impl Ends for Quinn {
                 connection.handle_event(event);
             }
             Some(DatagramEvent::NewConnection(incoming)) => {
-                end.connection = Some(end.endpoint.accept(incoming, at, &mut answer, None).ok().expect("accepted"));
+                end.connection = Some(end.endpoint.accept(incoming, at, &mut answer, None).expect("accepted"));
             }
             Some(DatagramEvent::Response(transmit)) => end.extra.push(answer[..transmit.size].to_vec()),
             None => {}
