@@ -24,7 +24,6 @@ from playpath.ranking import Decision, Difference, Ranker, identical_replicas
 from playpath.record import Session, file_names
 from playpath.scenario import Scenario
 from playpath.tabular import Json, Row, Tabular
-from playpath.verdict import headline, verdict
 from playpath.worlds import cc_name
 
 _KEYS = ("sender", "cc", "seed", "digest")
@@ -162,12 +161,12 @@ class Comparison(Tabular):
     @cached_property
     def headline(self) -> str:
         """The answer in one line."""
-        return headline(self.ranker, self.decision)
+        return self.ranker.headline
 
     @cached_property
     def verdict(self) -> str:
         """The answer in a few sentences, with what it rests on."""
-        return verdict(self.ranker, self.decision)
+        return self.ranker.verdict
 
     @cached_property
     def lateness(self) -> Lateness | None:

@@ -1,44 +1,22 @@
-"""Who is best, how sure that is, and what the sentence about it rests on.
+"""Who is best, how sure that is, and what the sentence about it rests on: `crates/verdict`, which says the rule and the words.
 
-The rule (docs/guide.md tells it to users):
-
-1. Criteria are looked at in a fixed order: what the viewer sees first, then what the network pays.
-2. At a criterion two senders are *alike*, *apart* or *open*, by what `playpath.evidence` calls proven. Where nothing is
-   random (all replicas of a run are identical) one run tells all, and they are alike within the margin or apart.
-3. The order is found by elimination: at each criterion the best mean leads, and only senders whose mean lies within the
-   margin of the leader's stay for the next criterion. So a lucky mean never wins over a less important criterion, and a
-   difference nobody would notice never hides one that everybody would. The next rank is found in the same way among the
-   rest. Senders that stay to the end share a rank.
-4. The verdict holds the first of the order against each other sender at the first criterion where they are not alike. If
-   they are apart there, it beats the other. If that is open, the verdict says "undecided" and how many runs would
-   probably settle it.
-
-The first criterion at which any two senders differ at all is tested at the full level of "apart". The others, which are
-reached only after many runs, share `_LATER` of it. A value that is missing (a session that never started to play has no
-start-up delay) counts as worse than any other.
+The rule is in `crates/verdict/src/ranking.rs`, what counts as proven in `evidence.rs` beside it, the sentences in `sentence.rs`;
+docs/guide.md tells them to users.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-import numpy as np
-
-from playpath import stats
-from playpath.evidence import Evidence, apart_level
-from playpath.metrics import NETWORK_CRITERIA, YIELDS_TO, Metric, metric
+from playpath import _engine
 
 Values = Mapping[str, Mapping[str, Sequence[float | None]]]
 """Sender name → metric name → one value a seed, the seeds in the same order for every sender."""
 
 Relation = Literal["alike", "apart", "open"]
-
-GUARDS = frozenset({"played_s"})
-"""Criteria that only keep a session that shows nothing from winning: passed where no two runs differ."""
-
-_LATER = 0.4
 
 
 @dataclass(frozen=True)
@@ -82,6 +60,11 @@ class Difference:
         """The JSON form."""
         ci95 = None if self.ci95 is None else list(self.ci95)
         return {**self.__dict__, "ci95": ci95}
+
+    @staticmethod
+    def from_dict(found: dict[str, Any]) -> Difference:
+        """Of the JSON form."""
+        return Difference(**{**found, "ci95": found["ci95"] and tuple(found["ci95"])})
 
 
 @dataclass(frozen=True)
@@ -140,14 +123,13 @@ class Ranker:
         self.values = values
         self.is_random = is_random
         self.senders = list(values)
-        names = {
-            n for metrics in values.values() for n, column in metrics.items() if any(v is not None for v in column)
-        }
-        self.criteria = [name for name in criteria if name in names and not YIELDS_TO.get(name, frozenset()) & names]
-        self.seeds = max((len(v) for metrics in values.values() for v in metrics.values()), default=0)
-        self._means: dict[tuple[str, str], float | None] = {}
-        self._evidence: dict[tuple[str, int], tuple[list[str], Evidence | None]] = {}
-        self._shares = self._share_level()
+        columns = [
+            (sender, {name: list(column) for name, column in metrics.items()}) for sender, metrics in values.items()
+        ]
+        self._judge = _engine.Judge(columns, list(criteria), is_random)
+        self.criteria: list[str] = self._judge.criteria
+        self.seeds: int = self._judge.seeds
+        self._told: dict[str, Any] | None = None
 
     def column(self, sender: str, name: str) -> list[float | None]:
         """A sender's values of a metric, one a seed."""
@@ -155,171 +137,42 @@ class Ranker:
 
     def mean(self, sender: str, name: str) -> float | None:
         """Mean over the seeds that have a value."""
-        key = sender, name
-        if key not in self._means:
-            self._means[key] = stats.mean([v for v in self.column(sender, name) if v is not None])
-        return self._means[key]
+        return self._judge.mean(sender, name)
 
     def margin(self, sender: str, other: str, name: str) -> float:
         """The largest difference of two senders in a metric that counts as alike."""
-        entry: Metric = metric(name)
-        return entry.margin(*(m for m in (self.mean(sender, name), self.mean(other, name)) if m is not None))
+        return self._judge.margin(sender, other, name)
 
     def difference(self, sender: str, other: str, name: str) -> Difference | None:
         """`sender` minus `other` in a metric; None when no seed has both."""
-        pairs = zip(self.column(sender, name), self.column(other, name), strict=True)
-        both = [(a, b) for a, b in pairs if a is not None and b is not None]
-        paired = stats.paired_difference([a for a, _ in both], [b for _, b in both])
-        if paired is None:
-            return None
-        margin = self.margin(sender, other, name)
-        interval, p = (paired.ci95, paired.p) if self.is_random else (None, None)
-        p_adjusted = self._p_adjusted(sender, other, name) if self.is_random and name in self.criteria else None
-        relation = self.relation(sender, other, name)
-        needed = self._needs(sender, other, name) if relation == "open" else None
-        return Difference(
-            sender, other, name, paired.mean, interval, p, p_adjusted, relation == "apart", len(both),
-            sum(abs(a - b) > margin for a, b in both), relation, None if needed is None else needed[0] - self.seeds,
-        )  # fmt: skip
+        found = json.loads(self._judge.difference(sender, other, name))
+        return None if found is None else Difference.from_dict(found)
 
     def relation(self, sender: str, other: str, name: str) -> Relation:
         """How two senders stand at one criterion, missing values included."""
-        place = self._pair(sender, other, name)
-        if place is None:
-            nobody = self.mean(sender, name) is None and self.mean(other, name) is None
-            return "alike" if nobody else "open"
-        found, one, two = place
-        margin = self.margin(sender, other, name)
-        if not self.is_random:
-            return "apart" if found.noticed(one, two, margin) else "alike"
-        is_passed = name in GUARDS and self.seeds > 1 and not found.noticed(one, two, margin)
-        if is_passed or found.are_alike(one, two, margin):
-            return "alike"
-        level = self._level(name)
-        return "apart" if level > 0 and found.p_apart(one, two, margin) <= level else "open"
+        return self._judge.relation(sender, other, name)
 
     def decide(self) -> Decision:
         """Rank everybody and hold the best against each."""
-        ranking, ranks = self._rank_all()
-        best = ranking[0]
-        groups: dict[Relation, list[str]] = {"apart": [], "alike": [], "open": []}
-        deciding: dict[str, str] = {}
-        for other in ranking[1:]:
-            relation, name = self._first_difference(other, best)
-            groups[relation].append(other)
-            if name is not None:
-                deciding[other] = name
-        return Decision(
-            ranking, ranks, groups["apart"], groups["alike"], groups["open"], deciding,
-            self._more_runs(best, groups["open"], self.criteria),
-            self._more_runs(best, groups["open"], [name for name in self.criteria if name not in NETWORK_CRITERIA]),
-        )  # fmt: skip
+        told = self._judged["decision"]
+        in_order = {key: {s: told[key][s] for s in told["ranking"] if s in told[key]} for key in ("ranks", "deciding")}
+        return Decision(**{**told, **in_order})
 
-    def _rank_all(self) -> tuple[list[str], dict[str, int]]:
-        rest = list(self.senders)
-        ranking: list[str] = []
-        ranks: dict[str, int] = {}
-        while rest:
-            group = self._best_of(rest)
-            for sender in group:
-                ranks[sender] = len(ranking) + 1
-            ranking += group
-            rest = [s for s in rest if s not in group]
-        return ranking, ranks
+    @property
+    def headline(self) -> str:
+        """Who keeps the video playing and who does not, for someone who reads one line."""
+        return str(self._judged["headline"])
 
-    def _best_of(self, senders: list[str]) -> list[str]:
-        """Step 3 of the rule: those whose mean is within the margin of the leader's at every criterion, in the order given."""
-        stay = list(senders)
-        for name in self.criteria:
-            leader = min(stay, key=lambda s: self._badness(s, name))
-            stay = [s for s in stay if self._looks_alike(s, leader, name)]
-        return stay
+    @property
+    def verdict(self) -> str:
+        """What the comparison says, in words that a streaming engineer would use."""
+        return str(self._judged["verdict"])
 
-    def _looks_alike(self, sender: str, leader: str, name: str) -> bool:
-        (missing, mean), (fewest, best) = self._badness(sender, name), self._badness(leader, name)
-        return missing == fewest and (mean == best or mean - best <= self.margin(sender, leader, name))
-
-    def _first_difference(self, sender: str, best: str) -> tuple[Relation, str | None]:
-        """The first criterion where the two are not alike, and how they stand there."""
-        for name in self.criteria:
-            relation = self._relation_to_best(sender, best, name)
-            if relation != "alike":
-                ahead = self._badness(sender, name) < self._badness(best, name)
-                return ("open" if ahead else relation), name
-        return "alike", None
-
-    def _relation_to_best(self, sender: str, best: str, name: str) -> Relation:
-        """As `relation`; an open guard at which the best is never behind does not hide what comes after it."""
-        relation = self.relation(sender, best, name)
-        if relation != "open" or name not in GUARDS or self.seeds < 2:
-            return relation
-        margin, place = self.margin(sender, best, name), self._pair(sender, best, name)
-        sign = -1.0 if metric(name).better == "higher" else 1.0
-        return relation if place is None or np.any(-sign * place[0].differences(*place[1:]) > margin) else "alike"
-
-    def _more_runs(self, best: str, undecided: list[str], criteria: Sequence[str]) -> int | None:
-        """Runs until all open comparisons are settled: each at its criterion, and at those that follow until one tells."""
-        most = 0
-        for other in undecided:
-            for name in criteria:
-                if self._relation_to_best(other, best, name) == "alike":
-                    continue
-                found = self._needs(other, best, name)
-                if found is None:
-                    return None
-                most = max(most, found[0] - self.seeds)
-                if found[1]:
-                    break
-        return most or None
-
-    def _badness(self, sender: str, name: str) -> tuple[int, float]:
-        """Sort key, smaller is better: missing values first, then the mean in the metric's direction."""
-        mean = self.mean(sender, name)
-        sign = -1.0 if metric(name).better == "higher" else 1.0
-        return self.column(sender, name).count(None), 0.0 if mean is None else sign * mean
-
-    def _noticed(self, sender: str, other: str, name: str) -> bool:
-        place = self._pair(sender, other, name)
-        return place is None or place[0].noticed(*place[1:], self.margin(sender, other, name)) > 0
-
-    def _p_adjusted(self, sender: str, other: str, name: str) -> float | None:
-        place = self._pair(sender, other, name)
-        return None if place is None else place[0].p_apart(*place[1:], self.margin(sender, other, name))
-
-    def _needs(self, sender: str, other: str, name: str) -> tuple[int, bool] | None:
-        place = self._pair(sender, other, name)
-        if place is None or name not in self._shares:
-            return None
-        return place[0].needs(*place[1:], self.margin(sender, other, name), self._shares[name])
-
-    def _level(self, name: str) -> float:
-        return apart_level(self.seeds) * self._shares.get(name, 0.0)
-
-    def _share_level(self) -> dict[str, float]:
-        """Criterion → its part of the level of "apart"."""
-        differing = [name for name in self.criteria if self._differs(name)]
-        parts = [1.0, *(_LATER / (len(differing) - 1) for _ in differing[1:])]
-        return dict.fromkeys(self.criteria, 0.0) | dict(zip(differing, parts, strict=False))
-
-    def _differs(self, name: str) -> bool:
-        """Whether any two senders differ at a criterion in any run."""
-        first = self.senders[0]
-        if name in GUARDS:
-            return any(self._noticed(first, s, name) for s in self.senders)
-        return any(self.column(s, name) != self.column(first, name) for s in self.senders)
-
-    def _pair(self, sender: str, other: str, name: str) -> tuple[Evidence, int, int] | None:
-        """The evidence on all senders with as few missing values as these two, and their places in it."""
-        missing = self.column(sender, name).count(None)
-        if self.column(other, name).count(None) != missing:
-            return None
-        key = name, missing
-        if key not in self._evidence:
-            group = [s for s in self.senders if self.column(s, name).count(None) == missing]
-            rows = [row for row in zip(*(self.column(s, name) for s in group), strict=True) if None not in row]
-            self._evidence[key] = group, Evidence(np.array(rows, dtype=float).T) if rows else None
-        group, found = self._evidence[key]
-        return None if found is None else (found, group.index(sender), group.index(other))
+    @property
+    def _judged(self) -> dict[str, Any]:
+        if self._told is None:
+            self._told = json.loads(self._judge.decide())
+        return self._told
 
 
 def identical_replicas(values: Values) -> bool:

@@ -11,7 +11,7 @@ Methods, so that a reviewer can check them:
 - fewer than six runs have neither: `None`, never a guess.
 
 Coverage on the shipped scenarios' own distributions is measured in `tests/python/test_stats.py`. What the ranking takes for
-proven is stricter and in `playpath.evidence`. `mean_interval` is for what is held against a bound in few runs.
+proven is stricter and in `crates/verdict/src/evidence.rs`. `mean_interval` is for what is held against a bound in few runs.
 """
 
 from __future__ import annotations
@@ -67,28 +67,6 @@ class Summary:
         }
 
 
-@dataclass(frozen=True)
-class PairedDifference:
-    """`a - b` over the seeds that both have.
-
-    Attributes
-    ----------
-    mean : float
-        In the unit of the metric.
-    ci95 : tuple of float or None
-        Interval of the median difference; None when `n` is below 6.
-    p : float or None
-        Two-sided sign test of "a is as often above as below b", uncorrected; None without an interval.
-    n : int
-        Number of pairs.
-    """
-
-    mean: float
-    ci95: Interval | None
-    p: float | None
-    n: int
-
-
 def mean(values: Sequence[float]) -> float | None:
     """The mean, never outside its own data; None when there is no value."""
     if len(values) == 0:
@@ -106,18 +84,6 @@ def summarise(values: Sequence[float]) -> Summary | None:
     return Summary(
         average, float(np.median(data)), _median_interval(data), float(data[0]), float(data[-1]), int(data.size)
     )
-
-
-def paired_difference(a: Sequence[float], b: Sequence[float]) -> PairedDifference | None:
-    """`a - b`, paired by position; None when there is no pair."""
-    found = differences(a, b)
-    if found.size == 0:
-        return None
-    average = mean(found.tolist())
-    assert average is not None
-    interval = _median_interval(np.sort(found))
-    p = None if interval is None else _sign_test(found)
-    return PairedDifference(average, interval, p, int(found.size))
 
 
 def differences(a: Sequence[float], b: Sequence[float]) -> np.ndarray:
@@ -174,18 +140,3 @@ def _rank(n: int) -> int:
     """The largest k of which at most k - 1 of n fair coins show heads in 2.5 % of cases; 0 for none."""
     below = special.bdtr(np.arange(n // 2 + 1), n, 0.5)
     return int(np.count_nonzero(below <= (1 - CONFIDENCE) / 2 * (1 + 1e-9)))
-
-
-def _sign_test(values: np.ndarray) -> float:
-    """Two-sided; a zero counts for both sides, as it does in the interval."""
-    fewest = min(np.count_nonzero(values <= 0), np.count_nonzero(values >= 0))
-    return min(1.0, 2 * float(special.bdtr(int(fewest), values.size, 0.5)))
-
-
-def p_more_often(more: int, less: int) -> float:
-    """Two-sided sign test of "as often one way as the other", those that go neither way left out.
-
-    >>> p_more_often(10, 0), p_more_often(3, 3)
-    (0.001953125, 1.0)
-    """
-    return min(1.0, 2 * float(special.bdtr(min(more, less), more + less, 0.5)))

@@ -21,7 +21,7 @@ import polars as pl
 from playpath import engine
 from playpath.evidence import UNNOTICED_SHARE, ladder
 from playpath.metrics import VIDEO_CRITERIA, metric
-from playpath.ranking import GUARDS, Ranker
+from playpath.ranking import Ranker
 from playpath.scenario import load
 
 DATA = Path(__file__).parent / "data" / "sessions.parquet"
@@ -104,7 +104,7 @@ def is_beaten_falsely(scenario, best, loser, criterion):
         more, less = np.mean(worse > margin), np.mean(worse < -margin)
         if name == criterion:
             return bool(more <= less)
-        if name not in GUARDS and more + less > UNNOTICED_SHARE and abs(np.nanmean(worse)) > margin:
+        if name not in {"played_s"} and more + less > UNNOTICED_SHARE and abs(np.nanmean(worse)) > margin:
             return True
     raise ValueError(criterion)
 

@@ -11,7 +11,8 @@ import pytest
 from false_winners import equal_senders, false_losers, look, real_use, sessions
 from scipy.special import bdtr
 
-from playpath.evidence import FALSE_WINNERS, apart_level
+from playpath._engine import apart_level
+from playpath.evidence import FALSE_WINNERS
 from playpath.metrics import VIDEO_CRITERIA
 
 TRIALS = 100

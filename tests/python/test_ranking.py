@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from playpath.metrics import VIDEO_CRITERIA, metric
 from playpath.ranking import Ranker, identical_replicas
-from playpath.verdict import verdict
 
 
 def rank(values, criteria=VIDEO_CRITERIA):
@@ -79,10 +78,10 @@ def test_few_runs_do_not_prove_alike():
     assert decision.more_runs == 34
     assert (
         "in none of 10 runs would a viewer notice a difference in stall time from b, which leaves room for one in up to 26 % "
-        "of sessions" in verdict(ranker, decision)
+        "of sessions" in ranker.verdict
     )
     # What is certain all the same is said.
-    assert "What does differ: a has 298 more discarded frames than b" in verdict(ranker, decision)
+    assert "What does differ: a has 298 more discarded frames than b" in ranker.verdict
     more = {s: runs(44, **v) for s, v in values.items()}
     assert rank(more)[1].beaten == ["a"]
 
@@ -98,14 +97,14 @@ def test_not_significant_is_not_alike():
     assert decision.open == ["b"]
     assert not decision.is_decided
     assert decision.more_runs > 0
-    assert verdict(ranker, decision).startswith("Undecided after 4 runs between a and b")
+    assert ranker.verdict.startswith("Undecided after 4 runs between a and b")
 
 
 def test_equal_senders_share_the_first_rank():
     ranker, decision = rank({name: runs(70, stall_time_s=[1.0, 2.0, 3.0]) for name in "abc"})
     assert decision.ranks == {"a": 1, "b": 1, "c": 1}
     assert decision.tied == ["b", "c"]
-    assert verdict(ranker, decision).startswith("No difference that counts")
+    assert ranker.verdict.startswith("No difference that counts")
 
 
 def test_one_run_ranks_by_value_and_decides_nothing():
@@ -116,19 +115,19 @@ def test_one_run_ranks_by_value_and_decides_nothing():
     ranker, decision = rank(values)
     assert decision.ranking == ["b", "a"]
     assert decision.open == ["a"]
-    assert verdict(ranker, decision).startswith("Undecided: one run has no interval")
+    assert ranker.verdict.startswith("Undecided: one run has no interval")
 
 
 def test_one_run_in_which_nobody_did_best_says_so():
     said = "Undecided: one run has no interval. In it "
     equal = {name: {"stall_time_s": [1.0]} for name in "abc"}
-    assert verdict(*rank(equal)).startswith(f"{said}a, b and c are equal: stall time 1 s")
+    assert rank(equal)[0].verdict.startswith(f"{said}a, b and c are equal: stall time 1 s")
     # 0.05 s of stall time is below the margin of 0.1 s.
     alike = {"a": {"stall_time_s": [1.0]}, "b": {"stall_time_s": [1.05]}}
-    assert verdict(*rank(alike)).startswith(f"{said}a and b are alike: ")
+    assert rank(alike)[0].verdict.startswith(f"{said}a and b are alike: ")
     ahead = equal | {"c": {"stall_time_s": [9.0]}}
-    assert verdict(*rank(ahead)).startswith(f"{said}a and b are equal, and ahead: ")
-    assert verdict(*rank({"a": {"stall_time_s": [1.0]}, "b": {"stall_time_s": [9.0]}})).startswith(
+    assert rank(ahead)[0].verdict.startswith(f"{said}a and b are equal, and ahead: ")
+    assert rank({"a": {"stall_time_s": [1.0]}, "b": {"stall_time_s": [9.0]}})[0].verdict.startswith(
         f"{said}a did best: "
     )
 
@@ -165,7 +164,7 @@ def test_verdict_tells_the_viewer_from_the_network():
     }
     ranker, decision = rank(values)
     assert decision.ranking == ["kind", "greedy", "slow"]
-    text = verdict(ranker, decision)
+    text = ranker.verdict
     assert text.startswith("kind and greedy are alike for the viewer: stall time 0.00293 s")
     assert (
         "Of these kind costs the network least: greedy has 894 packets more retransmitted than kind on average" in text
@@ -179,8 +178,8 @@ def test_verdict_says_when_only_the_cost_is_open():
         "a": runs(60, stall_time_s=[0.0]) | {"retransmitted_packets": random.normal(200, 90, 60).tolist()},
         "b": runs(60, stall_time_s=[0.0]) | {"retransmitted_packets": random.normal(225, 90, 60).tolist()},
     }
-    ranker, decision = rank(values)
-    text = verdict(ranker, decision)
+    ranker, _decision = rank(values)
+    text = ranker.verdict
     assert text.startswith("a and b are alike for the viewer")
     assert "Which of them costs the network least is open: b has " in text
     assert text.endswith("more runs would probably decide.")
@@ -196,7 +195,7 @@ def test_verdict_tells_the_viewers_side_from_the_costs():
     assert decision.more_runs_for_viewer == 34
     assert decision.more_runs > 34
     settled = "About 34 more runs would probably settle what the viewer sees; the network's costs take about "
-    assert settled in verdict(ranker, decision)
+    assert settled in ranker.verdict
 
 
 def test_where_nothing_is_random_one_run_tells_all():
@@ -209,7 +208,7 @@ def test_where_nothing_is_random_one_run_tells_all():
     assert (decision.tied, decision.beaten, decision.open) == (["b"], ["c"], [])
     found = ranker.difference("c", "a", "stall_time_s")
     assert (found.ci95, found.p, found.p_adjusted, found.more_runs) == (None, None, None, None)
-    assert "The next is c: 8 s more stall time than a." in verdict(ranker, decision)
+    assert "The next is c: 8 s more stall time than a." in ranker.verdict
 
 
 @pytest.mark.parametrize("number", [6, 10, 30])
@@ -232,7 +231,7 @@ def test_advice_leads_into_the_next_span_of_levels():
 def test_one_sender_has_nothing_to_be_compared_with():
     ranker, decision = rank({"a": stalls(1.0, 2.0)})
     assert decision.ranking == ["a"]
-    assert "nothing to compare it with" in verdict(ranker, decision)
+    assert "nothing to compare it with" in ranker.verdict
 
 
 def test_more_is_better_where_the_metric_says_so():
@@ -257,7 +256,7 @@ def test_every_sender_is_ranked_once_and_judged_once(drawn):
     assert sorted(decision.ranking) == sorted(values)
     assert sorted([decision.ranking[0], *decision.beaten, *decision.tied, *decision.open]) == sorted(values)
     assert [decision.ranks[s] for s in decision.ranking] == sorted(decision.ranks.values())
-    assert verdict(ranker, decision)
+    assert ranker.verdict
 
 
 def test_margins_grow_with_the_means():

@@ -2,6 +2,7 @@
 //! in JSON and the time series as numpy columns. Nothing per packet crosses the border.
 
 mod controller;
+mod judge;
 mod kernel;
 mod memory;
 mod pcap;
@@ -329,6 +330,8 @@ fn control_template() -> Vec<(&'static str, &'static str)> {
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("OwnCodeError", module.py().get_type::<OwnCodeError>())?;
+    module.add_class::<judge::Judge>()?;
+    module.add_function(wrap_pyfunction!(judge::apart_level, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(resolve, module)?)?;
     module.add_function(wrap_pyfunction!(number, module)?)?;

@@ -297,7 +297,7 @@ fn outages_are_checked() {
     assert!(error("outage = { from = \"5 s\", until = \"3 s\" }").contains("later than `from`"));
     let scenario = scenario(&(equal_paths(2) + "outage = { from = \"5 s\" }\n" + &bulk("")));
     let resolved = scenario.to_json();
-    assert_eq!(resolved["path"][1]["outage"], json!({ "from": "5 s", "until": null }));
+    assert_eq!(resolved["path"][1]["outage"], json!({ "from": "5 s", "until": null, "spread": "0 s" }));
     assert_eq!(self::scenario(&resolved.to_string()).to_json(), resolved);
 }
 

@@ -1,9 +1,35 @@
-//! What the runs so far prove about senders at one criterion. The rules, their references and the reasons are in
-//! `python/playpath/evidence.py`; this is the same procedure for hosts without Python, held to it by the golden cases.
+//! What the runs so far prove about senders at one criterion, however often one looks.
+//!
+//! Senders are compared by their differences within a seed. At a criterion with a margin (what nobody would notice) two are
+//!
+//! - *apart* when one is proven to be noticeably better in more sessions than it is noticeably worse, and its mean is better by
+//!   more than the margin;
+//! - *alike* when one of these is proven: at least nine sessions in ten differ by no more than the margin; or the mean
+//!   difference lies within the margin, from so many runs that what happens in one session of ten has been seen;
+//! - *open* otherwise.
+//!
+//! Both are tests of a sequential design whose levels depend on the number of runs alone, so that no history has to be kept:
+//! runs fall into spans that double (8 to 15, 16 to 31, ...), the level of a span is half that of the one before, and all levels
+//! together are below 5 %: 3.5 %, so that even a look at every run errs in less than 5 %. Advice and `--until-decided` look
+//! once in a span (`ladder`).
+//!
+//! The tests; "apart" must pass both of its:
+//!
+//! - of a pair, the sign test on the sessions with a noticeable difference: exact, whatever the distributions;
+//! - of a pair as one of all pairs, "equal senders are exchangeable within a seed": the self-normalised sum
+//!   U = sum(r) / sqrt(sum(r²)) of the roots r of the differences, each with its sign (so that no single seed decides), against
+//!   the largest U of any pair when each seed's values change hands at random (Westfall and Young 1993). Above
+//!   `MOST_PERMUTED` runs it is held against
+//!   Bentkus and Dzindzalieta's bound `P(U >= u) <= 3.178 P(Z >= u)` (2015, "A tight Gaussian bound for weighted sums of
+//!   Rademacher random variables"), times the number of pairs;
+//! - of "alike", the exact binomial of the share of sessions that differ (Clopper and Pearson 1934), and Student's t.
+//!
+//! docs/decisions/ranking.md has the simulations by which these were chosen; tests/python/test_false_winners.py repeats them.
 
-use crate::numpy::Floats;
 use crate::special::{binomial_cdf, normal_cdf, normal_quantile, student_quantile};
 use crate::stats::{mean, p_more_often};
+use rand_core::Rng;
+use rand_pcg::Lcg128Xsl64;
 use std::cell::OnceCell;
 
 /// Below, nothing is decided.
@@ -170,14 +196,15 @@ impl Evidence {
     /// The largest statistic of any pair, sorted, when each seed's values change hands at random.
     fn permute(&self) -> Vec<f32> {
         let senders = self.values.len();
-        let mut random = Floats::new((senders * 1000 + self.runs) as u32);
+        // The same every time: a verdict has no chance in it.
+        let mut random = Lcg128Xsl64::new(senders as u128, self.runs as u128);
         let mut mixed = vec![vec![0.0_f32; self.runs]; senders];
         let mut largest: Vec<f32> = (0..PERMUTATIONS)
             .map(|_| {
                 for run in 0..self.runs {
-                    let keys: Vec<f32> = (0..senders).map(|_| random.draw()).collect();
+                    let keys: Vec<u64> = (0..senders).map(|_| random.next_u64()).collect();
                     let mut order: Vec<usize> = (0..senders).collect();
-                    order.sort_by(|a, b| keys[*a].total_cmp(&keys[*b]));
+                    order.sort_unstable_by_key(|sender| keys[*sender]);
                     for (row, &owner) in mixed.iter_mut().zip(&order) {
                         row[run] = self.values[owner][run] as f32;
                     }

@@ -1,15 +1,16 @@
-//! The verdict on a comparison for hosts without Python: the statistics, the rule and the words of `python/playpath` (stats,
-//! evidence, ranking, verdict), which say why each is as it is. Nothing is invented here: tests/golden.json has what the laboratory
-//! says of 60 comparisons, and tests on both sides hold it to be the same.
+//! The judge: statistics of comparisons, the rule by which senders are ranked, and the words for it. Python (`playpath.ranking`), the
+//! explorer's page and whoever else compares call this one. Tests: tests/python/test_ranking.py, test_stats.py, test_false_winners.py.
 
 mod evidence;
-mod numpy;
+mod metric;
 mod ranking;
 mod sentence;
 mod special;
 mod stats;
 
-pub use ranking::{Decision, Difference, Ranker, Relation, Runs};
+pub use evidence::apart_level;
+pub use metric::metric;
+pub use ranking::{Decision, Difference, Ranker, Relation, Runs, criteria, identical_replicas};
 pub use sentence::{format_value, headline, sentence};
 pub use stats::{Summary, summarise};
 
@@ -21,7 +22,8 @@ use serde_json::{Map, Value, json};
 pub fn judge(values: &Value, has_video: bool) -> Result<Value, String> {
     let runs = read(values)?;
     let summaries: Map<String, Value> = runs.iter().map(|runs| (runs.sender.clone(), summaries(runs))).collect();
-    let ranker = Ranker::new(runs, has_video);
+    let is_random = !identical_replicas(&runs);
+    let ranker = Ranker::new(runs, &criteria(has_video), is_random);
     let decision = ranker.decide();
     let best = ranker.index(&decision.ranking[0]);
     let against = |(sender, name): (&String, &String)| {

@@ -1,6 +1,21 @@
-//! Who is best, and how sure that is: the rule of `python/playpath/ranking.py`, which says it in words.
+//! Who is best, how sure that is, and what the sentence about it rests on. The rule (docs/guide.md tells it to users):
+//!
+//! 1. Criteria are looked at in a fixed order: what the viewer sees first, then what the network pays.
+//! 2. At a criterion two senders are *alike*, *apart* or *open*, by what `evidence` calls proven. Where nothing is random (all
+//!    replicas of a run are identical) one run tells all, and they are alike within the margin or apart.
+//! 3. The order is found by elimination: at each criterion the best mean leads, and only senders whose mean lies within the margin of
+//!    the leader's stay for the next criterion. So a lucky mean never wins over a less important criterion, and a difference nobody
+//!    would notice never hides one that everybody would. The next rank is found in the same way among the rest. Senders that stay
+//!    to the end share a rank.
+//! 4. The verdict holds the first of the order against each other sender at the first criterion where they are not alike. If they
+//!    are apart there, it beats the other. If that is open, the verdict says "undecided" and how many runs would probably settle it.
+//!
+//! The first criterion at which any two senders differ at all is tested at the full level of "apart". The others, which are reached
+//! only after many runs, share `LATER` of it. A value that is missing (a session that never started to play has no start-up delay)
+//! counts as worse than any other.
 
 use crate::evidence::{Evidence, apart_level};
+use crate::metric::metric;
 use crate::stats;
 use playpath_record::registry::{Better, Metric, metrics};
 use serde::Serialize;
@@ -45,14 +60,20 @@ pub struct Difference {
     pub mean: f64,
     /// 95 % interval of the median difference; none for fewer than six runs.
     pub ci95: Option<[f64; 2]>,
+    /// Of "no difference", by the same procedure: below 0.05 where `ci95` leaves zero out.
+    pub p: Option<f64>,
     /// Of "no further apart than the margin", corrected for all pairs.
     pub p_adjusted: Option<f64>,
+    /// They are apart: `p_adjusted` is at most the level that this number of runs and this criterion have.
+    pub significant: bool,
     /// Pairs.
     pub n: usize,
     /// Those that differ by more than the margin.
     pub noticed: usize,
     /// How they stand.
     pub relation: Relation,
+    /// Estimate of the further runs that would settle an open difference.
+    pub more_runs: Option<usize>,
 }
 
 /// How the best sender stands against the others.
@@ -86,26 +107,24 @@ pub struct Ranker {
     pub criteria: Vec<&'static Metric>,
     /// Number of seeds.
     pub seeds: usize,
-    is_random: bool,
+    /// False where all replicas of a run are identical.
+    pub is_random: bool,
     shares: BTreeMap<&'static str, f64>,
     groups: RefCell<BTreeMap<(&'static str, usize), Group>>,
 }
 
 impl Ranker {
-    /// By the criteria of a ranking with a video, or of one without.
-    pub fn new(runs: Vec<Runs>, has_video: bool) -> Ranker {
-        let rank = |metric: &&'static Metric| if has_video { metric.video_rank } else { metric.bulk_rank };
+    /// By `criteria`, most important first; those that no sender has are left out, and those that yield to one that is there.
+    /// Every sender has the same seeds in the same order.
+    pub fn new(runs: Vec<Runs>, criteria: &[&'static Metric], is_random: bool) -> Ranker {
         let is_there = |metric: &&'static Metric| {
             runs.iter().any(|r| r.columns.get(metric.name).is_some_and(|column| column.iter().any(Option::is_some)))
         };
-        let mut criteria: Vec<&'static Metric> =
-            metrics().filter(|metric| rank(metric).is_some()).filter(is_there).collect();
-        let there: Vec<&str> = criteria.iter().map(|metric| metric.name).collect();
-        criteria.retain(|metric| !metric.yields_to.iter().any(|other| there.contains(other)));
-        criteria.sort_by_key(|metric| rank(metric));
-        let columns = || runs.iter().flat_map(|r| r.columns.values());
-        let seeds = columns().map(Vec::len).max().unwrap_or(0);
-        let is_random = !columns().all(|column| column.len() > 1 && column.iter().all(|value| *value == column[0]));
+        let mut names: Vec<&str> = runs.iter().flat_map(|r| r.columns.keys().map(String::as_str)).collect();
+        names.retain(|name| is_there(&metric(name)));
+        let yields = |metric: &&'static Metric| metric.yields_to.iter().any(|other| names.contains(other));
+        let criteria = criteria.iter().copied().filter(|m| is_there(m) && !yields(m)).collect();
+        let seeds = runs.iter().flat_map(|r| r.columns.values()).map(Vec::len).max().unwrap_or(0);
         let groups = RefCell::default();
         let mut ranker = Ranker { runs, criteria, seeds, is_random, shares: BTreeMap::new(), groups };
         ranker.shares = ranker.share_level();
@@ -119,7 +138,12 @@ impl Ranker {
 
     /// The place of a sender.
     pub fn index(&self, sender: &str) -> usize {
-        self.runs.iter().position(|runs| runs.sender == sender).expect("a sender of this comparison")
+        self.position(sender).expect("a sender of this comparison")
+    }
+
+    /// The place of a sender, if it is one of this comparison.
+    pub fn position(&self, sender: &str) -> Option<usize> {
+        self.runs.iter().position(|runs| runs.sender == sender)
     }
 
     /// A sender's values of a metric, one a seed.
@@ -133,7 +157,7 @@ impl Ranker {
     }
 
     /// The largest difference of two senders in a metric that counts as alike.
-    fn margin(&self, one: usize, other: usize, metric: &Metric) -> f64 {
+    pub fn margin(&self, one: usize, other: usize, metric: &Metric) -> f64 {
         let means = [one, other].into_iter().filter_map(|sender| self.mean(sender, metric.name));
         metric.least.max(metric.least_share * means.fold(0.0, |most: f64, mean| most.max(mean.abs())))
     }
@@ -146,16 +170,22 @@ impl Ranker {
         let mean = stats::mean(&found)?;
         let margin = self.margin(sender, other, metric);
         let ci95 = if self.is_random { stats::median_interval(&stats::sorted(&found)) } else { None };
+        let relation = self.relation(sender, other, metric);
+        let needed = if relation == Relation::Open { self.needs(sender, other, metric) } else { None };
+        let is_tested = self.is_random && self.criteria.iter().any(|criterion| criterion.name == metric.name);
         Some(Difference {
             sender: self.sender(sender).into(),
             best: self.sender(other).into(),
             metric: metric.name.into(),
             mean,
             ci95,
-            p_adjusted: if self.is_random { self.p_adjusted(sender, other, metric) } else { None },
+            p: ci95.map(|_| stats::sign_test(&found)),
+            p_adjusted: if is_tested { self.p_adjusted(sender, other, metric) } else { None },
+            significant: relation == Relation::Apart,
             n: a.len(),
             noticed: a.iter().zip(&b).filter(|(a, b)| (*a - *b).abs() > margin).count(),
-            relation: self.relation(sender, other, metric),
+            relation,
+            more_runs: needed.map(|(runs, _)| runs.saturating_sub(self.seeds)),
         })
     }
 
@@ -296,7 +326,8 @@ impl Ranker {
 
     fn needs(&self, one: usize, other: usize, metric: &'static Metric) -> Option<(usize, bool)> {
         let (group, a, b) = self.pair(one, other, metric)?;
-        group.1.as_ref()?.needs(a, b, self.margin(one, other, metric), self.share(metric))
+        let share = self.shares.get(metric.name)?;
+        group.1.as_ref()?.needs(a, b, self.margin(one, other, metric), *share)
     }
 
     fn p_adjusted(&self, one: usize, other: usize, metric: &'static Metric) -> Option<f64> {
@@ -312,7 +343,9 @@ impl Ranker {
     fn share_level(&self) -> BTreeMap<&'static str, f64> {
         let differing: Vec<&Metric> = self.criteria.iter().copied().filter(|metric| self.differs(metric)).collect();
         let later = LATER / (differing.len().max(2) - 1) as f64;
-        differing.iter().enumerate().map(|(i, metric)| (metric.name, if i == 0 { 1.0 } else { later })).collect()
+        let mut shares: BTreeMap<&'static str, f64> = self.criteria.iter().map(|metric| (metric.name, 0.0)).collect();
+        shares.extend(differing.iter().enumerate().map(|(i, metric)| (metric.name, if i == 0 { 1.0 } else { later })));
+        shares
     }
 
     /// Whether any two senders differ at a criterion in any run.
@@ -352,6 +385,21 @@ impl Ranker {
         let rows: Vec<Vec<f64>> = columns.iter().map(row).collect();
         (!whole.is_empty()).then(|| Evidence::new(&rows))
     }
+}
+
+/// The criteria of a ranking with a video, or of one without, most important first.
+pub fn criteria(has_video: bool) -> Vec<&'static Metric> {
+    let rank = |metric: &&'static Metric| if has_video { metric.video_rank } else { metric.bulk_rank };
+    let mut criteria: Vec<&'static Metric> = metrics().filter(|metric| rank(metric).is_some()).collect();
+    criteria.sort_by_key(rank);
+    criteria
+}
+
+/// Whether all runs of every sender gave the same in every metric: nothing is random, and more runs tell nothing more. One run
+/// alone cannot tell.
+pub fn identical_replicas(runs: &[Runs]) -> bool {
+    let mut columns = runs.iter().flat_map(|runs| runs.columns.values());
+    columns.all(|column| column.len() > 1 && column.iter().all(|value| *value == column[0]))
 }
 
 /// A criterion of a ranking with a video that no viewer sees.

@@ -1,12 +1,17 @@
-//! The verdict in a few sentences, word for word those of `python/playpath/verdict.py`.
+//! The verdict in a few sentences: who is best for the viewer, who of these is kindest to the network, who comes next.
 
+use crate::metric::metric;
 use crate::ranking::{Decision, Difference, Ranker, Relation, is_cost};
-use playpath_record::registry::{Metric, metrics};
+use playpath_record::registry::Metric;
 
+/// Criteria that describe the best sender.
 const DESCRIBED: usize = 2;
+/// The viewer's side has a number of its own where that takes clearly fewer runs than all.
 const CLEARLY_FEWER: f64 = 0.9;
+/// Senders that a headline names; the others it counts.
 const NAMED: usize = 3;
 const STALL: &str = "stall_time_s";
+/// What runs without a noticeable difference leave room for: a share of sessions that would show in them with 95 %.
 const ROOM: f64 = 0.05;
 
 /// Who keeps the video playing and who does not, for someone who reads one line.
@@ -18,7 +23,7 @@ pub fn headline(ranker: &Ranker, decision: &Decision) -> String {
     let Sides { leaders, doubtful, behind } = teller.sides();
     let (trailing, seeds) = (teller.trailing(&behind), ranker.seeds);
     if let Some(first) = doubtful.first() {
-        let (best, metric) = (teller.best, known(&decision.deciding[*first]));
+        let (best, metric) = (teller.best, metric(&decision.deciding[*first]));
         let told = teller.mean(best, metric).map_or(String::new(), |mean| format!(" and {}", outcome(metric, &[mean])));
         let between = some(&[leaders, doubtful].concat());
         return format!("Undecided after {seeds} runs between {between}; {best} leads{told}{trailing}.");
@@ -27,7 +32,7 @@ pub fn headline(ranker: &Ranker, decision: &Decision) -> String {
         let judge = if teller.has_viewer() { "a viewer" } else { "anybody" };
         return format!("No difference in {seeds} runs that {judge} would notice between {}.", some(&leaders));
     };
-    let metric = known(&decision.deciding[*first]);
+    let metric = metric(&decision.deciding[*first]);
     let means: Option<Vec<f64>> = leaders.iter().map(|sender| teller.mean(sender, metric)).collect();
     let said = means.map_or(if leaders.len() == 1 { "leads".into() } else { "lead".into() }, |m| outcome(metric, &m));
     format!("{} {said}{trailing}.", some(&leaders))
@@ -94,7 +99,7 @@ impl<'a> Teller<'a> {
     fn trailing(&self, behind: &[&String]) -> String {
         let Some(first) = behind.first() else { return String::new() };
         let name = &self.decision.deciding[*first];
-        let metric = known(name);
+        let metric = metric(name);
         let Some(mean) = self.mean(first, metric) else {
             let is = if behind.len() == 1 { "is" } else { "are" };
             return format!("; {} {is} behind", some(behind));
@@ -152,7 +157,7 @@ impl<'a> Teller<'a> {
 
     /// A sender against the best where the two first differ.
     fn deciding(&self, sender: &str) -> Option<Difference> {
-        let metric = known(self.decision.deciding.get(sender)?);
+        let metric = metric(self.decision.deciding.get(sender)?);
         self.ranker.difference(self.ranker.index(sender), self.ranker.index(self.best), metric)
     }
 
@@ -172,7 +177,7 @@ impl<'a> Teller<'a> {
 
     /// Who of them retransmits least, and most, so far; nothing where that is close.
     fn cheapest(&self, senders: &[&String]) -> String {
-        let metric = known("retransmitted_packets");
+        let metric = metric("retransmitted_packets");
         let mean =
             |sender: &&String| Some((self.ranker.mean(self.ranker.index(sender), metric.name)?, (*sender).clone()));
         let mut means: Vec<(f64, String)> = senders.iter().filter_map(mean).collect();
@@ -207,7 +212,7 @@ impl<'a> Teller<'a> {
         match self.deciding(behind) {
             Some(found) => format!("The next is {behind}: {}.", difference(&found)),
             None => {
-                let label = known(&self.decision.deciding[behind]).label;
+                let label = metric(&self.decision.deciding[behind]).label;
                 format!("The next is {behind}, some of whose sessions have no {label}.")
             }
         }
@@ -233,7 +238,7 @@ impl<'a> Teller<'a> {
 
     /// Alike in all that the viewer sees; told apart, or open, by what the network pays.
     fn is_by_cost(&self, sender: &str) -> bool {
-        self.decision.deciding.get(sender).is_some_and(|name| is_cost(known(name)))
+        self.decision.deciding.get(sender).is_some_and(|name| is_cost(metric(name)))
     }
 }
 
@@ -265,10 +270,6 @@ fn some(names: &[&String]) -> String {
     format!("{} and {} more", first.join(", "), names.len() - NAMED)
 }
 
-fn known(name: &str) -> &'static Metric {
-    metrics().find(|metric| metric.name == name).expect("a criterion is in the registry")
-}
-
 /// An estimate, so to two digits.
 fn more_runs(count: usize) -> String {
     let unit = 10_usize.pow(count.checked_ilog10().unwrap_or(0).saturating_sub(1));
@@ -277,7 +278,7 @@ fn more_runs(count: usize) -> String {
 }
 
 fn difference(found: &Difference) -> String {
-    let metric = known(&found.metric);
+    let metric = metric(&found.metric);
     let (label, best, n) = (metric.label, &found.best, found.n);
     if found.noticed == 0 && found.relation == Relation::Open {
         let room = 100.0 * (1.0 - libm::pow(ROOM, 1.0 / n as f64));

@@ -1,5 +1,5 @@
-//! Summaries of replications: means, intervals of medians, sign tests. `python/playpath/stats.py` says what each is over and why;
-//! the golden cases hold both to the same figures.
+//! Summaries of replications: means, intervals of medians, sign tests. `python/playpath/stats.py` says why the interval is that of
+//! the median run.
 
 use crate::special::binomial_cdf;
 use serde::Serialize;
@@ -71,6 +71,13 @@ pub fn sorted(values: &[f64]) -> Vec<f64> {
 /// Two-sided sign test of "as often one way as the other", those that go neither way left out.
 pub fn p_more_often(more: usize, less: usize) -> f64 {
     (2.0 * binomial_cdf(more.min(less), more + less, 0.5)).min(1.0)
+}
+
+/// Two-sided; a zero counts for both sides, as it does in the interval.
+pub fn sign_test(values: &[f64]) -> f64 {
+    let count = |side: fn(&&f64) -> bool| values.iter().filter(side).count();
+    let fewest = count(|value| **value <= 0.0).min(count(|value| **value >= 0.0));
+    (2.0 * binomial_cdf(fewest, values.len(), 0.5)).min(1.0)
 }
 
 fn rank(n: usize) -> usize {

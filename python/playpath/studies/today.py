@@ -13,7 +13,6 @@ from playpath.ranking import Decision, Ranker, identical_replicas
 from playpath.stats import summarise
 from playpath.studies.claims import select
 from playpath.studies.study import Study, Today
-from playpath.verdict import verdict
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ def _rank(name: str, rows: pl.DataFrame, today: Today) -> Scene:
     values = {s: _columns(select(rows, {today.column: s}), seeds, names) for s in senders}
     ranker = Ranker(values, [n for n in today.criteria if n in names], is_random=not identical_replicas(values))
     decision = ranker.decide()
-    return Scene(name, ranker, decision, verdict(ranker, decision))
+    return Scene(name, ranker, decision, ranker.verdict)
 
 
 def _columns(rows: pl.DataFrame, seeds: Sequence[int], names: Sequence[str]) -> dict[str, list[float | None]]:

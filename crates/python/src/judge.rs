@@ -1,0 +1,85 @@
+//! The verdict's rule and words for Python: one object for each comparison, so that a report may ask it for many differences.
+
+use playpath_record::registry::Metric;
+use playpath_verdict as verdict;
+use playpath_verdict::{Decision, Ranker, Runs};
+use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::prelude::*;
+use serde_json::json;
+use std::collections::BTreeMap;
+
+type Columns = BTreeMap<String, Vec<Option<f64>>>;
+
+/// All pairwise comparisons of a set of senders; `playpath.ranking` is its face.
+#[pyclass(unsendable)]
+pub struct Judge {
+    ranker: Ranker,
+}
+
+#[pymethods]
+impl Judge {
+    /// Senders with their columns, in order; names of criteria, most important first.
+    #[new]
+    fn new(values: Vec<(String, Columns)>, criteria: Vec<String>, is_random: bool) -> PyResult<Judge> {
+        let mut lengths = values.iter().flat_map(|(_, columns)| columns.values()).map(Vec::len);
+        if let Some(first) = lengths.next().filter(|first| lengths.any(|length| length != *first)) {
+            return Err(PyValueError::new_err(format!(
+                "paired values must be equally many, and not all columns have {first}"
+            )));
+        }
+        let runs = values.into_iter().map(|(sender, columns)| Runs { sender, columns }).collect();
+        let criteria: Vec<&'static Metric> = criteria.iter().map(|name| verdict::metric(name)).collect();
+        Ok(Judge { ranker: Ranker::new(runs, &criteria, is_random) })
+    }
+
+    /// Criteria that some sender has.
+    #[getter]
+    fn criteria(&self) -> Vec<&'static str> {
+        self.ranker.criteria.iter().map(|metric| metric.name).collect()
+    }
+
+    /// Number of seeds.
+    #[getter]
+    fn seeds(&self) -> usize {
+        self.ranker.seeds
+    }
+
+    fn mean(&self, sender: &str, name: &str) -> PyResult<Option<f64>> {
+        Ok(self.ranker.mean(self.index(sender)?, name))
+    }
+
+    fn margin(&self, sender: &str, other: &str, name: &str) -> PyResult<f64> {
+        Ok(self.ranker.margin(self.index(sender)?, self.index(other)?, verdict::metric(name)))
+    }
+
+    fn relation(&self, sender: &str, other: &str, name: &str) -> PyResult<String> {
+        let found = self.ranker.relation(self.index(sender)?, self.index(other)?, verdict::metric(name));
+        Ok(format!("{found:?}").to_lowercase())
+    }
+
+    /// JSON; "null" when no seed has both.
+    fn difference(&self, sender: &str, other: &str, name: &str) -> PyResult<String> {
+        let found = self.ranker.difference(self.index(sender)?, self.index(other)?, verdict::metric(name));
+        Ok(json!(found).to_string())
+    }
+
+    /// The decision, its headline and its verdict, as JSON.
+    fn decide(&self) -> String {
+        let decision: Decision = self.ranker.decide();
+        let (headline, sentence) =
+            (verdict::headline(&self.ranker, &decision), verdict::sentence(&self.ranker, &decision));
+        json!({"decision": decision, "headline": headline, "verdict": sentence}).to_string()
+    }
+}
+
+impl Judge {
+    fn index(&self, sender: &str) -> PyResult<usize> {
+        self.ranker.position(sender).ok_or_else(|| PyKeyError::new_err(sender.to_string()))
+    }
+}
+
+/// The level at which "apart" is tested with so many runs.
+#[pyfunction]
+pub fn apart_level(runs: usize) -> f64 {
+    verdict::apart_level(runs)
+}
