@@ -81,6 +81,9 @@ class Decision:
         The other senders: apart from the best, alike with it, undecided.
     deciding : dict of str to str
         For each other sender not tied, the criterion where it first differs from the best.
+    depends : dict of str to float
+        Of the open ones those that are better for some viewers and worse for others, both proven: the weight of a second of
+        stall, in seconds at one step less of the picture, at which that changes.
     more_runs : int or None
         Estimate of the further runs that would settle all open comparisons; None when it cannot be told.
     more_runs_for_viewer : int or None
@@ -93,13 +96,14 @@ class Decision:
     tied: list[str]
     open: list[str]
     deciding: dict[str, str]
+    depends: dict[str, float]
     more_runs: int | None
     more_runs_for_viewer: int | None
 
     @property
     def is_decided(self) -> bool:
         """No comparison with the best is open."""
-        return not self.open
+        return set(self.open) <= set(self.depends)
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form."""
@@ -117,16 +121,19 @@ class Ranker:
         Metric names, most important first; those that no sender has are left out, and those that yield to one that is there.
     is_random : bool
         False where all replicas of a run are identical.
+    prefer : str
+        "range": what every viewer would say whose weights lie in the range of the literature (`crates/verdict/src/preference.rs`);
+        "stalls", "picture" or "start" come first; or the name of a metric that does.
     """
 
-    def __init__(self, values: Values, criteria: Sequence[str], *, is_random: bool = True) -> None:
+    def __init__(self, values: Values, criteria: Sequence[str], *, is_random: bool = True, prefer: str = "range") -> None:
         self.values = values
         self.is_random = is_random
         self.senders = list(values)
         columns = [
             (sender, {name: list(column) for name, column in metrics.items()}) for sender, metrics in values.items()
         ]
-        self._judge = _engine.Judge(columns, list(criteria), is_random)
+        self._judge = _engine.Judge(columns, list(criteria), is_random, prefer)
         self.criteria: list[str] = self._judge.criteria
         self.seeds: int = self._judge.seeds
         self._told: dict[str, Any] | None = None

@@ -2,7 +2,7 @@
 
 use playpath_record::registry::Metric;
 use playpath_verdict as verdict;
-use playpath_verdict::{Decision, Ranker, Runs};
+use playpath_verdict::{Decision, Prefer, Ranker, Runs};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use serde_json::json;
@@ -20,7 +20,7 @@ pub struct Judge {
 impl Judge {
     /// Senders with their columns, in order; names of criteria, most important first.
     #[new]
-    fn new(values: Vec<(String, Columns)>, criteria: Vec<String>, is_random: bool) -> PyResult<Judge> {
+    fn new(values: Vec<(String, Columns)>, criteria: Vec<String>, is_random: bool, prefer: &str) -> PyResult<Judge> {
         let mut lengths = values.iter().flat_map(|(_, columns)| columns.values()).map(Vec::len);
         if let Some(first) = lengths.next().filter(|first| lengths.any(|length| length != *first)) {
             return Err(PyValueError::new_err(format!(
@@ -29,7 +29,7 @@ impl Judge {
         }
         let runs = values.into_iter().map(|(sender, columns)| Runs { sender, columns }).collect();
         let criteria: Vec<&'static Metric> = criteria.iter().map(|name| verdict::metric(name)).collect();
-        Ok(Judge { ranker: Ranker::new(runs, &criteria, is_random) })
+        Ok(Judge { ranker: Ranker::new(runs, &criteria, is_random, &Prefer::parse(prefer)) })
     }
 
     /// Criteria that some sender has.

@@ -3,6 +3,7 @@
 
 mod evidence;
 mod metric;
+mod preference;
 mod ranking;
 mod sentence;
 mod special;
@@ -10,7 +11,7 @@ mod stats;
 
 pub use evidence::apart_level;
 pub use metric::metric;
-pub use ranking::{Decision, Difference, Ranker, Relation, Runs, criteria, identical_replicas};
+pub use ranking::{Decision, Difference, Prefer, Ranker, Relation, Runs, criteria, identical_replicas};
 pub use sentence::{format_value, headline, sentence};
 pub use stats::{Summary, summarise};
 
@@ -23,7 +24,7 @@ pub fn judge(values: &Value, has_video: bool) -> Result<Value, String> {
     let runs = read(values)?;
     let summaries: Map<String, Value> = runs.iter().map(|runs| (runs.sender.clone(), summaries(runs))).collect();
     let is_random = !identical_replicas(&runs);
-    let ranker = Ranker::new(runs, &criteria(has_video), is_random);
+    let ranker = Ranker::new(runs, &criteria(has_video), is_random, &Prefer::default());
     let decision = ranker.decide();
     let best = ranker.index(&decision.ranking[0]);
     let against = |(sender, name): (&String, &String)| {

@@ -16,6 +16,7 @@
 
 use crate::evidence::{Evidence, apart_level};
 use crate::metric::metric;
+use crate::preference::{CORNERS, MIDDLE, Preference};
 use crate::stats;
 use playpath_record::registry::{Better, Metric, metrics};
 use serde::Serialize;
@@ -26,6 +27,7 @@ use std::rc::Rc;
 /// A criterion that only keeps a session that shows nothing from winning.
 const GUARD: &str = "played_s";
 const LATER: f64 = 0.4;
+const PICTURES: [&str; 4] = ["mean_vmaf", "mean_ssimplus", "mean_ssim_db", "mean_rate_kbps"];
 
 /// How two senders stand at a criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -89,8 +91,12 @@ pub struct Decision {
     pub tied: Vec<String>,
     /// Undecided.
     pub open: Vec<String>,
-    /// For each other sender not tied, the criterion where it first differs from the best.
+    /// For each other sender not tied, the criterion where it first differs from the best; where viewers weigh several against each
+    /// other, the one that makes most of the difference.
     pub deciding: BTreeMap<String, String>,
+    /// Of the open ones those that are better for some viewers and worse for others, both proven: the weight of a second of stall, in
+    /// seconds at one step less of the picture, at which that changes.
+    pub depends: BTreeMap<String, f64>,
     /// Estimate of the further runs that would settle all open comparisons.
     pub more_runs: Option<usize>,
     /// The same for what the viewer sees alone, without the network's costs.
@@ -109,6 +115,9 @@ pub struct Ranker {
     pub seeds: usize,
     /// False where all replicas of a run are identical.
     pub is_random: bool,
+    /// Criteria as they are looked at: with what viewers weigh against each other, if that is asked, before its parts.
+    steps: Vec<&'static Metric>,
+    pub(crate) preference: Option<Preference>,
     shares: BTreeMap<&'static str, f64>,
     groups: RefCell<BTreeMap<(&'static str, usize), Group>>,
 }
@@ -116,17 +125,28 @@ pub struct Ranker {
 impl Ranker {
     /// By `criteria`, most important first; those that no sender has are left out, and those that yield to one that is there.
     /// Every sender has the same seeds in the same order.
-    pub fn new(runs: Vec<Runs>, criteria: &[&'static Metric], is_random: bool) -> Ranker {
+    pub fn new(mut runs: Vec<Runs>, criteria: &[&'static Metric], is_random: bool, prefer: &Prefer) -> Ranker {
         let is_there = |metric: &&'static Metric| {
             runs.iter().any(|r| r.columns.get(metric.name).is_some_and(|column| column.iter().any(Option::is_some)))
         };
         let mut names: Vec<&str> = runs.iter().flat_map(|r| r.columns.keys().map(String::as_str)).collect();
         names.retain(|name| is_there(&metric(name)));
         let yields = |metric: &&'static Metric| metric.yields_to.iter().any(|other| names.contains(other));
-        let criteria = criteria.iter().copied().filter(|m| is_there(m) && !yields(m)).collect();
+        let mut criteria: Vec<&'static Metric> =
+            criteria.iter().copied().filter(|m| is_there(m) && !yields(m)).collect();
+        prefer.reorder(&mut criteria);
         let seeds = runs.iter().flat_map(|r| r.columns.values()).map(Vec::len).max().unwrap_or(0);
-        let groups = RefCell::default();
-        let mut ranker = Ranker { runs, criteria, seeds, is_random, shares: BTreeMap::new(), groups };
+        let preference = if *prefer == Prefer::Range { Preference::of(&runs, &criteria) } else { None };
+        let mut steps = criteria.clone();
+        if let Some(preference) = &preference {
+            runs.iter_mut().for_each(|runs| {
+                let columns = preference.columns(runs);
+                runs.columns.extend(columns);
+            });
+            steps.insert(steps.iter().take_while(|metric| metric.name == GUARD).count(), metric(MIDDLE));
+        }
+        let (shares, groups) = (BTreeMap::new(), RefCell::default());
+        let mut ranker = Ranker { runs, criteria, seeds, is_random, steps, preference, shares, groups };
         ranker.shares = ranker.share_level();
         ranker
     }
@@ -159,6 +179,12 @@ impl Ranker {
     /// The largest difference of two senders in a metric that counts as alike.
     pub fn margin(&self, one: usize, other: usize, metric: &Metric) -> f64 {
         let means = [one, other].into_iter().filter_map(|sender| self.mean(sender, metric.name));
+        if let Some(preference) = self.preference.as_ref().filter(|_| metric.name.starts_with(MIDDLE)) {
+            let of = |name: &str| self.margin(one, other, crate::metric::metric(name));
+            let pictures = [one, other].into_iter().filter_map(|sender| self.mean(sender, preference.picture()));
+            let better = pictures.fold(0.0, f64::max);
+            return preference.margin(metric.name, better, of(preference.picture()), of("stall_time_s"));
+        }
         metric.least.max(metric.least_share * means.fold(0.0, |most: f64, mean| most.max(mean.abs())))
     }
 
@@ -191,6 +217,39 @@ impl Ranker {
 
     /// How two senders stand at one criterion, missing values included.
     pub fn relation(&self, one: usize, other: usize, metric: &'static Metric) -> Relation {
+        if metric.name == MIDDLE { self.over_the_range(one, other) } else { self.relation_at(one, other, metric) }
+    }
+
+    /// Apart where one is better at every corner of the range of weights, alike where they are at every corner.
+    fn over_the_range(&self, one: usize, other: usize) -> Relation {
+        let found = self.corners(one, other);
+        let all = |wanted: (Relation, bool)| found.iter().all(|corner| *corner == wanted);
+        if all((Relation::Apart, true)) || all((Relation::Apart, false)) {
+            return Relation::Apart;
+        }
+        if found.iter().all(|(relation, _)| *relation == Relation::Alike) { Relation::Alike } else { Relation::Open }
+    }
+
+    /// How two senders stand at each corner of the range, and whether the first has the smaller loss there.
+    fn corners(&self, one: usize, other: usize) -> Vec<(Relation, bool)> {
+        let at = |name: &&str| {
+            let corner = metric(name);
+            (self.relation_at(one, other, corner), self.is_better(one, other, corner))
+        };
+        CORNERS.iter().map(at).collect()
+    }
+
+    /// The weight of a second of stall, in seconds at one step less of the picture, at which another sender becomes the better one:
+    /// each is proven to be better in a part of the range.
+    fn exchange(&self, one: usize, other: usize) -> Option<f64> {
+        let preference = self.preference.as_ref()?;
+        let found = self.corners(one, other);
+        let wins = |better: bool| found.contains(&(Relation::Apart, better));
+        let value = |sender: usize| move |name: &str| self.mean(sender, name).unwrap_or(0.0);
+        (wins(true) && wins(false)).then(|| preference.exchange(value(one), value(other)))
+    }
+
+    fn relation_at(&self, one: usize, other: usize, metric: &'static Metric) -> Relation {
         let Some((group, a, b)) = self.pair(one, other, metric) else {
             let nobody = self.mean(one, metric.name).is_none() && self.mean(other, metric.name).is_none();
             return if nobody { Relation::Alike } else { Relation::Open };
@@ -214,7 +273,7 @@ impl Ranker {
         let (order, ranks) = self.rank_all();
         let best = order[0];
         let (mut beaten, mut tied, mut open) = (Vec::new(), Vec::new(), Vec::new());
-        let mut deciding = BTreeMap::new();
+        let (mut deciding, mut depends) = (BTreeMap::new(), BTreeMap::new());
         for &other in &order[1..] {
             let (relation, metric) = self.first_difference(other, best);
             match relation {
@@ -223,7 +282,11 @@ impl Ranker {
                 Relation::Open => open.push(other),
             }
             if let Some(metric) = metric {
-                deciding.insert(self.sender(other).to_string(), metric.name.to_string());
+                if let Some(weight) = (metric.name == MIDDLE).then(|| self.exchange(other, best)).flatten() {
+                    depends.insert(self.sender(other).to_string(), weight);
+                }
+                let told = if metric.name == MIDDLE { self.largest_part(other, best) } else { metric.name };
+                deciding.insert(self.sender(other).to_string(), told.to_string());
             }
         }
         let names = |list: &[usize]| list.iter().map(|index| self.sender(*index).to_string()).collect();
@@ -236,7 +299,18 @@ impl Ranker {
             tied: names(&tied),
             open: names(&open),
             deciding,
+            depends,
         }
+    }
+
+    /// What makes most of the difference that viewers would weigh.
+    fn largest_part(&self, one: usize, other: usize) -> &'static str {
+        let preference = self.preference.as_ref().expect("only asked of a weighing");
+        let value = |sender: usize| move |name: &str| self.mean(sender, name).unwrap_or(0.0);
+        let is_criterion = |name: &str| self.criteria.iter().any(|metric| metric.name == name);
+        let shares = preference.shares(value(one), value(other));
+        let worse = shares.iter().filter(|(name, _)| is_criterion(name)).max_by(|a, b| a.1.total_cmp(&b.1));
+        worse.map_or(preference.picture(), |(name, _)| name)
     }
 
     fn rank_all(&self) -> (Vec<usize>, BTreeMap<usize, usize>) {
@@ -255,7 +329,7 @@ impl Ranker {
     /// Those whose mean is within the margin of the leader's at every criterion, in the order given.
     fn best_of(&self, senders: &[usize]) -> Vec<usize> {
         let mut stay = senders.to_vec();
-        for metric in &self.criteria {
+        for metric in &self.steps {
             let better = |best, next| if self.is_better(next, best, metric) { next } else { best };
             let leader = stay.iter().copied().reduce(better).expect("somebody stays");
             stay.retain(|sender| self.looks_alike(*sender, leader, metric));
@@ -270,7 +344,7 @@ impl Ranker {
         (missing, self.mean(sender, metric.name).map_or(0.0, |mean| sign * mean))
     }
 
-    fn is_better(&self, one: usize, other: usize, metric: &Metric) -> bool {
+    pub(crate) fn is_better(&self, one: usize, other: usize, metric: &Metric) -> bool {
         self.badness(one, metric) < self.badness(other, metric)
     }
 
@@ -281,14 +355,24 @@ impl Ranker {
 
     /// The first criterion where the two are not alike, and how they stand there.
     fn first_difference(&self, sender: usize, best: usize) -> (Relation, Option<&'static Metric>) {
-        for &metric in &self.criteria {
+        let mut is_weighed = false;
+        for &metric in &self.steps {
             let relation = self.relation_to_best(sender, best, metric);
+            is_weighed |= metric.name == MIDDLE && relation == Relation::Alike;
+            // Alike for all who weigh: of what they weighed, only what is proven still counts.
+            if is_weighed && relation == Relation::Open && self.is_part(metric) {
+                continue;
+            }
             if relation != Relation::Alike {
                 let is_ahead = self.badness(sender, metric) < self.badness(best, metric);
                 return (if is_ahead { Relation::Open } else { relation }, Some(metric));
             }
         }
         (Relation::Alike, None)
+    }
+
+    fn is_part(&self, metric: &Metric) -> bool {
+        self.preference.as_ref().is_some_and(|preference| preference.parts().contains(&metric.name))
     }
 
     /// An open guard at which the best is never behind does not hide what comes after it.
@@ -310,7 +394,7 @@ impl Ranker {
     fn more_runs(&self, best: usize, undecided: &[usize], counts: fn(&Metric) -> bool) -> Option<usize> {
         let mut most = 0;
         for &other in undecided {
-            for &metric in self.criteria.iter().filter(|metric| counts(metric)) {
+            for &metric in self.steps.iter().filter(|metric| counts(metric) && !self.is_part(metric)) {
                 if self.relation_to_best(other, best, metric) == Relation::Alike {
                     continue;
                 }
@@ -325,8 +409,13 @@ impl Ranker {
     }
 
     fn needs(&self, one: usize, other: usize, metric: &'static Metric) -> Option<(usize, bool)> {
+        if metric.name == MIDDLE {
+            let each: Option<Vec<(usize, bool)>> =
+                CORNERS.iter().map(|name| self.needs(one, other, crate::metric::metric(name))).collect();
+            return each?.into_iter().reduce(|a, b| (a.0.max(b.0), a.1 && b.1));
+        }
         let (group, a, b) = self.pair(one, other, metric)?;
-        let share = self.shares.get(metric.name)?;
+        let share = self.shares.get(self.shared(metric))?;
         group.1.as_ref()?.needs(a, b, self.margin(one, other, metric), *share)
     }
 
@@ -336,14 +425,19 @@ impl Ranker {
     }
 
     fn share(&self, metric: &Metric) -> f64 {
-        self.shares.get(metric.name).copied().unwrap_or(0.0)
+        self.shares.get(self.shared(metric)).copied().unwrap_or(0.0)
+    }
+
+    /// The corners have the level of what they make up: all of them must agree.
+    fn shared(&self, metric: &Metric) -> &'static str {
+        if metric.name.starts_with(MIDDLE) { MIDDLE } else { metric.name }
     }
 
     /// Criterion → its part of the level of "apart": the first at which any two differ has all of it, the others share `LATER`.
     fn share_level(&self) -> BTreeMap<&'static str, f64> {
-        let differing: Vec<&Metric> = self.criteria.iter().copied().filter(|metric| self.differs(metric)).collect();
+        let differing: Vec<&Metric> = self.steps.iter().copied().filter(|metric| self.differs(metric)).collect();
         let later = LATER / (differing.len().max(2) - 1) as f64;
-        let mut shares: BTreeMap<&'static str, f64> = self.criteria.iter().map(|metric| (metric.name, 0.0)).collect();
+        let mut shares: BTreeMap<&'static str, f64> = self.steps.iter().map(|metric| (metric.name, 0.0)).collect();
         shares.extend(differing.iter().enumerate().map(|(i, metric)| (metric.name, if i == 0 { 1.0 } else { later })));
         shares
     }
@@ -384,6 +478,48 @@ impl Ranker {
         let row = |column: &Vec<Option<f64>>| whole.iter().filter_map(|seed| column[*seed]).collect();
         let rows: Vec<Vec<f64>> = columns.iter().map(row).collect();
         (!whole.is_empty()).then(|| Evidence::new(&rows))
+    }
+}
+
+/// What a viewer puts first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Prefer {
+    /// Nothing: what counts is what every viewer in the range of `preference` would say.
+    #[default]
+    Range,
+    /// As few stalls as possible, whatever the picture: the order of the criteria as it stands.
+    Stalls,
+    /// The best picture, whatever it stalls.
+    Picture,
+    /// The shortest wait at the start.
+    Start,
+    /// A quality of experience, by its metric.
+    Qoe(String),
+}
+
+impl Prefer {
+    /// From "stalls", "picture", "start", "range", or the name of a metric.
+    pub fn parse(text: &str) -> Prefer {
+        match text {
+            "range" => Prefer::Range,
+            "stalls" => Prefer::Stalls,
+            "picture" => Prefer::Picture,
+            "start" => Prefer::Start,
+            other => Prefer::Qoe(other.to_string()),
+        }
+    }
+
+    fn reorder(&self, criteria: &mut Vec<&'static Metric>) {
+        let is_first = |metric: &&Metric| match self {
+            Prefer::Range | Prefer::Stalls | Prefer::Qoe(_) => false,
+            Prefer::Picture => PICTURES.contains(&metric.name),
+            Prefer::Start => metric.name == "startup_delay_s",
+        };
+        criteria.sort_by_key(|metric| metric.name != GUARD && !is_first(metric));
+        if let Prefer::Qoe(name) = self {
+            let after = criteria.iter().take_while(|metric| metric.name == GUARD).count();
+            criteria.insert(after, metric(name));
+        }
     }
 }
 

@@ -11,6 +11,7 @@ const CLEARLY_FEWER: f64 = 0.9;
 /// Senders that a headline names; the others it counts.
 const NAMED: usize = 3;
 const STALL: &str = "stall_time_s";
+const RATE: &str = "mean_rate_kbps";
 /// What runs without a noticeable difference leave room for: a share of sessions that would show in them with 95 %.
 const ROOM: f64 = 0.05;
 
@@ -22,11 +23,16 @@ pub fn headline(ranker: &Ranker, decision: &Decision) -> String {
     let teller = Teller { ranker, decision, best: &decision.ranking[0], told: String::new() };
     let Sides { leaders, doubtful, behind } = teller.sides();
     let (trailing, seeds) = (teller.trailing(&behind), ranker.seeds);
-    if let Some(first) = doubtful.first() {
-        let (best, metric) = (teller.best, metric(&decision.deciding[*first]));
+    if !doubtful.is_empty() && doubtful.iter().all(|sender| decision.depends.contains_key(*sender)) {
+        return format!("{}{trailing}.", teller.depends(doubtful[0]));
+    }
+    if let Some(&first) = doubtful.first() {
+        let (best, metric) = (teller.best, metric(&decision.deciding[first]));
         let told = teller.mean(best, metric).map_or(String::new(), |mean| format!(" and {}", outcome(metric, &[mean])));
         let between = some(&[leaders, doubtful].concat());
-        return format!("Undecided after {seeds} runs between {between}; {best} leads{told}{trailing}.");
+        let certain = teller.certain(first);
+        let certain = if certain.is_empty() { certain } else { format!("; certain is {certain}") };
+        return format!("Undecided after {seeds} runs between {between}; {best} leads{told}{trailing}{certain}.");
     }
     let Some(first) = behind.first() else {
         let judge = if teller.has_viewer() { "a viewer" } else { "anybody" };
@@ -35,7 +41,8 @@ pub fn headline(ranker: &Ranker, decision: &Decision) -> String {
     let metric = metric(&decision.deciding[*first]);
     let means: Option<Vec<f64>> = leaders.iter().map(|sender| teller.mean(sender, metric)).collect();
     let said = means.map_or(if leaders.len() == 1 { "leads".into() } else { "lead".into() }, |m| outcome(metric, &m));
-    format!("{} {said}{trailing}.", some(&leaders))
+    let but = teller.but(first);
+    format!("{} {said}{trailing}{but}.", some(&leaders))
 }
 
 /// What the comparison says, in words that a streaming engineer would use.
@@ -143,7 +150,7 @@ impl<'a> Teller<'a> {
 
     fn between(&self, together: &[&String], open: &[&String], told: &str) -> String {
         let all: Vec<&String> = together.iter().chain(open).copied().collect();
-        let (between, seeds, best) = (join(&all), self.ranker.seeds, self.best);
+        let (between, seeds, best, decision) = (join(&all), self.ranker.seeds, self.best, self.decision);
         let found = self.deciding(open[0]);
         let is_unnoticed = |sender: &&String| self.deciding(sender).is_some_and(|found| found.noticed == 0);
         if let Some(found) = found.as_ref().filter(|_| open.iter().all(is_unnoticed)) {
@@ -151,8 +158,13 @@ impl<'a> Teller<'a> {
             let later = self.later(open);
             return said + &if later.is_empty() { self.cheapest(&all) } else { later };
         }
+        if open.iter().all(|sender| decision.depends.contains_key(*sender)) {
+            return self.depends(open[0]) + ".";
+        }
         let why = found.map_or(String::new(), |found| format!(" ({})", difference(&found)));
-        format!("Undecided after {seeds} runs between {between}{why}. {best} leads{told}.")
+        let certain = self.certain(open[0]);
+        let certain = if certain.is_empty() { certain } else { format!(" Certain is {certain}.") };
+        format!("Undecided after {seeds} runs between {between}{why}. {best} leads{told}.{certain}")
     }
 
     /// A sender against the best where the two first differ.
@@ -173,6 +185,53 @@ impl<'a> Teller<'a> {
             }
         }
         String::new()
+    }
+
+    /// What is proven of a sender and the best, besides what decides, as far as viewers notice it: with both values.
+    fn certain(&self, sender: &str) -> String {
+        self.proven(sender, |_| true).join(", ")
+    }
+
+    /// What speaks for the first that is behind, all the same.
+    fn but(&self, sender: &str) -> String {
+        let (one, best) = (self.ranker.index(sender), self.ranker.index(self.best));
+        let found = self.proven(sender, |metric| self.ranker.is_better(one, best, metric));
+        if found.is_empty() { String::new() } else { format!(", though {}", found.join(", ")) }
+    }
+
+    fn proven(&self, sender: &str, counts: impl Fn(&Metric) -> bool) -> Vec<String> {
+        let (one, best) = (self.ranker.index(sender), self.ranker.index(self.best));
+        let is_told = |name: &str| self.decision.deciding.get(sender).is_some_and(|decides| decides == name);
+        let is_proven = |metric: &&&'static Metric| {
+            !is_cost(metric) && !is_told(metric.name) && self.ranker.relation(one, best, metric) == Relation::Apart
+        };
+        let both = |metric: &&'static Metric| {
+            let (mine, bests) = (self.ranker.mean(one, metric.name)?, self.ranker.mean(best, metric.name)?);
+            let (mine, bests) = (amount(metric, &[mine]), amount(metric, &[bests]));
+            Some(format!("{} {mine} with {sender} against {bests} with {}", metric.label, self.best))
+        };
+        self.ranker.criteria.iter().filter(is_proven).filter(|metric| counts(metric)).filter_map(both).collect()
+    }
+
+    /// Better for some viewers, worse for others, both proven.
+    fn depends(&self, sender: &String) -> String {
+        let weight = self.decision.depends[sender];
+        let (one, best) = (self.ranker.index(sender), self.ranker.index(self.best));
+        let preference = self.ranker.preference.as_ref().expect("only a weighing depends");
+        let stalls_less = self.ranker.is_better(one, best, metric("stall_time_s"));
+        let (picture, calm) = if stalls_less { (self.best, sender) } else { (sender, self.best) };
+        let told = |sender: &str| {
+            let part = |name: &str| self.mean(sender, metric(name)).map(|mean| outcome(metric(name), &[mean]));
+            [part(preference.picture()), part("stall_time_s")].into_iter().flatten().collect::<Vec<_>>().join(" and ")
+        };
+        format!(
+            "It depends on the viewer: {picture}, unless a second of stall weighs more than {} s at {}, then {calm}; {picture} {}, \
+             {calm} {}",
+            format_value(Some(weight)),
+            preference.step(),
+            told(picture),
+            told(calm),
+        )
     }
 
     /// Who of them retransmits least, and most, so far; nothing where that is close.
@@ -210,7 +269,11 @@ impl<'a> Teller<'a> {
         let is_behind = |sender: &&String| self.decision.beaten.contains(sender) && !self.is_by_cost(sender);
         let Some(behind) = self.decision.ranking.iter().find(is_behind) else { return String::new() };
         match self.deciding(behind) {
-            Some(found) => format!("The next is {behind}: {}.", difference(&found)),
+            Some(found) => {
+                let certain = self.certain(behind);
+                let certain = if certain.is_empty() { certain } else { format!("; {certain}") };
+                format!("The next is {behind}: {}{certain}.", difference(&found))
+            }
             None => {
                 let label = metric(&self.decision.deciding[behind]).label;
                 format!("The next is {behind}, some of whose sessions have no {label}.")
@@ -219,7 +282,7 @@ impl<'a> Teller<'a> {
     }
 
     fn runs(&self) -> String {
-        if self.decision.open.is_empty() {
+        if self.decision.open.iter().all(|sender| self.decision.depends.contains_key(sender)) {
             return String::new();
         }
         let (for_viewer, for_all) = (self.decision.more_runs_for_viewer, self.decision.more_runs);
@@ -249,15 +312,18 @@ fn outcome(metric: &Metric, means: &[f64]) -> String {
     match (metric.name, means.iter().all(|mean| *mean == 0.0)) {
         (STALL, true) => if is_one { "does not stall" } else { "do not stall" }.into(),
         (STALL, false) => format!("{} for {amount} a session", if is_one { "stalls" } else { "stall" }),
+        (RATE, _) => format!("{} {amount} of video", if is_one { "shows" } else { "show" }),
         _ => format!("{} {amount} {}", if is_one { "has" } else { "have" }, metric.label),
     }
 }
 
 /// A mean with its unit, or the range of several.
 fn amount(metric: &Metric, means: &[f64]) -> String {
-    let end = |pick: fn(f64, f64) -> f64| format_value(means.iter().copied().reduce(pick));
+    let is_large = metric.unit == "kbit/s" && means.iter().all(|mean| *mean >= 1000.0);
+    let (unit, size) = if is_large { ("Mbit/s", 1000.0) } else { (metric.unit, 1.0) };
+    let end = |pick: fn(f64, f64) -> f64| format_value(means.iter().map(|mean| mean / size).reduce(pick));
     let (low, high) = (end(f64::min), end(f64::max));
-    let unit = if metric.unit.is_empty() { String::new() } else { format!(" {}", metric.unit) };
+    let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
     if low == high { format!("{low}{unit}") } else { format!("{low} to {high}{unit}") }
 }
 
@@ -304,7 +370,12 @@ fn difference(found: &Difference) -> String {
 /// What a viewer asks first, for example " stall time 2.1 s, discarded frames 14 a session on average".
 fn describe(ranker: &Ranker, sender: &str) -> String {
     let index = ranker.index(sender);
-    let shown = ranker.criteria.iter().filter(|metric| metric.name != "played_s").take(DESCRIBED);
+    let weighed = ranker.preference.as_ref().map(|preference| [STALL, preference.picture()]);
+    let is_asked = |metric: &&&'static Metric| match weighed {
+        Some(names) => names.contains(&metric.name),
+        None => metric.name != "played_s",
+    };
+    let shown = ranker.criteria.iter().filter(is_asked).take(DESCRIBED);
     let part = |metric: &&&'static Metric| {
         let mean = ranker.mean(index, metric.name)?;
         let unit = if metric.unit.is_empty() { String::new() } else { format!(" {}", metric.unit) };

@@ -1,0 +1,175 @@
+//! What stalls, waiting, switches and the picture weigh against each other: a range from the literature, in one unit.
+//!
+//! Where the picture differs between sessions no order of criteria is right: half a second of stall does not outweigh a picture half
+//! as good for a whole film. So a session's loss is `-played * quality + stall * (stalls + start * waiting) + switch * switches`,
+//! with the quality in steps of the picture (one step: half the rate) and all weights in seconds at one step less. It is linear, as
+//! in Yin et al. 2015 ("A Control-Theoretic Approach for Dynamic Adaptive Video Streaming over HTTP"), Mao et al. 2017 (Pensieve) and
+//! Yan et al. 2020 (Puffer). A sender is better where it is better at all corners of the range: for every viewer in between, too.
+//!
+//! | weight | range | from |
+//! | --- | --- | --- |
+//! | stall, at half the rate | 8 to 69 s | Yin: a second of stall costs 3000 kbit/s of a chunk of 4 s, half of a rate R costs R/2 each second: 24 000 / R for the rungs 350 to 3000 kbit/s. Pensieve's logarithmic form, 2.66 * 4 s / ln 2 = 15, lies within |
+//! | stall, at 1 dB of SSIM less | 200 s | Puffer: 100 dB of a chunk of 2.002 s |
+//! | stall, at 10 points of VMAF less | 14 s | Huang et al. 2019 (Comyco): 28.7959 / 0.8469 points of a chunk of 4 s; SSIMplus has the same scale |
+//! | waiting, of a stall as long | 1/3 to 1 | ITU-T P.1203.3 counts a third of the initial loading, Yin all of it |
+//! | a switch | 2 to 4 s | Puffer and Yin: as much as one chunk (2.002 and 4 s) a step lower |
+//!
+//! A discarded frame is a stall of 1/25 s.
+
+use crate::ranking::Runs;
+use crate::stats::mean;
+use playpath_record::registry::Metric;
+
+/// The loss with the weights in the middle of their ranges; the corners are called `CORNERS`.
+pub(crate) const MIDDLE: &str = "preference";
+/// The corners of the box of weights: least or most of stall, waiting, switch.
+pub(crate) const CORNERS: [&str; 8] = [
+    "preference of corner 1",
+    "preference of corner 2",
+    "preference of corner 3",
+    "preference of corner 4",
+    "preference of corner 5",
+    "preference of corner 6",
+    "preference of corner 7",
+    "preference of corner 8",
+];
+
+const STALL: &str = "stall_time_s";
+const START: &str = "startup_delay_s";
+const DISCARDED: &str = "discarded_pictures";
+const WAITING: [f64; 2] = [1.0 / 3.0, 1.0];
+const SWITCH: [f64; 2] = [2.0, 4.0];
+const FRAME_S: f64 = 0.04;
+
+/// How a picture is measured.
+struct Picture {
+    metric: &'static str,
+    /// One step less of it.
+    step: &'static str,
+    steps: fn(f64) -> f64,
+    stall: [f64; 2],
+}
+
+const PICTURES: [Picture; 4] = [
+    Picture { metric: "mean_vmaf", step: "10 points of VMAF less", steps: |points| points / 10.0, stall: [13.6, 13.6] },
+    Picture {
+        metric: "mean_ssimplus",
+        step: "10 points of SSIMplus less",
+        steps: |points| points / 10.0,
+        stall: [13.6, 13.6],
+    },
+    Picture { metric: "mean_ssim_db", step: "1 dB of SSIM less", steps: |decibels| decibels, stall: [200.0, 200.0] },
+    Picture {
+        metric: "mean_rate_kbps",
+        step: "half the rate",
+        steps: |rate| libm::log2(rate.max(1.0)),
+        stall: [8.0, 69.0],
+    },
+];
+
+/// Seconds at one step less.
+#[derive(Clone, Copy)]
+struct Weights {
+    stall: f64,
+    waiting: f64,
+    switch: f64,
+}
+
+/// The weighing of a comparison whose sessions differ in their picture.
+pub(crate) struct Preference {
+    picture: &'static Picture,
+    /// Seconds of film that a session shows, on average.
+    played: f64,
+}
+
+impl Preference {
+    /// `None` where no picture is among the criteria or all sessions show the same: then the order of the criteria tells.
+    pub fn of(runs: &[Runs], criteria: &[&'static Metric]) -> Option<Preference> {
+        let find = |name| criteria.iter().find(|metric| metric.name == name);
+        let (picture, metric) = PICTURES.iter().find_map(|picture| Some((picture, find(picture.metric)?)))?;
+        find(STALL)?;
+        let all = |name: &str| -> Vec<f64> {
+            runs.iter().filter_map(|runs| runs.columns.get(name)).flatten().flatten().copied().collect()
+        };
+        let shown = crate::stats::sorted(&all(picture.metric));
+        let (least, most) = (*shown.first()?, *shown.last()?);
+        let played = mean(&all("played_s"))?;
+        let margin = metric.least.max(metric.least_share * most.abs());
+        (most - least > margin).then_some(Preference { picture, played })
+    }
+
+    /// The picture's metric.
+    pub fn picture(&self) -> &'static str {
+        self.picture.metric
+    }
+
+    /// What one step less of the picture is.
+    pub fn step(&self) -> &'static str {
+        self.picture.step
+    }
+
+    /// What it weighs.
+    pub fn parts(&self) -> [&'static str; 4] {
+        [self.picture.metric, STALL, DISCARDED, START]
+    }
+
+    /// The losses of a sender's sessions under the names of the middle and of the corners.
+    pub fn columns(&self, runs: &Runs) -> Vec<(String, Vec<Option<f64>>)> {
+        let column = |name: &'static str, weights| (name.to_string(), self.losses(runs, weights));
+        let corners = (0..8).map(|corner| column(CORNERS[corner], self.corner(corner)));
+        std::iter::once(column(MIDDLE, self.middle())).chain(corners).collect()
+    }
+
+    fn losses(&self, runs: &Runs, weights: Weights) -> Vec<Option<f64>> {
+        let of = |name: &str, i: usize| runs.columns.get(name).map(|column| column[i]);
+        let session = |i: usize| {
+            // What a session lacks counts as worse than any; a figure that nobody has weighs nothing.
+            let part = |name: &str| of(name, i).unwrap_or(Some(0.0));
+            let picture = (self.picture.steps)(of(self.picture.metric, i)??);
+            let stalled = part(STALL)? + FRAME_S * part(DISCARDED)? + weights.waiting * part(START)?;
+            Some(weights.stall * stalled + weights.switch * part("switches").unwrap_or(0.0) - self.played * picture)
+        };
+        (0..runs.columns.get(STALL).map_or(0, Vec::len)).map(session).collect()
+    }
+
+    fn corner(&self, corner: usize) -> Weights {
+        let end = |bit: usize| corner >> bit & 1;
+        Weights { stall: self.picture.stall[end(0)], waiting: WAITING[end(1)], switch: SWITCH[end(2)] }
+    }
+
+    fn middle(&self) -> Weights {
+        let between = |[low, high]: [f64; 2]| libm::sqrt(low * high);
+        Weights { stall: between(self.picture.stall), waiting: between(WAITING), switch: between(SWITCH) }
+    }
+
+    fn weights(&self, name: &str) -> Weights {
+        CORNERS.iter().position(|corner| *corner == name).map_or(self.middle(), |corner| self.corner(corner))
+    }
+
+    /// A loss that nobody would notice: that of a picture, or of stalls, within their own margins. `better` is the better picture.
+    pub fn margin(&self, name: &str, better: f64, picture: f64, stall: f64) -> f64 {
+        let steps = (self.picture.steps)(better) - (self.picture.steps)(better - picture);
+        (self.played * steps).max(self.weights(name).stall * stall)
+    }
+
+    /// What each of `parts` adds to the difference of two senders' losses, in the middle of the range. `difference` is of means.
+    pub fn shares(&self, one: impl Fn(&str) -> f64, other: impl Fn(&str) -> f64) -> [(&'static str, f64); 4] {
+        let weights = self.middle();
+        let less = |name: &str| one(name) - other(name);
+        let picture = |of: &dyn Fn(&str) -> f64| (self.picture.steps)(of(self.picture.metric));
+        [
+            (self.picture.metric, self.played * (picture(&other) - picture(&one))),
+            (STALL, weights.stall * less(STALL)),
+            (DISCARDED, weights.stall * FRAME_S * less(DISCARDED)),
+            (START, weights.stall * weights.waiting * less(START)),
+        ]
+    }
+
+    /// The weight of a second of stall at which two senders are equal.
+    pub fn exchange(&self, one: impl Fn(&str) -> f64, other: impl Fn(&str) -> f64) -> f64 {
+        let weights = self.middle();
+        let [(_, picture), (_, stall), (_, discarded), (_, start)] = self.shares(&one, &other);
+        let switches = weights.switch * (one("switches") - other("switches"));
+        -(picture + switches) * weights.stall / (stall + discarded + start)
+    }
+}
