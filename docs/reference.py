@@ -22,6 +22,7 @@ SCHEMAS = (FOLDER, FOLDER.parents[1] / "scenarios" / "schemas")
 TABLES = {
     "scenario": ("A scenario", ""),
     "run": ("[run]", "`[run]`"),
+    "verdict": ("[verdict]", "`[verdict]`"),
     "video": ("[video]", "`[video]`"),
     "video.manifest": ("video.manifest", "`manifest = { … }`"),
     "player": ("[player]", "`[player]`"),

@@ -131,7 +131,9 @@ class Comparison(Tabular):
     def ranker(self) -> Ranker:
         """All pairwise comparisons."""
         criteria = VIDEO_CRITERIA if self.scenario.has_video else BULK_CRITERIA
-        return Ranker(self._columns, criteria, is_random=not identical_replicas(self._columns))
+        return Ranker(
+            self._columns, criteria, is_random=not identical_replicas(self._columns), prefer=self.scenario.prefer
+        )
 
     @property
     def shown_criteria(self) -> list[str]:

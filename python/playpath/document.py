@@ -120,6 +120,9 @@ class Document(TypedDict, total=False):
     run: Run | None
     """How long, how often, with which packets."""
 
+    verdict: Verdict | None
+    """By what senders are ranked."""
+
 
 class PopulationDocument(Document, total=False):
     """A scenario in which a path's `trace` is a set of files, quantities are distributions, or users have a table."""
@@ -789,6 +792,13 @@ class Video(TypedDict, total=False):
     quality: Mapping[str, str] | str | None
     """Measured quality of an adaptive player's representations, a CSV table: `representation`, `segment` (may be
     left out), and of `vmaf`, `ssimplus`, `ssim` what you have."""
+
+
+class Verdict(TypedDict, total=False):
+    """By what senders are ranked."""
+
+    prefer: Literal["range", "stalls", "picture", "start", "qoe_linear", "qoe_linear_pensieve", "p1203_o35"]
+    """What comes first."""
 
 
 class Run(TypedDict, total=False):

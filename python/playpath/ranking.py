@@ -126,7 +126,9 @@ class Ranker:
         "stalls", "picture" or "start" come first; or the name of a metric that does.
     """
 
-    def __init__(self, values: Values, criteria: Sequence[str], *, is_random: bool = True, prefer: str = "range") -> None:
+    def __init__(
+        self, values: Values, criteria: Sequence[str], *, is_random: bool = True, prefer: str = "range"
+    ) -> None:
         self.values = values
         self.is_random = is_random
         self.senders = list(values)

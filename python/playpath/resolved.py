@@ -18,6 +18,7 @@ from playpath.document import (
     Reordering,
     Run,
     TrafficRtt,
+    Verdict,
     Video,
     Viewer,
     Wifi,
@@ -42,6 +43,7 @@ __all__ = [
     "Traffic",
     "TrafficRtt",
     "Up",
+    "Verdict",
     "Video",
     "Viewer",
     "Wifi",
@@ -88,6 +90,9 @@ class Document(TypedDict, total=False):
 
     run: Run
     """How long, how often, with which packets."""
+
+    verdict: Verdict | None
+    """By what senders are ranked."""
 
 
 class Tcp(TypedDict, total=False):

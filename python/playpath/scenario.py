@@ -153,6 +153,11 @@ class Scenario:
         return list(range(first, first + int(run["seeds"])))
 
     @property
+    def prefer(self) -> str:
+        """What the verdict puts first: `[verdict] prefer`."""
+        return str((self.resolved.get("verdict") or {}).get("prefer", "range"))
+
+    @property
     def has_video(self) -> bool:
         """Whether a viewer watches; otherwise the senders are judged by goodput."""
         return bool(self.resolved.get("video"))

@@ -123,6 +123,8 @@ pub struct Scenario {
     pub traffic: Vec<TrafficSpec>,
     /// How it is run.
     pub run: RunSpec,
+    /// What the verdict puts first, one of `[verdict] prefer`'s words; "range" where the scenario says nothing.
+    pub prefer: &'static str,
     /// `transport = "ideal"`: no packets, this instead of the network.
     pub ideal: Option<IdealLink>,
 }
@@ -154,6 +156,7 @@ impl Scenario {
             links,
             paths,
             run,
+            prefer: root.table("verdict").and_then(|table| table.word("prefer")).unwrap_or(PREFER_RANGE),
             ideal: None,
         };
         refuse_unread(&document, &SCENARIO)?;
@@ -206,6 +209,9 @@ impl Scenario {
         }
         if let Some(viewer) = self.viewer.to_json() {
             json["viewer"] = viewer;
+        }
+        if self.prefer != PREFER_RANGE {
+            json["verdict"] = json!({ "prefer": self.prefer });
         }
         json
     }
@@ -304,6 +310,30 @@ const RUN: TableSpec = TableSpec::new(
     ],
 );
 
+const PREFER_RANGE: &str = "range";
+
+/// `[verdict]`.
+const VERDICT: TableSpec = TableSpec::new(
+    "verdict",
+    "By what senders are ranked.",
+    &[ParamSpec::text(
+        "prefer",
+        PREFER_RANGE,
+        Kind::Told(&[
+            (PREFER_RANGE, "what every viewer would say whose weights lie in the range of the literature"),
+            ("stalls", "as little stall time as possible, whatever the picture"),
+            ("picture", "the best picture, whatever it stalls"),
+            ("start", "the shortest start-up delay"),
+            ("qoe_linear", "the quality of experience of Yin et al."),
+            ("qoe_linear_pensieve", "that of Pensieve"),
+            ("p1203_o35", "ITU-T P.1203's score of picture and stalls"),
+        ]),
+        "What comes first.",
+    )
+    .example("\"stalls\"")
+    .since("0.3")],
+);
+
 /// The whole document.
 const SCENARIO: TableSpec = TableSpec::new(
     "scenario",
@@ -323,6 +353,7 @@ const SCENARIO: TableSpec = TableSpec::new(
         ParamSpec::new("sender", Kind::Tables(&sender::SENDER), sender::SENDER.doc),
         ParamSpec::new("traffic", Kind::Tables(&traffic::TRAFFIC), traffic::TRAFFIC.doc),
         ParamSpec::new("run", Kind::Table(&RUN), RUN.doc),
+        ParamSpec::new("verdict", Kind::Table(&VERDICT), VERDICT.doc).since("0.3"),
     ],
 );
 

@@ -40,6 +40,7 @@ def command(
     ] = None,
     jobs: options.Jobs = None,
     setting: options.Set = None,
+    prefer: options.Prefer = None,
     world: options.WorldName = "sim",
     player: options.Player = None,
     tolerance: options.Tolerance = None,
@@ -60,7 +61,7 @@ def command(
         scheduler=options.choices(scheduler, "--scheduler"),
         abr=options.choices(abr, "--abr"),
         seeds=seeds,
-        set=options.settings(setting),
+        set=options.settings(setting) | ({} if prefer is None else {"verdict.prefer": prefer}),
     )
     console.warn([*doubts(loaded), *inert(loaded)])
     place = options.world_with(world, player)

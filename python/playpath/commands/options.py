@@ -60,6 +60,12 @@ Set = Annotated[
         help='Change a setting: --set player.buffer="2 s"; of one of several: --set path.NAME.loss="1 %". Repeatable.',
     ),
 ]
+Prefer = Annotated[
+    str | None,
+    typer.Option(
+        "--prefer", metavar="WHAT", help="What comes first: stalls, picture, start, or a QoE metric. See the guide."
+    ),
+]
 WorldName = Annotated[
     str,
     typer.Option(

@@ -135,7 +135,7 @@ class SweepResult(Tabular):
             for key, part in parts.items()
         }
         criteria = VIDEO_CRITERIA if self.base.has_video else BULK_CRITERIA
-        return Ranker(values, criteria, is_random=not identical_replicas(values))
+        return Ranker(values, criteria, is_random=not identical_replicas(values), prefer=self.base.prefer)
 
     def _decide(self, group: pl.DataFrame) -> Named | None:
         ranker = self._ranker(group)
