@@ -11,7 +11,8 @@
  *  1. **Early retransmission is missing** (the fine timeout checked on duplicate ACKs): Linux does not let a congestion
  *     control retransmit. So is the half cut of a segment lost twice, which Linux does not report.
  *  2. Linux leads the window from the old value to the new one (PRR) where ns-2 inflates it.
- *  3. Linux's own tcp_vegas differs in most rules (minimum RTT, slow start in every round, Reno's cut): see `vegas-linux`.
+ *  3. In a round with ACKs of two packets or more those of one are not counted: the receiver may have held them back.
+ *  4. Linux's own tcp_vegas differs in most rules (minimum RTT, slow start in every round, Reno's cut): see `vegas-linux`.
  *
  * Fixed point: windows in 1/65536 packet, times in microseconds. Tested against the Rust controller (crates/laws).
  */
@@ -33,6 +34,7 @@ struct vegas_state {
 	u32 round_sent; /* value of the sent counter at the round's start */
 	s32 diff; /* of the last round */
 	bool grows_this_round;
+	bool waits_for_pairs; /* this round has seen an ACK of two packets or more */
 };
 
 LAW_INLINE void vegas_init(struct vegas_state *s, u32 initial_window)
@@ -105,6 +107,7 @@ LAW_INLINE void vegas_end_round(struct vegas_state *s, const u32 *param, const s
 	s->round_sent = view->sent;
 	s->round_rtt_sum_us = 0;
 	s->round_rtt_count = 0;
+	s->waits_for_pairs = false;
 	if (!rtt)
 		return;
 	/* A round of one packet measures the path without the sender's own queue; one without a clean sample measures nothing. */
@@ -125,6 +128,24 @@ LAW_INLINE void vegas_on_rtt(struct vegas_state *s, u32 rtt_us)
 	s->round_rtt_count++;
 }
 
+/* Where the receiver waits for a second packet, the ACK of a lone one may have been held back: it says nothing of a queue. */
+LAW_INLINE void vegas_take_rtt(struct vegas_state *s, const struct law_ack *ack)
+{
+	bool is_lone = ack->delivered <= 1;
+
+	if (!ack->rtt_us)
+		return;
+	if (!is_lone && !s->waits_for_pairs) {
+		s->waits_for_pairs = true;
+		s->round_rtt_sum_us = 0;
+		s->round_rtt_count = 0;
+	}
+	if (!is_lone || !s->waits_for_pairs)
+		vegas_on_rtt(s, ack->rtt_us);
+	else if (ack->rtt_us < s->base_rtt_us)
+		s->base_rtt_us = ack->rtt_us;
+}
+
 LAW_INLINE void vegas_on_ack(struct vegas_state *s, const u32 *param, const struct law_view *view, const struct law_ack *ack)
 {
 	if (ack->round_start)
@@ -134,7 +155,7 @@ LAW_INLINE void vegas_on_ack(struct vegas_state *s, const u32 *param, const stru
 		s->increment_q16 = 0;
 	if (ack->may_grow)
 		s->cwnd_q16 = law_min(s->cwnd_q16 + s->increment_q16, LAW_MAX_WINDOW * Q16);
-	vegas_on_rtt(s, ack->rtt_us);
+	vegas_take_rtt(s, ack);
 }
 
 /* 3/4 of the window in whole packets as ns-2 computes; at most 3 become 2. Returns the new ssthresh. */

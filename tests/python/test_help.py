@@ -31,6 +31,7 @@ MEANINGS = {
     # A flag that takes something else elsewhere; everything not named here takes the same everywhere.
     "--out": {"DIR", "FILE"},  # where the result goes
     "--cc": {"LIST", "NAME"},  # the control; one where only one can be
+    "--sender": {"LIST", "NAME"},  # likewise: which was deployed; a log may hold several
     "--set": {"KEY=VALUE", "NAME=VALUE"},
     "--trace": {"DIR", "FILE"},  # time series; where a scenario is made, the key that is called so
 }

@@ -40,7 +40,7 @@ Fields = Annotated[
     str, typer.Option("--fields", metavar="LIST", help='What your columns are: "session=viewer,bytes=size".')
 ]
 Draws = Annotated[int, typer.Option("--draws", metavar="N", min=10, help="Draws of each path.")]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the draws.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Of the draws.")]
 KeepNames = Annotated[
     bool, typer.Option("--keep-names", help="Keep names and addresses of viewers; by default they are hashed.")
 ]

@@ -17,6 +17,9 @@
 //! 8. A round without a clean RTT sample does not change the base RTT. In ns-2 its length does, however short: where retransmitted
 //!    packets are acknowledged one after the other, the base RTT falls to a millisecond or less and stays there, and Diff is
 //!    the window itself, so that the window ends between alpha and beta packets. `base_rtt = "ns2"` has it so.
+//! 9. The receiver may have held back the ACK of a lone packet (RFC 1122 §4.2.3.2); ns-2's default receiver holds none. In a round
+//!    with ACKs of two packets or more, those of one are not counted in the mean. Counted, 40 ms of the receiver look like a
+//!    queue: 3 packets at 50 and 90 ms are a Diff of 1, and on an empty link the window stays at 3 for ever.
 //!
 //! Units: packets; Diff in packets, rounded to the nearest whole one as in ns-2, equality with alpha or beta holds the window.
 //! Tested here by worked examples, and by the fluid queue in `tests/comparisons.rs`.
@@ -103,6 +106,24 @@ struct Round {
     sent_at_start: u64,
     rtt_sum: Duration,
     rtt_count: u64,
+    /// An ACK of two packets or more has come: the receiver waits for the second.
+    waits_for_pairs: bool,
+}
+
+impl Round {
+    fn begin(started_at: Time, sent_at_start: u64) -> Round {
+        Round { started_at, sent_at_start, rtt_sum: Duration::ZERO, rtt_count: 0, waits_for_pairs: false }
+    }
+
+    fn take(&mut self, rtt: Duration, delivered: u32) {
+        if delivered > 1 && !self.waits_for_pairs {
+            *self = Round { waits_for_pairs: true, ..Round::begin(self.started_at, self.sent_at_start) };
+        }
+        if delivered > 1 || !self.waits_for_pairs {
+            self.rtt_sum += rtt;
+            self.rtt_count += 1;
+        }
+    }
 }
 
 /// Vegas's own retransmission timeout: finer than the RTO and checked on duplicate ACKs only.
@@ -148,7 +169,7 @@ impl Vegas {
             windows: Windows::new(initial_window),
             base_rtt: Duration::MAX,
             trusts_any_round: params.word("base_rtt") != GUARDED,
-            round: Round { started_at: Time::ZERO, sent_at_start: 0, rtt_sum: Duration::ZERO, rtt_count: 0 },
+            round: Round::begin(Time::ZERO, 0),
             grows_this_round: true,
             increment: 0.0,
             fine_timeout: FineTimeout::NEW,
@@ -162,7 +183,7 @@ impl Vegas {
     fn end_round(&mut self, view: &View, event: &Ack) {
         let round = self.round;
         let sent = view.sent.saturating_sub(round.sent_at_start) as f64;
-        self.round = Round { started_at: view.now, sent_at_start: view.sent, rtt_sum: Duration::ZERO, rtt_count: 0 };
+        self.round = Round::begin(view.now, view.sent);
         // The mean of the clean samples; without any, the length of the round.
         let rtt = match round.rtt_count {
             0 => view.now.saturating_since(round.started_at),
@@ -239,8 +260,7 @@ impl CongestionControl for Vegas {
         }
         if let Some(rtt) = event.rtt {
             self.base_rtt = self.base_rtt.min(rtt);
-            self.round.rtt_sum += rtt;
-            self.round.rtt_count += 1;
+            self.round.take(rtt, event.delivered);
             self.fine_timeout.take(rtt.as_secs_f64());
         }
     }
@@ -382,6 +402,29 @@ mod tests {
         vegas.round.started_at = Time::from_secs(10) - Duration::from_millis(1);
         end_round(&mut vegas, 8, 8, 0);
         assert_eq!(vegas.base_rtt, Duration::from_millis(100));
+    }
+
+    /// 3 packets at a base RTT of 50 ms: a pair at 50 ms and a lone one, whose ACK the receiver holds for 40 ms. By the mean of both, 70 ms,
+    /// Diff = 3 - 3 * 50/70 = 0.86, which is 1: held. The pair alone has 0: grows. Where every packet is acknowledged, all count.
+    #[test]
+    fn a_delayed_ack_is_no_queue() {
+        for (delivered, lone_comes_first, grows) in [(2, false, true), (2, true, true), (1, false, false)] {
+            let mut vegas = Vegas { base_rtt: Duration::from_millis(50), ..streaming(3.0) };
+            vegas.alpha = 1.0;
+            let mut view = Script::new("vegas", 2.0).view;
+            let mut samples = [(delivered, 50), (1, 90)];
+            if lone_comes_first {
+                samples.reverse();
+            }
+            for (delivered, millis) in samples {
+                let rtt = Some(Duration::from_millis(millis));
+                vegas.on_ack(&view, &Ack { delivered, rtt, ..Ack::new(delivered, view.mss) });
+            }
+            view.now = Time::from_secs(10);
+            (view.sent, view.flight_size) = (1003, 2);
+            vegas.on_ack(&view, &Ack { round_start: true, ..Ack::new(1, view.mss) });
+            assert_eq!(vegas.increment > 0.0, grows, "{delivered} {lone_comes_first}");
+        }
     }
 
     #[test]
