@@ -253,7 +253,10 @@ impl Connection {
 
     fn handle_syn_received(&mut self, at: Moment<'_>, segment: &Segment) {
         if segment.flags.contains(Flags::RST) {
-            return self.finish(Event::Reset);
+            if self.receiver.is_next(segment) {
+                self.finish(Event::Reset);
+            }
+            return;
         }
         if segment.flags.contains(Flags::SYN) {
             if !segment.flags.contains(Flags::ACK) {
@@ -275,8 +278,10 @@ impl Connection {
 
     fn handle_time_wait(&mut self, now: Time, segment: &Segment) {
         if segment.flags.contains(Flags::RST) {
-            self.state = State::Closed;
-            self.opening.stop();
+            if self.receiver.is_next(segment) {
+                self.state = State::Closed;
+                self.opening.stop();
+            }
         } else if segment.sequence_len() > 0 && self.receiver.is_finished() {
             // The last ACK was lost (RFC 9293 §3.10.7.4).
             self.receiver.request_ack();

@@ -24,7 +24,7 @@ use crate::segment::{Flags, Segment};
 use config::{Config, Handshake};
 use handshake::{Opening, State};
 use playpath_cc::{AppParameters, CongestionControl, Sibling};
-use playpath_units::Time;
+use playpath_units::{Duration, Time};
 pub(crate) use receiver::Reassembly;
 use receiver::Receiver;
 pub(crate) use receiver::unwrap_near;
@@ -86,7 +86,12 @@ pub struct Connection {
     segments_sent: u64,
     segments_received: u64,
     wire_bytes_sent: u64,
+    /// Interval in which the last challenge ACK went out, counted from 1.
+    challenged_in: u32,
 }
+
+/// A connection sends one challenge ACK in it; the length is that of Linux's `tcp_invalid_ratelimit`.
+const CHALLENGE_INTERVAL: Duration = Duration::from_millis(500);
 
 impl Connection {
     /// Active open. Connections with the same settings may share them.
@@ -300,6 +305,7 @@ impl Connection {
             segments_sent: 0,
             segments_received: 0,
             wire_bytes_sent: 0,
+            challenged_in: 0,
         }
     }
 
@@ -322,13 +328,16 @@ impl Connection {
         if !self.is_plausible(at.now, segment) {
             return;
         }
-        if segment.flags.contains(Flags::ACK) {
-            if !self.sender.handle_ack(at, segment) {
-                self.receiver.request_ack(); // acknowledges what was never sent
-            }
-            if self.sender.take_room_again() {
-                self.raise(Event::Writable);
-            }
+        // Step 5. What acknowledges nothing, or what cannot be, is not the peer's: none of it counts.
+        if !segment.flags.contains(Flags::ACK) {
+            return;
+        }
+        if !self.sender.is_plausible_ack(segment.ack) {
+            return self.challenge(at.now);
+        }
+        self.sender.handle_ack(at, segment);
+        if self.sender.take_room_again() {
+            self.raise(Event::Writable);
         }
         if segment.payload_len > 0 || segment.flags.contains(Flags::FIN) {
             self.handle_payload(at.now, segment);
@@ -340,18 +349,18 @@ impl Connection {
 
     /// Steps 1 to 4: sequence, RST, SYN. `false`: the segment is done with.
     fn is_plausible(&mut self, now: Time, segment: &Segment) -> bool {
-        if let (Some(timestamps), true) = (segment.timestamps, self.sender.features().timestamps)
-            && self.receiver.is_old_timestamp(now, timestamps)
-            && !segment.flags.contains(Flags::RST)
-        {
-            self.receiver.request_ack();
-            return false;
+        if self.sender.features().timestamps && !segment.flags.contains(Flags::RST) {
+            let Some(timestamps) = segment.timestamps else { return false }; // RFC 7323 §3.2
+            if self.receiver.is_old_timestamp(now, timestamps) {
+                self.receiver.request_ack();
+                return false;
+            }
         }
         if segment.flags.intersects(Flags::RST.with(Flags::SYN)) {
-            if segment.flags.contains(Flags::RST) && self.receiver.is_acceptable(segment) {
+            if segment.flags.contains(Flags::RST) && self.receiver.is_next(segment) {
                 self.finish(Event::Reset);
-            } else if segment.flags.contains(Flags::SYN) {
-                self.receiver.request_ack(); // challenge ACK (RFC 5961 §4)
+            } else if segment.flags.contains(Flags::SYN) || self.receiver.is_acceptable(segment) {
+                self.challenge(now); // RFC 5961 §3.2 and §4
             }
             return false;
         }
@@ -363,6 +372,15 @@ impl Connection {
             return false;
         }
         true
+    }
+
+    /// An ACK that only the true peer can answer: it resets a connection that it does not know. Not for each of a flood (RFC 5961 §7).
+    fn challenge(&mut self, now: Time) {
+        let interval = 1 + (now.as_nanos() / CHALLENGE_INTERVAL.as_nanos()) as u32;
+        if interval != self.challenged_in {
+            self.challenged_in = interval;
+            self.receiver.request_ack();
+        }
     }
 
     fn handle_payload(&mut self, now: Time, segment: &Segment) {

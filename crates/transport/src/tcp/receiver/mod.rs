@@ -190,6 +190,11 @@ impl Receiver {
         if len == 0 { left >= 0 && left <= window } else { left + (len as i64) > 0 && left < window.max(1) }
     }
 
+    /// Exactly the next sequence number; what a reset must have (RFC 5961 §3.2).
+    pub fn is_next(&self, segment: &Segment) -> bool {
+        segment.seq == self.sequence(self.next())
+    }
+
     /// PAWS (RFC 7323 §5.3): the timestamp is older than one seen before.
     pub fn is_old_timestamp(&self, now: Time, timestamps: Timestamps) -> bool {
         let age = timestamps.value.wrapping_sub(self.ts_recent) as i32;

@@ -86,17 +86,21 @@ struct Before {
 }
 
 impl Sender {
-    /// The acknowledgement of an acceptable segment. `false`: it is for what was never sent.
-    pub fn handle_ack(&mut self, at: Moment<'_>, segment: &Segment) -> bool {
+    /// Whether the acknowledgement may come from the peer; RFC 5961 §5.2.
+    #[inline]
+    pub fn is_plausible_ack(&self, ack: u32) -> bool {
+        let una = self.config.isn.wrapping_add(1).wrapping_add(self.stream.una() as u32);
+        self.stream.is_plausible_ack(ack.wrapping_sub(una) as i32)
+    }
+
+    /// The acknowledgement of an acceptable segment, and a plausible one.
+    pub fn handle_ack(&mut self, at: Moment<'_>, segment: &Segment) {
         let ack = unwrap_near(segment.ack, self.config.isn.wrapping_add(1), self.stream.una());
-        if ack > self.stream.nxt() {
-            return false;
-        }
         self.recovery.on_segment();
         if self.is_without_news(ack, segment) {
             self.update_peer_window(ack, segment.window);
             self.rearm();
-            return true;
+            return;
         }
         let before = Before { in_flight: self.in_flight(), una: self.stream.una(), ecn_echo: self.is_echo(segment) };
         let had_outstanding = !self.scoreboard.is_empty();
@@ -141,7 +145,6 @@ impl Sender {
             echo: segment.timestamps.filter(|_| self.features.timestamps).map(|t| t.echo),
         };
         self.finish_ack(at, &mut news, &delivery, &before);
-        true
     }
 
     /// Header prediction, as at the receiver of a bulk transfer: nothing is outstanding or wrong, so the ACK of a data segment

@@ -143,6 +143,13 @@ impl Stream {
         moved && ack <= self.una
     }
 
+    /// Whether an acknowledgement `distance` bytes from SND.UNA may come from the peer: of what was sent, and no older than its largest
+    /// window (RFC 5961 §5.2).
+    pub fn is_plausible_ack(&self, distance: i32) -> bool {
+        let (behind, ahead) = (i64::from(self.peer_window_max), (self.nxt - self.una) as i64);
+        (-behind..=ahead).contains(&i64::from(distance))
+    }
+
     /// SND.UNA moves. Returns the payload bytes acknowledged.
     pub fn acknowledge(&mut self, ack: u64) -> u64 {
         let bytes = ack.min(self.written) - self.una.min(self.written);
