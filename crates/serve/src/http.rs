@@ -118,7 +118,10 @@ impl Http {
     }
 
     fn answer(&mut self, request: &httparse::Request, store: &Store, date: SystemTime) -> Option<Answer> {
-        let asked = Asked::new(request);
+        let asked = match Asked::new(request) {
+            Ok(asked) => asked,
+            Err(status) => return Some(plain(status, "", true, date)),
+        };
         Some(match asked.method {
             "GET" | "HEAD" => match store.find(asked.target) {
                 Ok(found) => asked.file(found, date),
@@ -132,7 +135,7 @@ impl Http {
     }
 
     fn begin_upload(&mut self, asked: &Asked, date: SystemTime) -> Option<Answer> {
-        let Some(size) = asked.header("content-length").and_then(|text| text.parse().ok()) else {
+        let Some(size) = asked.body else {
             return Some(plain("411 Length Required", "", true, date));
         };
         let is_reports = asked.header("content-type").is_some_and(|kind| kind.eq_ignore_ascii_case("application/cmcd"));
@@ -188,27 +191,57 @@ struct Asked<'a, 'b> {
     method: &'a str,
     target: &'a str,
     headers: &'a [httparse::Header<'b>],
+    /// Bytes that follow the head, if it says so.
+    body: Option<u64>,
     /// The connection ends after it.
     is_last: bool,
 }
 
 impl<'a, 'b> Asked<'a, 'b> {
-    fn new(request: &'a httparse::Request<'_, 'b>) -> Asked<'a, 'b> {
+    /// Error: the status of what must not be answered, for who reads it in another way reads another request.
+    fn new(request: &'a httparse::Request<'_, 'b>) -> Result<Asked<'a, 'b>, &'static str> {
         let mut asked = Asked {
             method: request.method.unwrap_or_default(),
-            target: request.path.unwrap_or_default(),
+            target: origin_form(request.path.unwrap_or_default()),
             headers: &*request.headers,
+            body: None,
             is_last: false,
         };
+        if asked.all("host").count() > 1 || (request.version == Some(1) && asked.header("host").is_none()) {
+            return Err("400 Bad Request"); // RFC 9112 §3.2
+        }
+        asked.body = asked.body_length()?;
+
         let connection = asked.header("connection").unwrap_or_default().to_ascii_lowercase();
         let has = |word| connection.split(',').any(|part| part.trim() == word);
-        asked.is_last = has("close") || (request.version == Some(0) && !has("keep-alive"));
-        asked
+        // A body that nothing reads would pass for the next request.
+        let is_unread = !matches!(asked.method, "PUT" | "POST") && asked.body.is_some_and(|size| size > 0);
+        asked.is_last = has("close") || is_unread || (request.version == Some(0) && !has("keep-alive"));
+        Ok(asked)
+    }
+
+    /// RFC 9112 §6.3. A chunked body is not read here, and one whose length two headers tell differently by nobody.
+    fn body_length(&self) -> Result<Option<u64>, &'static str> {
+        let mut lengths = self.all("content-length").flat_map(|text| text.unwrap_or("").split(',')).map(str::trim);
+        if self.all("transfer-encoding").next().is_some() {
+            return Err(if lengths.next().is_some() { "400 Bad Request" } else { "411 Length Required" });
+        }
+        let Some(first) = lengths.next() else { return Ok(None) };
+        let is_number = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit());
+        match first.parse() {
+            Ok(length) if is_number && lengths.all(|other| other == first) => Ok(Some(length)),
+            _ => Err("400 Bad Request"),
+        }
+    }
+
+    /// The values of a header, as text.
+    fn all(&self, name: &str) -> impl Iterator<Item = Option<&'b str>> {
+        let found = self.headers.iter().filter(move |header| header.name.eq_ignore_ascii_case(name));
+        found.map(|header| std::str::from_utf8(header.value).ok().map(str::trim))
     }
 
     fn header(&self, name: &str) -> Option<&'b str> {
-        let header = self.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name))?;
-        std::str::from_utf8(header.value).ok().map(str::trim)
+        self.all(name).next().flatten()
     }
 
     fn file(&self, found: Found, date: SystemTime) -> Answer {
@@ -244,6 +277,14 @@ impl<'a, 'b> Asked<'a, 'b> {
         let found = [cmcd::parse_query(self.target).cmcd, cmcd::parse_headers(pairs).cmcd];
         found.into_iter().find(|cmcd| *cmcd != Cmcd::default()).map(|cmcd| (cmcd, len))
     }
+}
+
+/// The path of a target; a proxy's clients name the host before it (RFC 9112 §3.2.2).
+fn origin_form(target: &str) -> &str {
+    let scheme =
+        target.find("://").filter(|end| ["http", "https"].iter().any(|s| target[..*end].eq_ignore_ascii_case(s)));
+    let Some(authority) = scheme.map(|end| &target[end + "://".len()..]) else { return target };
+    authority.find('/').map_or("/", |path| &authority[path..])
 }
 
 /// Changes when the file does.
@@ -360,15 +401,15 @@ mod tests {
     fn a_file_a_part_of_it_and_its_head() {
         let site = Site::new("file");
         for (request, status, length) in [
-            ("GET /clip.mp4 HTTP/1.1\r\n\r\n", "200 OK", Some(10)),
-            ("GET /clip.mp4 HTTP/1.1\r\nrange: bytes=2-5\r\n\r\n", "206 Partial Content", Some(4)),
-            ("GET /clip.mp4 HTTP/1.1\r\nRange: bytes=2-5\r\nIf-Range: \"old\"\r\n\r\n", "200 OK", Some(10)),
-            ("HEAD /clip.mp4 HTTP/1.1\r\n\r\n", "200 OK", None),
-            ("GET /empty HTTP/1.1\r\n\r\n", "200 OK", Some(0)),
-            ("GET /clip.mp4 HTTP/1.1\r\nRange: bytes=90-\r\n\r\n", "416 Range Not Satisfiable", None),
-            ("GET /nothing HTTP/1.1\r\n\r\n", "404 Not Found", None),
-            ("DELETE /clip.mp4 HTTP/1.1\r\n\r\n", "405 Method Not Allowed", None),
-            ("PUT /clip.mp4 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", "411 Length Required", None),
+            ("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\n\r\n", "200 OK", Some(10)),
+            ("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\nrange: bytes=2-5\r\n\r\n", "206 Partial Content", Some(4)),
+            ("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\nRange: bytes=2-5\r\nIf-Range: \"old\"\r\n\r\n", "200 OK", Some(10)),
+            ("HEAD /clip.mp4 HTTP/1.1\r\nHost: a\r\n\r\n", "200 OK", None),
+            ("GET /empty HTTP/1.1\r\nHost: a\r\n\r\n", "200 OK", Some(0)),
+            ("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\nRange: bytes=90-\r\n\r\n", "416 Range Not Satisfiable", None),
+            ("GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n", "404 Not Found", None),
+            ("DELETE /clip.mp4 HTTP/1.1\r\nHost: a\r\n\r\n", "405 Method Not Allowed", None),
+            ("PUT /clip.mp4 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n", "411 Length Required", None),
         ] {
             let answer = site.answer(request);
             assert!(answer.head.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{request}: {}", answer.head);
@@ -376,12 +417,45 @@ mod tests {
         }
     }
 
+    /// Behind a proxy that reads a request in another way, the next viewer would get the answer to what was left (RFC 9112 §11.2).
+    #[test]
+    fn what_can_be_read_in_two_ways_is_refused() {
+        let site = Site::new("smuggled");
+        for (head, status) in [
+            ("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked", "400 Bad Request"),
+            ("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked", "411 Length Required"),
+            ("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 4", "400 Bad Request"),
+            ("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 3, 4", "400 Bad Request"),
+            ("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: +0", "400 Bad Request"),
+            ("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: ", "400 Bad Request"),
+            ("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999", "400 Bad Request"),
+            ("GET /clip.mp4 HTTP/1.1", "400 Bad Request"),
+            ("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\nHost: b", "400 Bad Request"),
+            // The same length twice is one length; a body that is not wanted ends the connection.
+            ("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nContent-Length: 0\r\nConnection: close", "200 OK"),
+            ("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\nContent-Length: 3", "200 OK"),
+            ("OPTIONS /clip.mp4 HTTP/1.1\r\nHost: a\r\nContent-Length: 3", "204 No Content"),
+        ] {
+            let answer = site.answer(&format!("{head}\r\n\r\n"));
+            assert!(answer.head.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{head}: {}", answer.head);
+            assert!(answer.is_last, "{head}");
+        }
+    }
+
+    #[test]
+    fn a_target_may_name_the_host() {
+        let site = Site::new("absolute");
+        for (target, status) in [("http://a/clip.mp4", 200), ("HTTP://a:80/clip.mp4?x", 200), ("http://a", 404)] {
+            assert_eq!(site.answer(&format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n")).status, status, "{target}");
+        }
+    }
+
     #[test]
     fn a_connection_lasts_unless_somebody_wants_it_to_end() {
         let site = Site::new("last");
         for (request, is_last) in [
-            ("GET /clip.mp4 HTTP/1.1\r\n\r\n", false),
-            ("GET /clip.mp4 HTTP/1.1\r\nConnection: Close\r\n\r\n", true),
+            ("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\n\r\n", false),
+            ("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\nConnection: Close\r\n\r\n", true),
             ("GET /clip.mp4 HTTP/1.0\r\n\r\n", true),
             ("GET /clip.mp4 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", false),
             ("nonsense\r\n\r\n", true),
@@ -396,10 +470,10 @@ mod tests {
     #[test]
     fn a_head_without_end_is_refused() {
         let site = Site::new("head");
-        let long = format!("GET / HTTP/1.1\r\nX: {}", "x".repeat(MOST_HEAD_BYTES));
+        let long = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {}", "x".repeat(MOST_HEAD_BYTES));
         assert!(site.answer(&long).head.starts_with("HTTP/1.1 431"));
         assert!(site.ask(&long[..MOST_HEAD_BYTES - 1]).answer.is_none());
-        let many = format!("GET / HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(MOST_HEADERS + 1));
+        let many = format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "a: b\r\n".repeat(MOST_HEADERS + 1));
         assert!(site.answer(&many).head.starts_with("HTTP/1.1 431"));
     }
 
@@ -409,7 +483,7 @@ mod tests {
         let site = Site::new("upload");
         let mut http = Http::default();
         let mut handle = |text: &str| http.handle(text.as_bytes(), &site.1, SystemTime::UNIX_EPOCH);
-        let first = handle("PUT /x HTTP/1.1\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\nab");
+        let first = handle("PUT /x HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\nab");
         assert_eq!(first.answer.unwrap().head, "HTTP/1.1 100 Continue\r\n\r\n");
         assert!(handle("ab").answer.is_none());
         let last = handle("cGET / HTTP/1.1");
@@ -426,7 +500,7 @@ mod tests {
         let site = Site::new("reports");
         let mut http = Http::default();
         let mut handle = |text: &str| http.handle(text.as_bytes(), &site.1, SystemTime::UNIX_EPOCH);
-        let head = "POST /any HTTP/1.1\r\nContent-Type: application/cmcd\r\nContent-Length";
+        let head = "POST /any HTTP/1.1\r\nHost: a\r\nContent-Type: application/cmcd\r\nContent-Length";
         assert!(handle(&format!("{head}: 10\r\n\r\n")).answer.is_none());
         assert!(handle("e=ps\n").answer.is_none());
         let last = handle("e=rr\nGET / HTTP/1.1");
@@ -437,7 +511,7 @@ mod tests {
         assert_eq!(handle(&format!("{head}: 0\r\n\r\n")).answer.unwrap().reports.as_deref(), Some(""));
         let long = handle(&format!("{head}: {}\r\n\r\n", MOST_REPORT_BYTES + 1)).answer.unwrap();
         assert!(long.head.starts_with("HTTP/1.1 413") && long.is_last);
-        handle("GET /clip.mp4 HTTP/1.1\r\n\r\n");
+        handle("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\n\r\n");
         assert_eq!(http.requests, 2, "what was refused, and the file");
     }
 
@@ -445,12 +519,12 @@ mod tests {
     fn what_a_client_tells_of_itself_is_read_from_query_or_headers() {
         let site = Site::new("cmcd");
         for request in [
-            "GET /clip.mp4?CMCD=bl%3D2100%2Cbr%3D3200 HTTP/1.1\r\n\r\n",
-            "GET /clip.mp4 HTTP/1.1\r\nCMCD-Request: bl=2100\r\nCMCD-Object: br=3200\r\n\r\n",
+            "GET /clip.mp4?CMCD=bl%3D2100%2Cbr%3D3200 HTTP/1.1\r\nHost: a\r\n\r\n",
+            "GET /clip.mp4 HTTP/1.1\r\nHost: a\r\nCMCD-Request: bl=2100\r\nCMCD-Object: br=3200\r\n\r\n",
         ] {
             let (told, len) = site.answer(request).told.unwrap();
             assert_eq!((told.bl_ms, told.br_kbps, len), (Some(2100), Some(3200), 10));
         }
-        assert!(site.answer("GET /clip.mp4 HTTP/1.1\r\n\r\n").told.is_none());
+        assert!(site.answer("GET /clip.mp4 HTTP/1.1\r\nHost: a\r\n\r\n").told.is_none());
     }
 }

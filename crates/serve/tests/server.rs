@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use std::net::SocketAddr;
 use support::{Client, Site, converse, packet};
 
-const GET: &str = "GET /clip HTTP/1.1\r\nConnection: close\r\n\r\n";
+const GET: &str = "GET /clip HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
 
 fn client(port: u16, request: &str) -> Client {
     Client::new(Time::ZERO, port, Config { isn: u32::MAX - 5000, ..Config::linux() }, request)
@@ -51,8 +51,8 @@ fn a_peer_without_options_is_served() {
 fn a_file_comes_with_what_the_server_knows_of_the_way() {
     let mut site = Site::new("cmsd", 300_000, Limits::default());
     site.server.tell_players(ServerPolicy { max_rate: Some(Rate::from_bits_per_sec(3_000_000)) });
-    let missing = "GET /none HTTP/1.1\r\nConnection: close\r\n\r\n";
-    let mut clients = [client(1, "GET /clip HTTP/1.1\r\n\r\n"), client(2, missing)];
+    let missing = "GET /none HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    let mut clients = [client(1, "GET /clip HTTP/1.1\r\nHost: a\r\n\r\n"), client(2, missing)];
     let now = converse(&mut site, &mut clients, Time::from_secs(2), || false);
     clients[0].ask(GET);
     support::converse_from(&mut site, &mut clients, (now, Time::from_secs(20)), || false);
@@ -80,7 +80,7 @@ fn reports_are_taken_on_any_connection() {
     let mut site = Site::new("reports", 1000, Limits::default());
     site.server.log_reports();
     let body = "e=ps,sid=\"a\",sta=s,v=2\n\ne=t,sid=\"a\",sta=p,v=2\n";
-    let head = "POST /cmcd HTTP/1.1\r\nConnection: close\r\nContent-Type: application/cmcd";
+    let head = "POST /cmcd HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/cmcd";
     let mut clients = [client(1, &format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()))];
     converse(&mut site, &mut clients, Time::from_secs(20), || false);
     let told: Vec<_> = std::iter::from_fn(|| site.server.poll_report()).collect();
@@ -94,7 +94,8 @@ fn reports_are_taken_on_any_connection() {
 fn a_claim_that_is_not_believed_is_in_the_record() {
     let mut site = Site::new("doubt", 1000, Limits::default());
     site.server.record(Recorder::new(Duration::from_millis(100)));
-    let request = |claim: &str| format!("GET /clip HTTP/1.1\r\nCMCD-Object: {claim}\r\nConnection: close\r\n\r\n");
+    let request =
+        |claim: &str| format!("GET /clip HTTP/1.1\r\nHost: a\r\nCMCD-Object: {claim}\r\nConnection: close\r\n\r\n");
     let mut clients = [client(1, &request("br=3000,tb=900000")), client(2, &request("br=3000,tb=6000"))];
     let now = converse(&mut site, &mut clients, Time::from_secs(20), || false);
     let record = site.server.take_record(now).unwrap().to_json();
@@ -134,7 +135,7 @@ fn a_flood_of_syns_takes_no_more_than_its_share() {
 #[test]
 fn idle_connections_make_room() {
     let mut site = Site::new("room", 50_000, Limits { connections: 4, ..Limits::default() });
-    let mut idle: Vec<Client> = (0..4).map(|i| client(10 + i, "GET /clip HTTP/1.1\r\n\r\n")).collect();
+    let mut idle: Vec<Client> = (0..4).map(|i| client(10 + i, "GET /clip HTTP/1.1\r\nHost: a\r\n\r\n")).collect();
     converse(&mut site, &mut idle, Time::from_secs(2), || false);
     assert_eq!(site.server.connections().count(), 4);
     idle.push(client(99, GET));
@@ -149,7 +150,8 @@ fn patience_ends() {
     let limits = Limits { idle_timeout: Duration::from_secs(30), ..Limits::default() };
     let mut site = Site::new("patience", 400_000, limits);
     let window = Config { receive_buffer: 100_000, ..Config::linux() };
-    let mut clients = [client(1, ""), client(2, "GET /clip HTTP/1.1\r\nX: "), Client::new(Time::ZERO, 3, window, GET)];
+    let mut clients =
+        [client(1, ""), client(2, "GET /clip HTTP/1.1\r\nHost: a\r\nX: "), Client::new(Time::ZERO, 3, window, GET)];
     let mut is_deaf = false;
     let mut count = 0;
     // After 200 packets nothing comes through any more.
@@ -192,7 +194,7 @@ proptest! {
     fn nothing_that_comes_breaks_it(stream in prop::collection::vec(hostile(), 1..60)) {
         let limits = Limits { receive_buffer: 1 << 16, ..Limits::default() };
         let mut site = Site::new(&format!("hostile-{:?}", std::thread::current().id()), 20_000, limits);
-        let mut clients = [client(50, "GET /clip HTTP/1.1\r\n\r\n")];
+        let mut clients = [client(50, "GET /clip HTTP/1.1\r\nHost: a\r\n\r\n")];
         let mut now = converse(&mut site, &mut clients, Time::from_millis(45), || false);
         let base = Segment { window: 5000, ..Segment::default() };
         for (flags, seq, ack, window, kind, bytes) in stream {

@@ -301,7 +301,7 @@ impl Draw {
 
     fn download(&self, stream: &mut TcpStream, bytes: &[u8]) -> Result<(), String> {
         let (from, to) = self.range;
-        let request = format!("GET /file HTTP/1.1\r\nRange: bytes={from}-{}\r\n\r\n", to - 1);
+        let request = format!("GET /file HTTP/1.1\r\nHost: a\r\nRange: bytes={from}-{}\r\n\r\n", to - 1);
         stream.write_all(request.as_bytes()).map_err(|e| format!("request: {e}"))?;
         read_head(stream, "206")?;
         let mut hash = Sha256::new();
@@ -324,7 +324,7 @@ impl Draw {
 
     fn upload(&self, stream: &mut TcpStream, bytes: &Arc<Vec<u8>>) -> Result<(), String> {
         let body = &bytes[..self.upload.min(bytes.len())];
-        let head = format!("PUT /up HTTP/1.1\r\nContent-Length: {}\r\n\r\n", body.len());
+        let head = format!("PUT /up HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", body.len());
         stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body)).map_err(|e| format!("sending: {e}"))?;
         let length = read_head(stream, "200")?;
         let mut answer = vec![0; length];
