@@ -11,6 +11,7 @@ import playpath
 from playpath.ranking import Ranker
 
 ROOT = Path(__file__).parents[1]
+OPTIONS = {"wrap": 120, "plugin": {"tables": {"compact_tables": True}}}
 INTRO = """# Verdicts of the shipped scenarios
 
 Where sessions differ in their picture, a sender wins if it wins for every viewer whose weights lie in the range of the
@@ -41,9 +42,9 @@ def main() -> int:
     table = "".join(
         f"| *{name}* | {before} | {after if after != before else 'the same'} |\n" for name, before, after, _ in rows
     )
-    told = f"Of {len(rows)} scenarios {depends} end in \"it depends on the viewer\".\n"
+    told = f'Of {len(rows)} scenarios {depends} end in "it depends on the viewer".\n'
     text = f"{INTRO}| scenario | stalls first | weighed |\n| --- | --- | --- |\n{table}\n{told}"
-    (ROOT / "docs/verdicts.md").write_text(mdformat.text(text, options={"wrap": 120}, extensions=["gfm"]))
+    (ROOT / "docs/verdicts.md").write_text(mdformat.text(text, options=OPTIONS, extensions=["gfm"]))
     return 0
 
 

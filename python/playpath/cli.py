@@ -65,9 +65,11 @@ def main() -> None:
         status = app(standalone_mode=False) or 0
         sys.stdout.flush()
     except _UsageError as error:
-        if error.format_message():  # empty when help was printed for want of a command
+        if type(error).__name__ == "NoArgsIsHelpError":  # the parser exports it no more than the other
+            print(error.format_message())
+        else:
             _tell(f"error: {error.format_message()}")
-        status = InputError.exit_status
+            status = InputError.exit_status
     except PlaypathError as error:
         _tell(f"error: {error}")
         status = error.exit_status

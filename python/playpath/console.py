@@ -22,8 +22,9 @@ from playpath.metrics import about_runs, format_value, metric
 if TYPE_CHECKING:  # what says in one line what is wrong does not wait for statistics and tables of data
     from playpath.comparison import Comparison
 
-out = Console(highlight=False)  # as wide as the terminal; elsewhere as COLUMNS says, else 80
-err = Console(stderr=True, highlight=False)
+# As wide as the terminal; elsewhere as COLUMNS says, else 80. `A:smile:B` is a name.
+out = Console(highlight=False, emoji=False)
+err = Console(stderr=True, highlight=False, emoji=False)
 
 _NETWORK = ("goodput_mbps", "retransmitted_packets", "rto_count", "mean_rtt_ms", "mean_queue_packets")
 _MOST_COLUMNS = 6

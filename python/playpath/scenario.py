@@ -59,6 +59,10 @@ class Written(TypedDict):
     overrides: Mapping[str, Any]
 
 
+_LOGS = {".csv", ".tsv", ".parquet", ".jsonl", ".har", ".log"}
+"""How the names of files end that come from a player or a server."""
+
+
 @dataclass(frozen=True)
 class Scenario:
     """A resolved scenario: every default is written out.
@@ -317,6 +321,11 @@ def _read(source: Any) -> tuple[str, str, str]:
     if isinstance(source, str) and "\n" in source:
         return source, ".", "scenario"
     path = shipped.find(source)
+    if path.suffix.lower() in _LOGS:
+        raise InputError(
+            f"{path}: is a log or a table, not a scenario; `playpath population answer {path} --sender NAME --try LIST --out DIR` "
+            "goes from a log to the answer, `playpath population import` keeps its rates"
+        )
     return read_text(path, remedy="give the path of a scenario file (TOML or JSON)"), str(path.parent), path.stem
 
 

@@ -57,6 +57,39 @@ def test_every_command_is_found_under_its_name(name):
     assert Commands(name="playpath").get_command(None, name).name == name
 
 
+@pytest.mark.parametrize("command", [[], ["testbed"], ["cc"]])
+def test_a_command_that_wants_more_shows_its_help(cli, command):
+    done = cli(*command)
+    assert (done.status, done.err) == (0, "")
+    assert done.out.startswith("Usage: ")
+    assert "\\n" not in done.out
+
+
+def test_the_commands_are_one_line_each():
+    shown = [f"  {name:<11}  {told}" for name, told in COMMANDS.items()]
+    assert max(map(len, shown)) < 80
+
+
+def test_a_metric_is_found_by_its_words(cli):
+    assert "stall_time_s  metric: stall time, in s; less is better" in cli("help", "stall").out
+    assert '"name": "startup_delay_s"' in cli("help", "start-up delay", "--json").out
+    assert cli("help", "zork").status == 2
+
+
+def test_a_log_and_a_transport_are_told_where_they_belong(cli):
+    log = cli("compare", "player.csv")
+    assert log.status == 2
+    assert "`playpath population answer player.csv" in log.err
+    quic = cli("compare", "wireless", "--cc", "quic")
+    assert quic.status == 2
+    assert "is a transport, not a congestion control" in quic.err
+    assert "cubic" not in quic.err
+
+
+def test_names_of_users_are_no_emoji(cli):
+    assert "A:smile:B" in cli("compare", "A:smile:B").err
+
+
 def test_a_wrong_command_names_the_nearest(cli):
     done = cli("compar")
     assert done.status == 2

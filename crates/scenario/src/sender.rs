@@ -59,7 +59,17 @@ impl CcSpec {
         if let Some(own) = Own::parse(name).filter(|_| !is_registered()) {
             return Ok(CcSpec { choice: Chosen::Own(own), prototype: None });
         }
-        let entry = playpath_cc::find(name).ok_or_else(|| unknown("congestion control", name, names()))?;
+        let entry = playpath_cc::find(name).ok_or_else(|| match name {
+            "quic" => {
+                "\"quic\" is a transport, not a congestion control, and the simulator's senders speak TCP so far".into()
+            }
+            "tcp" | "mptcp" => {
+                format!(
+                    "\"{name}\" is a transport, not a congestion control; senders use TCP, over several paths MPTCP"
+                )
+            }
+            _ => unknown("congestion control", name, names()),
+        })?;
         let stack = match profile {
             "linux" => Stack::Linux,
             "ns2" => Stack::Ns2,

@@ -8,34 +8,52 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-COMMANDS = {
-    "demo": "Rank six senders on a lossy wireless path and write a report.",
-    "init": "Write a scenario of your own, from a few answers.",
-    "compare": "Rank the senders of a scenario.",
-    "explore": "Turn a path in the browser and see which sender keeps playing.",
-    "population": "Answer for a population of paths and viewers instead of one path.",
-    "twin": "Run a scenario in both worlds, the simulator and the kernel.",
-    "run": "Run one session and print its metrics, flows and links.",
-    "report": "Draw one self-contained HTML file from stored results.",
-    "show": "Show a scenario on one page, with every default.",
-    "list": "List congestion controls, schedulers, queues, players, metrics.",
-    "help": "Say what a key of a scenario, sweep or population does.",
-    "schema": "Print the JSON Schema of a scenario, for editors.",
-    "doctor": "Say what this machine can run, and what is missing.",
-    "sweep": "Run a design of many points, senders and seeds.",
-    "tune": "Find parameters of a congestion control.",
-    "relay": "Carry a stream over several paths, a TCP connection each.",
-    "serve": "Serve a folder to stock clients with the simulator's own TCP and MPTCP.",
-    "reproduce": "Run a paper's whole grid and judge its claims.",
-    "export": "Bundle an experiment into one archive.",
-    "verify": "Play an archive again and compare.",
-    "convert": "Recognise, check, preview and convert bandwidth traces.",
-    "completions": "Print the Tab completion of bash, zsh or fish.",
-    "testbed": "The kernel world: clean up, show, calibrate, run a program.",
-    "new": "Write the crate of a congestion control of your own.",
-    "cc": "Load, list, show, set, unload kernel congestion controls.",
+GROUPS = {
+    "Ask": {
+        "demo": "Rank six senders on a lossy path and write a report.",
+        "init": "Write a scenario of your own, from a few answers.",
+        "compare": "Rank the senders of a scenario.",
+        "population": "Answer for many paths and viewers, or from your logs.",
+        "sweep": "Run a design of many points, senders and seeds.",
+        "tune": "Find parameters of a congestion control.",
+        "explore": "Turn a path in the browser: which sender keeps playing?",
+    },
+    "Look": {
+        "run": "Run one session and print its metrics, flows, links.",
+        "report": "Draw one self-contained HTML file from stored results.",
+        "show": "Show a scenario on one page, with every default.",
+        "list": "List controls, schedulers, queues, players, metrics.",
+        "help": "Say what a key of a scenario, or a metric, is.",
+        "convert": "Recognise, check, preview and convert traces.",
+        "schema": "Print the JSON Schema of a scenario, for editors.",
+    },
+    "Keep": {
+        "export": "Bundle an experiment into one archive.",
+        "verify": "Play an archive again and compare.",
+        "reproduce": "Run a paper's whole grid and judge its claims.",
+    },
+    "Real networks": {
+        "twin": "Run a scenario in both worlds, simulator and kernel.",
+        "serve": "Serve a folder to stock clients with our own TCP.",
+        "relay": "Carry a stream over several paths at once.",
+        "testbed": "The kernel world: clean up, show, calibrate, run.",
+        "cc": "Load, list, show, set, unload kernel controls.",
+    },
+    "Your own": {
+        "new": "Write the crate of a congestion control of your own.",
+        "doctor": "Say what this machine can run, and what is missing.",
+        "completions": "Print the Tab completion of bash, zsh or fish.",
+    },
 }
-"""What `playpath --help` shows; a module's own help is imported with the module."""
+"""What `playpath --help` shows; a module's own help is imported with the module. No text is longer than a line of 80."""
+
+COMMANDS = {name: told for group in GROUPS.values() for name, told in group.items()}
+
+EXAMPLES = {
+    "playpath demo": "a report in seconds",
+    "playpath compare wireless --cc cubic,bbr3": "a shipped path, your senders",
+    "playpath init evening.toml": "a path of your own",
+}
 
 
 class Stopped(Exception):
@@ -73,6 +91,9 @@ class Commands(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """The names with what they do."""
-        with formatter.section("Commands"):
-            formatter.write_dl([*COMMANDS.items()])
+        """The names with what they do, by what they are for."""
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([*commands.items()])
+        with formatter.section("Examples"):
+            formatter.write_dl([*EXAMPLES.items()], col_max=50)

@@ -8,10 +8,13 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from playpath import console, keys
+from playpath import console, engine, keys
 from playpath.commands import options
-from playpath.declared import DeclaredKey
+from playpath.declared import DeclaredKey, DeclaredMetric
+from playpath.errors import InputError
 from playpath.keys import Key
+
+_BETTER = {"lower": "less is better", "higher": "more is better", "neither": "neither way is better"}
 
 
 def register(app: typer.Typer) -> None:
@@ -20,14 +23,27 @@ def register(app: typer.Typer) -> None:
 
 
 def command(
-    key: Annotated[str | None, typer.Argument(metavar="KEY", help="A key: path.queue, loss, run.seeds.")] = None,
+    key: Annotated[
+        str | None, typer.Argument(metavar="KEY", help="A key (path.queue, loss, run.seeds), or a metric (stall time).")
+    ] = None,
     json: options.Json = False,
 ) -> None:
-    """Say what a key of a scenario, sweep or population does: type, default, range, example, what it does in each world.
+    """Say what a key does: type, default, range, example, what it does in each world; or what a metric is.
 
     Without KEY, all tables with their keys. Help on a command: playpath COMMAND --help.
     """
-    found = list(keys.all_keys()) if key is None else keys.find(key)
+    try:
+        found = list(keys.all_keys()) if key is None else keys.find(key)
+    except InputError:
+        metrics = _metrics(key or "")
+        if not metrics:
+            raise
+        if json:
+            console.print_json(metrics)
+            return
+        for metric in metrics:
+            _print_metric(metric)
+        return
     if json:
         console.print_json([_plain(one) for one in found])
         return
@@ -36,6 +52,21 @@ def command(
         return
     for one in found:
         _print_key(one)
+
+
+def _metrics(text: str) -> list[DeclaredMetric]:
+    """Metrics whose name or label has the words."""
+    asked = text.strip().lower().replace("_", " ").removesuffix("s")
+    return [m for m in engine.metrics() if asked in m["label"].lower() or asked in m["name"].replace("_", " ")]
+
+
+def _print_metric(metric: DeclaredMetric) -> None:
+    title = Text(metric["name"], style="bold")
+    unit = f", in {metric['unit']}" if metric["unit"] else ""
+    title.append(f"  metric: {metric['label']}{unit}; {_BETTER[metric['better']]}", style="dim")
+    console.out.print(title)
+    console.out.print(Text(f"  {metric['summary']}"))
+    console.out.print()
 
 
 def _plain(key: Key) -> dict[str, object]:
