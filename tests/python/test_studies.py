@@ -287,6 +287,17 @@ def test_own_values_run_the_claims_and_are_told_by_name(tmp_path):
             tiny.settings([text])
 
 
+def test_a_quantity_of_ones_own_goes_to_the_scenario_and_a_choice_does_not():
+    sticky = study("sticky")
+    assert sticky.settings(["queue=1000 packets"]) == {"queue": "1000 packets"}
+    case = sticky.cases_at(0.01, {"queue": "1000 packets"})[0]
+    assert {path["queue"] for path in case.scenario["path"]} == {"1000 packets"}
+    with pytest.raises(InputError, match="or another value of the kind, not 'zork'"):
+        sticky.settings(["queue=zork"])
+    with pytest.raises(InputError, match="penalise is one of on, DFT only, off, not '1'"):
+        sticky.settings(["penalise=1"])
+
+
 def test_a_claim_that_falls_without_our_guard_says_so(tmp_path):
     """The "guard" here is the loss itself: without it nothing is repeated."""
     guarded = replace(tiny_study(), guards={"loss": 0})

@@ -135,6 +135,11 @@ class Unstated:
         """The range is one of numbers, not a list of choices."""
         return all(isinstance(value, int | float) for value in self.values)
 
+    @property
+    def is_quantity(self) -> bool:
+        """The range is one of quantities as a scenario writes them ("50 packets", "3 s"), so others of the kind are values, too."""
+        return all(str(value)[:1].isdigit() for value in self.values)
+
     def at(self, position: float) -> float | str:
         """The value at a position from 0 to 1 along the range.
 
@@ -153,9 +158,10 @@ class Unstated:
     def read(self, text: str) -> float | str:
         """A value as someone types it; ValueError says what is allowed."""
         if not self.is_number:
-            if text in map(str, self.values):
-                return text
-            raise ValueError(f"{self.knob} is one of {', '.join(map(str, self.values))}, not '{text}'")
+            if text in map(str, self.values) or (self.is_quantity and text[:1].isdigit()):
+                return text  # the scenario's reader refuses what is no such quantity
+            other = ", or another value of the kind" if self.is_quantity else ""
+            raise ValueError(f"{self.knob} is one of {', '.join(map(str, self.values))}{other}, not '{text}'")
         try:
             number = float(text)
         except ValueError:
