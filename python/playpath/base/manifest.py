@@ -28,6 +28,7 @@ class Manifest(TypedDict):
     python_version: str
     platform: str
     kernel: str
+    choices: NotRequired[dict[str, dict[str, object]]]
 
 
 class PopulationManifest(Manifest):
@@ -64,7 +65,11 @@ def package_version() -> str:
 
 def manifest(scenario: Scenario, world: str, seeds: Sequence[int]) -> Manifest:
     """Everything needed to get the same result again. Holds no time of day: equal inputs give equal bytes."""
-    return {
+    choices: dict[str, dict[str, object]] = {
+        name: {"sender": choice.sender, "value": choice.value, "settings": dict(choice.settings)}
+        for name, choice in scenario.choices.items()
+    }
+    found: Manifest = {
         "scenario": scenario.resolved,
         "scenario_sha256": scenario.digest,
         "world": world,
@@ -75,6 +80,7 @@ def manifest(scenario: Scenario, world: str, seeds: Sequence[int]) -> Manifest:
         "platform": f"{platform.system()} {platform.machine()}",
         "kernel": platform.release(),
     }
+    return {**found, "choices": choices} if choices else found
 
 
 def again(world: str) -> str:

@@ -23,9 +23,11 @@ from playpath.judge.evidence import STOPPING_RULE
 from playpath.judge.lateness import Lateness, lateness
 from playpath.judge.ranking import Decision, Difference, Ranker, identical_replicas
 from playpath.results import bands
+from playpath.results.effects import Effect, effects, sentence
 from playpath.results.record import Session, file_names
 from playpath.run.worlds import cc_name
 from playpath.scenario import Scenario
+from playpath.scenario.choices import Choice
 
 _KEYS = ("sender", "cc", "seed", "digest")
 
@@ -162,9 +164,15 @@ class Comparison(Tabular):
         return [d for d in found if d is not None]
 
     @cached_property
+    def effects(self) -> list[Effect]:
+        """What each choice does for each sender, against the first; empty where senders alone are compared."""
+        return effects(self._columns, self.scenario.choices, self.ranker.criteria, self.scenario.prefer)
+
+    @cached_property
     def headline(self) -> str:
-        """The answer in one line."""
-        return self.ranker.headline
+        """The answer in one line; where each of several senders has choices, what those do for whom."""
+        several = len({choice.sender for choice in self.scenario.choices.values()}) > 1
+        return sentence(self.effects) if several else self.ranker.headline
 
     @cached_property
     def verdict(self) -> str:
@@ -261,6 +269,7 @@ class Comparison(Tabular):
             "senders": [self._sender_dict(name) for name in self.senders],
             "ranking": self.ranking,
             "differences": [d.to_dict() for d in self.differences],
+            "effects": [effect.to_dict() for effect in self.effects],
             "decision": self.decision.to_dict(),
             "stopping": {"rule": STOPPING_RULE, "looks": list(self.looks)} if self.looks else None,
             "headline": self.headline,
@@ -335,9 +344,10 @@ class Comparison(Tabular):
         source = Path(folder)
         stored = json.loads((source / "comparison.json").read_text(encoding="utf-8"))
         resolved = stored["manifest"]["scenario"]
+        choices = {name: Choice(**choice) for name, choice in stored["manifest"].get("choices", {}).items()}
         found = [Session.load(path.parent) for path in sorted(source.glob("timelines/*/record.json"))]
         return cls(
-            scenario=Scenario(resolved, json.dumps(resolved, ensure_ascii=False)),
+            scenario=Scenario(resolved, json.dumps(resolved, ensure_ascii=False), choices=choices),
             world=stored["world"],
             seeds=stored["manifest"]["seeds"],
             table=pl.read_parquet(source / "sessions.parquet"),

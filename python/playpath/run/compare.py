@@ -36,6 +36,7 @@ def compare(
     abr: Sequence[str | None] | None = None,
     controllers: Mapping[str, Any] | None = None,
     abrs: Mapping[str, Any] | None = None,
+    vary: Mapping[str, Any] | None = None,
     until_decided: int | None = None,
     jobs: int | None = None,
     world: str = "sim",
@@ -53,7 +54,7 @@ def compare(
     Parameters
     ----------
     scenario : Scenario, mapping, str or path
-        See `playpath.load`, which also explains `cc`, `scheduler`, `seeds`, `set`, `abr`, `controllers` and `abrs`.
+        See `playpath.load`, which also explains `cc`, `scheduler`, `seeds`, `set`, `abr`, `controllers`, `abrs` and `vary`.
     until_decided : int, optional
         Add seeds, up to this many, until the best sender is decided.
     jobs : int, optional
@@ -101,6 +102,7 @@ def compare(
         abr=abr,
         controllers=controllers,
         abrs=abrs,
+        vary=vary,
     )
     place = worlds.world(world, tolerance=tolerance)
     if place.is_parallel and (store is not None or resume):

@@ -85,6 +85,7 @@ class SimWorld:
         rule: Callable[[], Any] | None = None,
     ) -> Session:
         """Run one session in the engine; the interpreter lock is released meanwhile."""
+        scenario = scenario.playing(sender)
         record, series = engine.run(
             scenario.text,
             sender,
@@ -133,6 +134,7 @@ class KernelWorld:
         self, scenario: Scenario, sender: str, seed: int, *, trace: Trace, watch: engine.Watch | None = None
     ) -> Session:
         """Run one session in namespaces of its own."""
+        scenario = scenario.playing(sender)
         _refuse_own_code(scenario)
         _refuse_own_rule(scenario, sender)
         from playpath.real.testbed.runner import run_kernel

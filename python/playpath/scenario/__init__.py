@@ -6,11 +6,12 @@ import hashlib
 import itertools
 import json
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 from playpath.base import engine
 from playpath.base.errors import InputError
@@ -19,6 +20,7 @@ from playpath.scenario import shipped
 from playpath.scenario.document import Document
 
 if TYPE_CHECKING:
+    from playpath.scenario.choices import Choice
     from playpath.scenario.resolved import Document as ResolvedDocument
     from playpath.scenario.resolved import Sender
 
@@ -78,12 +80,16 @@ class Scenario:
         Whether senders were named, in the text or by an option; otherwise the engine's default plays.
     origin : Origin, optional
         What it was read from; without it, as of a result of an earlier version, the resolved form stands for it.
+    variants, choices : mapping
+        Where other choices than senders are compared (`vary`): name → the scenario that plays under it, and what it stands for.
     """
 
     resolved: ResolvedDocument
     text: str
     names_sender: bool = True
     origin: Origin | None = field(default=None, repr=False, compare=False)
+    variants: Mapping[str, Scenario] = field(default_factory=dict, repr=False, compare=False)
+    choices: Mapping[str, Choice] = field(default_factory=dict, repr=False, compare=False)
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name}: {', '.join(self.senders) or 'no senders'}; {len(self.seeds)} seeds>"
@@ -150,6 +156,10 @@ class Scenario:
         """The resolved entry of a sender."""
         return next(s for s in self.resolved["sender"] if s["name"] == name)
 
+    def playing(self, name: str) -> Scenario:
+        """The scenario whose sender `name` plays: itself, or a variant where other choices are compared."""
+        return self.variants.get(name, self)
+
     @property
     def seeds(self) -> list[int]:
         """The seeds asked for, one a replication."""
@@ -193,6 +203,7 @@ def load(
     abr: Sequence[str | None] | None = None,
     controllers: Mapping[str, Any] | None = None,
     abrs: Mapping[str, Any] | None = None,
+    vary: Mapping[str, Any] | None = None,
     folder: str | Path | None = None,
 ) -> Scenario:
     """Load, override and validate a scenario.
@@ -215,6 +226,9 @@ def load(
     controllers, abrs : mapping, optional
         Code of your own, label → class (or a function or `functools.partial` that makes objects, or a name): congestion
         controls that play beside the senders, rules that are added to `abr`. See docs/recipes/prototype-in-python.md.
+    vary : mapping, optional
+        Dotted key → values to compare, in every combination and for every sender: `{"path.queue": ["droptail", "fq_codel"]}`. A
+        string is a list with commas. The combinations are the scenario's senders then, under names of their own.
     folder : path, optional
         Where relative file names start from: by default the file's own folder, the working directory for text and mappings.
 
@@ -225,10 +239,12 @@ def load(
     """
     senders = _sender_overrides(cc, scheduler, abr, controllers or {}, abrs or {})
     overrides = {**senders, **({} if seeds is None else {"seeds": seeds}), **({"set": dict(set)} if set else {})}
+    overrides |= {"vary": dict(vary)} if vary else {}
     if isinstance(source, Scenario):
         if not overrides:
             return source
         overrides = _merged(source.written["overrides"], overrides)
+    choices = cast("Mapping[str, Any] | None", overrides.pop("vary", None))
     text, base, stem = _read(source)
     try:
         resolved = engine.resolve(text, base if folder is None else str(folder), overrides)
@@ -256,12 +272,20 @@ def load(
     if last > LAST_SEED:
         raise InputError(f"[run]: the last seed is {last}; allowed: up to {LAST_SEED}")
     names_sender = bool({"cc", "controllers"} & overrides.keys()) or _SENDER.search(text) is not None
-    return Scenario(resolved, json.dumps(resolved, ensure_ascii=False), names_sender, origin)
+    plain = Scenario(resolved, json.dumps(resolved, ensure_ascii=False), names_sender, origin)
+    if not choices:
+        return plain
+    from playpath.scenario.choices import varied  # imported where there are any
+
+    return replace(
+        varied(plain, choices, base if folder is None else str(folder)),
+        origin=replace(origin, overrides={**overrides, "vary": choices}),
+    )
 
 
 def _merged(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
     """The options of two loads as those of one: settings add up, senders named anew take the place of all named before."""
-    kept = {key: value for key, value in earlier.items() if "cc" not in later or key in ("seeds", "set")}
+    kept = {key: value for key, value in earlier.items() if "cc" not in later or key in ("seeds", "set", "vary")}
     found = {**kept, **later}
     if "controllers" in kept and "controllers" in later:
         found["controllers"] = [*kept["controllers"], *later["controllers"]]
@@ -414,14 +438,25 @@ def _typed(value: Any) -> str:
 
 
 def parse_value(text: str) -> Any:
-    """A TOML-like value: number, true/false, otherwise the text itself (quotes optional)."""
+    """A TOML-like value: number, true/false, an inline table, otherwise the text itself (quotes optional)."""
     stripped = text.strip()
     try:
         return json.loads(stripped, parse_constant=_no_constant)
     except ValueError:
-        return stripped.strip("'\"")
+        return _inline_table(stripped) or stripped.strip("'\"")
     except RecursionError:
         raise InputError(f"--set: '{stripped[:20]}…' is nested too deeply") from None
+
+
+def _inline_table(text: str) -> dict[str, Any] | None:
+    """`{kind = "pie"}` as TOML writes it."""
+    if not text.startswith("{"):
+        return None
+    try:
+        table: dict[str, Any] = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return None
+    return table
 
 
 def _no_constant(name: str) -> Any:

@@ -191,17 +191,17 @@ def _fitting(make: Callable[[bool], Table]) -> Table:
     return flat if fits(flat) else make(True)
 
 
-def _new_table(title: str) -> Table:
+def _new_table(title: str, result: Comparison) -> Table:
     made = Table(title=title, title_justify="left", title_style="dim", box=None, pad_edge=False, header_style="bold")
     made.add_column("#", justify="right")
-    made.add_column("sender", overflow="fold")
+    made.add_column("choice" if result.scenario.choices else "sender", overflow="fold")
     return made
 
 
 def _means(title: str, result: Comparison, names: list[str], *, stacked: bool) -> Table:
     from playpath.results.comparison import format_summary
 
-    table = _new_table(title)
+    table = _new_table(title, result)
     for name in names:
         entry = metric(name)
         table.add_column(f"{_column_title(entry.label)}\n{entry.unit}", justify="right")
@@ -234,7 +234,7 @@ def _column_title(label: str) -> str:
 def _differences(result: Comparison) -> Table:
     """One row for each other sender: where it first differs from the best."""
     best = result.ranking[0]
-    table = _new_table(f"against {plain(best)}, paired by seed, at the first criterion that tells them apart")
+    table = _new_table(f"against {plain(best)}, paired by seed, at the first criterion that tells them apart", result)
     for title in ("criterion", "difference", "median, 95 %", "p"):
         table.add_column(title, justify="left" if title == "criterion" else "right")
     table.add_column("")

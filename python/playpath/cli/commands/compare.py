@@ -41,6 +41,7 @@ def command(
     ] = None,
     jobs: options.Jobs = None,
     setting: options.Set = None,
+    vary: options.Vary = None,
     prefer: options.Prefer = None,
     world: options.WorldName = "sim",
     player: options.Player = None,
@@ -51,7 +52,7 @@ def command(
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """Rank the senders of a scenario: table, paired intervals, verdict, and a one-file HTML report.
+    """Rank the senders of a scenario, or any choice in it: table, paired intervals, verdict, and a one-file HTML report.
 
     Results go to --out, by default out/NAME; with --json only if --out is given. Ctrl-C keeps the finished seeds. In the kernel
     world --out keeps each session with its logs too, and a session that fails is named and the others are ranked (status 1).
@@ -63,6 +64,7 @@ def command(
         abr=options.choices(abr, "--abr"),
         seeds=seeds,
         set=options.settings(setting) | ({} if prefer is None else {"verdict.prefer": prefer}),
+        vary=options.varied(vary),
     )
     console.warn([*doubts(loaded), *inert(loaded)])
     place = options.world_with(world, player)

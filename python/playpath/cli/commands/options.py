@@ -60,6 +60,14 @@ Set = Annotated[
         help='Change a setting: --set player.buffer="2 s"; of one of several: --set path.NAME.loss="1 %". Repeatable.',
     ),
 ]
+Vary = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vary",
+        metavar="KEY=A,B",
+        help="Compare values of any key: --vary path.queue=droptail,fq_codel. Repeatable: every combination.",
+    ),
+]
 Prefer = Annotated[
     str | None,
     typer.Option(
@@ -126,6 +134,19 @@ def check_tolerance(text: str | None) -> str | None:
         if number > 0 and unit in _TIMES:
             return text
     raise InputError(f"--tolerance '{text}': give a time above zero, for example '1 ms'")
+
+
+def varied(items: list[str] | None) -> dict[str, str]:
+    """`["path.queue=droptail,pie"]` as a mapping of dotted keys to lists with commas."""
+    found: dict[str, str] = {}
+    for item in items or []:
+        key, equals, values = (part.strip() for part in item.partition("="))
+        if not equals or not key or not values:
+            raise InputError(f"--vary '{item}': expected KEY=A,B, for example path.queue=droptail,fq_codel")
+        if key in found:
+            raise InputError(f"--vary {key}: given twice; write its values as one list")
+        found[key] = values
+    return found
 
 
 def settings(items: list[str] | None) -> dict[str, object]:

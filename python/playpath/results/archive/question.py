@@ -111,6 +111,10 @@ def question_of(result: Result, source: Path | None) -> Question:
         The files that the result was made from are not there, or have changed since.
     """
     if isinstance(result, Comparison):
+        if result.scenario.choices:
+            raise InputError(
+                "an archive holds one scenario, and this comparison varies it (--vary); export a comparison of senders"
+            )
         return Question("comparison", dict(result.scenario.resolved))
     question = _of_sweep(result) if isinstance(result, SweepResult) else _of_population(result, source)
     _check_cells(question, result)
