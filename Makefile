@@ -93,17 +93,19 @@ web: $(EXPLORER) ## the explorer: the engine for browsers and one page with all 
 
 web/node_modules: web/package-lock.json
 	@command -v npm >/dev/null || { echo "missing: npm; remedy: install Node 20 or later" >&2; exit 1; }
-	cd web && npm ci --silent
+	@echo "web: the page's tools from npm (once)"
+	@cd web && npm ci --silent
 	@touch $@
 
 # As old as the sources that it is of: who changes one meanwhile gets another.
 web/engine: $(RUST) web/build-engine | web/node_modules
 	@touch web/.begun
-	web/build-engine
+	@web/build-engine
 	@touch -r web/.begun $@; rm web/.begun
 
 $(EXPLORER): $(WEB) web/engine
-	cd web && node build.mjs explorer
+	@echo "web: the page"
+	@cd web && node build.mjs explorer
 
 report: web/node_modules ## the script and style of reports, built anew from web/src (needs Node; reports themselves do not)
 	cd web && node build.mjs report

@@ -29,8 +29,7 @@ function shipped() {
 }
 
 async function bundle(entry, define = {}) {
-  // wasm-bindgen's module can find its file by its own address; the page hands the module in.
-  const found = await build({ ...shared, entryPoints: [join(here, entry)], format: "iife", define: { "import.meta.url": '""', ...define } });
+  const found = await build({ ...shared, entryPoints: [join(here, entry)], format: "iife", define });
   return found.outputFiles[0].text;
 }
 
@@ -49,7 +48,7 @@ async function explorer(out = join(here, "../python/playpath/web/explorer.html")
   ].join("; ");
   const parts = {
     policy, style, script,
-    engine: packed(readFileSync(join(here, "engine/playpath_web_bg.wasm"))),
+    engine: packed(readFileSync(join(here, "engine/playpath_web.wasm"))),
     shipped: packed(JSON.stringify(shipped())),
   };
   const page = readFileSync(join(here, "src/index.html"), "utf8").replace(/<!--(\w+)-->/g, (_, name) => parts[name]);

@@ -31,7 +31,7 @@ CHROMIUM = next(
 STUB = '<html><script type="application/json" id="start">null</script></html>'
 
 needs_engine = pytest.mark.skipif(
-    shutil.which("node") is None or not (WEB / "engine/playpath_web.js").is_file(),
+    shutil.which("node") is None or not (WEB / "engine/playpath_web.wasm").is_file(),
     reason="the engine for browsers was not built: make web",
 )
 needs_browser = pytest.mark.skipif(

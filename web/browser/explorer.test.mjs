@@ -217,6 +217,18 @@ test("a tour has five steps, by keyboard alone", async () => {
   await page.close();
 });
 
+test("on a phone path and senders come before the results, and the answer is in sight while they are turned", async () => {
+  const { page } = await open({}, { width: 390, height: 844 });
+  await played(page);
+  await page.locator('[data-knob="rate0"]').scrollIntoViewIfNeeded();
+  const [knob, sender, answer, results] = await page.evaluate(() =>
+    ['[data-knob="rate0"]', "[data-sender]", "#answer", "#viewers"].map((one) => document.querySelector(one).getBoundingClientRect().toJSON()));
+  assert.ok(knob.top < sender.top && sender.top < results.top, "controls first");
+  assert.ok(answer.top > 0 && answer.bottom <= 844, "the answer is in sight");
+  assert.ok(knob.bottom <= answer.top, "and does not cover what is turned");
+  await page.close();
+});
+
 for (const [width, scheme] of [[1400, "light"], [1400, "dark"], [390, "light"]]) {
   test(`nothing is hidden from anybody: ${width} px, ${scheme}`, async () => {
     const { page } = await open({}, { width, height: width === 390 ? 844 : 1000, colorScheme: scheme });

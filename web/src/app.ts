@@ -50,6 +50,8 @@ export class App {
   private path = 0;
   private drawnSessions = "";
   private panelOf = "";
+  /** A phone has room for what is turned most; its answer is near then. */
+  private isUnfolded = matchMedia("(min-width: 861px)").matches;
   private mapFormOf = "";
   /** The step of the tour that the page went to. */
   private lessonAt = "null";
@@ -130,8 +132,10 @@ export class App {
         "div", { class: "columns" },
         parts.panel,
         h(
-          "main", { id: "answer", tabindex: "-1" },
-          parts.alert, parts.headline, parts.verdict, parts.progress, parts.status,
+          "main", {},
+          // On a phone it stays at the lower edge while the controls above it are turned.
+          h("div", { id: "answer", class: "answer", tabindex: "-1" }, parts.alert, parts.headline, parts.progress),
+          parts.verdict, parts.status,
           section("viewers", "What the viewers see", parts.viewers),
           section("why", "Why the picture stood still", parts.why),
           section("ranking", "Ranking", parts.ranking),
@@ -259,7 +263,7 @@ export class App {
     if (shape !== this.panelOf || !parts.panel.contains(document.activeElement)) {
       const active = document.activeElement instanceof HTMLInputElement ? document.activeElement.dataset.sender : undefined;
       const own = this.base!.sender.map((sender) => sender.name);
-      parts.panel.replaceChildren(panel(state, prepared, { controls: this.controls, queues: this.queues, rules: this.rules, own, base: this.base! }, { change: (change) => this.change(change) }));
+      parts.panel.replaceChildren(panel(state, prepared, { controls: this.controls, queues: this.queues, rules: this.rules, own, base: this.base!, isUnfolded: this.isUnfolded }, { change: (change) => this.change(change), unfold: (isOpen) => (this.isUnfolded = isOpen) }));
       if (active) parts.panel.querySelector<HTMLInputElement>(`[data-sender="${CSS.escape(active)}"]`)?.focus();
       this.panelOf = shape;
     }

@@ -33,7 +33,8 @@ def page(source: str | Path | None = None) -> str:
     """
     if not PAGE.is_file():
         raise RunError(
-            "this installation has no explorer page; `make web` builds it (it needs Node and Rust's wasm32 target)"
+            "this installation has no explorer page; `make web` in the source folder builds it in a few minutes "
+            "(it needs Node 20 and `rustup target add wasm32-unknown-unknown`)"
         )
     text = PAGE.read_text(encoding="utf-8")
     if source is None:

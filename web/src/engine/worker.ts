@@ -1,52 +1,45 @@
 /** A worker of the page: it has an engine of its own and answers one question at a time. */
 
-import { Stage, edit, initSync, judge, path_figures, preview_trace, registry, resolve, version } from "../../engine/playpath_web.js";
-import type { Asks, Kind, Prepared, Resolved, Series } from "./types";
+import { Engine } from "./engine.js";
+import type { Asks, Kind, Prepared, Resolved } from "./types";
 
 type Answers = { [K in Kind]: (ask: Asks[K]["ask"]) => Asks[K]["answer"] };
 
 const TRACE_BINS = 600;
 
-/** The stage of the last scenario: a comparison plays the same one many times. */
-let stage: { text: string; stage: Stage } | null = null;
-
-function stageOf(text: string): Stage {
-  if (stage?.text !== text) {
-    stage?.stage.free();
-    stage = null;
-    stage = { text, stage: new Stage(text) };
-  }
-  return stage.stage;
-}
+let engine: Engine;
+/** The scenario that is set up: a comparison plays the same one many times. */
+let staged = "";
 
 function prepare({ text, overrides, senders, files }: Asks["prepare"]["ask"]): Prepared {
-  const [given, known] = [JSON.stringify(overrides), JSON.stringify(files)];
-  resolve(text, given, known); // What is wrong is told of the text as it was written.
-  const toml = edit(text, given, JSON.stringify(senders), known);
-  const resolvedText = resolve(toml, "{}", known);
+  engine.ask("resolve", { text, overrides, files }); // What is wrong is told of the text as it was written.
+  const toml: string = engine.ask("edit", { text, overrides, senders, files });
+  const resolvedText = engine.text("resolve", { text: toml, overrides: {}, files });
   const resolved: Resolved = JSON.parse(resolvedText);
-  const traces = resolved.path.map((path) => (path.trace ? JSON.parse(preview_trace(path.trace.content, TRACE_BINS)) : null));
-  return { toml, text: resolvedText, resolved, paths: JSON.parse(path_figures(resolvedText)), traces };
+  const traces = resolved.path.map((path) => (path.trace ? engine.ask("preview_trace", { text: path.trace.content, bins: TRACE_BINS }) : null));
+  return { toml, text: resolvedText, resolved, paths: engine.ask("path_figures", { resolved: resolvedText }), traces };
+}
+
+function play({ text, sender, seed, trace }: Asks["play"]["ask"]): Asks["play"]["answer"] {
+  if (text !== staged) {
+    staged = "";
+    engine.ask("stage", { resolved: text });
+    staged = text;
+  }
+  return engine.play(sender, seed, trace);
 }
 
 const answers: Answers = {
   about: () => ({
-    version: version(),
-    metrics: JSON.parse(registry("metric")),
-    controls: JSON.parse(registry("cc")),
-    queues: JSON.parse(registry("queue")),
-    rules: JSON.parse(registry("abr")),
+    version: engine.ask("version"),
+    metrics: engine.ask("registry", { kind: "metric" }),
+    controls: engine.ask("registry", { kind: "cc" }),
+    queues: engine.ask("registry", { kind: "queue" }),
+    rules: engine.ask("registry", { kind: "abr" }),
   }),
   prepare,
-  play: ({ text, sender, seed, trace }) => {
-    const played = stageOf(text).play(sender, seed, trace);
-    try {
-      return { record: JSON.parse(played.record), series: played.series() as Series };
-    } finally {
-      played.free();
-    }
-  },
-  judge: ({ values, hasVideo }) => JSON.parse(judge(JSON.stringify(values), hasVideo)),
+  play,
+  judge: ({ values, hasVideo }) => engine.ask("judge", { values, has_video: hasVideo }),
 };
 
 /** Numbers of a series go to the page without a copy. */
@@ -57,7 +50,7 @@ function transfers(answer: unknown): ArrayBuffer[] {
 
 self.onmessage = ({ data }: MessageEvent) => {
   if (data.module) {
-    initSync({ module: data.module });
+    engine = new Engine(data.module);
     return;
   }
   const { id, kind, ask } = data as { id: number; kind: Kind; ask: never };

@@ -1,4 +1,4 @@
-/** What can be turned: path, film, other traffic, senders. */
+/** What can be turned: path and senders; film and other traffic, which can be folded. */
 
 import type { ControlEntry, Prepared, Resolved } from "../engine/types";
 import { type Knob, STEPS, fromStep, pathKnobs, toStep, viewerKnobs } from "../model/knobs";
@@ -9,6 +9,8 @@ import { h } from "./dom";
 
 export interface PanelActions {
   change: (change: Partial<State>) => void;
+  /** What is turned less often is shown or folded. */
+  unfold: (isOpen: boolean) => void;
 }
 
 interface Offer {
@@ -18,6 +20,7 @@ interface Offer {
   /** Senders of the scenario as it is shipped. */
   own: string[];
   base: Resolved;
+  isUnfolded: boolean;
 }
 
 export function panel(state: State, prepared: Prepared, offer: Offer, actions: PanelActions): HTMLElement {
@@ -31,12 +34,13 @@ export function panel(state: State, prepared: Prepared, offer: Offer, actions: P
     ),
   );
   const film = resolved.video && h("fieldset", {}, h("legend", {}, "The viewer"), ...viewerKnobs(prepared).map((knob) => slider(knob, prepared, set)), ...adaptive(resolved, offer, set));
+  const more = h("details", { open: offer.isUnfolded, ontoggle: () => actions.unfold(more.open) }, h("summary", {}, film ? "The viewer, other traffic" : "Other traffic"), film, traffic(state, offer, actions));
   return h(
     "div", { class: "panel" },
-    ...paths,
+    ...paths, senders(state, prepared, offer, actions),
     h("button", { type: "button", class: "small", onclick: () => actions.change({ paths: [...state.paths, { rate: "5 Mbit/s", rtt: "60 ms", loss: "0 %" }] }) }, "Add a path"),
     state.paths.length > 0 && h("button", { type: "button", class: "small", onclick: () => actions.change({ paths: state.paths.slice(0, -1) }) }, "Remove the last path"),
-    film, traffic(state, offer, actions), senders(state, prepared, offer, actions),
+    more,
   );
 }
 

@@ -1,0 +1,106 @@
+//! Questions and their answers.
+
+use playpath_api::{VERSION, record_json, registries, traces};
+use playpath_record::Series;
+use playpath_scenario::Scenario;
+use playpath_sim::Tracing;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// What can be asked, as JSON: `{"call": "registry", "kind": "cc"}`.
+#[derive(Deserialize)]
+#[serde(tag = "call", rename_all = "snake_case", deny_unknown_fields)]
+enum Question {
+    /// The engine's version; part of every manifest.
+    Version {},
+    /// The scenario (TOML or JSON text) with every default written out. `files` maps the names of the files that it may name to
+    /// their text.
+    Resolve { text: String, overrides: Value, files: Value },
+    /// The scenario as TOML without defaults, the changes written in, with these senders alone.
+    Edit { text: String, overrides: Value, senders: Vec<String>, files: Value },
+    /// What there is of a kind (`cc`, `queue`, `metric`, …).
+    Registry { kind: String },
+    /// Mean rate, RTT and loss of each path of a resolved scenario.
+    PathFigures { resolved: String },
+    /// A first look at a bandwidth trace.
+    PreviewTrace { text: String, bins: u32 },
+    /// A comparison judged: values and answer, see `playpath_verdict::judge`.
+    Judge { values: Value, has_video: bool },
+    /// Sets a resolved scenario up to be played many times.
+    Stage { resolved: String },
+    /// Plays one session of the scenario that was set up; with a trace its series and packets are kept.
+    Play { sender: String, seed: u32, trace: bool },
+}
+
+/// JSON, and the numbers that would be slow in it.
+#[derive(Default)]
+pub struct Answer {
+    pub text: String,
+    pub numbers: Vec<f64>,
+}
+
+/// What is kept from one question to the next: the scenario that is played.
+#[derive(Default)]
+pub struct Stage {
+    scenario: Option<Scenario>,
+}
+
+impl Stage {
+    /// Error: one line.
+    pub fn answer(&mut self, asked: &[u8]) -> Result<Answer, String> {
+        let text = match serde_json::from_slice(asked).map_err(one_line)? {
+            Question::Version {} => json!(VERSION).to_string(),
+            Question::Resolve { text, overrides, files } => {
+                let scenario = Scenario::parse(&text, &overrides, &|name| read(&files, name)).map_err(one_line)?;
+                scenario.to_json().to_string()
+            }
+            Question::Edit { text, overrides, senders, files } => {
+                let read = |name: &str| read(&files, name);
+                json!(playpath_scenario::edit(&text, &overrides, &senders, &read).map_err(one_line)?).to_string()
+            }
+            Question::Registry { kind } => registries::list(&kind)?.to_string(),
+            Question::PathFigures { resolved } => resolve(&resolved)?.path_figures().to_string(),
+            Question::PreviewTrace { text, bins } => traces::preview(&text, None, bins)?,
+            Question::Judge { values, has_video } => playpath_verdict::judge(&values, has_video)?.to_string(),
+            Question::Stage { resolved } => {
+                self.scenario = Some(resolve(&resolved)?);
+                Value::Null.to_string()
+            }
+            Question::Play { sender, seed, trace } => return self.play(&sender, seed.into(), trace),
+        };
+        Ok(Answer { text, numbers: Vec::new() })
+    }
+
+    fn play(&self, sender: &str, seed: u64, trace: bool) -> Result<Answer, String> {
+        let scenario = self.scenario.as_ref().ok_or("play: no scenario was set up; ask for \"stage\" first")?;
+        let tracing = if trace { Tracing::Packets } else { Tracing::Off };
+        let record = playpath_sim::run(scenario, sender, seed, tracing).map_err(one_line)?;
+        let text = json!({
+            "record": record_json(scenario, sender, seed, &record),
+            "series": record.series.iter().map(layout).collect::<Vec<_>>(),
+        });
+        let numbers = record.series.iter().flat_map(|series| &series.columns).flat_map(|(_, values)| values);
+        Ok(Answer { text: text.to_string(), numbers: numbers.copied().collect() })
+    }
+}
+
+/// A series without its numbers: names of the columns, and how many numbers each has.
+fn layout(series: &Series) -> Value {
+    let columns: Vec<_> = series.columns.iter().map(|(name, values)| json!([name, values.len()])).collect();
+    json!([series.name, columns])
+}
+
+fn resolve(text: &str) -> Result<Scenario, String> {
+    playpath_api::resolved(text).map_err(one_line)
+}
+
+fn read(files: &Value, name: &str) -> Result<Vec<u8>, String> {
+    match files.get(name).and_then(Value::as_str) {
+        Some(text) => Ok(text.as_bytes().to_vec()),
+        None => Err(format!("cannot read \"{name}\": the page has no such file; drop it on the page, too")),
+    }
+}
+
+fn one_line(error: impl ToString) -> String {
+    error.to_string()
+}
