@@ -1,5 +1,5 @@
-//! What an endpoint tells of itself without saying which transport it is: of one path now, and counted over all. Record, series and
-//! diagrams are made from these.
+//! What an endpoint tells of itself without saying which transport it is: of one path now, and counted over all. Series
+//! and the totals of a flow are made from these; subflows of MPTCP and packet logs still read TCP's own records.
 
 use playpath_transport::Connection;
 use playpath_units::{Duration, Rate};
