@@ -2,12 +2,13 @@
 //! [`Connection`]; an enum, because this is the engine's innermost call.
 
 use crate::diary::{self, Diary};
+use crate::path_info::{PathInfo, Totals};
 use playpath_cc::{AppParameters, CongestionControl};
 use playpath_scenario::SenderSpec;
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
 use playpath_transport::{Connection, Events, Segment};
+use playpath_units::Time;
 use playpath_units::random::Stream;
-use playpath_units::{Duration, Time};
 
 /// One end of a flow.
 #[expect(clippy::large_enum_variant, reason = "the common case, TCP, is the large one")]
@@ -22,18 +23,6 @@ pub enum Endpoint {
 pub struct DatagramEnd {
     pub sent_packets: u64,
     received_bytes: u64,
-}
-
-/// What the server's transport has counted, over all subflows.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Totals {
-    pub sent_packets: u64,
-    pub retransmitted_packets: u64,
-    pub rto_count: u64,
-    pub lost_packets: u64,
-    pub rtt_samples: u64,
-    pub rtt_sum: Duration,
-    pub min_rtt: Option<Duration>,
 }
 
 impl Endpoint {
@@ -230,35 +219,30 @@ impl Endpoint {
         }
     }
 
-    /// The TCP endpoints inside: one, one per opened path, or none; each with its path.
-    pub fn connections(&self) -> impl Iterator<Item = (usize, &Connection)> {
-        let (tcp, mptcp) = match self {
-            Endpoint::Tcp(tcp) => (Some((0, tcp)), None),
-            Endpoint::Mptcp(mptcp) => (None, Some(mptcp)),
-            Endpoint::Datagram(_) => (None, None),
-        };
-        let subflows = |mptcp: &'_ MptcpConnection| mptcp.path_count();
-        let opened =
-            mptcp.into_iter().flat_map(move |m| (0..subflows(m)).filter_map(|path| Some((path, m.subflow(path)?))));
-        tcp.into_iter().chain(opened)
+    /// How many paths the transport knows.
+    pub fn path_count(&self) -> usize {
+        self.mptcp().map_or(1, MptcpConnection::path_count)
     }
 
-    /// Counters over all subflows.
+    /// What the transport knows of a path; `None`: it is not open, or the transport measures nothing.
+    pub fn path_info(&self, path: usize) -> Option<PathInfo> {
+        self.path(path).map(PathInfo::of)
+    }
+
+    /// TCP's end of a path, if it is open.
+    fn path(&self, path: usize) -> Option<&Connection> {
+        match self {
+            Endpoint::Tcp(tcp) => (path == 0).then_some(tcp),
+            Endpoint::Mptcp(mptcp) => mptcp.subflow(path),
+            Endpoint::Datagram(_) => None,
+        }
+    }
+
+    /// Counters over all paths.
     pub fn totals(&self) -> Totals {
         if let Endpoint::Datagram(end) = self {
             return Totals { sent_packets: end.sent_packets, ..Totals::default() };
         }
-        self.connections().fold(Totals::default(), |sum, (_, tcp)| {
-            let (stats, info) = (tcp.stats(), tcp.info());
-            Totals {
-                sent_packets: sum.sent_packets + stats.data_segments_sent,
-                retransmitted_packets: sum.retransmitted_packets + stats.retransmitted_packets,
-                rto_count: sum.rto_count + stats.rto_count,
-                lost_packets: sum.lost_packets + stats.packets_lost,
-                rtt_samples: sum.rtt_samples + stats.rtt_samples,
-                rtt_sum: sum.rtt_sum + stats.rtt_sum,
-                min_rtt: sum.min_rtt.into_iter().chain(info.min_rtt).min(),
-            }
-        })
+        (0..self.path_count()).filter_map(|path| self.path(path)).map(Totals::of).fold(Totals::default(), Totals::plus)
     }
 }

@@ -11,6 +11,7 @@ mod measure;
 mod multipath;
 mod network;
 mod packets;
+mod path_info;
 mod probe;
 mod run;
 mod simulation;

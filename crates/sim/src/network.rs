@@ -215,7 +215,7 @@ impl Network {
     pub fn data_packets_under_way(&self) -> Vec<u64> {
         let mut counts = vec![0; self.flows.len()];
         for packet in self.links.iter().flat_map(Link::packets) {
-            let is_data = packet.to == End::Client && packet.segment.payload_len > 0;
+            let is_data = packet.to == End::Client && packet.has_data();
             counts[packet.flow as usize] += u64::from(is_data);
         }
         counts
@@ -297,7 +297,7 @@ impl Network {
             if let Some(path) = flow.paths.get_mut(packet.path as usize) {
                 path.arrived_wire_bytes += u64::from(packet.wire_bytes);
             }
-            flow.arrived_data_packets += u64::from(packet.segment.payload_len > 0);
+            flow.arrived_data_packets += u64::from(packet.has_data());
         }
         if let Some(capture) = &mut self.capture
             && packet.to == End::Server
@@ -308,8 +308,8 @@ impl Network {
         if let Some(log) = &mut flow.packets
             && packet.to == End::Server
         {
-            let tcp = flow.ends[End::Server as usize].connections().find(|(path, _)| *path == packet.path as usize);
-            log.record_ack(self.now, packet.path, &packet.segment, tcp.map(|(_, tcp)| tcp.info()));
+            let info = flow.ends[End::Server as usize].path_info(packet.path as usize);
+            log.record_ack(self.now, packet.path, &packet.segment, info);
         }
         self.drain(packet.flow, packet.to);
     }

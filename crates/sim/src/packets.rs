@@ -8,10 +8,11 @@
 //! The window's edge is the end of what was sent, plus the window, minus what is in flight by the transport's own estimate
 //! (RFC 6675's pipe): nothing may be sent beyond it. While nothing is lost that is the acknowledged byte plus the window.
 
+use crate::path_info::PathInfo;
 use playpath_link::DropCause;
 use playpath_record::Series;
 use playpath_transport::mptcp::option::DSS_MAP;
-use playpath_transport::{Flags, MptcpOption, SackBlocks, Segment, TcpInfo};
+use playpath_transport::{Flags, MptcpOption, SackBlocks, Segment};
 use playpath_units::Time;
 
 /// A log ends when one of its lists is so long: an hour at 6 Mbit/s, some 100 MB.
@@ -131,12 +132,12 @@ impl PacketLog {
     }
 
     /// A segment with an ACK has reached the server, which has taken it in: `info` is of its end of the path.
-    pub fn record_ack(&mut self, at: Time, path: u8, segment: &Segment, info: Option<TcpInfo>) {
+    pub fn record_ack(&mut self, at: Time, path: u8, segment: &Segment, info: Option<PathInfo>) {
         let Some(info) = info.filter(|_| segment.flags.contains(Flags::ACK) && self.has_room()) else { return };
         let is_mptcp = matches!(segment.mptcp, MptcpOption::Dss { .. });
         let stream = self.stream(path);
         let Some(acked) = stream.offset(segment.ack) else { return };
-        let open = info.snd_cwnd - f64::from(info.in_flight);
+        let open = info.cwnd - f64::from(info.in_flight);
         // The window of MPTCP counts data of all paths (RFC 8684 §3.3.1): it has no place in one path's stream.
         let receive_window = if is_mptcp { f64::NAN } else { (acked + u64::from(segment.window)) as f64 };
         let window = stream.end as f64 + open * f64::from(stream.mss);
@@ -301,7 +302,7 @@ mod tests {
             let mut sack = SackBlocks::EMPTY;
             blocks.iter().for_each(|(left, right)| assert!(sack.push(*left, *right)));
             let segment = Segment { ack: 110, window: 1000, flags: Flags::ACK, sack, ..Segment::default() };
-            let info = TcpInfo { snd_cwnd: 3.0, in_flight, ..TcpInfo::default() };
+            let info = PathInfo { cwnd: 3.0, in_flight, ..PathInfo::default() };
             log.record_ack(Time::from_millis(2), 0, &segment, Some(info));
         };
         answer(&[], 4);
@@ -320,7 +321,7 @@ mod tests {
     fn nothing_is_answered_before_the_first_byte() {
         let mut log = PacketLog::default();
         let segment = Segment { ack: 7, flags: Flags::ACK, ..Segment::default() };
-        log.record_ack(Time::ZERO, 0, &segment, Some(TcpInfo::default()));
+        log.record_ack(Time::ZERO, 0, &segment, Some(PathInfo::default()));
         assert!(log.into_series("video")[1].columns.iter().all(|(_, values)| values.is_empty()));
     }
 }

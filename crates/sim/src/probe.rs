@@ -2,9 +2,9 @@
 
 use crate::apps::App;
 use crate::network::Network;
+use crate::path_info::PathInfo;
 use crate::tracing::{Kept, Tracing};
 use playpath_record::Series;
-use playpath_transport::TcpInfo;
 use playpath_units::Duration;
 
 const FLOW_COLUMNS: &[&str] = &[
@@ -121,11 +121,11 @@ impl Probe {
         }
     }
 
-    /// One series for each TCP endpoint: `flow.video`, under MPTCP `flow.video/wifi` and so on by path.
+    /// One series for each path of each flow: `flow.video`, under MPTCP `flow.video/wifi` and so on by path.
     fn sample_flows(&mut self, net: &Network, time: f64) {
         let mut number = 0;
         for flow in &net.flows {
-            let paths = flow.server().mptcp().map_or(1, |m| m.path_count());
+            let paths = flow.server().path_count();
             for path in 0..paths {
                 if self.flows.len() == number {
                     let suffix = if paths > 1 { format!("/{}", flow.paths[path].name) } else { String::new() };
@@ -134,12 +134,13 @@ impl Probe {
                 }
                 number += 1;
                 let Some(table) = &mut self.flows[number - 1] else { continue };
-                let connection = flow.server().connections().find(|(p, _)| *p == path);
-                if let Some((_, tcp)) = connection.filter(|_| flow.ended.is_none()) {
-                    let acked = tcp.stats().bytes_acked;
+                if flow.ended.is_none()
+                    && let Some(info) = flow.server().path_info(path)
+                {
+                    let acked = info.bytes_acked;
                     let gained = acked - std::mem::replace(&mut self.acked_bytes[number - 1], acked);
                     let goodput = gained as f64 * 8e-6 / self.interval.as_secs_f64();
-                    table.push(&flow_row(time, &tcp.info(), goodput));
+                    table.push(&flow_row(time, &info, goodput));
                 }
             }
         }
@@ -157,11 +158,11 @@ impl Probe {
     }
 }
 
-fn flow_row(time: f64, info: &TcpInfo, goodput_mbps: f64) -> [f64; FLOW_COLUMNS.len()] {
+fn flow_row(time: f64, info: &PathInfo, goodput_mbps: f64) -> [f64; FLOW_COLUMNS.len()] {
     [
         time,
-        info.snd_cwnd,
-        info.snd_ssthresh,
+        info.cwnd,
+        info.ssthresh,
         info.rtt.as_millis_f64(),
         info.min_rtt.map_or(f64::NAN, Duration::as_millis_f64),
         info.delivery_rate.as_mbps(),

@@ -413,8 +413,9 @@ impl VideoSession {
     }
 }
 
-/// What the server's TCP knows when the response begins: its latest delivery rate, over all paths, and the smoothed RTT.
+/// What the server's transport knows when the response begins: its latest delivery rate, over all paths, and the smoothed RTT.
 fn server_data(net: &Network, flow: FlowId, policy: ServerPolicy) -> Cmsd {
-    let measured = net.flows[flow as usize].server().connections().map(|(_, tcp)| tcp.info());
+    let server = net.flows[flow as usize].server();
+    let measured = (0..server.path_count()).filter_map(|path| server.path_info(path));
     Cmsd::of_server(measured.map(|info| (info.delivery_rate, info.rtt)), policy)
 }

@@ -41,6 +41,13 @@ pub struct SimPacket {
     pub(super) to: End,
 }
 
+impl SimPacket {
+    /// It carries data of the application, new or sent again.
+    pub(super) fn has_data(&self) -> bool {
+        self.segment.payload_len > 0
+    }
+}
+
 impl playpath_link::Packet for SimPacket {
     fn wire_bytes(&self) -> u32 {
         self.wire_bytes

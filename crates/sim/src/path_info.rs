@@ -1,0 +1,108 @@
+//! What an endpoint tells of itself without saying which transport it is: of one path now, and counted over all. Series
+//! and the totals of a flow are made from these; subflows of MPTCP and packet logs still read TCP's own records.
+
+use playpath_transport::Connection;
+use playpath_units::{Duration, Rate};
+
+/// What a sender knows of one path now; windows and counts in packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PathInfo {
+    pub cwnd: f64,
+    pub ssthresh: f64,
+    /// Smoothed; zero before the first sample.
+    pub rtt: Duration,
+    pub min_rtt: Option<Duration>,
+    /// Latest.
+    pub delivery_rate: Rate,
+    /// In force.
+    pub pacing_rate: Option<Rate>,
+    /// Sent, and not yet acknowledged in order.
+    pub unacked: u32,
+    /// Of these, thought to be in the network.
+    pub in_flight: u32,
+    /// Of these, known to have arrived.
+    pub sacked: u32,
+    /// Of these, thought to be lost.
+    pub lost: u32,
+    /// Of these, sent again.
+    pub retrans: u32,
+    pub total_retrans: u64,
+    pub bytes_acked: u64,
+}
+
+impl PathInfo {
+    /// Of a TCP connection or subflow.
+    pub fn of(tcp: &Connection) -> PathInfo {
+        let info = tcp.info();
+        PathInfo {
+            cwnd: info.snd_cwnd,
+            ssthresh: info.snd_ssthresh,
+            rtt: info.rtt,
+            min_rtt: info.min_rtt,
+            delivery_rate: info.delivery_rate,
+            pacing_rate: info.pacing_rate,
+            unacked: info.unacked,
+            in_flight: info.in_flight,
+            sacked: info.sacked,
+            lost: info.lost,
+            retrans: info.retrans,
+            total_retrans: info.total_retrans,
+            bytes_acked: tcp.stats().bytes_acked,
+        }
+    }
+}
+
+/// What a sender has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Totals {
+    pub sent_packets: u64,
+    pub retransmitted_packets: u64,
+    pub rto_count: u64,
+    pub lost_packets: u64,
+    pub rtt_samples: u64,
+    pub rtt_sum: Duration,
+    pub min_rtt: Option<Duration>,
+}
+
+impl Totals {
+    /// Of a TCP connection or subflow.
+    pub fn of(tcp: &Connection) -> Totals {
+        let stats = tcp.stats();
+        Totals {
+            sent_packets: stats.data_segments_sent,
+            retransmitted_packets: stats.retransmitted_packets,
+            rto_count: stats.rto_count,
+            lost_packets: stats.packets_lost,
+            rtt_samples: stats.rtt_samples,
+            rtt_sum: stats.rtt_sum,
+            min_rtt: tcp.info().min_rtt,
+        }
+    }
+
+    /// Of two paths together.
+    pub fn plus(self, other: Totals) -> Totals {
+        Totals {
+            sent_packets: self.sent_packets + other.sent_packets,
+            retransmitted_packets: self.retransmitted_packets + other.retransmitted_packets,
+            rto_count: self.rto_count + other.rto_count,
+            lost_packets: self.lost_packets + other.lost_packets,
+            rtt_samples: self.rtt_samples + other.rtt_samples,
+            rtt_sum: self.rtt_sum + other.rtt_sum,
+            min_rtt: self.min_rtt.into_iter().chain(other.min_rtt).min(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts add up; the smallest RTT is that of the shorter path, and a path without a sample has no say.
+    #[test]
+    fn two_paths_together_by_hand() {
+        let ms = Duration::from_millis;
+        let of = |sent_packets, rtt_sum, min_rtt| Totals { sent_packets, rtt_sum, min_rtt, ..Totals::default() };
+        let sum = of(3, ms(40), Some(ms(20))).plus(of(4, ms(9), Some(ms(9)))).plus(of(1, ms(0), None));
+        assert_eq!(sum, of(8, ms(49), Some(ms(9))));
+    }
+}
