@@ -19,7 +19,7 @@ mod mptcp;
 mod options;
 mod pcapng;
 
-pub use ip::{flow_hash, is_ecn_capable, mark_ce};
+pub use ip::{flow_hash, is_ecn_capable, is_low_latency, mark_ce};
 pub use options::{TcpOption, TcpOptions};
 pub use pcapng::PcapNg;
 
