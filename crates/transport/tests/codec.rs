@@ -92,7 +92,7 @@ fn option() -> impl Strategy<Value = MptcpOption> {
 }
 
 fn segments() -> impl Strategy<Value = Segment> {
-    let fixed = (any::<u32>(), any::<u32>(), 0u32..9000, any::<u8>(), 0usize..4, any::<u16>());
+    let fixed = (any::<u32>(), any::<u32>(), 0u32..9000, 0u16..0x200, 0usize..4, any::<u16>());
     let options = (any::<bool>(), any::<(u32, u32)>(), 0usize..3, any::<[(u32, u32); 2]>());
     let syn = (any::<u16>(), prop::option::of(0u8..15), any::<bool>());
     (fixed, options, syn).prop_map(|((seq, ack, payload_len, flags, ecn, window), (ts, times, blocks, sack), syn)| {
