@@ -33,6 +33,7 @@ CONTENTS = {
         "docs/multipath",
         "docs/fairness",
         "docs/slack",
+        "docs/l4s",
         "docs/papers",
         "docs/from-ns2",
         "docs/kernel-results",

@@ -8,6 +8,10 @@ mod cubic;
 mod newreno;
 mod westwood;
 
+// It falls by the share of marks.
+mod dctcp;
+mod prague;
+
 // It also follows the delay.
 mod compound;
 mod vegas;

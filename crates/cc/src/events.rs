@@ -182,8 +182,10 @@ pub struct Ack {
     pub may_grow: bool,
     /// First ACK of a new round trip (a packet sent after the last round start is delivered).
     pub round_start: bool,
-    /// The ACK carried ECN-Echo.
+    /// The ACK carried ECN-Echo, or told of marks.
     pub ecn_echo: bool,
+    /// Packets that it tells were marked, where the peer counts them (RFC 9768); else 0.
+    pub ce_marked: u32,
 }
 
 impl Ack {
@@ -200,6 +202,7 @@ impl Ack {
             may_grow: true,
             round_start: false,
             ecn_echo: false,
+            ce_marked: 0,
         }
     }
 }

@@ -5,6 +5,7 @@ pub mod draws;
 pub mod estimators;
 mod hystart;
 mod hystart_pp;
+pub mod marks;
 pub mod reno;
 pub mod round;
 pub mod slow_start;

@@ -40,6 +40,19 @@ pub struct Behaviour {
     pub grows_only_if_allowed: bool,
     /// An undo brings back at least the window before the reduction.
     pub undo_restores: bool,
+    /// What it needs of ECN.
+    pub ecn: EcnUse,
+}
+
+/// What a control needs of ECN; more than [`Echo`](EcnUse::Echo) switches ECN on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnUse {
+    /// An echo in a round trip will do, where ECN is on at all (RFC 3168).
+    Echo,
+    /// The number of marks ([`Ack::ce_marked`](crate::Ack::ce_marked)), under ECT(0).
+    Counts,
+    /// The number of marks, under ECT(1): L4S (RFC 9331).
+    LowLatency,
 }
 
 /// A stack whose habits a control's defaults may follow. Papers and RFCs leave them open, and results depend on them.
@@ -90,6 +103,7 @@ impl Behaviour {
         shrinks_without_loss: false,
         grows_only_if_allowed: true,
         undo_restores: true,
+        ecn: EcnUse::Echo,
     };
     /// As [`LOSS_BASED`](Self::LOSS_BASED), and shrinks when the delay grows.
     pub const DELAY_BASED: Behaviour = Behaviour { shrinks_without_loss: true, ..Behaviour::LOSS_BASED };

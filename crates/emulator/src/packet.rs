@@ -37,6 +37,10 @@ impl Packet for IpPacket {
         codec::is_ecn_capable(&self.bytes)
     }
 
+    fn is_low_latency(&self) -> bool {
+        codec::is_low_latency(&self.bytes)
+    }
+
     fn mark_ce(&mut self) {
         codec::mark_ce(&mut self.bytes);
     }

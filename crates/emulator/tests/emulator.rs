@@ -207,6 +207,9 @@ impl Packet for Sized {
     fn is_ecn_capable(&self) -> bool {
         false
     }
+    fn is_low_latency(&self) -> bool {
+        false
+    }
     fn mark_ce(&mut self) {}
 }
 

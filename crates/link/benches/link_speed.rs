@@ -3,8 +3,8 @@
 //! The packet has 96 bytes. 64 of them are kept inside, as a window of TCP would: one in for one out.
 
 use playpath_link::{
-    CoDelConfig, DropTailConfig, FqCoDelConfig, Link, LinkConfig, Packet, PieConfig, QueueConfig, RedConfig,
-    ServerConfig,
+    CoDelConfig, DropTailConfig, DualPi2Config, FqCoDelConfig, Link, LinkConfig, Packet, PieConfig, QueueConfig,
+    RedConfig, ServerConfig,
 };
 use playpath_units::random::RootSeed;
 use playpath_units::{Duration, Rate, Time};
@@ -23,6 +23,9 @@ impl Packet for Segment {
         self.number % 10
     }
     fn is_ecn_capable(&self) -> bool {
+        false
+    }
+    fn is_low_latency(&self) -> bool {
         false
     }
     fn mark_ce(&mut self) {}
@@ -57,6 +60,7 @@ fn main() {
             with_queue(QueueConfig::DropTail(DropTailConfig { limit: playpath_units::QueueLimit::Packets(100) })),
         ),
         ("red", with_queue(QueueConfig::Red(RedConfig::default()))),
+        ("dualpi2", with_queue(QueueConfig::DualPi2(DualPi2Config::default()))),
         ("codel", with_queue(QueueConfig::CoDel(CoDelConfig::default()))),
         ("fq_codel", with_queue(QueueConfig::FqCoDel(FqCoDelConfig::default()))),
         ("pie", with_queue(QueueConfig::Pie(PieConfig::default()))),

@@ -10,6 +10,8 @@ pub trait Packet {
     fn flow_hash(&self) -> u64;
     /// The sender declared that it understands congestion marks (ECT(0) or ECT(1), RFC 3168).
     fn is_ecn_capable(&self) -> bool;
+    /// It carries ECT(1) or CE, so an L4S queue takes it for low latency (RFC 9331, 5.1).
+    fn is_low_latency(&self) -> bool;
     /// Set Congestion Experienced. Called only if [`is_ecn_capable`](Self::is_ecn_capable).
     fn mark_ce(&mut self);
     /// The link drops this packet, and keeps no log of drops itself. Does nothing but drop it by default.

@@ -89,6 +89,10 @@ impl<P: Packet> Store<P> {
         self.get(packet).is_ecn_capable()
     }
 
+    pub(crate) fn is_low_latency(&self, packet: Queued) -> bool {
+        self.get(packet).is_low_latency()
+    }
+
     /// Mark an ECN-capable packet.
     pub(crate) fn mark_packet(&mut self, packet: Queued) {
         self.ce_marked_packets += 1;

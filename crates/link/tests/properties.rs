@@ -5,9 +5,9 @@ mod support;
 use playpath_link::loss::LossPattern;
 use playpath_link::trace::Trace;
 use playpath_link::{
-    BernoulliConfig, BurstsConfig, CoDelConfig, Count, DropTailConfig, FqCoDelConfig, GilbertElliottConfig,
-    JitterConfig, JitterDistribution, Link, LinkConfig, LinkStats, LossConfig, LossPlace, Outage, PatternConfig,
-    PieConfig, PieDelay, QueueConfig, RedConfig, ReorderConfig, ServerConfig, WifiConfig, WifiStandard,
+    BernoulliConfig, BurstsConfig, CoDelConfig, Count, DropTailConfig, DualPi2Config, FqCoDelConfig,
+    GilbertElliottConfig, JitterConfig, JitterDistribution, Link, LinkConfig, LinkStats, LossConfig, LossPlace, Outage,
+    PatternConfig, PieConfig, PieDelay, QueueConfig, RedConfig, ReorderConfig, ServerConfig, WifiConfig, WifiStandard,
 };
 use playpath_units::{Duration, QueueLimit, Rate, Ratio, Time};
 use proptest::prelude::*;
@@ -34,6 +34,14 @@ fn queues() -> impl Strategy<Value = QueueConfig> {
         derandomize: true,
         ..PieConfig::default()
     };
+    let dualpi2 = DualPi2Config {
+        limit: small,
+        target,
+        update_interval: target,
+        alpha: 10.0,
+        beta: 50.0,
+        ..DualPi2Config::default()
+    };
     prop::sample::select(vec![
         QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Bytes(20_000) }),
         QueueConfig::DropTail(DropTailConfig { limit: QueueLimit::Packets(0) }),
@@ -45,6 +53,7 @@ fn queues() -> impl Strategy<Value = QueueConfig> {
         QueueConfig::FqCoDel(FqCoDelConfig { limit: small, target, interval, flows: 4, ..FqCoDelConfig::default() }),
         QueueConfig::Pie(PieConfig { delay: PieDelay::DepartureRate, ..pie.clone() }),
         QueueConfig::Pie(pie),
+        QueueConfig::DualPi2(dualpi2),
     ])
 }
 
@@ -136,7 +145,12 @@ fn packets(arrivals: &[Arrival]) -> Vec<(Time, TestPacket)> {
     let mut packets = Vec::new();
     for (number, &(gap, bytes, flow, is_ecn_capable)) in (0..).zip(arrivals) {
         now += Duration::from_micros(gap);
-        packets.push((now, TestPacket { is_ecn_capable, ..TestPacket::of_flow(number, bytes, flow) }));
+        // One of the flows is scalable.
+        let packet = match flow {
+            1 => TestPacket::scalable(number, bytes),
+            _ => TestPacket { is_ecn_capable, ..TestPacket::of_flow(number, bytes, flow) },
+        };
+        packets.push((now, packet));
     }
     packets
 }

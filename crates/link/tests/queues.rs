@@ -3,8 +3,8 @@
 mod support;
 
 use playpath_link::{
-    CoDelConfig, DropTailConfig, FqCoDelConfig, Link, LinkConfig, LinkError, LinkStats, PieConfig, PieDelay,
-    QueueConfig, RedConfig, RedUnit,
+    CoDelConfig, DropTailConfig, DualPi2Config, FqCoDelConfig, Link, LinkConfig, LinkError, LinkStats, PieConfig,
+    PieDelay, QueueConfig, RedConfig, RedUnit,
 };
 use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, QueueLimit, Time};
@@ -275,6 +275,7 @@ fn ecn_marks_instead_of_dropping() {
         QueueConfig::CoDel(CoDelConfig { ecn: true, ..CoDelConfig::default() }),
         QueueConfig::FqCoDel(FqCoDelConfig::default()),
         QueueConfig::Pie(PieConfig { ecn: true, ..PieConfig::default() }),
+        QueueConfig::DualPi2(DualPi2Config::default()),
     ];
     for queue in queues {
         let run = |is_ecn_capable| {

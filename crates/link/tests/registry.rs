@@ -44,11 +44,12 @@ fn every_queue_works_with_its_defaults() {
 /// What a resolved scenario stores builds the same configuration again.
 #[test]
 fn settings_written_out_build_the_same_again() {
-    let changed: [(&str, &[(&str, &str)]); 5] = [
+    let changed: [(&str, &[(&str, &str)]); 6] = [
         ("droptail", &[("limit", "40 ms")]),
         ("red", &[("queue_unit", "packets"), ("min_threshold_packets", "5.5"), ("max_p", "0.02"), ("ecn", "true")]),
         ("codel", &[("target", "2.5 ms"), ("limit", "1 MB")]),
         ("fq_codel", &[("flows", "16"), ("ecn", "false")]),
+        ("dualpi2", &[("step", "2 ms"), ("coupling", "3"), ("overload", "overflow"), ("classic_protection", "20 %")]),
         ("pie", &[("delay", "departure_rate"), ("ecn_threshold", "5 %"), ("alpha", "0.2")]),
     ];
     for (kind, settings) in changed {

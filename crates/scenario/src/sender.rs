@@ -6,7 +6,7 @@ use crate::params::{self, params_json, set_params};
 use crate::reader::{Named, Table};
 use crate::scheduler::{SCHEDULER, SchedulerSpec};
 use crate::transport::{self, KEYS, TRANSPORT};
-use playpath_cc::{CongestionControl, Entry, Params, Stack};
+use playpath_cc::{CongestionControl, EcnUse, Entry, Params, Stack};
 use playpath_transport::Config;
 use playpath_units::names::unknown;
 use playpath_units::{Bytes, Choice, Kind, ParamSpec, TableSpec, Variant};
@@ -91,6 +91,19 @@ impl CcSpec {
     /// It wants to know the other subflows of its MPTCP connection.
     pub fn is_coupled(&self) -> bool {
         matches!(&self.choice, Chosen::Registered { entry, .. } if entry.is_coupled)
+    }
+
+    /// What it needs of ECN; of the user's own an echo.
+    fn ecn_use(&self) -> EcnUse {
+        match &self.choice {
+            Chosen::Registered { entry, .. } if self.prototype.is_none() => entry.behaviour.ecn,
+            _ => EcnUse::Echo,
+        }
+    }
+
+    /// ECN is on without being asked for.
+    fn implies_ecn(&self) -> bool {
+        self.ecn_use() != EcnUse::Echo
     }
 
     /// A new controller.
@@ -236,8 +249,17 @@ impl SenderSpec {
         run_profile: &'static str,
         mss: Option<u32>,
     ) -> Result<SenderSpec, ScenarioError> {
-        let (profile, config) = transport::read(table, run_profile, mss);
+        let (profile, mut config) = transport::read(table, run_profile, mss);
         let cc = CcSpec::read(table, profile)?;
+        if cc.implies_ecn() {
+            if table.optional("ecn") == Some(false) {
+                let why =
+                    format!("`ecn` = false is not allowed with `{}`, which is told of congestion by ECN", cc.name());
+                return Err(table.error("ecn", why));
+            }
+            config.ecn = Config::profile(profile).expect("listed profiles exist").ecn; // said by the control
+        }
+        config.ecn_use = cc.ecn_use();
         let mut spec = SenderSpec {
             name: table.optional("name").unwrap_or_default(),
             cc,
@@ -291,9 +313,18 @@ impl SenderSpec {
 
     /// A sender named on the command line: a congestion control with defaults.
     pub fn by_cc(name: &str, template: &SenderSpec) -> Result<SenderSpec, String> {
-        let mut spec = SenderSpec { cc: parse_cc(name, template.profile)?, ..template.clone() };
+        let mut spec = template.with_cc(parse_cc(name, template.profile)?);
         spec.name = spec.label();
         Ok(spec)
+    }
+
+    /// The same transport under another congestion control; the label stays.
+    pub(crate) fn with_cc(&self, cc: CcSpec) -> SenderSpec {
+        let mut config = self.config.clone();
+        if cc.ecn_use() != config.ecn_use {
+            Arc::make_mut(&mut config).ecn_use = cc.ecn_use();
+        }
+        SenderSpec { cc, config, ..self.clone() }
     }
 
     /// What its profile has.
@@ -322,6 +353,9 @@ impl SenderSpec {
         });
         let map = resolved.as_object_mut().expect("an object");
         map.extend(transport::to_json(&self.config, &self.base()));
+        if self.cc.implies_ecn() {
+            map.insert("ecn".into(), json!(true));
+        }
         map.insert("paths".into(), json!(self.paths));
         map.insert("scheduler".into(), self.scheduler.to_json());
         if let Some(rule) = &self.abr {

@@ -297,9 +297,7 @@ impl TrafficSpec {
     /// Its transport in a run of `compared`.
     pub fn sender_beside(&self, compared: &SenderSpec) -> SenderSpec {
         let cc = if self.follows { &compared.cc } else { &self.sender.cc };
-        let mut own = self.sender.clone();
-        own.cc = cc.clone();
-        own
+        self.sender.with_cc(cc.clone())
     }
 
     /// The names that its sources have if the group is called `label`.

@@ -181,9 +181,9 @@ fn what_belongs_to_no_connection_is_refused() {
 }
 
 /// What may come after a handshake: segments of the connection with fields near what is in use, or bytes of any kind.
-fn hostile() -> impl Strategy<Value = (u8, i32, i32, u16, u32, Vec<u8>)> {
+fn hostile() -> impl Strategy<Value = (u16, i32, i32, u16, u32, Vec<u8>)> {
     let near = || prop_oneof![4 => -3000..3000i32, 1 => any::<i32>()];
-    (any::<u8>(), near(), near(), any::<u16>(), 0u32..3, prop::collection::vec(any::<u8>(), 0..1400))
+    (0u16..0x200, near(), near(), any::<u16>(), 0u32..3, prop::collection::vec(any::<u8>(), 0..1400))
 }
 
 proptest! {

@@ -3,12 +3,13 @@
 
 use crate::diary::{self, Diary};
 use crate::path_info::{PathInfo, Totals};
-use playpath_cc::{AppParameters, CongestionControl};
+use playpath_cc::{AppParameters, CongestionControl, EcnUse};
 use playpath_scenario::SenderSpec;
 use playpath_transport::mptcp::{MptcpConfig, MptcpConnection, PathConfig};
-use playpath_transport::{Connection, Events, Segment};
+use playpath_transport::{Config, Connection, Events, Segment};
 use playpath_units::Time;
 use playpath_units::random::Stream;
+use std::sync::Arc;
 
 /// One end of a flow.
 #[expect(clippy::large_enum_variant, reason = "the common case, TCP, is the large one")]
@@ -23,6 +24,14 @@ pub enum Endpoint {
 pub struct DatagramEnd {
     pub sent_packets: u64,
     received_bytes: u64,
+}
+
+/// The client's settings: those of the server, but its requests are no scalable sender's and do not carry ECT(1).
+fn client_config(server: &Arc<Config>) -> Arc<Config> {
+    match server.ecn_use {
+        EcnUse::LowLatency => Arc::new(Config { ecn_use: EcnUse::Counts, ..**server }),
+        EcnUse::Echo | EcnUse::Counts => server.clone(),
+    }
 }
 
 impl Endpoint {
@@ -40,7 +49,7 @@ impl Endpoint {
         let server_cc = |path| diary::watched(sender.cc.build(tcp.initial_window()), path, diary);
         if paths == 1 {
             let server = Connection::listen(tcp.clone(), server_cc(0));
-            return (Endpoint::Tcp(Connection::connect(now, tcp.clone(), client_cc(0))), Endpoint::Tcp(server));
+            return (Endpoint::Tcp(Connection::connect(now, client_config(tcp), client_cc(0))), Endpoint::Tcp(server));
         }
         let config = |random: &mut Stream, is_coupled| MptcpConfig {
             key: random.bits(),
@@ -50,12 +59,13 @@ impl Endpoint {
             has_tuned_window: tcp.tunes_window,
             is_coupled,
         };
-        let of_paths = |cc: &dyn Fn(u8) -> Box<dyn CongestionControl>| {
-            (0..paths).map(|path| PathConfig { tcp: **tcp, cc: cc(path as u8), is_backup: false }).collect::<Vec<_>>()
+        let of_paths = |tcp: &Config, cc: &dyn Fn(u8) -> Box<dyn CongestionControl>| {
+            (0..paths).map(|path| PathConfig { tcp: *tcp, cc: cc(path as u8), is_backup: false }).collect::<Vec<_>>()
         };
         let (client, server) = (config(random, false), config(random, sender.cc.is_coupled()));
-        let server = MptcpConnection::listen(server, sender.scheduler.build(), of_paths(&server_cc));
-        let client = MptcpConnection::connect(now, client, sender.scheduler.build(), of_paths(&client_cc));
+        let server = MptcpConnection::listen(server, sender.scheduler.build(), of_paths(tcp, &server_cc));
+        let client =
+            MptcpConnection::connect(now, client, sender.scheduler.build(), of_paths(&client_config(tcp), &client_cc));
         (Endpoint::Mptcp(Box::new(client)), Endpoint::Mptcp(Box::new(server)))
     }
 

@@ -11,9 +11,9 @@
 
 use crate::mptcp::option::MptcpOption;
 
-/// Header flags (RFC 9293 §3.1, RFC 3168).
+/// Header flags (RFC 9293 §3.1, RFC 3168, RFC 9768).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Flags(pub u8);
+pub struct Flags(pub u16);
 
 impl Flags {
     /// No more data from the sender.
@@ -30,6 +30,17 @@ impl Flags {
     pub const ECE: Flags = Flags(0x40);
     /// Congestion Window Reduced.
     pub const CWR: Flags = Flags(0x80);
+    /// Accurate ECN.
+    pub const AE: Flags = Flags(0x100);
+
+    /// The counter in AE, CWR and ECE (RFC 9768 §3.2.2), 0 to 7.
+    pub const fn ace(self) -> u8 {
+        (self.0 >> 6) as u8 & 7
+    }
+    /// `self` with the counter's low three bits.
+    pub const fn with_ace(self, counter: u8) -> Flags {
+        Flags(self.0 & !(7 << 6) | (counter as u16 & 7) << 6)
+    }
 
     /// All flags of `other` are set.
     pub const fn contains(self, other: Flags) -> bool {

@@ -2,7 +2,7 @@
 
 use playpath_transport::codec::{
     DecodeError, EncodeError, Envelope, Packet, Payload, PcapNg, TCP, decode, encode, flow_hash, is_ecn_capable,
-    mark_ce,
+    is_low_latency, mark_ce,
 };
 use playpath_transport::mptcp::option::{CAPABLE_SHA256, DSS_ACK, DSS_ACK8, DSS_FIN, DSS_MAP, DSS_SEQ8};
 use playpath_transport::{Ecn, Flags, MptcpOption, SackBlocks, Segment, SynOptions, Timestamps};
@@ -92,7 +92,7 @@ fn option() -> impl Strategy<Value = MptcpOption> {
 }
 
 fn segments() -> impl Strategy<Value = Segment> {
-    let fixed = (any::<u32>(), any::<u32>(), 0u32..9000, any::<u8>(), 0usize..4, any::<u16>());
+    let fixed = (any::<u32>(), any::<u32>(), 0u32..9000, 0u16..0x200, 0usize..4, any::<u16>());
     let options = (any::<bool>(), any::<(u32, u32)>(), 0usize..3, any::<[(u32, u32); 2]>());
     let syn = (any::<u16>(), prop::option::of(0u8..15), any::<bool>());
     (fixed, options, syn).prop_map(|((seq, ack, payload_len, flags, ecn, window), (ts, times, blocks, sack), syn)| {
@@ -149,6 +149,7 @@ proptest! {
         prop_assert_eq!(packet.payload.len(), segment.payload_len as usize);
         prop_assert_eq!(packet.header_bytes + packet.payload.len(), bytes.len());
         prop_assert_eq!(is_ecn_capable(&bytes), segment.ecn != Ecn::NotEct);
+        prop_assert_eq!(is_low_latency(&bytes), matches!(segment.ecn, Ecn::Ect1 | Ecn::Ce));
         // A mark by a queue keeps the packet right, and in its flow.
         let flow = flow_hash(&bytes);
         if segment.ecn != Ecn::NotEct {

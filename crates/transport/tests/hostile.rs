@@ -61,7 +61,7 @@ fn segment() -> impl Strategy<Value = Segment> {
     let sizes = (number(), number(), prop_oneof![Just(0u32), Just(1000), 0u32..70_000], number());
     (sizes, flags, options).prop_map(|((seq, ack, payload_len, window), flags, (ts, sack, syn, ecn, mptcp))| {
         let bits = [flags.0, flags.1, flags.2, false, flags.3, false, flags.4, flags.5];
-        let flags = bits.iter().enumerate().fold(0, |all, (i, set)| all | u8::from(*set) << i);
+        let flags = bits.iter().enumerate().fold(0, |all, (i, set)| all | u16::from(*set) << i);
         let mut held = SackBlocks::EMPTY;
         sack.into_iter().for_each(|(left, right)| {
             held.push(left, right);

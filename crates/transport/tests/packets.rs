@@ -2,6 +2,7 @@
 
 mod support;
 
+use playpath_cc::EcnUse;
 use playpath_transport::config::{
     DelayedAck, HeaderSize, InitialWindow, LossDetection, Pacing, PartialAckTimer, Recovery, Validation,
 };
@@ -196,6 +197,13 @@ impl Script {
             "sack" => config.sack = switch,
             "timestamps" => config.timestamps = switch,
             "ecn" => config.ecn = switch,
+            "ecn_use" => {
+                config.ecn_use = match value {
+                    "counts" => EcnUse::Counts,
+                    "l4s" => EcnUse::LowLatency,
+                    other => return Err(format!("unknown use of ECN {other}")),
+                }
+            }
             "nagle" => config.nagle = switch,
             "counts_window_updates" => config.counts_window_updates = switch,
             "limited_transmit" => config.limited_transmit = switch,
@@ -292,6 +300,7 @@ impl Script {
                 "ecnok" => segment.flags = segment.flags.with(Flags::ECE).with(Flags::CWR),
                 "ce" => segment.ecn = Ecn::Ce,
                 "ect0" => segment.ecn = Ecn::Ect0,
+                "ect1" => segment.ecn = Ecn::Ect1,
                 "ts" => {
                     let (value_field, echo) = (value()? as u32, value()? as u32);
                     if config.timestamps {
@@ -345,6 +354,7 @@ impl Script {
                 "ack" | "win" | "mss" | "wscale" | "echo" | "sack" => {}
                 "sackok" if got.syn_options.sack_permitted => {}
                 "ect0" if got.ecn == Ecn::Ect0 => {}
+                "ect1" if got.ecn == Ecn::Ect1 => {}
                 "notect" if got.ecn == Ecn::NotEct => {}
                 block if block.contains(':') => {
                     let (left, len) = range(block)?;
@@ -419,6 +429,7 @@ fn flags(word: &str) -> Outcome<Flags> {
             'E' => Flags::ECE,
             'W' => Flags::CWR,
             'P' => Flags::PSH,
+            'A' => Flags::AE,
             other => return Err(format!("unknown flag {other}")),
         }))
     })
@@ -432,6 +443,7 @@ fn show(segment: &Segment) -> String {
         (Flags::ACK, '.'),
         (Flags::ECE, 'E'),
         (Flags::CWR, 'W'),
+        (Flags::AE, 'A'),
     ]
     .iter()
     .filter(|(flag, _)| segment.flags.contains(*flag))

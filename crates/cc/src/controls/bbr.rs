@@ -26,7 +26,7 @@ mod tests;
 use crate::kernel::InKernel;
 use crate::parts::draws;
 use crate::parts::estimators::{AppLimitedMark, WindowedMax};
-use crate::registry::{Behaviour, Entry};
+use crate::registry::{Behaviour, EcnUse, Entry};
 use crate::{
     Ack, CongestionControl, CongestionEvent, CongestionSignal, IdleRestart, ParamSpec, Params, RecoveryExit,
     RecoveryWindow, Rto, Undo, View, WindowChange,
@@ -57,6 +57,7 @@ pub(crate) const BEHAVIOUR: Behaviour = Behaviour {
     shrinks_without_loss: true,
     grows_only_if_allowed: false,
     undo_restores: true,
+    ecn: EcnUse::Echo,
 };
 
 const CWND_GAIN: ParamSpec = ParamSpec::number(

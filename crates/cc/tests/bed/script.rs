@@ -40,15 +40,23 @@ impl Script {
 
     /// An ACK for `acked` packets, `spacing` after the last one.
     pub fn ack_after(&mut self, spacing: Duration, acked: u32, round_start: bool) {
-        let window = self.cc.cwnd() as u32;
+        self.take(spacing, Ack { round_start, ..Ack::new(acked, self.view.mss) });
+    }
+
+    /// An ACK for `acked` packets a round trip after the last one, which tells that `ce_marked` of them were marked.
+    pub fn ack_marked(&mut self, acked: u32, ce_marked: u32, round_start: bool) {
+        self.take(self.rtt, Ack { round_start, ce_marked, ..Ack::new(acked, self.view.mss) });
+    }
+
+    fn take(&mut self, spacing: Duration, ack: Ack) {
+        let (window, acked) = (self.cc.cwnd() as u32, ack.acked);
         self.view.now += spacing;
         self.view.delivered += u64::from(acked);
         self.view.min_rtt = self.view.min_rtt.min(self.rtt);
         self.view.srtt = self.rtt;
         self.view.flight_size = window.saturating_sub(acked);
         self.view.in_flight = self.view.flight_size;
-        let (rtt, may_grow, sent) = (Some(self.rtt), self.may_grow, Ack::new(acked, self.view.mss));
-        let event = Ack { rtt, prior_in_flight: window, may_grow, round_start, ..sent };
+        let event = Ack { rtt: Some(self.rtt), prior_in_flight: window, may_grow: self.may_grow, ..ack };
         self.cc.on_ack(&self.view, &event);
         self.view.sent += u64::from((self.cc.cwnd() as u32).saturating_sub(self.view.flight_size));
     }

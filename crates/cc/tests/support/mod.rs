@@ -310,6 +310,7 @@ impl Sender {
             may_grow,
             round_start,
             ecn_echo: packet.is_marked,
+            ce_marked: packet.is_marked.into(),
             ..Ack::new(acked, MSS)
         };
         let view = self.view();

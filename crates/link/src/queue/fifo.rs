@@ -1,6 +1,7 @@
 //! A first-in-first-out buffer that knows its bytes. A ring: no allocation once it has grown.
 
 use crate::store::Queued;
+use playpath_units::Time;
 use std::collections::VecDeque;
 
 pub(crate) struct Fifo {
@@ -23,6 +24,10 @@ impl Fifo {
         let packet = self.entries.pop_front()?;
         self.bytes -= u64::from(packet.wire_bytes);
         Some(packet)
+    }
+    /// When the oldest packet came.
+    pub(crate) fn oldest(&self) -> Option<Time> {
+        self.entries.front().map(|packet| packet.arrival)
     }
     #[inline]
     pub(crate) fn packets(&self) -> u32 {

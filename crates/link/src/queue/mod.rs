@@ -54,6 +54,9 @@ impl Packet for Plain {
     fn is_ecn_capable(&self) -> bool {
         false
     }
+    fn is_low_latency(&self) -> bool {
+        false
+    }
     fn mark_ce(&mut self) {}
 }
 
@@ -183,6 +186,7 @@ queues! {
     CoDel(CoDelConfig) in codel,
     FqCoDel(FqCoDelConfig) in fq_codel,
     Pie(PieConfig) in pie,
+    DualPi2(DualPi2Config) in dualpi2,
 }
 
 impl Default for QueueConfig {

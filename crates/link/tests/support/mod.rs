@@ -11,12 +11,17 @@ pub struct TestPacket {
     pub bytes: u32,
     pub flow: u64,
     pub is_ecn_capable: bool,
+    pub is_low_latency: bool,
     pub is_ce: bool,
 }
 
 impl TestPacket {
     pub fn new(number: u64, bytes: u32) -> TestPacket {
-        TestPacket { number, bytes, flow: 0, is_ecn_capable: false, is_ce: false }
+        TestPacket { number, bytes, flow: 0, is_ecn_capable: false, is_low_latency: false, is_ce: false }
+    }
+    /// As a scalable sender sends it: ECT(1).
+    pub fn scalable(number: u64, bytes: u32) -> TestPacket {
+        TestPacket { is_ecn_capable: true, is_low_latency: true, flow: 1, ..TestPacket::new(number, bytes) }
     }
     pub fn of_flow(number: u64, bytes: u32, flow: u64) -> TestPacket {
         TestPacket { flow, ..TestPacket::new(number, bytes) }
@@ -32,6 +37,9 @@ impl Packet for TestPacket {
     }
     fn is_ecn_capable(&self) -> bool {
         self.is_ecn_capable
+    }
+    fn is_low_latency(&self) -> bool {
+        self.is_low_latency
     }
     fn mark_ce(&mut self) {
         assert!(self.is_ecn_capable, "only ECN-capable packets may be marked");

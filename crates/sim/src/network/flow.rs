@@ -60,6 +60,9 @@ impl playpath_link::Packet for SimPacket {
     fn is_ecn_capable(&self) -> bool {
         self.segment.ecn != Ecn::NotEct
     }
+    fn is_low_latency(&self) -> bool {
+        matches!(self.segment.ecn, Ecn::Ect1 | Ecn::Ce)
+    }
     fn mark_ce(&mut self) {
         self.segment.ecn = Ecn::Ce;
     }

@@ -93,12 +93,24 @@ const ECN_MASK: u8 = 0b11;
 
 /// Whether an IP packet may be marked instead of dropped.
 pub fn is_ecn_capable(packet: &[u8]) -> bool {
+    codepoint(packet) != 0
+}
+
+/// Whether an IP packet carries ECT(1) or CE, which an L4S queue takes for low latency (RFC 9331 §5.1).
+pub fn is_low_latency(packet: &[u8]) -> bool {
+    codepoint(packet) & ECT1 != 0
+}
+
+/// ECT(1) is 01, CE is 11.
+const ECT1: u8 = 0b01;
+
+fn codepoint(packet: &[u8]) -> u8 {
     let class = match packet {
         [0x40..=0x4f, class, ..] => *class,
         [first @ 0x60..=0x6f, second, ..] => first << 4 | second >> 4,
         _ => 0,
     };
-    class & ECN_MASK != 0
+    class & ECN_MASK
 }
 
 /// Set "congestion experienced", and mend the checksum of an IPv4 header.

@@ -19,7 +19,7 @@ mod mptcp;
 mod options;
 mod pcapng;
 
-pub use ip::{flow_hash, is_ecn_capable, mark_ce};
+pub use ip::{flow_hash, is_ecn_capable, is_low_latency, mark_ce};
 pub use options::{TcpOption, TcpOptions};
 pub use pcapng::PcapNg;
 
@@ -148,7 +148,7 @@ fn encode_tcp(segment: &Segment, envelope: &Envelope, option_bytes: usize, out: 
     out.extend_from_slice(&envelope.destination.port().to_be_bytes());
     out.extend_from_slice(&segment.seq.to_be_bytes());
     out.extend_from_slice(&segment.ack.to_be_bytes());
-    out.extend_from_slice(&[words << 4, segment.flags.0]);
+    out.extend_from_slice(&[words << 4 | (segment.flags.0 >> 8) as u8 & 1, segment.flags.0 as u8]);
     out.extend_from_slice(&window.to_be_bytes());
     out.extend_from_slice(&[0; 4]); // checksum, urgent pointer
 }
@@ -219,7 +219,7 @@ impl<'a> Packet<'a> {
     #[inline]
     pub fn segment(&self, window_scale: u8) -> Result<Segment, DecodeError> {
         let tcp = self.tcp.as_ref().ok_or(DecodeError::OtherProtocol)?;
-        let flags = Flags(tcp.header_slice()[13]);
+        let flags = Flags(u16::from_be_bytes([tcp.header_slice()[12] & 1, tcp.header_slice()[13]]));
         let scale = if flags.contains(Flags::SYN) { 0 } else { window_scale.min(14) };
         let mut segment = Segment {
             seq: tcp.sequence_number(),

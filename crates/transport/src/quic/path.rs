@@ -421,6 +421,7 @@ impl Path {
             may_grow: delivery.grows && !is_ruled && self.is_used(),
             round_start: delivery.round_start,
             ecn_echo: delivery.ecn_echo,
+            ce_marked: 0,
         };
         let view = self.view(now);
         self.control.on_ack(&view, &event);

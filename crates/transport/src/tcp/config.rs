@@ -1,5 +1,6 @@
 //! Settings of an endpoint. The three bundles are in `profile.rs`.
 
+use playpath_cc::EcnUse;
 use playpath_units::Duration;
 use std::fmt;
 
@@ -20,6 +21,8 @@ pub struct Config {
     pub timestamps: bool,
     /// ECN (RFC 3168).
     pub ecn: bool,
+    /// What the congestion control needs of ECN: more than an echo switches ECN on, with accurate feedback (RFC 9768).
+    pub ecn_use: EcnUse,
     /// When the receiver acknowledges.
     pub delayed_ack: DelayedAck,
     /// The receiver's window starts small and grows with what is read, as Linux's does.

@@ -15,6 +15,7 @@
 use super::config::{Config, LossDetection, PartialAckTimer, Recovery};
 use super::{Connection, Event, Moment};
 use crate::segment::{Flags, Segment, SynOptions, Timestamps};
+use playpath_cc::EcnUse;
 use playpath_units::{Duration, Time};
 
 /// State of the connection.
@@ -35,6 +36,8 @@ pub(crate) struct Features {
     pub sack: bool,
     pub timestamps: bool,
     pub ecn: bool,
+    /// Accurate ECN: the peers count marks (RFC 9768).
+    pub counts_marks: bool,
     /// Payload bytes of a full segment.
     pub mss: u32,
     pub detection: LossDetection,
@@ -47,7 +50,8 @@ impl Features {
         Features {
             sack: config.sack,
             timestamps: config.timestamps,
-            ecn: config.ecn,
+            ecn: config.ecn || config.ecn_use != EcnUse::Echo,
+            counts_marks: config.ecn_use != EcnUse::Echo,
             mss: config.mss,
             detection: config.loss_detection,
             recovery: config.recovery,
@@ -188,9 +192,13 @@ impl Connection {
 
     fn syn_flags(&self) -> Flags {
         // RFC 3168 §6.1.1: ECE and CWR on the SYN offer ECN, ECE alone on the SYN-ACK accepts it.
-        match (self.state, self.sender.features().ecn) {
+        // RFC 9768 §3.1.1 adds AE to the offer; CWR alone accepts, and says that the SYN was Not-ECT.
+        let features = self.sender.features();
+        match (self.state, features.ecn) {
+            (State::SynReceived, true) if features.counts_marks => Flags::SYN.with(Flags::ACK).with(Flags::CWR),
             (State::SynReceived, true) => Flags::SYN.with(Flags::ACK).with(Flags::ECE),
             (State::SynReceived, false) => Flags::SYN.with(Flags::ACK),
+            (_, true) if features.counts_marks => Flags::SYN.with_ace(0b111),
             (_, true) => Flags::SYN.with(Flags::ECE).with(Flags::CWR),
             (_, false) => Flags::SYN,
         }
@@ -223,7 +231,7 @@ impl Connection {
         }
         self.take_syn(now, segment);
         let offers_ecn = segment.flags.contains(Flags::ECE.with(Flags::CWR));
-        self.limit_ecn(offers_ecn);
+        self.limit_ecn(offers_ecn, offers_ecn && segment.flags.contains(Flags::AE));
         self.state = State::SynReceived;
         self.begin_opening(now);
     }
@@ -246,7 +254,11 @@ impl Connection {
             self.opening.send(self.syn_flags());
             return;
         }
-        self.limit_ecn(segment.flags.0 & (Flags::ECE.0 | Flags::CWR.0) == Flags::ECE.0);
+        // RFC 9768 §3.1.2, table 2; 111 is the SYN's flags sent back by a broken peer.
+        let answer = segment.flags.ace();
+        let counts_marks = matches!(answer, 0b010 | 0b011 | 0b100 | 0b110);
+        let is_classic = answer & 0b011 == 0b001;
+        self.limit_ecn(is_classic || (counts_marks && self.sender.features().counts_marks), counts_marks);
         self.receiver.request_ack();
         self.complete_handshake(at, segment.window);
     }
@@ -304,6 +316,7 @@ impl Connection {
             sack: self.config().sack && segment.syn_options.sack_permitted,
             timestamps,
             ecn: self.sender.features().ecn,
+            counts_marks: self.sender.features().counts_marks,
             mss: self.config().mss.min(peer_mss.saturating_sub(option_bytes).max(1)),
             detection: self.config().loss_detection,
             recovery: self.config().recovery,
@@ -312,9 +325,10 @@ impl Connection {
     }
 
     /// The peer takes part in ECN, or not.
-    fn limit_ecn(&mut self, takes_part: bool) {
+    fn limit_ecn(&mut self, takes_part: bool, counts_marks: bool) {
         let features = self.sender.features();
-        self.sender.agree(Features { ecn: features.ecn && takes_part, ..features });
+        let counts_marks = features.counts_marks && counts_marks;
+        self.sender.agree(Features { ecn: features.ecn && takes_part, counts_marks, ..features });
     }
 
     fn complete_handshake(&mut self, at: Moment<'_>, window: u32) {

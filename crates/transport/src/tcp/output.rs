@@ -46,6 +46,9 @@ impl Connection {
             self.opening.note_fin(self.receiver.is_finished());
         }
         self.receiver.stamp(out, features.sack);
+        if features.counts_marks {
+            out.flags = out.flags.with_ace(self.receiver.ce_counter());
+        }
         self.finish_segment(out);
     }
 

@@ -13,6 +13,7 @@ use crate::tcp::config::{
     Config, DelayedAck, FlowControl, Growth, Handshake, HeaderSize, InitialWindow, LossDetection, Pacing, PacingBurst,
     PartialAckTimer, Recovery, RtoConfig, RtoVariance, UndoConfig, Validation, WindowUpdate,
 };
+use playpath_cc::EcnUse;
 use playpath_units::Duration;
 
 impl Config {
@@ -43,6 +44,7 @@ impl Config {
             sack: true,
             timestamps: true,
             ecn: false,
+            ecn_use: EcnUse::Echo,
             delayed_ack: DelayedAck::Linux,
             tunes_window: true,
             loss_detection: LossDetection::RackTlp,

@@ -55,9 +55,14 @@ pub(crate) struct Receiver {
     last_ack_sent: u64,
     /// Send ECN-Echo until CWR arrives.
     ecn_echo: bool,
+    /// RFC 9768 §3.2.1, r.cep: packets that came marked, from 5.
+    ce_counter: u8,
     duplicate_bytes: u64,
     data_segments: u64,
 }
+
+/// RFC 9768 §3.2.1: the counter begins here, so that a zeroed field is seen.
+pub(crate) const FIRST_CE_COUNTER: u8 = 5;
 
 /// What a segment brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,6 +93,7 @@ impl Receiver {
             ts_recent_at: Time::ZERO,
             last_ack_sent: 0,
             ecn_echo: false,
+            ce_counter: FIRST_CE_COUNTER,
             duplicate_bytes: 0,
             data_segments: 0,
         }
@@ -313,6 +319,11 @@ impl Receiver {
         self.ack.on_ack_sent();
     }
 
+    /// Packets that came marked, modulo 256; only three bits are told.
+    pub fn ce_counter(&self) -> u8 {
+        self.ce_counter
+    }
+
     /// A segment arrived after the sender's idle time (Linux re-enters quick ACKs).
     pub fn note_arrival(&mut self, now: Time, rto: Duration) {
         self.ack.note_arrival(now, rto);
@@ -384,6 +395,7 @@ impl Receiver {
         }
         if segment.ecn == Ecn::Ce {
             self.ecn_echo = true;
+            self.ce_counter = self.ce_counter.wrapping_add(1);
         }
     }
 }

@@ -36,6 +36,8 @@ pub(crate) struct News {
     pub is_older_than_head: bool,
     /// A packet that ends at or below the recovery point and was never retransmitted was delivered.
     pub original_delivered: bool,
+    /// Packets that the peer says came marked.
+    pub ce_marked: u32,
     /// Echoed timestamp.
     pub echo: Option<u32>,
 }
@@ -142,6 +144,7 @@ impl Sender {
             has_sacked: delivery.delivered > prior_delivered,
             is_older_than_head: delivery.first_clean.is_some_and(|sent_at| sent_at < head_sent_at),
             original_delivered: delivery.original_delivered,
+            ce_marked: self.take_marks(segment, delivery.delivered),
             echo: segment.timestamps.filter(|_| self.features.timestamps).map(|t| t.echo),
         };
         self.finish_ack(at, &mut news, &delivery, &before);
@@ -176,7 +179,8 @@ impl Sender {
         if self.tail_probe.is_out() {
             self.check_tail_probe(at, news);
         }
-        if before.ecn_echo {
+        let ecn_echo = before.ecn_echo || news.ce_marked > 0;
+        if ecn_echo {
             self.react_to_ecn(at, news);
         }
         if self.is_dubious(news) {
@@ -199,7 +203,8 @@ impl Sender {
                 prior_in_flight: before.in_flight,
                 may_grow: !is_ruled && self.may_grow(at.now),
                 round_start,
-                ecn_echo: before.ecn_echo,
+                ecn_echo,
+                ce_marked: news.ce_marked,
             };
             let view = self.view(at);
             self.control.on_ack(&view, &event);
@@ -370,6 +375,18 @@ impl Sender {
     }
 
     fn is_echo(&self, segment: &Segment) -> bool {
-        self.features.ecn && segment.flags.contains(Flags::ECE)
+        self.features.ecn && !self.features.counts_marks && segment.flags.contains(Flags::ECE)
+    }
+
+    /// How many of the packets delivered were marked, by the counter's step (RFC 9768 §3.2.2.5, appendix A.2). Three bits can go
+    /// round where eight or more were delivered at once: then as many as fit the step are taken for marked. What delivers
+    /// nothing may be an old ACK and is not asked.
+    fn take_marks(&mut self, segment: &Segment, delivered: u32) -> u32 {
+        if !self.features.counts_marks || delivered == 0 {
+            return 0;
+        }
+        let step = u32::from(segment.flags.ace().wrapping_sub(self.ce_counter) & 7);
+        self.ce_counter = segment.flags.ace();
+        if delivered < 8 { step.min(delivered) } else { delivered - ((delivered - step) & 7) }
     }
 }

@@ -32,6 +32,7 @@ mod validation;
 use super::config::{Config, FlowControl};
 use super::handshake::Features;
 use super::moment::Moment;
+use super::receiver::FIRST_CE_COUNTER;
 use super::stats::{Counters, Stats, TcpInfo};
 use detection::Detector;
 use detection::reno::HeadChecks;
@@ -89,6 +90,8 @@ pub(crate) struct Sender {
     is_deferred: bool,
     /// Set CWR on the next new data (RFC 3168 §6.1.2).
     send_cwr: bool,
+    /// The peer's counter of marked packets as last told (RFC 9768 §3.2.1, s.cep).
+    ce_counter: u8,
     is_write_cut: bool,
     /// The last write was cut: not the application is what the sender waits for (Linux `SOCK_NOSPACE`).
     is_writer_waiting: bool,
@@ -124,6 +127,7 @@ impl Sender {
             burst: 0,
             is_deferred: false,
             send_cwr: false,
+            ce_counter: FIRST_CE_COUNTER,
             is_write_cut: false,
             is_writer_waiting: false,
             own_index: 0,

@@ -185,7 +185,8 @@ impl Sender {
     fn enter_recovery(&mut self, at: Moment<'_>, news: &News, signal: CongestionSignal) {
         self.counters.note().fast_recoveries += 1;
         // The window was already reduced in this round for ECN: no second cut (RFC 3168 §6.1.2).
-        if self.recovery.phase() != Phase::Cwr {
+        // Where marks are counted they took only their share, and a loss counts by itself (RFC 8257 §3.5).
+        if self.recovery.phase() != Phase::Cwr || self.features.counts_marks {
             self.begin_episode(at, news, signal);
         }
         if news.is_duplicate && self.detector.backs_off(self.stream.nxt()) {

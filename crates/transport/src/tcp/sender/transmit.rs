@@ -19,7 +19,7 @@ use crate::segment::{Ecn, Flags};
 use crate::tcp::config::{PacingBurst, Recovery};
 use crate::tcp::handshake::timestamp;
 use crate::tcp::moment::Moment;
-use playpath_cc::{IdleRestart, PacketSent};
+use playpath_cc::{EcnUse, IdleRestart, PacketSent};
 use playpath_units::{Duration, Time};
 
 /// A segment that a timer wants out.
@@ -205,7 +205,8 @@ impl Sender {
         self.stream.send(piece);
         out.set(packet.start, piece);
         if self.features.ecn && piece.len > 0 {
-            out.ecn = Ecn::Ect0;
+            let is_l4s = self.features.counts_marks && self.config.ecn_use == EcnUse::LowLatency;
+            out.ecn = if is_l4s { Ecn::Ect1 } else { Ecn::Ect0 };
             if std::mem::take(&mut self.send_cwr) {
                 out.flags = out.flags.with(Flags::CWR);
             }

@@ -1,0 +1,120 @@
+//! DCTCP: the window falls by half the share of packets that were marked.
+//!
+//! Reference: RFC 8257 §3.3 (alpha, reduction), §3.5 (losses), §4.2 (the gain).
+//!
+//! Differences from the reference:
+//! 1. Shares are of packets, not of bytes, and an observation window is a round trip as the transport counts it.
+//! 2. Marks are known from the counter of accurate ECN (RFC 9768), not from RFC 8257's own use of ECN-Echo; with a peer that has
+//!    only RFC 3168's, alpha stays at 1 and a mark halves the window.
+//! 3. Growth is NewReno's, without any in the round of a reduction, as in Linux.
+//!
+//! Units: packets. Tested here by worked examples and by `tests/contract.rs`; over a marking link in the crate `sim`.
+
+use crate::parts::marks::MarkedShare;
+use crate::parts::reno::{Reno, RenoBased};
+use crate::parts::slow_start::{ABC_LIMIT, PACED, slow_start_spec};
+use crate::parts::windows::REDUCE_FROM;
+use crate::registry::{Behaviour, EcnUse, Entry};
+use crate::{Ack, CongestionEvent, CongestionSignal, ParamSpec, Params, View};
+
+/// Registry entry.
+pub static ENTRY: Entry = Entry {
+    name: "dctcp",
+    aliases: &[],
+    summary: "falls by half the share of packets that were marked (ECT(0), accurate ECN)",
+    reference: "RFC 8257",
+    params: &[
+        ParamSpec::number("gain", 1.0 / 16.0, (0.001, 1.0), "", "g: weight of the newest round (RFC 8257 §4.2: 1/16)")
+            .since("0.3"),
+        slow_start_spec("classic"),
+        ABC_LIMIT,
+        PACED,
+        REDUCE_FROM,
+    ],
+    in_kernel: None,
+    is_coupled: false,
+    behaviour: Behaviour { ecn: EcnUse::Counts, ..Behaviour::LOSS_BASED },
+    build: |params, initial_window| Box::new(Dctcp::new(params, initial_window)),
+};
+
+/// State of DCTCP.
+pub struct Dctcp {
+    reno: Reno,
+    marks: MarkedShare,
+}
+
+impl Dctcp {
+    fn new(params: &Params, initial_window: f64) -> Dctcp {
+        // RFC 8257 §3.3: alpha begins at 1.
+        Dctcp { reno: Reno::new(params, initial_window), marks: MarkedShare::new(1.0, params.number("gain")) }
+    }
+}
+
+impl RenoBased for Dctcp {
+    const NAME: &'static str = ENTRY.name;
+
+    fn reno(&self) -> &Reno {
+        &self.reno
+    }
+    fn reno_mut(&mut self) -> &mut Reno {
+        &mut self.reno
+    }
+
+    fn grow(&mut self, view: &View, event: &Ack) {
+        self.marks.take(event);
+        if event.round_start {
+            self.marks.end_round();
+        }
+        self.reno.grow(view, event);
+    }
+
+    /// RFC 8257 §3.3, step 9; a loss halves (§3.5).
+    fn reduce(&mut self, _view: &View, event: &CongestionEvent) {
+        let taken = if event.signal == CongestionSignal::Ecn { self.marks.alpha / 2.0 } else { 0.5 };
+        let window = (1.0 - taken) * self.reno.reducible(event);
+        self.reno.windows.reduce_to(window, event.signal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testbed::{Script, assert_close};
+
+    /// At 40 packets in congestion avoidance.
+    fn dctcp() -> Script {
+        let mut script = Script::new("dctcp", 40.0);
+        script.avoid_congestion_at(40.0);
+        script
+    }
+
+    #[test]
+    fn the_first_mark_halves() {
+        // alpha is 1: 40 × (1 − 1/2).
+        let mut script = dctcp();
+        script.congest_by_ecn(40);
+        assert_close(script.cwnd(), 20.0);
+    }
+
+    #[test]
+    fn alpha_follows_the_share_of_marks() {
+        // Two rounds, 40 packets without a mark, then 10 of 40 marked: alpha 15/16, then 15/16 × 15/16 + 1/16 × 1/4 = 229/256.
+        // The window grew by a packet a round and loses half of alpha.
+        let mut script = dctcp();
+        script.ack_marked(40, 0, true);
+        script.ack_marked(40, 10, true);
+        let before = script.cwnd();
+        script.congest_by_ecn(100);
+        assert_close(script.cwnd(), before * (1.0 - 229.0 / 512.0));
+    }
+
+    #[test]
+    fn a_loss_halves_whatever_alpha_is() {
+        let mut script = dctcp();
+        for _ in 0..100 {
+            script.ack_marked(40, 0, true);
+        }
+        let before = script.cwnd();
+        script.lose_of(1_000);
+        assert_close(script.cwnd(), before / 2.0);
+    }
+}

@@ -1,0 +1,314 @@
+//! DualPI2: a low-latency queue beside a classic one, coupled so that flows of both kinds get the same rate.
+//!
+//! Reference: RFC 9332 (K. De Schepper, B. Briscoe, G. White, 2023), section 2.4 and appendix A; Linux `sch_dualpi2`
+//! (since 6.17) for the defaults and wherever the RFC leaves a choice.
+//!
+//! Packets with ECT(1) or CE go to the low-latency queue (RFC 9331, 5.1), all others to the classic one. Every update interval
+//! p' ← p' + alpha (d − target) + beta (d − d_last), d the longer of the two queues' delays. Classic packets are dropped, or
+//! marked with ECT(0), with p_C = p'²; low-latency ones are marked with p_CL = k p' and wherever they waited longer than the
+//! step. So p_C = (p_CL / k)² (RFC 9332, 2.1), which is how the rates of TCP and of a scalable control compare.
+//!
+//! Differences from Linux, and from RFC 9332 where Linux differs from it
+//! 1. The timer is logical: updates that fell due since the last event are made before it, each with the state of its time.
+//!    It is at rest while nothing waits and nothing would change.
+//! 2. Probabilities are floating point, and p'² is one draw, not two draws of p'.
+//! 3. A packet is what the link carries: there is no GSO to split, and no limit of memory beside `limit`.
+//! 4. Drops are on dequeue only; no step in packets, no least queue length for the step, no filters, no mask but ECT(1).
+//! 5. As in Linux the low-latency queue has a step, where RFC 9332 has a ramp, and the step marks beside p_CL.
+//! 6. As in Linux the scheduler is a weighted credit, where RFC 9332 also describes a time-shifted FIFO.
+//!
+//! Units: delays in s, alpha and beta in 1/s. Invariants: 0 ≤ p' ≤ 1; order within a queue; the low-latency queue goes first
+//! unless the classic one has credit. Tested: hand-worked updates, the coupling law, the delay of each queue, classic protection,
+//! overload, the response to a halved rate.
+
+use super::{Fifo, Limit, QueueDiscipline};
+use crate::Packet;
+use crate::config::LinkFacts;
+use crate::error::LinkError;
+use crate::ledger::DropCause;
+use crate::registry::About;
+use crate::settings::{config, words};
+use crate::store::{Queued, Store};
+use playpath_units::random::Stream;
+use playpath_units::{Duration, Kind, QueueLimit, Ratio, Time};
+
+words! {
+    /// What happens once low-latency packets would all be marked.
+    DualPi2Overload, OVERLOADS {
+        Drop = "drop", "Packets of both queues are dropped with p'².";
+        Overflow = "overflow", "Nothing but the limit drops low-latency packets; p' stops at 1 / coupling.";
+    }
+}
+
+config! {
+    /// Parameters of DualPI2: Linux's defaults.
+    DualPi2Config {
+        limit: QueueLimit = text("10000 packets", Kind::Limit), "hard limit of both queues together (Linux: 10 000 packets)" since "0.3";
+        target: Duration = text("15 ms", Kind::Time), "delay of the classic queue that is aimed at (RFC 9332, A.1: 15 ms)" since "0.3";
+        update_interval: Duration = text("16 ms", Kind::PositiveTime), "time between updates of the probability (Linux: 16 ms)" since "0.3";
+        alpha: f64 = number(41.0 / 256.0, (0.0, f64::MAX), "1/s"), "weight of the distance from the target (Linux: 41/256)" since "0.3";
+        beta: f64 = number(819.0 / 256.0, (0.0, f64::MAX), "1/s"), "weight of the trend (Linux: 819/256)" since "0.3";
+        step: Duration = text("1 ms", Kind::Time), "low-latency packets that waited longer are marked (Linux: 1 ms)" since "0.3";
+        coupling: u32 = whole(2, (1, 255), ""), "k: marking of low-latency packets is k p' (RFC 9332, 2.1: 2)" since "0.3";
+        classic_protection: Ratio = text("10 %", Kind::Share), "share of the rate that the classic queue keeps (Linux: 10 %)" since "0.3";
+        overload: DualPi2Overload = text("drop", OVERLOADS), "what happens when k p' exceeds 1 (Linux: drop)" since "0.3";
+    }
+}
+
+/// Every update is made, and each costs as much as a packet does.
+const SHORTEST_INTERVAL: Duration = Duration::from_micros(10);
+
+/// Linux's `psched_mtu` on Ethernet.
+const FULL_PACKET_BYTES: f64 = 1514.0;
+
+pub(crate) struct DualPi2 {
+    low_latency: Fifo,
+    classic: Fifo,
+    limit: Limit,
+    config: DualPi2Config,
+    controller: Controller,
+    next_update: Time,
+    /// Bytes that the classic queue may send before the other; negative: the other's turn.
+    classic_credit: f64,
+    stream: Stream,
+}
+
+/// The part of the state that an update changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Controller {
+    /// p'.
+    probability: f64,
+    last_delay: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Class {
+    LowLatency,
+    Classic,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Verdict {
+    Accept,
+    Mark,
+    Drop,
+}
+
+impl Controller {
+    /// RFC 9332, A.1, figure 6.
+    fn updated(self, config: &DualPi2Config, delay: f64) -> Controller {
+        let distance = config.alpha * (delay - config.target.as_secs_f64());
+        let trend = config.beta * (delay - self.last_delay);
+        let most = match config.overload {
+            DualPi2Overload::Drop => 1.0,
+            DualPi2Overload::Overflow => 1.0 / f64::from(config.coupling),
+        };
+        Controller { probability: (self.probability + distance + trend).clamp(0.0, most), last_delay: delay }
+    }
+}
+
+impl DualPi2 {
+    /// All updates that fell due until `now`.
+    fn update_until(&mut self, now: Time) {
+        while self.next_update <= now {
+            let delay = self.delay_at(self.next_update).as_secs_f64();
+            let updated = self.controller.updated(&self.config, delay);
+            if updated == self.controller && self.packets() == 0 {
+                // Further updates change nothing: go to the first one after `now`.
+                let steps = (now - self.next_update).as_nanos() / self.config.update_interval.as_nanos();
+                self.next_update += self.config.update_interval * steps;
+            }
+            self.controller = updated;
+            self.next_update += self.config.update_interval;
+        }
+    }
+
+    /// How long the older of the two oldest packets has waited.
+    fn delay_at(&self, now: Time) -> Duration {
+        let waited = |fifo: &Fifo| fifo.oldest().map_or(Duration::ZERO, |arrival| now.saturating_since(arrival));
+        waited(&self.low_latency).max(waited(&self.classic))
+    }
+
+    /// The next packet, and what its leaving changes in the credit (Linux `dequeue_packet`): the queue that waits earns, and a
+    /// queue that is alone changes nothing.
+    fn take(&mut self) -> Option<(Class, Queued, f64)> {
+        let share = self.config.classic_protection.get();
+        let has_classic = self.classic.packets() > 0;
+        if self.low_latency.packets() > 0 && !(has_classic && self.classic_credit > 0.0) {
+            let packet = self.low_latency.pop()?;
+            let earned = if has_classic { share * f64::from(packet.wire_bytes) } else { 0.0 };
+            return Some((Class::LowLatency, packet, earned));
+        }
+        let Some(packet) = self.classic.pop() else {
+            self.classic_credit = initial_credit(share);
+            return None;
+        };
+        let is_alone = self.low_latency.packets() == 0;
+        let earned = if is_alone { 0.0 } else { -(1.0 - share) * f64::from(packet.wire_bytes) };
+        Some((Class::Classic, packet, earned))
+    }
+
+    fn judge<P: Packet>(&mut self, class: Class, now: Time, packet: Queued, store: &Store<P>) -> Verdict {
+        let is_short = (self.bytes() as f64) < 2.0 * FULL_PACKET_BYTES;
+        let base = if is_short { 0.0 } else { self.controller.probability };
+        let coupled = base * f64::from(self.config.coupling);
+        let is_overloaded = coupled > 1.0;
+        match class {
+            Class::Classic if !self.stream.chance(base * base) => Verdict::Accept,
+            Class::Classic if is_overloaded || !store.is_ecn_capable(packet) => Verdict::Drop,
+            Class::Classic => Verdict::Mark,
+            // RFC 9332, 4.2.2: once marking says no more, the queues are dropped from alike.
+            Class::LowLatency if is_overloaded && self.stream.chance(base * base) => Verdict::Drop,
+            Class::LowLatency if is_overloaded || self.stream.chance(coupled) => Verdict::Mark,
+            Class::LowLatency if now - packet.arrival > self.config.step => Verdict::Mark,
+            Class::LowLatency => Verdict::Accept,
+        }
+    }
+}
+
+/// Linux `dualpi2_reset_c_protection`: a full packet times the difference of the weights.
+fn initial_credit(classic_share: f64) -> f64 {
+    FULL_PACKET_BYTES * (classic_share - (1.0 - classic_share))
+}
+
+impl QueueDiscipline for DualPi2 {
+    type Config = DualPi2Config;
+    const ABOUT: About = About {
+        name: "dualpi2",
+        summary: "L4S: a low-latency queue for ECT(1) beside a classic one, coupled",
+        reference: "RFC 9332; Linux sch_dualpi2",
+    };
+
+    fn new(config: &DualPi2Config, link: LinkFacts, stream: Stream) -> Result<DualPi2, LinkError> {
+        if config.update_interval < SHORTEST_INTERVAL {
+            let allowed = format!("{SHORTEST_INTERVAL} or longer");
+            return Err(LinkError::new("dualpi2.update_interval", config.update_interval, allowed));
+        }
+        let limit = Limit::resolve_for_aqm(config.limit, link)?;
+        if let (Some(rate), true) = (link.rate, limit.bytes != u64::MAX) {
+            let longest = rate.time_to_send(limit.bytes);
+            for (setting, threshold) in [("dualpi2.target", config.target), ("dualpi2.step", config.step)] {
+                if threshold >= longest {
+                    let allowed = format!("less than what the limit of {} holds, {longest}", config.limit);
+                    return Err(LinkError::new(setting, threshold, allowed));
+                }
+            }
+        }
+        Ok(DualPi2 {
+            low_latency: Fifo::new(),
+            classic: Fifo::new(),
+            limit,
+            config: config.clone(),
+            controller: Controller { probability: 0.0, last_delay: 0.0 },
+            next_update: Time::ZERO + config.update_interval,
+            classic_credit: initial_credit(config.classic_protection.get()),
+            stream,
+        })
+    }
+
+    fn enqueue<P: Packet>(&mut self, now: Time, packet: Queued, store: &mut Store<P>) {
+        self.update_until(now);
+        if !self.limit.admits(self.packets(), self.bytes(), packet.wire_bytes) {
+            return store.drop_packet(DropCause::QueueFull, packet);
+        }
+        match store.is_low_latency(packet) {
+            true => self.low_latency.push(packet),
+            false => self.classic.push(packet),
+        }
+    }
+
+    fn dequeue<P: Packet>(&mut self, now: Time, store: &mut Store<P>) -> Option<Queued> {
+        self.update_until(now);
+        loop {
+            let (class, packet, earned) = self.take()?;
+            match self.judge(class, now, packet, store) {
+                Verdict::Drop => {
+                    store.drop_packet(DropCause::Aqm, packet);
+                    continue;
+                }
+                Verdict::Mark => store.mark_packet(packet),
+                Verdict::Accept => {}
+            }
+            self.classic_credit += earned;
+            return Some(packet);
+        }
+    }
+
+    fn packets(&self) -> u32 {
+        self.low_latency.packets() + self.classic.packets()
+    }
+    fn bytes(&self) -> u64 {
+        self.low_latency.bytes() + self.classic.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link() -> LinkFacts {
+        LinkFacts {
+            rate: Some(playpath_units::Rate::from_bits_per_sec(10_000_000)),
+            one_way_delay: Duration::ZERO,
+            base_rtt: Duration::from_millis(10),
+        }
+    }
+
+    fn built(config: DualPi2Config) -> Result<DualPi2, LinkError> {
+        DualPi2::new(&config, link(), playpath_units::random::RootSeed(1).stream("dualpi2"))
+    }
+
+    /// Steps from p' = 0.1: 0.16015625 × (25 ms − 15 ms) + 3.19921875 × (25 ms − 20 ms) = 0.0016015625 + 0.01599609375;
+    /// at the target and steady: nothing; empty after 5 ms: −0.16015625 × 15 ms − 3.19921875 × 5 ms = −0.01839843750.
+    #[test]
+    fn an_update_follows_distance_and_trend() {
+        let config = DualPi2Config::default();
+        for (last, delay, step) in
+            [(0.020, 0.025, 0.017_597_656_25), (0.015, 0.015, 0.0), (0.005, 0.0, -0.018_398_437_5)]
+        {
+            let updated = Controller { probability: 0.1, last_delay: last }.updated(&config, delay);
+            assert!((updated.probability - 0.1 - step).abs() < 1e-12, "{last} {delay}: {updated:?}");
+            assert_eq!(updated.last_delay, delay);
+        }
+    }
+
+    /// p' stays within 0 and 1; without drops on overload within 1 / k, so that low-latency packets are all marked there.
+    #[test]
+    fn the_probability_keeps_its_bounds() {
+        let drop = DualPi2Config::default();
+        let overflow = DualPi2Config { overload: DualPi2Overload::Overflow, ..DualPi2Config::default() };
+        for (config, from, delay, expected) in
+            [(&drop, 0.9, 1.0, 1.0), (&drop, 0.001, 0.0, 0.0), (&overflow, 0.4, 1.0, 0.5)]
+        {
+            let controller = Controller { probability: from, last_delay: 0.0 };
+            assert_eq!(controller.updated(config, delay).probability, expected);
+        }
+    }
+
+    /// Linux: 1514 B × (10 % − 90 %).
+    #[test]
+    fn the_classic_queue_starts_in_debt() {
+        assert!((built(DualPi2Config::default()).unwrap().classic_credit + 1211.2).abs() < 1e-9);
+    }
+
+    #[test]
+    fn thresholds_that_no_packet_can_reach_are_refused() {
+        let limit = QueueLimit::Time(Duration::from_millis(15));
+        let error = |config| built(config).err().expect("it is refused").to_string();
+        assert_eq!(
+            error(DualPi2Config { limit, ..DualPi2Config::default() }),
+            "dualpi2.target = 15 ms is not allowed; allowed: less than what the limit of 15 ms holds, 15 ms"
+        );
+        let short = DualPi2Config { limit, target: Duration::from_millis(5), ..DualPi2Config::default() };
+        assert!(built(short.clone()).is_ok());
+        let step = Duration::from_millis(20);
+        assert_eq!(
+            error(DualPi2Config { step, ..short }),
+            "dualpi2.step = 20 ms is not allowed; allowed: less than what the limit of 15 ms holds, 15 ms"
+        );
+        assert_eq!(
+            error(DualPi2Config { update_interval: Duration::from_nanos(1), ..DualPi2Config::default() }),
+            "dualpi2.update_interval = 1 ns is not allowed; allowed: 10 us or longer"
+        );
+    }
+}
