@@ -88,7 +88,7 @@ def test_places_are_what_is_proven():
         "c": runs(10, stall_time_s=[50.0, 60.0, 70.0]),
     }
     _, decision = rank(values)
-    assert decision.places == {"a": [1, 2], "b": [1, 2], "c": [3, 3]}
+    assert decision.places == {"a": (1, 2), "b": (1, 2), "c": (3, 3)}
     assert [decision.place(sender) for sender in "abc"] == ["1–2", "1–2", "3"]
 
 
@@ -108,7 +108,7 @@ def test_few_runs_do_not_prove_alike():
         "of sessions" in ranker.verdict
     )
     # What is certain all the same is said.
-    assert "What does differ: a has 298 more discarded frames than b" in ranker.verdict
+    assert "Proven besides: discarded frames 300 with a against 1.9 with b." in ranker.verdict
     more = {s: runs(44, **v) for s, v in values.items()}
     assert rank(more)[1].beaten == ["a"]
 
@@ -291,3 +291,44 @@ def test_margins_grow_with_the_means():
     assert metric("stall_time_s").margin(100, 40) == 5
     assert metric("something_new_ms").unit == "ms"
     assert metric("something_new_ms").better == "neither"
+
+
+def test_senders_not_told_apart_share_their_places():
+    values = {
+        "worst": runs(10, stall_time_s=[60.0, 61, 59]),
+        "a": runs(10, stall_time_s=[0.0, 3.0]),
+        "b": runs(10, stall_time_s=[2.0, 0.0]),
+    }
+    _, decision = rank(values)
+    assert decision.places == {"b": (1, 2), "a": (1, 2), "worst": (3, 3)}
+    assert [decision.place(sender) for sender in decision.ranking] == ["1–2", "1–2", "3"]
+
+
+def test_each_criterion_is_judged_for_itself():
+    # Stalls are open; the picture is proven all the same, the start within what one notices.
+    random = np.random.default_rng(5)
+    values = {
+        "a": runs(64, stall_time_s=[0.0, 3.0], mean_vmaf=[90.0, 91, 92], startup_delay_s=[0.5]),
+        "b": runs(64, stall_time_s=[2.0, 0.0], mean_vmaf=[40.0, 41, 42], startup_delay_s=[0.6]),
+    }
+    values["b"]["stall_time_s"] = random.permutation(values["b"]["stall_time_s"]).tolist()
+    _, decision = rank(values)
+    (other,) = decision.ranking[1:]
+    found = {judged.metric: judged for judged in decision.criteria[other]}
+    assert found["stall_time_s"].judged == "open"
+    assert found["stall_time_s"].at_most is not None
+    assert found["mean_vmaf"].judged == ("worse" if other == "b" else "better")
+    assert found["startup_delay_s"].judged == "alike"
+    assert found["startup_delay_s"].share_at_most == pytest.approx(1 - 0.05 ** (1 / 64))
+    assert found["mean_vmaf"].at_most is None
+
+
+def test_the_verdict_tells_what_is_proven_of_everybody_with_both_values():
+    values = {
+        "good": runs(16, stall_time_s=[0.0], discarded_pictures=[1.0]),
+        "poor": runs(16, stall_time_s=[60, 61, 59], discarded_pictures=[900, 910]),
+        "last": runs(16, stall_time_s=[90, 91, 89], discarded_pictures=[100, 110]),
+    }
+    text = rank(values)[0].verdict
+    assert "stall time 90 s with last against" in text
+    assert "discarded frames 105 with last, 905 with poor against 1 with good" in text

@@ -7,12 +7,14 @@ mod preference;
 mod ranking;
 mod sentence;
 mod special;
+mod standing;
 mod stats;
 
 pub use evidence::apart_level;
 pub use metric::metric;
 pub use ranking::{Decision, Difference, Prefer, Ranker, Relation, Runs, criteria, identical_replicas};
 pub use sentence::{format_value, headline, sentence};
+pub use standing::{Judged, Standing};
 pub use stats::{Summary, summarise};
 
 use serde_json::{Map, Value, json};

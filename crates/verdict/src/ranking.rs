@@ -6,7 +6,7 @@
 //! 3. The order is found by elimination: at each criterion the best mean leads, and only senders whose mean lies within the margin of
 //!    the leader's stay for the next criterion. So a lucky mean never wins over a less important criterion, and a difference nobody
 //!    would notice never hides one that everybody would. The next rank is found in the same way among the rest. Senders that stay
-//!    to the end share a rank.
+//!    to the end share a rank. Nobody stands before one that is proven to be better.
 //! 4. The verdict holds the first of the order against each other sender at the first criterion where they are not alike. If they
 //!    are apart there, it beats the other. If that is open, the verdict says "undecided" and how many runs would probably settle it.
 //!
@@ -17,6 +17,7 @@
 use crate::evidence::{Evidence, apart_level};
 use crate::metric::metric;
 use crate::preference::{CORNERS, MIDDLE, Preference};
+use crate::standing::{Judged, by_proof};
 use crate::stats;
 use playpath_record::registry::{Better, Metric, metrics};
 use serde::Serialize;
@@ -85,9 +86,10 @@ pub struct Decision {
     pub ranking: Vec<String>,
     /// 1 for the best; senders alike in everything that counts share a rank.
     pub ranks: BTreeMap<String, usize>,
-    /// The first and the last place that a sender may have by what is proven: after all that are proven better, before all that are
-    /// proven worse. Equal ends: its place is told.
+    /// The first and the last place that each may have, by what is proven.
     pub places: BTreeMap<String, [usize; 2]>,
+    /// Each other sender against the best, every criterion judged for itself.
+    pub criteria: BTreeMap<String, Vec<Judged>>,
     /// Apart from the best.
     pub beaten: Vec<String>,
     /// Alike with it.
@@ -273,7 +275,8 @@ impl Ranker {
 
     /// Ranks everybody and holds the best against each.
     pub fn decide(&self) -> Decision {
-        let (order, ranks) = self.rank_all();
+        let proofs = self.proofs();
+        let (order, ranks) = self.rank_all(&proofs);
         let best = order[0];
         let (mut beaten, mut tied, mut open) = (Vec::new(), Vec::new(), Vec::new());
         let (mut deciding, mut depends) = (BTreeMap::new(), BTreeMap::new());
@@ -296,33 +299,16 @@ impl Ranker {
         Decision {
             ranking: names(&order),
             ranks: ranks.iter().map(|(index, rank)| (self.sender(*index).to_string(), *rank)).collect(),
-            places: self.places(&order),
             more_runs: self.more_runs(best, &open, |_| true),
             more_runs_for_viewer: self.more_runs(best, &open, |metric| !is_cost(metric)),
             beaten: names(&beaten),
             tied: names(&tied),
             open: names(&open),
+            places: self.places(&proofs),
+            criteria: self.judge_each(&order),
             deciding,
             depends,
         }
-    }
-
-    fn places(&self, order: &[usize]) -> BTreeMap<String, [usize; 2]> {
-        let mut places: BTreeMap<String, [usize; 2]> =
-            order.iter().map(|index| (self.sender(*index).to_string(), [1, order.len()])).collect();
-        let mut shift = |sender: usize, end: usize, by: isize| {
-            let place = &mut places.get_mut(self.sender(sender)).expect("a sender of the order")[end];
-            *place = place.wrapping_add_signed(by);
-        };
-        for (at, &ahead) in order.iter().enumerate() {
-            for &behind in &order[at + 1..] {
-                if self.first_difference(behind, ahead).0 == Relation::Apart {
-                    shift(behind, 0, 1);
-                    shift(ahead, 1, -1);
-                }
-            }
-        }
-        places
     }
 
     /// What makes most of the difference that viewers would weigh.
@@ -335,17 +321,34 @@ impl Ranker {
         worse.map_or(preference.picture(), |(name, _)| name)
     }
 
-    fn rank_all(&self) -> (Vec<usize>, BTreeMap<usize, usize>) {
+    /// The order, and who shares a rank: those found together, unless one of them is proven to be worse.
+    fn rank_all(&self, proofs: &[Vec<bool>]) -> (Vec<usize>, BTreeMap<usize, usize>) {
         let mut rest: Vec<usize> = (0..self.runs.len()).collect();
-        let (mut order, mut ranks) = (Vec::new(), BTreeMap::new());
+        let (mut order, mut groups) = (Vec::new(), BTreeMap::new());
         while !rest.is_empty() {
             let group = self.best_of(&rest);
-            let rank = order.len() + 1;
-            ranks.extend(group.iter().map(|sender| (*sender, rank)));
+            groups.extend(group.iter().map(|sender| (*sender, order.len())));
             rest.retain(|sender| !group.contains(sender));
             order.extend(group);
         }
+        let order = by_proof(&order, proofs);
+        let (mut ranks, mut rank) = (BTreeMap::new(), 1);
+        for (at, sender) in order.iter().enumerate() {
+            if at > 0 && groups[sender] != groups[&order[at - 1]] {
+                rank = at + 1;
+            }
+            ranks.insert(*sender, rank);
+        }
         (order, ranks)
+    }
+
+    pub(crate) fn senders(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// One is proven to be worse than another, at the first criterion where they are not alike.
+    pub(crate) fn is_beaten(&self, one: usize, other: usize) -> bool {
+        self.first_difference(one, other).0 == Relation::Apart
     }
 
     /// Those whose mean is within the margin of the leader's at every criterion, in the order given.

@@ -2,6 +2,7 @@
 
 use crate::metric::metric;
 use crate::ranking::{Decision, Difference, Ranker, Relation, is_cost};
+use crate::standing::Standing;
 use playpath_record::registry::Metric;
 
 /// Criteria that describe the best sender.
@@ -29,8 +30,8 @@ pub fn headline(ranker: &Ranker, decision: &Decision) -> String {
     if let Some(&first) = doubtful.first() {
         let (best, metric) = (teller.best, metric(&decision.deciding[first]));
         let told = teller.mean(best, metric).map_or(String::new(), |mean| format!(" and {}", outcome(metric, &[mean])));
-        let between = some(&[leaders, doubtful].concat());
-        let certain = teller.certain(first);
+        let between = some(&[&leaders[..], &doubtful].concat());
+        let certain = teller.proven(&doubtful, |_, _| true);
         let certain = if certain.is_empty() { certain } else { format!("; certain is {certain}") };
         return format!("Undecided after {seeds} runs between {between}; {best} leads{told}{trailing}{certain}.");
     }
@@ -41,7 +42,7 @@ pub fn headline(ranker: &Ranker, decision: &Decision) -> String {
     let metric = metric(&decision.deciding[*first]);
     let means: Option<Vec<f64>> = leaders.iter().map(|sender| teller.mean(sender, metric)).collect();
     let said = means.map_or(if leaders.len() == 1 { "leads".into() } else { "lead".into() }, |m| outcome(metric, &m));
-    let but = teller.but(first);
+    let but = teller.but(&behind);
     format!("{} {said}{trailing}{but}.", some(&leaders))
 }
 
@@ -58,7 +59,7 @@ pub fn sentence(ranker: &Ranker, decision: &Decision) -> String {
         return format!("Undecided: one run has no interval. In it {leaders}{colon}{told}. Run more seeds.");
     }
     let teller = Teller { ranker, decision, best, told };
-    let sentences = [teller.first(), teller.cost(), teller.next(), teller.runs()];
+    let sentences = [teller.first(), teller.cost(), teller.next(), teller.besides(), teller.runs()];
     sentences.into_iter().filter(|sentence| !sentence.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
@@ -162,9 +163,7 @@ impl<'a> Teller<'a> {
             return self.depends(open[0]) + ".";
         }
         let why = found.map_or(String::new(), |found| format!(" ({})", difference(&found)));
-        let certain = self.certain(open[0]);
-        let certain = if certain.is_empty() { certain } else { format!(" Certain is {certain}.") };
-        format!("Undecided after {seeds} runs between {between}{why}. {best} leads{told}.{certain}")
+        format!("Undecided after {seeds} runs between {between}{why}. {best} leads{told}.")
     }
 
     /// A sender against the best where the two first differ.
@@ -173,13 +172,14 @@ impl<'a> Teller<'a> {
         self.ranker.difference(self.ranker.index(sender), self.ranker.index(self.best), metric)
     }
 
-    /// What does differ for certain, though less important than what is open.
+    /// What does differ for certain in what the network pays.
     fn later(&self, open: &[&String]) -> String {
         let best = self.ranker.index(self.best);
         for sender in open {
             let index = self.ranker.index(sender);
-            let after = self.ranker.criteria.iter().skip_while(|m| m.name != self.decision.deciding[*sender]).skip(1);
-            let apart = after.copied().find(|metric| self.ranker.relation(index, best, metric) == Relation::Apart);
+            let after = self.ranker.criteria.iter().filter(|metric| is_cost(metric));
+            let mut after = after.copied();
+            let apart = after.find(|metric| self.ranker.relation(index, best, metric) == Relation::Apart);
             if let Some(found) = apart.and_then(|metric| self.ranker.difference(index, best, metric)) {
                 return format!(" What does differ: {sender} has {}.", difference(&found));
             }
@@ -187,30 +187,44 @@ impl<'a> Teller<'a> {
         String::new()
     }
 
-    /// What is proven of a sender and the best, besides what decides, as far as viewers notice it: with both values.
-    fn certain(&self, sender: &str) -> String {
-        self.proven(sender, |_| true).join(", ")
+    /// What is proven of the others and the best, besides what has been told, as far as viewers notice it: with both values.
+    fn besides(&self) -> String {
+        let others: Vec<&String> = self.decision.ranking[1..].iter().collect();
+        let found = self.proven(&others, |_, _| true);
+        if found.is_empty() { String::new() } else { format!("Proven besides: {found}.") }
     }
 
-    /// What speaks for the first that is behind, all the same.
-    fn but(&self, sender: &str) -> String {
-        let (one, best) = (self.ranker.index(sender), self.ranker.index(self.best));
-        let found = self.proven(sender, |metric| self.ranker.is_better(one, best, metric));
-        if found.is_empty() { String::new() } else { format!(", though {}", found.join(", ")) }
+    /// What speaks for those that are behind, all the same.
+    fn but(&self, behind: &[&String]) -> String {
+        let best = self.ranker.index(self.best);
+        let found = self.proven(behind, |sender, metric| self.ranker.is_better(sender, best, metric));
+        if found.is_empty() { String::new() } else { format!(", though {found}") }
     }
 
-    fn proven(&self, sender: &str, counts: impl Fn(&Metric) -> bool) -> Vec<String> {
-        let (one, best) = (self.ranker.index(sender), self.ranker.index(self.best));
-        let is_told = |name: &str| self.decision.deciding.get(sender).is_some_and(|decides| decides == name);
-        let is_proven = |metric: &&&'static Metric| {
-            !is_cost(metric) && !is_told(metric.name) && self.ranker.relation(one, best, metric) == Relation::Apart
+    /// Criterion by criterion, the means of all of these senders that are apart from the best there.
+    fn proven(&self, senders: &[&String], counts: impl Fn(usize, &Metric) -> bool) -> String {
+        let best = self.ranker.index(self.best);
+        let next = self.next_behind();
+        let is_told = |sender: &String, name: &str| next == Some(sender) && self.decision.deciding[sender] == name;
+        let part = |metric: &&'static Metric| {
+            let bests = self.ranker.mean(best, metric.name)?;
+            let is_proven = |sender: usize| {
+                matches!(self.ranker.standing(sender, best, metric), Standing::Better | Standing::Worse)
+            };
+            let is_wanted = |sender: &String| {
+                let index = self.ranker.index(sender);
+                !is_told(sender, metric.name) && is_proven(index) && counts(index, metric)
+            };
+            let wanted = senders.iter().copied().filter(|sender| is_wanted(sender));
+            let mut found: Vec<(f64, &String)> =
+                wanted.filter_map(|sender| Some((self.mean(sender, metric)?, sender))).collect();
+            found.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(b.1)));
+            let told = values(metric, &found)?;
+            Some(format!("{} {told} against {} with {}", metric.label, amount(metric, &[bests]), self.best))
         };
-        let both = |metric: &&'static Metric| {
-            let (mine, bests) = (self.ranker.mean(one, metric.name)?, self.ranker.mean(best, metric.name)?);
-            let (mine, bests) = (amount(metric, &[mine]), amount(metric, &[bests]));
-            Some(format!("{} {mine} with {sender} against {bests} with {}", metric.label, self.best))
-        };
-        self.ranker.criteria.iter().filter(is_proven).filter(|metric| counts(metric)).filter_map(both).collect()
+        let seen: Vec<&'static Metric> =
+            self.ranker.criteria.iter().copied().filter(|metric| !is_cost(metric)).collect();
+        seen.iter().filter_map(part).collect::<Vec<_>>().join("; ")
     }
 
     /// Better for some viewers, worse for others, both proven.
@@ -265,14 +279,16 @@ impl<'a> Teller<'a> {
     }
 
     /// The first that is behind for certain, for the viewer.
-    fn next(&self) -> String {
+    fn next_behind(&self) -> Option<&'a String> {
         let is_behind = |sender: &&String| self.decision.beaten.contains(sender) && !self.is_by_cost(sender);
-        let Some(behind) = self.decision.ranking.iter().find(is_behind) else { return String::new() };
+        self.decision.ranking.iter().find(is_behind)
+    }
+
+    fn next(&self) -> String {
+        let Some(behind) = self.next_behind() else { return String::new() };
         match self.deciding(behind) {
             Some(found) => {
-                let certain = self.certain(behind);
-                let certain = if certain.is_empty() { certain } else { format!("; {certain}") };
-                format!("The next is {behind}: {}{certain}.", difference(&found))
+                format!("The next is {behind}: {}.", difference(&found))
             }
             None => {
                 let label = metric(&self.decision.deciding[behind]).label;
@@ -325,6 +341,16 @@ fn amount(metric: &Metric, means: &[f64]) -> String {
     let (low, high) = (end(f64::min), end(f64::max));
     let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
     if low == high { format!("{low}{unit}") } else { format!("{low} to {high}{unit}") }
+}
+
+/// Each mean with its sender; of many the least and the greatest.
+fn values(metric: &Metric, found: &[(f64, &String)]) -> Option<String> {
+    let with = |(mean, sender): &(f64, &String)| format!("{} with {sender}", amount(metric, &[*mean]));
+    let (least, most) = (found.first()?, found.last()?);
+    if found.len() <= NAMED {
+        return Some(found.iter().map(with).collect::<Vec<_>>().join(", "));
+    }
+    Some(format!("{} to {} ({} senders)", with(least), with(most), found.len()))
 }
 
 /// The first of them by name, the others as a number.

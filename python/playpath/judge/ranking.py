@@ -7,7 +7,7 @@ docs/guide.md tells them to users.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -68,6 +68,32 @@ class Difference:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """A sender against the best one at one criterion, judged for itself, whatever the other criteria say.
+
+    Attributes
+    ----------
+    metric : str
+        The criterion.
+    judged : {"better", "worse", "alike", "open"}
+        Proven noticeably better or worse than the best, proven within what one notices, or not proven.
+    mean, best : float or None
+        The sender's mean and that of the best.
+    at_most : float or None
+        Where it is open, the end of the median difference's 95 % interval that is farther from zero; None below six runs.
+    share_at_most : float or None
+        The largest share of sessions that may differ noticeably, with 95 %; None where nothing is random.
+    """
+
+    metric: str
+    judged: Literal["better", "worse", "alike", "open"]
+    mean: float | None
+    best: float | None
+    at_most: float | None
+    share_at_most: float | None
+
+
+@dataclass(frozen=True)
 class Decision:
     """How the best sender stands against the others.
 
@@ -77,8 +103,10 @@ class Decision:
         Best first.
     ranks : dict of str to int
         1 for the best; senders alike in everything that counts share a rank.
-    places : dict of str to [int, int]
-        The first and the last place that a sender may have by what is proven.
+    places : dict of str to tuple of int
+        The first and the last place that each may have, by what is proven: senders not told apart share theirs.
+    criteria : dict of str to list of Judged
+        Each other sender against the best, every criterion judged for itself.
     beaten, tied, open : list of str
         The other senders: apart from the best, alike with it, undecided.
     deciding : dict of str to str
@@ -94,7 +122,8 @@ class Decision:
 
     ranking: list[str]
     ranks: dict[str, int]
-    places: dict[str, list[int]]
+    places: dict[str, tuple[int, int]]
+    criteria: dict[str, list[Judged]]
     beaten: list[str]
     tied: list[str]
     open: list[str]
@@ -109,13 +138,24 @@ class Decision:
         return set(self.open) <= set(self.depends)
 
     def place(self, sender: str) -> str:
-        """The place of a sender, as far as it is proven: `2`, or `1–3` where it is not told apart from the others there."""
+        """Where a sender stands, for tables: "2", or "1–3" where what is proven leaves these places open."""
         first, last = self.places[sender]
         return str(first) if first == last else f"{first}–{last}"
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form."""
-        return {**self.__dict__, "is_decided": self.is_decided}
+        criteria = {sender: [dict(judged.__dict__) for judged in found] for sender, found in self.criteria.items()}
+        places = {sender: list(place) for sender, place in self.places.items()}
+        return {**self.__dict__, "places": places, "criteria": criteria, "is_decided": self.is_decided}
+
+
+_BY_SENDER: dict[str, Callable[[Any], Any]] = {
+    "ranks": int,
+    "places": tuple,
+    "criteria": lambda found: [Judged(**judged) for judged in found],
+    "deciding": str,
+}
+"""What a decision has for each sender, and how it is read from JSON."""
 
 
 class Ranker:
@@ -172,7 +212,9 @@ class Ranker:
     def decide(self) -> Decision:
         """Rank everybody and hold the best against each."""
         told = self._judged["decision"]
-        in_order = {key: {s: told[key][s] for s in told["ranking"] if s in told[key]} for key in ("ranks", "places", "deciding")}
+        in_order = {
+            key: {s: read(told[key][s]) for s in told["ranking"] if s in told[key]} for key, read in _BY_SENDER.items()
+        }
         return Decision(**{**told, **in_order})
 
     @property

@@ -222,9 +222,9 @@ def _manifest(result: Comparison) -> str:
 
 
 def _sender(result: Comparison, sender: str) -> str:
-    rank = result.decision.place(sender) if sender in result.ranking else "–"
+    place = result.decision.place(sender) if sender in result.ranking else "–"
     icon = marker_svg(sender_styles(result.senders)[sender])
-    return f"<span class='rank'>{rank}</span>{icon}{escape(sender)}"
+    return f"<span class='rank'>{place}</span>{icon}{escape(sender)}"
 
 
 def _column_head(name: str) -> str:

@@ -1,0 +1,142 @@
+//! Each criterion for itself, whatever the others say, and the places that proven differences leave open.
+
+use crate::ranking::{Ranker, Relation};
+use crate::special::binomial_cdf;
+use playpath_record::registry::{Better, Metric};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What a bound from above may miss.
+const MISSED: f64 = 0.05;
+/// Halvings of [0, 1]: to the last bit of what is shown.
+const HALVINGS: usize = 40;
+
+/// How a sender stands to the best one at one criterion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Standing {
+    /// Proven: noticeably better.
+    Better,
+    /// Proven: noticeably worse.
+    Worse,
+    /// Proven: within what one notices.
+    Alike,
+    /// Not proven either way.
+    Open,
+}
+
+/// A sender against the best one at one criterion, judged for itself.
+#[derive(Clone, Debug, Serialize)]
+pub struct Judged {
+    /// The criterion.
+    pub metric: String,
+    /// How the sender stands.
+    pub judged: Standing,
+    /// Its mean.
+    pub mean: Option<f64>,
+    /// The best one's mean.
+    pub best: Option<f64>,
+    /// Where it is open: the end of the median difference's 95 % interval that is farther from zero; none below six runs.
+    pub at_most: Option<f64>,
+    /// The largest share of sessions that may differ noticeably, with 95 %; none where nothing is random.
+    pub share_at_most: Option<f64>,
+}
+
+impl Ranker {
+    /// Every sender but the best at every criterion.
+    pub(crate) fn judge_each(&self, order: &[usize]) -> BTreeMap<String, Vec<Judged>> {
+        let best = order[0];
+        let all = |sender: usize| self.criteria.iter().map(|metric| self.judged(sender, best, metric)).collect();
+        order[1..].iter().map(|sender| (self.sender(*sender).to_string(), all(*sender))).collect()
+    }
+
+    /// How one stands to another at a criterion.
+    pub(crate) fn standing(&self, one: usize, other: usize, metric: &'static Metric) -> Standing {
+        match self.relation(one, other, metric) {
+            Relation::Alike => Standing::Alike,
+            Relation::Open => Standing::Open,
+            // What has no better side is apart all the same, and no sender is the better one for it.
+            Relation::Apart if metric.better == Better::Neither => Standing::Open,
+            Relation::Apart if self.is_better(one, other, metric) => Standing::Better,
+            Relation::Apart => Standing::Worse,
+        }
+    }
+
+    fn judged(&self, one: usize, best: usize, metric: &'static Metric) -> Judged {
+        let judged = self.standing(one, best, metric);
+        let found = self.difference(one, best, metric);
+        let farther = |[low, high]: [f64; 2]| if low.abs() > high.abs() { low } else { high };
+        let share = found.as_ref().filter(|_| self.is_random).map(|found| share_at_most(found.noticed, found.n));
+        let interval = found.and_then(|found| found.ci95).filter(|_| judged == Standing::Open);
+        Judged {
+            metric: metric.name.into(),
+            judged,
+            mean: self.mean(one, metric.name),
+            best: self.mean(best, metric.name),
+            at_most: interval.map(farther),
+            share_at_most: share,
+        }
+    }
+
+    /// Who is proven to be worse than whom: `[worse][better]`.
+    pub(crate) fn proofs(&self) -> Vec<Vec<bool>> {
+        let senders = 0..self.senders();
+        let is_worse = |one: usize, other: usize| one != other && self.is_beaten(one, other);
+        senders.clone().map(|one| senders.clone().map(|other| is_worse(one, other)).collect()).collect()
+    }
+
+    /// The first and the last place that each may have, by what is proven: those not told apart share theirs.
+    pub(crate) fn places(&self, proofs: &[Vec<bool>]) -> BTreeMap<String, [usize; 2]> {
+        let better = |one: usize| proofs[one].iter().filter(|proven| **proven).count();
+        let worse = |one: usize| proofs.iter().filter(|row| row[one]).count();
+        let place = |one: usize| (self.sender(one).to_string(), [1 + better(one), proofs.len() - worse(one)]);
+        (0..proofs.len()).map(place).collect()
+    }
+}
+
+/// Nobody stands before one that is proven to be better; else the order stays.
+pub(crate) fn by_proof(order: &[usize], proofs: &[Vec<bool>]) -> Vec<usize> {
+    let (mut rest, mut sorted) = (order.to_vec(), Vec::new());
+    while !rest.is_empty() {
+        let is_first = |one: &usize| !rest.iter().any(|other| proofs[*one][*other]);
+        // Proofs at different criteria may go round in a circle; then the means tell.
+        let at = rest.iter().position(is_first).unwrap_or(0);
+        sorted.push(rest.remove(at));
+    }
+    sorted
+}
+
+/// The largest share of which so few of `runs` would be seen in one case of twenty (Clopper and Pearson 1934).
+fn share_at_most(seen: usize, runs: usize) -> f64 {
+    if seen >= runs {
+        return 1.0;
+    }
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..HALVINGS {
+        let middle = 0.5 * (low + high);
+        if binomial_cdf(seen, runs, middle) > MISSED { low = middle } else { high = middle }
+    }
+    high
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn none_of_ten_leaves_room_for_a_quarter() {
+        assert!((share_at_most(0, 10) - (1.0 - libm::pow(0.05, 0.1))).abs() < 1e-9);
+        // 1 - (1 - p)^2 = 0.95 of "both": p^2 = 0.95.
+        assert!((share_at_most(1, 2) - libm::sqrt(0.95)).abs() < 1e-9);
+        assert_eq!(share_at_most(3, 3), 1.0);
+    }
+
+    #[test]
+    fn who_is_proven_better_comes_first_and_others_stay() {
+        let mut proofs = vec![vec![false; 3]; 3];
+        proofs[0][2] = true;
+        assert_eq!(by_proof(&[0, 1, 2], &proofs), [1, 2, 0]);
+        proofs[2][0] = true;
+        assert_eq!(by_proof(&[0, 2], &proofs), [0, 2]);
+    }
+}
