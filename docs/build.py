@@ -184,7 +184,7 @@ def markdown_table(result: Comparison) -> str:
     lines = [f"| # | sender | {head} |", "|---|---|" + "---:|" * len(names)]
     for sender in result.ranking:
         cells = " | ".join(format_summary(result.summary(sender, name)) for name in names)
-        lines.append(f"| {result.decision.ranks[sender]} | {sender} | {cells} |")
+        lines.append(f"| {result.decision.place(sender)} | {sender} | {cells} |")
     return "\n".join(lines) + "\n"
 
 

@@ -65,6 +65,33 @@ def test_measured_quality_stands_in_for_the_rate():
     assert rank(without)[1].ranks == {"b": 1, "a": 2}
 
 
+def test_who_plays_less_does_not_hide_that_it_stalls():
+    """Ten of ten sessions stall 90 s more. The sign test gives 2/2^10 = 0.002, below 0.7 * 5 % / 2 = 0.0175 of the first span.
+
+    That the stalling sender also shows less is looked at first and is no reason to test stalls at a part of that level.
+    """
+    values = {
+        "a": {"played_s": [180.0] * 10, "stall_time_s": [0.0, 0.2] * 5, "discarded_pictures": [3, 4] * 5},
+        "b": {"played_s": [126.0, 128.0] * 5, "stall_time_s": [90.0, 95.0] * 5, "discarded_pictures": [900, 1000] * 5},
+    }
+    ranker, decision = rank(values)
+    assert decision.beaten == ["b"]
+    assert decision.deciding == {"b": "stall_time_s"}
+    assert ranker.headline == "a stalls for 0.1 s a session; b stalls for 92.5 s a session."
+
+
+def test_places_are_what_is_proven():
+    """c is beaten by both others; a and b are not told apart, so each may be first or second."""
+    values = {
+        "a": runs(10, stall_time_s=[0.0, 0.3, 0.0]),
+        "b": runs(10, stall_time_s=[0.3, 0.0, 0.3]),
+        "c": runs(10, stall_time_s=[50.0, 60.0, 70.0]),
+    }
+    _, decision = rank(values)
+    assert decision.places == {"a": [1, 2], "b": [1, 2], "c": [3, 3]}
+    assert [decision.place(sender) for sender in "abc"] == ["1–2", "1–2", "3"]
+
+
 def test_few_runs_do_not_prove_alike():
     # Ten runs without a stall leave room for stalls in 26 % of the sessions: what comes later must not decide.
     values = {

@@ -10,7 +10,7 @@
 //! 4. The verdict holds the first of the order against each other sender at the first criterion where they are not alike. If they
 //!    are apart there, it beats the other. If that is open, the verdict says "undecided" and how many runs would probably settle it.
 //!
-//! The first criterion at which any two senders differ at all is tested at the full level of "apart". The others, which are reached
+//! The first criterion at which any two senders differ at all (but that of who plays at all) is tested at the full level of "apart". The others, which are reached
 //! only after many runs, share `LATER` of it. A value that is missing (a session that never started to play has no start-up delay)
 //! counts as worse than any other.
 
@@ -85,6 +85,9 @@ pub struct Decision {
     pub ranking: Vec<String>,
     /// 1 for the best; senders alike in everything that counts share a rank.
     pub ranks: BTreeMap<String, usize>,
+    /// The first and the last place that a sender may have by what is proven: after all that are proven better, before all that are
+    /// proven worse. Equal ends: its place is told.
+    pub places: BTreeMap<String, [usize; 2]>,
     /// Apart from the best.
     pub beaten: Vec<String>,
     /// Alike with it.
@@ -293,6 +296,7 @@ impl Ranker {
         Decision {
             ranking: names(&order),
             ranks: ranks.iter().map(|(index, rank)| (self.sender(*index).to_string(), *rank)).collect(),
+            places: self.places(&order),
             more_runs: self.more_runs(best, &open, |_| true),
             more_runs_for_viewer: self.more_runs(best, &open, |metric| !is_cost(metric)),
             beaten: names(&beaten),
@@ -301,6 +305,24 @@ impl Ranker {
             deciding,
             depends,
         }
+    }
+
+    fn places(&self, order: &[usize]) -> BTreeMap<String, [usize; 2]> {
+        let mut places: BTreeMap<String, [usize; 2]> =
+            order.iter().map(|index| (self.sender(*index).to_string(), [1, order.len()])).collect();
+        let mut shift = |sender: usize, end: usize, by: isize| {
+            let place = &mut places.get_mut(self.sender(sender)).expect("a sender of the order")[end];
+            *place = place.wrapping_add_signed(by);
+        };
+        for (at, &ahead) in order.iter().enumerate() {
+            for &behind in &order[at + 1..] {
+                if self.first_difference(behind, ahead).0 == Relation::Apart {
+                    shift(behind, 0, 1);
+                    shift(ahead, 1, -1);
+                }
+            }
+        }
+        places
     }
 
     /// What makes most of the difference that viewers would weigh.
@@ -433,12 +455,16 @@ impl Ranker {
         if metric.name.starts_with(MIDDLE) { MIDDLE } else { metric.name }
     }
 
-    /// Criterion → its part of the level of "apart": the first at which any two differ has all of it, the others share `LATER`.
+    /// Criterion → its part of the level of "apart": the first at which any two differ has all of it, the others share `LATER`. The
+    /// guard is no such first: what tells senders that play apart comes after it.
     fn share_level(&self) -> BTreeMap<&'static str, f64> {
         let differing: Vec<&Metric> = self.steps.iter().copied().filter(|metric| self.differs(metric)).collect();
+        let first =
+            differing.iter().find(|metric| metric.name != GUARD).or(differing.first()).map(|metric| metric.name);
         let later = LATER / (differing.len().max(2) - 1) as f64;
+        let share = |name| if Some(name) == first { 1.0 } else { later };
         let mut shares: BTreeMap<&'static str, f64> = self.steps.iter().map(|metric| (metric.name, 0.0)).collect();
-        shares.extend(differing.iter().enumerate().map(|(i, metric)| (metric.name, if i == 0 { 1.0 } else { later })));
+        shares.extend(differing.iter().map(|metric| (metric.name, share(metric.name))));
         shares
     }
 

@@ -77,6 +77,8 @@ class Decision:
         Best first.
     ranks : dict of str to int
         1 for the best; senders alike in everything that counts share a rank.
+    places : dict of str to [int, int]
+        The first and the last place that a sender may have by what is proven.
     beaten, tied, open : list of str
         The other senders: apart from the best, alike with it, undecided.
     deciding : dict of str to str
@@ -92,6 +94,7 @@ class Decision:
 
     ranking: list[str]
     ranks: dict[str, int]
+    places: dict[str, list[int]]
     beaten: list[str]
     tied: list[str]
     open: list[str]
@@ -104,6 +107,11 @@ class Decision:
     def is_decided(self) -> bool:
         """No comparison with the best is open."""
         return set(self.open) <= set(self.depends)
+
+    def place(self, sender: str) -> str:
+        """The place of a sender, as far as it is proven: `2`, or `1–3` where it is not told apart from the others there."""
+        first, last = self.places[sender]
+        return str(first) if first == last else f"{first}–{last}"
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form."""
@@ -164,7 +172,7 @@ class Ranker:
     def decide(self) -> Decision:
         """Rank everybody and hold the best against each."""
         told = self._judged["decision"]
-        in_order = {key: {s: told[key][s] for s in told["ranking"] if s in told[key]} for key in ("ranks", "deciding")}
+        in_order = {key: {s: told[key][s] for s in told["ranking"] if s in told[key]} for key in ("ranks", "places", "deciding")}
         return Decision(**{**told, **in_order})
 
     @property

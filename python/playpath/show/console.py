@@ -209,7 +209,7 @@ def _means(title: str, result: Comparison, names: list[str], *, stacked: bool) -
         cells = [format_summary(result.summary(sender, name)) for name in names]
         if stacked:
             cells = [cell.replace(" (", "\n").replace(" to ", "…").rstrip(")") for cell in cells]
-        table.add_row(str(result.decision.ranks[sender]), plain(sender), *cells)
+        table.add_row(result.decision.place(sender), plain(sender), *cells)
     for sender in result.unranked:
         table.add_row("–", plain(sender), *("failed" for _ in names))
     return table
@@ -241,7 +241,7 @@ def _differences(result: Comparison) -> Table:
     if result.decision.open:
         table.add_column("more\nruns", justify="right")
     for sender in result.ranking[1:]:
-        table.add_row(str(result.decision.ranks[sender]), plain(sender), *_difference_cells(result, sender, best))
+        table.add_row(result.decision.place(sender), plain(sender), *_difference_cells(result, sender, best))
     return table
 
 

@@ -105,6 +105,7 @@ export interface Judged {
   decision: {
     ranking: string[];
     ranks: Record<string, number>;
+    places: Record<string, [number, number]>;
     beaten: string[];
     tied: string[];
     open: string[];

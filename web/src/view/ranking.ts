@@ -19,6 +19,9 @@ export function shownCriteria(judged: Judged, isCost: (name: string) => boolean)
   return [...known.filter((name) => !isCost(name) && isNews(name)).slice(0, OF_THE_VIEWER), ...known.filter(isCost)];
 }
 
+/** The places that a sender may have by what is proven: `2`, or `1–3` where it is not told apart from the others there. */
+const place = ([first, last]: [number, number]): string => (first === last ? `${first}` : `${first}–${last}`);
+
 export function ranking(judged: Judged, values: Values, senders: string[], metrics: Map<string, MetricEntry>, seeds: number): HTMLElement {
   const names = shownCriteria(judged, (name) => metrics.get(name)?.of !== "viewer");
   const { decision } = judged;
@@ -28,7 +31,7 @@ export function ranking(judged: Judged, values: Values, senders: string[], metri
     swatch.style.background = colour(senders.indexOf(sender));
     return h(
       "tr", { "data-sender": sender },
-      h("td", {}, `${decision.ranks[sender]}.`),
+      h("td", {}, place(decision.places[sender])),
       h("th", { scope: "row" }, swatch, sender),
       ...names.map((name) => h("td", { "data-label": metrics.get(name)?.label ?? name }, cell(judged, values, sender, senders.indexOf(sender), metrics.get(name), name))),
       h("td", { "data-label": "against the best" }, standing(judged, sender, metrics)),

@@ -222,7 +222,7 @@ def _manifest(result: Comparison) -> str:
 
 
 def _sender(result: Comparison, sender: str) -> str:
-    rank = result.decision.ranks.get(sender, 0)
+    rank = result.decision.place(sender) if sender in result.ranking else "–"
     icon = marker_svg(sender_styles(result.senders)[sender])
     return f"<span class='rank'>{rank}</span>{icon}{escape(sender)}"
 
