@@ -97,7 +97,16 @@ fn quantity(text: &str, what: &str, units: &[Unit], example: &str) -> Result<f64
     match units.iter().find(|(names, _)| names.contains(&unit)) {
         Some((_, scale)) => Ok(value * scale),
         None if unit.is_empty() => fail(format!("\"{text}\" has no unit (allowed: {})", known())),
-        None => fail(format!("\"{text}\": unknown unit \"{unit}\" (allowed: {})", known())),
+        None => fail(format!("\"{text}\": unknown unit \"{unit}\"{} (allowed: {})", meant(unit, units), known())),
+    }
+}
+
+/// A hint where only upper and lower case are wrong and one unit alone is written so: `mbps`.
+fn meant(unit: &str, units: &[Unit]) -> String {
+    let mut alike = units.iter().filter(|(names, _)| names.iter().any(|name| name.eq_ignore_ascii_case(unit)));
+    match (alike.next(), alike.next()) {
+        (Some((names, _)), None) => format!("; did you mean \"{}\"?", names[0]),
+        _ => String::new(),
     }
 }
 

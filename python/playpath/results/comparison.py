@@ -22,8 +22,11 @@ from playpath.judge import stats
 from playpath.judge.evidence import STOPPING_RULE
 from playpath.judge.lateness import Lateness, lateness
 from playpath.judge.ranking import Decision, Difference, Ranker, identical_replicas
+from playpath.judge.trial import Trial, viewers_per_arm
 from playpath.results import bands
+from playpath.results.costs import HourlyCost, hourly_costs
 from playpath.results.effects import Effect, effects, sentence
+from playpath.results.latex import latex_table
 from playpath.results.record import Session, file_names
 from playpath.run.worlds import cc_name
 from playpath.scenario import Scenario
@@ -169,6 +172,23 @@ class Comparison(Tabular):
         return effects(self._columns, self.scenario.choices, self.ranker.criteria, self.scenario.prefer)
 
     @cached_property
+    def trials(self) -> list[Trial]:
+        """How large a real trial would be, for each sender that is told apart from the best."""
+        found: dict[str, Trial] = {}
+        criteria = {name: rank for rank, name in enumerate(self.ranker.criteria)}
+        judged = (d for d in self.differences if d.significant and d.metric in criteria)
+        for d in sorted(judged, key=lambda d: criteria[d.metric]):
+            of = [[v for v in self.values(name, d.metric) if v is not None] for name in (d.sender, d.best)]
+            count = viewers_per_arm(*of)
+            if count is not None:
+                found.setdefault(d.sender, Trial(d.sender, d.best, d.metric, count))
+        return [found[name] for name in self.ranking if name in found]
+
+    def costs(self, price_per_gb: float | None = None) -> list[HourlyCost]:
+        """Bytes sent and sent again for each hour of video shown, and what they cost; a sender that showed none is left out."""
+        return hourly_costs(self.table, self.flows, price_per_gb)
+
+    @cached_property
     def headline(self) -> str:
         """The answer in one line; where each of several senders has choices, what those do for whom."""
         several = len({choice.sender for choice in self.scenario.choices.values()}) > 1
@@ -270,6 +290,8 @@ class Comparison(Tabular):
             "ranking": self.ranking,
             "differences": [d.to_dict() for d in self.differences],
             "effects": [effect.to_dict() for effect in self.effects],
+            "costs_per_hour": [cost.to_dict() for cost in self.costs()],
+            "trials": [trial.to_dict() for trial in self.trials],
             "decision": self.decision.to_dict(),
             "stopping": {"rule": STOPPING_RULE, "looks": list(self.looks)} if self.looks else None,
             "headline": self.headline,
@@ -284,6 +306,10 @@ class Comparison(Tabular):
     def to_json(self) -> str:
         """The JSON form as text."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def to_latex(self) -> str:
+        """The ranking as a LaTeX table (package booktabs), the headline as its caption."""
+        return latex_table(self)
 
     def to_polars(self) -> pl.DataFrame:
         """A row for each session, a column for each metric."""

@@ -20,7 +20,7 @@ from playpath.scenario import Scenario
 
 def session_key(scenario: Scenario, name: str) -> str:
     """What a session depends on beside its seed: the scenario without its other senders and its number of seeds."""
-    whole: Mapping[str, Any] = scenario.resolved
+    whole: Mapping[str, Any] = scenario.playing(name).resolved
     resolved = {key: value for key, value in whole.items() if key != "sender"}
     resolved["run"] = {key: value for key, value in resolved.get("run", {}).items() if key != "seeds"}
     known = [resolved, scenario.sender(name), playpath.__version__]

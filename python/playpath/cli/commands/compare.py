@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +10,9 @@ from typing import Annotated
 import typer
 
 from playpath.base.errors import InputError, RunError
-from playpath.base.files import write_text
+from playpath.base.files import check_file, write_text
+from playpath.base.manifest import manifest
+from playpath.base.metrics import about_runs, format_value, metric
 from playpath.base.parallel import import_ahead
 from playpath.base.signals import spare_next_ctrl_c
 from playpath.cli.commands import options
@@ -42,10 +45,13 @@ def command(
     jobs: options.Jobs = None,
     setting: options.Set = None,
     vary: options.Vary = None,
+    transport: options.Transport = None,
     prefer: options.Prefer = None,
     world: options.WorldName = "sim",
     player: options.Player = None,
     tolerance: options.Tolerance = None,
+    price_per_gb: options.PricePerGb = None,
+    latex: options.Latex = None,
     out: options.Out = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="In the kernel world: play only what failed or is missing in --out.")
@@ -64,14 +70,19 @@ def command(
         abr=options.choices(abr, "--abr"),
         seeds=seeds,
         set=options.settings(setting) | ({} if prefer is None else {"verdict.prefer": prefer}),
-        vary=options.varied(vary),
+        vary=options.varied(vary, transport),
     )
     console.warn([*doubts(loaded), *inert(loaded)])
     place = options.world_with(world, player)
     keeps = (out is not None or not json) and not worlds.world(place).is_parallel
     if resume and not keeps:
         raise InputError("--resume: only with --world kernel and a folder of results (--out)")
-    question = {"world": worlds.world(place).name, "manifest": {"scenario": loaded.resolved}}
+    if price_per_gb is not None and not math.isfinite(price_per_gb):
+        raise InputError(f"--price-per-gb {price_per_gb}: give a number, for example 0.02")
+    if latex is not None:
+        check_file(latex, "--latex")
+    name = worlds.world(place).name
+    question = {"world": name, "manifest": manifest(loaded, name, loaded.seeds)}
     where = results_folder(out, loaded.name, "comparison.json", question)
     with nullcontext() if json and out is None else where as folder:
         import_ahead("scipy.special", *([] if folder is None else ["playpath.show.report"]))  # both take their time
@@ -94,10 +105,15 @@ def command(
             )
         if results is not None:
             results.finish(result)
+    if latex is not None:
+        write_text(latex, result.to_latex())
+        console.message(f"LaTeX table: {latex}")
     if json:
-        console.print_json(result.to_dict())
+        costs = [cost.to_dict() for cost in result.costs(price_per_gb)]
+        console.print_json({**result.to_dict(), "costs_per_hour": costs})
     else:
         console.print_comparison(result)
+        _print_act_on(result, price_per_gb)
     if result.interrupted:
         console.message(
             f"interrupted: the result holds the {len(result.seeds)} of {len(loaded.seeds)} seeds that were finished"
@@ -105,6 +121,29 @@ def command(
         raise typer.Exit(INTERRUPTED)
     if result.failures:
         raise typer.Exit(RunError.exit_status)
+
+
+def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
+    """What an hour costs, where a price is given, and how many viewers a real trial would need."""
+    if price_per_gb is not None and (costs := result.costs(price_per_gb)):
+        rows = [
+            {
+                "sender": cost.sender,
+                "sent (GB)": format_value(cost.sent_gb),
+                "sent again (GB)": format_value(cost.retransmitted_gb),
+                "price": format_value(cost.price),
+            }
+            for cost in costs
+        ]
+        console.print_records("for each hour of video shown", rows)
+    for trial in result.trials:
+        console.out.print(
+            console.plain(
+                f"A real trial that tells {trial.sender} from {trial.best} by {metric(trial.metric).label} needs at least "
+                f"{about_runs(trial.viewers_per_arm)} viewers per arm (80 % power, 5 %), if they differ as these runs do."
+            ),
+            soft_wrap=True,
+        )
 
 
 def sessions(count: int) -> str:

@@ -68,6 +68,21 @@ Vary = Annotated[
         help="Compare values of any key: --vary path.queue=droptail,fq_codel. Repeatable: every combination.",
     ),
 ]
+Transport = Annotated[
+    str | None,
+    typer.Option(
+        "--transport", metavar="LIST", help="Compare these transports; short for --vary sender.transport=LIST."
+    ),
+]
+PricePerGb = Annotated[
+    float | None,
+    typer.Option(
+        "--price-per-gb", metavar="PRICE", min=0, help="Tell what an hour of video costs at this price for 10^9 bytes."
+    ),
+]
+Latex = Annotated[
+    Path | None, typer.Option("--latex", metavar="FILE", help="Also write the ranking as a LaTeX table (booktabs).")
+]
 Prefer = Annotated[
     str | None,
     typer.Option(
@@ -136,10 +151,10 @@ def check_tolerance(text: str | None) -> str | None:
     raise InputError(f"--tolerance '{text}': give a time above zero, for example '1 ms'")
 
 
-def varied(items: list[str] | None) -> dict[str, str]:
-    """`["path.queue=droptail,pie"]` as a mapping of dotted keys to lists with commas."""
+def varied(items: list[str] | None, transport: str | None = None) -> dict[str, str]:
+    """`["path.queue=droptail,pie"]` as a mapping of dotted keys to lists with commas; `transport` is one more."""
     found: dict[str, str] = {}
-    for item in items or []:
+    for item in [*(items or []), *([] if transport is None else [f"sender.transport={transport}"])]:
         key, equals, values = (part.strip() for part in item.partition("="))
         if not equals or not key or not values:
             raise InputError(f"--vary '{item}': expected KEY=A,B, for example path.queue=droptail,fq_codel")

@@ -24,7 +24,7 @@ from playpath.show import console
 Question = Mapping[str, Any]
 
 _PARTS = {
-    "comparison.json": ("manifest.scenario", "world"),
+    "comparison.json": ("manifest.scenario", "manifest.choices", "world"),
     "record.json": ("manifest.scenario", "sender", "world"),
     "sweep.json": ("manifest.scenario", "manifest.design"),
     "population.json": ("manifest.scenario", "manifest.population", "baseline"),

@@ -1,0 +1,60 @@
+"""How many viewers a real trial would need to find a difference.
+
+In a trial a viewer meets one sender, so that nothing is paired: the size is that of two samples whose means are compared, two-sided
+at 5 %, found with 80 % power: the normal approximation with Guenther's correction for Student's t (Sample size formulas for normal
+theory t tests, The American Statistician 35, 1981).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from statistics import NormalDist, variance
+
+LEVEL, POWER = 0.05, 0.8
+_EDGE = NormalDist().inv_cdf(1 - LEVEL / 2)
+_REACH = _EDGE + NormalDist().inv_cdf(POWER)
+_FEWEST = 2
+"""A spread takes two."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a real trial would need to find the difference of a sender from the best.
+
+    Attributes
+    ----------
+    sender, best, metric : str
+        The first criterion in which the two are told apart.
+    viewers_per_arm : int
+        If viewers differ as these runs do; those of a real trial, on many paths, differ more.
+    """
+
+    sender: str
+    best: str
+    metric: str
+    viewers_per_arm: int
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON form."""
+        return asdict(self)
+
+
+def viewers_per_arm(one: Sequence[float], other: Sequence[float]) -> int | None:
+    """Viewers in each of two arms; None for fewer than two values or equal means.
+
+    Means one standard deviation apart take 17, half of one 64, as tables of the t test have it:
+
+    >>> from math import sqrt
+    >>> spread = [-sqrt(0.5), sqrt(0.5)]
+    >>> [viewers_per_arm(spread, [v + apart for v in spread]) for apart in (1.0, 0.5)]
+    [17, 64]
+    >>> viewers_per_arm([1.0, 2.0], [2.0, 1.0])
+    """
+    if len(one) < 2 or len(other) < 2:
+        return None
+    apart = math.fsum(one) / len(one) - math.fsum(other) / len(other)
+    if apart == 0:
+        return None
+    return max(_FEWEST, math.ceil((variance(one) + variance(other)) * (_REACH / apart) ** 2 + _EDGE**2 / 4))

@@ -1,0 +1,114 @@
+"""What an answer is acted on with: costs of an hour, the size of a real trial, a LaTeX table."""
+
+import json
+
+import polars as pl
+import pytest
+from conftest import SMALL
+
+import playpath
+from playpath.judge.trial import viewers_per_arm
+from playpath.results.comparison import Comparison
+from playpath.results.costs import hourly_costs
+from playpath.results.latex import escaped
+from playpath.run.session_store import session_key
+
+
+@pytest.fixture(scope="module")
+def small_result() -> Comparison:
+    return playpath.compare(SMALL, cc="newreno,cubic", seeds=3)
+
+
+def test_an_hour_costs_what_was_sent_in_it():
+    """Ten packets of 1000 bytes, one dropped and sent again, in 36 s of video: a hundredth of an hour."""
+    flow = {
+        "sender": "a",
+        "name": "video",
+        "throughput_mbps": 9 * 8000 / 36 / 1e6,
+        "sent_packets": 10,
+        "retransmitted_packets": 1,
+        "loss_ratio": 0.1,
+        "start_s": 4.0,
+        "end_s": 40.0,
+    }
+    beside = {**flow, "name": "cross", "sent_packets": 1000}
+    table = pl.DataFrame({"sender": ["a", "b"], "played_s": [36.0, 0.0]})
+    (cost,) = hourly_costs(table, pl.DataFrame([flow, beside]), price_per_gb=2.0)
+    assert (cost.sender, cost.sent_gb, cost.retransmitted_gb) == ("a", pytest.approx(1e-3), pytest.approx(1e-4))
+    assert cost.price == pytest.approx(2e-3)
+
+
+def test_an_hour_of_a_comparison_is_that_of_its_film(small_result):
+    """4 Mbit/s are 1.8 GB an hour; headers and what is sent again come on top."""
+    for cost in small_result.costs():
+        assert 1.8 < cost.sent_gb < 2.2
+        assert 0 < cost.retransmitted_gb < 0.1 * cost.sent_gb
+    assert [cost.sender for cost in small_result.costs()] == small_result.senders
+
+
+def test_trials_are_for_senders_that_are_told_apart():
+    result = playpath.compare(SMALL, cc="newreno,bbr", set={"path.loss": "3 %"}, seeds=30)
+    (trial,) = result.trials
+    assert [trial.best, trial.sender] == result.ranking
+    values = [[v for v in result.values(name, trial.metric) if v is not None] for name in (trial.sender, trial.best)]
+    assert trial.viewers_per_arm == viewers_per_arm(*values) > 1
+    assert result.to_dict()["trials"] == [trial.to_dict()]
+
+
+def test_nothing_proven_needs_no_trial():
+    assert playpath.compare(SMALL, cc="cubic", vary={"path.queue": "droptail,pie"}, seeds=3).trials == []
+
+
+def test_equal_arms_without_spread_or_difference():
+    assert viewers_per_arm([1.0, 1.0], [2.0, 2.0]) == 2
+    assert viewers_per_arm([1.0], [2.0, 3.0]) is None
+
+
+def test_latex_has_every_sender_and_no_bare_character(small_result):
+    text = small_result.to_latex()
+    rows = [line for line in text.splitlines() if line.endswith(r"\\")]
+    assert [row.split(" & ")[0] for row in rows] == ["sender", *small_result.ranking]
+    assert len({row.count(" & ") for row in rows}) == 1
+    assert escaped(r"a_b \ 5 % · {x}") == r"a\_b \textbackslash{} 5 \% \textperiodcentered{} \{x\}"
+
+
+def test_a_kept_session_is_known_by_what_it_played():
+    one, other = (
+        playpath.load(SMALL, cc="cubic", vary={key: "droptail,pie"}) for key in ("path.queue", "path.up.queue")
+    )
+    assert one.senders == other.senders
+    assert session_key(one, "pie") != session_key(other, "pie")
+
+
+def test_on_the_command_line(cli, small, tmp_path):
+    table = tmp_path / "table.tex"
+    options = ("--seeds", 2, "--price-per-gb", "0.02", "--latex", table)
+    done = cli("compare", small, "--cc", "cubic,newreno", *options, "--json")
+    for cost in json.loads(done.out)["costs_per_hour"]:
+        assert cost["price"] == pytest.approx(0.02 * cost["sent_gb"])
+    assert table.read_text().startswith(r"\begin{table}")
+    told = cli("compare", small, "--cc", "cubic", *options, "--out", tmp_path / "out")
+    assert "for each hour of video shown" in told.out
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--transport", "tcp,zork"), 'sender.transport: unknown transport "zork"'),
+        (("--transport", "tcp"), "give two values or more"),
+        (("--transport", "tcp,zork", "--vary", "sender.transport=tcp,zork"), "given twice"),
+        (("--price-per-gb", "inf"), "give a number"),
+        (("--price-per-gb", "-1"), "--price-per-gb"),
+    ],
+)
+def test_wrong_options_are_one_line(cli, small, options, says):
+    wrong = cli("compare", small, "--cc", "cubic", *options)
+    assert (wrong.status, says in wrong.err) == (2, True)
+
+
+def test_two_choices_of_one_name_are_two_questions(cli, small, tmp_path):
+    """Both are called droptail and pie; the results of the first are kept."""
+    first, second = (("--cc", "cubic", "--vary", f"path.{key}=droptail,pie") for key in ("queue", "up.queue"))
+    assert cli("compare", small, *first, "--seeds", 2, "--out", tmp_path).status == 0
+    wrong = cli("compare", small, *second, "--seeds", 2, "--out", tmp_path)
+    assert (wrong.status, "another question" in wrong.err) == (2, True)
