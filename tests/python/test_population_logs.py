@@ -29,7 +29,7 @@ def test_an_access_log_gives_rate_and_smallest_rtt(tmp_path):
     found = read_logs([log(tmp_path, text)])
     # 4 and 2 Mbit/s: the 90th percentile is 3.8; the smaller RTT is the path's.
     assert found.rows == [{"name": "ann", "rate_mbps": 3.8, "samples": 2, "rtt_ms": 45.0}]
-    assert found.to_csv() == "name,rate_mbps,rtt_ms,samples\nann,3.8,45.0,2\n"
+    assert found.to_csv() == "name,rate_mbps,rtt_ms,samples,known_from\nann,3.8,45.0,2,rates of a deployed sender\n"
 
 
 def test_small_objects_and_instant_ones_say_nothing_of_the_path(tmp_path):
@@ -222,7 +222,8 @@ def test_columns_to_group_by_are_kept_by_session(tmp_path):
     )
     found = read_logs([log(tmp_path, text)], keep="country, Device Type, day, hour")
     assert found.to_csv() == (
-        "name,rate_mbps,samples,country,device_type,day,hour\nx,2.8,3,de,tv,2026-03-04,20\ny,0.8,1,unknown,phone,2026-03-05,07\n"
+        "name,rate_mbps,samples,known_from,country,device_type,day,hour\n"
+        "x,2.8,3,rates of a deployed sender,de,tv,2026-03-04,20\ny,0.8,1,rates of a deployed sender,unknown,phone,2026-03-05,07\n"
     )
     assert any("1 sessions have several values of country" in note for note in found.notes)
     assert any('1 sessions have no country; it is "unknown" there' in note for note in found.notes)
