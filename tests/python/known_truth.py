@@ -112,7 +112,11 @@ def answer(folder: Path, text: str) -> dict:
     found = population(folder / "answer.toml", cc=["cubic", "bbr"], store=folder / "store")
     versus = found.versus("bbr", "cubic")
     stalls = [float(found.values(cc, "stall_time_s").mean()) for cc in ("cubic", "bbr")]
-    return {"relation": "open" if found.left_open else versus.relation, "net": versus.net, "stalls": stalls[1] - stalls[0]}
+    return {
+        "relation": "open" if found.left_open else versus.relation,
+        "net": versus.net,
+        "stalls": stalls[1] - stalls[0],
+    }
 
 
 def told(found: dict, truth: dict) -> str:
@@ -138,7 +142,9 @@ def cell(kind: str, users: int) -> None:
             rows = [line.split(",") for line in (out / "users.csv").read_text().splitlines()[1:]]
             first, losses = rows[0][1], [float(row[3]) for row in rows]
             found = answer(out, scenario(TRACE.format(first), "", out / "users.csv"))
-            word = told(found, truth) if replayed.is_reproduced else f"no verdict (not given back); {told(found, truth)}"
+            word = (
+                told(found, truth) if replayed.is_reproduced else f"no verdict (not given back); {told(found, truth)}"
+            )
             name = "with retransmissions" if has else "without"
             print(f"  infer, {name}: {word}; mean loss {sum(losses) / len(losses):.2f} %")
         imported = folder / "import"

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from playpath import population
 from playpath.errors import InputError
+from playpath.population.known_from import LOSSES, RATES, TIMES
 from playpath.population.logs import read_logs
 
 NGINX = (
@@ -262,3 +264,30 @@ def test_where_columns_to_group_by_come_from(text, keep, row, tmp_path):
 def test_a_column_that_cannot_be_kept_is_refused(keep, words, tmp_path):
     with pytest.raises(InputError, match=re.escape(words)):
         read_logs([log(tmp_path, "session,throughput_kbps,country\nx,3000,de\n")], keep=keep)
+
+
+def test_rates_and_times_that_no_viewer_has_are_doubted(tmp_path):
+    text = "session,throughput_mbps,rtt_ms\na,1500,26000\nb,5,40\n"
+    notes = read_logs([log(tmp_path, text)]).notes
+    assert any("1 sessions have a rate_mbps above 1000 (a: 1500 Mbit/s)" in note for note in notes)
+    assert any("1 sessions have a rtt_ms above 3000 (a: 26000 ms)" in note for note in notes)
+
+
+def test_an_answer_says_what_its_paths_are_known_from(tmp_path):
+    """The same two users: from rates, from times alone, from times and retransmissions."""
+    scenario = (
+        '[video]\nsource = "bigbuckbunny"\nduration = "4 s"\n[[path]]\nname = "link"\nrate = "5 Mbit/s"\nrtt = "50 ms"\n'
+        '[[sender]]\ncc = "cubic"\n[[sender]]\ncc = "bbr"\n[population]\nusers = "users.csv"\nsessions = 1\n'
+    )
+    (tmp_path / "own.toml").write_text(scenario)
+    found = {}
+    for known in (RATES, TIMES, LOSSES):
+        (tmp_path / "users.csv").write_text(f"name,rate_mbps,known_from\na,5,{known}\nb,8,{known}\n")
+        found[known] = population(tmp_path / "own.toml", store=tmp_path / "store").to_dict()
+        assert found[known]["known_from"] == {known: 2}
+    assert "are what a deployed sender got" in found[RATES]["headline"]
+    assert "your logs do not decide this" in found[TIMES]["headline"]
+    assert "bytes_retrans" in found[TIMES]["left_open"]
+    assert not found[TIMES]["is_decided"]
+    assert found[LOSSES]["left_open"] is None
+    assert "logs" not in found[LOSSES]["headline"]

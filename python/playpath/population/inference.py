@@ -338,8 +338,8 @@ def _notes(told: _Told, done: Inferred, asked: Asked) -> Iterator[str]:
     without = done.sessions - told.retransmitted
     if without:
         yield (
-            f"{without} of {done.sessions} sessions have no retransmissions (bytes_retrans and bytes_sent): there a path that loses packets at "
-            "random looks like a smaller link, and the answer says that these logs do not decide"
+            f"{without} of {done.sessions} sessions have no retransmissions (bytes_retrans and bytes_sent): there a path that loses "
+            "packets at random looks like a smaller link, and the answer says that these logs do not decide"
         )
     if len(asked.senders) > 1:
         found = ", ".join(f"{name} {count:.0f}" for name, count in sorted(told.senders.items()))

@@ -143,8 +143,8 @@ def _indexed(file: Path, key: str) -> list[Unit]:
 def users(file: Path, trace_key: str) -> list[Unit]:
     """The users of a table.
 
-    Columns: `name`, `weight`, `known_from`, those of `COLUMNS`, dotted settings (`path.rtt`, `player.buffer`) with a unit in each cell, and any
-    others, which results can be grouped by.
+    Columns: `name`, `weight`, `known_from`, those of `COLUMNS`, dotted settings (`path.rtt`, `player.buffer`) with a unit in each cell,
+    and any others, which results can be grouped by.
     """
     units = []
     for line, row in _rows(file):
