@@ -1,5 +1,5 @@
 """Known truth: viewers on paths that are known are played, their beacons are written as a log, and what the log answers is held
-against what the paths themselves answer. Run by hand; the table is in docs/population.md:
+against what the paths themselves answer. Run by hand; it prints a table:
 
     python tests/python/known_truth.py [users] [KIND …]
 """

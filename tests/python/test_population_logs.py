@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from playpath import population
-from playpath.errors import InputError
+from playpath.base.errors import InputError
 from playpath.population.known_from import LOSSES, RATES, TIMES
 from playpath.population.logs import read_logs
 
