@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from playpath import population
 from playpath.base.errors import InputError
+from playpath.population.known_from import LOSSES, RATES, TIMES
 from playpath.population.logs import read_logs
 
 NGINX = (
@@ -29,7 +31,7 @@ def test_an_access_log_gives_rate_and_smallest_rtt(tmp_path):
     found = read_logs([log(tmp_path, text)])
     # 4 and 2 Mbit/s: the 90th percentile is 3.8; the smaller RTT is the path's.
     assert found.rows == [{"name": "ann", "rate_mbps": 3.8, "samples": 2, "rtt_ms": 45.0}]
-    assert found.to_csv() == "name,rate_mbps,rtt_ms,samples\nann,3.8,45.0,2\n"
+    assert found.to_csv() == "name,rate_mbps,rtt_ms,samples,known_from\nann,3.8,45.0,2,rates of a deployed sender\n"
 
 
 def test_small_objects_and_instant_ones_say_nothing_of_the_path(tmp_path):
@@ -222,7 +224,8 @@ def test_columns_to_group_by_are_kept_by_session(tmp_path):
     )
     found = read_logs([log(tmp_path, text)], keep="country, Device Type, day, hour")
     assert found.to_csv() == (
-        "name,rate_mbps,samples,country,device_type,day,hour\nx,2.8,3,de,tv,2026-03-04,20\ny,0.8,1,unknown,phone,2026-03-05,07\n"
+        "name,rate_mbps,samples,known_from,country,device_type,day,hour\n"
+        "x,2.8,3,rates of a deployed sender,de,tv,2026-03-04,20\ny,0.8,1,rates of a deployed sender,unknown,phone,2026-03-05,07\n"
     )
     assert any("1 sessions have several values of country" in note for note in found.notes)
     assert any('1 sessions have no country; it is "unknown" there' in note for note in found.notes)
@@ -261,3 +264,30 @@ def test_where_columns_to_group_by_come_from(text, keep, row, tmp_path):
 def test_a_column_that_cannot_be_kept_is_refused(keep, words, tmp_path):
     with pytest.raises(InputError, match=re.escape(words)):
         read_logs([log(tmp_path, "session,throughput_kbps,country\nx,3000,de\n")], keep=keep)
+
+
+def test_rates_and_times_that_no_viewer_has_are_doubted(tmp_path):
+    text = "session,throughput_mbps,rtt_ms\na,1500,26000\nb,5,40\n"
+    notes = read_logs([log(tmp_path, text)]).notes
+    assert any("1 sessions have a rate_mbps above 1000 (a: 1500 Mbit/s)" in note for note in notes)
+    assert any("1 sessions have a rtt_ms above 3000 (a: 26000 ms)" in note for note in notes)
+
+
+def test_an_answer_says_what_its_paths_are_known_from(tmp_path):
+    """The same two users: from rates, from times alone, from times and retransmissions."""
+    scenario = (
+        '[video]\nsource = "bigbuckbunny"\nduration = "4 s"\n[[path]]\nname = "link"\nrate = "5 Mbit/s"\nrtt = "50 ms"\n'
+        '[[sender]]\ncc = "cubic"\n[[sender]]\ncc = "bbr"\n[population]\nusers = "users.csv"\nsessions = 1\n'
+    )
+    (tmp_path / "own.toml").write_text(scenario)
+    found = {}
+    for known in (RATES, TIMES, LOSSES):
+        (tmp_path / "users.csv").write_text(f"name,rate_mbps,known_from\na,5,{known}\nb,8,{known}\n")
+        found[known] = population(tmp_path / "own.toml", store=tmp_path / "store").to_dict()
+        assert found[known]["known_from"] == {known: 2}
+    assert "are what a deployed sender got" in found[RATES]["headline"]
+    assert "your logs do not decide this" in found[TIMES]["headline"]
+    assert "bytes_retrans" in found[TIMES]["left_open"]
+    assert not found[TIMES]["is_decided"]
+    assert found[LOSSES]["left_open"] is None
+    assert "logs" not in found[LOSSES]["headline"]

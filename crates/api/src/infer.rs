@@ -22,6 +22,9 @@ struct Question {
     draws: usize,
     kept: usize,
     seed: u64,
+    /// Share of what was sent that was sent again, where the log counts it.
+    #[serde(default)]
+    retransmitted: Option<f64>,
 }
 
 /// Draws that a session is replayed on.
@@ -33,7 +36,12 @@ pub fn path_behind(question: &str) -> Result<Value, String> {
     if asked.transfers.is_empty() || asked.senders.is_empty() || asked.draws == 0 || asked.step_s <= 0.0 {
         return Err("no transfer, no sender, no draw or no step".into());
     }
-    let settings = Settings { beliefs: Beliefs::default(), draws: asked.draws, seed: asked.seed };
+    let settings = Settings {
+        beliefs: Beliefs::default(),
+        draws: asked.draws,
+        seed: asked.seed,
+        retransmitted: asked.retransmitted,
+    };
     let (mut answers, mut senders) = (vec![], vec![]);
     for name in &asked.senders {
         let mut deployed = Deployed::linux(name)?;
@@ -58,6 +66,7 @@ pub fn path_behind(question: &str) -> Result<Value, String> {
         "steps": steps.iter().map(|s| [s.mean, s.p05, s.p50, s.p95]).collect::<Vec<_>>(),
         "rtt_s": found.draws.iter().map(|draw| draw.rtt_s).collect::<Vec<_>>(),
         "draws": kept.map(drawn).collect::<Vec<_>>(),
+        "losses": found.losses,
         "think_s": found.noise.think_s,
         "noise": [found.noise.absolute_s, found.noise.relative],
         "unexplained": found.unexplained,
@@ -66,5 +75,5 @@ pub fn path_behind(question: &str) -> Result<Value, String> {
 }
 
 fn drawn(draw: &Draw) -> Value {
-    json!({ "rtt_s": draw.rtt_s, "from_s": draw.course.iter().map(|c| c.0).collect::<Vec<_>>(), "bps": draw.course.iter().map(|c| c.1).collect::<Vec<_>>() })
+    json!({ "rtt_s": draw.rtt_s, "loss": draw.loss, "from_s": draw.course.iter().map(|c| c.0).collect::<Vec<_>>(), "bps": draw.course.iter().map(|c| c.1).collect::<Vec<_>>() })
 }

@@ -1,18 +1,23 @@
 //! A connection that serves the transfers of a session over a link of constant rate, packet by packet.
 //!
-//! The congestion control is the engine's, and so is the restart of its window after idle. The link is a FIFO without loss, as long
-//! as it need be; the time of a transfer on it is what [`crate::emission`] compares with the log.
+//! The congestion control is the engine's, and so is the restart of its window after idle. The link is a FIFO, as long as it need
+//! be, that may lose packets at random; the time of a transfer on it is what [`crate::emission`] compares with the log.
 //!
 //! Differences from the engine's own transport: 1. every packet is acknowledged; 2. the receiver's window is never the limit;
-//! 3. nothing is lost: what loss does to a transfer is in the noise of the emission. In return a transfer costs a microsecond:
-//! once a window that only loss can shrink covers the round trip, the rest of a transfer is arithmetic.
+//! 3. the queue loses nothing: what its losses do to a transfer is in the noise of the emission; 4. a lost packet is noticed when its
+//! ACK would have come, at the end of a transfer, too, and its retransmission is not held back by PRR. In return a transfer without
+//! random loss costs a microsecond: once a window that only loss can shrink covers the round trip, the rest of it is arithmetic.
 //!
 //! Units: seconds, bytes, bit/s. Tested here by hand-counted rounds, and by `tests/engine.rs` against the simulator.
 
 use crate::deployed::Deployed;
 use crate::log::{Socket, Transfer};
-use playpath_cc::{Ack, CongestionControl, IdleRestart, PacketSent, RateSample, View, WindowChange};
+use playpath_cc::{
+    Ack, CongestionControl, CongestionEvent, IdleRestart, PacketLost, PacketSent, RateSample, RecoveryExit, View,
+    WindowChange,
+};
 use playpath_transport::window_after_idle;
+use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, Rate, Time};
 use std::collections::VecDeque;
 
@@ -40,6 +45,18 @@ pub(crate) struct Connection<'a> {
     has_started: bool,
     /// The client has the last byte.
     complete_at: f64,
+    losses: Option<Losses>,
+}
+
+/// Packets lost at random, and what became of them.
+struct Losses {
+    share: f64,
+    draws: Stream,
+    lost: u64,
+    /// Noticed, and not sent again yet.
+    due: u64,
+    /// Packets delivered or lost that end the recovery under way, and retransmissions in it.
+    recovery: Option<(u64, u32)>,
 }
 
 /// What the packets go through: a FIFO whose rate is one, or a course of rates by the connection's own clock.
@@ -99,6 +116,8 @@ struct Sent {
     delivered: u64,
     delivered_at: f64,
     is_app_limited: bool,
+    is_lost: bool,
+    lost_until_then: u64,
 }
 
 impl<'a> Connection<'a> {
@@ -120,7 +139,15 @@ impl<'a> Connection<'a> {
             most_out: 0,
             has_started: false,
             complete_at: 0.0,
+            losses: None,
         }
+    }
+
+    /// The link loses this share of the packets at random; `seed` says which.
+    pub fn losing(mut self, share: f64, seed: u64) -> Connection<'a> {
+        let draws = RootSeed(seed).stream("losses");
+        self.losses = (share > 0.0).then_some(Losses { share, draws, lost: 0, due: 0, recovery: None });
+        self
     }
 
     /// From the request, `gap_s` after the transfer before was complete, to the last byte.
@@ -141,6 +168,7 @@ impl<'a> Connection<'a> {
     fn serve_from(&mut self, transfer: &Transfer, begin: f64) -> f64 {
         if self.is_known(transfer.socket.as_ref()) {
             self.out.clear();
+            self.losses.iter_mut().for_each(|losses| losses.recovery = None);
         } else {
             self.before(begin);
         }
@@ -197,20 +225,40 @@ impl<'a> Connection<'a> {
         let service = full / self.link.bytes_per_s;
         let mut now = begin;
         let mut left = packets;
-        while left > 0 {
-            if self.covers_the_path(service) {
+        while left > 0 || self.is_repairing() {
+            if self.losses.is_none() && self.covers_the_path(service) {
                 let rest = (left - 1) as f64 * full + last_size;
                 return self.skip(now, left, rest);
             }
+            while self.repair(now, full) {}
             while left > 0 && self.may_send(now) {
                 left -= 1;
                 self.transmit(now, if left == 0 { last_size } else { full }, left == 0);
             }
-            if left > 0 {
+            let is_due = self.losses.as_ref().is_some_and(|losses| losses.due > 0);
+            if left > 0 || is_due {
                 now = self.next_event(now);
+            } else if self.is_repairing() {
+                now = self.acknowledge();
             }
         }
         self.link.free_at
+    }
+
+    /// Something that was lost has not arrived yet.
+    fn is_repairing(&self) -> bool {
+        self.losses.as_ref().is_some_and(|losses| losses.due > 0 || self.out.iter().any(|sent| sent.is_lost))
+    }
+
+    /// Send a lost packet again, if there is one and the window has room.
+    fn repair(&mut self, now: f64, size: f64) -> bool {
+        if !self.may_send(now) {
+            return false;
+        }
+        let Some(losses) = self.losses.as_mut().filter(|losses| losses.due > 0) else { return false };
+        losses.due -= 1;
+        self.transmit(now, size, false);
+        true
     }
 
     /// The window keeps the link busy until the transfer ends.
@@ -240,7 +288,11 @@ impl<'a> Connection<'a> {
         let prior_in_flight = self.out.len() as u32;
         let payload_bytes = (size - self.deployed.header) as u32;
         self.control.on_packet_sent(&view, &PacketSent { payload_bytes, is_retransmission: false, prior_in_flight });
+        let is_lost = self.losses.as_mut().is_some_and(|losses| losses.draws.chance(losses.share));
+        let lost_until_then = self.losses.as_ref().map_or(0, |losses| losses.lost);
         self.out.push_back(Sent {
+            is_lost,
+            lost_until_then,
             at: now,
             acked_at: left_at + self.link.rtt_s,
             first_sent_at: self.first_sent_at,
@@ -278,6 +330,11 @@ impl<'a> Connection<'a> {
         let prior_in_flight = self.out.len() as u32;
         let Some(sent) = self.out.pop_front() else { return f64::INFINITY };
         let now = sent.acked_at;
+        if sent.is_lost {
+            self.notice(&sent, prior_in_flight);
+            return now;
+        }
+        self.recover(now);
         self.delivered += 1;
         self.delivered_at = now;
         self.first_sent_at = sent.at;
@@ -294,11 +351,12 @@ impl<'a> Connection<'a> {
         let rate = RateSample {
             is_app_limited: sent.is_app_limited,
             prior_delivered: sent.delivered,
+            lost: (self.lost() - sent.lost_until_then) as u32,
             delivery_rate: Rate::from_bits_per_sec_f64(f64::from(delivered * mss) * 8.0 / interval.max(1e-9)),
             ..RateSample::new(delivered, length(interval), mss)
         };
         let cwnd = self.control.cwnd();
-        let may_grow = f64::from(self.most_out) >= libm::floor(cwnd)
+        let may_grow = !self.is_recovering() && f64::from(self.most_out) >= libm::floor(cwnd)
             || (cwnd < self.control.ssthresh() && cwnd < 2.0 * f64::from(self.most_out));
         let view = self.view(now);
         let ack = Ack {
@@ -313,6 +371,50 @@ impl<'a> Connection<'a> {
         now
     }
 
+    fn lost(&self) -> u64 {
+        self.losses.as_ref().map_or(0, |losses| losses.lost)
+    }
+
+    fn is_recovering(&self) -> bool {
+        self.losses.as_ref().is_some_and(|losses| losses.recovery.is_some())
+    }
+
+    /// A packet is found lost: once in a recovery the window shrinks.
+    fn notice(&mut self, sent: &Sent, prior_in_flight: u32) {
+        let (mss, end) = (self.deployed.mss as u32, self.sent);
+        let Some(losses) = self.losses.as_mut() else { return };
+        losses.lost += 1;
+        losses.due += 1;
+        let begins = losses.recovery.is_none();
+        let (_, again) = losses.recovery.get_or_insert((end, 0));
+        *again += 1;
+        let lost_since_sent = (losses.lost - sent.lost_until_then) as u32;
+        let packet = PacketLost {
+            offset: (self.delivered + losses.lost) * u64::from(mss),
+            payload_bytes: mss,
+            tx_in_flight: prior_in_flight,
+            lost_since_sent,
+            is_app_limited: sent.is_app_limited,
+        };
+        let view = self.view(sent.acked_at);
+        self.control.on_packet_lost(&view, &packet);
+        if begins {
+            self.control.on_congestion(&view, &CongestionEvent::loss(prior_in_flight, time(sent.at)));
+        }
+    }
+
+    /// The recovery ends when what was out at its beginning is through.
+    fn recover(&mut self, now: f64) {
+        let (through, view) = (self.delivered + self.lost(), self.view(now));
+        let Some(losses) = self.losses.as_mut() else { return };
+        if let Some((end, retransmitted)) = losses.recovery
+            && through >= end
+        {
+            losses.recovery = None;
+            self.control.on_recovery_exit(&view, &RecoveryExit { retransmitted, after_rto: false });
+        }
+    }
+
     fn view(&self, now: f64) -> View<'static> {
         let out = self.out.len() as u32;
         View {
@@ -323,6 +425,8 @@ impl<'a> Connection<'a> {
             flight_size: out,
             delivered: self.delivered,
             sent: self.sent,
+            lost: self.lost(),
+            in_recovery: self.is_recovering(),
             ..View::new(time(now), self.deployed.mss as u32)
         }
     }

@@ -26,8 +26,10 @@ pub fn replay(transfers: &[Transfer], deployed: &Deployed, posterior: &Posterior
         .draws
         .iter()
         .step_by(every)
-        .map(|draw| {
-            let mut connection = Connection::new(deployed, Link::on(&draw.course, draw.rtt_s));
+        .zip(0..)
+        .map(|(draw, play)| {
+            let link = Link::on(&draw.course, draw.rtt_s);
+            let mut connection = Connection::new(deployed, link).losing(draw.loss, play);
             transfers.iter().map(|t| connection.serve_at(&bare(t)) + posterior.noise.think_s).collect()
         })
         .collect();

@@ -20,6 +20,8 @@ pub struct Draw {
     pub course: Course,
     /// Round trip without queueing.
     pub rtt_s: f64,
+    /// Share of packets lost at random.
+    pub loss: f64,
 }
 
 /// What is known of the path of a session.
@@ -30,6 +32,8 @@ pub struct Posterior {
     pub lasts_s: f64,
     /// Logarithm of the likelihood.
     pub evidence: f64,
+    /// Losses that were weighed, and the probability of each.
+    pub losses: Vec<(f64, f64)>,
     /// The noise that explains the session best.
     pub noise: Noise,
     /// Share of the transfers whose times neither a rate nor a change of it explains.
@@ -45,6 +49,8 @@ pub struct Settings {
     pub draws: usize,
     /// Of the draws.
     pub seed: u64,
+    /// Share of the packets that were sent again, where the log counts them.
+    pub retransmitted: Option<f64>,
 }
 
 /// The noise that is weighed: hosts and networks from quiet to restless.
@@ -66,9 +72,23 @@ const RTTS: usize = 8;
 /// Nobody logs it, so it is one unknown for a whole session.
 const FRAMING: (f64, f64) = (0.002, 0.004);
 
-/// The path of a session under one base RTT and one time that the server thinks.
+/// Random losses that are weighed, as a share of what was retransmitted, and what is believed of each before the times are seen. A
+/// retransmitted share says how much was lost and not why: a queue that overflows (the first), noise, or both. The times say why,
+/// since noise shrinks the window of a sender where the path is not full.
+const LOSSES: [(f64, f64); 3] = [(0.0, 0.5), (0.5, 0.2), (1.0, 0.3)];
+/// Less than this nobody can tell from none, and more than this no sender is played on.
+const LEAST_LOSS: f64 = 2e-4;
+const MOST_LOSS: f64 = 0.2;
+/// Under random loss the time of a transfer is a matter of luck: sizes of noise that are weighed then as well.
+const LUCK: [(f64, f64); 3] = [(0.04, 0.25), (0.04, 0.4), (0.04, 0.6)];
+/// Plays of the losses that are averaged.
+const PLAYS: u64 = 4;
+
+/// The path of a session under one base RTT, one loss and one time that the server thinks.
 struct Explained {
     rtt: f64,
+    loss: f64,
+    believed: f64,
     chain: Rc<Chain>,
     steps: Vec<Step>,
     filtered: Filtered,
@@ -77,15 +97,22 @@ struct Explained {
 
 /// Infer the path of a session: transfers in the order of their requests, none before the end of the one before.
 pub fn infer(transfers: &[Transfer], deployed: &Deployed, settings: &Settings) -> Posterior {
-    let rtts = base_rtts(transfers).into_iter();
-    let explained: Vec<Explained> = rtts.flat_map(|rtt| explain(transfers, deployed, rtt, &settings.beliefs)).collect();
+    let losses = base_losses(settings.retransmitted);
+    let explained: Vec<Explained> = base_rtts(transfers)
+        .into_iter()
+        .flat_map(|rtt| losses.iter().map(move |&loss| (rtt, loss)))
+        .flat_map(|(rtt, loss)| explain(transfers, deployed, rtt, loss, &settings.beliefs))
+        .collect();
     let best = explained.iter().map(|e| e.filtered.evidence).fold(f64::NEG_INFINITY, f64::max);
-    let shares = normalised(explained.iter().map(|e| libm::exp(e.filtered.evidence - best)).collect());
+    let shares = normalised(explained.iter().map(|e| e.believed * libm::exp(e.filtered.evidence - best)).collect());
     let mut stream = RootSeed(settings.seed).stream("infer");
     let mut draws: Vec<Draw> = vec![];
     for (own, count) in explained.iter().zip(counts(&shares, settings.draws)) {
         let courses = backward(&own.chain, &own.steps, &own.filtered, count, &mut stream);
-        draws.extend(courses.into_iter().map(|course| Draw { course: framed(course, &mut stream), rtt_s: own.rtt }));
+        draws.extend(courses.into_iter().map(|course| {
+            let course = framed(course, &mut stream);
+            Draw { course, rtt_s: own.rtt, loss: own.loss }
+        }));
     }
     // By base RTT and think until now: a few of them are to be a sample, too.
     for index in (1..draws.len()).rev() {
@@ -97,8 +124,24 @@ pub fn infer(transfers: &[Transfer], deployed: &Deployed, settings: &Settings) -
         draws,
         lasts_s: transfers.iter().map(Transfer::end_s).fold(0.0, f64::max),
         evidence: best,
+        losses: losses
+            .iter()
+            .map(|&(loss, _)| {
+                (loss, explained.iter().zip(&shares).filter(|(e, _)| e.loss == loss).map(|(_, s)| s).sum())
+            })
+            .collect(),
         noise: own.noise,
         unexplained: own.filtered.unexplained(),
+    }
+}
+
+/// Shares of packets lost at random that may be, with the belief in each.
+fn base_losses(retransmitted: Option<f64>) -> Vec<(f64, f64)> {
+    let share = retransmitted.unwrap_or(0.0).min(MOST_LOSS);
+    if share < LEAST_LOSS {
+        vec![(0.0, 1.0)]
+    } else {
+        LOSSES.iter().map(|&(of, belief)| (of * share, belief)).collect()
     }
 }
 
@@ -119,10 +162,16 @@ fn counts(shares: &[f64], total: usize) -> Vec<usize> {
     counts
 }
 
-fn explain(transfers: &[Transfer], deployed: &Deployed, rtt: f64, beliefs: &Beliefs) -> Vec<Explained> {
+fn explain(
+    transfers: &[Transfer],
+    deployed: &Deployed,
+    rtt: f64,
+    (loss, believed): (f64, f64),
+    beliefs: &Beliefs,
+) -> Vec<Explained> {
     let (low, high) = shown(transfers, rtt, deployed);
     let chain = Rc::new(Chain::new(low, high, beliefs));
-    let takes = times(transfers, deployed, &chain, rtt);
+    let takes = times(transfers, deployed, &chain, rtt, loss);
     let steps = |count: usize, noise: &Noise| -> Vec<Step> {
         let first_byte = rtt + noise.think_s;
         (0..count)
@@ -135,21 +184,21 @@ fn explain(transfers: &[Transfer], deployed: &Deployed, rtt: f64, beliefs: &Beli
             .collect()
     };
     let tried = |noise: &Noise| forward(&chain, &steps(transfers.len().min(TRIED), noise)).evidence;
-    let kept = likely_noises(&tried);
+    let kept = likely_noises(&tried, loss > 0.0);
     kept.into_iter()
         .map(|noise| {
             let steps = steps(transfers.len(), &noise);
             let filtered = forward(&chain, &steps);
-            Explained { rtt, chain: Rc::clone(&chain), steps, filtered, noise }
+            Explained { rtt, loss, believed, chain: Rc::clone(&chain), steps, filtered, noise }
         })
         .collect()
 }
 
 /// The size of the noise with the greatest evidence, with each time to the first byte that may be.
-fn likely_noises(evidence: &dyn Fn(&Noise) -> f64) -> Vec<Noise> {
+fn likely_noises(evidence: &dyn Fn(&Noise) -> f64, has_luck: bool) -> Vec<Noise> {
     let of = |(absolute_s, relative), think_s| Noise { absolute_s, relative, pauses: PAUSES, think_s };
     let better = |a: &(f64, Noise), b: &(f64, Noise)| a.0.total_cmp(&b.0);
-    let sizes = NOISES.iter().map(|&size| of(size, USUAL_THINK));
+    let sizes = NOISES.iter().chain(if has_luck { &LUCK[..] } else { &[] }).map(|&size| of(size, USUAL_THINK));
     let (_, best) = sizes.map(|noise| (evidence(&noise), noise)).max_by(better).expect("several");
     let weighed: Vec<(f64, Noise)> =
         THINKS.iter().map(|&think_s| Noise { think_s, ..best }).map(|noise| (evidence(&noise), noise)).collect();
@@ -185,16 +234,22 @@ fn shown(transfers: &[Transfer], first_byte: f64, deployed: &Deployed) -> (f64, 
 
 /// The connection is played at every so many rates of the grid; in between, its times are interpolated.
 const EVERY: usize = 3;
+/// With losses, which cost a look at every packet.
+const EVERY_LOSSY: usize = 12;
 
 /// What each transfer takes after the first byte, at each rate.
-fn times(transfers: &[Transfer], deployed: &Deployed, chain: &Chain, rtt: f64) -> Vec<Vec<f64>> {
+fn times(transfers: &[Transfer], deployed: &Deployed, chain: &Chain, rtt: f64, loss: f64) -> Vec<Vec<f64>> {
     let mut takes = vec![vec![0.0; chain.rates.len()]; transfers.len()];
     let last = chain.rates.len() - 1;
-    let played: Vec<usize> = (0..last).step_by(EVERY).chain([last]).collect();
+    let (every, plays) = if loss > 0.0 { (EVERY_LOSSY, PLAYS) } else { (EVERY, 1) };
+    let played: Vec<usize> = (0..last).step_by(every).chain([last]).collect();
     for &index in &played {
-        let mut connection = Connection::new(deployed, Link::new(chain.rates[index], rtt));
-        for (position, takes) in takes.iter_mut().enumerate() {
-            takes[index] = connection.serve(&transfers[position], gap(transfers, position)) - rtt;
+        for play in 0..plays {
+            let mut connection = Connection::new(deployed, Link::new(chain.rates[index], rtt)).losing(loss, play);
+            for (position, takes) in takes.iter_mut().enumerate() {
+                let time = connection.serve(&transfers[position], gap(transfers, position)) - rtt;
+                takes[index] += time / plays as f64;
+            }
         }
     }
     for pair in played.windows(2) {

@@ -20,7 +20,7 @@ from playpath.base.manifest import PopulationManifest, manifest
 from playpath.base.metrics import BULK_CRITERIA, NETWORK_CRITERIA, VIDEO_CRITERIA, metric
 from playpath.base.tabular import Json, Tabular
 from playpath.judge import stats
-from playpath.population import headline
+from playpath.population import headline, known_from
 from playpath.population.groups import group_labels
 from playpath.population.intervals import (
     Estimate,
@@ -274,8 +274,18 @@ class PopulationResult(Tabular):
 
     @property
     def is_decided(self) -> bool:
-        """No other sender may be better than the best one."""
-        return all(v.relation != "open" for v in self.against_best.values())
+        """No other sender may be better than the best one, and the paths are known well enough to say so."""
+        return self.left_open is None and all(v.relation != "open" for v in self.against_best.values())
+
+    @cached_property
+    def known_from(self) -> dict[str, int]:
+        """Users by what their paths are known from, where the users' table says it."""
+        return known_from.count(unit.known_from for unit in self.population.units)
+
+    @property
+    def left_open(self) -> str | None:
+        """Why the logs behind the paths do not decide; None where they may."""
+        return known_from.left_open(self.known_from, len(self.population.units))
 
     @cached_property
     def headline(self) -> str:
@@ -397,6 +407,8 @@ class PopulationResult(Tabular):
             "ranking": self.ranking,
             "baseline": self.baseline,
             "is_decided": self.is_decided,
+            "known_from": self.known_from,
+            "left_open": self.left_open,
             "headline": self.headline,
             "fine_print": self.fine_print,
             "against_baseline": [v.to_dict() for v in self.against_baseline.values()],

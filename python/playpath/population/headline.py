@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from playpath.base.metrics import format_value, metric
 from playpath.population.intervals import FEWEST_UNITS, Estimate
+from playpath.population.known_from import caveat
 
 if TYPE_CHECKING:
     from playpath.population.answer import PopulationResult
@@ -20,7 +21,16 @@ _NOTICED_STALL_S = 0.5
 
 
 def headline(result: PopulationResult) -> str:
-    """Use this one, and what that does to the viewers."""
+    """Use this one, and what that does to the viewers; what the logs behind the paths leave open comes first."""
+    why = result.left_open
+    if why is None or len(result.senders) < 2:
+        return _verdict(result) + caveat(result.known_from)
+    other = result.contender
+    told = _effect(result.versus(other, result.baseline), other)
+    return f"Undecided: {why}. If no path loses packets at random: {told}"
+
+
+def _verdict(result: PopulationResult) -> str:
     best, today = result.best, result.baseline
     if len(result.senders) < 2:
         return f"{best} was played alone: there is nothing to compare it with."

@@ -22,6 +22,7 @@ from playpath.base import engine
 from playpath.base.errors import InputError
 from playpath.base.files import check_writable, replaced, write_text
 from playpath.base.parallel import check_jobs
+from playpath.population import known_from
 from playpath.population.log_groups import Keeper
 from playpath.population.log_lines import Reading
 from playpath.population.log_rows import fields_of
@@ -37,6 +38,8 @@ SESSIONS = (
     "rtt_ms_p50",
     "rtt_ms_p95",
     "retransmitted_percent",
+    "loss_percent_mean",
+    "loss_probability",
     "sender",
     "sender_probability",
     "unexplained_percent",
@@ -157,7 +160,7 @@ def infer(
 def _tables() -> Iterator[tuple[str, Sequence[str]]]:
     yield "capacity.csv", CAPACITY
     yield "sessions.csv", SESSIONS
-    yield "users.csv", ("name", "trace", "rtt_ms")
+    yield "users.csv", ("name", "trace", "rtt_ms", "loss_percent", known_from.COLUMN)
 
 
 class _Table:
@@ -218,6 +221,7 @@ def _ask(session: Session, asked: Asked) -> dict[str, Any]:
         "draws": asked.draws,
         "kept": asked.kept,
         "seed": asked.seed,
+        "retransmitted": session.retransmitted,
     }
     return engine.infer(question)
 
@@ -245,6 +249,8 @@ def _write(
             _digits(mean / 1e6),
             *(_digits(rtts[int(share * (len(rtts) - 1))]) for share in (0.05, 0.5, 0.95)),
             again,
+            _digits(100 * sum(loss * share for loss, share in answer["losses"])),
+            _digits(sum(share for loss, share in answer["losses"] if loss > 0)),
             answer["sender"],
             _digits(probability),
             _digits(100 * answer["unexplained"]),
@@ -261,7 +267,8 @@ def _write(
         trace = str(file.relative_to(folder))
         told.first_trace = told.first_trace or trace
         if index == 1:
-            users.writerow([session.name, trace, _digits(1e3 * draw["rtt_s"])])
+            known = known_from.TIMES if session.retransmitted is None else known_from.LOSSES
+            users.writerow([session.name, trace, _digits(1e3 * draw["rtt_s"]), _digits(100 * draw["loss"]), known])
 
 
 def _trace(draw: dict[str, Any], lasts_s: float) -> str:
@@ -328,12 +335,13 @@ def _notes(told: _Told, done: Inferred, asked: Asked) -> Iterator[str]:
             f"in {share} sessions more than {_MISFIT:.0%} of the times fit no rate of the path under {' or '.join(asked.senders)} "
             f"({some}): another sender, a limit of the application or pauses of the server; do not rely on them"
         )
-    if told.retransmitted:
-        yield "retransmitted shares are in sessions.csv; they are what the sender sent again, not the loss of the path"
+    without = done.sessions - told.retransmitted
+    if without:
+        yield (
+            f"{without} of {done.sessions} sessions have no retransmissions (bytes_retrans and bytes_sent): there a path that loses "
+            "packets at random looks like a smaller link, and the answer says that these logs do not decide"
+        )
     if len(asked.senders) > 1:
         found = ", ".join(f"{name} {count:.0f}" for name, count in sorted(told.senders.items()))
         yield f"the deployed sender was not named; likeliest by session: {found}"
-    yield (
-        "random loss is not inferred: a lossy path looks like a smaller link, and a change of sender seems to do less on it than it would"
-    )
     yield "the queue of a path is hardly seen in a log: population.toml has an assumption"

@@ -25,6 +25,7 @@ import numpy as np
 
 from playpath.base.errors import InputError, unknown_name
 from playpath.base.files import read_text
+from playpath.population import known_from
 from playpath.population.log_groups import UNKNOWN, Keeper, normal, usual
 from playpath.population.log_lines import Reading, cmcd, is_ss, nginx, objects, table, tcp_info, w3c
 from playpath.population.log_rows import LEAST_BYTES, Sample, fields_of, is_telling
@@ -61,11 +62,12 @@ class Import:
 
     def to_csv(self) -> str:
         """The users' table."""
-        names = ["name", "rate_mbps", *(["rtt_ms"] if any("rtt_ms" in row for row in self.rows) else []), "samples"]
+        rtt = ["rtt_ms"] if any("rtt_ms" in row for row in self.rows) else []
+        names = ["name", "rate_mbps", *rtt, "samples", known_from.COLUMN]
         text = io.StringIO()
         writer = csv.DictWriter(text, [*names, *self.kept], extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
-        writer.writerows({**row, **row.get("groups", {})} for row in self.rows)
+        writer.writerows({**row, known_from.COLUMN: known_from.RATES, **row.get("groups", {})} for row in self.rows)
         return text.getvalue()
 
 
@@ -187,8 +189,24 @@ def _estimate(samples: list[Sample], notes: list[str], kept: tuple[str, ...]) ->
     notes.append(
         "rates are what a flow of today's sender got (90th percentile of a session's samples): a floor of what the path can carry"
     )
+    notes += _doubtful(rows)
     notes += _mixed(by_session.values(), rows, kept)
     return Import(rows, notes, kept)
+
+
+_MOST_MBPS, _MOST_RTT_MS = 1000.0, 3000.0
+"""More than a viewer's link has, but for a few: a unit that was taken wrongly, or a clock."""
+
+
+def _doubtful(rows: list[User]) -> Iterator[str]:
+    for column, most, unit in (("rate_mbps", _MOST_MBPS, "Mbit/s"), ("rtt_ms", _MOST_RTT_MS, "ms")):
+        odd = [(row["name"], value) for row in rows if (value := float(row.get(column, 0.0))) > most]  # type: ignore[arg-type]
+        if odd:
+            name, value = max(odd, key=lambda one: one[1])
+            yield (
+                f"{len(odd)} sessions have a {column} above {most:g} ({name}: {value:g} {unit}): hardly a viewer's path; check the unit "
+                "(--fields) and the clock"
+            )
 
 
 def _mixed(sessions: Iterable[list[Sample]], rows: list[User], kept: tuple[str, ...]) -> Iterator[str]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from playpath.base.errors import InputError, unknown_name
 from playpath.base.files import read_text, rows_of
+from playpath.population import known_from
 from playpath.scenario import traces
 
 _ENDINGS = (".mahi", ".mahimahi", ".csv", ".json", ".txt", ".down", ".up")
@@ -50,6 +51,8 @@ class Unit:
         What results may be told apart by.
     lap_s : float
         Length of its trace, which repeats; infinite without one.
+    known_from : str
+        What its path is known from (`known_from.py`); empty: not said.
     """
 
     name: str
@@ -57,6 +60,7 @@ class Unit:
     settings: Mapping[str, Any] = field(default_factory=dict)
     groups: Mapping[str, str] = field(default_factory=dict)
     lap_s: float = math.inf
+    known_from: str = ""
 
 
 def is_trace_set(value: Any, folder: Path) -> bool:
@@ -139,13 +143,14 @@ def _indexed(file: Path, key: str) -> list[Unit]:
 def users(file: Path, trace_key: str) -> list[Unit]:
     """The users of a table.
 
-    Columns: `name`, `weight`, those of `COLUMNS`, dotted settings (`path.rtt`, `player.buffer`) with a unit in each cell, and any
-    others, which results can be grouped by.
+    Columns: `name`, `weight`, `known_from`, those of `COLUMNS`, dotted settings (`path.rtt`, `player.buffer`) with a unit in each cell,
+    and any others, which results can be grouped by.
     """
     units = []
     for line, row in _rows(file):
         name = row.pop("name", "") or row.pop("user", "") or f"user {line - 1}"
         weight = _weight(row.pop("weight", "1"), file, line)
+        known = row.pop(known_from.COLUMN, "")
         settings: dict[str, object] = {}
         lap_s = math.inf
         for column in list(row):
@@ -160,7 +165,7 @@ def users(file: Path, trace_key: str) -> list[Unit]:
             elif column.lower() in WITHOUT_UNIT:
                 named = " or ".join(name for name in COLUMNS if name.startswith(f"{column.lower()}_"))
                 raise InputError(f"{file}: line 1: `{column}`: a column of figures has its unit in its name: {named}")
-        units.append(Unit(name, weight, settings, row, lap_s))
+        units.append(Unit(name, weight, settings, row, lap_s, known))
     return _unique(units, file)
 
 

@@ -34,6 +34,11 @@ _IDLE_S = 1800.0
 _LONGEST_S = 600.0
 """Of a transfer: longer is a clock that jumped."""
 
+_FEW_COUNTED = 4
+"""So many figures that rise one after the other are no counter yet."""
+_SENT = ("bytes_sent_wire", "tcpi_bytes_sent", "tcp_bytes_sent", "tcpinfo_bytes_sent")
+_AGAIN = ("bytes_retrans", "tcpi_bytes_retrans", "retransmitted_bytes", "tcpinfo_bytes_retrans")
+
 EMULATED = {"start_time", "end_time", "size", "trans_time", "cwnd", "rtt", "min_rtt", "delivery_rate"}
 """Header of the chunk logs that Puffer's data and emulations of it are published with: kB of 1000 bytes, ms, segments."""
 
@@ -166,9 +171,23 @@ def _complete(name: str, rows: list[_Row], faults: Faults) -> Iterator[Session]:
         if row.socket:
             transfer["socket"] = row.socket
         transfers.append(transfer)
-    sent = sum(row.sent or 0.0 for row in rows)
-    again = sum(row.again or 0.0 for row in rows)
-    yield Session(name, transfers, again / sent if sent > 0 else None)
+    yield Session(name, transfers, _retransmitted(rows))
+
+
+def _retransmitted(rows: list[_Row]) -> float | None:
+    """Share of the bytes that was sent again: counters of a connection, which only grow, or figures of each transfer."""
+    counted = [row for row in rows if row.again is not None]
+    repeated = _grown([row.again or 0.0 for row in counted])
+    told = [row.sent for row in counted if row.sent is not None]
+    # Without a figure of what was sent: the transfers' sizes, and what was sent again.
+    total = _grown(told) if told else sum(row.bytes for row in counted) + repeated
+    return repeated / total if total > 0 and repeated <= total else None
+
+
+def _grown(figures: list[float]) -> float:
+    """How far a counter went, or the sum of figures that are none."""
+    is_counter = len(figures) > _FEW_COUNTED and all(a <= b for a, b in itertools.pairwise(figures))
+    return figures[-1] - figures[0] if is_counter else sum(figures)
 
 
 def _rows(file: Path, kind: str, how: Reading, faults: Faults) -> Iterator[_Row]:
@@ -299,7 +318,12 @@ def _row(row: Mapping[str, Any], how: Reading) -> _Row | None:
     socket = _told(told)
     if named.rtt_ms:
         socket["min_rtt_s"] = named.rtt_ms / 1e3
-    return _Row(named.session, at, named.seconds, named.size, first_byte, socket)
+    sent, again = _figure(columns, _SENT), _figure(columns, _AGAIN)
+    return _Row(named.session, at, named.seconds, named.size, first_byte, socket, sent, again)
+
+
+def _figure(columns: Mapping[str, Any], names: Iterable[str]) -> float | None:
+    return next((value for name in names if (value := number(columns.get(name))) is not None), None)
 
 
 def _told(fields: Iterable[tuple[str, Any, float]]) -> dict[str, float]:

@@ -1,0 +1,159 @@
+"""Known truth: viewers on paths that are known are played, their beacons are written as a log, and what the log answers is held
+against what the paths themselves answer. Run by hand; it prints a table:
+
+    python tests/python/known_truth.py [users] [KIND …]
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from playpath import population, run
+from playpath.population.inference import Asked, infer
+from playpath.population.logs import read_logs
+from playpath.population.replay import judge
+
+SCENARIO = """name = "truth"
+[video]
+source = "bigbuckbunny"
+duration = "90 s"
+[player]
+kind = "dash"
+abr = "dynamic"
+ladder = "4 Mbit/s"
+segment = "4 s"
+[[path]]
+name = "link"
+{link}
+rtt = "60 ms"
+queue = "100 packets"
+{traffic}
+"""
+CONSTANT, TRACE = 'rate = "10 Mbit/s"', 'trace = "{}"\nstart = "0 s"'
+SENDERS = "".join(f'[[sender]]\ncc = "{cc}"\n' for cc in ("cubic", "bbr"))
+NEIGHBOUR = '[[traffic]]\nkind = "bulk"\ncc = "cubic"\n'
+HEAD = "session,start_time,bytes,duration_ms,first_byte_ms,min_rtt_ms"
+
+Rate = Callable[[random.Random], tuple[float, float]]
+KINDS: dict[str, tuple[Rate, str]] = {
+    "20 Mbit/s, 0.15 to 0.5 % loss": (lambda draw: (20.0, draw.uniform(0.15, 0.5)), ""),
+    "100 Mbit/s, 2 % loss": (lambda _: (100.0, 2.0), ""),
+    "DSL shared with a bulk flow": (lambda draw: (draw.uniform(8, 16), 0.0), NEIGHBOUR),
+    "mobile, 2 to 20 Mbit/s": (lambda draw: (-draw.uniform(4, 10), 0.0), ""),
+    "DSL alone, 3 to 8 Mbit/s": (lambda draw: (draw.uniform(3, 8), 0.0), ""),
+}
+
+
+def scenario(link: str, traffic: str, users: Path) -> str:
+    return f'{SCENARIO.format(link=link, traffic=traffic)}{SENDERS}[population]\nusers = "{users.name}"\nsessions = 1\n'
+
+
+def walk(draw: random.Random, mean: float) -> str:
+    """A mobile link: another rate every second, 2 to 20 Mbit/s."""
+    rate, rows = mean, ["time_s,rate_mbps"]
+    for second in range(300):
+        rate = min(20.0, max(2.0, rate * draw.lognormvariate(0, 0.25)))
+        rows.append(f"{second},{rate:.3f}")
+    return "\n".join(rows) + "\n"
+
+
+def viewers(folder: Path, kind: str, count: int) -> tuple[str, str]:
+    """The users' table of a kind of path, and what the scenario's link is."""
+    draw, (rate_of, _) = random.Random(kind), KINDS[kind]
+    rows, first = [], ""
+    for user in range(count):
+        rate, loss = rate_of(draw)
+        rtt = draw.uniform(30, 90)
+        link = f"{rate:.3f}"
+        if rate < 0:
+            link = first = f"mobile{user}.csv"
+            (folder / link).write_text(walk(draw, -rate))
+        rows.append(f"u{user},{link},{rtt:.1f},{loss:.3f}")
+    column = "trace" if first else "rate_mbps"
+    (folder / "users.csv").write_text("\n".join([f"name,{column},rtt_ms,loss_percent", *rows]) + "\n")
+    return (TRACE.format(first) if first else CONSTANT), KINDS[kind][1]
+
+
+def beacons(folder: Path, text: str, has_retransmissions: bool) -> Path:
+    """What the viewers' players and the server's TCP_INFO log under CUBIC."""
+    lines = [HEAD + (",bytes_retrans" if has_retransmissions else "")]
+    (folder / "today.toml").write_text(text)
+    from playpath.population.spec import load_population
+    from playpath.sweep.design import at_point
+
+    own = load_population(folder / "today.toml")
+    for number in range(own.paths):
+        path = own.path(number)
+        session = run(at_point(own.base, dict(path.settings)), cc="cubic", seed=7 + number)
+        flow = next(flow for flow in session.flows if flow["name"] == "video")
+        again = flow["retransmitted_packets"] / max(1, flow["sent_packets"] - flow["retransmitted_packets"])
+        asked: dict[int, float] = {}
+        first: dict[int, float] = {}
+        for event in session.events:
+            if event["event"] == "request_sent":
+                asked[event["request"]] = event["time_s"]
+            elif event["event"] == "first_byte":
+                first[event["request"]] = event["time_s"]
+            elif event["event"] == "segment_downloaded":
+                begin, size = asked[event["request"]], event["body_bytes"]
+                took, byte = (1e3 * (t - begin) for t in (event["time_s"], first[event["request"]]))
+                line = f"{path.name},{1.7e9 + begin:.4f},{size},{took:.2f},{byte:.2f},{flow['min_rtt_ms']:.2f}"
+                lines.append(line + (f",{again * size:.0f}" if has_retransmissions else ""))
+    (folder / "log.csv").write_text("\n".join(lines) + "\n")
+    return folder / "log.csv"
+
+
+def answer(folder: Path, text: str) -> dict:
+    (folder / "answer.toml").write_text(text)
+    found = population(folder / "answer.toml", cc=["cubic", "bbr"], store=folder / "store")
+    versus = found.versus("bbr", "cubic")
+    stalls = [float(found.values(cc, "stall_time_s").mean()) for cc in ("cubic", "bbr")]
+    return {
+        "relation": "open" if found.left_open else versus.relation,
+        "net": versus.net,
+        "stalls": stalls[1] - stalls[0],
+    }
+
+
+def told(found: dict, truth: dict) -> str:
+    net, right = found["net"], truth["relation"]
+    word = "undecided" if found["relation"] in ("open", "alike") else "right" if found["relation"] == right else "wrong"
+    word = "right" if found["relation"] == right else word
+    holds = "holds" if net.low <= truth["net"].value <= net.high else "misses"
+    return f"{word}: {100 * net.value:+.0f} ({100 * net.low:+.0f} to {100 * net.high:+.0f}), {holds}; stalls {found['stalls']:+.1f} s"
+
+
+def cell(kind: str, users: int) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        link, traffic = viewers(folder, kind, users)
+        text = scenario(link, traffic, folder / "users.csv")
+        truth = answer(folder, text)
+        print(f"{kind}\n  truth: {truth['relation']}, {100 * truth['net'].value:+.0f}, stalls {truth['stalls']:+.1f} s")
+        for has in (True, False):
+            log = beacons(folder, text, has)
+            out = folder / f"paths{has}"
+            infer([log], out, Asked(("cubic",), kept=1))
+            replayed = judge(out)
+            rows = [line.split(",") for line in (out / "users.csv").read_text().splitlines()[1:]]
+            first, losses = rows[0][1], [float(row[3]) for row in rows]
+            found = answer(out, scenario(TRACE.format(first), "", out / "users.csv"))
+            word = (
+                told(found, truth) if replayed.is_reproduced else f"no verdict (not given back); {told(found, truth)}"
+            )
+            name = "with retransmissions" if has else "without"
+            print(f"  infer, {name}: {word}; mean loss {sum(losses) / len(losses):.2f} %")
+        imported = folder / "import"
+        imported.mkdir()
+        (imported / "users.csv").write_text(read_logs([log]).to_csv())
+        print(f"  import: {told(answer(imported, scenario(CONSTANT, '', imported / 'users.csv')), truth)}", flush=True)
+
+
+if __name__ == "__main__":
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    for kind in sys.argv[2:] or KINDS:
+        cell(kind, count)
