@@ -81,8 +81,8 @@ def export(folder: Path, result: Result, question: Question, target: Path) -> No
 
 
 def _files(folder: Path, result: Result, question: Question) -> Iterator[tuple[str, bytes]]:
-    yield "README.txt", _README.encode()
     yield QUESTION, _json(question.to_dict())
+    yield from beside(result)
     for path in sorted(folder.rglob("*")):
         part = path.relative_to(folder)
         if (
@@ -92,6 +92,11 @@ def _files(folder: Path, result: Result, question: Question) -> Iterator[tuple[s
             and not path.name.startswith(".")
         ):
             yield f"{RESULTS}/{part.as_posix()}", path.read_bytes()
+
+
+def beside(result: Result) -> Iterator[tuple[str, bytes]]:
+    """What follows from the results: for people who open the archive."""
+    yield "README.txt", _README.encode()
     yield "tables/sessions.csv", _csv(result.table)
     if isinstance(getattr(result, "decisions", None), pl.DataFrame):
         yield "tables/decisions.csv", _csv(result.decisions)  # type: ignore[union-attr]
