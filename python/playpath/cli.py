@@ -12,12 +12,13 @@ import sys
 import tempfile
 import threading
 import traceback
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 
 from playpath.commands import Commands, Stopped
 from playpath.errors import InputError, PlaypathError, RunError
+from playpath.printing import AnswersOnly
 
 _COMPLETE = "_PLAYPATH_COMPLETE"
 
@@ -109,6 +110,7 @@ def _prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    sys.stdout = cast("TextIO", AnswersOnly(sys.stdout))
 
 
 def _drop(stream: TextIO) -> None:

@@ -15,7 +15,7 @@ import polars as pl
 from playpath import engine
 from playpath.archive.question import Question, Result
 from playpath.errors import InputError
-from playpath.files import replaced
+from playpath.files import replaced, text_cell
 from playpath.manifest import package_version
 
 FORMAT = 1
@@ -103,8 +103,9 @@ def beside(result: Result) -> Iterator[tuple[str, bytes]]:
 
 
 def _csv(frame: pl.DataFrame) -> bytes:
-    """Lists as text, since CSV has none."""
+    """Lists as text, since CSV has none; no text is a formula."""
     flat = frame.with_columns(pl.col(pl.List).cast(pl.List(pl.String)).list.join("; "))
+    flat = flat.with_columns(pl.col(pl.String).map_elements(text_cell, return_dtype=pl.String))
     buffer = io.BytesIO()
     flat.write_csv(buffer)
     return buffer.getvalue()

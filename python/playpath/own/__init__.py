@@ -21,6 +21,7 @@ from playpath.own import sources
 from playpath.own.blame import told
 from playpath.own.references import HERE, handed_over, here_digest, reference_of
 from playpath.own.sources import LIBRARIES
+from playpath.printing import own_code_runs
 from playpath.resolved import Document
 from playpath.scenario import Component, own_code
 
@@ -128,8 +129,11 @@ def _check(kind: str, entry: Mapping[str, Any]) -> str:
     if key not in _made:
         target = _target(reference)
         try:
-            made = target(**params)
-        except Exception as error:
+            with own_code_runs():
+                made = target(**params)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # its `sys.exit`, too
             raise InputError(told(error, target)) from error
         if not callable(getattr(made, method := _METHODS[kind], None)):
             raise InputError(f"its objects have no method `{method}`; see docs/recipes")
@@ -153,7 +157,8 @@ def _target(reference: str) -> Callable[..., Any]:
     source, _, name = reference.partition(":")
     found: Any
     try:
-        found = sources.module(source)
+        with own_code_runs():
+            found = sources.module(source)
     except (InputError, KeyboardInterrupt):
         raise
     except BaseException as error:
