@@ -16,12 +16,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import playpath
-from playpath import engine
-from playpath.comparison import Comparison, format_summary
-from playpath.metrics import format_value, metric
+from playpath.base import engine
+from playpath.base.metrics import format_value, metric
+from playpath.judge.stats import summarise
 from playpath.plots import figure, metric_bars, metric_dots
 from playpath.plots.style import INK, dress, sender_styles
-from playpath.stats import summarise
+from playpath.results.comparison import Comparison, format_summary
 
 DOCS = Path(__file__).parent
 IMAGES = DOCS / "images"

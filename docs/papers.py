@@ -18,10 +18,10 @@ from typing import Any
 
 import polars as pl
 
-from playpath.studies import NAMES, Study, evaluate, study
-from playpath.studies.claims import select
-from playpath.studies.study import Labels, Unstated
-from playpath.studies.today import HEAD, rank_scenes, table_rows
+from playpath.papers import NAMES, Study, evaluate, study
+from playpath.papers.claims import select
+from playpath.papers.study import Labels, Unstated
+from playpath.papers.today import HEAD, rank_scenes, table_rows
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "papers.md"

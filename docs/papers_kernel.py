@@ -22,12 +22,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import playpath
-from playpath.comparison import Comparison
-from playpath.metrics import format_value, metric
+from playpath.base.metrics import format_value, metric
+from playpath.judge.stats import mean, mean_interval
+from playpath.papers import study
+from playpath.papers.study import Case, Labels
 from playpath.plots.style import COLOURS, INK, PAPER, dress, figure, own_axes
-from playpath.stats import mean, mean_interval
-from playpath.studies import study
-from playpath.studies.study import Case, Labels
+from playpath.results.comparison import Comparison
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "papers.md"

@@ -12,9 +12,10 @@ from typing import Any
 import typed
 import typed_record
 
-from playpath import engine, keys
-from playpath.keys import default_text
-from playpath.metrics import BULK_CRITERIA, VIDEO_CRITERIA, Metric, metric
+from playpath.base import engine
+from playpath.base.metrics import BULK_CRITERIA, VIDEO_CRITERIA, Metric, metric
+from playpath.scenario import keys
+from playpath.scenario.keys import default_text
 
 FOLDER = Path(__file__).parent / "reference"
 SCHEMAS = (FOLDER, FOLDER.parents[1] / "scenarios" / "schemas")

@@ -18,11 +18,11 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from papers import COMMIT, commit
 
-from playpath.comparison import format_summary
-from playpath.metrics import format_value, metric
+from playpath.base.metrics import format_value, metric
 from playpath.plots.dumbbell import dumbbell
-from playpath.twin import MetricTwin, Twin
-from playpath.twin_run import twin
+from playpath.real.twin import MetricTwin, Twin
+from playpath.real.twin_run import twin
+from playpath.results.comparison import format_summary
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent

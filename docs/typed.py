@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from playpath import keys
+from playpath.scenario import keys
 
 PACKAGE = Path(__file__).parents[1] / "python" / "playpath"
 CLASSES = {
@@ -69,13 +69,13 @@ def modules(tables: Iterable[str]) -> dict[Path, str]:
     inner_first = [name for name in reversed([*tables]) if name not in AS_MAPPINGS]
     order = tuple(dict.fromkeys(part for name in inner_first for part in bases_first(name)))
     written = Form(
-        PACKAGE / "document.py",
+        PACKAGE / "scenario/document.py",
         'The documents as one writes them, typed: made by name, `Path(rate="20 Mbit/s", rtt="50 ms")`.',
         False,
         order,
     )
     resolved = Form(
-        PACKAGE / "resolved.py",
+        PACKAGE / "scenario/resolved.py",
         "A scenario as the engine resolves it, typed: every default is written out, names of components are tables.",
         True,
         tuple(name for name in order if name in reached("scenario")),
@@ -139,7 +139,7 @@ def module(form: Form, found: Mapping[str, list[str]], imported: Collection[str]
     ]
     if imported:
         text += [
-            f"from playpath.document import {', '.join(map(class_name, imported))}",
+            f"from playpath.scenario.document import {', '.join(map(class_name, imported))}",
             f"__all__ = {[class_name(name) for name in found]}",
         ]
     for name, lines in found.items():

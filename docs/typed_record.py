@@ -33,9 +33,9 @@ class Form:
 def modules(record: str, measurements: str) -> dict[Path, str]:
     """Both modules: file → text. The arguments are the JSON Schemas."""
     forms = (
-        Form(PACKAGE / "recorded.py", record, "What a run leaves, typed: the parts of a record."),
+        Form(PACKAGE / "results/recorded.py", record, "What a run leaves, typed: the parts of a record."),
         Form(
-            PACKAGE / "measured.py",
+            PACKAGE / "results/measured.py",
             measurements,
             "What a world other than the simulator measures of a run, typed: the engine makes the record of it.",
             "Measurements",
@@ -60,7 +60,7 @@ def module(form: Form) -> str:
         "from typing import Any, Literal, NotRequired, TypedDict",
     ]
     if form.imported:
-        text += ["", f"from playpath.recorded import {', '.join(form.imported)}"]
+        text += ["", f"from playpath.results.recorded import {', '.join(form.imported)}"]
     for name, of in classes.items():
         if name not in form.imported:
             text += ["", "", *typed_class(name, of)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import mdformat
 
 import playpath
-from playpath.ranking import Ranker
+from playpath.judge.ranking import Ranker
 
 ROOT = Path(__file__).parents[1]
 OPTIONS = {"wrap": 120, "plugin": {"tables": {"compact_tables": True}}}

@@ -13,8 +13,8 @@ import re
 from pathlib import Path
 
 import playpath
-from playpath.comparison import Comparison
-from playpath.metrics import format_value
+from playpath.base.metrics import format_value
+from playpath.results.comparison import Comparison
 
 DOCS = Path(__file__).parent
 STORE = DOCS.parent / "out" / "wire"

@@ -14,9 +14,9 @@ from typing import Any
 
 import typer
 
+from playpath.base.manifest import package_version
 from playpath.cli import app
-from playpath.commands import COMMANDS
-from playpath.manifest import package_version
+from playpath.cli.commands import COMMANDS
 
 _EXIT = (("0", "done"), ("1", "the run failed"), ("2", "the input is wrong"), ("130", "stopped by Ctrl-C"))
 _OWN_PROGRAMS = ("relay", "cc")

@@ -1,5 +1,5 @@
 // What the page and the report are made of: `node build.mjs explorer [OUT]`, by default ../python/playpath/web/explorer.html;
-// `node build.mjs report [FOLDER]`, by default ../python/playpath/report/assets.
+// `node build.mjs report [FOLDER]`, by default ../python/playpath/show/report/assets.
 //
 // The report's script and style are kept in the repository, so that reports need no Node; they have no engine in them.
 // The explorer is one page with everything in it.
@@ -56,7 +56,7 @@ async function explorer(out = join(here, "../python/playpath/web/explorer.html")
   write(out, page);
 }
 
-async function report(folder = join(here, "../python/playpath/report/assets")) {
+async function report(folder = join(here, "../python/playpath/show/report/assets")) {
   write(join(folder, "report.js"), (await bundle("src/report/main.ts")).replaceAll("</script", "<\\/script"));
   write(join(folder, "report.css"), `${await styled("src/report/report.css")}\n`);
 }

@@ -21,10 +21,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import playpath
-from playpath import engine
-from playpath.bands import until_last_byte
+from playpath.base import engine
 from playpath.plots import figure
 from playpath.plots.style import INK, sender_styles
+from playpath.results.bands import until_last_byte
 
 Row = dict[str, Any]
 IMAGES = Path(__file__).parents[1] / "images"

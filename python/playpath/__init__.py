@@ -16,18 +16,30 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from playpath import plots
-    from playpath.compare import compare, run
-    from playpath.comparison import Comparison
-    from playpath.document import Design, Document, Link, Origin, Path, Player, Run, Sender, Traffic, Video, Viewer
-    from playpath.errors import InputError, PlaypathError, RunError
+    from playpath.base.errors import InputError, PlaypathError, RunError
+    from playpath.papers import StudyResult, reproduce
     from playpath.population import PopulationResult, population
-    from playpath.record import Session
+    from playpath.real.twin import Twin
+    from playpath.real.twin_run import twin
+    from playpath.results.comparison import Comparison
+    from playpath.results.record import Session
+    from playpath.run.compare import compare, run
+    from playpath.run.tune import Tuning, tune
     from playpath.scenario import Scenario, load
-    from playpath.studies import StudyResult, reproduce
+    from playpath.scenario.document import (
+        Design,
+        Document,
+        Link,
+        Origin,
+        Path,
+        Player,
+        Run,
+        Sender,
+        Traffic,
+        Video,
+        Viewer,
+    )
     from playpath.sweep import SweepResult, sweep
-    from playpath.tune import Tuning, tune
-    from playpath.twin import Twin
-    from playpath.twin_run import twin
 
     __version__: str
 
@@ -67,9 +79,9 @@ __all__ = [
 ]
 
 _MODULES = {
-    "compare": ("compare", "run"),
-    "comparison": ("Comparison",),
-    "document": (
+    "run.compare": ("compare", "run"),
+    "results.comparison": ("Comparison",),
+    "scenario.document": (
         "Design",
         "Document",
         "Link",
@@ -82,22 +94,22 @@ _MODULES = {
         "Video",
         "Viewer",
     ),
-    "errors": ("InputError", "PlaypathError", "RunError"),
+    "base.errors": ("InputError", "PlaypathError", "RunError"),
     "population": ("PopulationResult", "population"),
-    "record": ("Session",),
+    "results.record": ("Session",),
     "scenario": ("Scenario", "load"),
-    "studies": ("StudyResult", "reproduce"),
+    "papers": ("StudyResult", "reproduce"),
     "sweep": ("SweepResult", "sweep"),
-    "tune": ("Tuning", "tune"),
-    "twin": ("Twin",),
-    "twin_run": ("twin",),
+    "run.tune": ("Tuning", "tune"),
+    "real.twin": ("Twin",),
+    "real.twin_run": ("twin",),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from playpath.manifest import package_version
+        from playpath.base.manifest import package_version
 
         return package_version()
     if name == "plots":

@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from playpath import engine
-from playpath.evidence import UNNOTICED_SHARE, ladder
-from playpath.metrics import VIDEO_CRITERIA, metric
-from playpath.ranking import Ranker
+from playpath.base import engine
+from playpath.base.metrics import VIDEO_CRITERIA, metric
+from playpath.judge.evidence import UNNOTICED_SHARE, ladder
+from playpath.judge.ranking import Ranker
 from playpath.scenario import load
 
 DATA = Path(__file__).parent / "data" / "sessions.parquet"

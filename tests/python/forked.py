@@ -70,10 +70,12 @@ def _serve() -> None:
 
 def _load() -> None:
     """What commands import, out of reach of the collector, so that a fork shares its memory."""
-    from playpath import cli, commands, plots, report  # noqa: F401
+    from playpath import cli, plots  # noqa: F401
+    from playpath.cli import commands
+    from playpath.show import report  # noqa: F401
 
     for module in pkgutil.iter_modules(commands.__path__):
-        importlib.import_module(f"playpath.commands.{module.name}")
+        importlib.import_module(f"playpath.cli.commands.{module.name}")
     cli.app(["list", "cc", "--json"], standalone_mode=False)  # what the parser of command lines loads on its way
     gc.freeze()
 

@@ -3,7 +3,7 @@
 import pytest
 
 import playpath
-from playpath.errors import InputError, RunError
+from playpath.base.errors import InputError, RunError
 
 IDEAL = """
 [video]

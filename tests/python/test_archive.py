@@ -13,9 +13,9 @@ import pytest
 from conftest import playpath_command
 
 import playpath
-from playpath.archive import unpack as unpacking
-from playpath.archive.unpack import unpack
-from playpath.errors import InputError
+from playpath.base.errors import InputError
+from playpath.results.archive import unpack as unpacking
+from playpath.results.archive.unpack import unpack
 
 SCENARIO = """
 name = "small"

@@ -8,10 +8,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from playpath.errors import InputError
-from playpath.studies import NAMES, Options, study
-from playpath.studies.beside import run_beside
-from playpath.studies.runner import _on_grid
+from playpath.base.errors import InputError
+from playpath.papers import NAMES, Options, study
+from playpath.papers.beside import run_beside
+from playpath.papers.runner import _on_grid
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if study(name).beside is not None])

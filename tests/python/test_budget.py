@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 
 import playpath
-from playpath import console
-from playpath.errors import InputError
-from playpath.progress import Pulse
+from playpath.base.errors import InputError
+from playpath.base.progress import Pulse
+from playpath.show import console
 
 CUBIC = '[[sender]]\ncc = "cubic"\n'
 VIDEO = '[video]\nrate = "2 Mbit/s"\nduration = "20 s"\n'

@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 import playpath
+from playpath.base.errors import InputError
 from playpath.cli import app
-from playpath.errors import InputError
 
 SCENARIO = """
 [video]

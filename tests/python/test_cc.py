@@ -1,6 +1,6 @@
 """What `playpath cc list` and `show` make of what `playpath-bpf` prints."""
 
-from playpath.commands.cc import print_connections, print_controls
+from playpath.cli.commands.cc import print_connections, print_controls
 
 CONNECTION = {
     "cc": "ccplb", "peer": "198.51.100.7:51514", "local_port": 443, "netns": 1, "time_ns": 1, "snd_cwnd": 80,

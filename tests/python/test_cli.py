@@ -5,7 +5,8 @@ import json
 import polars as pl
 import pytest
 
-from playpath import console, doctor
+from playpath.real import doctor
+from playpath.show import console
 
 pytestmark = pytest.mark.slow
 
@@ -259,7 +260,7 @@ def test_list(cli):
 def test_doctor_says_who_may_load(effective, found, tmp_path, monkeypatch):
     """All capabilities; CAP_NET_ADMIN (bit 12) alone, which is not enough; none."""
     (tmp_path / "status").write_text(f"Name:\tx\nCapPrm:\t0\nCapEff:\t{effective}\nCapBnd:\t0\n")
-    monkeypatch.setattr("playpath.doctor._STATUS", tmp_path / "status")
+    monkeypatch.setattr("playpath.real.doctor._STATUS", tmp_path / "status")
     (check,) = [check for check in doctor.examine() if check.name == "right to load"]
     assert check.is_there == (found is not None)
     assert found or "sudo" in check.remedy

@@ -5,7 +5,7 @@ import math
 import pytest
 
 import playpath
-from playpath.errors import InputError, RunError
+from playpath.base.errors import InputError, RunError
 
 SCENARIO = """
 [video]

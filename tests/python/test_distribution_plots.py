@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from playpath import plots
-from playpath.errors import InputError
-from playpath.record import Session
+from playpath.base.errors import InputError
+from playpath.results.record import Session
 
 
 def test_a_distribution_function_ends_at_all_and_steps_at_the_values(comparison):

@@ -8,8 +8,8 @@ import pytest
 from conftest import ROOT, SCENARIOS, playpath_command
 
 import playpath
-from playpath import commands
-from playpath.metrics import BULK_CRITERIA, VIDEO_CRITERIA
+from playpath.base.metrics import BULK_CRITERIA, VIDEO_CRITERIA
+from playpath.cli import commands
 from playpath.sweep import load_design
 
 pytestmark = pytest.mark.slow

@@ -16,9 +16,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from playpath import engine, explorer, load
+from playpath import load
+from playpath.base import engine
+from playpath.base.errors import RunError
 from playpath.cli import app
-from playpath.errors import RunError
+from playpath.show import explorer
 
 ROOT = Path(__file__).parents[2]
 WEB = ROOT / "web"

@@ -8,15 +8,15 @@ import typer
 from conftest import SMALL
 
 import playpath
-from playpath import console
-from playpath.commands.compare import command
-from playpath.comparison import Comparison
-from playpath.report.comparison_page import comparison_page
-from playpath.studies.runner import Options, run_cases
-from playpath.studies.study import Case, Study
-from playpath.testbed import calibration, runner
-from playpath.testbed.errors import MissingToolError, TestbedError
-from playpath.worlds import SimWorld
+from playpath.cli.commands.compare import command
+from playpath.papers.runner import Options, run_cases
+from playpath.papers.study import Case, Study
+from playpath.real.testbed import calibration, runner
+from playpath.real.testbed.errors import MissingToolError, TestbedError
+from playpath.results.comparison import Comparison
+from playpath.run.worlds import SimWorld
+from playpath.show import console
+from playpath.show.report.comparison_page import comparison_page
 
 REASON = "nginx was killed by signal 9"
 

@@ -12,8 +12,8 @@ from false_winners import equal_senders, false_losers, look, real_use, sessions
 from scipy.special import bdtr
 
 from playpath._engine import apart_level
-from playpath.evidence import FALSE_WINNERS
-from playpath.metrics import VIDEO_CRITERIA
+from playpath.base.metrics import VIDEO_CRITERIA
+from playpath.judge.evidence import FALSE_WINNERS
 
 TRIALS = 100
 BOUND = FALSE_WINNERS + 3 * math.sqrt(FALSE_WINNERS * (1 - FALSE_WINNERS) / TRIALS)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from playpath.errors import RunError
-from playpath.files import replaced, write_text
+from playpath.base.errors import RunError
+from playpath.base.files import replaced, write_text
 
 
 def test_a_pipe_or_device_is_not_replaced(tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ import typer
 from rich.console import Console
 
 import playpath
-from playpath import console
 from playpath.cli import app
-from playpath.commands.list import KINDS
+from playpath.cli.commands.list import KINDS
+from playpath.show import console
 
 ROOT = Path(__file__).parents[2]
 LABELS = 24

@@ -11,7 +11,7 @@ from conftest import SMALL, playpath_command
 
 import playpath
 from playpath import cli as command_line
-from playpath.errors import InputError
+from playpath.base.errors import InputError
 from playpath.scenario import LAST_SEED
 from playpath.sweep import load_design
 
@@ -174,13 +174,13 @@ runpy.run_module("playpath", run_name="__main__", alter_sys=True)
     "modules",
     [
         "polars",
-        "playpath.stats",
+        "playpath.judge.stats",
         "typer",
-        "playpath.commands.tune",
-        "playpath.tune",
+        "playpath.cli.commands.tune",
+        "playpath.run.tune",
         # Twice: again while what tells of the first one is loaded.
-        "playpath.tune playpath.console",
-        "playpath.commands.tune rich.console",
+        "playpath.run.tune playpath.show.console",
+        "playpath.cli.commands.tune rich.console",
     ],
 )
 def test_ctrl_c_while_modules_load_is_no_traceback(modules, small, tmp_path):

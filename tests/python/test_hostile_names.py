@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import playpath
-from playpath import console
-from playpath.commands.run import print_session
-from playpath.commands.sweep import print_sweep
-from playpath.comparison import Comparison
+from playpath.cli.commands.run import print_session
+from playpath.cli.commands.sweep import print_sweep
 from playpath.plots import INK, figure, metric_bars, timeline
-from playpath.record import Session
-from playpath.report import comparison_page, session_page, sweep_page
-from playpath.report.html import figure_svg
+from playpath.results.comparison import Comparison
+from playpath.results.record import Session
 from playpath.scenario import Scenario
+from playpath.show import console
+from playpath.show.report import comparison_page, session_page, sweep_page
+from playpath.show.report.html import figure_svg
 from playpath.sweep import sweep
 
 HOSTILE = ["[/b]", "[/nope]", "[bold", "\\", "x\\", "$\\frac{$", "$", "a\nb", "\x1b[2J", "\0", "..", "../x", "<script>"]

@@ -18,10 +18,10 @@ import pytest
 from conftest import playpath_command
 
 import playpath
-from playpath.errors import InputError, RunError
-from playpath.init import link
-from playpath.init.answers import shipped_trace, text
-from playpath.init.interview import Interview
+from playpath.base.errors import InputError, RunError
+from playpath.cli.init import link
+from playpath.cli.init.answers import shipped_trace, text
+from playpath.cli.init.interview import Interview
 
 FRAMES = Path(__file__).parents[2] / "media/bigbuckbunny.frames.csv"
 MPD = """<?xml version="1.0"?>

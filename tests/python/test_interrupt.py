@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from playpath.comparison import Comparison
-from playpath.parallel import run_all
+from playpath.base.parallel import run_all
+from playpath.results.comparison import Comparison
 
 LONG = """
 name = "long"
@@ -90,7 +90,7 @@ def test_interrupt_finishes_what_is_under_way_and_takes_no_more():
 CTRL_C_AT = """
 import importlib, os, signal, sys
 from playpath import cli
-compare = importlib.import_module("playpath.compare")
+compare = importlib.import_module("playpath.run.compare")
 gather, presses, is_first = compare.gather, int(sys.argv.pop(1)), iter([True])
 def ctrl_c():
     os.kill(os.getpid(), signal.SIGINT)
@@ -200,7 +200,7 @@ def test_an_error_meanwhile_is_raised_and_stops_the_rest():
 FAILING = """
 import importlib, os, signal, sys
 from playpath import cli
-page = importlib.import_module("playpath.report.comparison_page")
+page = importlib.import_module("playpath.show.report.comparison_page")
 how, calls, real = sys.argv.pop(1), [], page._viewer_figures
 def fail(result):
     calls.append(bool(result.timelines))

@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
-from playpath.lateness import lateness
-from playpath.ranking import Ranker
+from playpath.judge.lateness import lateness
+from playpath.judge.ranking import Ranker
 
 SEEDS = 64
 CRITERIA = ["goodput_mbps", "mean_rtt_ms"]

@@ -11,8 +11,8 @@ import pytest
 from conftest import SMALL, TINY_POPULATION, playpath_command
 
 import playpath
-from playpath.errors import InputError, RunError
-from playpath.own import sources
+from playpath.base.errors import InputError, RunError
+from playpath.run.own import sources
 from playpath.scenario import load
 from playpath.sweep import load_design
 from playpath.sweep.cells import cells

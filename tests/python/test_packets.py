@@ -7,11 +7,11 @@ import pytest
 from conftest import BULK, SMALL
 
 import playpath
-from playpath import engine
-from playpath.errors import InputError
-from playpath.packets import centre_s, trimmed
-from playpath.report.session_page import session_page
-from playpath.worlds import SimWorld
+from playpath.base import engine
+from playpath.base.errors import InputError
+from playpath.results.packets import centre_s, trimmed
+from playpath.run.worlds import SimWorld
+from playpath.show.report.session_page import session_page
 
 
 @pytest.fixture(scope="module")

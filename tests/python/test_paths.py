@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import playpath
-from playpath.errors import InputError
-from playpath.packets import trimmed
+from playpath.base.errors import InputError
 from playpath.plots import packet_timeline, path_timeline, stacked_throughput
 from playpath.plots.paths import runs, subflows, switch_reasons
-from playpath.record import Session
-from playpath.report.session_page import session_page
+from playpath.results.packets import trimmed
+from playpath.results.record import Session
+from playpath.show.report.session_page import session_page
 
 SCENARIO = """
 [video]

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from playpath import engine
-from playpath.errors import RunError
-from playpath.testbed.players import dashjs, vlc
-from playpath.testbed.players.events import EventLog
-from playpath.testbed.players.scene import describe_ladder, ladder_of
+from playpath.base import engine
+from playpath.base.errors import RunError
+from playpath.real.testbed.players import dashjs, vlc
+from playpath.real.testbed.players.events import EventLog
+from playpath.real.testbed.players.scene import describe_ladder, ladder_of
 
 SCENARIO = {"player": {"kind": "dash", "ladder": "1 Mbit/s, 2 Mbit/s", "segment": "2 s"}, "video": {"duration": "8 s"}}
 

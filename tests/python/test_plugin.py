@@ -9,7 +9,7 @@ import pytest
 from conftest import SMALL, playpath_command
 
 import playpath
-from playpath.own import sources
+from playpath.run.own import sources
 
 pytestmark = [
     pytest.mark.slow,

@@ -12,13 +12,13 @@ import polars as pl
 import pytest
 
 import playpath
-from playpath.errors import InputError
+from playpath.base.errors import InputError
 from playpath.population import headline, is_population, load_population, population
 from playpath.population.answer import PopulationResult
 from playpath.population.distributions import read
 from playpath.population.groups import group_labels
 from playpath.population.judging import judge
-from playpath.report.population_page import population_page
+from playpath.show.report.population_page import population_page
 
 SCENARIO = """
 name = "users"
@@ -393,7 +393,7 @@ def test_of_many_names_the_frequent_ones_are_groups():
 
 
 def test_the_page_is_whole_and_escapes_names(played, tmp_path):
-    from playpath.report import write_report
+    from playpath.show.report import write_report
 
     text = write_report(played, tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Whom each sender helps and harms" in text

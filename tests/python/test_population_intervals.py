@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from playpath.evidence import ladder
+from playpath.judge.evidence import ladder
 from playpath.population.intervals import is_dominated, mean_interval, net_interval, quantile_band, share_interval
 from playpath.population.versus import ALIKE, look_level, relation
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from playpath.errors import InputError
+from playpath.base.errors import InputError
 from playpath.population.logs import read_logs
 
 NGINX = (

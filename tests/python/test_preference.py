@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from playpath.metrics import VIDEO_CRITERIA
-from playpath.ranking import Ranker
+from playpath.base.metrics import VIDEO_CRITERIA
+from playpath.judge.ranking import Ranker
 
 STALL = (8, 69)
 """Seconds at half the rate that a second of stall weighs; crates/verdict/src/preference.rs."""

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from playpath.testbed.errors import MissingToolError
-from playpath.testbed.programs import find
+from playpath.real.testbed.errors import MissingToolError
+from playpath.real.testbed.programs import find
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from playpath.metrics import VIDEO_CRITERIA, metric
-from playpath.ranking import Ranker, identical_replicas
+from playpath.base.metrics import VIDEO_CRITERIA, metric
+from playpath.judge.ranking import Ranker, identical_replicas
 
 
 def rank(values, criteria=VIDEO_CRITERIA):

@@ -15,7 +15,7 @@ import pytest
 from conftest import TINY_POPULATION, playpath_command
 from test_sweep import DESIGN
 
-from playpath.errors import RunError
+from playpath.base.errors import RunError
 from playpath.sweep import runner, sweep
 from playpath.sweep.executors import place
 from playpath.sweep.worker import run_chunk

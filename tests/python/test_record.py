@@ -10,9 +10,9 @@ import jsonschema
 import pytest
 
 import playpath
-from playpath import engine
-from playpath.errors import InputError
-from playpath.record import Session
+from playpath.base import engine
+from playpath.base.errors import InputError
+from playpath.results.record import Session
 
 ROOT = Path(__file__).parents[2]
 TWO_PATHS = """

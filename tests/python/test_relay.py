@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from playpath.errors import InputError
+from playpath.base.errors import InputError
+from playpath.real.testbed import relay
 from playpath.scenario import load
-from playpath.testbed import relay
 
 
 def session(**changes: Any) -> dict[str, Any]:

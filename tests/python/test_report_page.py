@@ -19,14 +19,14 @@ from conftest import BULK, SMALL
 from test_explorer import CHROMIUM, WEB
 
 import playpath
-from playpath import bands
 from playpath.plots import figure
 from playpath.plots.style import COLOURS
-from playpath.report import html, write_report
-from playpath.report.comparison_page import comparison_page
-from playpath.report.figure_data import figure_data
-from playpath.report.session_page import session_page
-from playpath.worlds import SimWorld
+from playpath.results import bands
+from playpath.run.worlds import SimWorld
+from playpath.show.report import html, write_report
+from playpath.show.report.comparison_page import comparison_page
+from playpath.show.report.figure_data import figure_data
+from playpath.show.report.session_page import session_page
 
 ASSETS = Path(html.__file__).parent / "assets"
 

@@ -22,7 +22,7 @@ STUDY = "newcwv"
 TOLD = """
 import os, signal, sys, threading
 from playpath import cli
-from playpath.studies import results, runner
+from playpath.papers import results, runner
 
 log = os.open(sys.argv.pop(1), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 left, delay = int(sys.argv.pop(1)), float(sys.argv.pop(1))

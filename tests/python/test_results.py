@@ -12,12 +12,12 @@ from matplotlib.figure import Figure
 
 import playpath
 from playpath import plots
-from playpath.comparison import Comparison
-from playpath.metrics import format_interval, format_more_runs, format_value
+from playpath.base.metrics import format_interval, format_more_runs, format_value
 from playpath.plots.timeline import panels, thin
-from playpath.record import file_names
-from playpath.report import write_report
+from playpath.results.comparison import Comparison
+from playpath.results.record import file_names
 from playpath.scenario import parse_choice, parse_value, split_outside
+from playpath.show.report import write_report
 
 matplotlib.use("Agg")
 

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import playpath
-from playpath.commands.results import results_folder
-from playpath.comparison import Comparison
-from playpath.errors import InputError
-from playpath.record import file_names, slug
+from playpath.base.errors import InputError
+from playpath.cli.commands.results import results_folder
+from playpath.results.comparison import Comparison
+from playpath.results.record import file_names, slug
 
 DESIGN = 'scenario = "small.toml"\nseeds = 1\n[[axis]]\nkey = "path.loss"\nvalues = ["{}"]\n'
 
@@ -91,7 +91,7 @@ def test_one_run_at_a_time_writes_into_a_folder(tmp_path):
 
 def test_what_a_killed_run_leaves_locks_nobody_out(tmp_path):
     holder = (
-        "import os, pathlib; from playpath.commands.results import results_folder\n"
+        "import os, pathlib; from playpath.cli.commands.results import results_folder\n"
         "with results_folder(pathlib.Path('o'), '', 'record.json', {}): os.kill(os.getpid(), 9)"
     )
     assert subprocess.run([sys.executable, "-c", holder], cwd=tmp_path, check=False).returncode == -9

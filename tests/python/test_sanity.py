@@ -5,7 +5,7 @@ from conftest import SCENARIOS, SMALL
 
 import playpath
 from playpath.population.spec import load_population
-from playpath.sanity import doubts, doubts_of_design, doubts_of_population
+from playpath.run.sanity import doubts, doubts_of_design, doubts_of_population
 from playpath.sweep import load_design
 
 PATH = """

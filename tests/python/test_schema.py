@@ -11,9 +11,10 @@ import pytest
 from conftest import ROOT, playpath_command
 
 import playpath
-from playpath import engine, keys
-from playpath.errors import InputError
+from playpath.base import engine
+from playpath.base.errors import InputError
 from playpath.population.spec import MOST_SESSIONS
+from playpath.scenario import keys
 
 SCHEMAS = {name: json.loads(engine.schema(name)) for name in engine.DOCUMENTS}
 VALIDATORS = {name: jsonschema.Draft202012Validator(schema) for name, schema in SCHEMAS.items()}

@@ -1,8 +1,8 @@
 """`playpath show`: what is given and what is a default."""
 
 import playpath
-from playpath.overview import blocks
 from playpath.scenario import read
+from playpath.show.overview import blocks
 
 SCENARIO = """
 [video]

@@ -10,13 +10,13 @@ import pytest
 from conftest import ROOT, SCENARIOS, SMALL
 
 import playpath
-from playpath import shipped
-from playpath.commands import COMMANDS, Commands
-from playpath.errors import InputError
+from playpath.base.errors import InputError
+from playpath.cli.commands import COMMANDS, Commands
 from playpath.population import load_population
+from playpath.scenario import shipped
 from playpath.sweep import load_design
 
-HEAVY = ("matplotlib", "numpy", "playpath.compare", "polars", "rich", "scipy")
+HEAVY = ("matplotlib", "numpy", "playpath.run.compare", "polars", "rich", "scipy")
 
 
 def modules_after(*arguments):
@@ -35,14 +35,14 @@ def test_help_and_version_import_nothing_heavy(option):
 
 def test_a_line_of_error_waits_for_no_statistics():
     imported = set(modules_after("completions", "fsh"))
-    assert "playpath.console" in imported
+    assert "playpath.show.console" in imported
     assert not imported & {"numpy", "polars", "scipy"}
 
 
 def test_sessions_wait_for_no_statistics(small):
     """`compare` reads them while its sessions are played."""
     imported = modules_after("show", str(small))
-    assert "playpath.stats" in imported
+    assert "playpath.judge.stats" in imported
     assert "scipy.special" not in imported
 
 
@@ -57,7 +57,7 @@ def test_every_command_is_found_under_its_name(name):
     assert Commands(name="playpath").get_command(None, name).name == name
 
 
-@pytest.mark.parametrize("command", [[], ["testbed"], ["cc"]])
+@pytest.mark.parametrize("command", [[], ["testbed"], ["new"], ["population"]])
 def test_a_command_that_wants_more_shows_its_help(cli, command):
     done = cli(*command)
     assert (done.status, done.err) == (0, "")
@@ -98,7 +98,7 @@ def test_a_wrong_command_names_the_nearest(cli):
 
 def test_verbs_stay_functions_whatever_is_imported():
     code = (
-        "import playpath.compare, playpath.sweep.runner, playpath.population.play, playpath.tune, playpath, types\n"
+        "import playpath.run.compare, playpath.sweep.runner, playpath.population.play, playpath.run.tune, playpath, types\n"
         "for name in playpath.__all__: assert isinstance(getattr(playpath, name), types.ModuleType) == (name == 'plots'), name"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

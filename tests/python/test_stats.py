@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from playpath import stats
-from playpath.ranking import Ranker
+from playpath.judge import stats
+from playpath.judge.ranking import Ranker
 
 FINITE = st.floats(-1e6, 1e6, allow_nan=False)
 

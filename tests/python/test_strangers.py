@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 from conftest import playpath_command
 
-from playpath import doctor
-from playpath.archive.bundle import _csv
 from playpath.population.logs import read_logs
+from playpath.real import doctor
+from playpath.results.archive.bundle import _csv
 
 SCENARIO = """
 name = "small"

@@ -9,18 +9,18 @@ import numpy as np
 import polars as pl
 import pytest
 
-from playpath.errors import InputError, RunError
-from playpath.parallel import default_jobs
-from playpath.studies import NAMES, Options, StudyResult, evaluate, run_sensitivity, run_study, study
-from playpath.studies.claims import VERDICTS, alike, between, fewer, judge, ratio
-from playpath.studies.figures import draw
-from playpath.studies.grids import joint_grid, sensitivity_grid
-from playpath.studies.joint import Joint, run_joint
-from playpath.studies.results import save
-from playpath.studies.runner import run_all as run_all_cells
-from playpath.studies.sensitivity import summary
-from playpath.studies.study import Case, Check, Claim, FigureSpec, Panel, Study, Term, Today, Unstated
-from playpath.studies.today import rank_scenes, table_rows
+from playpath.base.errors import InputError, RunError
+from playpath.base.parallel import default_jobs
+from playpath.papers import NAMES, Options, StudyResult, evaluate, run_sensitivity, run_study, study
+from playpath.papers.claims import VERDICTS, alike, between, fewer, judge, ratio
+from playpath.papers.figures import draw
+from playpath.papers.grids import joint_grid, sensitivity_grid
+from playpath.papers.joint import Joint, run_joint
+from playpath.papers.results import save
+from playpath.papers.runner import run_all as run_all_cells
+from playpath.papers.sensitivity import summary
+from playpath.papers.study import Case, Check, Claim, FigureSpec, Panel, Study, Term, Today, Unstated
+from playpath.papers.today import rank_scenes, table_rows
 
 pytestmark = pytest.mark.slow
 
@@ -152,7 +152,7 @@ def test_a_study_resumes_and_repeats_bit_for_bit(tmp_path, monkeypatch):
         ran.extend(tasks)
         return run_all_cells(work, tasks, jobs, **hooks)
 
-    monkeypatch.setattr("playpath.studies.runner.run_all", counted)
+    monkeypatch.setattr("playpath.papers.runner.run_all", counted)
     resumed = run_study(tiny_study(), Options(tmp_path / "half", jobs=1))
     assert len(ran) == 3
     assert resumed.digest == whole.digest
@@ -168,7 +168,7 @@ def test_a_store_that_vanishes_is_told(tmp_path, monkeypatch):
             shard.unlink()
         return outcome
 
-    monkeypatch.setattr("playpath.studies.runner.run_all", vanish)
+    monkeypatch.setattr("playpath.papers.runner.run_all", vanish)
     with pytest.raises(RunError, match=r"6 of 6 cells that were run are not there any more"):
         run_study(tiny_study(), Options(tmp_path, jobs=1))
 
@@ -181,7 +181,7 @@ def test_sensitivity_tells_which_claims_hang_on_what(tmp_path, monkeypatch):
         ran.append(len(tasks))
         return run_all_cells(work, tasks, jobs, **hooks)
 
-    monkeypatch.setattr("playpath.studies.runner.run_all", counted)
+    monkeypatch.setattr("playpath.papers.runner.run_all", counted)
     result = run_study(tiny_study(), Options(tmp_path))
     swept = run_sensitivity(result, Options(tmp_path))
     (loss,) = swept.swept
@@ -287,6 +287,17 @@ def test_own_values_run_the_claims_and_are_told_by_name(tmp_path):
             tiny.settings([text])
 
 
+def test_a_quantity_of_ones_own_goes_to_the_scenario_and_a_choice_does_not():
+    sticky = study("sticky")
+    assert sticky.settings(["queue=1000 packets"]) == {"queue": "1000 packets"}
+    case = sticky.cases_at(0.01, {"queue": "1000 packets"})[0]
+    assert {path["queue"] for path in case.scenario["path"]} == {"1000 packets"}
+    with pytest.raises(InputError, match="or another value of the kind, not 'zork'"):
+        sticky.settings(["queue=zork"])
+    with pytest.raises(InputError, match="penalise is one of on, DFT only, off, not '1'"):
+        sticky.settings(["penalise=1"])
+
+
 def test_a_claim_that_falls_without_our_guard_says_so(tmp_path):
     """The "guard" here is the loss itself: without it nothing is repeated."""
     guarded = replace(tiny_study(), guards={"loss": 0})
@@ -356,7 +367,7 @@ def test_verdicts_on_the_quick_grid(name, tmp_path):
 @pytest.mark.parametrize("name", LONG)
 def test_every_grid_is_judged_drawn_and_written(name, tmp_path, monkeypatch):
     """Each cell once, and short."""
-    monkeypatch.setattr("playpath.studies.runner.QUICK_SHARE", 0.03)
+    monkeypatch.setattr("playpath.papers.runner.QUICK_SHARE", 0.03)
     result = run_study(study(name), Options(tmp_path, seeds=1, quick=True, jobs=default_jobs()))
     assert [claim.claim.id for claim in result.claims] == list(golden_verdicts.load()[name])
     assert {claim.verdict for claim in result.claims} <= set(VERDICTS)

@@ -21,15 +21,15 @@ import pytest
 from conftest import SMALL, playpath_command
 
 import playpath
-from playpath import engine
-from playpath.commands.sweep import print_sweep
-from playpath.errors import Interrupted, RunError
+from playpath.base import engine
+from playpath.base.errors import Interrupted, RunError
+from playpath.base.signals import hold_ctrl_c
+from playpath.cli.commands.sweep import print_sweep
 from playpath.plots import figure
 from playpath.plots.sweep import levels, number, response, winner_map, winner_points
-from playpath.report import write_report
-from playpath.report.sweep_page import _counts, _leader, sweep_page
 from playpath.scenario import Scenario, at
-from playpath.signals import hold_ctrl_c
+from playpath.show.report import write_report
+from playpath.show.report.sweep_page import _counts, _leader, sweep_page
 from playpath.sweep import Store, SweepResult, load_design, runner, sweep
 from playpath.sweep.cells import cells
 from playpath.sweep.design import at_point

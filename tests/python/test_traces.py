@@ -7,8 +7,8 @@ from conftest import ROOT, SMALL, playpath_command
 from test_cli import assert_one_line
 
 import playpath
-from playpath import engine, traces
-from playpath.scenario import Scenario
+from playpath.base import engine
+from playpath.scenario import Scenario, traces
 
 # 12 Mbit/s: an opportunity of 1500 bytes in each millisecond, for 1 s.
 STEADY = "\n".join(str(i) for i in range(1, 1001)) + "\n"

@@ -9,8 +9,8 @@ import pytest
 from conftest import SMALL, playpath_command
 
 import playpath
-from playpath.errors import Interrupted
-from playpath.tune import Range, tune
+from playpath.base.errors import Interrupted
+from playpath.run.tune import Range, tune
 
 pytestmark = pytest.mark.slow
 

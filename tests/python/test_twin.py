@@ -10,13 +10,13 @@ import pytest
 from conftest import SMALL
 
 import playpath
-from playpath.errors import InputError, RunError
+from playpath.base.errors import InputError, RunError
 from playpath.plots.dumbbell import dumbbell
-from playpath.report.twin_page import twin_page
-from playpath.session_store import session_key
-from playpath.twin import Twin, judge, margin_of
-from playpath.twin_run import twin, unsupported
-from playpath.worlds import SimWorld
+from playpath.real.twin import Twin, judge, margin_of
+from playpath.real.twin_run import twin, unsupported
+from playpath.run.session_store import session_key
+from playpath.run.worlds import SimWorld
+from playpath.show.report.twin_page import twin_page
 
 
 class FakeKernel:
@@ -211,7 +211,7 @@ def test_without_root_one_line_and_status_2(small):
 
 
 def test_controls_without_a_twin_are_named(monkeypatch):
-    from playpath.testbed import controls
+    from playpath.real.testbed import controls
 
     monkeypatch.setattr(controls, "built_in", lambda: ["reno", "cubic"])
     scenario = playpath.load(SMALL, cc=["newreno", "vegas", "copa", "westwood", "ccp:max_cwnd=2000000"])

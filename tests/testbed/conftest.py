@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from support import traces
 
-from playpath.testbed import controls, emulator, runner
-from playpath.testbed.errors import MissingToolError
+from playpath.real.testbed import controls, emulator, runner
+from playpath.real.testbed.errors import MissingToolError
 
 _SHORT = """
 [video]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from playpath.testbed import controls, namespaces, state
+from playpath.real.testbed import controls, namespaces, state
 
 FAST = {
     "name": "path",

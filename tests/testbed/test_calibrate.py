@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from playpath.testbed import tools
+from playpath.real.testbed import tools
 
 
 @pytest.mark.usefixtures("nothing_left")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from support import scenario
 
-from playpath.testbed import calibration
-from playpath.testbed.errors import TestbedError
+from playpath.real.testbed import calibration
+from playpath.real.testbed.errors import TestbedError
 
 
 @pytest.mark.usefixtures("nothing_left")

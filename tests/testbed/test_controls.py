@@ -9,14 +9,14 @@ import pytest
 from support import FAST, scenario, sender
 
 import playpath
-from playpath import engine
-from playpath.testbed import controls
-from playpath.testbed.bed import Testbed
-from playpath.testbed.emulator import network
-from playpath.testbed.errors import TestbedError, UnsupportedError
-from playpath.testbed.runner import run_kernel, translate
-from playpath.testbed.senders import Sending, send_buffer_warning
-from playpath.testbed.sockdiag import Diag
+from playpath.base import engine
+from playpath.real.testbed import controls
+from playpath.real.testbed.bed import Testbed
+from playpath.real.testbed.emulator import network
+from playpath.real.testbed.errors import TestbedError, UnsupportedError
+from playpath.real.testbed.runner import run_kernel, translate
+from playpath.real.testbed.senders import Sending, send_buffer_warning
+from playpath.real.testbed.sockdiag import Diag
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 

@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 from support import FAST, scenario, sender, traces
 
-from playpath.testbed import namespaces, processes, state
-from playpath.testbed.bed import Testbed
-from playpath.testbed.emulator import network
-from playpath.testbed.errors import TestbedError
-from playpath.testbed.runner import run_kernel
+from playpath.real.testbed import namespaces, processes, state
+from playpath.real.testbed.bed import Testbed
+from playpath.real.testbed.emulator import network
+from playpath.real.testbed.errors import TestbedError
+from playpath.real.testbed.runner import run_kernel
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 
@@ -41,7 +41,7 @@ cc = "ccp"
 
 def run_while(disturb: Callable[[Testbed], None], logs: Path | None = None, wait_s: float = 0.7, **video: str) -> str:
     """Run a session, disturb it after a moment, and return what was said."""
-    from playpath.testbed import runner
+    from playpath.real.testbed import runner
 
     beds: list[Testbed] = []
     build = Testbed.__enter__
@@ -144,7 +144,7 @@ def test_a_comparison_whose_results_a_full_disk_does_not_take(small_disk: Path, 
 
 
 def test_a_link_beyond_tolerance_fails_the_record(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    from playpath.testbed import runner
+    from playpath.real.testbed import runner
 
     with pytest.raises(
         TestbedError, match="the link was not what was asked for, so the run does not count: path"
@@ -171,7 +171,7 @@ def test_a_namespace_name_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None
 
 IN_A_CONTAINER = """
 import os
-from playpath.testbed import namespaces
+from playpath.real.testbed import namespaces
 name = f"pp-{os.getpid()}-0-ro"
 namespaces.create(name)
 try:
@@ -204,8 +204,8 @@ def test_a_folder_that_takes_no_more(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 PROGRAM = """
 import sys, time
-from playpath.testbed.bed import Testbed
-from playpath.testbed.emulator import network
+from playpath.real.testbed.bed import Testbed
+from playpath.real.testbed.emulator import network
 with Testbed(network([{path!r}])) as bed:
     bed.start_server()
     bed.use_control("bpf:vegas")

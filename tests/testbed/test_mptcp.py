@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from support import scenario, sender
 
-from playpath.testbed import mptcp, namespaces
-from playpath.testbed.bed import Testbed
-from playpath.testbed.emulator import network
-from playpath.testbed.errors import MissingToolError, TestbedError, UnsupportedError
-from playpath.testbed.runner import run_kernel
+from playpath.real.testbed import mptcp, namespaces
+from playpath.real.testbed.bed import Testbed
+from playpath.real.testbed.emulator import network
+from playpath.real.testbed.errors import MissingToolError, TestbedError, UnsupportedError
+from playpath.real.testbed.runner import run_kernel
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 

@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 from support import FAST, scenario, sender
 
-from playpath.errors import InputError
-from playpath.testbed import media, players
-from playpath.testbed.bed import Testbed
-from playpath.testbed.emulator import network
-from playpath.testbed.errors import MissingToolError, TestbedError
-from playpath.testbed.players import scene
-from playpath.testbed.runner import run_kernel
-from playpath.testbed.tools import execute
+from playpath.base.errors import InputError
+from playpath.real.testbed import media, players
+from playpath.real.testbed.bed import Testbed
+from playpath.real.testbed.emulator import network
+from playpath.real.testbed.errors import MissingToolError, TestbedError
+from playpath.real.testbed.players import scene
+from playpath.real.testbed.runner import run_kernel
+from playpath.real.testbed.tools import execute
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 

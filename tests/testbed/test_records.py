@@ -16,10 +16,10 @@ import pytest
 from support import scenario, sender
 
 import playpath
-from playpath.engine import number
-from playpath.errors import InputError
-from playpath.record import Session
-from playpath.testbed.runner import run_kernel
+from playpath.base.engine import number
+from playpath.base.errors import InputError
+from playpath.real.testbed.runner import run_kernel
+from playpath.results.record import Session
 
 # A ladder, a competing session, web users, datagrams and a transfer: every kind of traffic there is.
 SCENARIO = """

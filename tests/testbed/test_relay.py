@@ -18,15 +18,15 @@ from typing import Any
 import pytest
 from support import scenario, sender
 
-from playpath import engine
-from playpath.testbed import namespaces, relay
-from playpath.testbed.bed import Testbed
-from playpath.testbed.emulator import network
-from playpath.testbed.errors import MissingToolError, TestbedError
-from playpath.testbed.relay import Relay
-from playpath.testbed.runner import run_kernel
-from playpath.testbed.server import PORT, WebServer
-from playpath.testbed.sockdiag import Diag
+from playpath.base import engine
+from playpath.real.testbed import namespaces, relay
+from playpath.real.testbed.bed import Testbed
+from playpath.real.testbed.emulator import network
+from playpath.real.testbed.errors import MissingToolError, TestbedError
+from playpath.real.testbed.relay import Relay
+from playpath.real.testbed.runner import run_kernel
+from playpath.real.testbed.server import PORT, WebServer
+from playpath.real.testbed.sockdiag import Diag
 
 pytestmark = pytest.mark.usefixtures("nothing_left", "_needs_relay")
 

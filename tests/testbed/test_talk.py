@@ -13,14 +13,14 @@ import pytest
 from support import FAST, scenario
 
 import playpath
-from playpath import engine
-from playpath.testbed import media, players, wire
-from playpath.testbed.bed import Testbed
-from playpath.testbed.emulator import network
-from playpath.testbed.errors import MissingToolError, UnsupportedError
-from playpath.testbed.players.dashjs import settings_of
-from playpath.testbed.runner import run_kernel
-from playpath.testbed.talk import COLLECTOR_PATH, COLLECTOR_PORT, REPORTS, Talk, check, unheard
+from playpath.base import engine
+from playpath.real.testbed import media, players, wire
+from playpath.real.testbed.bed import Testbed
+from playpath.real.testbed.emulator import network
+from playpath.real.testbed.errors import MissingToolError, UnsupportedError
+from playpath.real.testbed.players.dashjs import settings_of
+from playpath.real.testbed.runner import run_kernel
+from playpath.real.testbed.talk import COLLECTOR_PATH, COLLECTOR_PORT, REPORTS, Talk, check, unheard
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 

@@ -17,16 +17,16 @@ from typing import Any
 import pytest
 from support import FAST, scenario, sender
 
-from playpath.errors import InputError
-from playpath.testbed import namespaces, wire
-from playpath.testbed.bed import Testbed
-from playpath.testbed.emulator import network
-from playpath.testbed.errors import MissingToolError, UnsupportedError
-from playpath.testbed.mptcp import counters
-from playpath.testbed.runner import run_kernel
-from playpath.testbed.senders import Sending
-from playpath.testbed.talk import Talk
-from playpath.worlds import world
+from playpath.base.errors import InputError
+from playpath.real.testbed import namespaces, wire
+from playpath.real.testbed.bed import Testbed
+from playpath.real.testbed.emulator import network
+from playpath.real.testbed.errors import MissingToolError, UnsupportedError
+from playpath.real.testbed.mptcp import counters
+from playpath.real.testbed.runner import run_kernel
+from playpath.real.testbed.senders import Sending
+from playpath.real.testbed.talk import Talk
+from playpath.run.worlds import world
 
 pytestmark = pytest.mark.usefixtures("nothing_left", "_has_program")
 NEEDS = ("emulator", "client")

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from playpath.studies import evaluate, study
-from playpath.studies.study import Case
+from playpath.papers import evaluate, study
+from playpath.papers.study import Case
 
 SCRIPT = Path(__file__).with_name("vegas_study.tcl")
 TABLE = Path(__file__).with_name("vegas_study.csv")

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 type Columns = BTreeMap<String, Vec<Option<f64>>>;
 
-/// All pairwise comparisons of a set of senders; `playpath.ranking` is its face.
+/// All pairwise comparisons of a set of senders; `playpath.judge.ranking` is its face.
 #[pyclass(unsendable)]
 pub struct Judge {
     ranker: Ranker,

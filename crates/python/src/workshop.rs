@@ -1,4 +1,4 @@
-//! Makes the controls and rules that a scenario names by where they are (`module:Name`, `libmine.so:name`): `playpath.own` finds
+//! Makes the controls and rules that a scenario names by where they are (`module:Name`, `libmine.so:name`): `playpath.run.own` finds
 //! them.
 
 use crate::controller::PythonControl;
@@ -77,11 +77,11 @@ enum Found {
     Library(PathBuf),
 }
 
-/// What `playpath.own.factory` answers: a callable without arguments, or the file of a library.
+/// What `playpath.run.own.factory` answers: a callable without arguments, or the file of a library.
 fn found(kind: &str, own: &Own) -> Result<Found, String> {
     let params = Value::Object(own.params.clone()).to_string();
     let ask = |py: pyo3::Python<'_>| -> PyResult<Py<PyAny>> {
-        let finder = py.import("playpath.own")?.getattr("factory")?;
+        let finder = py.import("playpath.run.own")?.getattr("factory")?;
         Ok(finder.call1((kind, &own.reference, params, &own.sha256))?.unbind())
     };
     let message = |error: PyErr| pyo3::Python::attach(|py| error.value(py).to_string());

@@ -1,5 +1,5 @@
 //! What a run leaves: time series of every path of every connection, in the kernel's names and units (`struct tcp_info`), so that both
-//! worlds' records are made alike (python/playpath/testbed); switches between paths; counters.
+//! worlds' records are made alike (python/playpath/real/testbed); switches between paths; counters.
 //!
 //! Bounded: so many connections and so many samples of each path are kept, and what is left out is counted.
 

@@ -58,7 +58,7 @@ fn create(file: &Path) -> Result<File, Failure> {
     File::create(file).map_err(|error| Failure::Input(format!("{}: {error}", file.display())))
 }
 
-/// As the test bed's nginx writes it (python/playpath/testbed/server.py).
+/// As the test bed's nginx writes it (python/playpath/real/testbed/server.py).
 fn log_line(access: &Access) -> Value {
     json!({
         "time": since_epoch_s(),

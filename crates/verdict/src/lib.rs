@@ -1,4 +1,4 @@
-//! The judge: statistics of comparisons, the rule by which senders are ranked, and the words for it. Python (`playpath.ranking`), the
+//! The judge: statistics of comparisons, the rule by which senders are ranked, and the words for it. Python (`playpath.judge.ranking`), the
 //! explorer's page and whoever else compares call this one. Tests: tests/python/test_ranking.py, test_stats.py, test_false_winners.py.
 
 mod evidence;

@@ -1,4 +1,4 @@
-//! Summaries of replications: means, intervals of medians, sign tests. `python/playpath/stats.py` says why the interval is that of
+//! Summaries of replications: means, intervals of medians, sign tests. `python/playpath/judge/stats.py` says why the interval is that of
 //! the median run.
 
 use crate::special::binomial_cdf;

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 
-from playpath.metrics import metric
+from playpath.base.metrics import metric
+from playpath.judge.stats import Summary
 from playpath.plots.style import INK, SenderStyle, dress, own_axes, sender_styles
-from playpath.stats import Summary
 
 if TYPE_CHECKING:
-    from playpath.comparison import Comparison
+    from playpath.results.comparison import Comparison
 
 ROW = 0.34
 """Inches for each sender."""

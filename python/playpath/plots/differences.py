@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 
-from playpath.metrics import metric
+from playpath.base.metrics import metric
 from playpath.plots.bars import ROW
 from playpath.plots.style import GRID, INK, PAPER, dress, own_axes, sender_styles
 
 if TYPE_CHECKING:
-    from playpath.comparison import Comparison
+    from playpath.results.comparison import Comparison
 
 
 def paired_differences(result: Comparison, name: str, ax: Axes | None = None) -> Axes:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from matplotlib.axes import Axes
 
-from playpath.metrics import metric
+from playpath.base.metrics import metric
 from playpath.plots.bars import ROW
 from playpath.plots.style import INK, MUTED, PAPER, dress, own_axes, sender_styles
 
 if TYPE_CHECKING:
-    from playpath.comparison import Comparison
     from playpath.population import PopulationResult
+    from playpath.results.comparison import Comparison
 
 Result: TypeAlias = "Comparison | PopulationResult"
 

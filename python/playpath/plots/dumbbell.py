@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 
-from playpath.metrics import metric
+from playpath.base.metrics import metric
 from playpath.plots.bars import ROW
 from playpath.plots.style import INK, MUTED, PAPER, dress, own_axes, sender_styles
 
 if TYPE_CHECKING:
-    from playpath.stats import Summary
-    from playpath.twin import Twin
+    from playpath.judge.stats import Summary
+    from playpath.real.twin import Twin
 
 SHIFT = 0.15
 """Of the two marks from the middle of their row, so that equal ones do not hide each other."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from playpath.packets import COPY, NEW, RETRANSMISSION, SERIES, Window, shown_window
 from playpath.plots.paths import subflows
 from playpath.plots.style import INK, MUTED, PAPER, STALL, dress, own_axes
-from playpath.record import Session
+from playpath.results.packets import COPY, NEW, RETRANSMISSION, SERIES, Window, shown_window
+from playpath.results.record import Session
 
 _HEIGHTS = {NEW: 0.34, RETRANSMISSION: 0.5, COPY: 0.5}
 _MARKS = {RETRANSMISSION: ("x", "retransmission"), COPY: ("D", "copy (reinjection)")}

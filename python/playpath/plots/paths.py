@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from playpath.plots.style import INK, MUTED, PAPER, STALL, dress, own_axes
 from playpath.plots.timeline import stalls
-from playpath.record import Columns, Session
+from playpath.results.record import Columns, Session
 
 _BINS = 160
 _SHOWN_RUNS = 44

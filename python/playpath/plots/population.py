@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.axes import Axes
 
-from playpath.metrics import metric
+from playpath.base.metrics import metric
 from playpath.plots.style import GRID, INK, MUTED, PAPER, dress, own_axes, sender_styles
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from matplotlib.axes import Axes
 
-from playpath import stats
-from playpath.metrics import format_value, metric
+from playpath.base.metrics import format_value, metric
+from playpath.base.tabular import Named
+from playpath.judge import stats
 from playpath.plots.style import INK, MUTED, PAPER, SenderStyle, dress, own_axes, sender_styles
-from playpath.tabular import Named
 
 if TYPE_CHECKING:
     from playpath.sweep import SweepResult

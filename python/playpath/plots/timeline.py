@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from playpath.plots.style import INK, STALL, dress, figure, sender_styles
-from playpath.record import Columns, Session
+from playpath.results.record import Columns, Session
 
 _LINE_POINTS = 2000
 _MOST_LINES = 4

@@ -15,10 +15,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from playpath import stats
-from playpath.files import write_frame, write_text
-from playpath.manifest import PopulationManifest, manifest
-from playpath.metrics import BULK_CRITERIA, NETWORK_CRITERIA, VIDEO_CRITERIA, metric
+from playpath.base.files import write_frame, write_text
+from playpath.base.manifest import PopulationManifest, manifest
+from playpath.base.metrics import BULK_CRITERIA, NETWORK_CRITERIA, VIDEO_CRITERIA, metric
+from playpath.base.tabular import Json, Tabular
+from playpath.judge import stats
 from playpath.population import headline
 from playpath.population.groups import group_labels
 from playpath.population.intervals import (
@@ -33,7 +34,6 @@ from playpath.population.intervals import (
 from playpath.population.judging import Judgement, judge
 from playpath.population.spec import Population
 from playpath.population.versus import ALIKE, Relation, Versus, look_level, relation
-from playpath.tabular import Json, Tabular
 
 LEVELS = np.array([0.5, 0.75, 0.95, 0.99])
 """Quantiles that are told of each metric."""
@@ -448,7 +448,7 @@ class PopulationResult(Tabular):
     def _repr_html_(self) -> str:
         from playpath.plots import figure
         from playpath.plots.population import helped_and_harmed
-        from playpath.report.html import plain_svg
+        from playpath.show.report.html import plain_svg
 
         drawn, ax = figure(5.2, 0.9 + 0.42 * max(1, len(self.against_baseline)))
         helped_and_harmed(self, ax)

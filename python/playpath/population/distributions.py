@@ -22,9 +22,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from playpath import special
-from playpath.errors import InputError, unknown_name
-from playpath.quantity import parse, quantity
+from playpath.base.errors import InputError, unknown_name
+from playpath.base.quantity import parse, quantity
+from playpath.judge import special
 
 KINDS = ("lognormal", "normal", "uniform", "log_uniform", "choice")
 _EXTRAS = {"choice": ("weights",)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from playpath.metrics import format_value, metric
+from playpath.base.metrics import format_value, metric
 from playpath.population.intervals import FEWEST_UNITS, Estimate
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from playpath import engine
-from playpath.errors import InputError
-from playpath.files import check_writable, replaced, write_text
-from playpath.parallel import check_jobs
+from playpath.base import engine
+from playpath.base.errors import InputError
+from playpath.base.files import check_writable, replaced, write_text
+from playpath.base.parallel import check_jobs
 from playpath.population.log_groups import Keeper
 from playpath.population.log_lines import Reading
 from playpath.population.log_rows import fields_of

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from playpath.metrics import format_value
+from playpath.base.metrics import format_value
 from playpath.population.paths import path_table
 from playpath.population.spec import Population
+from playpath.scenario.traces import sparkline
 from playpath.sweep.design import at_point
-from playpath.traces import sparkline
 
 _BINS = 24
 _LOOKED_AT = 8

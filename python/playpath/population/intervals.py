@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from playpath import special
+from playpath.judge import special
 
 Z95 = 1.959963984540054
 FEWEST_UNITS = 20

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from playpath.metrics import metric
+from playpath.base.metrics import metric
 
 Sessions = Mapping[str, np.ndarray]
 """Metric name → one value a session; NaN where there is none."""

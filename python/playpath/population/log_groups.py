@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote
 
-from playpath.errors import InputError, unknown_name
+from playpath.base.errors import InputError, unknown_name
 from playpath.population.sets import COLUMNS, WITHOUT_UNIT
 
 UNKNOWN = "unknown"

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from playpath import engine
-from playpath.errors import InputError
-from playpath.files import rows_of
+from playpath.base import engine
+from playpath.base.errors import InputError
+from playpath.base.files import rows_of
 from playpath.population.log_groups import Keeper, normal
 from playpath.population.log_rows import LEAST_BYTES, Fields, Sample, is_telling, sample_of
 

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from playpath import engine
-from playpath.errors import InputError, unknown_name
+from playpath.base import engine
+from playpath.base.errors import InputError, unknown_name
 from playpath.population.log_groups import Keeper, normal
 
 if TYPE_CHECKING:
-    from playpath.declared import Cmcd
+    from playpath.base.declared import Cmcd
 
 LEAST_BYTES = 50_000
 """Objects smaller than this tell of round trips, not of the rate."""

@@ -23,8 +23,8 @@ from typing import NotRequired, TypedDict
 
 import numpy as np
 
-from playpath.errors import InputError, unknown_name
-from playpath.files import read_text, text_cell
+from playpath.base.errors import InputError, unknown_name
+from playpath.base.files import read_text, text_cell
 from playpath.population.log_groups import UNKNOWN, Keeper, normal, usual
 from playpath.population.log_lines import Reading, cmcd, is_ss, nginx, objects, table, tcp_info, w3c
 from playpath.population.log_rows import LEAST_BYTES, Sample, fields_of, is_telling

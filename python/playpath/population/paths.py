@@ -8,12 +8,12 @@ from typing import Any
 
 import polars as pl
 
-from playpath import engine
-from playpath.errors import InputError
+from playpath.base import engine
+from playpath.base.errors import InputError
+from playpath.base.tabular import Row
 from playpath.population.spec import DrawnPath, Population
 from playpath.scenario import Scenario
 from playpath.sweep.design import at_point
-from playpath.tabular import Row
 
 _FIGURES = ("rate_mbps", "rtt_ms", "loss_percent")
 

@@ -11,9 +11,9 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from playpath import engine
-from playpath.errors import Interrupted, RunError
-from playpath.evidence import ladder
+from playpath.base import engine
+from playpath.base.errors import Interrupted, RunError
+from playpath.judge.evidence import ladder
 from playpath.population.answer import PopulationResult
 from playpath.population.intervals import FEWEST_UNITS
 from playpath.population.paths import path_table

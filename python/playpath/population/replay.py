@@ -12,8 +12,8 @@ import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
-from playpath.errors import InputError
-from playpath.files import read_text
+from playpath.base.errors import InputError
+from playpath.base.files import read_text
 
 _OFF = 0.1
 """A session whose replayed transfers take this much longer or shorter, as a share, is not reproduced."""

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from playpath import traces
-from playpath.errors import InputError, unknown_name
-from playpath.files import read_text, rows_of
+from playpath.base.errors import InputError, unknown_name
+from playpath.base.files import read_text, rows_of
+from playpath.scenario import traces
 
 _ENDINGS = (".mahi", ".mahimahi", ".csv", ".json", ".txt", ".down", ".up")
 

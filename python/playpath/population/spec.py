@@ -35,13 +35,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
 
-from playpath import engine, shipped
-from playpath.errors import InputError, unknown_name
-from playpath.files import read_text
+from playpath.base import engine
+from playpath.base.errors import InputError, unknown_name
+from playpath.base.files import read_text
 from playpath.population import distributions, sets
 from playpath.population.distributions import Distribution
 from playpath.population.sets import Unit
-from playpath.scenario import Choices, Scenario, load
+from playpath.scenario import Choices, Scenario, load, shipped
 
 _DEFAULT_PATHS = 100
 _DEFAULT_SESSIONS = 3

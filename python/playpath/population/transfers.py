@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from playpath.errors import InputError, unknown_name
+from playpath.base.errors import InputError, unknown_name
 from playpath.population.log_groups import moment, normal
 from playpath.population.log_lines import Reading, nginx_format, nginx_row
 from playpath.population.log_rows import named_row, number

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from playpath import engine
-from playpath.errors import InputError
+from playpath.base import engine
+from playpath.base.errors import InputError
 from playpath.scenario import Scenario
 from playpath.sweep.design import Design, Point, at_point
 

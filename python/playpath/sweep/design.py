@@ -37,11 +37,11 @@ from typing import Any, Literal, Unpack, cast
 
 import numpy as np
 
-from playpath import engine, shipped
-from playpath.errors import InputError
-from playpath.files import read_text
-from playpath.quantity import parse, quantity
-from playpath.scenario import Choices, Scenario, load
+from playpath.base import engine
+from playpath.base.errors import InputError
+from playpath.base.files import read_text
+from playpath.base.quantity import parse, quantity
+from playpath.scenario import Choices, Scenario, load, shipped
 
 Point = dict[str, object]
 """Dotted setting → value, as `--set` takes it."""

@@ -16,9 +16,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from playpath.errors import InputError, RunError, unknown_name
-from playpath.parallel import check_jobs
-from playpath.signals import hold_ctrl_c
+from playpath.base.errors import InputError, RunError, unknown_name
+from playpath.base.parallel import check_jobs
+from playpath.base.signals import hold_ctrl_c
 from playpath.sweep.worker import start_worker
 
 NAMES = ("local", "ray", "slurm")

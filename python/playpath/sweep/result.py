@@ -12,18 +12,18 @@ from typing import Any
 
 import polars as pl
 
-from playpath import engine
-from playpath.errors import Interrupted
-from playpath.evidence import STOPPING_RULE
-from playpath.files import write_frame, write_text
-from playpath.manifest import package_version
-from playpath.metrics import BULK_CRITERIA, NETWORK_CRITERIA, VIDEO_CRITERIA
-from playpath.ranking import Ranker, identical_replicas
+from playpath.base import engine
+from playpath.base.errors import Interrupted
+from playpath.base.files import write_frame, write_text
+from playpath.base.manifest import package_version
+from playpath.base.metrics import BULK_CRITERIA, NETWORK_CRITERIA, VIDEO_CRITERIA
+from playpath.base.tabular import Json, Named, Tabular
+from playpath.judge.evidence import STOPPING_RULE
+from playpath.judge.ranking import Ranker, identical_replicas
 from playpath.scenario import Scenario
 from playpath.sweep.design import Design
 from playpath.sweep.store import Store
 from playpath.sweep.worker import KEYS
-from playpath.tabular import Json, Named, Tabular
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Unpack
 
-from playpath.errors import PlaypathError, RunError
-from playpath.evidence import ladder
-from playpath.parallel import check_jobs
+from playpath.base.errors import PlaypathError, RunError
+from playpath.base.parallel import check_jobs
+from playpath.judge.evidence import ladder
 from playpath.scenario import Choices, Scenario, own_code
 from playpath.sweep.cells import Cell, cells
 from playpath.sweep.design import Design, load_design
@@ -106,7 +106,7 @@ def code_for_workers(scenario: Scenario) -> tuple[str, ...]:
     """
     if not own_code(scenario.resolved):
         return ()
-    from playpath import own
+    from playpath.run import own
 
     own.require_importable(scenario)
     return own.folders()

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import polars as pl
 
-from playpath.errors import RunError
-from playpath.files import replaced
+from playpath.base.errors import RunError
+from playpath.base.files import replaced
 
 _CORRUPT = ".corrupt"
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from playpath import engine
-from playpath.errors import PlaypathError
+from playpath.base import engine
+from playpath.base.errors import PlaypathError
+from playpath.base.tabular import Row
 from playpath.sweep.cells import Cell
-from playpath.tabular import Row
 
 KEYS = {
     "cell": pl.String,
@@ -45,7 +45,7 @@ class Done:
 def run_chunk(chunk: Sequence[Cell], code: tuple[str, ...] = ()) -> Done:
     """Run cells one after the other. A cell that fails becomes a row with its error. `code`: folders of the user's own code."""
     if code:
-        from playpath.own import add_folders
+        from playpath.run.own import add_folders
 
         add_folders(code)
     begin = time.perf_counter()

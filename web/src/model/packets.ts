@@ -9,7 +9,7 @@ export interface PacketChoice {
   view: [number, number] | null;
 }
 
-/** A flow whose packets were kept; the series are those of `playpath.packets`. */
+/** A flow whose packets were kept; the series are those of `playpath.results.packets`. */
 export interface PacketFlow {
   label: string;
   session: Session;

@@ -1,4 +1,4 @@
-/** The report's sessions: a JSON header, and the arrays that it points into, as python/playpath/report/sessions.py packs them. */
+/** The report's sessions: a JSON header, and the arrays that it points into, as python/playpath/show/report/sessions.py packs them. */
 
 import type { Columns, EngineRecord, PathFigures, TraceFigures } from "../engine/types";
 import { unpack } from "../engine/unpack";

@@ -1,0 +1,342 @@
+"""The Rust engine behind typed functions: text in, plain Python data out.
+
+The extension module `playpath._engine` speaks JSON, so that nothing per packet crosses the border. Its errors become
+`InputError` (the scenario is wrong) or `RunError` (the run failed).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
+
+from playpath.base.errors import InputError, RunError
+from playpath.base.printing import own_code_runs
+from playpath.base.tabular import Json
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from playpath.base.declared import Cmcd, Component, DeclaredMetric, DeclaredTable, KernelControl, TracePreview
+    from playpath.base.manifest import RunManifest
+    from playpath.results.measured import Measurements
+    from playpath.results.recorded import EventRecord, FlowRecord, LinkRecord, SessionRecord, WindowEvent
+    from playpath.scenario.resolved import Document as ResolvedDocument
+
+try:
+    from playpath import _engine
+except ImportError as error:  # pragma: no cover - a broken installation
+    raise ImportError(
+        f"the engine playpath._engine is not built for this Python ({error}); run `make setup` or `pip install .`"
+    ) from error
+
+SCHEMA_VERSION = _engine.SCHEMA_VERSION
+"""Of a record's JSON."""
+
+Columns = dict[str, "np.ndarray"]
+"""A time series: column name → values, all of one length."""
+
+
+class Figures(TypedDict):
+    """What was found in a run (docs/reference/record.schema.json)."""
+
+    metrics: dict[str, float | None]
+    sessions: list[SessionRecord]
+    flows: list[FlowRecord]
+    links: list[LinkRecord]
+    events: list[EventRecord]
+    warnings: list[str]
+
+
+Switch = TypedDict("Switch", {"time_s": float, "from": str, "to": str, "reason": str})
+"""A change of path."""
+
+
+class Record(Figures):
+    """The record of a run, as every world gives it."""
+
+    manifest: RunManifest
+    digest: str
+    window_events: NotRequired[dict[str, list[WindowEvent]]]
+    """Of a traced run, by the flow's name."""
+    path_switches: NotRequired[dict[str, list[Switch]]]
+    """Likewise; a session keeps them as time series."""
+
+
+class PathFigures(TypedDict):
+    """What a path carries; `rate_mbps` of a trace is its mean, None if unlimited."""
+
+    name: str
+    rate_mbps: float | None
+    rtt_ms: float
+    loss_percent: float
+
+
+class FilmFigures(TypedDict):
+    """What was understood of a film; `rate_mbps` and `fps` of pictures, the others of a manifest. Rates are means of segments."""
+
+    duration_s: float
+    rate_mbps: NotRequired[float]
+    fps: NotRequired[float]
+    segments: NotRequired[int]
+    rungs_kbps: NotRequired[list[float]]
+    audio_kbps: NotRequired[list[float]]
+    warnings: NotRequired[list[str]]
+
+
+Watch = Callable[[float, float], None]
+"""Told now and then, by the thread that plays, how many seconds were played and how many there probably are."""
+
+
+def version() -> str:
+    """Version of the engine; part of what a result depends on."""
+    return _engine.version()
+
+
+def resolve(text: str, base_dir: str, overrides: Mapping[str, Any]) -> ResolvedDocument:
+    """Parse, override and validate a scenario; every default written out.
+
+    Parameters
+    ----------
+    text : str
+        TOML, or JSON if it starts with `{`.
+    base_dir : str
+        Folder that relative file names in the scenario start from.
+    overrides : mapping
+        `cc`, `scheduler` (lists), `seeds` (int), `set` (dotted key → value).
+
+    Raises
+    ------
+    InputError
+        One line: what, where, what is allowed, the nearest name.
+    """
+    resolved: ResolvedDocument = json.loads(_call(_engine.resolve, text, base_dir, json.dumps(overrides, default=str)))
+    return resolved
+
+
+def number(text: str) -> float:
+    """A quantity of a resolved scenario as a number: seconds, bits per second, or bytes.
+
+    >>> number("50 ms"), number("10 Mbit/s"), number("30 kB")
+    (0.05, 10000000.0, 30000.0)
+    """
+    found: float = _call(_engine.number, text)
+    return found
+
+
+def path_figures(resolved_json: str) -> list[PathFigures]:
+    """The figures of each path."""
+    figures: list[PathFigures] = json.loads(_call(_engine.path_figures, resolved_json))
+    return figures
+
+
+def film_figures(resolved_json: str) -> FilmFigures | None:
+    """The figures of the film; None without one."""
+    figures: FilmFigures | None = json.loads(_call(_engine.film_figures, resolved_json))
+    return figures
+
+
+def run(
+    resolved_json: str,
+    sender: str,
+    seed: int,
+    *,
+    trace: bool,
+    packets: bool = False,
+    controller: Callable[[], Any] | None = None,
+    rule: Callable[[], Any] | None = None,
+    watch: Watch | None = None,
+    series: Sequence[str] | None = None,
+    every_s: float | None = None,
+) -> tuple[Record, dict[str, Columns]]:
+    """One session: its record and, with `trace`, its time series by name, with `packets` those of single packets among them.
+
+    With `series` only those whose names begin so, and no window events in the record, which would take a tenth of the session's
+    time. With `every_s`, more than 0, they are sampled so often, and not as the scenario says. Releases the interpreter lock.
+    """
+    with _own_code(sender, seed, controller or rule):
+        wanted = None if series is None else list(series)
+        answer = _call(
+            _engine.run, resolved_json, sender, seed, trace, packets, controller, rule, watch, wanted, every_s
+        )
+    text, found = answer if isinstance(answer, tuple) else (answer, {})
+    return json.loads(text), found
+
+
+def run_metrics(resolved_json: str, sender: str, seed: int) -> tuple[dict[str, float | None], str]:
+    """One session's metrics and digest, those of its record: for many sessions of which nothing else is kept.
+
+    Releases the interpreter lock.
+    """
+    with _own_code(sender, seed):
+        told = json.loads(_call(_engine.run_metrics, resolved_json, sender, seed))
+    return told["metrics"], told["digest"]
+
+
+def record(measurements: Measurements) -> Figures:
+    """What a record says of a run that another world measured, as the simulator's records have it."""
+    made: Json = json.loads(_call(_engine.record, json.dumps(measurements)))
+    del made["manifest"]
+    return cast("Figures", made)
+
+
+def record_reference() -> tuple[str, str, str]:
+    """JSON Schema of a record, that of the measurements which `record` asks for, and the metrics' page in Markdown."""
+    return _engine.record_reference()
+
+
+DOCUMENTS = tuple(_engine.DOCUMENTS)
+"""What playpath reads: a scenario, a sweep's design, a population."""
+
+
+def schema(document: str) -> str:
+    """JSON Schema (draft 2020-12) of a document, one of `DOCUMENTS`, as text.
+
+    Raises
+    ------
+    InputError
+        There is no such document; with the nearest name.
+    """
+    made: str = _call(_engine.schema, document)
+    return made
+
+
+def check(document: str, text: str) -> None:
+    """Check a document (TOML or JSON text) by its declaration alone: keys, kinds, ranges, what must be given.
+
+    Raises
+    ------
+    InputError
+        One line: what, where, what is allowed, the nearest name.
+    """
+    _call(_engine.check, document, text)
+
+
+def declarations() -> dict[str, DeclaredTable]:
+    """Every table of every document by its name."""
+    tables: dict[str, DeclaredTable] = json.loads(_engine.declarations())
+    return tables
+
+
+def jain_index(shares: Iterable[float]) -> float | None:
+    """Jain's index of fairness: 1 if all shares are equal; None for fewer than two.
+
+    >>> jain_index([1.0, 1.0]), jain_index([1.0, 0.0]), jain_index([1.0])
+    (1.0, 0.5, None)
+    """
+    return _engine.jain_index(list(shares))
+
+
+def registry(kind: str) -> list[Component]:
+    """Everything of a kind (cc, scheduler, queue, ...) with parameters and defaults."""
+    entries: list[Component] = json.loads(_call(_engine.registry, kind))
+    return entries
+
+
+def metrics() -> list[DeclaredMetric]:
+    """Every metric, and how rankings use it."""
+    entries: list[DeclaredMetric] = json.loads(_call(_engine.registry, "metric"))
+    return entries
+
+
+def kernel_control(cc: str | Mapping[str, Any], validation: str) -> KernelControl:
+    """What of Linux stands for a congestion control, as a resolved sender has it.
+
+    Raises
+    ------
+    InputError
+        Nothing stands for it, or does not take a value: one line with its name and what is allowed.
+    """
+    found: KernelControl = json.loads(_call(_engine.kernel_control, json.dumps(cc), validation))
+    return found
+
+
+def capture(resolved_json: str, sender: str, seed: int, path: str) -> None:
+    """One session's packets at the server, written to a pcapng file."""
+    with _own_code(sender, seed):
+        _call(_engine.capture, resolved_json, sender, seed, path)
+
+
+def p1203(resolved_json: str, sender: str, seed: int) -> str:
+    """One session as the input of ITU-T P.1203 tools, in JSON."""
+    with _own_code(sender, seed):
+        made: str = _call(_engine.p1203, resolved_json, sender, seed)
+    return made
+
+
+def parse_cmcd(text: str) -> Cmcd:
+    """What a player told with a request."""
+    found: Cmcd = json.loads(_call(_engine.parse_cmcd, text))
+    return found
+
+
+def preview_trace(text: str, format: str | None, bins: int) -> TracePreview:
+    """Format, length, rates of a bandwidth trace."""
+    found: TracePreview = json.loads(_call(_engine.preview_trace, text, format, bins))
+    return found
+
+
+def convert_trace(text: str, source: str | None, target: str, bin_s: float) -> str:
+    """A bandwidth trace in another format."""
+    converted: str = _call(_engine.convert_trace, text, source, target, bin_s)
+    return converted
+
+
+def generate_trace(kind: str, settings_json: str, seed: int, target: str) -> str:
+    """A bandwidth trace from a seeded generator."""
+    made: str = _call(_engine.generate_trace, kind, settings_json, seed, target)
+    return made
+
+
+def infer(question: Mapping[str, Any]) -> dict[str, Any]:
+    """The path behind a session of a log: `crates/api/src/infer.rs` has the fields of question and answer.
+
+    Raises
+    ------
+    InputError
+        A sender is not known.
+    """
+    found: dict[str, Any] = json.loads(_call(_engine.infer, json.dumps(question)))
+    return found
+
+
+def check_library(path: str, reference: str, params: Mapping[str, Any]) -> None:
+    """Whether a control of a shared library can be loaded and made.
+
+    Raises
+    ------
+    InputError
+        It is no library, of another version, has no such control, or refuses a parameter.
+    """
+    _call(_engine.check_library, path, reference, json.dumps(params))
+
+
+def control_template() -> list[tuple[str, str]]:
+    """The files of a crate with a control of one's own: path and content; `NAME` and `TYPE` stand for its names."""
+    return _engine.control_template()
+
+
+def _call(function: Any, *arguments: Any) -> Any:
+    try:
+        return function(*arguments)
+    except _engine.ScenarioError as error:
+        raise InputError(str(error)) from None
+    except _engine.OwnCodeError:
+        raise
+    except (RuntimeError, OSError) as error:
+        raise RunError(str(error)) from None
+
+
+@contextmanager
+def _own_code(sender: str, seed: int, target: Callable[[], Any] | None = None) -> Iterator[None]:
+    """What a session of a sender's own code fails with, as one line that says where."""
+    try:
+        with own_code_runs():
+            yield
+    except _engine.OwnCodeError as error:
+        from playpath.run.own import failure
+
+        reference, method = error.args
+        cause = error.__cause__ or error
+        raise failure(sender, seed, target or reference, method, cause) from cause

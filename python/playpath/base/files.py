@@ -1,0 +1,162 @@
+"""Output folders and files: checked before a run, written whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from playpath.base.errors import InputError, RunError
+
+if TYPE_CHECKING:  # a tenth of a second, which `--version` does not need
+    import polars as pl
+
+_MOST_BYTES = 200_000_000
+"""Of a file that is read as a whole."""
+
+
+def check_writable(folder: Path, option: str = "--out") -> None:
+    """Make sure that `folder`, given by `option`, can be made and written to, without making it.
+
+    Raises
+    ------
+    InputError
+        One line that says which folder and why not.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{option} {folder}: exists and is not a folder")
+    parent = folder
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir():
+        raise InputError(f"{option} {folder}: {parent} is not a folder")
+    try:
+        # Only a try tells: root passes os.access on read-only file systems.
+        with tempfile.TemporaryFile(dir=parent):
+            pass
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"{option} {folder}: cannot write in {parent} ({reason}); give another folder") from None
+
+
+def check_file(path: Path, option: str) -> None:
+    """Make sure that the file `path`, given by `option`, can be written, in a folder that may yet have to be made.
+
+    Raises
+    ------
+    InputError
+        One line that says which file or folder and why not.
+    """
+    if path.is_dir():
+        raise InputError(f"{option} {path}: is a folder; give a file")
+    if _is_special(path):
+        raise InputError(f"{option} {path}: is a device, a pipe or a socket; give a file")
+    check_writable(path.parent, option)
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[Path]:
+    """A temporary path beside `path` that takes its place when the block ends well, and vanishes when it does not.
+
+    Raises
+    ------
+    RunError
+        The disk is full, or the place cannot be written: one line that says which file and why.
+    """
+    if _is_special(path):  # root would put a file into its place
+        raise RunError(f"cannot write {path}: is a device, a pipe or a socket")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            yield temporary
+            temporary.chmod(0o666 & ~_umask())
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise RunError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def write_frame(path: Path, frame: pl.DataFrame) -> None:
+    """Write a Parquet file, whole or not at all."""
+    content = io.BytesIO()  # polars itself tells of a full disk in many ways, some of which do not name it
+    frame.write_parquet(content)
+    with replaced(path) as temporary:
+        temporary.write_bytes(content.getbuffer())
+
+
+def text_cell(text: str) -> str:
+    """A text as a cell of CSV that a spreadsheet takes for a text: others write what logs hold, and `=`, `+`, `-`, `@` begin formulas.
+
+    >>> text_cell("=1+1"), text_cell("-"), text_cell("-5"), text_cell("a=b")
+    ("'=1+1", '-', '-5', 'a=b')
+    """
+    if text[:1] not in ("=", "+", "-", "@", "\t", "\r") or text == "-":  # logs write "-" for "not known"
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
+
+
+def _is_special(path: Path) -> bool:
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def read_text(path: Path, *, where: str = "", remedy: str = "") -> str:
+    """The text of a regular file: a device or a pipe may never end.
+
+    Raises
+    ------
+    InputError
+        One line: `where`, the file, what is wrong with it, `remedy`.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            reason = "is a folder" if path.is_dir() else "is a device, a pipe or a socket"
+        elif path.stat().st_size > _MOST_BYTES:
+            reason = f"is larger than {_MOST_BYTES // 10**6} MB"
+        else:
+            return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        reason = "not a text file in UTF-8"
+    except (OSError, ValueError) as error:  # a name with NUL is a ValueError
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+    raise InputError(f"{where}{path}: {reason}{f'; {remedy}' if remedy else ''}")
+
+
+def rows_of(text: str, where: str = "", *, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV with the numbers of their lines.
+
+    Raises
+    ------
+    InputError
+        One line: `where`, the line, what is wrong with it.
+    """
+    reader = csv.reader(text.splitlines(), delimiter=delimiter)
+    try:
+        for cells in reader:
+            yield reader.line_num, cells
+    except csv.Error as error:
+        raise InputError(f"{where}{': ' if where else ''}line {reader.line_num}: {error}") from None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file, whole or not at all."""
+    with replaced(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,93 @@
+"""What a result depends on, stored with it."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from importlib import metadata
+from typing import TYPE_CHECKING, NotRequired, TypedDict
+
+from playpath.base import engine
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from playpath.scenario import Scenario, Written
+    from playpath.scenario.resolved import Document
+
+
+class Manifest(TypedDict):
+    """Of a comparison."""
+
+    scenario: Document
+    scenario_sha256: str
+    world: str
+    seeds: list[int]
+    playpath_version: str
+    engine_version: str
+    python_version: str
+    platform: str
+    kernel: str
+    choices: NotRequired[dict[str, dict[str, object]]]
+
+
+class PopulationManifest(Manifest):
+    """Of a population; `population` is its document as read, `written` its scenario as points change it."""
+
+    written: Written
+    population: Mapping[str, object]
+    paths: int
+    sessions: int
+    seed: int
+    intervals_over: str
+    units_in_all: float | None
+
+
+class RunManifest(TypedDict):
+    """Of one session; the kernel world tells of its machine, too."""
+
+    engine: str
+    scenario: Document
+    sender: str
+    seed: int
+    world: NotRequired[str]
+    player: NotRequired[str]
+    kernel: NotRequired[str]
+    machine: NotRequired[str]
+    cpus: NotRequired[int | None]
+    sysctls: NotRequired[dict[str, str]]
+
+
+def package_version() -> str:
+    """Version of the installed package."""
+    return metadata.version("playpath")
+
+
+def manifest(scenario: Scenario, world: str, seeds: Sequence[int]) -> Manifest:
+    """Everything needed to get the same result again. Holds no time of day: equal inputs give equal bytes."""
+    choices: dict[str, dict[str, object]] = {
+        name: {"sender": choice.sender, "value": choice.value, "settings": dict(choice.settings)}
+        for name, choice in scenario.choices.items()
+    }
+    found: Manifest = {
+        "scenario": scenario.resolved,
+        "scenario_sha256": scenario.digest,
+        "world": world,
+        "seeds": list(seeds),
+        "playpath_version": package_version(),
+        "engine_version": engine.version(),
+        "python_version": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "kernel": platform.release(),
+    }
+    return {**found, "choices": choices} if choices else found
+
+
+def again(world: str) -> str:
+    """What to expect of another run of the same."""
+    if world == "sim":
+        return "Equal scenario, seeds and engine version give equal results, bit for bit."
+    return (
+        "Real time: a seed gives the same losses and the same draws of the traffic, not the same scheduling of the machine. Another run of "
+        "the same gives figures like these, not these."
+    )

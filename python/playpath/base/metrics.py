@@ -1,0 +1,152 @@
+"""What each metric means: its unit, which way is better, and the difference that a viewer would not notice.
+
+The engine computes metrics and says how to read them: `crates/record/src/registry`, where a metric is one entry. One that is not
+there (a study's own) is shown with the unit its name ends in and never decides a ranking.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from playpath.base import engine
+
+Better = Literal["lower", "higher", "neither"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How to read and judge a metric.
+
+    Attributes
+    ----------
+    name : str
+        As in records and JSON.
+    label, unit : str
+        For tables and axes.
+    better : {"lower", "higher", "neither"}
+        Which way a viewer or the network prefers.
+    least : float
+        Differences up to this, in the metric's unit, count as alike.
+    least_share : float
+        Differences up to this share of the larger mean count as alike, too.
+    """
+
+    name: str
+    label: str
+    unit: str
+    better: Better
+    least: float = 0.0
+    least_share: float = 0.05
+
+    def margin(self, *means: float) -> float:
+        """The largest difference between these means that counts as alike."""
+        return max(self.least, self.least_share * max(abs(m) for m in means))
+
+    @property
+    def axis(self) -> str:
+        """Label with unit, for an axis."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+
+_ENTRIES = engine.metrics()
+_BY_NAME = {
+    e["name"]: Metric(e["name"], e["label"], e["unit"], e["better"], e["least"], e["least_share"]) for e in _ENTRIES
+}
+
+
+def _criteria(ranks: Literal["video_rank", "bulk_rank"]) -> tuple[str, ...]:
+    """Names of the entries that have such a rank, the first rank first."""
+    ranked = sorted((entry[ranks], entry["name"]) for entry in _ENTRIES if entry[ranks] is not None)
+    return tuple(name for _, name in ranked)
+
+
+VIDEO_CRITERIA = _criteria("video_rank")
+"""What decides a ranking with a video, most important first: what the viewer sees, then what the network pays."""
+
+BULK_CRITERIA = _criteria("bulk_rank")
+"""What decides a ranking without a video."""
+
+YIELDS_TO: dict[str, frozenset[str]] = {e["name"]: frozenset(e["yields_to"]) for e in _ENTRIES}
+"""Of each metric those beside which it is no criterion: it stands in for them."""
+
+NETWORK_CRITERIA = frozenset(e["name"] for e in _ENTRIES if e["video_rank"] is not None and e["of"] != "viewer")
+"""The criteria of `VIDEO_CRITERIA` that no viewer sees."""
+
+_UNIT_ENDINGS = {
+    "_ms": "ms",
+    "_s": "s",
+    "_mbps": "Mbit/s",
+    "_kbps": "kbit/s",
+    "_packets": "packets",
+    "_bytes": "bytes",
+    "_kb": "kB",
+}
+
+
+def metric(name: str) -> Metric:
+    """The entry for a metric; for an unknown one, an entry that judges nothing."""
+    known = _BY_NAME.get(name)
+    if known is not None:
+        return known
+    for ending, unit in _UNIT_ENDINGS.items():
+        if name.endswith(ending):
+            return Metric(name, name.removesuffix(ending).replace("_", " "), unit, "neither")
+    return Metric(name, name.replace("_", " "), "", "neither")
+
+
+def format_value(value: float | None, digits: int = 3) -> str:
+    """A number for people: about three significant digits, no exponent for everyday sizes.
+
+    >>> format_value(1234.56), format_value(0.01234), format_value(0.0), format_value(None)
+    ('1235', '0.0123', '0', '–')
+    """
+    if value is None:
+        return "–"
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if size >= 10 ** (digits - 1):
+        return f"{value:.0f}"
+    if size < 1e-4:
+        return f"{value:.1e}"
+    text = f"{value:.{digits}g}"
+    return text if "e" not in text else f"{value:.6f}".rstrip("0")
+
+
+def about_runs(count: float) -> int:
+    """An estimated number of runs to two digits: more of them it does not deserve.
+
+    >>> about_runs(7), about_runs(65), about_runs(204), about_runs(5776)
+    (7, 65, 200, 5800)
+    """
+    unit: int = 10 ** max(0, len(str(int(count))) - 2)
+    return (int(count) + unit // 2) // unit * unit
+
+
+def format_more_runs(count: float) -> str:
+    """How many runs are wanted, to two digits, in words that fit one as well.
+
+    >>> format_more_runs(1), format_more_runs(12), format_more_runs(441)
+    ('1 more run', '12 more runs', '440 more runs')
+    """
+    return f"{about_runs(count)} more run{'' if count == 1 else 's'}"
+
+
+def format_interval(mean: float | None, half_width: float | None) -> str:
+    """`mean ± half`, both to the place that the half width's second digit has.
+
+    >>> format_interval(0.35712, 0.0035), format_interval(306.8, 59.2), format_interval(3.0, 0.0)
+    ('0.357 ± 0.004', '307 ± 59', '3')
+    >>> format_interval(2.5, math.inf)
+    '2.5 ± ∞'
+    """
+    if half_width == math.inf:
+        return f"{format_value(mean)} ± ∞"
+    if mean is None or not half_width:
+        return format_value(mean)
+    places = min(3, max(0, 1 - math.floor(math.log10(half_width))))
+    if half_width < 0.5 * 10**-places:
+        return format_value(mean)
+    return f"{mean:.{places}f} ± {half_width:.{places}f}"

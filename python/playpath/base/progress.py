@@ -1,0 +1,57 @@
+"""How far many sessions are, when one alone may take minutes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from playpath.base.engine import Watch
+
+Progress = Callable[[float, int], None]
+"""Told how many are done, parts included, and how many there are."""
+
+
+class Pulse:
+    """Counts sessions as they end, and what those under way have played. Sessions may run in several threads.
+
+    Parameters
+    ----------
+    progress : callable
+        Told by the thread that calls `count` and `tell`.
+    total : int
+        Sessions in all.
+    """
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._progress, self._total = progress, total
+        self._done = 0
+        self._shown = 0.0
+        self._parts: dict[int, float] = {}
+
+    @contextmanager
+    def watching(self) -> Iterator[Watch]:
+        """What the engine tells while this thread plays a session."""
+        own = threading.get_ident()
+
+        def watch(played_s: float, expected_s: float) -> None:
+            self._parts[own] = min(played_s / expected_s, 1.0)
+
+        try:
+            yield watch
+        finally:
+            self._parts.pop(own, None)
+
+    def count(self, _: Any) -> None:
+        """A session has ended."""
+        self._done += 1
+        self._shown = max(self._shown, self._done)
+        self._progress(self._done, self._total)
+
+    def tell(self) -> None:
+        """Tell of sessions under way, if a tenth of one was played since."""
+        done = round(self._done + sum(list(self._parts.values())), 1)
+        if done > self._shown:
+            self._shown = done
+            self._progress(done, self._total)

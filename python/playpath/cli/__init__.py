@@ -1,0 +1,151 @@
+"""The command line: `playpath`.
+
+Exit status: 0 done, 1 the run failed, 2 the input is wrong, 130 stopped by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+import tempfile
+import threading
+import traceback
+from typing import Annotated, Any, TextIO, cast
+
+import typer
+
+from playpath.base.errors import InputError, PlaypathError, RunError
+from playpath.base.printing import AnswersOnly
+from playpath.cli.commands import Commands, Stopped
+
+_COMPLETE = "_PLAYPATH_COMPLETE"
+
+app = typer.Typer(
+    name="playpath",
+    cls=Commands,
+    rich_markup_mode=None,  # help is text: brackets are brackets
+    help="On this network path, which sender keeps the viewer's video playing?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+# The parser's own error for a wrong command line; typer exports only this subclass of it.
+_UsageError: Any = typer.BadParameter.__mro__[1]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from playpath import __version__
+        from playpath.base import engine
+
+        print(f"playpath {__version__} (engine {engine.version()})")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line; errors become one line on stderr and an exit status."""
+    _prepare_streams()
+    status = 0
+    try:
+        if _COMPLETE in os.environ:  # the shell asks what the Tab key may write
+            from typer._completion_classes import completion_init
+
+            completion_init()
+        status = app(standalone_mode=False) or 0
+        sys.stdout.flush()
+    except _UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # the parser exports it no more than the other
+            print(error.format_message())
+        else:
+            _tell(f"error: {error.format_message()}")
+            status = InputError.exit_status
+    except PlaypathError as error:
+        _tell(f"error: {error}")
+        status = error.exit_status
+    except (KeyboardInterrupt, Stopped):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks twice gets no more than the end
+        _tell("interrupted")
+        status = 130
+    except SystemExit as error:  # SIGTERM, SIGHUP
+        status = error.code if isinstance(error.code, int) else 1
+    except BrokenPipeError:
+        _drop(sys.stdout)  # the reader has seen enough (`playpath … | head`)
+    except BaseException as error:  # a panic of the engine is no Exception
+        status = RunError.exit_status
+        if isinstance(error, OSError) and error.filename is None:
+            _tell(f"error: cannot write the output: {error.strerror or error}")
+            _drop(sys.stdout)
+        else:
+            _tell(_last_resort(error))
+    _leave(status)
+
+
+def _tell(text: str) -> None:
+    try:
+        from playpath.show import console  # rich and polars take their time
+    except Exception:  # they are what failed (memory, threads, a file of theirs)
+        sys.stderr.write(text.encode("unicode_escape").decode() + "\n")
+    else:
+        console.message(text)
+
+
+def _prepare_streams() -> None:
+    """Make streams that are closed, or whose encoding lacks a character, no reason to fail."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            handle = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(handle, "r" if name == "stdin" else "w", encoding="utf-8"))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    sys.stdout = cast("TextIO", AnswersOnly(sys.stdout))
+
+
+def _drop(stream: TextIO) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _last_resort(error: BaseException) -> str:
+    """One line for an error that nobody foresaw; the traceback goes into a file."""
+    what = f"error: {type(error).__name__}: {error}"
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="playpath-", suffix=".log", delete=False, errors="replace") as log:
+            log.write("".join([" ".join(sys.argv), "\n", *traceback.format_exception(error)]))
+    except OSError:
+        return what
+    return f"{what}; this is a fault of playpath, its details are in {log.name}"
+
+
+def _flush_stderr() -> None:
+    """What could not be told is lost; left in the buffer, it would make the interpreter end with a status of its own, 120."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        _drop(sys.stderr)
+
+
+def _leave(status: int) -> None:
+    """Exit; sessions dropped by a second Ctrl-C still compute, and the interpreter cannot end their threads cleanly."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # else a Ctrl-C from here on is told with a traceback
+    if threading.active_count() > 1:
+        # What the threads have on the machine does not end with them. (Nothing else brings the module in.)
+        if (bed := sys.modules.get("playpath.real.testbed.bed")) is not None:
+            bed.close_all()
+        sys.stdout.flush()
+        _flush_stderr()
+        os._exit(status)
+    _flush_stderr()
+    sys.exit(status)

@@ -1,0 +1,144 @@
+"""`playpath compare`: rank senders on a scenario."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from playpath.base.errors import InputError, RunError
+from playpath.base.files import write_text
+from playpath.base.parallel import import_ahead
+from playpath.base.signals import spare_next_ctrl_c
+from playpath.cli.commands import options
+from playpath.cli.commands.results import results_folder
+from playpath.results.comparison import Comparison
+from playpath.run import worlds
+from playpath.run.compare import compare
+from playpath.run.sanity import doubts, inert
+from playpath.scenario import load
+from playpath.show import console
+
+INTERRUPTED = 130
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("compare")(command)
+
+
+def command(
+    scenario: options.ScenarioFile,
+    cc: options.Cc = None,
+    scheduler: options.Scheduler = None,
+    abr: options.Abr = None,
+    seeds: options.Seeds = None,
+    until_decided: Annotated[
+        int | None,
+        typer.Option("--until-decided", metavar="N", min=2, help="Add seeds, up to N, until the best is decided."),
+    ] = None,
+    jobs: options.Jobs = None,
+    setting: options.Set = None,
+    vary: options.Vary = None,
+    prefer: options.Prefer = None,
+    world: options.WorldName = "sim",
+    player: options.Player = None,
+    tolerance: options.Tolerance = None,
+    out: options.Out = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="In the kernel world: play only what failed or is missing in --out.")
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """Rank the senders of a scenario, or any choice in it: table, paired intervals, verdict, and a one-file HTML report.
+
+    Results go to --out, by default out/NAME; with --json only if --out is given. Ctrl-C keeps the finished seeds. In the kernel
+    world --out keeps each session with its logs too, and a session that fails is named and the others are ranked (status 1).
+    """
+    loaded = load(
+        scenario,
+        cc=options.choices(cc, "--cc"),
+        scheduler=options.choices(scheduler, "--scheduler"),
+        abr=options.choices(abr, "--abr"),
+        seeds=seeds,
+        set=options.settings(setting) | ({} if prefer is None else {"verdict.prefer": prefer}),
+        vary=options.varied(vary),
+    )
+    console.warn([*doubts(loaded), *inert(loaded)])
+    place = options.world_with(world, player)
+    keeps = (out is not None or not json) and not worlds.world(place).is_parallel
+    if resume and not keeps:
+        raise InputError("--resume: only with --world kernel and a folder of results (--out)")
+    question = {"world": worlds.world(place).name, "manifest": {"scenario": loaded.resolved}}
+    where = results_folder(out, loaded.name, "comparison.json", question)
+    with nullcontext() if json and out is None else where as folder:
+        import_ahead("scipy.special", *([] if folder is None else ["playpath.show.report"]))  # both take their time
+        results = None if folder is None else _Results(folder)
+        with console.progress("sessions") as progress:
+            result = compare(
+                loaded,
+                until_decided=until_decided,
+                jobs=jobs,
+                world=place,
+                timelines=folder is not None,
+                store=folder / "sessions" if folder is not None and keeps else None,
+                resume=resume,
+                tolerance=options.check_tolerance(tolerance),
+                progress=progress,
+                on_interrupt=_tell_interrupt,
+                # A second one from now on was meant for the sessions, and not for what is finished.
+                on_stopped=spare_next_ctrl_c,
+                meanwhile=lambda result: None if results is None else results.begin(result),
+            )
+        if results is not None:
+            results.finish(result)
+    if json:
+        console.print_json(result.to_dict())
+    else:
+        console.print_comparison(result)
+    if result.interrupted:
+        console.message(
+            f"interrupted: the result holds the {len(result.seeds)} of {len(loaded.seeds)} seeds that were finished"
+        )
+        raise typer.Exit(INTERRUPTED)
+    if result.failures:
+        raise typer.Exit(RunError.exit_status)
+
+
+def sessions(count: int) -> str:
+    """So many sessions."""
+    return f"{count} session{'' if count == 1 else 's'}"
+
+
+def _tell_interrupt(running: int) -> None:
+    console.message(f"stopping: finishing {sessions(running)} under way; Ctrl-C again drops them")
+
+
+class _Results:
+    """A folder with a comparison and its report; what needs no timelines is written and drawn while those are played."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._is_saved = False
+        self._drawn: tuple[list[str], list[str], list[str]] | None = None
+
+    def begin(self, result: Comparison) -> None:
+        result.save(self._folder)
+        self._is_saved = True
+        with suppress(Exception):  # `finish` draws it again, when all is saved, and what fails there is told
+            from playpath.show.report import untraced_sections
+
+            self._drawn = untraced_sections(result)
+
+    def finish(self, result: Comparison) -> None:
+        if self._is_saved:
+            result.save_timelines(self._folder)
+        else:
+            result.save(self._folder)
+        from playpath.show.report import comparison_page
+
+        report = self._folder / "report.html"
+        write_text(report, comparison_page(result, untraced=self._drawn))
+        console.message(f"report: {report}")

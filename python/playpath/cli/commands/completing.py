@@ -1,0 +1,39 @@
+"""What the Tab key offers for a value: names from the registries, and the shell's own files where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+
+def scenario(incomplete: str) -> list[str]:
+    """Names of shipped scenarios, designs and populations."""
+    from playpath.scenario import shipped
+
+    return _beginning(shipped.files(), incomplete)
+
+
+def registered(kind: str) -> Callable[[str], list[str]]:
+    """A list of names of a registry, with commas: the last one is completed."""
+
+    def complete(incomplete: str) -> list[str]:
+        from playpath.base import engine
+
+        before, comma, last = incomplete.rpartition(",")
+        names = (entry["name"] for entry in engine.registry(kind))
+        return [f"{before}{comma}{name}" for name in _beginning(names, last)]
+
+    return complete
+
+
+def words(*allowed: str) -> Callable[[str], list[str]]:
+    """One of these."""
+    return lambda incomplete: _beginning(allowed, incomplete)
+
+
+def files(_: object, __: object, ___: str) -> list[str]:
+    """Nothing of ours: the shell then offers files."""
+    return []
+
+
+def _beginning(names: Iterable[str], incomplete: str) -> list[str]:
+    return sorted(name for name in names if name.startswith(incomplete))

@@ -1,0 +1,21 @@
+"""`playpath demo`: six senders on a lossy wireless path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from playpath.cli.commands import compare
+
+_CC = "cubic,compound,ccp,ccplb,vegas,bbr"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("demo")(command)
+
+
+def command() -> None:
+    """Rank six senders on the shipped scenario `wireless` and write a report, by default out/wireless/report.html."""
+    compare.command(Path("wireless"), cc=_CC)

@@ -1,0 +1,33 @@
+"""`playpath doctor`: what this machine can run."""
+
+from __future__ import annotations
+
+import typer
+from rich.table import Table
+
+from playpath.cli.commands import options
+from playpath.real.doctor import can_run, examine
+from playpath.show import console
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("doctor")(command)
+
+
+def command(json: options.Json = False) -> None:
+    """Say what this machine can run, what is missing, and how to get it. Always exits 0."""
+    checks = examine()
+    able = can_run(checks)
+    if json:
+        console.print_json({"can_run": able, "checks": [check.to_dict() for check in checks]})
+        return
+    for area, complete in able.items():
+        mark = "[green]ready[/green]" if complete else "[yellow]incomplete[/yellow]"
+        console.out.print(f"[bold]{area}[/bold]  {mark}")
+        table = Table(box=None, show_header=False, padding=(0, 1, 0, 2))
+        for check in (c for c in checks if c.area == area):
+            sign = "[green]✓[/green]" if check.is_there else "[yellow]✗[/yellow]"
+            remedy = f"[yellow]→ {console.plain(check.remedy)}[/yellow]" if check.remedy else ""
+            table.add_row(sign, check.name, f"{console.plain(check.detail)} {remedy}".strip())
+        console.print_table(table, below="")

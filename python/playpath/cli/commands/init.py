@@ -1,0 +1,141 @@
+"""`playpath init`: a scenario of one's own from a few answers, by flags or at a terminal."""
+
+from __future__ import annotations
+
+import filecmp
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, TextIO
+
+import typer
+
+from playpath.base.errors import InputError, RunError
+from playpath.base.files import check_file, replaced
+from playpath.cli.commands import options
+from playpath.cli.init.answers import shipped_trace, text
+from playpath.cli.init.interview import Interview
+from playpath.results.record import slug
+from playpath.show import console
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("init")(command)
+
+
+def command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What to write.")] = Path("my-scenario.toml"),
+    video: Annotated[
+        str | None,
+        typer.Option("--video", metavar="WHAT", help='A rate ("5 Mbit/s"), a file (.mp4), a manifest (.mpd, .m3u8).'),
+    ] = None,
+    duration: Annotated[
+        str | None, typer.Option("--duration", metavar="TIME", help="How long the video plays.")
+    ] = None,
+    ladder: Annotated[
+        str | None, typer.Option("--ladder", metavar="RATES", help='Rates to switch between: "1 Mbit/s, 3 Mbit/s".')
+    ] = None,
+    buffer: Annotated[
+        str | None, typer.Option("--buffer", metavar="TIME", help="Buffer of a player of one rate.")
+    ] = None,
+    rate: Annotated[str | None, typer.Option("--rate", metavar="RATE", help="Rate of the path.")] = None,
+    rtt: Annotated[
+        str | None, typer.Option("--rtt", metavar="TIME", help="Round trip of the path, without queues.")
+    ] = None,
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            "--loss", metavar="SHARE", help='Random loss of the path: "0.1 %", or "bursts(every=10 s, duration=20 ms)".'
+        ),
+    ] = None,
+    queue: Annotated[
+        str | None, typer.Option("--queue", metavar="SIZE", help='Queue of the path: "1 bdp", "100 packets", "50 ms".')
+    ] = None,
+    trace: Annotated[
+        str | None, typer.Option("--trace", metavar="FILE", help="A bandwidth trace in place of --rate.")
+    ] = None,
+    like: Annotated[
+        str | None, typer.Option("--like", metavar="NAME", help="The path of a shipped scenario: mobile, satellite, …")
+    ] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option("--measure", metavar="URL", help="Measure this machine's link by a download of up to 8 s."),
+    ] = None,
+    cc: options.Cc = None,
+    seeds: options.Seeds = None,
+    defaults: Annotated[bool, typer.Option("--defaults", help="Ask nothing; take defaults for the rest.")] = False,
+) -> None:
+    """Write a scenario of your own, with comments: video, path, senders.
+
+    At a terminal it asks for what no flag says; elsewhere, and with --defaults, the rest are defaults. It never overwrites a file,
+    and writes one only when all answers are known to be right.
+    """
+    target = _target(file)
+    asks = sys.stdin.isatty() and sys.stderr.isatty() and not defaults
+    flags = {
+        "video": video, "duration": duration, "ladder": ladder, "buffer": buffer,
+        "rate": rate, "rtt": rtt, "loss": loss, "queue": queue, "trace": trace, "like": like, "measure": measure,
+        "cc": cc, "seeds": None if seeds is None else str(seeds),
+    }  # fmt: skip
+    if asks:
+        console.message(f"This writes {target}. Enter takes what is in [brackets]; Ctrl-C leaves nothing.")
+    given = {name: value for name, value in flags.items() if value is not None}
+    answers = Interview(target.parent, given, asks=asks).answers()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with _new_file(target) as scenario:
+        scenario.write(text(answers, slug(target.stem), target.parent))
+        if (shipped := shipped_trace(answers)) is not None:
+            _copy(shipped, target.parent)
+    console.message(f"written: {target}; next: playpath show {target}, playpath compare {target}")
+
+
+def _target(file: Path) -> Path:
+    target = file if file.suffix == ".toml" else file.with_name(f"{file.name}.toml")
+    if os.path.lexists(target):
+        raise _kept(target)
+    check_file(target, "FILE")
+    return target
+
+
+@contextmanager
+def _new_file(target: Path) -> Iterator[TextIO]:
+    """A file that was not there before, and vanishes when the block does not end well.
+
+    Raises
+    ------
+    InputError
+        It has come into being since the questions began.
+    RunError
+        It cannot be written.
+    """
+    try:
+        with target.open("x", encoding="utf-8") as file:
+            try:
+                yield file
+                file.flush()
+            except BaseException:
+                target.unlink()
+                raise
+    except FileExistsError:
+        raise _kept(target) from None
+    except OSError as error:
+        raise RunError(f"cannot write {target}: {error.strerror or error}") from None
+
+
+def _kept(target: Path) -> InputError:
+    return InputError(f"{target}: is there already and is kept; give another name")
+
+
+def _copy(trace: Path, folder: Path) -> None:
+    """Put a shipped trace beside the scenario, unless it is there."""
+    beside = folder / trace.name
+    if os.path.lexists(beside):
+        if not filecmp.cmp(trace, beside, shallow=False):
+            raise InputError(f"{beside}: is there already, and is not the trace of this name that playpath ships")
+        return
+    with replaced(beside) as temporary:
+        shutil.copyfile(trace, temporary)

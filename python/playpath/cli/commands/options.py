@@ -1,0 +1,160 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from playpath.base.errors import InputError
+from playpath.base.quantity import parse
+from playpath.cli.commands import completing
+from playpath.scenario import parse_value, split_outside
+
+_TIMES = ("ns", "us", "µs", "ms", "s", "sec", "min", "h")
+
+ScenarioFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="SCENARIO",
+        help="Scenario file (TOML or JSON), or the name of a shipped one.",
+        autocompletion=completing.scenario,
+    ),
+]
+Cc = Annotated[
+    str | None,
+    typer.Option(
+        "--cc",
+        metavar="LIST",
+        help='Use these congestion controls: "cubic,ccplb(pob_rate=2),my_module:MyClass".',
+        autocompletion=completing.registered("cc"),
+    ),
+]
+Abr = Annotated[
+    str | None,
+    typer.Option(
+        "--abr",
+        metavar="LIST",
+        help='Play every sender with these ABR rules: "bola,my_module:MyRule".',
+        autocompletion=completing.registered("abr"),
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="LIST",
+        help='Use these MPTCP schedulers: "gr-sty,dft(penalise=false)".',
+        autocompletion=completing.registered("scheduler"),
+    ),
+]
+Seeds = Annotated[int | None, typer.Option("--seeds", metavar="N", min=1, help="Replications; seeds are 1 to N.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="Threads; results do not depend on it.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help='Change a setting: --set player.buffer="2 s"; of one of several: --set path.NAME.loss="1 %". Repeatable.',
+    ),
+]
+Vary = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vary",
+        metavar="KEY=A,B",
+        help="Compare values of any key: --vary path.queue=droptail,fq_codel. Repeatable: every combination.",
+    ),
+]
+Prefer = Annotated[
+    str | None,
+    typer.Option(
+        "--prefer", metavar="WHAT", help="What comes first: stalls, picture, start, or a QoE metric. See the guide."
+    ),
+]
+WorldName = Annotated[
+    str,
+    typer.Option(
+        "--world",
+        metavar="NAME",
+        help="sim, wire or kernel; the latter two need root.",
+        autocompletion=completing.words("sim", "wire", "kernel"),
+    ),
+]
+Player = Annotated[
+    str | None,
+    typer.Option(
+        "--player",
+        metavar="NAME",
+        help="In the worlds kernel and wire: own, vlc, dashjs, curl; iperf3 in the former only.",
+        autocompletion=completing.words("own", "vlc", "dashjs", "curl", "iperf3"),
+    ),
+]
+Tolerance = Annotated[
+    str | None,
+    typer.Option(
+        "--tolerance",
+        metavar="TIME",
+        help="In the kernel world, how late the link may be (99th percentile); by default what each path bears.",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for results.")]
+
+
+def choices(text: str | None, option: str) -> list[str] | None:
+    """`"cubic, ccplb(a=1)"` as a list; None stays None."""
+    if text is None:
+        return None
+    found = split_outside(text)
+    if not found:
+        raise InputError(f"{option} '{text}': give at least one name; see `playpath list`")
+    return found
+
+
+def world_with(world: str, player: str | None) -> str:
+    """The world's name with its player's."""
+    if player is None:
+        return world
+    if ":" in world:
+        raise InputError(f"--player {player}: world '{world}' names a player already")
+    if world not in ("kernel", "wire"):
+        raise InputError(f"--player {player}: real players run in the worlds kernel and wire only; add --world kernel")
+    return f"{world}:{player}"
+
+
+def check_tolerance(text: str | None) -> str | None:
+    """A duration above zero, or none."""
+    if text is None:
+        return None
+    with contextlib.suppress(InputError):
+        number, unit = parse(text, "--tolerance")
+        if number > 0 and unit in _TIMES:
+            return text
+    raise InputError(f"--tolerance '{text}': give a time above zero, for example '1 ms'")
+
+
+def varied(items: list[str] | None) -> dict[str, str]:
+    """`["path.queue=droptail,pie"]` as a mapping of dotted keys to lists with commas."""
+    found: dict[str, str] = {}
+    for item in items or []:
+        key, equals, values = (part.strip() for part in item.partition("="))
+        if not equals or not key or not values:
+            raise InputError(f"--vary '{item}': expected KEY=A,B, for example path.queue=droptail,fq_codel")
+        if key in found:
+            raise InputError(f"--vary {key}: given twice; write its values as one list")
+        found[key] = values
+    return found
+
+
+def settings(items: list[str] | None) -> dict[str, object]:
+    """`["player.buffer=2 s"]` as a mapping of dotted keys."""
+    found = {}
+    for item in items or []:
+        key, equals, value = item.partition("=")
+        if not equals or not key.strip():
+            raise InputError(f"--set '{item}': expected KEY=VALUE, for example player.buffer=\"2 s\"")
+        found[key.strip()] = parse_value(value)
+    return found

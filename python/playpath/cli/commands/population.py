@@ -1,0 +1,261 @@
+"""`playpath population`: which sender for which viewers."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from playpath.base.files import check_file, write_text
+from playpath.base.metrics import format_value
+from playpath.cli.commands import options
+from playpath.cli.commands.stored import Executor, answer, check_executor
+from playpath.population import Estimate, PopulationResult, Versus, load_population, population
+from playpath.population.logs import KINDS, read_logs
+from playpath.run.sanity import doubts_of_population
+from playpath.show import console
+
+Source = Annotated[
+    Path, typer.Argument(metavar="SCENARIO", help="Scenario in which something is drawn (TOML or JSON).")
+]
+Paths = Annotated[
+    int | None, typer.Option("--paths", metavar="N", min=2, help="Paths; default: every trace or user once.")
+]
+Sessions = Annotated[int | None, typer.Option("--sessions", metavar="N", min=1, help="Sessions on each path.")]
+
+_NEIGHBOURS = {
+    "goodput_ratio": "goodput\n×",
+    "retransmission_ratio": "retransmits\n×",
+    "stall_s_with_sender": "stall time\ns",
+    "stall_s_with_other": "before\ns",
+}
+
+commands = typer.Typer(no_args_is_help=True, help="Answer for a population of paths and viewers instead of one path.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    from playpath.cli.commands import population_logs
+
+    population_logs.register(commands)
+    app.add_typer(commands, name="population")
+
+
+@commands.command("compare")
+def compare(
+    scenario: Source,
+    cc: options.Cc = None,
+    scheduler: options.Scheduler = None,
+    abr: options.Abr = None,
+    paths: Paths = None,
+    sessions: Sessions = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option("--baseline", metavar="SENDER", help="What the viewers have today; default: the first sender."),
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option("--group", metavar="LIST", help='Columns to tell viewers apart by, too: "country,device".'),
+    ] = None,
+    until_decided: Annotated[
+        int | None,
+        typer.Option("--until-decided", metavar="N", min=2, help="Add paths, up to N, until the best is decided."),
+    ] = None,
+    setting: options.Set = None,
+    executor: Executor = "local",
+    jobs: options.Jobs = None,
+    resume: Annotated[bool, typer.Option("--resume/--no-resume", help="Skip sessions that the store holds.")] = True,
+    store: Annotated[
+        Path | None,
+        typer.Option("--store", metavar="DIR", help="Where sessions are kept; default: the folder store in --out."),
+    ] = None,
+    out: options.Out = None,
+    json: options.Json = False,
+) -> None:
+    """Say which sender serves a population best: how many viewers it helps and harms, and what it costs the network.
+
+    Results go to --out, by default out/NAME. Ctrl-C keeps the finished sessions; the same command goes on from there.
+    """
+    check_executor(executor)
+    loaded = load_population(
+        scenario,
+        cc=options.choices(cc, "--cc"),
+        scheduler=options.choices(scheduler, "--scheduler"),
+        abr=options.choices(abr, "--abr"),
+        set=options.settings(setting),
+        paths=paths,
+        sessions=sessions,
+        baseline=baseline,
+        group=options.choices(group, "--group"),
+    )
+    console.warn(doubts_of_population(loaded))
+    told = {"scenario": loaded.base.resolved, "population": loaded.source}
+    question = {"manifest": told, "baseline": loaded.baseline}
+    run = partial(population, loaded, until_decided=until_decided, executor=executor, jobs=jobs, resume=resume)
+    answer(
+        loaded.name,
+        "population.json",
+        question,
+        run,
+        print_population,
+        unit="sessions",
+        store=store,
+        out=out,
+        json=json,
+    )
+
+
+def print_population(result: PopulationResult) -> None:
+    """The headline, the table of shares, the fine print, the warnings."""
+    console.out.print(f"[bold]{console.plain(result.headline)}[/bold]", soft_wrap=not console.out.is_terminal)
+    if result.against_baseline:
+        console.print_table(_shares(result))
+    if any(versus.neighbours for versus in _others(result)):
+        console.print_table(_neighbours(result))
+    for name in result.population.group if result.against_baseline else ():
+        title = f"by {name}: helped minus harmed, points, against {result.baseline}"
+        console.out.print(f"\n[dim]{console.plain(title)}[/dim]", soft_wrap=True)
+        console.print_table(_by_group(result, name), below="")
+    console.out.print()
+    console.out.print(f"[dim]{console.plain(result.fine_print)}[/dim]", soft_wrap=not console.out.is_terminal)
+    console.warn(result.warnings)
+
+
+def _shares(result: PopulationResult) -> Table:
+    title = f"viewers, each once with {result.baseline} and once with the other sender"
+    table = Table(
+        title=console.plain(title),
+        title_justify="left",
+        title_style="dim",
+        box=None,
+        pad_edge=False,
+        header_style="bold",
+    )
+    for head in ("sender", "better\n%", "worse\n%", "net\npoints", "network\npoints", "retransmits\n×", ""):
+        table.add_column(head, justify="left" if head in ("sender", "") else "right", overflow="fold")
+    for name, versus in result.against_baseline.items():
+        table.add_row(console.plain(name), *_cells(versus))
+    return table
+
+
+def _neighbours(result: PopulationResult) -> Table:
+    title = f"their neighbours on the path, against what they get beside {result.baseline}"
+    table = Table(title=console.plain(title), title_justify="left", title_style="dim", box=None, pad_edge=False)
+    shown = {key: head for key, head in _NEIGHBOURS.items() if any(key in v.neighbours for v in _others(result))}
+    for head in ("sender", *shown.values()):
+        table.add_column(head, justify="left" if head == "sender" else "right", header_style="bold")
+    for versus in _others(result):
+        found = versus.neighbours
+        table.add_row(
+            console.plain(versus.sender), *(format_value(found[key], 2) if key in found else "–" for key in shown)
+        )
+    return table
+
+
+def _by_group(result: PopulationResult, name: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column(console.plain(name), header_style="bold", overflow="fold")
+    for head in ("users", *result.against_baseline):
+        table.add_column(console.plain(head), justify="right", header_style="bold", overflow="fold")
+    found = [result.by_group(f"group.{name}", sender, result.baseline) for sender in result.against_baseline]
+    for own in zip(*found, strict=True):
+        label, units, *_ = own[0]
+        table.add_row(console.plain(label), str(units), *(_interval(net, "+").replace(" ", "\n") for *_, net in own))
+    return table
+
+
+def _others(result: PopulationResult) -> list[Versus]:
+    return list(result.against_baseline.values())
+
+
+def _cells(versus: Versus) -> list[str]:
+    ratio = versus.retransmission_ratio
+    words = {
+        "better": "[green]better[/green]",
+        "worse": "worse",
+        "alike": "alike",
+        "open": "[yellow]undecided[/yellow]",
+    }
+    level = " (network)" if versus.decided_by == "network" else ""
+    return [
+        _interval(versus.helped),
+        _interval(versus.harmed),
+        _interval(versus.net, "+"),
+        _interval(versus.network, "+"),
+        "–" if ratio is None else format_value(ratio, 2),
+        words[versus.relation] + level,
+    ]
+
+
+def _interval(found: Estimate, sign: str = "") -> str:
+    value, low, high = (f"{100 * x:{sign}.0f}" for x in (found.value, found.low, found.high))
+    return f"{value} ({low}…{high})"
+
+
+@commands.command("inspect")
+def inspect(
+    scenario: Source,
+    paths: Paths = None,
+    setting: options.Set = None,
+    json: options.Json = False,
+) -> None:
+    """Show what was understood of a population, before anything runs: links, users, distributions, and their spread."""
+    from playpath.population.inspection import inspect as look
+
+    found = look(load_population(scenario, set=options.settings(setting), paths=paths))
+    if json:
+        console.print_json(found.to_dict())
+        return
+    for line in found.lines():
+        console.out.print(console.plain(line))
+
+
+@commands.command("import")
+def import_logs(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE…", help="Access logs, CMCD, beacons or TCP_INFO samples.")
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The users' table to write (CSV).")],
+    kind: Annotated[str, typer.Option("--kind", metavar="NAME", help=f"auto, {', '.join(KINDS)}.")] = "auto",
+    log_format: Annotated[
+        str,
+        typer.Option(
+            "--log-format",
+            metavar="TEXT",
+            help="nginx's log_format; by default combined, with $request_time and $tcpinfo_rtt (or rt=… rtt=…) behind it.",
+        ),
+    ] = "",
+    fields: Annotated[
+        str,
+        typer.Option(
+            "--fields",
+            metavar="LIST",
+            help='What your columns are: "session=viewer,bytes=size,duration_ms=took,rtt_ms=ping".',
+        ),
+    ] = "",
+    keep: Annotated[
+        str,
+        typer.Option(
+            "--keep",
+            metavar="LIST",
+            help='Columns to group the answer by: "country,device,day"; day and hour are read from the time.',
+        ),
+    ] = "",
+) -> None:
+    """Make a users' table (rate and RTT of each session's path) from logs; see `[population] users`.
+
+    What a path can carry is inferred from what a flow of today's sender got: the notes say what was left out and how far to trust it.
+    """
+    check_file(out, "--out")
+    found = read_logs(files, kind, log_format=log_format, fields=fields, keep=keep)
+    write_text(out, found.to_csv())
+    console.out.print(console.plain(f"{out}: {len(found.rows)} sessions"), soft_wrap=True)
+    group = f" --group {','.join(found.kept)}" if found.kept else ""
+    console.message(
+        f'next: write [population] users = "{out.name}" into a scenario; playpath population compare SCENARIO{group}'
+    )
+    for note in found.notes:
+        console.err.print(f"[yellow]note:[/yellow] {console.plain(note)}", soft_wrap=True)

@@ -1,0 +1,203 @@
+"""`playpath population infer`, `replay`, `answer`: from a log to the paths behind it, and to a decision."""
+
+from __future__ import annotations
+
+import hashlib
+import json as json_text
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from playpath.base import engine
+from playpath.base.errors import InputError
+from playpath.base.files import write_text
+from playpath.cli.commands import options
+from playpath.population.transfers import KINDS
+from playpath.show import console
+
+Logs = Annotated[
+    list[Path], typer.Argument(metavar="LOG…", help="Chunk logs, access logs or beacons; .gz, .bz2, .xz, too.")
+]
+Deployed = Annotated[
+    str | None,
+    typer.Option(
+        "--sender",
+        metavar="LIST",
+        help="The congestion control that was deployed, or candidates; left out, it is inferred.",
+    ),
+]
+InitialWindow = Annotated[
+    int, typer.Option("--initial-window", metavar="PACKETS", min=1, help="Of the deployed sender.")
+]
+IdleRestart = Annotated[
+    bool,
+    typer.Option("--idle-restart/--no-idle-restart", help="The deployed sender's window decays after idle (Linux)."),
+]
+Kind = Annotated[str, typer.Option("--kind", metavar="NAME", help=f"{', '.join(KINDS)}.")]
+LogFormat = Annotated[str, typer.Option("--log-format", metavar="TEXT", help="nginx's log_format.")]
+Fields = Annotated[
+    str, typer.Option("--fields", metavar="LIST", help='What your columns are: "session=viewer,bytes=size".')
+]
+Draws = Annotated[int, typer.Option("--draws", metavar="N", min=10, help="Draws of each path.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Of the draws.")]
+KeepNames = Annotated[
+    bool, typer.Option("--keep-names", help="Keep names and addresses of viewers; by default they are hashed.")
+]
+
+
+def register(commands: typer.Typer) -> None:
+    """Add the commands to `playpath population`."""
+    commands.command("infer")(infer_paths)
+    commands.command("replay")(replay)
+    commands.command("answer")(answer)
+
+
+def infer_paths(
+    files: Logs,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the paths are written.")],
+    sender: Deployed = None,
+    initial_window: InitialWindow = 10,
+    idle_restart: IdleRestart = True,
+    kind: Kind = "auto",
+    log_format: LogFormat = "",
+    fields: Fields = "",
+    step: Annotated[str, typer.Option("--step", metavar="TIME", help="Steps of capacity.csv.")] = "5 s",
+    draws: Draws = 100,
+    traces: Annotated[int, typer.Option("--traces", metavar="N", min=1, help="Draws that become traces.")] = 4,
+    seed: Seed = 1,
+    keep_names: KeepNames = False,
+    jobs: options.Jobs = None,
+    json: options.Json = False,
+) -> None:
+    """Infer the path behind each session of a log: its capacity over time and its RTT, as draws, and a population of them."""
+    from playpath.population.inference import CANDIDATES, Asked, infer
+
+    named = _senders(sender) or CANDIDATES
+    step_s = engine.number(step)
+    if not 0.1 <= step_s <= 3600:
+        raise InputError(f'--step "{step}": from 0.1 s to an hour')
+    asked = Asked(named, float(initial_window), idle_restart, step_s, draws, min(traces, draws), seed)
+    with console.progress("sessions") as progress:
+        done = infer(
+            files,
+            out,
+            asked,
+            kind=kind,
+            log_format=log_format,
+            fields=fields,
+            keep_names=keep_names,
+            jobs=jobs,
+            progress=progress,
+        )
+    if json:
+        console.print_json({"folder": str(out), "sessions": done.sessions, "steps": done.steps, "notes": done.notes})
+        return
+    console.out.print(console.plain(f"{out}: {done.sessions} sessions, {done.steps} steps of {step}"), soft_wrap=True)
+    console.message(f"next: playpath population compare {out / 'population.toml'}")
+    _print_notes(done.notes)
+
+
+def replay(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="What `playpath population infer` wrote.")],
+    json: options.Json = False,
+) -> None:
+    """Say whether the deployed sender, played on the inferred paths, gives the log back; exit status 1 if not."""
+    from playpath.population.replay import judge
+
+    found = judge(folder)
+    if json:
+        console.print_json({**asdict(found), "is_reproduced": found.is_reproduced, "notes": found.lines()})
+    else:
+        for line in found.lines():
+            console.out.print(console.plain(line), soft_wrap=True)
+    if not found.is_reproduced:
+        raise typer.Exit(1)
+
+
+def answer(
+    files: Logs,
+    sender: Annotated[str, typer.Option("--sender", metavar="NAME", help="The congestion control that was deployed.")],
+    tried: Annotated[str, typer.Option("--try", metavar="LIST", help='Senders to try instead: "bbr3,copa".')],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Paths, sessions and the report.")],
+    initial_window: InitialWindow = 10,
+    idle_restart: IdleRestart = True,
+    kind: Kind = "auto",
+    log_format: LogFormat = "",
+    fields: Fields = "",
+    draws: Draws = 100,
+    seed: Seed = 1,
+    keep_names: KeepNames = False,
+    setting: options.Set = None,
+    jobs: options.Jobs = None,
+    json: options.Json = False,
+) -> None:
+    """From a log to an answer: infer the paths, play today again, then compare senders on draws of the paths.
+
+    If today is not reproduced there is no verdict, and the exit status is 1. The same command goes on where it was interrupted.
+    """
+    from playpath.cli.commands.population import compare
+    from playpath.population.inference import Asked, infer
+    from playpath.population.replay import judge
+
+    folder = out / "paths"
+    asked = Asked(_senders(sender), float(initial_window), idle_restart, draws=draws, kept=1, seed=seed)
+    question = json_text.dumps([_fingerprint(files), asdict(asked), kind, log_format, fields, keep_names])
+    if _last(folder) != question:
+        with console.progress("sessions inferred") as progress:
+            done = infer(
+                files,
+                folder,
+                asked,
+                kind=kind,
+                log_format=log_format,
+                fields=fields,
+                keep_names=keep_names,
+                jobs=jobs,
+                progress=progress,
+            )
+        _print_notes(done.notes)
+        write_text(folder / "question.json", question)
+    found = judge(folder)
+    for line in found.lines():
+        console.message(line)
+    if not found.is_reproduced:
+        raise typer.Exit(1)
+    if found.leaves_open:
+        console.err.print(
+            f"[yellow]warning:[/yellow] the paths are known to a factor of {found.width:.1f} only: if the answer is undecided, your logs "
+            "do not decide this; smallest RTT, congestion window (TCP_INFO) and the time of the first byte would",
+            soft_wrap=True,
+        )
+    compare(
+        folder / "population.toml",
+        cc=",".join([*_senders(sender)[:1], *_senders(tried)]),
+        setting=setting,
+        jobs=jobs,
+        out=out / "answer",
+        json=json,
+    )
+
+
+def _senders(text: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
+
+
+def _fingerprint(files: list[Path]) -> str:
+    """Of names, sizes and times of files: whether an inference is still of these."""
+    try:
+        told = [f"{file.resolve()} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files]
+    except OSError as error:
+        raise InputError(f"{error.filename}: {(error.strerror or str(error)).lower()}") from None
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()
+
+
+def _last(folder: Path) -> str:
+    file = folder / "question.json"
+    return file.read_text() if file.is_file() else ""
+
+
+def _print_notes(notes: list[str]) -> None:
+    for note in notes:
+        console.err.print(f"[yellow]note:[/yellow] {console.plain(note)}", soft_wrap=True)

@@ -1,0 +1,77 @@
+"""`playpath report`: one HTML file from a folder of results."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from playpath.base.errors import InputError
+from playpath.base.files import check_writable
+from playpath.population import PopulationResult
+from playpath.results.comparison import Comparison
+from playpath.results.record import Session
+from playpath.show import console
+from playpath.sweep import SweepResult
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("report")(command)
+
+
+def command(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="What compare, run --trace, sweep or population wrote.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="The HTML file; by default DIR/report.html.")
+    ] = None,
+    window: Annotated[
+        str | None,
+        typer.Option("--window", metavar="FROM..TO", help="Show the packets between these seconds."),
+    ] = None,
+) -> None:
+    """Draw one self-contained HTML file from stored results."""
+    from playpath.show.report import write_report  # matplotlib takes its time
+
+    target = out or folder / "report.html"
+    if target.is_dir():
+        raise InputError(f"--out {target}: is a folder; give a file name")
+    part = None if window is None else _window(window)
+    result = load_results(folder)
+    check_writable(target.parent)
+    console.out.print(console.plain(str(write_report(result, target, window=part))), soft_wrap=True)
+
+
+def _window(text: str) -> tuple[float, float]:
+    begin, dots, end = text.partition("..")
+    try:
+        found = float(begin), float(end)
+    except ValueError:
+        found = (0.0, 0.0)
+    if not dots or not 0 <= found[0] < found[1] < math.inf:
+        raise InputError(f"--window {text}: expected FROM..TO in seconds, for example 20..20.5")
+    return found
+
+
+def load_results(folder: Path) -> Comparison | Session | SweepResult | PopulationResult:
+    """A comparison, a session, a sweep or a population, by what the folder holds."""
+    kinds = (
+        ("comparison.json", Comparison),
+        ("record.json", Session),
+        ("sweep.json", SweepResult),
+        ("population.json", PopulationResult),
+    )
+    for name, kind in kinds:
+        if (folder / name).is_file():
+            try:
+                return kind.load(folder)
+            except InputError:
+                raise
+            except Exception as error:  # whatever a damaged file makes its readers say
+                reason = (str(error).splitlines() or [type(error).__name__])[0]
+                raise InputError(f"{folder / name}: damaged or of another version ({reason}); run it again") from None
+    raise InputError(f"{folder}: no results here; give a folder written by compare, run --trace, sweep or population")

@@ -1,0 +1,252 @@
+"""`playpath reproduce`: a paper's grid, figures and claims, judged."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Protocol, TypeVar
+
+import typer
+from rich.table import Table
+
+from playpath.base.errors import InputError, unknown_name
+from playpath.base.metrics import format_value, metric
+from playpath.base.tabular import Named
+from playpath.cli.commands import options
+from playpath.cli.commands.compare import INTERRUPTED, sessions
+from playpath.cli.commands.results import results_folder
+from playpath.papers import NAMES, Options, Sensitivity, StudyResult, run_sensitivity, run_study, study
+from playpath.papers.beside import WORLDS, SideBySide, run_beside
+from playpath.papers.joint import Joint, run_joint, sentences
+from playpath.papers.sensitivity import summary
+from playpath.papers.study import Settings
+from playpath.run.worlds import SimWorld
+from playpath.show import console
+
+_ENDS = ("", "_min", "_max")
+_STYLES = {
+    "reproduced": "green",
+    "reproduced vacuously": "cyan",
+    "rests on our guard": "cyan",
+    "undecided": "yellow",
+    "not reproduced": "red",
+}
+
+
+class _Interruptible(Protocol):
+    @property
+    def interrupted(self) -> bool: ...
+
+
+_Found = TypeVar("_Found", bound=_Interruptible)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("reproduce")(command)
+
+
+def command(
+    name: Annotated[str, typer.Argument(metavar="STUDY", help=f"One of: {', '.join(NAMES)}, all.")] = "all",
+    seeds: options.Seeds = None,
+    jobs: options.Jobs = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Short media, three seeds: to see that all works.")] = False,
+    sensitivity: Annotated[
+        bool, typer.Option("--sensitivity", help="Also sweep what the paper leaves unstated (minutes a study).")
+    ] = False,
+    joint: Annotated[
+        int | None,
+        typer.Option(
+            "--joint",
+            metavar="POINTS",
+            help="Also vary all of it together, at so many points (117: 5 to 15 min a study).",
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="An unstated parameter at a value of your own; repeatable."),
+    ] = None,
+    figures: Annotated[bool, typer.Option("--figures", help="Also write every figure as PNG.")] = False,
+    world: Annotated[
+        str, typer.Option("--world", metavar="NAME", help="kernel: a part of the grid, short, beside the simulator.")
+    ] = "sim",
+    out: options.Out = None,
+    json: options.Json = False,
+) -> None:
+    """Run a paper's whole grid, draw its figures and judge its claims; resumable at any moment.
+
+    Results go to --out, by default out/reproduce: for each study a report, the tidy table and the verdicts. With `--world
+    kernel` (root) a part of ccp, newcwv or sticky runs on real Linux TCP, at reduced length, and lands beside the simulator's figures.
+    """
+    if name not in (*NAMES, "all"):
+        raise unknown_name("study", name, [*NAMES, "all"])
+    root = out or Path("out/reproduce")
+    studies = NAMES if name == "all" else (name,)
+    own = _settings(studies, settings or [], world)
+    how = Options(root, seeds, quick, jobs, world, own)
+    with ExitStack() as held:
+        for one in studies:  # all of them before the first runs
+            question = {"study": one, "media_share": how.share, "settings": own}
+            held.enter_context(results_folder(root / one, one, "claims.json", question))
+        if world != "sim":
+            _run_beside(name, root, how, json)
+            return
+        found: list[_Ran] = []
+        report = _once(lambda: None)
+        try:
+            for one in studies:
+                # A study's report is drawn, by one core, while the next one's sessions are played.
+                ran = _run(one, replace(how, folder=root / one, meanwhile=report), sensitivity, joint)
+                report()
+                found.append(ran)
+                if not json:
+                    print_study(ran)
+                report = _once(partial(_write, ran, root / one, figures))
+        except Exception:  # interrupted, or sessions of the next one failed: this one is whole
+            report()
+            raise
+        report()
+    if json:
+        console.print_json([_json(ran) for ran in found])
+
+
+def _once(work: Callable[[], None]) -> Callable[[], None]:
+    """Does it when called, unless it has been done; what was broken off is begun anew."""
+    is_done = False
+
+    def do() -> None:
+        nonlocal is_done
+        if not is_done:
+            work()
+            is_done = True
+
+    return do
+
+
+def _settings(studies: Sequence[str], texts: list[str], world: str) -> Settings:
+    if not texts:
+        return {}
+    if len(studies) > 1:
+        raise InputError(f"--set belongs to one study: name one of {', '.join(NAMES)}")
+    if world != SimWorld.name:
+        raise InputError("--set is for the simulator; the other world runs what the study chose")
+    return study(studies[0]).settings(texts)
+
+
+@dataclass(frozen=True)
+class _Ran:
+    """What was asked of a study."""
+
+    result: StudyResult
+    swept: Sensitivity | None
+    joint: Joint | None
+
+
+def _run(name: str, how: Options, sensitivity: bool, points: int | None) -> _Ran:
+    result, swept, joint = _timed(name, how, lambda options: run_study(study(name), options)), None, None
+    console.message(f"{name}: {result.table.height} sessions")
+    if sensitivity:
+        swept = _timed(f"{name}, sensitivity", how, lambda options: run_sensitivity(result, options))
+    if points is not None:
+        joint = _timed(f"{name}, joint", how, lambda options: run_joint(result, points, options))
+    return _Ran(result, swept, joint)
+
+
+def _timed(title: str, how: Options, run: Callable[[Options], _Found]) -> _Found:
+    begin = time.perf_counter()
+    with console.progress(title) as progress:
+        found = run(replace(how, progress=progress, on_interrupt=_tell_interrupt))
+    _stop_if(found.interrupted)
+    console.message(f"{title}: {time.perf_counter() - begin:.1f} s")
+    return found
+
+
+def _run_beside(name: str, root: Path, how: Options, json: bool) -> None:
+    named = [one for one in NAMES if study(one).beside is not None] if name == "all" else [name]
+    shown = []
+    for one in named:
+        begin = time.perf_counter()
+        with console.progress(f"{one}, both worlds") as progress:
+            options = replace(how, folder=root / one, progress=progress, on_interrupt=_tell_interrupt)
+            result = run_beside(study(one), options)
+        _stop_if(result.interrupted)
+        console.message(f"{one}: both worlds in {time.perf_counter() - begin:.0f} s; {result.save(root / one)}")
+        shown.append(result.to_dict())
+        if not json:
+            _print_beside(result)
+    if json:
+        console.print_json(shown)
+
+
+def _print_beside(result: SideBySide) -> None:
+    rows = result.rows()
+    labels = [name for name in rows[0] if name not in ("metric", *(f"{w}{end}" for w in WORLDS for end in _ENDS))]
+    title = f"{result.study.title}: mean over {result.seeds} seed{'' if result.seeds == 1 else 's'} (range)"
+    table = Table(title=console.plain(title), title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for column in (*labels, "metric", *WORLDS):
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        cells = [_with_range(row, world) for world in WORLDS]
+        table.add_row(*(console.plain(str(row[name])) for name in labels), metric(row["metric"]).axis, *cells)
+    console.print_table(table)
+
+
+def _with_range(row: Named, world: str) -> str:
+    if row[world] is None:
+        return "-"
+    least, most = (format_value(row[f"{world}_{end}"]) for end in ("min", "max"))
+    return f"{format_value(row[world])} ({least} to {most})" if least != most else format_value(row[world])
+
+
+def _tell_interrupt(running: int) -> None:
+    console.message(f"stopping: finishing {sessions(running)}; Ctrl-C again drops them")
+
+
+def _stop_if(interrupted: bool) -> None:
+    if interrupted:
+        console.message("interrupted: finished cells are stored; run the same command again to go on")
+        raise typer.Exit(INTERRUPTED)
+
+
+def _write(ran: _Ran, folder: Path, figures: bool) -> None:
+    from playpath.papers.results import save, save_figures  # matplotlib takes its time
+
+    console.message(f"report: {save(ran.result, folder, ran.swept, ran.joint)}")
+    if figures:
+        save_figures(ran.result, folder / "figures", ran.swept, ran.joint)
+
+
+def _json(ran: _Ran) -> dict[str, object]:
+    scenes = [scene.to_dict() for scene in ran.result.scenes]
+    more = {"sensitivity": ran.swept, "joint": ran.joint}
+    return ran.result.to_dict() | {"today": scenes} | {k: v.to_dict() for k, v in more.items() if v is not None}
+
+
+def print_study(ran: _Ran) -> None:
+    """Verdicts, who is best today, and what the claims hang on."""
+    print_claims(ran.result)
+    for scene in ran.result.scenes:
+        console.out.print(f"[bold]today, {console.plain(scene.name)}[/bold]: {console.plain(scene.says)}")
+    for sentence in summary(ran.swept) if ran.swept else []:
+        console.out.print(f"[bold]sensitivity[/bold] {console.plain(sentence)}")
+    for sentence in sentences(ran.joint) if ran.joint else []:
+        console.out.print(f"[bold]joint[/bold] {console.plain(sentence)}")
+    console.out.print(f"[dim]digest {ran.result.digest[:16]}[/dim]")
+
+
+def print_claims(result: StudyResult) -> None:
+    """The table of verdicts."""
+    table = Table(
+        title=console.plain(result.study.title), title_justify="left", box=None, pad_edge=False, header_style="bold"
+    )
+    for title in ("claim", "verdict", "what decides", "figures"):
+        table.add_column(title, overflow="fold")
+    for claim in result.claims:
+        deciding = claim.deciding
+        verdict = f"[{_STYLES[claim.verdict]}]{claim.verdict}[/]"
+        table.add_row(claim.claim.id, verdict, console.plain(deciding.check.says), console.plain(deciding.figures()))
+    console.print_table(table)

@@ -1,0 +1,24 @@
+"""`playpath schema`: the JSON Schema of a scenario, sweep or population, for editors."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from playpath.base import engine
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("schema")(command)
+
+
+def command(
+    document: Annotated[str, typer.Argument(metavar="DOCUMENT", help="scenario, sweep or population.")] = "scenario",
+) -> None:
+    """Print the JSON Schema of a document, with which editors complete and check it.
+
+    Save it beside your files and begin each with the line `#:schema ./scenario.schema.json` (taplo, Even Better TOML).
+    """
+    print(engine.schema(document), end="")

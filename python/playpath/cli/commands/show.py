@@ -1,0 +1,64 @@
+"""`playpath show`: a scenario or a population on one page, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from playpath.base import engine
+from playpath.cli.commands import options
+from playpath.population import is_population, load_population
+from playpath.population.inspection import constant, document, inspect
+from playpath.run.sanity import doubts
+from playpath.scenario import load, read
+from playpath.show import console
+from playpath.show.overview import Block, blocks, understood
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("show")(command)
+
+
+def command(scenario: options.ScenarioFile, json: options.Json = False) -> None:
+    """Show video, player, paths and senders of a scenario, with every default that is filled in.
+
+    Of a population, also what is drawn and how it spreads.
+    """
+    population = load_population(scenario) if is_population(scenario) else None
+    loaded = load(scenario) if population is None else population.base
+    film = engine.film_figures(loaded.text)
+    if population is None:
+        name, lines, page = loaded.name, understood(loaded, film), blocks(read(scenario), loaded.resolved)
+    else:
+        name, lines = population.name, inspect(population).lines()
+        page = blocks(document(population), constant(population))
+    if json:
+        console.print_json({"name": name, "understood": lines, "blocks": [dict(block.__dict__) for block in page]})
+        return
+    for line in filter(None, (name, loaded.description, *lines)):
+        console.out.print(Text(line))
+    console.print_table(_table(page))
+    console.warn([*(film.get("warnings", []) if film else []), *doubts(loaded)])
+
+
+def _table(page: list[Block]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(overflow="fold", max_width=24)
+    table.add_column()
+    table.add_column(overflow="fold")
+    for block in page:
+        title = Text(block.title, style="bold")
+        for word, values in (("given", block.given), ("default", block.defaults)):
+            if values:
+                table.add_row(title, Text(word, style="dim"), Text(_line(values), style="dim" * (word == "default")))
+                title = Text()
+    return table
+
+
+def _line(values: Mapping[str, Any]) -> str:
+    return "; ".join(f"{key} {value}" for key, value in values.items())

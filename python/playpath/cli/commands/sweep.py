@@ -1,0 +1,148 @@
+"""`playpath sweep`: many cells, on one machine or a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from playpath.base.metrics import format_more_runs, format_value, metric
+from playpath.cli.commands import options
+from playpath.cli.commands.stored import Executor, answer, check_executor
+from playpath.run.sanity import doubts_of_design
+from playpath.show import console
+from playpath.sweep import SweepResult, load_design, sweep
+from playpath.sweep.runner import estimate
+
+_MOST_ROWS = 60
+_MOST_MEANS = 5
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("sweep")(command)
+
+
+def command(
+    design: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DESIGN", help="Design file (TOML: scenario, axes, seeds), or the name of a shipped one."
+        ),
+    ],
+    executor: Executor = "local",
+    cc: options.Cc = None,
+    abr: options.Abr = None,
+    seeds: options.Seeds = None,
+    jobs: options.Jobs = None,
+    until_decided: Annotated[
+        int | None,
+        typer.Option("--until-decided", metavar="N", min=2, help="Add seeds, up to N, where the best is undecided."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume/--no-resume", help="Skip cells that the store holds.")] = True,
+    store: Annotated[
+        Path | None, typer.Option("--store", metavar="DIR", help="Where cells are kept; sweeps may share one.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how many cells there are and estimate.")] = False,
+    out: options.Out = None,
+    json: options.Json = False,
+) -> None:
+    """Run a design of many points, senders and seeds; resumable at any moment; writes tables and a report.
+
+    Results go to --out, by default out/NAME; cells to --store, by default the folder store in that.
+    """
+    check_executor(executor)
+    loaded = load_design(design, seeds=seeds, cc=options.choices(cc, "--cc"), abr=options.choices(abr, "--abr"))
+    console.warn(doubts_of_design(loaded))
+    if dry_run:
+        _print_estimate(estimate(loaded, jobs), json)
+        return
+    question = {"manifest": {"scenario": loaded.base.resolved, "design": loaded.source}}
+    run = partial(sweep, loaded, executor=executor, jobs=jobs, until_decided=until_decided, resume=resume)
+    answer(loaded.name, "sweep.json", question, run, print_sweep, unit="cells", store=store, out=out, json=json)
+
+
+def _print_estimate(found: dict[str, float], json: bool) -> None:
+    if json:
+        console.print_json(found)
+        return
+    console.out.print(
+        f"{found['cells']:.0f} cells at {found['points']:.0f} points; about {found['cell_s'] * 1e3:.3g} ms a cell, "
+        f"{found['total_s']:.3g} s on {found['jobs']:.0f} workers"
+    )
+
+
+def _short(keys: Sequence[str]) -> list[str]:
+    """The ends of dotted keys, as many of their parts as tell all of them apart.
+
+    >>> _short(["path.wifi.rate", "path.wifi.loss"]), _short(["path.a.rate", "path.b.rate"])
+    (['rate', 'loss'], ['a.rate', 'b.rate'])
+    """
+    parts = 1
+    while len(set(ends := [".".join(key.split(".")[-parts:]) for key in keys])) < len(keys):
+        parts += 1
+    return ends
+
+
+def print_sweep(result: SweepResult) -> None:
+    """The decision table; of a sender alone its means."""
+    if result.is_comparison:
+        _print_decisions(result)
+    else:
+        console.out.print(console.plain(result.alone), soft_wrap=not console.out.is_terminal)
+        _print_means(result)
+    if result.errors.height:
+        first = result.errors["error"][0]
+        console.err.print(
+            f"[yellow]warning:[/yellow] {result.errors.height} cells failed, the first with: {console.plain(first)}"
+        )
+
+
+def _print_means(result: SweepResult) -> None:
+    means = result.means()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for key in _short(result.keys):
+        table.add_column(console.plain(key), no_wrap=True)
+    names = result.varied[:_MOST_MEANS]
+    for title in ("seeds", *(f"{metric(name).label}\n{metric(name).unit}" for name in names)):
+        table.add_column(title, justify="right")
+    for row in means.head(_MOST_ROWS).iter_rows(named=True):
+        values = ("–" if row[name] is None else format_value(row[name]) for name in names)
+        table.add_row(*(console.plain(str(row[key])) for key in result.keys), str(row["seeds"]), *values)
+    console.print_table(table)
+    _print_left(means.height)
+
+
+def _print_left(points: int) -> None:
+    if points > _MOST_ROWS:
+        console.out.print(f"[dim]… and {points - _MOST_ROWS} more points in the report[/dim]")
+
+
+def _print_decisions(result: SweepResult) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for key in _short(result.keys):
+        table.add_column(console.plain(key), no_wrap=True)
+    for title in ("best", "decided", "seeds", "second", "criterion", "second\nminus best"):
+        table.add_column(title)
+    for row in result.decisions.head(_MOST_ROWS).iter_rows(named=True):
+        gap = "–" if row["difference"] is None else f"{row['difference']:+.3g} {metric(row['criterion']).unit}".strip()
+        more = f" (~{format_more_runs(row['more_runs'])})" if row["more_runs"] else ""
+        decided = "yes" if row["is_decided"] else f"[yellow]no[/yellow]{more}"
+        names = [console.plain(str(row[key])) for key in result.keys]
+        decided += "" if row["is_random"] else " (nothing is random)"
+        best, second = console.plain(", ".join(row["winners"])), console.plain(row["second"] or "–")
+        table.add_row(
+            *names,
+            best,
+            decided,
+            str(row["seeds"]),
+            second,
+            metric(row["criterion"]).label if row["criterion"] else "–",
+            gap,
+        )
+    console.print_table(table)
+    _print_left(result.decisions.height)

@@ -1,0 +1,76 @@
+"""`playpath tune`: find parameters of a congestion control."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from playpath.cli.commands import options
+from playpath.cli.commands.results import results_folder
+from playpath.run.sanity import doubts
+from playpath.scenario import load
+from playpath.show import console
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("tune")(command)
+
+
+def command(
+    train: Annotated[list[Path], typer.Argument(metavar="SCENARIO...", help="Scenarios to find parameters on.")],
+    param: Annotated[
+        list[str], typer.Option("--param", metavar="CC.NAME=LOW..HIGH", help="What to search, and where. Repeatable.")
+    ],
+    held_out: Annotated[
+        list[Path] | None, typer.Option("--held-out", metavar="SCENARIO", help="Scenarios to judge on. Repeatable.")
+    ] = None,
+    budget: Annotated[int, typer.Option("--budget", metavar="N", min=2, help="Most parameter sets to try.")] = 60,
+    seeds: options.Seeds = None,
+    setting: options.Set = None,
+    jobs: options.Jobs = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Of the optimiser.")] = 1,
+    out: options.Out = None,
+    json: options.Json = False,
+) -> None:
+    """Find parameters on train scenarios and judge them on held-out ones, against the defaults.
+
+    Without --held-out the train scenarios with other seeds are held out. Results go to --out, by default out/tune-NAME. Ctrl-C keeps
+    the scores that were found; the same command goes on from there.
+    """
+    from playpath.run.tune import ANY_CONTROL, Range, question, tune  # scipy.optimize takes its time
+
+    changes = options.settings(setting)
+    scenarios = {source: load(source, cc=[ANY_CONTROL], set=changes) for source in (*train, *(held_out or ()))}
+    for scenario in scenarios.values():
+        console.warn(f"{scenario.name}: {text}" for text in doubts(scenario))
+    ranges = [Range.parse(text) for text in param]
+    asked = question(train, ranges, held_out=held_out or (), set=changes)
+    with (
+        results_folder(out, f"tune-{scenarios[train[0]].name}", "tune.json", asked) as folder,
+        console.progress("parameter sets") as progress,
+    ):
+        found = tune(
+            train,
+            ranges,
+            held_out=held_out or (),
+            seeds=seeds,
+            set=changes,
+            budget=budget,
+            jobs=jobs,
+            seed=seed,
+            store=folder,
+            progress=progress,
+        )
+        found.save(folder)
+    if json:
+        console.print_json(found.to_dict())
+        return
+    console.out.print(f"[bold]{console.plain(found.sender)}[/bold], the best of {found.evaluations} parameter sets")
+    for title, comparisons in (("train", found.train), ("held out", found.held_out)):
+        for comparison in comparisons:
+            seeds_shown = f"seeds {comparison.seeds[0]} to {comparison.seeds[-1]}"
+            console.out.print(f"[dim]{title}: {console.plain(comparison.scenario.name)}, {seeds_shown}[/dim]")
+            console.out.print(f"  {console.plain(comparison.verdict)}")

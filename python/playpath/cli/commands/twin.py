@@ -1,0 +1,129 @@
+"""`playpath twin`: the same scenario in the simulator and in a world of real time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from playpath.base.files import write_text
+from playpath.base.metrics import format_value, metric
+from playpath.cli.commands import options
+from playpath.cli.commands.compare import INTERRUPTED, sessions
+from playpath.cli.commands.results import results_folder
+from playpath.real.twin import MetricTwin, Twin
+from playpath.real.twin_run import twin
+from playpath.results.comparison import format_summary
+from playpath.scenario import load
+from playpath.show import console
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("twin")(command)
+
+
+def command(
+    scenario: options.ScenarioFile,
+    cc: options.Cc = None,
+    seeds: options.Seeds = None,
+    jobs: options.Jobs = None,
+    parallel: Annotated[
+        int,
+        typer.Option(
+            "--parallel", metavar="N", min=1, help="Kernel sessions at a time; more than one needs idle cores."
+        ),
+    ] = 1,
+    tolerance: options.Tolerance = None,
+    world: Annotated[
+        str,
+        typer.Option("--world", metavar="NAME", help="The other world: kernel, or wire (our own transport serves)."),
+    ] = "kernel",
+    setting: options.Set = None,
+    out: options.Out = None,
+    json: options.Json = False,
+) -> None:
+    """Run a scenario in both worlds: the same table, the differences with intervals, a verdict for each and for the ranking.
+
+    Kernel sessions take as long as their videos and need root. Each is kept in --out (by default out/NAME-twin) when it ends, so
+    that Ctrl-C loses one at most and the next call goes on from there.
+
+    Without a [video], groups of [[traffic]] are compared in place of senders: each by the mean of its flows, and all flows and links
+    together.
+    """
+    loaded = load(scenario, cc=options.choices(cc, "--cc"), seeds=seeds, set=options.settings(setting))
+    question = {"sim": {"manifest": {"scenario": loaded.resolved}}}
+    beside = "twin" if world == "kernel" else f"twin-{world}"
+    with results_folder(out, f"{loaded.name}-{beside}", "twin.json", question) as folder:
+        with console.progress(f"{world} sessions") as progress:
+            result = twin(
+                loaded,
+                jobs=jobs,
+                store=folder / "sessions",
+                parallel=parallel,
+                tolerance=options.check_tolerance(tolerance),
+                progress=progress,
+                on_interrupt=_tell_interrupt,
+                world=world,
+            )
+        _write(result, folder)
+    if json:
+        console.print_json(result.to_dict())
+    else:
+        print_twin(result)
+    if result.interrupted:
+        finished = f"{len(result.kernel.seeds)} of {len(loaded.seeds)}"
+        console.message(f"interrupted: the result holds {finished} seeds; the same command goes on from here")
+        raise typer.Exit(INTERRUPTED)
+
+
+def _tell_interrupt(running: int) -> None:
+    under_way = (
+        f"finishing {sessions(running)} under way; Ctrl-C again drops them" if running else "the test bed is torn down"
+    )
+    console.message(f"stopping: {under_way}; finished sessions are kept")
+
+
+def _write(result: Twin, folder: Path) -> None:
+    from playpath.show.report.twin_page import twin_page  # matplotlib takes its time
+
+    result.save(folder)
+    write_text(folder / "report.html", twin_page(result))
+    console.message(f"report: {folder / 'report.html'}")
+
+
+def print_twin(result: Twin) -> None:
+    """The tables and the verdicts."""
+    console.out.print(
+        f"[dim]mean (95 % interval of the median); seeds {result.sim.seeds[0]} to {result.sim.seeds[-1]} in both worlds[/dim]"
+    )
+    if result.judges_traffic:
+        console.out.print("[dim]a group of traffic: the mean of its flows[/dim]")
+    for name in dict.fromkeys(m.metric for m in result.metrics):
+        console.print_table(_table(metric(name).axis, result.of(name), result.kernel.world))
+    beside = [m for m in result.cross_traffic if m.metric == "goodput_mbps"]
+    if beside:
+        title = f"cross traffic, mean of a group's flows: {metric('goodput_mbps').axis}"
+        console.print_table(_table(title, beside, result.kernel.world))
+    console.out.print()
+    console.out.print(f"[bold]{console.plain(result.sentence)}[/bold]", soft_wrap=not console.out.is_terminal)
+    console.warn((*result.left_out.values(), *result.kernel.warnings))
+
+
+def _table(title: str, rows: Sequence[MetricTwin], world: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="dim", box=None, pad_edge=False)
+    for column in ("", "simulator", world, f"{world} - simulator", "95 % interval", "margin", "verdict"):
+        table.add_column(column, justify="left" if column in ("", "verdict") else "right", header_style="bold")
+    for row in rows:
+        interval = "–" if row.ci95 is None else f"{format_value(row.ci95[0])} to {format_value(row.ci95[1])}"
+        share = (
+            f" ({100 * row.mean / row.sim.mean:+.1f} %)" if row.mean is not None and row.sim and row.sim.mean else ""
+        )
+        table.add_row(
+            console.plain(row.sender), format_summary(row.sim), format_summary(row.kernel), f"{format_value(row.mean)}{share}",
+            interval, f"± {format_value(row.margin)}", row.verdict,
+        )  # fmt: skip
+    return table

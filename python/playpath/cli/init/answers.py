@@ -1,0 +1,204 @@
+"""The answers of `playpath init` by the names of their flags, and the commented scenario that follows from them.
+
+Nothing is checked here: the engine reads the text, and what it says about it is what the user is told.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from playpath.base.errors import unknown_name
+from playpath.scenario import parse_choice, parse_value, read, shipped, split_outside
+
+CLIP = "bigbuckbunny"
+ONE_RATE = "one"
+WHOLE = "whole"
+DEFAULTS = {
+    "video": "5 Mbit/s",
+    "duration": "120 s",
+    "ladder": ONE_RATE,
+    "buffer": "2 s",
+    "path": "figures",
+    "rate": "20 Mbit/s",
+    "rtt": "40 ms",
+    "loss": "0 %",
+    "queue": "1 bdp",
+    "cc": "cubic, bbr, newreno",
+    "seeds": "10",
+}
+FIGURES = ("rate", "rtt", "loss", "queue")
+MANIFESTS = (".mpd", ".m3u8")
+FILES = (".csv", ".json", ".mp4", ".m4v", ".mov")
+_COMMENTS = {
+    "rate": "what the narrowest link carries",
+    "rtt": "there and back, without waiting in queues",
+    "loss": "by chance, or bursts by the clock; what a full queue drops comes on top",
+    "queue": "what may wait for the narrowest link",
+    "trace": "what the link carries, over time; it repeats",
+    "jitter": "what hosts take",
+    "start": "each seed begins elsewhere in the trace",
+}
+
+Answers = Mapping[str, str]
+
+
+def is_manifest(video: str) -> bool:
+    """Whether it brings a ladder and a duration of its own."""
+    return video.endswith(MANIFESTS)
+
+
+def is_file(video: str) -> bool:
+    """Whether it is a video's file and no rate."""
+    return video.endswith(FILES)
+
+
+def is_ladder(video: str) -> bool:
+    """Whether it is several rates."""
+    return "," in video and not is_file(video) and not is_manifest(video)
+
+
+def adapts(answers: Answers) -> bool:
+    """Whether the player changes the rate."""
+    video = answers["video"]
+    return is_manifest(video) or is_ladder(video) or answers.get("ladder", ONE_RATE) != ONE_RATE
+
+
+@cache
+def models() -> Mapping[str, Mapping[str, Any]]:
+    """Shipped scenarios with a video and one path, and that path."""
+    documents = {name: read(name) for name in sorted(shipped.files())}
+    return {
+        name: document["path"][0]
+        for name, document in documents.items()
+        if "video" in document and "population" not in document and len(document.get("path", [])) == 1
+    }
+
+
+def shipped_trace(answers: Answers) -> Path | None:
+    """The file that has to lie beside a scenario whose path is like a shipped one's."""
+    name = answers.get("like", "")
+    file = models().get(name, {}).get("trace")
+    return None if file is None else shipped.files()[name].parent / file
+
+
+def text(answers: Answers, name: str, folder: Path, beside: Path | None = None) -> str:
+    """The scenario in TOML.
+
+    Parameters
+    ----------
+    answers : mapping
+        Flag → value; what is missing is its default.
+    name : str
+        Of the scenario.
+    folder : path
+        Where it will be: from there names of files start.
+    beside : path, optional
+        Where the trace of a shipped scenario lies as yet.
+
+    Raises
+    ------
+    InputError
+        There is no shipped scenario of the name in `like`.
+    """
+    given = {**DEFAULTS, **answers}
+    run = _block(
+        "[run]", [("seeds", int(given["seeds"]), "with fewer than 8 nothing is decided; --until-decided 64 adds some")]
+    )
+    blocks = (
+        [f"# Made by `playpath init`; ask it: playpath compare {name}.toml", f"name = {_toml(name)}"],
+        _video(given, folder),
+        _player(given),
+        _path(given, folder, beside),
+        _senders(given["cc"]),
+        run,
+    )
+    return "\n\n".join("\n".join(block) for block in blocks) + "\n"
+
+
+def _video(given: Answers, folder: Path) -> list[str]:
+    video = given["video"]
+    if is_manifest(video):
+        return _block("[video]", [("manifest", _from(folder, video), "its qualities, segments and sizes are played")])
+    lines = [("source", CLIP, "the built-in clip: sizes of real pictures")]
+    if is_file(video):
+        lines = [("source", _from(folder, video), "sizes and times of its pictures")]
+    elif video != CLIP and not adapts(given):
+        lines.append(("rate", video, "the clip's pictures are scaled to it"))
+    if given["duration"] != WHOLE:
+        lines.append(("duration", given["duration"], "repeated, or cut"))
+    return _block("[video]", lines)
+
+
+def _player(given: Answers) -> list[str]:
+    if not adapts(given):
+        kind = ("kind", "progressive", 'one quality: late pictures are left out; policy = "rebuffer" waits for them')
+        return _block("[player]", [kind, ("buffer", given["buffer"], "what is loaded before playing starts")])
+    lines = [
+        ("kind", "dash", "segments, each in a quality that a rule chooses"),
+        ("abr", "dynamic", "the rule of dash.js; others: playpath list abr"),
+    ]
+    if not is_manifest(given["video"]):
+        ladder = given["video"] if is_ladder(given["video"]) else given["ladder"]
+        lines += [("ladder", ladder, "the qualities"), ("segment", "2 s", "how much one request brings")]
+    return _block("[player]", lines)
+
+
+def _path(given: Answers, folder: Path, beside: Path | None) -> list[str]:
+    table: dict[str, object] = {"name": "path"}
+    note = given.get("note", "")
+    if "like" in given:
+        if given["like"] not in models():
+            raise unknown_name("path", given["like"], models())
+        table = dict(models()[given["like"]])
+        note = f"as in the shipped scenario {given['like']}"
+        if (trace := shipped_trace(given)) is not None:
+            table["trace"] = str(beside) if beside else trace.name
+    elif "trace" in given:
+        table |= {"trace": _from(folder, given["trace"]), "start": "random"}
+    if "like" not in given:
+        table |= {key: given[key] for key in FIGURES if key != "rate" or "trace" not in given}
+        table["loss"] = _chosen(given["loss"], "kind")
+    lines = [(key, value, _COMMENTS.get(key, "")) for key, value in table.items()]
+    return [*([f"# {note}"] if note else []), *_block("[[path]]", lines)]
+
+
+def _senders(listed: str) -> list[str]:
+    found = ["# Who sends: each plays the same video over the same path; names and parameters: playpath list cc"]
+    for sender in split_outside(listed):
+        found += ["[[sender]]", f"cc = {_toml(_chosen(sender, 'name'))}"]
+    return found
+
+
+def _chosen(text: str, tag: str) -> Any:
+    """`"vegas(alpha=2)"` as a table with its parameters; a name alone stays one."""
+    name, colon, settings = parse_choice(text).partition(":")
+    pairs = [setting.partition("=") for setting in settings.split(",")] if colon else []
+    return {tag: name} | {key.strip(): parse_value(value) for key, _, value in pairs} if pairs else name
+
+
+def _block(title: str, lines: Iterable[tuple[str, Any, str]]) -> list[str]:
+    written = [(f"{key} = {_toml(value)}", comment) for key, value, comment in lines]
+    width = max(len(line) for line, _ in written)
+    return [title, *(f"{line:{width}}  # {comment}" if comment else line for line, comment in written)]
+
+
+def _from(folder: Path, file: str) -> str:
+    """A file as the scenario names it: from its own folder."""
+    return file if os.path.isabs(file) else os.path.relpath(file, folder)
+
+
+def _toml(value: Any) -> str:
+    """A value in TOML.
+
+    >>> print(_toml({"kind": "red", "limit": "50 kB", "ecn": True}))
+    { kind = "red", limit = "50 kB", ecn = true }
+    """
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_toml(inner)}" for key, inner in value.items()) + " }"
+    # A string of JSON is one of TOML but for DEL, which TOML wants escaped.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,41 @@
+"""How many runs to look at, and what is told of the rule by which they decide (`crates/verdict/src/evidence.rs`)."""
+
+from __future__ import annotations
+
+from playpath.base.errors import InputError
+from playpath.judge.stats import MOST_RUNS
+
+FALSE_WINNERS = 0.05
+"""The most that a whole use may err: any number of senders, criteria, and looks on the ladder."""
+UNNOTICED_SHARE = 0.1
+"""Two senders are alike where at most this share of the sessions differ noticeably."""
+FEWEST_RUNS = 8
+"""Below, nothing is decided: seven pairs of equal senders all point one way in 1 of 64 cases."""
+STOPPING_RULE = (
+    "twice as many seeds at each look, until the best is decided or the most seeds are reached; "
+    "the level of a look depends on its number of seeds alone"
+)
+
+
+def ladder(first: int, most: int | None, what: str = "seeds") -> list[int]:
+    """Numbers of runs at which to look: twice as many each time, up to the bound, never two in a span.
+
+    >>> ladder(10, 70), ladder(10, 50), ladder(4, 60), ladder(10, 13), ladder(5, None)
+    ([10, 20, 40, 70], [10, 20, 50], [4, 8, 16, 60], [13], [5])
+
+    Raises
+    ------
+    InputError
+        The bound is not above the first number.
+    """
+    if most is None:
+        return [first]
+    if most <= first:
+        raise InputError(f"--until-decided {most}: must be above the {first} {what} to begin with")
+    steps = [first * 2**k for k in range(MOST_RUNS.bit_length()) if _span(first * 2**k) < _span(most)]
+    return [*steps, most]
+
+
+def _span(runs: int) -> int:
+    """Which span of the levels: 0 below `FEWEST_RUNS`, then 1, 2, ..."""
+    return (runs // FEWEST_RUNS).bit_length()

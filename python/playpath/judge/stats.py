@@ -1,0 +1,142 @@
+"""Statistics of replications: what a metric was over the runs, how two senders differ, and in what interval the typical run lies.
+
+Methods, so that a reviewer can check them:
+
+- the interval is that of the *median* run, by order statistics, 95 % or a little more: exact for any distribution. Runs of
+  a video are not like those of a textbook: in one of twenty sessions of `mobile` a sender retransmits almost nothing, in one
+  of ten it stalls. Ten runs rarely hold such a session, so that no interval computed from them can cover the *mean*: those of
+  Student's t, bootstrap-t, Johnson and sign flips cover it in 17 to 97 % of cases (docs/decisions/ranking.md);
+- two senders are compared by the differences *within* a seed (common random numbers: a seed gives both the same channel
+  noise). Their interval and p value are one procedure, the sign test: p is below 0.05 where the interval leaves zero out;
+- fewer than six runs have neither: `None`, never a guess.
+
+Coverage on the shipped scenarios' own distributions is measured in `tests/python/test_stats.py`. What the ranking takes for
+proven is stricter and in `crates/verdict/src/evidence.rs`. `mean_interval` is for what is held against a bound in few runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from playpath.judge import special
+
+CONFIDENCE = 0.95
+SIGNIFICANCE = 1.0 - CONFIDENCE
+MOST_RUNS = 10_000
+"""Runs beyond which an estimate of what would settle a comparison is not worth a number."""
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Replications of one metric of one sender.
+
+    Attributes
+    ----------
+    mean, median, minimum, maximum : float
+        In the unit of the metric.
+    ci95 : tuple of float or None
+        Interval of the median; None when `n` is below 6. The mean may lie outside: rare runs pull it.
+    n : int
+        Number of replications that have a value.
+    """
+
+    mean: float
+    median: float
+    ci95: Interval | None
+    minimum: float
+    maximum: float
+    n: int
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON form: `{mean, median, ci95, min, max, n}`."""
+        ci95 = None if self.ci95 is None else list(self.ci95)
+        return {
+            "mean": self.mean,
+            "median": self.median,
+            "ci95": ci95,
+            "min": self.minimum,
+            "max": self.maximum,
+            "n": self.n,
+        }
+
+
+def mean(values: Sequence[float]) -> float | None:
+    """The mean, never outside its own data; None when there is no value."""
+    if len(values) == 0:
+        return None
+    # The rounding of a mean must not put it outside its own data.
+    return min(max(math.fsum(values) / len(values), min(values)), max(values))
+
+
+def summarise(values: Sequence[float]) -> Summary | None:
+    """Summary of replications; None when there is no value at all."""
+    average = mean(values)
+    if average is None:
+        return None
+    data = np.sort(np.asarray(values, dtype=float))
+    return Summary(
+        average, float(np.median(data)), _median_interval(data), float(data[0]), float(data[-1]), int(data.size)
+    )
+
+
+def differences(a: Sequence[float], b: Sequence[float]) -> np.ndarray:
+    """`a - b`, paired by position."""
+    if len(a) != len(b):
+        raise ValueError(f"paired values must be equally many, got {len(a)} and {len(b)}")
+    first, second = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    # Differences of equal quantities differ in their last bits; that is no difference.
+    noise = 8 * np.finfo(float).eps * np.maximum(np.abs(first), np.abs(second)).max(initial=0.0)
+    found = first - second
+    return np.where(np.abs(found) <= noise, 0.0, found)
+
+
+def mean_interval(data: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
+    """Student's t interval of a mean; None for fewer than two values.
+
+    It assumes values not far from normal, which rates and round-trip times are and stalls are not. For figures that are held
+    against a bound in few runs: the claims of the papers, and both worlds beside each other.
+    """
+    values = np.asarray(data, dtype=float)
+    if values.size < 2:
+        return None
+    middle = float(values.mean())
+    sd = float(values.std(ddof=1)) if np.ptp(values) > 0 else 0.0
+    half = float(special.stdtrit(values.size - 1, (1 + confidence) / 2)) * sd / math.sqrt(values.size)
+    return middle - half, middle + half
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's step-down corrected p values, in the order given.
+
+    The i-th smallest of m is multiplied by m - i + 1, and made at least as large as the one before it.
+
+    >>> [round(p, 4) for p in holm([0.01, 0.04, 0.03])]
+    [0.03, 0.06, 0.06]
+    """
+    m = len(p_values)
+    corrected = [1.0] * m
+    highest = 0.0
+    for step, index in enumerate(sorted(range(m), key=lambda i: p_values[i])):
+        highest = max(highest, min(1.0, (m - step) * p_values[index]))
+        corrected[index] = highest
+    return corrected
+
+
+def _median_interval(ordered: np.ndarray) -> Interval | None:
+    """From the k-th smallest to the k-th largest, with the largest k that keeps 95 %."""
+    k = _rank(ordered.size)
+    return None if k == 0 else (float(ordered[k - 1]), float(ordered[-k]))
+
+
+@lru_cache(maxsize=256)
+def _rank(n: int) -> int:
+    """The largest k of which at most k - 1 of n fair coins show heads in 2.5 % of cases; 0 for none."""
+    below = special.bdtr(np.arange(n // 2 + 1), n, 0.5)
+    return int(np.count_nonzero(below <= (1 - CONFIDENCE) / 2 * (1 + 1e-9)))

@@ -1,0 +1,62 @@
+"""The papers' studies: their grids, figures and claims as data, judged by one evaluator.
+
+A new study is a file with a `STUDY` and a name in `NAMES`; see docs/recipes/add-a-study.md.
+"""
+
+from importlib import import_module
+from pathlib import Path
+
+from playpath.base.errors import unknown_name
+from playpath.papers.claims import CheckResult, ClaimResult, evaluate
+from playpath.papers.runner import Options, StudyResult, run_study
+from playpath.papers.sensitivity import Sensitivity, run_sensitivity
+from playpath.papers.study import Study
+
+__all__ = [
+    "NAMES",
+    "CheckResult",
+    "ClaimResult",
+    "Options",
+    "Sensitivity",
+    "Study",
+    "StudyResult",
+    "evaluate",
+    "reproduce",
+    "run_sensitivity",
+    "run_study",
+    "study",
+]
+
+NAMES = ("ccp", "sticky", "vegas", "newcwv")
+
+
+def study(name: str) -> Study:
+    """A study by name."""
+    found: Study = import_module(f"{__name__}.{name}").STUDY
+    return found
+
+
+def reproduce(
+    name: str,
+    folder: str | Path = "out/reproduce",
+    *,
+    seeds: int | None = None,
+    quick: bool = False,
+    jobs: int | None = None,
+) -> StudyResult:
+    """Run a paper's whole grid and judge its claims, as `playpath reproduce` does in the simulator.
+
+    Parameters
+    ----------
+    name : str
+        One of `NAMES`.
+    folder : path
+        Keeps finished cells in a folder of the study's name; a second call goes on from there.
+    seeds, jobs : int, optional
+        By default the study's seeds, and all cores.
+    quick : bool
+        Short media and three seeds: to see that all works.
+    """
+    if name not in NAMES:
+        raise unknown_name("study", name, NAMES)
+    return run_study(study(name), Options(Path(folder) / name, seeds, quick, jobs))

@@ -1,0 +1,248 @@
+"""The grid of the study `ccp`: its set-up, its senders, its cases, and what is traced of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from playpath.papers.study import Case, ControlChoice, Labels, Series, Settings
+from playpath.scenario.document import Player, Up, Video, Wifi
+
+POB_RATES = (3.0, 2.0, 1.0, 0.5)
+RTTS = (3, 100, 200)
+BUFFERS = {448: "1 s", 897: "2 s", 1345: "3 s"}
+
+
+@dataclass(frozen=True)
+class SetUp:
+    """What the paper leaves unstated; `UNSTATED` has the reasons.
+
+    Attributes
+    ----------
+    loss, queue_kb, socket_mb, jitter_ms, wifi_mbps
+        Of the wireless hop and the client.
+    kp : float
+        Gain of CCP's law.
+    late, shift_after
+        Of the player: what becomes of late frames, and from what lateness on the clock is set back.
+    film : str
+        The bit rate over time.
+    """
+
+    loss_percent: float = 0.1
+    losses: str = "single"
+    wifi: str = "constant"
+    wifi_mbps: float = 20.0
+    queue_kb: float = 300.0
+    socket_mb: float = 1.0
+    jitter_ms: float = 0.0
+    kp: float = 2.0
+    law: str = "as printed"
+    rtt: str = "ewma"
+    window_in_recovery: str = "follow"
+    bound: str = "rate_x_rtt"
+    recovery: str = "rack_tlp"
+    late: str = "discarded"
+    shift_after: str = "the cache"
+    film: str = "looped clip"
+
+    def loss(self) -> Any:
+        """Single losses, or bursts of four packets at the same mean loss."""
+        if self.losses == "single":
+            return f"{self.loss_percent:g} %"
+        p = 0.25 * self.loss_percent / (100 - self.loss_percent)
+        return {"kind": "gilbert_elliott", "p": f"{100 * p:.6f} %", "r": "25 %"}
+
+    def hop(self) -> Up:
+        """The rate and jitter of the wireless hop, or the hop as 802.11 has it."""
+        if self.wifi in _HOPS:
+            return {"wifi": _HOPS[self.wifi]}
+        jitter: Up = {"jitter": f"{self.jitter_ms:g} ms"} if self.jitter_ms else {}
+        return {"rate": f"{self.wifi_mbps:g} Mbit/s", **jitter}
+
+    def video(self, length_s: int) -> Video:
+        """The clip, repeated, or a film of scenes with as many bytes."""
+        common: Video = {"rate": "5.24 Mbit/s", "duration": f"{length_s} s"}
+        if self.film == "looped clip":
+            return {"source": "bigbuckbunny", **common}
+        return {**common, "fps": 25, "scene_sd": 0.4}
+
+    def late_frames(self) -> Player:
+        """The player's settings for late frames."""
+        return _SHIFTS[self.shift_after] | _LATE[self.late]
+
+
+_HOPS: dict[str, Wifi] = {
+    "802.11g": {"standard": "802.11g", "snr": 20, "snr_sd": 3},
+    "802.11n": {"standard": "802.11n", "snr": 20, "snr_sd": 3},
+    "802.11n, fading": {"standard": "802.11n", "snr": 15, "snr_sd": 6},
+}
+_LATE: dict[str, Player] = {
+    "discarded": {},
+    "clock references": {"references": "250 ms"},
+    "played faster": {"late": "play-faster"},
+}
+_SHIFTS: dict[str, Player] = {
+    "at once": {"shift_after": "0 s"},
+    "250 ms": {"shift_after": "250 ms"},
+    "the cache": {},
+    "5 s": {"shift_after": "5 s"},
+}
+CHOSEN = SetUp()
+
+_LEVELLED: dict[str, ControlChoice] = {f"CCPLB({rate:g})": {"name": "ccplb", "pob_rate": rate} for rate in POB_RATES}
+_CONTROLS: dict[str, ControlChoice] = {
+    "Cubic": {"name": "cubic"},
+    "Compound": {"name": "compound"},
+    "CCP": {"name": "ccp"},
+    "CCPLCA": {"name": "ccplca"},
+    **_LEVELLED,
+}
+FIVE = ("Cubic", "Compound", "CCP", "CCPLCA", "CCPLB(1)")
+PACED = "CCPLB paced"
+TODAY_SENDERS: dict[str, ControlChoice] = {
+    "CUBIC HyStart++": {"name": "cubic", "slow_start": "hystart++"},
+    "BBR": {"name": "bbr"},
+    "BBRv3": {"name": "bbr3"},
+    "CCPD": {"name": "ccpd", "mode": "paper"},
+    "CCPLB guarded": {"name": "ccplb"},
+    PACED: {"name": "ccplb"},
+}
+WITH_LEVEL: dict[str, ControlChoice] = {
+    "CCPLB(1) + level": {"name": "ccplb", "mode": "paper", "pob_mode": "free"},
+    f"{PACED} + level": {"name": "ccplb", "pob_mode": "free"},
+}
+
+
+def _control(variant: str, setup: SetUp) -> ControlChoice:
+    if variant not in _CONTROLS:
+        return (TODAY_SENDERS | WITH_LEVEL)[variant]
+    control = dict(_CONTROLS[variant])
+    if str(control["name"]).startswith("ccp"):
+        # The law as the paper prints it has neither floor nor guards.
+        control |= {"mode": "paper" if setup.law == "as printed" else "default", "kp": setup.kp, "rtt": setup.rtt}
+        control |= {"recovery": setup.window_in_recovery}
+    return control | ({"bound": setup.bound} if variant == "CCPLCA" else {})
+
+
+def _labels(part: str, variant: str, rtt: int, buffer: int, player: str) -> Labels:
+    """`is_…` mark the cases that a figure or a ranking groups."""
+    is_one_second = buffer == 448
+    return {
+        "part": part,
+        "variant": variant,
+        "rtt": rtt,
+        "buffer": buffer,
+        "player": player,
+        "is_five": "yes" if part == "paper" and variant in FIVE and is_one_second else "no",
+        "is_pob": "yes" if part == "paper" and variant in POB_NAMES else "no",
+        "is_today": "yes" if part in ("paper", "today") and is_one_second and variant not in _UNDERBOOKED else "no",
+    }
+
+
+def _case(
+    part: str,
+    variant: str,
+    share: float,
+    rtt: int = 100,
+    buffer: int = 448,
+    setup: SetUp = CHOSEN,
+    player: str = "one file",
+    called: str = "",
+) -> Case:
+    path = {
+        "name": "wifi",
+        "rtt": f"{rtt} ms",
+        "loss": setup.loss(),
+        "queue": f"{setup.queue_kb:g} kB",
+        **setup.hop(),
+    }
+    sender = {"name": "sender", "cc": _control(variant, setup), "loss_detection": setup.recovery}
+    if variant.startswith(PACED):
+        sender |= {"pacing": "linux", "validation": "newcwv"}
+    scenario = {
+        "video": setup.video(round(624 * share)),
+        "player": _player(player, buffer, setup),
+        "path": [path],
+        "sender": [sender | {"receive_buffer": f"{setup.socket_mb * 1000:g} kB"}],
+        # Beyond any use for the viewer: a sender that cannot carry the rate need not be watched for longer.
+        "run": {"duration": f"{round(1000 * share)} s"},
+    }
+    is_trace = part == "trace"
+    return Case(
+        _labels(part, called or variant, rtt, buffer, player),
+        scenario,
+        is_traced=is_trace,
+        most_seeds=1 if is_trace else None,
+    )
+
+
+def _player(kind: str, buffer: int, setup: SetUp) -> Player:
+    if kind == "one file":
+        return {"kind": "progressive", "buffer": BUFFERS[buffer], **setup.late_frames()}
+    return {
+        "kind": "dash",
+        "abr": "fixed",
+        "ladder": "5.24 Mbit/s",
+        "segment": "500 ms",
+        "full_level": "1500 ms",
+        "resume_level": "1500 ms",
+        "cmcd": "v2",
+    }
+
+
+def _paper_cases(share: float, setup: SetUp = CHOSEN) -> list[Case]:
+    """Figures 4 to 9; bars in the paper's order: the POBRates fall."""
+    found = [_case("paper", v, share, rtt=rtt, setup=setup) for rtt in RTTS for v in FIVE if v != "CCPLB(1)"]
+    for name in POB_NAMES:
+        found += [_case("paper", name, share, buffer=buffer, setup=setup) for buffer in BUFFERS]
+    return found + [_case("paper", "CCPLB(1)", share, rtt=rtt, setup=setup) for rtt in (3, 200)]
+
+
+def cases(share: float) -> list[Case]:
+    """The paper's figures, today's senders, and the traces of what decides."""
+    found = _paper_cases(share)
+    found += [_case("today", v, share, rtt=rtt) for rtt in RTTS for v in TODAY_SENDERS]
+    segmented = ("Cubic", "Compound", "CCP", "CCPLB(1)", *TODAY_SENDERS, *WITH_LEVEL)
+    found += [_case("today", v, share, player="segments") for v in segmented]
+    found += [_case("trace", v, share, rtt=rtt) for rtt, v in TRACED]
+    jitter = replace(CHOSEN, jitter_ms=20.0)
+    return [*found, _case("trace", "CCP", share, rtt=3, setup=jitter, called="CCP, jitter of ± 20 ms")]
+
+
+def beside_cases(share: float) -> list[Case]:
+    """For both worlds: the law with floor and guards, as it would be used; docs/papers_kernel.py has it as the paper prints it."""
+    guarded = replace(CHOSEN, law="guarded")
+    return [*(_case("beside", v, share, setup=guarded) for v in FIVE), _case("beside", "BBR", share)]
+
+
+def vary(share: float, settings: Settings) -> list[Case]:
+    """The paper's cases with unstated parameters at other values."""
+    return _paper_cases(share, replace(CHOSEN, **settings))
+
+
+TRACED = ((3, "CCP"), (200, "CCP"), (200, "CCPLB(1)"))
+POB_NAMES = [f"CCPLB({rate:g})" for rate in POB_RATES]
+_UNDERBOOKED = [name for name in POB_NAMES if name != "CCPLB(1)"]
+
+
+def trace(record: Mapping[str, Any], series: Series) -> dict[str, tuple[list[float], list[float]]]:
+    """Packets in flight, the playout buffer and drops in a tenth of a second, all in packets: one second is 448."""
+    flow, player = series["flow.video"], series["player"]
+    link = next(v for k, v in series.items() if k.endswith("/down"))
+    dropped = np.diff(np.asarray(link["dropped_packets"], dtype=float), prepend=0.0)
+    buffer = 448 * np.asarray(player["buffer_level_s"], dtype=float)
+    named = {
+        "in flight": (flow["time_s"], flow["unacked"]),
+        "playout buffer": (player["time_s"], buffer),
+        "dropped in 0.1 s": (link["time_s"], dropped),
+    }
+    return {name: (_rounded(x, 3), _rounded(y, 1)) for name, (x, y) in named.items()}
+
+
+def _rounded(values: np.ndarray, digits: int) -> list[float]:
+    found: list[float] = np.round(np.asarray(values, dtype=float), digits).tolist()
+    return found

@@ -1,0 +1,262 @@
+"""The one evaluator of claims: from the table of a study to reproduced, not reproduced or undecided.
+
+A check asks whether a quantity lies within bounds. The quantity has one value a seed (paired by seed where two cases are
+compared); the interval is Student's t, 95 %.
+
+- interval inside the bounds: reproduced; *reproduced vacuously* if the two cases are equal in every seed, so that there was
+  nothing to tell apart
+- interval outside the bounds: not reproduced
+- interval across a bound, or all seeds one and the same run: undecided
+
+A claim is reproduced if all its checks are, not reproduced if one is not, undecided otherwise. It is reproduced vacuously
+if none of its checks found anything to tell apart, and *rests on our guard* if it fails once what we added to the paper's
+algorithm is taken away (`runner.run_study`). Claims are not corrected for being many: each stands for itself, as in the
+papers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import polars as pl
+
+from playpath.base.metrics import format_value, metric
+from playpath.judge import stats
+from playpath.papers.study import Case, Check, Claim, Labels, Term
+
+Verdict = Literal["reproduced", "reproduced vacuously", "rests on our guard", "undecided", "not reproduced"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+"""From the best to the worst."""
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """A judged check.
+
+    Attributes
+    ----------
+    mean : float
+        Of the quantity.
+    ci95 : tuple of float or None
+        None with one seed: then the check is undecided.
+    of_mean, against_mean : float
+        What is compared.
+    distance : float
+        How far the mean lies outside the bounds (0 inside), in the unit of the metric.
+    """
+
+    check: Check
+    verdict: Verdict
+    mean: float
+    ci95: tuple[float, float] | None
+    of_mean: float
+    against_mean: float | None
+    low: float
+    high: float
+
+    @property
+    def distance(self) -> float:
+        """Zero inside the bounds, or without a value."""
+        return 0.0 if math.isnan(self.mean) else max(0.0, self.low - self.mean, self.mean - self.high)
+
+    def figures(self) -> str:
+        """The deciding figures in words."""
+        if math.isnan(self.mean):
+            return f"no session has a value of {metric(self.check.metric).label}"
+        unit = metric(self.check.metric).unit
+        interval = "no interval" if self.ci95 is None else f"{_number(self.ci95[0])} to {_number(self.ci95[1])}"
+        if self.against_mean is None:
+            return f"{_number(self.of_mean)} {unit} ({interval})".replace("  ", " ")
+        scaled = "" if self.check.scale == 1 else f"{self.check.scale:g} × "
+        return (
+            f"{_number(self.of_mean)} against {scaled}{_number(self.against_mean)} {unit}: "
+            f"difference {_number(self.mean)} ({interval})"
+        ).replace(" :", ":")
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON form."""
+        return {
+            "says": self.check.says,
+            "metric": self.check.metric,
+            "verdict": self.verdict,
+            "mean": None if math.isnan(self.mean) else self.mean,
+            "ci95": None if self.ci95 is None else list(self.ci95),
+            "of": None if math.isnan(self.of_mean) else self.of_mean,
+            "against": self.against_mean,
+            "low": None if math.isinf(self.low) else self.low,
+            "high": None if math.isinf(self.high) else self.high,
+            "distance": self.distance,
+        }
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """A judged claim.
+
+    Attributes
+    ----------
+    unguarded : CheckResult, optional
+        The check that fails without what we added to the paper's algorithm.
+    """
+
+    claim: Claim
+    checks: Sequence[CheckResult]
+    unguarded: CheckResult | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of all checks together."""
+        verdict = self.deciding.verdict
+        return "rests on our guard" if self.unguarded is not None and verdict == "reproduced" else verdict
+
+    @property
+    def deciding(self) -> CheckResult:
+        """The check that the verdict rests on: the first that failed, else the first undecided, else the first that told something."""
+        found = {result.verdict: result for result in reversed(self.checks)}
+        order: tuple[Verdict, ...] = ("not reproduced", "undecided", "reproduced", "reproduced vacuously")
+        return next(found[verdict] for verdict in order if verdict in found)
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON form."""
+        return {
+            "id": self.claim.id,
+            "statement": self.claim.statement,
+            "reading": self.claim.reading,
+            "verdict": self.verdict,
+            "checks": [result.to_dict() for result in self.checks],
+            "unguarded": None if self.unguarded is None else self.unguarded.to_dict(),
+        }
+
+
+def evaluate(claim: Claim, table: pl.DataFrame) -> ClaimResult:
+    """Judge a claim from the tidy table of its study."""
+    return ClaimResult(claim, [judge(check, table) for check in claim.checks])
+
+
+def is_judged(claims: Sequence[Claim], case: Case) -> bool:
+    """Whether a claim looks at this case."""
+    terms = (term for claim in claims for check in claim.checks for term in (check.of, check.against) if term)
+    return any(all(case.labels.get(name) == value for name, value in term.where.items()) for term in terms)
+
+
+def judge(check: Check, table: pl.DataFrame) -> CheckResult:
+    """Judge one inequality."""
+    of = _values(check.of, check.metric, table)
+    against = None if check.against is None else _values(check.against, check.metric, table)
+    seeds = sorted(set(of) if against is None else set(of) & set(against))
+    left = [of[seed] for seed in seeds]
+    right = None if against is None else [against[seed] for seed in seeds]
+    found = stats.differences(left, [0.0] * len(left) if right is None else [check.scale * v for v in right]).tolist()
+    mean, interval = stats.mean(found), stats.mean_interval(found)
+    if mean is None:
+        # A case of the grid, in which the metric has no value: what it is about did not happen, and decides nothing.
+        return CheckResult(check, "undecided", math.nan, None, math.nan, None, check.low, check.high)
+    against_mean = None if right is None else math.fsum(right) / len(right)
+    slack = check.share * abs(check.scale * against_mean) if against_mean is not None else 0.0
+    low, high = check.low - slack, check.high + slack
+    verdict = _verdict(interval, low, high, check.is_strict)
+    if _is_one_run(check, table):
+        verdict = "undecided"
+    elif verdict == "reproduced" and right is not None and left == right:
+        verdict = "reproduced vacuously"
+    return CheckResult(check, verdict, mean, interval, math.fsum(left) / len(left), against_mean, low, high)
+
+
+def _is_one_run(check: Check, table: pl.DataFrame) -> bool:
+    """Nothing is random in any of the cases: all seeds are one run, and their interval of no width says nothing."""
+    terms = [check.of, *([] if check.against is None else [check.against])]
+    return all(_is_repeated(select(table, term.where)) for term in terms)
+
+
+def _is_repeated(rows: pl.DataFrame) -> bool:
+    seeds = rows["seed"].n_unique()
+    if seeds < 2:
+        return False
+    # As text, in which not-a-number equals itself.
+    columns = [map(repr, rows[name].to_list()) for name in rows.columns if name not in ("seed", "digest")]
+    return len(set(zip(*columns, strict=True))) * seeds == rows.height
+
+
+def _verdict(ci95: tuple[float, float] | None, low: float, high: float, is_strict: bool) -> Verdict:
+    if ci95 is None:
+        return "undecided"
+    begin, end = ci95
+    if is_strict:
+        if low < begin and end < high:
+            return "reproduced"
+        # Equal values without any variation, too: "fewer" is not "as many".
+        return "not reproduced" if end <= low or begin >= high else "undecided"
+    if low <= begin and end <= high:
+        return "reproduced"
+    return "not reproduced" if end < low or begin > high else "undecided"
+
+
+def select(table: pl.DataFrame, where: Labels) -> pl.DataFrame:
+    """The rows of the cases that match."""
+    # Columns by hand: thousands of these are asked for, and polars' own query engine takes a hundred times as long for each.
+    wanted = pl.Series([True]).new_from_index(0, table.height)
+    for column, value in where.items():
+        wanted &= table[column] == value
+    return table[wanted.arg_true()]
+
+
+_REDUCED: Mapping[str, Callable[[list[float]], float]] = {
+    "mean": lambda values: math.fsum(values) / len(values),
+    "min": min,
+    "max": max,
+    "range": lambda values: max(values) - min(values),
+}
+
+
+def _values(term: Term, name: str, table: pl.DataFrame) -> dict[int, float]:
+    if name not in table.columns:
+        raise ValueError(f"no session has the metric {name}")
+    cases = select(table, term.where)
+    if cases.is_empty():
+        raise ValueError(f"no case of the grid matches {dict(term.where)}")
+    found: dict[int, list[float]] = {}
+    for seed, value in zip(cases["seed"].to_list(), cases[name].to_list(), strict=True):
+        if value is not None:
+            found.setdefault(seed, []).append(value)
+    if term.reduce != "only":
+        return {seed: _REDUCED[term.reduce](values) for seed, values in found.items()}
+    if any(len(values) > 1 for values in found.values()):
+        raise ValueError(f"several cases match {dict(term.where)}")
+    return {seed: values[0] for seed, values in found.items()}
+
+
+def _number(value: float) -> str:
+    return format_value(value) if value >= 0 else "−" + format_value(-value)
+
+
+# Shorthands with which the studies are written.
+
+
+def fewer(metric_name: str, of: Labels, than: Labels, says: str, by: float = 0.0) -> Check:
+    """`of` is below `than`, by more than `by`."""
+    return Check(metric_name, Term(of), says, Term(than), high=-by, is_strict=True)
+
+
+def ratio(metric_name: str, of: Labels, to: Labels, says: str, *, most: float) -> Check:
+    """`of` is at most `most` times `to`."""
+    return Check(metric_name, Term(of), says, Term(to), scale=most, high=0.0)
+
+
+def ratio_at_least(metric_name: str, of: Labels, to: Labels, says: str, *, least: float) -> Check:
+    """`of` is at least `least` times `to`."""
+    return Check(metric_name, Term(of), says, Term(to), scale=least, low=0.0)
+
+
+def alike(metric_name: str, of: Labels, to: Labels, says: str, *, within: float = 0.0, share: float = 0.0) -> Check:
+    """`of` and `to` differ by at most `within` plus `share` of `to`."""
+    return Check(metric_name, Term(of), says, Term(to), low=-within, high=within, share=share)
+
+
+def between(
+    metric_name: str, of: Labels, says: str, *, low: float = float("-inf"), high: float = float("inf")
+) -> Check:
+    """The mean of `of` lies within bounds."""
+    return Check(metric_name, Term(of), says, low=low, high=high)

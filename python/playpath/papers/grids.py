@@ -1,0 +1,192 @@
+"""The figures that every study has: what its claims hang on, one parameter at a time and all together, and who is best today.
+
+Grids of cells that read without colour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from playpath.base.metrics import metric
+from playpath.papers.joint import Joint
+from playpath.papers.sensitivity import Sensitivity
+from playpath.papers.study import Today, Unstated
+from playpath.papers.today import Scene
+from playpath.plots import INK
+from playpath.plots.style import GRID, MUTED, figure
+
+Colour = str | tuple[float, float, float]
+
+# Ink on cells that keep their fill where a page is dark; INK and white would follow the page.
+_ON_LIGHT, _ON_DARK = "#24292e", "#fffffe"
+
+# Fill, ink on it, sign: dark, middle and light also in grey.
+_VERDICTS = {
+    "reproduced": ("#2b5c8a", _ON_DARK, "\N{CHECK MARK}"),
+    "reproduced vacuously": ("#e3e3e3", _ON_LIGHT, "="),
+    "rests on our guard": ("#7fa6c9", _ON_LIGHT, "g"),
+    "undecided": ("#b8cfe0", _ON_LIGHT, "?"),
+    "not reproduced": ("#fff3ee", "#a8321e", "\N{BALLOT X}"),
+}
+_STANDINGS = {
+    "best": ("#2b5c8a", _ON_DARK, ""),
+    "alike": ("#7fa6c9", _ON_LIGHT, "="),
+    "open": ("#d5e3ee", _ON_LIGHT, "?"),
+    "behind": ("#ffffff", INK, ""),
+}
+_CELL, _GAP, _ROW = 0.34, 0.5, 0.26
+_MOST_COLUMNS = 22
+_SLANT = 2.4  # what a slanted title needs beyond the last column
+
+
+def sensitivity_grid(found: Sensitivity) -> Figure:
+    """Claims down, the values of each unstated parameter across, in as many rows as a page is narrow; the chosen value is framed."""
+    rows: list[list[Unstated]] = [[]]
+    for parameter in found.swept:
+        if sum(len(u.values) for u in [*rows[-1], parameter]) > _MOST_COLUMNS and rows[-1]:
+            rows.append([])
+        rows[-1].append(parameter)
+    columns = max(sum(len(u.values) for u in row) + _GAP * (len(row) - 1) for row in rows)
+    height = 2.0 + _ROW * len(found.study.claims)
+    made, axes = figure(1.1 + _CELL * (columns + _SLANT), height * len(rows), nrows=len(rows), squeeze=False)
+    for row, ax in zip(rows, axes[:, 0], strict=True):
+        _sensitivity_row(found, row, ax, columns)
+    _legend(made, [(fill, f"{sign} {name}") for name, (fill, _, sign) in _VERDICTS.items()])
+    return made
+
+
+def _sensitivity_row(found: Sensitivity, parameters: Sequence[Unstated], ax: Axes, width: float) -> None:
+    claims = [claim.id for claim in found.study.claims]
+    left = 0.0
+    ticks: list[tuple[float, str, bool]] = []
+    for parameter in parameters:
+        for offset, value in enumerate(parameter.values):
+            for row, claim in enumerate(claims):
+                _cell(ax, left + offset, row, *_VERDICTS[found.verdicts[parameter.knob, value][claim]])
+            ticks.append((left + offset + 0.5, _text(value), value == parameter.chosen))
+            if value == parameter.chosen:
+                ax.add_patch(Rectangle((left + offset, 0), 1, len(claims), fill=False, ec=INK, lw=2.0, zorder=4))
+        title = parameter.name + (f" ({parameter.unit})" if parameter.unit else "")
+        ax.text(left, -0.25, title, rotation=28, ha="left", va="bottom", fontsize=9, color=INK)
+        left += len(parameter.values) + _GAP
+    _frame(ax, width + _SLANT, len(claims))
+    ax.set_xticks([x for x, _, _ in ticks], [text for _, text, _ in ticks], rotation=90, fontsize=9)
+    for label, (_, _, is_chosen) in zip(ax.get_xticklabels(), ticks, strict=True):
+        label.set_fontweight("bold" if is_chosen else "normal")
+    ax.set_yticks([row + 0.5 for row in range(len(claims))], claims, fontsize=9)
+
+
+def joint_grid(found: Joint) -> Figure:
+    """Claims down: the share of the joint space in which each reproduces, with base and best set, and what explains where."""
+    claims, swept = found.study.claims, found.study.swept
+    made, (left, right) = figure(
+        3.4 + 0.62 * len(swept), 1.5 + 0.3 * len(claims), ncols=2, width_ratios=(2.2, 0.62 * len(swept))
+    )
+    base = {claim.claim.id: claim.verdict for claim in found.result.claims}
+    best = {} if found.best is None else {claim.claim.id: claim.verdict for claim in found.best.claims}
+    for row, claim in enumerate(claims):
+        share, low, high = found.share_of(claim.id)
+        left.barh(row + 0.5, 100 * share, 0.62, color="#7fa6c9", ec=INK, lw=0.6)
+        left.plot((100 * low, 100 * high), (row + 0.5,) * 2, "|-", color=INK, lw=1.0, ms=5)
+        for x, verdicts in ((108, base), (118, best)):
+            if claim.id in verdicts:
+                _cell_at(left, x, row, *_VERDICTS[verdicts[claim.id]])
+        mains = {e.parameters[0].knob: e.explained for e in found.effects[claim.id] if e.shares}
+        for column, parameter in enumerate(swept):
+            explained = mains.get(parameter.knob, 0.0)
+            fill = (1 - 0.83 * explained**0.5, 1 - 0.64 * explained**0.5, 1 - 0.46 * explained**0.5)
+            text = f"{explained:.0%}".rstrip("%") if explained else ""
+            _cell(right, column, row, fill, _ON_DARK if explained > 0.35 else _ON_LIGHT, text)
+    left.set(xlim=(0, 124), ylim=(len(claims), 0))
+    left.set_xticks([0, 50, 100], ["0", "50", "100 %"], fontsize=9)
+    for place, name in ((108, "base"), (118, "best set")):
+        left.text(place, -0.2, name, rotation=90, ha="center", va="bottom", fontsize=9, color=INK)
+    left.set_yticks([row + 0.5 for row in range(len(claims))], [claim.id for claim in claims], fontsize=9)
+    left.set_xlabel("of the space reproduces it", fontsize=9, color=INK)
+    left.xaxis.set_label_coords(0.4, -0.11 * 8 / len(claims))
+    _frame(right, len(swept), len(claims))
+    right.set_yticks([])
+    right.set_xticks([])
+    for column, parameter in enumerate(swept):
+        right.text(column + 0.2, -0.2, parameter.name, rotation=32, ha="left", va="bottom", fontsize=9, color=INK)
+    right.set_xlabel("explained of where it does (%)", fontsize=9, color=INK)
+    for side in ("top", "right"):
+        left.spines[side].set_visible(False)
+    left.tick_params(length=0, colors=INK)
+    _legend(made, [(fill, f"{sign} {name}") for name, (fill, _, sign) in _VERDICTS.items()])
+    return made
+
+
+def _cell_at(ax: Axes, x: float, row: int, fill: str, ink: str, sign: str) -> None:
+    ax.add_patch(Rectangle((x - 2, row + 0.1), 9, 0.8, fc=fill, ec=GRID, lw=0.8))
+    ax.text(x + 2.5, row + 0.53, sign, ha="center", va="center", fontsize=9, color=ink)
+
+
+def today_grid(scenes: Sequence[Scene], today: Today) -> Figure:
+    """Senders down, scenes across: place, and what the viewer sees."""
+    senders = list(dict.fromkeys(sender for scene in scenes for sender in scene.ranker.senders))
+    width = 1.6
+    made, ax = figure(1.6 + width * len(scenes), 1.2 + 0.42 * len(senders))
+    for column, scene in enumerate(scenes):
+        for row, sender in enumerate(senders):
+            if sender not in scene.ranker.values:
+                continue
+            fill, ink, sign = _STANDINGS[scene.standing(sender)]
+            ax.add_patch(Rectangle((column, row), 1, 1, fc=fill, ec=GRID, lw=0.8))
+            place = f"{scene.decision.ranks[sender]}{sign}"
+            ax.text(column + 0.05, row + 0.5, place, va="center", fontsize=10, fontweight="bold", color=ink)
+            text = "\n".join(scene.figures(sender, name) for name in today.shown)
+            ax.text(column + 0.96, row + 0.5, text, va="center", ha="right", fontsize=7.5, color=ink, linespacing=1.15)
+    _frame(ax, len(scenes), len(senders))
+    ax.xaxis.tick_top()
+    ax.set_xticks([c + 0.5 for c in range(len(scenes))], [_wrapped(s.name) for s in scenes], fontsize=9)
+    ax.set_yticks([r + 0.5 for r in range(len(senders))], senders, fontsize=9)
+    for label in ax.get_yticklabels():
+        label.set_fontstyle("italic" if label.get_text() in today.ours else "normal")
+    shown = " and ".join(metric(name).axis for name in today.shown)
+    made.supxlabel(
+        f"place, {shown}; mean (95 % interval of the median); italic: not in the paper", fontsize=8, color=INK
+    )
+    says = {"best": "best, or leads", "alike": "= alike for the viewer", "open": "? undecided", "behind": "behind"}
+    _legend(made, [(fill, says[name]) for name, (fill, _, _) in _STANDINGS.items()])
+    return made
+
+
+def _cell(ax: Axes, x: float, y: float, fill: Colour, ink: str, sign: str) -> None:
+    ax.add_patch(Rectangle((x, y), 1, 1, fc=fill, ec=GRID, lw=0.8))
+    ax.text(x + 0.5, y + 0.53, sign, ha="center", va="center", fontsize=9, color=ink)
+
+
+def _frame(ax: Axes, width: float, height: float) -> None:
+    ax.set_xlim(-0.05, width + 0.05)
+    ax.set_ylim(height + 0.05, -0.05)
+    for side in ax.spines.values():
+        side.set_visible(False)
+    ax.tick_params(length=0, colors=INK)
+
+
+def _legend(made: Figure, entries: Sequence[tuple[str, str]]) -> None:
+    handles = [Rectangle((0, 0), 1, 1, fc=fill, ec=MUTED, lw=0.8) for fill, _ in entries]
+    made.legend(
+        handles,
+        [text for _, text in entries],
+        loc="outside upper left",
+        ncols=min(len(entries), 3),
+        fontsize=8.5,
+        frameon=False,
+    )
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def _wrapped(name: str) -> str:
+    """A scene's name over two lines."""
+    first, _, rest = name.partition(", ")
+    return f"{first}\n{rest}" if rest else name

@@ -1,0 +1,170 @@
+"""The page of a study: the claims with their verdicts, every figure, and the parameters that the paper leaves unstated."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from html import escape
+
+from playpath.papers.claims import VERDICTS, CheckResult, ClaimResult
+from playpath.papers.figures import draw
+from playpath.papers.grids import joint_grid, sensitivity_grid, today_grid
+from playpath.papers.joint import Joint, describe
+from playpath.papers.runner import Ran, StudyResult
+from playpath.papers.sensitivity import Sensitivity, summary
+from playpath.papers.study import FigureSpec
+from playpath.papers.today import HEAD, table_rows
+from playpath.show.report import html
+
+
+def study_page(result: StudyResult, swept: Sensitivity | None = None, joint: Joint | None = None) -> str:
+    """The whole page as text."""
+    sections = [
+        _head(result),
+        _claims(result),
+        _today(result),
+        _checks(result),
+        _figures(result),
+        _unstated(result, swept),
+        *([] if joint is None else [_joint(joint)]),
+        _manifest(result),
+    ]
+    return html.page(f"{result.study.title}: what reproduces", sections)
+
+
+def _head(result: StudyResult) -> str:
+    counts = Counter(claim.verdict for claim in result.claims)
+    verdict = ", ".join(f"{counts[v]} {v}" for v in VERDICTS if counts[v])
+    share = (
+        "" if result.share == 1 else f" Quick run: {result.share:.0%} of the media; its verdicts are not the paper's."
+    )
+    own = ", ".join(f"{knob} = {value}" for knob, value in result.settings.items())
+    own = f" With values of your own: {own}; its verdicts are not the study's." if own else ""
+    facts = f"{result.study.paper}. {result.table.height} sessions, {result.seeds} seeds a case.{share}{own}"
+    return (
+        f"<header><p class='kicker'>playpath reproduce</p><h1>{escape(result.study.title)}</h1>"
+        f"<p class='verdict decided'>{escape(verdict)} of {len(result.claims)} claims</p>"
+        f"<p class='note'>{escape(facts)}</p></header>"
+    )
+
+
+def _claims(result: StudyResult) -> str:
+    rows = [_claim(claim) for claim in result.claims]
+    note = "The deciding check of each claim: mean, 95 % interval paired by seed, and how far outside its bound the mean is."
+    head = ["claim", "statement", "verdict", "what decides", "distance"]
+    return html.section("Claims", html.table(head, rows, classes="words cards"), note=note)
+
+
+def _claim(claim: ClaimResult) -> list[str]:
+    deciding = claim.deciding
+    decides = f"<span>{escape(deciding.check.says)}<br><small>{escape(deciding.figures())}</small></span>"
+    distance = f"{deciding.distance:.3g}" if deciding.distance else "–"
+    if claim.verdict == "rests on our guard" and claim.unguarded is not None:
+        decides += f"<br><small>without our guard: {escape(claim.unguarded.figures())}</small>"
+    return [escape(claim.claim.id), escape(claim.claim.statement), f"<b>{claim.verdict}</b>", decides, distance]
+
+
+def _checks(result: StudyResult) -> str:
+    rows = [_check(claim, check) for claim in result.claims for check in claim.checks]
+    body = html.table(["claim", "check", "metric", "verdict", "figures"], rows, classes="words cards")
+    readings = "".join(
+        f"<li><b>{escape(c.claim.id)}</b>: {escape(c.claim.reading)}</li>" for c in result.claims if c.claim.reading
+    )
+    return html.section("How each claim was read", f"<ul>{readings}</ul>" + html.details("Every check", body))
+
+
+def _check(claim: ClaimResult, check: CheckResult) -> list[str]:
+    cells = (claim.claim.id, check.check.says, check.check.metric, check.verdict, check.figures())
+    return [escape(cell) for cell in cells]
+
+
+def _today(result: StudyResult) -> str:
+    scenes, today = result.scenes, result.study.today
+    if today is None:
+        return ""
+    rows = [[escape(cell) for cell in row[:-1]] for row in table_rows(scenes, today)]
+    figure = html.figure_svg(today_grid(scenes, today), f"{result.study.name}: who is best today", is_full=True)
+    words = "".join(f"<li><b>{escape(scene.name)}</b>: {escape(scene.says)}</li>" for scene in scenes)
+    note = "Ranked as playpath compare ranks: what the viewer sees first, then what the network pays."
+    body = (
+        figure
+        + html.table(list(HEAD[:-1]), rows, classes="words cards")
+        + html.details("In words", f"<ul>{words}</ul>")
+    )
+    return html.section("Which sender is best today", body, note=note)
+
+
+def _figures(result: StudyResult) -> str:
+    note = "Whiskers: smallest and largest of the trials, or the 95 % interval, as the paper has."
+    return html.section(
+        "Figures", "".join(_figure(result, result.ran, spec) for spec in result.study.figures), note=note
+    )
+
+
+def _figure(result: StudyResult, ran: Ran, spec: FigureSpec) -> str:
+    kind = "Cause" if spec.id.startswith("t") else "Figure"
+    title = f"{kind} {spec.id}" if spec in result.study.figures else "Swept"
+    caption = f"<h3>{escape(title)}: {escape(spec.title)}</h3>"
+    return caption + html.figure_svg(draw(ran, spec), f"{result.study.name} {spec.id}: {spec.title}")
+
+
+def _unstated(result: StudyResult, swept: Sensitivity | None) -> str:
+    rows = [
+        [escape(u.name), escape(u.value), escape(u.reason), ", ".join(f"{v}" for v in u.values) or "–"]
+        for u in result.study.unstated
+    ]
+    note = "Chosen in the open; each sweep varies one parameter and leaves the others. Nothing else was turned."
+    body = html.table(["parameter", "value", "reason", "swept over"], rows, classes="words cards")
+    return html.section("What the paper leaves unstated", body + _swept(result, swept), note=note)
+
+
+def _swept(result: StudyResult, swept: Sensitivity | None) -> str:
+    if swept is None or not swept.swept:
+        return "<p class='note'>Sweeps are a step of their own: add --sensitivity.</p>"
+    grid = html.figure_svg(sensitivity_grid(swept), f"{result.study.name}: unstated parameters", is_full=True)
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in summary(swept))
+    head = f"<h3>Which claims depend on what ({swept.seeds} seeds a case)</h3>"
+    return head + grid + f"<ul>{items}</ul>" + "".join(_figure(result, swept.ran, s) for s in result.study.sweeps)
+
+
+def _joint(found: Joint) -> str:
+    claims = {claim.claim.id: claim.verdict for claim in found.result.claims}
+    best = {claim.claim.id: claim.verdict for claim in (found.best.claims if found.best else ())}
+    rows = []
+    for claim in found.study.claims:
+        share, low, high = found.share_of(claim.id)
+        depends = "; ".join(describe(effect) for effect in found.effects[claim.id]) or "–"
+        cells = (claim.id, claims[claim.id], f"{share:.0%} ({low:.0%} to {high:.0%})", best.get(claim.id, "–"), depends)
+        rows.append([escape(cell) for cell in cells])
+    figure = html.figure_svg(joint_grid(found), f"{found.study.name}: the joint space", is_full=True)
+    note = (
+        f"{len(found.points)} points that fill the space of all unstated parameters evenly; {found.seeds} seeds a case, "
+        f"{found.share:.0%} of the media. The best set ran in full."
+    )
+    head = ["claim", "at the base", "of the space", "at the best set", "depends on"]
+    table = html.table(head, rows, classes="words cards")
+    return html.section("All unstated parameters together", figure + table + _best(found), note=note)
+
+
+def _best(found: Joint) -> str:
+    if found.best is None or found.undone is None:
+        return ""
+    rows = [
+        [
+            escape(parameter.name),
+            escape(f"{found.best.settings[parameter.knob]} {parameter.unit}".strip()),
+            escape(f"{parameter.chosen} {parameter.unit}".strip()),
+            escape(", ".join(found.undone[parameter.knob]) or "–"),
+        ]
+        for parameter in found.study.swept
+    ]
+    head = ["parameter", "in the best set", "at the base", "lost with the base's value"]
+    says = "Such a set exists; nothing says that the authors had it."
+    return f"<h3>The set that reproduces most</h3><p class='note'>{says}</p>" + html.table(
+        head, rows, classes="words cards"
+    )
+
+
+def _manifest(result: StudyResult) -> str:
+    stored = {k: v for k, v in result.to_dict().items() if k != "claims"}
+    return html.section("How to get this again", html.pre(json.dumps(stored, indent=1)))

@@ -1,0 +1,70 @@
+"""Writes a study's results: tidy tables, verdicts, report, figures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from playpath.base.files import write_frame, write_text
+from playpath.papers.figures import draw
+from playpath.papers.grids import joint_grid, sensitivity_grid, today_grid
+from playpath.papers.joint import Joint
+from playpath.papers.page import study_page
+from playpath.papers.runner import Ran, StudyResult
+from playpath.papers.sensitivity import Sensitivity
+
+
+def save(result: StudyResult, folder: Path, swept: Sensitivity | None = None, joint: Joint | None = None) -> Path:
+    """Write `table.parquet`, `table.csv`, `claims.json`, `today.json`, `report.html`; returns the report's path.
+
+    With `swept` also `sensitivity.parquet`, `.csv` and `.json`, with `joint` also `joint.json`.
+    """
+    _save_table(result.ran, folder / "table")
+    _save_json(result.to_dict(), folder / "claims.json")
+    _save_json([scene.to_dict() for scene in result.scenes], folder / "today.json")
+    if swept is not None:
+        _save_table(swept.ran, folder / "sensitivity")
+        _save_json(swept.to_dict(), folder / "sensitivity.json")
+    if joint is not None:
+        _save_json(joint.to_dict(), folder / "joint.json")
+    report = folder / "report.html"
+    write_text(report, study_page(result, swept, joint))
+    return report
+
+
+def save_figures(
+    result: StudyResult, folder: Path, swept: Sensitivity | None = None, joint: Joint | None = None
+) -> list[Path]:
+    """Every figure as PNG; returns their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for name, figure in _figures(result, swept, joint):
+        path = folder / f"{result.study.name}-{name}.png"
+        figure.savefig(path, dpi=110, metadata={"Software": None})
+        paths.append(path)
+    return paths
+
+
+def _figures(result: StudyResult, swept: Sensitivity | None, joint: Joint | None) -> Iterator[tuple[str, Figure]]:
+    for spec in result.study.figures:
+        yield spec.id, draw(result.ran, spec)
+    if result.scenes and result.study.today is not None:
+        yield "today", today_grid(result.scenes, result.study.today)
+    if swept is not None and swept.swept:
+        yield "sensitivity", sensitivity_grid(swept)
+        for spec in result.study.sweeps:
+            yield spec.id, draw(swept.ran, spec)
+    if joint is not None:
+        yield "joint", joint_grid(joint)
+
+
+def _save_table(ran: Ran, path: Path) -> None:
+    write_frame(path.with_suffix(".parquet"), ran.table)
+    write_text(path.with_suffix(".csv"), ran.table.write_csv())
+
+
+def _save_json(value: object, path: Path) -> None:
+    write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")

@@ -1,0 +1,327 @@
+"""Runs a study's grid: every cell once, stored as it finishes, gathered into one tidy table.
+
+A cell's id is the hash of its scenario, sender, seed, the engine's version and the study's revision; cases with the same
+scenario share its cells. A finished cell is written at once, so a killed run goes on where it stopped, and two runs give
+the same table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from playpath.base import engine
+from playpath.base.engine import Columns, number
+from playpath.base.errors import RunError
+from playpath.base.manifest import package_version
+from playpath.base.parallel import check_jobs, run_all
+from playpath.base.tabular import Json
+from playpath.papers.claims import ClaimResult, evaluate, is_judged
+from playpath.papers.study import Case, Series, Settings, Study
+from playpath.papers.today import Scene, rank_scenes
+from playpath.real.testbed.errors import MissingToolError
+from playpath.run import worlds
+from playpath.run.worlds import SimWorld
+from playpath.scenario import load
+from playpath.sweep.store import Store
+
+Progress = Callable[[int, int], None]
+Traces = Mapping[tuple[Any, ...], Mapping[str, tuple[list[float], list[float]]]]
+QUICK_SHARE, QUICK_SEEDS = 0.15, 3
+"""Of a quick run: share of the media's length, and seeds. Quick verdicts are not those of the whole grid."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A scenario with a seed."""
+
+    id: str
+    sender: str
+    seed: int
+    text: str
+    is_traced: bool
+
+
+@dataclass(frozen=True)
+class Ran:
+    """Cases that were run.
+
+    Attributes
+    ----------
+    table : polars.DataFrame
+        A row for each case and seed: the labels, `seed`, the metrics, `digest` of the record.
+    traces : dict
+        Label values of a case, joined → trace name → (x, y), of the first seed.
+    labels : list of str
+        The columns that tell cases apart.
+    """
+
+    table: pl.DataFrame
+    traces: Traces
+    labels: list[str]
+    interrupted: bool
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the table; equal digests mean equal results."""
+        return hashlib.sha256(self.table.write_csv(float_precision=None).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run.
+
+    Attributes
+    ----------
+    folder : path
+        Its sub-folder `store` keeps the cells.
+    seeds : int, optional
+        Replications; by default the study's number of trials.
+    quick : bool
+        Short media and few seeds: to see that all works, not to judge the papers.
+    world : str
+        Where the sessions run.
+    settings : mapping
+        Unstated parameters at values other than the study's.
+    meanwhile : callable
+        Called when sessions have begun: what else there is to do, in the calling thread.
+    """
+
+    folder: Path
+    seeds: int | None = None
+    quick: bool = False
+    jobs: int | None = None
+    world: str = "sim"
+    settings: Settings = field(default_factory=dict)
+    progress: Progress = lambda done, total: None
+    on_interrupt: Callable[[int], None] = lambda running: None
+    meanwhile: Callable[[], None] = lambda: None
+
+    @property
+    def share(self) -> float:
+        """Of the media's length."""
+        return QUICK_SHARE if self.quick else 1.0
+
+    def seeds_of(self, trials: int) -> int:
+        """Replications where the study wants `trials`."""
+        return self.seeds or (QUICK_SEEDS if self.quick else trials)
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """A study that was run.
+
+    Attributes
+    ----------
+    claims : list of ClaimResult
+        Empty if interrupted.
+    share : float
+        Of the media's length that was played.
+    settings : mapping
+        Unstated parameters at values other than the study's.
+    """
+
+    study: Study
+    ran: Ran
+    claims: list[ClaimResult]
+    seeds: int
+    share: float
+    settings: Settings = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        verdicts = [result.verdict for result in self.claims]
+        counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
+        return f"<StudyResult {self.study.name}: {self.table.height} sessions; claims: {counts or 'not judged'}>"
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The tidy table."""
+        return self.ran.table
+
+    @property
+    def digest(self) -> str:
+        """Of the table."""
+        return self.ran.digest
+
+    @cached_property
+    def scenes(self) -> list[Scene]:
+        """Which sender is best today, scene by scene."""
+        return rank_scenes(self.study, self.table)
+
+    @property
+    def interrupted(self) -> bool:
+        """Ctrl-C came before all were done."""
+        return self.ran.interrupted
+
+    def to_dict(self) -> Json:
+        """The JSON form."""
+        return {
+            "study": self.study.name,
+            "paper": self.study.paper,
+            "cells": self.table.height,
+            "seeds": self.seeds,
+            "media_share": self.share,
+            "settings": dict(self.settings),
+            "interrupted": self.interrupted,
+            "digest": self.digest,
+            "engine_version": engine.version(),
+            "playpath_version": package_version(),
+            "claims": [result.to_dict() for result in self.claims],
+        }
+
+
+def run_study(study: Study, options: Options) -> StudyResult:
+    """Run what the store lacks, and judge the claims."""
+    count = options.seeds_of(study.seeds)
+    ran = run_cases(study, study.cases_at(options.share, options.settings), count, options)
+    claims = [] if ran.interrupted else [evaluate(claim, ran.table) for claim in study.claims]
+    if study.guards and not ran.interrupted:
+        ran, claims = _without_guards(study, ran, claims, count, options)
+    return StudyResult(study, ran, claims, count, options.share, options.settings)
+
+
+def _without_guards(
+    study: Study, ran: Ran, claims: list[ClaimResult], count: int, options: Options
+) -> tuple[Ran, list[ClaimResult]]:
+    """Judges again without what we added to the paper's algorithms: nothing but the claims' cases is of use."""
+    cases = study.cases_at(options.share, {**options.settings, **study.guards})
+    bare = run_cases(study, [case for case in cases if is_judged(study.claims, case)], count, options)
+    if bare.interrupted:
+        return replace(ran, interrupted=True), []
+    return ran, without_guards(claims, [evaluate(claim.claim, bare.table) for claim in claims])
+
+
+def without_guards(claims: Sequence[ClaimResult], bare: Sequence[ClaimResult]) -> list[ClaimResult]:
+    """The claims, each told what decides against it once our additions to the paper's algorithms are gone."""
+    failed = [again.deciding if again.verdict == "not reproduced" else None for again in bare]
+    return [replace(claim, unguarded=check) for claim, check in zip(claims, failed, strict=True)]
+
+
+def run_cases(study: Study, cases: Sequence[Case], seeds: int, options: Options) -> Ran:
+    """Run the cells of these cases that the store lacks, and gather all."""
+    rows = _rows(study, cases, seeds, options.world)
+    cells = {cell.id: cell for _, cell in rows}
+    store = Store(options.folder / "store")
+    known = store.cells()
+    todo = [cell for cell in cells.values() if cell.id not in known]
+    done = len(cells) - len(todo)
+
+    def tick(_: Cell) -> None:
+        nonlocal done
+        done += 1
+        options.progress(done, len(cells))
+
+    def play(cell: Cell) -> str:
+        """Why it failed; in a world of real time that is no reason to stop the others."""
+        try:
+            _run_and_store(study, store, cell, options.world)
+        except RunError as error:
+            # What the machine lacks, every session lacks.
+            if worlds.world(options.world).is_parallel or isinstance(error, MissingToolError):
+                raise
+            return f"{cell.sender}, seed {cell.seed}: {error}"
+        return ""
+
+    options.progress(done, len(cells))
+    outcome = run_all(
+        play,
+        todo,
+        check_jobs(options.jobs),
+        on_done=tick,
+        on_interrupt=options.on_interrupt,
+        meanwhile=options.meanwhile,
+    )
+    failed = [reason for reason in outcome.results if reason]
+    if failed:
+        again = "the others are stored, and the same command runs those that failed again"
+        raise RunError(f"{len(failed)} of {len(todo)} sessions failed; {again}; the first: {failed[0]}")
+    names = list(dict.fromkeys(name for case in cases for name in case.labels))
+    ids = pl.Series(list(cells), dtype=pl.String)
+    stored = store.rows(ids)
+    if not outcome.interrupted:
+        store.check_whole(ids, stored)
+    table, traces = _gather(names, rows, stored)
+    return Ran(table, traces, names, outcome.interrupted)
+
+
+def _rows(study: Study, cases: Sequence[Case], seeds: int, world: str) -> list[tuple[Case, Cell]]:
+    found: list[tuple[Case, Cell]] = []
+    labelled: set[str] = set()
+    for case in cases:
+        labels = json.dumps(dict(case.labels), sort_keys=True)
+        if labels in labelled:
+            raise ValueError(f"two cases of {study.name} are labelled {labels}")
+        labelled.add(labels)
+        loaded = load(case.scenario)
+        (sender,) = loaded.senders
+        resolved = {k: v for k, v in loaded.resolved.items() if k not in ("name", "description")}
+        text = json.dumps(resolved, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        for seed in range(1, min(seeds, case.most_seeds or seeds) + 1):
+            key = f"{engine.version()}\n{study.name} {study.revision} {case.is_traced}\n{text}\n{seed}"
+            key = key if world == SimWorld.name else f"{world}\n{key}"
+            name = hashlib.sha256(key.encode()).hexdigest()[:32]
+            found.append((case, Cell(name, sender, seed, text, case.is_traced)))
+    return found
+
+
+def _run_and_store(study: Study, store: Store, cell: Cell, world: str) -> None:
+    record, series = _session(study, cell, world)
+    values = {k: v for k, v in record["metrics"].items() if isinstance(v, int | float)}
+    values |= study.measure(record, series) if study.measure else {}
+    wants_trace = study.trace is not None and cell.is_traced and cell.seed == 1
+    traces = json.dumps(study.trace(record, series)) if wants_trace and study.trace else ""
+    row = {"cell": cell.id, "digest": str(record["digest"]), "traces": traces}
+    frame = pl.DataFrame({k: [v] for k, v in row.items()} | {k: [float(v)] for k, v in values.items()})
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, statistics=False)
+    store.add(buffer.getvalue())
+
+
+def _session(study: Study, cell: Cell, world: str) -> tuple[Mapping[str, Any], Series]:
+    if world == SimWorld.name:
+        return engine.run(cell.text, cell.sender, cell.seed, trace=cell.is_traced, series=study.series)
+    scenario = load(json.loads(cell.text))
+    session = worlds.world(world).session(scenario, cell.sender, cell.seed, trace=cell.is_traced)
+    step = number(scenario.resolved["run"]["sample_interval"])
+    return session.to_dict(), {name: _on_grid(columns, step) for name, columns in session.series.items()}
+
+
+def _on_grid(columns: Columns, step: float) -> Columns:
+    """A series on the simulator's grid of times, which studies count with: a clock's samples come at other moments.
+
+    A step has the last sample of its span, the mean of a rate; a step without a sample has the one before.
+    """
+    times = np.asarray(columns["time_s"], dtype=float)
+    if len(times) == 0:
+        return dict(columns)
+    spans = np.ceil(times / step - 1e-6).astype(int)
+    grid = np.arange(spans[0], spans[-1] + 1)
+    last = np.searchsorted(spans, grid, side="right") - 1
+    found = {name: np.asarray(values)[last] for name, values in columns.items()}
+    found["time_s"] = grid * step
+    if "goodput_mbps" in columns:
+        sums = np.bincount(spans - spans[0], weights=np.asarray(columns["goodput_mbps"], dtype=float))
+        counts = np.bincount(spans - spans[0])
+        found["goodput_mbps"] = sums / np.maximum(counts, 1)
+    return found
+
+
+def _gather(names: list[str], rows: list[tuple[Case, Cell]], stored: pl.DataFrame) -> tuple[pl.DataFrame, Traces]:
+    labelled = [{"cell": cell.id, **{n: case.labels.get(n) for n in names}, "seed": cell.seed} for case, cell in rows]
+    grid = pl.DataFrame(labelled, infer_schema_length=None)
+    if "traces" not in stored.columns:
+        return grid.drop("cell").head(0), {}
+    joined = grid.join(stored, on="cell", how="inner", maintain_order="left")
+    metrics = sorted(n for n in stored.columns if n not in ("cell", "digest", "traces"))
+    traced = joined.filter(pl.col("traces") != "")
+    traces = {tuple(row[n] for n in names): json.loads(row["traces"]) for row in traced.iter_rows(named=True)}
+    return joined.select(*names, "seed", *metrics, "digest"), traces

@@ -1,0 +1,115 @@
+"""What the claims hang on: every parameter that a paper leaves unstated, over its plausible range, and each claim's verdict there.
+
+One parameter at a time; the others stay as chosen. All trials of a value are paired with those of the chosen value, and
+the chosen value is judged with as many trials as the others, so that verdicts in a row can be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from playpath.papers.claims import Verdict, evaluate
+from playpath.papers.runner import Options, Ran, StudyResult, run_cases
+from playpath.papers.study import Study, Unstated
+
+PARAMETER, VALUE = "parameter", "value"
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The swept parameters of a study.
+
+    Attributes
+    ----------
+    verdicts : dict
+        (knob, value) → claim id → verdict.
+    seeds : int
+        Trials of each case.
+    """
+
+    study: Study
+    ran: Ran
+    verdicts: Mapping[tuple[str, Any], Mapping[str, Verdict]]
+    seeds: int
+
+    @property
+    def interrupted(self) -> bool:
+        """Ctrl-C came before all were done."""
+        return self.ran.interrupted
+
+    @property
+    def swept(self) -> list[Unstated]:
+        """The parameters with a range, in the study's order."""
+        return self.study.swept
+
+    def of(self, parameter: Unstated, claim: str) -> list[Verdict]:
+        """A claim's verdicts over a parameter's range."""
+        return [self.verdicts[parameter.knob, value][claim] for value in parameter.values]
+
+    def depends(self, parameter: Unstated, claim: str) -> bool:
+        """The verdict is not the same over the whole range."""
+        return len(set(self.of(parameter, claim))) > 1
+
+    def turns(self, parameter: Unstated, claim: str) -> bool:
+        """Reproduced at one value and not reproduced at another."""
+        return {"reproduced", "not reproduced"} <= set(self.of(parameter, claim))
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON form."""
+        return {
+            "seeds": self.seeds,
+            "digest": self.ran.digest,
+            "parameters": [
+                {
+                    "name": u.name,
+                    "knob": u.knob,
+                    "unit": u.unit,
+                    "chosen": u.chosen,
+                    "values": list(u.values),
+                    "verdicts": {c.id: self.of(u, c.id) for c in self.study.claims},
+                }
+                for u in self.swept
+            ],
+        }
+
+
+def run_sensitivity(result: StudyResult, options: Options) -> Sensitivity:
+    """Sweep every parameter that has a range; cells that the study has run already are taken from the store."""
+    study = result.study
+    seeds = min(result.seeds, options.seeds_of(study.sensitivity_seeds))
+    points = [(u.knob, value) for u in study.unstated if u.knob for value in u.values]
+    cases = []
+    for knob, value in points:
+        varied = study.vary(options.share, {knob: value}) if study.vary else []
+        cases += [replace(c, labels={**c.labels, PARAMETER: knob, VALUE: f"{value}"}) for c in varied]
+    ran = run_cases(study, cases, seeds, options)
+    if ran.interrupted:
+        return Sensitivity(study, ran, {}, seeds)
+    verdicts = {point: _verdicts(result, ran, point, seeds) for point in points}
+    return Sensitivity(study, ran, verdicts, seeds)
+
+
+def _verdicts(result: StudyResult, ran: Ran, point: tuple[str, Any], seeds: int) -> dict[str, Verdict]:
+    knob, value = point
+    varied = ran.table.filter((pl.col(PARAMETER) == knob) & (pl.col(VALUE) == f"{value}")).drop(PARAMETER, VALUE)
+    keys = [*(name for name in result.ran.labels if name in varied.columns), "seed"]
+    rest = result.table.filter(pl.col("seed") <= seeds).join(varied, on=keys, how="anti", nulls_equal=True)
+    table = pl.concat([varied, rest], how="diagonal_relaxed")
+    return {claim.id: evaluate(claim, table).verdict for claim in result.study.claims}
+
+
+def summary(found: Sensitivity) -> list[str]:
+    """A sentence for each parameter: which claims turn, which only become undecided."""
+    sentences = []
+    for u in found.swept:
+        ids = [claim.id for claim in found.study.claims]
+        turning = [i for i in ids if found.turns(u, i)]
+        softer = [i for i in ids if found.depends(u, i) and i not in turning]
+        parts = [f"turns {', '.join(turning)}"] if turning else []
+        parts += [f"settles or unsettles {', '.join(softer)}"] if softer else []
+        sentences.append(f"{u.name}: {'; '.join(parts) or 'no claim depends on it'}")
+    return sentences

@@ -1,0 +1,98 @@
+"""Which sender is best today, in each scene of a study: ranked as `playpath compare` ranks, undecided said as undecided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from playpath.base.metrics import NETWORK_CRITERIA, metric
+from playpath.judge.ranking import Decision, Ranker, identical_replicas
+from playpath.judge.stats import summarise
+from playpath.papers.claims import select
+from playpath.papers.study import Study, Today
+from playpath.results.comparison import format_summary
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A ranked scene.
+
+    Attributes
+    ----------
+    says : str
+        The verdict in sentences.
+    """
+
+    name: str
+    ranker: Ranker
+    decision: Decision
+    says: str
+
+    @property
+    def best(self) -> str:
+        """First of the ranking; whether that is decided, `standing` tells."""
+        return self.decision.ranking[0]
+
+    def standing(self, sender: str) -> str:
+        """Of a sender against the best, by what the viewer sees: "best", "alike", "open" or "behind"."""
+        if sender == self.best:
+            return "best"
+        if sender in self.decision.tied or self.decision.deciding.get(sender) in NETWORK_CRITERIA:
+            return "alike"
+        return "open" if sender in self.decision.open else "behind"
+
+    def figures(self, sender: str, name: str) -> str:
+        """Mean of a metric, and the interval of its median."""
+        return format_summary(summarise([v for v in self.ranker.column(sender, name) if v is not None]))
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON form."""
+        return {"scene": self.name, "verdict": self.says, **self.decision.to_dict()}
+
+
+def rank_scenes(study: Study, table: pl.DataFrame) -> list[Scene]:
+    """Every scene of the study; none if it has no `today`."""
+    if study.today is None:
+        return []
+    return [_rank(name, select(table, where), study.today) for name, where in study.today.scenes.items()]
+
+
+def _rank(name: str, rows: pl.DataFrame, today: Today) -> Scene:
+    senders: list[str] = rows[today.column].unique(maintain_order=True).to_list()
+    if not senders:
+        raise ValueError(f"no case of the grid is in the scene {name}")
+    seeds = sorted(rows["seed"].unique().to_list())
+    names = [n for n in (*today.criteria, *today.shown) if n in rows.columns and rows[n].is_not_null().any()]
+    values = {s: _columns(select(rows, {today.column: s}), seeds, names) for s in senders}
+    ranker = Ranker(values, [n for n in today.criteria if n in names], is_random=not identical_replicas(values))
+    decision = ranker.decide()
+    return Scene(name, ranker, decision, ranker.verdict)
+
+
+def _columns(rows: pl.DataFrame, seeds: Sequence[int], names: Sequence[str]) -> dict[str, list[float | None]]:
+    place = {seed: row for row, seed in enumerate(rows["seed"].to_list())}
+    if len(place) != rows.height:
+        raise ValueError("several cases of a sender are in one scene")
+    columns = {name: rows[name].to_list() for name in names}
+    return {name: [column[place[s]] if s in place else None for s in seeds] for name, column in columns.items()}
+
+
+def table_rows(scenes: Sequence[Scene], today: Today) -> list[list[str]]:
+    """Scene, who is best, who is alike or open, the figures of the best, the verdict: cells of text."""
+    rows = []
+    for scene in scenes:
+        others = {s: scene.standing(s) for s in scene.decision.ranking[1:]}
+        listed = {kind: [s for s, k in others.items() if k == kind] for kind in ("alike", "open", "behind")}
+        shown = "; ".join(
+            f"{metric(n).label} {scene.figures(scene.best, n)} {metric(n).unit}".strip() for n in today.shown
+        )
+        best = scene.best if not listed["open"] else f"undecided ({scene.best} leads)"
+        rows.append(
+            [scene.name, best, shown, *(", ".join(listed[k]) or "–" for k in ("alike", "open", "behind")), scene.says]
+        )
+    return rows
+
+
+HEAD = ("scene", "best", "its figures", "alike for the viewer", "undecided", "behind", "in words")

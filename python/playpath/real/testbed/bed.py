@@ -1,0 +1,373 @@
+"""A test bed: two namespaces joined by emulated paths, a web server, and everything torn down on every way out."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from playpath.base.signals import exit_on_signals
+from playpath.real.testbed import controls, emulator, namespaces, processes, state
+from playpath.real.testbed.controls import ProvidedControl
+from playpath.real.testbed.emulator import Emulator, PathEnds
+from playpath.real.testbed.errors import TestbedError
+from playpath.real.testbed.processes import Child, identify
+from playpath.real.testbed.server import WebServer
+from playpath.real.testbed.sockdiag import Diag
+from playpath.real.testbed.talk import REPORTS, Talk
+
+if TYPE_CHECKING:
+    from playpath.scenario import resolved
+
+
+# What both ends start from, so that a run does not depend on the machine's settings. Buffers large enough for 1 Gbit/s
+# at 100 ms; no metrics carried from one connection to the next; no restart after idle unless the sender asks for it.
+DEFAULT_SYSCTLS = {
+    "net.ipv4.tcp_rmem": "4096 131072 67108864",
+    "net.ipv4.tcp_wmem": "4096 65536 67108864",
+    "net.ipv4.tcp_no_metrics_save": "1",
+    "net.ipv4.tcp_slow_start_after_idle": "1",
+    "net.ipv4.tcp_pacing_ss_ratio": "200",
+    "net.ipv4.tcp_pacing_ca_ratio": "120",
+    "net.ipv4.tcp_sack": "1",
+    "net.ipv4.tcp_ecn": "0",
+    "net.ipv4.tcp_mtu_probing": "0",
+}
+IP_AND_TCP_HEADER = 52
+"""IPv4 (20) and TCP with timestamps (32 bytes)."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """A flow's own way to a path: delay alone.
+
+    Attributes
+    ----------
+    name : str
+        Of the flow.
+    over : str
+        Name of the path.
+    rtt_s : float
+        Round-trip delay on top of the path's.
+    """
+
+    name: str
+    over: str
+    rtt_s: float
+
+    def where(self) -> dict[str, str]:
+        """Which way it is, for the emulator."""
+        return {"path": self.over, "flow": self.name, "rtt": f"{round(self.rtt_s * 1e9)} ns"}
+
+
+_open: dict[int, Testbed] = {}
+"""Test beds that are up, by identity, whichever thread runs them."""
+
+
+def close_all(patience: float = 5.0) -> None:
+    """Tear down every test bed of this process, for a way out that does not wait for the threads that run them."""
+    beds = list(_open.values())
+    for bed in beds:
+        bed.close()
+    # A thread that was building one finds it closed and gives up; what it made meanwhile bears the run's name.
+    deadline = time.monotonic() + patience
+    while any(bed.is_building for bed in beds) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    for bed in beds:
+        bed.sweep()
+
+
+class Testbed:
+    """Use it as a context manager.
+
+    Parameters
+    ----------
+    scenario : mapping
+        A resolved scenario: its paths and shared links are emulated.
+    used : sequence of str, optional
+        Names of the paths that the sender takes; all of them by default. The others are there for cross traffic.
+    accesses : sequence of Access
+        Flows with a round-trip delay of their own on top of their path's.
+    seed : int
+        Of the emulator's random loss and jitter.
+    mss : int
+        Payload bytes of a full segment.
+    tolerance : str, optional
+        The 99th percentile of the emulator's lateness above which its report calls the run invalid; by default what each path
+        bears (docs/models/emulator.md).
+    realtime : bool
+        Run the emulator before other processes (SCHED_FIFO). Off above 200 Mbit/s: there it would starve the receiver.
+    capture : path, optional
+        File for the packets at the server's ends of the paths (pcapng, headers only).
+    sample_s : float, optional
+        Interval of the links' time series in the report; none by default.
+
+    Attributes
+    ----------
+    name : str
+        Of the run; `pp-PID-N`.
+    server, client : str
+        Namespaces.
+    ends : list of PathEnds
+        Devices and addresses of each path that the sender takes.
+    children : dict of str to Child
+        Programs started by `start`, the newest of each name.
+    is_building : bool
+        While namespaces and emulator are made.
+    bridge : path or None
+        Socket of the CMCD bridge, if the server has one.
+    """
+
+    __test__ = False  # not a test class, whatever its name says
+
+    def __init__(
+        self,
+        scenario: resolved.Document,
+        *,
+        used: Sequence[str] | None = None,
+        accesses: Sequence[Access] = (),
+        seed: int = 1,
+        mss: int = 1448,
+        tolerance: str | None = None,
+        realtime: bool = True,
+        capture: Path | None = None,
+        sample_s: float | None = None,
+    ) -> None:
+        self._scenario = scenario
+        self._seed = seed
+        self._tolerance = tolerance
+        self._realtime = realtime
+        self._capture = capture
+        self._sample_s = sample_s
+        self.mss = mss
+        names = [str(path["name"]) for path in scenario["path"]]
+        self._ways = [*({"path": name} for name in names), *(access.where() for access in accesses)]
+        self._all_ends: list[PathEnds] = emulator.ends_of([*names, *(access.name for access in accesses)])
+        self.ends = [end for end in self._all_ends[: len(names)] if used is None or end.name in used]
+        self.report: emulator.Report = {}
+        self._controls: list[ProvidedControl] = []
+        self._pillars: list[Child] = []
+        self.children: dict[str, Child] = {}
+        self.bridge: Path | None = None
+        self._stack = contextlib.ExitStack()
+        self._is_open = False
+        self.is_building = False
+
+    def __enter__(self) -> Testbed:
+        self.is_building = True
+        try:
+            return self._enter()
+        finally:
+            self.is_building = False
+
+    def _enter(self) -> Testbed:
+        state.clean()
+        self._state = state.RunState.new()
+        self.name, self.folder = self._state.name, self._state.folder
+        self.server, self.client = self._state.namespace("server"), self._state.namespace("client")
+        self._is_open = True
+        _open[id(self)] = self
+        atexit.register(self.close)
+        # Last first: programs, namespaces, controls (a namespace that names a control keeps it alive), files.
+        self._stack.callback(self._state.remove)
+        self._stack.callback(self._end_controls)
+        self._stack.callback(self._delete_namespaces)
+        self._stack.enter_context(exit_on_signals())
+        try:
+            self._build()
+        except OSError as error:
+            self.close()
+            raise TestbedError(f"cannot build the test bed: {error}") from None
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Tear everything down. Safe to call again, and from a signal's or the interpreter's way out."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        _open.pop(id(self), None)
+        atexit.unregister(self.close)
+        self._stack.close()
+
+    def sweep(self) -> None:
+        """Remove what bears the run's name once more, after `close`."""
+        with contextlib.suppress(TestbedError):
+            self._state.remove()
+
+    def _build(self) -> None:
+        for namespace in (self.server, self.client):
+            namespaces.create(namespace)
+            namespaces.write_sysctls(namespace, DEFAULT_SYSCTLS)
+        self.emulator = Emulator(self._emulator_config(), self.folder)
+        self._adopt(self.emulator.child)
+        self._pillars.append(self.emulator.child)
+        self._stack.callback(self._end_emulator)
+        self.emulator.wait_until_ready()
+
+    def _emulator_config(self) -> dict[str, object]:
+        return {
+            "scenario": dict(self._scenario),
+            "ends": [
+                {
+                    **way,
+                    "mtu": self.mss + IP_AND_TCP_HEADER,
+                    "server": _end(self.server, end.server_device, end.server_address),
+                    "client": _end(self.client, end.client_device, end.client_address),
+                }
+                for way, end in zip(self._ways, self._all_ends, strict=True)
+            ],
+            "run": {
+                "seed": self._seed,
+                "tolerance": self._tolerance,
+                "realtime": self._realtime,
+                "capture": None if self._capture is None else str(self._capture.absolute()),
+                "sample": None if self._sample_s is None else f"{round(self._sample_s * 1e9)} ns",
+            },
+        }
+
+    def end_for(self, paths: Sequence[str], access: str | None = None) -> PathEnds:
+        """The ends of a flow that may take `paths` (any if there are none): those of the first, or of its own access."""
+        wanted = [access] if access is not None else paths
+        return next(end for end in self._all_ends if not wanted or end.name in wanted)
+
+    def _end_emulator(self) -> None:
+        self.report = self.emulator.end()
+
+    def _adopt(self, child: Child) -> None:
+        self._state.note(child.identity)
+
+    def start_server(
+        self, *, bridge_to: ProvidedControl | None = None, talk: Talk | None = None, mptcp: bool = False
+    ) -> WebServer:
+        """Start the web server; `mptcp`: it listens for MPTCP too.
+
+        `talk`: what is told beside requests and responses; `bridge_to`: the control that a CMCD bridge tells of it.
+        """
+        talk = talk or Talk(requests=bridge_to is not None)
+        if talk:
+            self.bridge = self.folder / "agent.sock"
+            options = ["--socket", str(self.bridge), *talk.server_data_options]
+            if talk.reports:
+                options += ["--reports", str(self.folder / REPORTS)]
+            told = [] if bridge_to is None else [bridge_to.name]
+            self.start("agent", "server", [controls.loader(), "agent", *told, *options])
+        server = WebServer(self.server, self.folder, bridge=self.bridge, talk=talk, mptcp=mptcp)
+        self._adopt(server.child)
+        self._pillars.append(server.child)
+        self._stack.callback(server.child.end)
+        server.wait_until_ready()
+        return server
+
+    def use_control(
+        self,
+        cc: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        by_route: bool = True,
+        route: Sequence[str] = (),
+    ) -> ProvidedControl:
+        """Load `cc` (`reno`, `bpf:vegas`) if it is ours; `by_route`: make the server's connections to the client use it.
+
+        `route`: further attributes.
+        """
+        control = controls.provide(cc, parameters or {}, self.folder)
+        if control.child is not None:
+            self._adopt(control.child)
+            self._pillars.append(control.child)
+        self._controls.append(control)
+        # By route: works for the kernel's own controls too, which a namespace's sysctl refuses, and changes
+        # nothing global.
+        attributes = [*route, *(["congctl", control.name] if by_route else [])]
+        for end in self.ends if attributes else []:
+            namespaces.run_ip(
+                "-n", self.server, "route", "replace", end.client_address, "dev", end.server_device,
+                "src", end.server_address, *attributes,
+            )  # fmt: skip
+        return control
+
+    def keep_logs(self, folder: Path) -> None:
+        """Copy what the run's programs wrote (their output, the server's log, a player's own log) into `folder`.
+
+        Raises TestbedError if it does not take them.
+        """
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for file in sorted(self.folder.iterdir()):
+                if file.suffix in (".log", ".out", ".jsonl") and file.stat().st_size > 0:
+                    shutil.copyfile(file, folder / file.name)
+        except OSError as error:
+            raise TestbedError(f"cannot keep the logs in {folder}: {error.strerror}") from None
+
+    def _delete_namespaces(self) -> None:
+        for namespace in (self.client, self.server):
+            if (namespaces.NETNS_FOLDER / namespace).exists():
+                for stray in filter(None, map(identify, namespaces.processes_in(namespace))):
+                    processes.end(stray)
+                diag = Diag(namespace)
+                diag.destroy_all()
+                diag.close()
+            namespaces.delete(namespace)
+
+    def _end_controls(self) -> None:
+        for control in self._controls:
+            control.end()
+
+    def start(
+        self,
+        name: str,
+        side: str,
+        command: Sequence[str],
+        *,
+        stdin: int | None = subprocess.DEVNULL,
+        is_pillar: bool = False,
+    ) -> Child:
+        """Start a program in the namespace of `side` ("server" or "client"); ended with the test bed.
+
+        `is_pillar`: the run stands on it; `check` fails when it has ended.
+        """
+        child = Child(name, namespaces.inside(self._state.namespace(side), command), self.folder, stdin=stdin)
+        self._adopt(child)
+        if is_pillar:
+            self._pillars.append(child)
+        self._stack.callback(child.end)
+        self.children[name] = child
+        return child
+
+    def check(self) -> None:
+        """Raise TestbedError if a program that the run stands on has ended: emulator, server, loader."""
+        for child in self._pillars:
+            child.check()
+
+    def lateness_us(self) -> dict[str, float]:
+        """After the test bed is closed: how late the emulator was on the first path's direction to the client."""
+        for path in self.report.get("paths", []):
+            return path["down"]["lateness_us"]
+        return {}
+
+    def hidden_drops(self) -> int:
+        """Packets that the TUN devices dropped in front of the emulator; any make a run invalid."""
+        total = 0
+        for namespace in (self.server, self.client):
+            for link in json.loads(namespaces.run_ip("-n", namespace, "-j", "-s", "link", "show", "type", "tun")):
+                total += link["stats64"]["tx"]["dropped"]
+        return total
+
+
+def _end(namespace: str, device: str, address: str) -> dict[str, str]:
+    return {"namespace": namespace, "device": device, "address": address}

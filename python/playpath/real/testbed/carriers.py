@@ -1,0 +1,275 @@
+"""How the server's bytes reach the client: over one TCP connection, over the kernel's MPTCP, or over a pair of relays.
+
+A carrier is asked in this order: `check` before anything is created, `prepare` when the namespaces are there and before the server
+starts, `open` when the server listens, `close` when the player has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from playpath.real.testbed import controls, mptcp, namespaces, relay
+from playpath.real.testbed.bed import Testbed
+from playpath.real.testbed.errors import MissingToolError, TestbedError, UnsupportedError
+from playpath.real.testbed.sampling import Flow
+from playpath.real.testbed.senders import Sending, of_the_video, send_buffer_warning, translate
+from playpath.real.testbed.talk import COLLECTOR_PORT, Talk
+from playpath.results.measured import PathCounts, Subflow
+
+if TYPE_CHECKING:
+    from playpath.scenario import resolved
+
+
+@dataclass(frozen=True)
+class Way:
+    """What the player and the sampler need to know.
+
+    Attributes
+    ----------
+    origin : str
+        Address and port that the player connects to.
+    protocol : str
+        "tcp" or "mptcp".
+    ports : mapping of int to str
+        Server ports whose sockets carry the video, and what their flows are called.
+    """
+
+    origin: str
+    protocol: str = "tcp"
+    ports: Mapping[int, str] = field(default_factory=dict)
+
+
+class Server(Protocol):
+    """What serves the player."""
+
+    port: int
+    www: Path
+    """What lies here is served."""
+    access_log: Path
+    """A JSON line for each answer: `time`, `peer`, `port`, `request`, `status`, `bytes`, `took`."""
+
+    def serve_zeros(self, name: str, size: int) -> None:
+        """A file of `size` zero bytes."""
+        ...
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What only the carrier knows of a run.
+
+    Attributes
+    ----------
+    paths : PathCounts
+        How the connections used the paths, as far as the carrier sees it.
+    subflows : list of Subflow
+        What was measured of each path; empty: the sampled sockets tell.
+    warnings : list of str
+    flows : list of Flow
+        Connections, or subflows, that it has sampled itself.
+    """
+
+    paths: PathCounts = field(default_factory=PathCounts)
+    subflows: list[Subflow] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    flows: list[Flow] = field(default_factory=list)
+
+
+class Carrier(Protocol):
+    """See the module."""
+
+    world: str
+    """Whose TCP serves: "kernel" or "wire"."""
+    warnings: list[str]
+    """What the record should say."""
+
+    def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
+        """Raise MissingToolError or TestbedError if this cannot run here."""
+        ...
+
+    def translate(self, sender: resolved.Sender) -> Sending:
+        """What a resolved sender is here. Raises UnsupportedError where it cannot be that."""
+        ...
+
+    def prepare(self, bed: Testbed) -> None:
+        """Addresses, limits, endpoints."""
+        ...
+
+    def serve(self, bed: Testbed, sending: Sending, described: Mapping[str, float], talk: Talk) -> tuple[Server, str]:
+        """Start the server: it, and the name of its congestion control. `described`: the video, or nothing; `talk`: what player and
+        server tell one another.
+        """
+        ...
+
+    def collector(self, bed: Testbed) -> str:
+        """Address and port where players' reports go."""
+        ...
+
+    def open(self, bed: Testbed, port: int, control: str) -> Way:
+        """The way to the server's `port`, over connections that use `control`."""
+        ...
+
+    def words(self) -> str:
+        """What its programs complained of, in one line; empty if nothing."""
+        ...
+
+    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
+        """What only it knows. TestbedError: the run was not what was asked for.
+
+        `flows`: the connections, or subflows, that carried the video; `described`: the video; `start`: of the run, on the
+        monotonic clock.
+        """
+        ...
+
+
+class _OfKernel:
+    """Linux's TCP serves: nginx, under a congestion control of the kernel's or ours in eBPF."""
+
+    world = "kernel"
+    serves_mptcp = False
+    """Whether the web server must listen for MPTCP."""
+    uses_route = True
+    """Whether the web server's own connections cross the paths, so that the route chooses their congestion control."""
+
+    def translate(self, sender: resolved.Sender) -> Sending:
+        """Control, sysctls and routes."""
+        sending = translate(sender)
+        missing = controls.why_missing(sending.cc)
+        if missing is not None:
+            raise UnsupportedError(missing)
+        return sending
+
+    def serve(self, bed: Testbed, sending: Sending, described: Mapping[str, float], talk: Talk) -> tuple[Server, str]:
+        """nginx, where players report with the bridge that tells the control."""
+        told = {} if talk.requests else of_the_video(sending, described)
+        parameters = sending.parameters | told
+        control = bed.use_control(sending.cc, parameters, by_route=self.uses_route, route=sending.route)
+        listens = control if talk.requests else None
+        return bed.start_server(bridge_to=listens, talk=talk, mptcp=self.serves_mptcp), control.name
+
+    def collector(self, bed: Testbed) -> str:
+        """nginx, over the first path."""
+        return f"{bed.ends[0].server_address}:{COLLECTOR_PORT}"
+
+
+class Tcp(_OfKernel):
+    """Plain TCP over the first path."""
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+
+    def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
+        """Always possible."""
+        self.warnings += send_buffer_warning(sender)
+
+    def prepare(self, bed: Testbed) -> None:
+        """Nothing to do."""
+
+    def open(self, bed: Testbed, port: int, control: str) -> Way:
+        """Straight to the server."""
+        return Way(f"{bed.ends[0].server_address}:{port}", ports={port: "video"})
+
+    def words(self) -> str:
+        """It has no programs."""
+        return ""
+
+    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
+        """Nothing more."""
+        return Carried()
+
+
+class KernelMptcp(_OfKernel):
+    """The kernel's MPTCP over all paths of the sender, with the scheduler that the kernel has."""
+
+    serves_mptcp = True
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+        self._scheduler = mptcp.DEFAULT
+
+    def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
+        """Needs MPTCP, and a scheduler that this kernel has: `linux` is its own, which also stands for `dft`, with a warning."""
+        self.warnings += send_buffer_warning(sender)
+        wanted = sender.get("scheduler") or {"name": "linux"}
+        name = str(wanted["name"] if isinstance(wanted, Mapping) else wanted)
+        there = mptcp.schedulers()
+        if not there:
+            raise MissingToolError("this kernel has no MPTCP (CONFIG_MPTCP)")
+        if name in there:
+            self._scheduler = name
+        elif name == "linux":
+            pass
+        elif name == "dft":
+            self.warnings.append(
+                "the kernel's own MPTCP scheduler ran (least queued bytes for its pacing rate), not `dft`"
+            )
+        else:
+            raise UnsupportedError(
+                f"this kernel's MPTCP has the scheduler{'s' if len(there) > 1 else ''} {', '.join(there)}, not `{name}`"
+                f' ({mptcp.scheduler_hook()}); over the relay every scheduler runs on real TCP: multipath = "relay"'
+            )
+
+    def prepare(self, bed: Testbed) -> None:
+        """Announce the server's addresses."""
+        mptcp.announce_paths(bed)
+        namespaces.write_sysctls(bed.server, {"net.mptcp.scheduler": self._scheduler})
+
+    def open(self, bed: Testbed, port: int, control: str) -> Way:
+        """To the server's first address; the other paths join."""
+        return Way(f"{bed.ends[0].server_address}:{port}", "mptcp", {port: "video"})
+
+    def words(self) -> str:
+        """It has no programs."""
+        return ""
+
+    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
+        """Every path must have carried a subflow."""
+        counters = mptcp.counters(bed.server)
+        missing = [end.name for end in bed.ends if end.name not in {flow.path for flow in flows}]
+        if missing:
+            told = ", ".join(f"{name} {count}" for name, count in counters.items() if count) or "all zero"
+            raise TestbedError(
+                f"{len(bed.ends) - len(missing)} of {len(bed.ends)} paths had a subflow; none on: {', '.join(missing)};"
+                f" counters of the server: {told}"
+            )
+        return Carried({"reinjections": counters.get("MPTCPRetrans", 0)})
+
+
+class OverRelay(_OfKernel):
+    """A pair of relays: a plain TCP connection on each path, the project's own schedulers above (docs/relay.md)."""
+
+    uses_route = False
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+        self._pair: relay.Relay | None = None
+
+    def check(self, scenario: resolved.Document, sender: resolved.Sender) -> None:
+        """Needs its program."""
+        relay.program()
+        self._sender = sender
+
+    def prepare(self, bed: Testbed) -> None:
+        """Nothing to do."""
+
+    def open(self, bed: Testbed, port: int, control: str) -> Way:
+        """To the relay beside the player."""
+        self._pair = relay.start(bed, self._sender, control, port)
+        return Way(self._pair.address, "tcp", {relay.PORT: "video"})
+
+    def words(self) -> str:
+        """Of both relays."""
+        return self._pair.words() if self._pair is not None else ""
+
+    def close(self, bed: Testbed, flows: Sequence[Flow], described: Mapping[str, float], start: float) -> Carried:
+        """End both: what they counted."""
+        assert self._pair is not None
+        summaries = self._pair.end()
+        kbps = described.get("video_kbps")
+        return Carried(
+            relay.path_counts(summaries, self._pair.switches(), kbps / 1000 if kbps else None),
+            relay.subflows_of(summaries),
+            [f"relay, {side}: {words}" for side in summaries for words in summaries[side]["warnings"]],
+        )

@@ -1,0 +1,152 @@
+"""Cross traffic: the simulator's sources over real sockets, with the same draws. Two programs run them all: `playpath-client
+serve` in the server's namespace, `playpath-client traffic` in the client's. Each source has a port of its own, so that a sample
+tells it apart and its connections get its own congestion control.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypedDict
+
+from playpath.real.testbed.bed import Access, Testbed
+from playpath.real.testbed.controls import ProvidedControl
+from playpath.real.testbed.errors import TestbedError, UnsupportedError
+from playpath.real.testbed.players.own import program
+from playpath.real.testbed.processes import Child
+from playpath.real.testbed.senders import translate
+
+if TYPE_CHECKING:
+    from playpath.real.testbed.plan import Source
+    from playpath.results.recorded import EventRecord
+    from playpath.scenario import resolved
+
+
+FIRST_PORT = 9000
+ORIGIN_PORT = 8081
+"""Of the origin that writes in chunks, for the streaming agent."""
+_MOST = 200
+_PATIENCE_S = 10.0
+
+
+def check(scenario: resolved.Document) -> None:
+    """Refuse what cannot run here, before anything is created."""
+    sources = sum(int(traffic.get("count", 1)) for traffic in scenario.get("traffic") or [])
+    if sources > _MOST:
+        raise UnsupportedError(f"{sources} sources of cross traffic: the kernel world runs {_MOST} at most")
+
+
+def accesses(scenario: resolved.Document, sources: Sequence[Source]) -> list[Access]:
+    """For the sources with a delay of their own."""
+    groups = list(scenario.get("traffic") or [])
+    first = scenario["path"][0]["name"]
+    return [
+        Access(str(source["name"]), (groups[source["group"]].get("paths") or [first])[0], float(source["extra_rtt_s"]))
+        for source in sources
+        if source["extra_rtt_s"]
+    ]
+
+
+class Watched(TypedDict):
+    """A video session among the traffic, as its client saw it."""
+
+    start_s: float
+    events: list[EventRecord]
+    series: dict[str, list[float]]
+
+
+class Got(TypedDict):
+    """What a source got; a source that has not begun has no times."""
+
+    name: str
+    read_bytes: int
+    start_s: float | None
+    end_s: float | None
+    session: Watched | None
+    error: str | None
+
+
+class CrossTraffic:
+    """The sources of a run. `controls` are loaded at once; nothing is sent before `start`.
+
+    Attributes
+    ----------
+    places : list of dict
+        For the plan: where each source is served, and with which control.
+    ports : dict of int to str
+        Server ports of the TCP sources, and their names.
+    datagram_ports : dict of str to int
+        Names of the datagram sources, and their server ports.
+    warnings : list of str
+    """
+
+    def __init__(self, bed: Testbed, scenario: resolved.Document, sources: Sequence[Source]) -> None:
+        self._bed = bed
+        self._sources = sources
+        self._groups = list(scenario.get("traffic") or [])
+        self._controls: dict[str, ProvidedControl] = {}
+        self.warnings: list[str] = []
+        self.places = [self._place(number, source) for number, source in enumerate(sources)]
+        self.ports = {
+            FIRST_PORT + number: str(source["name"]) for number, source in enumerate(sources) if source["kind"] != "udp"
+        }
+        self.datagram_ports = {
+            str(source["name"]): FIRST_PORT + number for number, source in enumerate(sources) if source["kind"] == "udp"
+        }
+        self._server: Child | None = None
+        self._clients: Child | None = None
+
+    def _place(self, number: int, source: Source) -> dict[str, str]:
+        group = self._groups[source["group"]]
+        access = str(source["name"]) if source["extra_rtt_s"] else None
+        end = self._bed.end_for(group.get("paths") or [], access)
+        place = {"server": f"{end.server_address}:{FIRST_PORT + number}", "client": end.client_address}
+        return place if source["kind"] == "udp" else place | {"cc": self._control(group)}
+
+    def _control(self, group: resolved.Traffic) -> str:
+        sending = translate(group)
+        key = json.dumps([sending.cc, sending.parameters], sort_keys=True)
+        if key not in self._controls:
+            self._controls[key] = self._bed.use_control(sending.cc, sending.parameters, by_route=False)
+            self.warnings += [f"traffic {group['name']}: {text}" for text in sending.warnings]
+        return self._controls[key].name
+
+    def serve(self, settings: str) -> None:
+        """Start the servers; returns when they listen."""
+        self._server = self._bed.start(
+            "origin", "server", [program(), "serve", settings], stdin=subprocess.PIPE, is_pillar=True
+        )
+        deadline = time.monotonic() + _PATIENCE_S
+        while b"\n" not in self._server.output.read_bytes():
+            self._server.check()
+            if time.monotonic() > deadline:
+                raise TestbedError(f"the traffic's servers do not listen after {_PATIENCE_S:g} s")
+            time.sleep(0.01)
+
+    def start(self, settings: str) -> None:
+        """Start the clients; each source waits for its time."""
+        if self._sources:
+            self._clients = self._bed.start(
+                "traffic", "client", [program(), "traffic", settings], stdin=subprocess.PIPE, is_pillar=True
+            )
+
+    def stop(self) -> list[Got]:
+        """End the clients: what each source got, in the order of the scenario."""
+        if self._clients is None:
+            return []
+        child = self._clients
+        if child.process.stdin is not None:
+            child.process.stdin.close()
+        try:
+            child.process.wait(_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            raise TestbedError(f"the cross traffic did not end within {_PATIENCE_S:g} s") from None
+        if child.process.returncode != 0:
+            raise TestbedError(child.words() or f"the cross traffic ended with status {child.process.returncode}")
+        told: list[Got] = json.loads(child.output.read_text())
+        for source in told:
+            if source["error"]:
+                raise TestbedError(f"cross traffic {source['name']}: {source['error']}")
+        return told

@@ -1,0 +1,151 @@
+"""The link emulator of a run: one process, a pair of TUN devices per path, one end in each namespace."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+from playpath.real.testbed import programs
+from playpath.real.testbed.errors import TestbedError
+from playpath.real.testbed.processes import Child
+
+if TYPE_CHECKING:
+    from playpath.scenario import resolved
+
+
+@dataclass(frozen=True)
+class PathEnds:
+    """Where a path begins and ends."""
+
+    name: str
+    server_device: str
+    client_device: str
+    server_address: str
+    client_address: str
+
+
+def ends_of(paths: Sequence[str]) -> list[PathEnds]:
+    """Devices and addresses by position; point-to-point, so every path is a network of its own."""
+    return [PathEnds(name, f"down{i}", f"up{i}", f"10.77.{i}.1", f"10.77.{i}.2") for i, name in enumerate(paths)]
+
+
+def network(paths: Sequence[resolved.Path], links: Sequence[resolved.Link] = ()) -> resolved.Document:
+    """A scenario of nothing but paths, for a test bed that plays something of its own over them."""
+    return {"path": list(paths), "link": list(links), "traffic": [{"kind": "bulk"}]}
+
+
+def program() -> str:
+    """Path of `playpath-emulator`."""
+    return programs.find("playpath-emulator")
+
+
+class LinkReport(TypedDict):
+    """What a link did; the ways of a path have no name of their own."""
+
+    name: str
+    utilisation: float
+    offered_packets: int
+    delivered_packets: int
+    dropped_packets: dict[str, int]
+    ce_marked_packets: int
+    mean_queue_packets: float
+    sd_queue_packets: float
+
+
+class WayReport(TypedDict):
+    """How late packets were handed over on a way of a path: quantiles and `mean`."""
+
+    lateness_us: dict[str, float]
+
+
+class PathReport(TypedDict):
+    """Both ways of a path."""
+
+    name: str
+    down: WayReport
+    up: WayReport
+
+
+class FlowReport(TypedDict):
+    """What the links saw of a flow; data packets are those of the server."""
+
+    path: str
+    protocol: Literal["tcp", "udp"]
+    server: str
+    server_port: int
+    client: str
+    client_port: int
+    data_packets: int
+    dropped_data_packets: int
+    arrived_bytes: int
+    rtt_sum_ms: float
+    rtt_samples: int
+
+
+class SwitchReport(TypedDict):
+    """Changes of path by a port of the server: of new data, and of all data packets."""
+
+    server_port: int
+    count: int
+    on_the_wire: int
+
+
+class Report(TypedDict, total=False):
+    """What the emulator leaves (crates/emulator/src/report.rs); empty if it left none."""
+
+    valid: bool
+    problems: list[str]
+    warnings: list[str]
+    paths: list[PathReport]
+    links: list[LinkReport]
+    flows: list[FlowReport]
+    switches: list[SwitchReport]
+    start_ns: int
+    series: dict[str, dict[str, list[float]]]
+
+
+WAYS: tuple[Literal["down", "up"], ...] = ("down", "up")
+
+
+class Emulator:
+    """The running emulator."""
+
+    def __init__(self, config: Mapping[str, object], folder: Path) -> None:
+        config_path = folder / "emulator.json"
+        config_path.write_text(json.dumps(config))
+        self.child = Child("emulator", [program(), str(config_path)], folder, stdin=subprocess.PIPE)
+
+    def wait_until_ready(self, patience: float = 5.0) -> None:
+        """Wait until its devices are there."""
+        deadline = time.monotonic() + patience
+        while b"\n" not in self.child.output.read_bytes():
+            self.child.check()
+            if time.monotonic() > deadline:
+                raise TestbedError(f"the emulator is not ready after {patience} s: {self.child.words()}")
+            time.sleep(0.01)
+
+    def begin_at(self, start: float) -> None:
+        """The run begins at this time of the monotonic clock: from then on traces, outages, losses and statistics count."""
+        self.child.check()
+        assert self.child.process.stdin is not None
+        try:
+            self.child.process.stdin.write(f"start {round(start * 1e9)}\n".encode())
+            self.child.process.stdin.flush()
+        except OSError as error:
+            raise TestbedError(f"the emulator does not listen: {error.strerror}; {self.child.words()}") from None
+
+    def end(self) -> Report:
+        """End it and return its report, empty if it left none."""
+        self.child.end()
+        try:
+            report: Report = json.loads(self.child.output.read_text().strip().splitlines()[-1])
+        except (OSError, ValueError, IndexError):
+            return {}
+        if self.child.process.returncode > 0:  # a capture that it could not write, say
+            report["warnings"] = [*report.get("warnings", []), self.child.words().removeprefix("playpath-emulator: ")]
+        return report

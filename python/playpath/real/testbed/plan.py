@@ -1,0 +1,69 @@
+"""The plan of a run: what `playpath-client` takes, and what it says of a scenario before anything is created."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from playpath.real.testbed.errors import TestbedError
+from playpath.real.testbed.players.own import program
+from playpath.real.testbed.programs import Told
+
+if TYPE_CHECKING:
+    from playpath.scenario import resolved
+
+
+FILE = "zeros"
+"""The large file that the web server holds: any object is the first bytes of it."""
+
+
+class Source(TypedDict):
+    """A source of cross traffic, one of the `count` of a group, as `playpath-client describe` says."""
+
+    name: str
+    group: int
+    kind: str
+    extra_rtt_s: float
+
+
+class Plan:
+    """A scenario, a seed, and where everything is served.
+
+    Attributes
+    ----------
+    described : dict
+        As `playpath-client describe` says: `limit_s`, `sample_interval_s`, `duration_s`, `sources` of the traffic; with a
+        video, what the player tells a sender: `playout_buffer_bytes`, `video_kbps`.
+    """
+
+    def __init__(self, scenario: resolved.Document, seed: int, packet_bytes: int, *, trace: bool) -> None:
+        self._entries: dict[str, object] = {
+            "scenario": dict(scenario),
+            "seed": seed,
+            "packet_bytes": packet_bytes,
+            "trace": trace,
+        }
+        self.described = self._describe()
+
+    def _describe(self) -> Told:
+        with tempfile.TemporaryDirectory(prefix="playpath-") as folder:
+            file = Path(folder) / "plan.json"
+            self.write(file)
+            done = subprocess.run(
+                [program(), "describe", str(file)], check=False, capture_output=True, text=True, timeout=60
+            )
+        if done.returncode != 0:
+            raise TestbedError(done.stderr.strip().removeprefix(f"playpath-client: {file}: "))
+        described: Told = json.loads(done.stdout)
+        return described
+
+    def add(self, **entries: Any) -> None:
+        """Set entries: `video`, `origin`, `sources`, `until_s`, `start_ns`; see crates/client/src/plan.rs."""
+        self._entries |= entries
+
+    def write(self, file: Path) -> None:
+        """Write it for the programs."""
+        file.write_text(json.dumps(self._entries))

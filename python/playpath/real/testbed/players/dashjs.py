@@ -1,0 +1,321 @@
+"""dash.js in Chromium without a window, with CMCD: the reference player of DASH in a real browser.
+
+The page (`dashjs.html`) lies beside the browser, not on the server: only manifest and segments cross the measured path. It
+tells what happens on the console, which Chromium writes to its standard error; so no remote control is needed. Kept as
+`chromium.log`; the lines of the player alone, as JSON, in `dashjs.jsonl`.
+
+Times count from `player.initialize`: the browser's own start is not the viewer's waiting. A stall is from the video element's
+`waiting` to its `playing`, after the first picture; `discarded_pictures` are those that the browser's decoder dropped. dash.js
+may jump over gaps; that is turned off, so that a missing segment is a stall. When segments came out of order (it fetches some
+again in a better quality), it may forget to tell the browser that the stream is complete: the picture then stops a few frames
+before the end, for ever. Such a session counts as played, with a warning.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import time
+import urllib.parse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from playpath.base.engine import number
+from playpath.real.testbed import media
+from playpath.real.testbed.errors import MissingToolError, TestbedError, UnsupportedError
+from playpath.real.testbed.players.following import Following
+from playpath.real.testbed.players.scene import Played, Scene, as_nobody, kind_of, ladder_of, require
+from playpath.real.testbed.processes import Child
+from playpath.real.testbed.programs import Told
+from playpath.real.testbed.talk import COLLECTOR_PATH
+
+if TYPE_CHECKING:
+    from playpath.scenario import resolved
+
+
+VERSION = "5.2.1"
+_SHA256 = "3a22b1f4576ab294f41e56f156cec7972a5f83edda379416778293ff22d2eb49"
+_MEMBER = "package/dist/modern/umd/dash.all.min.js"
+_INTERVAL = 0.05
+_SILENCE_S = 20.0
+"""Longer than a browser takes to start on a busy machine."""
+_GRACE_S = 30.0
+_MARK = "CONSOLE"
+_LAST_S = 0.5
+"""Nothing is waited for in the last half second of the video."""
+_PATIENCE_AT_END_S = 1.0
+_STARVED_S = 1.0
+"""The page tells of itself four times a second; a silence of this length is the machine's."""
+_EVENTS = ("ps", "t", "e", "rr")
+_REPORT_KEYS = [
+    "bl", "br", "bs", "d", "dl", "e", "msd", "mtp", "ot", "pr", "rc", "rtp", "sf", "sid", "sn", "st", "sta", "su", "tb", "tbl", "ts",
+    "ttfb", "ttlb", "url", "v",
+]  # fmt: skip
+"""Of a report; without this list it has none but event and time."""
+_OPTIONS = (
+    "--headless=new",
+    "--no-sandbox",  # it needs user namespaces of its own; the page is ours
+    "--disable-web-security",  # the page is a file, the segments are the server's
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--autoplay-policy=no-user-gesture-required",
+    "--enable-logging=stderr",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-extensions",
+)
+
+
+class DashJs:
+    """Runs Chromium as the user nobody."""
+
+    name = "dashjs"
+    ports: tuple[int, ...] = ()
+    sends_cmcd = True
+    reads_server_data = True
+
+    def check(self, scenario: resolved.Document) -> None:
+        """Needs Chromium and dash.js; plays `dash`."""
+        require("chromium", "chromium", "chromium-browser", "google-chrome")
+        kind_of(scenario, self.name, "dash")
+        ladder_of(scenario)
+        check_told(scenario)
+        script()
+
+    def prepare(self, scene: Scene) -> str:
+        """The scenario's ladder, made real."""
+        return scene.serve_ladder(_audio_bps(scene.scenario))
+
+    def play(self, scene: Scene, url: str) -> Played:
+        """Play until the video has ended."""
+        streaming = {"gaps": {"jumpGaps": False}, **settings_of(scene.scenario, scene.collector)}
+        wanted = urllib.parse.quote(json.dumps({"url": url, "settings": {"streaming": streaming}}))
+        home, user = as_nobody(scene.bed, "chromium-home")
+        shutil.copy(Path(__file__).with_suffix(".html"), home / "page.html")
+        shutil.copy(script(), home / "dash.js")
+        for file in home.iterdir():
+            file.chmod(0o644)
+        browser = require("chromium", "chromium", "chromium-browser", "google-chrome")
+        page = f"file://{home}/page.html#{wanted}"
+        child = scene.bed.start(
+            "chromium", "client", [*user, browser, *_OPTIONS, f"--user-data-dir={home}/profile", page]
+        )
+        played = _Session(scene, child).follow()
+        child.end()
+        return played
+
+
+def settings_of(scenario: resolved.Document, collector: str) -> dict[str, object]:
+    """What a scenario sets of dash.js's `settings.streaming`: client data and server data.
+
+    Without a word of it in the scenario: version 1 in the query, as the CMCD bridge wants it of this player.
+    """
+    wanted = scenario.get("player") or {}
+    cmcd: dict[str, object] = {"enabled": True, "version": 2 if wanted.get("cmcd") == "v2" else 1, "mode": "query"}
+    if (events := wanted.get("cmcd_events", "none")) != "none":
+        target: dict[str, object] = {
+            "enabled": True,
+            "url": f"http://{collector}{COLLECTOR_PATH}",
+            "events": _words(events),
+        }
+        target |= {"interval": number(wanted["cmcd_interval"]), "batchSize": 1, "enabledKeys": _REPORT_KEYS}
+        cmcd["eventTargets"] = [target]
+    abr = {"applyMb": bool(wanted.get("apply_mb")), "etpWeightRatio": _share(wanted.get("etp_weight", "0 %"))}
+    return {"cmcd": cmcd, "cmsd": {"enabled": bool(wanted.get("cmsd")), "abr": abr}}
+
+
+def check_told(scenario: resolved.Document) -> None:
+    """Refuse what dash.js does not tell, or not take."""
+    wanted = scenario.get("player") or {}
+    strange = [event for event in _words(wanted.get("cmcd_events", "none")) if event not in (*_EVENTS, "none")]
+    if strange:
+        raise UnsupportedError(
+            f"`player.cmcd_events`: dash.js {VERSION} reports no {strange[0]}; allowed with it: {', '.join(_EVENTS)}"
+        )
+    if wanted.get("apply_mb") and not _audio_bps(scenario):
+        raise UnsupportedError(
+            f"`player.apply_mb` = true: dash.js {VERSION} takes the audio's rate off the suggested one, and drops the suggestion "
+            'where there is no audio; give `audio`, such as "96 kbit/s"'
+        )
+
+
+def _words(events: str) -> list[str]:
+    return [event.strip() for event in events.split(",")]
+
+
+def _share(percent: str) -> float:
+    return float(percent.removesuffix("%")) / 100
+
+
+def _audio_bps(scenario: resolved.Document) -> float:
+    rate = (scenario.get("player") or {}).get("audio", "none")
+    return number(rate) if rate and rate != "none" else 0.0
+
+
+def script() -> Path:
+    """dash.js: $PLAYPATH_DASHJS, else the package that npm fetches once."""
+    own = os.environ.get("PLAYPATH_DASHJS")
+    if own:
+        if not Path(own).is_file():
+            raise MissingToolError(f"PLAYPATH_DASHJS: there is no file {own}")
+        return Path(own)
+    stored = media.cache_folder() / "dashjs" / f"dash-{VERSION}.min.js"
+    if not stored.is_file():
+        _fetch(stored)
+    return stored
+
+
+def _fetch(stored: Path) -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise MissingToolError("npm is missing: it fetches dash.js; apt install npm, or PLAYPATH_DASHJS=FILE names one")
+    stored.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=stored.parent) as folder:
+        command = [npm, "pack", "--silent", f"dashjs@{VERSION}"]
+        subprocess.run(command, check=False, capture_output=True, cwd=folder, timeout=120)
+        archives = list(Path(folder).glob("dashjs-*.tgz"))
+        if not archives:
+            raise MissingToolError(f"`npm pack dashjs@{VERSION}` did not fetch dash.js; PLAYPATH_DASHJS=FILE names one")
+        with tarfile.open(archives[0]) as archive:
+            member = archive.extractfile(_MEMBER)
+            content = member.read() if member else b""
+        found = hashlib.sha256(content).hexdigest()
+        if found != _SHA256:
+            raise TestbedError(f"dash.js {VERSION} is not the file that was expected (SHA-256 {found})")
+        draft = Path(folder) / "dash.js"
+        draft.write_bytes(content)
+        draft.replace(stored)
+
+
+class _Session(Following):
+    """Follows a page from its start to the end of the video."""
+
+    def __init__(self, scene: Scene, child: Child) -> None:
+        super().__init__(scene, child, _GRACE_S, _SILENCE_S)
+        self._bytes = 0
+        self._there: set[int] = set()
+        self._position = 0.0
+        self._at = self._moved_at = self._longest_silence = 0.0
+        self._pictures = self._dropped = 0
+        self._warnings: list[str] = []
+        self._buffer: list[tuple[float, float]] = []
+
+    def follow(self) -> Played:
+        """Read until the video has ended or its time is over."""
+        finished = ""
+        while not finished:
+            self._watch.check()
+            for line in self._lines():
+                self._watch.alive()
+                finished = self._take(line) or finished
+            if self._at > self._scene.until_s:
+                finished = finished or "stopped"
+            if not finished:
+                self._check_alive("chromium")
+            time.sleep(_INTERVAL)
+        return self._played(finished)
+
+    def _lines(self) -> Iterator[Told]:
+        for line in self._fresh_lines():
+            if _MARK not in line or '"playpath {' not in line:
+                continue
+            text = line[line.index('"playpath {') + len('"playpath ') : line.rindex('", source:')]
+            with (self._scene.bed.folder / "dashjs.jsonl").open("a") as file:
+                file.write(text + "\n")
+            yield json.loads(text)
+
+    def _take(self, told: Told) -> str:
+        """One line of the page. Returns why the session is over, if it is."""
+        event, previous, self._at = told["event"], self._at, float(told["at_s"])
+        self._longest_silence = max(self._longest_silence, self._at - previous)
+        if event == "start":
+            self._log.begin(self._at, self._scene.described)
+        elif event == "playing":
+            self._log.moves(self._at)
+        elif event == "waiting" and self._log.has_started and not self._is_at_end(told):
+            self._log.stands_still(self._at, float(told["position_s"]))
+        elif event == "loaded":
+            self._loaded(told)
+        elif event == "alive":
+            if self._is_stuck_at_end(told):
+                self._warnings.append("dash.js did not come to its end by itself; all was there")
+                return "played"
+            self._pictures, self._dropped = int(told["total"]), int(told["dropped"])
+            if told["buffer_s"] is not None:
+                self._buffer.append((self._at, float(told["buffer_s"])))
+        elif event == "error":
+            raise TestbedError(f"dash.js: {told['message']}")
+        elif event == "ended":
+            self._position = float(told["position_s"])
+            return "played"
+        return ""
+
+    def _is_at_end(self, told: Told) -> bool:
+        return float(told["position_s"]) > self._scene.described["duration_s"] - _LAST_S
+
+    def _is_stuck_at_end(self, told: Told) -> bool:
+        """It stands still, and not for lack of data: the last picture is in the buffer."""
+        position = float(told["position_s"])
+        if position != self._position:
+            self._position, self._moved_at = position, self._at
+        is_complete = position + float(told["buffer_s"] or 0.0) > self._scene.described["duration_s"] - 0.05
+        return self._is_at_end(told) and is_complete and self._at - self._moved_at > _PATIENCE_AT_END_S
+
+    def _loaded(self, told: Told) -> None:
+        self._bytes += int(told["bytes"] or 0)
+        if told["error"]:
+            self._warnings.append(f"dash.js could not load segment {told['index']}: {told['error']}")
+        elif told["type"] == "MediaSegment" and told["media"] == "video":
+            rates, _ = ladder_of(self._scene.scenario)
+            told_bps = 1000 * float(told["kbps"])
+            number = min(range(len(rates)), key=lambda i: abs(rates[i] - told_bps))
+            # Fetched again (fast switch) when its first version was already on: that one is shown to its end.
+            is_late = told["index"] in self._there and told["position_s"] > told["begins_s"]
+            self._there.add(told["index"])
+            late: Told = {"is_late": True} if is_late else {}
+            self._log.add(
+                "segment_downloaded",
+                self._at,
+                request=told["index"],
+                kind="video",
+                segment=told["index"],
+                representation=number,
+                rate_mbps=rates[number] / 1e6,
+                body_bytes=told["bytes"],
+                media_duration_s=told["duration_s"],
+                download_time_s=told["took_s"],
+                **late,
+            )
+
+    def _played(self, finished: str) -> Played:
+        if self._log.is_stalled:
+            self._log.moves(self._at)
+        if self._dropped:
+            self._log.add("pictures_discarded", self._at, first=0, count=self._dropped, cause="late")
+        displayed = self._pictures - self._dropped
+        self._log.finish(self._at, finished, self._position, displayed)
+        told: dict[str, float | None] = {"displayed_pictures": displayed}
+        if self._buffer:
+            told["mean_buffer_s"] = sum(level for _, level in self._buffer) / len(self._buffer)
+        if self._longest_silence > _STARVED_S:
+            silence = f"{self._longest_silence:.1f} s"
+            self._warnings.append(
+                f"the machine was too busy for Chromium: it stood still for {silence}, stalls may be its own"
+            )
+        if not self._log.has_started:
+            self._warnings.append("dash.js never started to play")
+        return Played(
+            events=self._log.events,
+            told=told,
+            body_bytes=self._bytes,
+            elapsed_s=self._at,
+            warnings=self._warnings,
+        )

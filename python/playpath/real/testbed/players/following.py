@@ -1,0 +1,44 @@
+"""What following a real player by the lines that it writes takes: its time, new lines, its log."""
+
+from __future__ import annotations
+
+from playpath.real.testbed.errors import TestbedError
+from playpath.real.testbed.players.events import EventLog
+from playpath.real.testbed.players.scene import Scene, Watch
+from playpath.real.testbed.processes import Child
+
+
+class Following:
+    """Follows a player from its start to the end of the video; what its lines mean is its subclass's.
+
+    Parameters
+    ----------
+    scene : Scene
+    child : Child
+        Whose standard error has the lines.
+    grace_s : float
+        What it may take beyond the scene's time.
+    silence_s : float
+        How long it may say nothing.
+    """
+
+    def __init__(self, scene: Scene, child: Child, grace_s: float, silence_s: float) -> None:
+        self._scene = scene
+        self._child = child
+        self._watch = Watch(scene.bed, child, scene.until_s + grace_s, silence_s)
+        self._log = EventLog()
+        self._read = 0
+
+    def _check_alive(self, program: str) -> None:
+        """Raise TestbedError if it has ended by itself."""
+        if self._child.process.poll() is not None:
+            raise TestbedError(f"{program} ended with status {self._child.process.returncode}: {self._child.words()}")
+
+    def _fresh_lines(self) -> list[str]:
+        """The whole lines that it wrote since the last call."""
+        with self._child.log.open("rb") as file:
+            file.seek(self._read)
+            fresh = file.read()
+        end = fresh.rfind(b"\n") + 1
+        self._read += end
+        return fresh[:end].decode(errors="replace").splitlines()

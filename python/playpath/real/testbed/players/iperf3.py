@@ -1,0 +1,73 @@
+"""iperf3: bulk transfer from its own server, as long as `run.duration` or the video."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from typing import TYPE_CHECKING
+
+from playpath.real.testbed.errors import TestbedError
+from playpath.real.testbed.players.curl import length_of
+from playpath.real.testbed.players.scene import Played, Scene, Watch, require
+
+if TYPE_CHECKING:
+    from playpath.scenario import resolved
+
+
+_PORT = 5201
+_GRACE_S = 15.0
+
+
+class Iperf3:
+    """Runs `iperf3 --reverse`: the server sends."""
+
+    name = "iperf3"
+    ports: tuple[int, ...] = (_PORT,)
+    sends_cmcd = False
+    reads_server_data = False
+
+    def check(self, scenario: resolved.Document) -> None:
+        """Needs iperf3, and a video or `run.duration`."""
+        require("iperf3", "iperf3")
+        length_of(scenario)
+
+    def prepare(self, scene: Scene) -> str:
+        """Its own server."""
+        command = ["iperf3", "--server", "--one-off", "--port", str(_PORT), "--bind", scene.address]
+        scene.bed.start("iperf3-server", "server", command)
+        return scene.address
+
+    def play(self, scene: Scene, url: str) -> Played:
+        """Transfer; figures are iperf3's own."""
+        seconds = math.ceil(length_of(scene.scenario) or scene.described["duration_s"])
+        command = ["iperf3", "--client", url, "--port", str(_PORT), "--reverse", "--json"]
+        command += ["--time", str(seconds), "--connect-timeout", "3000"]
+        played = None
+        for _ in range(20):  # its server takes a moment to listen
+            played = self._transfer(scene, command, seconds)
+            if played is not None:
+                return played
+            time.sleep(0.1)
+        raise TestbedError("iperf3's server does not listen")
+
+    def _transfer(self, scene: Scene, command: list[str], seconds: float) -> Played | None:
+        child = scene.bed.start("iperf3", "client", command)
+        watch = Watch(scene.bed, child, seconds + _GRACE_S)
+        while child.process.poll() is None:
+            watch.check()
+            time.sleep(0.02)
+        told = json.loads(child.output.read_text() or "{}")
+        error = str(told.get("error") or "")
+        if "Connection refused" in error:
+            return None
+        if child.process.returncode != 0 or error:
+            raise TestbedError(f"iperf3: {error or child.words() or f'status {child.process.returncode}'}")
+        received = told["end"]["sum_received"]
+        return Played(
+            events=[],
+            told={},
+            body_bytes=int(received["bytes"]),
+            elapsed_s=float(received["seconds"]),
+            warnings=[],
+        )

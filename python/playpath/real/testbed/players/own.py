@@ -1,0 +1,63 @@
+"""The project's own player: the simulator's code on the wall clock (`playpath-client`). The default: exact and robust."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING
+
+from playpath.real.testbed import programs
+from playpath.real.testbed.errors import TestbedError
+from playpath.real.testbed.players.scene import Played, Scene, Watch
+
+if TYPE_CHECKING:
+    from playpath.scenario import resolved
+
+
+_GRACE_S = 10.0
+
+
+class Own:
+    """Runs `playpath-client`: every kind of player that the simulator has."""
+
+    name = "own"
+    ports: tuple[int, ...] = ()
+    sends_cmcd = False
+    reads_server_data = True
+
+    def check(self, scenario: resolved.Document) -> None:
+        """Needs its program."""
+        program()
+
+    def prepare(self, scene: Scene) -> str:
+        """The server's file of zeros is all that it needs: it knows the sizes of pictures and segments."""
+        return scene.settings
+
+    def play(self, scene: Scene, url: str) -> Played:
+        """Play what the plan describes, from a file of zeros."""
+        child = scene.bed.start("player", "client", [program(), "play", url])
+        watch = Watch(scene.bed, child, scene.until_s + _GRACE_S)
+        while child.process.poll() is None:
+            watch.check()
+            time.sleep(0.05)
+        scene.bed.check()  # a player that lost its server says less than the server's end does
+        if child.process.returncode != 0:
+            raise TestbedError(child.words() or f"the player ended with status {child.process.returncode}")
+        told = json.loads(child.output.read_text())
+        return Played(
+            events=told["events"],
+            told={},
+            body_bytes=told["body_bytes"],
+            read_bytes=told["read_bytes"],
+            elapsed_s=told["elapsed_s"],
+            connections=told["connections"],
+            series=told["series"],
+            p1203=told.get("p1203", {}),
+            cut_at_s=scene.until_s if told["is_cut"] else None,
+            warnings=[],
+        )
+
+
+def program() -> str:
+    """Path of `playpath-client`."""
+    return programs.find("playpath-client")

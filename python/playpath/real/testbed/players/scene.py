@@ -1,0 +1,224 @@
+"""What every player of the kernel world is given, does and leaves."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypedDict
+
+from playpath.base.engine import number
+from playpath.base.errors import InputError
+from playpath.real.testbed import media
+from playpath.real.testbed.bed import Testbed
+from playpath.real.testbed.carriers import Server
+from playpath.real.testbed.errors import MissingToolError, TestbedError
+from playpath.real.testbed.processes import Child
+
+if TYPE_CHECKING:
+    from playpath.results.recorded import EventRecord
+    from playpath.scenario import resolved
+
+
+_STOPPED_PATIENCE = 3.0
+"""A player that is stopped by a signal (or traced) for so long is said to hang."""
+
+
+class PlayerConnection(TypedDict):
+    """A connection of a player's, as far as it knows; `port` is the client's."""
+
+    port: int
+    read_bytes: int
+    start_s: float
+    end_s: float
+
+
+class _Needed(TypedDict):
+    events: list[EventRecord]
+    """Its playback log; empty where nobody watches (a plain download)."""
+    told: dict[str, float | None]
+    """Figures of its own, by the metric's name."""
+    body_bytes: int
+    """Bytes of response bodies."""
+    elapsed_s: float
+    warnings: list[str]
+
+
+class Played(_Needed, total=False):
+    """What a player leaves, in the words of the record.
+
+    Not every player knows: `read_bytes`, headers too; `cut_at_s`, if it was not played to its end; `connections`, each with the
+    client's `port`, `read_bytes`, `start_s`, `end_s`; `series`, columns `time_s`, `buffer_level_s`, `buffer_bytes`; `p1203`, the
+    session as input of P.1203 tools.
+    """
+
+    read_bytes: int
+    cut_at_s: float | None
+    connections: list[PlayerConnection]
+    series: dict[str, list[float]]
+    p1203: dict[str, object]
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A session about to begin: namespaces, server and path are there.
+
+    Attributes
+    ----------
+    described : mapping
+        Of the scenario's video and player: `playout_buffer_bytes`, `video_kbps`, `duration_s`; empty without a video.
+    settings : str
+        The plan file that `playpath-client` takes; written when the run's start is known, just before `play`.
+    until_s : float
+        The session is cut after this time.
+    origin : str
+        Address and port that the player connects to, where it is not the web server's own (a relay's end).
+    protocol : str
+        `tcp` or `mptcp`.
+    collector : str
+        Address and port where reports of the player go.
+    """
+
+    bed: Testbed
+    server: Server
+    scenario: resolved.Document
+    described: Mapping[str, float]
+    settings: str
+    until_s: float
+    origin: str = ""
+    protocol: str = "tcp"
+    collector: str = ""
+
+    @property
+    def address(self) -> str:
+        """Of the server, over the first path."""
+        return self.bed.ends[0].server_address
+
+    @property
+    def buffer_s(self) -> float:
+        """The playout buffer in media time; a player of segments keeps its own default (0)."""
+        return self.described["playout_buffer_bytes"] * 8e-3 / self.described["video_kbps"]
+
+    def url(self, path: str) -> str:
+        """On the web server."""
+        return f"http://{self.origin or f'{self.address}:{self.server.port}'}/{path}"
+
+    def serve_progressive(self) -> str:
+        """Make the scenario's video as a file; its URL."""
+        made = media.progressive(self.described["video_kbps"] * 1e3, self.described["duration_s"])
+        return self.url(media.link_into(self.server.www, made))
+
+    def serve_ladder(self, audio_bps: float = 0.0) -> str:
+        """Make the scenario's ladder, with an audio set of its own if that has a rate; the URL of its manifest."""
+        made = media.ladder(*ladder_of(self.scenario), self.described["duration_s"], audio_bps)
+        return self.url(f"{media.link_into(self.server.www, made)}/{media.MANIFEST}")
+
+
+class Player(Protocol):
+    """One kind of player. `check` before anything is created, `prepare` before the clock starts, then `play`."""
+
+    name: str
+    ports: tuple[int, ...]
+    """Server ports that it uses besides the web server's."""
+    sends_cmcd: bool
+    """Whether it reports its buffer with every request."""
+    reads_server_data: bool
+    """Whether it reads what a server tells of itself (CMSD), and can send reports beside its requests."""
+
+    def check(self, scenario: resolved.Document) -> None:
+        """Raise MissingToolError if a program lacks, TestbedError if it cannot play this scenario."""
+        ...
+
+    def prepare(self, scene: Scene) -> str:
+        """Put what is to be played on the server; what to ask for, in the player's words."""
+        ...
+
+    def play(self, scene: Scene, url: str) -> Played:
+        """Play to the end what `prepare` gave. TestbedError: the player, or a program that the run stands on, failed."""
+        ...
+
+
+class Watch:
+    """Looks after a player that runs: the pillars of the test bed, its own life, its deadline."""
+
+    def __init__(self, bed: Testbed, child: Child, until_s: float, silence_s: float | None = None) -> None:
+        self._bed = bed
+        self._child = child
+        self._start = time.monotonic()
+        self._until_s = until_s
+        self._silence_s = silence_s
+        self._seen_running = self._seen_alive = self._start
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._start
+
+    def alive(self) -> None:
+        """The player gave a sign of life."""
+        self._seen_alive = time.monotonic()
+
+    def check(self) -> None:
+        """Raise TestbedError if the server, the emulator or the loader ended, or the player hangs."""
+        self._bed.check()
+        now = time.monotonic()
+        if not self._child.is_stopped:
+            self._seen_running = now
+        name = self._child.name
+        if now - self._seen_running > _STOPPED_PATIENCE:
+            raise TestbedError(f"{name} hangs: it is stopped (process state T) for {_STOPPED_PATIENCE:g} s")
+        if self._silence_s is not None and now - self._seen_alive > self._silence_s:
+            raise TestbedError(f"{name} hangs: no sign of life for {self._silence_s:g} s")
+        if self.elapsed > self._until_s:
+            raise TestbedError(f"{name} hangs: it did not end {self._until_s:.0f} s after its start")
+
+
+def require(package: str, *names: str) -> str:
+    """The program of one of these names; MissingToolError with the package to install."""
+    for name in names:
+        found = shutil.which(name)
+        if found:
+            return found
+    raise MissingToolError(f"{names[0]} is missing: apt install {package} (bpf/setup.sh)")
+
+
+def as_nobody(bed: Testbed, name: str) -> tuple[Path, list[str]]:
+    """A home folder for the user `nobody`, and the words that run a command as that user (players need no rights)."""
+    user = pwd.getpwnam("nobody")
+    home = bed.folder / name
+    home.mkdir()
+    os.chown(home, user.pw_uid, user.pw_gid)
+    home.chmod(0o700)
+    ids = [f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
+    return home, [require("util-linux", "setpriv"), *ids, "env", f"HOME={home}", f"XDG_RUNTIME_DIR={home}"]
+
+
+def ladder_of(scenario: resolved.Document) -> tuple[list[float], float]:
+    """Rates in bit/s, and the length of a segment in seconds."""
+    player = scenario.get("player") or {}
+    ladder = player.get("ladder")
+    if not isinstance(ladder, str) or "bit/s" not in ladder:
+        raise InputError(f'[player] ladder = {ladder!r}: a real player needs rates, "1 Mbit/s, 2 Mbit/s"')
+    return [number(rate) for rate in ladder.split(",")], number(player["segment"])
+
+
+def describe_ladder(scenario: resolved.Document) -> dict[str, float]:
+    """`Scene.described` of a ladder: its top rate; the buffer is the player's own affair."""
+    rates, _ = ladder_of(scenario)
+    stated = (scenario.get("video") or {}).get("duration")
+    duration_s = number(stated) if stated else media.CLIP_S
+    return {"playout_buffer_bytes": 0.0, "video_kbps": max(rates) / 1e3, "duration_s": duration_s}
+
+
+def kind_of(scenario: resolved.Document, player: str, *allowed: str) -> str:
+    """The scenario's kind of player; InputError if it is none of those that `player` can be."""
+    if not scenario.get("video"):
+        raise InputError(f"player {player}: the scenario has no [video]")
+    kind = str((scenario.get("player") or {}).get("kind", "progressive"))
+    if kind not in allowed:
+        raise InputError(f"player {player}: [player] kind = '{kind}'; allowed: {', '.join(allowed)}")
+    return kind

@@ -1,0 +1,60 @@
+"""Where the kernel world's own programs are: named by the user, in the package, in the source tree, on the PATH."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from playpath.real.testbed.errors import MissingToolError
+
+Told = dict[str, Any]
+"""JSON that a program or a page of ours prints; the crate or script that prints it says what is in it."""
+
+NAMES = ("playpath-emulator", "playpath-client", "playpath-relay", "playpath-serve", "playpath-bpf")
+_PACKAGE = Path(__file__).parents[2]
+
+
+def find(name: str, package: Path = _PACKAGE) -> str:
+    """Path of one of our programs; `PLAYPATH_EMULATOR` and its like name another file.
+
+    Raises
+    ------
+    MissingToolError
+        It is nowhere, or what was named is no program; one line with the remedy.
+    """
+    variable = name.upper().replace("-", "_")
+    if own := os.environ.get(variable):
+        if os.access(own, os.X_OK):
+            return own
+        raise MissingToolError(f"{variable}: '{own}' is no program")
+    for candidate in _places(name, package):
+        if os.access(candidate, os.X_OK):
+            return str(candidate)
+    if (found := shutil.which(name)) is not None:
+        return found
+    raise MissingToolError(f"{name} is missing: {remedy(package)}")
+
+
+def remedy(package: Path = _PACKAGE) -> str:
+    """What brings our programs here.
+
+    >>> remedy(Path("/usr/lib/python3/dist-packages/playpath"))
+    'this package was built without the programs of the kernel world; install a wheel of `make wheel`'
+    """
+    if (_tree(package) / "bpf").is_dir():
+        return "`make kernel` builds it (bpf/setup.sh installs what that needs)"
+    return "this package was built without the programs of the kernel world; install a wheel of `make wheel`"
+
+
+def _places(name: str, package: Path) -> Iterator[Path]:
+    yield package / "bin" / name
+    for target in ("target", "crates/bpfload/target"):
+        yield _tree(package) / target / "release" / name
+
+
+def _tree(package: Path) -> Path:
+    """The source tree, if the package is in one: it is its python/playpath."""
+    return package.parents[1]

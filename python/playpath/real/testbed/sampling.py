@@ -1,0 +1,123 @@
+"""Time series of the server's sockets: `struct tcp_info` by sock_diag, every 50 ms or as often as the scenario samples."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from playpath.real.testbed.sockdiag import COLUMNS, Diag, SocketInfo
+
+INTERVAL = 0.05
+Address = tuple[str, int]
+
+
+@dataclass
+class Flow:
+    """One TCP connection, or subflow, as sampled: a list per column.
+
+    Attributes
+    ----------
+    name : str
+        `video`, `video.2` for the second connection.
+    path : str
+        Name of the path that it takes.
+    cc : str
+        As the socket says, without the suffix of the run.
+    local, peer : tuple of address and port
+        Of the server and of the client.
+    """
+
+    name: str
+    path: str
+    local: Address
+    peer: Address
+    cc: str = ""
+    columns: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+
+    def last(self, column: str) -> float:
+        """Newest value; 0 before the first."""
+        values = self.columns.get(column)
+        return values[-1] if values else 0.0
+
+    def mean(self, column: str) -> float | None:
+        """Mean over the samples."""
+        values = self.columns.get(column)
+        return sum(values) / len(values) if values else None
+
+
+class Sampler(threading.Thread):
+    """Samples the sockets of a namespace until `stop`.
+
+    Parameters
+    ----------
+    namespace : str
+    ports : mapping of int to str
+        Server ports to look at, and what their flows are called.
+    paths : mapping of str to str
+        Addresses of the server, and the paths that begin there.
+    start : float
+        On the monotonic clock: where the time of the series begins.
+    interval : float
+        Seconds between two samples.
+    """
+
+    def __init__(
+        self,
+        namespace: str,
+        ports: Mapping[int, str],
+        paths: Mapping[str, str] | None = None,
+        start: float | None = None,
+        interval: float = INTERVAL,
+    ) -> None:
+        super().__init__(name="sampler", daemon=True)
+        self._diag = Diag(namespace)
+        self._ports = ports
+        self._paths = paths or {}
+        self._start = time.monotonic() if start is None else start
+        self._interval = interval
+        self._stopping = threading.Event()
+        self._flows: dict[tuple[Address, Address], Flow] = {}
+        self._counts: dict[tuple[str, str], int] = defaultdict(int)
+
+    def run(self) -> None:
+        """The thread."""
+        due = self._start
+        while not self._stopping.wait(max(0.0, due - time.monotonic())):
+            self.sample()
+            due = max(due + self._interval, time.monotonic())
+
+    def sample(self) -> None:
+        """Look once."""
+        now = time.monotonic() - self._start
+        for found in self._diag.sockets():
+            # Whoever asks from the server's own namespace whether it listens is no flow of the run.
+            is_local = found.peer[0].startswith("127.")
+            if found.local[1] in self._ports and not is_local and "snd_cwnd" in found.info:
+                self._take(now, found)
+
+    def _take(self, now: float, found: SocketInfo) -> None:
+        key = (found.local, found.peer)
+        if key not in self._flows:
+            self._flows[key] = self._new(found)
+        flow = self._flows[key]
+        flow.cc = found.cc.split(".")[0]
+        flow.columns["time_s"].append(now)
+        for column in COLUMNS:
+            flow.columns[column].append(found.info.get(column, 0))
+
+    def _new(self, found: SocketInfo) -> Flow:
+        name, path = self._ports[found.local[1]], self._paths.get(found.local[0], "")
+        self._counts[name, path] += 1
+        number = self._counts[name, path]
+        return Flow(name if number == 1 else f"{name}.{number}", path, found.local, found.peer)
+
+    def stop(self) -> list[Flow]:
+        """End and return the flows, in the order of appearance."""
+        self._stopping.set()
+        if self.is_alive():
+            self.join()
+        self._diag.close()
+        return list(self._flows.values())

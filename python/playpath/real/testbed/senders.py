@@ -1,0 +1,182 @@
+"""What a resolved sender is on the kernel: a control with parameters, sysctls, and attributes of the route."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from playpath.base import engine
+from playpath.base.declared import Scalar
+from playpath.base.engine import number
+from playpath.base.errors import InputError
+from playpath.real.testbed.errors import UnsupportedError
+from playpath.scenario import Scenario, load
+
+if TYPE_CHECKING:
+    from playpath.scenario import resolved
+
+
+_TRUESIZE = 2350
+"""Bytes of receive buffer that Linux counts for a packet of up to 1500 bytes out of a TUN device, by measurement (6.18: 2332 to 2370)."""
+_MOST_BUFFER = 1 << 26
+"""64 MB: 1 Gbit/s at half a second. More is a mere absence of a limit, and would be the machine's memory here."""
+_SWITCHES = {"sack": "net.ipv4.tcp_sack", "timestamps": "net.ipv4.tcp_timestamps", "ecn": "net.ipv4.tcp_ecn"}
+_CARRIED = ("name", "cc", "profile", "mss", "validation", "pacing", "paths", "scheduler", "multipath")
+_MAPPED = (*_CARRIED, *_SWITCHES, "initial_window", "rto_min", "send_buffer", "receive_buffer")
+
+
+@dataclass(frozen=True)
+class Sending:
+    """What a sender of a scenario is on the kernel.
+
+    Attributes
+    ----------
+    cc : str
+        The control as the registry names it: `reno` is the kernel's own, `bpf:vegas` ours.
+    parameters : dict
+        Of the control, where they are not its defaults.
+    takes : tuple of str
+        Parameters that the control has besides those of the scenario's: told by the application or by the test bed.
+    sysctls, client_sysctls : dict of str to str
+        Of the server's and of the client's namespace.
+    route : tuple of str
+        Attributes of the server's routes to the client.
+    warnings : list of str
+        What the scenario asks for and Linux does not do.
+    """
+
+    cc: str
+    parameters: dict[str, Scalar]
+    sysctls: dict[str, str]
+    warnings: list[str]
+    takes: tuple[str, ...] = ()
+    client_sysctls: dict[str, str] = field(default_factory=dict)
+    route: tuple[str, ...] = ()
+
+
+def translate(sender: resolved.Sender) -> Sending:
+    """The kernel control, its parameters and the namespace's sysctls for a resolved sender.
+
+    Raises
+    ------
+    UnsupportedError
+        The kernel has no such control, or does not take a value of its parameters.
+    """
+    validation = sender.get("validation", "rfc2861")
+    try:
+        found = engine.kernel_control(sender["cc"], validation)
+    except InputError as error:
+        raise UnsupportedError(str(error)) from None
+    warnings: list[str] = []
+    sysctls = {"net.ipv4.tcp_slow_start_after_idle": str(int(validation == "rfc2861"))}
+    parameters, takes = dict(found["settings"]), tuple(found["takes"])
+    pacing = sender.get("pacing", "off")
+    if isinstance(pacing, Mapping):
+        percent = str(round(100 * float(pacing["gain"])))
+        sysctls |= {"net.ipv4.tcp_pacing_ss_ratio": percent, "net.ipv4.tcp_pacing_ca_ratio": percent}
+    if "pacing" in takes:
+        parameters["pacing"] = pacing != "off"
+    elif "pacing_gain" in takes and isinstance(pacing, Mapping):
+        parameters["pacing_gain"] = float(pacing["gain"])
+    elif pacing not in ("off", "controller"):
+        warnings.append(f"{_name(sender)} cannot be paced from outside on this kernel: it ran unpaced")
+    warnings += _not_mapped(sender, found["habits"])
+    if lowat := sender.get("notsent_lowat"):
+        sysctls["net.ipv4.tcp_notsent_lowat"] = str(round(number(lowat)))
+    both = _both_ends(sender)
+    return Sending(
+        found["control"], parameters, sysctls | both, warnings, takes, both | _window(sender), _route(sender)
+    )
+
+
+def of_the_client(sender: resolved.Sender) -> dict[str, str]:
+    """Sysctls of a client whose server does everything that a sender says, as our own does."""
+    return _both_ends(sender) | _window(sender)
+
+
+def _name(sender: resolved.Sender) -> str:
+    return str(sender["cc"]["name"])
+
+
+def _both_ends(sender: resolved.Sender) -> dict[str, str]:
+    """TCP options, which both ends must agree on."""
+    asked: Mapping[str, Any] = sender
+    return {sysctl: str(int(bool(asked[key]))) for key, sysctl in _SWITCHES.items() if key in asked}
+
+
+def send_buffer_warning(sender: resolved.Sender) -> list[str]:
+    """A web server's socket is not held to a small send buffer: nginx was seen to fill several times tcp_wmem (docs/kernel.md)."""
+    asked = sender.get("send_buffer")
+    if asked is None or number(asked) >= number(_usual("cubic")["send_buffer"]):
+        return []
+    return [f'no counterpart in the kernel world over one connection, so not in force: send_buffer = "{asked}"']
+
+
+def _window(sender: resolved.Sender) -> dict[str, str]:
+    """The client's receive buffer: Linux offers the part of it that payload takes, the simulator all."""
+    if "receive_buffer" not in sender:
+        return {}
+    payload = min(int(sender.get("mss") or 1448), 1448)
+    most = round(min(max(number(sender["receive_buffer"]) * _TRUESIZE / payload, 4096.0), _MOST_BUFFER))
+    return {"net.ipv4.tcp_rmem": f"4096 {min(131072, most)} {most}"}
+
+
+def _route(sender: resolved.Sender) -> tuple[str, ...]:
+    words: list[str] = []
+    if "initial_window" in sender:
+        words += ["initcwnd", str(sender["initial_window"])]
+    if "rto_min" in sender:
+        words += ["rto_min", f"{max(round(number(sender['rto_min']) * 1000), 1)}ms"]
+    return tuple(words)
+
+
+def _not_mapped(sender: resolved.Sender, habits: Mapping[str, Any]) -> list[str]:
+    """A warning that names every setting that differs from what Linux does and has no counterpart here."""
+    # A resolved sender says the last two only where they are not the profile's.
+    usual: dict[str, object] = {**_usual(_name(sender)), "delayed_ack": "linux", "window_tuning": True}
+    if sender.get("sack") is False:
+        usual["loss_detection"] = "newreno"  # what Linux does without SACK (RFC 6582)
+    # A source of traffic is a sender with settings of its own besides (`kind`, `start`, …), which are no sender's.
+    said: Mapping[str, Any] = sender
+    asked = [(key, said[key]) for key in usual if key not in _MAPPED and said.get(key, usual[key]) != usual[key]]
+    asked += [(f"cc.{key}", value) for key, value in habits.items()]
+    if int(sender.get("mss") or 0) > 1448:
+        asked.append(("mss", sender["mss"]))
+    told = ", ".join(f"{key} = {_text(value)}" for key, value in asked)
+    return [f"no counterpart in the kernel world, so not in force: {told}"] if told else []
+
+
+@cache
+def _usual(cc: str) -> resolved.Sender:
+    """The sender that `cc` alone resolves to under the profile of Linux."""
+    path = {"rate": "1 Mbit/s", "rtt": "10 ms"}
+    found: Scenario = load({"path": [path], "traffic": [{"kind": "bulk"}], "sender": [{"cc": cc}]})
+    return found.sender(found.senders[0])
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else str(value)
+
+
+_OF_THE_VIDEO = {
+    "pob_bytes": "playout_buffer_bytes",
+    "video_kbps": "video_kbps",
+    "object_bytes": "object_bytes",
+    "object_ms": "object_ms",
+}
+"""What a control may take of the video, by the name of what is described."""
+
+
+def of_the_video(sending: Sending, described: Mapping[str, float]) -> dict[str, Scalar]:
+    """What its control takes of the video, as the simulator tells it at the start."""
+    told: dict[str, Scalar] = {
+        key: round(described[source])
+        for key, source in _OF_THE_VIDEO.items()
+        if key in sending.takes and source in described
+    }
+    if "report" in sending.takes and "object_bytes" in told:
+        # A video of one file has one rate, and what is told of it is a first report.
+        told |= {"best": True, "report": 1}
+    return told

@@ -1,0 +1,183 @@
+"""The HTTP server of a run: nginx in the server's namespace, with its own configuration and the run's folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import time
+from pathlib import Path
+
+from playpath.real.testbed import namespaces
+from playpath.real.testbed.errors import MissingToolError, TestbedError
+from playpath.real.testbed.processes import Child
+from playpath.real.testbed.talk import COLLECTOR_PATH, COLLECTOR_PORT, Talk
+
+PORT = 8080
+
+# One worker in the foreground: it is the process that is started, so it is the process that is ended. sendfile, as an
+# origin has it. `tcp_nopush`: the header leaves with the first bytes of the body, as in the simulator; a small packet of its own
+# would give a delay-based control a base RTT that no full packet ever has. `keepalive_timeout` outlives a player's pauses.
+_CONFIG = """
+daemon off;
+master_process off;
+worker_processes 1;
+pid {folder}/nginx.pid;
+error_log {folder}/nginx-error.log warn;
+events {{ worker_connections 256; }}
+http {{
+    log_format timed escape=json '{{"time":$msec,"peer":"$remote_addr","port":$remote_port,"request":"$request",'
+        '"status":$status,"bytes":$body_bytes_sent,"took":$request_time,"rtt":"$tcpinfo_rtt","cwnd":"$tcpinfo_snd_cwnd"}}';
+    access_log {folder}/access.log timed;
+    client_body_temp_path {folder}/tmp-body;
+    proxy_temp_path {folder}/tmp-proxy;
+    fastcgi_temp_path {folder}/tmp-fastcgi;
+    uwsgi_temp_path {folder}/tmp-uwsgi;
+    scgi_temp_path {folder}/tmp-scgi;
+    default_type application/octet-stream;
+    sendfile on;
+    sendfile_max_chunk 0;
+    tcp_nopush on;
+    tcp_nodelay on;
+    keepalive_timeout 600s;
+    keepalive_requests 100000;
+    send_timeout 600s;
+    server {{
+        listen {address}:{port};
+        root {folder}/www;
+{bridge}    }}
+{collector}}}
+"""
+
+# nginx asks the bridge before each response. Whatever goes wrong with it, the subrequest ends in 204 and the response goes
+# its way.
+_BRIDGE = """
+        auth_request /_playpath;
+{server_data}        location / {{
+            set $playpath_file $request_filename;
+        }}
+        location = /_playpath {{
+            internal;
+            proxy_pass http://unix:{socket}:/;
+            proxy_pass_request_body off;
+            proxy_set_header Content-Length "";
+            proxy_set_header X-Playpath-Peer $remote_addr:$remote_port;
+            proxy_set_header X-Playpath-Local $server_addr:$server_port;
+            proxy_set_header X-Playpath-Uri $request_uri;
+            proxy_set_header X-Playpath-File $playpath_file;
+            proxy_connect_timeout 100ms;
+            proxy_send_timeout 100ms;
+            proxy_read_timeout 100ms;
+            proxy_intercept_errors on;
+            error_page 400 401 403 404 500 502 503 504 = @without_bridge;
+        }}
+        location @without_bridge {{
+            internal;
+            return 204;
+        }}
+"""
+
+# The bridge's answer carries the header (CTA-5006); nginx leaves out one without a value.
+_SERVER_DATA = """        auth_request_set $playpath_cmsd $upstream_http_cmsd_dynamic;
+        add_header CMSD-Dynamic $playpath_cmsd;
+        add_header Access-Control-Expose-Headers CMSD-Dynamic;
+"""
+
+# Reports are handed on whole; what the bridge has taken is answered 204.
+_COLLECTOR = """    server {{
+        listen {address}:{port};
+        access_log off;
+        location = {path} {{
+            limit_except POST {{ deny all; }}
+            client_max_body_size 64k;
+            proxy_pass http://unix:{socket}:/reports;
+            proxy_set_header X-Playpath-Peer $remote_addr:$remote_port;
+            proxy_read_timeout 100ms;
+        }}
+        location / {{
+            return 404;
+        }}
+    }}
+"""
+
+
+_SILENCE = Talk()
+
+
+class WebServer:
+    """nginx, started and answering.
+
+    `bridge`: socket of the CMCD bridge that it asks before each response, about `talk`. `mptcp`: its listener is of MPTCP; clients without
+    are served by TCP.
+    """
+
+    def __init__(
+        self,
+        namespace: str,
+        folder: Path,
+        address: str = "0.0.0.0",
+        port: int = PORT,
+        bridge: Path | None = None,
+        talk: Talk = _SILENCE,
+        mptcp: bool = False,
+    ) -> None:
+        program = shutil.which("nginx") or "/usr/sbin/nginx"
+        if not os.access(program, os.X_OK):
+            raise MissingToolError("nginx is missing; install nginx-light (bpf/setup.sh)")
+        self.www = folder / "www"
+        self.access_log = folder / "access.log"
+        self.www.mkdir(exist_ok=True)
+        self.namespace = namespace
+        self.port = port
+        config = folder / "nginx.conf"
+        config.write_text(
+            "user root;\n"
+            + _CONFIG.format(
+                folder=folder,
+                address=address,
+                port=port,
+                bridge="" if bridge is None else _asking(bridge, talk),
+                collector=_COLLECTOR.format(address=address, port=COLLECTOR_PORT, path=COLLECTOR_PATH, socket=bridge)
+                if talk.reports
+                else "",
+            )
+        )
+        command = [*over_mptcp(mptcp), program, "-c", str(config), "-p", str(folder)]
+        self.child = Child("nginx", namespaces.inside(namespace, command), folder)
+
+    def wait_until_ready(self, patience: float = 5.0) -> None:
+        """Wait until it accepts connections."""
+        deadline = time.monotonic() + patience
+        while not namespaces.call_inside(self.namespace, self._accepts):
+            self.child.check()
+            if time.monotonic() > deadline:
+                raise TestbedError(f"nginx does not accept connections after {patience} s: {self.child.words()}")
+            time.sleep(0.02)
+
+    def _accepts(self) -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", self.port), timeout=0.2).close()
+        except OSError:
+            return False
+        return True
+
+    def serve_zeros(self, name: str, size: int) -> None:
+        """A file of `size` zero bytes that takes no disk space."""
+        with (self.www / name).open("wb") as file:
+            file.truncate(size)
+
+
+def _asking(bridge: Path, talk: Talk) -> str:
+    return _BRIDGE.format(socket=bridge, server_data=_SERVER_DATA if talk.server_data else "")
+
+
+def over_mptcp(wanted: bool) -> list[str]:
+    """How to start a program that has no setting for MPTCP (nginx before 1.29, curl): `mptcpize` makes its sockets of that kind."""
+    if not wanted:
+        return []
+    program = shutil.which("mptcpize")
+    if program is None:
+        raise MissingToolError(
+            "mptcpize is missing: nginx and curl need it for MPTCP; apt install mptcpize (bpf/setup.sh)"
+        )
+    return [program, "run"]

@@ -1,0 +1,137 @@
+"""What a run has created, written down before it is created, so that `clean` can remove what a killed run left.
+
+`/run/playpath/NAME/` holds `owner.json` (the process that runs it), a line in `processes` per child, and the run's
+temporary files. Whatever else belongs to the run is found by its name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from playpath.real.testbed import namespaces
+from playpath.real.testbed.errors import MissingToolError, TestbedError
+from playpath.real.testbed.processes import Identity, end, identify
+
+FOLDER = Path("/run/playpath")
+_counter = itertools.count()
+
+
+@dataclass(frozen=True)
+class RunState:
+    """A run's name and folder."""
+
+    name: str
+    folder: Path
+
+    @classmethod
+    def new(cls) -> RunState:
+        """Claim a name that no run has."""
+        me = identify(os.getpid())
+        assert me is not None
+        while True:
+            name = f"{namespaces.PREFIX}-{me.pid}-{next(_counter)}"
+            folder, draft = FOLDER / name, FOLDER / f".{name}"
+            try:
+                FOLDER.mkdir(exist_ok=True)
+                draft.mkdir()
+                (draft / "owner.json").write_text(json.dumps({"pid": me.pid, "started": me.started}))
+                draft.rename(folder)  # at once: a folder without an owner would look left behind
+            except FileNotFoundError:  # another run that ended has just removed the empty FOLDER
+                continue
+            except PermissionError:
+                raise MissingToolError(
+                    "the kernel world needs root: it creates network namespaces and TUN devices"
+                ) from None
+            except OSError as error:
+                raise TestbedError(f"cannot write to {FOLDER}: {error.strerror}") from None
+            return cls(name, folder)
+
+    def namespace(self, side: str) -> str:
+        """Name of the namespace of a side."""
+        return f"{self.name}-{side}"
+
+    def note(self, child: Identity) -> None:
+        """Write down a child."""
+        with (self.folder / "processes").open("a") as file:
+            file.write(f"{child.pid} {child.started}\n")
+
+    @property
+    def owner(self) -> Identity | None:
+        """The process that runs it; None if that was never written."""
+        try:
+            stored = json.loads((self.folder / "owner.json").read_text())
+            return Identity(int(stored["pid"]), int(stored["started"]))
+        except (OSError, ValueError, KeyError):
+            return None
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether its owner still runs."""
+        owner = self.owner  # once: a run that ends now takes its note away
+        return owner is not None and owner.is_alive
+
+    def children(self) -> list[Identity]:
+        """The children written down."""
+        try:
+            lines = (self.folder / "processes").read_text().splitlines()
+        except OSError:
+            return []
+        pairs = (line.split() for line in lines)
+        return [Identity(int(pair[0]), int(pair[1])) for pair in pairs if len(pair) == 2]
+
+    def namespaces(self) -> list[str]:
+        """Its namespaces that exist."""
+        if not namespaces.NETNS_FOLDER.exists():
+            return []
+        return sorted(p.name for p in namespaces.NETNS_FOLDER.iterdir() if p.name.startswith(f"{self.name}-"))
+
+    def remove(self) -> list[str]:
+        """End its processes, delete its namespaces and files. Returns what was removed, a line each."""
+        removed = []
+        for child in self.children():
+            if child.is_alive:
+                end(child)
+                removed.append(f"process {child.pid}")
+        for name in self.namespaces():
+            for pid in namespaces.processes_in(name):
+                stray = identify(pid)
+                if stray is not None:
+                    end(stray)
+                    removed.append(f"process {pid}")
+            namespaces.delete(name)
+            removed.append(f"namespace {name}")
+        shutil.rmtree(self.folder, ignore_errors=True)
+        removed.append(f"folder {self.folder}")
+        with contextlib.suppress(OSError):  # other runs have their folders there
+            FOLDER.rmdir()
+        return removed
+
+
+def all_runs() -> list[RunState]:
+    """Runs that are going on, and runs whose owner is gone."""
+    return [RunState(folder.name, folder) for folder in _folders(f"{namespaces.PREFIX}-*")]
+
+
+def clean() -> list[str]:
+    """Remove what killed runs left. Runs that are alive are not touched."""
+    return [line for run in [*all_runs(), *_drafts()] if not run.is_alive for line in run.remove()]
+
+
+def _drafts() -> list[RunState]:
+    """Folders of runs that were killed before they had a name: their process is gone, or another has its id by now."""
+    drafts = _folders(f".{namespaces.PREFIX}-*-*")
+    return [RunState(folder.name, folder) for folder in drafts if identify(int(folder.name.split("-")[1])) is None]
+
+
+def _folders(pattern: str) -> list[Path]:
+    """Folders of runs; none where the last run to end takes FOLDER away meanwhile."""
+    try:
+        return sorted(FOLDER.glob(pattern))
+    except FileNotFoundError:
+        return []

@@ -1,0 +1,98 @@
+"""Bulk cross traffic: connections on which the server writes without end and the client reads everything."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import threading
+import time
+from dataclasses import dataclass
+
+from playpath.real.testbed import namespaces
+
+_TCP_INFO, _TCP_CONGESTION = 11, 13
+_BYTES_RECEIVED = 128  # its offset in struct tcp_info
+_CHUNK = bytes(1 << 16)
+
+
+@dataclass
+class BulkFlow:
+    """One connection.
+
+    `port` is its own, so that a sample tells it apart. `cc` is set on the accepted socket: what a listener has gives way to
+    the route's control.
+    """
+
+    name: str
+    cc: str
+    port: int
+    start_s: float = 0.0
+    stop_s: float | None = None
+    received: int = 0
+
+    def open(self, server: str, client: str, address: str) -> None:
+        """Prepare both ends; nothing is sent before `start_s`."""
+        self._server, self._client, self._address = server, client, address
+        self._stopping = threading.Event()
+        self._connection: socket.socket | None = None
+        self._listener = namespaces.call_inside(server, self._listen)
+        self._threads = [
+            threading.Thread(target=target, name=f"{self.name}-{side}", daemon=True)
+            for side, target in (("send", self._send), ("receive", self._receive))
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def arrived_bytes(self) -> int:
+        """What the client's TCP has received in order, read by the program or not; 0 without a connection."""
+        if self._connection is None:
+            return 0
+        (arrived,) = struct.unpack_from(
+            "=Q", self._connection.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, 256), _BYTES_RECEIVED
+        )
+        return int(arrived)
+
+    def close(self) -> None:
+        """Stop both ends."""
+        self._stopping.set()
+        self._listener.close()
+        for thread in self._threads:
+            thread.join()
+
+    def _listen(self) -> socket.socket:
+        listener = socket.create_server((self._address, self.port))
+        listener.settimeout(0.1)
+        return listener
+
+    def _send(self) -> None:
+        connection = None
+        while connection is None and not self._stopping.is_set():
+            with contextlib.suppress(TimeoutError):
+                connection, _ = self._listener.accept()
+        if connection is None:
+            return
+        connection.settimeout(0.1)
+        with connection, contextlib.suppress(OSError):
+            connection.setsockopt(socket.IPPROTO_TCP, _TCP_CONGESTION, self.cc.encode())
+            while not self._stopping.is_set():
+                with contextlib.suppress(TimeoutError):
+                    connection.send(_CHUNK)
+
+    def _receive(self) -> None:
+        if self._stopping.wait(self.start_s):
+            return
+        stop = None if self.stop_s is None else time.monotonic() + self.stop_s - self.start_s
+        with contextlib.suppress(OSError):
+            connection = namespaces.call_inside(
+                self._client, lambda: socket.create_connection((self._address, self.port), timeout=10)
+            )
+            self._connection = connection
+            with connection:
+                connection.settimeout(0.1)
+                while not self._stopping.is_set() and (stop is None or time.monotonic() < stop):
+                    with contextlib.suppress(TimeoutError):
+                        read = len(connection.recv(1 << 18))
+                        if read == 0:
+                            break
+                        self.received += read

@@ -1,0 +1,324 @@
+"""Both worlds beside each other: per metric a difference with its interval and a verdict, and one for the ranking.
+
+The rule:
+
+- Differences are kernel minus simulator, paired by seed: a seed gives both worlds the same random losses by packet number.
+- A metric *agrees* when the 95 % interval of the mean difference lies within the margin, *differs* when it lies outside, and is
+  *undecided* when it reaches across (an equivalence test by inclusion of the interval; stricter than two one-sided tests at 5 %,
+  which use the 90 % interval). One seed has no interval: undecided.
+- Margins are stated in advance: 5 % of the simulator's mean for goodput and throughput, 10 % for the mean RTT, and for all else
+  what `playpath.base.metrics` says nobody would notice.
+- Rankings: two senders are ordered in each world by the paired difference of one criterion, corrected by Bonferroni for the pairs. A
+  pair is *alike* when both worlds hold the same sender to be better, or both hold them to be alike; *opposite* when each world is
+  sure of another order, or one is sure of an order and the other that there is none; *undecided* when a world is. Rankings agree when
+  all pairs are alike, differ when one is opposite.
+- Where nobody watches, the groups of traffic stand in the senders' place, each with the mean of its flows, ordered by
+  goodput; all flows and the links are judged too. Cross traffic beside a video has rows of its own that no verdict counts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import Literal
+
+from playpath.base.files import write_text
+from playpath.base.metrics import metric
+from playpath.base.tabular import Json
+from playpath.judge import stats
+from playpath.real import twin_traffic
+from playpath.results.comparison import Comparison
+
+Verdict = Literal["agree", "differ", "undecided"]
+Order = Literal["alike", "opposite", "undecided"]
+
+SHARES = {
+    "goodput_mbps": 0.05,
+    "throughput_mbps": 0.05,
+    "total_goodput_mbps": 0.05,
+    "utilisation": 0.05,
+    "mean_rtt_ms": 0.10,
+}
+"""Margins as a share of the simulator's mean."""
+SHOWN = (
+    "stall_time_s",
+    "stall_count",
+    "discarded_pictures",
+    "mean_rate_kbps",
+    "startup_delay_s",
+    "goodput_mbps",
+    "mean_rtt_ms",
+    "retransmitted_packets",
+    "rto_count",
+    "mean_queue_packets",
+)
+"""What is judged, as far as a scenario has it."""
+
+
+@dataclass(frozen=True)
+class MetricTwin:
+    """One metric of one sender in both worlds.
+
+    Attributes
+    ----------
+    sender, metric : str
+        Where nobody watches, `sender` is a group of traffic, `all flows`, or `path NAME`.
+    sim, kernel : Summary or None
+        Means and intervals in each world; None without a value.
+    mean : float or None
+        Kernel minus simulator, over the seeds that both have.
+    ci95 : tuple of float or None
+        Student t interval of `mean`; None for fewer than two seeds.
+    margin : float
+        The largest difference that counts as agreement.
+    verdict : {"agree", "differ", "undecided"}
+    """
+
+    sender: str
+    metric: str
+    sim: stats.Summary | None
+    kernel: stats.Summary | None
+    mean: float | None
+    ci95: tuple[float, float] | None
+    margin: float
+    verdict: Verdict
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON form."""
+        worlds = {
+            name: None if found is None else found.to_dict()
+            for name, found in (("sim", self.sim), ("kernel", self.kernel))
+        }
+        ci95 = None if self.ci95 is None else list(self.ci95)
+        return {**self.__dict__, **worlds, "unit": metric(self.metric).unit, "ci95": ci95}
+
+
+@dataclass(frozen=True)
+class PairOrder:
+    """Two senders in both worlds: who is better by a criterion ("" for alike, None for open), and whether the worlds agree."""
+
+    first: str
+    second: str
+    sim: str | None
+    kernel: str | None
+    order: Order
+
+
+def judge(mean_interval: tuple[float, float] | None, margin: float) -> Verdict:
+    """The verdict on an interval of a difference.
+
+    >>> judge((-1.0, 2.0), 3.0), judge((4.0, 5.0), 3.0), judge((2.0, 4.0), 3.0), judge(None, 3.0)
+    ('agree', 'differ', 'undecided', 'undecided')
+    """
+    if mean_interval is None:
+        return "undecided"
+    low, high = mean_interval
+    if -margin <= low and high <= margin:
+        return "agree"
+    return "differ" if low > margin or high < -margin else "undecided"
+
+
+def margin_of(name: str, sim_mean: float, kernel_mean: float) -> float:
+    """The largest difference of a metric between the worlds that counts as agreement."""
+    if name in SHARES:
+        return SHARES[name] * abs(sim_mean)
+    return metric(name).margin(sim_mean, kernel_mean)
+
+
+@dataclass(frozen=True)
+class Twin:
+    """The result of `playpath twin`.
+
+    Attributes
+    ----------
+    sim, kernel : Comparison
+        The same senders and seeds in each world.
+    left_out : dict of str to str
+        Senders that the kernel world does not have, and why.
+    interrupted : bool
+        Ctrl-C came before all kernel sessions were done.
+    """
+
+    sim: Comparison
+    kernel: Comparison
+    left_out: Mapping[str, str]
+    interrupted: bool = False
+
+    def __repr__(self) -> str:
+        return f"<Twin {self.sim.scenario.name}: {self.sentence}>"
+
+    @property
+    def judges_traffic(self) -> bool:
+        """Nobody watches: groups of traffic stand in the place of senders."""
+        return not self.sim.scenario.has_video
+
+    @property
+    def senders(self) -> list[str]:
+        """Labels, in the order of the scenario: of senders, or of groups of traffic where nobody watches."""
+        return twin_traffic.group_names(self.sim) if self.judges_traffic else self.sim.senders
+
+    @cached_property
+    def _judged(self) -> tuple[Comparison, Comparison]:
+        """What is judged in each world."""
+        if self.judges_traffic:
+            return twin_traffic.of_traffic(self.sim), twin_traffic.of_traffic(self.kernel)
+        return self.sim, self.kernel
+
+    @property
+    def criterion(self) -> str:
+        """What the rankings are compared by: stalls, or goodput where nobody watches."""
+        return "stall_time_s" if self.sim.scenario.has_video else "goodput_mbps"
+
+    @cached_property
+    def metrics(self) -> list[MetricTwin]:
+        """Every shown metric of every sender."""
+        return _metrics(*self._judged, twin_traffic.SHOWN if self.judges_traffic else SHOWN)
+
+    @cached_property
+    def cross_traffic(self) -> list[MetricTwin]:
+        """Every metric of each group of traffic beside each sender; `metrics` has it where nobody watches."""
+        if self.judges_traffic or not twin_traffic.group_names(self.sim):
+            return []
+        worlds = twin_traffic.beside_senders(self.sim), twin_traffic.beside_senders(self.kernel)
+        return _metrics(*worlds, twin_traffic.FLOW_METRICS)
+
+    def of(self, name: str) -> list[MetricTwin]:
+        """A metric of all senders."""
+        return [m for m in self.metrics if m.metric == name]
+
+    @cached_property
+    def pairs(self) -> list[PairOrder]:
+        """Every pair of senders by the criterion."""
+        return [self._pair(first, second) for first, second in combinations(self.senders, 2)]
+
+    def _pair(self, first: str, second: str) -> PairOrder:
+        sim, kernel = (_better(world, first, second, self.criterion) for world in self._judged)
+        if sim is None or kernel is None:
+            return PairOrder(first, second, sim, kernel, "undecided")
+        return PairOrder(first, second, sim, kernel, "alike" if sim == kernel else "opposite")
+
+    def counted(self) -> dict[Order, int]:
+        """Pairs of senders by how the worlds order them."""
+        orders: tuple[Order, ...] = ("alike", "opposite", "undecided")
+        return {order: sum(pair.order == order for pair in self.pairs) for order in orders}
+
+    @property
+    def ranking_verdict(self) -> Verdict:
+        """Whether the worlds rank the senders alike."""
+        counts = self.counted()
+        if counts["opposite"]:
+            return "differ"
+        return "undecided" if counts["undecided"] or not self.pairs else "agree"
+
+    @property
+    def sentence(self) -> str:
+        """The verdicts in a few words."""
+        counts = {v: sum(m.verdict == v for m in self.metrics) for v in ("agree", "differ", "undecided")}
+        return (
+            f"{self._ranking_sentence}Figures: {counts['agree']} agree, {counts['differ']} differ, {counts['undecided']} are undecided "
+            f"after {len(self.sim.seeds)} seed{'s' if len(self.sim.seeds) != 1 else ''}."
+        )
+
+    @property
+    def _ranking_sentence(self) -> str:
+        nobody = "Nobody watches, so nothing is ranked by stalls. " if self.judges_traffic else ""
+        if not self.pairs:
+            return nobody
+        pairs = self.counted()
+        question, rows = ("Who gets more goodput", "groups of traffic") if self.judges_traffic else (
+            f"Ranking by {metric(self.criterion).label}", "senders"
+        )  # fmt: skip
+        return (
+            f"{nobody}{question}: {self.ranking_verdict} ({pairs['alike']} of {len(self.pairs)} pairs of "
+            f"{rows} alike, {pairs['opposite']} opposite, {pairs['undecided']} undecided). "
+        )
+
+    def ranking(self, world: Literal["sim", "kernel"]) -> list[str]:
+        """Labels, best first, in one world."""
+        judged = self._judged[world == "kernel"]
+        return [name for name in judged.ranking if name in self.senders]
+
+    def to_dict(self) -> Json:
+        """The JSON form of `playpath twin --json`."""
+        return {
+            "scenario": self.sim.scenario.name,
+            "seeds": self.sim.seeds,
+            "judged": "traffic" if self.judges_traffic else "senders",
+            "senders": self.senders,
+            "left_out": dict(self.left_out),
+            "criterion": self.criterion,
+            "ranking": {
+                "verdict": self.ranking_verdict,
+                "sim": self.ranking("sim"),
+                "kernel": self.ranking("kernel"),
+                "pairs": [pair.__dict__ for pair in self.pairs],
+            },
+            "metrics": [m.to_dict() for m in self.metrics],
+            "cross_traffic": [m.to_dict() for m in self.cross_traffic],
+            "sentence": self.sentence,
+            "warnings": {"sim": self.sim.warnings, "kernel": self.kernel.warnings},
+            "interrupted": self.interrupted,
+            "sim": self.sim.to_dict(),
+            "kernel": self.kernel.to_dict(),
+        }
+
+    def save(self, folder: str | Path) -> None:
+        """Write `twin.json`, and each world's comparison in a folder of its own."""
+        target = Path(folder)
+        self.sim.save(target / "sim")
+        self.kernel.save(target / "kernel")
+        write_text(target / "twin.json", json.dumps(self.to_dict(), ensure_ascii=False, indent=1) + "\n")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Twin:
+        """Read what `save` wrote."""
+        source = Path(folder)
+        stored = json.loads((source / "twin.json").read_text(encoding="utf-8"))
+        sim, kernel = Comparison.load(source / "sim"), Comparison.load(source / "kernel")
+        return cls(sim, kernel, stored["left_out"], stored["interrupted"])
+
+
+def _metrics(sim: Comparison, kernel: Comparison, names: Sequence[str]) -> list[MetricTwin]:
+    """Every one of these metrics of every row that has it in a world."""
+    both = set(sim.metric_names) & set(kernel.metric_names)
+    found = [_metric(sim, kernel, row, name) for name in names if name in both for row in sim.senders]
+    return [m for m in found if m.sim is not None or m.kernel is not None]
+
+
+def _metric(sim: Comparison, kernel: Comparison, sender: str, name: str) -> MetricTwin:
+    a, b = sim.summary(sender, name), kernel.summary(sender, name)
+    pairs = [
+        (simulated, measured)
+        for simulated, measured in zip(sim.values(sender, name), kernel.values(sender, name), strict=True)
+        if simulated is not None and measured is not None
+    ]
+    found = stats.differences([k for _, k in pairs], [s for s, _ in pairs]).tolist()
+    mean, interval = stats.mean(found), stats.mean_interval(found)
+    # A value that is missing in one world only is no agreement.
+    incomplete = a is None or b is None or mean is None or a.n != b.n
+    margin = 0.0 if a is None or b is None else margin_of(name, a.mean, b.mean)
+    if incomplete:
+        return MetricTwin(sender, name, a, b, mean, None, margin, "undecided")
+    return MetricTwin(sender, name, a, b, mean, interval, margin, judge(interval, margin))
+
+
+def _better(world: Comparison, first: str, second: str, name: str) -> str | None:
+    """The better of two senders, by Student's intervals of their difference; "" if they are alike; None if that is open."""
+    pairs = zip(world.values(first, name), world.values(second, name), strict=True)
+    both = [(a, b) for a, b in pairs if a is not None and b is not None]
+    if any(None in world.values(sender, name) for sender in (first, second)) and both:
+        return None
+    if not both:
+        return ""
+    found = stats.differences([a for a, _ in both], [b for _, b in both]).tolist()
+    if judge(stats.mean_interval(found), world.ranker.margin(first, second, name)) == "agree":
+        return ""
+    pairs_in_all = len(world.senders) * (len(world.senders) - 1) / 2
+    corrected = stats.mean_interval(found, 1 - stats.SIGNIFICANCE / pairs_in_all)
+    if corrected is None or corrected[0] <= 0.0 <= corrected[1]:
+        return None
+    return first if (corrected[1] < 0) == (metric(name).better == "lower") else second

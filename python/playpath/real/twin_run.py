@@ -1,0 +1,202 @@
+"""Runs a scenario in both worlds for `playpath twin`. Kernel sessions take as long as their videos: each is stored when it ends."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from playpath.base.errors import InputError, Interrupted, unknown_name
+from playpath.base.parallel import run_all
+from playpath.base.progress import Progress
+from playpath.real.twin import Twin
+from playpath.results.comparison import gather, whole_seeds
+from playpath.results.record import Session
+from playpath.run import worlds
+from playpath.run.compare import compare
+from playpath.run.session_store import finished_session, play_and_keep, session_folder
+from playpath.run.worlds import World
+from playpath.scenario import Scenario, load
+
+ReasonsOf = Callable[[Scenario], Mapping[str, str]]
+
+
+def twin(
+    scenario: Any,
+    *,
+    cc: Sequence[str | Mapping[str, Any]] | None = None,
+    seeds: int | None = None,
+    set: Mapping[str, Any] | None = None,
+    jobs: int | None = None,
+    store: str | Path | None = None,
+    parallel: int = 1,
+    tolerance: str | None = None,
+    progress: Progress = lambda done, total: None,
+    on_interrupt: Callable[[int], None] = lambda running: None,
+    kernel: World | None = None,
+    left_out: ReasonsOf | None = None,
+    world: str = "kernel",
+) -> Twin:
+    """Run every sender and seed in the simulator and in a world of real time, and compare the two.
+
+    Parameters
+    ----------
+    scenario, cc, seeds, set, jobs
+        As `playpath.compare`.
+    store : path, optional
+        Folder that keeps finished kernel sessions: a second call takes them from there, whatever seeds and senders it adds.
+    parallel : int
+        Kernel sessions at a time, each in namespaces of its own. More than one needs idle cores; a session whose link was
+        late is repeated, and an error if it stays late.
+    tolerance : str, optional
+        99th percentile of the emulated link's lateness above which a kernel session is repeated, three times at most; by default
+        what each path bears.
+    progress : callable
+        Called with kernel sessions done and kernel sessions in all.
+    on_interrupt : callable
+        Called at Ctrl-C with the number of sessions under way that are finished first: none if they run one at a time.
+    kernel, left_out : optional
+        The other world, and which senders it does not have; for tests.
+    world : str
+        The other world: "kernel", or "wire", where the simulator's own transport serves, so that only link and client differ.
+
+    Raises
+    ------
+    InputError
+        The scenario is wrong, or this machine has no kernel world (exit status 2).
+    RunError
+        A session failed, or Ctrl-C came before the first seed was finished.
+    """
+    loaded = load(scenario, cc=cc, seeds=seeds, set=set)
+    if not loaded.senders:
+        raise InputError(f"scenario '{loaded.name}': no [[sender]] to compare; add one or give --cc")
+    if kernel is None:
+        kernel = real_world(world, tolerance)
+        left_out = left_out or (unsupported if world == "kernel" else _no_own_controls)
+        kernel.prepare(loaded, parallel)
+    reasons = dict((left_out or unsupported)(loaded))
+    reasons |= _without_task(loaded, reasons)
+    names = [name for name in loaded.senders if name not in reasons]
+    if not names:
+        raise InputError(f"no sender of '{loaded.name}' runs in the {kernel.name} world: {'; '.join(reasons.values())}")
+    tasks = [(seed, name) for seed in loaded.seeds for name in names]
+    counted = _counting(len(tasks), progress)
+
+    def play(task: tuple[int, str]) -> Session:
+        return _stored(loaded, task[1], task[0], kernel, store)
+
+    if parallel > 1:
+        outcome = run_all(play, tasks, parallel, on_done=lambda task: counted(), on_interrupt=on_interrupt)
+        sessions, interrupted = [s for s in outcome.results if s is not None], outcome.interrupted
+    else:
+        sessions, interrupted = _one_by_one(play, tasks, counted, on_interrupt)
+    whole = whole_seeds(sessions, len(names))
+    if not whole:
+        raise Interrupted("stopped before the first seed was finished for every sender; what is finished is kept")
+    measured = gather(loaded, kernel.name, whole, interrupted=interrupted)
+    return Twin(_simulated(loaded, names, measured.seeds, jobs), measured, reasons, interrupted)
+
+
+def real_world(name: str, tolerance: str | None) -> World:
+    """The world of real time called `name`. Raises InputError where this machine has none."""
+    kinds = {"kernel": worlds.KernelWorld, "wire": worlds.WireWorld}
+    if name not in kinds:
+        raise unknown_name("world of real time", name, kinds)
+    check_kernel(name)
+    return kinds[name](tolerance=tolerance)
+
+
+def _no_own_controls(scenario: Scenario) -> dict[str, str]:
+    """The wire world has every sender of the registry."""
+    return {}
+
+
+def check_kernel(world: str = "kernel") -> None:
+    """Raise InputError, in one line with the remedy, where this machine has no such world."""
+    from playpath.real.testbed import controls, emulator, wire
+    from playpath.real.testbed.errors import MissingToolError
+    from playpath.real.testbed.players import own
+
+    if os.geteuid() != 0:
+        raise InputError(
+            f"the {world} world needs root; run it with sudo (`playpath doctor` says what else is missing)"
+        )
+    if not Path("/dev/net/tun").exists():
+        raise InputError(f"the {world} world needs /dev/net/tun (modprobe tun); see `playpath doctor`")
+    try:
+        for program in (emulator.program, controls.loader if world == "kernel" else wire.program, own.program):
+            program()
+    except MissingToolError as error:
+        raise InputError(f"no {world} world here: {error}") from None
+
+
+def unsupported(scenario: Scenario) -> dict[str, str]:
+    """Senders that the kernel world does not have, with the reason."""
+    from playpath.real.testbed import controls
+    from playpath.real.testbed.errors import TestbedError
+    from playpath.real.testbed.runner import translate
+
+    reasons = {}
+    for name in scenario.senders:
+        try:
+            missing = controls.why_missing(translate(scenario.sender(name)).cc)
+        except TestbedError as error:
+            missing = str(error)
+        if missing is not None:
+            reasons[name] = missing
+    return reasons
+
+
+def _without_task(scenario: Scenario, missing: Mapping[str, str]) -> dict[str, str]:
+    """Where nobody watches, worlds are compared by groups of traffic: under one sender, whose control some of them may have."""
+    here = [] if scenario.has_video else [name for name in scenario.senders if name not in missing]
+    why = "nobody watches: groups of traffic are compared, under one sender"
+    return {name: f"{name}: {why} ({here[0]}); --cc names another" for name in here[1:]}
+
+
+def _counting(total: int, progress: Progress) -> Callable[[], None]:
+    done = 0
+    progress(0, total)
+
+    def count() -> None:
+        nonlocal done
+        done += 1
+        progress(done, total)
+
+    return count
+
+
+def _one_by_one(
+    play: Callable[[tuple[int, str]], Session],
+    tasks: Sequence[tuple[int, str]],
+    counted: Callable[[], None],
+    on_interrupt: Callable[[int], None],
+) -> tuple[list[Session], bool]:
+    """In the calling thread: Ctrl-C tears the test bed down on its way out, at once."""
+    sessions: list[Session] = []
+    try:
+        for task in tasks:
+            sessions.append(play(task))
+            counted()
+    except KeyboardInterrupt:
+        on_interrupt(0)
+        return sessions, True
+    return sessions, False
+
+
+def _stored(scenario: Scenario, name: str, seed: int, world: World, store: str | Path | None) -> Session:
+    """From the store, or run now and put there."""
+    if store is None:
+        return world.session(scenario, name, seed, trace=False)
+    folder = session_folder(store, scenario, name, seed)
+    found = finished_session(folder, world.name)
+    return found or play_and_keep(scenario, name, seed, world, folder, trace=False)
+
+
+def _simulated(scenario: Scenario, names: Sequence[str], seeds: Sequence[int], jobs: int | None) -> Any:
+    """The same senders and seeds in the simulator."""
+    result = compare(scenario, jobs=jobs)
+    rows = [result.table["sender"].is_in(list(names)), result.table["seed"].is_in(list(seeds))]
+    return replace(result, table=result.table.filter(rows[0] & rows[1]), seeds=list(seeds))

@@ -1,0 +1,1 @@
+"""What comes out: sessions, comparisons, bands, packets, archives."""

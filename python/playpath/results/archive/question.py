@@ -1,0 +1,171 @@
+"""What an experiment asked, with everything inside that decides the answer: no file beside it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+import polars as pl
+
+from playpath.base.errors import InputError
+from playpath.population import PopulationResult, load_population
+from playpath.results.comparison import Comparison
+from playpath.scenario import Scenario, Written, at
+from playpath.scenario.resolved import Document
+from playpath.sweep import SweepResult
+from playpath.sweep.cells import Cell, Variant, cell_id, variants
+from playpath.sweep.design import at_point, load_design
+
+Result = Comparison | SweepResult | PopulationResult
+_NAMES_FILES = ("trace", "source", "manifest")
+"""Last parts of the settings whose values may name files."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A scenario, and the points at which it was played.
+
+    Attributes
+    ----------
+    kind : str
+        "comparison", "sweep" or "population".
+    scenario : dict
+        Resolved.
+    points : dict of int to dict
+        Settings of each point; a comparison has one, without any.
+    contents : dict
+        Setting → value as named → what was in that file, as a resolved scenario has it.
+    written : Written, optional
+        The scenario without its defaults, which points change.
+    """
+
+    kind: str
+    scenario: Mapping[str, Any]
+    points: Mapping[int, Mapping[str, Any]] = field(default_factory=lambda: {0: {}})
+    contents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    written: Written | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON form."""
+        points = [{"number": number, "settings": settings} for number, settings in self.points.items()]
+        told: dict[str, object] = {
+            "kind": self.kind,
+            "scenario": self.scenario,
+            "points": points,
+            "contents": self.contents,
+        }
+        return told if self.written is None else {**told, "written": self.written}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Question:
+        """Read what `to_dict` made."""
+        points = {int(point["number"]): point["settings"] for point in stored["points"]}
+        return cls(
+            str(stored["kind"]), dict(stored["scenario"]), points, dict(stored["contents"]), stored.get("written")
+        )
+
+    def cells(self, table: pl.DataFrame, version: str) -> Iterator[tuple[Cell, str | None]]:
+        """Every session of a table of results as a cell, with the digest that it had; None where it failed.
+
+        Parameters
+        ----------
+        table : polars.DataFrame
+            With `sender`, `seed`, `digest`, and `point` or `path` where there are several.
+        version : str
+            Of the engine, which the names of cells depend on.
+        """
+        number = next((name for name in ("point", "path") if name in table.columns), None)
+        rows = table.with_columns(pl.lit(0).alias("point")) if number is None else table.rename({number: "point"})
+        known: dict[int, dict[str, Variant]] = {}
+        for point, sender, seed, digest in rows.select("point", "sender", "seed", "digest").iter_rows():
+            if not isinstance(sender, str) or not isinstance(seed, int) or seed < 0:
+                raise InputError(f"a table names a sender {sender!r} with seed {seed!r}; needed: a name and a number")
+            if point not in known:
+                known = {point: self._variants(point)}  # tables are in the order of points
+            variant = known[point].get(sender)
+            if variant is None:
+                raise InputError(f"point {point}: has no sender '{sender}'")
+            yield Cell(cell_id(variant, seed, version), point, variant, seed), digest
+
+    def _variants(self, point: int) -> dict[str, Variant]:
+        base = Scenario.stored(cast(Document, self.scenario), self.written)
+        if self.kind == "comparison":  # played as it is, with its name
+            return {name: Variant(name, "", base.text, "") for name in base.senders}
+        settings = {
+            key: self.contents[key][value] if isinstance(value, str) and value in self.contents.get(key, {}) else value
+            for key, value in self.points[point].items()
+        }
+        return {variant.sender: variant for variant in variants(base, settings)}
+
+
+def question_of(result: Result, source: Path | None) -> Question:
+    """What a stored result answers.
+
+    Parameters
+    ----------
+    result : Comparison, SweepResult or PopulationResult
+    source : path, optional
+        The population's file, which the results do not hold; without it the shipped one of its name.
+
+    Raises
+    ------
+    InputError
+        The files that the result was made from are not there, or have changed since.
+    """
+    if isinstance(result, Comparison):
+        if result.scenario.choices:
+            raise InputError(
+                "an archive holds one scenario, and this comparison varies it (--vary); export a comparison of senders"
+            )
+        return Question("comparison", dict(result.scenario.resolved))
+    question = _of_sweep(result) if isinstance(result, SweepResult) else _of_population(result, source)
+    _check_cells(question, result)
+    return question
+
+
+def _of_sweep(result: SweepResult) -> Question:
+    own = {key: value for key, value in result.source.items() if key in ("name", "axis", "sample")}
+    design = load_design({**own, "scenario": result.base})
+    points = dict(enumerate(design.points()))
+    return Question(
+        "sweep", dict(result.base.resolved), points, _contents(result.base, points.values()), result.base.written
+    )
+
+
+def _of_population(result: PopulationResult, source: Path | None) -> Question:
+    told = result.population
+    try:
+        found = load_population(source or told.name)
+    except InputError as error:
+        if source is not None:
+            raise
+        raise InputError(f"{error}; name the population's file: --population FILE") from None
+    drawn = replace(found, base=told.base, paths=told.paths, sessions=told.sessions, seed=told.seed)
+    numbers = sorted(set(result.table["path"].to_list()))
+    points = {number: dict(drawn.path(number).settings) for number in numbers}
+    return Question(
+        "population", dict(told.base.resolved), points, _contents(told.base, points.values()), told.base.written
+    )
+
+
+def _contents(base: Scenario, points: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, object]]:
+    """What is in the files that settings name."""
+    found: dict[str, dict[str, object]] = {}
+    for settings in points:
+        for key, value in settings.items():
+            if isinstance(value, str) and key.rpartition(".")[2] in _NAMES_FILES and value not in found.get(key, {}):
+                found.setdefault(key, {})[value] = at(at_point(base, {key: value}).resolved, key)
+    return found
+
+
+def _check_cells(question: Question, result: SweepResult | PopulationResult) -> None:
+    """Make sure that the question is the one that was asked: cells are named after all that decides them."""
+    table = result.table
+    version = str(result.to_dict()["manifest"]["engine_version"])
+    for (cell, _), known in zip(question.cells(table, version), table["cell"].to_list(), strict=True):
+        if cell.id != known:
+            raise InputError(
+                f"point {cell.point}, {cell.variant.sender}: a file that it names is not what it was when this was run; run it again"
+            )

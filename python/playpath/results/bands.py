@@ -1,0 +1,120 @@
+"""How the sessions of all seeds lie around each other in time: of each sender's series the middle 80 %, second by second."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import polars as pl
+
+from playpath.results.record import Columns, Session
+
+LOW, HIGH = 0.1, 0.9
+MOST_SEEDS = 100
+"""Seeds that are kept for the bands: more change nothing that a reader could see."""
+
+SCHEMA = {
+    "sender": pl.String, "series": pl.String, "column": pl.String, "time_s": pl.Float64, "low": pl.Float64, "high": pl.Float64
+}  # fmt: skip
+_FLOW = ("snd_cwnd", "rtt_ms", "goodput_mbps")
+
+SERIES = ("flow.", "player", "link.path.", "link.link.")
+"""How the names of the series begin that `outline` reads."""
+EVERY_S = 1.0
+"""How often they need be sampled."""
+
+_MOST_FLOWS = 6
+"""Of a session without a video; as many as the charts show."""
+
+Outline = dict[tuple[str, str], np.ndarray]
+"""By series and column the value at each whole second; NaN where nothing was measured."""
+
+
+def outline(session: Session) -> Outline:
+    """What a traced session keeps for the bands: player, the video's flow over each path (without a video the first flows), and
+    the queues towards the client.
+    """
+    series = session.series
+    flows = [name for name in series if name.startswith("flow.video")]
+    flows = flows or sorted((name for name in series if name.startswith("flow.")), key=_place)[:_MOST_FLOWS]
+    found = {(flow, name): at_seconds(until_last_byte(series[flow]), name) for flow in flows for name in _FLOW}
+    for (_, name), values in found.items():
+        if name == "rtt_ms":
+            values[~(values > 0)] = np.nan  # zero stands for "no sample yet"
+    queues = [name for name in series if name.startswith(("link.path.", "link.link.")) and name.endswith("/down")]
+    for source, name in (("player", "buffer_level_s"), *((queue, "queue_packets") for queue in queues)):
+        if source in series:
+            found[source, name] = at_seconds(series[source], name)
+    return found
+
+
+def _place(flow: str) -> tuple[int, str]:
+    """The first flow of each group, then the second …: whichever opens first, which chance decides in some scenarios."""
+    number = re.search(r"\.(\d+)$", flow)
+    return int(number[1]) if number else 1, flow
+
+
+def until_last_byte(flow: Columns) -> Columns:
+    """A flow's columns up to the last sample at which bytes were under way or arrived: what follows stands still unmeasured."""
+    busy = np.flatnonzero((np.asarray(flow["unacked"]) > 0) | (np.asarray(flow["goodput_mbps"]) > 0))
+    end = int(busy[-1]) + 1 if len(busy) else 0
+    return {name: values[:end] for name, values in flow.items()}
+
+
+def at_seconds(columns: Columns, name: str) -> np.ndarray:
+    """The last sample up to each whole second; of goodput, which is bursts at short intervals, the mean over the second before."""
+    time_s, values = (np.asarray(columns[key], dtype=float) for key in ("time_s", name))
+    seconds = np.arange(1, int(time_s[-1]) + 1 if len(time_s) else 1)
+    last = np.searchsorted(time_s, seconds + 1e-9, side="right")
+    if name != "goodput_mbps":
+        return np.asarray(values[last - 1], dtype=np.float32)
+    total = np.concatenate([[0.0], np.cumsum(values)])
+    first = np.concatenate([[0], last[:-1]]).astype(int)
+    return np.asarray((total[last] - total[first]) / np.maximum(last - first, 1), dtype=np.float32)
+
+
+def bands(outlines: Mapping[tuple[str, int], Outline]) -> pl.DataFrame:
+    """A row for each sender, series, column and second at which at least two seeds have a value.
+
+    Parameters
+    ----------
+    outlines : mapping of (sender, seed) to outline
+    """
+    senders = list(dict.fromkeys(sender for sender, _ in outlines))
+    rows = [
+        row
+        for sender in senders
+        for row in _of_sender(sender, [found for (name, _), found in outlines.items() if name == sender])
+    ]
+    return pl.concat(rows) if rows else pl.DataFrame(schema=SCHEMA)
+
+
+def _of_sender(sender: str, outlines: list[Outline]) -> Iterable[pl.DataFrame]:
+    for series, column in dict.fromkeys(key for found in outlines for key in found):
+        values = _stacked([found[series, column] for found in outlines if (series, column) in found])
+        counted = np.isfinite(values).sum(axis=0) >= 2
+        if not counted.any():
+            continue
+        low, high = _edges(values[:, counted])
+        times = np.flatnonzero(counted) + 1.0
+        told = {"sender": sender, "series": series, "column": column, "time_s": times, "low": low, "high": high}
+        yield pl.DataFrame(told, schema=SCHEMA)
+
+
+def _edges(values: np.ndarray) -> np.ndarray:
+    """The lower and upper edge of each column, as `np.nanquantile` has them, which takes a hundred times as long: it goes column
+    by column. Here all columns with as many values are one call.
+    """
+    in_order, counts = np.sort(values, axis=0), np.isfinite(values).sum(axis=0)  # NaN last
+    edges = np.empty((2, values.shape[1]))
+    for count in np.unique(counts):
+        edges[:, counts == count] = np.quantile(in_order[:count, counts == count], [LOW, HIGH], axis=0)
+    return edges
+
+
+def _stacked(rows: list[np.ndarray]) -> np.ndarray:
+    whole = np.full((len(rows), max(map(len, rows))), np.nan)
+    for i, row in enumerate(rows):
+        whole[i, : len(row)] = row
+    return whole

@@ -1,0 +1,445 @@
+"""The result of a comparison: its table, statistics, ranking and verdict, how it is kept, and how it is made of finished sessions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from playpath.base.files import write_frame, write_text
+from playpath.base.manifest import Manifest, manifest
+from playpath.base.metrics import BULK_CRITERIA, VIDEO_CRITERIA, format_value, metric
+from playpath.base.tabular import Json, Row, Tabular
+from playpath.judge import stats
+from playpath.judge.evidence import STOPPING_RULE
+from playpath.judge.lateness import Lateness, lateness
+from playpath.judge.ranking import Decision, Difference, Ranker, identical_replicas
+from playpath.results import bands
+from playpath.results.effects import Effect, effects, sentence
+from playpath.results.record import Session, file_names
+from playpath.run.worlds import cc_name
+from playpath.scenario import Scenario
+from playpath.scenario.choices import Choice
+
+_KEYS = ("sender", "cc", "seed", "digest")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A session that failed in a world of real time, where that is no reason to stop the others.
+
+    Attributes
+    ----------
+    sender : str
+    seed : int
+    reason : str
+        One line.
+    """
+
+    sender: str
+    seed: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Comparison(Tabular):
+    """The result of `compare`.
+
+    Attributes
+    ----------
+    scenario : Scenario
+    world : str
+    seeds : list of int
+        The seeds that every sender finished.
+    table : polars.DataFrame
+        A row for each session: `sender`, `cc`, `seed`, `digest`, then a column for each metric, unit in its name.
+    flows, links : polars.DataFrame
+        A row for each flow or link of each session.
+    notes : list of str
+        Warnings, those of all sessions gathered.
+    timelines : dict of str to Session
+        One traced session for each sender, all of one seed; empty unless asked for.
+    bands : polars.DataFrame
+        Where the middle 80 % of the seeds lie, second by second: `sender`, `column`, `time_s`, `low`, `high`; with timelines.
+    interrupted : bool
+        Ctrl-C came before all seeds were done.
+    failures : list of Failure
+        Sessions that failed. Their seeds are left out for everybody, so that pairs stay pairs; a sender without any finished
+        session is left out of the ranking.
+    looks : list of int
+        Numbers of seeds at which `until_decided` looked whether the best is decided; empty without it.
+    """
+
+    scenario: Scenario
+    world: str
+    seeds: list[int]
+    table: pl.DataFrame
+    flows: pl.DataFrame
+    links: pl.DataFrame
+    notes: list[str]
+    timelines: Mapping[str, Session] = field(default_factory=dict, repr=False)
+    bands: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=bands.SCHEMA), repr=False)
+    interrupted: bool = False
+    failures: Sequence[Failure] = ()
+    looks: Sequence[int] = ()
+
+    def __repr__(self) -> str:
+        return f"<Comparison {self.scenario.name}, {self.world}: {self.headline}>"
+
+    @property
+    def unranked(self) -> list[str]:
+        """Senders none of whose sessions counts, because they failed."""
+        return list(dict.fromkeys(f.sender for f in self.failures if f.sender not in self.senders))
+
+    @property
+    def failed_rows(self) -> list[tuple[str, str, str]]:
+        """What failed, for tables: sender, seeds, reason; a row for each reason."""
+        seeds: dict[tuple[str, str], list[int]] = {}
+        for failure in self.failures:
+            seeds.setdefault((failure.sender, failure.reason), []).append(failure.seed)
+        return [(sender, ", ".join(map(str, found)), reason) for (sender, reason), found in seeds.items()]
+
+    @property
+    def senders(self) -> list[str]:
+        """Labels, in the order of the scenario."""
+        return self.table["sender"].unique(maintain_order=True).to_list()
+
+    @property
+    def metric_names(self) -> list[str]:
+        """Metrics that at least one sender has."""
+        return [name for name in self.table.columns if name not in _KEYS]
+
+    def values(self, sender: str, name: str) -> list[float | None]:
+        """A metric of a sender, one value a seed, in the order of `seeds`."""
+        return self._columns[sender][name]
+
+    @cached_property
+    def _columns(self) -> dict[str, dict[str, list[float | None]]]:
+        groups = self.table.sort("seed").partition_by("sender", as_dict=True, maintain_order=True)
+        return {str(key[0]): group.select(self.metric_names).to_dict(as_series=False) for key, group in groups.items()}
+
+    def summary(self, sender: str, name: str) -> stats.Summary | None:
+        """Mean, interval and range of a metric; None when no seed has a value."""
+        return stats.summarise([v for v in self.values(sender, name) if v is not None])
+
+    @cached_property
+    def ranker(self) -> Ranker:
+        """All pairwise comparisons."""
+        criteria = VIDEO_CRITERIA if self.scenario.has_video else BULK_CRITERIA
+        return Ranker(
+            self._columns, criteria, is_random=not identical_replicas(self._columns), prefer=self.scenario.prefer
+        )
+
+    @property
+    def shown_criteria(self) -> list[str]:
+        """The criteria worth a column: those that this kind of player has, without the video's rate where it is fixed."""
+        seen = {name: {v for s in self.senders for v in self.values(s, name)} for name in self.ranker.criteria}
+        return [
+            name for name, found in seen.items() if found != {None} and (name != "mean_rate_kbps" or len(found) > 1)
+        ]
+
+    @cached_property
+    def decision(self) -> Decision:
+        """Who is best and how sure that is."""
+        return self.ranker.decide()
+
+    @property
+    def ranking(self) -> list[str]:
+        """Labels, best first."""
+        return self.decision.ranking
+
+    @cached_property
+    def differences(self) -> list[Difference]:
+        """Every other sender against the best, in every metric."""
+        best, *others = self.ranking
+        found = [self.ranker.difference(other, best, name) for other in others for name in self.metric_names]
+        return [d for d in found if d is not None]
+
+    @cached_property
+    def effects(self) -> list[Effect]:
+        """What each choice does for each sender, against the first; empty where senders alone are compared."""
+        return effects(self._columns, self.scenario.choices, self.ranker.criteria, self.scenario.prefer)
+
+    @cached_property
+    def headline(self) -> str:
+        """The answer in one line; where each of several senders has choices, what those do for whom."""
+        several = len({choice.sender for choice in self.scenario.choices.values()}) > 1
+        return sentence(self.effects) if several else self.ranker.headline
+
+    @cached_property
+    def verdict(self) -> str:
+        """The answer in a few sentences, with what it rests on."""
+        return self.ranker.verdict
+
+    @cached_property
+    def lateness(self) -> Lateness | None:
+        """What the lateness of emulated links adds to the RTT, and whether the verdict survives it; None in the simulator."""
+        return lateness(self.links, self._columns, self.ranker, self.decision)
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """What a careful reader should know before trusting the figures."""
+        extra = []
+        if not self.ranker.is_random:
+            extra.append(
+                "every seed gave the same result: nothing in this scenario is random, so more seeds tell nothing more"
+            )
+        if self._replays_one_moment:
+            extra.append(
+                "every session begins at the same moment of the same trace: at another moment, or on another link, the answer may "
+                'turn; give the path `start = "random"`, or several traces (playpath population)'
+            )
+        if self._has_a_fixed_outage:
+            extra.append(
+                "every session has its outage at the same second: all seeds meet it in much the same phase of their timers, which is one "
+                'sample, however many seeds there are; let the seed move it: `outage = { …, spread = "5 s" }`'
+            )
+        if self.interrupted:
+            extra.append(f"interrupted: only {len(self.seeds)} of {len(self.scenario.seeds)} seeds were finished")
+        if self.failures:
+            extra.append(self._failure_warning())
+        if self.lateness is not None:
+            extra.append(self.lateness.warning)
+        return [*extra, *self.notes]
+
+    @property
+    def _replays_one_moment(self) -> bool:
+        paths = self.scenario.resolved.get("path") or []
+        return any("trace" in path and path.get("start") != "random" for path in paths)
+
+    @property
+    def _has_a_fixed_outage(self) -> bool:
+        outages = [path.get("outage") for path in self.scenario.resolved.get("path") or []]
+        return any(outage and outage.get("spread", "0 s") == "0 s" for outage in outages)
+
+    def _failure_warning(self) -> str:
+        without = f"; not ranked: {', '.join(self.unranked)}" if self.unranked else ""
+        count, seeds = len(self.failures), ", ".join(map(str, self.seeds))
+        return f"{count} session{'s' if count > 1 else ''} failed; the ranking is over the seeds {seeds}{without}"
+
+    @property
+    def digest(self) -> str:
+        """Of all records; equal digests mean equal results."""
+        lines = "\n".join(self.table["digest"].to_list())
+        return hashlib.sha256(lines.encode()).hexdigest()
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """What the result depends on."""
+        return manifest(self.scenario, self.world, self.seeds)
+
+    @cached_property
+    def typical_seed(self) -> tuple[int, str | None]:
+        """The seed to show, and the criterion that chose it.
+
+        Its total over the senders is the (lower) median of the first criterion that differs between seeds; the lowest
+        seed of equals.
+        """
+        for name in self.ranker.criteria:
+            totals = sorted((self._total(i, name), seed) for i, seed in enumerate(self.seeds))
+            if totals[0][0] != totals[-1][0]:
+                return totals[(len(totals) - 1) // 2][1], name
+        return self.seeds[0], None
+
+    def _total(self, index: int, name: str) -> float:
+        values = [self.values(sender, name)[index] for sender in self.senders]
+        return sum(v for v in values if v is not None)
+
+    def with_timelines(self, timelines: Mapping[str, Session], around: pl.DataFrame) -> Comparison:
+        """The same with its traced sessions and their bands; what was computed of the table is kept."""
+        traced = replace(self, timelines=timelines, bands=around)
+        for name, value in vars(self).items():
+            vars(traced).setdefault(name, value)
+        return traced
+
+    def to_dict(self) -> Json:
+        """The JSON form of `playpath compare --json`."""
+        return {
+            "scenario": self.scenario.name,
+            "world": self.world,
+            "seeds": len(self.seeds),
+            "senders": [self._sender_dict(name) for name in self.senders],
+            "ranking": self.ranking,
+            "differences": [d.to_dict() for d in self.differences],
+            "effects": [effect.to_dict() for effect in self.effects],
+            "decision": self.decision.to_dict(),
+            "stopping": {"rule": STOPPING_RULE, "looks": list(self.looks)} if self.looks else None,
+            "headline": self.headline,
+            "verdict": self.verdict,
+            "lateness": None if self.lateness is None else self.lateness.to_dict(),
+            "failed": [dict(failure.__dict__) for failure in self.failures],
+            "warnings": self.warnings,
+            "manifest": self.manifest,
+            "digest": self.digest,
+        }
+
+    def to_json(self) -> str:
+        """The JSON form as text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def to_polars(self) -> pl.DataFrame:
+        """A row for each session, a column for each metric."""
+        return self.table
+
+    def _repr_html_(self) -> str:
+        names = self.ranker.criteria
+        head = "".join(f"<th>{escape(metric(n).axis)}</th>" for n in names)
+        rows = "".join(f"<tr><th>{escape(s)}</th>{self._html_cells(s, names)}</tr>" for s in self.ranking)
+        table = f"<table><tr><th>sender</th>{head}</tr>{rows}</table>"
+        said = f"<p><b>{escape(self.headline)}</b></p><p>{escape(self.verdict)}</p>"
+        return f"{said}{table}{self._figure()}"
+
+    def _figure(self) -> str:
+        """The first criterion, drawn; nothing where no sender has a value."""
+        from playpath.plots import figure, metric_dots
+        from playpath.show.report.html import plain_svg
+
+        if not self.shown_criteria:
+            return ""
+        drawn, ax = figure(5.2, 0.9 + 0.42 * len(self.senders))
+        metric_dots(self, self.shown_criteria[0], ax)
+        return plain_svg(drawn)
+
+    def _html_cells(self, sender: str, names: Sequence[str]) -> str:
+        return "".join(f"<td>{escape(format_summary(self.summary(sender, name)))}</td>" for name in names)
+
+    def _sender_dict(self, sender: str) -> dict[str, object]:
+        summaries = {name: self.summary(sender, name) for name in self.metric_names}
+        # A figure that this kind of player does not have is named all the same, with n = 0.
+        absent = {"mean": None, "median": None, "ci95": None, "min": None, "max": None, "n": 0}
+        metrics = {name: absent if summary is None else summary.to_dict() for name, summary in summaries.items()}
+        return {"name": sender, "cc": cc_name(self.scenario, sender), "metrics": metrics}
+
+    def save(self, folder: str | Path) -> None:
+        """Write `comparison.json`, `sessions.parquet`, `flows.parquet`, `links.parquet` and the timelines."""
+        target = Path(folder)
+        for name, frame in (("sessions", self.table), ("flows", self.flows), ("links", self.links)):
+            write_frame(target / f"{name}.parquet", frame)
+        self.save_timelines(target)
+        stored = {**self.to_dict(), "notes": self.notes, "interrupted": self.interrupted}
+        write_text(target / "comparison.json", json.dumps(stored, ensure_ascii=False, indent=1) + "\n")
+
+    def save_timelines(self, folder: str | Path) -> None:
+        """Write the timelines and their bands, in place of those that are there."""
+        target = Path(folder)
+        timelines = file_names(self.timelines)
+        for sender, file in timelines.items():
+            self.timelines[sender].save(target / "timelines" / file)
+        for record in target.glob("timelines/*/record.json"):
+            if record.parent.name not in timelines.values():  # of a sender or a run that is no part of this
+                shutil.rmtree(record.parent)
+        write_frame(target / "bands.parquet", self.bands)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Comparison:
+        """Read what `save` wrote."""
+        source = Path(folder)
+        stored = json.loads((source / "comparison.json").read_text(encoding="utf-8"))
+        resolved = stored["manifest"]["scenario"]
+        choices = {name: Choice(**choice) for name, choice in stored["manifest"].get("choices", {}).items()}
+        found = [Session.load(path.parent) for path in sorted(source.glob("timelines/*/record.json"))]
+        return cls(
+            scenario=Scenario(resolved, json.dumps(resolved, ensure_ascii=False), choices=choices),
+            world=stored["world"],
+            seeds=stored["manifest"]["seeds"],
+            table=pl.read_parquet(source / "sessions.parquet"),
+            flows=pl.read_parquet(source / "flows.parquet"),
+            links=pl.read_parquet(source / "links.parquet"),
+            notes=stored["notes"],
+            timelines={session.sender: session for session in found},
+            bands=_stored_bands(source / "bands.parquet"),
+            interrupted=stored["interrupted"],
+            failures=[Failure(**entry) for entry in stored.get("failed", [])],
+            looks=(stored.get("stopping") or {}).get("looks", []),
+        )
+
+
+def _stored_bands(path: Path) -> pl.DataFrame:
+    """No rows in results from before there were bands, of each series."""
+    found = pl.read_parquet(path) if path.is_file() else None
+    return pl.DataFrame(schema=bands.SCHEMA) if found is None or "series" not in found.columns else found
+
+
+def format_summary(summary: stats.Summary | None) -> str:
+    """The mean, and in brackets the interval of the median, for people.
+
+    >>> format_summary(stats.summarise([0.0] * 9 + [60.0])), format_summary(stats.summarise([1.0, 2.0]))
+    ('6 (median 0)', '1.5')
+    """
+    if summary is None:
+        return "–"
+    middle = format_value(summary.mean)
+    if summary.ci95 is None or summary.minimum == summary.maximum:
+        return middle
+    low, high = (format_value(end) for end in summary.ci95)
+    if low == high:
+        return middle if low == middle else f"{middle} (median {low})"
+    return f"{middle} ({low} to {high})"
+
+
+def whole_seeds(sessions: list[Session], senders: int) -> list[Session]:
+    """Sessions of the seeds that every sender finished."""
+    counts: dict[int, int] = {}
+    for session in sessions:
+        counts[session.seed] = counts.get(session.seed, 0) + 1
+    return [s for s in sessions if counts[s.seed] == senders]
+
+
+def gather(scenario: Scenario, world: str, sessions: list[Session], *, interrupted: bool) -> Comparison:
+    """A comparison of finished sessions; every sender has the same seeds."""
+    names = list(dict.fromkeys(name for session in sessions for name in session.metrics))
+    rows = [
+        {"sender": s.sender, "cc": s.cc, "seed": s.seed, "digest": s.digest}
+        | {name: s.metrics.get(name) for name in names}
+        for s in sessions
+    ]
+    schema = {"sender": pl.String, "cc": pl.String, "seed": pl.Int64, "digest": pl.String}
+    return Comparison(
+        scenario=scenario,
+        world=world,
+        seeds=sorted({s.seed for s in sessions}),
+        table=pl.DataFrame(rows, schema=schema | dict.fromkeys(names, pl.Float64)),
+        flows=_long(sessions, "flows"),
+        links=_long(sessions, "links"),
+        notes=_notes(sessions, has_video=scenario.has_video),
+        interrupted=interrupted,
+    )
+
+
+def _long(sessions: list[Session], part: str) -> pl.DataFrame:
+    """A row for each flow or link of each session; nested values become columns `dropped_packets.queue`."""
+    rows = [{"sender": s.sender, "seed": s.seed} | _flat(entry) for s in sessions for entry in getattr(s, part)]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _flat(entry: Mapping[str, Any], prefix: str = "") -> Row:
+    flat: Row = {}
+    for key, value in entry.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{key}.")
+        elif not isinstance(value, list):
+            flat[prefix + key] = value
+    return flat
+
+
+def _notes(sessions: list[Session], *, has_video: bool) -> list[str]:
+    """Warnings of all sessions: each once, with who said it (a lone sender without a video has no part in it) and in how many runs."""
+    runs: dict[str, int] = {}
+    found: dict[tuple[str, str], int] = {}
+    for session in sessions:
+        runs[session.sender] = runs.get(session.sender, 0) + 1
+        for text in dict.fromkeys(session.warnings):
+            found[(session.sender, text)] = found.get((session.sender, text), 0) + 1
+    is_told = has_video or len(runs) > 1
+    return [
+        f"{f'{sender}: ' if is_told else ''}{text} ({count} of {runs[sender]} runs)"
+        for (sender, text), count in found.items()
+    ]

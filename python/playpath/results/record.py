@@ -1,0 +1,184 @@
+"""What one session leaves: metrics, flows, links, events, warnings, manifest, and its time series on request."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from playpath.base import engine
+from playpath.base.errors import InputError
+from playpath.base.files import write_frame, write_text
+from playpath.base.manifest import RunManifest
+from playpath.base.metrics import format_value, metric
+from playpath.base.tabular import Json, Tabular
+from playpath.results.recorded import EventRecord, FlowRecord, LinkRecord, SessionRecord, WindowEvent
+
+Columns = dict[str, np.ndarray]
+
+PACKETS = ("packets.", "acks.", "sacks.", "drops.")
+"""How the names of the series of single packets begin; see `playpath.results.packets`."""
+_SERIES = ("flow.", "link.", "player", "switches.", *PACKETS)
+_LONGEST_NAME = 120
+"""Bytes: file systems take 255, and suffixes come to it."""
+
+
+@dataclass(frozen=True)
+class Session(Tabular):
+    """One sender, one seed, one world.
+
+    Attributes
+    ----------
+    scenario, world, sender, cc : str
+    seed : int
+    metrics : dict of str to float or None
+        In the unit that ends the name; None where there is no value (no start-up delay without a start).
+    flows, links : list of dict
+        Every flow, cross traffic too; every link.
+    events : list of dict
+        Playback events in the order of time.
+    warnings : list of str
+        What a careful reader should know before trusting the figures.
+    manifest : dict
+        What the result depends on.
+    digest : str
+        Of the whole record; equal digests mean equal results.
+    series : dict of str to dict of str to array
+        Time series by name (`flow.<name>`, `link.<name>`, `player`); with several paths `flow.<name>/<path>`,
+        `switches.<name>`, a row for each change of path; packets, ACKs and drops as `playpath.results.packets` has them. Empty unless
+        traced.
+    schema : int
+        Version of the JSON's schema (docs/reference/record.schema.json); 0 for records from before there was one.
+    window_events : dict of str to list of dict
+        For each flow what its congestion control was told and did (`time_s`, `event`, `cwnd_before`, `cwnd_after` …). Empty
+        unless traced, and in the kernel world.
+    sessions : list of dict
+        Every video session with `name`, `start_s`, `metrics`: the main one, then those among the traffic.
+    """
+
+    scenario: str
+    world: str
+    sender: str
+    cc: str
+    seed: int
+    metrics: dict[str, float | None]
+    flows: list[FlowRecord]
+    links: list[LinkRecord]
+    events: list[EventRecord]
+    warnings: list[str]
+    manifest: RunManifest
+    digest: str
+    series: Mapping[str, Columns] = field(default_factory=dict, repr=False)
+    sessions: list[SessionRecord] = field(default_factory=list)
+    schema: int = engine.SCHEMA_VERSION
+    window_events: dict[str, list[WindowEvent]] = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        traced = f"; {len(self.series)} time series" if self.series else ""
+        return f"<Session {self.scenario}, {self.world}: {self.sender or 'no sender'}, seed {self.seed}{traced}>"
+
+    def to_dict(self) -> Json:
+        """The JSON form, without the time series."""
+        return {key: value for key, value in self.__dict__.items() if key != "series"}
+
+    def to_json(self) -> str:
+        """The JSON form as text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def to_polars(self) -> pl.DataFrame:
+        """The metrics, a row each: `metric`, `value`, `unit`."""
+        rows = [{"metric": k, "value": v, "unit": metric(k).unit} for k, v in self.metrics.items()]
+        return pl.DataFrame(rows, schema={"metric": pl.String, "value": pl.Float64, "unit": pl.String})
+
+    def frame(self, name: str) -> pl.DataFrame:
+        """A time series as a frame, for example `session.frame("player")`."""
+        return pl.DataFrame(dict(self.series[name]))
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{escape(metric(k).label)}</th>"
+            f"<td>{format_value(v)} {escape(metric(k).unit)}</td></tr>"
+            for k, v in self.metrics.items()
+        )
+        return f"<table><caption>{escape(self.sender)}, seed {self.seed}</caption>{rows}</table>"
+
+    def save(self, folder: str | Path) -> None:
+        """Write `record.json` and one Parquet file for each time series."""
+        target = Path(folder)
+        files = file_names(self.series)
+        for name, file in files.items():
+            write_frame(target / f"{file}.parquet", self.frame(name))
+        stored = {**self.to_dict(), "series": files}
+        write_text(target / "record.json", json.dumps(stored, ensure_ascii=False) + "\n")
+        for path in target.glob("*.parquet"):  # series of an earlier record
+            if path.stem not in files.values() and path.stem.startswith(_SERIES):
+                path.unlink()
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Session:
+        """Read what `save` wrote; the time series too, if they are there."""
+        source = Path(folder)
+        stored = json.loads((source / "record.json").read_text(encoding="utf-8"))
+        found = stored.setdefault("schema", 0)
+        if found > engine.SCHEMA_VERSION:
+            known = engine.SCHEMA_VERSION
+            raise InputError(
+                f"{source / 'record.json'}: schema {found} is newer than this playpath's; allowed: up to {known}"
+            )
+        files = stored.pop("series")
+        series = {name: columns(pl.read_parquet(source / f"{file}.parquet")) for name, file in files.items()}
+        return cls(**stored, series=series)
+
+
+def columns(frame: pl.DataFrame) -> Columns:
+    """A frame as arrays."""
+    return {name: frame[name].to_numpy() for name in frame.columns}
+
+
+def switch_series(by_flow: Mapping[str, Sequence[Mapping[str, object]]]) -> dict[str, Columns]:
+    """The path switches of MPTCP flows as series `switches.<flow>`, a row each.
+
+    >>> found = switch_series({"video": [{"time_s": 0.5, "to": "wifi"}]})
+    >>> found["switches.video"]["time_s"].tolist()
+    [0.5]
+    """
+    return {
+        f"switches.{flow}": {key: np.array([row[key] for row in rows]) for key in rows[0]}
+        for flow, rows in by_flow.items()
+        if rows
+    }
+
+
+def file_names(names: Iterable[str]) -> dict[str, str]:
+    """A different file name for each name.
+
+    >>> file_names(["flow.a/b", "flow.a_b"])
+    {'flow.a/b': 'flow.a_b', 'flow.a_b': 'flow.a_b.2'}
+    """
+    taken: dict[str, str] = {}
+    for name in names:
+        file, number = slug(name), 1
+        while file in taken.values():
+            number += 1
+            file = f"{slug(name)}.{number}"
+        taken[name] = file
+    return taken
+
+
+def slug(name: str) -> str:
+    """A file name for anything that people name: never hidden, empty, a way out of its folder, or too long for a file system.
+
+    >>> slug("ccplb(pob_rate=2)"), slug("flow.cubic"), slug("../x"), slug("")
+    ('ccplb_pob_rate=2_', 'flow.cubic', '_._x', '_')
+    """
+    safe = "".join(c if c.isalnum() or c in "-_.=+" else "_" for c in name) or "_"
+    if safe[0] in ".-":  # hidden, the parent folder, or an option to the next program
+        safe = f"_{safe[1:]}"
+    short = safe.encode()[:_LONGEST_NAME].decode(errors="ignore")
+    return safe if short == safe else f"{short}-{hashlib.sha256(name.encode(errors='replace')).hexdigest()[:8]}"

@@ -1,0 +1,302 @@
+"""Compare senders: the same seeds for each, run or resumed. `comparison` holds what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from playpath.base import engine
+from playpath.base.errors import InputError, Interrupted, RunError, unknown_name
+from playpath.base.parallel import check_jobs, run_all
+from playpath.base.progress import Progress, Pulse
+from playpath.judge.evidence import ladder
+from playpath.real.testbed.errors import MissingToolError
+from playpath.results import bands
+from playpath.results.comparison import Comparison, Failure, gather, whole_seeds
+from playpath.results.packets import trimmed
+from playpath.results.record import Session
+from playpath.run import worlds
+from playpath.run.session_store import finished_session, play_and_keep, session_folder
+from playpath.run.worlds import Files, Trace, World
+from playpath.scenario import LAST_SEED, Scenario, load
+
+_MOST_TOLD = 3
+"""Failures that a one-line error names."""
+
+
+def compare(
+    scenario: Any,
+    *,
+    cc: Sequence[str | Mapping[str, Any]] | None = None,
+    scheduler: Sequence[str | Mapping[str, Any]] | None = None,
+    seeds: int | None = None,
+    set: Mapping[str, Any] | None = None,
+    abr: Sequence[str | None] | None = None,
+    controllers: Mapping[str, Any] | None = None,
+    abrs: Mapping[str, Any] | None = None,
+    vary: Mapping[str, Any] | None = None,
+    until_decided: int | None = None,
+    jobs: int | None = None,
+    world: str = "sim",
+    timelines: bool = False,
+    store: str | Path | None = None,
+    resume: bool = False,
+    tolerance: str | None = None,
+    progress: Progress = lambda done, total: None,
+    on_interrupt: Callable[[int], None] = lambda running: None,
+    on_stopped: Callable[[], None] = lambda: None,
+    meanwhile: Callable[[Comparison], None] = lambda result: None,
+) -> Comparison:
+    """Play the scenario's video once for each sender and seed, and rank the senders.
+
+    Parameters
+    ----------
+    scenario : Scenario, mapping, str or path
+        See `playpath.load`, which also explains `cc`, `scheduler`, `seeds`, `set`, `abr`, `controllers`, `abrs` and `vary`.
+    until_decided : int, optional
+        Add seeds, up to this many, until the best sender is decided.
+    jobs : int, optional
+        Threads; all cores by default. Results do not depend on it. In the kernel world, test beds at once: 1 by default;
+        more share the cores, and a run whose link was late is repeated.
+    world : str
+        `"sim"`, or another world that is installed.
+    timelines : bool
+        Also trace one session for each sender: that of the seed whose total stall time is the median.
+    store : path, optional
+        In the kernel world, a folder that keeps every session as it ends: record, time series, and what its programs wrote; of a
+        failed one `logs/failed.json` says why.
+    resume : bool
+        Take finished sessions from `store`; those that failed or are missing are played.
+    tolerance : str, optional
+        In the kernel world, how late the emulated link may be (99th percentile); by default what each path bears. Whether this
+        machine holds that is tried before the first session.
+    progress : callable
+        Called with sessions done, parts of long ones included, and sessions in all.
+    on_interrupt : callable
+        Called at Ctrl-C with the number of sessions under way; they are finished first.
+    on_stopped : callable
+        Called when those have ended, and no second Ctrl-C has come.
+    meanwhile : callable
+        Called with the result without its timelines while those are played, where that is needed: for what does not show them.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    InputError
+        The scenario is wrong, or has no sender.
+    RunError
+        A session of the simulator failed, or no seed was finished by every sender that finished any; or Ctrl-C came before the
+        first seed was finished.
+    """
+    loaded = load(
+        scenario,
+        cc=cc,
+        scheduler=scheduler,
+        seeds=seeds,
+        set=set,
+        abr=abr,
+        controllers=controllers,
+        abrs=abrs,
+        vary=vary,
+    )
+    place = worlds.world(world, tolerance=tolerance)
+    if place.is_parallel and (store is not None or resume):
+        raise InputError(f"world '{world}' keeps no sessions: it computes them again, the same")
+    if not loaded.senders:
+        raise InputError(f"scenario '{loaded.name}': no [[sender]] to compare; add one or give --cc")
+    # Where sessions share the machine's clock, several at once only if it is asked for.
+    threads = check_jobs(jobs) if place.is_parallel or jobs is not None else 1
+    if not resume:  # what is missing was tried when it began
+        place.prepare(loaded, threads)
+    sessions: list[Session] = []
+    failures: list[Failure] = []
+    outlines: dict[tuple[str, int], bands.Outline] = {}
+    played, steps = 0, ladder(len(loaded.seeds), until_decided)
+    for look, runs in enumerate(steps):
+        loaded = loaded if runs == len(loaded.seeds) else load(loaded, seeds=runs)
+        tasks = [(seed, sender) for seed in loaded.seeds[played:] for sender in loaded.senders]
+        pulse = Pulse(progress, len(tasks))
+        player = _Player(loaded, place, pulse, outlines, trace=timelines, store=store, resume=resume)
+        outcome = run_all(
+            player.play,
+            tasks,
+            threads,
+            on_done=pulse.count,
+            on_wait=pulse.tell,
+            on_interrupt=on_interrupt,
+            on_stopped=on_stopped,
+        )
+        sessions += [s for s in outcome.results if isinstance(s, Session)]
+        failures += [f for f in outcome.results if isinstance(f, Failure)]
+        played = runs
+        result = _gather_whole(loaded, place.name, sessions, failures, interrupted=outcome.interrupted)
+        if until_decided is not None:
+            result = replace(result, looks=steps[: look + 1])
+        if outcome.interrupted or (until_decided is not None and result.decision.is_decided):
+            break
+    if not timelines or (result.interrupted and place.is_parallel):
+        return result
+    ordered = {key: outlines[key] for key in sorted(outlines) if key[1] in result.seeds and key[0] in result.senders}
+    played_again = _timelines(result, place, threads, sessions, meanwhile)
+    return result.with_timelines(played_again, bands.bands(ordered))
+
+
+class _Player:
+    """Plays a sender with a seed. In a world of real time a session that fails is a result, no reason to stop."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        place: World,
+        pulse: Pulse,
+        outlines: dict[tuple[str, int], bands.Outline],
+        *,
+        trace: bool,
+        store: str | Path | None,
+        resume: bool,
+    ) -> None:
+        self._scenario, self._place, self._trace, self._resume = scenario, place, trace, resume
+        self._outlines = outlines
+        self._pulse = pulse
+        self._store = store
+
+    def play(self, task: tuple[int, str]) -> Session | Failure:
+        seed, sender = task
+        try:
+            return self._outlined(self._session(sender, seed))
+        except RunError as error:
+            # What the machine lacks, every session lacks.
+            if self._place.is_parallel or isinstance(error, MissingToolError):
+                raise
+            return Failure(sender, seed, str(error))
+
+    def _outlined(self, session: Session) -> Session:
+        """Keeps what the bands need; where sessions cost little to run again, their series go."""
+        if session.series:
+            self._outlines[session.sender, session.seed] = bands.outline(session)
+        return replace(session, series={}, window_events={}) if self._place.is_parallel else session
+
+    def _session(self, sender: str, seed: int) -> Session:
+        if self._store is None:
+            is_kept = not self._place.is_parallel or seed < self._scenario.seeds[0] + bands.MOST_SEEDS
+            # Single packets are kept of the session that is shown alone: see `_timelines`.
+            trace: Trace = "outline" if self._trace and is_kept else False
+            with self._pulse.watching() as watch:
+                return self._place.session(self._scenario, sender, seed, trace=trace, watch=watch)
+        folder = session_folder(self._store, self._scenario, sender, seed)
+        found = finished_session(folder, self._place.name) if self._resume else None
+        return found or play_and_keep(self._scenario, sender, seed, self._place, folder, trace=self._trace)
+
+
+def _gather_whole(
+    scenario: Scenario, world: str, sessions: list[Session], failures: list[Failure], *, interrupted: bool
+) -> Comparison:
+    """A comparison over the seeds that were finished by every sender that finished any."""
+    failed = {failure.sender for failure in failures}
+    finished = {session.sender for session in sessions}
+    whole = whole_seeds(sessions, len([s for s in scenario.senders if s in finished or s not in failed]))
+    if whole:
+        return replace(gather(scenario, world, whole, interrupted=interrupted), failures=failures)
+    if interrupted:
+        raise Interrupted("stopped before the first seed was finished for every sender; nothing to show")
+    told = "; ".join(dict.fromkeys(f"{f.sender}, seed {f.seed}: {f.reason}" for f in failures[:_MOST_TOLD]))
+    more = f"; and {len(failures) - _MOST_TOLD} more" if len(failures) > _MOST_TOLD else ""
+    what = "every session failed" if not sessions else "no seed was finished by every sender"
+    raise RunError(f"{what}: {told}{more}")
+
+
+def run(
+    scenario: Any,
+    *,
+    sender: str | None = None,
+    seed: int = 1,
+    trace: bool = False,
+    cc: Sequence[str | Mapping[str, Any]] | None = None,
+    scheduler: Sequence[str | Mapping[str, Any]] | None = None,
+    set: Mapping[str, Any] | None = None,
+    world: str = "sim",
+    controller: Callable[[], Any] | None = None,
+    abr: Callable[[], Any] | None = None,
+    files: Files | None = None,
+    tolerance: str | None = None,
+    watch: engine.Watch | None = None,
+) -> Session:
+    """Run one session.
+
+    Parameters
+    ----------
+    scenario
+        See `playpath.load`, which also explains `cc`, `scheduler` and `set`.
+    sender : str, optional
+        Its label; may be left out when the scenario has only one, or none (traffic alone).
+    seed : int
+        At least 0.
+    trace : bool
+        Keep the time series and the packets: `flow.…`, `link.…`, `player`, and `playpath.results.packets`.
+    controller : callable, optional
+        Makes a congestion control written in Python for each connection of the sender, in place of its own: slow, for
+        prototypes. See docs/recipes/prototype-in-python.md.
+    abr : callable, optional
+        Makes an ABR rule written in Python, in place of that of the scenario's DASH player; asked once per segment. See
+        docs/recipes/abr-rule-in-python.md.
+    files : Files, optional
+        In the kernel world, what the session leaves besides its record.
+    tolerance : str, optional
+        As for `compare`.
+    watch : callable, optional
+        In the simulator, called now and then with the seconds played and those that are expected.
+    """
+    loaded = load(scenario, cc=cc, scheduler=scheduler, set=set)
+    if not 0 <= seed <= LAST_SEED:
+        raise InputError(f"--seed {seed}: must be from 0 to {LAST_SEED}")
+    name = pick_sender(loaded, sender)
+    if controller is None and abr is None:
+        place = worlds.world(world, files=files, tolerance=tolerance)
+        place.prepare(loaded, 1)
+        return place.session(loaded, name, seed, trace=trace, watch=watch)
+    if world != worlds.SimWorld.name:
+        raise InputError(f"world '{world}': a controller or rule written in Python runs in the world 'sim' only")
+    return worlds.SimWorld().session(loaded, name, seed, trace=trace, watch=watch, controller=controller, rule=abr)
+
+
+def pick_sender(scenario: Scenario, sender: str | None) -> str:
+    """The label asked for, or the only one; empty for traffic alone.
+
+    Raises
+    ------
+    InputError
+        There is none of that name, or several and none was named.
+    """
+    names = scenario.senders
+    if sender is None and len(names) <= 1:
+        return names[0] if names else ""
+    if sender is None:
+        raise InputError(f"scenario '{scenario.name}' has several senders; give --sender, one of: {', '.join(names)}")
+    if sender not in names:
+        raise unknown_name("sender", sender, names)
+    return sender
+
+
+def _timelines(
+    result: Comparison,
+    place: World,
+    threads: int,
+    sessions: Sequence[Session],
+    meanwhile: Callable[[Comparison], None],
+) -> dict[str, Session]:
+    """The traced session of the typical seed of each sender: run once more where that costs little."""
+    seed, _ = result.typical_seed
+    if place.is_parallel:
+        outcome = run_all(
+            lambda s: trimmed(place.session(result.scenario, s, seed, trace=True)),
+            result.senders,
+            threads,
+            meanwhile=lambda: meanwhile(result),
+        )
+        sessions = [session for session in outcome.results if session is not None]
+    return {s.sender: s for s in sessions if s.seed == seed and s.series and s.sender in result.senders}

@@ -1,0 +1,223 @@
+"""Congestion controls and ABR rules of the user's own, beside those of the registries.
+
+A scenario, an option or `controllers={"mine": Mine}` names them by where they are: `module:Mine`, `folder/mine.py:Mine`,
+`libmine.so:mine`. The resolved scenario keeps the name, the parameters and the hash of the source; `factory` makes the code of
+it again, in this process or in a worker, and refuses other code than was asked for.
+
+- `sources.py`: folders, imports, hashes; `references.py`: objects of Python to names, `blame.py`: errors in own code as one line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from playpath.base import engine
+from playpath.base.errors import InputError, RunError
+from playpath.base.printing import own_code_runs
+from playpath.run.own import sources
+from playpath.run.own.blame import told
+from playpath.run.own.references import HERE, handed_over, here_digest, reference_of
+from playpath.run.own.sources import LIBRARIES
+from playpath.scenario import Component, own_code
+from playpath.scenario.resolved import Document
+
+if TYPE_CHECKING:
+    from playpath.scenario import Scenario
+
+__all__ = ["add_folders", "complete", "factory", "failure", "folders", "reference_of", "require_importable"]
+
+_HASH = "source_sha256"
+_METHODS = {"control": "on_report", "rule": "choose"}
+_made: set[tuple[str, str, str]] = set()
+"""Known to work: reference, parameters, hash."""
+
+
+def complete(resolved: Document, base: str) -> None:
+    """Find all code of the user's own that a resolved scenario names, try it, and write down its hash.
+
+    Parameters
+    ----------
+    resolved : resolved document
+        Changed in place: names of files become names of modules.
+    base : str
+        Folder of the scenario.
+
+    Raises
+    ------
+    InputError
+        It cannot be found or made, or is not what an earlier hash was of: one line.
+    """
+    for where, kind, entry in _entries(resolved):
+        _into_search(entry, base)
+        try:
+            found = _check(kind, entry)
+        except InputError as error:
+            raise InputError(f"{where} '{entry['name']}': {error}") from error.__cause__
+        if entry.setdefault(_HASH, found) != found:
+            raise InputError(f"{where} '{entry['name']}': the source is not that of this result; it has changed since")
+
+
+def require_importable(scenario: Scenario) -> None:
+    """Whether workers can load it: not where it was defined in a notebook, a prompt or a function.
+
+    Raises
+    ------
+    InputError
+        With the remedy.
+    """
+    for name in own_code(scenario.resolved):
+        if name.startswith(HERE):
+            raise InputError(
+                f"'{name.removeprefix(HERE)}' is defined in a notebook, a prompt or a function, where workers cannot import it; "
+                "write it into a file (in a notebook: %%writefile mine.py) and import it from there"
+            )
+
+
+def add_folders(found: tuple[str, ...]) -> None:
+    """On a worker: where the driver found its code."""
+    for folder in found:
+        sources.add_folder(folder)
+
+
+def folders() -> tuple[str, ...]:
+    """Where code was found, for workers."""
+    return sources.folders()
+
+
+def factory(kind: str, reference: str, params_json: str, sha256: str) -> Callable[[], Any] | str:
+    """For the engine: a callable that makes an object of what a scenario names; of a library its file.
+
+    Parameters
+    ----------
+    kind : {"control", "rule"}
+    reference : str
+        `module:Name`.
+    params_json : str
+        Keyword arguments.
+    sha256 : str
+        What the source must hash to.
+
+    Raises
+    ------
+    InputError
+        One line.
+    """
+    params = json.loads(params_json)
+    if _digest(reference) != sha256:
+        raise InputError(f"'{reference}': the source here is not the one that was asked for; it differs or has changed")
+    if _is_library(reference):
+        return str(sources.library(reference.partition(":")[0]))
+    target = _target(reference)
+    return lambda: target(**params)
+
+
+def _check(kind: str, entry: Mapping[str, Any]) -> str:
+    """The hash; once for each source, whether objects can be made."""
+    reference = entry["name"]
+    params = {key: value for key, value in entry.items() if key not in ("name", _HASH)}
+    found = _digest(reference)
+    key = (reference, json.dumps(params, sort_keys=True), found)
+    if key not in _made and _is_library(reference):
+        if kind != "control":
+            raise InputError("a library holds congestion controls, no ABR rules")
+        engine.check_library(str(sources.library(reference.partition(":")[0])), reference, params)
+        _made.add(key)
+    if key not in _made:
+        target = _target(reference)
+        try:
+            with own_code_runs():
+                made = target(**params)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # its `sys.exit`, too
+            raise InputError(told(error, target)) from error
+        if not callable(getattr(made, method := _METHODS[kind], None)):
+            raise InputError(f"its objects have no method `{method}`; see docs/recipes")
+        _made.add(key)
+    return found
+
+
+def _is_library(reference: str) -> bool:
+    return reference.partition(":")[0].endswith(LIBRARIES)
+
+
+def _digest(reference: str) -> str:
+    return here_digest(reference) if reference.startswith(HERE) else sources.digest(reference.partition(":")[0])
+
+
+def _target(reference: str) -> Callable[..., Any]:
+    if (known := handed_over(reference)) is not None:
+        return known
+    if reference.startswith(HERE):
+        raise InputError("was defined in a program that has ended; it cannot be made again")
+    source, _, name = reference.partition(":")
+    found: Any
+    try:
+        with own_code_runs():
+            found = sources.module(source)
+    except (InputError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise InputError(told(error)) from error
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise InputError(_missing(found, part, source))
+        found = getattr(found, part)
+    if not callable(found):
+        raise InputError("is no class and no function")
+    return found  # type: ignore[no-any-return]
+
+
+def _missing(place: Any, name: str, source: str) -> str:
+    from playpath.base.errors import unknown_name
+
+    public = [key for key, value in vars(place).items() if callable(value) and not key.startswith("_")]
+    own = [key for key in public if getattr(getattr(place, key), "__module__", None) == source]
+    return str(unknown_name(f"name in {source}", name, own or public))
+
+
+def _into_search(entry: Component, base: str) -> None:
+    """A file's name becomes the module's, its folder one to search in."""
+    source, _, name = entry["name"].partition(":")
+    if entry["name"].startswith(HERE):
+        return
+    if "/" in source or source.endswith((".py", *LIBRARIES)):
+        path = Path(base, source)
+        if not path.is_file() and not Path(source).is_file():
+            if (found := next((f for f in sources.folders() if Path(f, source).is_file()), None)) is None:
+                raise InputError(f"'{entry['name']}': there is no file {source}")
+            path = Path(found, source)
+        path = path if path.is_file() else Path(source)
+        sources.add_folder(path.parent)
+        module = path.name if path.name.endswith(LIBRARIES) else path.stem
+        entry["name"] = f"{module}:{name}"
+    sources.add_folder(base)
+    sources.add_folder(".")
+
+
+def _entries(resolved: Document) -> Iterator[tuple[str, str, Component]]:
+    """What names own code: where, its kind, its entry."""
+    senders = [("sender", entry) for entry in resolved.get("sender") or []]
+    for group, table in [*senders, *(("traffic", entry) for entry in resolved.get("traffic") or [])]:
+        yield from _of_table(f"{group} '{table.get('name', '')}': cc", "control", table.get("cc"))
+        yield from _of_table(f"{group} '{table.get('name', '')}': abr", "rule", table.get("abr"))
+    yield from _of_table("player: abr", "rule", (resolved.get("player") or {}).get("abr"))
+
+
+def _of_table(where: str, kind: str, entry: Any) -> Iterator[tuple[str, str, Component]]:
+    if isinstance(entry, dict) and ":" in str(entry.get("name", "")):
+        yield where, kind, entry
+
+
+def failure(sender: str, seed: int, code: str | Callable[[], Any], method: str, cause: BaseException) -> RunError:
+    """The error of a run in which own code, or what a reference names, failed: sender, seed, where, what."""
+    if isinstance(code, str) and _is_library(code):
+        return RunError(f"{sender}, seed {seed}: {code}, in {method}: {cause}")
+    target: Callable[..., Any] | None = None
+    with suppress(InputError):
+        target = _target(code) if isinstance(code, str) else code
+    return RunError(f"{sender}, seed {seed}: {told(cause, target, method)}")

@@ -1,0 +1,342 @@
+"""Search for parameters of a congestion control: found on train paths, judged on held-out ones.
+
+The optimiser is scipy's differential evolution. It sees only the train scenarios with the train seeds. The score of a
+parameter set is a sum over the ranking's criteria, each relative to its value with default parameters, each weighing a
+tenth of the one before; so it follows the ranking as far as a single number can. The answer is a paired comparison of
+tuned against default parameters on what the optimiser has not seen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+
+import playpath
+from playpath.base.errors import InputError, Interrupted
+from playpath.base.files import write_text
+from playpath.base.metrics import metric
+from playpath.base.tabular import Json
+from playpath.results.comparison import Comparison
+from playpath.run.compare import compare
+from playpath.run.own import reference_of
+from playpath.scenario import Scenario, load, parse_choice
+
+_PARAM = re.compile(r"(?P<cc>[\w./:-]+)\.(?P<name>\w+)=(?P<low>[-+.\de]+)\.\.(?P<high>[-+.\de]+)")
+_WEIGHT = 0.1
+ANY_CONTROL = "newreno"
+"""Which control is tuned says nothing of a scenario."""
+_POPULATION = 6
+"""Members for each parameter; the budget decides how many generations there are."""
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Range:
+    """A parameter and where to search it.
+
+    >>> Range.parse("ccplb.kp=1..3")
+    Range(cc='ccplb', name='kp', low=1.0, high=3.0)
+    """
+
+    cc: str
+    name: str
+    low: float
+    high: float
+
+    @classmethod
+    def parse(cls, text: str) -> Range:
+        """Read `CC.PARAMETER=LOW..HIGH`."""
+        found = _PARAM.fullmatch(text.strip())
+        try:
+            low, high = (float(found[end]) for end in ("low", "high"))  # type: ignore[index]
+        except (TypeError, ValueError):
+            raise InputError(f"--param '{text}': expected CC.PARAMETER=LOW..HIGH, for example ccplb.kp=1..3") from None
+        if not low < high:
+            raise InputError(f"--param '{text}': {low:g} is not below {high:g}")
+        assert found is not None
+        return cls(found["cc"], found["name"], low, high)
+
+    def __str__(self) -> str:
+        return f"{self.cc}.{self.name}={self.low:g}..{self.high:g}"
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The result of `tune`.
+
+    Attributes
+    ----------
+    cc : str
+    parameters : dict of str to float
+        The best found, four significant digits.
+    evaluations : int
+        Parameter sets tried.
+    train, held_out : list of Comparison
+        Tuned against default parameters, a comparison for each scenario. Only `held_out` tells what the tuning is worth.
+    history : list of (dict, float)
+        Every parameter set tried with its score (lower is better; 1.11… is the default's).
+    question : dict
+        `params`, what was searched, and where; `scenarios`, SHA-256 of each train and held-out scenario with one seed.
+    """
+
+    cc: str
+    parameters: dict[str, float]
+    evaluations: int
+    train: list[Comparison]
+    held_out: list[Comparison]
+    history: list[tuple[dict[str, float], float]]
+    question: dict[str, list[str]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<Tuning {self.sender}: the best of {self.evaluations} parameter sets>"
+
+    @property
+    def sender(self) -> str:
+        """The tuned control as typed in `--cc`."""
+        inside = ",".join(f"{name}={value:g}" for name, value in self.parameters.items())
+        return f"{self.cc}({inside})"
+
+    def to_dict(self) -> Json:
+        """The JSON form."""
+        return {
+            "cc": self.cc,
+            "parameters": self.parameters,
+            "sender": self.sender,
+            "evaluations": self.evaluations,
+            **self.question,
+            "train": [_brief(c) for c in self.train],
+            "held_out": [_brief(c) for c in self.held_out],
+            "history": [{"parameters": p, "score": s} for p, s in self.history],
+        }
+
+    def save(self, folder: str | Path) -> None:
+        """Write `tune.json`, the JSON form."""
+        write_text(Path(folder) / "tune.json", json.dumps(self.to_dict(), indent=1) + "\n")
+
+
+def _brief(comparison: Comparison) -> dict[str, object]:
+    full = comparison.to_dict()
+    keys = ("scenario", "seeds", "senders", "ranking", "verdict", "decision", "digest")
+    return {key: full[key] for key in keys} | {"seed_list": comparison.seeds}
+
+
+def tune(
+    train: Sequence[Any],
+    params: Sequence[str | Range],
+    *,
+    held_out: Sequence[Any] = (),
+    seeds: int | None = None,
+    set: Mapping[str, Any] | None = None,
+    budget: int = 60,
+    jobs: int | None = None,
+    seed: int = 1,
+    controllers: Mapping[str, Any] | None = None,
+    store: str | Path | None = None,
+    progress: Progress = lambda done, total: None,
+) -> Tuning:
+    """Find parameters on the train scenarios and judge them on the held-out ones.
+
+    Parameters
+    ----------
+    train : sequence
+        Scenarios, as `playpath.load` takes them; their senders are replaced.
+    params : sequence of str or Range
+        `"ccplb.kp=1..3"`; all of one congestion control.
+    held_out : sequence
+        Scenarios the optimiser must not see. Without them the train scenarios with other seeds are held out, which
+        tells less: only that the tuning did not follow chance.
+    seeds : int, optional
+        Seeds for each scenario.
+    set : mapping, optional
+        Settings changed in all scenarios, as `playpath.load` takes them.
+    budget : int
+        Most parameter sets to try.
+    seed : int
+        Of the optimiser.
+    controllers : mapping, optional
+        Classes of your own by the names that `params` uses: `"mine.gain=1..3"` with `{"mine": Mine}`.
+    store : path, optional
+        A folder that keeps each score as it is found: the same search goes on where it was stopped.
+
+    Raises
+    ------
+    InputError
+        A wrong parameter or range; nothing is run then.
+    Interrupted
+        Ctrl-C.
+    """
+    ranges = [p if isinstance(p, Range) else Range.parse(p) for p in params]
+    cc = _one_control(ranges)
+    if controllers and cc in controllers:
+        cc = reference_of(cc, controllers[cc])
+    if budget < 2:
+        raise InputError(f"--budget {budget}: must be at least 2")
+    seen = [load(source, cc=[cc], seeds=seeds, set=set) for source in train]
+    others = [load(source, cc=[cc], seeds=seeds, set=set) for source in held_out]
+    unseen = others or [_other_seeds(s) for s in seen]
+    trained = {scenario.digest for scenario in seen}
+    for scenario in unseen if held_out else []:
+        if scenario.digest in trained:
+            raise InputError(
+                f"--held-out {scenario.name}: is a train scenario, too; without --held-out other seeds judge"
+            )
+    for scenario in seen:
+        for end in ("low", "high"):
+            try:
+                load(scenario, cc=[_choice(cc, {r.name: getattr(r, end) for r in ranges})])
+            except InputError as error:
+                raise InputError(str(error).replace("--cc: ", f"--param {cc}: ", 1)) from None
+    search = _Search(seen, cc, ranges, jobs, budget, progress, _Scores(store))
+    best = search.run(seed)
+    return Tuning(
+        cc=cc,
+        parameters=best,
+        evaluations=len(search.history),
+        train=[_judge(s, cc, best, jobs) for s in seen],
+        held_out=[_judge(s, cc, best, jobs) for s in unseen],
+        history=search.history,
+        question=question(train, ranges, held_out=held_out, set=set),
+    )
+
+
+def question(
+    train: Sequence[Any],
+    params: Sequence[str | Range],
+    *,
+    held_out: Sequence[Any] = (),
+    set: Mapping[str, Any] | None = None,
+) -> dict[str, list[str]]:
+    """What a search asks, however many seeds and parameter sets it takes: see `Tuning.question`."""
+    scenarios = [load(source, cc=[ANY_CONTROL], seeds=1, set=set) for source in (*train, *held_out)]
+    return {"params": [str(param) for param in params], "scenarios": [scenario.digest for scenario in scenarios]}
+
+
+class _Scores:
+    """Scores in a file, a line each, by all that they depend on."""
+
+    def __init__(self, folder: str | Path | None) -> None:
+        self._file = Path(folder) / "scores.jsonl" if folder else None
+        self._known: dict[str, float] = {}
+        if self._file and self._file.exists():
+            for line in self._file.read_text(encoding="utf-8").splitlines():
+                with suppress(ValueError):  # the last line of a run that was killed
+                    self._known |= json.loads(line)
+
+    def get(self, key: str) -> float | None:
+        return self._known.get(key)
+
+    def keep(self, key: str, score: float) -> None:
+        if self._file:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            with self._file.open("a", encoding="utf-8") as lines:
+                lines.write(json.dumps({key: score}) + "\n")
+
+
+class _Search:
+    """The objective, its normalisation, and what was tried."""
+
+    def __init__(
+        self,
+        scenarios: list[Scenario],
+        cc: str,
+        ranges: list[Range],
+        jobs: int | None,
+        budget: int,
+        progress: Progress,
+        scores: _Scores,
+    ) -> None:
+        self._scenarios, self._cc, self._ranges, self._jobs = scenarios, cc, ranges, jobs
+        self._budget, self._progress, self._scores = budget, progress, scores
+        self.history: list[tuple[dict[str, float], float]] = []
+        self._default = [self._whole(s) for s in scenarios]
+
+    def run(self, seed: int) -> dict[str, float]:
+        bounds = [(r.low, r.high) for r in self._ranges]
+        with suppress(_OutOfBudget):
+            optimize.differential_evolution(
+                self._score, bounds, rng=seed, popsize=_POPULATION, maxiter=1000, polish=False, init="halton", tol=1e-3
+            )
+        return min(self.history, key=lambda tried: tried[1])[0]
+
+    def _score(self, point: np.ndarray) -> float:
+        parameters = {r.name: float(f"{x:.4g}") for r, x in zip(self._ranges, point, strict=True)}
+        for tried, score in self.history:
+            if tried == parameters:
+                return score
+        if len(self.history) >= self._budget:
+            raise _OutOfBudget
+        score = self._evaluate(parameters)
+        self.history.append((parameters, score))
+        self._progress(len(self.history), self._budget)
+        return score
+
+    def _evaluate(self, parameters: Mapping[str, float]) -> float:
+        tried = [load(scenario, cc=[_choice(self._cc, parameters)]) for scenario in self._scenarios]
+        digests = [scenario.digest for scenario in (*self._scenarios, *tried)]
+        key = hashlib.sha256(json.dumps([playpath.__version__, *digests]).encode()).hexdigest()[:32]
+        score = self._scores.get(key)
+        if score is None:
+            costs = [_relative_cost(self._whole(s), default) for s, default in zip(tried, self._default, strict=True)]
+            score = float(np.mean(costs))
+            self._scores.keep(key, score)
+        return score
+
+    def _whole(self, scenario: Scenario) -> Comparison:
+        return _whole(compare(scenario, jobs=self._jobs), f"stopped after {len(self.history)} parameter sets")
+
+
+class _OutOfBudget(Exception):
+    pass
+
+
+def _relative_cost(tried: Comparison, default: Comparison) -> float:
+    """Sum over the criteria of value over default's value, each weighing a tenth of the one before."""
+    cost, weight = 0.0, 1.0
+    for name in default.ranker.criteria:
+        value, reference = (c.ranker.mean(c.senders[0], name) for c in (tried, default))
+        if value is None or reference is None:
+            cost += weight * (2.0 if value is None else 1.0)
+        else:
+            margin = metric(name).margin(value, reference)
+            share = (value + margin) / (reference + margin) if reference + margin > 0 else 1.0
+            cost += weight * (share if metric(name).better != "higher" else 2.0 - share)
+        weight *= _WEIGHT
+    return cost
+
+
+def _one_control(ranges: Sequence[Range]) -> str:
+    names = sorted({r.cc for r in ranges})
+    if len(names) != 1:
+        raise InputError(f"--param: give parameters of one congestion control, got {', '.join(names) or 'none'}")
+    return names[0]
+
+
+def _choice(cc: str, parameters: Mapping[str, float]) -> str:
+    return parse_choice({"name": cc, **{name: f"{value:g}" for name, value in parameters.items()}})
+
+
+def _judge(scenario: Scenario, cc: str, parameters: Mapping[str, float], jobs: int | None) -> Comparison:
+    return _whole(
+        compare(scenario, cc=[cc, _choice(cc, parameters)], jobs=jobs), "stopped while the best set was judged"
+    )
+
+
+def _whole(comparison: Comparison, stopped: str) -> Comparison:
+    """A comparison over fewer seeds than the others would be taken for a better or worse set."""
+    if comparison.interrupted:
+        raise Interrupted(stopped)
+    return comparison
+
+
+def _other_seeds(scenario: Scenario) -> Scenario:
+    return load(scenario, set={"run.first_seed": scenario.seeds[-1] + 1})

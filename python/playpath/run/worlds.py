@@ -1,0 +1,238 @@
+"""Worlds that can run a session. A new world is one class and one line in `WORLDS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from playpath.base import engine
+from playpath.base.errors import InputError, unknown_name
+from playpath.results import bands
+from playpath.results.record import Session, switch_series
+from playpath.scenario import Scenario, own_code
+
+Trace = bool | Literal["outline"]
+"""What a session keeps besides its record: all, nothing, or as much of its time series as `bands.outline` reads."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """What a session of the kernel world leaves besides its record, where a path is given.
+
+    Attributes
+    ----------
+    logs : Path or None
+        Folder for what server and player wrote.
+    pcap : Path or None
+        The packets at the server's ends of the paths.
+    p1203 : Path or None
+        The session as input of ITU-T P.1203 tools.
+    """
+
+    logs: Path | None = None
+    pcap: Path | None = None
+    p1203: Path | None = None
+
+
+class World(Protocol):
+    """Runs sessions; both worlds give the same record."""
+
+    name: str
+    is_parallel: bool
+    """Whether sessions may run beside each other without changing each other's result."""
+
+    def keeping(self, logs: Path) -> World:
+        """This world with a folder for what the programs of its next session write; itself if it has no programs."""
+        ...
+
+    def prepare(self, scenario: Scenario, at_once: int) -> None:
+        """Before the first session: make sure that so many can run at a time, here and now."""
+        ...
+
+    def session(
+        self, scenario: Scenario, sender: str, seed: int, *, trace: Trace, watch: engine.Watch | None = None
+    ) -> Session:
+        """Run one session. `watch` is told how far it is, in a world that is not as slow as the clock; `trace` is a `Trace`."""
+        ...
+
+
+class SimWorld:
+    """Virtual time: deterministic, needs nothing but the package."""
+
+    name = "sim"
+    is_parallel = True
+
+    def keeping(self, logs: Path) -> World:
+        """Itself: everything is in the record."""
+        return self
+
+    def prepare(self, scenario: Scenario, at_once: int) -> None:
+        """Nothing: virtual time waits for any machine."""
+
+    def session(
+        self,
+        scenario: Scenario,
+        sender: str,
+        seed: int,
+        *,
+        trace: Trace,
+        watch: engine.Watch | None = None,
+        controller: Callable[[], Any] | None = None,
+        rule: Callable[[], Any] | None = None,
+    ) -> Session:
+        """Run one session in the engine; the interpreter lock is released meanwhile."""
+        scenario = scenario.playing(sender)
+        record, series = engine.run(
+            scenario.text,
+            sender,
+            seed,
+            trace=bool(trace),
+            packets=trace is True,
+            controller=controller,
+            rule=rule,
+            watch=watch,
+            series=bands.SERIES if trace == "outline" else None,
+            every_s=bands.EVERY_S if trace == "outline" else None,
+        )
+        cc = cc_name(scenario, sender) if controller is None else "prototype"
+        series = {**series, **switch_series(record.get("path_switches", {}))}
+        return _session(self, scenario, sender, seed, record, cc=cc, series=series)
+
+
+class KernelWorld:
+    """Real Linux TCP on this machine: one session at a time, each as long as its video. Needs root.
+
+    `player`: who plays, of `playpath.real.testbed.players`; the world is called `kernel:vlc` then. `files`: what its sessions leave
+    besides. `tolerance`: 99th percentile of the link's lateness above which a session is repeated; by default what each path bears.
+    """
+
+    base = "kernel"
+    is_parallel = False
+
+    def __init__(self, player: str = "own", files: Files | None = None, tolerance: str | None = None) -> None:
+        self.player = player
+        self.files = files or Files()
+        self.tolerance = tolerance
+        self.name = self.base if player == "own" else f"{self.base}:{player}"
+
+    def keeping(self, logs: Path) -> World:
+        """This world with `logs` as the folder for what server and player write."""
+        return type(self)(self.player, replace(self.files, logs=logs), self.tolerance)
+
+    def prepare(self, scenario: Scenario, at_once: int) -> None:
+        """Try the scenario's links for some seconds, so that a busy machine is told before minutes are lost."""
+        from playpath.real.testbed.calibration import check_machine
+
+        _refuse_own_code(scenario)
+        check_machine(scenario.resolved, at_once=at_once, tolerance=self.tolerance)
+
+    def session(
+        self, scenario: Scenario, sender: str, seed: int, *, trace: Trace, watch: engine.Watch | None = None
+    ) -> Session:
+        """Run one session in namespaces of its own."""
+        scenario = scenario.playing(sender)
+        _refuse_own_code(scenario)
+        _refuse_own_rule(scenario, sender)
+        from playpath.real.testbed.runner import run_kernel
+
+        record = run_kernel(
+            scenario.resolved,
+            scenario.sender(sender),
+            seed,
+            trace=bool(trace),
+            player=self.player,
+            logs=self.files.logs,
+            pcap=self.files.pcap,
+            p1203=self.files.p1203,
+            tolerance=self.tolerance,
+            world=self.base,
+        )
+        series = {name: {k: np.asarray(v) for k, v in of.items()} for name, of in record["series"].items()}
+        return _session(self, scenario, sender, seed, record, cc=cc_name(scenario, sender), series=series)
+
+
+def _session(
+    world: World,
+    scenario: Scenario,
+    sender: str,
+    seed: int,
+    record: engine.Record,
+    *,
+    cc: str,
+    series: dict[str, engine.Columns],
+) -> Session:
+    """A session from the record that its world gave."""
+    return Session(
+        scenario=scenario.name,
+        world=world.name,
+        sender=sender,
+        cc=cc,
+        seed=seed,
+        series=series,
+        window_events=record.get("window_events", {}),
+        metrics=record["metrics"],
+        flows=record["flows"],
+        links=record["links"],
+        events=record["events"],
+        warnings=record["warnings"],
+        manifest=record["manifest"],
+        digest=record["digest"],
+        sessions=record["sessions"],
+    )
+
+
+class WireWorld(KernelWorld):
+    """As the kernel world, with the simulator's TCP and MPTCP as the server (docs/wire.md). Needs root.
+
+    Between `sim` and `wire` only link and client differ, between `wire` and `kernel` only the sender's stack.
+    """
+
+    base = "wire"
+
+
+def cc_name(scenario: Scenario, sender: str) -> str:
+    """Name of a sender's congestion control."""
+    if sender not in scenario.senders:
+        return ""
+    return str(scenario.sender(sender)["cc"]["name"])
+
+
+def _refuse_own_code(scenario: Scenario) -> None:
+    if found := own_code(scenario.resolved):
+        raise InputError(f"'{found[0]}' is code of your own: it plays in the world 'sim' only")
+
+
+def _refuse_own_rule(scenario: Scenario, sender: str) -> None:
+    """There, one player plays every sender."""
+    if scenario.sender(sender).get("abr"):
+        raise InputError(f"sender '{sender}': `abr` of a sender plays in the world 'sim' only; set player.abr")
+
+
+WORLDS: dict[str, type[World]] = {"sim": SimWorld, "wire": WireWorld, "kernel": KernelWorld}
+
+
+def world(name: str, *, files: Files | None = None, tolerance: str | None = None) -> World:
+    """The world called `name`; `kernel:PLAYER` for a player of its own.
+
+    `files`: what its sessions leave besides. `tolerance`: how late the link may be, where a clock runs.
+    """
+    base, colon, player = name.partition(":")
+    if base not in WORLDS:
+        raise unknown_name("world", name, WORLDS)
+    kind = WORLDS[base]
+    if issubclass(kind, KernelWorld):
+        from playpath.real.testbed.players import DEFAULT
+        from playpath.real.testbed.players import player as find
+
+        return kind(find(player or DEFAULT).name, files, tolerance)
+    if colon:
+        raise InputError(
+            f"world '{name}': only the worlds kernel and wire have real players, for example kernel:{player}"
+        )
+    if tolerance is not None:
+        raise InputError(f"--tolerance {tolerance}: the world '{name}' has no clock that could be late")
+    return kind()

@@ -1,0 +1,479 @@
+"""Scenarios: read from a file, a TOML text or a dict; overridden; resolved by the engine."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+
+from playpath.base import engine
+from playpath.base.errors import InputError
+from playpath.base.files import read_text
+from playpath.scenario import shipped
+from playpath.scenario.document import Document
+
+if TYPE_CHECKING:
+    from playpath.scenario.choices import Choice
+    from playpath.scenario.resolved import Document as ResolvedDocument
+    from playpath.scenario.resolved import Sender
+
+LAST_SEED = 2**63 - 1
+"""What the columns of tables hold."""
+_SENDER = re.compile(r"""(^|[{,])[\s\["']*sender["']?\s*[]=:.]""", re.MULTILINE)
+_UNNAMED = "scenario"
+"""What the engine calls a scenario that gives no name."""
+
+Component = dict[str, Any]
+"""A control, rule or scheduler of a resolved scenario: its `name` and its parameters."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a scenario was read from.
+
+    Attributes
+    ----------
+    text : str
+    overrides : dict
+        The options of `load`, as the engine takes them.
+    code : dict of str to str
+        The user's own code: as named there → as every process finds it.
+    """
+
+    text: str
+    overrides: Mapping[str, Any]
+    code: Mapping[str, str] = field(default_factory=dict)
+
+
+class Written(TypedDict):
+    """A scenario as it was written, with the content of every file that it names: `document`, and the options of `load` (`overrides`).
+
+    What a setting changes: defaults that follow from that setting are not in it, as they are in the resolved form.
+    """
+
+    document: Mapping[str, Any]
+    overrides: Mapping[str, Any]
+
+
+_LOGS = {".csv", ".tsv", ".parquet", ".jsonl", ".har", ".log"}
+"""How the names of files end that come from a player or a server."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A resolved scenario: every default is written out.
+
+    Attributes
+    ----------
+    resolved : dict
+        What the engine runs. Do not change it; load it again with overrides.
+    text : str
+        The same as JSON, as it is handed to the engine.
+    names_sender : bool
+        Whether senders were named, in the text or by an option; otherwise the engine's default plays.
+    origin : Origin, optional
+        What it was read from; without it, as of a result of an earlier version, the resolved form stands for it.
+    variants, choices : mapping
+        Where other choices than senders are compared (`vary`): name → the scenario that plays under it, and what it stands for.
+    """
+
+    resolved: ResolvedDocument
+    text: str
+    names_sender: bool = True
+    origin: Origin | None = field(default=None, repr=False, compare=False)
+    variants: Mapping[str, Scenario] = field(default_factory=dict, repr=False, compare=False)
+    choices: Mapping[str, Choice] = field(default_factory=dict, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return f"<Scenario {self.name}: {', '.join(self.senders) or 'no senders'}; {len(self.seeds)} seeds>"
+
+    @classmethod
+    def from_toml(cls, text: str, *, folder: str | Path | None = None) -> Scenario:
+        """Of a TOML text; files that it names start from `folder`, by default the working directory.
+
+        Raises
+        ------
+        InputError
+            The scenario is wrong; one line.
+        """
+        return load(f"{text}\n", folder=folder)
+
+    @classmethod
+    def build(cls, document: Document | None = None, /, **parts: Unpack[Document]) -> Scenario:
+        """Of its parts: `Scenario.build(video=Video(…), path=[Path(…)], sender=[Sender(cc="cubic")])`, or a mapping of them.
+
+        Raises
+        ------
+        InputError
+            The scenario is wrong; one line.
+        """
+        return load({**(document or {}), **parts})
+
+    @classmethod
+    def stored(cls, resolved: ResolvedDocument, written: Written | None) -> Scenario:
+        """Of a result's manifest; `written` is missing in results of versions that did not keep it."""
+        origin = None if written is None else Origin(json.dumps(written["document"]), written["overrides"])
+        return cls(resolved, json.dumps(resolved, ensure_ascii=False), origin=origin)
+
+    @cached_property
+    def written(self) -> Written:
+        """The scenario without its defaults, and with all that it takes to load it anywhere."""
+        if self.origin is None:
+            return {"document": self.resolved, "overrides": {}}
+        overrides: dict[str, Any] = json.loads(json.dumps(self.origin.overrides, default=str))
+        settings = {key: _whole(value, at(self.resolved, key)) for key, value in overrides.get("set", {}).items()}
+        given = {**overrides, **({"set": settings} if settings else {})}
+        document = _whole(shipped.document(self.origin.text), self.resolved)
+        return {"document": _found(document, self.origin.code), "overrides": _found(given, self.origin.code)}
+
+    @cached_property
+    def _written_text(self) -> str:
+        return json.dumps(self.written["document"], ensure_ascii=False)
+
+    @property
+    def name(self) -> str:
+        """The scenario's name; the file's stem if it gives none."""
+        return str(self.resolved["name"])
+
+    @property
+    def description(self) -> str:
+        """One sentence, possibly empty."""
+        return str(self.resolved.get("description") or "")
+
+    @property
+    def senders(self) -> list[str]:
+        """Unique labels of the senders, in the order declared."""
+        return [str(sender["name"]) for sender in self.resolved.get("sender") or []]
+
+    def sender(self, name: str) -> Sender:
+        """The resolved entry of a sender."""
+        return next(s for s in self.resolved["sender"] if s["name"] == name)
+
+    def playing(self, name: str) -> Scenario:
+        """The scenario whose sender `name` plays: itself, or a variant where other choices are compared."""
+        return self.variants.get(name, self)
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds asked for, one a replication."""
+        run = self.resolved["run"]
+        first = int(run.get("first_seed", 1))
+        return list(range(first, first + int(run["seeds"])))
+
+    @property
+    def prefer(self) -> str:
+        """What the verdict puts first: `[verdict] prefer`."""
+        return str((self.resolved.get("verdict") or {}).get("prefer", "range"))
+
+    @property
+    def has_video(self) -> bool:
+        """Whether a viewer watches; otherwise the senders are judged by goodput."""
+        return bool(self.resolved.get("video"))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the resolved scenario, in hexadecimal."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+class Choices(TypedDict, total=False):
+    """Who plays instead of the file's senders: options of `load`."""
+
+    cc: Sequence[str | Mapping[str, Any]] | None
+    scheduler: Sequence[str | Mapping[str, Any]] | None
+    abr: Sequence[str | None] | None
+    controllers: Mapping[str, Any] | None
+    abrs: Mapping[str, Any] | None
+
+
+def load(
+    source: Any,
+    *,
+    cc: Sequence[str | Mapping[str, Any]] | None = None,
+    scheduler: Sequence[str | Mapping[str, Any]] | None = None,
+    seeds: int | None = None,
+    set: Mapping[str, Any] | None = None,
+    abr: Sequence[str | None] | None = None,
+    controllers: Mapping[str, Any] | None = None,
+    abrs: Mapping[str, Any] | None = None,
+    vary: Mapping[str, Any] | None = None,
+    folder: str | Path | None = None,
+) -> Scenario:
+    """Load, override and validate a scenario.
+
+    Parameters
+    ----------
+    source : Scenario, mapping, str or path
+        A mapping is the scenario itself, built in Python. A string with a line break is TOML text. Any other string or
+        path names a file (TOML, or JSON); where there is none, a bare name is that of a shipped scenario: `"wireless"`.
+    cc, scheduler : sequence, optional
+        Compare these instead of the senders of the file. An element is a name, `"ccplb(pob_rate=2)"`, or a mapping with
+        `name` and parameters. A single string is a list with commas: `cc="cubic, bbr"`.
+    seeds : int, optional
+        Number of replications.
+    set : mapping, optional
+        Dotted key → value, for example `{"player.buffer": "2 s"}`.
+    abr : sequence, optional
+        Play every sender with each of these ABR rules: `"bola"`, `"module:Rule"`; None is the scenario's own. Needs a player
+        that adapts.
+    controllers, abrs : mapping, optional
+        Code of your own, label → class (or a function or `functools.partial` that makes objects, or a name): congestion
+        controls that play beside the senders, rules that are added to `abr`. See docs/recipes/prototype-in-python.md.
+    vary : mapping, optional
+        Dotted key → values to compare, in every combination and for every sender: `{"path.queue": ["droptail", "fq_codel"]}`. A
+        string is a list with commas. The combinations are the scenario's senders then, under names of their own.
+    folder : path, optional
+        Where relative file names start from: by default the file's own folder, the working directory for text and mappings.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or the scenario is wrong; one line.
+    """
+    senders = _sender_overrides(cc, scheduler, abr, controllers or {}, abrs or {})
+    overrides = {**senders, **({} if seeds is None else {"seeds": seeds}), **({"set": dict(set)} if set else {})}
+    overrides |= {"vary": dict(vary)} if vary else {}
+    if isinstance(source, Scenario):
+        if not overrides:
+            return source
+        overrides = _merged(source.written["overrides"], overrides)
+    choices = cast("Mapping[str, Any] | None", overrides.pop("vary", None))
+    text, base, stem = _read(source)
+    try:
+        resolved = engine.resolve(text, base if folder is None else str(folder), overrides)
+    except InputError as error:
+        called = "" if isinstance(source, Scenario | Mapping) or "\n" in str(source) else str(source)
+        # With a folder, or read before, it is a population at one of its paths.
+        known = isinstance(source, Scenario) or folder is not None
+        if not known and (other := shipped.mistaken(shipped.document(text), Path(base), called, "scenario")):
+            raise other from None
+        # A line is of the file; what is wrong in an option has none.
+        if str(error).startswith("line ") and called:
+            raise InputError(f"{source}: {error}") from None
+        raise
+    code = own_code(resolved)
+    if code:
+        from playpath.run.own import complete  # imported where there is any
+
+        complete(resolved, base if folder is None else str(folder))
+        if isinstance(source, Scenario):
+            _check_code(source.resolved, resolved)
+    origin = Origin(text, overrides, dict(zip(code, own_code(resolved), strict=True)))
+    if resolved["name"] == _UNNAMED:
+        resolved["name"] = stem
+    last = int(resolved["run"].get("first_seed", 1)) + int(resolved["run"]["seeds"]) - 1
+    if last > LAST_SEED:
+        raise InputError(f"[run]: the last seed is {last}; allowed: up to {LAST_SEED}")
+    names_sender = bool({"cc", "controllers"} & overrides.keys()) or _SENDER.search(text) is not None
+    plain = Scenario(resolved, json.dumps(resolved, ensure_ascii=False), names_sender, origin)
+    if not choices:
+        return plain
+    from playpath.scenario.choices import varied  # imported where there are any
+
+    return replace(
+        varied(plain, choices, base if folder is None else str(folder)),
+        origin=replace(origin, overrides={**overrides, "vary": choices}),
+    )
+
+
+def _merged(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of two loads as those of one: settings add up, senders named anew take the place of all named before."""
+    kept = {key: value for key, value in earlier.items() if "cc" not in later or key in ("seeds", "set", "vary")}
+    found = {**kept, **later}
+    if "controllers" in kept and "controllers" in later:
+        found["controllers"] = [*kept["controllers"], *later["controllers"]]
+    if "set" in kept and "set" in later:
+        found["set"] = {**kept["set"], **later["set"]}
+    return found
+
+
+def _whole(written: Any, resolved: Any) -> Any:
+    """A document in which files stand by their content, as the resolved scenario has them."""
+    if isinstance(written, Mapping):
+        of = resolved if isinstance(resolved, Mapping) else {}
+        # A `source` that is named like a manifest is resolved as one.
+        moved = {"source": "manifest"} if "source" in written and "source" not in of and "manifest" in of else {}
+        return {moved.get(key, key): _whole(value, of.get(moved.get(key, key))) for key, value in written.items()}
+    if isinstance(written, list):
+        beside = resolved if isinstance(resolved, list) else []
+        return [_whole(value, other) for value, other in itertools.zip_longest(written, beside[: len(written)])]
+    return resolved if isinstance(written, str) and isinstance(resolved, Mapping) and "content" in resolved else written
+
+
+def _found(written: Any, code: Mapping[str, str]) -> Any:
+    """The same with own code by the names under which it was found."""
+    if isinstance(written, Mapping):
+        return {key: _found(value, code) for key, value in written.items()}
+    if isinstance(written, list):
+        return [_found(value, code) for value in written]
+    if not isinstance(written, str):
+        return written
+    named = (name for name in code if written == name or written.startswith((f"{name}:", f"{name}(")))
+    return next((code[name] + written[len(name) :] for name in named), written)
+
+
+def at(resolved: Any, key: str) -> Any:
+    """The value of a dotted setting, None if it has no such place; of a list without a number or name, of its first."""
+    for part in key.split("."):
+        if isinstance(resolved, list):
+            named = next((entry for entry in resolved if entry.get("name") == part), None)
+            if part.isdigit() or named is not None:
+                resolved = named if named is not None else resolved[int(part)]
+                continue
+            resolved = resolved[0] if resolved else None
+        resolved = resolved.get(part) if isinstance(resolved, Mapping) else None
+    return resolved
+
+
+def read(source: Any) -> Mapping[str, Any]:
+    """A scenario's document as written, without defaults; `source` as `load` takes it."""
+    return shipped.document(_read(source)[0])
+
+
+def _read(source: Any) -> tuple[str, str, str]:
+    """Text, base folder and fallback name."""
+    if isinstance(source, Scenario):
+        return source._written_text, ".", source.name
+    if isinstance(source, Mapping):
+        return json.dumps(source), ".", "scenario"
+    if isinstance(source, str) and "\n" in source:
+        return source, ".", "scenario"
+    path = shipped.find(source)
+    if path.suffix.lower() in _LOGS:
+        raise InputError(
+            f"{path}: is a log or a table, not a scenario; `playpath population answer {path} --sender NAME --try LIST --out DIR` "
+            "goes from a log to the answer, `playpath population import` keeps its rates"
+        )
+    return read_text(path, remedy="give the path of a scenario file (TOML or JSON)"), str(path.parent), path.stem
+
+
+def own_code(resolved: ResolvedDocument) -> list[str]:
+    """The congestion controls and ABR rules of a resolved scenario that are code of the user's own: `module:Name`."""
+    return [entry["name"] for entry in _own(resolved)]
+
+
+def _check_code(earlier: ResolvedDocument, now: ResolvedDocument) -> None:
+    """Refuse to go on with other code of the same name."""
+    known = {entry["name"]: entry["source_sha256"] for entry in _own(earlier)}
+    for entry in _own(now):
+        if known.get(entry["name"], entry["source_sha256"]) != entry["source_sha256"]:
+            raise InputError(f"'{entry['name']}': the source is not that of this result; it has changed since")
+
+
+def _own(resolved: ResolvedDocument) -> list[Component]:
+    tables = [*(resolved.get("sender") or []), *(resolved.get("traffic") or []), resolved.get("player") or {}]
+    entries = [table.get(key) for table in tables for key in ("cc", "abr")]
+    return [entry for entry in entries if isinstance(entry, dict) and ":" in str(entry.get("name"))]
+
+
+def _sender_overrides(
+    cc: Any, scheduler: Any, abr: Any, controllers: Mapping[str, Any], abrs: Mapping[str, Any]
+) -> dict[str, Sequence[object]]:
+    """Who plays, as the engine reads it."""
+    found: dict[str, Sequence[object]] = {
+        k: _choices(v, k) for k, v in (("cc", cc), ("scheduler", scheduler)) if v is not None
+    }
+    if controllers:
+        found["controllers"] = [{"name": n, "cc": _reference(n, target)} for n, target in controllers.items()]
+    if abr is not None or abrs:
+        found["abr"] = [*_rules(abr), *({"name": n, "abr": _reference(n, target)} for n, target in abrs.items())]
+    return found
+
+
+def _reference(name: str, target: Any) -> str:
+    from playpath.run.own import reference_of
+
+    return reference_of(name, target)
+
+
+def _rules(abr: Any) -> list[str | None]:
+    if abr is None:
+        return [None]
+    if isinstance(abr, str):
+        abr = split_outside(abr)
+    return [None if rule is None else parse_choice(rule) for rule in abr]
+
+
+def _choices(given: Any, key: str) -> list[str]:
+    if isinstance(given, str):
+        given = split_outside(given)
+    if isinstance(given, Mapping) or not isinstance(given, Sequence):
+        raise InputError(f"`{key}` = {given}: must be a list of names, as in `playpath list {key}`")
+    return [parse_choice(choice) for choice in given]
+
+
+def parse_choice(choice: str | Mapping[str, Any]) -> str:
+    """A name with parameters as the engine reads it: `ccplb:pob_rate=2,mode=free`.
+
+    >>> parse_choice("ccplb(pob_rate=0.5)")
+    'ccplb:pob_rate=0.5'
+    >>> parse_choice({"name": "ccplb", "pob_rate": 2})
+    'ccplb:pob_rate=2'
+    """
+    if isinstance(choice, Mapping):
+        given = {key: _typed(value) for key, value in choice.items() if key != "name"}
+        name = str(choice.get("name", ""))
+        return name + (":" + ",".join(f"{key}={value}" for key, value in given.items()) if given else "")
+    if not isinstance(choice, str):
+        raise InputError(f"{choice}: write a name, or NAME(PARAMETER=VALUE,…); see `playpath list`")
+    text = choice.strip()
+    name, bracket, inside = text.partition("(")
+    if not bracket and ")" not in text:
+        return text
+    if not name.strip() or not inside.endswith(")") or set("()") & set(inside[:-1]):
+        raise InputError(f"'{text}': write a name, or NAME(PARAMETER=VALUE,…); see `playpath list`")
+    return f"{name.strip()}:{inside[:-1]}"
+
+
+def _typed(value: Any) -> str:
+    """A parameter's value as typed."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def parse_value(text: str) -> Any:
+    """A TOML-like value: number, true/false, an inline table, otherwise the text itself (quotes optional)."""
+    stripped = text.strip()
+    try:
+        return json.loads(stripped, parse_constant=_no_constant)
+    except ValueError:
+        return _inline_table(stripped) or stripped.strip("'\"")
+    except RecursionError:
+        raise InputError(f"--set: '{stripped[:20]}…' is nested too deeply") from None
+
+
+def _inline_table(text: str) -> dict[str, Any] | None:
+    """`{kind = "pie"}` as TOML writes it."""
+    if not text.startswith("{"):
+        return None
+    try:
+        table: dict[str, Any] = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return None
+    return table
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def split_outside(text: str) -> list[str]:
+    """Split at commas that are not inside brackets.
+
+    >>> split_outside("cubic, ccplb(a=1,b=2)")
+    ['cubic', 'ccplb(a=1,b=2)']
+    """
+    parts, depth, start = [], 0, 0
+    for i, character in enumerate(text):
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0:
+            parts.append(text[start:i].strip())
+            start = i + 1
+    parts.append(text[start:].strip())
+    return [part for part in parts if part]

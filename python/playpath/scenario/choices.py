@@ -1,0 +1,114 @@
+"""Any choice as the treatment: a scenario played with each combination of values that its keys may take.
+
+A varied scenario is a `Scenario` whose senders are the compared choices: each name stands for one sender in one variant of the
+scenario. Who plays a session asks `Scenario.playing` for that variant, so a plain sender is the special case.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from playpath.base.errors import InputError
+from playpath.scenario import Scenario, load, parse_value, split_outside
+from playpath.scenario.resolved import Document
+
+MOST = 120
+"""Compared at once: pairs grow with the square, and nobody reads more rows."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What one compared name stands for.
+
+    Attributes
+    ----------
+    sender : str
+        Its sender in the scenario without choices.
+    value : str
+        The combination of values, as it is called.
+    settings : mapping
+        Key → value.
+    """
+
+    sender: str
+    value: str
+    settings: Mapping[str, Any]
+
+
+def varied(plain: Scenario, vary: Mapping[str, Any], folder: str) -> Scenario:
+    """`plain` with every combination of the values of `vary` (key → values) as a choice for each of its senders; files that
+    values name start from `folder`.
+
+    Raises
+    ------
+    InputError
+        A key or value that the scenario refuses, fewer than two values, one that stands twice, too many combinations.
+    """
+    axes = {key: _values(key, given) for key, given in vary.items()}
+    count = max(len(plain.senders), 1)
+    count *= math.prod(map(len, axes.values()))
+    if count > MOST:
+        raise InputError(f"--vary: {count} combinations of choices and senders; allowed: up to {MOST} at once")
+    variants: dict[str, Scenario] = {}
+    choices: dict[str, Choice] = {}
+    for values in itertools.product(*axes.values()):
+        settings = dict(zip(axes, values, strict=True))
+        called = " + ".join(_label(key, value) for key, value in settings.items())
+        variant = _loaded(plain, settings, folder)
+        if not variant.senders:
+            raise InputError(f"scenario '{plain.name}': no [[sender]] to compare; add one or give --cc")
+        for sender in variant.senders:
+            name = called if len(variant.senders) == 1 else f"{sender} · {called}"
+            variants[name] = _renamed(variant, sender, name)
+            choices[name] = Choice(sender, called, settings)
+    senders = [variants[name].resolved["sender"][0] for name in variants]
+    resolved = cast(Document, {**plain.resolved, "sender": senders})
+    text = json.dumps(resolved, ensure_ascii=False)
+    return replace(plain, resolved=resolved, text=text, variants=variants, choices=choices)
+
+
+def _values(key: str, given: Any) -> list[Any]:
+    values = [parse_value(text) for text in split_outside(given)] if isinstance(given, str) else given
+    if isinstance(values, Mapping) or not isinstance(values, Sequence):
+        raise InputError(f"--vary {key}: must be a list of values")
+    if len(values) < 2:
+        raise InputError(f"--vary {key}: give two values or more, as in {key}=A,B; one alone is `--set`")
+    for at, value in enumerate(values):
+        if value in values[:at]:
+            raise InputError(f"--vary {key}: {_label(key, value)} stands twice")
+    return list(values)
+
+
+def _label(key: str, value: Any) -> str:
+    """What a value is called: `fq_codel`, `buffer 2 s`, `pie(limit=50 kB)`."""
+    if isinstance(value, Mapping):
+        named = next((name for name in ("kind", "name") if name in value), None)
+        others = ", ".join(f"{k}={v}" for k, v in value.items() if k != named)
+        return (str(value[named]) if named else "") + (f"({others})" if others else "")
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    # A number, or true, says nothing by itself.
+    return (
+        text
+        if re.match(r"(?!(true|false|null|none)$)[^\W\d]", text, re.IGNORECASE)
+        else f"{key.rpartition('.')[2]} {text}"
+    )
+
+
+def _loaded(plain: Scenario, settings: Mapping[str, Any], folder: str) -> Scenario:
+    try:
+        return load(plain, set=settings, folder=folder)
+    except InputError as error:
+        raise InputError(str(error).replace("--set ", "--vary ", 1)) from None
+
+
+def _renamed(variant: Scenario, sender: str, name: str) -> Scenario:
+    """The variant with this sender alone, under the choice's name."""
+    entry = {**variant.sender(sender), "name": name}
+    resolved = cast(Document, {**variant.resolved, "sender": [entry]})
+    return replace(variant, resolved=resolved, text=json.dumps(resolved, ensure_ascii=False))

@@ -1,0 +1,156 @@
+"""The keys of scenarios, sweeps and populations, as the engine declares them: for `playpath help` and the reference page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from playpath.base import engine
+from playpath.base.declared import Choice, DeclaredKey, DeclaredTable
+from playpath.base.errors import InputError, unknown_name
+
+ROOTS = {"scenario": "scenario", "sweep": "sweep", "population": "population document"}
+"""Document → its declared root table."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """A declared key at one place.
+
+    Attributes
+    ----------
+    document : str
+        `scenario`, `sweep` or `population`.
+    place : str
+        Dotted, as `--set` takes it: `path.up.queue`.
+    of : str
+        What has it, where a table chooses by name: `progressive` has `player.buffer`.
+    declared : dict
+        What `engine.declarations` says of it.
+    """
+
+    document: str
+    place: str
+    of: str
+    declared: DeclaredKey
+
+    @property
+    def name(self) -> str:
+        """Without its table."""
+        return self.declared["name"]
+
+    @property
+    def default(self) -> str:
+        """What holds where it is not given, as typed; a sentence where it depends."""
+        return default_text(self.declared)
+
+
+def default_text(declared: DeclaredKey) -> str:
+    """A default with its unit, what holds instead, or that there is none.
+
+    >>> default_text({"is_needed": False, "otherwise": "", "default": 1, "unit": "packets"})
+    '1 packets'
+    """
+    if declared["is_needed"]:
+        return "must be given"
+    if declared["otherwise"]:
+        return declared["otherwise"]
+    value = declared["default"]
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return f"{text} {declared['unit']}".strip() if text else "none"
+
+
+@cache
+def tables() -> dict[str, DeclaredTable]:
+    """Every declared table by its name."""
+    return engine.declarations()
+
+
+@cache
+def all_keys() -> tuple[Key, ...]:
+    """Every key at every place, those of scenarios first."""
+    found = [Key(d, place, of, key) for d, root in ROOTS.items() for place, of, key in _walk(root, "")]
+    # A population has the keys of a scenario, too.
+    places = {(key.place, key.of) for key in found if key.document == "scenario"}
+    kept = [key for key in found if key.document != "population" or (key.place, key.of) not in places]
+    drawn = [Key("population", place, of, key) for place, of, key in _walk("distribution", "")]
+    return tuple(kept + drawn)
+
+
+def table_keys(name: str) -> Iterator[DeclaredKey]:
+    """The keys of a table, and those that it has of others; first the one that chooses what it is."""
+    table = tables()[name]
+    if table["choice"]:
+        yield tag_key(table["choice"])
+    yield from table["keys"]
+    for other in table["with"]:
+        yield from table_keys(other)
+
+
+def tag_key(choice: Choice) -> DeclaredKey:
+    """The key that names what a table is, as a declared key."""
+    words = [(variant["name"], variant["summary"]) for variant in choice["variants"]]
+    return {
+        "name": choice["tag"],
+        "type": "word",
+        "default": choice["default"],
+        "otherwise": choice["otherwise"],
+        "is_needed": not (choice["default"] or choice["otherwise"]),
+        "allowed": ", ".join(word for word, _ in words),
+        "words": words,
+        "unit": "",
+        "since": "0.1",
+        "doc": f"Which {choice['what'] if choice['what'] != 'value' else 'kind of traffic'}.",
+        "example": f'"{words[0][0]}"',
+        "kernel": "",
+        "table": None,
+    }
+
+
+def _walk(table: str, at: str) -> Iterator[tuple[str, str, DeclaredKey]]:
+    for key in table_keys(table):
+        place = f"{at}{key['name']}"
+        yield place, "", key
+        if key["table"]:
+            yield from _walk(key["table"], f"{place}.")
+    choice = tables()[table]["choice"]
+    for variant in choice["variants"] if choice else ():
+        for key in variant["keys"]:
+            yield f"{at}{key['name']}", variant["name"], key
+
+
+def find(text: str) -> list[Key]:
+    """The keys called `text`, by their whole place or its end; of one declaration at several places the plainest.
+
+    >>> [key.place for key in find("loss")][0], find("run.seeds")[0].default
+    ('path.loss', '10')
+
+    Raises
+    ------
+    InputError
+        There is none; one line with the nearest name.
+    """
+    asked = text.strip().strip("[]").removeprefix("scenario.")
+    found = [key for key in all_keys() if f".{key.place}".endswith(f".{asked}")]
+    if not found:
+        names = {key.place if "." in asked else key.name for key in all_keys()}
+        problem = str(unknown_name("key", asked, names)).partition(" allowed: ")[0]
+        raise InputError(f"{problem} `playpath help` lists all")
+    if any(key.place == asked for key in found) and "." in asked:
+        found = [key for key in found if key.place == asked]
+    first: dict[tuple[str, str], Key] = {}
+    for key in sorted(found, key=_plainness):
+        first.setdefault((key.of, repr(key.declared)), key)
+    return list(first.values())
+
+
+def _plainness(key: Key) -> tuple[int, bool, int, str]:
+    """Scenarios first, then what a `[[path]]` has before shared links and the way back."""
+    parts = key.place.split(".")
+    return list(ROOTS).index(key.document), parts[0] == "link" or "up" in parts, len(parts), key.of
+
+
+def places(key: Key) -> list[str]:
+    """Every place at which the same declaration stands."""
+    return [other.place for other in all_keys() if (other.of, other.declared) == (key.of, key.declared)]

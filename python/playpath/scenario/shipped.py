@@ -1,0 +1,87 @@
+"""The scenarios, designs and populations that come with the package, by name; and what a file is, told from what is in it.
+
+`scenarios` beside this file links to the repository's folder of that name; a wheel holds its files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal
+
+from playpath.base.errors import InputError, unknown_name
+
+Kind = Literal["scenario", "design", "population"]
+
+_FOLDER = Path(__file__).parents[1] / "scenarios"
+_COMMANDS: dict[Kind, str] = {
+    "scenario": "playpath compare",
+    "design": "playpath sweep",
+    "population": "playpath population compare",
+}
+
+
+def files() -> dict[str, Path]:
+    """Name → file of everything shipped."""
+    return {path.stem: path for path in (*sorted(_FOLDER.glob("*.toml")), *sorted(_FOLDER.glob("*/*.toml")))}
+
+
+def find(source: str | Path) -> Path:
+    """The file `source`; where there is none and it is a bare name, the shipped one of that name.
+
+    >>> find("wireless").name
+    'wireless.toml'
+
+    Raises
+    ------
+    InputError
+        A bare name that is neither; with the nearest name.
+    """
+    path = Path(source)
+    is_name = len(path.parts) == 1 and not path.suffix
+    is_folder = os.path.isdir(path)  # of a name too long for a file it is untrue, where Path raises an error
+    if not is_name or (os.path.exists(path) and not is_folder):
+        return path
+    known = files()
+    if path.name in known:
+        return known[path.name]
+    if is_folder:
+        return path
+    raise InputError(f"no file '{path}' here, and {unknown_name('shipped scenario', path.name, known)}")
+
+
+def mistaken(raw: Mapping[str, Any], folder: Path, name: str | Path, wanted: Kind) -> InputError | None:
+    """The error for a document of another kind, with the command that takes it; None if it is what was wanted.
+
+    Parameters
+    ----------
+    raw : mapping
+        The document as read.
+    folder : Path
+        Where its file names start from.
+    name : str or Path
+        What the user called it; empty for a document without a file.
+    wanted : str
+        What it was taken for.
+    """
+    from playpath.population.spec import draws_anything
+
+    if "axis" in raw or "scenario" in raw:
+        found: Kind = "design"
+    else:
+        found = "population" if draws_anything(raw, folder) else "scenario"
+    if found == wanted:
+        return None
+    return InputError(f"{name or 'this'}: is a {found}, not a {wanted}; use `{f'{_COMMANDS[found]} {name}'.strip()}`")
+
+
+def document(text: str) -> Mapping[str, Any]:
+    """TOML, or JSON if it starts with `{`; nothing if it is neither."""
+    with suppress(ValueError, RecursionError):
+        found = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+        return found if isinstance(found, Mapping) else {}
+    return {}

@@ -1,0 +1,1 @@
+"""For people: the terminal, reports, the explorer."""

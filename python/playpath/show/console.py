@@ -1,0 +1,261 @@
+"""What the commands print: results on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.markup import escape
+from rich.measure import Measurement
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from playpath.base.metrics import about_runs, format_value, metric
+
+if TYPE_CHECKING:  # what says in one line what is wrong does not wait for statistics and tables of data
+    from playpath.results.comparison import Comparison
+
+# As wide as the terminal; elsewhere as COLUMNS says, else 80. `A:smile:B` is a name.
+out = Console(highlight=False, emoji=False)
+err = Console(stderr=True, highlight=False, emoji=False)
+
+_NETWORK = ("goodput_mbps", "retransmitted_packets", "rto_count", "mean_rtt_ms", "mean_queue_packets")
+_MOST_COLUMNS = 6
+_MOST_WARNINGS = 20
+_WIDE = 10_000
+_CONTROLS = {
+    code: chr(code).encode("unicode_escape").decode()
+    for code in (*range(32), *range(127, 160), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+}
+"""Line breaks, terminal escapes and changes of the writing direction, and how they are shown."""
+
+
+def print_json(value: Any) -> None:
+    """One JSON value and a line break on stdout."""
+    sys.stdout.write(json.dumps(value) + "\n")  # escaped: any encoding of stdout can take it
+    sys.stdout.flush()
+
+
+def plain(text: str) -> str:
+    r"""A user's text as a part of what is printed: no markup, no control character, one line.
+
+    >>> plain("[/b]\nx\x1b[2J")
+    '\\[/b]\\nx\\x1b[2J'
+    """
+    return escape(text.translate(_CONTROLS))
+
+
+def message(text: str) -> None:
+    """A line for people, on stderr; lost where stderr cannot be written, which the exit status survives."""
+    with suppress(OSError):
+        err.print(plain(text), soft_wrap=True)
+
+
+def warn(texts: Iterable[str]) -> None:
+    """A line on stderr for each, and one for all that are more than anybody reads."""
+    told = list(texts)
+    for text in told[:_MOST_WARNINGS]:
+        err.print(f"[yellow]warning:[/yellow] {plain(text)}", soft_wrap=True)
+    if len(told) > _MOST_WARNINGS:
+        err.print(f"[yellow]warning:[/yellow] and {len(told) - _MOST_WARNINGS} more", soft_wrap=True)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[float, int], None]]:
+    """A progress bar on stderr, without a terminal a line every 10 s; gives a function of (done, total)."""
+    if not err.is_terminal:
+        yield ProgressLines(what)
+        return
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+class ProgressLines:
+    """Progress for logs: a plain line whenever `every_s` have passed, so that a short run prints none."""
+
+    def __init__(self, what: str, every_s: float = 10.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self._what, self._every_s, self._clock = what, every_s, clock
+        self._start = self._last = clock()
+
+    def __call__(self, done: float, total: int) -> None:
+        """Take the count; print it when it is time."""
+        now = self._clock()
+        if now - self._last >= self._every_s:
+            self._last = now
+            message(f"{self._what}: {done} of {total} after {now - self._start:.0f} s")
+
+
+def print_comparison(result: Comparison) -> None:
+    """The ranked tables, the paired differences, the verdict and the warnings."""
+    viewer = [name for name in result.shown_criteria if name not in _NETWORK][:_MOST_COLUMNS]
+    network = [name for name in _NETWORK if name in result.metric_names]
+    seeds = len(result.seeds)
+    out.print(
+        f"[dim]mean (95 % interval of the median); {seeds} seed{'s' if seeds > 1 else ''}, the same for everybody[/dim]"
+    )
+    if viewer:
+        print_table(_fitting(lambda stacked: _means("what the viewer sees", result, viewer, stacked=stacked)))
+    print_table(_fitting(lambda stacked: _means("what it costs the network", result, network, stacked=stacked)))
+    if len(result.ranking) > 1 and seeds > 1:
+        print_table(_differences(result))
+    if result.failures:
+        print_table(_failures(result))
+    out.print()
+    out.print(f"[bold]{plain(result.headline)}[/bold]", soft_wrap=not out.is_terminal)
+    if result.verdict != result.headline:
+        out.print(plain(result.verdict), soft_wrap=not out.is_terminal)
+    for text in result.warnings:
+        warn([text])
+
+
+def print_table(table: Table, *, below: str = "\n") -> None:
+    """A table, below an empty line. Where not even its longest words fit, its lines are longer, and no word is cut."""
+    out.print(below, end="")
+    width = out.width if fits(table) else _lay_out(table)
+    (out if width <= out.width else Console(file=out.file, width=width, highlight=False)).print(table)
+
+
+def print_records(title: str, records: Sequence[Mapping[str, str]]) -> None:
+    """A table of records with the same keys: a line each, or where that is too wide a column each, in as many tables as it takes."""
+    flat = Table(title=title, title_justify="left", box=None, header_style="bold")
+    for name in records[0]:
+        flat.add_column(name)
+    for record in records:
+        flat.add_row(*map(plain, record.values()))
+    if fits(flat):
+        print_table(flat)
+        return
+    at = 0
+    while at < len(records):
+        count = next(
+            n for n in range(len(records) - at, 0, -1) if n == 1 or fits(_columns(title, records[at : at + n]))
+        )
+        print_table(_columns(title, records[at : at + count]))
+        at += count
+
+
+def fits(table: Table) -> bool:
+    """Whether it is as narrow as the output without a line broken."""
+    return _measured(table).maximum <= out.width
+
+
+def _lay_out(table: Table) -> int:
+    """Give every column its longest word, and what is left to those that want more; rich would cut words of the widest.
+
+    Returns the table's width.
+    """
+    texts = [[_text(cell) for cell in (column.header, *column.cells)] for column in table.columns]
+    wanted = [max(cell_len(line) for text in cells for line in text.splitlines() or [""]) for cells in texts]
+    words = [max(cell_len(word) for text in cells for word in text.split() or [""]) for cells in texts]
+    least = [wanted[at] if column.no_wrap else words[at] for at, column in enumerate(table.columns)]
+    borders = _measured(table).maximum - sum(wanted)
+    room = max(out.width - borders - sum(least), 0)
+    by_need = sorted(range(len(least)), key=lambda at: wanted[at] - least[at])
+    for done, at in enumerate(by_need):
+        more = min(wanted[at] - least[at], room // (len(least) - done))
+        table.columns[at].width = least[at] + more
+        room -= more
+    return borders + sum(column.width or 0 for column in table.columns)
+
+
+def _text(cell: Any) -> str:
+    return (cell if isinstance(cell, Text) else Text.from_markup(str(cell))).plain
+
+
+def _columns(title: str, records: Sequence[Mapping[str, str]]) -> Table:
+    table = Table.grid(padding=(0, 2), pad_edge=True)
+    table.title, table.title_justify = title, "left"
+    table.add_column(style="dim")
+    for name in records[0]:
+        table.add_row(name, *(plain(record[name]) for record in records))
+    return table
+
+
+def _measured(table: Table) -> Measurement:
+    """How wide a table is at least, with a word a line, and at most."""
+    return Measurement.get(out, out.options.update(width=_WIDE), table)
+
+
+def _fitting(make: Callable[[bool], Table]) -> Table:
+    """A table with a line a row; where that is too wide, with intervals below their means."""
+    flat = make(False)
+    return flat if fits(flat) else make(True)
+
+
+def _new_table(title: str, result: Comparison) -> Table:
+    made = Table(title=title, title_justify="left", title_style="dim", box=None, pad_edge=False, header_style="bold")
+    made.add_column("#", justify="right")
+    made.add_column("choice" if result.scenario.choices else "sender", overflow="fold")
+    return made
+
+
+def _means(title: str, result: Comparison, names: list[str], *, stacked: bool) -> Table:
+    from playpath.results.comparison import format_summary
+
+    table = _new_table(title, result)
+    for name in names:
+        entry = metric(name)
+        table.add_column(f"{_column_title(entry.label)}\n{entry.unit}", justify="right")
+    for sender in result.ranking:
+        cells = [format_summary(result.summary(sender, name)) for name in names]
+        if stacked:
+            cells = [cell.replace(" (", "\n").replace(" to ", "…").rstrip(")") for cell in cells]
+        table.add_row(str(result.decision.ranks[sender]), plain(sender), *cells)
+    for sender in result.unranked:
+        table.add_row("–", plain(sender), *("failed" for _ in names))
+    return table
+
+
+def _failures(result: Comparison) -> Table:
+    """The sessions that failed, with the reasons."""
+    table = Table(title="failed sessions", title_justify="left", title_style="dim", box=None, header_style="bold")
+    for title in ("sender", "seeds", "reason"):
+        table.add_column(title, overflow="fold")
+    for sender, seeds, reason in result.failed_rows:
+        table.add_row(plain(sender), seeds, f"[red]{plain(reason)}[/red]")
+    return table
+
+
+def _column_title(label: str) -> str:
+    """A label of two or more words on two lines."""
+    first, _, rest = label.partition(" ")
+    return f"{first}\n{rest}"
+
+
+def _differences(result: Comparison) -> Table:
+    """One row for each other sender: where it first differs from the best."""
+    best = result.ranking[0]
+    table = _new_table(f"against {plain(best)}, paired by seed, at the first criterion that tells them apart", result)
+    for title in ("criterion", "difference", "median, 95 %", "p"):
+        table.add_column(title, justify="left" if title == "criterion" else "right")
+    table.add_column("")
+    if result.decision.open:
+        table.add_column("more\nruns", justify="right")
+    for sender in result.ranking[1:]:
+        table.add_row(str(result.decision.ranks[sender]), plain(sender), *_difference_cells(result, sender, best))
+    return table
+
+
+def _difference_cells(result: Comparison, sender: str, best: str) -> list[str]:
+    decision = result.decision
+    if sender in decision.tied:
+        return ["all", "", "", "", "alike"]
+    name = decision.deciding[sender]
+    word = "[yellow]undecided[/yellow]" if sender in decision.open else "worse"
+    found = result.ranker.difference(sender, best, name)
+    if found is None:
+        return [metric(name).label, "–", "–", "–", word]
+    more = [f"~{about_runs(found.more_runs)}"] if sender in decision.open and found.more_runs else []
+    unit = metric(name).unit
+    interval = "–" if found.ci95 is None else f"{format_value(found.ci95[0])} to {format_value(found.ci95[1])}"
+    p_value = "–" if found.p is None else "<0.001" if found.p < 0.001 else f"{found.p:.3f}"
+    return [metric(name).label, f"{found.mean:+.3g} {unit}".strip(), interval, p_value, word, *more]

@@ -1,0 +1,132 @@
+"""A scenario as one page: what it says, as it says it, and every default that was filled in, marked as one.
+
+How it is told apart: what the document gives is printed as typed; a default is a value of the resolved scenario whose place the
+document does not fill. A text that stands for a table fills the place whose value it is (`queue = "1 bdp"` its limit), else the
+first one (`jitter = "0.05 ms"` its amplitude, which is resolved as 50 us).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from playpath.base import engine
+from playpath.base.metrics import format_value
+from playpath.scenario import Scenario
+
+_ORDER = ("video", "player", "viewer", "origin", "path", "link", "sender", "traffic", "run")
+_LONGEST = 60
+"""Characters of a value that is shown; a trace's content is longer."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A part of a scenario.
+
+    Attributes
+    ----------
+    title : str
+        `player`, `path wifi`.
+    given, defaults : dict of str to str
+        Dotted setting → value.
+    """
+
+    title: str
+    given: Mapping[str, str]
+    defaults: Mapping[str, str]
+
+
+def understood(scenario: Scenario, film: engine.FilmFigures | None) -> list[str]:
+    """What files say, in figures: the film, its rungs, and the mean rate of each path with a trace."""
+    found = [] if film is None or not _is_of_a_file(scenario) else [_film(film)]
+    figures = zip(scenario.resolved["path"], engine.path_figures(scenario.text), strict=True)
+    traced = ((path, known["rate_mbps"]) for path, known in figures if path.get("trace"))
+    return found + [
+        f"path {path['name']}: a trace of {format_value(rate)} Mbit/s on average" for path, rate in traced if rate
+    ]
+
+
+def _is_of_a_file(scenario: Scenario) -> bool:
+    video = scenario.resolved.get("video") or {}
+    return bool(video.get("source") or video.get("manifest"))
+
+
+def _film(film: engine.FilmFigures) -> str:
+    length = f"film: {format_value(film['duration_s'])} s"
+    if "segments" not in film:
+        return f"{length} of {format_value(film['rate_mbps'])} Mbit/s on average, {format_value(film['fps'])} pictures a second"
+    rungs = ", ".join(f"{kbps:.0f}" for kbps in film["rungs_kbps"])
+    audio = ", ".join(f"{kbps:.0f}" for kbps in film["audio_kbps"])
+    also = f"; audio of its own of {audio} kbit/s" if audio else ""
+    return f"{length} in {film['segments']} segments, {len(film['rungs_kbps'])} rungs of {rungs} kbit/s{also}"
+
+
+def blocks(raw: Mapping[str, Any], resolved: Mapping[str, Any]) -> list[Block]:
+    """The parts of a scenario, in the order of a reader's questions; defaults that all senders, paths, … share stand once.
+
+    Parameters
+    ----------
+    raw : mapping
+        The document as read.
+    resolved : mapping
+        The same with every default written out; see `playpath.Scenario`.
+    """
+    made: list[Block] = []
+    for name in _ORDER:
+        full = resolved.get(name)
+        if isinstance(full, Mapping):
+            made.append(_block(name, raw.get(name, {}), full))
+        elif full:
+            made += _shared(f"every {name}", _repeated(name, raw.get(name, []), full))
+    return made
+
+
+def _repeated(name: str, raw: Sequence[Any], resolved: Sequence[Mapping[str, Any]]) -> list[Block]:
+    entries = raw if isinstance(raw, list) else [raw]
+    written = [*entries, *({} for _ in resolved[len(entries) :])]
+    return [_block(f"{name} {full['name']}", part, full) for part, full in zip(written, resolved, strict=True)]
+
+
+def _block(title: str, raw: Mapping[str, Any], resolved: Mapping[str, Any]) -> Block:
+    given = dict(_leaves(raw))
+    full = dict(_leaves(resolved))
+    filled = {place for key, value in given.items() for place in _filled(key, value, full)}
+    defaults = {key: _shown(value) for key, value in full.items() if key not in filled and key != "name"}
+    return Block(
+        title,
+        {key: _shown(value) for key, value in given.items() if key != "name"},
+        {key: value for key, value in defaults.items() if len(value) <= _LONGEST},
+    )
+
+
+def _filled(key: str, value: Any, full: Mapping[str, Any]) -> list[str]:
+    """The places of the resolved scenario that a value of the document fills."""
+    exact = [place for place in full if place == key or key.startswith(f"{place}.")]
+    below = [place for place in full if place.startswith(f"{key}.")]
+    named = [place for place in below if str(full[place]) == str(value)]
+    return exact or named or below[:1]
+
+
+def _leaves(value: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, Any]]:
+    for key, inner in value.items():
+        if isinstance(inner, Mapping) and inner:
+            yield from _leaves(inner, f"{at}{key}.")
+        elif inner not in ([], {}):
+            yield f"{at}{key}", inner
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "none"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _shared(title: str, found: list[Block]) -> list[Block]:
+    """What all of them take by default in a block of its own, where there are several of them."""
+    if len(found) < 2:
+        return found
+    first, *others = found
+    common = {k: v for k, v in first.defaults.items() if all(other.defaults.get(k) == v for other in others)}
+    own = [Block(b.title, b.given, {k: v for k, v in b.defaults.items() if k not in common}) for b in found]
+    return [Block(title, {}, common), *own]

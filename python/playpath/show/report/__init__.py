@@ -1,0 +1,42 @@
+"""The report: one HTML file with everything inside, for a screen, a phone or paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playpath.base.errors import InputError
+from playpath.base.files import write_text
+from playpath.population.answer import PopulationResult
+from playpath.results.comparison import Comparison
+from playpath.results.packets import Window
+from playpath.results.record import Session
+from playpath.show.report.comparison_page import comparison_page, untraced_sections
+from playpath.show.report.population_page import population_page
+from playpath.show.report.session_page import session_page
+from playpath.show.report.sweep_page import sweep_page
+from playpath.sweep.result import SweepResult
+
+__all__ = ["comparison_page", "population_page", "session_page", "sweep_page", "untraced_sections", "write_report"]
+
+
+def write_report(
+    result: Comparison | Session | SweepResult | PopulationResult, path: str | Path, *, window: Window | None = None
+) -> Path:
+    """Write the report of a comparison, a traced session, a sweep or a population; returns the path.
+
+    The file needs no network, no other file and no server. `window` (begin and end in seconds) is what is shown packet by
+    packet.
+    """
+    if isinstance(result, Comparison):
+        page = comparison_page(result, window)
+    elif isinstance(result, Session):
+        page = session_page(result, window)
+    elif window is not None:
+        raise InputError(f"--window {window[0]:g}..{window[1]:g}: no packets are kept of many sessions")
+    elif isinstance(result, PopulationResult):
+        page = population_page(result)
+    else:
+        page = sweep_page(result)
+    target = Path(path)
+    write_text(target, page)
+    return target

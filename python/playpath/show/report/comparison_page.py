@@ -1,0 +1,256 @@
+"""The page of a comparison."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+
+import polars as pl
+
+from playpath.base.manifest import again
+from playpath.base.metrics import BULK_CRITERIA, NETWORK_CRITERIA, format_more_runs, format_value, metric
+from playpath.judge.ranking import Difference
+from playpath.plots import figure, metric_bars, metric_dots, paired_differences, sender_styles
+from playpath.plots.bars import ROW
+from playpath.plots.paths import subflows
+from playpath.results.comparison import Comparison, format_summary
+from playpath.results.packets import Window
+from playpath.show.report import html
+from playpath.show.report.marker import marker_svg
+from playpath.show.report.paths_section import paths_section
+from playpath.show.report.sessions import sessions_section
+
+_NETWORK = ("goodput_mbps", "retransmitted_packets", "mean_rtt_ms", "mean_queue_packets")
+_MOST_VIEWER_FIGURES = 4
+_MOST_ROWS = 200
+
+
+Sections = list[str]
+
+
+def comparison_page(
+    result: Comparison, window: Window | None = None, untraced: tuple[Sections, Sections, Sections] | None = None
+) -> str:
+    """The whole page as text; `untraced` as `untraced_sections` gave it, of this result or the same without timelines."""
+    answer, viewer, network = untraced or untraced_sections(result)
+    sections = [*answer, _timelines(result, window), *viewer, _paths(result, window), *network]
+    title = f"{result.scenario.name}: which sender keeps the video playing?"
+    return html.page(title, sections)
+
+
+def untraced_sections(result: Comparison) -> tuple[Sections, Sections, Sections]:
+    """The sections that need no timelines, in three groups between which the others stand."""
+    return (
+        [_head(result), _ranking(result), _failures(result)],
+        [_viewer_figures(result), _differences(result)],
+        [_network_figures(result), _flows(result), _all_metrics(result), _manifest(result)],
+    )
+
+
+def _head(result: Comparison) -> str:
+    state = "decided" if result.decision.is_decided and len(result.seeds) > 1 else "undecided"
+    described = f"<p class='lead'>{escape(result.scenario.description)}</p>" if result.scenario.description else ""
+    warnings = "".join(f"<li>{escape(text)}</li>" for text in result.warnings)
+    listed = f"<details class='warnings' open><summary>Warnings</summary><ul>{warnings}</ul></details>"
+    rests_on = f"<p class='note'>{escape(result.verdict)}</p>" if result.verdict != result.headline else ""
+    facts = f"{len(result.senders)} senders, {len(result.seeds)} seeds each, world {escape(result.world)}"
+    return (
+        f"<header><p class='kicker'>playpath compare</p><h1>{escape(result.scenario.name)}</h1>{described}"
+        f"<p class='verdict {state}'>{escape(result.headline)}</p>{rests_on}<p class='note'>{facts}</p></header>"
+        + (listed if warnings else "")
+    )
+
+
+def _ranking(result: Comparison) -> str:
+    names = [n for n in result.shown_criteria if n not in _NETWORK] or result.shown_criteria
+    network = [n for n in _NETWORK[:-1] if n in result.metric_names and n not in names]
+    shown = [*names, *network]
+    head = ["sender", "against the best", *(_column_head(n) for n in shown)]
+    rows = [
+        [_sender(result, s), escape(against_best(result, s)), *(_mean(result, s, n) for n in shown)]
+        for s in result.ranking
+    ]
+    note = (
+        "Best first. Mean, and below it the 95 % interval of the median run. Criteria from left to right, most important "
+        "first; the next one counts only between senders that are alike in the one before."
+    )
+    return html.section("Ranking", html.table(head, rows, classes="ranking cards"), note=note, anchor="ranking")
+
+
+def _failures(result: Comparison) -> str:
+    """The sessions of a world of real time that failed, with the reason of each."""
+    if not result.failures:
+        return ""
+    rows = [[escape(text) for text in row] for row in result.failed_rows]
+    note = "They are not in the ranking, nor are the other senders' sessions of the same seed."
+    return html.section("Failed sessions", html.table(["sender", "seeds", "reason"], rows), note=note, anchor="failed")
+
+
+def against_best(result: Comparison, sender: str) -> str:
+    """How a sender stands against the best, in a few words."""
+    decision = result.decision
+    if sender == decision.ranking[0]:
+        return "best" if decision.is_decided else "leads"
+    if sender in decision.tied:
+        return "alike"
+    found = result.ranker.difference(sender, decision.ranking[0], decision.deciding[sender])
+    word = "undecided" if sender in decision.open else "worse"
+    if found is None:
+        return word
+    more = f"; about {format_more_runs(found.more_runs)}" if word == "undecided" and found.more_runs else ""
+    return f"{word}: {metric(found.metric).label} {_signed(found)}{more}"
+
+
+def _viewer_figures(result: Comparison) -> str:
+    names = _viewer_criteria(result)[:_MOST_VIEWER_FIGURES]
+    if not names:
+        return ""
+    note = "Bars: means; whiskers: 95 % intervals of the median; rings: single seeds."
+    parts = []
+    for name in names:
+        drawn, ax = figure(height=0.75 + ROW * len(result.senders))
+        metric_bars(result, name, ax)
+        parts.append(html.figure_svg(drawn, f"{metric(name).label} of every sender"))
+    return html.section("What the viewer sees", html.figures(parts), note=note, anchor="viewer")
+
+
+def _viewer_criteria(result: Comparison) -> list[str]:
+    """What the viewer sees, for figures; that a video was shown at all is told by the table."""
+    return [n for n in result.shown_criteria if n not in NETWORK_CRITERIA and n not in (*BULK_CRITERIA, "played_s")]
+
+
+def _differences(result: Comparison) -> str:
+    if len(result.ranking) < 2 or len(result.seeds) < 2:
+        return ""
+    names = (_viewer_criteria(result) or result.shown_criteria)[:_MOST_VIEWER_FIGURES]
+    parts = []
+    for name in names:
+        drawn, ax = figure(height=0.75 + ROW * (len(result.senders) - 1))
+        paired_differences(result, name, ax)
+        parts.append(html.figure_svg(drawn, f"paired differences in {metric(name).label} against the best sender"))
+    head = ["sender", *(_column_head(n) for n in names)]
+    rows = [[_sender(result, s), *(_difference_cell(result, s, n) for n in names)] for s in result.ranking[1:]]
+    numbers = html.details("Differences as numbers", html.table(head, rows, classes="cards"))
+    note = (
+        f"Each sender minus {result.ranking[0]}, seed by seed, so that chance that hits both cancels. Marker: "
+        "mean, filled where the difference is proven; whiskers: 95 % interval of the median. Grey band: too small to notice."
+    )
+    return html.section("Differences against the best", html.figures(parts) + numbers, note=note, anchor="differences")
+
+
+def _timelines(result: Comparison, window: Window | None) -> str:
+    _, name = result.typical_seed
+    why = "" if name is None else f", the one whose {metric(name).label}, summed over the senders, is the median"
+    return sessions_section(
+        result.timelines,
+        result.ranking,
+        result.scenario.resolved,
+        why=why,
+        bands=result.bands,
+        seeds=len(result.seeds),
+        window=window,
+    )
+
+
+def _paths(result: Comparison, window: Window | None) -> str:
+    """Of the senders over several paths: the best, and the last."""
+    traced = [result.timelines[name] for name in result.ranking if name in result.timelines]
+    several = [session for session in traced if subflows(session)]
+    return paths_section(several if len(several) < 3 else [several[0], several[-1]], window)
+
+
+def _network_figures(result: Comparison) -> str:
+    parts = []
+    for name in _NETWORK:
+        if name in result.metric_names:
+            drawn, ax = figure(height=0.75 + ROW * len(result.senders))
+            metric_dots(result, name, ax)
+            parts.append(html.figure_svg(drawn, f"{metric(name).label} of every sender"))
+    note = (
+        "Markers: means; whiskers: 95 % intervals of the median; rings: single seeds. The axes need not begin at zero."
+    )
+    return html.section("What it costs the network", html.figures(parts), note=note, anchor="network") if parts else ""
+
+
+def _flows(result: Comparison) -> str:
+    """Goodput of every flow and use of every link, averaged over the seeds."""
+    parts = []
+    wanted = ("goodput_mbps", "retransmitted_packets", "mean_rtt_ms", "min_rtt_ms")
+    parts.append(_long_table(result, "flows", wanted))
+    wanted = ("utilisation", "mean_queue_packets", "sd_queue_packets", "offered_packets")
+    parts.append(_long_table(result, "links", wanted))
+    body = "".join(part for part in parts if part)
+    return html.section("Flows and links", html.details("Means of every flow and link", body)) if body else ""
+
+
+def _long_table(result: Comparison, part: str, wanted: tuple[str, ...]) -> str:
+    frame = result.flows if part == "flows" else result.links
+    names = [name for name in wanted if name in frame.columns]
+    if frame.is_empty() or not names:
+        return ""
+    means = frame.group_by("sender", "name", maintain_order=True).agg(pl.col(names).mean())
+    rows = [
+        [escape(row["sender"]), escape(row["name"]), *(format_value(row[name]) for name in names)]
+        for row in means.head(_MOST_ROWS).iter_rows(named=True)
+    ]
+    head = ["sender", part.removesuffix("s"), *(_column_head(n) for n in names)]
+    return html.table(head, rows, classes="cards")
+
+
+def _all_metrics(result: Comparison) -> str:
+    head = ["metric", *(escape(s) for s in result.ranking)]
+    rows = [
+        [f"{escape(metric(n).axis)}<br><small>{escape(n)}</small>", *(_mean(result, s, n) for s in result.ranking)]
+        for n in result.metric_names
+    ]
+    return html.section("All figures", html.details("Every metric", html.table(head, rows, classes="cards")))
+
+
+def _manifest(result: Comparison) -> str:
+    stored = dict(result.manifest)
+    scenario = stored.pop("scenario")
+    stored["digest"] = result.digest
+    body = (
+        f"<p>{again(result.world)}</p>"
+        + html.details("Versions, seeds, digest", html.pre(json.dumps(stored, indent=1, ensure_ascii=False)))
+        + html.details(
+            "Resolved scenario, every default written out",
+            html.pre(json.dumps(scenario, indent=1, ensure_ascii=False)),
+        )
+    )
+    return html.section("How to get this again", body, anchor="manifest")
+
+
+def _sender(result: Comparison, sender: str) -> str:
+    rank = result.decision.ranks.get(sender, 0)
+    icon = marker_svg(sender_styles(result.senders)[sender])
+    return f"<span class='rank'>{rank}</span>{icon}{escape(sender)}"
+
+
+def _column_head(name: str) -> str:
+    entry = metric(name)
+    unit = f"<br><small>{escape(entry.unit)}</small>" if entry.unit else ""
+    return f"{escape(entry.label)}{unit}"
+
+
+def _mean(result: Comparison, sender: str, name: str) -> str:
+    """The mean, and below it the interval of the median."""
+    mean, bracket, interval = escape(format_summary(result.summary(sender, name))).partition(" (")
+    return f"{mean}<br><small>{interval.removesuffix(')')}</small>" if bracket else mean
+
+
+def _difference_cell(result: Comparison, sender: str, name: str) -> str:
+    found = result.ranker.difference(sender, result.ranking[0], name)
+    if found is None:
+        return "–"
+    star = " <abbr title='proven'>*</abbr>" if found.significant else ""
+    if found.ci95 is None:
+        return f"{_signed(found)}{star}"
+    low, high = (format_value(x) for x in found.ci95)
+    return f"{_signed(found)}{star}<br><small>median {low} to {high}</small>"
+
+
+def _signed(found: Difference) -> str:
+    entry = metric(found.metric)
+    sign = "+" if found.mean > 0 else ""
+    return f"{sign}{format_value(found.mean)} {entry.unit}".strip()

@@ -1,0 +1,233 @@
+"""The page of a sweep: who wins where, by how much, where it is undecided, and how the metrics respond."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from html import escape
+
+import polars as pl
+
+from playpath.base.metrics import about_runs, format_value, metric
+from playpath.base.tabular import Named
+from playpath.plots import figure, sender_styles
+from playpath.plots.sweep import is_numeric, levels, response, winner_map, winner_points
+from playpath.show.report import html
+from playpath.show.report.marker import marker_svg
+from playpath.sweep.design import Point
+from playpath.sweep.result import SweepResult
+
+_MOST_FACETS = 6
+_MOST_CURVES = 3
+_MOST_ROWS = 300
+_TILE_WIDTH, _TILE_HEIGHT = 0.95, 0.5
+
+
+def sweep_page(result: SweepResult) -> str:
+    """The whole page as text."""
+    sections = [
+        _head(result),
+        *((_wins(result), _maps(result)) if result.is_comparison else ()),
+        _curves(result),
+        _table(result) if result.is_comparison else _means(result),
+        _errors(result),
+        _manifest(result),
+    ]
+    title = f"{result.name}: which sender wins where?" if result.is_comparison else result.name
+    return html.page(title, sections)
+
+
+def _head(result: SweepResult) -> str:
+    decided = result.decisions["is_decided"].sum() if result.decisions.height else 0
+    total = result.decisions.height
+    told = f"{_leader(result)} Decided at {decided} of {total} points."
+    verdict = told if result.is_comparison else f"{result.alone}."
+    missing = (
+        "<p class='note'>Interrupted: cells are missing; run the same sweep again to go on.</p>"
+        if result.interrupted
+        else ""
+    )
+    facts = f"{result.table.height} cells, {result.errors.height} of them failed; settings: {', '.join(result.keys)}"
+    state = "decided" if decided == total else "undecided"
+    return (
+        f"<header><p class='kicker'>playpath sweep</p><h1>{escape(result.name)}</h1>"
+        f"<p class='verdict {state}'>{escape(verdict)}</p><p class='note'>{escape(facts)}</p>{missing}</header>"
+    )
+
+
+def _leader(result: SweepResult) -> str:
+    counts = _counts(result)
+    if not counts:
+        return "No point has a result."
+    best, (felt, unfelt, _) = max(counts.items(), key=lambda item: item[1])
+    if felt:
+        return (
+            f"{best} wins most often where the viewer feels it: at {felt} point{'' if felt == 1 else 's'} for certain."
+        )
+    if unfelt:
+        return f"No win that a viewer feels is certain; {best} costs the network least, or is alike with who does, at {unfelt}."
+    leaders = [sender for sender, (*_, open_) in counts.items() if open_ == counts[best][2]]
+    if len(leaders) > 1:
+        return f"{', '.join(leaders[:-1])} and {leaders[-1]} lead equally often; nobody wins anywhere for certain."
+    return f"{best} leads most often, but wins nowhere for certain."
+
+
+def _counts(result: SweepResult) -> dict[str, tuple[int, int, int]]:
+    """For each sender the points it wins and the viewer feels it, those it wins otherwise, and those where it only leads."""
+    found: dict[str, tuple[int, int, int]] = {}
+    for row in result.decisions.iter_rows(named=True):
+        for sender in row["winners"]:
+            felt, unfelt, open_ = found.get(sender, (0, 0, 0))
+            is_felt = row["is_decided"] and row["level"] == "viewer"
+            is_unfelt = row["is_decided"] and not is_felt
+            found[sender] = (felt + is_felt, unfelt + is_unfelt, open_ + (not row["is_decided"]))
+    return found
+
+
+def _wins(result: SweepResult) -> str:
+    styles = sender_styles(result.base.senders)
+    counts = sorted(_counts(result).items(), key=lambda item: item[1], reverse=True)
+    rows = [[marker_svg(styles[s]) + escape(s), *map(str, numbers)] for s, numbers in counts if s in styles]
+    head = ["sender", "wins that the viewer feels", "wins by the network's cost, or all alike", "leads, undecided"]
+    note = "A win that several share counts for each."
+    return html.section("How often each wins", html.table(head, rows, classes="cards"), note=note) if rows else ""
+
+
+def _maps(result: SweepResult) -> str:
+    keys = [key for key in result.keys if result.decisions.height and result.decisions[key].n_unique() > 1]
+    if len(keys) < 2:
+        return ""
+    x, y, *others = keys
+    note = (
+        "Colour and name: the winner. Filled: the viewer feels it. Outlined: the viewer does not; the winner costs the network "
+        "least, or all are alike. Pale with a question mark: undecided. In brackets: nothing is random there, one run tells "
+        "all. Below the name: by how much it wins."
+    )
+    if result.decisions.height < result.decisions[x].n_unique() * result.decisions[y].n_unique():
+        drawn, ax = figure(4.8, 3.8)
+        winner_points(result, x, y, ax)
+        note = "Marker: the winner at each drawn point; filled: decided, and the viewer feels it."
+        return html.section("Who wins where", html.figures([html.figure_svg(drawn, "winners")]), note=note)
+    width = max(3.2, 1.0 + _TILE_WIDTH * len(levels(result.decisions, x)))
+    height = max(2.2, 0.8 + _TILE_HEIGHT * len(levels(result.decisions, y)))
+    parts = []
+    for where in _facets(result, others):
+        drawn, ax = figure(width, height)
+        winner_map(result, x, y, ax, where=where)
+        ax.set_title(_facet_title(where), fontsize=9, loc="left")
+        parts.append(
+            html.figure_svg(drawn, f"winners {_facet_title(where)}", is_full=len(levels(result.decisions, x)) > 3)
+        )
+    return html.section("Who wins where", html.figures(parts), note=note)
+
+
+def _facets(result: SweepResult, keys: list[str]) -> list[Point]:
+    """The first few combinations of the other settings."""
+    choices = [levels(result.decisions, key) for key in keys]
+    combined = itertools.islice(itertools.product(*choices), _MOST_FACETS)
+    return [dict(zip(keys, values, strict=True)) for values in combined]
+
+
+def _facet_title(where: Point) -> str:
+    return ", ".join(f"{key} = {value}" for key, value in where.items())
+
+
+def _curves(result: SweepResult) -> str:
+    keys = [k for k in result.keys if result.table[k].n_unique() > 1 and is_numeric(result.table, k)]
+    keys = [k for k in keys if result.table[k].n_unique() * 4 <= max(8, result.table["point"].n_unique() * 4)]
+    parts = []
+    for key, name in itertools.product(keys[:3], _shown_metrics(result)):
+        if result.table[key].n_unique() > 12:
+            continue
+        drawn, ax = figure(4.6, 3.1)
+        response(result, name, key, ax)
+        parts.append(html.figure_svg(drawn, f"{metric(name).label} against {key}"))
+    note = "Means, with 95 % intervals of the median; seeds and all other settings are taken together."
+    return html.section("How the metrics respond", html.figures(parts), note=note) if parts else ""
+
+
+def _shown_metrics(result: SweepResult) -> list[str]:
+    """Those that decide most often, then the first criteria that vary."""
+    if result.decisions.is_empty():
+        return []
+    decide = result.decisions["criterion"].drop_nulls().value_counts(sort=True)["criterion"].to_list()
+    criteria = result.ranker(int(result.decisions["point"][0])).criteria
+    varied = [name for name in criteria if result.table[name].drop_nulls().n_unique() > 1]
+    return list(dict.fromkeys((*decide, *varied)))[:_MOST_CURVES]
+
+
+def _table(result: SweepResult) -> str:
+    head = [
+        *(escape(k) for k in result.keys),
+        "best",
+        "decided",
+        "seeds",
+        "second",
+        "criterion",
+        "second minus best",
+        "more runs",
+    ]
+    rows = [_row(result, row) for row in result.decisions.head(_MOST_ROWS).iter_rows(named=True)]
+    left = result.decisions.height - len(rows)
+    note = f"{left} more points are in decisions.parquet." if left > 0 else ""
+    return html.section("Decision table", html.table(head, rows, classes="cards"), note=note) if rows else ""
+
+
+def _means(result: SweepResult) -> str:
+    """What a sender alone did at each point."""
+    means = result.means()
+    head = [*map(escape, result.keys), "sender", "seeds", *(escape(metric(name).axis) for name in result.varied)]
+    rows = [
+        [
+            *(escape(str(row[key])) for key in (*result.keys, "sender", "seeds")),
+            *("–" if row[name] is None else format_value(row[name]) for name in result.varied),
+        ]
+        for row in means.head(_MOST_ROWS).iter_rows(named=True)
+    ]
+    left = means.height - len(rows)
+    note = f"{left} more points are in sweep.parquet." if left > 0 else ""
+    return html.section("Means at each point", html.table(head, rows, classes="cards"), note=note) if rows else ""
+
+
+def _row(result: SweepResult, row: Named) -> list[str]:
+    gap = ""
+    if row["difference"] is not None:
+        unit = metric(row["criterion"]).unit
+        gap = f"{format_value(row['difference'])} {unit}"
+        if row["ci95_low"] is not None:
+            gap += f"<br><small>median {format_value(row['ci95_low'])} to {format_value(row['ci95_high'])}</small>"
+    cells = [
+        ", ".join(row["winners"]),
+        _decided(row),
+        str(row["seeds"]),
+        row["second"] or "–",
+        metric(row["criterion"]).label if row["criterion"] else "–",
+    ]
+    more = str(about_runs(row["more_runs"])) if row["more_runs"] else "–"
+    return [*(escape(str(row[k])) for k in result.keys), *(escape(c) for c in cells), gap or "–", more]
+
+
+def _decided(row: Named) -> str:
+    """Whether a point is decided, and who feels it."""
+    if not row["is_decided"]:
+        return "no"
+    felt = {"viewer": "yes, felt by the viewer", "network": "yes, by the network's cost", None: "yes, all alike"}
+    return felt[row["level"]] + ("" if row["is_random"] else "; nothing is random")
+
+
+def _errors(result: SweepResult) -> str:
+    if result.errors.is_empty():
+        return ""
+    counted = result.errors.group_by("error").agg(pl.len().alias("cells")).sort("cells", descending=True).head(20)
+    rows = [[escape(row["error"]), str(row["cells"])] for row in counted.iter_rows(named=True)]
+    return html.section("Cells that failed", html.table(["error", "cells"], rows, classes="cards"))
+
+
+def _manifest(result: SweepResult) -> str:
+    stored = result.to_dict()
+    text = json.dumps({**stored["manifest"], "digest": stored["digest"]}, indent=1, ensure_ascii=False)
+    sql = "select * from 'sweep.parquet' where sender = 'cubic'"
+    body = html.details("Design, scenario, versions, digest", html.pre(text)) + (
+        f'<p>All cells are one table: <code>duckdb -c "{escape(sql)}"</code></p>'
+    )
+    return html.section("How to get this again", body)

@@ -1,0 +1,106 @@
+"""Any choice as the treatment: `compare --vary`."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from conftest import SMALL
+
+import playpath
+from playpath.base.errors import InputError
+from playpath.results.archive.question import question_of
+from playpath.results.comparison import Comparison
+from playpath.results.effects import effects, sentence
+
+QUEUES = {"path.queue": ["droptail", "fq_codel"]}
+
+
+@pytest.fixture(scope="module")
+def varied() -> Comparison:
+    return playpath.compare(SMALL, cc=["cubic"], vary=QUEUES, seeds=3)
+
+
+def test_a_choice_is_the_scenario_with_that_setting(varied):
+    assert varied.senders == ["droptail", "fq_codel"]
+    for value in varied.senders:
+        alone = playpath.compare(SMALL, cc=["cubic"], set={"path.queue": value}, seeds=3)
+        for name in alone.metric_names:
+            assert varied.values(value, name) == alone.values("cubic", name)
+
+
+def test_names_are_in_ranking_sentence_and_json(varied):
+    assert set(varied.ranking) == {"droptail", "fq_codel"}
+    assert "droptail" in varied.headline
+    told = json.loads(varied.to_json())
+    assert [sender["name"] for sender in told["senders"]] == ["droptail", "fq_codel"]
+    assert told["manifest"]["choices"]["fq_codel"] == {
+        "sender": "cubic",
+        "value": "fq_codel",
+        "settings": {"path.queue": "fq_codel"},
+    }
+
+
+def test_more_seeds_and_settings_keep_the_choices(varied):
+    more = playpath.load(varied.scenario, seeds=5, set={"path.loss": "1 %"})
+    assert (more.senders, len(more.seeds)) == (["droptail", "fq_codel"], 5)
+    assert more.playing("fq_codel").resolved["path"][0] != more.playing("droptail").resolved["path"][0]
+
+
+def test_every_combination_plays_for_every_sender():
+    loaded = playpath.load(SMALL, cc="cubic,bbr", vary={"path.queue": "droptail,pie", "player.buffer": "1 s,2 s"})
+    assert loaded.senders[:2] == ["cubic · droptail + buffer 1 s", "bbr · droptail + buffer 1 s"]
+    assert len(set(loaded.senders)) == 8
+    for name in loaded.senders:
+        assert [entry["name"] for entry in loaded.playing(name).resolved["sender"]] == [name]
+
+
+def test_what_is_saved_knows_its_choices_and_is_not_archived(varied, tmp_path):
+    varied.save(tmp_path)
+    again = Comparison.load(tmp_path)
+    assert again.scenario.choices == varied.scenario.choices
+    assert again.to_dict() == varied.to_dict()
+    with pytest.raises(InputError, match="varies it"):
+        question_of(again, None)
+
+
+def test_for_whom_a_choice_is_better():
+    """Stalls of 10 s against hardly any in each of 200 runs, the other way round for the second sender, equal ones for the third."""
+    long, none = (
+        {"stall_time_s": [10.0 + i / 80 for i in range(200)]},
+        {"stall_time_s": [i / 10_000 for i in range(200)]},
+    )
+    values = {"a1": long, "a2": none, "b1": none, "b2": long, "c1": none, "c2": none}
+    choices = {
+        name: SimpleNamespace(sender=name[0], value="old" if name[1] == "1" else "new", settings={}) for name in values
+    }
+    found = effects(values, choices, ["stall_time_s"], "range")
+    assert [(effect.sender, effect.outcome) for effect in found] == [("a", "better"), ("b", "worse"), ("c", "alike")]
+    assert sentence(found) == "Against old. new: better for a; worse for b; no noticeable difference for c."
+
+
+@pytest.mark.parametrize(
+    ("vary", "says"),
+    [
+        ({"path.queu": "a,b"}, 'did you mean "queue"'),
+        ({"path.queue": "pie"}, "give two values or more"),
+        ({"path.queue": "pie,pie"}, "pie stands twice"),
+        ({"path.queue": "pie,zork"}, 'unknown queue "zork"'),
+        ({"path.queue": 3}, "must be a list of values"),
+        ({"player.buffer": [f"{n} s" for n in range(1, 130)]}, "allowed: up to 120 at once"),
+    ],
+)
+def test_what_is_wrong_is_one_line(vary, says):
+    with pytest.raises(InputError, match=says):
+        playpath.load(SMALL, cc="cubic", vary=vary)
+
+
+def test_on_the_command_line(cli, small):
+    done = cli(
+        "compare", small, "--cc", "cubic", "--vary", "path.queue=droptail,{kind = 'pie'}", "--seeds", 2, "--json"
+    )
+    assert [sender["name"] for sender in json.loads(done.out)["senders"]] == ["droptail", "pie"]
+    for given, says in (("path.queue", "expected KEY=A,B"), ("path.queue=", "expected KEY=A,B")):
+        wrong = cli("compare", small, "--vary", given)
+        assert (wrong.status, says in wrong.err) == (2, True)
+    twice = cli("compare", small, "--vary", "path.queue=pie,red", "--vary", "path.queue=pie,red")
+    assert "given twice" in twice.err
