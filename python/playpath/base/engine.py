@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from playpath.base.errors import InputError, RunError
+from playpath.base.printing import own_code_runs
 from playpath.base.tabular import Json
 
 if TYPE_CHECKING:
@@ -331,7 +332,8 @@ def _call(function: Any, *arguments: Any) -> Any:
 def _own_code(sender: str, seed: int, target: Callable[[], Any] | None = None) -> Iterator[None]:
     """What a session of a sender's own code fails with, as one line that says where."""
     try:
-        yield
+        with own_code_runs():
+            yield
     except _engine.OwnCodeError as error:
         from playpath.run.own import failure
 

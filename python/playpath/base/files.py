@@ -93,6 +93,21 @@ def write_frame(path: Path, frame: pl.DataFrame) -> None:
         temporary.write_bytes(content.getbuffer())
 
 
+def text_cell(text: str) -> str:
+    """A text as a cell of CSV that a spreadsheet takes for a text: others write what logs hold, and `=`, `+`, `-`, `@` begin formulas.
+
+    >>> text_cell("=1+1"), text_cell("-"), text_cell("-5"), text_cell("a=b")
+    ("'=1+1", '-', '-5', 'a=b')
+    """
+    if text[:1] not in ("=", "+", "-", "@", "\t", "\r") or text == "-":  # logs write "-" for "not known"
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
+
+
 def _is_special(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 

@@ -12,11 +12,12 @@ import sys
 import tempfile
 import threading
 import traceback
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 
 from playpath.base.errors import InputError, PlaypathError, RunError
+from playpath.base.printing import AnswersOnly
 from playpath.cli.commands import Commands, Stopped
 
 _COMPLETE = "_PLAYPATH_COMPLETE"
@@ -110,6 +111,7 @@ def _prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    sys.stdout = cast("TextIO", AnswersOnly(sys.stdout))
 
 
 def _drop(stream: TextIO) -> None:

@@ -24,7 +24,7 @@ from typing import NotRequired, TypedDict
 import numpy as np
 
 from playpath.base.errors import InputError, unknown_name
-from playpath.base.files import read_text
+from playpath.base.files import read_text, text_cell
 from playpath.population import known_from
 from playpath.population.log_groups import UNKNOWN, Keeper, normal, usual
 from playpath.population.log_lines import Reading, cmcd, is_ss, nginx, objects, table, tcp_info, w3c
@@ -67,7 +67,10 @@ class Import:
         text = io.StringIO()
         writer = csv.DictWriter(text, [*names, *self.kept], extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
-        writer.writerows({**row, known_from.COLUMN: known_from.RATES, **row.get("groups", {})} for row in self.rows)
+        for row in self.rows:
+            groups = {name: text_cell(value) for name, value in row.get("groups", {}).items()}
+            told = {"name": text_cell(row["name"]), known_from.COLUMN: known_from.RATES}
+            writer.writerow({**row, **told, **groups})
         return text.getvalue()
 
 
@@ -155,7 +158,7 @@ def _estimate(samples: list[Sample], notes: list[str], kept: tuple[str, ...]) ->
         by_session.setdefault(sample.session, []).append(sample)
     rows, poor = [], 0
     for session, own in by_session.items():
-        rates = [s.mbps for s in own if s.mbps is not None and not s.is_limited]
+        rates = [s.mbps for s in own if s.mbps and not s.is_limited]
         rtts = [s.rtt_ms for s in own if s.rtt_ms is not None and s.rtt_ms > 0]
         if not rates:
             poor += 1
@@ -178,6 +181,8 @@ def _estimate(samples: list[Sample], notes: list[str], kept: tuple[str, ...]) ->
     limited = sum(s.is_limited for s in samples)
     if limited:
         notes.append(f"{limited} of {len(samples)} samples are application-limited and left out")
+    if nothing := sum(s.mbps == 0 and not s.is_limited for s in samples):
+        notes.append(f"{nothing} samples tell a throughput of 0, which is none that was measured, and are left out")
     if poor:
         notes.append(f"{poor} sessions have no sample of their path and are left out")
     without = [row for row in rows if "rtt_ms" not in row]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import shutil
+import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,6 +18,7 @@ _TUN = Path("/dev/net/tun")
 _STATUS = Path("/proc/self/status")
 _MOUNTS = Path("/proc/self/mounts")
 _MPTCP = Path("/proc/sys/net/mptcp/enabled")
+_CLONE_NEWNET = 0x40000000
 _CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
@@ -88,6 +91,12 @@ def _probes() -> list[_Probe]:
         _Probe(EMULATION, "Linux", _linux, "the kernel world needs Linux 5.6 or newer; `sim` runs anywhere"),
         _Probe(EMULATION, "root", _root, "run the kernel world as root, for example with sudo"),
         _Probe(EMULATION, "network namespaces", _namespaces, "use a kernel with CONFIG_NET_NS"),
+        _Probe(
+            EMULATION,
+            "right to make namespaces",
+            _may_make_namespaces,
+            "run as root, for example with sudo; a container needs CAP_SYS_ADMIN",
+        ),
         _Probe(EMULATION, "ip", _program("ip"), "apt install iproute2"),
         _Probe(EMULATION, "playpath-emulator", _built("playpath-emulator"), remedy()),
         _Probe(EMULATION, "playpath-client", _built("playpath-client"), remedy()),
@@ -143,6 +152,18 @@ def _root() -> str | None:
 
 def _namespaces() -> str | None:
     return "yes" if Path("/proc/self/ns/net").exists() else None
+
+
+def _may_make_namespaces() -> str | None:
+    """Make one, in a thread of its own, with which it ends."""
+    if platform.system() != "Linux":
+        return None
+    unshare = ctypes.CDLL(None, use_errno=True).unshare
+    answers: list[int] = []
+    thread = threading.Thread(target=lambda: answers.append(unshare(_CLONE_NEWNET)))
+    thread.start()
+    thread.join()
+    return "yes" if answers == [0] else None
 
 
 def _program(*names: str) -> Callable[[], str | None]:

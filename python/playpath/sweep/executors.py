@@ -5,12 +5,15 @@ from __future__ import annotations
 import multiprocessing
 import shutil
 import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from playpath.base.errors import InputError, RunError, unknown_name
@@ -80,7 +83,7 @@ class _Workers(ProcessPoolExecutor):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Hand over a call; the first one starts the workers."""
-        with hold_ctrl_c():
+        with hold_ctrl_c(), _without_script():
             return super().submit(fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -94,6 +97,20 @@ class _Workers(ProcessPoolExecutor):
             calls._reader.close()
         # Even so until they have ended: else their semaphores are left behind, and Python complains of it.
         super().shutdown(wait=True, cancel_futures=cancel_futures)
+
+
+@contextmanager
+def _without_script() -> Iterator[None]:
+    """Let processes that start meanwhile not run the user's script again, which without a `__main__` guard would sweep in each.
+
+    They need nothing of it: own code is imported by the name of its module.
+    """
+    script = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = script
 
 
 def _ray(jobs: int | None) -> Place:

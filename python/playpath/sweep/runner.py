@@ -303,7 +303,7 @@ class CellRunner:
         try:
             self._executor.submit(ignore_interrupts).result()
         except Exception as error:
-            hint = 'a script calls sweep() under `if __name__ == "__main__":`, and from a file'
+            hint = "the machine lacks memory or processes"
             if not self._place.owns:
                 hint = "the executor given is broken"
             raise RunError(f"sweep: workers end as they start ({type(error).__name__}); {hint}") from None

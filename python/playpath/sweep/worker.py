@@ -7,6 +7,7 @@ import multiprocessing
 import multiprocessing.process
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -95,6 +96,7 @@ def _row(cell: Cell) -> Row:
 def start_worker() -> None:
     """For worker processes of this machine: the driver's death is theirs, however it dies."""
     ignore_interrupts()
+    sys.stdout = sys.stderr  # what own code prints is no part of the driver's answer
     driver = multiprocessing.parent_process()
     if driver is not None:
         threading.Thread(target=_end_with, args=(driver,), daemon=True).start()

@@ -124,7 +124,7 @@ def command(
 
 
 def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
-    """What an hour costs, where a price is given, and how many viewers a real trial would need."""
+    """What an hour costs, where a price is given, and how many viewers a real trial against the next best would need."""
     if price_per_gb is not None and (costs := result.costs(price_per_gb)):
         rows = [
             {
@@ -136,7 +136,7 @@ def _print_act_on(result: Comparison, price_per_gb: float | None) -> None:
             for cost in costs
         ]
         console.print_records("for each hour of video shown", rows)
-    for trial in result.trials:
+    for trial in result.trials[:1]:  # of the next best: what is further away needs fewer
         console.out.print(
             console.plain(
                 f"A real trial that tells {trial.sender} from {trial.best} by {metric(trial.metric).label} needs at least "

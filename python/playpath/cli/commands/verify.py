@@ -28,7 +28,8 @@ def command(
 ) -> None:
     """Play every session of an archive again and compare: exit status 0 if all is the same, 1 if not.
 
-    Says where the first differences are, whether the answer follows from the tables, and whether it was made by another version.
+    Says where the first differences are, whether the answer follows from the tables, which files nothing was compared with,
+    and whether it was made by another version.
     """
     with tempfile.TemporaryDirectory(prefix="playpath-verify-") as place:
         folder = Path(place)
@@ -51,9 +52,14 @@ def command(
 def _print(found: Finding, digest: str) -> None:
     if found.is_same:
         console.out.print(f"same: {found.sessions} sessions played again, digest {digest}", soft_wrap=True)
-        return
-    console.out.print(f"differs: {found.differing} of {found.sessions} sessions or statements", soft_wrap=True)
+    else:
+        statements = (
+            f"; {found.wrong} statement{'s do' if found.wrong > 1 else ' does'} not follow" if found.wrong else ""
+        )
+        console.out.print(f"differs: {found.differing} of {found.sessions} sessions{statements}", soft_wrap=True)
     for text in found.differences:
         console.out.print(f"  {console.plain(text)}", soft_wrap=True)
-    if found.differing > len(found.differences):
-        console.out.print(f"  … and {found.differing - len(found.differences)} more")
+    if (more := found.differing + found.wrong - len(found.differences)) > 0:
+        console.out.print(f"  … and {more} more")
+    if found.not_verified:
+        console.out.print(console.plain(f"not verified: {', '.join(found.not_verified)}"), soft_wrap=True)

@@ -14,7 +14,7 @@ import polars as pl
 
 from playpath.base import engine
 from playpath.base.errors import InputError
-from playpath.base.files import replaced
+from playpath.base.files import replaced, text_cell
 from playpath.base.manifest import package_version
 from playpath.results.archive.question import Question, Result
 
@@ -81,8 +81,8 @@ def export(folder: Path, result: Result, question: Question, target: Path) -> No
 
 
 def _files(folder: Path, result: Result, question: Question) -> Iterator[tuple[str, bytes]]:
-    yield "README.txt", _README.encode()
     yield QUESTION, _json(question.to_dict())
+    yield from beside(result)
     for path in sorted(folder.rglob("*")):
         part = path.relative_to(folder)
         if (
@@ -92,14 +92,20 @@ def _files(folder: Path, result: Result, question: Question) -> Iterator[tuple[s
             and not path.name.startswith(".")
         ):
             yield f"{RESULTS}/{part.as_posix()}", path.read_bytes()
+
+
+def beside(result: Result) -> Iterator[tuple[str, bytes]]:
+    """What follows from the results: for people who open the archive."""
+    yield "README.txt", _README.encode()
     yield "tables/sessions.csv", _csv(result.table)
     if isinstance(getattr(result, "decisions", None), pl.DataFrame):
         yield "tables/decisions.csv", _csv(result.decisions)  # type: ignore[union-attr]
 
 
 def _csv(frame: pl.DataFrame) -> bytes:
-    """Lists as text, since CSV has none."""
+    """Lists as text, since CSV has none; no text is a formula."""
     flat = frame.with_columns(pl.col(pl.List).cast(pl.List(pl.String)).list.join("; "))
+    flat = flat.with_columns(pl.col(pl.String).map_elements(text_cell, return_dtype=pl.String))
     buffer = io.BytesIO()
     flat.write_csv(buffer)
     return buffer.getvalue()

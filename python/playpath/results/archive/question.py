@@ -62,7 +62,9 @@ class Question:
     def from_dict(cls, stored: Mapping[str, Any]) -> Question:
         """Read what `to_dict` made."""
         points = {int(point["number"]): point["settings"] for point in stored["points"]}
-        return cls(str(stored["kind"]), stored["scenario"], points, stored["contents"], stored.get("written"))
+        return cls(
+            str(stored["kind"]), dict(stored["scenario"]), points, dict(stored["contents"]), stored.get("written")
+        )
 
     def cells(self, table: pl.DataFrame, version: str) -> Iterator[tuple[Cell, str | None]]:
         """Every session of a table of results as a cell, with the digest that it had; None where it failed.
@@ -78,6 +80,8 @@ class Question:
         rows = table.with_columns(pl.lit(0).alias("point")) if number is None else table.rename({number: "point"})
         known: dict[int, dict[str, Variant]] = {}
         for point, sender, seed, digest in rows.select("point", "sender", "seed", "digest").iter_rows():
+            if not isinstance(sender, str) or not isinstance(seed, int) or seed < 0:
+                raise InputError(f"a table names a sender {sender!r} with seed {seed!r}; needed: a name and a number")
             if point not in known:
                 known = {point: self._variants(point)}  # tables are in the order of points
             variant = known[point].get(sender)

@@ -18,6 +18,7 @@ MOST_FILES = 10_000
 MOST_BYTES = 2_000_000_000
 _MOST_MANIFEST = 20_000_000
 _CHUNK = 1 << 20
+_VERSIONS = ("playpath_version", "engine_version")
 
 
 def unpack(archive: Path, folder: Path) -> Manifest:
@@ -56,10 +57,14 @@ def _safe(opened: zipfile.ZipFile) -> Iterator[zipfile.ZipInfo]:
     for entry in found:
         path = PurePosixPath(entry.filename)
         kind = stat.S_IFMT(entry.external_attr >> 16)
+        if not path.parts:  # "", "." and "./"
+            raise InputError(f"'{entry.filename}' is no name of a file")
         if path.is_absolute() or ".." in path.parts or "\\" in entry.filename or ":" in path.parts[0]:
             raise InputError(f"'{entry.filename}' would leave the folder")
         if entry.is_dir() or kind not in (0, stat.S_IFREG) or entry.filename != str(path):
             raise InputError(f"'{entry.filename}' is no plain file")
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise InputError(f"'{entry.filename}' is compressed in another way; allowed: stored, deflated")
         if entry.filename in seen:
             raise InputError(f"'{entry.filename}' is there twice")
         seen.add(entry.filename)
@@ -81,6 +86,11 @@ def _manifest(opened: zipfile.ZipFile, entries: dict[str, zipfile.ZipInfo]) -> M
         raise InputError(f"{MANIFEST} is damaged") from None
     if version != FORMAT:
         raise InputError(f"format {version} is not this playpath's; allowed: {FORMAT}")
+    made = found.get("made_with")
+    if not isinstance(made, dict) or not all(isinstance(made.get(key), str) for key in _VERSIONS):
+        raise InputError(f"{MANIFEST} is damaged: `made_with` must hold {' and '.join(_VERSIONS)} as text")
+    if not isinstance(found.get("digest"), str):
+        raise InputError(f"{MANIFEST} is damaged: `digest` must be text")
     if odd := sorted(entries.keys() - listed.keys() - {MANIFEST}) or sorted(listed.keys() - entries.keys()):
         raise InputError(f"'{odd[0]}' is {'not listed' if odd[0] in entries else 'missing'}")
     return cast("Manifest", {**found, "files": listed})

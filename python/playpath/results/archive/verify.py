@@ -3,37 +3,38 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from playpath.base import engine
-from playpath.base.errors import InputError, RunError
+from playpath.base.errors import InputError, PlaypathError, RunError
 from playpath.base.manifest import package_version
 from playpath.base.metrics import format_value, metric
 from playpath.base.parallel import check_jobs, run_all
 from playpath.population import PopulationResult
-from playpath.results.archive.bundle import QUESTION, RESULTS, Manifest
+from playpath.results.archive.bundle import MANIFEST, QUESTION, RESULTS, Manifest
 from playpath.results.archive.question import Question, Result
+from playpath.results.archive.stored import not_verified, wrong_answer, wrong_files, wrong_parts
 from playpath.results.comparison import Comparison
 from playpath.results.record import Session
+from playpath.run.worlds import SimWorld
+from playpath.scenario import Scenario
 from playpath.sweep import SweepResult
 from playpath.sweep.cells import Cell
 
 _MOST_TOLD = 5
 _MOST_ROWS = 20_000_000
 """Of a table: Parquet can hold any number of equal rows in a few bytes."""
-
-
-_KINDS: Mapping[str, tuple[type[Result], str]] = {
-    "comparison": (Comparison, "comparison.json"),
-    "sweep": (SweepResult, "sweep.json"),
-    "population": (PopulationResult, "population.json"),
+_KINDS: Mapping[str, type[Result]] = {
+    "comparison": Comparison,
+    "sweep": SweepResult,
+    "population": PopulationResult,
 }
-"""The result of each kind, and the file of its answer."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,13 @@ class Finding:
     sessions : int
         Played again.
     differences : list of str
-        One sentence for each that differs, the first of them; empty if all is the same.
+        One sentence for each that differs, the first of them, sessions before statements.
     differing : int
-        How many differ.
+        Sessions that differ.
+    wrong : int
+        Statements that do not follow from the sessions.
+    not_verified : list of str
+        Files and folders that nothing was compared with.
     note : str
         About the versions, if they are not the same.
     """
@@ -55,6 +60,8 @@ class Finding:
     sessions: int
     differences: list[str] = field(default_factory=list)
     differing: int = 0
+    wrong: int = 0
+    not_verified: list[str] = field(default_factory=list)
     note: str = ""
 
     @property
@@ -103,12 +110,31 @@ def verify(
     RunError
         It was measured in real time, or Ctrl-C came.
     """
-    question, result = _read(folder, load)
     if (world := str(manifest.get("world", "sim"))) != "sim":
         raise RunError(f"it was measured in real time (world {world}), which cannot be played again bit for bit")
     note = other_version(manifest)
-    wrong = [] if note else _stored_answer(folder / RESULTS, result)
-    cells = list(question.cells(result.table, str(manifest["made_with"]["engine_version"])))
+    try:
+        question, result = _read(folder, load, manifest)
+        wrong = [] if note else list(wrong_answer(folder, result, question))
+        wrong += wrong_files(folder, result, question, manifest)
+        cells = [cell for cell, _ in question.cells(result.table, manifest["made_with"]["engine_version"])]
+    except PlaypathError:
+        raise
+    except Exception as error:  # whatever a damaged file makes its readers say
+        raise InputError(f"{QUESTION} or {RESULTS}/ is damaged ({type(error).__name__})") from None
+    again = _play(cells, jobs, progress, is_whole=question.kind == "comparison")
+    if isinstance(result, Comparison) and not note:
+        wrong += _wrong_parts(result, again)
+    rows = result.table.to_dicts()
+    found = [_difference(cell, row, one) for cell, row, one in zip(cells, rows, again, strict=True)]
+    differing = [text for text in found if text]
+    left = not_verified(manifest, question.kind, is_answer_checked=not note)
+    return Finding(len(cells), [*differing[:_MOST_TOLD], *wrong[:_MOST_TOLD]], len(differing), len(wrong), left, note)
+
+
+def _play(
+    cells: Sequence[Cell], jobs: int | None, progress: Callable[[int, int], None], *, is_whole: bool
+) -> list[_Again]:
     done = 0
 
     def count(_: Any) -> None:
@@ -116,70 +142,69 @@ def verify(
         done += 1
         progress(done, len(cells))
 
-    outcome = run_all(_again, cells, check_jobs(jobs), on_done=count)
+    outcome = run_all(partial(_again, is_whole=is_whole), cells, check_jobs(jobs), on_done=count)
     if outcome.interrupted:
         raise KeyboardInterrupt
-    rows = result.table.to_dicts()
-    found = [_difference(cell, row, again) for (cell, _), row, again in zip(cells, rows, outcome.results, strict=True)]
-    told = [*wrong, *(text for text in found if text)]
-    return Finding(len(cells), told[:_MOST_TOLD], len(told), note)
+    return [one or _Again(None, {}, "was not played") for one in outcome.results]
 
 
-def _read(folder: Path, load: Callable[[Path], Result | Session]) -> tuple[Question, Result]:
-    try:
-        question = Question.from_dict(json.loads((folder / QUESTION).read_text(encoding="utf-8")))
-        for table in (folder / RESULTS).glob("*.parquet"):
-            if pl.scan_parquet(table).select(pl.len()).collect().item() > _MOST_ROWS:
-                raise InputError(f"{table.name} has more than {_MOST_ROWS} rows")
-    except InputError:
-        raise
-    except Exception as error:  # whatever a damaged file makes its readers say
-        raise InputError(f"{QUESTION} or a table is damaged ({type(error).__name__})") from None
+def _read(folder: Path, load: Callable[[Path], Result | Session], manifest: Manifest) -> tuple[Question, Result]:
+    question = Question.from_dict(json.loads((folder / QUESTION).read_text(encoding="utf-8")))
+    for table in (folder / RESULTS).glob("*.parquet"):
+        if pl.scan_parquet(table).select(pl.len()).collect().item() > _MOST_ROWS:
+            raise InputError(f"{table.name} has more than {_MOST_ROWS} rows")
     result = load(folder / RESULTS)
-    kind, _ = _KINDS.get(question.kind, (type(None), ""))
-    if not isinstance(result, kind):
+    kind = _KINDS.get(question.kind)
+    if kind is None or not isinstance(result, kind):
         raise InputError(f"{QUESTION} is of another kind than {RESULTS}/")
+    if result.table.is_empty():
+        raise InputError(f"{RESULTS}/ holds no session")
+    if (world := getattr(result, "world", "sim")) != manifest.get("world"):
+        raise InputError(f"{RESULTS}/ is of another world ({world}) than {MANIFEST} says")
     return question, result
 
 
-def _stored_answer(folder: Path, result: Result) -> list[str]:
-    """What the stored answer says that does not follow from the stored tables."""
-    name = next(file for kind, file in _KINDS.values() if isinstance(result, kind))
-    stored = json.loads((folder / name).read_text(encoding="utf-8"))
-    follows = json.loads(json.dumps(result.to_dict(), ensure_ascii=False))
-    for own in (stored, follows):
-        own.pop("manifest", None)  # versions and the machine
-    return [
-        f"{name}: `{key}` does not follow from the tables beside it"
-        for key, value in follows.items()
-        if stored.get(key) != value
-    ]
+def _wrong_parts(result: Comparison, again: Sequence[_Again]) -> list[str]:
+    """Nothing where a session could not be played: that is told of the session."""
+    sessions = [one.session for one in again if one.session is not None]
+    return list(wrong_parts(result, sessions)) if len(sessions) == len(again) else []
 
 
-def _again(task: tuple[Cell, str | None]) -> tuple[str | None, Mapping[str, Any], str]:
-    """Digest, metrics and error of a session that is played again."""
-    cell, _ = task
-    if cell.variant.error:
-        return None, {}, cell.variant.error
+@dataclass(frozen=True)
+class _Again:
+    """A session that was played again; whole, where its flows and links are compared too."""
+
+    digest: str | None
+    metrics: Mapping[str, Any]
+    error: str = ""
+    session: Session | None = None
+
+
+def _again(cell: Cell, *, is_whole: bool) -> _Again:
+    variant = cell.variant
+    if variant.error:
+        return _Again(None, {}, variant.error)
     try:
-        metrics, digest = engine.run_metrics(cell.variant.text, cell.variant.sender, cell.seed)
+        if is_whole:
+            session = SimWorld().session(
+                Scenario(json.loads(variant.text), variant.text), variant.sender, cell.seed, trace=False
+            )
+            return _Again(session.digest, session.metrics, session=session)
+        metrics, digest = engine.run_metrics(variant.text, variant.sender, cell.seed)
     except (InputError, RunError) as error:
-        return None, {}, str(error)
-    return digest, metrics, ""
+        return _Again(None, {}, str(error))
+    return _Again(digest, metrics)
 
 
-def _difference(cell: Cell, row: Mapping[str, Any], again: tuple[str | None, Mapping[str, Any], str] | None) -> str:
+def _difference(cell: Cell, row: Mapping[str, Any], again: _Again) -> str:
     """Where a session differs from what it was; empty if it does not."""
-    digest, metrics, error = again or (None, {}, "was not played")
-    if digest == row["digest"]:
-        return ""
     place = "".join(f"{name} {row[name]}, " for name in ("point", "path") if name in row)
     where = f"{place}{cell.variant.sender}, seed {cell.seed}"
-    if digest is None:
-        return f"{where}: fails now ({error})"
-    if row["digest"] is None:
-        return f"{where}: failed then, and does not now"
-    for name, value in metrics.items():
+    if again.digest is None or row["digest"] is None:
+        if again.digest == row["digest"]:
+            return ""
+        return f"{where}: {f'fails now ({again.error})' if again.digest is None else 'failed then, and does not now'}"
+    for name, value in again.metrics.items():
         if name in row and row[name] != value:
             return f"{where}: {metric(name).label} was {format_value(row[name])}, is {format_value(value)} {metric(name).unit}".rstrip()
-    return f"{where}: the record differs, no metric does"
+    return "" if again.digest == row["digest"] else f"{where}: the record differs, no metric does"

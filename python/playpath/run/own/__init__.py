@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from playpath.base import engine
 from playpath.base.errors import InputError, RunError
+from playpath.base.printing import own_code_runs
 from playpath.run.own import sources
 from playpath.run.own.blame import told
 from playpath.run.own.references import HERE, handed_over, here_digest, reference_of
@@ -128,8 +129,11 @@ def _check(kind: str, entry: Mapping[str, Any]) -> str:
     if key not in _made:
         target = _target(reference)
         try:
-            made = target(**params)
-        except Exception as error:
+            with own_code_runs():
+                made = target(**params)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # its `sys.exit`, too
             raise InputError(told(error, target)) from error
         if not callable(getattr(made, method := _METHODS[kind], None)):
             raise InputError(f"its objects have no method `{method}`; see docs/recipes")
@@ -153,7 +157,8 @@ def _target(reference: str) -> Callable[..., Any]:
     source, _, name = reference.partition(":")
     found: Any
     try:
-        found = sources.module(source)
+        with own_code_runs():
+            found = sources.module(source)
     except (InputError, KeyboardInterrupt):
         raise
     except BaseException as error:

@@ -1,0 +1,198 @@
+"""`playpath verify` of archives that were forged with their sums mended, or damaged: nothing forged passes as the same, nothing
+damaged is a fault of playpath.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+from conftest import playpath_command
+from test_archive import changed, hostile
+
+import playpath
+
+SCENARIO = """
+name = "small"
+[video]
+rate = "2 Mbit/s"
+duration = "6 s"
+[player]
+kind = "progressive"
+[[path]]
+rate = "3 Mbit/s"
+rtt = "40 ms"
+loss = "1 %"
+outage = { from = "2 s", until = "3 s" }
+[[sender]]
+cc = "cubic"
+[[sender]]
+cc = "newreno"
+[run]
+seeds = 2
+"""
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("forged")
+    (folder / "small.toml").write_text(SCENARIO)
+    result = playpath.compare(folder / "small.toml", timelines=True)
+    result.save(folder / "result")
+    (folder / "result/report.html").write_text("<p>figures</p>")
+    assert playpath_command("export", "result", cwd=folder).status == 0
+    return folder / "result.playpath.zip"
+
+
+def held(archive: Path, name: str) -> bytes:
+    with zipfile.ZipFile(archive) as opened:
+        return opened.read(name)
+
+
+def parquet(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def table(archive: Path, name: str) -> pl.DataFrame:
+    return pl.read_parquet(io.BytesIO(held(archive, f"results/{name}.parquet")))
+
+
+def answer(archive: Path, **values: object) -> bytes:
+    return json.dumps(json.loads(held(archive, "results/comparison.json")) | values).encode()
+
+
+def test_what_nothing_is_compared_with_is_listed(archive):
+    done = playpath_command("verify", archive, "--json", cwd=archive.parent)
+    assert done.status == 0, done.out
+    listed = json.loads(done.out)["not_verified"]
+    assert listed == ["results/bands.parquet", "results/report.html", "results/timelines/"]
+    done = playpath_command("verify", archive, cwd=archive.parent)
+    assert done.out.splitlines()[1] == f"not verified: {', '.join(listed)}"
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        ("flows", "flows.parquet: is not what the sessions give"),
+        ("links", "links.parquet: is not what the sessions give"),
+        ("warnings", "comparison.json: the warnings are not those of the sessions"),
+        ("csv", "tables/sessions.csv: is not what follows from results/"),
+        ("scenario", "its scenario is not the one that question.json asks about"),
+        ("digest", "archive.json: `digest` is not that of results/"),
+        ("metric", "seed 1: goodput was"),
+    ],
+)
+def test_what_was_forged_is_named(archive, tmp_path, part, words):
+    files: dict[str, bytes] = {}
+    told: dict[str, object] = {}
+    if part in ("flows", "links"):
+        frame = table(archive, part)
+        number = next(name for name, kind in frame.schema.items() if kind == pl.Float64)
+        files[f"results/{part}.parquet"] = parquet(frame.with_columns(pl.col(number) + 1.0))
+    elif part == "warnings":
+        stored = json.loads(held(archive, "results/comparison.json"))
+        assert stored["notes"], "the outage is warned of"
+        kept = [text for text in stored["warnings"] if text not in stored["notes"]]
+        files["results/comparison.json"] = answer(archive, notes=[], warnings=kept)
+    elif part == "csv":
+        files["tables/sessions.csv"] = held(archive, "tables/sessions.csv") + b"more\n"
+    elif part == "scenario":
+        question = json.loads(held(archive, "question.json"))
+        question["scenario"]["name"] = "other"
+        files["question.json"] = json.dumps(question).encode()
+    elif part == "digest":
+        told["digest"] = "0" * 64
+    else:
+        first = pl.int_range(pl.len()) == 0
+        forged = pl.when(first).then(pl.col("goodput_mbps") + 1).otherwise(pl.col("goodput_mbps"))
+        files["results/sessions.parquet"] = parquet(
+            table(archive, "sessions").with_columns(forged.alias("goodput_mbps"))
+        )
+    lie = changed(archive, tmp_path / "lie.zip", files, told)
+    done = playpath_command("verify", lie, cwd=tmp_path)
+    assert done.status == 1, done.out + done.err
+    assert words in done.out
+
+
+def test_no_more_sessions_differ_than_there_are(archive, tmp_path):
+    frame = table(archive, "sessions").with_columns(pl.lit("0" * 64).alias("digest"))
+    lie = changed(archive, tmp_path / "lie.zip", {"results/sessions.parquet": parquet(frame)})
+    done = playpath_command("verify", lie, "--json", cwd=tmp_path)
+    told = json.loads(done.out)
+    assert (told["sessions"], told["differing"]) == (4, 4)
+    assert told["wrong"] > 0, "the answer's digest does not follow either"
+    first = playpath_command("verify", lie, cwd=tmp_path).out.splitlines()[0]
+    assert first == f"differs: 4 of 4 sessions; {told['wrong']} statements do not follow"
+
+
+@pytest.mark.parametrize("name", [".", "./", ""])
+def test_entries_without_a_name_are_one_line(archive, tmp_path, name):
+    one_line(hostile(archive, tmp_path / "bad.zip", name))
+
+
+@pytest.mark.parametrize("made_with", [None, 3, "0.2.0", {}, {"playpath_version": 1, "engine_version": "0.2.0"}])
+def test_versions_of_another_shape_are_one_line(archive, tmp_path, made_with):
+    assert "`made_with` must hold" in one_line(changed(archive, tmp_path / "bad.zip", {}, {"made_with": made_with}))
+
+
+@pytest.mark.parametrize("question", [b"null", b"[]", b"{", b'{"scenario": null}', b"[" * 100_000])
+def test_a_question_of_another_shape_is_one_line(archive, tmp_path, question):
+    one_line(changed(archive, tmp_path / "bad.zip", {"question.json": question}))
+
+
+@pytest.mark.parametrize("key", ["scenario", "points", "contents", "kind"])
+def test_a_question_with_a_hole_is_one_line(archive, tmp_path, key):
+    question = json.loads(held(archive, "question.json")) | {key: None}
+    one_line(changed(archive, tmp_path / "bad.zip", {"question.json": json.dumps(question).encode()}))
+
+
+@pytest.mark.parametrize("key", ["manifest", "world", "notes", "interrupted", "failed", "stopping"])
+def test_an_answer_of_another_shape_is_no_fault_of_playpath(archive, tmp_path, key):
+    bad = changed(archive, tmp_path / "bad.zip", {"results/comparison.json": answer(archive, **{key: 7})})
+    done = playpath_command("verify", bad, cwd=tmp_path)
+    assert done.status in (1, 2)
+    assert "fault of playpath" not in done.err
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda frame: frame.drop("sender"),
+        lambda frame: frame.drop("seed"),
+        lambda frame: frame.drop("digest"),
+        lambda frame: frame.with_columns(pl.lit("one").alias("seed")),
+        lambda frame: frame.with_columns(-pl.col("seed")),
+        lambda frame: frame.with_columns(pl.lit("nobody").alias("sender")),
+        lambda frame: frame.clear(),
+    ],
+)
+def test_a_table_of_another_shape_is_one_line(archive, tmp_path, change):
+    content = parquet(change(table(archive, "sessions")))
+    one_line(changed(archive, tmp_path / "bad.zip", {"results/sessions.parquet": content}))
+
+
+def test_damaged_lzma_is_one_line(archive, tmp_path):
+    packed = tmp_path / "lzma.zip"
+    with zipfile.ZipFile(archive) as source, zipfile.ZipFile(packed, "w", zipfile.ZIP_LZMA) as made:
+        for name in source.namelist():
+            made.writestr(name, source.read(name))
+        place = made.getinfo("question.json").header_offset
+    content = bytearray(packed.read_bytes())
+    content[place + 60 : place + 100] = bytes(40)
+    packed.write_bytes(content)
+    one_line(packed)
+
+
+def one_line(archive: Path) -> str:
+    """What verify says of it: one line, status 2, no fault of playpath."""
+    done = playpath_command("verify", archive, cwd=archive.parent)
+    assert done.status == 2, done.out + done.err
+    assert done.err.count("\n") == 1, done.err
+    assert "fault of playpath" not in done.err
+    return done.err
