@@ -19,7 +19,7 @@ from typing import Any
 
 import playpath
 from playpath.base import engine
-from playpath.base.errors import InputError, PlaypathError
+from playpath.base.errors import InputError
 from playpath.base.parallel import default_jobs, run_all
 
 ROOT = Path(__file__).parents[2]
@@ -30,11 +30,22 @@ REPEATED = 10
 FPS = 25
 TRACE = "scenarios/traces/lte-like.mahi"
 PATTERN = "tests/python/data/lost-packets.txt"
-QUEUE_PACKETS = 10_240
-"""The longest queue that is drawn: FQ-CoDel's, by default."""
-SMALLEST_PACKET_BITS = 40 * 8
+PACKET_BITS = 40 * 8
+"""Of the smallest packet: a queue in bytes holds no more of them."""
+SLACK_PACKETS = 100
+"""A queue takes two full packets, however small its limit; the rest rounds."""
+LATEST_MS = 10
+"""How much later a packet that others overtake comes."""
+TIMER_MS = {"linux": 1, "rfc": 1, "ns2": 10}
+"""Grain of a profile's round trips."""
 CLOCK_S = 1e-6
 """What sums of rounded times may be off."""
+
+
+LIMITS = {
+    entry["name"]: next(parameter["default"] for parameter in entry["params"] if parameter["name"] == "limit")
+    for entry in engine.registry("queue")
+}
 
 
 def names(kind: str) -> list[str]:
@@ -89,7 +100,7 @@ def _path(random: Random, name: str) -> str:
     if random.random() < 0.4:
         lines.append(f'jitter = "{random.randint(1, 20)} ms"')
     if random.random() < 0.1:
-        lines.append(f'reordering = {{ probability = "{random.randint(1, 5)} %", extra_delay = "10 ms" }}')
+        lines.append(f'reordering = {{ probability = "{random.randint(1, 5)} %", extra_delay = "{LATEST_MS} ms" }}')
     lines += [f"loss = {_loss(random)}", f"queue = {_queue(random)}"]
     if random.random() < 0.15:
         begin = random.uniform(0, 8)
@@ -161,14 +172,6 @@ def _traffic(random: Random) -> str:
 # --- what must hold ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Link:
-    """Of a direction, from the scenario: what bounds what may still be on it at the end."""
-
-    bits_per_s: float
-    delay_s: float
-
-
 def faults(record: dict[str, Any], scenario: dict[str, Any]) -> list[str]:
     """What does not hold of a session; empty if all does."""
     end = max(flow["end_s"] for flow in record["flows"])
@@ -178,6 +181,7 @@ def faults(record: dict[str, Any], scenario: dict[str, Any]) -> list[str]:
         *_not_finite(record["links"], "links"),
         *_not_finite(record["sessions"], "sessions"),
         *(fault for flow in record["flows"] for fault in _of_flow(flow, end, scenario)),
+        *_of_totals(record),
         *(fault for link in record["links"] for fault in _of_link(link, scenario)),
         *(fault for session in record["sessions"] for fault in _of_session(session, record, scenario)),
     ]
@@ -195,11 +199,17 @@ def _not_finite(value: Any, where: str) -> Iterator[str]:
 
 
 def _of_flow(flow: dict[str, Any], end: float, scenario: dict[str, Any]) -> Iterator[str]:
+    shortest = (
+        min(_ms(path["rtt"]) - 2 * _ms(path.get("jitter", "0 ms")) for path in scenario["path"])
+        - TIMER_MS[scenario["run"]["profile"]]
+    )
     for part in (flow, *flow["subflows"]):
         where = f"flow {flow['name']} {part.get('path', '')}".strip()
         least, mean = part["min_rtt_ms"], part["mean_rtt_ms"]
         if least is not None and mean is not None and least > mean * (1 + 1e-9):
             yield f"{where}: least RTT {least} above the mean {mean}"
+        if least is not None and least < shortest:
+            yield f"{where}: least RTT {least} ms, the shortest path takes {shortest} ms"
         if part["retransmitted_packets"] > part["sent_packets"]:
             yield f"{where}: {part['retransmitted_packets']} retransmitted of {part['sent_packets']} sent"
     rate = _capacity(scenario)
@@ -224,6 +234,14 @@ def _bits_per_s(rate: str) -> float:
     return 1000 * float(rate.removesuffix(" kbit/s"))
 
 
+def _of_totals(record: dict[str, Any]) -> Iterator[str]:
+    """The servers' packets are what the links to the client are handed."""
+    sent = sum(flow["sent_packets"] for flow in record["flows"])
+    offered = sum(link["offered_packets"] for link in record["links"] if link["name"].endswith("/down"))
+    if sent > offered:
+        yield f"{sent} packets are sent, {offered} reach a link"
+
+
 def _of_link(link: dict[str, Any], scenario: dict[str, Any]) -> Iterator[str]:
     left = link["offered_packets"] - link["delivered_packets"] - sum(link["dropped_packets"].values())
     most = _most_left(link["name"], scenario)
@@ -238,12 +256,14 @@ def _most_left(name: str, scenario: dict[str, Any]) -> float | None:
     rate = path.get("up", {}).get("rate", path.get("rate")) if name.endswith("/up") else path.get("rate")
     if rate is None:
         return None
-    queue = path["queue"]
-    waiting = 1000 if name.endswith("/up") else QUEUE_PACKETS
-    if isinstance(queue, str) and queue.endswith(" packets") and not name.endswith("/up"):
-        waiting = int(queue.removesuffix(" packets"))
-    delay = (_ms(path["rtt"]) / 2 + _ms(path.get("jitter", "0 ms")) + 10) / 1000
-    return waiting + 2 + delay * _bits_per_s(rate) / SMALLEST_PACKET_BITS
+    bits_per_s, rtt_s = _bits_per_s(rate), _ms(path["rtt"]) / 1000
+    on_the_wire = (rtt_s / 2 + (_ms(path.get("jitter", "0 ms")) + LATEST_MS) / 1000) * bits_per_s
+    limit = "1000 packets" if name.endswith("/up") else path["queue"]
+    if isinstance(limit, dict):
+        limit = LIMITS[limit["kind"]]
+    size, unit = float(limit.split()[0]), limit.split()[1]
+    waiting = size if unit == "packets" else size * bits_per_s * (rtt_s if unit == "bdp" else 0.001) / PACKET_BITS
+    return waiting + SLACK_PACKETS + on_the_wire / PACKET_BITS
 
 
 def _ms(time: str) -> float:
@@ -297,6 +317,7 @@ class Tally:
     played: int = 0
     refused: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
+    interrupted: bool = False
 
 
 def judge(base: int, number: int) -> tuple[str, str]:
@@ -312,7 +333,7 @@ def judge(base: int, number: int) -> tuple[str, str]:
         found = faults(json.loads(session.to_json()), tomllib.loads(text))
         if number % REPEATED == 0 and playpath.run(scenario).digest != session.digest:
             found.append("played twice, the digests differ")
-    except PlaypathError as error:
+    except BaseException as error:  # a panic of the engine is no Exception, and its seed is wanted, too
         found = [f"{type(error).__name__}: {error}"]
     return ("broken", told(base, number, text, found)) if found else ("played", "")
 
@@ -323,8 +344,9 @@ def told(base: int, number: int, text: str, found: list[str]) -> str:
 
 def play_round(base: int, jobs: int | None = None) -> Tally:
     """Plays `ROUND` scenarios of this base seed."""
-    tally = Tally()
-    for ending in run_all(lambda number: judge(base, number), range(ROUND), jobs or default_jobs()).results:
+    outcome = run_all(lambda number: judge(base, number), range(ROUND), jobs or default_jobs())
+    tally = Tally(interrupted=outcome.interrupted)
+    for ending in outcome.results:
         if ending is None:
             continue  # Ctrl-C came first
         how, what = ending
@@ -347,6 +369,8 @@ def main() -> None:
         total, broken = total + tally.played, broken + len(tally.broken)
         print(f"base seed {base}: {tally.played} hold, {len(tally.refused)} refused, {len(tally.broken)} broken")
         print("\n".join(tally.broken), end="", flush=True)
+        if tally.interrupted:
+            break
         base += 1
     print(f"{total} scenarios hold, {broken} do not")
     sys.exit(broken > 0)
