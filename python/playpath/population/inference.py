@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import json
-import secrets
 import statistics
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,8 +24,9 @@ from playpath.base.parallel import check_jobs
 from playpath.population import known_from
 from playpath.population.log_groups import Keeper
 from playpath.population.log_lines import Reading
+from playpath.population.log_names import Names
 from playpath.population.log_rows import fields_of
-from playpath.population.transfers import Faults, Names, Session, check_kind, sessions
+from playpath.population.transfers import Faults, Session, check_kind, sessions
 
 CAPACITY = ("session", "t_s", "rate_mbps_mean", "rate_mbps_p05", "rate_mbps_p50", "rate_mbps_p95")
 SESSIONS = (
@@ -137,7 +137,7 @@ def infer(
     check_writable(folder)
     how = Reading(log_format, fields_of(fields), Keeper())
     faults = Faults()
-    names = Names(None if keep_names else secrets.token_bytes(16))
+    names = Names.of_run(keep_names)
     told = _Told()
     done = Inferred(folder)
     (folder / "draws").mkdir(parents=True, exist_ok=True)

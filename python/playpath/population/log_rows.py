@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from playpath.base import engine
 from playpath.base.errors import InputError, unknown_name
 from playpath.population.log_groups import Keeper, normal
+from playpath.population.log_names import EVERYONE
 
 if TYPE_CHECKING:
     from playpath.base.declared import Cmcd
@@ -181,7 +182,7 @@ def named_row(row: Mapping[str, Any], fields: Fields) -> NamedRow:
 
 def _measured(named: Mapping[str, Any]) -> Sample | None:
     told = _cmcd(named)
-    session = str(told["sid"] or _first(named, (*_SESSIONS, *_PEERS)) or "all")
+    session = str(told["sid"] or _first(named, (*_SESSIONS, *_PEERS)) or EVERYONE)
     rtt = _scaled(named, _RTTS)
     rate = _scaled(named, RATES)
     if rate is None and (delivered := number(_first(named, _DELIVERY))) is not None:

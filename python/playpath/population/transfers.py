@@ -10,8 +10,6 @@ from __future__ import annotations
 import bz2
 import csv
 import gzip
-import hashlib
-import hmac
 import io
 import itertools
 import json
@@ -26,6 +24,7 @@ from typing import IO, Any
 from playpath.base.errors import InputError, unknown_name
 from playpath.population.log_groups import moment, normal
 from playpath.population.log_lines import Reading, nginx_format, nginx_row
+from playpath.population.log_names import Names
 from playpath.population.log_rows import named_row, number
 
 _PACKED: Mapping[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
@@ -83,19 +82,6 @@ class Faults:
         return [f"{count} {what}" for what, count in sorted(self.counts.items())]
 
 
-@dataclass(frozen=True)
-class Names:
-    """What sessions are called: names from inside a log are hashed with a key of this run, names of files stay."""
-
-    key: bytes | None
-
-    def of(self, name: str) -> str:
-        """The name to write."""
-        if self.key is None:
-            return re.sub(r"[^\w.-]+", "_", name)[:80]
-        return hmac.new(self.key, name.encode(), hashlib.sha256).hexdigest()[:16]
-
-
 def sessions(files: Iterable[Path], kind: str, how: Reading, names: Names, faults: Faults) -> Iterator[Session]:
     """All sessions of some logs, each as soon as it is complete.
 
@@ -131,7 +117,7 @@ def _of_file(file: Path, kind: str, how: Reading, names: Names, faults: Faults) 
     newest = -float("inf")
     swept = newest
     for row in _rows(file, kind, how, faults):
-        name = stem(file) if row.session is None else names.of(row.session)
+        name = stem(file) if row.session is None else _in_file_name(names.of(row.session))
         end = row.at + row.took
         if name in active and row.at - latest[name] > _IDLE_S:
             yield from _complete(name, active.pop(name), faults)
@@ -144,6 +130,11 @@ def _of_file(file: Path, kind: str, how: Reading, names: Names, faults: Faults) 
                 yield from _complete(old, active.pop(old), faults)
     for name, rows in active.items():
         yield from _complete(name, rows, faults)
+
+
+def _in_file_name(name: str) -> str:
+    """A session's name as a part of a file's: its draws are files."""
+    return re.sub(r"[^\w.-]+", "_", name)[:80]
 
 
 def stem(file: Path) -> str:
