@@ -277,8 +277,8 @@ def test_a_column_that_cannot_be_kept_is_refused(keep, words, tmp_path):
 def test_rates_and_times_that_no_viewer_has_are_doubted(tmp_path):
     text = "session,throughput_mbps,rtt_ms\na,1500,26000\nb,5,40\n"
     notes = read_logs([log(tmp_path, text)]).notes
-    assert any("1 sessions have a rate_mbps above 1000 (a: 1500 Mbit/s)" in note for note in notes)
-    assert any("1 sessions have a rtt_ms above 3000 (a: 26000 ms)" in note for note in notes)
+    assert any("1 sessions have a rate above 1000 Mbit/s (a: 1500 Mbit/s)" in note for note in notes)
+    assert any("1 sessions have an RTT above 3000 ms (a: 26000 ms)" in note for note in notes)
 
 
 def test_viewers_are_hashed_with_another_key_in_each_run_unless_their_names_are_to_be_kept(tmp_path):

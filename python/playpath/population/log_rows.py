@@ -8,7 +8,7 @@ end is clear; without one it counts only where its source defines the unit.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -178,6 +178,20 @@ def named_row(row: Mapping[str, Any], fields: Fields) -> NamedRow:
     session = _cmcd(named)["sid"] or _first(named, (*_SESSIONS, *_PEERS))
     told = None if session is None else str(session)
     return NamedRow(named, told, number(_first(named, _SIZES)), _scaled(named, _DURATIONS), _scaled(named, _RTTS))
+
+
+def is_below_zero(row: Mapping[str, Any], fields: Fields, others: Iterable[str] = ()) -> bool:
+    """Whether a size or a time of a transfer is below zero, which none can be; `others` are further columns to look at."""
+    columns = named_row(row, fields).columns
+    named = {**columns, **{fields[name]: value for name, value in columns.items() if name in fields}}
+    return any(_is_below_zero(named.get(name)) for name in (*_SIZES, *_DURATIONS, *others))
+
+
+def _is_below_zero(value: Any) -> bool:
+    try:
+        return float(value) < 0
+    except (TypeError, ValueError):
+        return False
 
 
 def _measured(named: Mapping[str, Any]) -> Sample | None:
