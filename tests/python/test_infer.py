@@ -15,6 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from known_truth import CONSTANT, beacons, scenario
 from typer.testing import CliRunner
 
 from playpath.cli import app
@@ -133,6 +134,22 @@ def test_rates_and_times_that_no_viewer_has_are_doubted(tmp_path: Path) -> None:
     said = infer(tmp_path / "log.csv", "--sender", "cubic", "--keep-names", "--out", tmp_path / "out")
     assert "1 sessions have a rate above 1000 Mbit/s (fast: 1600 Mbit/s)" in said
     assert "1 sessions have an RTT above 3000 ms (far: 26000 ms)" in said
+
+
+def test_retransmissions_of_a_lossy_path_reach_the_inference(tmp_path: Path) -> None:
+    """A viewer at 20 Mbit/s and 1 % random loss under CUBIC, played by the simulator; the log with and without retransmissions."""
+    (tmp_path / "users.csv").write_text("name,rate_mbps,rtt_ms,loss_percent\nu,20,60,1\n")
+    text = scenario(CONSTANT, "", tmp_path / "users.csv")
+    found, said = {}, {}
+    for has in (True, False):
+        out = tmp_path / f"paths{has}"
+        said[has] = infer(beacons(tmp_path, text, has), "--sender", "cubic", "--out", out)
+        [found[has]] = rows(out / "sessions.csv")
+    assert 0.5 < float(found[True]["retransmitted_percent"]) < 2
+    assert 0.01 < float(found[True]["loss_percent_mean"]) < 2
+    assert "no retransmissions" not in said[True]
+    assert (found[False]["retransmitted_percent"], float(found[False]["loss_percent_mean"])) == ("", 0)
+    assert "1 of 1 sessions have no retransmissions" in said[False]
 
 
 def test_a_wrong_sender_is_a_clear_line(tmp_path: Path) -> None:
