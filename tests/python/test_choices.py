@@ -104,3 +104,27 @@ def test_on_the_command_line(cli, small):
         assert (wrong.status, says in wrong.err) == (2, True)
     twice = cli("compare", small, "--vary", "path.queue=pie,red", "--vary", "path.queue=pie,red")
     assert "given twice" in twice.err
+
+
+@pytest.mark.parametrize(
+    ("given", "in_python", "typed"),
+    [
+        ({"cc": ["zork"]}, "cc: unknown", ("--cc", "zork")),
+        ({"abr": "zork"}, "abr: unknown", ("--abr", "zork")),
+        ({"seeds": 1_000_001}, "seeds: 1000001 is out of range", ("--seeds", "1000001")),
+        ({"set": {"path.queue": "zork"}}, 'set["path.queue"]: unknown', ("--set", "path.queue=zork")),
+        ({"vary": {"path.queue": "pie,zork"}}, 'vary["path.queue"]: unknown', ("--vary", "path.queue=pie,zork")),
+        ({"vary": {"path.queue": "pie"}}, 'vary["path.queue"]: give two', ("--vary", "path.queue=pie")),
+    ],
+)
+def test_an_error_names_what_was_given_where_it_was_given(cli, small, given, in_python, typed):
+    """Python its argument, the command line its option."""
+    with pytest.raises(InputError) as raised:
+        playpath.compare(SMALL, **given)
+    assert str(raised.value).startswith(in_python)
+    assert "--" not in str(raised.value)
+    option = f"{typed[0]} path.queue" if "=" in typed[1] else typed[0]
+    typed_wrong = cli("compare", small, *typed)
+    assert typed_wrong.status == 2
+    assert typed_wrong.err.startswith(f"error: {option}: ")
+    assert '["' not in typed_wrong.err

@@ -138,8 +138,11 @@ def test_nothing_is_overwritten(folder):
         (["--video", "no.mpd"], 'cannot read "no.mpd": no such file or directory'),
         (["--buffer", "2 kg"], '--buffer \'2 kg\': `player.buffer`: "2 kg": unknown unit "kg" (allowed: '),
         (["--trace", "stream.mpd"], "--trace 'stream.mpd': `path[0].trace`: \"stream.mpd\": trace, line 1: "),
-        (["--video", "1 Mbit/s", "--ladder", "2 Mbit/s"], "--ladder '2 Mbit/s': does not go with --video"),
-        (["--ladder", "1 Mbit/s, 2 Mbit/s", "--buffer", "3 s"], "does not go with rates to switch between"),
+        (["--video", "1 Mbit/s", "--ladder", "2 Mbit/s"], "does not go with --video '1 Mbit/s'; drop one of the two"),
+        (
+            ["--ladder", "1 Mbit/s, 2 Mbit/s", "--buffer", "3 s"],
+            "does not go with rates to switch between; drop --buffer",
+        ),
         (["--cc", "cubik"], "--cc 'cubik': `sender[0].cc`: unknown congestion control \"cubik\""),
         (["--measure", "ftp://x/y"], "'ftp://x/y': give the address of a large file"),
     ],

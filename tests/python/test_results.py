@@ -222,5 +222,5 @@ def test_until_decided_adds_seeds_and_tells_its_looks(tmp_path):
 
 
 def test_the_bound_of_added_seeds_is_above_the_first():
-    with pytest.raises(playpath.InputError, match="--until-decided 4: must be above the 4 seeds to begin with"):
+    with pytest.raises(playpath.InputError, match="until_decided 4: must be above the 4 seeds to begin with"):
         playpath.compare(SMALL, seeds=4, until_decided=4)

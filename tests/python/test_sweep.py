@@ -294,7 +294,7 @@ def importable(monkeypatch):
 
 
 def test_the_bound_of_added_seeds_is_above_those_of_the_design(tmp_path):
-    with pytest.raises(playpath.InputError, match="--until-decided 2: must be above the 3 seeds to begin with"):
+    with pytest.raises(playpath.InputError, match="until_decided 2: must be above the 3 seeds to begin with"):
         sweep(DESIGN, store=tmp_path, seeds=3, until_decided=2)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
-from playpath.base.errors import InputError, RunError
+from playpath.base.errors import InputError, RunError, in_python
 from playpath.base.printing import own_code_runs
 from playpath.base.tabular import Json
 
@@ -111,7 +111,12 @@ def resolve(text: str, base_dir: str, overrides: Mapping[str, Any]) -> ResolvedD
     InputError
         One line: what, where, what is allowed, the nearest name.
     """
-    resolved: ResolvedDocument = json.loads(_call(_engine.resolve, text, base_dir, json.dumps(overrides, default=str)))
+    try:
+        resolved: ResolvedDocument = json.loads(
+            _call(_engine.resolve, text, base_dir, json.dumps(overrides, default=str))
+        )
+    except InputError as error:
+        raise InputError(in_python(str(error))) from None
     return resolved
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+
+_TABLES = "set|vary"
+_PLAIN = "cc|scheduler|abr|seeds|jobs|until_decided"
 
 
 class PlaypathError(Exception):
@@ -25,6 +29,27 @@ class InputError(PlaypathError, ValueError):
     """The input is wrong. The message says what, where, what is allowed, and the nearest name."""
 
     exit_status = 2
+
+
+def in_python(message: str) -> str:
+    """A message that begins with an option of the command line, with Python's argument in its place.
+
+    >>> in_python("--set path.rtt: is wrong")
+    'set["path.rtt"]: is wrong'
+    """
+    message = re.sub(rf"^--({_TABLES}) (.+?)(?=: )", r'\1["\2"]', message)
+    return re.sub(rf"^--({_PLAIN})(?=: )", r"\1", message)
+
+
+def as_typed(message: str) -> str:
+    """A message that names arguments of Python, with the options of the command line in their place.
+
+    >>> as_typed('set["path.rtt"]: is wrong')
+    '--set path.rtt: is wrong'
+    """
+    message = re.sub(rf'\b({_TABLES})\["(.+?)"\]', r"--\1 \2", message).replace("give `cc`", "give --cc")
+    found = re.match(rf"({_PLAIN}|{_TABLES})(?=: | -?\d+: )", message)
+    return f"--{found[0].replace('_', '-')}{message[found.end() :]}" if found else message
 
 
 def unknown_name(what: str, name: str, allowed: Iterable[str]) -> InputError:

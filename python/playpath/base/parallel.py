@@ -50,7 +50,7 @@ def check_jobs(jobs: int | None) -> int:
     if jobs is None:
         return default_jobs()
     if jobs < 1:
-        raise InputError(f"--jobs {jobs}: must be at least 1")
+        raise InputError(f"jobs {jobs}: must be at least 1")
     return jobs
 
 

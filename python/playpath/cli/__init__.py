@@ -16,7 +16,7 @@ from typing import Annotated, Any, TextIO, cast
 
 import typer
 
-from playpath.base.errors import InputError, PlaypathError, RunError
+from playpath.base.errors import InputError, PlaypathError, RunError, as_typed
 from playpath.base.printing import AnswersOnly
 from playpath.cli.commands import Commands, Stopped
 
@@ -73,7 +73,7 @@ def main() -> None:
             _tell(f"error: {error.format_message()}")
             status = InputError.exit_status
     except PlaypathError as error:
-        _tell(f"error: {error}")
+        _tell(f"error: {as_typed(str(error))}")
         status = error.exit_status
     except (KeyboardInterrupt, Stopped):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks twice gets no more than the end

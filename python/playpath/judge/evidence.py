@@ -31,7 +31,7 @@ def ladder(first: int, most: int | None, what: str = "seeds") -> list[int]:
     if most is None:
         return [first]
     if most <= first:
-        raise InputError(f"--until-decided {most}: must be above the {first} {what} to begin with")
+        raise InputError(f"until_decided {most}: must be above the {first} {what} to begin with")
     steps = [first * 2**k for k in range(MOST_RUNS.bit_length()) if _span(first * 2**k) < _span(most)]
     return [*steps, most]
 

@@ -232,7 +232,7 @@ def load_population(
     first = {**{key: d.at(0.5) for key, d in draws.items()}, **chosen.path(0).settings, **changes}
     base = _base(source, raw, folder, first, senders)
     if not base.senders:
-        raise InputError(f"scenario '{chosen.name}': no [[sender]] to compare; add one or give --cc")
+        raise InputError(f"scenario '{chosen.name}': no [[sender]] to compare; add one or give `cc`")
     wanted = own.get("baseline") or base.senders[0]
     if wanted not in base.senders:
         raise unknown_name("baseline", str(wanted), base.senders)

@@ -71,7 +71,7 @@ def twin(
     """
     loaded = load(scenario, cc=cc, seeds=seeds, set=set)
     if not loaded.senders:
-        raise InputError(f"scenario '{loaded.name}': no [[sender]] to compare; add one or give --cc")
+        raise InputError(f"scenario '{loaded.name}': no [[sender]] to compare; add one or give `cc`")
     if kernel is None:
         kernel = real_world(world, tolerance)
         left_out = left_out or (unsupported if world == "kernel" else _no_own_controls)

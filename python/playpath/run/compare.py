@@ -108,7 +108,7 @@ def compare(
     if place.is_parallel and (store is not None or resume):
         raise InputError(f"world '{world}' keeps no sessions: it computes them again, the same")
     if not loaded.senders:
-        raise InputError(f"scenario '{loaded.name}': no [[sender]] to compare; add one or give --cc")
+        raise InputError(f"scenario '{loaded.name}': no [[sender]] to compare; add one or give `cc`")
     # Where sessions share the machine's clock, several at once only if it is asked for.
     threads = check_jobs(jobs) if place.is_parallel or jobs is not None else 1
     if not resume:  # what is missing was tried when it began

@@ -195,7 +195,7 @@ def tune(
             try:
                 load(scenario, cc=[_choice(cc, {r.name: getattr(r, end) for r in ranges})])
             except InputError as error:
-                raise InputError(str(error).replace("--cc: ", f"--param {cc}: ", 1)) from None
+                raise InputError(f"--param {cc}: {str(error).removeprefix('cc: ')}") from None
     search = _Search(seen, cc, ranges, jobs, budget, progress, _Scores(store))
     best = search.run(seed)
     return Tuning(

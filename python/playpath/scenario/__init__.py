@@ -445,7 +445,7 @@ def parse_value(text: str) -> Any:
     except ValueError:
         return _inline_table(stripped) or stripped.strip("'\"")
     except RecursionError:
-        raise InputError(f"--set: '{stripped[:20]}…' is nested too deeply") from None
+        raise InputError(f"set: '{stripped[:20]}…' is nested too deeply") from None
 
 
 def _inline_table(text: str) -> dict[str, Any] | None:

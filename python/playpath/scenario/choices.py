@@ -54,7 +54,7 @@ def varied(plain: Scenario, vary: Mapping[str, Any], folder: str) -> Scenario:
     count = max(len(plain.senders), 1)
     count *= math.prod(map(len, axes.values()))
     if count > MOST:
-        raise InputError(f"--vary: {count} combinations of choices and senders; allowed: up to {MOST} at once")
+        raise InputError(f"vary: {count} combinations of choices and senders; allowed: up to {MOST} at once")
     variants: dict[str, Scenario] = {}
     choices: dict[str, Choice] = {}
     for values in itertools.product(*axes.values()):
@@ -62,7 +62,7 @@ def varied(plain: Scenario, vary: Mapping[str, Any], folder: str) -> Scenario:
         called = " + ".join(_label(key, value) for key, value in settings.items())
         variant = _loaded(plain, settings, folder)
         if not variant.senders:
-            raise InputError(f"scenario '{plain.name}': no [[sender]] to compare; add one or give --cc")
+            raise InputError(f"scenario '{plain.name}': no [[sender]] to compare; add one or give `cc`")
         for sender in variant.senders:
             name = called if len(variant.senders) == 1 else f"{sender} · {called}"
             variants[name] = _renamed(variant, sender, name)
@@ -76,12 +76,14 @@ def varied(plain: Scenario, vary: Mapping[str, Any], folder: str) -> Scenario:
 def _values(key: str, given: Any) -> list[Any]:
     values = [parse_value(text) for text in split_outside(given)] if isinstance(given, str) else given
     if isinstance(values, Mapping) or not isinstance(values, Sequence):
-        raise InputError(f"--vary {key}: must be a list of values")
+        raise InputError(f'vary["{key}"]: must be a list of values')
     if len(values) < 2:
-        raise InputError(f"--vary {key}: give two values or more, as in {key}=A,B; one alone is `--set`")
+        raise InputError(
+            f'vary["{key}"]: give two values or more, separated by commas; one alone goes into set["{key}"]'
+        )
     for at, value in enumerate(values):
         if value in values[:at]:
-            raise InputError(f"--vary {key}: {_label(key, value)} stands twice")
+            raise InputError(f'vary["{key}"]: {_label(key, value)} stands twice')
     return list(values)
 
 
@@ -104,7 +106,7 @@ def _loaded(plain: Scenario, settings: Mapping[str, Any], folder: str) -> Scenar
     try:
         return load(plain, set=settings, folder=folder)
     except InputError as error:
-        raise InputError(str(error).replace("--set ", "--vary ", 1)) from None
+        raise InputError(str(error).replace("set[", "vary[", 1)) from None
 
 
 def _renamed(variant: Scenario, sender: str, name: str) -> Scenario:

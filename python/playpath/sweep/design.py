@@ -216,7 +216,7 @@ def _base(raw: Mapping[str, Any], folder: Path, seeds: int | None, senders: Choi
     try:
         return load(scenario, seeds=wanted, **cast("Choices", chosen))
     except InputError as error:
-        raise InputError(str(error) if seeds is not None else re.sub("^--seeds:", "`seeds`:", str(error))) from None
+        raise InputError(str(error) if seeds is not None else re.sub("^seeds:", "`seeds`:", str(error))) from None
 
 
 def _plain(raw: Mapping[str, Any]) -> dict[str, object]:
@@ -240,7 +240,7 @@ def at_point(base: Scenario, point: Point) -> Scenario:
     try:
         return load(base, set=point)
     except InputError as error:
-        raise InputError(re.sub("^--set ", "axis ", str(error))) from None
+        raise InputError(re.sub(r'^set\["(.+?)"\]', r"axis \1", str(error))) from None
 
 
 def _axis(entry: Mapping[str, Any], index: int) -> Axis:

@@ -76,7 +76,8 @@ class Interview:
         self._ask("cc")
         self._take("seeds", self._flags.get("seeds", DEFAULTS["seeds"]))
         for name in self._flags.keys() - self._known.keys():
-            raise InputError(f"--{name} '{self._flags[name]}': does not go with {self._reason(name)}")
+            drop = "drop one of the two" if name == "ladder" else f"drop --{name}"
+            raise InputError(f"--{name} '{self._flags[name]}': does not go with {self._reason(name)}; {drop}")
         return self._known
 
     def _reason(self, name: str) -> str:
