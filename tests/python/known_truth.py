@@ -2,10 +2,13 @@
 against what the paths themselves answer. Run by hand; it prints a table:
 
     python tests/python/known_truth.py [users] [KIND …]
+    python tests/python/known_truth.py losses
 """
 
 from __future__ import annotations
 
+import csv
+import itertools
 import random
 import sys
 import tempfile
@@ -153,7 +156,27 @@ def cell(kind: str, users: int) -> None:
         print(f"  import: {told(answer(imported, scenario(CONSTANT, '', imported / 'users.csv')), truth)}", flush=True)
 
 
+def losses() -> None:
+    """How loss and capacity are found on paths that lose at random: rows of a table."""
+    for rate, loss in itertools.product((20, 100), (0.3, 1, 2)):
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            users = "".join(f"u{rtt},{rate},{rtt},{loss}\n" for rtt in (40, 60, 80))
+            (folder / "users.csv").write_text("name,rate_mbps,rtt_ms,loss_percent\n" + users)
+            log = beacons(folder, scenario(CONSTANT, "", folder / "users.csv"), True)
+            infer([log], folder / "paths", Asked(("cubic",), kept=1))
+            with (folder / "paths" / "sessions.csv").open(newline="") as file:
+                found = list(csv.DictReader(file))
+            share = ", ".join(f"{float(row['loss_percent_mean']):.2f}" for row in found)
+            capacity = ", ".join(f"{float(row['rate_mbps']):.0f}" for row in found)
+            word = "given back" if judge(folder / "paths").is_reproduced else "refused"
+            print(f"| {rate} Mbit/s, {loss} % loss | {share} % | {capacity} | {word} |", flush=True)
+
+
 if __name__ == "__main__":
+    if sys.argv[1:] == ["losses"]:
+        losses()
+        sys.exit()
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     for kind in sys.argv[2:] or KINDS:
         cell(kind, count)

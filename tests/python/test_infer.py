@@ -15,6 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from known_truth import CONSTANT, beacons, scenario
 from typer.testing import CliRunner
 
 from playpath.cli import app
@@ -89,14 +90,66 @@ def test_rows_that_cannot_be_are_counted(tmp_path: Path) -> None:
     with (tmp_path / "viewer.csv").open("a") as text:
         text.write("10.1.2.3,1700000061,800000,-5,50,400\n10.1.2.3,1700000062,0,100,50,400\n")
         text.write("10.1.2.3,1700000058.5,1000,900,50,400\n10.1.2.3,1700000063,800000,4000000,50,400\nx,y\n")
+        text.write("10.1.2.3,1700000041.5,1000,100,50,400\n10.1.2.3,1699990000,1000,100,50,400\n")
     said = infer(tmp_path / "viewer.csv", "--sender", "cubic", "--out", tmp_path / "out")
     for note in (
-        "2 rows could not be read",
+        "1 rows could not be read",
+        "1 rows have a time or a size below zero",
         "1 rows have no time or no size",
         "longer than 600 s",
         "1 transfers overlap",
+        "2 rows begin and end before the row above them",
+        "1 sessions have fewer than 3 transfers",
     ):
         assert note in said, said
+
+
+def test_a_log_in_order_of_the_ends_of_its_transfers_has_no_clock_that_jumps(tmp_path: Path) -> None:
+    lines = ["start_time,bytes,duration_ms,min_rtt_ms", *(f"{1_700_000_000 + 4 * i},800000,1100,50" for i in range(20))]
+    # A long transfer that began before the last two rows and ends after them.
+    lines.append("1700000071,900000,9000,50")
+    (tmp_path / "viewer.csv").write_text("\n".join(lines) + "\n")
+    said = infer(tmp_path / "viewer.csv", "--sender", "cubic", "--out", tmp_path / "out")
+    assert "before the row above" not in said
+    assert "2 transfers overlap" in said
+
+
+def test_a_log_with_the_newest_row_first_is_one_session(tmp_path: Path) -> None:
+    write_log(tmp_path / "viewer.csv", 6.0, chunks=1200)
+    head, *lines = (tmp_path / "viewer.csv").read_text().splitlines()
+    (tmp_path / "viewer.csv").write_text("\n".join([head, *reversed(lines[::12])]) + "\n")
+    said = infer(tmp_path / "viewer.csv", "--sender", "cubic", "--step", "60 s", "--out", tmp_path / "out")
+    [session] = rows(tmp_path / "out" / "sessions.csv")
+    assert session["transfers"] == "100"  # 40 minutes, of which half an hour without a request would be two sessions
+    assert "99 rows begin and end before the row above them" in said
+
+
+def test_rates_and_times_that_no_viewer_has_are_doubted(tmp_path: Path) -> None:
+    """Seconds read as milliseconds, milliseconds as seconds; the third is plain."""
+    lines = ["session,start_time,bytes,duration_ms,min_rtt_ms"]
+    for i in range(20):
+        at = 1_700_000_000 + 60 * i
+        lines += [f"fast,{at},800000,4,0.05", f"far,{at},800000,52000,26000", f"plain,{at},800000,1100,50"]
+    (tmp_path / "log.csv").write_text("\n".join(lines) + "\n")
+    said = infer(tmp_path / "log.csv", "--sender", "cubic", "--keep-names", "--out", tmp_path / "out")
+    assert "1 sessions have a rate above 1000 Mbit/s (fast: 1600 Mbit/s)" in said
+    assert "1 sessions have an RTT above 3000 ms (far: 26000 ms)" in said
+
+
+def test_retransmissions_of_a_lossy_path_reach_the_inference(tmp_path: Path) -> None:
+    """A viewer at 20 Mbit/s and 1 % random loss under CUBIC, played by the simulator; the log with and without retransmissions."""
+    (tmp_path / "users.csv").write_text("name,rate_mbps,rtt_ms,loss_percent\nu,20,60,1\n")
+    text = scenario(CONSTANT, "", tmp_path / "users.csv")
+    found, said = {}, {}
+    for has in (True, False):
+        out = tmp_path / f"paths{has}"
+        said[has] = infer(beacons(tmp_path, text, has), "--sender", "cubic", "--out", out)
+        [found[has]] = rows(out / "sessions.csv")
+    assert 0.5 < float(found[True]["retransmitted_percent"]) < 2
+    assert 0.01 < float(found[True]["loss_percent_mean"]) < 2
+    assert "no retransmissions" not in said[True]
+    assert (found[False]["retransmitted_percent"], float(found[False]["loss_percent_mean"])) == ("", 0)
+    assert "1 of 1 sessions have no retransmissions" in said[False]
 
 
 def test_a_wrong_sender_is_a_clear_line(tmp_path: Path) -> None:

@@ -6,16 +6,24 @@ import re
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from playpath import population
 from playpath.base.errors import InputError
+from playpath.cli import app
+from playpath.population import logs
 from playpath.population.known_from import LOSSES, RATES, TIMES
-from playpath.population.logs import read_logs
+from playpath.population.logs import Import
 
 NGINX = (
     '10.0.0.1 - - [01/Nov/2026:10:00:00 +0000] "GET /a.m4s?CMCD=bl%3D2000%2Cmtp%3D4000%2Csid%3D%22ann%22 HTTP/1.1" 200 {size} '
     '"-" "player" {seconds} {rtt}\n'
 )
+
+
+def read_logs(files: list[Path], *arguments: str, **options: str) -> Import:
+    """With the names of viewers as the logs have them."""
+    return logs.read_logs(files, *arguments, keep_names=True, **options)
 
 
 def log(folder: Path, text: str, name: str = "access.log") -> Path:
@@ -269,8 +277,30 @@ def test_a_column_that_cannot_be_kept_is_refused(keep, words, tmp_path):
 def test_rates_and_times_that_no_viewer_has_are_doubted(tmp_path):
     text = "session,throughput_mbps,rtt_ms\na,1500,26000\nb,5,40\n"
     notes = read_logs([log(tmp_path, text)]).notes
-    assert any("1 sessions have a rate_mbps above 1000 (a: 1500 Mbit/s)" in note for note in notes)
-    assert any("1 sessions have a rtt_ms above 3000 (a: 26000 ms)" in note for note in notes)
+    assert any("1 sessions have a rate above 1000 Mbit/s (a: 1500 Mbit/s)" in note for note in notes)
+    assert any("1 sessions have an RTT above 3000 ms (a: 26000 ms)" in note for note in notes)
+
+
+def test_viewers_are_hashed_with_another_key_in_each_run_unless_their_names_are_to_be_kept(tmp_path):
+    file = log(
+        tmp_path, "c_ip,throughput_mbps,rtt_ms\n192.0.2.7,1500,40\n192.0.2.7,1500,30\n192.0.2.8,5,40\n", "viewers.csv"
+    )
+    tables = []
+    for options in ([], [], ["--keep-names"]):
+        done = CliRunner().invoke(
+            app, ["population", "import", str(file), "--out", str(tmp_path / "users.csv"), *options]
+        )
+        assert done.exit_code == 0, done.output
+        assert ("192.0.2" in done.output) == bool(options)
+        tables.append((tmp_path / "users.csv").read_text())
+    assert re.findall(r"^192\.0\.2\.[78],", tables[2], re.MULTILINE) == ["192.0.2.7,", "192.0.2.8,"]
+    first, second = (re.findall(r"^([0-9a-f]{16}),", table, re.MULTILINE) for table in tables[:2])
+    assert len({*first, *second}) == 4
+    assert not any("192.0.2" in table for table in tables[:2])
+
+
+def test_rows_that_name_nobody_are_not_hashed(tmp_path):
+    assert logs.read_logs([log(tmp_path, "throughput_mbps,rtt_ms\n5,40\n")]).rows[0]["name"] == "all"
 
 
 def test_an_answer_says_what_its_paths_are_known_from(tmp_path):

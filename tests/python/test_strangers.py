@@ -83,7 +83,7 @@ def test_a_plug_in_that_exits_ends_with_a_word(tmp_path, code, place):
 def test_one_viewer_without_throughput_does_not_spoil_the_table(tmp_path):
     log = tmp_path / "log.csv"
     log.write_text("session,mtp\na,3000\nb,0\nc,-5\nd,2000\nd,0\n")
-    found = read_logs([log])
+    found = read_logs([log], keep_names=True)
     assert [(row["name"], row["rate_mbps"]) for row in found.rows] == [("a", 3.0), ("d", 2.0)]
     assert any(note.startswith("2 samples tell a throughput of 0") for note in found.notes)
 
@@ -92,7 +92,7 @@ def test_no_cell_of_a_log_becomes_a_formula(tmp_path):
     log = tmp_path / "log.csv"
     names = ["=1+1", "+cmd|x", "-2+3", "@SUM(A1)", "a=b"]
     log.write_text("session,mtp,country\n" + "".join(f'"{name}",3000,"=x"\n' for name in names))
-    table = list(csv.DictReader(read_logs([log], keep="country").to_csv().splitlines()))
+    table = list(csv.DictReader(read_logs([log], keep="country", keep_names=True).to_csv().splitlines()))
     assert [row["name"] for row in table] == ["'=1+1", "'+cmd|x", "'-2+3", "'@SUM(A1)", "a=b"]
     assert {row["country"] for row in table} == {"'=x"}
     assert _csv(pl.DataFrame({"sender": ["=1+1"], "cc": ["-"]})) == b"sender,cc\n'=1+1,-\n"

@@ -8,16 +8,17 @@
 //! ACK would have come, at the end of a transfer, too, and its retransmission is not held back by PRR. In return a transfer without
 //! random loss costs a microsecond: once a window that only loss can shrink covers the round trip, the rest of it is arithmetic.
 //!
-//! Units: seconds, bytes, bit/s. Tested here by hand-counted rounds, and by `tests/engine.rs` against the simulator.
+//! Units: seconds, bytes, bit/s.
+
+mod losses;
+#[cfg(test)]
+mod tests;
 
 use crate::deployed::Deployed;
 use crate::log::{Socket, Transfer};
-use playpath_cc::{
-    Ack, CongestionControl, CongestionEvent, IdleRestart, PacketLost, PacketSent, RateSample, RecoveryExit, View,
-    WindowChange,
-};
+use losses::Losses;
+use playpath_cc::{Ack, CongestionControl, IdleRestart, PacketSent, RateSample, View, WindowChange};
 use playpath_transport::window_after_idle;
-use playpath_units::random::{RootSeed, Stream};
 use playpath_units::{Duration, Rate, Time};
 use std::collections::VecDeque;
 
@@ -46,17 +47,6 @@ pub(crate) struct Connection<'a> {
     /// The client has the last byte.
     complete_at: f64,
     losses: Option<Losses>,
-}
-
-/// Packets lost at random, and what became of them.
-struct Losses {
-    share: f64,
-    draws: Stream,
-    lost: u64,
-    /// Noticed, and not sent again yet.
-    due: u64,
-    /// Packets delivered or lost that end the recovery under way, and retransmissions in it.
-    recovery: Option<(u64, u32)>,
 }
 
 /// What the packets go through: a FIFO whose rate is one, or a course of rates by the connection's own clock.
@@ -143,13 +133,6 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// The link loses this share of the packets at random; `seed` says which.
-    pub fn losing(mut self, share: f64, seed: u64) -> Connection<'a> {
-        let draws = RootSeed(seed).stream("losses");
-        self.losses = (share > 0.0).then_some(Losses { share, draws, lost: 0, due: 0, recovery: None });
-        self
-    }
-
     /// From the request, `gap_s` after the transfer before was complete, to the last byte.
     ///
     /// The clock is the connection's own: at another rate than the path's a transfer ends at another time than it did, and the log
@@ -168,7 +151,7 @@ impl<'a> Connection<'a> {
     fn serve_from(&mut self, transfer: &Transfer, begin: f64) -> f64 {
         if self.is_known(transfer.socket.as_ref()) {
             self.out.clear();
-            self.losses.iter_mut().for_each(|losses| losses.recovery = None);
+            self.losses.iter_mut().for_each(Losses::forget_recovery);
         } else {
             self.before(begin);
         }
@@ -235,30 +218,13 @@ impl<'a> Connection<'a> {
                 left -= 1;
                 self.transmit(now, if left == 0 { last_size } else { full }, left == 0);
             }
-            let is_due = self.losses.as_ref().is_some_and(|losses| losses.due > 0);
-            if left > 0 || is_due {
+            if left > 0 || self.losses.as_ref().is_some_and(Losses::is_due) {
                 now = self.next_event(now);
             } else if self.is_repairing() {
                 now = self.acknowledge();
             }
         }
         self.link.free_at
-    }
-
-    /// Something that was lost has not arrived yet.
-    fn is_repairing(&self) -> bool {
-        self.losses.as_ref().is_some_and(|losses| losses.due > 0 || self.out.iter().any(|sent| sent.is_lost))
-    }
-
-    /// Send a lost packet again, if there is one and the window has room.
-    fn repair(&mut self, now: f64, size: f64) -> bool {
-        if !self.may_send(now) {
-            return false;
-        }
-        let Some(losses) = self.losses.as_mut().filter(|losses| losses.due > 0) else { return false };
-        losses.due -= 1;
-        self.transmit(now, size, false);
-        true
     }
 
     /// The window keeps the link busy until the transfer ends.
@@ -288,8 +254,8 @@ impl<'a> Connection<'a> {
         let prior_in_flight = self.out.len() as u32;
         let payload_bytes = (size - self.deployed.header) as u32;
         self.control.on_packet_sent(&view, &PacketSent { payload_bytes, is_retransmission: false, prior_in_flight });
-        let is_lost = self.losses.as_mut().is_some_and(|losses| losses.draws.chance(losses.share));
-        let lost_until_then = self.losses.as_ref().map_or(0, |losses| losses.lost);
+        let is_lost = self.losses.as_mut().is_some_and(Losses::strike);
+        let lost_until_then = self.lost();
         self.out.push_back(Sent {
             is_lost,
             lost_until_then,
@@ -369,50 +335,6 @@ impl<'a> Connection<'a> {
         };
         self.control.on_ack(&view, &ack);
         now
-    }
-
-    fn lost(&self) -> u64 {
-        self.losses.as_ref().map_or(0, |losses| losses.lost)
-    }
-
-    fn is_recovering(&self) -> bool {
-        self.losses.as_ref().is_some_and(|losses| losses.recovery.is_some())
-    }
-
-    /// A packet is found lost: once in a recovery the window shrinks.
-    fn notice(&mut self, sent: &Sent, prior_in_flight: u32) {
-        let (mss, end) = (self.deployed.mss as u32, self.sent);
-        let Some(losses) = self.losses.as_mut() else { return };
-        losses.lost += 1;
-        losses.due += 1;
-        let begins = losses.recovery.is_none();
-        let (_, again) = losses.recovery.get_or_insert((end, 0));
-        *again += 1;
-        let lost_since_sent = (losses.lost - sent.lost_until_then) as u32;
-        let packet = PacketLost {
-            offset: (self.delivered + losses.lost) * u64::from(mss),
-            payload_bytes: mss,
-            tx_in_flight: prior_in_flight,
-            lost_since_sent,
-            is_app_limited: sent.is_app_limited,
-        };
-        let view = self.view(sent.acked_at);
-        self.control.on_packet_lost(&view, &packet);
-        if begins {
-            self.control.on_congestion(&view, &CongestionEvent::loss(prior_in_flight, time(sent.at)));
-        }
-    }
-
-    /// The recovery ends when what was out at its beginning is through.
-    fn recover(&mut self, now: f64) {
-        let (through, view) = (self.delivered + self.lost(), self.view(now));
-        let Some(losses) = self.losses.as_mut() else { return };
-        if let Some((end, retransmitted)) = losses.recovery
-            && through >= end
-        {
-            losses.recovery = None;
-            self.control.on_recovery_exit(&view, &RecoveryExit { retransmitted, after_rto: false });
-        }
     }
 
     fn view(&self, now: f64) -> View<'static> {

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import json
-import secrets
 import statistics
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,10 +22,12 @@ from playpath.base.errors import InputError
 from playpath.base.files import check_writable, replaced, write_text
 from playpath.base.parallel import check_jobs
 from playpath.population import known_from
+from playpath.population.log_doubts import Doubts
 from playpath.population.log_groups import Keeper
 from playpath.population.log_lines import Reading
-from playpath.population.log_rows import fields_of
-from playpath.population.transfers import Faults, Names, Session, check_kind, sessions
+from playpath.population.log_names import Names
+from playpath.population.log_rows import LEAST_BYTES, fields_of
+from playpath.population.transfers import Faults, Session, check_kind, sessions
 
 CAPACITY = ("session", "t_s", "rate_mbps_mean", "rate_mbps_p05", "rate_mbps_p50", "rate_mbps_p95")
 SESSIONS = (
@@ -112,6 +113,7 @@ class _Told:
     first_trace: str = ""
     retransmitted: int = 0
     short: int = 0
+    implausible: Doubts = field(default_factory=Doubts)
 
 
 def infer(
@@ -137,7 +139,7 @@ def infer(
     check_writable(folder)
     how = Reading(log_format, fields_of(fields), Keeper())
     faults = Faults()
-    names = Names(None if keep_names else secrets.token_bytes(16))
+    names = Names.of_run(keep_names)
     told = _Told()
     done = Inferred(folder)
     (folder / "draws").mkdir(parents=True, exist_ok=True)
@@ -236,6 +238,7 @@ def _write(
     probability = answer["probability"]
     told.senders[answer["sender"]] = told.senders.get(answer["sender"], 0.0) + 1
     told.rtts_ms.append(statistics.median(rtts))
+    told.implausible.look(session.name, rate_mbps=_logged_mbps(session), rtt_ms=told.rtts_ms[-1])
     if answer["unexplained"] > _MISFIT:
         told.doubted.append(session.name)
     told.retransmitted += session.retransmitted is not None
@@ -269,6 +272,12 @@ def _write(
         if index == 1:
             known = known_from.TIMES if session.retransmitted is None else known_from.LOSSES
             users.writerow([session.name, trace, _digits(1e3 * draw["rtt_s"]), _digits(100 * draw["loss"]), known])
+
+
+def _logged_mbps(session: Session) -> float | None:
+    """Throughput of the session's transfers (median) as its log tells it; of small ones it is nobody's rate."""
+    rates = [8e-6 * one["bytes"] / one["took_s"] for one in session.transfers if one["bytes"] >= LEAST_BYTES]
+    return statistics.median(rates) if rates else None
 
 
 def _trace(draw: dict[str, Any], lasts_s: float) -> str:
@@ -335,6 +344,7 @@ def _notes(told: _Told, done: Inferred, asked: Asked) -> Iterator[str]:
             f"in {share} sessions more than {_MISFIT:.0%} of the times fit no rate of the path under {' or '.join(asked.senders)} "
             f"({some}): another sender, a limit of the application or pauses of the server; do not rely on them"
         )
+    yield from told.implausible.notes()
     without = done.sessions - told.retransmitted
     if without:
         yield (

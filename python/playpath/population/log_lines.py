@@ -12,6 +12,7 @@ from playpath.base import engine
 from playpath.base.errors import InputError
 from playpath.base.files import rows_of
 from playpath.population.log_groups import Keeper, normal
+from playpath.population.log_names import EVERYONE
 from playpath.population.log_rows import LEAST_BYTES, Fields, Sample, is_telling, sample_of
 
 NGINX_FORMAT = (
@@ -123,7 +124,7 @@ def cmcd(text: str, how: Reading) -> Iterator[Sample | None]:
         if told["mtp_kbps"] is None:
             yield None if told["sid"] is None else Sample(told["sid"], None, is_limited=True)
         else:
-            yield Sample(told["sid"] or "all", told["mtp_kbps"] / 1000, kept=how.keep.of({}, [line]))
+            yield Sample(told["sid"] or EVERYONE, told["mtp_kbps"] / 1000, kept=how.keep.of({}, [line]))
 
 
 def table(text: str, how: Reading) -> Iterator[Sample | None]:
@@ -177,7 +178,7 @@ _SS_UNITS = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
 
 def _ss(text: str) -> Iterator[Sample | None]:
     """`ss -ti`, once or again and again: a connection on one line or on two. Each peer is a session."""
-    peer = "all"
+    peer = EVERYONE
     for line in text.splitlines():
         ends = re.findall(r"(?<!\S)(\S+:(?:\d+|[a-z][\w-]*))(?=\s|$)", line.split("cwnd:")[0].split("users:")[0])
         if len(ends) >= 2 and not line[:1].isspace():

@@ -8,13 +8,14 @@ end is clear; without one it counts only where its source defines the unit.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from playpath.base import engine
 from playpath.base.errors import InputError, unknown_name
 from playpath.population.log_groups import Keeper, normal
+from playpath.population.log_names import EVERYONE
 
 if TYPE_CHECKING:
     from playpath.base.declared import Cmcd
@@ -179,9 +180,23 @@ def named_row(row: Mapping[str, Any], fields: Fields) -> NamedRow:
     return NamedRow(named, told, number(_first(named, _SIZES)), _scaled(named, _DURATIONS), _scaled(named, _RTTS))
 
 
+def is_below_zero(row: Mapping[str, Any], fields: Fields, others: Iterable[str] = ()) -> bool:
+    """Whether a size or a time of a transfer is below zero, which none can be; `others` are further columns to look at."""
+    columns = named_row(row, fields).columns
+    named = {**columns, **{fields[name]: value for name, value in columns.items() if name in fields}}
+    return any(_is_below_zero(named.get(name)) for name in (*_SIZES, *_DURATIONS, *others))
+
+
+def _is_below_zero(value: Any) -> bool:
+    try:
+        return float(value) < 0
+    except (TypeError, ValueError):
+        return False
+
+
 def _measured(named: Mapping[str, Any]) -> Sample | None:
     told = _cmcd(named)
-    session = str(told["sid"] or _first(named, (*_SESSIONS, *_PEERS)) or "all")
+    session = str(told["sid"] or _first(named, (*_SESSIONS, *_PEERS)) or EVERYONE)
     rtt = _scaled(named, _RTTS)
     rate = _scaled(named, RATES)
     if rate is None and (delivered := number(_first(named, _DELIVERY))) is not None:

@@ -26,8 +26,10 @@ import numpy as np
 from playpath.base.errors import InputError, unknown_name
 from playpath.base.files import read_text, text_cell
 from playpath.population import known_from
+from playpath.population.log_doubts import Doubts
 from playpath.population.log_groups import UNKNOWN, Keeper, normal, usual
 from playpath.population.log_lines import Reading, cmcd, is_ss, nginx, objects, table, tcp_info, w3c
+from playpath.population.log_names import Names
 from playpath.population.log_rows import LEAST_BYTES, Sample, fields_of, is_telling
 
 _PERCENTILE = 0.9
@@ -75,7 +77,13 @@ class Import:
 
 
 def read_logs(
-    files: Iterable[Path], kind: str = "auto", *, log_format: str = "", fields: str = "", keep: str = ""
+    files: Iterable[Path],
+    kind: str = "auto",
+    *,
+    log_format: str = "",
+    fields: str = "",
+    keep: str = "",
+    keep_names: bool = False,
 ) -> Import:
     """Read logs of one kind and estimate each session's path.
 
@@ -90,6 +98,8 @@ def read_logs(
         What the user's columns are: `"session=viewer, bytes=size, duration_ms=took"`.
     keep : str
         Columns that results are to be grouped by: `"country, device, day"`. A session has the value that most of its rows have.
+    keep_names : bool
+        Names and addresses of viewers as the log has them; by default they are hashed with a key of this run.
 
     Raises
     ------
@@ -120,7 +130,7 @@ def read_logs(
         if found in _SERVED and _SERVED_NOTE not in notes:
             notes.append(_SERVED_NOTE)
     how.keep.check()
-    return _estimate(samples, notes, tuple(how.keep.names))
+    return _estimate(samples, notes, tuple(how.keep.names), Names.of_run(keep_names))
 
 
 _UNUSED = re.compile(r"\b\w*(?:loss|retrans)\w*\b", re.IGNORECASE)
@@ -152,7 +162,7 @@ def _take(items: Iterator[Sample | None]) -> tuple[list[Sample], int]:
     return samples, skipped
 
 
-def _estimate(samples: list[Sample], notes: list[str], kept: tuple[str, ...]) -> Import:
+def _estimate(samples: list[Sample], notes: list[str], kept: tuple[str, ...], names: Names) -> Import:
     by_session: dict[str, list[Sample]] = {}
     for sample in samples:
         by_session.setdefault(sample.session, []).append(sample)
@@ -164,7 +174,7 @@ def _estimate(samples: list[Sample], notes: list[str], kept: tuple[str, ...]) ->
             poor += 1
             continue
         row: User = {
-            "name": session,
+            "name": names.of(session),
             "rate_mbps": _digits(float(np.quantile(rates, _PERCENTILE))),
             "samples": len(rates),
         }
@@ -194,24 +204,12 @@ def _estimate(samples: list[Sample], notes: list[str], kept: tuple[str, ...]) ->
     notes.append(
         "rates are what a flow of today's sender got (90th percentile of a session's samples): a floor of what the path can carry"
     )
-    notes += _doubtful(rows)
+    doubts = Doubts()
+    for row in rows:
+        doubts.look(row["name"], rate_mbps=row["rate_mbps"], rtt_ms=row.get("rtt_ms"))
+    notes += doubts.notes()
     notes += _mixed(by_session.values(), rows, kept)
     return Import(rows, notes, kept)
-
-
-_MOST_MBPS, _MOST_RTT_MS = 1000.0, 3000.0
-"""More than a viewer's link has, but for a few: a unit that was taken wrongly, or a clock."""
-
-
-def _doubtful(rows: list[User]) -> Iterator[str]:
-    for column, most, unit in (("rate_mbps", _MOST_MBPS, "Mbit/s"), ("rtt_ms", _MOST_RTT_MS, "ms")):
-        odd = [(row["name"], value) for row in rows if (value := float(row.get(column, 0.0))) > most]  # type: ignore[arg-type]
-        if odd:
-            name, value = max(odd, key=lambda one: one[1])
-            yield (
-                f"{len(odd)} sessions have a {column} above {most:g} ({name}: {value:g} {unit}): hardly a viewer's path; check the unit "
-                "(--fields) and the clock"
-            )
 
 
 def _mixed(sessions: Iterable[list[Sample]], rows: list[User], kept: tuple[str, ...]) -> Iterator[str]:

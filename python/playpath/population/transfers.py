@@ -10,8 +10,6 @@ from __future__ import annotations
 import bz2
 import csv
 import gzip
-import hashlib
-import hmac
 import io
 import itertools
 import json
@@ -26,13 +24,17 @@ from typing import IO, Any
 from playpath.base.errors import InputError, unknown_name
 from playpath.population.log_groups import moment, normal
 from playpath.population.log_lines import Reading, nginx_format, nginx_row
-from playpath.population.log_rows import named_row, number
+from playpath.population.log_names import Names
+from playpath.population.log_rows import is_below_zero, named_row, number
 
 _PACKED: Mapping[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _IDLE_S = 1800.0
 """A session in which nothing was asked for this long has ended."""
 _LONGEST_S = 600.0
 """Of a transfer: longer is a clock that jumped."""
+
+_BACK_S = 1.0
+"""So much earlier than the row before is no rounding of a log's times."""
 
 _FEW_COUNTED = 4
 """So many figures that rise one after the other are no counter yet."""
@@ -83,19 +85,6 @@ class Faults:
         return [f"{count} {what}" for what, count in sorted(self.counts.items())]
 
 
-@dataclass(frozen=True)
-class Names:
-    """What sessions are called: names from inside a log are hashed with a key of this run, names of files stay."""
-
-    key: bytes | None
-
-    def of(self, name: str) -> str:
-        """The name to write."""
-        if self.key is None:
-            return re.sub(r"[^\w.-]+", "_", name)[:80]
-        return hmac.new(self.key, name.encode(), hashlib.sha256).hexdigest()[:16]
-
-
 def sessions(files: Iterable[Path], kind: str, how: Reading, names: Names, faults: Faults) -> Iterator[Session]:
     """All sessions of some logs, each as soon as it is complete.
 
@@ -131,9 +120,13 @@ def _of_file(file: Path, kind: str, how: Reading, names: Names, faults: Faults) 
     newest = -float("inf")
     swept = newest
     for row in _rows(file, kind, how, faults):
-        name = stem(file) if row.session is None else names.of(row.session)
+        name = stem(file) if row.session is None else _in_file_name(names.of(row.session))
         end = row.at + row.took
-        if name in active and row.at - latest[name] > _IDLE_S:
+        if name in active and _is_back(active[name][-1], row):
+            faults.counts[
+                "rows begin and end before the row above them: a clock that jumped, or rows out of order"
+            ] += 1
+        if name in active and (row.at - latest[name] > _IDLE_S or active[name][-1].at - end > _IDLE_S):
             yield from _complete(name, active.pop(name), faults)
         active.setdefault(name, []).append(row)
         latest[name] = max(latest.get(name, end), end) if len(active[name]) > 1 else end
@@ -144,6 +137,16 @@ def _of_file(file: Path, kind: str, how: Reading, names: Names, faults: Faults) 
                 yield from _complete(old, active.pop(old), faults)
     for name, rows in active.items():
         yield from _complete(name, rows, faults)
+
+
+def _is_back(before: _Row, row: _Row) -> bool:
+    """Logs are in order of the requests or of their ends; a row that is before another in both is in neither order."""
+    return row.at < before.at - _BACK_S and row.at + row.took < before.at + before.took - _BACK_S
+
+
+def _in_file_name(name: str) -> str:
+    """A session's name as a part of a file's: its draws are files."""
+    return re.sub(r"[^\w.-]+", "_", name)[:80]
 
 
 def stem(file: Path) -> str:
@@ -194,7 +197,9 @@ def _rows(file: Path, kind: str, how: Reading, faults: Faults) -> Iterator[_Row]
     with _opened(file) as lines:
         for columns, read in _columns(lines, kind, how, file):
             row = None if columns is None else read(columns)
-            if row is None:
+            if row is None and columns is not None and is_below_zero(columns, how.fields, ("trans_time", *_STARTS)):
+                faults.counts["rows have a time or a size below zero and are left out"] += 1
+            elif row is None:
                 faults.counts["rows could not be read and are left out"] += 1
             elif not (row.took > 0 and row.bytes > 0):
                 faults.counts["rows have no time or no size above zero and are left out"] += 1

@@ -116,6 +116,9 @@ Tolerance = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
+KeepNames = Annotated[
+    bool, typer.Option("--keep-names", help="Keep names and addresses of viewers; by default they are hashed.")
+]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for results.")]
 
 

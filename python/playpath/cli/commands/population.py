@@ -244,13 +244,14 @@ def import_logs(
             help='Columns to group the answer by: "country,device,day"; day and hour are read from the time.',
         ),
     ] = "",
+    keep_names: options.KeepNames = False,
 ) -> None:
     """Make a users' table (rate and RTT of each session's path) from logs; see `[population] users`.
 
     What a path can carry is inferred from what a flow of today's sender got: the notes say what was left out and how far to trust it.
     """
     check_file(out, "--out")
-    found = read_logs(files, kind, log_format=log_format, fields=fields, keep=keep)
+    found = read_logs(files, kind, log_format=log_format, fields=fields, keep=keep, keep_names=keep_names)
     write_text(out, found.to_csv())
     console.out.print(console.plain(f"{out}: {len(found.rows)} sessions"), soft_wrap=True)
     group = f" --group {','.join(found.kept)}" if found.kept else ""

@@ -42,9 +42,6 @@ Fields = Annotated[
 ]
 Draws = Annotated[int, typer.Option("--draws", metavar="N", min=10, help="Draws of each path.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="S", min=0, help="Of the draws.")]
-KeepNames = Annotated[
-    bool, typer.Option("--keep-names", help="Keep names and addresses of viewers; by default they are hashed.")
-]
 
 
 def register(commands: typer.Typer) -> None:
@@ -67,7 +64,7 @@ def infer_paths(
     draws: Draws = 100,
     traces: Annotated[int, typer.Option("--traces", metavar="N", min=1, help="Draws that become traces.")] = 4,
     seed: Seed = 1,
-    keep_names: KeepNames = False,
+    keep_names: options.KeepNames = False,
     jobs: options.Jobs = None,
     json: options.Json = False,
 ) -> None:
@@ -128,7 +125,7 @@ def answer(
     fields: Fields = "",
     draws: Draws = 100,
     seed: Seed = 1,
-    keep_names: KeepNames = False,
+    keep_names: options.KeepNames = False,
     setting: options.Set = None,
     jobs: options.Jobs = None,
     json: options.Json = False,

@@ -1,0 +1,34 @@
+"""Values that a log tells and hardly a viewer's path has: a unit that was taken wrongly, or a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+_MOST = {"rate_mbps": ("a rate", 1000.0, "Mbit/s"), "rtt_ms": ("an RTT", 3000.0, "ms")}
+"""More than a viewer's path has, but for a few."""
+
+
+@dataclass
+class Doubts:
+    """Sessions with implausible values: how many, and the greatest one. Takes no more memory for more sessions."""
+
+    _counts: dict[str, int] = field(default_factory=dict)
+    _greatest: dict[str, tuple[float, str]] = field(default_factory=dict)
+
+    def look(self, session: str, **values: float | None) -> None:
+        """Look at a session's `rate_mbps` and `rtt_ms`."""
+        for column, value in values.items():
+            if value is not None and value > _MOST[column][1]:
+                self._counts[column] = self._counts.get(column, 0) + 1
+                self._greatest[column] = max(self._greatest.get(column, (value, session)), (value, session))
+
+    def notes(self) -> Iterator[str]:
+        """One line for each column."""
+        for column, (what, most, unit) in _MOST.items():
+            if column in self._counts:
+                value, name = self._greatest[column]
+                yield (
+                    f"{self._counts[column]} sessions have {what} above {most:g} {unit} ({name}: {value:g} {unit}): hardly a viewer's "
+                    "path; check the unit (--fields) and the clock"
+                )
