@@ -45,6 +45,22 @@ def sessions_of(page):
     return json.loads(block[4 : 4 + length]), array
 
 
+def test_choices_are_told_by_key_and_value_and_for_whom_they_are_better(comparison):
+    queues = playpath.compare(SMALL, cc=["cubic", "newreno"], vary={"path.queue": ["droptail", "pie"]}, seeds=2)
+    page = comparison_page(queues)
+    choices, effects = (
+        re.search(rf"<section id='{name}'.*?</section>", page, re.DOTALL)[0] for name in ("choices", "effects")
+    )
+    assert choices.count("path.queue = &quot;pie&quot;") == choices.count("path.queue = &quot;droptail&quot;") == 2
+    for effect in queues.effects:
+        row = next(row for row in effects.split("<tr>") if f">{effect.sender}</td>" in row)
+        assert f">{effect.value}</th>" in row
+        assert f">{effect.outcome}</td>" in row
+        assert html.escape(effect.told) in row
+    assert "id='choices'" not in comparison_page(comparison)
+    assert "id='effects'" not in comparison_page(comparison)
+
+
 def test_the_policy_names_style_and_script_and_nothing_else(comparison):
     page = comparison_page(comparison)
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
