@@ -19,10 +19,11 @@ MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 ADVISORIES := $(if $(wildcard $(HOME)/.cargo/advisory-db*),advisories)
 , := ,
 FUZZ_SECONDS ?= 60
+SOAK_SECONDS ?= 3600
 # Two at a time; a file's tests one after the other, so that they make what they share once.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: help setup fast demo test test-fast test-long check check-macos bench fuzz web site notebook docs reference figures papers kernel wheel wheel-check page-or-none report clean check-tools
+.PHONY: help setup fast demo test test-fast test-long check check-macos bench fuzz soak web site notebook docs reference figures papers kernel wheel wheel-check page-or-none report clean check-tools
 
 help: ## show the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,6 +89,9 @@ fuzz: check-tools ## each fuzz target for a minute; FUZZ_SECONDS=… for longer,
 	@export RUSTC_BOOTSTRAP=1 CARGO_PROFILE_RELEASE_LTO=off; cargo fuzz build $(TARGET); \
 	for target in $(or $(TARGET),$(shell sed -n 's/^name = "\([a-z_]*\)"/\1/p' fuzz/Cargo.toml)); do \
 	  echo "fuzz $$target"; cargo fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -max_len=4096 || exit 1; done
+
+soak: setup ## random scenarios, with new seeds each round, for an hour: what must hold of every session; SOAK_SECONDS=… for another time
+	$(BIN)/python tests/python/random_scenarios.py --seconds $(SOAK_SECONDS)
 
 web: $(EXPLORER) ## the explorer: the engine for browsers and one page with all in it (needs Node, Rust's wasm32 target)
 

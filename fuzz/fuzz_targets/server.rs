@@ -55,7 +55,7 @@ enum Step {
         stranger: u8,
         seq: i16,
         ack: i16,
-        flags: u8,
+        flags: u16,
         window: u16,
         option: Shape,
         bytes: Vec<u8>,
@@ -230,7 +230,7 @@ impl Crowd {
             }
             Step::Segment { stranger, seq, ack, flags, window, option, bytes } => {
                 let segment = Segment {
-                    flags: Flags(flags),
+                    flags: Flags(flags & 0x1ff),
                     window: window.into(),
                     mptcp: option.option(),
                     ..Segment::default()

@@ -1,0 +1,69 @@
+"""What must hold of every session, of scenarios drawn at random: the same ones each time, or PLAYPATH_BASE_SEED's."""
+
+import json
+import os
+import tomllib
+from copy import deepcopy
+
+import pytest
+import random_scenarios
+
+import playpath
+
+BASE_SEED = int(os.environ.get("PLAYPATH_BASE_SEED", "1"))
+
+
+def test_invariants_hold_whatever_is_played():
+    tally = random_scenarios.play_round(BASE_SEED)
+    assert not tally.broken, "\n".join(tally.broken)
+    # Next to all that is drawn makes sense; the others are refused in one line.
+    assert len(tally.refused) <= random_scenarios.ROUND * 0.03, "\n".join(tally.refused)
+    assert tally.played + len(tally.refused) == random_scenarios.ROUND
+
+
+def test_equal_seeds_draw_equal_scenarios_and_others_others():
+    assert random_scenarios.draw(7, 3) == random_scenarios.draw(7, 3)
+    assert len({random_scenarios.draw(base, number) for base in range(5) for number in range(5)}) == 25
+
+
+@pytest.fixture(scope="module")
+def played():
+    """Record and scenario of the first film that is played to its end, without neighbours, at a known rate."""
+    for number in range(random_scenarios.ROUND):
+        text = random_scenarios.draw(1, number)
+        scenario = tomllib.loads(text)
+        if scenario["player"]["kind"] == "dash" and len(scenario["path"]) == 1 and "trace" not in scenario["path"][0]:
+            session = playpath.run(playpath.Scenario.from_toml(text, folder=random_scenarios.ROOT))
+            record = json.loads(session.to_json())
+            if record["events"][-1].get("reason") == "played" and len(record["flows"]) == 1:
+                return record, scenario
+    raise AssertionError("none is drawn")
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "says"),
+    [
+        (("metrics", "goodput_mbps"), float("nan"), "metrics.goodput_mbps is nan"),
+        (("flows", 0, "min_rtt_ms"), 1e6, "above the mean"),
+        (("flows", 0, "retransmitted_packets"), 10**9, "retransmitted of"),
+        (("flows", 0, "throughput_mbps"), 1e6, "throughput_mbps 1000000.0 over links"),
+        (("flows", 0, "goodput_mbps"), 1e5, "goodput_mbps 100000.0 over links"),
+        (("flows", 0, "goodput_mbps"), 1e5, "above throughput"),
+        (("links", 0, "delivered_packets"), 10**9, "neither delivered nor dropped"),
+        (("links", 0, "offered_packets"), 10**9, "neither delivered nor dropped"),
+        (("links", 0, "utilisation"), 1.5, "utilisation 1.5"),
+        (("sessions", 0, "metrics", "p1203_o35"), 5.000000000000001, "p1203_o35 5.000000000000001"),
+        (("sessions", 0, "metrics", "played_s"), 1e3, "played 1000.0 s of"),
+        (("sessions", 0, "metrics", "startup_delay_s"), 1e3, "startup_delay_s, stall_time_s and played_s"),
+        (("events", -1, "clock_stopped_s"), 1e3, "start-up, film and standstill take"),
+    ],
+)
+def test_what_does_not_hold_is_found(played, where, value, says):
+    record, scenario = deepcopy(played)
+    assert random_scenarios.faults(record, scenario) == []
+    *way, last = where
+    part = record
+    for key in way:
+        part = part[key]
+    part[last] = value
+    assert any(says in fault for fault in random_scenarios.faults(record, scenario))
