@@ -10,7 +10,7 @@ import polars as pl
 
 from playpath.base.manifest import again
 from playpath.base.metrics import BULK_CRITERIA, NETWORK_CRITERIA, format_more_runs, format_value, metric
-from playpath.judge.ranking import Difference
+from playpath.judge.ranking import Difference, is_clear
 from playpath.plots import figure, metric_bars, metric_dots, paired_differences, sender_styles
 from playpath.plots.bars import ROW
 from playpath.plots.paths import subflows
@@ -163,7 +163,8 @@ def _differences(result: Comparison) -> str:
     numbers = html.details("Differences as numbers", html.table(head, rows, classes="cards"))
     note = (
         f"Each sender minus {result.ranking[0]}, seed by seed, so that chance that hits both cancels. Marker: "
-        "mean, filled where the difference is proven; whiskers: 95 % interval of the median. Grey band: too small to notice."
+        "mean, filled where the difference is proven, half filled (°) where its interval is beyond the band and only more runs "
+        "are missing for a proof; whiskers: 95 % interval of the median. Grey band: too small to notice."
     )
     return html.section("Differences against the best", html.figures(parts) + numbers, note=note, anchor="differences")
 
@@ -273,7 +274,9 @@ def _difference_cell(result: Comparison, sender: str, name: str) -> str:
     found = result.ranker.difference(sender, result.ranking[0], name)
     if found is None:
         return "–"
+    margin = result.ranker.margin(sender, result.ranking[0], name)
     star = " <abbr title='proven'>*</abbr>" if found.significant else ""
+    star = " <abbr title='awaits more runs'>°</abbr>" if is_clear(found, margin) else star
     if found.ci95 is None:
         return f"{_signed(found)}{star}"
     low, high = (format_value(x) for x in found.ci95)
