@@ -7,7 +7,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from playpath.base.metrics import VIDEO_CRITERIA, metric
-from playpath.judge.ranking import Ranker, identical_replicas
+from playpath.judge.ranking import Ranker, identical_replicas, is_clear
 
 
 def rank(values, criteria=VIDEO_CRITERIA):
@@ -99,6 +99,20 @@ def test_few_runs_do_not_prove_alike():
     assert "Proven besides: discarded frames 300 with a against 1.9 with b." in ranker.verdict
     more = {s: runs(44, **v) for s, v in values.items()}
     assert rank(more)[1].beaten == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("runs", "apart", "proven", "clear"), [(7, 10.0, False, True), (30, 10.0, True, False), (7, 0.01, False, False)]
+)
+def test_a_clear_difference_without_proof_is_told_from_an_open_one(runs, apart, proven, clear):
+    """Seven runs are too few for any proof, whatever their interval says; a hundredth of a second nobody notices."""
+    stalls = [1 + run / 100 for run in range(runs)]
+    ranker = Ranker(
+        {"a": {"stall_time_s": stalls}, "b": {"stall_time_s": [s + apart for s in stalls]}}, ["stall_time_s"]
+    )
+    found = ranker.difference("b", "a", "stall_time_s")
+    assert found.significant == proven
+    assert is_clear(found, ranker.margin("b", "a", "stall_time_s")) == clear
 
 
 def test_not_significant_is_not_alike():

@@ -45,6 +45,31 @@ def sessions_of(page):
     return json.loads(block[4 : 4 + length]), array
 
 
+def test_choices_are_told_by_key_and_value_and_for_whom_they_are_better(comparison):
+    queues = playpath.compare(SMALL, cc=["cubic", "newreno"], vary={"path.queue": ["droptail", "pie"]}, seeds=2)
+    page = comparison_page(queues)
+    choices, effects = (
+        re.search(rf"<section id='{name}'.*?</section>", page, re.DOTALL)[0] for name in ("choices", "effects")
+    )
+    assert choices.count("path.queue = &quot;pie&quot;") == choices.count("path.queue = &quot;droptail&quot;") == 2
+    for effect in queues.effects:
+        row = next(row for row in effects.split("<tr>") if f">{effect.sender}</td>" in row)
+        assert f">{effect.value}</th>" in row
+        assert f">{effect.outcome}</td>" in row
+        assert html.escape(effect.told) in row
+    assert "id='choices'" not in comparison_page(comparison)
+    assert "id='effects'" not in comparison_page(comparison)
+
+
+def test_a_difference_that_only_awaits_runs_is_marked_so():
+    values = {"cubic": [1.0 + seed / 100 for seed in range(7)], "newreno": [11.0 + seed / 100 for seed in range(7)]}
+    played = playpath.compare(SMALL, cc=list(values), seeds=7)
+    stalls = pl.Series("stall_time_s", [values[s][n - 1] for s, n in played.table.select("sender", "seed").iter_rows()])
+    page = comparison_page(replace(played, table=played.table.with_columns(stalls)))
+    assert "<abbr title='awaits more runs'>°</abbr>" in page
+    assert "<abbr title='proven'>" not in page
+
+
 def test_the_policy_names_style_and_script_and_nothing_else(comparison):
     page = comparison_page(comparison)
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)

@@ -234,6 +234,13 @@ class Ranker:
         return self._told
 
 
+def is_clear(found: Difference, margin: float) -> bool:
+    """Whether the interval lies beyond the margin though the difference is not proven, which takes more runs where there are more
+    senders and criteria.
+    """
+    return not found.significant and found.ci95 is not None and (found.ci95[0] > margin or found.ci95[1] < -margin)
+
+
 def identical_replicas(values: Values) -> bool:
     """Whether all runs of every sender gave the same in every metric: nothing is random, and more runs tell nothing more.
 

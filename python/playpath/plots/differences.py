@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from matplotlib.axes import Axes
 
 from playpath.base.metrics import metric
+from playpath.judge.ranking import is_clear
 from playpath.plots.bars import ROW
 from playpath.plots.style import GRID, INK, PAPER, dress, own_axes, sender_styles
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
 
 def paired_differences(result: Comparison, name: str, ax: Axes | None = None) -> Axes:
-    """Each other sender minus the best one: mean, and the median's 95 % interval; a filled marker is a proven difference.
+    """Each other sender minus the best one: mean, and the median's 95 % interval; a filled marker is a proven difference,
+    a half filled one has its interval beyond the band and awaits more runs.
 
     A grey band is the margin within which nobody would notice a difference.
     """
@@ -30,8 +32,11 @@ def paired_differences(result: Comparison, name: str, ax: Axes | None = None) ->
         ax.barh(y, 2 * margin, left=-margin, height=0.8, color=GRID, alpha=0.7, lw=0, zorder=0)
         if difference.ci95 is not None:
             ax.plot(difference.ci95, (y, y), "|-", color=INK, lw=1.3, ms=7)
-        face = style.colour if difference.significant else PAPER
-        ax.plot(difference.mean, y, style.marker, ms=7, mfc=face, mec=INK, mew=0.8, zorder=4)
+        fill = "full" if difference.significant else "left"
+        face = style.colour if difference.significant or is_clear(difference, margin) else PAPER
+        ax.plot(
+            difference.mean, y, style.marker, ms=7, mfc=face, mfcalt=PAPER, fillstyle=fill, mec=INK, mew=0.8, zorder=4
+        )
     ax.set_yticks(range(len(others)), others)
     ax.set_ylim(len(others) - 0.45, -0.55)
     ax.set_xlabel(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from html import escape
 
 import polars as pl
 
 from playpath.base.manifest import again
 from playpath.base.metrics import BULK_CRITERIA, NETWORK_CRITERIA, format_more_runs, format_value, metric
-from playpath.judge.ranking import Difference
+from playpath.judge.ranking import Difference, is_clear
 from playpath.plots import figure, metric_bars, metric_dots, paired_differences, sender_styles
 from playpath.plots.bars import ROW
 from playpath.plots.paths import subflows
@@ -41,7 +42,7 @@ def comparison_page(
 def untraced_sections(result: Comparison) -> tuple[Sections, Sections, Sections]:
     """The sections that need no timelines, in three groups between which the others stand."""
     return (
-        [_head(result), _ranking(result), _failures(result)],
+        [_head(result), _ranking(result), _effects(result), _choices(result), _failures(result)],
         [_viewer_figures(result), _differences(result)],
         [_network_figures(result), _flows(result), _all_metrics(result), _manifest(result)],
     )
@@ -75,6 +76,35 @@ def _ranking(result: Comparison) -> str:
         "first; the next one counts only between senders that are alike in the one before."
     )
     return html.section("Ranking", html.table(head, rows, classes="ranking cards"), note=note, anchor="ranking")
+
+
+def _choices(result: Comparison) -> str:
+    """Where other choices than senders are compared: what each name stands for."""
+    rows = [
+        [_sender(result, name), escape(choice.sender), escape(_written(choice.settings))]
+        for name, choice in result.scenario.choices.items()
+    ]
+    table = html.table(["choice", "sender", "settings"], rows, classes="cards words")
+    return html.section("What each name stands for", table, anchor="choices") if rows else ""
+
+
+def _effects(result: Comparison) -> str:
+    """What each value does for each sender."""
+    rows = [
+        [escape(effect.value), escape(effect.against), escape(effect.sender), effect.outcome, escape(effect.told)]
+        for effect in result.effects
+    ]
+    note = (
+        "Each value against the first, sender by sender, paired by seed. Alike: no difference that a viewer would notice "
+        "is left; open: not proven either way."
+    )
+    table = html.table(["value", "against", "for sender", "outcome", "in words"], rows, classes="cards words")
+    return html.section("What a value does for whom", table, note=note, anchor="effects") if rows else ""
+
+
+def _written(settings: Mapping[str, object]) -> str:
+    """Settings as a scenario's reader knows them: `path.queue = "pie", player.buffer = "2 s"`."""
+    return ", ".join(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in settings.items())
 
 
 def _failures(result: Comparison) -> str:
@@ -133,7 +163,8 @@ def _differences(result: Comparison) -> str:
     numbers = html.details("Differences as numbers", html.table(head, rows, classes="cards"))
     note = (
         f"Each sender minus {result.ranking[0]}, seed by seed, so that chance that hits both cancels. Marker: "
-        "mean, filled where the difference is proven; whiskers: 95 % interval of the median. Grey band: too small to notice."
+        "mean, filled where the difference is proven, half filled (°) where its interval is beyond the band and only more runs "
+        "are missing for a proof; whiskers: 95 % interval of the median. Grey band: too small to notice."
     )
     return html.section("Differences against the best", html.figures(parts) + numbers, note=note, anchor="differences")
 
@@ -243,7 +274,9 @@ def _difference_cell(result: Comparison, sender: str, name: str) -> str:
     found = result.ranker.difference(sender, result.ranking[0], name)
     if found is None:
         return "–"
+    margin = result.ranker.margin(sender, result.ranking[0], name)
     star = " <abbr title='proven'>*</abbr>" if found.significant else ""
+    star = " <abbr title='awaits more runs'>°</abbr>" if is_clear(found, margin) else star
     if found.ci95 is None:
         return f"{_signed(found)}{star}"
     low, high = (format_value(x) for x in found.ci95)
