@@ -320,14 +320,33 @@ def test_when_all_chunks_under_way_die_the_others_still_run(tmp_path, monkeypatc
     assert result.errors.select("point", "sender", "seed").rows() == [(0, "cubic", 1)]
 
 
-def test_a_script_whose_workers_cannot_start_is_told_so(tmp_path):
-    """From standard input there is no file that a spawned worker could import."""
+def test_a_script_from_standard_input_has_workers(tmp_path):
+    """There is no file that a spawned worker could import; it needs none."""
     script = f"from playpath.sweep import sweep\nsweep({DESIGN!r}, store={str(tmp_path / 'store')!r}, jobs=2)"
     done = subprocess.run(
         [sys.executable, "-"], input=script, text=True, capture_output=True, cwd=tmp_path, check=False
     )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_workers_that_cannot_start_are_told(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, sys\n'--multiprocessing-fork' in sys.orig_argv and os._exit(3)\n"
+    )
+    script = tmp_path / "script.py"
+    script.write_text(
+        f"from playpath.sweep import sweep\nif __name__ == '__main__':\n"
+        f"    sweep({DESIGN!r}, store={str(tmp_path / 'store')!r}, jobs=2)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, script],
+        text=True,
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        check=False,
+    )
     assert done.returncode == 1
-    assert "workers end as they start (BrokenProcessPool); a script calls sweep() under `if __name__" in done.stderr
+    assert "workers end as they start (BrokenProcessPool)" in done.stderr
 
 
 def test_command_line(design_file, tmp_path):
