@@ -13,6 +13,8 @@ from playpath.results.comparison import Comparison
 from playpath.results.effects import effects, sentence
 
 QUEUES = {"path.queue": ["droptail", "fq_codel"]}
+LIMIT = playpath.load(SMALL).resolved["path"][0]["queue"]["limit"]
+"""A kind keeps the limit of the queue in its place."""
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +25,7 @@ def varied() -> Comparison:
 def test_a_choice_is_the_scenario_with_that_setting(varied):
     assert varied.senders == ["droptail", "fq_codel"]
     for value in varied.senders:
-        alone = playpath.compare(SMALL, cc=["cubic"], set={"path.queue": value}, seeds=3)
+        alone = playpath.compare(SMALL, cc=["cubic"], set={"path.queue": {"kind": value, "limit": LIMIT}}, seeds=3)
         for name in alone.metric_names:
             assert varied.values(value, name) == alone.values("cubic", name)
 
@@ -36,7 +38,7 @@ def test_names_are_in_ranking_sentence_and_json(varied):
     assert told["manifest"]["choices"]["fq_codel"] == {
         "sender": "cubic",
         "value": "fq_codel",
-        "settings": {"path.queue": "fq_codel"},
+        "settings": {"path.queue": {"kind": "fq_codel", "limit": LIMIT}},
     }
 
 

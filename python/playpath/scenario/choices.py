@@ -14,8 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from playpath.base import engine
 from playpath.base.errors import InputError
-from playpath.scenario import Scenario, load, parse_value, split_outside
+from playpath.scenario import Scenario, at, load, parse_value, split_outside
 from playpath.scenario.resolved import Document
 
 MOST = 120
@@ -58,8 +59,9 @@ def varied(plain: Scenario, vary: Mapping[str, Any], folder: str) -> Scenario:
     variants: dict[str, Scenario] = {}
     choices: dict[str, Choice] = {}
     for values in itertools.product(*axes.values()):
-        settings = dict(zip(axes, values, strict=True))
-        called = " + ".join(_label(key, value) for key, value in settings.items())
+        given = dict(zip(axes, values, strict=True))
+        called = " + ".join(_label(key, value) for key, value in given.items())
+        settings = {key: _limited(plain, key, value) for key, value in given.items()}
         variant = _loaded(plain, settings, folder)
         if not variant.senders:
             raise InputError(f"scenario '{plain.name}': no [[sender]] to compare; add one or give `cc`")
@@ -81,8 +83,8 @@ def _values(key: str, given: Any) -> list[Any]:
         raise InputError(
             f'vary["{key}"]: give two values or more, separated by commas; one alone goes into set["{key}"]'
         )
-    for at, value in enumerate(values):
-        if value in values[:at]:
+    for place, value in enumerate(values):
+        if value in values[:place]:
             raise InputError(f'vary["{key}"]: {_label(key, value)} stands twice')
     return list(values)
 
@@ -100,6 +102,15 @@ def _label(key: str, value: Any) -> str:
         if re.match(r"(?!(true|false|null|none)$)[^\W\d]", text, re.IGNORECASE)
         else f"{key.rpartition('.')[2]} {text}"
     )
+
+
+def _limited(plain: Scenario, key: str, value: Any) -> Any:
+    """A queue that is named by its kind alone keeps the limit of the one in its place: then the kind is what is compared."""
+    if key.rpartition(".")[2] != "queue" or value not in [entry["name"] for entry in engine.registry("queue")]:
+        return value
+    places = [f"path.{n}.queue" for n in range(len(plain.resolved["path"]))] if key == "path.queue" else [key]
+    limits = [(at(plain.resolved, place) or {}).get("limit") for place in places]
+    return {"kind": value, "limit": limits[0]} if limits[0] and limits == limits[:1] * len(limits) else value
 
 
 def _loaded(plain: Scenario, settings: Mapping[str, Any], folder: str) -> Scenario:
