@@ -10,9 +10,9 @@
 //! 4. The verdict holds the first of the order against each other sender at the first criterion where they are not alike. If they
 //!    are apart there, it beats the other. If that is open, the verdict says "undecided" and how many runs would probably settle it.
 //!
-//! The first criterion at which any two senders differ at all (but that of who plays at all) is tested at the full level of "apart". The others, which are reached
-//! only after many runs, share `LATER` of it. A value that is missing (a session that never started to play has no start-up delay)
-//! counts as worse than any other.
+//! The first criterion at which any two senders differ at all (but that of who plays at all) is tested at the full level of "apart".
+//! The others, which are reached only after many runs, share `LATER` of it. A value that is missing (a session that never started to
+//! play has no start-up delay) counts as worse than any other.
 
 use crate::evidence::{Evidence, apart_level};
 use crate::metric::metric;
