@@ -2,18 +2,20 @@
 //! race names a false winner in at most 5 % of cases.
 //!
 //! What is raced is a bounded figure, since of an unbounded mean no number of sessions proves anything: how many times what one notices
-//! (`margin` of that session) one choice is worse than the other in a session with the same seed, at most `MOST_UNITS` either way. So a
-//! session of ten minutes' stall counts as one of eight noticeable stalls, and one session in eight can always turn the answer. The mean
-//! of it is known from a confidence sequence (`betting`), for all pairs of choices and all criteria at once: each has its share of the
-//! 5 % (`FIRST` to what decides first, the rest equally to the others), and every pair an equal part of that.
+//! (`margin` of that session) one choice is worse than the other in a session with the same seed, at most `MOST_UNITS` either way: ten
+//! minutes' stall count as one of six noticeable stalls. The mean of it is known from a confidence sequence (`betting`), for all pairs
+//! of choices and all criteria at once: each criterion has its share of the 5 % (`FIRST` of them what decides first, the rest equally
+//! the others), and every pair an equal part of that.
 //!
 //! - *apart*: the sequence leaves zero out, and the mean of the sessions that both played agrees;
-//! - *alike*: it lies within once what one notices, so that a race between equals ends;
+//! - *alike*: it lies within a tenth of what a session counts at most (`ALIKE`), which is less than one notices, and less than what one
+//!   session in ten can make up; so a race between equals ends;
 //! - *open* otherwise.
 //!
 //! A value that is missing is as much worse as any can be. `docs/decisions/race.md` has the simulations, `tests/race.rs` repeats them.
 
 use crate::betting::{against_at_least, against_at_most, interval};
+use crate::evidence::UNNOTICED_SHARE;
 use crate::ranking::{GUARD, Proof, Ranker, Relation};
 use playpath_record::registry::{Better, Metric};
 use std::collections::BTreeMap;
@@ -21,9 +23,11 @@ use std::collections::BTreeMap;
 /// The most that a race may err.
 pub const FALSE_WINNERS: f64 = 0.05;
 /// Times what one notices that a session counts at most.
-const MOST_UNITS: f64 = 8.0;
-/// What one notices, as a share of what counts at most.
-const ZONE: f64 = 1.0 / MOST_UNITS;
+const MOST_UNITS: f64 = 6.0;
+/// What one notices, as a share of that.
+const NOTICED: f64 = 1.0 / MOST_UNITS;
+/// The largest mean that counts as alike, as a share of that: as by tests, one session in ten may differ.
+const ALIKE: f64 = UNNOTICED_SHARE;
 /// Of the 5 %, for the criterion that decides first.
 const FIRST: f64 = 0.8;
 /// Below, nothing is raced on: they also say how much of a film is shown, which weighs the picture against stalls.
@@ -37,7 +41,7 @@ pub(crate) struct Won {
     worse: f64,
     /// "No better": the first is better.
     better: f64,
-    /// "Noticeably worse" and "noticeably better", the lesser of the two: they are alike.
+    /// "Worse by what alike allows" and "better by that", the lesser of the two.
     alike: f64,
 }
 
@@ -52,7 +56,7 @@ pub(crate) fn shares(steps: &[&'static Metric]) -> BTreeMap<&'static str, f64> {
 impl Ranker {
     /// How two choices stand at a criterion, by the sessions that both played.
     pub(crate) fn raced(&self, one: usize, other: usize, metric: &'static Metric) -> Relation {
-        let noticed = || self.units(one, other, metric).iter().any(|unit| unit.abs() > ZONE);
+        let noticed = || self.units(one, other, metric).iter().any(|unit| unit.abs() > NOTICED);
         if !self.is_random {
             return if noticed() { Relation::Apart } else { Relation::Alike };
         }
@@ -69,7 +73,7 @@ impl Ranker {
         if is_apart { Relation::Apart } else { Relation::Open }
     }
 
-    /// Of "alike" and of "no difference at all", whichever side: the level at which the pair would just be told apart.
+    /// The level, of all that a race may err, at which the pair would just be told apart.
     pub(crate) fn raced_p(&self, one: usize, other: usize, metric: &'static Metric) -> f64 {
         let won = self.won(one, other, metric);
         (FALSE_WINNERS * self.wanted(metric) / won.worse.max(won.better)).min(1.0)
@@ -99,7 +103,7 @@ impl Ranker {
 
     /// Whether `one` is noticeably worse than `other` in some session that both played.
     pub(crate) fn is_behind_once(&self, one: usize, other: usize, metric: &'static Metric) -> bool {
-        self.units(one, other, metric).iter().any(|unit| *unit > ZONE)
+        self.units(one, other, metric).iter().any(|unit| *unit > NOTICED)
     }
 
     /// What bets must have won to refute something of a pair at a criterion: twice, as either side may.
@@ -115,7 +119,7 @@ impl Ranker {
         }
         let units = self.units(one, other, metric);
         let outcomes = || units.iter().map(|unit| shifted(*unit));
-        let alike = against_at_least(outcomes(), shifted(ZONE)).min(against_at_most(outcomes(), shifted(-ZONE)));
+        let alike = against_at_least(outcomes(), shifted(ALIKE)).min(against_at_most(outcomes(), shifted(-ALIKE)));
         let (worse, better) = (against_at_most(outcomes(), 0.5), against_at_least(outcomes(), 0.5));
         self.bets.borrow_mut().insert(key, Won { worse, better, alike });
         Won { worse, better, alike }

@@ -170,6 +170,9 @@ impl Ranker {
         let weighed = if proof == Proof::Bets { FIRST_LOOK } else { seeds };
         let preference = if *prefer == Prefer::Range { Preference::of(&runs, &criteria, weighed) } else { None };
         let mut steps = criteria.clone();
+        if proof == Proof::Bets {
+            steps.retain(|metric| !PICTURES.contains(&metric.name) || !is_constant(&runs, metric.name));
+        }
         if let Some(preference) = &preference {
             runs.iter_mut().for_each(|runs| {
                 let columns = preference.columns(runs);
@@ -654,6 +657,13 @@ pub fn criteria(has_video: bool) -> Vec<&'static Metric> {
 pub fn identical_replicas(runs: &[Runs]) -> bool {
     let mut columns = runs.iter().flat_map(|runs| runs.columns.values());
     columns.all(|column| column.len() > 1 && column.iter().all(|value| *value == column[0]))
+}
+
+/// The same in all sessions of all senders: of a picture no outcome, but the only rate that there is.
+fn is_constant(runs: &[Runs], name: &str) -> bool {
+    let mut values = runs.iter().filter_map(|runs| runs.columns.get(name)).flatten();
+    let first = values.next();
+    values.all(|value| Some(value) == first)
 }
 
 /// A criterion of a ranking with a video that no viewer sees.

@@ -37,7 +37,7 @@ pub struct Judged {
     /// The best one's mean.
     pub best: Option<f64>,
     /// Where it is open: the end of the median difference's 95 % interval that is farther from zero; none below six runs. Where a race
-    /// has proven them alike: how far apart they may be on average, sessions counted up to eight times what one notices.
+    /// has proven them alike: how far apart they may be on average, sessions counted up to six times what one notices.
     pub at_most: Option<f64>,
     /// The largest share of sessions that may differ noticeably, with 95 %; none where nothing is random.
     pub share_at_most: Option<f64>,

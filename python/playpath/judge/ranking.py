@@ -81,7 +81,7 @@ class Judged:
         The sender's mean and that of the best.
     at_most : float or None
         Where it is open, the end of the median difference's 95 % interval that is farther from zero; None below six runs. Where a
-        race has proven them alike, how far apart they may be on average, sessions counted up to eight times what one notices.
+        race has proven them alike, how far apart they may be on average, sessions counted up to six times what one notices.
     share_at_most : float or None
         The largest share of sessions that may differ noticeably, with 95 %; None where nothing is random.
     """
@@ -189,6 +189,7 @@ class Ranker:
     ) -> None:
         self.values = values
         self.is_random = is_random
+        self._rule = (list(criteria), prefer, is_race)
         self.senders = list(values)
         columns = [
             (sender, {name: list(column) for name, column in metrics.items()}) for sender, metrics in values.items()
@@ -197,6 +198,11 @@ class Ranker:
         self.criteria: list[str] = self._judge.criteria
         self.seeds: int = self._judge.seeds
         self._told: dict[str, Any] | None = None
+
+    def among(self, values: Values) -> Ranker:
+        """Others, by the same rule."""
+        criteria, prefer, is_race = self._rule
+        return Ranker(values, criteria, is_random=not identical_replicas(values), prefer=prefer, is_race=is_race)
 
     def column(self, sender: str, name: str) -> list[float | None]:
         """A sender's values of a metric, one a seed that it played."""
