@@ -235,17 +235,21 @@ def test_what_a_client_calls_backup_is_left() -> None:
     assert carried[first] > 0.55 * len(BYTES), carried
 
 
-def test_a_client_that_wants_checksums_gets_tcp() -> None:
-    """It asks by flag A of its SYN; who does not speak them answers without MP_CAPABLE (RFC 8684 section 3.1)."""
+def test_a_client_that_wants_checksums_gets_them() -> None:
+    """It asks by flag A of its SYN (RFC 8684 section 3.1): the kernel finds none wrong, nor do we in what it sends."""
     needs_mptcpize()
     with serving(PATHS) as site:
         site.run("sysctl", "-q", "-w", "net.mptcp.checksum_enabled=1")
-        assert sha256(site.run("mptcpize", "run", "curl", "-sS", site.url)) == sha256(BYTES)
-        told = counters(site.bed.client)["MPCapableFallbackSYNACK"]
-        (connection,) = site.server.end()["connections"]
-    assert not connection["mptcp"]
-    assert len(connection["paths"]) == 1
-    assert told == 1
+        curl = ["mptcpize", "run", "curl", "-sS"]
+        assert sha256(site.run(*curl, site.url)) == sha256(BYTES)
+        told = json.loads(site.run(*curl, "-T", str(site.server.www / "file"), site.url))
+        assert told == {"bytes": len(BYTES), "sha256": sha256(BYTES)}
+        kernel = counters(site.bed.client)
+        down, up = site.server.end()["connections"]
+    for connection in (down, up):
+        assert (connection["mptcp"], connection["fallback"], len(connection["paths"])) == (True, False, 3)
+    wrong = {name: kernel[name] for name in ("DataCsumErr", "MPFailTx", "MPFailRx", "InfiniteMapRx")}
+    assert set(wrong.values()) == {0}, wrong
 
 
 def test_a_client_that_is_killed_leaves_nothing() -> None:
