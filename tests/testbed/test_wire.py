@@ -268,7 +268,7 @@ def test_a_client_that_is_killed_leaves_nothing() -> None:
         assert site.server.child.process.poll() is None
 
 
-@pytest.mark.parametrize("what", ["1 6", "1 6 --mptcp", "--wrap"])
+@pytest.mark.parametrize("what", ["1 6", "1 6 --mptcp", "1 6 --checksums", "--wrap"])
 def test_bulk_against_the_kernel_under_drawn_settings(what: str) -> None:
     """A few of the draws of examples/against_kernel, docs/wire.md has what many gave; data sequence numbers that pass 2^64."""
     program = Path(wire.program()).parent / "examples/against_kernel"
@@ -281,6 +281,7 @@ def test_bulk_against_the_kernel_under_drawn_settings(what: str) -> None:
     assert ([draw for draw in draws if "wrong" in draw["result"]], done.returncode) == ([], 0)
     assert len(draws) == (1 if what == "--wrap" else 6)
     assert any(draw["draw"]["wraps"] for draw in draws)
+    assert any(draw["result"]["altered"] for draw in draws) == ("--checksums" in what)
     assert max(draw["result"]["paths"] for draw in draws) > 1 or what == "1 6"
 
 

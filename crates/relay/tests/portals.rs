@@ -60,9 +60,7 @@ fn the_session_carries_on_over_the_other_path() {
 #[test]
 fn a_session_with_portals_alone_ends_and_says_why() {
     let door = free_port().to_string();
-    let paths = [page as fn(TcpStream), banner]
-        .map(|manners| portal(manners))
-        .map(|address| format!("p{}={address}", address.port()));
+    let paths = [page as fn(TcpStream), banner].map(portal).map(|address| format!("p{}={address}", address.port()));
     let client = Running::start(&["client", "--listen", &door, "--path", &paths[0], "--path", &paths[1]]);
     assert_eq!(watch(&door), Err(0));
     let told = client.end();
