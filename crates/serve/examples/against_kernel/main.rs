@@ -184,7 +184,7 @@ impl Draw {
             reordering: if flags[10] { between(0.0, 0.1) } else { 0.0 },
             delay_us: between(0.0, 8_000.0) as u64,
             jitter_us: between(0.0, 500.0) as u64,
-            alteration: if has_checksums && seed % 3 > 0 { 0.02 } else { 0.0 },
+            alteration: if has_checksums && !seed.is_multiple_of(3) { 0.02 } else { 0.0 },
             range: (start, (start + between(1.0, 1.5e6) as usize).min(FILE_BYTES)),
             upload: between(1.0, 1e6) as usize,
             is_slow: flags[7] && flags[8],
