@@ -293,9 +293,11 @@ impl Network {
     fn deliver(&mut self, packet: &SimPacket) {
         let flow = &mut self.flows[packet.flow as usize];
         if packet.to == End::Client {
-            flow.arrived_wire_bytes += u64::from(packet.wire_bytes);
+            // A flow's rates are those until its end: what was under way when it was given up belongs to none.
+            let wire_bytes = if flow.ended.is_none() { u64::from(packet.wire_bytes) } else { 0 };
+            flow.arrived_wire_bytes += wire_bytes;
             if let Some(path) = flow.paths.get_mut(packet.path as usize) {
-                path.arrived_wire_bytes += u64::from(packet.wire_bytes);
+                path.arrived_wire_bytes += wire_bytes;
             }
             flow.arrived_data_packets += u64::from(packet.has_data());
         }
