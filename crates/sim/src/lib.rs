@@ -13,6 +13,7 @@ mod network;
 mod packets;
 mod path_info;
 mod probe;
+mod quic_end;
 mod run;
 mod simulation;
 mod tracing;

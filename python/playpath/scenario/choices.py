@@ -56,8 +56,7 @@ def varied(plain: Scenario, vary: Mapping[str, Any], folder: str) -> Scenario:
     count *= math.prod(map(len, axes.values()))
     if count > MOST:
         raise InputError(f"vary: {count} combinations of choices and senders; allowed: up to {MOST} at once")
-    variants: dict[str, Scenario] = {}
-    choices: dict[str, Choice] = {}
+    found: list[tuple[Choice, Scenario]] = []
     for values in itertools.product(*axes.values()):
         given = dict(zip(axes, values, strict=True))
         called = " + ".join(_label(key, value) for key, value in given.items())
@@ -65,10 +64,16 @@ def varied(plain: Scenario, vary: Mapping[str, Any], folder: str) -> Scenario:
         variant = _loaded(plain, settings, folder)
         if not variant.senders:
             raise InputError(f"scenario '{plain.name}': no [[sender]] to compare; add one or give `cc`")
-        for sender in variant.senders:
-            name = called if len(variant.senders) == 1 else f"{sender} · {called}"
-            variants[name] = _renamed(variant, sender, name)
-            choices[name] = Choice(sender, called, settings)
+        found += [(Choice(sender, called, settings), variant) for sender in variant.senders]
+    # Senders whose own names tell the choices apart, as `cubic` and `cubic/quic`, keep them.
+    tell = len({choice.sender for choice, _ in found}) == len(found)
+    variants: dict[str, Scenario] = {}
+    choices: dict[str, Choice] = {}
+    for choice, variant in found:
+        long = choice.value if len(variant.senders) == 1 else f"{choice.sender} · {choice.value}"
+        name = choice.sender if tell else long
+        variants[name] = _renamed(variant, choice.sender, name)
+        choices[name] = choice
     senders = [variants[name].resolved["sender"][0] for name in variants]
     resolved = cast(Document, {**plain.resolved, "sender": senders})
     text = json.dumps(resolved, ensure_ascii=False)

@@ -82,8 +82,8 @@ class Document(TypedDict, total=False):
     back."""
 
     sender: Sequence[Sender]
-    """What serves the video: a congestion control and the habits of its TCP. One is played after the other, on the
-    same paths."""
+    """What serves the video: a congestion control and the habits of its transport. One is played after the other,
+    on the same paths."""
 
     traffic: Sequence[Traffic]
     """A group of equal sources of cross traffic. It has the keys of a sender, too."""
@@ -152,7 +152,7 @@ class Tcp(TypedDict, total=False):
 
 
 class Sender(Tcp, total=False):
-    """What serves the video: a congestion control and the habits of its TCP. One is played after the other, on the same paths."""
+    """What serves the video: a congestion control and the habits of its transport. One is played after the other, on the same paths."""
 
     name: str
     """Unique label."""

@@ -1,6 +1,7 @@
 //! Settings of a QUIC endpoint.
 
 use super::packet::TransportParameters;
+use crate::segment::Ecn;
 use playpath_units::Duration;
 
 /// All settings of a [`Connection`](super::Connection).
@@ -30,8 +31,8 @@ pub struct Config {
     pub loss: LossConfig,
     /// Pacing where the control has no rate of its own.
     pub pacing: Pacing,
-    /// Mark packets ECT(0), and stop where §13.4.2 says.
-    pub ecn: bool,
+    /// ECT(0) or ECT(1): mark packets so, and stop where §13.4.2 says.
+    pub marking: Ecn,
     /// Initial window in datagrams, for the control's maker.
     pub initial_window: f64,
 }
@@ -195,7 +196,7 @@ impl Default for Config {
                 undo: true,
             },
             pacing: Pacing { gain: 1.25, burst_interval: Duration::from_millis(2), min_burst: 10, max_burst: 256 },
-            ecn: false,
+            marking: Ecn::NotEct,
             initial_window: 10.0,
         }
     }

@@ -65,6 +65,10 @@ impl Events {
     pub const fn contains(self, event: Event) -> bool {
         self.0 & 1 << event as u8 != 0
     }
+    /// `event`, too.
+    pub const fn with(self, event: Event) -> Events {
+        Events(self.0 | 1 << event as u8)
+    }
     /// All but `event`.
     pub const fn without(self, event: Event) -> Events {
         Events(self.0 & !(1 << event as u8))
