@@ -210,14 +210,14 @@ def _refuse_own_code(scenario: Scenario) -> None:
 
 def speaks_quic(sender: Mapping[str, Any]) -> bool:
     """A resolved sender, or traffic, over QUIC; the keys of TCP stand in its own table."""
-    return sender.get("transport", {}).get("name") == "quic"
+    transport = sender.get("transport", {})
+    return bool(transport.get("name") == "quic")
 
 
 def _refuse_quic(scenario: Scenario) -> None:
-    for key in ("sender", "traffic"):
-        for entry in scenario.resolved.get(key, []):
-            if speaks_quic(entry):
-                raise InputError(f"{key} '{entry['name']}': `transport` = \"quic\" plays in the world 'sim' only")
+    for entry in (*scenario.resolved["sender"], *scenario.resolved["traffic"]):
+        if speaks_quic(entry):
+            raise InputError(f"'{entry['name']}': `transport` = \"quic\" plays in the world 'sim' only")
 
 
 def _refuse_own_rule(scenario: Scenario, sender: str) -> None:
