@@ -14,7 +14,6 @@ use crate::diary::Diary;
 use crate::endpoint::Endpoint;
 use crate::engine::{EventQueue, Lane, Owner};
 use crate::multipath::{PathCount, SwitchWatch};
-use crate::quic_end::QuicEnd;
 use datagrams::Datagrams;
 use flow::NO_PLACE;
 use playpath_cc::AppParameters;
@@ -435,24 +434,6 @@ impl Network {
         self.rearm_endpoint(id, end);
     }
 
-    /// The same of QUIC.
-    fn transmit_datagrams(&mut self, id: FlowId, end: End) {
-        let to = end.other();
-        loop {
-            if self.datagrams.is_full() {
-                self.datagrams.reclaim(self.links.iter().flat_map(Link::packets));
-            }
-            let flow = &mut self.flows[id as usize];
-            let Some(quic) = flow.ends[end as usize].quic_mut() else { return };
-            let Some(datagram) = quic.connection.poll_transmit(self.now) else { break };
-            let mut packet = SimPacket::of_datagram(&datagram, id, to);
-            packet.hop = flow.routes[0].starts[to as usize];
-            packet.place = self.datagrams.put(datagram);
-            self.forward(&mut packet);
-        }
-        self.rearm_endpoint(id, end);
-    }
-
     /// Arms an endpoint's timer anew; the server's changes of path are looked at on the occasion.
     #[inline]
     fn rearm_endpoint(&mut self, id: FlowId, end: End) {
@@ -481,14 +462,6 @@ impl Network {
         let hop = self.flows[id as usize].routes[0].starts[End::Client as usize];
         let (place, to) = (NO_PLACE, End::Client);
         self.forward(&mut SimPacket { segment, place, wire_bytes, flow: id, hop, path: 0, to });
-    }
-
-    /// An application does something with the streams of a QUIC connection's end; what follows of it leaves. `None`: it is another
-    /// transport's.
-    pub fn on_streams<T>(&mut self, flow: FlowId, end: End, act: impl FnOnce(&mut QuicEnd, Time) -> T) -> Option<T> {
-        let done = act(self.flows[flow as usize].ends[end as usize].quic_mut()?, self.now);
-        self.transmit(flow, end);
-        Some(done)
     }
 
     /// The application writes `bytes` at an end; returns how many the send buffer took.

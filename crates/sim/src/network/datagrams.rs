@@ -4,8 +4,11 @@
 //! A link forgets what it drops, and tells nobody. So places are reclaimed when none is free: what no link holds has gone. If fewer than
 //! half are free then, there are as many again; so the search costs each packet a constant at most.
 
-use super::SimPacket;
+use super::{End, FlowId, Network, SimPacket};
+use crate::quic_end::QuicEnd;
+use playpath_link::Link;
 use playpath_transport::quic::packet::Datagram;
+use playpath_units::Time;
 
 /// Least number of places.
 const LEAST: usize = 64;
@@ -53,9 +56,36 @@ impl Datagrams {
     }
 }
 
+impl Network {
+    /// Sends all that an end of a QUIC connection wants to send and re-arms its timer.
+    pub(super) fn transmit_datagrams(&mut self, id: FlowId, end: End) {
+        let to = end.other();
+        loop {
+            if self.datagrams.is_full() {
+                self.datagrams.reclaim(self.links.iter().flat_map(Link::packets));
+            }
+            let flow = &mut self.flows[id as usize];
+            let Some(quic) = flow.ends[end as usize].quic_mut() else { return };
+            let Some(datagram) = quic.connection.poll_transmit(self.now) else { break };
+            let mut packet = SimPacket::of_datagram(&datagram, id, to);
+            packet.hop = flow.routes[0].starts[to as usize];
+            packet.place = self.datagrams.put(datagram);
+            self.forward(&mut packet);
+        }
+        self.rearm_endpoint(id, end);
+    }
+
+    /// An application does something with the streams of a QUIC connection's end; what follows of it leaves. `None`: it is another
+    /// transport's.
+    pub fn on_streams<T>(&mut self, flow: FlowId, end: End, act: impl FnOnce(&mut QuicEnd, Time) -> T) -> Option<T> {
+        let done = act(self.flows[flow as usize].ends[end as usize].quic_mut()?, self.now);
+        self.transmit(flow, end);
+        Some(done)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::End;
     use super::*;
     use playpath_transport::quic::{Connection, config::Config};
     use playpath_units::Time;
